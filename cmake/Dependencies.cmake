@@ -1,0 +1,29 @@
+# Every library packhorse links, found once, here. The installed package includes this same file, so a
+# project that says find_package(packhorse) needs to know none of it. Nothing is downloaded.
+include(CMakeFindDependencyMacro)
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(TBB REQUIRED)
+find_package(JPEG REQUIRED)
+find_package(LibArchive REQUIRED)
+
+pkg_check_modules(LMDB REQUIRED IMPORTED_TARGET GLOBAL lmdb)
+pkg_check_modules(HDF5 REQUIRED IMPORTED_TARGET GLOBAL hdf5)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET GLOBAL libxxhash)
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET GLOBAL libzstd)
+
+# OpenCV: three of its modules, found by file. Its own CMake package comes only with all of OpenCV
+# (libopencv-dev), which would pull in GUI and video libraries that packhorse has no use for.
+if(NOT TARGET packhorse_opencv)
+  find_path(PACKHORSE_OPENCV_INCLUDE opencv2/core.hpp PATH_SUFFIXES opencv4 REQUIRED)
+  add_library(packhorse_opencv INTERFACE IMPORTED GLOBAL)
+  target_include_directories(packhorse_opencv SYSTEM INTERFACE "${PACKHORSE_OPENCV_INCLUDE}")
+  foreach(module imgcodecs imgproc core)
+    find_library(PACKHORSE_OPENCV_${module} opencv_${module} REQUIRED)
+    target_link_libraries(packhorse_opencv INTERFACE "${PACKHORSE_OPENCV_${module}}")
+  endforeach()
+endif()

@@ -1,0 +1,201 @@
+#include "packhorse/file.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "packhorse/error.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kWriteBuffer = 1u << 20;
+
+void write_all(int fd, Bytes bytes, const fs::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw_errno("write to", path);
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+  }
+}
+
+fs::path directory_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
+}  // namespace
+
+void UniqueFd::reset(int fd) {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = fd;
+}
+
+UniqueFd open_for_reading(const fs::path& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd) throw_errno("open", path);
+  return fd;
+}
+
+std::uint64_t file_size(int fd, const fs::path& path) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) throw_errno("stat", path);
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+void read_exactly(int fd, std::uint64_t offset, std::span<std::byte> out, const fs::path& path) {
+  while (!out.empty()) {
+    const ssize_t n = ::pread(fd, out.data(), out.size(), static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw_errno("read", path);
+    if (n == 0) {
+      throw Error(ErrorKind::kCorrupt,
+                  "the file ends at byte " + std::to_string(offset) + ", before what it should hold",
+                  path, "it was cut; restore it or pack again");
+    }
+    out = out.subspan(static_cast<std::size_t>(n));
+    offset += static_cast<std::uint64_t>(n);
+  }
+}
+
+std::vector<std::byte> read_file(const fs::path& path) {
+  const UniqueFd fd = open_for_reading(path);
+  std::vector<std::byte> bytes(file_size(fd.get(), path));
+  read_exactly(fd.get(), 0, bytes, path);
+  return bytes;
+}
+
+std::string read_text(const fs::path& path) { return std::string(as_text(read_file(path))); }
+
+MappedFile::MappedFile(const fs::path& path) {
+  const UniqueFd fd = open_for_reading(path);
+  const std::uint64_t size = file_size(fd.get(), path);
+  if (size == 0) return;
+  void* memory = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd.get(), 0);
+  if (memory == MAP_FAILED) throw_errno("map", path);
+  bytes_ = Bytes(static_cast<const std::byte*>(memory), size);
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+fs::path temporary_name(const fs::path& path) { return fs::path(path.native() + ".tmp"); }
+
+AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)), temporary_(temporary_name(path_)) {
+  fd_.reset(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!fd_) throw_errno("create", temporary_);
+  buffer_.reserve(kWriteBuffer);
+}
+
+AtomicFile::~AtomicFile() {
+  if (fd_) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::write(Bytes bytes) {
+  if (buffer_.size() + bytes.size() > kWriteBuffer) flush();
+  if (bytes.size() >= kWriteBuffer) {
+    write_all(fd_.get(), bytes, path_);
+    flushed_ += bytes.size();
+  } else {
+    buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+  }
+}
+
+void AtomicFile::flush() {
+  write_all(fd_.get(), buffer_, path_);
+  flushed_ += buffer_.size();
+  buffer_.clear();
+}
+
+void AtomicFile::seek(std::uint64_t offset) {
+  flush();
+  if (::lseek(fd_.get(), static_cast<off_t>(offset), SEEK_SET) < 0) throw_errno("seek in", path_);
+  flushed_ = offset;
+}
+
+void AtomicFile::commit() {
+  flush();
+  publish_file(temporary_, path_);
+  fd_.reset();
+}
+
+void write_file(const fs::path& path, Bytes bytes) {
+  AtomicFile file(path);
+  file.write(bytes);
+  file.commit();
+}
+
+void write_plain_file(const fs::path& path, Bytes bytes) {
+  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!fd) throw_errno("create", path);
+  write_all(fd.get(), bytes, path);
+}
+
+void sync_filesystem(const fs::path& path) {
+  const UniqueFd fd = open_for_reading(path);
+  if (::syncfs(fd.get()) != 0) throw_errno("sync", path);
+}
+
+void sync_path(const fs::path& path) {
+  const UniqueFd fd = open_for_reading(path);
+  if (::fsync(fd.get()) != 0) throw_errno("sync", path);
+}
+
+void publish_file(const fs::path& from, const fs::path& to) {
+  sync_path(from);
+  if (::rename(from.c_str(), to.c_str()) != 0) throw_errno("rename a file to", to);
+  sync_path(directory_of(to));
+}
+
+void rename_no_replace(const fs::path& from, const fs::path& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) {
+    sync_path(directory_of(to));
+    return;
+  }
+  if (errno == EEXIST || errno == ENOTEMPTY) {
+    throw Error(ErrorKind::kExists, "the target is already there", to,
+                "choose another name, or remove it first");
+  }
+  if (errno != EINVAL && errno != ENOSYS) throw_errno("rename a directory to", to);
+  // A file system without RENAME_NOREPLACE (some network ones): rename(2) refuses a non-empty target.
+  if (fs::exists(fs::symlink_status(to))) {
+    throw Error(ErrorKind::kExists, "the target is already there", to,
+                "choose another name, or remove it first");
+  }
+  if (::rename(from.c_str(), to.c_str()) != 0) throw_errno("rename a directory to", to);
+  sync_path(directory_of(to));
+}
+
+void rename_exchange(const fs::path& a, const fs::path& b) {
+  if (::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) != 0) {
+    throw_errno("swap in place", b);
+  }
+  sync_path(directory_of(b));
+}
+
+void make_directories(const fs::path& path) {
+  std::error_code code;
+  fs::create_directories(path, code);
+  if (code) {
+    errno = code.value();
+    throw_errno("create the directory", path);
+  }
+}
+
+}  // namespace packhorse

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "packhorse/format.h"
+
+namespace packhorse::lmdb {
+
+std::unique_ptr<ShardWriter> open_writer(const std::filesystem::path& path, const ShardSpec& spec);
+std::unique_ptr<ShardReader> open_reader(const std::filesystem::path& path);
+
+}  // namespace packhorse::lmdb

@@ -1,0 +1,22 @@
+#include "formats/wds/layout.h"
+
+namespace packhorse::wds {
+
+std::optional<MemberName> cut_member_name(std::string_view name) {
+  // The expression is greedy: the longest directory part first, then shorter ones, then none.
+  std::size_t directory = name.rfind('/');
+  while (true) {
+    const std::size_t begin = directory == std::string_view::npos ? 0 : directory + 1;
+    const std::size_t dot = name.find('.', begin);
+    if (dot != std::string_view::npos && dot > begin &&
+        name.find('/', dot) == std::string_view::npos) {
+      MemberName cut{std::string(name.substr(0, dot)), std::string(name.substr(dot + 1))};
+      for (char& c : cut.extension) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+      return cut;
+    }
+    if (begin == 0) return std::nullopt;
+    directory = directory == 0 ? std::string_view::npos : name.rfind('/', directory - 1);
+  }
+}
+
+}  // namespace packhorse::wds

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "packhorse/format.h"
+
+namespace packhorse::wds {
+
+/// WebDataset: plain tar, the members of a sample side by side. layout.h draws it.
+extern const Format kFormat;
+
+}  // namespace packhorse::wds

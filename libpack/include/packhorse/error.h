@@ -1,0 +1,50 @@
+#pragma once
+
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+
+namespace packhorse {
+
+/// What kind of "cannot go on" an Error is. Programs choose their exit code and advice by it.
+enum class ErrorKind {
+  kUsage,        ///< the caller asked for something that makes no sense (exit code 2)
+  kNotFound,     ///< a file, folder, sample or format that is not there
+  kExists,       ///< the target is already there, or another writer holds it
+  kIo,           ///< the operating system refused a read or a write
+  kNoSpace,      ///< the disk (or a quota) is full
+  kCorrupt,      ///< bytes are not what the index, the manifest or the format says (exit code 3)
+  kRejected,     ///< inputs were rejected beyond the limit (exit code 3)
+  kUnsupported,  ///< right as it is, but this build or version cannot handle it
+  kInterrupted,  ///< a stop was requested (exit code 130 or 143)
+};
+
+/// The one exception type of packhorse. `what()` is a complete sentence about what failed; `path()` and
+/// `key()` say where (empty when not applicable); `advice()` says what to do next (may be empty).
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorKind kind, const std::string& what, std::filesystem::path path = {},
+        std::string advice = {}, std::string key = {})
+      : std::runtime_error(what),
+        kind_(kind),
+        path_(std::move(path)),
+        advice_(std::move(advice)),
+        key_(std::move(key)) {}
+
+  ErrorKind kind() const { return kind_; }
+  const std::filesystem::path& path() const { return path_; }
+  const std::string& advice() const { return advice_; }
+  const std::string& key() const { return key_; }
+
+ private:
+  ErrorKind kind_;
+  std::filesystem::path path_;
+  std::string advice_;
+  std::string key_;
+};
+
+/// Throws an Error for the current `errno`: kNoSpace for ENOSPC and EDQUOT, kNotFound for ENOENT, kIo
+/// otherwise. `doing` completes "cannot ...", e.g. "write to".
+[[noreturn]] void throw_errno(const std::string& doing, const std::filesystem::path& path);
+
+}  // namespace packhorse

@@ -1,0 +1,123 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "packhorse/bytes.h"
+#include "packhorse/hash.h"
+
+/// Files as packhorse needs them: whole reads, positioned reads, and writes that become visible only when
+/// they are complete and on the disk. Every function throws Error with the path in it.
+namespace packhorse {
+
+/// Owns a file descriptor. Move-only.
+class UniqueFd {
+ public:
+  UniqueFd() = default;
+  explicit UniqueFd(int fd) : fd_(fd) {}
+  ~UniqueFd() { reset(); }
+  UniqueFd(UniqueFd&& other) noexcept : fd_(other.release()) {}
+  UniqueFd& operator=(UniqueFd&& other) noexcept {
+    if (this != &other) reset(other.release());
+    return *this;
+  }
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  int release() {
+    const int fd = fd_;
+    fd_ = -1;
+    return fd;
+  }
+  void reset(int fd = -1);
+
+ private:
+  int fd_ = -1;
+};
+
+/// Opens for reading (O_CLOEXEC). Throws Error(kNotFound | kIo).
+UniqueFd open_for_reading(const std::filesystem::path& path);
+
+/// Size in bytes of an open file.
+std::uint64_t file_size(int fd, const std::filesystem::path& path);
+
+/// Fills `out` from `offset` (pread, repeated as needed). Any thread. Throws Error(kCorrupt) when the file
+/// ends before `out` is full: a file cut while it is open is an error with a name, never a short read.
+void read_exactly(int fd, std::uint64_t offset, std::span<std::byte> out,
+                  const std::filesystem::path& path);
+
+/// The whole file.
+std::vector<std::byte> read_file(const std::filesystem::path& path);
+std::string read_text(const std::filesystem::path& path);
+
+/// A file mapped read-only, whole. The view lives as long as the object. Any thread may read.
+/// Only for files that nobody cuts while they are open (indexes): a cut mapped file is a SIGBUS.
+class MappedFile {
+ public:
+  MappedFile() = default;
+  explicit MappedFile(const std::filesystem::path& path);
+  ~MappedFile();
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  Bytes bytes() const { return bytes_; }
+
+ private:
+  Bytes bytes_;
+};
+
+/// A file being written: bytes go to `path` + ".tmp"; `commit()` syncs it, renames it to `path` and syncs
+/// the directory. Destroyed without commit(), it removes the temporary file. One thread.
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::filesystem::path path);
+  ~AtomicFile();
+  AtomicFile(AtomicFile&& other) noexcept = default;
+
+  /// Appends, buffered.
+  void write(Bytes bytes);
+  /// Bytes written so far, buffered ones included.
+  std::uint64_t position() const { return flushed_ + buffer_.size(); }
+  /// Continues at `offset`; a gap left open reads as zeros. Flushes.
+  void seek(std::uint64_t offset);
+  void flush();
+  void commit();
+
+  int fd() const { return fd_.get(); }
+  const std::filesystem::path& temporary() const { return temporary_; }
+
+ private:
+  std::filesystem::path path_;
+  std::filesystem::path temporary_;
+  UniqueFd fd_;
+  std::vector<std::byte> buffer_;
+  std::uint64_t flushed_ = 0;
+};
+
+/// The name under which a file is written until it is complete.
+std::filesystem::path temporary_name(const std::filesystem::path& path);
+
+/// Writes a small file as AtomicFile does.
+void write_file(const std::filesystem::path& path, Bytes bytes);
+
+/// Writes a new file in place, unsynced: for files inside a directory that is synced and renamed as a whole.
+void write_plain_file(const std::filesystem::path& path, Bytes bytes);
+
+/// Brings everything written to the file system that holds `path` to the disk.
+void sync_filesystem(const std::filesystem::path& path);
+
+/// fsync of an already written file, or of a directory (so that a rename in it survives a crash).
+void sync_path(const std::filesystem::path& path);
+
+/// Syncs `from`, renames it to `to`, and syncs the directory of `to`.
+void publish_file(const std::filesystem::path& from, const std::filesystem::path& to);
+
+/// rename(2) that never replaces: throws Error(kExists) if `to` is there.
+void rename_no_replace(const std::filesystem::path& from, const std::filesystem::path& to);
+/// Swaps two existing paths in one step.
+void rename_exchange(const std::filesystem::path& a, const std::filesystem::path& b);
+
+/// mkdir -p. Throws Error(kIo | kNoSpace).
+void make_directories(const std::filesystem::path& path);
+
+}  // namespace packhorse

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "packhorse/sample.h"
+
+/// A format is one folder libpack/formats/<name>/ and one line in all_formats(); nothing else names it.
+namespace packhorse {
+
+/// What a writer must know before the first sample.
+struct ShardSpec {
+  std::vector<std::string> classes;  ///< label -> name; kept inside the shard where the format has a place
+};
+
+/// Writes one shard. One thread at a time.
+class ShardWriter {
+ public:
+  /// Without close(): removes what was written. Never throws.
+  virtual ~ShardWriter() = default;
+  /// Keys must be strictly increasing in byte order, and labels representable in the format.
+  /// Throws Error(kUsage) with the key otherwise, Error(kIo | kNoSpace) when the disk refuses.
+  virtual void add(const Sample& sample) = 0;
+  /// Completes and syncs the file and gives it its final name. Returns where each sample's bytes lie, in
+  /// the order of add(): each one contiguous range of the file.
+  virtual std::vector<ByteRange> close() = 0;
+};
+
+/// One sample as a shard holds it, read the way a stranger to packhorse would.
+struct StoredSample {
+  std::string key;
+  std::int64_t label = 0;
+  Bytes bytes;  ///< lives until the next call on the same reader
+};
+
+/// Reads a shard through the format's own library and nothing of packhorse's index. Slow and strict: the
+/// truth the index is checked against. One thread at a time.
+class ShardReader {
+ public:
+  virtual ~ShardReader() = default;
+  virtual std::size_t size() const = 0;
+  /// Sample i < size() in stored order. Throws Error(kCorrupt).
+  virtual StoredSample read(std::size_t i) = 0;
+};
+
+struct Format {
+  std::string_view name;         ///< as in --format
+  std::string_view file_suffix;  ///< a shard's data file is <stem> + suffix; may name a directory too
+  std::string_view summary;      ///< one line for help
+  int version;                   ///< of the layout we write; in the manifest
+  bool (*probe)(const std::filesystem::path& data_file);
+  std::unique_ptr<ShardWriter> (*open_writer)(const std::filesystem::path& data_file,
+                                              const ShardSpec& spec);
+  std::unique_ptr<ShardReader> (*open_reader)(const std::filesystem::path& data_file);
+  std::string (*library_version)();  ///< of the library behind it, for --version
+};
+
+std::span<const Format* const> all_formats();
+/// Throws Error(kUsage) with the names there are.
+const Format& find_format(std::string_view name);
+
+}  // namespace packhorse

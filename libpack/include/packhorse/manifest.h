@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// `dataset.json`: what makes a directory of shards a dataset. Written last; without it there is none.
+/// No time, host name or absolute path is in it: same input, same bytes.
+namespace packhorse {
+
+inline constexpr std::string_view kManifestName = "dataset.json";
+inline constexpr std::string_view kSumsName = "SHA256SUMS";
+inline constexpr std::string_view kClassesName = "classes.txt";
+inline constexpr std::string_view kRejectsName = "rejects.jsonl";
+inline constexpr int kManifestVersion = 1;
+
+struct ShardRecord {
+  std::string file;  ///< data file, relative to the dataset
+  std::string index;
+  std::uint64_t samples = 0;
+  std::uint64_t first_sample = 0;  ///< samples in all shards before
+  std::uint64_t bytes = 0;
+  std::uint64_t index_bytes = 0;
+  std::string sha256;
+  std::string index_sha256;
+};
+
+/// Any other published file: class list, rejects, indexes for other people's readers.
+struct FileRecord {
+  std::string file;
+  std::uint64_t bytes = 0;
+  std::string sha256;
+};
+
+struct Accounting {
+  std::uint64_t seen = 0, packed = 0, rejected = 0, skipped = 0;
+  bool balanced() const { return seen == packed + rejected + skipped; }
+};
+
+struct Manifest {
+  std::string version;  ///< of the packhorse that wrote it; no part of the id
+  std::string format;
+  int format_version = 0;
+  std::string image;  ///< transform
+  std::string split;  ///< "" when the source had none
+  bool shuffle = true;
+  std::uint64_t seed = 0;
+  std::uint64_t shard_bytes = 0;
+  std::uint64_t shard_samples = 0;
+  std::uint64_t samples = 0;
+  std::uint64_t payload_bytes = 0;
+  std::vector<std::uint64_t> class_samples;  ///< by label
+  Accounting accounting;
+  std::map<std::string, std::uint64_t> skipped_by_rule;
+  std::vector<ShardRecord> shards;
+  std::vector<FileRecord> files;
+
+  /// SHA-256 over the canonical text of everything above except `version`. Names the dataset: two datasets
+  /// with one id hold the same bytes.
+  std::string id() const;
+  /// The canonical text of dataset.json. Parsing and serialising gives the same bytes again.
+  std::string serialise() const;
+  /// Throws Error(kCorrupt) with the path for anything that is no manifest or whose id does not fit,
+  /// Error(kUnsupported) for a later manifest version.
+  static Manifest parse(std::string_view text, const std::filesystem::path& path);
+  static Manifest load(const std::filesystem::path& dataset);
+  /// The text of SHA256SUMS: a line for each shard, index and other file, and for dataset.json.
+  std::string sums() const;
+};
+
+}  // namespace packhorse

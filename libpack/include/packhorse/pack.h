@@ -1,0 +1,83 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "packhorse/format.h"
+#include "packhorse/manifest.h"
+#include "packhorse/plan.h"
+#include "packhorse/progress.h"
+#include "packhorse/source.h"
+
+/// Folder -> shards.
+///
+///     PackOptions options;
+///     options.format = "wds";
+///     PackReport report = pack("imagenet", "packed", options);
+namespace packhorse {
+
+/// How many inputs may be rejected before nothing is published.
+struct RejectLimit {
+  std::uint64_t count = 0;
+  std::optional<double> percent;  ///< of the inputs seen; takes the place of `count`
+  std::uint64_t allowed(std::uint64_t seen) const;
+  /// "0", "12" or "0.5%". Throws Error(kUsage).
+  static RejectLimit parse(const std::string& text);
+};
+
+struct PackOptions {
+  std::string format = "wds";
+  std::string image = "original";
+  PlanOptions plan;
+  ListOptions list;
+  RejectLimit max_rejects;
+  std::uint64_t max_pixels = kDefaultMaxPixels;
+  int jobs = 0;  ///< threads; 0 = as many as the process may use
+  bool overwrite = false;
+  bool dry_run = false;  ///< list and plan only; nothing is written
+  void validate() const;
+};
+
+struct PackedSplit {
+  std::string split;
+  std::filesystem::path path;
+  Manifest manifest;
+};
+
+struct PackReport {
+  Accounting accounting;
+  std::uint64_t bytes_in = 0;   ///< read from the source for packed samples
+  std::uint64_t bytes_out = 0;  ///< of all published files
+  std::uint64_t shards = 0;
+  std::uint64_t shards_kept = 0;  ///< taken over from an interrupted run
+  double seconds = 0;
+  std::string id;         ///< the dataset's id; with splits, SHA-256 over the ids in split order
+  bool published = false; ///< false: dry run, or more rejects than allowed
+  std::vector<Reject> rejects;         ///< paths start with the split
+  std::filesystem::path rejects_file;  ///< where they are listed when nothing was published
+  std::map<std::string, std::uint64_t> skipped_by_rule;
+  std::vector<PackedSplit> splits;
+};
+
+/// Packs `source` into the dataset `out`, with `options.jobs` threads. Everything is built in the staging
+/// directory `<out>.partial`; `out` appears in one rename when all of it is on the disk. An interrupted or
+/// refused run leaves its finished shards there, and the next call with the same arguments keeps those whose
+/// inputs and bytes are unchanged. The bytes written depend on the source and the options alone.
+///
+/// More rejects than allowed are no exception: the report says `published == false` and lists them.
+/// Throws Error: kNotFound (no source, nothing to pack), kExists (target there, or another writer has it),
+/// kIo, kNoSpace, kInterrupted.
+PackReport pack(const std::filesystem::path& source, const std::filesystem::path& out,
+                const PackOptions& options, Progress* progress = nullptr,
+                std::stop_token stop = {});
+
+/// The directory a dataset is built in.
+std::filesystem::path staging_path(const std::filesystem::path& out);
+
+/// How many threads this process may use: its affinity mask, bounded by the cgroup's CPU quota.
+int available_cpus();
+
+}  // namespace packhorse

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace packhorse {
+
+/// What a long-running call has done so far. Written by the library, read by anyone, at any time; the
+/// library itself prints nothing.
+struct Progress {
+  std::atomic<std::uint64_t> total_samples{0};  ///< 0 until it is known
+  std::atomic<std::uint64_t> samples{0};
+  std::atomic<std::uint64_t> bytes{0};
+  std::atomic<std::uint64_t> rejected{0};
+};
+
+}  // namespace packhorse

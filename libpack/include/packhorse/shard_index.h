@@ -1,0 +1,85 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "packhorse/file.h"
+#include "packhorse/image_info.h"
+
+/// The sidecar of a shard: where each sample's bytes lie, and what is known of them. Layout on disk (all
+/// numbers little-endian; drawn in full in docs/formats/index.md):
+///
+///     +--------------------+ 0
+///     | header, 64 bytes   |  magic "PHINDEX1", section count, samples, size of the data file, XXH3 of the rest
+///     +--------------------+ 64
+///     | section table      |  {id u32, flags u32, offset u64, length u64} each
+///     +--------------------+ aligned to 64
+///     | sections, columns  |  ranges, hashes, labels, images, keys, paths
+///     +--------------------+ end of file
+///
+/// A reader ignores sections it does not know, unless their flag says that it must not.
+namespace packhorse {
+
+/// One row of an index, as it is added.
+struct IndexEntry {
+  ByteRange range;  ///< the stored bytes in the data file
+  std::uint64_t hash = 0;  ///< xxh3 of the image bytes
+  std::int64_t label = 0;
+  ImageInfo image;
+  std::string key;
+  std::string path;  ///< of the source file, relative to the source; empty when unknown
+};
+
+class ShardIndexWriter {
+ public:
+  void add(const IndexEntry& entry);
+  std::size_t size() const { return ranges_.size(); }
+  /// The file's bytes. `data_bytes`: size of the data file the index belongs to.
+  std::string serialise(std::uint64_t data_bytes) const;
+
+ private:
+  std::vector<ByteRange> ranges_;
+  std::vector<std::uint64_t> hashes_;
+  std::vector<std::int64_t> labels_;
+  std::vector<std::byte> images_;
+  std::vector<std::uint64_t> key_ends_, path_ends_;
+  std::string keys_, paths_;
+};
+
+/// A mapped index. Opening checks the checksum of the whole file and every bound, so that no accessor can
+/// step outside afterwards. Thread-safe; views live as long as the object.
+/// Memory: the file's pages, which the kernel can drop again.
+class ShardIndex {
+ public:
+  /// Throws Error(kNotFound | kCorrupt | kUnsupported).
+  explicit ShardIndex(const std::filesystem::path& path);
+
+  std::size_t size() const { return samples_; }
+  std::uint64_t data_bytes() const { return data_bytes_; }
+  ByteRange range(std::size_t i) const { return ranges_[i]; }
+  std::uint64_t hash(std::size_t i) const { return hashes_[i]; }
+  std::int64_t label(std::size_t i) const { return labels_[i]; }
+  ImageInfo image(std::size_t i) const;
+  std::string_view key(std::size_t i) const { return text(key_ends_, keys_, i); }
+  std::string_view path(std::size_t i) const { return text(path_ends_, paths_, i); }
+
+ private:
+  static std::string_view text(std::span<const std::uint64_t> ends, std::string_view all,
+                               std::size_t i) {
+    const std::uint64_t begin = i == 0 ? 0 : ends[i - 1];
+    return all.substr(begin, ends[i] - begin);
+  }
+  MappedFile file_;
+  std::size_t samples_ = 0;
+  std::uint64_t data_bytes_ = 0;
+  std::span<const ByteRange> ranges_;
+  std::span<const std::uint64_t> hashes_;
+  std::span<const std::int64_t> labels_;
+  Bytes images_;
+  std::span<const std::uint64_t> key_ends_, path_ends_;
+  std::string_view keys_, paths_;
+};
+
+}  // namespace packhorse

@@ -1,0 +1,133 @@
+#include "packhorse/manifest.h"
+
+#include <nlohmann/json.hpp>
+
+#include "packhorse/error.h"
+#include "packhorse/file.h"
+#include "packhorse/hash.h"
+
+namespace packhorse {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json to_json(const Manifest& m) {
+  Json shards = Json::array(), files = Json::array(), skipped = Json::object();
+  for (const ShardRecord& s : m.shards) {
+    shards.push_back({{"file", s.file},
+                      {"samples", s.samples},
+                      {"first_sample", s.first_sample},
+                      {"bytes", s.bytes},
+                      {"sha256", s.sha256},
+                      {"index", s.index},
+                      {"index_bytes", s.index_bytes},
+                      {"index_sha256", s.index_sha256}});
+  }
+  for (const FileRecord& f : m.files) {
+    files.push_back({{"file", f.file}, {"bytes", f.bytes}, {"sha256", f.sha256}});
+  }
+  for (const auto& [rule, count] : m.skipped_by_rule) skipped[rule] = count;
+  return {{"manifest_version", kManifestVersion},
+          {"format", m.format},
+          {"format_version", m.format_version},
+          {"image", m.image},
+          {"split", m.split},
+          {"options",
+           {{"shuffle", m.shuffle},
+            {"seed", m.seed},
+            {"shard_bytes", m.shard_bytes},
+            {"shard_samples", m.shard_samples}}},
+          {"samples", m.samples},
+          {"payload_bytes", m.payload_bytes},
+          {"class_samples", m.class_samples},
+          {"accounting",
+           {{"seen", m.accounting.seen},
+            {"packed", m.accounting.packed},
+            {"rejected", m.accounting.rejected},
+            {"skipped", m.accounting.skipped},
+            {"skipped_by_rule", skipped}}},
+          {"shards", shards},
+          {"files", files}};
+}
+
+Manifest from_json(const Json& json) {
+  Manifest m;
+  json.at("packhorse").get_to(m.version);
+  json.at("format").get_to(m.format);
+  json.at("format_version").get_to(m.format_version);
+  json.at("image").get_to(m.image);
+  json.at("split").get_to(m.split);
+  const Json& options = json.at("options");
+  options.at("shuffle").get_to(m.shuffle);
+  options.at("seed").get_to(m.seed);
+  options.at("shard_bytes").get_to(m.shard_bytes);
+  options.at("shard_samples").get_to(m.shard_samples);
+  json.at("samples").get_to(m.samples);
+  json.at("payload_bytes").get_to(m.payload_bytes);
+  json.at("class_samples").get_to(m.class_samples);
+  const Json& accounting = json.at("accounting");
+  accounting.at("seen").get_to(m.accounting.seen);
+  accounting.at("packed").get_to(m.accounting.packed);
+  accounting.at("rejected").get_to(m.accounting.rejected);
+  accounting.at("skipped").get_to(m.accounting.skipped);
+  for (const auto& [rule, count] : accounting.at("skipped_by_rule").items()) {
+    m.skipped_by_rule[rule] = count.get<std::uint64_t>();
+  }
+  for (const Json& s : json.at("shards")) {
+    m.shards.push_back({s.at("file"), s.at("index"), s.at("samples"), s.at("first_sample"), s.at("bytes"),
+                        s.at("index_bytes"), s.at("sha256"), s.at("index_sha256")});
+  }
+  for (const Json& f : json.at("files")) m.files.push_back({f.at("file"), f.at("bytes"), f.at("sha256")});
+  return m;
+}
+
+}  // namespace
+
+std::string Manifest::id() const { return sha256(as_bytes(to_json(*this).dump())); }
+
+std::string Manifest::serialise() const {
+  Json json = {{"packhorse", version}, {"id", id()}};
+  json.update(to_json(*this));
+  return json.dump(1) + "\n";
+}
+
+Manifest Manifest::parse(std::string_view text, const std::filesystem::path& path) {
+  constexpr const char* kAdvice = "restore the file from a copy, or pack again";
+  try {
+    const Json json = Json::parse(text);
+    const int version = json.at("manifest_version");
+    if (version > kManifestVersion) {
+      throw Error(ErrorKind::kUnsupported, "the dataset was written by a later packhorse", path,
+                  "use that version or a later one");
+    }
+    Manifest manifest = from_json(json);
+    if (manifest.id() != json.at("id")) {
+      throw Error(ErrorKind::kCorrupt, "damaged manifest: its id does not fit its content", path, kAdvice);
+    }
+    return manifest;
+  } catch (const Json::exception& error) {
+    throw Error(ErrorKind::kCorrupt, std::string("damaged manifest: ") + error.what(), path, kAdvice);
+  }
+}
+
+Manifest Manifest::load(const std::filesystem::path& dataset) {
+  const std::filesystem::path path = dataset / kManifestName;
+  return parse(read_text(path), path);
+}
+
+std::string Manifest::sums() const {
+  std::string text;
+  const auto line = [&](const std::string& sum, std::string_view file) {
+    text += sum + "  " + std::string(file) + "\n";
+  };
+  for (const ShardRecord& shard : shards) {
+    line(shard.sha256, shard.file);
+    line(shard.index_sha256, shard.index);
+  }
+  for (const FileRecord& file : files) line(file.sha256, file.file);
+  line(sha256(as_bytes(serialise())), kManifestName);
+  return text;
+}
+
+}  // namespace packhorse

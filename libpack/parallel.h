@@ -1,0 +1,38 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace packhorse {
+
+/// Calls work(i) for every i < n from up to `jobs` threads, lowest i first. The first exception stops the rest from
+/// starting and is thrown here.
+template <class Work>
+void run_parallel(int jobs, std::size_t n, const Work& work) {
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr failure;
+  const auto loop = [&] {
+    for (std::size_t i = next++; i < n; i = next++) {
+      try {
+        work(i);
+      } catch (...) {
+        const std::scoped_lock lock(mutex);
+        if (!failure) failure = std::current_exception();
+        next = n;
+      }
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t t = 1; t < static_cast<std::size_t>(jobs) && t < n; ++t) threads.emplace_back(loop);
+    loop();
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace packhorse

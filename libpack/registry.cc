@@ -1,0 +1,27 @@
+#include <array>
+
+#include "formats/hdf5/hdf5.h"
+#include "formats/lmdb/lmdb.h"
+#include "formats/wds/wds.h"
+#include "packhorse/error.h"
+#include "packhorse/format.h"
+
+namespace packhorse {
+
+std::span<const Format* const> all_formats() {
+  static constexpr std::array<const Format*, 3> kFormats = {&wds::kFormat, &lmdb::kFormat,
+                                                            &hdf5::kFormat};
+  return kFormats;
+}
+
+const Format& find_format(std::string_view name) {
+  std::string names;
+  for (const Format* format : all_formats()) {
+    if (format->name == name) return *format;
+    names += (names.empty() ? "" : ", ") + std::string(format->name);
+  }
+  throw Error(ErrorKind::kUsage, "there is no format '" + std::string(name) + "'", {},
+              "choose one of: " + names);
+}
+
+}  // namespace packhorse

@@ -1,0 +1,83 @@
+#include "packhorse/source.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+
+#include "packhorse/error.h"
+#include "source_folder.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+void EntryTable::add(std::string_view directory, std::string_view name, std::uint64_t size,
+                     std::int64_t mtime_ns, std::int64_t label) {
+  if (directories_.empty() || directories_.back() != directory) directories_.emplace_back(directory);
+  records_.push_back({size, mtime_ns, names_.size(),
+                      static_cast<std::uint32_t>(directories_.size() - 1),
+                      static_cast<std::int32_t>(label), static_cast<std::uint32_t>(name.size())});
+  names_ += name;
+}
+
+std::string EntryTable::path_of(std::size_t i) const {
+  const Record& record = records_[i];
+  const std::string& directory = directories_[record.directory];
+  std::string path;
+  path.reserve(directory.size() + 1 + record.name_length);
+  path += directory;
+  if (!path.empty()) path += '/';
+  path.append(names_, record.name, record.name_length);
+  return path;
+}
+
+EntryTable::Entry EntryTable::operator[](std::size_t i) const {
+  const Record& record = records_[i];
+  return {path_of(i), record.size, record.mtime_ns, record.label};
+}
+
+void EntryTable::sort_by_path() {
+  // Directories differ or are the same object, so comparing "dir/name" rarely needs the joined string.
+  std::sort(records_.begin(), records_.end(), [this](const Record& a, const Record& b) {
+    const std::string_view name_a(names_.data() + a.name, a.name_length);
+    const std::string_view name_b(names_.data() + b.name, b.name_length);
+    if (a.directory == b.directory) return name_a < name_b;
+    const std::string path_a = directories_[a.directory] + '/' + std::string(name_a);
+    const std::string path_b = directories_[b.directory] + '/' + std::string(name_b);
+    return path_a < path_b;
+  });
+}
+
+std::uint64_t Listing::seen() const {
+  const auto sum = [](const std::map<std::string, std::uint64_t>& by_rule) {
+    return std::accumulate(by_rule.begin(), by_rule.end(), std::uint64_t{0},
+                           [](std::uint64_t total, const auto& rule) { return total + rule.second; });
+  };
+  std::uint64_t total = sum(skipped);
+  for (const SplitListing& split : splits) {
+    total += split.entries.size() + split.rejects.size() + sum(split.skipped);
+  }
+  return total;
+}
+
+std::span<const SourceKind> all_sources() {
+  static constexpr std::array kSources = {kFolderSource};
+  return kSources;
+}
+
+std::unique_ptr<Source> open_source(const fs::path& path) {
+  std::error_code code;
+  if (!fs::exists(path, code)) {
+    throw Error(ErrorKind::kNotFound, "the source is not there", path, "check the path");
+  }
+  std::string kinds;
+  for (const SourceKind& kind : all_sources()) {
+    if (kind.probe(path)) return kind.open(path);
+    kinds += (kinds.empty() ? "" : ", ") + std::string(kind.summary);
+  }
+  throw Error(ErrorKind::kUnsupported, "the source is nothing packhorse can read", path,
+              "give it one of these: " + kinds);
+}
+
+}  // namespace packhorse

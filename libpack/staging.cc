@@ -1,0 +1,102 @@
+#include "staging.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "packhorse/error.h"
+#include "packhorse/pack.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string this_process() {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  return "process " + std::to_string(::getpid()) + " on " + host.data();
+}
+
+/// Whether the lock file that was opened is still the one under its name, and not one that a finishing
+/// writer has just removed.
+bool still_there(int fd, const fs::path& path) {
+  struct stat opened {}, named {};
+  return ::fstat(fd, &opened) == 0 && ::stat(path.c_str(), &named) == 0 && opened.st_ino == named.st_ino &&
+         opened.st_dev == named.st_dev;
+}
+
+UniqueFd lock_file(const fs::path& root) {
+  const fs::path path = root / "lock";
+  while (true) {
+    make_directories(root);
+    UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    if (!fd && errno == ENOENT) continue;
+    if (!fd) throw_errno("create", path);
+    if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno != EWOULDBLOCK) throw_errno("lock", path);
+      std::array<char, 512> owner{};
+      [[maybe_unused]] const ssize_t n = ::pread(fd.get(), owner.data(), owner.size() - 1, 0);
+      throw Error(ErrorKind::kExists, std::string("another writer is at work on this target: ") + owner.data(),
+                  root, "wait for it, or stop it, or choose another target");
+    }
+    if (!still_there(fd.get(), path)) continue;
+    const std::string owner = this_process();
+    if (::ftruncate(fd.get(), 0) != 0 ||
+        ::pwrite(fd.get(), owner.data(), owner.size(), 0) != static_cast<ssize_t>(owner.size())) {
+      throw_errno("write to", path);
+    }
+    return fd;
+  }
+}
+
+}  // namespace
+
+fs::path staging_path(const fs::path& out) {
+  fs::path name = out;
+  while (!name.has_filename() && name.has_parent_path() && name != name.parent_path()) name = name.parent_path();
+  return fs::path(name.native() + ".partial");
+}
+
+Staging::Staging(const fs::path& out) : out_(out), root_(staging_path(out)), lock_(lock_file(root_)) {}
+
+fs::path Staging::data(const std::string& split) const { return root_ / "data" / split; }
+fs::path Staging::receipts(const std::string& split) const { return root_ / "receipts" / split; }
+
+void Staging::remove_others(const fs::path& directory, const std::vector<fs::path>& keep) {
+  if (!fs::exists(directory)) return;
+  std::vector<fs::path> doomed;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(directory)) {
+    const bool kept = std::find(keep.begin(), keep.end(), entry.path()) != keep.end();
+    if (!entry.is_directory() && !kept) doomed.push_back(entry.path());
+  }
+  for (const fs::path& path : doomed) fs::remove(path);
+}
+
+void Staging::publish(bool overwrite) {
+  const fs::path data = root_ / "data";
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(data)) {
+    if (entry.is_directory()) sync_path(entry.path());
+  }
+  sync_path(data);
+  if (overwrite && fs::exists(fs::symlink_status(out_))) {
+    rename_exchange(data, out_);
+  } else {
+    rename_no_replace(data, out_);
+  }
+  fs::remove_all(root_);
+}
+
+void refuse_existing(const fs::path& out) {
+  if (!fs::exists(fs::symlink_status(out))) return;
+  throw Error(ErrorKind::kExists, "the target is already there", out,
+              "choose another target, or say --overwrite to replace it");
+}
+
+}  // namespace packhorse

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "packhorse/file.h"
+
+namespace packhorse {
+
+/// The directory a dataset is built in:
+///
+///     OUT.partial/lock                    held (flock) by the one process that writes here
+///     OUT.partial/data/...                becomes OUT in one rename
+///     OUT.partial/receipts/<split>/...    one for each finished shard: what it was made from
+///
+/// Nothing in it has a dataset.json before the very end, so no reader takes it for a dataset.
+class Staging {
+ public:
+  /// Creates or takes over the directory. Throws Error(kExists) naming the process that holds it.
+  explicit Staging(const std::filesystem::path& out);
+
+  const std::filesystem::path& root() const { return root_; }
+  std::filesystem::path data(const std::string& split) const;
+  std::filesystem::path receipts(const std::string& split) const;
+
+  /// Removes every file below `directory` that is not in `keep`.
+  static void remove_others(const std::filesystem::path& directory,
+                            const std::vector<std::filesystem::path>& keep);
+
+  /// Syncs all directories and gives the data its final name; with `overwrite`, in exchange for what is there.
+  /// Then removes the staging directory.
+  void publish(bool overwrite);
+
+ private:
+  std::filesystem::path out_, root_;
+  UniqueFd lock_;
+};
+
+/// Throws Error(kExists) when `out` is there, after clearing what a run that died just behind its rename left.
+void refuse_existing(const std::filesystem::path& out);
+
+}  // namespace packhorse

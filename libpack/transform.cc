@@ -1,0 +1,35 @@
+#include "packhorse/transform.h"
+
+#include <array>
+
+#include "packhorse/error.h"
+
+namespace packhorse {
+
+namespace {
+
+class Original final : public Transform {
+ public:
+  Bytes apply(Bytes input, ImageInfo&, std::vector<std::byte>&) const override { return input; }
+};
+
+constexpr std::array kTransforms = {
+    TransformKind{"original", "every byte as it was in the source",
+                  []() -> std::unique_ptr<Transform> { return std::make_unique<Original>(); }},
+};
+
+}  // namespace
+
+std::span<const TransformKind> all_transforms() { return kTransforms; }
+
+const TransformKind& find_transform(std::string_view name) {
+  std::string names;
+  for (const TransformKind& kind : all_transforms()) {
+    if (kind.name == name) return kind;
+    names += (names.empty() ? "" : ", ") + std::string(kind.name);
+  }
+  throw Error(ErrorKind::kUsage, "there is no image mode '" + std::string(name) + "'", {},
+              "choose one of: " + names);
+}
+
+}  // namespace packhorse

@@ -1,0 +1,137 @@
+#include "command_inspect.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+
+#include "common/terminal.h"
+#include "inspect_text.h"
+#include "packhorse/error.h"
+#include "packhorse/file.h"
+
+namespace packhorse {
+
+namespace {
+
+namespace fs = std::filesystem;
+using program::Json;
+
+class CommandInspect final : public program::Command {
+ public:
+  void setup(CLI::App& app) override {
+    app.add_option("dataset", path_, "A packed dataset, or a directory of its splits")->required();
+    auto* verify = app.add_option("--verify", verify_, "quick: files, sizes, indexes; full: every byte as well")
+                       ->check(CLI::IsMember({"quick", "full"}));
+    auto* list = app.add_flag("--list", list_, "List the samples, one a line")->excludes(verify);
+    auto* show = app.add_option("--show", show_, "Show the sample with this number or key")->excludes(verify)->excludes(list);
+    app.add_option("-o,--output", output_, "With --show: write the image's bytes to this file (- = standard output)")
+        ->needs(show);
+    app.add_option("--jobs", jobs_, "Threads for --verify; 0 = as many as this process may use")->capture_default_str();
+    app.add_flag("--json", json_, "Print one JSON object");
+    app.footer("Example:\n  packhorse inspect packed/train --verify full\n\n"
+               "--verify ends with exit code 3 when anything is not as it was packed, and names shard, sample and byte\n"
+               "range. --list prints: number, key, label, class, bytes, size, kind, source path, separated by tabs.");
+  }
+
+  int run(const std::stop_token& stop) override {
+    const std::vector<fs::path> paths = find_datasets(path_);
+    if (!verify_.empty()) return verify_all(paths, stop);
+    if (!show_.empty()) return show(paths);
+    std::vector<Json> objects;
+    for (const fs::path& path : paths) {
+      const PackedDataset dataset(path);
+      if (json_) {
+        objects.push_back(list_ ? list_json(dataset) : summary_json(dataset));
+      } else if (list_) {
+        for (std::size_t i = 0; i < dataset.size(); ++i) fmt::print("{}", sample_line(dataset, i));
+      } else {
+        fmt::print("{}", summary_text(dataset));
+      }
+    }
+    if (json_) fmt::print("{}", program::to_text(one_object(paths, objects)));
+    return program::kDone;
+  }
+
+ private:
+  /// A dataset is one object; a directory of splits is {"datasets": [...]}.
+  Json one_object(const std::vector<fs::path>& paths, const std::vector<Json>& objects) const {
+    return paths.front() == fs::path(path_) ? objects.front() : Json{{"datasets", objects}};
+  }
+
+  static Json list_json(const PackedDataset& dataset) {
+    Json samples = Json::array();
+    for (std::size_t i = 0; i < dataset.size(); ++i) samples.push_back(sample_json(dataset, i));
+    return {{"path", dataset.path().string()}, {"samples", samples}};
+  }
+
+  int verify_all(const std::vector<fs::path>& paths, const std::stop_token& stop) const {
+    VerifyOptions options;
+    options.level = verify_ == "full" ? VerifyLevel::kFull : VerifyLevel::kQuick;
+    options.jobs = jobs_;
+    VerifyReport all;
+    Progress progress;
+    {
+      const program::ProgressLine line(progress, "verifying");
+      for (const fs::path& path : paths) {
+        VerifyReport report = verify(path, options, &progress, stop);
+        const bool split = path != fs::path(path_);
+        for (Finding& finding : report.findings) {
+          if (split) finding.shard = (path.filename() / finding.shard).string();
+          all.findings.push_back(std::move(finding));
+        }
+        all.files += report.files;
+        all.samples += report.samples;
+        all.bytes += report.bytes;
+      }
+    }
+    fmt::print("{}", json_ ? program::to_text(findings_json(all)) : findings_text(all));
+    if (!all.ok()) {
+      fmt::print(stderr,
+                 "packhorse: error: the dataset is damaged\n  where: {}\n"
+                 "  next:  restore the files named above from a copy, or pack the source again\n",
+                 path_);
+    }
+    return all.ok() ? program::kDone : program::kDamage;
+  }
+
+  /// A number, or a key; keys begin with a zero or are long, so a short number is a number.
+  std::size_t find(const PackedDataset& dataset) const {
+    std::size_t number = 0;
+    const auto [end, code] = std::from_chars(show_.data(), show_.data() + show_.size(), number);
+    const bool is_number = code == std::errc() && end == show_.data() + show_.size();
+    if (!is_number || (show_.size() >= 9)) return dataset.find(show_);
+    if (number < dataset.size()) return number;
+    throw Error(ErrorKind::kNotFound, fmt::format("there is no sample {}: the last is {}", number, dataset.size() - 1),
+                dataset.path());
+  }
+
+  int show(const std::vector<fs::path>& paths) const {
+    if (paths.size() != 1) {
+      throw Error(ErrorKind::kUsage, "--show needs one dataset, and here are several", path_,
+                  "name one of the splits, e.g. " + paths.front().string());
+    }
+    const PackedDataset dataset(paths.front());
+    const std::size_t sample = find(dataset);
+    std::vector<std::byte> bytes;
+    dataset.read(sample, bytes);
+    if (output_ == "-") {
+      std::fwrite(bytes.data(), 1, bytes.size(), stdout);
+      return program::kDone;
+    }
+    if (!output_.empty()) write_file(output_, bytes);
+    fmt::print("{}", json_ ? program::to_text(sample_json(dataset, sample)) : sample_line(dataset, sample));
+    return program::kDone;
+  }
+
+  std::string path_, verify_, show_, output_;
+  int jobs_ = 0;
+  bool list_ = false, json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<program::Command> make_inspect_command() { return std::make_unique<CommandInspect>(); }
+
+}  // namespace packhorse

@@ -1,0 +1,113 @@
+#include "common/terminal.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+
+#include "packhorse/error.h"
+
+namespace packhorse::program {
+
+bool stderr_is_terminal() { return ::isatty(STDERR_FILENO) == 1; }
+
+std::string with_commas(std::uint64_t value) {
+  std::string text = std::to_string(value);
+  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
+  return text;
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  static constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  auto value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
+  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+std::string seconds_text(double seconds) {
+  if (seconds < 60) return fmt::format("{:.2f} s", seconds);
+  const auto whole = static_cast<std::uint64_t>(seconds);
+  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
+}
+
+std::uint64_t parse_bytes(const std::string& text) {
+  static constexpr std::array<std::pair<const char*, std::uint64_t>, 14> kUnits = {{
+      {"", 1}, {"B", 1},
+      {"K", 1ull << 10}, {"KiB", 1ull << 10}, {"KB", 1000},
+      {"M", 1ull << 20}, {"MiB", 1ull << 20}, {"MB", 1000'000},
+      {"G", 1ull << 30}, {"GiB", 1ull << 30}, {"GB", 1000'000'000},
+      {"T", 1ull << 40}, {"TiB", 1ull << 40}, {"TB", 1000'000'000'000},
+  }};
+  std::size_t digits = 0;
+  while (digits < text.size() && (std::isdigit(static_cast<unsigned char>(text[digits])) != 0 || text[digits] == '.')) {
+    ++digits;
+  }
+  for (const auto& [name, factor] : kUnits) {
+    if (digits == 0 || text.substr(digits) != name) continue;
+    const double value = std::stod(text.substr(0, digits)) * static_cast<double>(factor);
+    if (value >= 1 && value < 9e18) return static_cast<std::uint64_t>(value);
+  }
+  throw Error(ErrorKind::kUsage, "'" + text + "' is no size", {}, "say it like 256MiB, 1GB or 4096");
+}
+
+std::string table_text(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths;
+  for (const std::vector<std::string>& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+  }
+  std::string text;
+  for (const std::vector<std::string>& row : rows) {
+    std::string line;
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      line += c == 0 ? fmt::format("{:<{}}", row[c], widths[c]) : fmt::format("  {:>{}}", row[c], widths[c]);
+    }
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+ProgressLine::ProgressLine(const Progress& progress, std::string doing)
+    : progress_(progress), doing_(std::move(doing)), terminal_(stderr_is_terminal()), thread_([this] { loop(); }) {}
+
+ProgressLine::~ProgressLine() {
+  {
+    const std::scoped_lock lock(mutex_);
+    ending_ = true;
+  }
+  ended_.notify_one();
+  thread_.join();
+  if (terminal_) std::fputs("\r\x1b[K", stderr);
+}
+
+void ProgressLine::loop() {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  const auto interval = terminal_ ? std::chrono::milliseconds(200) : std::chrono::milliseconds(10'000);
+  std::unique_lock lock(mutex_);
+  while (!ended_.wait_for(lock, interval, [this] { return ending_; })) {
+    const std::string text = line(std::chrono::duration<double>(Clock::now() - begin).count());
+    std::fputs((terminal_ ? "\r" + text + "\x1b[K" : text + "\n").c_str(), stderr);
+    std::fflush(stderr);
+  }
+}
+
+std::string ProgressLine::line(double seconds) const {
+  const std::uint64_t done = progress_.samples, total = progress_.total_samples;
+  if (total == 0) return fmt::format("{}: listing, {}", doing_, seconds_text(seconds));
+  const double rate = static_cast<double>(done) / seconds;
+  std::string text = fmt::format("{}: {} of {} images ({:.0f} %), {}/s, {}/s", doing_, with_commas(done),
+                                 with_commas(total), 100.0 * static_cast<double>(done) / static_cast<double>(total),
+                                 with_commas(static_cast<std::uint64_t>(rate)),
+                                 bytes_text(static_cast<std::uint64_t>(static_cast<double>(progress_.bytes) / seconds)));
+  if (done > 0 && done < total) text += ", " + seconds_text(static_cast<double>(total - done) / rate) + " left";
+  if (progress_.rejected > 0) text += fmt::format(", {} rejected", with_commas(progress_.rejected));
+  return text;
+}
+
+}  // namespace packhorse::program

@@ -225,8 +225,8 @@ PackReport pack(const fs::path& source_path, const fs::path& out, const PackOpti
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
   Progress unseen;
   if (progress == nullptr) progress = &unseen;
-  if (!options.overwrite && !options.dry_run) refuse_existing(out);
   const std::unique_ptr<Source> source = open_source(source_path);
+  if (!options.dry_run) check_target(source_path, out, options.overwrite);
   const Listing listing = source->list(options.list);
   class_list_text(listing.classes);  // refuses names it cannot hold before any work is done
   std::vector<SplitWork> splits;

@@ -11,6 +11,7 @@
 
 #include "packhorse/error.h"
 #include "packhorse/pack.h"
+#include "packhorse/packed_dataset.h"
 
 namespace packhorse {
 
@@ -34,6 +35,11 @@ bool still_there(int fd, const fs::path& path) {
 
 UniqueFd lock_file(const fs::path& root) {
   const fs::path path = root / "lock";
+  std::error_code code;
+  if (fs::exists(root, code) && !fs::exists(path, code) && !fs::is_empty(root, code)) {
+    throw Error(ErrorKind::kExists, "the name of the staging directory is taken by something else", root,
+                "move it away, or choose another target");
+  }
   while (true) {
     make_directories(root);
     UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
@@ -93,10 +99,22 @@ void Staging::publish(bool overwrite) {
   fs::remove_all(root_);
 }
 
-void refuse_existing(const fs::path& out) {
+void check_target(const fs::path& source, const fs::path& out, bool overwrite) {
+  const fs::path inside = fs::weakly_canonical(out).lexically_relative(fs::weakly_canonical(source));
+  if (!inside.empty() && *inside.begin() != "..") {
+    throw Error(ErrorKind::kUsage, "the target lies inside the source", out, "choose a target outside of it");
+  }
   if (!fs::exists(fs::symlink_status(out))) return;
-  throw Error(ErrorKind::kExists, "the target is already there", out,
-              "choose another target, or say --overwrite to replace it");
+  if (!overwrite) {
+    throw Error(ErrorKind::kExists, "the target is already there", out,
+                "choose another target, or say --overwrite to replace it");
+  }
+  try {
+    static_cast<void>(find_datasets(out));
+  } catch (const Error&) {
+    throw Error(ErrorKind::kExists, "the target is there and is no packed dataset, so it is not replaced", out,
+                "choose another target, or remove it by hand");
+  }
 }
 
 }  // namespace packhorse

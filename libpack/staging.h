@@ -36,7 +36,8 @@ class Staging {
   UniqueFd lock_;
 };
 
-/// Throws Error(kExists) when `out` is there, after clearing what a run that died just behind its rename left.
-void refuse_existing(const std::filesystem::path& out);
+/// Throws Error(kExists) when `out` is there; with `overwrite`, only when it is no packed dataset, as nothing
+/// else is ever replaced. Throws Error(kUsage) when `out` lies inside `source`.
+void check_target(const std::filesystem::path& source, const std::filesystem::path& out, bool overwrite);
 
 }  // namespace packhorse

@@ -12,6 +12,7 @@ namespace packhorse {
 namespace {
 
 using program::bytes_text;
+using program::count_text;
 using program::Json;
 using program::with_commas;
 
@@ -134,17 +135,17 @@ class CommandPack final : public program::Command {
       text += fmt::format("  skipped {}: {}\n", with_commas(count), rule);
     }
     if (options_.dry_run) {
-      return text + fmt::format("would pack them into {} shards; nothing was written\n", with_commas(report.shards));
+      return text + fmt::format("would pack them into {}; nothing was written\n", count_text(report.shards, "shard"));
     }
     if (!report.published) return text;
     for (const PackedSplit& split : report.splits) {
-      text += fmt::format("{}: {} images, {} classes, {} {} shards, id {}\n", split.path.string(),
-                          with_commas(split.manifest.samples), split.manifest.class_samples.size(),
-                          split.manifest.shards.size(), split.manifest.format, split.manifest.id().substr(0, 12));
+      text += fmt::format("{}: {}, {}, {} {}, id {}\n", split.path.string(), count_text(split.manifest.samples, "image"),
+                          count_text(split.manifest.class_samples.size(), "class"), split.manifest.format,
+                          count_text(split.manifest.shards.size(), "shard"), split.manifest.id().substr(0, 12));
     }
     text += fmt::format("{} in, {} out, {}", bytes_text(report.bytes_in), bytes_text(report.bytes_out),
                         program::seconds_text(report.seconds));
-    if (report.shards_kept > 0) text += fmt::format(", {} shards kept from the run before", report.shards_kept);
+    if (report.shards_kept > 0) text += ", " + count_text(report.shards_kept, "shard") + " kept from the run before";
     return text + "\n";
   }
 

@@ -10,6 +10,7 @@
 namespace packhorse {
 
 using program::bytes_text;
+using program::count_text;
 using program::Json;
 using program::with_commas;
 
@@ -92,7 +93,7 @@ std::string summary_text(const PackedDataset& dataset) {
   std::string text = fmt::format("{}\n", dataset.path().string());
   const auto line = [&](const char* name, const std::string& value) { text += fmt::format("  {:<8} {}\n", name, value); };
   line("format", fmt::format("{}, images {}", m.format, m.image));
-  line("samples", fmt::format("{} in {} shards, {} of images in {} of shards", with_commas(m.samples), m.shards.size(),
+  line("samples", fmt::format("{} in {}, {} of images in {} of shards", with_commas(m.samples), count_text(m.shards.size(), "shard"),
                               bytes_text(m.payload_bytes), bytes_text(shard_bytes(m))));
   line("classes", class_words(dataset));
   line("kinds", kinds);
@@ -135,10 +136,10 @@ std::string findings_text(const VerifyReport& report) {
     if (f.sample >= 0) text += fmt::format(", sample {}, key {}, bytes {} to {}", f.sample, f.key, f.offset, f.offset + f.length);
     text += fmt::format(": {}\n", f.detail);
   }
-  const std::string checked = fmt::format("{} files, {} samples, {} read", with_commas(report.files),
-                                          with_commas(report.samples), bytes_text(report.bytes));
+  const std::string checked = fmt::format("{}, {}, {} read", count_text(report.files, "file"),
+                                          count_text(report.samples, "sample"), bytes_text(report.bytes));
   return text + (report.ok() ? fmt::format("ok: {}\n", checked)
-                             : fmt::format("{} findings in {}\n", with_commas(report.findings.size()), checked));
+                             : fmt::format("{} in {}\n", count_text(report.findings.size(), "finding"), checked));
 }
 
 Json sample_json(const PackedDataset& dataset, std::size_t sample) {

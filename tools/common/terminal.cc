@@ -20,6 +20,10 @@ std::string with_commas(std::uint64_t value) {
   return text;
 }
 
+std::string count_text(std::uint64_t n, const std::string& noun) {
+  return with_commas(n) + " " + noun + (n == 1 ? "" : noun.ends_with('s') ? "es" : "s");
+}
+
 std::string bytes_text(std::uint64_t bytes) {
   static constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   auto value = static_cast<double>(bytes);

@@ -15,6 +15,7 @@ namespace packhorse::program {
 bool stderr_is_terminal();
 
 std::string with_commas(std::uint64_t value);  ///< 1234567 -> "1,234,567"
+std::string count_text(std::uint64_t n, const std::string& noun);  ///< "1 shard", "1,200 shards"
 std::string bytes_text(std::uint64_t bytes);   ///< "21.3 MiB"
 std::string seconds_text(double seconds);      ///< "0.42 s", "3 min 05 s"
 

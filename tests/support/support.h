@@ -1,0 +1,59 @@
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "packhorse/bytes.h"
+#include "packhorse/error.h"
+
+/// The small vocabulary tests are written in.
+namespace packhorse::test {
+
+/// A directory of its own for one test case, removed at its end.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory();
+  ~TemporaryDirectory();
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// The project's samples/ folder.
+std::filesystem::path samples();
+
+/// Writes a file, creating its directories.
+void put(const std::filesystem::path& path, std::string_view text);
+
+/// A valid 1 x 1 grey BMP-like image, told apart by `number`, padded to at least `bytes` bytes.
+std::string tiny_image(int number, std::size_t bytes = 0);
+
+/// A class folder with `classes` classes of `images` tiny images each, c0/0000, c0/0001, ...
+void make_folder(const std::filesystem::path& root, int classes, int images);
+
+void flip_byte(const std::filesystem::path& path, std::uint64_t offset);
+void truncate(const std::filesystem::path& path, std::uint64_t size);
+
+/// Every file below `root` by relative path, one "path sha256" a line: equal texts mean equal trees.
+std::string tree(const std::filesystem::path& root);
+
+/// Runs `work` and returns the kind of the Error it throws; fails the test when it throws none.
+template <class Work>
+ErrorKind kind_of_error(const Work& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error.kind();
+  }
+  FAIL("no Error was thrown");
+  return ErrorKind::kUsage;
+}
+
+}  // namespace packhorse::test

@@ -139,9 +139,10 @@ class CommandPack final : public program::Command {
     }
     if (!report.published) return text;
     for (const PackedSplit& split : report.splits) {
-      text += fmt::format("{}: {}, {}, {} {}, id {}\n", split.path.string(), count_text(split.manifest.samples, "image"),
-                          count_text(split.manifest.class_samples.size(), "class"), split.manifest.format,
-                          count_text(split.manifest.shards.size(), "shard"), split.manifest.id().substr(0, 12));
+      text += fmt::format("{}: {}, {}, {}, id {}\n", split.path.string(), count_text(split.manifest.samples, "image"),
+                          count_text(split.manifest.class_samples.size(), "class"),
+                          count_text(split.manifest.shards.size(), split.manifest.format + " shard"),
+                          split.manifest.id().substr(0, 12));
     }
     text += fmt::format("{} in, {} out, {}", bytes_text(report.bytes_in), bytes_text(report.bytes_out),
                         program::seconds_text(report.seconds));

@@ -180,6 +180,7 @@ ProbeResult bmp(Bytes file) {
   } else {
     return refuse("damaged header: unknown BMP header");
   }
+  if (bits == 0 && (compression == 0 || compression == 3)) return refuse("damaged header: 0 bits a pixel");
   info.components = bits == 32 ? 4 : 3;
   const std::uint64_t row = (std::uint64_t{info.width} * bits + 31) / 32 * 4;
   const std::uint64_t pixels = compression == 0 || compression == 3 ? row * info.height : 1;
@@ -203,7 +204,7 @@ ProbeResult pnm(Bytes file) {
       }
     }
     std::uint64_t value = 0;
-    for (; at < text.size() && text[at] >= '0' && text[at] <= '9' && value < (1u << 30); ++at) {
+    for (; at < text.size() && text[at] >= '0' && text[at] <= '9' && value < 100'000'000; ++at) {
       value = value * 10 + static_cast<std::uint64_t>(text[at] - '0');
     }
     return value;

@@ -32,7 +32,7 @@ RejectLimit RejectLimit::parse(const std::string& text) {
     if (text.ends_with('%')) {
       limit.percent = std::stod(text, &used);
       if (used + 1 == text.size() && *limit.percent >= 0 && *limit.percent <= 100) return limit;
-    } else if (!text.starts_with('-')) {
+    } else if (!text.empty() && text.front() >= '0' && text.front() <= '9') {  // stoull takes " -1" for 2^64 - 1
       limit.count = std::stoull(text, &used);
       if (used == text.size()) return limit;
     }

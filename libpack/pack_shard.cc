@@ -5,6 +5,7 @@
 #include <tbb/task_arena.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "packhorse/error.h"
 #include "packhorse/file.h"
@@ -65,7 +66,7 @@ class ShardPacker {
 
   ShardOutcome run() {
     const std::string inputs = fingerprint(job_, shard_);
-    if (keep(inputs)) return std::move(outcome_);
+    if (std::optional<ShardOutcome> kept = keep(inputs)) return std::move(*kept);
     fs::remove(receipt_);
     write_shard();
     if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, kInterrupted);
@@ -77,33 +78,31 @@ class ShardPacker {
   fs::path data_path() const { return job_.data / outcome_.record.file; }
   fs::path index_path() const { return job_.data / outcome_.record.index; }
 
-  bool keep(const std::string& inputs) {
-    if (!fs::exists(receipt_)) return false;
-    const Json json = Json::parse(read_text(receipt_), nullptr, false);
-    if (json.is_discarded() || json.value("inputs", "") != inputs || json.value("may_change", true)) return false;
-    ShardRecord& record = outcome_.record;
+  /// What an earlier run made of the same inputs, if it is all there still. A damaged receipt counts for nothing.
+  std::optional<ShardOutcome> keep(const std::string& inputs) const try {
+    if (!fs::exists(receipt_)) return std::nullopt;
+    const Json json = Json::parse(read_text(receipt_));
+    if (json.at("inputs") != inputs || json.at("may_change")) return std::nullopt;
+    ShardOutcome outcome = outcome_;
+    ShardRecord& record = outcome.record;
     record.samples = json.at("samples");
     record.bytes = json.at("bytes");
     record.index_bytes = json.at("index_bytes");
     record.sha256 = json.at("sha256");
     record.index_sha256 = json.at("index_sha256");
-    outcome_.bytes_in = json.at("bytes_in");
-    for (const Json& reject : json.at("rejects")) {
-      outcome_.rejects.push_back({reject.at(0), reject.at(1)});
-    }
-    if (record.samples > 0 && !unchanged()) {
-      outcome_.rejects.clear();
-      return false;
-    }
-    outcome_.kept = true;
-    progress_.samples += record.samples + outcome_.rejects.size();
-    progress_.rejected += outcome_.rejects.size();
-    progress_.bytes += outcome_.bytes_in;
-    return true;
+    outcome.bytes_in = json.at("bytes_in");
+    for (const Json& reject : json.at("rejects")) outcome.rejects.push_back({reject.at(0), reject.at(1)});
+    if (record.samples > 0 && !unchanged(record)) return std::nullopt;
+    outcome.kept = true;
+    progress_.samples += record.samples + outcome.rejects.size();
+    progress_.rejected += outcome.rejects.size();
+    progress_.bytes += outcome.bytes_in;
+    return outcome;
+  } catch (const Json::exception&) {
+    return std::nullopt;
   }
 
-  bool unchanged() const {
-    const ShardRecord& record = outcome_.record;
+  bool unchanged(const ShardRecord& record) const {
     return fs::exists(data_path()) && fs::exists(index_path()) && fs::file_size(data_path()) == record.bytes &&
            sha256_file(index_path()) == record.index_sha256 && sha256_file(data_path()) == record.sha256;
   }
@@ -198,7 +197,7 @@ class ShardPacker {
     if (!item.reason.empty()) {
       ++progress_.rejected;
       may_change_ = may_change_ || item.may_change;
-      outcome_.rejects.push_back({std::move(item.entry.path), std::move(item.reason)});
+      outcome_.rejects.push_back({as_utf8(item.entry.path), std::move(item.reason)});
       return;
     }
     if (!writer_) writer_ = job_.format.open_writer(data_path(), {job_.classes});

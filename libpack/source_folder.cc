@@ -97,6 +97,12 @@ class Walk {
  public:
   explicit Walk(SplitListing& out) : out_(out) {}
 
+  /// An open folder above the class folders: a link to it is a loop too.
+  void start_below(int fd) {
+    struct stat status {};
+    if (::fstat(fd, &status) == 0) above_.emplace(status.st_dev, status.st_ino);
+  }
+
   void class_folder(int parent, const std::string& name, std::int64_t label) {
     folder(parent, name, name, label);
   }
@@ -105,7 +111,7 @@ class Walk {
     if (const char* rule = rule_to_skip(parent, item)) {
       ++out_.skipped[rule];
     } else {
-      out_.rejects.push_back({item.name, "not in a class folder"});
+      out_.rejects.push_back({as_utf8(item.name), "not in a class folder"});
     }
   }
 
@@ -117,7 +123,7 @@ class Walk {
     std::vector<Found> items;
     if (fd && ::fstat(fd.get(), &status) == 0) items = read_directory(fd.get(), error);
     if (!fd || error != 0) {
-      out_.rejects.push_back({path, std::string("unreadable folder: ") + std::strerror(error)});
+      out_.rejects.push_back({as_utf8(path), std::string("unreadable folder: ") + std::strerror(error)});
       if (!fd) return;
     }
     const auto identity = std::pair(status.st_dev, status.st_ino);
@@ -136,7 +142,7 @@ class Walk {
 
   void file(int parent, const std::string& directory, const Found& item, std::int64_t label) {
     if (item.type == Type::kBroken && has_image_name(item.name)) {
-      out_.rejects.push_back({join(directory, item.name), "a link that leads nowhere"});
+      out_.rejects.push_back({as_utf8(join(directory, item.name)), "a link that leads nowhere"});
     } else if (const char* rule = rule_to_skip(parent, item)) {
       ++out_.skipped[rule];
     } else {
@@ -175,7 +181,7 @@ class FolderSource final : public Source {
     const std::vector<std::string> splits = split_folders(top);
     if (splits.empty()) {
       listing.classes = class_names(options, {directories(top)});
-      fill(listing, "", root.get(), top);
+      fill(listing, "", root.get(), root.get(), top);
     } else {
       std::vector<std::vector<std::string>> class_folders;
       for (const std::string& split : splits) {
@@ -187,7 +193,7 @@ class FolderSource final : public Source {
       for (const std::string& split : splits) {
         const UniqueFd fd(::openat(root.get(), split.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
         if (!fd) throw_errno("open the split folder", root_ / split);
-        fill(listing, split, fd.get(), items_of(fd.get(), root_ / split));
+        fill(listing, split, root.get(), fd.get(), items_of(fd.get(), root_ / split));
       }
       for (const Found& item : top) {
         if (item.name.front() == '.') {
@@ -258,7 +264,7 @@ class FolderSource final : public Source {
     return options.classes;
   }
 
-  static void fill(Listing& listing, const std::string& split, int fd, const std::vector<Found>& items) {
+  static void fill(Listing& listing, const std::string& split, int root, int fd, const std::vector<Found>& items) {
     std::unordered_map<std::string, std::int64_t> labels;
     for (const std::string& name : listing.classes) {
       labels.emplace(name, static_cast<std::int64_t>(labels.size()));
@@ -266,6 +272,8 @@ class FolderSource final : public Source {
     SplitListing& out = listing.splits.emplace_back();
     out.split = split;
     Walk walk(out);
+    walk.start_below(root);
+    walk.start_below(fd);
     for (const Found& item : items) {
       if (item.type == Type::kDirectory) {
         walk.class_folder(fd, item.name, labels.at(item.name));

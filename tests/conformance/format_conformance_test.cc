@@ -59,7 +59,9 @@ fs::path root_of(const Format& format, const fs::path& path) {
 
 std::size_t files_below(const fs::path& root) {
   std::size_t files = 0;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root)) files += entry.is_directory() ? 0 : 1;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root)) {
+    if (!entry.is_directory()) ++files;
+  }
   return files;
 }
 

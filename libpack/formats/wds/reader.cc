@@ -68,7 +68,8 @@ class Reader final : public ShardReader {
       if (code == ARCHIVE_EOF) return more_ = false;
       check(code);
       if (archive_entry_filetype(entry) != AE_IFREG) continue;
-      std::optional<MemberName> name = cut_member_name(archive_entry_pathname(entry));
+      const char* path = archive_entry_pathname(entry);  // null for a name libarchive cannot convert
+      std::optional<MemberName> name = cut_member_name(path != nullptr ? path : "");
       if (!name) continue;
       member_ = std::move(*name);
       size_ = static_cast<std::size_t>(archive_entry_size(entry));

@@ -22,8 +22,9 @@ class Writer final : public ShardWriter {
   }
 
   ~Writer() override {
-    // Frees without writing an end: what was written goes away with file_.
-    if (archive_) archive_write_fail(archive_.get());
+    // Freeing the archive closes it, which writes an end: to nowhere, as the file goes away. (Failing it first
+    // would avoid that, but libarchive then never frees its buffer.)
+    abandoned_ = true;
   }
 
   void add(const Sample& sample) override {
@@ -66,21 +67,21 @@ class Writer final : public ShardWriter {
     }
   }
 
-  /// Called by libarchive, which must not see an exception.
+  /// Called by libarchive, which must not see an exception, nor a failure: check() throws it.
   static la_ssize_t write_piece(archive*, void* self, const void* data, std::size_t size) {
     auto* writer = static_cast<Writer*>(self);
     try {
-      writer->file_.write({static_cast<const std::byte*>(data), size});
-      return static_cast<la_ssize_t>(size);
+      if (!writer->abandoned_ && !writer->failure_) writer->file_.write({static_cast<const std::byte*>(data), size});
     } catch (...) {
       writer->failure_ = std::current_exception();
-      return -1;
     }
+    return static_cast<la_ssize_t>(size);
   }
 
   std::filesystem::path path_;
   AtomicFile file_;
   std::exception_ptr failure_;
+  bool abandoned_ = false;
   ArchiveWriter archive_;
   Entry entry_;
   KeyOrder order_;

@@ -20,9 +20,12 @@ namespace packhorse {
 
 /// One input that does not become a sample although it looks like one, and why.
 struct Reject {
-  std::string path;  ///< relative to the source
+  std::string path;  ///< relative to the source; bytes that are no UTF-8 appear as \xNN
   std::string reason;
 };
+
+/// A file name as text: what is no valid UTF-8 becomes \xNN, byte by byte.
+std::string as_utf8(std::string_view name);
 
 /// The entries of one split in compact form: about 40 bytes each plus the file name.
 class EntryTable {

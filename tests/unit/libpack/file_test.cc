@@ -1,0 +1,200 @@
+#include "packhorse/file.h"
+
+#include <utility>
+
+#include "support/support.h"
+
+namespace packhorse {
+
+namespace {
+
+namespace fs = std::filesystem;
+using test::kind_of_error;
+using test::put;
+using test::TemporaryDirectory;
+
+}  // namespace
+
+TEST_CASE("atomic file: is there after commit(), and only then") {
+  const TemporaryDirectory directory;
+  AtomicFile file(directory / "a");
+  file.write(as_bytes("hello "));
+  file.write(as_bytes("world"));
+  CHECK(file.position() == 11);
+  CHECK_FALSE(fs::exists(directory / "a"));
+  file.commit();
+  CHECK(read_text(directory / "a") == "hello world");
+  CHECK_FALSE(fs::exists(file.temporary()));
+}
+
+TEST_CASE("atomic file: leaves nothing behind without commit()") {
+  const TemporaryDirectory directory;
+  { AtomicFile(directory / "a").write(as_bytes("hello")); }
+  CHECK(fs::is_empty(directory.path()));
+}
+
+TEST_CASE("atomic file: without commit() the earlier file stays as it was") {
+  const TemporaryDirectory directory;
+  put(directory / "a", "earlier");
+  { AtomicFile(directory / "a").write(as_bytes("later")); }
+  CHECK(read_text(directory / "a") == "earlier");
+}
+
+TEST_CASE("atomic file: commit() replaces the earlier file") {
+  const TemporaryDirectory directory;
+  put(directory / "a", "earlier");
+  write_file(directory / "a", as_bytes("later"));
+  CHECK(read_text(directory / "a") == "later");
+}
+
+TEST_CASE("atomic file: a moved one is committed once") {
+  const TemporaryDirectory directory;
+  AtomicFile first(directory / "a");
+  first.write(as_bytes("x"));
+  {
+    AtomicFile second(std::move(first));
+    second.write(as_bytes("y"));
+    second.commit();
+  }
+  CHECK(read_text(directory / "a") == "xy");
+}
+
+TEST_CASE("atomic file: a gap left by seek() reads as zeros") {
+  const TemporaryDirectory directory;
+  AtomicFile file(directory / "a");
+  file.write(as_bytes("ab"));
+  file.seek(5);
+  CHECK(file.position() == 5);
+  file.write(as_bytes("c"));
+  file.commit();
+  CHECK(read_text(directory / "a") == std::string("ab\0\0\0c", 6));
+}
+
+TEST_CASE("atomic file: seek() back overwrites") {
+  const TemporaryDirectory directory;
+  AtomicFile file(directory / "a");
+  file.write(as_bytes("abcd"));
+  file.seek(1);
+  file.write(as_bytes("X"));
+  file.commit();
+  CHECK(read_text(directory / "a") == "aXcd");
+}
+
+TEST_CASE("atomic file: pieces around the buffer's size arrive in order") {
+  const TemporaryDirectory directory;
+  AtomicFile file(directory / "a");
+  std::string all;
+  for (const std::size_t size : {1u, (1u << 20) - 1, 1u << 20, 3u, (1u << 20) + 1, 7u}) {
+    const std::string piece(size, static_cast<char>('a' + size % 26));
+    file.write(as_bytes(piece));
+    all += piece;
+    CHECK(file.position() == all.size());
+  }
+  file.commit();
+  CHECK(read_text(directory / "a") == all);
+}
+
+TEST_CASE("atomic file: a folder that is not there is named") {
+  const TemporaryDirectory directory;
+  CHECK(kind_of_error([&] { AtomicFile(directory / "no" / "a"); }) == ErrorKind::kNotFound);
+}
+
+TEST_CASE("write_plain_file: does not write over a file") {
+  const TemporaryDirectory directory;
+  write_plain_file(directory / "a", as_bytes("first"));
+  CHECK_THROWS_AS(write_plain_file(directory / "a", as_bytes("second")), Error);
+  CHECK(read_text(directory / "a") == "first");
+}
+
+TEST_CASE("read_exactly: reads from the middle") {
+  const TemporaryDirectory directory;
+  put(directory / "a", "0123456789");
+  const UniqueFd fd = open_for_reading(directory / "a");
+  std::vector<std::byte> bytes(4);
+  read_exactly(fd.get(), 3, bytes, directory / "a");
+  CHECK(as_text(bytes) == "3456");
+}
+
+TEST_CASE("read_exactly: a file cut while it is open is corrupt, with its name") {
+  const TemporaryDirectory directory;
+  put(directory / "a", "0123456789");
+  const UniqueFd fd = open_for_reading(directory / "a");
+  test::truncate(directory / "a", 6);
+  std::vector<std::byte> bytes(4);
+  read_exactly(fd.get(), 2, bytes, directory / "a");
+  for (const std::uint64_t offset : {3u, 6u, 100u}) {
+    try {
+      read_exactly(fd.get(), offset, bytes, directory / "a");
+      FAIL("a short read went unnoticed");
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::kCorrupt);
+      CHECK(error.path() == directory / "a");
+    }
+  }
+}
+
+TEST_CASE("reading: a file that is not there is kNotFound, a folder is kIo") {
+  const TemporaryDirectory directory;
+  CHECK(kind_of_error([&] { read_file(directory / "a"); }) == ErrorKind::kNotFound);
+  CHECK(kind_of_error([&] { MappedFile(directory / "a"); }) == ErrorKind::kNotFound);
+  CHECK_THROWS_AS(read_file(directory.path()), Error);
+}
+
+TEST_CASE("mapped file: shows the bytes, also when moved; an empty file is empty") {
+  const TemporaryDirectory directory;
+  put(directory / "a", "hello");
+  put(directory / "empty", "");
+  MappedFile first(directory / "a");
+  MappedFile second(std::move(first));
+  CHECK(as_text(second.bytes()) == "hello");
+  second = MappedFile(directory / "empty");
+  CHECK(second.bytes().empty());
+}
+
+TEST_CASE("rename_no_replace: moves to a free name") {
+  const TemporaryDirectory directory;
+  put(directory / "a" / "x", "1");
+  rename_no_replace(directory / "a", directory / "b");
+  CHECK(read_text(directory / "b" / "x") == "1");
+  CHECK_FALSE(fs::exists(directory / "a"));
+}
+
+TEST_CASE("rename_no_replace: never replaces, not even an empty folder, a file or a dangling link") {
+  const TemporaryDirectory directory;
+  put(directory / "a" / "x", "1");
+  fs::create_directory(directory / "folder");
+  put(directory / "file", "2");
+  fs::create_symlink("nowhere", directory / "link");
+  for (const char* name : {"folder", "file", "link"}) {
+    CAPTURE(name);
+    CHECK(kind_of_error([&] { rename_no_replace(directory / "a", directory / name); }) == ErrorKind::kExists);
+  }
+  CHECK(fs::exists(directory / "a" / "x"));
+}
+
+TEST_CASE("rename_exchange: swaps two folders") {
+  const TemporaryDirectory directory;
+  put(directory / "a" / "x", "1");
+  put(directory / "b" / "x", "2");
+  rename_exchange(directory / "a", directory / "b");
+  CHECK(read_text(directory / "a" / "x") == "2");
+  CHECK(read_text(directory / "b" / "x") == "1");
+}
+
+TEST_CASE("rename_exchange: needs both to be there") {
+  const TemporaryDirectory directory;
+  put(directory / "a", "1");
+  CHECK(kind_of_error([&] { rename_exchange(directory / "a", directory / "b"); }) == ErrorKind::kNotFound);
+  CHECK(read_text(directory / "a") == "1");
+}
+
+TEST_CASE("make_directories: makes all of them, and names a file in the way") {
+  const TemporaryDirectory directory;
+  make_directories(directory / "a/b/c");
+  make_directories(directory / "a/b/c");
+  CHECK(fs::is_directory(directory / "a/b/c"));
+  put(directory / "file", "");
+  CHECK_THROWS_AS(make_directories(directory / "file/a"), Error);
+}
+
+}  // namespace packhorse

@@ -16,7 +16,8 @@ std::vector<std::string> read_class_list(const std::filesystem::path& path) {
     std::string name = text.substr(begin, end - begin);
     if (name.ends_with('\r')) name.pop_back();
     const std::string line = "line " + std::to_string(classes.size() + 1);
-    if (name.empty()) throw Error(ErrorKind::kUsage, "the class list has an empty name in " + line, path);
+    if (name.empty())
+      throw Error(ErrorKind::kUsage, "the class list has an empty name in " + line, path);
     if (!known.insert(name).second) {
       throw Error(ErrorKind::kUsage, "the class list names '" + name + "' again in " + line, path);
     }
@@ -31,8 +32,9 @@ std::string class_list_text(const std::vector<std::string>& classes) {
   std::string text;
   for (const std::string& name : classes) {
     if (name.find_first_of("\r\n") != std::string::npos) {
-      throw Error(ErrorKind::kUsage, "a class name has a line break in it, which a class list cannot hold",
-                  name, "rename that folder");
+      throw Error(ErrorKind::kUsage,
+                  "a class name has a line break in it, which a class list cannot hold", name,
+                  "rename that folder");
     }
     text += name + '\n';
   }

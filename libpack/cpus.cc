@@ -12,8 +12,8 @@ namespace packhorse {
 
 namespace {
 
-/// CPUs the cgroup's quota pays for (v2: cpu.max, v1: cpu.cfs_*), or 0 where there is no quota. Inside a
-/// container the process sees its own group at the root of the mount.
+/// CPUs the cgroup's quota pays for (v2: cpu.max, v1: cpu.cfs_*), or 0 where there is no quota.
+/// Inside a container the process sees its own group at the root of the mount.
 double cgroup_quota() {
   std::string quota, period;
   if (std::ifstream v2("/sys/fs/cgroup/cpu.max"); v2 >> quota >> period) {

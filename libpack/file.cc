@@ -57,9 +57,10 @@ void read_exactly(int fd, std::uint64_t offset, std::span<std::byte> out, const 
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) throw_errno("read", path);
     if (n == 0) {
-      throw Error(ErrorKind::kCorrupt,
-                  "the file ends at byte " + std::to_string(offset) + ", before what it should hold",
-                  path, "it was cut; restore it or pack again");
+      throw Error(
+          ErrorKind::kCorrupt,
+          "the file ends at byte " + std::to_string(offset) + ", before what it should hold", path,
+          "it was cut; restore it or pack again");
     }
     out = out.subspan(static_cast<std::size_t>(n));
     offset += static_cast<std::uint64_t>(n);
@@ -173,7 +174,8 @@ void rename_no_replace(const fs::path& from, const fs::path& to) {
                 "choose another name, or remove it first");
   }
   if (errno != EINVAL && errno != ENOSYS) throw_errno("rename a directory to", to);
-  // A file system without RENAME_NOREPLACE (some network ones): rename(2) refuses a non-empty target.
+  // A file system without RENAME_NOREPLACE (some network ones): rename(2) refuses a non-empty
+  // target.
   if (fs::exists(fs::symlink_status(to))) {
     throw Error(ErrorKind::kExists, "the target is already there", to,
                 "choose another name, or remove it first");

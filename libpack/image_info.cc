@@ -15,9 +15,12 @@ struct Kind {
 };
 
 constexpr std::array kKinds = {
-    Kind{ImageKind::kJpeg, "jpeg", ".jpg", probe::jpeg}, Kind{ImageKind::kPng, "png", ".png", probe::png},
-    Kind{ImageKind::kWebp, "webp", ".webp", probe::webp}, Kind{ImageKind::kBmp, "bmp", ".bmp", probe::bmp},
-    Kind{ImageKind::kTiff, "tiff", ".tif", probe::tiff},  Kind{ImageKind::kPnm, "pnm", ".ppm", probe::pnm},
+    Kind{ImageKind::kJpeg, "jpeg", ".jpg", probe::jpeg},
+    Kind{ImageKind::kPng, "png", ".png", probe::png},
+    Kind{ImageKind::kWebp, "webp", ".webp", probe::webp},
+    Kind{ImageKind::kBmp, "bmp", ".bmp", probe::bmp},
+    Kind{ImageKind::kTiff, "tiff", ".tif", probe::tiff},
+    Kind{ImageKind::kPnm, "pnm", ".ppm", probe::pnm},
 };
 
 const Kind* find(ImageKind kind) {
@@ -71,7 +74,8 @@ ProbeResult probe_image(Bytes file, std::uint64_t max_pixels) {
   const std::string size = std::to_string(info.width) + " x " + std::to_string(info.height);
   if (info.width == 0 || info.height == 0) return probe::refuse("damaged header: size " + size);
   if (std::uint64_t{info.width} * info.height > max_pixels) {
-    return probe::refuse("too large: " + size + " pixels, the limit is " + std::to_string(max_pixels));
+    return probe::refuse("too large: " + size + " pixels, the limit is " +
+                         std::to_string(max_pixels));
   }
   return result;
 }

@@ -14,8 +14,9 @@ bool stands_alone(std::uint32_t marker) {
   return marker == kTem || (marker >= 0xd0 && marker <= 0xd8);
 }
 
-/// Entropy-coded data cannot hold the bytes FF D9, so the last of them after the scan's start is its end.
-/// Searched from the back: bytes after it (padding, appended data) are common and harmless.
+/// Entropy-coded data cannot hold the bytes FF D9, so the last of them after the scan's start is
+/// its end. Searched from the back: bytes after it (padding, appended data) are common and
+/// harmless.
 bool has_end_mark(Bytes file, std::size_t scan) {
   for (std::size_t i = file.size(); i >= scan + 2; --i) {
     if (file[i - 1] == std::byte{kEoi} && file[i - 2] == std::byte{0xff}) return true;
@@ -46,8 +47,8 @@ ProbeResult jpeg(Bytes file) {
     const std::optional<Bytes> segment = data.piece(at, length);
     if (length < 2) return refuse("damaged header: bad segment length");
     if (!segment) return refuse("truncated: a segment reaches beyond the end of the file");
-    if (marker == kApp1 && data.has(at + 2, std::string_view("Exif\0\0", 6)) && info.orientation == 1 &&
-        length > 8) {
+    if (marker == kApp1 && data.has(at + 2, std::string_view("Exif\0\0", 6)) &&
+        info.orientation == 1 && length > 8) {
       info.orientation = exif_orientation(segment->subspan(8));
     } else if (is_start_of_frame(marker)) {
       if (length < 8) return refuse("damaged header: frame segment too short");

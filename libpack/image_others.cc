@@ -14,9 +14,16 @@ struct Tag {
 
 constexpr std::size_t width_of(std::uint32_t type) {
   switch (type) {
-    case 1: case 2: case 6: case 7: return 1;  // BYTE, ASCII, SBYTE, UNDEFINED
-    case 3: case 8: return 2;                  // SHORT, SSHORT
-    default: return 4;                         // LONG and what we do not read
+    case 1:
+    case 2:
+    case 6:
+    case 7:
+      return 1;  // BYTE, ASCII, SBYTE, UNDEFINED
+    case 3:
+    case 8:
+      return 2;  // SHORT, SSHORT
+    default:
+      return 4;  // LONG and what we do not read
   }
 }
 
@@ -26,7 +33,8 @@ std::optional<Tag> find_tag(const Cursor& data, std::size_t directory, std::uint
     const std::size_t at = directory + 2 + 12 * i;
     if (data.u16(at) != wanted) continue;
     Tag tag{data.u16(at + 2).value_or(0), data.u32(at + 4).value_or(0), at + 8};
-    if (width_of(tag.type) * std::uint64_t{tag.count} > 4) tag.values = data.u32(at + 8).value_or(0);
+    if (width_of(tag.type) * std::uint64_t{tag.count} > 4)
+      tag.values = data.u32(at + 8).value_or(0);
     return tag;
   }
   return std::nullopt;
@@ -103,16 +111,27 @@ ProbeResult png(Bytes file) {
       return refuse("truncated: no IEND chunk");
     }
     if (at == 8) {
-      if (!data.has(at + 4, "IHDR") || *length != 13) return refuse("damaged header: no IHDR chunk");
+      if (!data.has(at + 4, "IHDR") || *length != 13)
+        return refuse("damaged header: no IHDR chunk");
       info.width = *data.u32(16);
       info.height = *data.u32(20);
       info.bit_depth = narrow(*data.u8(24));
       switch (*data.u8(25)) {  // colour type
-        case 0: info.components = 1; break;
-        case 2: case 3: info.components = 3; break;
-        case 4: info.components = 2; break;
-        case 6: info.components = 4; break;
-        default: return refuse("damaged header: unknown colour type");
+        case 0:
+          info.components = 1;
+          break;
+        case 2:
+        case 3:
+          info.components = 3;
+          break;
+        case 4:
+          info.components = 2;
+          break;
+        case 6:
+          info.components = 4;
+          break;
+        default:
+          return refuse("damaged header: unknown colour type");
       }
     } else if (data.has(at + 4, "IDAT")) {
       pixels_seen = true;
@@ -174,13 +193,15 @@ ProbeResult bmp(Bytes file) {
   } else if (header >= 40 && data.u32(30)) {
     info.width = *data.u32(18);
     const auto height = static_cast<std::int32_t>(*data.u32(22));  // negative: rows from the top
-    info.height = height < 0 ? 0u - static_cast<std::uint32_t>(height) : static_cast<std::uint32_t>(height);
+    info.height =
+        height < 0 ? 0u - static_cast<std::uint32_t>(height) : static_cast<std::uint32_t>(height);
     bits = *data.u16(28);
     compression = *data.u32(30);
   } else {
     return refuse("damaged header: unknown BMP header");
   }
-  if (bits == 0 && (compression == 0 || compression == 3)) return refuse("damaged header: 0 bits a pixel");
+  if (bits == 0 && (compression == 0 || compression == 3))
+    return refuse("damaged header: 0 bits a pixel");
   info.components = bits == 32 ? 4 : 3;
   const std::uint64_t row = (std::uint64_t{info.width} * bits + 31) / 32 * 4;
   const std::uint64_t pixels = compression == 0 || compression == 3 ? row * info.height : 1;

@@ -51,7 +51,8 @@ ProbeResult bmp(Bytes file);
 ProbeResult tiff(Bytes file);
 ProbeResult pnm(Bytes file);
 
-/// Orientation (tag 0x0112) from a TIFF structure, as EXIF embeds one; 1 when it says nothing usable.
+/// Orientation (tag 0x0112) from a TIFF structure, as EXIF embeds one; 1 when it says nothing
+/// usable.
 std::uint8_t exif_orientation(Bytes tiff_structure);
 
 }  // namespace packhorse::probe

@@ -75,10 +75,11 @@ Manifest from_json(const Json& json) {
     m.skipped_by_rule[rule] = count.get<std::uint64_t>();
   }
   for (const Json& s : json.at("shards")) {
-    m.shards.push_back({s.at("file"), s.at("index"), s.at("samples"), s.at("first_sample"), s.at("bytes"),
-                        s.at("index_bytes"), s.at("sha256"), s.at("index_sha256")});
+    m.shards.push_back({s.at("file"), s.at("index"), s.at("samples"), s.at("first_sample"),
+                        s.at("bytes"), s.at("index_bytes"), s.at("sha256"), s.at("index_sha256")});
   }
-  for (const Json& f : json.at("files")) m.files.push_back({f.at("file"), f.at("bytes"), f.at("sha256")});
+  for (const Json& f : json.at("files"))
+    m.files.push_back({f.at("file"), f.at("bytes"), f.at("sha256")});
   return m;
 }
 
@@ -103,11 +104,13 @@ Manifest Manifest::parse(std::string_view text, const std::filesystem::path& pat
     }
     Manifest manifest = from_json(json);
     if (manifest.id() != json.at("id")) {
-      throw Error(ErrorKind::kCorrupt, "damaged manifest: its id does not fit its content", path, kAdvice);
+      throw Error(ErrorKind::kCorrupt, "damaged manifest: its id does not fit its content", path,
+                  kAdvice);
     }
     return manifest;
   } catch (const Json::exception& error) {
-    throw Error(ErrorKind::kCorrupt, std::string("damaged manifest: ") + error.what(), path, kAdvice);
+    throw Error(ErrorKind::kCorrupt, std::string("damaged manifest: ") + error.what(), path,
+                kAdvice);
   }
 }
 

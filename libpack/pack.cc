@@ -22,7 +22,9 @@ namespace packhorse {
 namespace fs = std::filesystem;
 
 std::uint64_t RejectLimit::allowed(std::uint64_t seen) const {
-  return percent ? static_cast<std::uint64_t>(std::floor(*percent / 100 * static_cast<double>(seen))) : count;
+  return percent
+             ? static_cast<std::uint64_t>(std::floor(*percent / 100 * static_cast<double>(seen)))
+             : count;
 }
 
 RejectLimit RejectLimit::parse(const std::string& text) {
@@ -32,13 +34,15 @@ RejectLimit RejectLimit::parse(const std::string& text) {
     if (text.ends_with('%')) {
       limit.percent = std::stod(text, &used);
       if (used + 1 == text.size() && *limit.percent >= 0 && *limit.percent <= 100) return limit;
-    } else if (!text.empty() && text.front() >= '0' && text.front() <= '9') {  // stoull takes " -1" for 2^64 - 1
+    } else if (!text.empty() && text.front() >= '0' &&
+               text.front() <= '9') {  // stoull takes " -1" for 2^64 - 1
       limit.count = std::stoull(text, &used);
       if (used == text.size()) return limit;
     }
   } catch (const std::logic_error&) {  // falls through to the one message
   }
-  throw Error(ErrorKind::kUsage, "'" + text + "' is no limit for rejects", {}, "say a number, or a percentage like 0.5%");
+  throw Error(ErrorKind::kUsage, "'" + text + "' is no limit for rejects", {},
+              "say a number, or a percentage like 0.5%");
 }
 
 void PackOptions::validate() const {
@@ -84,15 +88,17 @@ struct SplitWork {
     for (const ShardOutcome& outcome : outcomes) {
       all.insert(all.end(), outcome.rejects.begin(), outcome.rejects.end());
     }
-    std::sort(all.begin(), all.end(), [](const Reject& a, const Reject& b) { return a.path < b.path; });
+    std::sort(all.begin(), all.end(),
+              [](const Reject& a, const Reject& b) { return a.path < b.path; });
     return all;
   }
 };
 
-/// Packs every shard of every split, `jobs` at a time. All threads first take shards; those that find none
-/// left help with the shards still in the making.
+/// Packs every shard of every split, `jobs` at a time. All threads first take shards; those that
+/// find none left help with the shards still in the making.
 void pack_shards(const Source& source, const Listing& listing, std::vector<SplitWork>& splits,
-                 const PackOptions& options, const Staging& staging, Progress& progress, const std::stop_token& stop) {
+                 const PackOptions& options, const Staging& staging, Progress& progress,
+                 const std::stop_token& stop) {
   const int jobs = options.jobs > 0 ? options.jobs : available_cpus();
   std::vector<ShardJob> shard_jobs;
   std::vector<std::pair<std::size_t, std::size_t>> todo;  // (split, shard)
@@ -100,16 +106,20 @@ void pack_shards(const Source& source, const Listing& listing, std::vector<Split
     const std::string& name = splits[s].listing.split;
     make_directories(staging.data(name));
     make_directories(staging.receipts(name));
-    for (std::size_t shard = 0; shard < splits[s].plan.shards(); ++shard) todo.emplace_back(s, shard);
+    for (std::size_t shard = 0; shard < splits[s].plan.shards(); ++shard)
+      todo.emplace_back(s, shard);
   }
   const std::size_t workers = std::min(static_cast<std::size_t>(jobs), todo.size());
-  const std::size_t tokens = todo.size() >= static_cast<std::size_t>(jobs) ? 4 : 2 * static_cast<std::size_t>(jobs) + 2;
+  const std::size_t tokens =
+      todo.size() >= static_cast<std::size_t>(jobs) ? 4 : 2 * static_cast<std::size_t>(jobs) + 2;
   for (const SplitWork& split : splits) {
-    shard_jobs.push_back({source, split.listing, split.plan, find_format(options.format), find_transform(options.image),
-                          listing.classes, options.max_pixels, staging.data(split.listing.split),
-                          staging.receipts(split.listing.split), tokens});
+    shard_jobs.push_back({source, split.listing, split.plan, find_format(options.format),
+                          find_transform(options.image), listing.classes, options.max_pixels,
+                          staging.data(split.listing.split), staging.receipts(split.listing.split),
+                          tokens});
   }
-  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(jobs));
+  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
+                                  static_cast<std::size_t>(jobs));
   tbb::task_arena arena(jobs);
   arena.execute([&] {
     std::atomic<std::size_t> next{0};
@@ -117,7 +127,8 @@ void pack_shards(const Source& source, const Listing& listing, std::vector<Split
     for (std::size_t worker = 0; worker < workers; ++worker) {
       group.run([&] {
         // A failure in one worker cancels the group; it must not leave the others packing on.
-        for (std::size_t i = next++; i < todo.size() && !tbb::is_current_task_group_canceling(); i = next++) {
+        for (std::size_t i = next++; i < todo.size() && !tbb::is_current_task_group_canceling();
+             i = next++) {
           const auto [split, shard] = todo[i];
           splits[split].outcomes[shard] = pack_shard(shard_jobs[split], shard, progress, stop);
         }
@@ -128,7 +139,8 @@ void pack_shards(const Source& source, const Listing& listing, std::vector<Split
 }
 
 /// Everything but dataset.json, which makes it a dataset.
-Manifest describe(const SplitWork& split, const Listing& listing, const PackOptions& options, const Staging& staging) {
+Manifest describe(const SplitWork& split, const Listing& listing, const PackOptions& options,
+                  const Staging& staging) {
   const fs::path data = staging.data(split.listing.split);
   const Format& format = find_format(options.format);
   Manifest manifest;
@@ -156,13 +168,15 @@ Manifest describe(const SplitWork& split, const Listing& listing, const PackOpti
   }
   const std::vector<Reject> rejects = split.rejects();
   manifest.skipped_by_rule = split.listing.skipped;
-  manifest.accounting = {split.listing.entries.size() + split.listing.rejects.size() + sum(split.listing.skipped),
-                         manifest.samples, rejects.size(), sum(split.listing.skipped)};
+  manifest.accounting = {
+      split.listing.entries.size() + split.listing.rejects.size() + sum(split.listing.skipped),
+      manifest.samples, rejects.size(), sum(split.listing.skipped)};
   if (!manifest.accounting.balanced()) {
     throw Error(ErrorKind::kIo, "the accounting does not add up; nothing was published", data);
   }
   manifest.files.push_back(publish_text(data, kClassesName, class_list_text(listing.classes)));
-  if (!rejects.empty()) manifest.files.push_back(publish_text(data, kRejectsName, rejects_text(rejects)));
+  if (!rejects.empty())
+    manifest.files.push_back(publish_text(data, kRejectsName, rejects_text(rejects)));
   return manifest;
 }
 
@@ -218,11 +232,13 @@ void account(PackReport& report, const Listing& listing, const std::vector<Split
 
 }  // namespace
 
-PackReport pack(const fs::path& source_path, const fs::path& out, const PackOptions& options, Progress* progress,
-                std::stop_token stop) {
+PackReport pack(const fs::path& source_path, const fs::path& out, const PackOptions& options,
+                Progress* progress, std::stop_token stop) {
   options.validate();
   const auto begin = std::chrono::steady_clock::now();
-  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
+  const auto seconds = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
   Progress unseen;
   if (progress == nullptr) progress = &unseen;
   const std::unique_ptr<Source> source = open_source(source_path);
@@ -239,7 +255,8 @@ PackReport pack(const fs::path& source_path, const fs::path& out, const PackOpti
   PackReport report;
   if (options.dry_run) {
     account(report, listing, splits);
-    report.accounting.packed = report.accounting.seen - report.accounting.rejected - report.accounting.skipped;
+    report.accounting.packed =
+        report.accounting.seen - report.accounting.rejected - report.accounting.skipped;
     report.seconds = seconds();
     return report;
   }
@@ -251,7 +268,8 @@ PackReport pack(const fs::path& source_path, const fs::path& out, const PackOpti
     remove_stale(splits, staging);
     for (const SplitWork& split : splits) {
       const std::string& name = split.listing.split;
-      report.splits.push_back({name, name.empty() ? out : out / name, describe(split, listing, options, staging)});
+      report.splits.push_back(
+          {name, name.empty() ? out : out / name, describe(split, listing, options, staging)});
     }
     seal(report, staging);
     report.id = joint_id(report.splits);

@@ -30,8 +30,8 @@ struct Item {
   Bytes stored;
   ImageInfo image;
   std::uint64_t hash = 0;
-  std::string reason;      ///< why it is rejected; empty: it is not
-  bool may_change = false; ///< rejected for what the file system said, not for what the bytes are
+  std::string reason;       ///< why it is rejected; empty: it is not
+  bool may_change = false;  ///< rejected for what the file system said, not for what the bytes are
 };
 
 /// Names everything the shard's bytes depend on.
@@ -41,7 +41,8 @@ std::string fingerprint(const ShardJob& job, std::size_t shard) {
     hash.update(as_bytes(text));
     hash.update(as_bytes(std::string_view("\0", 1)));
   };
-  add(fmt::format("{} {} {} {}", job.format.name, job.format.version, job.transform.name, job.max_pixels));
+  add(fmt::format("{} {} {} {}", job.format.name, job.format.version, job.transform.name,
+                  job.max_pixels));
   for (const std::string& name : job.classes) add(name);
   for (std::size_t p = job.plan.shard_begin(shard); p < job.plan.shard_begin(shard + 1); ++p) {
     const EntryTable::Entry entry = job.listing.entries[job.plan.entry(p)];
@@ -53,7 +54,8 @@ std::string fingerprint(const ShardJob& job, std::size_t shard) {
 
 class ShardPacker {
  public:
-  ShardPacker(const ShardJob& job, std::size_t shard, Progress& progress, const std::stop_token& stop)
+  ShardPacker(const ShardJob& job, std::size_t shard, Progress& progress,
+              const std::stop_token& stop)
       : job_(job),
         shard_(shard),
         progress_(progress),
@@ -78,7 +80,8 @@ class ShardPacker {
   fs::path data_path() const { return job_.data / outcome_.record.file; }
   fs::path index_path() const { return job_.data / outcome_.record.index; }
 
-  /// What an earlier run made of the same inputs, if it is all there still. A damaged receipt counts for nothing.
+  /// What an earlier run made of the same inputs, if it is all there still. A damaged receipt
+  /// counts for nothing.
   std::optional<ShardOutcome> keep(const std::string& inputs) const try {
     if (!fs::exists(receipt_)) return std::nullopt;
     const Json json = Json::parse(read_text(receipt_));
@@ -91,7 +94,8 @@ class ShardPacker {
     record.sha256 = json.at("sha256");
     record.index_sha256 = json.at("index_sha256");
     outcome.bytes_in = json.at("bytes_in");
-    for (const Json& reject : json.at("rejects")) outcome.rejects.push_back({reject.at(0), reject.at(1)});
+    for (const Json& reject : json.at("rejects"))
+      outcome.rejects.push_back({reject.at(0), reject.at(1)});
     if (record.samples > 0 && !unchanged(record)) return std::nullopt;
     outcome.kept = true;
     progress_.samples += record.samples + outcome.rejects.size();
@@ -103,8 +107,10 @@ class ShardPacker {
   }
 
   bool unchanged(const ShardRecord& record) const {
-    return fs::exists(data_path()) && fs::exists(index_path()) && fs::file_size(data_path()) == record.bytes &&
-           sha256_file(index_path()) == record.index_sha256 && sha256_file(data_path()) == record.sha256;
+    return fs::exists(data_path()) && fs::exists(index_path()) &&
+           fs::file_size(data_path()) == record.bytes &&
+           sha256_file(index_path()) == record.index_sha256 &&
+           sha256_file(data_path()) == record.sha256;
   }
 
   void write_receipt(const std::string& inputs) const {
@@ -148,25 +154,29 @@ class ShardPacker {
     std::vector<Item> items(job_.tokens);
     std::size_t next = job_.plan.shard_begin(shard_);
     const std::size_t end = job_.plan.shard_begin(shard_ + 1);
-    const auto first = tbb::make_filter<void, Item*>(
-        tbb::filter_mode::serial_in_order, [&](tbb::flow_control& control) -> Item* {
-          if (next == end || stop_.stop_requested()) {
-            control.stop();
-            return nullptr;
-          }
-          // Items leave in order too, so the one that is due again is no longer in use.
-          Item& item = items[next % items.size()];
-          item.position = next++;
-          return &item;
+    const auto first = tbb::make_filter<void, Item*>(tbb::filter_mode::serial_in_order,
+                                                     [&](tbb::flow_control& control) -> Item* {
+                                                       if (next == end || stop_.stop_requested()) {
+                                                         control.stop();
+                                                         return nullptr;
+                                                       }
+                                                       // Items leave in order too, so the one that
+                                                       // is due again is no longer in use.
+                                                       Item& item = items[next % items.size()];
+                                                       item.position = next++;
+                                                       return &item;
+                                                     });
+    const auto prepare =
+        tbb::make_filter<Item*, Item*>(tbb::filter_mode::parallel, [&](Item* item) {
+          prepare_item(*item);
+          return item;
         });
-    const auto prepare = tbb::make_filter<Item*, Item*>(tbb::filter_mode::parallel, [&](Item* item) {
-      prepare_item(*item);
-      return item;
-    });
     const auto write = tbb::make_filter<Item*, void>(tbb::filter_mode::serial_in_order,
                                                      [&](Item* item) { write_item(*item); });
-    // Isolated: a thread that waits here must not start on another shard, deeper and deeper in its stack.
-    tbb::this_task_arena::isolate([&] { tbb::parallel_pipeline(items.size(), first & prepare & write); });
+    // Isolated: a thread that waits here must not start on another shard, deeper and deeper in its
+    // stack.
+    tbb::this_task_arena::isolate(
+        [&] { tbb::parallel_pipeline(items.size(), first & prepare & write); });
     if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, kInterrupted);
   }
 
@@ -228,7 +238,8 @@ class ShardPacker {
 
 }  // namespace
 
-ShardOutcome pack_shard(const ShardJob& job, std::size_t shard, Progress& progress, const std::stop_token& stop) {
+ShardOutcome pack_shard(const ShardJob& job, std::size_t shard, Progress& progress,
+                        const std::stop_token& stop) {
   return ShardPacker(job, shard, progress, stop).run();
 }
 

@@ -36,9 +36,11 @@ struct ShardOutcome {
   bool kept = false;  ///< taken over from an earlier run
 };
 
-/// Packs shard number `shard`, or keeps what an earlier run made of it when its inputs (names, sizes, times,
-/// labels, options) and its files' SHA-256 are unchanged. Thread-safe for different shards. Call inside a TBB
-/// arena: reading, checking and transforming run in parallel, writing in plan order.
-ShardOutcome pack_shard(const ShardJob& job, std::size_t shard, Progress& progress, const std::stop_token& stop);
+/// Packs shard number `shard`, or keeps what an earlier run made of it when its inputs (names,
+/// sizes, times, labels, options) and its files' SHA-256 are unchanged. Thread-safe for different
+/// shards. Call inside a TBB arena: reading, checking and transforming run in parallel, writing in
+/// plan order.
+ShardOutcome pack_shard(const ShardJob& job, std::size_t shard, Progress& progress,
+                        const std::stop_token& stop);
 
 }  // namespace packhorse

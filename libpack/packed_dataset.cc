@@ -12,22 +12,27 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kVerifyAdvice = "run `packhorse inspect --verify full` on the dataset; restore the file or pack again";
+constexpr const char* kVerifyAdvice =
+    "run `packhorse inspect --verify full` on the dataset; restore the file or pack again";
 
 fs::path checked(const fs::path& path) {
   if (is_packed_dataset(path)) return path;
   std::error_code code;
-  if (!fs::exists(path, code)) throw Error(ErrorKind::kNotFound, "the dataset is not there", path, "check the path");
+  if (!fs::exists(path, code))
+    throw Error(ErrorKind::kNotFound, "the dataset is not there", path, "check the path");
   if (path.native().ends_with(".partial") || fs::exists(path / "receipts", code)) {
-    throw Error(ErrorKind::kNotFound, "this is a staging directory, not a dataset: packing did not finish", path,
+    throw Error(ErrorKind::kNotFound,
+                "this is a staging directory, not a dataset: packing did not finish", path,
                 "run the same pack command again; it goes on where it stopped");
   }
   std::string splits;
   for (const fs::directory_entry& entry : fs::directory_iterator(path, code)) {
-    if (is_packed_dataset(entry.path())) splits += (splits.empty() ? "" : ", ") + entry.path().string();
+    if (is_packed_dataset(entry.path()))
+      splits += (splits.empty() ? "" : ", ") + entry.path().string();
   }
   throw Error(ErrorKind::kNotFound, "no dataset: there is no dataset.json in it", path,
-              splits.empty() ? "give the directory that `packhorse pack` wrote" : "name one of its splits: " + splits);
+              splits.empty() ? "give the directory that `packhorse pack` wrote"
+                             : "name one of its splits: " + splits);
 }
 
 }  // namespace
@@ -50,10 +55,12 @@ std::vector<fs::path> find_datasets(const fs::path& path) {
   return found;
 }
 
-PackedDataset::PackedDataset(const fs::path& path) : path_(checked(path)), manifest_(Manifest::load(path)) {
+PackedDataset::PackedDataset(const fs::path& path)
+    : path_(checked(path)), manifest_(Manifest::load(path)) {
   classes_ = read_class_list(path_ / kClassesName);
   if (classes_.size() != manifest_.class_samples.size()) {
-    throw Error(ErrorKind::kCorrupt, "the class list does not fit the manifest", path_ / kClassesName, kVerifyAdvice);
+    throw Error(ErrorKind::kCorrupt, "the class list does not fit the manifest",
+                path_ / kClassesName, kVerifyAdvice);
   }
   shards_.reserve(manifest_.shards.size());
   std::uint64_t samples = 0;
@@ -62,22 +69,27 @@ PackedDataset::PackedDataset(const fs::path& path) : path_(checked(path)), manif
     shards_.push_back({ShardIndex(path_ / record.index), open_for_reading(data)});
     const Shard& shard = shards_.back();
     if (shard.index.size() != record.samples || record.first_sample != samples) {
-      throw Error(ErrorKind::kCorrupt, "the index does not fit the manifest", path_ / record.index, kVerifyAdvice);
+      throw Error(ErrorKind::kCorrupt, "the index does not fit the manifest", path_ / record.index,
+                  kVerifyAdvice);
     }
     const std::uint64_t size = file_size(shard.data.get(), data);
     if (size != record.bytes || shard.index.data_bytes() != record.bytes) {
-      throw Error(ErrorKind::kCorrupt,
-                  "the shard has " + std::to_string(size) + " bytes, not " + std::to_string(record.bytes), data,
-                  kVerifyAdvice);
+      throw Error(
+          ErrorKind::kCorrupt,
+          "the shard has " + std::to_string(size) + " bytes, not " + std::to_string(record.bytes),
+          data, kVerifyAdvice);
     }
     samples += record.samples;
   }
   if (samples != manifest_.samples) {
-    throw Error(ErrorKind::kCorrupt, "the shards do not fit the manifest's count", path_ / kManifestName, kVerifyAdvice);
+    throw Error(ErrorKind::kCorrupt, "the shards do not fit the manifest's count",
+                path_ / kManifestName, kVerifyAdvice);
   }
 }
 
-fs::path PackedDataset::data_path(std::size_t shard) const { return path_ / manifest_.shards[shard].file; }
+fs::path PackedDataset::data_path(std::size_t shard) const {
+  return path_ / manifest_.shards[shard].file;
+}
 
 PackedDataset::Place PackedDataset::place(std::size_t sample) const {
   const auto after = std::upper_bound(
@@ -94,8 +106,8 @@ std::size_t PackedDataset::find(std::string_view key) const {
       if (index.key(row) == key) return manifest_.shards[shard].first_sample + row;
     }
   }
-  throw Error(ErrorKind::kNotFound, "there is no sample with the key '" + std::string(key) + "'", path_,
-              "`packhorse inspect --list` shows the keys");
+  throw Error(ErrorKind::kNotFound, "there is no sample with the key '" + std::string(key) + "'",
+              path_, "`packhorse inspect --list` shows the keys");
 }
 
 void PackedDataset::read(std::size_t sample, std::vector<std::byte>& out) const {
@@ -105,8 +117,8 @@ void PackedDataset::read(std::size_t sample, std::vector<std::byte>& out) const 
   out.resize(range.length);
   read_exactly(fd(at.shard), range.offset, out, data_path(at.shard));
   if (xxh3(out) != shard.hash(at.row)) {
-    throw Error(ErrorKind::kCorrupt, "the image's bytes are not the ones that were packed", data_path(at.shard),
-                kVerifyAdvice, std::string(shard.key(at.row)));
+    throw Error(ErrorKind::kCorrupt, "the image's bytes are not the ones that were packed",
+                data_path(at.shard), kVerifyAdvice, std::string(shard.key(at.row)));
   }
 }
 

@@ -9,8 +9,8 @@
 
 namespace packhorse {
 
-/// Calls work(i) for every i < n from up to `jobs` threads, lowest i first. The first exception stops the rest from
-/// starting and is thrown here.
+/// Calls work(i) for every i < n from up to `jobs` threads, lowest i first. The first exception
+/// stops the rest from starting and is thrown here.
 template <class Work>
 void run_parallel(int jobs, std::size_t n, const Work& work) {
   std::atomic<std::size_t> next{0};
@@ -29,7 +29,8 @@ void run_parallel(int jobs, std::size_t n, const Work& work) {
   };
   {
     std::vector<std::jthread> threads;
-    for (std::size_t t = 1; t < static_cast<std::size_t>(jobs) && t < n; ++t) threads.emplace_back(loop);
+    for (std::size_t t = 1; t < static_cast<std::size_t>(jobs) && t < n; ++t)
+      threads.emplace_back(loop);
     loop();
   }
   if (failure) std::rethrow_exception(failure);

@@ -31,7 +31,8 @@ Plan::Plan(const EntryTable& entries, const PlanOptions& options) {
   }
   begins_.push_back(0);
   if (options.shard_samples > 0) {
-    for (std::size_t i = options.shard_samples; i < n; i += options.shard_samples) begins_.push_back(i);
+    for (std::size_t i = options.shard_samples; i < n; i += options.shard_samples)
+      begins_.push_back(i);
   } else if (options.shard_bytes > 0 && total > options.shard_bytes) {
     const std::uint64_t shards = (total + options.shard_bytes - 1) / options.shard_bytes;
     const double share = static_cast<double>(total) / static_cast<double>(shards);

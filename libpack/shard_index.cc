@@ -17,7 +17,8 @@ namespace {
 
 constexpr char kMagic[8] = {'P', 'H', 'I', 'N', 'D', 'E', 'X', '1'};
 constexpr std::size_t kAlignment = 64;
-constexpr std::uint32_t kRequired = 1;  ///< section flag: a reader that does not know it must refuse
+constexpr std::uint32_t kRequired =
+    1;  ///< section flag: a reader that does not know it must refuse
 
 struct Header {
   char magic[8];
@@ -40,7 +41,14 @@ struct Section {
 static_assert(sizeof(Section) == 24);
 
 enum SectionId : std::uint32_t {
-  kRanges = 1, kHashes = 2, kLabels = 3, kImages = 4, kKeyEnds = 5, kKeys = 6, kPathEnds = 7, kPaths = 8,
+  kRanges = 1,
+  kHashes = 2,
+  kLabels = 3,
+  kImages = 4,
+  kKeyEnds = 5,
+  kKeys = 6,
+  kPathEnds = 7,
+  kPaths = 8,
 };
 
 struct ImageRow {
@@ -66,8 +74,9 @@ std::uint64_t checksum_of(Bytes file) {
 }
 
 [[noreturn]] void corrupt(const std::filesystem::path& path, const std::string& what) {
-  throw Error(ErrorKind::kCorrupt, "damaged index: " + what, path,
-              "run `packhorse inspect --verify full` on the dataset; restore the file or pack again");
+  throw Error(
+      ErrorKind::kCorrupt, "damaged index: " + what, path,
+      "run `packhorse inspect --verify full` on the dataset; restore the file or pack again");
 }
 
 }  // namespace
@@ -76,8 +85,9 @@ void ShardIndexWriter::add(const IndexEntry& entry) {
   ranges_.push_back(entry.range);
   hashes_.push_back(entry.hash);
   labels_.push_back(entry.label);
-  const ImageRow row{entry.image.width,      entry.image.height,    static_cast<std::uint8_t>(entry.image.kind),
-                     entry.image.components, entry.image.bit_depth, entry.image.orientation};
+  const ImageRow row{
+      entry.image.width,      entry.image.height,    static_cast<std::uint8_t>(entry.image.kind),
+      entry.image.components, entry.image.bit_depth, entry.image.orientation};
   const Bytes bytes = std::as_bytes(std::span(&row, 1));
   images_.insert(images_.end(), bytes.begin(), bytes.end());
   keys_ += entry.key;
@@ -88,8 +98,8 @@ void ShardIndexWriter::add(const IndexEntry& entry) {
 
 std::string ShardIndexWriter::serialise(std::uint64_t data_bytes) const {
   const std::pair<std::uint32_t, std::string_view> columns[] = {
-      {kRanges, raw(ranges_)},    {kHashes, raw(hashes_)},      {kLabels, raw(labels_)},
-      {kImages, raw(images_)},    {kKeyEnds, raw(key_ends_)},   {kKeys, keys_},
+      {kRanges, raw(ranges_)},      {kHashes, raw(hashes_)},    {kLabels, raw(labels_)},
+      {kImages, raw(images_)},      {kKeyEnds, raw(key_ends_)}, {kKeys, keys_},
       {kPathEnds, raw(path_ends_)}, {kPaths, paths_},
   };
   Header header{};
@@ -119,7 +129,8 @@ ShardIndex::ShardIndex(const std::filesystem::path& path) : file_(path) {
   Header header{};
   if (file.size() < sizeof header) corrupt(path, "it is too short");
   std::memcpy(&header, file.data(), sizeof header);
-  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) corrupt(path, "it does not start as an index does");
+  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0)
+    corrupt(path, "it does not start as an index does");
   if (header.file_bytes != file.size()) corrupt(path, "its length is not the one in its header");
   if (header.checksum != checksum_of(file)) corrupt(path, "its checksum does not fit");
   // The checksum vouches for what a writer wrote; the bounds below, for the writer.
@@ -131,7 +142,8 @@ ShardIndex::ShardIndex(const std::filesystem::path& path) : file_(path) {
   data_bytes_ = header.data_bytes;
 
   const auto column = [&](Bytes bytes, std::size_t width) {
-    if (bytes.size() / width != samples_ || bytes.size() % width != 0) corrupt(path, "a column has the wrong length");
+    if (bytes.size() / width != samples_ || bytes.size() % width != 0)
+      corrupt(path, "a column has the wrong length");
     return bytes.data();
   };
   std::uint32_t seen = 0;
@@ -150,17 +162,32 @@ ShardIndex::ShardIndex(const std::filesystem::path& path) : file_(path) {
       case kRanges:
         ranges_ = {reinterpret_cast<const ByteRange*>(column(bytes, sizeof(ByteRange))), samples_};
         break;
-      case kHashes: hashes_ = numbers(); break;
-      case kLabels: labels_ = {reinterpret_cast<const std::int64_t*>(column(bytes, 8)), samples_}; break;
-      case kImages: column(bytes, sizeof(ImageRow)); images_ = bytes; break;
-      case kKeyEnds: key_ends_ = numbers(); break;
-      case kKeys: keys_ = as_text(bytes); break;
-      case kPathEnds: path_ends_ = numbers(); break;
-      case kPaths: paths_ = as_text(bytes); break;
+      case kHashes:
+        hashes_ = numbers();
+        break;
+      case kLabels:
+        labels_ = {reinterpret_cast<const std::int64_t*>(column(bytes, 8)), samples_};
+        break;
+      case kImages:
+        column(bytes, sizeof(ImageRow));
+        images_ = bytes;
+        break;
+      case kKeyEnds:
+        key_ends_ = numbers();
+        break;
+      case kKeys:
+        keys_ = as_text(bytes);
+        break;
+      case kPathEnds:
+        path_ends_ = numbers();
+        break;
+      case kPaths:
+        paths_ = as_text(bytes);
+        break;
       default:
         if ((section.flags & kRequired) != 0) {
-          throw Error(ErrorKind::kUnsupported, "the index has a section this version does not know", path,
-                      "use a later packhorse");
+          throw Error(ErrorKind::kUnsupported, "the index has a section this version does not know",
+                      path, "use a later packhorse");
         }
         continue;
     }
@@ -183,7 +210,12 @@ ShardIndex::ShardIndex(const std::filesystem::path& path) : file_(path) {
 ImageInfo ShardIndex::image(std::size_t i) const {
   ImageRow row{};
   std::memcpy(&row, images_.data() + i * sizeof row, sizeof row);
-  return {static_cast<ImageKind>(row.kind), row.components, row.bit_depth, row.orientation, row.width, row.height};
+  return {static_cast<ImageKind>(row.kind),
+          row.components,
+          row.bit_depth,
+          row.orientation,
+          row.width,
+          row.height};
 }
 
 }  // namespace packhorse

@@ -14,7 +14,8 @@ namespace fs = std::filesystem;
 
 void EntryTable::add(std::string_view directory, std::string_view name, std::uint64_t size,
                      std::int64_t mtime_ns, std::int64_t label) {
-  if (directories_.empty() || directories_.back() != directory) directories_.emplace_back(directory);
+  if (directories_.empty() || directories_.back() != directory)
+    directories_.emplace_back(directory);
   records_.push_back({size, mtime_ns, names_.size(),
                       static_cast<std::uint32_t>(directories_.size() - 1),
                       static_cast<std::int32_t>(label), static_cast<std::uint32_t>(name.size())});
@@ -38,7 +39,8 @@ EntryTable::Entry EntryTable::operator[](std::size_t i) const {
 }
 
 void EntryTable::sort_by_path() {
-  // Directories differ or are the same object, so comparing "dir/name" rarely needs the joined string.
+  // Directories differ or are the same object, so comparing "dir/name" rarely needs the joined
+  // string.
   std::sort(records_.begin(), records_.end(), [this](const Record& a, const Record& b) {
     const std::string_view name_a(names_.data() + a.name, a.name_length);
     const std::string_view name_b(names_.data() + b.name, b.name_length);
@@ -54,15 +56,22 @@ void EntryTable::sort_by_path() {
 std::string as_utf8(std::string_view name) {
   // Length of the well-formed sequence at a place, 0 if there is none: RFC 3629, section 4.
   const auto sequence = [&](std::size_t at) -> std::size_t {
-    const auto byte = [&](std::size_t i) { return i < name.size() ? static_cast<unsigned char>(name[i]) : 0u; };
+    const auto byte = [&](std::size_t i) {
+      return i < name.size() ? static_cast<unsigned char>(name[i]) : 0u;
+    };
     const unsigned lead = byte(at);
-    const std::size_t length = lead < 0x80 ? 1 : lead >= 0xc2 && lead < 0xe0 ? 2 : lead >= 0xe0 && lead < 0xf0 ? 3
-                               : lead >= 0xf0 && lead < 0xf5                 ? 4 : 0;
+    const std::size_t length = lead < 0x80                   ? 1
+                               : lead >= 0xc2 && lead < 0xe0 ? 2
+                               : lead >= 0xe0 && lead < 0xf0 ? 3
+                               : lead >= 0xf0 && lead < 0xf5 ? 4
+                                                             : 0;
     for (std::size_t i = 1; i < length; ++i) {
       if (byte(at + i) < 0x80 || byte(at + i) > 0xbf) return 0;
     }
-    const bool overlong = (lead == 0xe0 && byte(at + 1) < 0xa0) || (lead == 0xf0 && byte(at + 1) < 0x90);
-    const bool outside = (lead == 0xed && byte(at + 1) > 0x9f) || (lead == 0xf4 && byte(at + 1) > 0x8f);
+    const bool overlong =
+        (lead == 0xe0 && byte(at + 1) < 0xa0) || (lead == 0xf0 && byte(at + 1) < 0x90);
+    const bool outside =
+        (lead == 0xed && byte(at + 1) > 0x9f) || (lead == 0xf4 && byte(at + 1) > 0x8f);
     return overlong || outside ? 0 : length;
   };
   std::string text;
@@ -82,8 +91,9 @@ std::string as_utf8(std::string_view name) {
 
 std::uint64_t Listing::seen() const {
   const auto sum = [](const std::map<std::string, std::uint64_t>& by_rule) {
-    return std::accumulate(by_rule.begin(), by_rule.end(), std::uint64_t{0},
-                           [](std::uint64_t total, const auto& rule) { return total + rule.second; });
+    return std::accumulate(
+        by_rule.begin(), by_rule.end(), std::uint64_t{0},
+        [](std::uint64_t total, const auto& rule) { return total + rule.second; });
   };
   std::uint64_t total = sum(skipped);
   for (const SplitListing& split : splits) {

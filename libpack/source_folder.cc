@@ -22,11 +22,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The names torchvision.datasets.ImageFolder takes, and .jpe/.jfif. A file with one of these must be an
-// image or is rejected; any other file is looked into and taken when its first bytes are an image's.
-constexpr std::array<std::string_view, 12> kImageNames = {
-    ".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".bmp", ".tif", ".tiff", ".ppm", ".pgm", ".pnm"};
-constexpr std::array<std::string_view, 5> kSplitNames = {"train", "val", "valid", "validation", "test"};
+// The names torchvision.datasets.ImageFolder takes, and .jpe/.jfif. A file with one of these must
+// be an image or is rejected; any other file is looked into and taken when its first bytes are an
+// image's.
+constexpr std::array<std::string_view, 12> kImageNames = {".jpg",  ".jpeg", ".jpe", ".jfif",
+                                                          ".png",  ".webp", ".bmp", ".tif",
+                                                          ".tiff", ".ppm",  ".pgm", ".pnm"};
+constexpr std::array<std::string_view, 5> kSplitNames = {"train", "val", "valid", "validation",
+                                                         "test"};
 
 constexpr const char* kHidden = "hidden (its name starts with a dot)";
 constexpr const char* kNotAnImage = "not an image, by name and first bytes";
@@ -84,7 +87,8 @@ std::vector<Found> read_directory(int fd, int& error) {
     found.push_back(std::move(item));
   }
   error = errno;
-  std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.name < b.name; });
+  std::sort(found.begin(), found.end(),
+            [](const Found& a, const Found& b) { return a.name < b.name; });
   return found;
 }
 
@@ -123,7 +127,8 @@ class Walk {
     std::vector<Found> items;
     if (fd && ::fstat(fd.get(), &status) == 0) items = read_directory(fd.get(), error);
     if (!fd || error != 0) {
-      out_.rejects.push_back({as_utf8(path), std::string("unreadable folder: ") + std::strerror(error)});
+      out_.rejects.push_back(
+          {as_utf8(path), std::string("unreadable folder: ") + std::strerror(error)});
       if (!fd) return;
     }
     const auto identity = std::pair(status.st_dev, status.st_ino);
@@ -209,7 +214,8 @@ class FolderSource final : public Source {
 
   void read(const SplitListing& split, std::size_t i, std::vector<std::byte>& out) const override {
     const EntryTable::Entry entry = split.entries[i];
-    const fs::path path = split.split.empty() ? root_ / entry.path : root_ / split.split / entry.path;
+    const fs::path path =
+        split.split.empty() ? root_ / entry.path : root_ / split.split / entry.path;
     const UniqueFd fd = open_for_reading(path);
     if (file_size(fd.get(), path) != entry.size) {
       throw Error(ErrorKind::kIo, "changed its size while packing", path);
@@ -256,15 +262,18 @@ class FolderSource final : public Source {
     for (const std::vector<std::string>& names : folders) found.insert(names.begin(), names.end());
     if (options.classes.empty()) return {found.begin(), found.end()};
     for (const std::string& name : found) {
-      if (std::find(options.classes.begin(), options.classes.end(), name) == options.classes.end()) {
-        throw Error(ErrorKind::kUsage, "the class list does not name the class folder '" + name + "'",
-                    root_, "add it to the list, or move the folder out of the source");
+      if (std::find(options.classes.begin(), options.classes.end(), name) ==
+          options.classes.end()) {
+        throw Error(ErrorKind::kUsage,
+                    "the class list does not name the class folder '" + name + "'", root_,
+                    "add it to the list, or move the folder out of the source");
       }
     }
     return options.classes;
   }
 
-  static void fill(Listing& listing, const std::string& split, int root, int fd, const std::vector<Found>& items) {
+  static void fill(Listing& listing, const std::string& split, int root, int fd,
+                   const std::vector<Found>& items) {
     std::unordered_map<std::string, std::int64_t> labels;
     for (const std::string& name : listing.classes) {
       labels.emplace(name, static_cast<std::int64_t>(labels.size()));

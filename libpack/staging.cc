@@ -25,20 +25,21 @@ std::string this_process() {
   return "process " + std::to_string(::getpid()) + " on " + host.data();
 }
 
-/// Whether the lock file that was opened is still the one under its name, and not one that a finishing
-/// writer has just removed.
+/// Whether the lock file that was opened is still the one under its name, and not one that a
+/// finishing writer has just removed.
 bool still_there(int fd, const fs::path& path) {
-  struct stat opened {}, named {};
-  return ::fstat(fd, &opened) == 0 && ::stat(path.c_str(), &named) == 0 && opened.st_ino == named.st_ino &&
-         opened.st_dev == named.st_dev;
+  struct stat opened {
+  }, named{};
+  return ::fstat(fd, &opened) == 0 && ::stat(path.c_str(), &named) == 0 &&
+         opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
 }
 
 UniqueFd lock_file(const fs::path& root) {
   const fs::path path = root / "lock";
   std::error_code code;
   if (fs::exists(root, code) && !fs::exists(path, code) && !fs::is_empty(root, code)) {
-    throw Error(ErrorKind::kExists, "the name of the staging directory is taken by something else", root,
-                "move it away, or choose another target");
+    throw Error(ErrorKind::kExists, "the name of the staging directory is taken by something else",
+                root, "move it away, or choose another target");
   }
   while (true) {
     make_directories(root);
@@ -49,8 +50,9 @@ UniqueFd lock_file(const fs::path& root) {
       if (errno != EWOULDBLOCK) throw_errno("lock", path);
       std::array<char, 512> owner{};
       [[maybe_unused]] const ssize_t n = ::pread(fd.get(), owner.data(), owner.size() - 1, 0);
-      throw Error(ErrorKind::kExists, std::string("another writer is at work on this target: ") + owner.data(),
-                  root, "wait for it, or stop it, or choose another target");
+      throw Error(ErrorKind::kExists,
+                  std::string("another writer is at work on this target: ") + owner.data(), root,
+                  "wait for it, or stop it, or choose another target");
     }
     if (!still_there(fd.get(), path)) continue;
     const std::string owner = this_process();
@@ -66,11 +68,13 @@ UniqueFd lock_file(const fs::path& root) {
 
 fs::path staging_path(const fs::path& out) {
   fs::path name = out;
-  while (!name.has_filename() && name.has_parent_path() && name != name.parent_path()) name = name.parent_path();
+  while (!name.has_filename() && name.has_parent_path() && name != name.parent_path())
+    name = name.parent_path();
   return fs::path(name.native() + ".partial");
 }
 
-Staging::Staging(const fs::path& out) : out_(out), root_(staging_path(out)), lock_(lock_file(root_)) {}
+Staging::Staging(const fs::path& out)
+    : out_(out), root_(staging_path(out)), lock_(lock_file(root_)) {}
 
 fs::path Staging::data(const std::string& split) const { return root_ / "data" / split; }
 fs::path Staging::receipts(const std::string& split) const { return root_ / "receipts" / split; }
@@ -100,9 +104,11 @@ void Staging::publish(bool overwrite) {
 }
 
 void check_target(const fs::path& source, const fs::path& out, bool overwrite) {
-  const fs::path inside = fs::weakly_canonical(out).lexically_relative(fs::weakly_canonical(source));
+  const fs::path inside =
+      fs::weakly_canonical(out).lexically_relative(fs::weakly_canonical(source));
   if (!inside.empty() && *inside.begin() != "..") {
-    throw Error(ErrorKind::kUsage, "the target lies inside the source", out, "choose a target outside of it");
+    throw Error(ErrorKind::kUsage, "the target lies inside the source", out,
+                "choose a target outside of it");
   }
   if (!fs::exists(fs::symlink_status(out))) return;
   if (!overwrite) {
@@ -112,7 +118,8 @@ void check_target(const fs::path& source, const fs::path& out, bool overwrite) {
   try {
     static_cast<void>(find_datasets(out));
   } catch (const Error&) {
-    throw Error(ErrorKind::kExists, "the target is there and is no packed dataset, so it is not replaced", out,
+    throw Error(ErrorKind::kExists,
+                "the target is there and is no packed dataset, so it is not replaced", out,
                 "choose another target, or remove it by hand");
   }
 }

@@ -27,8 +27,8 @@ class Staging {
   static void remove_others(const std::filesystem::path& directory,
                             const std::vector<std::filesystem::path>& keep);
 
-  /// Syncs all directories and gives the data its final name; with `overwrite`, in exchange for what is there.
-  /// Then removes the staging directory.
+  /// Syncs all directories and gives the data its final name; with `overwrite`, in exchange for
+  /// what is there. Then removes the staging directory.
   void publish(bool overwrite);
 
  private:
@@ -36,8 +36,9 @@ class Staging {
   UniqueFd lock_;
 };
 
-/// Throws Error(kExists) when `out` is there; with `overwrite`, only when it is no packed dataset, as nothing
-/// else is ever replaced. Throws Error(kUsage) when `out` lies inside `source`.
-void check_target(const std::filesystem::path& source, const std::filesystem::path& out, bool overwrite);
+/// Throws Error(kExists) when `out` is there; with `overwrite`, only when it is no packed dataset,
+/// as nothing else is ever replaced. Throws Error(kUsage) when `out` lies inside `source`.
+void check_target(const std::filesystem::path& source, const std::filesystem::path& out,
+                  bool overwrite);
 
 }  // namespace packhorse

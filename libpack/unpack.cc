@@ -1,7 +1,7 @@
 #include "packhorse/unpack.h"
 
-#include <atomic>
 #include <algorithm>
+#include <atomic>
 
 #include "packhorse/error.h"
 #include "packhorse/file.h"
@@ -16,12 +16,14 @@ namespace fs = std::filesystem;
 namespace {
 
 /// The path a sample gets; one that would leave the target comes from a damaged or hostile index.
-fs::path relative_path(const PackedDataset& dataset, const ShardIndex& index, std::size_t row, std::size_t shard) {
+fs::path relative_path(const PackedDataset& dataset, const ShardIndex& index, std::size_t row,
+                       std::size_t shard) {
   const std::string key(index.key(row));
   fs::path path(index.path(row));
   if (path.empty()) {
     const auto label = static_cast<std::size_t>(index.label(row));
-    const std::string directory = label < dataset.classes().size() ? dataset.classes()[label] : std::to_string(label);
+    const std::string directory =
+        label < dataset.classes().size() ? dataset.classes()[label] : std::to_string(label);
     path = fs::path(directory) / (key + std::string(extension_of(index.image(row).kind)));
   }
   const bool leaves = path.is_absolute() || std::find(path.begin(), path.end(), "..") != path.end();
@@ -32,8 +34,9 @@ fs::path relative_path(const PackedDataset& dataset, const ShardIndex& index, st
   return path;
 }
 
-void unpack_shard(const PackedDataset& dataset, std::size_t shard, const fs::path& out, Progress& progress,
-                  const std::stop_token& stop, std::atomic<std::uint64_t>& bytes) {
+void unpack_shard(const PackedDataset& dataset, std::size_t shard, const fs::path& out,
+                  Progress& progress, const std::stop_token& stop,
+                  std::atomic<std::uint64_t>& bytes) {
   const ShardIndex& index = dataset.index(shard);
   const std::uint64_t first = dataset.manifest().shards[shard].first_sample;
   std::vector<std::byte> image;
@@ -47,7 +50,8 @@ void unpack_shard(const PackedDataset& dataset, std::size_t shard, const fs::pat
       make_directories(last_directory);
     }
     if (fs::exists(fs::symlink_status(path))) {
-      throw Error(ErrorKind::kExists, "two samples have the same path", path, {}, std::string(index.key(row)));
+      throw Error(ErrorKind::kExists, "two samples have the same path", path, {},
+                  std::string(index.key(row)));
     }
     write_plain_file(path, image);
     ++progress.samples;
@@ -58,17 +62,20 @@ void unpack_shard(const PackedDataset& dataset, std::size_t shard, const fs::pat
 
 }  // namespace
 
-UnpackReport unpack(const fs::path& dataset, const fs::path& out, Progress* progress, std::stop_token stop) {
+UnpackReport unpack(const fs::path& dataset, const fs::path& out, Progress* progress,
+                    std::stop_token stop) {
   Progress unseen;
   if (progress == nullptr) progress = &unseen;
   if (fs::exists(fs::symlink_status(out))) {
-    throw Error(ErrorKind::kExists, "the target is already there", out, "choose another target, or remove it first");
+    throw Error(ErrorKind::kExists, "the target is already there", out,
+                "choose another target, or remove it first");
   }
   const std::vector<fs::path> paths = find_datasets(dataset);
   const bool splits = paths.front() != dataset;
   const fs::path staging = staging_path(out);
   if (fs::exists(staging)) {
-    throw Error(ErrorKind::kExists, "something is in the way of unpacking", staging, "remove it, if an unpack was killed there");
+    throw Error(ErrorKind::kExists, "something is in the way of unpacking", staging,
+                "remove it, if an unpack was killed there");
   }
   make_directories(staging);
   UnpackReport report;

@@ -16,8 +16,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// dataset.json and SHA256SUMS vouch for each other: each can be made again from the other files, byte by byte.
-void verify_manifest(const fs::path& dataset, const Manifest& manifest, std::vector<Finding>& findings) {
+/// dataset.json and SHA256SUMS vouch for each other: each can be made again from the other files,
+/// byte by byte.
+void verify_manifest(const fs::path& dataset, const Manifest& manifest,
+                     std::vector<Finding>& findings) {
   const auto add = [&](std::string_view file, std::string detail) {
     findings.push_back({"manifest", std::string(file), -1, {}, 0, 0, std::move(detail)});
   };
@@ -33,13 +35,14 @@ void verify_manifest(const fs::path& dataset, const Manifest& manifest, std::vec
   }
   if (text != manifest.serialise()) {
     add(kManifestName, "it is not written the way packhorse writes it");
-  } else if (sums_readable && sums.find(sum + "  " + std::string(kManifestName) + "\n") == std::string::npos) {
+  } else if (sums_readable &&
+             sums.find(sum + "  " + std::string(kManifestName) + "\n") == std::string::npos) {
     add(kManifestName, "its SHA-256 is not the one in SHA256SUMS");
   } else if (sums_readable && sums != manifest.sums()) {
     add(kSumsName, "it does not say what dataset.json says");
   }
-  const std::uint64_t labelled =
-      std::accumulate(manifest.class_samples.begin(), manifest.class_samples.end(), std::uint64_t{0});
+  const std::uint64_t labelled = std::accumulate(manifest.class_samples.begin(),
+                                                 manifest.class_samples.end(), std::uint64_t{0});
   std::uint64_t samples = 0;
   for (const ShardRecord& shard : manifest.shards) samples += shard.samples;
   if (!manifest.accounting.balanced() || manifest.accounting.packed != manifest.samples ||
@@ -50,11 +53,13 @@ void verify_manifest(const fs::path& dataset, const Manifest& manifest, std::vec
 
 }  // namespace
 
-VerifyReport verify(const fs::path& dataset, const VerifyOptions& options, Progress* progress, std::stop_token stop) {
+VerifyReport verify(const fs::path& dataset, const VerifyOptions& options, Progress* progress,
+                    std::stop_token stop) {
   Progress unseen;
   if (progress == nullptr) progress = &unseen;
   VerifyReport report;
-  if (!is_packed_dataset(dataset)) static_cast<void>(find_datasets(dataset));  // throws with the right advice
+  if (!is_packed_dataset(dataset))
+    static_cast<void>(find_datasets(dataset));  // throws with the right advice
   Manifest manifest;
   report.files = 1;
   try {
@@ -73,7 +78,8 @@ VerifyReport verify(const fs::path& dataset, const VerifyOptions& options, Progr
   std::vector<std::vector<Finding>> findings(manifest.shards.size());
   const int jobs = options.jobs > 0 ? options.jobs : available_cpus();
   run_parallel(jobs, manifest.shards.size(), [&](std::size_t shard) {
-    findings[shard] = verify_shard(dataset, manifest, manifest.shards[shard], options.level, *progress, stop);
+    findings[shard] =
+        verify_shard(dataset, manifest, manifest.shards[shard], options.level, *progress, stop);
   });
   for (std::vector<Finding>& some : findings) {
     report.findings.insert(report.findings.end(), some.begin(), some.end());

@@ -21,13 +21,16 @@ namespace {
 
 constexpr std::size_t kChunk = 4u << 20;
 
-/// XXH3 of many ranges of a file that passes by in chunks. The ranges are taken in the order they lie.
+/// XXH3 of many ranges of a file that passes by in chunks. The ranges are taken in the order they
+/// lie.
 class RangeHasher {
  public:
-  explicit RangeHasher(const ShardIndex& index) : index_(index), order_(index.size()), hashes_(index.size()) {
+  explicit RangeHasher(const ShardIndex& index)
+      : index_(index), order_(index.size()), hashes_(index.size()) {
     std::iota(order_.begin(), order_.end(), std::size_t{0});
-    std::sort(order_.begin(), order_.end(),
-              [&](std::size_t a, std::size_t b) { return index.range(a).offset < index.range(b).offset; });
+    std::sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
+      return index.range(a).offset < index.range(b).offset;
+    });
     XXH3_64bits_reset(&state_);
   }
 
@@ -56,8 +59,8 @@ class RangeHasher {
 
 class ShardVerifier {
  public:
-  ShardVerifier(const fs::path& dataset, const Manifest& manifest, const ShardRecord& record, Progress& progress,
-                const std::stop_token& stop)
+  ShardVerifier(const fs::path& dataset, const Manifest& manifest, const ShardRecord& record,
+                Progress& progress, const std::stop_token& stop)
       : dataset_(dataset), manifest_(manifest), record_(record), progress_(progress), stop_(stop) {}
 
   std::vector<Finding> run(VerifyLevel level) {
@@ -78,12 +81,14 @@ class ShardVerifier {
 
   void add_sample(std::string kind, std::size_t row, std::string detail) {
     const ByteRange range = index_->range(row);
-    findings_.push_back({std::move(kind), record_.file, static_cast<std::int64_t>(record_.first_sample + row),
-                         std::string(index_->key(row)), range.offset, range.length, std::move(detail)});
+    findings_.push_back(
+        {std::move(kind), record_.file, static_cast<std::int64_t>(record_.first_sample + row),
+         std::string(index_->key(row)), range.offset, range.length, std::move(detail)});
   }
 
   void open_index() {
-    if (!verify_file(dataset_, record_.index, record_.index_bytes, record_.index_sha256, findings_)) return;
+    if (!verify_file(dataset_, record_.index, record_.index_bytes, record_.index_sha256, findings_))
+      return;
     try {
       index_.emplace(dataset_ / record_.index);
     } catch (const Error& error) {
@@ -106,7 +111,8 @@ class ShardVerifier {
     std::vector<std::byte> buffer(kChunk);
     for (std::uint64_t at = 0; at < record_.bytes; at += kChunk) {
       if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
-      const std::span chunk = std::span(buffer).first(std::min<std::uint64_t>(kChunk, record_.bytes - at));
+      const std::span chunk =
+          std::span(buffer).first(std::min<std::uint64_t>(kChunk, record_.bytes - at));
       read_exactly(fd.get(), at, chunk, path);
       whole.update(chunk);
       if (images) images->pass(at, chunk);
@@ -126,14 +132,15 @@ class ShardVerifier {
     return false;
   }
 
-  /// Walks the shard with the format's own library. Only done for files whose hash is right: on others those
-  /// libraries may crash, and the damage is known already.
+  /// Walks the shard with the format's own library. Only done for files whose hash is right: on
+  /// others those libraries may crash, and the damage is known already.
   void check_structure() {
     try {
-      const std::unique_ptr<ShardReader> reader = find_format(manifest_.format).open_reader(dataset_ / record_.file);
+      const std::unique_ptr<ShardReader> reader =
+          find_format(manifest_.format).open_reader(dataset_ / record_.file);
       if (reader->size() != index_->size()) {
-        add("structure", "the shard holds " + std::to_string(reader->size()) + " samples, its index names " +
-                             std::to_string(index_->size()));
+        add("structure", "the shard holds " + std::to_string(reader->size()) +
+                             " samples, its index names " + std::to_string(index_->size()));
         return;
       }
       for (std::size_t row = 0; row < index_->size(); ++row) {
@@ -160,8 +167,8 @@ class ShardVerifier {
 
 }  // namespace
 
-bool verify_file(const fs::path& dataset, const std::string& file, std::uint64_t bytes, const std::string& sum,
-                 std::vector<Finding>& findings) {
+bool verify_file(const fs::path& dataset, const std::string& file, std::uint64_t bytes,
+                 const std::string& sum, std::vector<Finding>& findings) {
   const auto add = [&](const char* kind, std::string detail) {
     findings.push_back({kind, file, -1, {}, 0, 0, std::move(detail)});
     return false;
@@ -176,8 +183,9 @@ bool verify_file(const fs::path& dataset, const std::string& file, std::uint64_t
   return true;
 }
 
-std::vector<Finding> verify_shard(const fs::path& dataset, const Manifest& manifest, const ShardRecord& record,
-                                  VerifyLevel level, Progress& progress, const std::stop_token& stop) {
+std::vector<Finding> verify_shard(const fs::path& dataset, const Manifest& manifest,
+                                  const ShardRecord& record, VerifyLevel level, Progress& progress,
+                                  const std::stop_token& stop) {
   return ShardVerifier(dataset, manifest, record, progress, stop).run(level);
 }
 

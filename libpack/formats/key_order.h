@@ -13,7 +13,8 @@ class KeyOrder {
  public:
   void check(std::string_view key, const std::filesystem::path& shard) {
     if (!last_.empty() && key <= last_) {
-      throw Error(ErrorKind::kUsage, "keys must be strictly increasing", shard, {}, std::string(key));
+      throw Error(ErrorKind::kUsage, "keys must be strictly increasing", shard, {},
+                  std::string(key));
     }
     last_ = key;
   }

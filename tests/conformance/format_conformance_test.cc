@@ -1,4 +1,5 @@
-// What every format must do, whatever it is: the loops below are the only place that knows there are several.
+// What every format must do, whatever it is: the loops below are the only place that knows there
+// are several.
 #include <algorithm>
 #include <numeric>
 
@@ -21,12 +22,13 @@ struct Row {
   std::string bytes;
 };
 
-/// Sizes around every boundary the formats have: tar blocks, pages, LMDB's overflow limit, write buffers.
+/// Sizes around every boundary the formats have: tar blocks, pages, LMDB's overflow limit, write
+/// buffers.
 std::vector<Row> interesting_rows() {
   std::vector<Row> rows;
   std::uint64_t position = 0;
-  for (const std::size_t size : {1u, 2u, 511u, 512u, 513u, 900u, 2020u, 2040u, 2048u, 4079u, 4080u, 4096u, 4097u,
-                                 65536u, 1048575u, 1048576u, 1048577u, 3000000u}) {
+  for (const std::size_t size : {1u, 2u, 511u, 512u, 513u, 900u, 2020u, 2040u, 2048u, 4079u, 4080u,
+                                 4096u, 4097u, 65536u, 1048575u, 1048576u, 1048577u, 3000000u}) {
     std::string bytes(size, '\0');
     for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<char>((i * 131 + size) >> 3);
     rows.push_back({key_of(position), static_cast<std::int64_t>(position % 5), bytes});
@@ -41,7 +43,8 @@ Sample sample_of(const Row& row) {
   return {row.key, row.label, image, as_bytes(row.bytes)};
 }
 
-std::vector<ByteRange> write_shard(const Format& format, const fs::path& path, const std::vector<Row>& rows) {
+std::vector<ByteRange> write_shard(const Format& format, const fs::path& path,
+                                   const std::vector<Row>& rows) {
   const auto writer = format.open_writer(path, {{"a", "b", "c", "d", "e"}});
   for (const Row& row : rows) writer->add(sample_of(row));
   return writer->close();
@@ -96,7 +99,8 @@ TEST_CASE("every format: its reader reads in any order") {
     const std::vector<Row> rows = interesting_rows();
     write_shard(format, path, rows);
     const auto reader = format.open_reader(path);
-    for (const std::size_t i : {7u, 3u, 3u, 17u, 0u, 1u}) CHECK(as_text(reader->read(i).bytes) == rows[i].bytes);
+    for (const std::size_t i : {7u, 3u, 3u, 17u, 0u, 1u})
+      CHECK(as_text(reader->read(i).bytes) == rows[i].bytes);
   });
 }
 
@@ -127,14 +131,16 @@ TEST_CASE("every format: thousands of small samples fit in one shard") {
   for_each_format([](const Format& format, const fs::path& path) {
     std::vector<Row> rows;
     for (std::uint64_t i = 0; i < 30000; ++i) {
-      rows.push_back({key_of(i), static_cast<std::int64_t>(i % 1000), std::string(1 + i * 37 % 1900, 'x')});
+      rows.push_back(
+          {key_of(i), static_cast<std::int64_t>(i % 1000), std::string(1 + i * 37 % 1900, 'x')});
     }
     const std::vector<ByteRange> ranges = write_shard(format, path, rows);
     const auto reader = format.open_reader(path);
     REQUIRE(reader->size() == rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const StoredSample sample = reader->read(i);
-      const bool same = sample.key == rows[i].key && sample.label == rows[i].label && as_text(sample.bytes) == rows[i].bytes &&
+      const bool same = sample.key == rows[i].key && sample.label == rows[i].label &&
+                        as_text(sample.bytes) == rows[i].bytes &&
                         ranges[i].length == rows[i].bytes.size();
       REQUIRE(same);
     }
@@ -172,7 +178,9 @@ TEST_CASE("every format: a key out of order is refused") {
   for_each_format([](const Format& format, const fs::path& path) {
     const auto writer = format.open_writer(path, {});
     writer->add(sample_of({"000000002", 0, "two"}));
-    CHECK(kind_of_error([&] { writer->add(sample_of({"000000001", 0, "one"})); }) == ErrorKind::kUsage);
+    CHECK(kind_of_error([&] {
+            writer->add(sample_of({"000000001", 0, "one"}));
+          }) == ErrorKind::kUsage);
   });
 }
 
@@ -180,7 +188,9 @@ TEST_CASE("every format: a key given twice is refused") {
   for_each_format([](const Format& format, const fs::path& path) {
     const auto writer = format.open_writer(path, {});
     writer->add(sample_of({"000000002", 0, "two"}));
-    CHECK(kind_of_error([&] { writer->add(sample_of({"000000002", 0, "two"})); }) == ErrorKind::kUsage);
+    CHECK(kind_of_error([&] {
+            writer->add(sample_of({"000000002", 0, "two"}));
+          }) == ErrorKind::kUsage);
   });
 }
 
@@ -194,7 +204,8 @@ TEST_CASE("every format: labels up to 2^31 - 1 survive") {
 TEST_CASE("every format: many long class names fit") {
   for_each_format([](const Format& format, const fs::path& path) {
     std::vector<std::string> classes;
-    for (int i = 0; i < 22000; ++i) classes.push_back("a class with quite a long name, number " + std::to_string(i));
+    for (int i = 0; i < 22000; ++i)
+      classes.push_back("a class with quite a long name, number " + std::to_string(i));
     const auto writer = format.open_writer(path, {classes});
     writer->add(sample_of({"000000000", 21999, "a"}));
     writer->close();

@@ -14,10 +14,12 @@ int main(int argc, char** argv) {
   loading.batch_size = 16;
   loading.augment = packhorse::reader::RandomResizedCrop{.size = 32};
   loading.tail = packhorse::reader::Tail::kKeep;
-  packhorse::reader::Loader loader(packhorse::reader::Dataset::open(report.splits.front().path), loading);
+  packhorse::reader::Loader loader(packhorse::reader::Dataset::open(report.splits.front().path),
+                                   loading);
   loader.start_epoch(0);
   std::int64_t images = 0;
-  while (const std::optional<packhorse::reader::Batch> batch = loader.next()) images += batch->size();
+  while (const std::optional<packhorse::reader::Batch> batch = loader.next())
+    images += batch->size();
   std::printf("%lld images\n", static_cast<long long>(images));
   return static_cast<std::uint64_t>(images) == report.splits.front().manifest.samples ? 0 : 1;
 }

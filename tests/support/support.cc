@@ -28,7 +28,8 @@ fs::path samples() { return PACKHORSE_SAMPLES; }
 
 void put(const fs::path& path, std::string_view text) {
   fs::create_directories(path.parent_path());
-  std::ofstream(path, std::ios::binary).write(text.data(), static_cast<std::streamsize>(text.size()));
+  std::ofstream(path, std::ios::binary)
+      .write(text.data(), static_cast<std::streamsize>(text.size()));
 }
 
 std::string tiny_image(int number, std::size_t bytes) {
@@ -43,7 +44,8 @@ void make_folder(const fs::path& root, int classes, int images) {
   for (int c = 0; c < classes; ++c) {
     for (int i = 0; i < images; ++i) {
       const std::string name = std::to_string(10000 + i).substr(1) + ".pgm";
-      put(root / ("c" + std::to_string(c)) / name, tiny_image(c * images + i, static_cast<std::size_t>(20 + i * 7 % 90)));
+      put(root / ("c" + std::to_string(c)) / name,
+          tiny_image(c * images + i, static_cast<std::size_t>(20 + i * 7 % 90)));
     }
   }
 }
@@ -63,7 +65,8 @@ std::string tree(const fs::path& root) {
   std::vector<std::string> lines;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root)) {
     if (!entry.is_regular_file()) continue;
-    lines.push_back(fs::relative(entry.path(), root).string() + " " + sha256_file(entry.path()) + "\n");
+    lines.push_back(fs::relative(entry.path(), root).string() + " " + sha256_file(entry.path()) +
+                    "\n");
   }
   std::sort(lines.begin(), lines.end());
   std::string text;

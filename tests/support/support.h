@@ -41,7 +41,8 @@ void make_folder(const std::filesystem::path& root, int classes, int images);
 void flip_byte(const std::filesystem::path& path, std::uint64_t offset);
 void truncate(const std::filesystem::path& path, std::uint64_t size);
 
-/// Every file below `root` by relative path, one "path sha256" a line: equal texts mean equal trees.
+/// Every file below `root` by relative path, one "path sha256" a line: equal texts mean equal
+/// trees.
 std::string tree(const std::filesystem::path& root);
 
 /// Runs `work` and returns the kind of the Error it throws; fails the test when it throws none.

@@ -12,8 +12,8 @@
 
 namespace packhorse::hdf5 {
 
-/// HDF5 may be built without thread safety, so every use of it holds this lock; and its own printing of
-/// errors to stderr is off meanwhile.
+/// HDF5 may be built without thread safety, so every use of it holds this lock; and its own
+/// printing of errors to stderr is off meanwhile.
 class Session {
  public:
   Session() : lock_(mutex()) {

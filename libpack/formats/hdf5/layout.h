@@ -5,14 +5,14 @@
 /// HDF5 shard:
 ///
 ///     /                attribute "classes": class names, label -> name, fixed-length UTF-8
-///     /images/data     uint8  [total]  the images' bytes, one behind the other, contiguous in the file
-///     /images/offsets  uint64 [N + 1]  image i is data[offsets[i] : offsets[i + 1]]
-///     /labels          int64  [N]
-///     /keys            fixed-length ASCII [N]
+///     /images/data     uint8  [total]  the images' bytes, one behind the other, contiguous in the
+///     file /images/offsets  uint64 [N + 1]  image i is data[offsets[i] : offsets[i + 1]] /labels
+///     int64  [N] /keys            fixed-length ASCII [N]
 ///
-/// In the file: superblock (version 3) and object headers, then /images/data, then everything else. The
-/// images are streamed into place with plain writes before HDF5 knows their number: close() lets the HDF5
-/// library lay out the same file without them, sparse, and copies what stands around the hole.
+/// In the file: superblock (version 3) and object headers, then /images/data, then everything else.
+/// The images are streamed into place with plain writes before HDF5 knows their number: close()
+/// lets the HDF5 library lay out the same file without them, sparse, and copies what stands around
+/// the hole.
 namespace packhorse::hdf5 {
 
 inline constexpr int kVersion = 1;

@@ -36,10 +36,13 @@ class Reader final : public ShardReader {
     const hsize_t start = offsets_[i];
     const hsize_t count = offsets_[i + 1] - start;
     const Space from(H5Dget_space(handles_->data.get()), "read", path_);
-    check(H5Sselect_hyperslab(from.get(), H5S_SELECT_SET, &start, nullptr, &count, nullptr), "select in", path_);
+    check(H5Sselect_hyperslab(from.get(), H5S_SELECT_SET, &start, nullptr, &count, nullptr),
+          "select in", path_);
     const Space to(H5Screate_simple(1, &count, nullptr), "read", path_);
     buffer_.resize(count);
-    check(H5Dread(handles_->data.get(), H5T_NATIVE_UINT8, to.get(), from.get(), H5P_DEFAULT, buffer_.data()), "read", path_);
+    check(H5Dread(handles_->data.get(), H5T_NATIVE_UINT8, to.get(), from.get(), H5P_DEFAULT,
+                  buffer_.data()),
+          "read", path_);
     std::string key = keys_.substr(i * key_width_, key_width_);
     key.erase(key.find_last_not_of('\0') + 1);
     return {std::move(key), labels_[i], buffer_};
@@ -66,18 +69,22 @@ class Reader final : public ShardReader {
 
   template <class T>
   std::vector<T> column(const char* name, hid_t type) const {
-    const Dataset dataset(H5Dopen2(handles_->file.get(), name, H5P_DEFAULT), "find a column in", path_);
+    const Dataset dataset(H5Dopen2(handles_->file.get(), name, H5P_DEFAULT), "find a column in",
+                          path_);
     std::vector<T> values(extent(dataset));
-    check(H5Dread(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), "read", path_);
+    check(H5Dread(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), "read",
+          path_);
     return values;
   }
 
   void read_keys() {
-    const Dataset dataset(H5Dopen2(handles_->file.get(), kKeys, H5P_DEFAULT), "find the keys in", path_);
+    const Dataset dataset(H5Dopen2(handles_->file.get(), kKeys, H5P_DEFAULT), "find the keys in",
+                          path_);
     const Type type(H5Dget_type(dataset.get()), "read", path_);
     key_width_ = H5Tget_size(type.get());
     keys_.resize(extent(dataset) * key_width_);
-    check(H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, keys_.data()), "read", path_);
+    check(H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, keys_.data()), "read",
+          path_);
     if (keys_.size() != labels_.size() * key_width_) {
       throw Error(ErrorKind::kCorrupt, "damaged HDF5: the keys do not fit the labels", path_);
     }
@@ -113,8 +120,9 @@ std::unique_ptr<ShardReader> open_reader(const std::filesystem::path& path) {
 }
 
 const Format kFormat = {
-    "hdf5",      kSuffix,     "HDF5 with flat bytes and offsets, read by h5py and any HDF5 binding", kVersion,
-    probe,       open_writer, open_reader, version,
+    "hdf5",      kSuffix, "HDF5 with flat bytes and offsets, read by h5py and any HDF5 binding",
+    kVersion,    probe,   open_writer,
+    open_reader, version,
 };
 
 }  // namespace packhorse::hdf5

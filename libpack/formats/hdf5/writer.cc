@@ -41,12 +41,13 @@ Space line(std::size_t n, const fs::path& path) {
   return Space(H5Screate_simple(1, &extent, nullptr), "make a dataspace for", path);
 }
 
-void write_column(hid_t file, const char* name, hid_t type, hid_t memory_type, std::size_t n, const void* values,
-                  const fs::path& path) {
+void write_column(hid_t file, const char* name, hid_t type, hid_t memory_type, std::size_t n,
+                  const void* values, const fs::path& path) {
   const Properties properties = creation_properties(H5P_DATASET_CREATE, path);
   const Space space = line(n, path);
-  const Dataset dataset(H5Dcreate2(file, name, type, space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
-                        "create a dataset in", path);
+  const Dataset dataset(
+      H5Dcreate2(file, name, type, space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
+      "create a dataset in", path);
   check(H5Dwrite(dataset.get(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), "write", path);
 }
 
@@ -58,15 +59,17 @@ void write_classes(hid_t file, const std::vector<std::string>& classes, const fs
   for (const std::string& name : classes) padded += name + std::string(width - name.size(), '\0');
   const Type type = fixed_string(width, H5T_CSET_UTF8, path);
   const Space space = line(classes.size(), path);
-  const Attribute attribute(H5Acreate2(file, kClasses, type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
-                            "write the class names to", path);
+  const Attribute attribute(
+      H5Acreate2(file, kClasses, type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
+      "write the class names to", path);
   check(H5Awrite(attribute.get(), type.get(), padded.data()), "write the class names to", path);
 }
 
-/// Lets HDF5 write the whole shard to `path` but for the bytes of /images/data, which stay a hole, and
-/// returns where that hole begins. Its place depends on nothing but the order of the calls below: the data
-/// is the first object with storage.
-std::uint64_t lay_out(const fs::path& path, const Columns& columns, const std::vector<std::string>& classes) {
+/// Lets HDF5 write the whole shard to `path` but for the bytes of /images/data, which stay a hole,
+/// and returns where that hole begins. Its place depends on nothing but the order of the calls
+/// below: the data is the first object with storage.
+std::uint64_t lay_out(const fs::path& path, const Columns& columns,
+                      const std::vector<std::string>& classes) {
   const Session session;
   std::uint64_t hole = 0;
   {
@@ -75,28 +78,32 @@ std::uint64_t lay_out(const fs::path& path, const Columns& columns, const std::v
     check(H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG), "set up", path);
     check(H5Pset_small_data_block_size(access.get(), 0), "set up", path);
     const Properties creation = creation_properties(H5P_FILE_CREATE, path);
-    const File file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), "create", path);
+    const File file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), "create",
+                    path);
     const Properties group_properties = creation_properties(H5P_GROUP_CREATE, path);
-    const Group images(H5Gcreate2(file.get(), kImages, H5P_DEFAULT, group_properties.get(), H5P_DEFAULT),
-                       "create a group in", path);
+    const Group images(
+        H5Gcreate2(file.get(), kImages, H5P_DEFAULT, group_properties.get(), H5P_DEFAULT),
+        "create a group in", path);
     {
       const Properties properties = creation_properties(H5P_DATASET_CREATE, path);
       check(H5Pset_layout(properties.get(), H5D_CONTIGUOUS), "set up", path);
       check(H5Pset_alloc_time(properties.get(), H5D_ALLOC_TIME_EARLY), "set up", path);
       check(H5Pset_fill_time(properties.get(), H5D_FILL_TIME_NEVER), "set up", path);
       const Space space = line(columns.offsets.back(), path);
-      const Dataset data(
-          H5Dcreate2(file.get(), kData, H5T_STD_U8LE, space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
-          "create a dataset in", path);
+      const Dataset data(H5Dcreate2(file.get(), kData, H5T_STD_U8LE, space.get(), H5P_DEFAULT,
+                                    properties.get(), H5P_DEFAULT),
+                         "create a dataset in", path);
       const haddr_t offset = H5Dget_offset(data.get());
       if (offset == HADDR_UNDEF) throw Error(ErrorKind::kIo, "HDF5 gave the images no place", path);
       hole = offset;
     }
     write_column(file.get(), kOffsets, H5T_STD_U64LE, H5T_NATIVE_UINT64, columns.offsets.size(),
                  columns.offsets.data(), path);
-    write_column(file.get(), kLabels, H5T_STD_I64LE, H5T_NATIVE_INT64, columns.size(), columns.labels.data(), path);
+    write_column(file.get(), kLabels, H5T_STD_I64LE, H5T_NATIVE_INT64, columns.size(),
+                 columns.labels.data(), path);
     const Type key = fixed_string(columns.key_width, H5T_CSET_ASCII, path);
-    write_column(file.get(), kKeys, key.get(), key.get(), columns.size(), columns.keys.data(), path);
+    write_column(file.get(), kKeys, key.get(), key.get(), columns.size(), columns.keys.data(),
+                 path);
     write_classes(file.get(), classes, path);
     check(H5Fflush(file.get(), H5F_SCOPE_GLOBAL), "write", path);
   }
@@ -123,7 +130,8 @@ class Writer final : public ShardWriter {
   void add(const Sample& sample) override {
     order_.check(sample.key, path_);
     if (columns_.size() > 0 && sample.key.size() != columns_.key_width) {
-      throw Error(ErrorKind::kUsage, "keys of one shard must have one length", path_, {}, std::string(sample.key));
+      throw Error(ErrorKind::kUsage, "keys of one shard must have one length", path_, {},
+                  std::string(sample.key));
     }
     file_.write(sample.bytes);
     columns_.key_width = sample.key.size();
@@ -134,13 +142,15 @@ class Writer final : public ShardWriter {
 
   std::vector<ByteRange> close() override {
     if (lay_out(sketch_, columns_, spec_.classes) != begin_) {
-      throw Error(ErrorKind::kUnsupported, "this HDF5 library lays files out in an unexpected way", path_);
+      throw Error(ErrorKind::kUnsupported, "this HDF5 library lays files out in an unexpected way",
+                  path_);
     }
     copy_around_hole();
     file_.commit();
     std::vector<ByteRange> ranges;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
-      ranges.push_back({begin_ + columns_.offsets[i], columns_.offsets[i + 1] - columns_.offsets[i]});
+      ranges.push_back(
+          {begin_ + columns_.offsets[i], columns_.offsets[i + 1] - columns_.offsets[i]});
     }
     return ranges;
   }

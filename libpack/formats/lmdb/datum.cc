@@ -55,14 +55,19 @@ Datum parse_datum(Bytes value) {
         if (tag == kEncodedTag) datum.encoded = number != 0;
         break;
       }
-      case 1: take(value, 8); break;
+      case 1:
+        take(value, 8);
+        break;
       case 2: {
         const Bytes piece = take(value, take_varint(value));
         if (tag == kDataTag) datum.image = piece;
         break;
       }
-      case 5: take(value, 4); break;
-      default: corrupt();
+      case 5:
+        take(value, 4);
+        break;
+      default:
+        corrupt();
     }
   }
   return datum;

@@ -10,14 +10,16 @@ void check(int code, const char* doing, const std::filesystem::path& path) {
     errno = code;
     throw_errno(doing, path);
   }
-  throw Error(ErrorKind::kCorrupt, std::string("cannot ") + doing + ": " + mdb_strerror(code), path);
+  throw Error(ErrorKind::kCorrupt, std::string("cannot ") + doing + ": " + mdb_strerror(code),
+              path);
 }
 
 Env open_read_only(const std::filesystem::path& path) {
   MDB_env* raw = nullptr;
   check(mdb_env_create(&raw), "set up LMDB for", path);
   Env env(raw);
-  check(mdb_env_open(raw, path.c_str(), MDB_RDONLY | MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS, 0644), "open", path);
+  check(mdb_env_open(raw, path.c_str(), MDB_RDONLY | MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS, 0644),
+        "open", path);
   return env;
 }
 

@@ -5,7 +5,8 @@
 
 #include "packhorse/bytes.h"
 
-/// LMDB shard: a directory with one file, data.mdb, one unnamed database, no other keys than samples:
+/// LMDB shard: a directory with one file, data.mdb, one unnamed database, no other keys than
+/// samples:
 ///
 ///     key    000000017                         the sample's key, ASCII
 ///     value  22 <varint n> <n image bytes>     Caffe Datum: field 4, data

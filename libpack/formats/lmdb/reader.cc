@@ -27,10 +27,12 @@ class Reader final : public ShardReader {
     MDB_val key{}, value{};
     if (i < next_) next_ = 0;
     for (; next_ <= i; ++next_) {
-      check(mdb_cursor_get(cursor_.get(), &key, &value, next_ == 0 ? MDB_FIRST : MDB_NEXT), "walk", path_);
+      check(mdb_cursor_get(cursor_.get(), &key, &value, next_ == 0 ? MDB_FIRST : MDB_NEXT), "walk",
+            path_);
     }
     const Datum datum = parse_datum({static_cast<const std::byte*>(value.mv_data), value.mv_size});
-    return {std::string(static_cast<const char*>(key.mv_data), key.mv_size), datum.label, datum.image};
+    return {std::string(static_cast<const char*>(key.mv_data), key.mv_size), datum.label,
+            datum.image};
   }
 
  private:
@@ -58,8 +60,13 @@ std::unique_ptr<ShardReader> open_reader(const std::filesystem::path& path) {
 }
 
 const Format kFormat = {
-    "lmdb",      kSuffix,     "LMDB with Caffe Datum values, read by Caffe, DALI, any LMDB binding", kVersion,
-    probe,       open_writer, open_reader,
+    "lmdb",
+    kSuffix,
+    "LMDB with Caffe Datum values, read by Caffe, DALI, any LMDB binding",
+    kVersion,
+    probe,
+    open_writer,
+    open_reader,
     [] { return std::string(mdb_version(nullptr, nullptr, nullptr)); },
 };
 

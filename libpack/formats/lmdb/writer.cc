@@ -15,13 +15,13 @@ namespace packhorse::lmdb {
 
 namespace {
 
-// Bytes of samples in one transaction: bounds the dirty pages LMDB keeps in memory. Every commit copies the
-// few pages on the way to the last leaf, so larger batches also make smaller files.
+// Bytes of samples in one transaction: bounds the dirty pages LMDB keeps in memory. Every commit
+// copies the few pages on the way to the last leaf, so larger batches also make smaller files.
 constexpr std::size_t kBatchBytes = 16u << 20;
 constexpr std::size_t kMapStep = 256u << 20;
 
-/// Where the mapping that holds `address` begins. LMDB maps its file from the start, in one piece, but tells the
-/// address only for fixed maps; the kernel's own list of mappings does.
+/// Where the mapping that holds `address` begins. LMDB maps its file from the start, in one piece,
+/// but tells the address only for fixed maps; the kernel's own list of mappings does.
 const std::byte* start_of_mapping(const void* address, const std::filesystem::path& path) {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
@@ -37,14 +37,16 @@ const std::byte* start_of_mapping(const void* address, const std::filesystem::pa
 
 class Writer final : public ShardWriter {
  public:
-  explicit Writer(const std::filesystem::path& path) : path_(path), temporary_(temporary_name(path)) {
+  explicit Writer(const std::filesystem::path& path)
+      : path_(path), temporary_(temporary_name(path)) {
     make_directories(path.parent_path());
     std::filesystem::remove(temporary_);
     MDB_env* raw = nullptr;
     check(mdb_env_create(&raw), "set up LMDB for", path_);
     env_.reset(raw);
     // No sync a commit: close() syncs once, and nothing is published before.
-    check(mdb_env_open(raw, temporary_.c_str(), MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOSYNC, 0644), "create", temporary_);
+    check(mdb_env_open(raw, temporary_.c_str(), MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOSYNC, 0644),
+          "create", temporary_);
   }
 
   ~Writer() override {
@@ -60,7 +62,8 @@ class Writer final : public ShardWriter {
 
   void add(const Sample& sample) override {
     if (sample.label < 0 || sample.label > std::numeric_limits<std::int32_t>::max()) {
-      throw Error(ErrorKind::kUsage, "a Datum cannot hold this label", path_, {}, std::string(sample.key));
+      throw Error(ErrorKind::kUsage, "a Datum cannot hold this label", path_, {},
+                  std::string(sample.key));
     }
     order_.check(sample.key, path_);
     const DatumFrame frame = frame_datum(sample.bytes.size(), sample.label);
@@ -68,7 +71,8 @@ class Writer final : public ShardWriter {
     make_room(size);
     MDB_val key{sample.key.size(), const_cast<char*>(sample.key.data())};
     MDB_val value{size, nullptr};
-    check(mdb_put(txn_.get(), database_, &key, &value, MDB_RESERVE | MDB_APPEND), "write to", path_);
+    check(mdb_put(txn_.get(), database_, &key, &value, MDB_RESERVE | MDB_APPEND), "write to",
+          path_);
     auto* out = static_cast<char*>(value.mv_data);
     std::memcpy(out, frame.head.data(), frame.head.size());
     out += frame.head.size();
@@ -93,8 +97,8 @@ class Writer final : public ShardWriter {
   }
 
  private:
-  /// Starts a new transaction when the running one is full, and grows the map before LMDB can run out of
-  /// it, since a full map would cost the whole transaction.
+  /// Starts a new transaction when the running one is full, and grows the map before LMDB can run
+  /// out of it, since a full map would cost the whole transaction.
   void make_room(std::size_t value_bytes) {
     constexpr std::size_t kPage = 4096;
     const std::size_t cost = (value_bytes + 2 * kPage) / kPage * kPage + kPage;
@@ -105,7 +109,8 @@ class Writer final : public ShardWriter {
       room_ = std::max(kBatchBytes, cost);
       const std::size_t needed = (info.me_last_pgno + 1) * kPage + 2 * room_;
       const std::size_t map = (needed + kMapStep - 1) / kMapStep * kMapStep;
-      if (map > info.me_mapsize) check(mdb_env_set_mapsize(env_.get(), map), "grow the map of", path_);
+      if (map > info.me_mapsize)
+        check(mdb_env_set_mapsize(env_.get(), map), "grow the map of", path_);
       txn_ = Txn(env_.get(), 0, path_);
       check(mdb_dbi_open(txn_.get(), nullptr, 0, &database_), "open the database in", path_);
       batch_ = 0;
@@ -127,11 +132,13 @@ class Writer final : public ShardWriter {
     MDB_val key{}, value{};
     const std::byte* map = nullptr;
     while (mdb_cursor_get(raw, &key, &value, MDB_NEXT) == MDB_SUCCESS) {
-      const Datum datum = parse_datum({static_cast<const std::byte*>(value.mv_data), value.mv_size});
+      const Datum datum =
+          parse_datum({static_cast<const std::byte*>(value.mv_data), value.mv_size});
       if (map == nullptr) map = start_of_mapping(datum.image.data(), path_);
       ranges.push_back({static_cast<std::uint64_t>(datum.image.data() - map), datum.image.size()});
     }
-    if (ranges.size() != samples_) throw Error(ErrorKind::kIo, "LMDB lost samples that were written", path_);
+    if (ranges.size() != samples_)
+      throw Error(ErrorKind::kIo, "LMDB lost samples that were written", path_);
     return ranges;
   }
 

@@ -10,8 +10,8 @@
 ///     | header 512 | image bytes, padded to 512 | header 512 | label in ASCII, padded to 512 |
 ///       000000017.jpg                             000000017.cls
 ///
-/// and at the end two blocks of zeros. Modification time, user and group are 0, mode is 0644, so that the
-/// same samples give the same bytes.
+/// and at the end two blocks of zeros. Modification time, user and group are 0, mode is 0644, so
+/// that the same samples give the same bytes.
 namespace packhorse::wds {
 
 inline constexpr int kVersion = 1;
@@ -25,8 +25,8 @@ struct MemberName {
   std::string extension;  ///< lower case, without the first dot, e.g. "seg.png"
 };
 
-/// WebDataset's rule, `^((?:.*/|)[^.]+)[.]([^/]*)$` (webdataset/tariterators.py: base_plus_ext); nothing for
-/// a name it does not match, which WebDataset passes over.
+/// WebDataset's rule, `^((?:.*/|)[^.]+)[.]([^/]*)$` (webdataset/tariterators.py: base_plus_ext);
+/// nothing for a name it does not match, which WebDataset passes over.
 std::optional<MemberName> cut_member_name(std::string_view name);
 
 }  // namespace packhorse::wds

@@ -68,7 +68,8 @@ class Reader final : public ShardReader {
       if (code == ARCHIVE_EOF) return more_ = false;
       check(code);
       if (archive_entry_filetype(entry) != AE_IFREG) continue;
-      const char* path = archive_entry_pathname(entry);  // null for a name libarchive cannot convert
+      const char* path =
+          archive_entry_pathname(entry);  // null for a name libarchive cannot convert
       std::optional<MemberName> name = cut_member_name(path != nullptr ? path : "");
       if (!name) continue;
       member_ = std::move(*name);
@@ -129,8 +130,13 @@ std::unique_ptr<ShardReader> open_reader(const std::filesystem::path& path) {
 }
 
 const Format kFormat = {
-    "wds",       kSuffix,     "WebDataset: plain tar files, read by webdataset, DALI, timm, tar", kVersion,
-    probe,       open_writer, open_reader,
+    "wds",
+    kSuffix,
+    "WebDataset: plain tar files, read by webdataset, DALI, timm, tar",
+    kVersion,
+    probe,
+    open_writer,
+    open_reader,
     [] { return std::string(archive_version_details()); },
 };
 

@@ -22,8 +22,8 @@ class Writer final : public ShardWriter {
   }
 
   ~Writer() override {
-    // Freeing the archive closes it, which writes an end: to nowhere, as the file goes away. (Failing it first
-    // would avoid that, but libarchive then never frees its buffer.)
+    // Freeing the archive closes it, which writes an end: to nowhere, as the file goes away.
+    // (Failing it first would avoid that, but libarchive then never frees its buffer.)
     abandoned_ = true;
   }
 
@@ -71,7 +71,8 @@ class Writer final : public ShardWriter {
   static la_ssize_t write_piece(archive*, void* self, const void* data, std::size_t size) {
     auto* writer = static_cast<Writer*>(self);
     try {
-      if (!writer->abandoned_ && !writer->failure_) writer->file_.write({static_cast<const std::byte*>(data), size});
+      if (!writer->abandoned_ && !writer->failure_)
+        writer->file_.write({static_cast<const std::byte*>(data), size});
     } catch (...) {
       writer->failure_ = std::current_exception();
     }

@@ -19,8 +19,9 @@ enum class ErrorKind {
   kInterrupted,  ///< a stop was requested (exit code 130 or 143)
 };
 
-/// The one exception type of packhorse. `what()` is a complete sentence about what failed; `path()` and
-/// `key()` say where (empty when not applicable); `advice()` says what to do next (may be empty).
+/// The one exception type of packhorse. `what()` is a complete sentence about what failed; `path()`
+/// and `key()` say where (empty when not applicable); `advice()` says what to do next (may be
+/// empty).
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, const std::string& what, std::filesystem::path path = {},
@@ -43,8 +44,8 @@ class Error : public std::runtime_error {
   std::string key_;
 };
 
-/// Throws an Error for the current `errno`: kNoSpace for ENOSPC and EDQUOT, kNotFound for ENOENT, kIo
-/// otherwise. `doing` completes "cannot ...", e.g. "write to".
+/// Throws an Error for the current `errno`: kNoSpace for ENOSPC and EDQUOT, kNotFound for ENOENT,
+/// kIo otherwise. `doing` completes "cannot ...", e.g. "write to".
 [[noreturn]] void throw_errno(const std::string& doing, const std::filesystem::path& path);
 
 }  // namespace packhorse

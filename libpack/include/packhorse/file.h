@@ -8,8 +8,8 @@
 #include "packhorse/bytes.h"
 #include "packhorse/hash.h"
 
-/// Files as packhorse needs them: whole reads, positioned reads, and writes that become visible only when
-/// they are complete and on the disk. Every function throws Error with the path in it.
+/// Files as packhorse needs them: whole reads, positioned reads, and writes that become visible
+/// only when they are complete and on the disk. Every function throws Error with the path in it.
 namespace packhorse {
 
 /// Owns a file descriptor. Move-only.
@@ -42,8 +42,9 @@ UniqueFd open_for_reading(const std::filesystem::path& path);
 /// Size in bytes of an open file.
 std::uint64_t file_size(int fd, const std::filesystem::path& path);
 
-/// Fills `out` from `offset` (pread, repeated as needed). Any thread. Throws Error(kCorrupt) when the file
-/// ends before `out` is full: a file cut while it is open is an error with a name, never a short read.
+/// Fills `out` from `offset` (pread, repeated as needed). Any thread. Throws Error(kCorrupt) when
+/// the file ends before `out` is full: a file cut while it is open is an error with a name, never a
+/// short read.
 void read_exactly(int fd, std::uint64_t offset, std::span<std::byte> out,
                   const std::filesystem::path& path);
 
@@ -66,8 +67,8 @@ class MappedFile {
   Bytes bytes_;
 };
 
-/// A file being written: bytes go to `path` + ".tmp"; `commit()` syncs it, renames it to `path` and syncs
-/// the directory. Destroyed without commit(), it removes the temporary file. One thread.
+/// A file being written: bytes go to `path` + ".tmp"; `commit()` syncs it, renames it to `path` and
+/// syncs the directory. Destroyed without commit(), it removes the temporary file. One thread.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);
@@ -100,7 +101,8 @@ std::filesystem::path temporary_name(const std::filesystem::path& path);
 /// Writes a small file as AtomicFile does.
 void write_file(const std::filesystem::path& path, Bytes bytes);
 
-/// Writes a new file in place, unsynced: for files inside a directory that is synced and renamed as a whole.
+/// Writes a new file in place, unsynced: for files inside a directory that is synced and renamed as
+/// a whole.
 void write_plain_file(const std::filesystem::path& path, Bytes bytes);
 
 /// Brings everything written to the file system that holds `path` to the disk.

@@ -9,12 +9,14 @@
 
 #include "packhorse/sample.h"
 
-/// A format is one folder libpack/formats/<name>/ and one line in all_formats(); nothing else names it.
+/// A format is one folder libpack/formats/<name>/ and one line in all_formats(); nothing else names
+/// it.
 namespace packhorse {
 
 /// What a writer must know before the first sample.
 struct ShardSpec {
-  std::vector<std::string> classes;  ///< label -> name; kept inside the shard where the format has a place
+  std::vector<std::string>
+      classes;  ///< label -> name; kept inside the shard where the format has a place
 };
 
 /// Writes one shard. One thread at a time.
@@ -25,8 +27,8 @@ class ShardWriter {
   /// Keys must be strictly increasing in byte order, and labels representable in the format.
   /// Throws Error(kUsage) with the key otherwise, Error(kIo | kNoSpace) when the disk refuses.
   virtual void add(const Sample& sample) = 0;
-  /// Completes and syncs the file and gives it its final name. Returns where each sample's bytes lie, in
-  /// the order of add(): each one contiguous range of the file.
+  /// Completes and syncs the file and gives it its final name. Returns where each sample's bytes
+  /// lie, in the order of add(): each one contiguous range of the file.
   virtual std::vector<ByteRange> close() = 0;
 };
 
@@ -37,8 +39,8 @@ struct StoredSample {
   Bytes bytes;  ///< lives until the next call on the same reader
 };
 
-/// Reads a shard through the format's own library and nothing of packhorse's index. Slow and strict: the
-/// truth the index is checked against. One thread at a time.
+/// Reads a shard through the format's own library and nothing of packhorse's index. Slow and
+/// strict: the truth the index is checked against. One thread at a time.
 class ShardReader {
  public:
   virtual ~ShardReader() = default;
@@ -48,10 +50,11 @@ class ShardReader {
 };
 
 struct Format {
-  std::string_view name;         ///< as in --format
-  std::string_view file_suffix;  ///< a shard's data file is <stem> + suffix; may name a directory too
-  std::string_view summary;      ///< one line for help
-  int version;                   ///< of the layout we write; in the manifest
+  std::string_view name;  ///< as in --format
+  std::string_view
+      file_suffix;           ///< a shard's data file is <stem> + suffix; may name a directory too
+  std::string_view summary;  ///< one line for help
+  int version;               ///< of the layout we write; in the manifest
   bool (*probe)(const std::filesystem::path& data_file);
   std::unique_ptr<ShardWriter> (*open_writer)(const std::filesystem::path& data_file,
                                               const ShardSpec& spec);

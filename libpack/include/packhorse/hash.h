@@ -6,8 +6,8 @@
 
 #include "packhorse/bytes.h"
 
-/// The two hashes of packhorse: SHA-256 names files (anyone can check it with `sha256sum`), XXH3-64 names
-/// single images (20 times faster, so it is checked on every read).
+/// The two hashes of packhorse: SHA-256 names files (anyone can check it with `sha256sum`), XXH3-64
+/// names single images (20 times faster, so it is checked on every read).
 namespace packhorse {
 
 /// Incremental SHA-256 (OpenSSL). One thread at a time.

@@ -27,7 +27,8 @@ std::string_view extension_of(ImageKind kind);
 /// What the header says, without decoding a pixel.
 struct ImageInfo {
   ImageKind kind = ImageKind::kUnknown;
-  std::uint8_t components = 0;   ///< channels as stored: 1 grey, 2 grey+alpha, 3 colour, 4 colour+alpha or CMYK
+  std::uint8_t components =
+      0;  ///< channels as stored: 1 grey, 2 grey+alpha, 3 colour, 4 colour+alpha or CMYK
   std::uint8_t bit_depth = 8;    ///< bits per channel
   std::uint8_t orientation = 1;  ///< EXIF/TIFF orientation, 1 to 8; 1 = as stored
   std::uint32_t width = 0;       ///< pixels as stored, before the orientation is applied
@@ -44,12 +45,12 @@ struct ProbeResult {
 /// Pillow's limit (2 x 89,478,485), so that what we pack is what the common readers open.
 inline constexpr std::uint64_t kDefaultMaxPixels = 178'956'970;
 
-/// Reads the header and checks that the file is whole as far as that can be told without decoding: all
-/// marker segments or chunks lie inside the file and its end mark is there. Refuses images of more than
-/// `max_pixels`. Any thread; looks at each byte at most once.
+/// Reads the header and checks that the file is whole as far as that can be told without decoding:
+/// all marker segments or chunks lie inside the file and its end mark is there. Refuses images of
+/// more than `max_pixels`. Any thread; looks at each byte at most once.
 ///
-/// Sources: JPEG ITU-T T.81 B.1 and B.2, EXIF 2.32 4.6.4, PNG (ISO/IEC 15948) 5 and 11.2.2, WebP RFC 9649,
-/// BMP BITMAPINFOHEADER, TIFF 6.0 section 2, Netpbm pgm(5) and ppm(5).
+/// Sources: JPEG ITU-T T.81 B.1 and B.2, EXIF 2.32 4.6.4, PNG (ISO/IEC 15948) 5 and 11.2.2, WebP
+/// RFC 9649, BMP BITMAPINFOHEADER, TIFF 6.0 section 2, Netpbm pgm(5) and ppm(5).
 ProbeResult probe_image(Bytes file, std::uint64_t max_pixels = kDefaultMaxPixels);
 
 /// The kind by the first bytes alone (16 suffice).

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-/// `dataset.json`: what makes a directory of shards a dataset. Written last; without it there is none.
-/// No time, host name or absolute path is in it: same input, same bytes.
+/// `dataset.json`: what makes a directory of shards a dataset. Written last; without it there is
+/// none. No time, host name or absolute path is in it: same input, same bytes.
 namespace packhorse {
 
 inline constexpr std::string_view kManifestName = "dataset.json";
@@ -59,13 +59,13 @@ struct Manifest {
   std::vector<ShardRecord> shards;
   std::vector<FileRecord> files;
 
-  /// SHA-256 over the canonical text of everything above except `version`. Names the dataset: two datasets
-  /// with one id hold the same bytes.
+  /// SHA-256 over the canonical text of everything above except `version`. Names the dataset: two
+  /// datasets with one id hold the same bytes.
   std::string id() const;
   /// The canonical text of dataset.json. Parsing and serialising gives the same bytes again.
   std::string serialise() const;
-  /// Throws Error(kCorrupt) with the path for anything that is no manifest or whose id does not fit,
-  /// Error(kUnsupported) for a later manifest version.
+  /// Throws Error(kCorrupt) with the path for anything that is no manifest or whose id does not
+  /// fit, Error(kUnsupported) for a later manifest version.
   static Manifest parse(std::string_view text, const std::filesystem::path& path);
   static Manifest load(const std::filesystem::path& dataset);
   /// The text of SHA256SUMS: a line for each shard, index and other file, and for dataset.json.

@@ -54,22 +54,23 @@ struct PackReport {
   std::uint64_t shards = 0;
   std::uint64_t shards_kept = 0;  ///< taken over from an interrupted run
   double seconds = 0;
-  std::string id;         ///< the dataset's id; with splits, SHA-256 over the ids in split order
-  bool published = false; ///< false: dry run, or more rejects than allowed
+  std::string id;          ///< the dataset's id; with splits, SHA-256 over the ids in split order
+  bool published = false;  ///< false: dry run, or more rejects than allowed
   std::vector<Reject> rejects;         ///< paths start with the split
   std::filesystem::path rejects_file;  ///< where they are listed when nothing was published
   std::map<std::string, std::uint64_t> skipped_by_rule;
   std::vector<PackedSplit> splits;
 };
 
-/// Packs `source` into the dataset `out`, with `options.jobs` threads. Everything is built in the staging
-/// directory `<out>.partial`; `out` appears in one rename when all of it is on the disk. An interrupted or
-/// refused run leaves its finished shards there, and the next call with the same arguments keeps those whose
-/// inputs and bytes are unchanged. The bytes written depend on the source and the options alone.
+/// Packs `source` into the dataset `out`, with `options.jobs` threads. Everything is built in the
+/// staging directory `<out>.partial`; `out` appears in one rename when all of it is on the disk. An
+/// interrupted or refused run leaves its finished shards there, and the next call with the same
+/// arguments keeps those whose inputs and bytes are unchanged. The bytes written depend on the
+/// source and the options alone.
 ///
 /// More rejects than allowed are no exception: the report says `published == false` and lists them.
-/// Throws Error: kNotFound (no source, nothing to pack), kExists (target there, or another writer has it),
-/// kIo, kNoSpace, kInterrupted.
+/// Throws Error: kNotFound (no source, nothing to pack), kExists (target there, or another writer
+/// has it), kIo, kNoSpace, kInterrupted.
 PackReport pack(const std::filesystem::path& source, const std::filesystem::path& out,
                 const PackOptions& options, Progress* progress = nullptr,
                 std::stop_token stop = {});

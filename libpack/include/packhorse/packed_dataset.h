@@ -12,13 +12,13 @@
 
 namespace packhorse {
 
-/// A published dataset, opened for reading: manifest, class list and every index (mapped); data files are
-/// open, their bytes are read on demand. Thread-safe after construction.
+/// A published dataset, opened for reading: manifest, class list and every index (mapped); data
+/// files are open, their bytes are read on demand. Thread-safe after construction.
 class PackedDataset {
  public:
-  /// Throws Error(kNotFound) when `path` is no dataset (a staging directory is none), Error(kCorrupt) when
-  /// a piece is missing or does not fit the manifest. A path whose `train/` is a dataset is refused with
-  /// advice to name the split.
+  /// Throws Error(kNotFound) when `path` is no dataset (a staging directory is none),
+  /// Error(kCorrupt) when a piece is missing or does not fit the manifest. A path whose `train/` is
+  /// a dataset is refused with advice to name the split.
   explicit PackedDataset(const std::filesystem::path& path);
 
   /// Where a sample lies: shard and place in it.
@@ -39,8 +39,8 @@ class PackedDataset {
   /// Sample number of a key; throws Error(kNotFound).
   std::size_t find(std::string_view key) const;
 
-  /// Reads one image's bytes into `out` (resized) and checks its hash. Throws Error(kCorrupt) naming shard
-  /// and key when the bytes are not the ones that were packed.
+  /// Reads one image's bytes into `out` (resized) and checks its hash. Throws Error(kCorrupt)
+  /// naming shard and key when the bytes are not the ones that were packed.
   void read(std::size_t sample, std::vector<std::byte>& out) const;
 
  private:
@@ -57,8 +57,8 @@ class PackedDataset {
 /// True when `path` holds a dataset.json.
 bool is_packed_dataset(const std::filesystem::path& path);
 
-/// The datasets at `path`: itself, or its direct sub-directories that are datasets (splits), in name order.
-/// Throws Error(kNotFound) when there is none.
+/// The datasets at `path`: itself, or its direct sub-directories that are datasets (splits), in
+/// name order. Throws Error(kNotFound) when there is none.
 std::vector<std::filesystem::path> find_datasets(const std::filesystem::path& path);
 
 }  // namespace packhorse

@@ -13,9 +13,9 @@ constexpr std::uint64_t mix64(std::uint64_t x) {
 }
 
 /// A pseudo-random permutation of 0 .. size-1 that takes no memory: `(*this)(i)` costs some ten
-/// nanoseconds for any i, in any thread. A balanced Feistel network of 6 rounds over the next even number of
-/// bits, with cycle walking down to `size` (Black, Rogaway 2002). The same (size, key) gives the same
-/// permutation on every machine; packed datasets and training orders depend on that.
+/// nanoseconds for any i, in any thread. A balanced Feistel network of 6 rounds over the next even
+/// number of bits, with cycle walking down to `size` (Black, Rogaway 2002). The same (size, key)
+/// gives the same permutation on every machine; packed datasets and training orders depend on that.
 class Permutation {
  public:
   Permutation(std::uint64_t size, std::uint64_t key);

@@ -5,8 +5,8 @@
 
 namespace packhorse {
 
-/// What a long-running call has done so far. Written by the library, read by anyone, at any time; the
-/// library itself prints nothing.
+/// What a long-running call has done so far. Written by the library, read by anyone, at any time;
+/// the library itself prints nothing.
 struct Progress {
   std::atomic<std::uint64_t> total_samples{0};  ///< 0 until it is known
   std::atomic<std::uint64_t> samples{0};

@@ -16,8 +16,9 @@ struct Sample {
   Bytes bytes;  ///< the encoded image, as it shall be stored
 };
 
-/// Keys are the sample's place in the plan, in decimal, padded with zeros to at least nine digits, so that
-/// byte order is plan order. Rejected inputs leave gaps: a key never depends on what became of others.
+/// Keys are the sample's place in the plan, in decimal, padded with zeros to at least nine digits,
+/// so that byte order is plan order. Rejected inputs leave gaps: a key never depends on what became
+/// of others.
 std::string key_of(std::uint64_t position);
 
 }  // namespace packhorse

@@ -8,11 +8,12 @@
 #include "packhorse/file.h"
 #include "packhorse/image_info.h"
 
-/// The sidecar of a shard: where each sample's bytes lie, and what is known of them. Layout on disk (all
-/// numbers little-endian; drawn in full in docs/formats/index.md):
+/// The sidecar of a shard: where each sample's bytes lie, and what is known of them. Layout on disk
+/// (all numbers little-endian; drawn in full in docs/formats/index.md):
 ///
 ///     +--------------------+ 0
-///     | header, 64 bytes   |  magic "PHINDEX1", section count, samples, size of the data file, XXH3 of the rest
+///     | header, 64 bytes   |  magic "PHINDEX1", section count, samples, size of the data file,
+///     XXH3 of the rest
 ///     +--------------------+ 64
 ///     | section table      |  {id u32, flags u32, offset u64, length u64} each
 ///     +--------------------+ aligned to 64
@@ -24,7 +25,7 @@ namespace packhorse {
 
 /// One row of an index, as it is added.
 struct IndexEntry {
-  ByteRange range;  ///< the stored bytes in the data file
+  ByteRange range;         ///< the stored bytes in the data file
   std::uint64_t hash = 0;  ///< xxh3 of the image bytes
   std::int64_t label = 0;
   ImageInfo image;
@@ -48,9 +49,9 @@ class ShardIndexWriter {
   std::string keys_, paths_;
 };
 
-/// A mapped index. Opening checks the checksum of the whole file and every bound, so that no accessor can
-/// step outside afterwards. Thread-safe; views live as long as the object.
-/// Memory: the file's pages, which the kernel can drop again.
+/// A mapped index. Opening checks the checksum of the whole file and every bound, so that no
+/// accessor can step outside afterwards. Thread-safe; views live as long as the object. Memory: the
+/// file's pages, which the kernel can drop again.
 class ShardIndex {
  public:
   /// Throws Error(kNotFound | kCorrupt | kUnsupported).

@@ -10,7 +10,8 @@
 
 #include "packhorse/bytes.h"
 
-/// Where samples come from. A source lists what there is once (`list`), then hands out bytes (`read`).
+/// Where samples come from. A source lists what there is once (`list`), then hands out bytes
+/// (`read`).
 ///
 ///     auto source = open_source("imagenet");
 ///     Listing listing = source->list({});
@@ -69,7 +70,8 @@ struct SplitListing {
   std::map<std::string, std::uint64_t> skipped;  ///< how many were skipped, by rule
 };
 
-/// Everything a source holds. seen = entries + rejects + skipped, over all splits and `skipped` here.
+/// Everything a source holds. seen = entries + rejects + skipped, over all splits and `skipped`
+/// here.
 struct Listing {
   std::vector<std::string> classes;  ///< label -> class name
   std::vector<SplitListing> splits;
@@ -85,12 +87,13 @@ struct ListOptions {
 class Source {
  public:
   virtual ~Source() = default;
-  /// Lists everything, in an order that depends on the names alone. Throws Error(kNotFound) when there is
-  /// nothing to pack, Error(kUsage) when a class is not in `options.classes`.
+  /// Lists everything, in an order that depends on the names alone. Throws Error(kNotFound) when
+  /// there is nothing to pack, Error(kUsage) when a class is not in `options.classes`.
   virtual Listing list(const ListOptions& options) const = 0;
-  /// Reads entry `i` of `split` into `out` (resized). Any thread. Throws Error when the input is gone,
-  /// unreadable, or no longer of the size it was listed with.
-  virtual void read(const SplitListing& split, std::size_t i, std::vector<std::byte>& out) const = 0;
+  /// Reads entry `i` of `split` into `out` (resized). Any thread. Throws Error when the input is
+  /// gone, unreadable, or no longer of the size it was listed with.
+  virtual void read(const SplitListing& split, std::size_t i,
+                    std::vector<std::byte>& out) const = 0;
 };
 
 /// How a kind of source is found. One line in all_sources() each.
@@ -103,8 +106,8 @@ struct SourceKind {
 
 std::span<const SourceKind> all_sources();
 
-/// Opens what `path` is. Throws Error(kNotFound) when it is not there, Error(kUnsupported) when it is
-/// nothing a source reads.
+/// Opens what `path` is. Throws Error(kNotFound) when it is not there, Error(kUnsupported) when it
+/// is nothing a source reads.
 std::unique_ptr<Source> open_source(const std::filesystem::path& path);
 
 /// Class names from a text file, one a line. Throws Error(kUsage) for an empty or repeated name.

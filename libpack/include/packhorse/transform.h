@@ -13,8 +13,8 @@ namespace packhorse {
 class Transform {
  public:
   virtual ~Transform() = default;
-  /// Returns the bytes to store: a view of `input` when they stay as they are, else of `output`. Updates
-  /// `info` to describe what it returns. A pure function of its input; any thread.
+  /// Returns the bytes to store: a view of `input` when they stay as they are, else of `output`.
+  /// Updates `info` to describe what it returns. A pure function of its input; any thread.
   virtual Bytes apply(Bytes input, ImageInfo& info, std::vector<std::byte>& output) const = 0;
 };
 

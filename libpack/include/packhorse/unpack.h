@@ -12,10 +12,10 @@ struct UnpackReport {
   std::uint64_t bytes = 0;
 };
 
-/// Writes every sample of the dataset (or of each split below `dataset`) back as a file under `out`, by the
-/// path it had in the source; every image is checked against its hash. `out` appears in one rename when all
-/// files are there. Throws Error(kExists) when `out` is there, Error(kCorrupt) for a damaged sample or a
-/// path that would leave `out`.
+/// Writes every sample of the dataset (or of each split below `dataset`) back as a file under
+/// `out`, by the path it had in the source; every image is checked against its hash. `out` appears
+/// in one rename when all files are there. Throws Error(kExists) when `out` is there,
+/// Error(kCorrupt) for a damaged sample or a path that would leave `out`.
 UnpackReport unpack(const std::filesystem::path& dataset, const std::filesystem::path& out,
                     Progress* progress = nullptr, std::stop_token stop = {});
 

@@ -11,13 +11,13 @@ namespace packhorse {
 
 enum class VerifyLevel {
   kQuick,  ///< manifest, sums, presence, sizes, indexes; no payload is read
-  kFull,   ///< and SHA-256 of every file, XXH3 of every image, every shard walked by its own library
+  kFull,  ///< and SHA-256 of every file, XXH3 of every image, every shard walked by its own library
 };
 
 /// One thing that is not as it was packed.
 struct Finding {
-  std::string kind;  ///< "missing", "size", "hash", "payload", "index", "manifest", "structure"
-  std::string shard; ///< the file, relative to the dataset
+  std::string kind;   ///< "missing", "size", "hash", "payload", "index", "manifest", "structure"
+  std::string shard;  ///< the file, relative to the dataset
   std::int64_t sample = -1;  ///< number in the dataset; -1: not about one sample
   std::string key;
   std::uint64_t offset = 0;  ///< of the damaged range in the file, with `length` > 0

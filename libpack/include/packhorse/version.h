@@ -9,7 +9,8 @@ namespace packhorse {
 /// "0.1.0"
 std::string version();
 
-/// Name and version of each library libpack runs with, as loaded at run time where the library can tell.
+/// Name and version of each library libpack runs with, as loaded at run time where the library can
+/// tell.
 std::vector<std::pair<std::string, std::string>> library_versions();
 
 }  // namespace packhorse

@@ -22,9 +22,13 @@ TEST_CASE("class list: names keep the order of the lines") {
   CHECK(read("wood\nballs\nclouds\n") == Names{"wood", "balls", "clouds"});
 }
 
-TEST_CASE("class list: the last line needs no line break") { CHECK(read("a\nb") == Names{"a", "b"}); }
+TEST_CASE("class list: the last line needs no line break") {
+  CHECK(read("a\nb") == Names{"a", "b"});
+}
 
-TEST_CASE("class list: Windows line ends are taken off") { CHECK(read("a\r\nb\r\n") == Names{"a", "b"}); }
+TEST_CASE("class list: Windows line ends are taken off") {
+  CHECK(read("a\r\nb\r\n") == Names{"a", "b"});
+}
 
 TEST_CASE("class list: spaces belong to the name") { CHECK(read(" a b \n") == Names{" a b "}); }
 

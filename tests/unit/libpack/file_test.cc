@@ -159,7 +159,8 @@ TEST_CASE("rename_no_replace: moves to a free name") {
   CHECK_FALSE(fs::exists(directory / "a"));
 }
 
-TEST_CASE("rename_no_replace: never replaces, not even an empty folder, a file or a dangling link") {
+TEST_CASE(
+    "rename_no_replace: never replaces, not even an empty folder, a file or a dangling link") {
   const TemporaryDirectory directory;
   put(directory / "a" / "x", "1");
   fs::create_directory(directory / "folder");
@@ -167,7 +168,8 @@ TEST_CASE("rename_no_replace: never replaces, not even an empty folder, a file o
   fs::create_symlink("nowhere", directory / "link");
   for (const char* name : {"folder", "file", "link"}) {
     CAPTURE(name);
-    CHECK(kind_of_error([&] { rename_no_replace(directory / "a", directory / name); }) == ErrorKind::kExists);
+    CHECK(kind_of_error([&] { rename_no_replace(directory / "a", directory / name); }) ==
+          ErrorKind::kExists);
   }
   CHECK(fs::exists(directory / "a" / "x"));
 }
@@ -184,7 +186,8 @@ TEST_CASE("rename_exchange: swaps two folders") {
 TEST_CASE("rename_exchange: needs both to be there") {
   const TemporaryDirectory directory;
   put(directory / "a", "1");
-  CHECK(kind_of_error([&] { rename_exchange(directory / "a", directory / "b"); }) == ErrorKind::kNotFound);
+  CHECK(kind_of_error([&] { rename_exchange(directory / "a", directory / "b"); }) ==
+        ErrorKind::kNotFound);
   CHECK(read_text(directory / "a") == "1");
 }
 

@@ -11,7 +11,8 @@ namespace {
 /// The test buffer of xxHash's own sanity checks (tests/sanity_test.c).
 std::string xxhash_buffer(std::size_t size) {
   std::string buffer;
-  for (std::uint64_t generator = 2654435761u; buffer.size() < size; generator *= 11400714785074694797u) {
+  for (std::uint64_t generator = 2654435761u; buffer.size() < size;
+       generator *= 11400714785074694797u) {
     buffer += static_cast<char>(generator >> 56);
   }
   return buffer;
@@ -21,7 +22,8 @@ std::string xxhash_buffer(std::size_t size) {
 
 TEST_CASE("sha256: gives the values of FIPS 180-2") {
   CHECK(sha256(as_bytes("")) == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-  CHECK(sha256(as_bytes("abc")) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  CHECK(sha256(as_bytes("abc")) ==
+        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   CHECK(sha256(as_bytes("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq")) ==
         "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
   CHECK(sha256(as_bytes(std::string(1000000, 'a'))) ==

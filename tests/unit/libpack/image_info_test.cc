@@ -44,15 +44,20 @@ constexpr Known kShapes[] = {
 };
 
 /// One of each kind. Only where the kind allows it do bytes follow the end.
-std::string le16(std::uint32_t value) { return {static_cast<char>(value), static_cast<char>(value >> 8)}; }
+std::string le16(std::uint32_t value) {
+  return {static_cast<char>(value), static_cast<char>(value >> 8)};
+}
 std::string le32(std::uint32_t value) { return le16(value & 0xffff) + le16(value >> 16); }
 
-std::string tiff_tag(std::uint32_t tag, std::uint32_t value) { return le16(tag) + le16(4) + le32(1) + le32(value); }
+std::string tiff_tag(std::uint32_t tag, std::uint32_t value) {
+  return le16(tag) + le16(4) + le32(1) + le32(value);
+}
 
 /// 5 x 2 grey, lying left, its pixels behind the one directory.
 std::string tiff() {
-  return "II*\0"s + le32(8) + le16(8) + tiff_tag(256, 5) + tiff_tag(257, 2) + tiff_tag(258, 8) + tiff_tag(259, 1) +
-         tiff_tag(273, 110) + tiff_tag(274, 6) + tiff_tag(277, 1) + tiff_tag(279, 10) + le32(0) + "0123456789";
+  return "II*\0"s + le32(8) + le16(8) + tiff_tag(256, 5) + tiff_tag(257, 2) + tiff_tag(258, 8) +
+         tiff_tag(259, 1) + tiff_tag(273, 110) + tiff_tag(274, 6) + tiff_tag(277, 1) +
+         tiff_tag(279, 10) + le32(0) + "0123456789";
 }
 
 std::string webp(const std::string& chunks) {
@@ -60,7 +65,9 @@ std::string webp(const std::string& chunks) {
 }
 
 /// 300 x 200, lossless, with alpha.
-std::string webp_lossless() { return webp("VP8L" + le32(6) + "\x2f" + le32(299 | 199 << 14 | 1 << 28) + "x"); }
+std::string webp_lossless() {
+  return webp("VP8L" + le32(6) + "\x2f" + le32(299 | 199 << 14 | 1 << 28) + "x");
+}
 
 /// 70000 x 300 on an extended canvas.
 std::string webp_extended(char flags, const std::string& more = "") {
@@ -68,8 +75,9 @@ std::string webp_extended(char flags, const std::string& more = "") {
 }
 
 std::string bmp_with_height(std::int32_t height) {
-  return "BM" + le32(54 + 12) + le32(0) + le32(54) + le32(40) + le32(1) + le32(static_cast<std::uint32_t>(height)) +
-         le16(1) + le16(24) + le32(0) + le32(12) + le32(0) + le32(0) + le32(0) + le32(0) + std::string(12, 'p');
+  return "BM" + le32(54 + 12) + le32(0) + le32(54) + le32(40) + le32(1) +
+         le32(static_cast<std::uint32_t>(height)) + le16(1) + le16(24) + le32(0) + le32(12) +
+         le32(0) + le32(0) + le32(0) + le32(0) + std::string(12, 'p');
 }
 
 std::string pgm() { return "P5\n# a comment\n3 2\n255\n012345"; }
@@ -109,7 +117,9 @@ TEST_CASE("image info: every picture among the samples is taken") {
   std::size_t pictures = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(samples() / "shapes")) {
     const std::string name = entry.path().filename().string();
-    if (!entry.is_regular_file() || name.starts_with('.') || name == "notes.txt" || name == "README.md") continue;
+    if (!entry.is_regular_file() || name.starts_with('.') || name == "notes.txt" ||
+        name == "README.md")
+      continue;
     CAPTURE(name);
     CHECK(probe(read_text(entry.path())).info);
     ++pictures;
@@ -150,7 +160,8 @@ TEST_CASE("image info: WebP keeps its orientation in EXIF, with JPEG's prefix or
   const std::string exif = tiff();
   const auto length = static_cast<std::uint32_t>(exif.size());
   CHECK(probe(webp_extended('\x08', "EXIF" + le32(length) + exif)).info->orientation == 6);
-  CHECK(probe(webp_extended('\x08', "EXIF" + le32(length + 6) + "Exif\0\0"s + exif)).info->orientation == 6);
+  CHECK(probe(webp_extended('\x08', "EXIF" + le32(length + 6) + "Exif\0\0"s + exif))
+            .info->orientation == 6);
 }
 
 TEST_CASE("image info: what is not supported says so") {
@@ -159,8 +170,8 @@ TEST_CASE("image info: what is not supported says so") {
 }
 
 TEST_CASE("image info: a Netpbm size of more digits than a number holds is refused") {
-  for (const char* text :
-       {"P5\n4294967297 1\n255\n0", "P5\n1 4294967297\n255\n0", "P5\n99999999999999999999 1\n255\n0"}) {
+  for (const char* text : {"P5\n4294967297 1\n255\n0", "P5\n1 4294967297\n255\n0",
+                           "P5\n99999999999999999999 1\n255\n0"}) {
     CHECK_FALSE(probe(text).info);
   }
 }
@@ -202,12 +213,14 @@ TEST_CASE("image info: no flipped bit in a header leads outside the file") {
 }
 
 TEST_CASE("image info: the kind is told by 16 bytes, and not by names or by two letters") {
-  const ImageKind kinds[] = {ImageKind::kJpeg, ImageKind::kJpeg, ImageKind::kPng, ImageKind::kWebp, ImageKind::kWebp,
-                             ImageKind::kBmp,  ImageKind::kTiff, ImageKind::kPnm, ImageKind::kPnm};
+  const ImageKind kinds[] = {ImageKind::kJpeg, ImageKind::kJpeg, ImageKind::kPng,
+                             ImageKind::kWebp, ImageKind::kWebp, ImageKind::kBmp,
+                             ImageKind::kTiff, ImageKind::kPnm,  ImageKind::kPnm};
   const std::vector<std::string> files = one_of_each();
-  for (std::size_t i = 0; i < files.size(); ++i) CHECK(sniff_image(as_bytes(files[i]).first(16)) == kinds[i]);
-  for (const char* text :
-       {"", "B", "BM", "BMW is a car and no bitmap", "P5", "P65 is no Netpbm", "RIFF....WAVE", "II*"}) {
+  for (std::size_t i = 0; i < files.size(); ++i)
+    CHECK(sniff_image(as_bytes(files[i]).first(16)) == kinds[i]);
+  for (const char* text : {"", "B", "BM", "BMW is a car and no bitmap", "P5", "P65 is no Netpbm",
+                           "RIFF....WAVE", "II*"}) {
     CHECK(sniff_image(as_bytes(text)) == ImageKind::kUnknown);
   }
 }

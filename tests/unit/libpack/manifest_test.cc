@@ -115,7 +115,8 @@ TEST_CASE("manifest: its id is pinned, so that datasets keep theirs") {
 TEST_CASE("manifest: a changed value is corrupt, as the id does not fit") {
   const std::string text = example().serialise();
   CHECK(kind_of(replaced(text, "\"samples\": 5", "\"samples\": 6")) == ErrorKind::kCorrupt);
-  CHECK(kind_of(replaced(text, "\"split\": \"train\"", "\"split\": \"val\"")) == ErrorKind::kCorrupt);
+  CHECK(kind_of(replaced(text, "\"split\": \"train\"", "\"split\": \"val\"")) ==
+        ErrorKind::kCorrupt);
   CHECK(kind_of(replaced(text, example().id(), std::string(64, '0'))) == ErrorKind::kCorrupt);
 }
 
@@ -123,9 +124,11 @@ TEST_CASE("manifest: what is no manifest is corrupt, with the path") {
   const std::string text = example().serialise();
   for (const std::string& damaged :
        {std::string(), std::string("{}"), std::string("[]"), std::string("null"), std::string("7"),
-        std::string("{\"a\""), std::string("\0\0", 2), std::string("\xff\xfe"), std::string(100000, '['), text + "x",
-        replaced(text, "\"samples\"", "\"simples\""), replaced(text, "\"samples\": 5", "\"samples\": \"5\""),
-        replaced(text, "\"shards\": [", "\"shards\": [7,"), replaced(text, "\"train\"", "\"\xff\"")}) {
+        std::string("{\"a\""), std::string("\0\0", 2), std::string("\xff\xfe"),
+        std::string(100000, '['), text + "x", replaced(text, "\"samples\"", "\"simples\""),
+        replaced(text, "\"samples\": 5", "\"samples\": \"5\""),
+        replaced(text, "\"shards\": [", "\"shards\": [7,"),
+        replaced(text, "\"train\"", "\"\xff\"")}) {
     CAPTURE(damaged.substr(0, 40));
     CHECK(kind_of(damaged) == ErrorKind::kCorrupt);
   }
@@ -155,8 +158,8 @@ TEST_CASE("manifest: no flipped byte gives a manifest with other content") {
 }
 
 TEST_CASE("manifest: a later manifest_version is unsupported, whatever else is in it") {
-  CHECK(kind_of(replaced(example().serialise(), "\"manifest_version\": 1", "\"manifest_version\": 2")) ==
-        ErrorKind::kUnsupported);
+  CHECK(kind_of(replaced(example().serialise(), "\"manifest_version\": 1",
+                         "\"manifest_version\": 2")) == ErrorKind::kUnsupported);
   CHECK(kind_of("{\"manifest_version\": 99}") == ErrorKind::kUnsupported);
 }
 
@@ -167,11 +170,14 @@ TEST_CASE("manifest: load() reads dataset.json, and says when there is none") {
   CHECK(Manifest::load(directory.path()).id() == example().id());
 }
 
-TEST_CASE("manifest: SHA256SUMS has a line for every file and for dataset.json, as sha256sum writes them") {
-  CHECK(example().sums() ==
-        "aa  shard-000000.tar\nbb  shard-000000.index\ncc  shard-000001.tar\ndd  shard-000001.index\n"
-        "ee  classes.txt\n" +
-            sha256(as_bytes(example().serialise())) + "  dataset.json\n");
+TEST_CASE(
+    "manifest: SHA256SUMS has a line for every file and for dataset.json, as sha256sum writes "
+    "them") {
+  CHECK(
+      example().sums() ==
+      "aa  shard-000000.tar\nbb  shard-000000.index\ncc  shard-000001.tar\ndd  shard-000001.index\n"
+      "ee  classes.txt\n" +
+          sha256(as_bytes(example().serialise())) + "  dataset.json\n");
 }
 
 }  // namespace packhorse

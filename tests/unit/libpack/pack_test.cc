@@ -25,7 +25,8 @@ using test::tree;
 /// A source of 3 classes of 10 images, and where its dataset goes: 8 shards.
 struct Place {
   TemporaryDirectory directory;
-  fs::path source = directory / "source", out = directory / "out", partial = directory / "out.partial";
+  fs::path source = directory / "source", out = directory / "out",
+           partial = directory / "out.partial";
   PackOptions options;
 
   Place() {
@@ -35,14 +36,17 @@ struct Place {
   }
   PackReport pack() const { return packhorse::pack(source, out, options); }
   void allow(std::uint64_t rejects) { options.max_rejects.count = rejects; }
-  void put_broken(const std::string& name = "c1/broken.jpg") const { put(source / name, "not an image"); }
+  void put_broken(const std::string& name = "c1/broken.jpg") const {
+    put(source / name, "not an image");
+  }
 };
 
 /// The first file below `root` whose name ends in `ending`.
 fs::path first_file(const fs::path& root, const std::string& ending) {
   std::vector<fs::path> found;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root)) {
-    if (entry.is_regular_file() && entry.path().native().ends_with(ending)) found.push_back(entry.path());
+    if (entry.is_regular_file() && entry.path().native().ends_with(ending))
+      found.push_back(entry.path());
   }
   REQUIRE_FALSE(found.empty());
   return *std::min_element(found.begin(), found.end());
@@ -163,7 +167,8 @@ TEST_CASE("pack: an overall limit of rejects by count is exact") {
 
 TEST_CASE("pack: a limit in percent is of the inputs seen, and takes the place of the count") {
   Place place;
-  for (int i = 0; i < 2; ++i) place.put_broken("c0/x" + std::to_string(i) + ".jpg");  // 2 of 32: 6.25%
+  for (int i = 0; i < 2; ++i)
+    place.put_broken("c0/x" + std::to_string(i) + ".jpg");  // 2 of 32: 6.25%
   place.allow(1000);
   place.options.max_rejects.percent = 6.2;
   CHECK_FALSE(place.pack().published);
@@ -177,8 +182,8 @@ TEST_CASE("reject limit: reads counts and percentages, and nothing else") {
   CHECK(RejectLimit::parse("0.5%").allowed(1000) == 5);
   CHECK(RejectLimit::parse("0.5%").allowed(199) == 0);
   CHECK(RejectLimit::parse("100%").allowed(7) == 7);
-  for (const char* text :
-       {"", "-1", "1.5", "x", "5x", "101%", "-1%", "%", "nan%", "1%%", "99999999999999999999999", " -1"}) {
+  for (const char* text : {"", "-1", "1.5", "x", "5x", "101%", "-1%", "%", "nan%", "1%%",
+                           "99999999999999999999999", " -1"}) {
     CAPTURE(text);
     CHECK(kind_of_error([&] { RejectLimit::parse(text); }) == ErrorKind::kUsage);
   }
@@ -196,7 +201,8 @@ TEST_CASE("pack: a refused run publishes nothing and lists the rejects in path o
   CHECK(report.rejects[0].reason == "empty file");
   CHECK(report.rejects_file == place.partial / "rejects.jsonl");
   CHECK(read_text(report.rejects_file)
-            .starts_with("{\"path\":\"c0/y.jpg\",\"reason\":\"empty file\"}\n{\"path\":\"c2/x.jpg\""));
+            .starts_with(
+                "{\"path\":\"c0/y.jpg\",\"reason\":\"empty file\"}\n{\"path\":\"c2/x.jpg\""));
 }
 
 TEST_CASE("pack: a refused run's shards are kept when the limit is raised") {
@@ -249,7 +255,8 @@ TEST_CASE("pack: a staged shard that was damaged or is gone is made again") {
         CHECK(report.shards_kept == report.shards - 1);
         std::uint64_t bytes_in = 0;
         for (const auto& entry : fs::recursive_directory_iterator(place.source)) {
-          if (entry.is_regular_file() && entry.path().extension() == ".pgm") bytes_in += entry.file_size();
+          if (entry.is_regular_file() && entry.path().extension() == ".pgm")
+            bytes_in += entry.file_size();
         }
         CHECK(report.bytes_in == bytes_in);
         CHECK(tree(place.out) == fresh_tree(place));
@@ -399,7 +406,8 @@ TEST_CASE("pack: a dry run counts and writes nothing") {
 TEST_CASE("pack: an empty source is kNotFound and leaves nothing") {
   const TemporaryDirectory directory;
   fs::create_directories(directory / "source/c");
-  CHECK(kind_of_error([&] { pack(directory / "source", directory / "out", {}); }) == ErrorKind::kNotFound);
+  CHECK(kind_of_error([&] { pack(directory / "source", directory / "out", {}); }) ==
+        ErrorKind::kNotFound);
   CHECK_FALSE(fs::exists(directory / "out.partial"));
 }
 
@@ -455,9 +463,10 @@ TEST_CASE("pack: a class name with a line break is refused before any work") {
 }
 
 TEST_CASE("pack: options that make no sense are refused") {
-  const auto changes = {
-      +[](PackOptions& options) { options.format = "zip"; }, +[](PackOptions& options) { options.image = "zip"; },
-      +[](PackOptions& options) { options.jobs = -1; }, +[](PackOptions& options) { options.max_pixels = 0; }};
+  const auto changes = {+[](PackOptions& options) { options.format = "zip"; },
+                        +[](PackOptions& options) { options.image = "zip"; },
+                        +[](PackOptions& options) { options.jobs = -1; },
+                        +[](PackOptions& options) { options.max_pixels = 0; }};
   for (const auto& change : changes) {
     Place place;
     change(place.options);
@@ -469,8 +478,9 @@ TEST_CASE("pack: a stop that was requested interrupts, and the next run goes on"
   const Place place;
   std::stop_source stop;
   stop.request_stop();
-  CHECK(kind_of_error([&] { pack(place.source, place.out, place.options, nullptr, stop.get_token()); }) ==
-        ErrorKind::kInterrupted);
+  CHECK(kind_of_error([&] {
+          pack(place.source, place.out, place.options, nullptr, stop.get_token());
+        }) == ErrorKind::kInterrupted);
   CHECK_FALSE(fs::exists(place.out));
   CHECK(place.pack().published);
   CHECK(tree(place.out) == fresh_tree(place));
@@ -497,7 +507,8 @@ TEST_CASE("pack: an unreadable file is a reject" * doctest::skip(::geteuid() == 
 }
 
 TEST_CASE(
-    "pack: a file that vanishes, changes its size or breaks after it was listed is a reject, and its shard is not "
+    "pack: a file that vanishes, changes its size or breaks after it was listed is a reject, and "
+    "its shard is not "
     "kept") {
   const TemporaryDirectory directory;
   make_folder(directory / "source", 1, 6);
@@ -536,7 +547,9 @@ TEST_CASE(
 TEST_CASE("pack: what is no Error in a source reaches the caller, and nothing is published") {
   struct Failing final : Source {
     Listing list(const ListOptions&) const override { return {}; }
-    void read(const SplitListing&, std::size_t, std::vector<std::byte>&) const override { throw std::bad_alloc(); }
+    void read(const SplitListing&, std::size_t, std::vector<std::byte>&) const override {
+      throw std::bad_alloc();
+    }
   };
   const TemporaryDirectory directory;
   SplitListing listing;

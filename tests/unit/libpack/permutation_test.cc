@@ -27,7 +27,8 @@ TEST_CASE("permutation: holds every element once, whatever the size") {
       std::vector<std::uint64_t> all = elements(size, key);
       std::sort(all.begin(), all.end());
       std::uint64_t expected = 0;
-      CHECK(std::all_of(all.begin(), all.end(), [&](std::uint64_t value) { return value == expected++; }));
+      CHECK(std::all_of(all.begin(), all.end(),
+                        [&](std::uint64_t value) { return value == expected++; }));
     }
   }
 }
@@ -35,12 +36,15 @@ TEST_CASE("permutation: holds every element once, whatever the size") {
 TEST_CASE("permutation: never changes, as packed datasets and training orders depend on it") {
   using Elements = std::vector<std::uint64_t>;
   const Elements thousand = elements(1000, 7), odd = elements(65537, 0);
-  CHECK(Elements(thousand.begin(), thousand.begin() + 8) == Elements{600, 766, 405, 588, 139, 848, 324, 290});
-  CHECK(Elements(odd.begin(), odd.begin() + 8) == Elements{36923, 10509, 42487, 32859, 52846, 58968, 19124, 9318});
+  CHECK(Elements(thousand.begin(), thousand.begin() + 8) ==
+        Elements{600, 766, 405, 588, 139, 848, 324, 290});
+  CHECK(Elements(odd.begin(), odd.begin() + 8) ==
+        Elements{36923, 10509, 42487, 32859, 52846, 58968, 19124, 9318});
 }
 
 TEST_CASE("permutation: differs by key") {
-  for (std::uint64_t key = 0; key < 20; ++key) CHECK(elements(1000, key) != elements(1000, key + 1));
+  for (std::uint64_t key = 0; key < 20; ++key)
+    CHECK(elements(1000, key) != elements(1000, key + 1));
 }
 
 TEST_CASE("permutation: the largest sizes stay inside") {

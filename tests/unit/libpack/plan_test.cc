@@ -12,7 +12,8 @@ namespace {
 
 EntryTable table(const std::vector<std::uint64_t>& sizes) {
   EntryTable entries;
-  for (std::size_t i = 0; i < sizes.size(); ++i) entries.add("c", std::to_string(i), sizes[i], 0, 0);
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    entries.add("c", std::to_string(i), sizes[i], 0, 0);
   return entries;
 }
 
@@ -31,7 +32,8 @@ std::vector<std::size_t> order(const Plan& plan) {
 
 std::vector<std::size_t> shard_sizes(const Plan& plan) {
   std::vector<std::size_t> sizes;
-  for (std::size_t s = 0; s < plan.shards(); ++s) sizes.push_back(plan.shard_begin(s + 1) - plan.shard_begin(s));
+  for (std::size_t s = 0; s < plan.shards(); ++s)
+    sizes.push_back(plan.shard_begin(s + 1) - plan.shard_begin(s));
   return sizes;
 }
 

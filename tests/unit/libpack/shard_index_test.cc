@@ -15,7 +15,12 @@ constexpr std::uint64_t kDataBytes = 1000;
 
 std::vector<IndexEntry> rows() {
   return {{{0, 10}, 1, 0, {ImageKind::kJpeg, 3, 8, 6, 640, 480}, "000000000", "cats/a.jpg"},
-          {{10, 0}, ~std::uint64_t{0}, 2147483647, {ImageKind::kPng, 4, 16, 1, 1, 4294967295u}, "000000003", ""},
+          {{10, 0},
+           ~std::uint64_t{0},
+           2147483647,
+           {ImageKind::kPng, 4, 16, 1, 1, 4294967295u},
+           "000000003",
+           ""},
           {{500, 500}, 0, -1, {ImageKind::kUnknown, 0, 0, 0, 0, 0}, "", "\xff\xfe/no UTF-8\n.jpg"},
           {{5, 20}, 42, 7, {ImageKind::kPnm, 1, 8, 1, 2, 2}, "k", std::string(5000, 'p')}};
 }
@@ -73,7 +78,9 @@ TEST_CASE("shard index: a key may be empty, a path may be any bytes") {
   CHECK(index.path(1) == "\xff\xfe/no UTF-8\n.jpg");
 }
 
-TEST_CASE("shard index: the same rows give the same bytes") { CHECK(serialised(rows()) == serialised(rows())); }
+TEST_CASE("shard index: the same rows give the same bytes") {
+  CHECK(serialised(rows()) == serialised(rows()));
+}
 
 TEST_CASE("shard index: any flipped byte is corrupt") {
   const TemporaryDirectory directory;

@@ -23,7 +23,9 @@ const std::string kNotAnImage = "not an image, by name and first bytes";
 const std::string kNotRegular = "not a regular file";
 const std::string kLoop = "a link to a folder above it";
 
-Listing list(const fs::path& root, const Names& classes = {}) { return open_source(root)->list({classes}); }
+Listing list(const fs::path& root, const Names& classes = {}) {
+  return open_source(root)->list({classes});
+}
 
 /// "path=label" of every entry.
 Names entries(const SplitListing& split) {
@@ -104,14 +106,16 @@ TEST_CASE("source folder: other files are skipped, unless their first bytes are 
   put(root / "a" / "picture", tiny_image(3));
   put(root / "a" / "picture.dat", "\xff\xd8\xff\xe0 and so on");
   const Listing listing = list(root.path());
-  CHECK(entries(listing.splits[0]) == Names{"a/1.pgm=0", "a/picture=0", "a/picture.dat=0", "b/2.pgm=1"});
+  CHECK(entries(listing.splits[0]) ==
+        Names{"a/1.pgm=0", "a/picture=0", "a/picture.dat=0", "b/2.pgm=1"});
   CHECK(listing.splits[0].skipped == Rules{{kNotAnImage, 2}});
 }
 
-TEST_CASE("source folder: a file with an image's name is taken, whatever is in it and in any case") {
+TEST_CASE(
+    "source folder: a file with an image's name is taken, whatever is in it and in any case") {
   const TemporaryDirectory root;
-  for (const char* name : {"1.JPG", "2.jpeg", "3.jpe", "4.jfif", "5.Png", "6.webp", "7.bmp", "8.tif", "9.TIFF", "a.ppm",
-                           "b.pgm", "c.pnm"}) {
+  for (const char* name : {"1.JPG", "2.jpeg", "3.jpe", "4.jfif", "5.Png", "6.webp", "7.bmp",
+                           "8.tif", "9.TIFF", "a.ppm", "b.pgm", "c.pnm"}) {
     put(root / "c" / name, "text");
   }
   CHECK(list(root.path()).splits[0].entries.size() == 12);
@@ -123,7 +127,8 @@ TEST_CASE("source folder: links to files and folders are followed") {
   put(elsewhere / "3.pgm", tiny_image(3));
   fs::create_symlink(elsewhere / "3.pgm", root / "a" / "link.pgm");
   fs::create_symlink(elsewhere.path(), root / "c");
-  CHECK(entries(list(root.path()).splits[0]) == Names{"a/1.pgm=0", "a/link.pgm=0", "b/2.pgm=1", "c/3.pgm=2"});
+  CHECK(entries(list(root.path()).splits[0]) ==
+        Names{"a/1.pgm=0", "a/link.pgm=0", "b/2.pgm=1", "c/3.pgm=2"});
 }
 
 TEST_CASE("source folder: a link to a folder above it is skipped") {
@@ -146,7 +151,8 @@ TEST_CASE("source folder: a link to the source itself gives no image a second la
   CHECK(listing.splits[0].skipped == Rules{{kLoop, 1}});
 }
 
-TEST_CASE("source folder: a link from a split to the source gives no image a second label or split") {
+TEST_CASE(
+    "source folder: a link from a split to the source gives no image a second label or split") {
   const TemporaryDirectory root;
   two_classes(root / "train");
   two_classes(root / "val");
@@ -180,7 +186,8 @@ TEST_CASE("source folder: a FIFO is skipped and never waited on") {
   CHECK(list(root.path()).splits[0].skipped == Rules{{kNotRegular, 2}});
 }
 
-TEST_CASE("source folder: an image outside every class folder is a reject, other files are skipped") {
+TEST_CASE(
+    "source folder: an image outside every class folder is a reject, other files are skipped") {
   const TemporaryDirectory root;
   two_classes(root.path());
   put(root / "stray.jpg", "x");
@@ -192,7 +199,8 @@ TEST_CASE("source folder: an image outside every class folder is a reject, other
 
 TEST_CASE("source folder: names may be of any bytes") {
   const TemporaryDirectory root;
-  const Names names = {"a.JPG", "a.jpg", "line\nbreak.jpg", std::string(251, 'n') + ".jpg", "\xff\xfe.jpg"};
+  const Names names = {"a.JPG", "a.jpg", "line\nbreak.jpg", std::string(251, 'n') + ".jpg",
+                       "\xff\xfe.jpg"};
   for (const std::string& name : names) put(root / "c\xff" / name, "x");
   const auto source = open_source(root.path());
   const Listing listing = source->list({});
@@ -215,7 +223,8 @@ TEST_CASE("source folder: an empty class keeps its label") {
   CHECK(entries(listing.splits[0]) == Names{"a/1.pgm=0", "b/2.pgm=2"});
 }
 
-TEST_CASE("source folder: train beside other split names makes splits, which share one class list") {
+TEST_CASE(
+    "source folder: train beside other split names makes splits, which share one class list") {
   const TemporaryDirectory root;
   two_classes(root / "train");
   put(root / "val" / "c" / "3.pgm", tiny_image(3));
@@ -239,7 +248,8 @@ TEST_CASE("source folder: train alone is a split") {
   CHECK(list(root.path()).classes == Names{"a", "b"});
 }
 
-TEST_CASE("source folder: without train, or with other folders beside it, the folders are classes") {
+TEST_CASE(
+    "source folder: without train, or with other folders beside it, the folders are classes") {
   const TemporaryDirectory no_train, others;
   put(no_train / "val" / "1.pgm", tiny_image(1));
   put(no_train / "test" / "1.pgm", tiny_image(1));

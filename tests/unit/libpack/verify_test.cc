@@ -51,9 +51,12 @@ struct Packed {
   }
 };
 
-/// Whether a finding names the file. dataset.json and SHA256SUMS vouch for each other, so one may stand for the other.
+/// Whether a finding names the file. dataset.json and SHA256SUMS vouch for each other, so one may
+/// stand for the other.
 bool names(const VerifyReport& report, const std::string& file) {
-  const auto is_proof = [](std::string_view name) { return name == kManifestName || name == kSumsName; };
+  const auto is_proof = [](std::string_view name) {
+    return name == kManifestName || name == kSumsName;
+  };
   return std::any_of(report.findings.begin(), report.findings.end(), [&](const Finding& finding) {
     return finding.shard == file || (is_proof(finding.shard) && is_proof(file));
   });
@@ -61,8 +64,9 @@ bool names(const VerifyReport& report, const std::string& file) {
 
 /// No finding is about any other shard.
 bool names_no_other_shard(const VerifyReport& report, const std::string& file) {
-  return std::all_of(report.findings.begin(), report.findings.end(),
-                     [&](const Finding& f) { return f.shard == file || !f.shard.starts_with("shard-"); });
+  return std::all_of(report.findings.begin(), report.findings.end(), [&](const Finding& f) {
+    return f.shard == file || !f.shard.starts_with("shard-");
+  });
 }
 
 template <class Check>
@@ -91,7 +95,8 @@ TEST_CASE("verify: a flipped byte in any file is found in full, with the file's 
   for_each_format([](const Packed& packed) {
     for (const std::string& file : packed.files()) {
       const std::uint64_t size = fs::file_size(packed.path / file);
-      for (const std::uint64_t offset : {std::uint64_t{0}, size / 5, size / 3, size / 2, 2 * size / 3, size - 1}) {
+      for (const std::uint64_t offset :
+           {std::uint64_t{0}, size / 5, size / 3, size / 2, 2 * size / 3, size - 1}) {
         CAPTURE(file);
         CAPTURE(offset);
         flip_byte(packed.path / file, offset);
@@ -112,7 +117,8 @@ TEST_CASE("verify: a damaged image is found with its number, key and place") {
       const ShardIndex index(packed.path / shard.index);
       for (std::size_t row = 0; row < index.size(); ++row) {
         const ByteRange range = index.range(row);
-        for (const std::uint64_t offset : {range.offset, range.offset + range.length / 2, range.end() - 1}) {
+        for (const std::uint64_t offset :
+             {range.offset, range.offset + range.length / 2, range.end() - 1}) {
           flip_byte(packed.path / shard.file, offset);
           const VerifyReport report = packed.verify(VerifyLevel::kFull);
           flip_byte(packed.path / shard.file, offset);
@@ -154,7 +160,8 @@ TEST_CASE("verify: a file one byte shorter or longer is found quickly") {
   for_each_format([](const Packed& packed) {
     for (const std::string& file : packed.files()) {
       const std::string whole = read_text(packed.path / file);
-      for (const std::string& other : {whole.substr(0, whole.size() - 1), whole + '\0', std::string()}) {
+      for (const std::string& other :
+           {whole.substr(0, whole.size() - 1), whole + '\0', std::string()}) {
         CAPTURE(file);
         put(packed.path / file, other);
         CHECK(names(packed.verify(VerifyLevel::kQuick), file));
@@ -227,8 +234,9 @@ TEST_CASE("verify: any edit of SHA256SUMS is found") {
   const Packed packed(find_format("wds"));
   const std::string good = read_text(packed.path / kSumsName);
   const std::string first_line = good.substr(0, good.find('\n') + 1);
-  for (const std::string& text : {std::string(), good + "\n", first_line + good, good.substr(first_line.size()),
-                                  std::string(64, '0') + good.substr(64), good + "0  another\n"}) {
+  for (const std::string& text :
+       {std::string(), good + "\n", first_line + good, good.substr(first_line.size()),
+        std::string(64, '0') + good.substr(64), good + "0  another\n"}) {
     put(packed.path / kSumsName, text);
     const VerifyReport report = packed.verify(VerifyLevel::kQuick);
     REQUIRE(report.findings.size() == 1);
@@ -246,7 +254,9 @@ TEST_CASE("verify: shards that were swapped are found") {
   });
 }
 
-TEST_CASE("verify: a shard that its own library reads otherwise than its index is found, though every sum fits") {
+TEST_CASE(
+    "verify: a shard that its own library reads otherwise than its index is found, though every "
+    "sum fits") {
   for_each_format([](const Packed& packed) {
     Manifest manifest = Manifest::load(packed.path);
     ShardRecord& shard = manifest.shards[0];
@@ -255,7 +265,8 @@ TEST_CASE("verify: a shard that its own library reads otherwise than its index i
       const ShardIndex index(packed.path / shard.index);
       for (std::size_t row = 0; row < index.size(); ++row) {
         const std::int64_t label = index.label(row) ^ (row == 1 ? 1 : 0);
-        other.add({index.range(row), index.hash(row), label, index.image(row), std::string(index.key(row)), ""});
+        other.add({index.range(row), index.hash(row), label, index.image(row),
+                   std::string(index.key(row)), ""});
       }
     }
     const std::string text = other.serialise(shard.bytes);

@@ -91,16 +91,17 @@ TEST_CASE("datum: a value cut inside a field is corrupt") {
 }
 
 TEST_CASE("datum: garbage is corrupt") {
-  for (const std::string& value : {"\x23"s, "\x24"s, "\x26\x01"s, "\x27\x01"s,  // groups, no wire types
-                                   "\x22\x7f"
-                                   "abc"s,  // longer than the value
-                                   "\x22\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
-                                   "a"s,  // 2^64 - 1 bytes
-                                   std::string(11, '\xff'), "\x28" + std::string(10, '\x80'),
-                                   "\x41"
-                                   "1234567"s,
-                                   "\x35"
-                                   "123"s}) {
+  for (const std::string& value :
+       {"\x23"s, "\x24"s, "\x26\x01"s, "\x27\x01"s,  // groups, no wire types
+        "\x22\x7f"
+        "abc"s,  // longer than the value
+        "\x22\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
+        "a"s,  // 2^64 - 1 bytes
+        std::string(11, '\xff'), "\x28" + std::string(10, '\x80'),
+        "\x41"
+        "1234567"s,
+        "\x35"
+        "123"s}) {
     CAPTURE(value.size());
     CHECK(is_corrupt(value));
   }

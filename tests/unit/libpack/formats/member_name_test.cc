@@ -39,13 +39,15 @@ TEST_CASE("member name: extensions are lower case, keys are as they are") {
 }
 
 TEST_CASE("member name: names without a key or a dot are passed over") {
-  for (const char* name : {"", "nodot", ".hidden", "a.b/c", "a.jpg/", "a/b/", "/", ".", "..", "./"}) {
+  for (const char* name :
+       {"", "nodot", ".hidden", "a.b/c", "a.jpg/", "a/b/", "/", ".", "..", "./"}) {
     CAPTURE(name);
     CHECK(cut(name) == "-");
   }
 }
 
-TEST_CASE("member name: a dot file in a directory gets the directory as its key, as in WebDataset") {
+TEST_CASE(
+    "member name: a dot file in a directory gets the directory as its key, as in WebDataset") {
   CHECK(cut("a/.hidden") == "a/|hidden");
 }
 

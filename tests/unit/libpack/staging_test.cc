@@ -1,0 +1,221 @@
+#include "staging.h"
+
+#include "pack_place.h"
+
+namespace packhorse {
+
+TEST_CASE("pack: a refused run publishes nothing and lists the rejects in path order") {
+  Place place;
+  place.put_broken("c2/x.jpg");
+  put(place.source / "c0/y.jpg", "");
+  const PackReport report = place.pack();
+  CHECK_FALSE(report.published);
+  CHECK_FALSE(fs::exists(place.out));
+  REQUIRE(report.rejects.size() == 2);
+  CHECK(report.rejects[0].path == "c0/y.jpg");
+  CHECK(report.rejects[0].reason == "empty file");
+  CHECK(report.rejects_file == place.partial / "rejects.jsonl");
+  CHECK(read_text(report.rejects_file)
+            .starts_with(
+                "{\"path\":\"c0/y.jpg\",\"reason\":\"empty file\"}\n{\"path\":\"c2/x.jpg\""));
+}
+
+TEST_CASE("pack: a refused run's shards are kept when the limit is raised") {
+  for (const Format* format : all_formats()) {
+    CAPTURE(format->name);
+    Place place;
+    place.options.format = format->name;
+    place.put_broken();
+    place.pack();
+    place.allow(1);
+    const PackReport report = place.pack();
+    CHECK(report.published);
+    CHECK(report.shards_kept == report.shards);
+    CHECK(report.rejects.size() == 1);
+    CHECK(report.accounting.balanced());
+    CHECK(tree(place.out) == fresh_tree(place));
+  }
+}
+
+TEST_CASE("pack: a broken file that was mended is packed again, its shard alone") {
+  Place place;
+  place.put_broken();
+  place.pack();
+  put(place.source / "c1/broken.jpg", tiny_image(99, 12));
+  const PackReport report = place.pack();
+  CHECK(report.published);
+  CHECK(report.accounting.packed == 31);
+  CHECK(report.shards_kept == report.shards - 1);
+  CHECK(tree(place.out) == fresh_tree(place));
+}
+
+TEST_CASE("pack: a staged shard that was damaged or is gone is made again") {
+  for (const Format* format : all_formats()) {
+    for (const std::string& ending : {std::string(format->file_suffix), std::string(".index")}) {
+      for (const bool remove : {false, true}) {
+        CAPTURE(format->name);
+        CAPTURE(ending);
+        Place place;
+        place.options.format = format->name;
+        place.put_broken();
+        place.pack();
+        const fs::path shard = first_file(place.partial, ending);
+        if (remove) {
+          fs::remove(shard);
+        } else {
+          test::flip_byte(shard, fs::file_size(shard) / 2);
+        }
+        place.allow(1);
+        const PackReport report = place.pack();
+        CHECK(report.shards_kept == report.shards - 1);
+        std::uint64_t bytes_in = 0;
+        for (const auto& entry : fs::recursive_directory_iterator(place.source)) {
+          if (entry.is_regular_file() && entry.path().extension() == ".pgm")
+            bytes_in += entry.file_size();
+        }
+        CHECK(report.bytes_in == bytes_in);
+        CHECK(tree(place.out) == fresh_tree(place));
+      }
+    }
+  }
+}
+
+TEST_CASE("pack: a damaged receipt is not believed") {
+  for (const char* text : {"", "x", "[]", "null", "{}", "{\"inputs\": 7}"}) {
+    CAPTURE(text);
+    Place place;
+    place.put_broken();
+    place.pack();
+    put(first_file(place.partial / "receipts", ".json"), text);
+    place.allow(1);
+    const PackReport report = place.pack();
+    CHECK(report.shards_kept == report.shards - 1);
+    CHECK(tree(place.out) == fresh_tree(place));
+  }
+}
+
+TEST_CASE("pack: a receipt whose fields are gone is not believed") {
+  Place place;
+  place.put_broken();
+  place.pack();
+  const fs::path receipt = first_file(place.partial / "receipts", ".json");
+  std::string text = read_text(receipt);
+  text.replace(text.find("index_bytes"), 5, "xxxxx");
+  put(receipt, text);
+  place.allow(1);
+  const PackReport report = place.pack();
+  CHECK(report.shards_kept == report.shards - 1);
+  CHECK(tree(place.out) == fresh_tree(place));
+}
+
+TEST_CASE("pack: shards of another seed, class list or format are not kept") {
+  const auto changes = {+[](PackOptions& options) { options.plan.seed = 1; },
+                        +[](PackOptions& options) {
+                          options.list.classes = {"c2", "c1", "c0"};
+                        },
+                        +[](PackOptions& options) { options.format = "lmdb"; },
+                        +[](PackOptions& options) { options.max_pixels = 5; }};
+  for (const auto& change : changes) {
+    Place place;
+    place.put_broken();
+    place.pack();
+    place.allow(1);
+    change(place.options);
+    CHECK(place.pack().shards_kept == 0);
+    CHECK(tree(place.out) == fresh_tree(place));
+  }
+}
+
+TEST_CASE("pack: shards of an earlier, larger plan do not stay") {
+  Place place;
+  place.put_broken();
+  place.options.plan.shard_samples = 1;
+  place.pack();
+  place.allow(1);
+  place.options.plan.shard_samples = 100;
+  place.pack();
+  CHECK(tree(place.out) == fresh_tree(place));
+}
+
+TEST_CASE("pack: a target that is there is not touched") {
+  Place place;
+  put(place.out / "precious", "x");
+  CHECK(kind_of_error([&] { place.pack(); }) == ErrorKind::kExists);
+  CHECK(read_text(place.out / "precious") == "x");
+  CHECK_FALSE(fs::exists(place.partial));
+}
+
+TEST_CASE("pack: overwriting replaces a dataset, and nothing else") {
+  Place place;
+  place.pack();
+  place.options.overwrite = true;
+  place.options.plan.seed = 3;
+  place.pack();
+  CHECK(tree(place.out) == fresh_tree(place));
+  CHECK_FALSE(fs::exists(place.partial));
+  place.out = place.directory / "other";
+  put(place.out / "precious", "x");
+  CHECK(kind_of_error([&] { place.pack(); }) == ErrorKind::kExists);
+  CHECK(fs::exists(place.out / "precious"));
+}
+
+TEST_CASE("pack: a refused run does not touch the dataset it would replace") {
+  Place place;
+  place.pack();
+  const std::string before = tree(place.out);
+  place.put_broken();
+  place.options.overwrite = true;
+  CHECK_FALSE(place.pack().published);
+  CHECK(tree(place.out) == before);
+}
+
+TEST_CASE("pack: a target another writer holds is refused, until it lets go") {
+  const Place place;
+  {
+    const Staging held(place.out);
+    CHECK(kind_of_error([&] { place.pack(); }) == ErrorKind::kExists);
+    CHECK(kind_of_error([&] { Staging second(place.out); }) == ErrorKind::kExists);
+  }
+  CHECK(place.pack().published);
+}
+
+TEST_CASE("pack: a staging directory that is somebody else's is not touched") {
+  const Place place;
+  put(place.partial / "precious", "x");
+  CHECK(kind_of_error([&] { place.pack(); }) == ErrorKind::kExists);
+  CHECK(read_text(place.partial / "precious") == "x");
+}
+
+TEST_CASE("pack: a target inside the source is refused") {
+  Place place;
+  place.out = place.source / "out";
+  CHECK(kind_of_error([&] { place.pack(); }) == ErrorKind::kUsage);
+  place.out = place.source;
+  CHECK(kind_of_error([&] { place.pack(); }) == ErrorKind::kUsage);
+  CHECK_FALSE(fs::exists(place.source / "out.partial"));
+}
+
+TEST_CASE("pack: a slash at the end of the target changes nothing") {
+  Place place;
+  place.out = place.directory / "out/";
+  CHECK(staging_path(place.out) == place.partial);
+  CHECK(place.pack().published);
+  CHECK(fs::exists(place.directory / "out/dataset.json"));
+}
+
+TEST_CASE("pack: a dry run counts and writes nothing") {
+  Place place;
+  place.options.dry_run = true;
+  put(place.source / "stray.jpg", "x");
+  const std::string before = tree(place.directory.path());
+  const PackReport report = place.pack();
+  CHECK_FALSE(report.published);
+  CHECK(report.shards == 8);
+  CHECK(report.accounting.packed == 30);
+  CHECK(report.accounting.rejected == 1);
+  CHECK(report.accounting.balanced());
+  CHECK(tree(place.directory.path()) == before);
+  CHECK_FALSE(fs::exists(place.partial));
+}
+
+}  // namespace packhorse

@@ -1,0 +1,58 @@
+#include "dataset_kinds.h"
+#include "packhorse/error.h"
+#include "packhorse/source.h"
+
+namespace packhorse::reader {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+class Folder final : public Dataset {
+ public:
+  Folder(const fs::path& path, const std::string& split) : source_(open_source(path)), root_(path) {
+    Listing listing = source_->list({});
+    std::vector<std::string> names;
+    for (const SplitListing& found : listing.splits) names.push_back(found.split);
+    split_ = std::move(listing.splits[choose_split(names, split, path)]);
+    classes_ = std::move(listing.classes);
+    if (!split_.split.empty()) root_ /= split_.split;
+    if (split_.entries.size() == 0) {
+      throw Error(ErrorKind::kNotFound, "there are no images in it", root_,
+                  "a class folder holds its images in one folder a class: FOLDER/<class>/<image>");
+    }
+  }
+
+  std::size_t size() const override { return split_.entries.size(); }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  std::int64_t label(std::size_t i) const override { return split_.entries.label_of(i); }
+  std::uint64_t bytes(std::size_t i) const override { return split_.entries.size_of(i); }
+  void read(std::size_t i, std::vector<std::byte>& out) const override {
+    source_->read(split_, i, out);
+  }
+  std::string describe(std::size_t i) const override { return path(i).string(); }
+  std::vector<fs::path> files() const override {
+    std::vector<fs::path> files;
+    files.reserve(size());
+    for (std::size_t i = 0; i < size(); ++i) files.push_back(path(i));
+    return files;
+  }
+  std::string format() const override { return "folder"; }
+  std::string image_mode() const override { return "original"; }
+
+ private:
+  fs::path path(std::size_t i) const { return root_ / split_.entries.path_of(i); }
+
+  std::unique_ptr<Source> source_;
+  fs::path root_;
+  std::vector<std::string> classes_;
+  SplitListing split_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Dataset> open_folder(const fs::path& path, const std::string& split) {
+  return std::make_shared<Folder>(path, split);
+}
+
+}  // namespace packhorse::reader

@@ -1,0 +1,47 @@
+#include "dataset_kinds.h"
+#include "packhorse/packed_dataset.h"
+
+namespace packhorse::reader {
+
+namespace {
+
+class Packed final : public Dataset {
+ public:
+  explicit Packed(const std::filesystem::path& path) : packed_(path) {}
+
+  std::size_t size() const override { return packed_.size(); }
+  const std::vector<std::string>& classes() const override { return packed_.classes(); }
+  std::int64_t label(std::size_t i) const override {
+    const PackedDataset::Place place = packed_.place(i);
+    return packed_.index(place.shard).label(place.row);
+  }
+  std::uint64_t bytes(std::size_t i) const override {
+    const PackedDataset::Place place = packed_.place(i);
+    return packed_.index(place.shard).range(place.row).length;
+  }
+  void read(std::size_t i, std::vector<std::byte>& out) const override { packed_.read(i, out); }
+  std::string describe(std::size_t i) const override {
+    const PackedDataset::Place place = packed_.place(i);
+    return "sample " + std::string(packed_.index(place.shard).key(place.row)) + " in " +
+           packed_.data_path(place.shard).string();
+  }
+  std::vector<std::filesystem::path> files() const override {
+    std::vector<std::filesystem::path> files;
+    for (std::size_t shard = 0; shard < packed_.shards(); ++shard)
+      files.push_back(packed_.data_path(shard));
+    return files;
+  }
+  std::string format() const override { return packed_.manifest().format; }
+  std::string image_mode() const override { return packed_.manifest().image; }
+
+ private:
+  PackedDataset packed_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Dataset> open_packed(const std::filesystem::path& path) {
+  return std::make_shared<Packed>(path);
+}
+
+}  // namespace packhorse::reader

@@ -1,0 +1,86 @@
+#include "packhorse/reader/decode.h"
+
+#include <algorithm>
+#include <string>
+
+#include "jpeg.h"
+#include "other_images.h"
+#include "packhorse/error.h"
+#include "pnm.h"
+#include "resample.h"
+
+namespace packhorse::reader {
+
+namespace {
+
+ImageInfo header_of(Bytes file) {
+  const ProbeResult result = probe_image(file);
+  if (!result.info) throw Error(ErrorKind::kCorrupt, result.reason);
+  return *result.info;
+}
+
+PixelView decode_window(Bytes file, const ImageInfo& info, const Window& window,
+                        PixelBuffer& buffer) {
+  switch (info.kind) {
+    case ImageKind::kJpeg:
+      return decode_jpeg(file, info, window, buffer);
+    case ImageKind::kPnm:
+      return decode_pnm(file, info, window, buffer);
+    default:
+      return decode_other(file, info, window, buffer);
+  }
+}
+
+}  // namespace
+
+struct Decoder::State {
+  DecodeOptions options;
+  PixelBuffer pixels;
+  Resampler resampler;
+
+  Turn turn_for(const ImageInfo& info) const {
+    return Turn(options.apply_orientation ? info.orientation : 1);
+  }
+};
+
+Decoder::Decoder(DecodeOptions options) : state_(std::make_unique<State>()) {
+  state_->options = options;
+}
+Decoder::~Decoder() = default;
+Decoder::Decoder(Decoder&&) noexcept = default;
+Decoder& Decoder::operator=(Decoder&&) noexcept = default;
+
+void Decoder::decode(Bytes file, const Augment& augment, SampleRandom random,
+                     std::span<std::uint8_t> out) {
+  const int size = output_size(augment);
+  const std::size_t bytes =
+      static_cast<std::size_t>(size) * static_cast<std::size_t>(size) * kChannels;
+  if (out.size() != bytes) {
+    throw Error(ErrorKind::kUsage, "the pixels take " + std::to_string(bytes) +
+                                       " bytes, there is room for " + std::to_string(out.size()));
+  }
+  const ImageInfo info = header_of(file);
+  const Turn turn = state_->turn_for(info);
+  const int width = static_cast<int>(info.width), height = static_cast<int>(info.height);
+  const CropPlan plan = turn.swap ? plan_crop(augment, height, width, random)
+                                  : plan_crop(augment, width, height, random);
+  const Window window = state_->resampler.prepare(plan, turn, size, width, height);
+  if (window.w == 0 || window.h == 0) {
+    std::fill(out.begin(), out.end(), std::uint8_t{0});  // nothing but padding
+    return;
+  }
+  state_->resampler.run(decode_window(file, info, window, state_->pixels), out.data());
+}
+
+void Decoder::decode_full(Bytes file, std::vector<std::uint8_t>& out, int& width, int& height) {
+  const ImageInfo info = header_of(file);
+  const Turn turn = state_->turn_for(info);
+  const Window all{0, 0, static_cast<int>(info.width), static_cast<int>(info.height)};
+  const PixelView view = decode_window(file, info, all, state_->pixels);
+  out.resize(std::size_t{info.width} * info.height * kChannels);
+  turn_upright(view, turn, out.data());
+  width = turn.swap ? all.h : all.w;
+  height = turn.swap ? all.w : all.h;
+}
+
+}  // namespace packhorse::reader

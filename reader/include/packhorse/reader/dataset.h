@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "packhorse/bytes.h"
+#include "packhorse/image_info.h"
+
+namespace packhorse::reader {
+
+/// Samples one can read at random: a packed dataset of any format, or a plain class folder, behind
+/// one face.
+///
+///     auto dataset = Dataset::open("packed/train");
+///     std::vector<std::byte> jpeg;
+///     dataset->read(17, jpeg);
+///
+/// Immutable and thread-safe after open().
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+
+  /// Opens a packed dataset or a class folder. For a source with splits, `split` picks one ("train"
+  /// when empty and there is one). Throws Error(kNotFound | kCorrupt | kUsage).
+  static std::shared_ptr<const Dataset> open(const std::filesystem::path& path,
+                                             const std::string& split = "");
+
+  virtual std::size_t size() const = 0;
+  virtual const std::vector<std::string>& classes() const = 0;
+  virtual std::int64_t label(std::size_t i) const = 0;
+  /// Stored bytes of sample i.
+  virtual std::uint64_t bytes(std::size_t i) const = 0;
+  /// Reads the image's bytes into `out` (resized). A packed sample's hash is checked:
+  /// Error(kCorrupt) with its key when the bytes are not the packed ones. Other errors: kIo,
+  /// kNotFound.
+  virtual void read(std::size_t i, std::vector<std::byte>& out) const = 0;
+  /// How people find the sample: its key and shard, or its file path.
+  virtual std::string describe(std::size_t i) const = 0;
+  /// Files read() reads from, for making them cold or counting them.
+  virtual std::vector<std::filesystem::path> files() const = 0;
+  /// "wds", "lmdb", "hdf5", or "folder".
+  virtual std::string format() const = 0;
+  /// The `--image` mode, "original" for folders.
+  virtual std::string image_mode() const = 0;
+};
+
+}  // namespace packhorse::reader

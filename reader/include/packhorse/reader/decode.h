@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "packhorse/bytes.h"
+#include "packhorse/reader/augment.h"
+
+namespace packhorse::reader {
+
+struct DecodeOptions {
+  bool apply_orientation = true;  ///< turn the picture as its EXIF says, before anything else
+};
+
+/// Turns an image file's bytes into pixels: RGB, 8 bit, interleaved. Keeps buffers between calls
+/// that grow to the largest crop seen. One thread at a time: one Decoder per thread.
+///
+/// JPEG goes through libjpeg-turbo, transforming only the blocks the crop needs, with the same
+/// pixels as a full decode; PGM and PPM are read here, everything else through OpenCV. Grey is
+/// repeated into three channels, alpha is flattened onto black, 16 bit is scaled to 8, CMYK is
+/// converted without a profile.
+///
+/// Scaling is bilinear with antialiasing, as Pillow's BILINEAR and torchvision's antialias=True:
+/// each channel of each pixel is within 1 of theirs. Mirroring, turning and placing are part of it;
+/// only what is seen is scaled.
+class Decoder {
+ public:
+  explicit Decoder(DecodeOptions options = {});
+  ~Decoder();
+  Decoder(Decoder&&) noexcept;
+  Decoder& operator=(Decoder&&) noexcept;
+
+  /// Writes size x size x 3 bytes into `out` by `augment`. Throws Error(kCorrupt) when the bytes
+  /// cannot be decoded; warnings of the JPEG library (damaged data it papered over) count as that
+  /// too. Damage below the crop goes unnoticed: nothing is read there.
+  void decode(Bytes file, const Augment& augment, SampleRandom random, std::span<std::uint8_t> out);
+
+  /// The whole picture, upright: out holds height x width x 3 bytes.
+  void decode_full(Bytes file, std::vector<std::uint8_t>& out, int& width, int& height);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace packhorse::reader

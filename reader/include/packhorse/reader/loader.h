@@ -1,0 +1,127 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "packhorse/reader/augment.h"
+#include "packhorse/reader/dataset.h"
+#include "packhorse/reader/order.h"
+
+/// Shards -> batches of pixels.
+///
+///     Loader loader(Dataset::open("packed/train"), {.batch_size = 256, .seed = 7});
+///     loader.start_epoch(3);
+///     while (std::optional<Batch> batch = loader.next()) {
+///       use(batch->images(), batch->labels());        // uint8 [B, S, S, 3], int64 [B]
+///     }                                               // the slot goes back when `batch` dies
+namespace packhorse::reader {
+
+/// Memory for a slot, taken when the Loader is made and given back with it; the trainer supplies
+/// pinned memory through this. Both functions or none.
+struct SlotAllocator {
+  std::function<void*(std::size_t bytes)> allocate;
+  std::function<void(void*, std::size_t bytes)> deallocate;
+};
+
+struct LoaderOptions {
+  std::int64_t batch_size = 64;
+  int workers = -1;  ///< threads; -1 = as many as the process may use, 0 = decode in next() itself
+  int slots = 4;     ///< batches in memory: ready, in the making, or with the consumer; 2 or more
+  Augment augment = RandomResizedCrop{};
+  bool apply_orientation = true;  ///< turn pictures as their EXIF says
+  bool decode = true;  ///< false: read (and check) only; images stay zero. For measuring storage.
+  bool shuffle = true;
+  std::uint64_t seed = 0;
+  std::int64_t rank = 0, world = 1;
+  Tail tail = Tail::kDrop;
+  SlotAllocator allocator = {};  ///< empty: plain memory
+  /// Throws Error(kUsage).
+  void validate() const;
+};
+
+/// Where a run stands; valid at any other world size. Counts the batches handed out by next().
+struct LoaderState {
+  std::uint64_t seed = 0;
+  std::uint64_t epoch = 0;
+  std::uint64_t done = 0;  ///< samples of this epoch delivered, over all ranks
+};
+
+/// Totals since construction; nanoseconds are summed over threads.
+struct LoaderCounters {
+  std::uint64_t samples = 0;
+  std::uint64_t bytes = 0;             ///< stored bytes read
+  std::uint64_t read_ns = 0;           ///< in Dataset::read
+  std::uint64_t decode_ns = 0;         ///< in Decoder::decode
+  std::uint64_t slot_wait_ns = 0;      ///< workers waiting for the consumer to give a slot back
+  std::uint64_t consumer_wait_ns = 0;  ///< next() waiting for a batch
+  std::uint64_t batches = 0;
+  std::uint64_t ready_batches_sum = 0;  ///< ready batches found at each next(), summed: queue depth
+};
+
+class Loader;
+
+/// A lease on a slot: the pixels are valid until it is destroyed, which gives the slot back (any
+/// thread). Must not outlive the Loader. Move-only.
+class Batch {
+ public:
+  Batch(Batch&& other) noexcept;
+  Batch& operator=(Batch&& other) noexcept;
+  ~Batch();
+
+  std::int64_t size() const { return size_; }
+  std::span<std::uint8_t> images() const { return images_; }           ///< [size, S, S, 3]
+  std::span<const std::int64_t> labels() const { return labels_; }     ///< [size]
+  std::span<const std::uint64_t> samples() const { return samples_; }  ///< dataset sample numbers
+  std::uint64_t step() const { return step_; }
+
+ private:
+  friend class Loader;
+  Batch() = default;
+  Loader* loader_ = nullptr;
+  std::size_t slot_ = 0;
+  std::uint64_t step_ = 0;
+  std::int64_t size_ = 0;
+  std::span<std::uint8_t> images_;
+  std::span<const std::int64_t> labels_;
+  std::span<const std::uint64_t> samples_;
+};
+
+/// Worker threads take tickets (positions of the epoch's order) and decode straight into the slot
+/// the ticket belongs to, so batches come in order, all threads work on the batch that is needed
+/// next, and memory is bounded by the ring of slots. An error in a worker ends the epoch: next()
+/// throws it, with the sample named, as soon as it has happened, and again until start_epoch().
+///
+/// One thread, the consumer, calls everything but counters(), which is thread-safe, as giving
+/// batches back is. The destructor stops and joins; batches still leased must be gone by then.
+class Loader {
+ public:
+  Loader(std::shared_ptr<const Dataset> dataset, LoaderOptions options);
+  ~Loader();
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+
+  /// Begins epoch `epoch` at its start, or after `done` samples of it. What was prepared before is
+  /// dropped; batches still leased stay valid, and their slots join when they come back.
+  void start_epoch(std::uint64_t epoch, std::uint64_t done = 0);
+  /// The next batch, or nothing at the end of the epoch. Waits while all slots are leased. Throws
+  /// Error, kUsage before the first start_epoch().
+  std::optional<Batch> next();
+
+  /// Steps of the current epoch from where it was started.
+  std::uint64_t steps() const;
+  LoaderState state() const;
+  LoaderCounters counters() const;
+  int workers() const;
+
+ private:
+  friend class Batch;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace packhorse::reader

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "packhorse/reader/loader.h"
+
+/// Measuring how fast a dataset is read. Behind `packhorse bench` and `packhorse-train measure`.
+namespace packhorse::reader {
+
+enum class Work { kRead, kDecode };
+enum class CacheState { kAsIs, kWarm, kCold };
+
+struct MeasureOptions {
+  Work work = Work::kDecode;
+  CacheState cache = CacheState::kWarm;
+  LoaderOptions loader = {};
+  std::uint64_t max_samples = 0;  ///< 0 = the whole epoch
+  double max_seconds = 0;         ///< 0 = no limit
+};
+
+/// One timed pass. Times begin at start_epoch(), when threads and slots are there.
+struct Measurement {
+  std::uint64_t images = 0;
+  double seconds = 0;
+  double first_batch_s = 0;      ///< from making the loader to the first batch
+  double cpu_s = 0;              ///< user + system time of the process
+  std::uint64_t bytes = 0;       ///< stored bytes read
+  std::uint64_t disk_bytes = 0;  ///< read from the disk meanwhile, from /proc/self/io; 0 without it
+  std::vector<double> batch_ms;  ///< time between batches
+  LoaderCounters counters;
+  double images_per_s() const { return seconds > 0 ? static_cast<double>(images) / seconds : 0; }
+};
+
+/// One pass over an epoch. kWarm reads every file once beforehand; kCold drops the files from the
+/// page cache (posix_fadvise) and checks with mincore that they are gone. A limit ends the pass
+/// after the batch that reaches it. Throws Error(kUnsupported) when the files cannot be made cold.
+Measurement measure(const std::shared_ptr<const Dataset>& dataset, const MeasureOptions& options);
+
+/// Brings a dataset's files into the page cache, or drops them from it: make_cold() throws
+/// Error(kUnsupported) when more than 1 % of a dataset's pages stay, as on a tmpfs, or with a file
+/// mapped by somebody else.
+void make_warm(const Dataset& dataset);
+void make_cold(const Dataset& dataset);
+
+struct Spread {
+  double min = 0, median = 0, max = 0;
+};
+/// Zeros for no values.
+Spread spread_of(std::vector<double> values);
+/// Linear interpolation between order statistics; p in [0, 1]. 0 for no values.
+double percentile(std::vector<double> values, double p);
+
+}  // namespace packhorse::reader

@@ -1,0 +1,118 @@
+#include "packhorse/reader/measure.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <string>
+
+#include "packhorse/error.h"
+#include "page_cache.h"
+
+namespace packhorse::reader {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_between(Clock::time_point begin, Clock::time_point end) {
+  return std::chrono::duration<double>(end - begin).count();
+}
+
+double cpu_seconds() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+/// Bytes this process made the disks read. Read-ahead counts, the page cache does not.
+std::uint64_t disk_bytes_read() {
+  std::ifstream io("/proc/self/io");
+  std::string name;
+  for (std::uint64_t value = 0; io >> name >> value;) {
+    if (name == "read_bytes:") return value;
+  }
+  return 0;
+}
+
+void bring_to(CacheState state, const Dataset& dataset) {
+  if (state == CacheState::kWarm) make_warm(dataset);
+  if (state == CacheState::kCold) make_cold(dataset);
+}
+
+bool enough(const Measurement& so_far, const MeasureOptions& options) {
+  return (options.max_samples > 0 && so_far.images >= options.max_samples) ||
+         (options.max_seconds > 0 && so_far.seconds >= options.max_seconds);
+}
+
+}  // namespace
+
+void make_warm(const Dataset& dataset) {
+  for (const std::filesystem::path& path : dataset.files()) load_file(path);
+}
+
+void make_cold(const Dataset& dataset) {
+  Pages total;
+  for (const std::filesystem::path& path : dataset.files()) {
+    const Pages pages = drop_file(path);
+    total.all += pages.all;
+    total.resident += pages.resident;
+  }
+  if (total.resident * 100 > total.all) {
+    throw Error(ErrorKind::kUnsupported,
+                "the dataset cannot be made cold: " + std::to_string(total.resident) + " of its " +
+                    std::to_string(total.all) + " pages stay in memory",
+                {}, "measure on a file system backed by a disk, as the files' owner");
+  }
+}
+
+Measurement measure(const std::shared_ptr<const Dataset>& dataset, const MeasureOptions& options) {
+  LoaderOptions loader_options = options.loader;
+  loader_options.decode = options.work == Work::kDecode;
+  bring_to(options.cache, *dataset);
+
+  Measurement result;
+  const std::uint64_t disk_before = disk_bytes_read();
+  const Clock::time_point made = Clock::now();
+  Loader loader(dataset, loader_options);
+  const double cpu_before = cpu_seconds();
+  const Clock::time_point begin = Clock::now();
+  Clock::time_point last = begin;
+  loader.start_epoch(0);
+  while (const std::optional<Batch> batch = loader.next()) {
+    const Clock::time_point now = Clock::now();
+    if (result.images == 0) result.first_batch_s = seconds_between(made, now);
+    result.batch_ms.push_back(seconds_between(last, now) * 1e3);
+    result.images += static_cast<std::uint64_t>(batch->size());
+    result.seconds = seconds_between(begin, now);
+    last = now;
+    if (enough(result, options)) break;
+  }
+  result.cpu_s = cpu_seconds() - cpu_before;
+  result.counters = loader.counters();
+  result.bytes = result.counters.bytes;
+  result.disk_bytes = disk_bytes_read() - disk_before;
+  return result;
+}
+
+Spread spread_of(std::vector<double> values) {
+  if (values.empty()) return {};
+  const auto [min, max] = std::minmax_element(values.begin(), values.end());
+  return {*min, percentile(values, 0.5), *max};
+}
+
+double percentile(std::vector<double> values, double p) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const double place = std::clamp(p, 0.0, 1.0) * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, values.size() - 1);
+  return values[below] + (values[above] - values[below]) * (place - std::floor(place));
+}
+
+}  // namespace packhorse::reader

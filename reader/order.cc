@@ -1,0 +1,80 @@
+#include "packhorse/reader/order.h"
+
+#include <algorithm>
+#include <string>
+
+#include "packhorse/error.h"
+
+namespace packhorse::reader {
+
+namespace {
+
+/// Keeps an epoch's order unrelated to the order of packing, even for equal seeds.
+constexpr std::uint64_t kOrderSalt = 0x6f72646572;  // "order"
+
+std::uint64_t epoch_key(const OrderOptions& options) {
+  return mix64(mix64(options.seed ^ kOrderSalt) + options.epoch);
+}
+
+const OrderOptions& checked(const OrderOptions& options, std::uint64_t samples) {
+  const auto refuse = [](const std::string& what) { throw Error(ErrorKind::kUsage, what); };
+  if (options.world < 1)
+    refuse("the world size is " + std::to_string(options.world) + ", it must be 1 or more");
+  if (options.rank < 0 || options.rank >= options.world) {
+    refuse("rank " + std::to_string(options.rank) + " is outside a world of " +
+           std::to_string(options.world));
+  }
+  if (options.batch_size < 1) {
+    refuse("the batch size is " + std::to_string(options.batch_size) + ", it must be 1 or more");
+  }
+  if (options.tail == Tail::kKeep && options.world > 1) {
+    refuse("a short last batch (Tail::kKeep) is for one rank; the ranks would differ in it");
+  }
+  if (options.done > samples) {
+    refuse("resuming after " + std::to_string(options.done) + " samples, but the dataset has " +
+           std::to_string(samples));
+  }
+  return options;
+}
+
+std::uint64_t global_batch(const OrderOptions& options) {
+  return static_cast<std::uint64_t>(options.world) * static_cast<std::uint64_t>(options.batch_size);
+}
+
+}  // namespace
+
+Order::Order(std::uint64_t samples, const OrderOptions& options)
+    : options_(checked(options, samples)),
+      samples_(samples),
+      steps_(0),
+      permutation_(samples, epoch_key(options)) {
+  const std::uint64_t rest = samples - options.done;
+  const std::uint64_t global = global_batch(options);
+  steps_ =
+      options.tail == Tail::kDrop ? rest / global : rest / global + (rest % global != 0 ? 1 : 0);
+}
+
+std::uint64_t Order::size() const {
+  if (options_.tail == Tail::kKeep) return samples_ - options_.done;
+  return steps_ * static_cast<std::uint64_t>(options_.batch_size);
+}
+
+std::int64_t Order::batch_size(std::uint64_t step) const {
+  if (options_.tail != Tail::kKeep || step + 1 < steps_) return options_.batch_size;
+  const std::uint64_t before = step * static_cast<std::uint64_t>(options_.batch_size);
+  return static_cast<std::int64_t>(size() - before);
+}
+
+std::uint64_t Order::sample(std::uint64_t step, std::int64_t place) const {
+  std::uint64_t position = options_.done + step * global_batch(options_) +
+                           static_cast<std::uint64_t>(place * options_.world + options_.rank);
+  // Only padding gets beyond the end, and may do so more than once over a tiny dataset.
+  if (position >= samples_) position %= samples_;
+  return options_.shuffle ? permutation_(position) : position;
+}
+
+std::uint64_t Order::done_after(std::uint64_t steps) const {
+  return std::min(samples_, options_.done + steps * global_batch(options_));
+}
+
+}  // namespace packhorse::reader

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+namespace packhorse::reader {
+
+/// Pages of a file: how many there are, how many of them are in the page cache.
+struct Pages {
+  std::uint64_t all = 0, resident = 0;
+};
+
+/// Reads a file from end to end.
+void load_file(const std::filesystem::path& path);
+/// Writes a file's dirty pages back, asks the kernel to forget its pages, and counts those that
+/// stay.
+Pages drop_file(const std::filesystem::path& path);
+
+}  // namespace packhorse::reader

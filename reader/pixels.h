@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+/// Private to the reader: how its stages hand pixels to each other. RGB, 8 bit, interleaved.
+namespace packhorse::reader {
+
+inline constexpr int kChannels = 3;
+
+/// A rectangle in pixels.
+struct Window {
+  int x = 0, y = 0, w = 0, h = 0;
+};
+
+/// Pixels in a PixelBuffer; `stride` bytes from one row to the next.
+struct PixelView {
+  const std::uint8_t* data = nullptr;
+  int width = 0, height = 0;
+  std::size_t stride = 0;
+};
+
+/// Memory that only grows, and is not cleared. One thread.
+class PixelBuffer {
+ public:
+  /// Bytes after the last one asked for that may be read and written, too: vector instructions take
+  /// whole words.
+  static constexpr std::size_t kSlack = 16;
+
+  /// At least `bytes`, uninitialised; invalidates what was returned before.
+  std::uint8_t* reserve(std::size_t bytes) {
+    bytes += kSlack;
+    if (bytes > capacity_) {
+      memory_.reset();
+      memory_ = std::make_unique_for_overwrite<std::uint8_t[]>(bytes);
+      capacity_ = bytes;
+    }
+    return memory_.get();
+  }
+
+ private:
+  std::unique_ptr<std::uint8_t[]> memory_;
+  std::size_t capacity_ = 0;
+};
+
+}  // namespace packhorse::reader

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+/// The two inner loops of resampling, for RGB of 8 bits.
+namespace packhorse::reader {
+
+/// Weights are fixed-point numbers of this many bits after the point; those of one Tap sum up to 1.
+inline constexpr int kWeightBits = 14;
+
+/// What one output position is made of: `count` source positions from `first` on. None makes black.
+/// The weights stand at `weights` in a common array, followed by a zero.
+struct Tap {
+  std::int32_t first = 0;
+  std::int32_t count = 0;
+  std::size_t weights = 0;
+};
+
+struct ResizeKernels {
+  /// One row: a pixel of `out` for each tap. Reads up to 8 bytes beyond the last source pixel (and
+  /// ignores them), writes one byte beyond the last output pixel.
+  void (*row)(const std::uint8_t* in, std::span<const Tap> taps, const std::int16_t* weights,
+              std::uint8_t* out);
+  /// `bytes` of one output row from `count` input rows, `stride` apart.
+  void (*column)(const std::uint8_t* in, std::size_t stride, const std::int16_t* weights, int count,
+                 std::uint8_t* out, std::size_t bytes);
+};
+
+/// For any processor.
+const ResizeKernels& portable_kernels();
+/// The fastest this processor can run. The same results.
+const ResizeKernels& fastest_kernels();
+
+}  // namespace packhorse::reader

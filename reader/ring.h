@@ -1,0 +1,92 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <vector>
+
+#include "packhorse/reader/loader.h"
+
+namespace packhorse::reader {
+
+/// The loader's slots, and all waiting there is. Step s of an epoch is built in slot s % slots. A
+/// slot goes round: open for its step -> filled by the producers, sample by sample -> ready ->
+/// leased by the consumer -> given back, and open for the step `slots` later.
+///
+/// Producers touch the mutex once a batch; between, the tickets and the slot's counter do.
+class Ring {
+ public:
+  struct Slot {
+    std::uint8_t* images = nullptr;
+    std::vector<std::int64_t> labels;
+    std::vector<std::uint64_t> samples;
+
+   private:
+    friend class Ring;
+    std::atomic<std::uint64_t> open{kNone};  ///< the step that may be written now
+    std::atomic<std::int64_t> filled{0};     ///< samples of that step that are complete
+    // Under the ring's mutex:
+    bool ready = false;
+    bool leased = false;
+    std::uint64_t next = kNone;  ///< the step it will be opened for when it comes back
+  };
+
+  Ring(int slots, std::int64_t batch_size, std::size_t slot_bytes, const SlotAllocator& allocator);
+  ~Ring();
+  Ring(const Ring&) = delete;
+  Ring& operator=(const Ring&) = delete;
+
+  Slot& slot(std::uint64_t step) { return slots_[index(step)]; }
+  std::size_t index(std::uint64_t step) const { return step % slots_.size(); }
+
+  // For producers.
+
+  /// Waits for an epoch other than `seen`, which it updates, and counts the caller in. False: stop.
+  bool enter(std::uint64_t& seen, const std::stop_token& stop);
+  void leave();
+  /// Waits until the slot of `step` may be written. False: the epoch is over.
+  bool wait_open(std::uint64_t step, const std::stop_token& stop);
+  /// True when the slot of `step` may be written, so that wait_open() would not wait.
+  bool is_open(std::uint64_t step) {
+    return slot(step).open.load(std::memory_order_acquire) == step;
+  }
+  /// One more of the `batch_size` samples of `step` is complete.
+  void complete_one(std::uint64_t step, std::int64_t batch_size);
+  /// Ends the epoch with an error; the first one counts.
+  void fail(std::exception_ptr error);
+  bool over() const { return over_.load(std::memory_order_relaxed); }
+
+  // For the consumer.
+
+  /// Waits for the batch of `step` and leases its slot. `ready` becomes the number of batches found
+  /// ready. Throws what fail() was given.
+  Slot& take(std::uint64_t step, std::uint64_t& ready);
+  /// Ends the epoch and waits until no producer is in it.
+  void end_epoch();
+  /// Opens the slots for a new epoch and lets the producers in. After end_epoch().
+  void begin_epoch();
+
+  /// Any thread.
+  void give_back(std::size_t index);
+
+ private:
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+  void open(Slot& slot);
+
+  std::vector<Slot> slots_;
+  std::vector<std::shared_ptr<void>> memory_;
+  std::mutex mutex_;
+  std::condition_variable_any producers_;  ///< an epoch began or ended, or a slot was opened
+  std::condition_variable_any
+      consumer_;  ///< a batch is ready, an error is there, or a producer left
+  std::atomic<bool> over_{true};
+  std::uint64_t epochs_begun_ = 0;
+  int inside_ = 0;  ///< producers between enter() and leave()
+  std::exception_ptr error_;
+};
+
+}  // namespace packhorse::reader

@@ -14,6 +14,7 @@ void throw_errno(const std::string& doing, const std::filesystem::path& path) {
     advice = "free some space there, then run the same command again";
   } else if (code == ENOENT || code == ENOTDIR) {
     kind = ErrorKind::kNotFound;
+    advice = "check the path";
   } else if (code == EACCES || code == EPERM || code == EROFS) {
     advice = "check the permissions, or choose another place";
   } else if (code == EMFILE) {

@@ -97,17 +97,19 @@ Manifest Manifest::parse(std::string_view text, const std::filesystem::path& pat
   constexpr const char* kAdvice = "restore the file from a copy, or pack again";
   try {
     const Json json = Json::parse(text);
+    Json content = json;
+    content.erase("packhorse");
+    content.erase("id");
+    if (sha256(as_bytes(content.dump())) != json.at("id")) {
+      throw Error(ErrorKind::kCorrupt, "damaged manifest: its id does not fit its content", path,
+                  kAdvice);
+    }
     const int version = json.at("manifest_version");
     if (version > kManifestVersion) {
       throw Error(ErrorKind::kUnsupported, "the dataset was written by a later packhorse", path,
                   "use that version or a later one");
     }
-    Manifest manifest = from_json(json);
-    if (manifest.id() != json.at("id")) {
-      throw Error(ErrorKind::kCorrupt, "damaged manifest: its id does not fit its content", path,
-                  kAdvice);
-    }
-    return manifest;
+    return from_json(json);
   } catch (const Json::exception& error) {
     throw Error(ErrorKind::kCorrupt, std::string("damaged manifest: ") + error.what(), path,
                 kAdvice);

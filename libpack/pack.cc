@@ -268,6 +268,7 @@ PackReport pack(const fs::path& source_path, const fs::path& out, const PackOpti
     remove_stale(splits, staging);
     for (const SplitWork& split : splits) {
       const std::string& name = split.listing.split;
+      make_directories(staging.data(name));  // one without a sample was empty, and removed
       report.splits.push_back(
           {name, name.empty() ? out : out / name, describe(split, listing, options, staging)});
     }

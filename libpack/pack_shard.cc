@@ -153,6 +153,7 @@ class ShardPacker {
   void run_pipeline() {
     std::vector<Item> items(job_.tokens);
     std::size_t next = job_.plan.shard_begin(shard_);
+    std::size_t written = next;
     const std::size_t end = job_.plan.shard_begin(shard_ + 1);
     const auto first = tbb::make_filter<void, Item*>(tbb::filter_mode::serial_in_order,
                                                      [&](tbb::flow_control& control) -> Item* {
@@ -171,13 +172,18 @@ class ShardPacker {
           prepare_item(*item);
           return item;
         });
-    const auto write = tbb::make_filter<Item*, void>(tbb::filter_mode::serial_in_order,
-                                                     [&](Item* item) { write_item(*item); });
+    const auto write =
+        tbb::make_filter<Item*, void>(tbb::filter_mode::serial_in_order, [&](Item* item) {
+          write_item(*item);
+          ++written;
+        });
     // Isolated: a thread that waits here must not start on another shard, deeper and deeper in its
     // stack.
     tbb::this_task_arena::isolate(
         [&] { tbb::parallel_pipeline(items.size(), first & prepare & write); });
     if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, kInterrupted);
+    // A failure elsewhere cancels this pipeline too, and it then ends early without a word.
+    if (written != end) throw Error(ErrorKind::kInterrupted, "another shard failed");
   }
 
   void prepare_item(Item& item) const {

@@ -218,12 +218,12 @@ class FolderSource final : public Source {
         split.split.empty() ? root_ / entry.path : root_ / split.split / entry.path;
     const UniqueFd fd = open_for_reading(path);
     if (file_size(fd.get(), path) != entry.size) {
-      throw Error(ErrorKind::kIo, "changed its size while packing", path);
+      throw Error(ErrorKind::kIo, "changed its size since it was listed", path);
     }
     out.resize(entry.size);
     read_exactly(fd.get(), 0, out, path);
     if (file_size(fd.get(), path) != entry.size) {
-      throw Error(ErrorKind::kIo, "changed its size while packing", path);
+      throw Error(ErrorKind::kIo, "changed its size since it was listed", path);
     }
   }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <set>
 
 #include "packhorse/error.h"
 #include "packhorse/pack.h"
@@ -74,19 +75,33 @@ fs::path staging_path(const fs::path& out) {
 }
 
 Staging::Staging(const fs::path& out)
-    : out_(out), root_(staging_path(out)), lock_(lock_file(root_)) {}
+    : out_(out), root_(staging_path(out)), lock_(lock_file(root_)) {
+  // A run that died between sealing and publishing left these; what is in here may change now.
+  std::vector<fs::path> manifests;
+  if (fs::exists(root_ / "data")) {
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root_ / "data")) {
+      if (entry.path().filename() == kManifestName) manifests.push_back(entry.path());
+    }
+  }
+  for (const fs::path& path : manifests) fs::remove(path);
+}
 
 fs::path Staging::data(const std::string& split) const { return root_ / "data" / split; }
 fs::path Staging::receipts(const std::string& split) const { return root_ / "receipts" / split; }
 
 void Staging::remove_others(const fs::path& directory, const std::vector<fs::path>& keep) {
   if (!fs::exists(directory)) return;
-  std::vector<fs::path> doomed;
+  const std::set<fs::path> kept(keep.begin(), keep.end());
+  std::vector<fs::path> all;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(directory)) {
-    const bool kept = std::find(keep.begin(), keep.end(), entry.path()) != keep.end();
-    if (!entry.is_directory() && !kept) doomed.push_back(entry.path());
+    all.push_back(entry.path());
   }
-  for (const fs::path& path : doomed) fs::remove(path);
+  // From the back: a directory comes after all it holds.
+  for (auto path = all.rbegin(); path != all.rend(); ++path) {
+    const bool directory_in_use =
+        fs::is_directory(fs::symlink_status(*path)) && !fs::is_empty(*path);
+    if (!directory_in_use && !kept.contains(*path)) fs::remove(*path);
+  }
 }
 
 void Staging::publish(bool overwrite) {
@@ -103,6 +118,19 @@ void Staging::publish(bool overwrite) {
   fs::remove_all(root_);
 }
 
+namespace {
+
+/// What a run that died right after its rename left: a staging directory without data, and nobody
+/// at work.
+void clear_leftover(const fs::path& root) {
+  std::error_code code;
+  if (!fs::exists(root / "lock", code) || fs::exists(root / "data", code)) return;
+  const UniqueFd fd(::open((root / "lock").c_str(), O_RDWR | O_CLOEXEC));
+  if (fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) fs::remove_all(root, code);
+}
+
+}  // namespace
+
 void check_target(const fs::path& source, const fs::path& out, bool overwrite) {
   const fs::path inside =
       fs::weakly_canonical(out).lexically_relative(fs::weakly_canonical(source));
@@ -111,6 +139,7 @@ void check_target(const fs::path& source, const fs::path& out, bool overwrite) {
                 "choose a target outside of it");
   }
   if (!fs::exists(fs::symlink_status(out))) return;
+  clear_leftover(staging_path(out));
   if (!overwrite) {
     throw Error(ErrorKind::kExists, "the target is already there", out,
                 "choose another target, or say --overwrite to replace it");

@@ -23,7 +23,8 @@ class Staging {
   std::filesystem::path data(const std::string& split) const;
   std::filesystem::path receipts(const std::string& split) const;
 
-  /// Removes every file below `directory` that is not in `keep`.
+  /// Removes every file below `directory` that is not in `keep`, and the directories that leaves
+  /// empty.
   static void remove_others(const std::filesystem::path& directory,
                             const std::vector<std::filesystem::path>& keep);
 

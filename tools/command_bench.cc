@@ -36,7 +36,8 @@ struct Run {
   const Measurement& median_pass() const {
     std::vector<const Measurement*> order;
     for (const Measurement& pass : passes) order.push_back(&pass);
-    std::sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->images_per_s() < b->images_per_s(); });
+    std::sort(order.begin(), order.end(),
+              [](auto* a, auto* b) { return a->images_per_s() < b->images_per_s(); });
     return *order[order.size() / 2];
   }
 };
@@ -44,24 +45,36 @@ struct Run {
 class CommandBench final : public program::Command {
  public:
   void setup(CLI::App& app) override {
-    app.add_option("inputs", inputs_, "Packed datasets and plain class folders, compared side by side")->required();
+    app.add_option("inputs", inputs_,
+                   "Packed datasets and plain class folders, compared side by side")
+        ->required();
     app.add_option("--work", work_, "read: bytes and their hash; decode: pixels, too")
         ->check(CLI::IsMember({"read", "decode"}))
         ->capture_default_str();
-    auto* cold = app.add_flag("--cold", cold_, "Drop the inputs from the page cache before each pass");
-    app.add_flag("--warm", warm_, "Read the inputs once before the first pass (default)")->excludes(cold);
-    app.add_option("--workers", workers_, "Reader threads, e.g. 1,2,4; default: as many as this process may use")
-        ->delimiter(',');
+    auto* cold =
+        app.add_flag("--cold", cold_, "Drop the inputs from the page cache before each pass");
+    app.add_flag("--warm", warm_, "Read the inputs once before the first pass (default)")
+        ->excludes(cold);
+    app.add_option("--workers", workers_,
+                   "Reader threads, e.g. 1,2,4; default: as many as this process may use")
+        ->delimiter(',')
+        ->check(CLI::NonNegativeNumber);
     app.add_option("--batch-size", batch_size_, "Images a batch")->capture_default_str();
-    app.add_option("--size", size_, "Side of the random resized crop, in pixels")->capture_default_str();
+    app.add_option("--size", size_, "Side of the random resized crop, in pixels")
+        ->capture_default_str();
     app.add_option("--split", split_, "Split to read where an input has several");
-    app.add_option("--repeats", repeats_, "Passes over each input, in turns: A B C A B C ...")->capture_default_str();
-    app.add_option("--max-images", max_images_, "Images a pass; 0 = all")->capture_default_str();
+    app.add_option("--repeats", repeats_, "Passes over each input, in turns: A B C A B C ...")
+        ->capture_default_str();
+    app.add_option("--max-images", max_images_,
+                   "Images a pass, rounded up to whole batches; 0 = all")
+        ->capture_default_str();
     app.add_flag("--sequential", sequential_, "In stored order instead of shuffled");
     app.add_flag("--json", json_, "Print one JSON object");
-    app.footer("Example:\n  packhorse bench photos packed/wds packed/lmdb --work read --cold\n\n"
-               "Rates are medians of the repeats with the spread beside them. cpu/1000 is CPU time for 1000 images; disk is\n"
-               "what the disk really delivered during the pass, which proves cold or warm.");
+    app.footer(
+        "Example:\n  packhorse bench photos packed/wds packed/lmdb --work read --cold\n\n"
+        "Rates are medians of the repeats with the spread beside them. cpu/1000 is CPU time for "
+        "1000 images; disk is\n"
+        "what the disk really delivered during the pass, which proves cold or warm.");
   }
 
   int run(const std::stop_token& stop) override {
@@ -74,7 +87,8 @@ class CommandBench final : public program::Command {
     }
     for (int repeat = 0; repeat < repeats_; ++repeat) {
       for (Run& run : runs) {
-        if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped; nothing was measured to the end");
+        if (stop.stop_requested())
+          throw Error(ErrorKind::kInterrupted, "stopped; nothing was measured to the end");
         run.passes.push_back(measure(run.dataset, options(run, repeat)));
       }
     }
@@ -121,7 +135,8 @@ class CommandBench final : public program::Command {
            {"disk_bytes", pass.disk_bytes},
            {"first_batch_s", pass.first_batch_s},
            {"batch_ms",
-            {{"p50", reader::percentile(pass.batch_ms, 0.5)}, {"p99", reader::percentile(pass.batch_ms, 0.99)}}},
+            {{"p50", reader::percentile(pass.batch_ms, 0.5)},
+             {"p99", reader::percentile(pass.batch_ms, 0.99)}}},
            {"stages",
             {{"read_s", static_cast<double>(c.read_ns) * 1e-9},
              {"decode_s", static_cast<double>(c.decode_ns) * 1e-9},
@@ -132,22 +147,25 @@ class CommandBench final : public program::Command {
   }
 
   std::string to_words(const std::vector<Run>& runs) const {
-    std::vector<std::vector<std::string>> rows = {
-        {"input", "format", "workers", "img/s", "spread", "MB/s", "cpu/1000", "disk", "first batch", "p99 batch", "vs first"}};
+    std::vector<std::vector<std::string>> rows = {{"input", "format", "workers", "img/s", "spread",
+                                                   "MB/s", "cpu/1000", "disk", "first batch",
+                                                   "p99 batch", "vs first"}};
     for (const Run& run : runs) {
       const Spread rate = run.rate();
       const Measurement& pass = run.median_pass();
       const double images = std::max(1.0, static_cast<double>(pass.images));
-      rows.push_back({run.input, run.dataset->format(), std::to_string(run.workers), fmt::format("{:.0f}", rate.median),
-                      fmt::format("{:.0f}-{:.0f}", rate.min, rate.max),
-                      fmt::format("{:.0f}", static_cast<double>(pass.bytes) / pass.seconds / 1e6),
-                      fmt::format("{:.2f} s", pass.cpu_s / images * 1000), program::bytes_text(pass.disk_bytes),
-                      fmt::format("{:.1f} ms", pass.first_batch_s * 1e3),
-                      fmt::format("{:.1f} ms", reader::percentile(pass.batch_ms, 0.99)),
-                      fmt::format("{:.2f}x", rate.median / runs.front().rate().median)});
+      rows.push_back(
+          {run.input, run.dataset->format(), std::to_string(run.workers),
+           fmt::format("{:.0f}", rate.median), fmt::format("{:.0f}-{:.0f}", rate.min, rate.max),
+           fmt::format("{:.0f}", static_cast<double>(pass.bytes) / pass.seconds / 1e6),
+           fmt::format("{:.2f} s", pass.cpu_s / images * 1000),
+           program::bytes_text(pass.disk_bytes), fmt::format("{:.1f} ms", pass.first_batch_s * 1e3),
+           fmt::format("{:.1f} ms", reader::percentile(pass.batch_ms, 0.99)),
+           fmt::format("{:.2f}x", rate.median / runs.front().rate().median)});
     }
     return fmt::format("{}, {}, {} order, {} images a pass, {} repeats\n", work_, cache_name(),
-                       sequential_ ? "sequential" : "shuffled", with_commas(runs.front().median_pass().images), repeats_) +
+                       sequential_ ? "sequential" : "shuffled",
+                       with_commas(runs.front().median_pass().images), repeats_) +
            program::table_text(rows);
   }
 

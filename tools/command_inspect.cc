@@ -22,17 +22,25 @@ class CommandInspect final : public program::Command {
  public:
   void setup(CLI::App& app) override {
     app.add_option("dataset", path_, "A packed dataset, or a directory of its splits")->required();
-    auto* verify = app.add_option("--verify", verify_, "quick: files, sizes, indexes; full: every byte as well")
+    auto* verify = app.add_option("--verify", verify_,
+                                  "quick: files, sizes, indexes; full: every byte as well")
                        ->check(CLI::IsMember({"quick", "full"}));
     auto* list = app.add_flag("--list", list_, "List the samples, one a line")->excludes(verify);
-    auto* show = app.add_option("--show", show_, "Show the sample with this number or key")->excludes(verify)->excludes(list);
-    app.add_option("-o,--output", output_, "With --show: write the image's bytes to this file (- = standard output)")
+    auto* show = app.add_option("--show", show_, "Show the sample with this number or key")
+                     ->excludes(verify)
+                     ->excludes(list);
+    app.add_option("-o,--output", output_,
+                   "With --show: write the image's bytes to this file (- = standard output)")
         ->needs(show);
-    app.add_option("--jobs", jobs_, "Threads for --verify; 0 = as many as this process may use")->capture_default_str();
+    app.add_option("--jobs", jobs_, "Threads for --verify; 0 = as many as this process may use")
+        ->capture_default_str();
     app.add_flag("--json", json_, "Print one JSON object");
-    app.footer("Example:\n  packhorse inspect packed/train --verify full\n\n"
-               "--verify ends with exit code 3 when anything is not as it was packed, and names shard, sample and byte\n"
-               "range. --list prints: number, key, label, class, bytes, size, kind, source path, separated by tabs.");
+    app.footer(
+        "Example:\n  packhorse inspect packed/train --verify full\n\n"
+        "--verify ends with exit code 3 when anything is not as it was packed, and names shard, "
+        "sample and byte\n"
+        "range. --list prints: number, key, label, class, bytes, size, kind, source path, "
+        "separated by tabs.");
   }
 
   int run(const std::stop_token& stop) override {
@@ -103,8 +111,9 @@ class CommandInspect final : public program::Command {
     const bool is_number = code == std::errc() && end == show_.data() + show_.size();
     if (!is_number || (show_.size() >= 9)) return dataset.find(show_);
     if (number < dataset.size()) return number;
-    throw Error(ErrorKind::kNotFound, fmt::format("there is no sample {}: the last is {}", number, dataset.size() - 1),
-                dataset.path());
+    throw Error(ErrorKind::kNotFound,
+                fmt::format("there is no sample {}: the last is {}", number, dataset.size() - 1),
+                dataset.path(), "`packhorse inspect --list` shows all of them");
   }
 
   int show(const std::vector<fs::path>& paths) const {
@@ -121,7 +130,8 @@ class CommandInspect final : public program::Command {
       return program::kDone;
     }
     if (!output_.empty()) write_file(output_, bytes);
-    fmt::print("{}", json_ ? program::to_text(sample_json(dataset, sample)) : sample_line(dataset, sample));
+    fmt::print("{}", json_ ? program::to_text(sample_json(dataset, sample))
+                           : sample_line(dataset, sample));
     return program::kDone;
   }
 
@@ -132,6 +142,8 @@ class CommandInspect final : public program::Command {
 
 }  // namespace
 
-std::unique_ptr<program::Command> make_inspect_command() { return std::make_unique<CommandInspect>(); }
+std::unique_ptr<program::Command> make_inspect_command() {
+  return std::make_unique<CommandInspect>();
+}
 
 }  // namespace packhorse

@@ -35,27 +35,46 @@ std::string described(const Kinds& kinds) {
 class CommandPack final : public program::Command {
  public:
   void setup(CLI::App& app) override {
-    app.add_option("source", source_, "A folder of class folders, or of train/ val/ test/ folders of those")->required();
-    app.add_option("out", out_, "The dataset to write; appears only when it is complete")->required();
+    app.add_option("source", source_,
+                   "A folder of class folders, or of train/ val/ test/ folders of those")
+        ->required();
+    app.add_option("out", out_, "The dataset to write; appears only when it is complete")
+        ->required();
     app.add_option("--format", options_.format, "Shard format, see below")->required();
-    app.add_option("--image", options_.image, "What becomes of the images, see below")->capture_default_str();
-    auto* bytes = app.add_option("--shard-bytes", shard_bytes_, "Size aimed at for a shard, e.g. 1GiB")->capture_default_str();
-    app.add_option("--shard-samples", options_.plan.shard_samples, "Exactly this many images a shard instead")->excludes(bytes);
-    auto* seed = app.add_option("--seed", options_.plan.seed, "Seed of the global shuffle")->capture_default_str();
+    app.add_option("--image", options_.image, "What becomes of the images, see below")
+        ->capture_default_str();
+    auto* bytes =
+        app.add_option("--shard-bytes", shard_bytes_, "Size aimed at for a shard, e.g. 1GiB")
+            ->capture_default_str();
+    app.add_option("--shard-samples", options_.plan.shard_samples,
+                   "Exactly this many images a shard instead")
+        ->excludes(bytes);
+    auto* seed = app.add_option("--seed", options_.plan.seed, "Seed of the global shuffle")
+                     ->capture_default_str();
     app.add_flag("--no-shuffle", no_shuffle_, "Keep the order of the paths")->excludes(seed);
-    app.add_option("--classes", classes_file_, "File with one class name a line, which fixes the labels");
-    app.add_option("--max-rejects", max_rejects_, "Publish with up to N, or P%, of the inputs rejected")->capture_default_str();
-    app.add_option("--max-pixels", options_.max_pixels, "Reject images with more pixels")->capture_default_str();
-    app.add_option("--jobs", options_.jobs, "Threads; 0 = as many as this process may use")->capture_default_str();
-    app.add_flag("--overwrite", options_.overwrite, "Replace OUT, in one step, when the new one is complete");
+    app.add_option("--classes", classes_file_,
+                   "File with one class name a line, which fixes the labels");
+    app.add_option("--max-rejects", max_rejects_,
+                   "Publish with up to N, or P%, of the inputs rejected")
+        ->capture_default_str();
+    app.add_option("--max-pixels", options_.max_pixels, "Reject images with more pixels")
+        ->capture_default_str();
+    app.add_option("--jobs", options_.jobs, "Threads; 0 = as many as this process may use")
+        ->capture_default_str();
+    app.add_flag("--overwrite", options_.overwrite,
+                 "Replace OUT, in one step, when the new one is complete");
     app.add_flag("--dry-run", options_.dry_run, "List and plan only, write nothing");
     app.add_flag("--json", json_, "Print one JSON object");
-    app.footer("Formats:" + described(all_formats()) + "\n\nImage modes:" + described(all_transforms()) +
-               "\n\nExample:\n  packhorse pack imagenet packed --format wds --shard-bytes 512MiB\n\n"
-               "Files are judged by their bytes: what is named like an image must be one, or it is rejected; hidden files\n"
-               "and files that are no images are skipped and counted. With rejects beyond --max-rejects nothing is\n"
-               "published, and the finished shards wait in OUT.partial for the next run. An interrupted run goes on\n"
-               "where it stopped when the same command is given again.");
+    app.footer(
+        "Formats:" + described(all_formats()) + "\n\nImage modes:" + described(all_transforms()) +
+        "\n\nExample:\n  packhorse pack imagenet packed --format wds --shard-bytes 512MiB\n\n"
+        "Files are judged by their bytes: what is named like an image must be one, or it is "
+        "rejected; hidden files\n"
+        "and files that are no images are skipped and counted. With rejects beyond --max-rejects "
+        "nothing is\n"
+        "published, and the finished shards wait in OUT.partial for the next run. An interrupted "
+        "run goes on\n"
+        "where it stopped when the same command is given again.");
   }
 
   int run(const std::stop_token& stop) override {
@@ -86,17 +105,21 @@ class CommandPack final : public program::Command {
       fmt::print(stderr, "rejected: {}: {}\n", report.rejects[i].path, report.rejects[i].reason);
     }
     if (report.rejects.size() > kRejectsShown) {
-      fmt::print(stderr, "rejected: ... and {} more\n", with_commas(report.rejects.size() - kRejectsShown));
+      fmt::print(stderr, "rejected: ... and {} more\n",
+                 with_commas(report.rejects.size() - kRejectsShown));
     }
   }
 
   void print_refusal(const PackReport& report) const {
     fmt::print(stderr,
-               "packhorse: error: {} of {} inputs were rejected, {} allowed: nothing is published\n  where: {}\n"
-               "  next:  mend or remove those files, or allow them with --max-rejects, and give the same command again;\n"
+               "packhorse: error: {} of {} inputs were rejected, {} allowed: nothing is "
+               "published\n  where: {}\n"
+               "  next:  mend or remove those files, or allow them with --max-rejects, and give "
+               "the same command again;\n"
                "         finished shards are kept, and all rejects are listed in {}\n",
                with_commas(report.accounting.rejected), with_commas(report.accounting.seen),
-               options_.max_rejects.allowed(report.accounting.seen), source_, report.rejects_file.string());
+               options_.max_rejects.allowed(report.accounting.seen), source_,
+               report.rejects_file.string());
   }
 
   static Json to_json(const PackReport& report) {
@@ -109,7 +132,8 @@ class CommandPack final : public program::Command {
                         {"samples", split.manifest.samples},
                         {"shards", split.manifest.shards.size()}});
     }
-    for (const Reject& reject : report.rejects) rejects.push_back({{"path", reject.path}, {"reason", reject.reason}});
+    for (const Reject& reject : report.rejects)
+      rejects.push_back({{"path", reject.path}, {"reason", reject.reason}});
     for (const auto& [rule, count] : report.skipped_by_rule) skipped[rule] = count;
     return {{"seen", a.seen},
             {"packed", a.packed},
@@ -129,24 +153,29 @@ class CommandPack final : public program::Command {
 
   std::string to_words(const PackReport& report) const {
     const Accounting& a = report.accounting;
-    std::string text = fmt::format("seen {} = packed {} + rejected {} + skipped {}\n", with_commas(a.seen),
-                                   with_commas(a.packed), with_commas(a.rejected), with_commas(a.skipped));
+    std::string text =
+        fmt::format("seen {} = packed {} + rejected {} + skipped {}\n", with_commas(a.seen),
+                    with_commas(a.packed), with_commas(a.rejected), with_commas(a.skipped));
     for (const auto& [rule, count] : report.skipped_by_rule) {
       text += fmt::format("  skipped {}: {}\n", with_commas(count), rule);
     }
     if (options_.dry_run) {
-      return text + fmt::format("would pack them into {}; nothing was written\n", count_text(report.shards, "shard"));
+      return text + fmt::format("would pack them into {}; nothing was written\n",
+                                count_text(report.shards, "shard"));
     }
     if (!report.published) return text;
     for (const PackedSplit& split : report.splits) {
-      text += fmt::format("{}: {}, {}, {}, id {}\n", split.path.string(), count_text(split.manifest.samples, "image"),
-                          count_text(split.manifest.class_samples.size(), "class"),
-                          count_text(split.manifest.shards.size(), split.manifest.format + " shard"),
-                          split.manifest.id().substr(0, 12));
+      text +=
+          fmt::format("{}: {}, {}, {}, id {}\n", split.path.string(),
+                      count_text(split.manifest.samples, "image"),
+                      count_text(split.manifest.class_samples.size(), "class"),
+                      count_text(split.manifest.shards.size(), split.manifest.format + " shard"),
+                      split.manifest.id().substr(0, 12));
     }
-    text += fmt::format("{} in, {} out, {}", bytes_text(report.bytes_in), bytes_text(report.bytes_out),
-                        program::seconds_text(report.seconds));
-    if (report.shards_kept > 0) text += ", " + count_text(report.shards_kept, "shard") + " kept from the run before";
+    text += fmt::format("{} in, {} out, {}", bytes_text(report.bytes_in),
+                        bytes_text(report.bytes_out), program::seconds_text(report.seconds));
+    if (report.shards_kept > 0)
+      text += ", " + count_text(report.shards_kept, "shard") + " kept from the run before";
     return text + "\n";
   }
 

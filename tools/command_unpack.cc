@@ -12,12 +12,15 @@ namespace {
 class CommandUnpack final : public program::Command {
  public:
   void setup(CLI::App& app) override {
-    app.add_option("dataset", dataset_, "A packed dataset, or a directory of its splits")->required();
+    app.add_option("dataset", dataset_, "A packed dataset, or a directory of its splits")
+        ->required();
     app.add_option("out", out_, "The folder to write; must not exist")->required();
     app.add_flag("--json", json_, "Print one JSON object");
-    app.footer("Example:\n  packhorse unpack packed/train photos\n\n"
-               "Every image is checked against its hash and gets the path it had in the source. OUT appears only when\n"
-               "all of it is there.");
+    app.footer(
+        "Example:\n  packhorse unpack packed/train photos\n\n"
+        "Every image is checked against its hash and gets the path it had in the source. OUT "
+        "appears only when\n"
+        "all of it is there.");
   }
 
   int run(const std::stop_token& stop) override {
@@ -43,6 +46,8 @@ class CommandUnpack final : public program::Command {
 
 }  // namespace
 
-std::unique_ptr<program::Command> make_unpack_command() { return std::make_unique<CommandUnpack>(); }
+std::unique_ptr<program::Command> make_unpack_command() {
+  return std::make_unique<CommandUnpack>();
+}
 
 }  // namespace packhorse

@@ -24,9 +24,11 @@ std::map<std::string, std::uint64_t> kinds_of(const PackedDataset& dataset) {
   for (std::size_t shard = 0; shard < dataset.shards(); ++shard) {
     const ShardIndex& index = dataset.index(shard);
     std::array<std::uint64_t, 256> counts{};
-    for (std::size_t row = 0; row < index.size(); ++row) ++counts[static_cast<std::uint8_t>(index.image(row).kind)];
+    for (std::size_t row = 0; row < index.size(); ++row)
+      ++counts[static_cast<std::uint8_t>(index.image(row).kind)];
     for (std::size_t kind = 0; kind < counts.size(); ++kind) {
-      if (counts[kind] > 0) kinds[std::string(name_of(static_cast<ImageKind>(kind)))] += counts[kind];
+      if (counts[kind] > 0)
+        kinds[std::string(name_of(static_cast<ImageKind>(kind)))] += counts[kind];
     }
   }
   return kinds;
@@ -47,10 +49,13 @@ std::string class_words(const PackedDataset& dataset) {
   const std::vector<std::uint64_t>& counts = dataset.manifest().class_samples;
   if (counts.empty()) return "none";
   const auto [least, most] = std::minmax_element(counts.begin(), counts.end());
-  const auto name = [&](auto at) { return dataset.classes()[static_cast<std::size_t>(at - counts.begin())]; };
-  if (*least == *most) return fmt::format("{}, each with {} images", counts.size(), with_commas(*least));
-  return fmt::format("{}, from {} images ({}) to {} ({})", counts.size(), with_commas(*least), name(least),
-                     with_commas(*most), name(most));
+  const auto name = [&](auto at) {
+    return dataset.classes()[static_cast<std::size_t>(at - counts.begin())];
+  };
+  if (*least == *most)
+    return fmt::format("{}, each with {} images", counts.size(), with_commas(*least));
+  return fmt::format("{}, from {} images ({}) to {} ({})", counts.size(), with_commas(*least),
+                     name(least), with_commas(*most), name(most));
 }
 
 }  // namespace
@@ -62,7 +67,8 @@ Json summary_json(const PackedDataset& dataset) {
     classes.push_back({{"name", dataset.classes()[i]}, {"samples", m.class_samples[i]}});
   }
   for (const ShardRecord& s : m.shards) {
-    shards.push_back({{"file", s.file}, {"samples", s.samples}, {"bytes", s.bytes}, {"sha256", s.sha256}});
+    shards.push_back(
+        {{"file", s.file}, {"samples", s.samples}, {"bytes", s.bytes}, {"sha256", s.sha256}});
   }
   for (const auto& [kind, count] : kinds_of(dataset)) kinds[kind] = count;
   return {{"path", dataset.path().string()},
@@ -91,25 +97,31 @@ std::string summary_text(const PackedDataset& dataset) {
     kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", with_commas(count), kind);
   }
   std::string text = fmt::format("{}\n", dataset.path().string());
-  const auto line = [&](const char* name, const std::string& value) { text += fmt::format("  {:<8} {}\n", name, value); };
+  const auto line = [&](const char* name, const std::string& value) {
+    text += fmt::format("  {:<8} {}\n", name, value);
+  };
   line("format", fmt::format("{}, images {}", m.format, m.image));
-  line("samples", fmt::format("{} in {}, {} of images in {} of shards", with_commas(m.samples), count_text(m.shards.size(), "shard"),
-                              bytes_text(m.payload_bytes), bytes_text(shard_bytes(m))));
+  line("samples", fmt::format("{} in {}, {} of images in {} of shards", with_commas(m.samples),
+                              count_text(m.shards.size(), "shard"), bytes_text(m.payload_bytes),
+                              bytes_text(shard_bytes(m))));
   line("classes", class_words(dataset));
   line("kinds", kinds);
-  line("source", fmt::format("seen {} = packed {} + rejected {} + skipped {}", with_commas(m.accounting.seen),
-                             with_commas(m.accounting.packed), with_commas(m.accounting.rejected),
-                             with_commas(m.accounting.skipped)));
+  line("source",
+       fmt::format("seen {} = packed {} + rejected {} + skipped {}", with_commas(m.accounting.seen),
+                   with_commas(m.accounting.packed), with_commas(m.accounting.rejected),
+                   with_commas(m.accounting.skipped)));
   line("order", m.shuffle ? fmt::format("shuffled, seed {}", m.seed) : "by path");
   line("id", m.id());
   line("made by", "packhorse " + m.version);
   std::vector<std::vector<std::string>> rows = {{"  shard", "samples", "size", "sha256"}};
   for (std::size_t i = 0; i < m.shards.size() && i < kShardsShown; ++i) {
     const ShardRecord& shard = m.shards[i];
-    rows.push_back({"  " + shard.file, with_commas(shard.samples), bytes_text(shard.bytes), shard.sha256.substr(0, 12)});
+    rows.push_back({"  " + shard.file, with_commas(shard.samples), bytes_text(shard.bytes),
+                    shard.sha256.substr(0, 12)});
   }
   text += program::table_text(rows);
-  if (m.shards.size() > kShardsShown) text += fmt::format("  ... and {} more\n", m.shards.size() - kShardsShown);
+  if (m.shards.size() > kShardsShown)
+    text += fmt::format("  ... and {} more\n", m.shards.size() - kShardsShown);
   return text;
 }
 
@@ -124,22 +136,27 @@ Json findings_json(const VerifyReport& report) {
                         {"length", f.length},
                         {"detail", f.detail}});
   }
-  return {{"ok", report.ok()},
-          {"checked", {{"files", report.files}, {"samples", report.samples}, {"bytes", report.bytes}}},
-          {"findings", findings}};
+  return {
+      {"ok", report.ok()},
+      {"checked", {{"files", report.files}, {"samples", report.samples}, {"bytes", report.bytes}}},
+      {"findings", findings}};
 }
 
 std::string findings_text(const VerifyReport& report) {
   std::string text;
   for (const Finding& f : report.findings) {
     text += fmt::format("damage: {}: {}", f.shard, f.kind);
-    if (f.sample >= 0) text += fmt::format(", sample {}, key {}, bytes {} to {}", f.sample, f.key, f.offset, f.offset + f.length);
+    if (f.sample >= 0)
+      text += fmt::format(", sample {}, key {}, bytes {} to {}", f.sample, f.key, f.offset,
+                          f.offset + f.length);
     text += fmt::format(": {}\n", f.detail);
   }
-  const std::string checked = fmt::format("{}, {}, {} read", count_text(report.files, "file"),
-                                          count_text(report.samples, "sample"), bytes_text(report.bytes));
+  const std::string checked =
+      fmt::format("{}, {}, {} read", count_text(report.files, "file"),
+                  count_text(report.samples, "sample"), bytes_text(report.bytes));
   return text + (report.ok() ? fmt::format("ok: {}\n", checked)
-                             : fmt::format("{} in {}\n", count_text(report.findings.size(), "finding"), checked));
+                             : fmt::format("{} in {}\n",
+                                           count_text(report.findings.size(), "finding"), checked));
 }
 
 Json sample_json(const PackedDataset& dataset, std::size_t sample) {
@@ -166,9 +183,10 @@ std::string sample_line(const PackedDataset& dataset, std::size_t sample) {
   const PackedDataset::Place at = dataset.place(sample);
   const ShardIndex& index = dataset.index(at.shard);
   const ImageInfo image = index.image(at.row);
-  return fmt::format("{}\t{}\t{}\t{}\t{}\t{}x{}\t{}\t{}\n", sample, index.key(at.row), index.label(at.row),
-                     class_name(dataset, index.label(at.row)), index.range(at.row).length, image.width, image.height,
-                     name_of(image.kind), index.path(at.row));
+  return fmt::format("{}\t{}\t{}\t{}\t{}\t{}x{}\t{}\t{}\n", sample, index.key(at.row),
+                     index.label(at.row), class_name(dataset, index.label(at.row)),
+                     index.range(at.row).length, image.width, image.height, name_of(image.kind),
+                     index.path(at.row));
 }
 
 }  // namespace packhorse

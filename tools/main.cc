@@ -14,19 +14,22 @@ namespace {
 
 std::string version_text() {
   std::string text = "packhorse " + packhorse::version();
-  for (const auto& versions : {packhorse::library_versions(), packhorse::reader::library_versions()}) {
-    for (const auto& [library, version] : versions) text += fmt::format("\n{:<14} {}", library, version);
+  for (const auto& versions :
+       {packhorse::library_versions(), packhorse::reader::library_versions()}) {
+    for (const auto& [library, version] : versions)
+      text += fmt::format("\n{:<14} {}", library, version);
   }
   return text;
 }
 
-constexpr std::array kCommands = {packhorse::kPackCommand, packhorse::kInspectCommand, packhorse::kUnpackCommand,
-                                  packhorse::kBenchCommand};
+constexpr std::array kCommands = {packhorse::kPackCommand, packhorse::kInspectCommand,
+                                  packhorse::kUnpackCommand, packhorse::kBenchCommand};
 
 }  // namespace
 
 int main(int argc, char** argv) {
   return packhorse::program::run_program(
-      {"packhorse", "Packs image folders into shards, proves them, and reads them fast.", kCommands, version_text}, argc,
-      argv);
+      {"packhorse", "Packs image folders into shards, proves them, and reads them fast.", kCommands,
+       version_text},
+      argc, argv);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "packhorse/file.h"
@@ -57,6 +58,19 @@ void flip_byte(const fs::path& path, std::uint64_t offset) {
   file.seekp(static_cast<std::streamoff>(offset));
   file.put(byte);
   REQUIRE(file.good());
+}
+
+std::string as_later_version(std::string_view manifest) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::parse(manifest);
+  const auto version = json["packhorse"];
+  json.erase("packhorse");
+  json.erase("id");
+  json["manifest_version"] = 2;
+  json["news"] = "something";
+  const std::string id = sha256(as_bytes(json.dump()));
+  json["packhorse"] = version;
+  json["id"] = id;
+  return json.dump(1) + "\n";
 }
 
 void truncate(const fs::path& path, std::uint64_t size) { fs::resize_file(path, size); }

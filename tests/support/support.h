@@ -45,6 +45,10 @@ void truncate(const std::filesystem::path& path, std::uint64_t size);
 /// trees.
 std::string tree(const std::filesystem::path& root);
 
+/// The text of a dataset.json as a later packhorse might write it: another manifest_version, one
+/// more field, and the id that fits.
+std::string as_later_version(std::string_view manifest);
+
 /// Runs `work` and returns the kind of the Error it throws; fails the test when it throws none.
 template <class Work>
 ErrorKind kind_of_error(const Work& work) {

@@ -15,8 +15,8 @@ namespace packhorse::program {
 
 namespace {
 
-/// Turns SIGINT and SIGTERM into a stop request. Must exist before any other thread starts, so that all of them
-/// inherit the blocked signals and only this one sees them.
+/// Turns SIGINT and SIGTERM into a stop request. Must exist before any other thread starts, so that
+/// all of them inherit the blocked signals and only this one sees them.
 class SignalWatch {
  public:
   SignalWatch() {
@@ -58,18 +58,23 @@ class SignalWatch {
 
 int exit_code_of(const Error& error, int signal_received) {
   switch (error.kind()) {
-    case ErrorKind::kUsage: return kUsage;
+    case ErrorKind::kUsage:
+      return kUsage;
     case ErrorKind::kCorrupt:
-    case ErrorKind::kRejected: return kDamage;
-    case ErrorKind::kInterrupted: return 128 + (signal_received != 0 ? signal_received : SIGINT);
-    default: return kFailed;
+    case ErrorKind::kRejected:
+      return kDamage;
+    case ErrorKind::kInterrupted:
+      return 128 + (signal_received != 0 ? signal_received : SIGINT);
+    default:
+      return kFailed;
   }
 }
 
 void print_error(const char* program, const Error& error) {
   std::string text = fmt::format("{}: error: {}", program, error.what());
   if (!error.path().empty()) text += fmt::format("\n  where: {}", error.path().string());
-  if (!error.key().empty()) text += fmt::format("{}sample {}", error.path().empty() ? "\n  where: " : ", ", error.key());
+  if (!error.key().empty())
+    text += fmt::format("{}sample {}", error.path().empty() ? "\n  where: " : ", ", error.key());
   if (!error.advice().empty()) text += fmt::format("\n  next:  {}", error.advice());
   std::fputs((text + "\n").c_str(), stderr);
 }
@@ -91,7 +96,8 @@ int run_program(const ProgramInfo& program, int argc, char** argv) {
   const SignalWatch signals;
   CLI::App app(program.summary, program.name);
   app.require_subcommand(1);
-  app.set_version_flag("--version", program.version_text, "Version of the program and of the libraries it runs with");
+  app.set_version_flag("--version", program.version_text,
+                       "Version of the program and of the libraries it runs with");
   app.set_help_all_flag("--help-all", "Help of all subcommands");
   std::vector<std::pair<CLI::App*, std::unique_ptr<Command>>> commands;
   for (const CommandKind& kind : program.commands) {

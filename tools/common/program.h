@@ -9,15 +9,23 @@
 #include <string>
 #include <string_view>
 
-/// What packhorse and packhorse-train have in common: subcommands, exit codes, the wording of errors, signals.
+/// What packhorse and packhorse-train have in common: subcommands, exit codes, the wording of
+/// errors, signals.
 namespace packhorse::program {
 
-enum ExitCode : int { kDone = 0, kFailed = 1, kUsage = 2, kDamage = 3, kSigint = 130, kSigterm = 143 };
+enum ExitCode : int {
+  kDone = 0,
+  kFailed = 1,
+  kUsage = 2,
+  kDamage = 3,
+  kSigint = 130,
+  kSigterm = 143
+};
 
 using Json = nlohmann::ordered_json;
 
-/// One JSON object as --json prints it. Text that is no UTF-8 (file names may be anything) is replaced
-/// character by character, never refused.
+/// One JSON object as --json prints it. Text that is no UTF-8 (file names may be anything) is
+/// replaced character by character, never refused.
 std::string to_text(const Json& json);
 
 /// One subcommand. setup() only declares options; run() does the work and returns the exit code.
@@ -41,8 +49,8 @@ struct ProgramInfo {
   std::string (*version_text)();
 };
 
-/// Parses the command line, runs the subcommand, words its errors on stderr and returns the exit code.
-/// SIGINT and SIGTERM request a stop (a second one ends the process at once).
+/// Parses the command line, runs the subcommand, words its errors on stderr and returns the exit
+/// code. SIGINT and SIGTERM request a stop (a second one ends the process at once).
 int run_program(const ProgramInfo& program, int argc, char** argv);
 
 }  // namespace packhorse::program

@@ -41,14 +41,24 @@ std::string seconds_text(double seconds) {
 
 std::uint64_t parse_bytes(const std::string& text) {
   static constexpr std::array<std::pair<const char*, std::uint64_t>, 14> kUnits = {{
-      {"", 1}, {"B", 1},
-      {"K", 1ull << 10}, {"KiB", 1ull << 10}, {"KB", 1000},
-      {"M", 1ull << 20}, {"MiB", 1ull << 20}, {"MB", 1000'000},
-      {"G", 1ull << 30}, {"GiB", 1ull << 30}, {"GB", 1000'000'000},
-      {"T", 1ull << 40}, {"TiB", 1ull << 40}, {"TB", 1000'000'000'000},
+      {"", 1},
+      {"B", 1},
+      {"K", 1ull << 10},
+      {"KiB", 1ull << 10},
+      {"KB", 1000},
+      {"M", 1ull << 20},
+      {"MiB", 1ull << 20},
+      {"MB", 1000'000},
+      {"G", 1ull << 30},
+      {"GiB", 1ull << 30},
+      {"GB", 1000'000'000},
+      {"T", 1ull << 40},
+      {"TiB", 1ull << 40},
+      {"TB", 1000'000'000'000},
   }};
   std::size_t digits = 0;
-  while (digits < text.size() && (std::isdigit(static_cast<unsigned char>(text[digits])) != 0 || text[digits] == '.')) {
+  while (digits < text.size() &&
+         (std::isdigit(static_cast<unsigned char>(text[digits])) != 0 || text[digits] == '.')) {
     ++digits;
   }
   for (const auto& [name, factor] : kUnits) {
@@ -56,7 +66,8 @@ std::uint64_t parse_bytes(const std::string& text) {
     const double value = std::stod(text.substr(0, digits)) * static_cast<double>(factor);
     if (value >= 1 && value < 9e18) return static_cast<std::uint64_t>(value);
   }
-  throw Error(ErrorKind::kUsage, "'" + text + "' is no size", {}, "say it like 256MiB, 1GB or 4096");
+  throw Error(ErrorKind::kUsage, "'" + text + "' is no size", {},
+              "say it like 256MiB, 1GB or 4096");
 }
 
 std::string table_text(const std::vector<std::vector<std::string>>& rows) {
@@ -69,7 +80,8 @@ std::string table_text(const std::vector<std::vector<std::string>>& rows) {
   for (const std::vector<std::string>& row : rows) {
     std::string line;
     for (std::size_t c = 0; c < row.size(); ++c) {
-      line += c == 0 ? fmt::format("{:<{}}", row[c], widths[c]) : fmt::format("  {:>{}}", row[c], widths[c]);
+      line += c == 0 ? fmt::format("{:<{}}", row[c], widths[c])
+                     : fmt::format("  {:>{}}", row[c], widths[c]);
     }
     text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
@@ -77,7 +89,10 @@ std::string table_text(const std::vector<std::vector<std::string>>& rows) {
 }
 
 ProgressLine::ProgressLine(const Progress& progress, std::string doing)
-    : progress_(progress), doing_(std::move(doing)), terminal_(stderr_is_terminal()), thread_([this] { loop(); }) {}
+    : progress_(progress),
+      doing_(std::move(doing)),
+      terminal_(stderr_is_terminal()),
+      thread_([this] { loop(); }) {}
 
 ProgressLine::~ProgressLine() {
   {
@@ -92,7 +107,8 @@ ProgressLine::~ProgressLine() {
 void ProgressLine::loop() {
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
-  const auto interval = terminal_ ? std::chrono::milliseconds(200) : std::chrono::milliseconds(10'000);
+  const auto interval =
+      terminal_ ? std::chrono::milliseconds(200) : std::chrono::milliseconds(10'000);
   std::unique_lock lock(mutex_);
   while (!ended_.wait_for(lock, interval, [this] { return ending_; })) {
     const std::string text = line(std::chrono::duration<double>(Clock::now() - begin).count());
@@ -105,11 +121,13 @@ std::string ProgressLine::line(double seconds) const {
   const std::uint64_t done = progress_.samples, total = progress_.total_samples;
   if (total == 0) return fmt::format("{}: listing, {}", doing_, seconds_text(seconds));
   const double rate = static_cast<double>(done) / seconds;
-  std::string text = fmt::format("{}: {} of {} images ({:.0f} %), {}/s, {}/s", doing_, with_commas(done),
-                                 with_commas(total), 100.0 * static_cast<double>(done) / static_cast<double>(total),
-                                 with_commas(static_cast<std::uint64_t>(rate)),
-                                 bytes_text(static_cast<std::uint64_t>(static_cast<double>(progress_.bytes) / seconds)));
-  if (done > 0 && done < total) text += ", " + seconds_text(static_cast<double>(total - done) / rate) + " left";
+  std::string text = fmt::format(
+      "{}: {} of {} images ({:.0f} %), {}/s, {}/s", doing_, with_commas(done), with_commas(total),
+      100.0 * static_cast<double>(done) / static_cast<double>(total),
+      with_commas(static_cast<std::uint64_t>(rate)),
+      bytes_text(static_cast<std::uint64_t>(static_cast<double>(progress_.bytes) / seconds)));
+  if (done > 0 && done < total)
+    text += ", " + seconds_text(static_cast<double>(total - done) / rate) + " left";
   if (progress_.rejected > 0) text += fmt::format(", {} rejected", with_commas(progress_.rejected));
   return text;
 }

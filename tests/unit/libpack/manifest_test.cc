@@ -157,10 +157,15 @@ TEST_CASE("manifest: no flipped byte gives a manifest with other content") {
   }
 }
 
-TEST_CASE("manifest: a later manifest_version is unsupported, whatever else is in it") {
+TEST_CASE("manifest: a later manifest_version is unsupported, if the id fits") {
+  const std::string later = test::as_later_version(example().serialise());
+  CHECK(kind_of(later) == ErrorKind::kUnsupported);
+  CHECK(kind_of(replaced(later, "\"samples\": 5", "\"samples\": 6")) == ErrorKind::kCorrupt);
+}
+
+TEST_CASE("manifest: a changed manifest_version alone is damage") {
   CHECK(kind_of(replaced(example().serialise(), "\"manifest_version\": 1",
-                         "\"manifest_version\": 2")) == ErrorKind::kUnsupported);
-  CHECK(kind_of("{\"manifest_version\": 99}") == ErrorKind::kUnsupported);
+                         "\"manifest_version\": 2")) == ErrorKind::kCorrupt);
 }
 
 TEST_CASE("manifest: load() reads dataset.json, and says when there is none") {

@@ -178,7 +178,7 @@ void write(const fs::path& path, Bytes bytes) {
 std::vector<fs::path> photos() {
   std::vector<fs::path> found;
   const char* data = std::getenv("PACKHORSE_TEST_DATA");
-  const fs::path folder = data == nullptr ? fs::path() : fs::path(data) / "imagenet200";
+  const fs::path folder = data == nullptr ? fs::path() : fs::path(data) / "imagenet/imagenet200";
   if (data != nullptr && fs::is_directory(folder)) {
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
       if (entry.is_regular_file()) found.push_back(entry.path());
@@ -187,7 +187,7 @@ std::vector<fs::path> photos() {
   }
   if (found.empty()) {
     std::cerr << "note: no real photos to test with; set PACKHORSE_TEST_DATA to a directory that "
-                 "holds imagenet200/\n";
+                 "holds imagenet/imagenet200/\n";
   }
   return found;
 }

@@ -99,7 +99,7 @@ class TemporaryDirectory {
 
 void write(const std::filesystem::path& path, Bytes bytes);
 
-/// Real photos, from $PACKHORSE_TEST_DATA/imagenet200; none (and a note is printed) where that is
+/// Real photos, from $PACKHORSE_TEST_DATA/imagenet/imagenet200; none (and a note is printed) where that is
 /// not set.
 std::vector<std::filesystem::path> photos();
 

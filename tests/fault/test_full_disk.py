@@ -1,0 +1,193 @@
+"""A disk that fills up: one clear message, no dataset, and the same command completes it once there is room.
+
+The disk is a tmpfs of 3 MiB, mounted where nobody else sees it: in a mount namespace that a sleeping process
+holds.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from python_support import FAILED, FORMATS, PACKHORSE, SHAPES, make_source, pack, packhorse, refused, tree
+
+SMALL, LARGE = "3m", "64m"
+SHARD = 100  # samples
+
+
+class Disk:
+    """The small disk, mounted at `path` inside the namespace; from outside it is seen at `outside`."""
+
+    def __init__(self, path):
+        self.path = path
+        as_root = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+        mount = f'mount -t tmpfs -o size={SMALL} tmpfs "$0" && echo mounted && exec sleep 600'
+        try:
+            self.holder = subprocess.Popen(
+                ["unshare", *as_root, "--mount", "sh", "-c", mount, path],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+        except FileNotFoundError:
+            pytest.skip("no unshare here to mount a small disk with")
+        if self.holder.stdout.readline() != "mounted\n":
+            pytest.skip(f"cannot mount a small disk: {self.holder.communicate()[1].strip()}")
+        self.enter = ["nsenter", "--target", str(self.holder.pid), "--mount"]
+        if as_root:
+            self.enter += ["--user", "--preserve-credentials"]
+        self.outside = os.path.join(f"/proc/{self.holder.pid}/root", str(path).lstrip("/"))
+
+    def grow(self, size=LARGE):
+        subprocess.run([*self.enter, "mount", "-o", f"remount,size={size}", self.path], check=True)
+
+    def names(self):
+        return sorted(os.listdir(self.outside))
+
+    def close(self):
+        self.holder.kill()
+        self.holder.communicate()
+
+
+@pytest.fixture
+def disk(tmp_path):
+    (tmp_path / "disk").mkdir()
+    disk = Disk(tmp_path / "disk")
+    yield disk
+    disk.close()
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    """8 MB of images."""
+    return make_source(tmp_path_factory.mktemp("source") / "source", 900)
+
+
+def check_says_full(result, place):
+    assert result.err.count("error: ") == 1 and "No space left on device" in result.err, result
+    assert f"where: {place}" in result.err and "next:  free some space" in result.err, result
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("shards", ["many shards", "one shard"])
+def test_packing_to_a_full_disk_publishes_nothing_and_goes_on_with_room(disk, source, tmp_path, form, shards):
+    out = disk.path / "out"
+    options = ("--format", form, "--shard-samples", str(SHARD) if shards == "many shards" else "1000")
+    result = refused("pack", source, out, *options, code=FAILED, prefix=disk.enter)
+    check_says_full(result, out)
+    assert disk.names() == ["out.partial"]
+    refused("inspect", out, prefix=disk.enter)
+    refused("inspect", f"{out}.partial", prefix=disk.enter)
+    disk.grow()
+    report = packhorse("pack", source, out, *options, "--json", prefix=disk.enter).json
+    assert (report["shards_kept"] > 0) == (shards == "many shards")
+    pack(source, tmp_path / "undisturbed", *options)
+    assert tree(os.path.join(disk.outside, "out")) == tree(tmp_path / "undisturbed")
+    assert disk.names() == ["out"]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_shard_that_fails_does_not_cut_those_in_the_making_beside_it(disk, source, tmp_path, form):
+    out = disk.path / "out"
+    options = ("--format", form, "--shard-samples", str(SHARD), "--no-shuffle", "--jobs", "4")
+    for size in ("3m", "4m", "5m", "6m", "7m"):
+        disk.grow(size)
+        refused("pack", source, out, *options, code=FAILED, prefix=disk.enter)
+        for receipt in Path(disk.outside, "out.partial/receipts").iterdir():
+            assert json.loads(receipt.read_text())["samples"] == SHARD, receipt.name
+    disk.grow()
+    packhorse("pack", source, out, *options, prefix=disk.enter)
+    pack(source, tmp_path / "undisturbed", *options)
+    assert tree(os.path.join(disk.outside, "out")) == tree(tmp_path / "undisturbed")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_packing_splits_to_a_disk_that_fills_up_at_the_very_end(disk, tmp_path, form):
+    """Little by little less room, so that each kind of file is once the one that does not fit."""
+    pack(SHAPES, tmp_path / "undisturbed", "--format", form, "--shard-samples", "40")
+    whole = tree(tmp_path / "undisturbed")
+    size = sum(p.stat().st_size for p in (tmp_path / "undisturbed").rglob("*") if p.is_file())
+    failed = 0
+    for missing in range(0, 160, 15):
+        free = 3 * 2**20 - (size + 40 * 4096) + missing * 4096
+        with open(os.path.join(disk.outside, "ballast"), "wb") as ballast:
+            ballast.write(bytes(free))
+        done = subprocess.run(
+            [
+                *disk.enter,
+                PACKHORSE,
+                "pack",
+                SHAPES,
+                disk.path / "out",
+                "--format",
+                form,
+                "--shard-samples",
+                "40",
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode == 0:
+            assert tree(os.path.join(disk.outside, "out")) == whole
+        else:
+            failed += 1
+            assert (
+                done.returncode == FAILED
+                and "No space left" in done.stderr
+                and disk.names() == ["ballast", "out.partial"]
+            )
+        for name in disk.names():
+            path = os.path.join(disk.outside, name)
+            shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
+    assert failed > 0
+
+
+def test_unpacking_to_a_full_disk_leaves_nothing(disk, source, tmp_path):
+    pack(source, tmp_path / "packed", "--format", "wds")
+    result = refused("unpack", tmp_path / "packed", disk.path / "folder", code=FAILED, prefix=disk.enter)
+    check_says_full(result, disk.path / "folder")
+    assert disk.names() == []
+    disk.grow()
+    packhorse("unpack", tmp_path / "packed", disk.path / "folder", prefix=disk.enter)
+    assert tree(os.path.join(disk.outside, "folder")) == tree(source)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("inspect",),
+        ("inspect", "--json"),
+        ("inspect", "--list"),
+        ("inspect", "--show", "0", "-o", "-"),
+        ("inspect", "--verify", "full"),
+        ("bench", "--work", "read"),
+    ],
+    ids=" ".join,
+)
+def test_output_that_does_not_fit_is_no_success(tmp_path, command):
+    pack(SHAPES / "val", tmp_path / "out", "--format", "wds")
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [PACKHORSE, command[0], tmp_path / "out", *command[1:]],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == FAILED and "cannot write to standard output" in done.stderr, done
+
+
+def test_a_published_dataset_whose_report_is_lost_is_no_success_but_there(tmp_path):
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [PACKHORSE, "pack", SHAPES, tmp_path / "out", "--format", "wds"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == FAILED and "cannot write to standard output" in done.stderr, done
+    packhorse("inspect", tmp_path / "out", "--verify", "full")

@@ -1,0 +1,164 @@
+"""What the tests that drive the programs from outside share: running them, folders to pack, damage, comparing.
+
+PACKHORSE_BIN is the folder of the programs, PACKHORSE_ROOT the project's root, PACKHORSE_TEST_DATA a folder with
+imagenet/imagenet200/ and cifar10/{train,test}/; tests on those skip without it.
+"""
+
+import hashlib
+import itertools
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(os.environ.get("PACKHORSE_ROOT", Path(__file__).resolve().parent.parent))
+BIN = Path(os.environ.get("PACKHORSE_BIN", ROOT / "build/release/bin"))
+PACKHORSE = BIN / "packhorse"
+SHAPES = ROOT / "samples/shapes"
+BROKEN = ROOT / "samples/broken"
+FORMATS = ["wds", "lmdb", "hdf5"]
+
+DONE, FAILED, USAGE, DAMAGE, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
+
+# On a machine slow enough a run lasts ten seconds, and then it says how far it is.
+PROGRESS = re.compile(rb"^(packing|verifying|unpacking): .*\n", re.M)
+
+
+class Result:
+    """How a program ended. Text is what it wrote, with bytes that are no UTF-8 escaped."""
+
+    def __init__(self, code, out, err):
+        self.code = code
+        self.raw = out
+        self.out = out.decode(errors="backslashreplace")
+        self.err = PROGRESS.sub(b"", err).decode(errors="backslashreplace")
+
+    @property
+    def json(self):
+        """The one JSON object on stdout; more than one, or anything beside it, fails."""
+        value = json.loads(self.raw)
+        assert isinstance(value, dict)
+        return value
+
+    def __repr__(self):
+        return f"exit code {self.code}\n--- stdout\n{self.out}--- stderr\n{self.err}"
+
+
+def run(*args, cwd=None, prefix=()):
+    done = subprocess.run(
+        [*prefix, PACKHORSE, *args], cwd=cwd, capture_output=True, stdin=subprocess.DEVNULL, check=False
+    )
+    return Result(done.returncode, done.stdout, done.stderr)
+
+
+def packhorse(*args, cwd=None, prefix=()):
+    """Runs the program, which must succeed without a word on stderr."""
+    result = run(*args, cwd=cwd, prefix=prefix)
+    assert result.code == DONE and result.err == "", result
+    return result
+
+
+def refused(*args, code=FAILED, cwd=None, prefix=()):
+    """Runs the program, which must end with `code`, say why on stderr, and write nothing to stdout."""
+    result = run(*args, cwd=cwd, prefix=prefix)
+    assert result.code == code and result.out == "" and result.err != "", result
+    return result
+
+
+def pack(source, out, *options):
+    return packhorse("pack", source, out, "--json", *options).json
+
+
+STARTED = []
+
+
+def start(*args, cwd=None):
+    process = subprocess.Popen(
+        [PACKHORSE, *args], cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    STARTED.append(process)
+    return process
+
+
+def end_all_started():
+    """Ends what a failed test left running or halted."""
+    while STARTED:
+        process = STARTED.pop()
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+
+
+def finish(process, timeout=120):
+    out, err = process.communicate(timeout=timeout)
+    return Result(process.returncode, out, err)
+
+
+def listed(dataset):
+    """One dictionary for each sample, in stored order."""
+    return packhorse("inspect", dataset, "--list", "--json").json["samples"]
+
+
+def staging(out):
+    return Path(f"{out}.partial")
+
+
+def photos(name):
+    """A folder of real photos, or a skip that says which one is missing."""
+    data = os.environ.get("PACKHORSE_TEST_DATA", "")
+    path = Path(data) / name
+    if not data or not path.is_dir():
+        pytest.skip(f"PACKHORSE_TEST_DATA has no {name}")
+    return path
+
+
+def tree(path, only=lambda name: True):
+    """Everything below `path`: relative path (bytes, as names may be anything) -> SHA-256, or None for a folder."""
+    root = os.fsencode(path)
+    found = {}
+    for folder, folders, files in os.walk(root):
+        for name in folders:
+            found[os.path.relpath(os.path.join(folder, name), root)] = None
+        for name in files:
+            if not only(name):
+                continue
+            full = os.path.join(folder, name)
+            with open(full, "rb") as file:
+                found[os.path.relpath(full, root)] = hashlib.sha256(file.read()).hexdigest()
+    assert found, path
+    return found
+
+
+def files_of(dataset):
+    return sorted(str(p.relative_to(dataset)) for p in Path(dataset).rglob("*") if p.is_file())
+
+
+def make_source(path, images, classes=4):
+    """A folder of `images` sample pictures, no two alike: each has bytes of its own behind its end."""
+    originals = sorted(SHAPES.rglob("*.jpg"))[:40]
+    for i, original in zip(range(images), itertools.cycle(originals)):
+        target = Path(path) / f"class-{i * classes // images}" / f"{i:06}.jpg"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(original.read_bytes() + i.to_bytes(4, "little"))
+    return Path(path)
+
+
+def copy_tree(source, target):
+    shutil.copytree(source, target)
+    return Path(target)
+
+
+def flip_byte(path, offset, mask=0xFF):
+    with open(path, "r+b") as file:
+        file.seek(offset)
+        byte = file.read(1)[0]
+        file.seek(offset)
+        file.write(bytes([byte ^ mask]))
+
+
+def truncate(path, size):
+    os.truncate(path, size)

@@ -83,8 +83,15 @@ Measurement measure(const std::shared_ptr<const Dataset>& dataset, const Measure
   const double cpu_before = cpu_seconds();
   const Clock::time_point begin = Clock::now();
   Clock::time_point last = begin;
-  loader.start_epoch(0);
-  while (const std::optional<Batch> batch = loader.next()) {
+  std::uint64_t epoch = 0;
+  loader.start_epoch(epoch);
+  while (true) {
+    const std::optional<Batch> batch = loader.next();
+    if (!batch) {
+      if (loader.steps() == 0 || result.seconds >= options.min_seconds) break;
+      loader.start_epoch(++epoch);
+      continue;
+    }
     const Clock::time_point now = Clock::now();
     if (result.images == 0) result.first_batch_s = seconds_between(made, now);
     result.batch_ms.push_back(seconds_between(last, now) * 1e3);

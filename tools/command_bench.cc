@@ -68,6 +68,9 @@ class CommandBench final : public program::Command {
     app.add_option("--max-images", max_images_,
                    "Images a pass, rounded up to whole batches; 0 = all")
         ->capture_default_str();
+    app.add_option("--min-seconds", min_seconds_,
+                   "Length of a warm pass at least; small inputs are read several times")
+        ->capture_default_str();
     app.add_flag("--sequential", sequential_, "In stored order instead of shuffled");
     app.add_flag("--json", json_, "Print one JSON object");
     app.footer(
@@ -102,6 +105,7 @@ class CommandBench final : public program::Command {
     options.work = work_ == "read" ? Work::kRead : Work::kDecode;
     options.cache = cold_ ? CacheState::kCold : repeat == 0 ? CacheState::kWarm : CacheState::kAsIs;
     options.max_samples = max_images_;
+    options.min_seconds = cold_ ? 0 : min_seconds_;
     options.loader.workers = run.workers;
     options.loader.batch_size = batch_size_;
     options.loader.shuffle = !sequential_;
@@ -174,6 +178,7 @@ class CommandBench final : public program::Command {
   std::vector<int> workers_;
   std::int64_t batch_size_ = 64;
   std::uint64_t max_images_ = 0;
+  double min_seconds_ = 0.5;
   int repeats_ = 3, size_ = 224;
   bool cold_ = false, warm_ = false, sequential_ = false, json_ = false;
 };

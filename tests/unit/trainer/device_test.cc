@@ -1,0 +1,26 @@
+#include "packhorse/trainer/device.h"
+
+#include "support/support.h"
+
+using namespace packhorse;
+using namespace packhorse::trainer;
+
+TEST_CASE("device: auto is a GPU exactly where there is one") {
+  CHECK(pick_device("auto").is_cuda() == cuda_available());
+  CHECK(describe(pick_device("cpu")) == "cpu");
+  CHECK(test::kind_of_error([] { pick_device("tpu"); }) == ErrorKind::kUsage);
+}
+
+TEST_CASE("device: asking for a GPU that is not there says what to do") {
+  if (cuda_available()) {
+    MESSAGE("skipped: there is a GPU");
+    return;
+  }
+  try {
+    pick_device("cuda");
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::kUnsupported);
+    CHECK_FALSE(error.advice().empty());
+  }
+}

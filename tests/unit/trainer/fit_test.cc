@@ -1,0 +1,228 @@
+#include "packhorse/trainer/fit.h"
+
+#include <fstream>
+
+#include "packhorse/file.h"
+#include "packhorse/trainer/checkpoint.h"
+#include "packhorse/trainer/evaluate.h"
+#include "support/support.h"
+#include "toy_set.h"
+
+using namespace packhorse;
+using namespace packhorse::trainer;
+
+namespace {
+
+/// train/ and test/ with three colours, and the options of a short run on them.
+struct Toy {
+  Toy() {
+    test::make_toy_set(directory / "data/train", 3, 32);
+    test::make_toy_set(directory / "data/test", 3, 5);
+  }
+  FitOptions options(const std::string& out, int workers = 0) const {
+    FitOptions options;
+    options.data = directory / "data";
+    options.out = directory / out;
+    options.workers = workers;
+    options.recipe.arch = "smallnet";
+    options.recipe.image_size = 16;
+    options.recipe.augment = AugmentKind::kPadCrop;
+    options.recipe.batch_size = 16;
+    options.recipe.epochs = 3;
+    options.recipe.seed = 5;
+    return options;
+  }
+  test::TemporaryDirectory directory;
+};
+
+bool same_tensors(const std::filesystem::path& a, const std::filesystem::path& b) {
+  const Checkpoint left = read_checkpoint(a), right = read_checkpoint(b);
+  const auto same = [](const NamedTensors& x, const NamedTensors& y) {
+    if (x.size() != y.size()) return false;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if (x[i].first != y[i].first || !x[i].second.equal(y[i].second)) return false;
+    }
+    return true;
+  };
+  return same(left.model, right.model) && same(left.momentum, right.momentum) &&
+         left.rng.equal(right.rng);
+}
+
+std::size_t lines_of(const std::filesystem::path& path) {
+  const std::string text = read_text(path);
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+}  // namespace
+
+TEST_CASE("fit: learns a toy set, scores its test split and logs each epoch") {
+  const Toy toy;
+  std::vector<EpochLog> seen;
+  FitEvents events;
+  events.epoch = [&](const EpochLog& log, int epochs) {
+    CHECK(epochs == 3);
+    seen.push_back(log);
+  };
+  const FitResult result = fit(toy.options("run"), events);
+  REQUIRE(seen.size() == 3);
+  CHECK(seen[2].train_loss < 0.6 * seen[0].train_loss);
+  CHECK(result.steps == 18);
+  CHECK(result.epochs == 3);
+  CHECK(result.parameters == 288'746 - 7 * 129);
+  REQUIRE(result.val);
+  CHECK(result.val->images == 15);
+  CHECK(result.val->top1 >= 80);
+  CHECK(result.val->top5 == 100);
+  CHECK(result.loss == seen[2].train_loss);
+  CHECK(lines_of(toy.directory / "run/log.jsonl") == 3);
+  CHECK(lines_of(toy.directory / "run/log.csv") == 4);
+}
+
+TEST_CASE("fit: evaluating the checkpoint repeats its figures exactly") {
+  const Toy toy;
+  const FitResult result = fit(toy.options("run"));
+  EvaluateOptions options;
+  options.checkpoint = result.checkpoint;
+  options.data = toy.directory / "data";
+  const EvaluateResult again = evaluate(options);
+  CHECK(again.scores.top1 == result.val->top1);
+  CHECK(again.scores.top5 == result.val->top5);
+  CHECK(again.scores.loss == result.val->loss);
+  CHECK(again.state.classes == std::vector<std::string>{"blue", "green", "red"});
+}
+
+TEST_CASE("fit: a run resumed in the middle of an epoch ends with the same parameters") {
+  const Toy toy;
+  int workers = 0;
+  SUBCASE("no workers") {}
+  SUBCASE("two workers") { workers = 2; }
+  fit(toy.options("whole"));
+  FitOptions options = toy.options("parts", workers);
+  options.max_steps = 8;
+  CHECK(fit(options).steps == 8);
+  FitOptions rest;  // what is not said stays what it was
+  rest.data = options.data;
+  rest.out = options.out;
+  rest.workers = workers;
+  rest.resume = true;
+  const FitResult result = fit(rest);
+  CHECK(result.steps == 18);
+  CHECK(same_tensors(toy.directory / "whole/last.pt", toy.directory / "parts/last.pt"));
+  const RunState whole = read_run_state(toy.directory / "whole/last.pt");
+  const RunState parts = read_run_state(toy.directory / "parts/last.pt");
+  REQUIRE(parts.history.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(parts.history[i].train_loss ==
+          doctest::Approx(whole.history[i].train_loss).epsilon(1e-9));
+    CHECK(parts.history[i].val_loss == whole.history[i].val_loss);
+    CHECK(parts.history[i].lr == whole.history[i].lr);
+  }
+}
+
+TEST_CASE("fit: a requested stop saves, and resuming ends as if nothing had happened") {
+  const Toy toy;
+  fit(toy.options("whole"));
+  std::stop_source stop;
+  stop.request_stop();  // so each call does one step
+  CHECK(test::kind_of_error([&] { fit(toy.options("parts"), {}, stop.get_token()); }) ==
+        ErrorKind::kInterrupted);
+  FitOptions options = toy.options("parts");
+  options.resume = true;
+  for (int step = 2; step <= 6; ++step) {
+    CHECK(test::kind_of_error([&] { fit(options, {}, stop.get_token()); }) ==
+          ErrorKind::kInterrupted);
+    CHECK(read_run_state(toy.directory / "parts/last.pt").step == step);
+  }
+  CHECK(fit(options).epochs == 3);
+  CHECK(same_tensors(toy.directory / "whole/last.pt", toy.directory / "parts/last.pt"));
+}
+
+TEST_CASE("fit: resuming a finished run changes nothing and scores it") {
+  const Toy toy;
+  const FitResult first = fit(toy.options("run"));
+  FitOptions options = toy.options("run");
+  options.resume = true;
+  const FitResult second = fit(options);
+  CHECK(second.steps == first.steps);
+  CHECK(second.val->loss == first.val->loss);
+}
+
+TEST_CASE("fit: checkpoints in the middle of an epoch do not disturb it") {
+  const Toy toy;
+  fit(toy.options("whole"));
+  FitOptions options = toy.options("often");
+  options.checkpoint_every = 1;
+  fit(options);
+  CHECK(same_tensors(toy.directory / "whole/last.pt", toy.directory / "often/last.pt"));
+}
+
+TEST_CASE("fit: refuses an --out in use, and replaces it when told to") {
+  const Toy toy;
+  FitOptions options = toy.options("run");
+  options.max_steps = 1;
+  fit(options);
+  CHECK(test::kind_of_error([&] { fit(options); }) == ErrorKind::kExists);
+  options.overwrite = true;
+  CHECK(fit(options).steps == 1);
+}
+
+TEST_CASE("fit: refuses to resume another run") {
+  const Toy toy;
+  FitOptions options = toy.options("run");
+  options.max_steps = 1;
+  fit(options);
+  options.resume = true;
+  SUBCASE("other seed") { options.recipe.seed = 6; }
+  SUBCASE("other network") { options.recipe.arch = "resnet18"; }
+  SUBCASE("other batch") { options.recipe.batch_size = 8; }
+  SUBCASE("other data") { options.data = toy.directory / "data/test"; }
+  CHECK(test::kind_of_error([&] { fit(options); }) == ErrorKind::kUsage);
+}
+
+TEST_CASE("fit: a val set of other classes is an error") {
+  const Toy toy;
+  test::make_toy_set(toy.directory / "two", 2, 4);
+  FitOptions options = toy.options("run");
+  options.val = toy.directory / "two";
+  CHECK(test::kind_of_error([&] { fit(options); }) == ErrorKind::kUsage);
+  CHECK_FALSE(std::filesystem::exists(toy.directory / "run/last.pt"));
+}
+
+TEST_CASE("fit: a batch larger than the data is an error, unless it is only the default") {
+  const Toy toy;
+  FitOptions options = toy.options("run");
+  options.recipe.batch_size = 1000;
+  CHECK(test::kind_of_error([&] { fit(options); }) == ErrorKind::kUsage);
+  options.recipe.batch_size.reset();
+  options.max_steps = 1;
+  CHECK(fit(options).recipe.batch_size == 96);
+}
+
+TEST_CASE("fit: a loss that is not finite stops the run before it is saved") {
+  const Toy toy;
+  FitOptions options = toy.options("run");
+  options.recipe.lr = 1e30;
+  CHECK(test::kind_of_error([&] { fit(options); }) == ErrorKind::kUnsupported);
+  CHECK_FALSE(std::filesystem::exists(toy.directory / "run/last.pt"));
+}
+
+TEST_CASE("fit: bfloat16 and label smoothing train too") {
+  const Toy toy;
+  FitOptions options = toy.options("run");
+  options.recipe.amp = Amp::kBf16;
+  options.recipe.label_smoothing = 0.1;
+  options.recipe.channels_last = false;
+  CHECK(fit(options).val->top1 >= 60);
+}
+
+TEST_CASE("fit: trains on a GPU") {
+  if (!cuda_available()) {
+    MESSAGE("skipped: no GPU");
+    return;
+  }
+  const Toy toy;
+  FitOptions options = toy.options("run", 2);
+  options.device = pick_device("cuda");
+  options.recipe.amp = Amp::kBf16;
+  CHECK(fit(options).val->top1 >= 60);
+}

@@ -1,0 +1,59 @@
+#include "command_eval.h"
+
+#include <fmt/format.h>
+
+#include "common/terminal.h"
+#include "packhorse/trainer/evaluate.h"
+#include "recipe_options.h"
+
+namespace packhorse::trainer {
+
+namespace {
+
+class CommandEval final : public program::Command {
+ public:
+  void setup(CLI::App& app) override {
+    app.add_option("--checkpoint", options_.checkpoint, "A last.pt or best.pt that fit wrote")
+        ->required();
+    app.add_option("--data", options_.data, "Packed dataset or class folder")->required();
+    app.add_option("--split", options_.split, "Split of --data to score on (val, or test)");
+    run_.add_options(app);
+    app.add_flag("--json", json_, "Print one JSON object");
+    app.footer(
+        "Example:\n  packhorse-train eval --checkpoint run/best.pt --data packed/cifar10\n\n"
+        "Picture size and cropping are those of the checkpoint, so the figures are fit's.");
+  }
+
+  int run(const std::stop_token& stop) override {
+    use_available_cpus();
+    options_.device = pick_device(run_.device);
+    options_.workers = run_.workers;
+    const EvaluateResult result = evaluate(options_, stop);
+    const Scores& scores = result.scores;
+    if (json_) {
+      fmt::print("{}", program::to_text({{"checkpoint", options_.checkpoint.string()},
+                                         {"data", options_.data.string()},
+                                         {"device", describe(options_.device)},
+                                         {"arch", result.state.recipe.arch},
+                                         {"images", scores.images},
+                                         {"top1", scores.top1},
+                                         {"top5", scores.top5},
+                                         {"loss", scores.loss}}));
+    } else {
+      fmt::print("top-1 {:.2f} %, top-5 {:.2f} %, loss {:.4f} on {}\n", scores.top1, scores.top5,
+                 scores.loss, program::count_text(scores.images, "image"));
+    }
+    return program::kDone;
+  }
+
+ private:
+  EvaluateOptions options_;
+  RunOptions run_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<program::Command> make_eval_command() { return std::make_unique<CommandEval>(); }
+
+}  // namespace packhorse::trainer

@@ -1,0 +1,107 @@
+#include "packhorse/trainer/device.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
+#include <torch/version.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "packhorse/error.h"
+
+#ifdef PACKHORSE_TORCH_HAS_CUDA
+#include <ATen/core/CachingHostAllocator.h>
+#include <cuda_runtime_api.h>
+#endif
+
+namespace packhorse::trainer {
+
+bool cuda_available() { return at::hasCUDA() && at::getNumGPUs() > 0; }
+
+Device pick_device(std::string_view name) {
+  if (name == "cpu") return {};
+  if (name == "auto") return {cuda_available() ? Device::Kind::kCuda : Device::Kind::kCpu, 0};
+  if (name != "cuda") {
+    throw Error(ErrorKind::kUsage, fmt::format("there is no device '{}'", name), {},
+                "choose one of: auto, cpu, cuda");
+  }
+  if (!cuda_available()) {
+    throw Error(ErrorKind::kUnsupported, "there is no usable GPU here", {},
+                "Check that `nvidia-smi` lists one and that the driver supports CUDA 13, or use "
+                "--device cpu.");
+  }
+  return {Device::Kind::kCuda, 0};
+}
+
+void set_compute_threads(int threads) { at::set_num_threads(threads); }
+
+#ifdef PACKHORSE_TORCH_HAS_CUDA
+
+std::string describe(const Device& device) {
+  if (!device.is_cuda()) return "cpu";
+  cudaDeviceProp properties;
+  if (cudaGetDeviceProperties(&properties, device.index) != cudaSuccess) return "cuda";
+  return properties.name;
+}
+
+reader::SlotAllocator slot_allocator(const Device& device) {
+  if (!device.is_cuda()) return {};
+  struct Blocks {
+    std::mutex mutex;
+    std::map<void*, at::DataPtr> leased;
+  };
+  const auto blocks = std::make_shared<Blocks>();
+  reader::SlotAllocator allocator;
+  allocator.allocate = [blocks](std::size_t bytes) {
+    at::DataPtr block = at::getHostAllocator(at::kCUDA)->allocate(bytes);
+    void* address = block.get();
+    const std::lock_guard lock(blocks->mutex);
+    blocks->leased.emplace(address, std::move(block));
+    return address;
+  };
+  allocator.deallocate = [blocks](void* address, std::size_t) {
+    const std::lock_guard lock(blocks->mutex);
+    blocks->leased.erase(address);
+  };
+  return allocator;
+}
+
+#else
+
+std::string describe(const Device& device) { return device.is_cuda() ? "cuda" : "cpu"; }
+reader::SlotAllocator slot_allocator(const Device&) { return {}; }
+
+#endif
+
+std::vector<std::pair<std::string, std::string>> library_versions() {
+#ifdef PACKHORSE_WITH_CUDA
+  const char* const kernels = "on";
+#else
+  const char* const kernels = "off";
+#endif
+  return {{"libtorch", TORCH_VERSION},
+          {"CUDA kernels", kernels},
+          {"GPUs", std::to_string(static_cast<int>(at::getNumGPUs()))}};
+}
+
+void rethrow_as_error() {
+  try {
+    throw;
+  } catch (const c10::OutOfMemoryError&) {
+    throw Error(ErrorKind::kUnsupported, "the GPU's memory is full", {},
+                "Use a smaller --batch-size or --image-size, or --amp bf16.");
+  } catch (const c10::Error& error) {
+    const std::string what = error.what_without_backtrace();
+    const std::string first_line = what.substr(0, what.find('\n'));
+    if (what.find("DefaultCPUAllocator") != std::string::npos) {
+      throw Error(ErrorKind::kUnsupported, "memory is full: " + first_line, {},
+                  "Use a smaller --batch-size or --image-size.");
+    }
+    throw Error(ErrorKind::kUnsupported, "LibTorch failed: " + first_line);
+  }
+}
+
+}  // namespace packhorse::trainer

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "packhorse/reader/loader.h"
+
+namespace packhorse::trainer {
+
+/// Where a model computes.
+struct Device {
+  enum class Kind { kCpu, kCuda };
+  Kind kind = Kind::kCpu;
+  int index = 0;  ///< of the GPU
+  bool is_cuda() const { return kind == Kind::kCuda; }
+  friend bool operator==(const Device&, const Device&) = default;
+};
+
+/// "auto" (a GPU where there is one), "cpu" or "cuda". Throws Error(kUsage) for another name and
+/// Error(kUnsupported) for "cuda" without a usable GPU.
+Device pick_device(std::string_view name);
+
+/// "cpu", or the GPU's name.
+std::string describe(const Device& device);
+
+bool cuda_available();
+
+/// Gives LibTorch's operators `threads` threads; call it before the first operator.
+void set_compute_threads(int threads);
+
+/// Pinned memory for a GPU, so that copies to it run beside the computation; nothing special for
+/// the CPU.
+reader::SlotAllocator slot_allocator(const Device& device);
+
+/// LibTorch's version, and whether the CUDA kernels are compiled in.
+std::vector<std::pair<std::string, std::string>> library_versions();
+
+/// To be called in a catch block: throws what LibTorch threw as an Error (out of memory and device
+/// faults with advice), and anything else as it is.
+[[noreturn]] void rethrow_as_error();
+
+}  // namespace packhorse::trainer

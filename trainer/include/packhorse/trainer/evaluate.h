@@ -1,0 +1,41 @@
+#pragma once
+
+#include <filesystem>
+#include <stop_token>
+#include <string>
+
+#include "packhorse/reader/dataset.h"
+#include "packhorse/trainer/engine.h"
+#include "packhorse/trainer/run_state.h"
+
+namespace packhorse::trainer {
+
+struct EvaluateOptions {
+  std::filesystem::path checkpoint;
+  std::filesystem::path data;
+  std::string split;  ///< empty: "val" or "test" where there are splits
+  Device device;
+  int workers = -1;
+};
+
+struct EvaluateResult {
+  RunState state;  ///< of the checkpoint
+  Scores scores;
+};
+
+/// Scores a checkpoint, with the picture size and the cropping it was trained for: fit's figure
+/// again. Throws Error(kUsage) when the dataset's classes are not the model's.
+EvaluateResult evaluate(const EvaluateOptions& options, std::stop_token stop = {});
+
+/// The name of the split to evaluate on, or "" when `data` has no splits or none for this.
+std::string find_val_split(const std::filesystem::path& data);
+
+/// Scores `engine` on `dataset`.
+Scores score(Engine& engine, const Recipe& recipe, const Device& device, int workers,
+             const std::shared_ptr<const reader::Dataset>& dataset, std::stop_token stop);
+
+/// Throws Error(kUsage) unless the dataset's class names are `classes`, in that order.
+void check_classes(const std::vector<std::string>& classes, const reader::Dataset& dataset,
+                   const std::filesystem::path& path);
+
+}  // namespace packhorse::trainer

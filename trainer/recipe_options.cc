@@ -1,0 +1,88 @@
+#include "recipe_options.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "packhorse/pack.h"
+#include "packhorse/trainer/archs.h"
+#include "packhorse/trainer/device.h"
+
+namespace packhorse::trainer {
+
+namespace {
+
+std::string archs_text() {
+  std::string text = "Network:";
+  for (const Arch& arch : all_archs()) text += fmt::format("\n  {}: {}", arch.name, arch.summary);
+  return text;
+}
+
+/// --name and --no-name. A plain optional<bool> flag would be set to false where neither is given.
+void add_switch(CLI::App& app, const std::string& name, std::optional<bool>& choice,
+                const std::string& description) {
+  app.add_flag_function(
+      fmt::format("--{0},!--no-{0}", name), [&choice](std::int64_t count) { choice = count > 0; },
+      description);
+}
+
+CLI::IsMember member_of(std::span<const std::string_view> names) {
+  return CLI::IsMember(std::vector<std::string>(names.begin(), names.end()));
+}
+
+}  // namespace
+
+void RecipeOptions::add_model_options(CLI::App& app) {
+  std::vector<std::string> names;
+  for (const Arch& arch : all_archs()) names.emplace_back(arch.name);
+  app.add_option("--arch", choices_.arch, archs_text())->check(CLI::IsMember(names));
+  app.add_option("--batch-size", choices_.batch_size,
+                 "Pictures in a step (smallnet 128, others 256)");
+  app.add_option("--image-size", choices_.image_size,
+                 "Side of the network's input in pixels (smallnet 32, others 224)");
+  app.add_option("--augment", augment_,
+                 "rrc: random resized crop and flip (default); pad-crop: resize, shift by up to an "
+                 "eighth, flip; "
+                 "flip: resize and flip (smallnet's default); none: resize")
+      ->check(member_of(augment_names()));
+  app.add_option("--min-scale", choices_.min_scale,
+                 "Smallest part of a picture that rrc takes, by area (0.08)");
+  app.add_option("--seed", choices_.seed, "Of order, crops and initial parameters (0)");
+  app.add_option("--amp", amp_, "bf16: compute in bfloat16 where that is safe (off)")
+      ->check(member_of(amp_names()));
+  add_switch(app, "channels-last", choices_.channels_last, "Memory order of convolutions (on)");
+}
+
+void RecipeOptions::add_schedule_options(CLI::App& app) {
+  app.add_option("--epochs", choices_.epochs, "Passes over the data (smallnet 6, others 90)");
+  app.add_option("--lr", choices_.lr, "Highest learning rate, at the end of the warm-up (0.1)");
+  app.add_option("--momentum", choices_.momentum, "Of SGD (0.9)");
+  add_switch(app, "nesterov", choices_.nesterov, "Nesterov's momentum (on)");
+  app.add_option("--weight-decay", choices_.weight_decay,
+                 "Of weights, not of biases and norms (smallnet 5e-4, others 1e-4)");
+  app.add_option("--label-smoothing", choices_.label_smoothing,
+                 "Share of the target spread over all classes (0)");
+  app.add_option("--warmup-epochs", choices_.warmup_epochs,
+                 "Linear rise of the learning rate, before the cosine (smallnet a fifth of the "
+                 "run, others 5 of 90)");
+}
+
+RecipeChoices RecipeOptions::choices() const {
+  RecipeChoices choices = choices_;
+  if (augment_) choices.augment = parse_augment(*augment_);
+  if (amp_) choices.amp = parse_amp(*amp_);
+  return choices;
+}
+
+void RunOptions::add_options(CLI::App& app) {
+  app.add_option("--device", device, "auto: a GPU where there is one")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
+      ->capture_default_str();
+  app.add_option("--workers", workers,
+                 "Reader threads; -1: as many as this process may use, 0: none, read in between")
+      ->capture_default_str();
+}
+
+void use_available_cpus() { set_compute_threads(available_cpus()); }
+
+}  // namespace packhorse::trainer

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "packhorse/trainer/recipe.h"
+
+namespace packhorse::trainer {
+
+/// The options that shape a training run, shared by fit and measure. Options not given stay empty
+/// in choices().
+class RecipeOptions {
+ public:
+  /// --arch, --batch-size, --image-size, --augment, --min-scale, --seed, --amp, --channels-last
+  void add_model_options(CLI::App& app);
+  /// --epochs, --lr, --momentum, --nesterov, --weight-decay, --label-smoothing, --warmup-epochs
+  void add_schedule_options(CLI::App& app);
+  RecipeChoices choices() const;
+
+ private:
+  RecipeChoices choices_;
+  std::optional<std::string> augment_, amp_;
+};
+
+/// --device and --workers.
+struct RunOptions {
+  std::string device = "auto";
+  int workers = -1;
+  void add_options(CLI::App& app);
+};
+
+/// Gives LibTorch the cores this process may use.
+void use_available_cpus();
+
+}  // namespace packhorse::trainer

@@ -48,7 +48,9 @@ void RecipeOptions::add_model_options(CLI::App& app) {
   app.add_option("--min-scale", choices_.min_scale,
                  "Smallest part of a picture that rrc takes, by area (0.08)");
   app.add_option("--seed", choices_.seed, "Of order, crops and initial parameters (0)");
-  app.add_option("--amp", amp_, "bf16: compute in bfloat16 where that is safe (off)")
+  app.add_option("--amp", amp_,
+                 "bf16: compute in bfloat16 where that is safe; faster on GPUs, much slower on "
+                 "some CPUs (off)")
       ->check(member_of(amp_names()));
   add_switch(app, "channels-last", choices_.channels_last, "Memory order of convolutions (on)");
 }

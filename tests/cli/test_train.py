@@ -1,0 +1,176 @@
+"""packhorse-train from outside: fit, eval and measure on the sample set, resumed, interrupted and misused."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from python_support import BIN, DAMAGE, DONE, FAILED, FORMATS, ROOT, SHAPES, TERMINATED, USAGE, Result, pack
+
+TRAIN = BIN / "packhorse-train"
+pytestmark = pytest.mark.skipif(not TRAIN.exists(), reason="packhorse-train is not part of this build")
+QUICK = ["--arch", "smallnet", "--batch-size", "24", "--device", "cpu"]
+
+
+def train(*args, cwd=None):
+    done = subprocess.run([TRAIN, *args], cwd=cwd, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+    return Result(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture(scope="module", name="packed")
+def packed_fixture(tmp_path_factory):
+    out = tmp_path_factory.mktemp("packed")
+    for name in FORMATS:
+        pack(SHAPES, out / name, "--format", name)
+    return out
+
+
+def fit(data, out, *options):
+    result = train("fit", "--data", data, "--out", out, *QUICK, "--json", *options)
+    assert result.code == DONE, result
+    return result.json
+
+
+def tensors(checkpoint):
+    torch = pytest.importorskip("torch")
+    content = torch.load(checkpoint, weights_only=True)
+    return {**content["model"], **{f"momentum {k}": v for k, v in content["momentum"].items()}}
+
+
+def assert_same(a, b):
+    one, two = tensors(a), tensors(b)
+    assert one.keys() == two.keys()
+    assert all(one[name].equal(two[name]) for name in one)
+
+
+@pytest.mark.parametrize("name", [*FORMATS, "folder"])
+def test_the_loss_falls_and_eval_repeats_the_figure(name, packed, tmp_path):
+    data = SHAPES if name == "folder" else packed / name
+    report = fit(data, tmp_path / "run", "--epochs", "5")
+    for field in ["device", "arch", "parameters", "epochs", "steps", "images_per_s", "data_wait_share", "loss",
+                  "top1", "checkpoint", "seconds"]:  # fmt: skip
+        assert field in report
+    log = [json.loads(line) for line in (tmp_path / "run/log.jsonl").read_text().splitlines()]
+    assert len(log) == 5 and log[-1]["train_loss"] < log[0]["train_loss"]
+    assert len((tmp_path / "run/log.csv").read_text().splitlines()) == 6
+    scores = train("eval", "--checkpoint", tmp_path / "run/last.pt", "--data", data, "--json").json
+    assert scores["images"] == 36
+    assert scores["top1"] == pytest.approx(report["top1"], abs=1e-9)
+
+
+def test_every_input_trains_to_the_same_parameters(packed, tmp_path):
+    # The folder's order is that of its paths, the shards' that of their shuffle; shards of all formats agree.
+    for name in FORMATS:
+        fit(packed / name, tmp_path / name, "--epochs", "1")
+    assert_same(tmp_path / "wds/last.pt", tmp_path / "lmdb/last.pt")
+    assert_same(tmp_path / "wds/last.pt", tmp_path / "hdf5/last.pt")
+
+
+def test_a_run_stopped_in_an_epoch_and_resumed_ends_with_the_same_parameters(packed, tmp_path):
+    fit(packed / "wds", tmp_path / "whole", "--epochs", "3")
+    fit(packed / "wds", tmp_path / "parts", "--epochs", "3", "--max-steps", "7")
+    resumed = fit(packed / "wds", tmp_path / "parts", "--resume", "--workers", "0")
+    assert resumed["epochs"] == 3
+    assert_same(tmp_path / "whole/last.pt", tmp_path / "parts/last.pt")
+
+
+def test_sigterm_saves_says_how_to_go_on_and_the_resumed_run_is_exact(packed, tmp_path):
+    out = tmp_path / "run"
+    options = ["--epochs", "12", "--checkpoint-every", "1"]
+    process = subprocess.Popen(
+        [TRAIN, "fit", "--data", packed / "lmdb", "--out", out, *QUICK, *options],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+    until = time.monotonic() + 60
+    while not (out / "last.pt").exists() and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    stdout, stderr = process.communicate(timeout=60)
+    result = Result(process.returncode, stdout, stderr)
+    assert result.code == TERMINATED, result
+    assert "--resume" in result.err
+    fit(packed / "lmdb", out, "--resume", "--epochs", "12")
+    fit(packed / "lmdb", tmp_path / "whole", "--epochs", "12")
+    assert_same(out / "last.pt", tmp_path / "whole/last.pt")
+
+
+def test_python_opens_a_checkpoint(packed, tmp_path):
+    pytest.importorskip("torch")
+    fit(packed / "hdf5", tmp_path / "run", "--epochs", "1")
+    done = subprocess.run(
+        [sys.executable, ROOT / "tests/interop/check_checkpoint.py", tmp_path / "run/last.pt"],
+        capture_output=True, text=True, check=False)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "model: " in done.stdout
+
+
+def test_measure_compares_every_input_with_the_folder(packed):
+    inputs = [option for name in FORMATS for option in ("--packed", packed / name)]
+    result = train("measure", "--folder", SHAPES, *inputs, *QUICK, "--steps", "2", "--repeats", "2",
+                   "--max-read-seconds", "0.1", "--json")  # fmt: skip
+    assert result.code == DONE, result
+    assert [entry["format"] for entry in result.json["inputs"]] == ["folder", *FORMATS]
+    for entry in result.json["inputs"]:
+        assert entry["training_images_per_s"]["median"] > 0
+        assert 0 <= entry["data_wait_share"] <= 1
+
+
+def test_a_damaged_image_ends_training_by_name(packed, tmp_path):
+    shard = packed / "wds/train/shard-000000.tar"
+    whole = shard.read_bytes()
+    try:
+        damaged = bytearray(whole)
+        damaged[700] ^= 1
+        shard.write_bytes(damaged)
+        result = train("fit", "--data", packed / "wds", "--out", tmp_path / "run", *QUICK, "--epochs", "1")
+        assert result.code == DAMAGE, result
+        assert "000000000" in result.err and "next:" in result.err
+    finally:
+        shard.write_bytes(whole)
+
+
+@pytest.mark.parametrize(
+    "args, code, said",
+    [
+        (["fit"], USAGE, "--data"),
+        (["fit", "--data", "nowhere", "--arch", "smallnet"], FAILED, "nowhere"),
+        (["fit", "--data", "nowhere", "--arch", "hugenet"], USAGE, "smallnet"),
+        (["eval", "--checkpoint", "nowhere.pt", "--data", "nowhere"], FAILED, "nowhere.pt"),
+        ([], USAGE, "subcommand"),
+    ],
+)
+def test_misuse_says_what_and_ends_with_its_code(args, code, said, tmp_path):
+    result = train(*args, cwd=tmp_path)
+    assert result.code == code, result
+    assert said in result.err
+
+
+def test_a_run_that_is_there_is_not_overwritten(packed, tmp_path):
+    fit(packed / "wds", tmp_path / "run", "--epochs", "1")
+    result = train("fit", "--data", packed / "wds", "--out", tmp_path / "run", *QUICK, "--epochs", "1")
+    assert result.code == FAILED, result
+    assert "--resume" in result.err and "--overwrite" in result.err
+
+
+def test_a_foreign_file_is_no_checkpoint(packed, tmp_path):
+    (tmp_path / "x.pt").write_bytes(b"not a checkpoint")
+    result = train("eval", "--checkpoint", tmp_path / "x.pt", "--data", packed / "wds")
+    assert result.code == DAMAGE, result
+    assert "x.pt" in result.err
+
+
+def test_cuda_without_a_gpu_is_refused_with_advice(packed):
+    torch = pytest.importorskip("torch")
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    result = train("fit", "--data", packed / "wds", "--arch", "smallnet", "--device", "cuda")
+    assert result.code == FAILED, result
+    assert "GPU" in result.err and "next:" in result.err
+
+
+@pytest.mark.parametrize("verb", ["fit", "eval", "measure"])
+def test_help_has_an_example(verb):
+    result = train(verb, "--help")
+    assert result.code == DONE
+    assert f"Example:\n  packhorse-train {verb} " in result.out

@@ -13,7 +13,6 @@ namespace packhorse {
 namespace {
 
 using program::Json;
-using program::with_commas;
 using reader::CacheState;
 using reader::Measurement;
 using reader::MeasureOptions;
@@ -167,9 +166,12 @@ class CommandBench final : public program::Command {
            fmt::format("{:.1f} ms", reader::percentile(pass.batch_ms, 0.99)),
            fmt::format("{:.2f}x", rate.median / runs.front().rate().median)});
     }
-    return fmt::format("{}, {}, {} order, {} images a pass, {} repeats\n", work_, cache_name(),
-                       sequential_ ? "sequential" : "shuffled",
-                       with_commas(runs.front().median_pass().images), repeats_) +
+    const std::uint64_t size = runs.front().dataset->size();
+    return fmt::format(
+               "{}, {}, {} order, {}, {} repeats\n", work_, cache_name(),
+               sequential_ ? "sequential" : "shuffled",
+               program::count_text(max_images_ > 0 ? std::min(max_images_, size) : size, "image"),
+               repeats_) +
            program::table_text(rows);
   }
 

@@ -48,6 +48,8 @@ def test_json_has_a_run_for_each_input_with_the_documented_fields(inputs, work):
         "2",
         "--batch-size",
         "16",
+        "--min-seconds",
+        "0",
         "--json",
         cwd=inputs
     ).json
@@ -103,8 +105,8 @@ def test_a_cold_pass_reads_from_the_disk_or_says_why_it_cannot(inputs):
 
 
 def test_the_table_has_a_line_for_each_input(inputs):
-    lines = packhorse("bench", "folder", *FORMATS, "--work", "read", cwd=inputs).out.splitlines()
-    assert lines[0] == "read, warm, shuffled order, 100 images a pass, 3 repeats"
+    lines = packhorse("bench", "folder", *FORMATS, "--work", "read", "--min-seconds", "0", cwd=inputs).out.splitlines()
+    assert lines[0] == "read, warm, shuffled order, 100 images, 3 repeats"
     assert lines[1].split()[:3] == ["input", "format", "workers"]
     assert [line.split()[0] for line in lines[2:]] == ["folder", *FORMATS]
     assert lines[2].endswith("1.00x")
@@ -113,7 +115,7 @@ def test_the_table_has_a_line_for_each_input(inputs):
 def test_a_folder_with_splits_is_read_like_its_datasets(tmp_path):
     pack(SHAPES, tmp_path / "packed", "--format", "hdf5")
     report = packhorse(
-        "bench", SHAPES, tmp_path / "packed", "--split", "val", "--work", "read", "--json"
+        "bench", SHAPES, tmp_path / "packed", "--split", "val", "--work", "read", "--min-seconds", "0", "--json"
     ).json
     assert [r["images"] for r in report["runs"]] == [36, 36]
     assert report["runs"][0]["bytes"] == report["runs"][1]["bytes"]
@@ -143,3 +145,8 @@ def test_bench_changes_nothing(inputs):
     before = sorted(os.listdir(inputs))
     packhorse("bench", "wds", "--work", "read", "--repeats", "1", cwd=inputs)
     assert sorted(os.listdir(inputs)) == before
+
+
+def test_a_small_input_is_read_in_whole_epochs_until_the_pass_is_long_enough(inputs):
+    report = packhorse("bench", "wds", "--work", "read", "--repeats", "1", "--min-seconds", "0.05", "--json", cwd=inputs).json
+    assert report["runs"][0]["images"] % 100 == 0 and report["runs"][0]["images"] > 100

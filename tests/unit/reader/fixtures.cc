@@ -159,17 +159,6 @@ std::shared_ptr<MemoryDataset> make_dataset(std::size_t count) {
   return std::make_shared<MemoryDataset>(std::move(files));
 }
 
-TemporaryDirectory::TemporaryDirectory() {
-  std::string name = (fs::temp_directory_path() / "packhorse-reader-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
-  path_ = name;
-}
-
-TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
 void write(const fs::path& path, Bytes bytes) {
   fs::create_directories(path.parent_path());
   write_file(path, bytes);

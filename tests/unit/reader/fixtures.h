@@ -11,6 +11,7 @@
 
 #include "packhorse/error.h"
 #include "packhorse/reader/dataset.h"
+#include "support/support.h"
 
 /// The vocabulary of the reader's tests.
 namespace packhorse::reader::test {
@@ -84,18 +85,7 @@ class MemoryDataset : public Dataset {
 /// `count` different small JPEGs.
 std::shared_ptr<MemoryDataset> make_dataset(std::size_t count);
 
-/// A directory of its own, removed with everything in it.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory();
-  ~TemporaryDirectory();
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+using packhorse::test::TemporaryDirectory;
 
 void write(const std::filesystem::path& path, Bytes bytes);
 

@@ -21,6 +21,7 @@ constexpr std::array kKinds = {
     Kind{ImageKind::kBmp, "bmp", ".bmp", probe::bmp},
     Kind{ImageKind::kTiff, "tiff", ".tif", probe::tiff},
     Kind{ImageKind::kPnm, "pnm", ".ppm", probe::pnm},
+    Kind{ImageKind::kRaw, "raw", ".npy", nullptr},  // made by packhorse, never found by looking
 };
 
 const Kind* find(ImageKind kind) {

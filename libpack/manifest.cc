@@ -28,27 +28,32 @@ Json to_json(const Manifest& m) {
     files.push_back({{"file", f.file}, {"bytes", f.bytes}, {"sha256", f.sha256}});
   }
   for (const auto& [rule, count] : m.skipped_by_rule) skipped[rule] = count;
-  return {{"manifest_version", kManifestVersion},
-          {"format", m.format},
-          {"format_version", m.format_version},
-          {"image", m.image},
-          {"split", m.split},
-          {"options",
-           {{"shuffle", m.shuffle},
-            {"seed", m.seed},
-            {"shard_bytes", m.shard_bytes},
-            {"shard_samples", m.shard_samples}}},
-          {"samples", m.samples},
-          {"payload_bytes", m.payload_bytes},
-          {"class_samples", m.class_samples},
-          {"accounting",
-           {{"seen", m.accounting.seen},
-            {"packed", m.accounting.packed},
-            {"rejected", m.accounting.rejected},
-            {"skipped", m.accounting.skipped},
-            {"skipped_by_rule", skipped}}},
-          {"shards", shards},
-          {"files", files}};
+  Json json = {{"manifest_version", kManifestVersion},
+               {"format", m.format},
+               {"format_version", m.format_version},
+               {"image", m.image}};
+  // What few datasets have is only there when it says something.
+  if (!m.image_settings.empty()) json["image_settings"] = m.image_settings;
+  if (!m.compress.empty()) json["compress"] = m.compress;
+  if (!m.fields.empty()) json["fields"] = m.fields;
+  json.update({{"split", m.split},
+               {"options",
+                {{"shuffle", m.shuffle},
+                 {"seed", m.seed},
+                 {"shard_bytes", m.shard_bytes},
+                 {"shard_samples", m.shard_samples}}},
+               {"samples", m.samples},
+               {"payload_bytes", m.payload_bytes},
+               {"class_samples", m.class_samples},
+               {"accounting",
+                {{"seen", m.accounting.seen},
+                 {"packed", m.accounting.packed},
+                 {"rejected", m.accounting.rejected},
+                 {"skipped", m.accounting.skipped},
+                 {"skipped_by_rule", skipped}}},
+               {"shards", shards},
+               {"files", files}});
+  return json;
 }
 
 Manifest from_json(const Json& json) {
@@ -57,6 +62,9 @@ Manifest from_json(const Json& json) {
   json.at("format").get_to(m.format);
   json.at("format_version").get_to(m.format_version);
   json.at("image").get_to(m.image);
+  m.image_settings = json.value("image_settings", "");
+  m.compress = json.value("compress", "");
+  m.fields = json.value("fields", std::vector<std::string>{});
   json.at("split").get_to(m.split);
   const Json& options = json.at("options");
   options.at("shuffle").get_to(m.shuffle);

@@ -114,7 +114,8 @@ void pack_shards(const Source& source, const Listing& listing, std::vector<Split
       todo.size() >= static_cast<std::size_t>(jobs) ? 4 : 2 * static_cast<std::size_t>(jobs) + 2;
   for (const SplitWork& split : splits) {
     shard_jobs.push_back({source, split.listing, split.plan, find_format(options.format),
-                          find_transform(options.image), listing.classes, options.max_pixels,
+                          find_transform(options.image), options.transform, listing.fields,
+                          options.zstd_level, listing.classes, options.max_pixels,
                           staging.data(split.listing.split), staging.receipts(split.listing.split),
                           tokens});
   }
@@ -148,6 +149,9 @@ Manifest describe(const SplitWork& split, const Listing& listing, const PackOpti
   manifest.format = options.format;
   manifest.format_version = format.version;
   manifest.image = options.image;
+  manifest.image_settings = find_transform(options.image).settings(options.transform);
+  manifest.fields = listing.fields;
+  if (options.zstd_level != 0) manifest.compress = fmt::format("zstd:{}", options.zstd_level);
   manifest.split = split.listing.split;
   manifest.shuffle = options.plan.shuffle;
   manifest.seed = options.plan.seed;
@@ -167,10 +171,10 @@ Manifest describe(const SplitWork& split, const Listing& listing, const PackOpti
     manifest.shards.push_back(std::move(record));
   }
   const std::vector<Reject> rejects = split.rejects();
-  manifest.skipped_by_rule = split.listing.skipped;
+  manifest.skipped_by_rule = count_by_rule(split.listing.skips);
   manifest.accounting = {
-      split.listing.entries.size() + split.listing.rejects.size() + sum(split.listing.skipped),
-      manifest.samples, rejects.size(), sum(split.listing.skipped)};
+      split.listing.entries.size() + split.listing.rejects.size() + split.listing.skips.size(),
+      manifest.samples, rejects.size(), split.listing.skips.size()};
   if (!manifest.accounting.balanced()) {
     throw Error(ErrorKind::kIo, "the accounting does not add up; nothing was published", data);
   }
@@ -211,9 +215,9 @@ void seal(PackReport& report, const Staging& staging) {
 }
 
 void account(PackReport& report, const Listing& listing, const std::vector<SplitWork>& splits) {
-  report.skipped_by_rule = listing.skipped;
+  report.skipped_by_rule = count_by_rule(listing.skips);
   for (const SplitWork& split : splits) {
-    for (const auto& [rule, count] : split.listing.skipped) report.skipped_by_rule[rule] += count;
+    for (const Skip& skip : split.listing.skips) ++report.skipped_by_rule[std::string(skip.rule)];
     const std::string prefix = split.listing.split.empty() ? "" : split.listing.split + "/";
     for (Reject& reject : split.rejects()) {
       report.rejects.push_back({prefix + reject.path, std::move(reject.reason)});

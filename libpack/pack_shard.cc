@@ -26,7 +26,8 @@ constexpr const char* kInterrupted = "stopped on request";
 struct Item {
   std::size_t position = 0;
   EntryTable::Entry entry;
-  std::vector<std::byte> input, output;
+  Input input;
+  std::vector<std::byte> output;
   Bytes stored;
   ImageInfo image;
   std::uint64_t hash = 0;
@@ -41,13 +42,16 @@ std::string fingerprint(const ShardJob& job, std::size_t shard) {
     hash.update(as_bytes(text));
     hash.update(as_bytes(std::string_view("\0", 1)));
   };
-  add(fmt::format("{} {} {} {}", job.format.name, job.format.version, job.transform.name,
+  add(fmt::format("{} {} {} {} {} {}", job.format.name, job.format.version, job.zstd_level,
+                  job.transform.name, job.transform.settings(job.transform_options),
                   job.max_pixels));
+  add(fmt::format("{}", fmt::join(job.fields, " ")));
   for (const std::string& name : job.classes) add(name);
   for (std::size_t p = job.plan.shard_begin(shard); p < job.plan.shard_begin(shard + 1); ++p) {
     const EntryTable::Entry entry = job.listing.entries[job.plan.entry(p)];
     add(entry.path);
-    add(fmt::format("{} {} {} {}", p, entry.size, entry.mtime_ns, entry.label));
+    add(fmt::format("{} {} {} {} {} {}", p, entry.size, entry.stamp, entry.label, entry.fields,
+                    entry.field_bytes));
   }
   return hash.finish();
 }
@@ -62,7 +66,7 @@ class ShardPacker {
         stop_(stop),
         stem_(fmt::format("shard-{:06}", shard)),
         receipt_(job.receipts / (stem_ + ".json")) {
-    outcome_.record.file = stem_ + std::string(job.format.file_suffix);
+    outcome_.record.file = stem_ + std::string(suffix_of(job.format, job.zstd_level));
     outcome_.record.index = stem_ + ".index";
   }
 
@@ -132,21 +136,25 @@ class ShardPacker {
   void write_shard() {
     run_pipeline();
     if (!writer_) return;
-    const std::vector<ByteRange> ranges = writer_->close();
+    const ShardLayout layout = writer_->close();
     writer_.reset();
     ShardRecord& record = outcome_.record;
     record.samples = rows_.size();
     record.bytes = fs::file_size(data_path());
-    ShardIndexWriter index;
+    ShardIndexWriter index(job_.fields, !layout.frames.empty());
     for (std::size_t i = 0; i < rows_.size(); ++i) {
-      rows_[i].range = ranges.at(i);
+      const std::size_t n = job_.fields.size();
+      rows_[i].range = layout.images.at(i);
+      rows_[i].fields.assign(layout.fields.begin() + static_cast<std::ptrdiff_t>(i * n),
+                             layout.fields.begin() + static_cast<std::ptrdiff_t>((i + 1) * n));
+      if (!layout.frames.empty()) rows_[i].frame = layout.frames.at(i);
       index.add(rows_[i]);
     }
     const std::string text = index.serialise(record.bytes);
     record.index_bytes = text.size();
     record.index_sha256 = sha256(as_bytes(text));
     write_file(index_path(), as_bytes(text));
-    record.sha256 = sha256_file(data_path());
+    record.sha256 = layout.sha256.empty() ? sha256_file(data_path()) : layout.sha256;
   }
 
   /// read and check (parallel) -> write (one at a time, in plan order)
@@ -198,13 +206,13 @@ class ShardPacker {
       item.may_change = true;
       return;
     }
-    ProbeResult probe = probe_image(item.input, job_.max_pixels);
+    ProbeResult probe = probe_image(item.input.bytes, job_.max_pixels);
     if (!probe.info) {
       item.reason = std::move(probe.reason);
       return;
     }
     item.image = *probe.info;
-    item.stored = transform_->apply(item.input, item.image, item.output);
+    item.stored = transform_->apply(item.input.bytes, item.image, item.output).bytes;
     item.hash = xxh3(item.stored);
   }
 
@@ -216,17 +224,18 @@ class ShardPacker {
       outcome_.rejects.push_back({as_utf8(item.entry.path), std::move(item.reason)});
       return;
     }
-    if (!writer_) writer_ = job_.format.open_writer(data_path(), {job_.classes});
+    if (!writer_)
+      writer_ = job_.format.open_writer(data_path(), {job_.classes, job_.fields, job_.zstd_level});
     IndexEntry row;
     row.hash = item.hash;
     row.label = item.entry.label;
     row.image = item.image;
     row.key = key_of(item.position);
     row.path = std::move(item.entry.path);
-    writer_->add({row.key, row.label, row.image, item.stored});
+    writer_->add({row.key, row.label, row.image, item.stored, {}});
     rows_.push_back(std::move(row));
-    outcome_.bytes_in += item.input.size();
-    progress_.bytes += item.input.size();
+    outcome_.bytes_in += item.input.bytes.size();
+    progress_.bytes += item.input.bytes.size();
   }
 
   const ShardJob& job_;
@@ -235,7 +244,7 @@ class ShardPacker {
   const std::stop_token& stop_;
   const std::string stem_;
   const fs::path receipt_;
-  const std::unique_ptr<Transform> transform_ = job_.transform.make();
+  const std::unique_ptr<Transform> transform_ = job_.transform.make(job_.transform_options);
   std::unique_ptr<ShardWriter> writer_;
   std::vector<IndexEntry> rows_;
   ShardOutcome outcome_;

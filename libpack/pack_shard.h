@@ -21,6 +21,9 @@ struct ShardJob {
   const Plan& plan;
   const Format& format;
   const TransformKind& transform;
+  TransformOptions transform_options;
+  const std::vector<std::string>& fields;  ///< names of extra fields
+  int zstd_level;
   const std::vector<std::string>& classes;
   std::uint64_t max_pixels;
   std::filesystem::path data;      ///< directory the shards go to

@@ -81,6 +81,9 @@ std::uint64_t checksum_of(Bytes file) {
 
 }  // namespace
 
+ShardIndexWriter::ShardIndexWriter(std::vector<std::string> fields, bool compressed)
+    : fields_(std::move(fields)), compressed_(compressed) {}
+
 void ShardIndexWriter::add(const IndexEntry& entry) {
   ranges_.push_back(entry.range);
   hashes_.push_back(entry.hash);

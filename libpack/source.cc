@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <numeric>
 
 #include "packhorse/error.h"
 #include "source_folder.h"
@@ -12,14 +11,26 @@ namespace packhorse {
 
 namespace fs = std::filesystem;
 
-void EntryTable::add(std::string_view directory, std::string_view name, std::uint64_t size,
-                     std::int64_t mtime_ns, std::int64_t label) {
+void EntryTable::add(std::string_view directory, std::string_view name, const Facts& facts) {
   if (directories_.empty() || directories_.back() != directory)
     directories_.emplace_back(directory);
-  records_.push_back({size, mtime_ns, names_.size(),
+  records_.push_back({facts.size, facts.stamp, facts.locator, names_.size(),
                       static_cast<std::uint32_t>(directories_.size() - 1),
-                      static_cast<std::int32_t>(label), static_cast<std::uint32_t>(name.size())});
+                      static_cast<std::int32_t>(facts.label),
+                      static_cast<std::uint32_t>(name.size()), facts.field_bytes, facts.fields});
   names_ += name;
+}
+
+void EntryTable::add_from(const EntryTable& other, std::size_t i) {
+  const Record& record = other.records_[i];
+  add(other.directories_[record.directory],
+      std::string_view(other.names_).substr(record.name, record.name_length), other.facts(i));
+}
+
+EntryTable::Facts EntryTable::facts(std::size_t i) const {
+  const Record& record = records_[i];
+  return {record.size,  record.stamp,       record.locator,
+          record.label, record.field_bytes, record.fields};
 }
 
 std::string EntryTable::path_of(std::size_t i) const {
@@ -33,10 +44,7 @@ std::string EntryTable::path_of(std::size_t i) const {
   return path;
 }
 
-EntryTable::Entry EntryTable::operator[](std::size_t i) const {
-  const Record& record = records_[i];
-  return {path_of(i), record.size, record.mtime_ns, record.label};
-}
+EntryTable::Entry EntryTable::operator[](std::size_t i) const { return {facts(i), path_of(i)}; }
 
 void EntryTable::sort_by_path() {
   // Directories differ or are the same object, so comparing "dir/name" rarely needs the joined
@@ -90,16 +98,17 @@ std::string as_utf8(std::string_view name) {
 }
 
 std::uint64_t Listing::seen() const {
-  const auto sum = [](const std::map<std::string, std::uint64_t>& by_rule) {
-    return std::accumulate(
-        by_rule.begin(), by_rule.end(), std::uint64_t{0},
-        [](std::uint64_t total, const auto& rule) { return total + rule.second; });
-  };
-  std::uint64_t total = sum(skipped);
+  std::uint64_t total = skips.size();
   for (const SplitListing& split : splits) {
-    total += split.entries.size() + split.rejects.size() + sum(split.skipped);
+    total += split.entries.size() + split.rejects.size() + split.skips.size();
   }
   return total;
+}
+
+std::map<std::string, std::uint64_t> count_by_rule(const std::vector<Skip>& skips) {
+  std::map<std::string, std::uint64_t> counts;
+  for (const Skip& skip : skips) ++counts[std::string(skip.rule)];
+  return counts;
 }
 
 std::span<const SourceKind> all_sources() {
@@ -107,15 +116,20 @@ std::span<const SourceKind> all_sources() {
   return kSources;
 }
 
-std::unique_ptr<Source> open_source(const fs::path& path) {
+std::unique_ptr<Source> open_source(const fs::path& path, std::string_view wanted) {
   std::error_code code;
   if (!fs::exists(path, code)) {
     throw Error(ErrorKind::kNotFound, "the source is not there", path, "check the path");
   }
-  std::string kinds;
+  std::string kinds, names;
   for (const SourceKind& kind : all_sources()) {
-    if (kind.probe(path)) return kind.open(path);
+    if (wanted.empty() ? kind.probe(path) : kind.name == wanted) return kind.open(path);
     kinds += (kinds.empty() ? "" : ", ") + std::string(kind.summary);
+    names += (names.empty() ? "" : ", ") + std::string(kind.name);
+  }
+  if (!wanted.empty()) {
+    throw Error(ErrorKind::kUsage, "there is no kind of source '" + std::string(wanted) + "'", {},
+                "choose one of: " + names);
   }
   throw Error(ErrorKind::kUnsupported, "the source is nothing packhorse can read", path,
               "give it one of these: " + kinds);

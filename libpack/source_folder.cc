@@ -113,7 +113,7 @@ class Walk {
 
   void file_without_class(int parent, const Found& item) {
     if (const char* rule = rule_to_skip(parent, item)) {
-      ++out_.skipped[rule];
+      out_.skips.push_back({as_utf8(item.name), rule});
     } else {
       out_.rejects.push_back({as_utf8(item.name), "not in a class folder"});
     }
@@ -133,7 +133,7 @@ class Walk {
     }
     const auto identity = std::pair(status.st_dev, status.st_ino);
     if (!above_.insert(identity).second) {
-      ++out_.skipped[kLoop];
+      out_.skips.push_back({as_utf8(path), kLoop});
       return;
     }
     for (const Found& item : items) {
@@ -149,11 +149,14 @@ class Walk {
     if (item.type == Type::kBroken && has_image_name(item.name)) {
       out_.rejects.push_back({as_utf8(join(directory, item.name)), "a link that leads nowhere"});
     } else if (const char* rule = rule_to_skip(parent, item)) {
-      ++out_.skipped[rule];
+      out_.skips.push_back({as_utf8(join(directory, item.name)), rule});
     } else {
       const auto& time = item.status.st_mtim;
-      out_.entries.add(directory, item.name, static_cast<std::uint64_t>(item.status.st_size),
-                       std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec, label);
+      out_.entries.add(directory, item.name,
+                       {.size = static_cast<std::uint64_t>(item.status.st_size),
+                        .stamp = std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec,
+                        .locator = item.status.st_ino,
+                        .label = label});
     }
   }
 
@@ -178,7 +181,7 @@ class FolderSource final : public Source {
  public:
   explicit FolderSource(fs::path root) : root_(std::move(root)) {}
 
-  Listing list(const ListOptions& options) const override {
+  Listing list(const ListOptions& options) override {
     Listing listing;
     const UniqueFd root(::open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!root) throw_errno("open the source folder", root_);
@@ -202,9 +205,9 @@ class FolderSource final : public Source {
       }
       for (const Found& item : top) {
         if (item.name.front() == '.') {
-          ++listing.skipped[kHidden];
+          listing.skips.push_back({as_utf8(item.name), kHidden});
         } else if (item.type != Type::kDirectory) {
-          ++listing.skipped[kOutsideSplits];
+          listing.skips.push_back({as_utf8(item.name), kOutsideSplits});
         }
       }
     }
@@ -212,7 +215,7 @@ class FolderSource final : public Source {
     return listing;
   }
 
-  void read(const SplitListing& split, std::size_t i, std::vector<std::byte>& out) const override {
+  void read(const SplitListing& split, std::size_t i, Input& out) const override {
     const EntryTable::Entry entry = split.entries[i];
     const fs::path path =
         split.split.empty() ? root_ / entry.path : root_ / split.split / entry.path;
@@ -220,8 +223,8 @@ class FolderSource final : public Source {
     if (file_size(fd.get(), path) != entry.size) {
       throw Error(ErrorKind::kIo, "changed its size since it was listed", path);
     }
-    out.resize(entry.size);
-    read_exactly(fd.get(), 0, out, path);
+    out.bytes.resize(entry.size);
+    read_exactly(fd.get(), 0, out.bytes, path);
     if (file_size(fd.get(), path) != entry.size) {
       throw Error(ErrorKind::kIo, "changed its size since it was listed", path);
     }

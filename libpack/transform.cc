@@ -10,12 +10,18 @@ namespace {
 
 class Original final : public Transform {
  public:
-  Bytes apply(Bytes input, ImageInfo&, std::vector<std::byte>&) const override { return input; }
+  Transformed apply(Bytes input, ImageInfo&, std::vector<std::byte>&) const override {
+    return {input, {}};
+  }
 };
 
 constexpr std::array kTransforms = {
     TransformKind{"original", "every byte as it was in the source",
-                  []() -> std::unique_ptr<Transform> { return std::make_unique<Original>(); }},
+                  [](const TransformOptions&) -> std::unique_ptr<Transform> {
+                    return std::make_unique<Original>();
+                  },
+                  [](const TransformOptions&) { return std::string(); },
+                  [](const TransformOptions&, std::uint64_t input) { return input; }},
 };
 
 }  // namespace

@@ -10,7 +10,8 @@ namespace {
 
 class Folder final : public Dataset {
  public:
-  Folder(const fs::path& path, const std::string& split) : source_(open_source(path)), root_(path) {
+  Folder(const fs::path& path, const std::string& split)
+      : source_(open_source(path, "folder")), root_(path) {
     Listing listing = source_->list({});
     std::vector<std::string> names;
     for (const SplitListing& found : listing.splits) names.push_back(found.split);
@@ -28,7 +29,10 @@ class Folder final : public Dataset {
   std::int64_t label(std::size_t i) const override { return split_.entries.label_of(i); }
   std::uint64_t bytes(std::size_t i) const override { return split_.entries.size_of(i); }
   void read(std::size_t i, std::vector<std::byte>& out) const override {
-    source_->read(split_, i, out);
+    Input input;
+    input.bytes.swap(out);
+    source_->read(split_, i, input);
+    input.bytes.swap(out);
   }
   std::string describe(std::size_t i) const override { return path(i).string(); }
   std::vector<fs::path> files() const override {

@@ -40,14 +40,14 @@ std::vector<Row> interesting_rows() {
 Sample sample_of(const Row& row) {
   ImageInfo image;
   image.kind = ImageKind::kJpeg;
-  return {row.key, row.label, image, as_bytes(row.bytes)};
+  return {row.key, row.label, image, as_bytes(row.bytes), {}};
 }
 
 std::vector<ByteRange> write_shard(const Format& format, const fs::path& path,
                                    const std::vector<Row>& rows) {
-  const auto writer = format.open_writer(path, {{"a", "b", "c", "d", "e"}});
+  const auto writer = format.open_writer(path, {{"a", "b", "c", "d", "e"}, {}, 0});
   for (const Row& row : rows) writer->add(sample_of(row));
-  return writer->close();
+  return writer->close().images;
 }
 
 fs::path shard_in(const TemporaryDirectory& directory, const Format& format) {

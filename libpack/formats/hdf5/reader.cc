@@ -120,8 +120,9 @@ std::unique_ptr<ShardReader> open_reader(const std::filesystem::path& path) {
 }
 
 const Format kFormat = {
-    "hdf5",      kSuffix, "HDF5 with flat bytes and offsets, read by h5py and any HDF5 binding",
-    kVersion,    probe,   open_writer,
+    "hdf5",      kSuffix,  "HDF5 with flat bytes and offsets, read by h5py and any HDF5 binding",
+    {},          kVersion, false,
+    256,         probe,    open_writer,
     open_reader, version,
 };
 

@@ -140,7 +140,7 @@ class Writer final : public ShardWriter {
     columns_.offsets.push_back(columns_.offsets.back() + sample.bytes.size());
   }
 
-  std::vector<ByteRange> close() override {
+  ShardLayout close() override {
     if (lay_out(sketch_, columns_, spec_.classes) != begin_) {
       throw Error(ErrorKind::kUnsupported, "this HDF5 library lays files out in an unexpected way",
                   path_);
@@ -152,7 +152,7 @@ class Writer final : public ShardWriter {
       ranges.push_back(
           {begin_ + columns_.offsets[i], columns_.offsets[i + 1] - columns_.offsets[i]});
     }
-    return ranges;
+    return {std::move(ranges), {}, {}, {}};
   }
 
  private:

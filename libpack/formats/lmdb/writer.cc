@@ -81,14 +81,14 @@ class Writer final : public ShardWriter {
     ++samples_;
   }
 
-  std::vector<ByteRange> close() override {
+  ShardLayout close() override {
     if (txn_) txn_.commit(path_);
     check(mdb_env_sync(env_.get(), 1), "sync", path_);
     env_.reset();
     try {
       std::vector<ByteRange> ranges = locate();
       publish_file(temporary_, path_);
-      return ranges;
+      return {std::move(ranges), {}, {}, {}};
     } catch (...) {
       std::error_code ignored;
       std::filesystem::remove(temporary_, ignored);

@@ -34,11 +34,11 @@ class Writer final : public ShardWriter {
     member(key + std::string(kLabelExtension), as_bytes(std::to_string(sample.label)));
   }
 
-  std::vector<ByteRange> close() override {
+  ShardLayout close() override {
     check(archive_write_close(archive_.get()));
     archive_.reset();
     file_.commit();
-    return std::move(ranges_);
+    return {std::move(ranges_), {}, {}, {}};
   }
 
  private:

@@ -17,6 +17,28 @@ namespace packhorse {
 struct ShardSpec {
   std::vector<std::string>
       classes;  ///< label -> name; kept inside the shard where the format has a place
+  std::vector<std::string> fields = {};  ///< names of extra fields, sorted; a sample may lack some
+  int zstd_level = 0;                    ///< 0 = not compressed
+};
+
+/// Where the bytes of a range that is not there would lie.
+inline constexpr ByteRange kAbsent{~std::uint64_t{0}, 0};
+
+/// A piece of a compressed shard that is decompressed as a whole.
+struct Frame {
+  ByteRange stored;           ///< in the file
+  std::uint64_t content = 0;  ///< where its content begins in the decompressed shard
+};
+
+/// Where a finished shard holds what, in the order of add(). Ranges are of the file; when there are
+/// frames, of the decompressed file.
+struct ShardLayout {
+  std::vector<ByteRange> images;
+  std::vector<ByteRange> fields =
+      {};                          ///< ShardSpec::fields.size() a sample; kAbsent where it has none
+  std::vector<Frame> frames = {};  ///< one a sample; empty when the shard is not compressed
+  std::string sha256 =
+      {};  ///< of the file; empty when the writer cannot tell without reading it again
 };
 
 /// Writes one shard. One thread at a time.
@@ -28,15 +50,16 @@ class ShardWriter {
   /// Throws Error(kUsage) with the key otherwise, Error(kIo | kNoSpace) when the disk refuses.
   virtual void add(const Sample& sample) = 0;
   /// Completes and syncs the file and gives it its final name. Returns where each sample's bytes
-  /// lie, in the order of add(): each one contiguous range of the file.
-  virtual std::vector<ByteRange> close() = 0;
+  /// lie: each image and each field one contiguous range.
+  virtual ShardLayout close() = 0;
 };
 
 /// One sample as a shard holds it, read the way a stranger to packhorse would.
 struct StoredSample {
   std::string key;
   std::int64_t label = 0;
-  Bytes bytes;  ///< lives until the next call on the same reader
+  Bytes bytes;                     ///< lives until the next call on the same reader
+  std::vector<Field> fields = {};  ///< by name; views live as long as `bytes`
 };
 
 /// Reads a shard through the format's own library and nothing of packhorse's index. Slow and
@@ -54,7 +77,10 @@ struct Format {
   std::string_view
       file_suffix;           ///< a shard's data file is <stem> + suffix; may name a directory too
   std::string_view summary;  ///< one line for help
-  int version;               ///< of the layout we write; in the manifest
+  std::string_view compressed_suffix;  ///< the same when compressed; empty = it cannot be
+  int version;                         ///< of the layout we write; in the manifest
+  bool carries_fields;                 ///< whether there is a place for extra fields
+  std::uint32_t sample_overhead;       ///< bytes a sample may take beyond its own, at most
   bool (*probe)(const std::filesystem::path& data_file);
   std::unique_ptr<ShardWriter> (*open_writer)(const std::filesystem::path& data_file,
                                               const ShardSpec& spec);
@@ -63,6 +89,10 @@ struct Format {
 };
 
 std::span<const Format* const> all_formats();
+/// The suffix of a shard's data file, by whether it is compressed.
+inline std::string_view suffix_of(const Format& format, int zstd_level) {
+  return zstd_level == 0 ? format.file_suffix : format.compressed_suffix;
+}
 /// Throws Error(kUsage) with the names there are.
 const Format& find_format(std::string_view name);
 

@@ -17,6 +17,8 @@ enum class ImageKind : std::uint8_t {
   kBmp = 4,
   kTiff = 5,
   kPnm = 6,
+  kRaw =
+      7,  ///< no file: width x height x components bytes, rows from the top, channels interleaved
 };
 
 std::string_view name_of(ImageKind kind);

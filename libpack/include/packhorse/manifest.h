@@ -45,8 +45,11 @@ struct Manifest {
   std::string version;  ///< of the packhorse that wrote it; no part of the id
   std::string format;
   int format_version = 0;
-  std::string image;  ///< transform
-  std::string split;  ///< "" when the source had none
+  std::string image;                ///< transform
+  std::string image_settings;       ///< what shaped the images, e.g. "short_side=256 quality=90"
+  std::string compress;             ///< "zstd:3"; empty = not
+  std::vector<std::string> fields;  ///< names of extra fields, sorted
+  std::string split;                ///< "" when the source had none
   bool shuffle = true;
   std::uint64_t seed = 0;
   std::uint64_t shard_bytes = 0;

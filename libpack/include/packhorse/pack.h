@@ -11,6 +11,7 @@
 #include "packhorse/plan.h"
 #include "packhorse/progress.h"
 #include "packhorse/source.h"
+#include "packhorse/transform.h"
 
 /// Folder -> shards.
 ///
@@ -31,6 +32,8 @@ struct RejectLimit {
 struct PackOptions {
   std::string format = "wds";
   std::string image = "original";
+  TransformOptions transform;
+  int zstd_level = 0;  ///< compress shards, where the format can; 0 = not
   PlanOptions plan;
   ListOptions list;
   RejectLimit max_rejects;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "packhorse/file.h"
+#include "packhorse/format.h"
 #include "packhorse/image_info.h"
 
 /// The sidecar of a shard: where each sample's bytes lie, and what is known of them. Layout on disk
@@ -31,10 +32,17 @@ struct IndexEntry {
   ImageInfo image;
   std::string key;
   std::string path;  ///< of the source file, relative to the source; empty when unknown
+  /// One for each field name the writer was made with; kAbsent where the sample has none.
+  std::vector<ByteRange> fields = {};
+  std::vector<std::uint64_t> field_hashes =
+      {};       ///< xxh3 of each field's bytes; 0 where it is absent
+  Frame frame = {};  ///< of a compressed shard, else untouched
 };
 
 class ShardIndexWriter {
  public:
+  /// `fields`: names of the extra fields, sorted. `compressed`: entries have frames.
+  explicit ShardIndexWriter(std::vector<std::string> fields = {}, bool compressed = false);
   void add(const IndexEntry& entry);
   std::size_t size() const { return ranges_.size(); }
   /// The file's bytes. `data_bytes`: size of the data file the index belongs to.
@@ -47,6 +55,8 @@ class ShardIndexWriter {
   std::vector<std::byte> images_;
   std::vector<std::uint64_t> key_ends_, path_ends_;
   std::string keys_, paths_;
+  std::vector<std::string> fields_;
+  bool compressed_ = false;
 };
 
 /// A mapped index. Opening checks the checksum of the whole file and every bound, so that no

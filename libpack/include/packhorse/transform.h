@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -9,19 +10,41 @@
 
 namespace packhorse {
 
+/// Settings of the image modes; each mode looks at its own.
+struct TransformOptions {
+  int restart_mcus = 4;  ///< roi, resize: MCUs between two restart markers, about
+  int short_side = 256;  ///< resize: pixels of the shorter side; smaller images keep their size
+  int quality = 90;      ///< resize: of the JPEG, 1 to 100
+  enum class Chroma { kAsSource, k420 } chroma = Chroma::kAsSource;  ///< resize
+  int size = 256;                                                    ///< raw: width and height
+  enum class Fit { kCrop, kLetterbox } fit = Fit::kCrop;             ///< raw
+  /// Throws Error(kUsage) naming the setting that makes no sense.
+  void validate() const;
+};
+
+/// What a transform made of an image.
+struct Transformed {
+  Bytes bytes;            ///< to store: the input itself, or a view of the buffer that was passed
+  std::string_view note;  ///< what is worth counting, e.g. "kept: not a JPEG"; a constant, or empty
+};
+
 /// What becomes of an image's bytes on their way into the dataset: the modes of `--image`.
 class Transform {
  public:
   virtual ~Transform() = default;
-  /// Returns the bytes to store: a view of `input` when they stay as they are, else of `output`.
-  /// Updates `info` to describe what it returns. A pure function of its input; any thread.
-  virtual Bytes apply(Bytes input, ImageInfo& info, std::vector<std::byte>& output) const = 0;
+  /// Updates `info` to describe what it returns. A pure function of its input; any thread. Throws
+  /// Error(kCorrupt) for an image it cannot decode, which is then rejected with the message.
+  virtual Transformed apply(Bytes input, ImageInfo& info, std::vector<std::byte>& output) const = 0;
 };
 
 struct TransformKind {
   std::string_view name;
   std::string_view summary;
-  std::unique_ptr<Transform> (*make)();
+  std::unique_ptr<Transform> (*make)(const TransformOptions&);
+  /// The settings that shape the bytes, e.g. "short_side=256 quality=90"; empty when none does.
+  std::string (*settings)(const TransformOptions&);
+  /// Bytes it may make of an image of `input` bytes, at most: for the estimate of disk space.
+  std::uint64_t (*estimate)(const TransformOptions&, std::uint64_t input);
 };
 
 /// One line each; feeds the help text and the manifest.

@@ -252,11 +252,15 @@ TEST_CASE(
   put(directory / "source/c0/0002.pgm", changed + "more");
   fs::create_directories(directory / "data");
   fs::create_directories(directory / "receipts");
+  const std::vector<std::string> listing_fields;
   const ShardJob job{*source,
                      listing.splits[0],
                      plan,
                      find_format("wds"),
                      find_transform("original"),
+                     {},
+                     listing_fields,
+                     0,
                      listing.classes,
                      kDefaultMaxPixels,
                      directory / "data",
@@ -276,22 +280,24 @@ TEST_CASE(
 
 TEST_CASE("pack: what is no Error in a source reaches the caller, and nothing is published") {
   struct Failing final : Source {
-    Listing list(const ListOptions&) const override { return {}; }
-    void read(const SplitListing&, std::size_t, std::vector<std::byte>&) const override {
-      throw std::bad_alloc();
-    }
+    Listing list(const ListOptions&) override { return {}; }
+    void read(const SplitListing&, std::size_t, Input&) const override { throw std::bad_alloc(); }
   };
   const TemporaryDirectory directory;
   SplitListing listing;
-  listing.entries.add("c", "1.jpg", 1, 0, 0);
+  listing.entries.add("c", "1.jpg", {.size = 1});
   const Plan plan(listing.entries, {});
   const Failing source;
   const std::vector<std::string> classes = {"c"};
+  const std::vector<std::string> listing_fields;
   const ShardJob job{source,
                      listing,
                      plan,
                      find_format("wds"),
                      find_transform("original"),
+                     {},
+                     listing_fields,
+                     0,
                      classes,
                      kDefaultMaxPixels,
                      directory.path(),

@@ -13,7 +13,7 @@ namespace {
 EntryTable table(const std::vector<std::uint64_t>& sizes) {
   EntryTable entries;
   for (std::size_t i = 0; i < sizes.size(); ++i)
-    entries.add("c", std::to_string(i), sizes[i], 0, 0);
+    entries.add("c", std::to_string(i), {.size = sizes[i]});
   return entries;
 }
 

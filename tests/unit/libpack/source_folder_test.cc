@@ -24,7 +24,7 @@ const std::string kNotRegular = "not a regular file";
 const std::string kLoop = "a link to a folder above it";
 
 Listing list(const fs::path& root, const Names& classes = {}) {
-  return open_source(root)->list({classes});
+  return open_source(root)->list({.classes = classes, .labels = {}, .fields = {}, .scratch = {}});
 }
 
 /// "path=label" of every entry.
@@ -70,11 +70,12 @@ TEST_CASE("source folder: entries know size and time, and are read whole") {
   put(root / "a" / "1.pgm", "hello");
   const auto source = open_source(root.path());
   const Listing listing = source->list({});
-  std::vector<std::byte> bytes(99);
-  source->read(listing.splits[0], 0, bytes);
-  CHECK(as_text(bytes) == "hello");
+  Input input;
+  input.bytes.resize(99);
+  source->read(listing.splits[0], 0, input);
+  CHECK(as_text(input.bytes) == "hello");
   CHECK(listing.splits[0].entries[0].size == 5);
-  CHECK(listing.splits[0].entries[0].mtime_ns > 0);
+  CHECK(listing.splits[0].entries[0].stamp > 0);
 }
 
 TEST_CASE("source folder: nested folders belong to the class above them") {
@@ -94,7 +95,7 @@ TEST_CASE("source folder: hidden files and folders are skipped, at any depth") {
   put(root / "a" / ".thumbnails" / "1.jpg", "x");
   const Listing listing = list(root.path());
   CHECK(listing.classes == Names{"a", "b"});
-  CHECK(listing.splits[0].skipped == Rules{{kHidden, 4}});
+  CHECK(count_by_rule(listing.splits[0].skips) == Rules{{kHidden, 4}});
   CHECK(listing.seen() == 2 + 4);
 }
 
@@ -108,7 +109,7 @@ TEST_CASE("source folder: other files are skipped, unless their first bytes are 
   const Listing listing = list(root.path());
   CHECK(entries(listing.splits[0]) ==
         Names{"a/1.pgm=0", "a/picture=0", "a/picture.dat=0", "b/2.pgm=1"});
-  CHECK(listing.splits[0].skipped == Rules{{kNotAnImage, 2}});
+  CHECK(count_by_rule(listing.splits[0].skips) == Rules{{kNotAnImage, 2}});
 }
 
 TEST_CASE(
@@ -139,7 +140,7 @@ TEST_CASE("source folder: a link to a folder above it is skipped") {
   fs::create_symlink("..", root / "a" / "deeper" / "up");
   const Listing listing = list(root.path());
   CHECK(entries(listing.splits[0]) == Names{"a/1.pgm=0", "b/2.pgm=1"});
-  CHECK(listing.splits[0].skipped == Rules{{kLoop, 2}});
+  CHECK(count_by_rule(listing.splits[0].skips) == Rules{{kLoop, 2}});
 }
 
 TEST_CASE("source folder: a link to the source itself gives no image a second label") {
@@ -148,7 +149,7 @@ TEST_CASE("source folder: a link to the source itself gives no image a second la
   fs::create_symlink("..", root / "a" / "root");
   const Listing listing = list(root.path());
   CHECK(entries(listing.splits[0]) == Names{"a/1.pgm=0", "b/2.pgm=1"});
-  CHECK(listing.splits[0].skipped == Rules{{kLoop, 1}});
+  CHECK(count_by_rule(listing.splits[0].skips) == Rules{{kLoop, 1}});
 }
 
 TEST_CASE(
@@ -161,7 +162,7 @@ TEST_CASE(
   const Listing listing = list(root.path());
   for (const SplitListing& split : listing.splits) {
     CHECK(entries(split) == Names{"a/1.pgm=0", "b/2.pgm=1"});
-    CHECK(split.skipped == Rules{{kLoop, 1}});
+    CHECK(count_by_rule(split.skips) == Rules{{kLoop, 1}});
   }
 }
 
@@ -174,7 +175,7 @@ TEST_CASE("source folder: a link that leads nowhere is a reject when it has an i
   const Listing listing = list(root.path());
   CHECK(rejects(listing.splits[0]) ==
         Names{"a/loop.jpg: a link that leads nowhere", "a/x.jpg: a link that leads nowhere"});
-  CHECK(listing.splits[0].skipped == Rules{{kNotAnImage, 1}});
+  CHECK(count_by_rule(listing.splits[0].skips) == Rules{{kNotAnImage, 1}});
   CHECK(listing.seen() == 5);
 }
 
@@ -183,7 +184,7 @@ TEST_CASE("source folder: a FIFO is skipped and never waited on") {
   two_classes(root.path());
   REQUIRE(::mkfifo((root / "a" / "fifo.jpg").c_str(), 0600) == 0);
   REQUIRE(::mkfifo((root / "b" / "fifo").c_str(), 0600) == 0);
-  CHECK(list(root.path()).splits[0].skipped == Rules{{kNotRegular, 2}});
+  CHECK(count_by_rule(list(root.path()).splits[0].skips) == Rules{{kNotRegular, 2}});
 }
 
 TEST_CASE(
@@ -194,7 +195,7 @@ TEST_CASE(
   put(root / "README.md", "x");
   const Listing listing = list(root.path());
   CHECK(rejects(listing.splits[0]) == Names{"stray.jpg: not in a class folder"});
-  CHECK(listing.splits[0].skipped == Rules{{kNotAnImage, 1}});
+  CHECK(count_by_rule(listing.splits[0].skips) == Rules{{kNotAnImage, 1}});
 }
 
 TEST_CASE("source folder: names may be of any bytes") {
@@ -208,9 +209,9 @@ TEST_CASE("source folder: names may be of any bytes") {
   REQUIRE(listing.splits[0].entries.size() == names.size());
   for (std::size_t i = 0; i < names.size(); ++i) {
     CHECK(listing.splits[0].entries[i].path == "c\xff/" + names[i]);
-    std::vector<std::byte> bytes;
-    source->read(listing.splits[0], i, bytes);
-    CHECK(as_text(bytes) == "x");
+    Input input;
+    source->read(listing.splits[0], i, input);
+    CHECK(as_text(input.bytes) == "x");
   }
 }
 
@@ -237,7 +238,7 @@ TEST_CASE(
   CHECK(entries(listing.splits[0]) == Names{"a/1.pgm=0", "b/2.pgm=1"});
   CHECK(listing.splits[1].split == "val");
   CHECK(entries(listing.splits[1]) == Names{"c/3.pgm=2"});
-  CHECK(listing.skipped == Rules{{"outside the split folders", 1}, {kHidden, 1}});
+  CHECK(count_by_rule(listing.skips) == Rules{{"outside the split folders", 1}, {kHidden, 1}});
   CHECK(listing.seen() == 5);
 }
 
@@ -288,11 +289,11 @@ TEST_CASE("source folder: a file that is gone or has another size when it is rea
   two_classes(root.path());
   const auto source = open_source(root.path());
   const Listing listing = source->list({});
-  std::vector<std::byte> bytes;
+  Input input;
   fs::remove(root / "a" / "1.pgm");
-  CHECK(kind_of_error([&] { source->read(listing.splits[0], 0, bytes); }) == ErrorKind::kNotFound);
+  CHECK(kind_of_error([&] { source->read(listing.splits[0], 0, input); }) == ErrorKind::kNotFound);
   put(root / "b" / "2.pgm", "other");
-  CHECK(kind_of_error([&] { source->read(listing.splits[0], 1, bytes); }) == ErrorKind::kIo);
+  CHECK(kind_of_error([&] { source->read(listing.splits[0], 1, input); }) == ErrorKind::kIo);
 }
 
 TEST_CASE("source folder: a FIFO put in a file's place is not waited on") {
@@ -302,8 +303,8 @@ TEST_CASE("source folder: a FIFO put in a file's place is not waited on") {
   const Listing listing = source->list({});
   fs::remove(root / "a" / "1.pgm");
   REQUIRE(::mkfifo((root / "a" / "1.pgm").c_str(), 0600) == 0);
-  std::vector<std::byte> bytes;
-  CHECK(kind_of_error([&] { source->read(listing.splits[0], 0, bytes); }) == ErrorKind::kIo);
+  Input input;
+  CHECK(kind_of_error([&] { source->read(listing.splits[0], 0, input); }) == ErrorKind::kIo);
 }
 
 TEST_CASE("source folder: an unreadable class folder is a reject, an unreadable file an entry" *
@@ -321,11 +322,11 @@ TEST_CASE("source folder: an unreadable class folder is a reject, an unreadable 
 
 TEST_CASE("entry table: sorts by the whole path, byte by byte") {
   EntryTable table;
-  table.add("b", "1", 1, 0, 0);
-  table.add("a", "2", 2, 0, 0);
-  table.add("a/x", "1", 3, 0, 0);
-  table.add("a", "x.jpg", 4, 0, 0);
-  table.add("", "z", 5, 0, 0);
+  table.add("b", "1", {.size = 1});
+  table.add("a", "2", {.size = 2});
+  table.add("a/x", "1", {.size = 3});
+  table.add("a", "x.jpg", {.size = 4});
+  table.add("", "z", {.size = 5});
   table.sort_by_path();
   Names paths;
   for (std::size_t i = 0; i < table.size(); ++i) paths.push_back(table.path_of(i));

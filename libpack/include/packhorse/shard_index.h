@@ -35,7 +35,7 @@ struct IndexEntry {
   /// One for each field name the writer was made with; kAbsent where the sample has none.
   std::vector<ByteRange> fields = {};
   std::vector<std::uint64_t> field_hashes =
-      {};       ///< xxh3 of each field's bytes; 0 where it is absent
+      {};            ///< xxh3 of each field's bytes; 0 where it is absent
   Frame frame = {};  ///< of a compressed shard, else untouched
 };
 

@@ -117,7 +117,10 @@ std::vector<Work> split_by_content(Work whole, const Contents& contents,
   static constexpr std::array<const char*, 3> kNames = {"train", "val", "test"};
   std::vector<SplitListing> parts(weights.size());
   std::vector<std::vector<Verdict>> verdicts(weights.size());
-  for (std::size_t s = 0; s < parts.size(); ++s) parts[s].split = kNames[s];
+  for (std::size_t s = 0; s < parts.size(); ++s) {
+    parts[s].split = kNames[s];
+    parts[s].divided = true;
+  }
   for (std::size_t i = 0; i < whole.size(); ++i) {
     // What was left out, or cannot be read, has no content: it counts where most are.
     const std::optional<std::uint64_t> hash = contents.hash({0, i});

@@ -1,6 +1,7 @@
 #include "transforms/decode_any.h"
 
 #include <algorithm>
+#include <limits>
 #include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
 #include <vector>
@@ -160,6 +161,7 @@ class OtherRows final : public RowSource {
   /// As stored: turning, alpha and 16 bit are our business. A BMP's fourth channel is unused far
   /// more often than it is alpha, so BMP is decoded as colour.
   static cv::Mat decode(Bytes file, ImageKind kind) {
+    if (file.size() > std::size_t{std::numeric_limits<int>::max()}) refuse("larger than 2 GiB");
     const cv::Mat bytes(1, static_cast<int>(file.size()), CV_8UC1,
                         const_cast<std::byte*>(file.data()));
     const int flags = kind == ImageKind::kBmp ? cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION

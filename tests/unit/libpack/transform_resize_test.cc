@@ -14,7 +14,7 @@ namespace {
 
 Picture from_mat(const cv::Mat& bgr) {
   Picture picture{bgr.cols, bgr.rows, bgr.channels(), {}};
-  cv::Mat rgb = bgr;
+  cv::Mat rgb = bgr.clone();
   if (bgr.channels() == 3) cv::cvtColor(bgr, rgb, cv::COLOR_BGR2RGB);
   picture.samples.assign(rgb.data, rgb.data + rgb.total() * rgb.elemSize());
   return picture;
@@ -99,6 +99,27 @@ TEST_CASE("resize: every orientation comes out upright, with chroma in its place
     CHECK(kept.info.width == 301);
     CHECK(psnr(decode_jpeg(kept.bytes), upright) > 42);
   }
+}
+
+TEST_CASE("resize: mirrored pictures have their halved chroma where straight ones have it") {
+  Picture stripes{301, 203, 3, {}};
+  for (int i = 0; i < 301 * 203; ++i) {
+    const bool red = (i % 301 / 9 + i / 301 / 9) % 2 == 0;
+    stripes.samples.insert(stripes.samples.end(), {static_cast<std::uint8_t>(red ? 220 : 20), 60,
+                                                   static_cast<std::uint8_t>(red ? 20 : 220)});
+  }
+  const TransformOptions options{
+      .short_side = 137, .quality = 100, .chroma = TransformOptions::Chroma::k420};
+  const auto resized = [&](const cv::Mat& stored, int orientation) {
+    const JpegSpec spec{.h = 1, .v = 1, .quality = 100, .orientation = orientation};
+    return decode_jpeg(transform("resize", make_jpeg(from_mat(stored), spec), options).bytes);
+  };
+  const cv::Mat straight = to_mat(stripes);
+  cv::Mat mirrored, upside_down;
+  cv::flip(straight, mirrored, 1);
+  cv::flip(straight, upside_down, 0);
+  CHECK(psnr(resized(mirrored, 2), resized(straight, 1)) > 40);
+  CHECK(psnr(resized(upside_down, 4), resized(straight, 1)) > 40);
 }
 
 TEST_CASE("resize: small upright JPEGs keep size and pixels") {

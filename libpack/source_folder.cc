@@ -218,7 +218,7 @@ class FolderSource final : public Source {
   void read(const SplitListing& split, std::size_t i, Input& out) const override {
     const EntryTable::Entry entry = split.entries[i];
     const fs::path path =
-        split.split.empty() ? root_ / entry.path : root_ / split.split / entry.path;
+        split.origin().empty() ? root_ / entry.path : root_ / split.origin() / entry.path;
     const UniqueFd fd = open_for_reading(path);
     if (file_size(fd.get(), path) != entry.size) {
       throw Error(ErrorKind::kIo, "changed its size since it was listed", path);

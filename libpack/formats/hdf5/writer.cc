@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <deque>
 
 #include "formats/hdf5/layout.h"
 #include "formats/hdf5/open.h"
@@ -143,7 +144,7 @@ class Writer final : public ShardWriter {
   std::vector<std::string> classes_;
   SampleChecks checks_;
   AtomicFile file_;
-  std::vector<AtomicFile> fields_;  ///< each field's bytes; never published, so gone at the end
+  std::deque<AtomicFile> fields_;  ///< each field's bytes; never published, so gone at the end
   Columns columns_;
   std::uint64_t begin_ = 0;
 };

@@ -84,9 +84,12 @@ class EntryTable {
 /// One split ("train", "val", ...; "" when the source has none) of a listing.
 struct SplitListing {
   std::string split;
+  bool divided = false;  ///< made by the packer out of the only split of the source
   EntryTable entries;
   std::vector<Reject> rejects;  ///< known before any byte is read
   std::vector<Skip> skips;
+  /// The split's name in the source.
+  std::string_view origin() const { return divided ? std::string_view() : split; }
 };
 
 /// Everything a source holds. seen = entries + rejects + skips, over all splits and `skips` here.
@@ -95,7 +98,8 @@ struct Listing {
   std::vector<std::string> classes;  ///< label -> class name
   std::vector<std::string> fields;   ///< names of the extra fields that occur, sorted; at most 32
   std::vector<SplitListing> splits;
-  std::vector<Skip> skips;  ///< outside every split
+  std::vector<Skip> skips;         ///< outside every split
+  std::vector<std::string> notes;  ///< what the user should know, in words
   std::uint64_t seen() const;
 };
 

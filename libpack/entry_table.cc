@@ -18,7 +18,11 @@ void EntryTable::add_from(const EntryTable& other, std::size_t i) {
   add(other.name_of(other.directories_[record.directory]), other.name_of(record), other.facts(i));
 }
 
-void EntryTable::append(const EntryTable& other) {
+void EntryTable::append(EntryTable&& other) {
+  if (records_.empty()) {
+    *this = std::move(other);
+    return;
+  }
   const std::uint64_t shift = names_.size();
   names_ += other.names_;
   std::vector<std::uint32_t> numbers;

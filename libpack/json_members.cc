@@ -34,6 +34,13 @@ std::size_t end_of_value(std::string_view text, std::size_t at) {
   return at;
 }
 
+/// The characters of a JSON string with its quotes, which is known to be one.
+std::string characters(std::string_view text) {
+  if (text.find('\\') == std::string_view::npos)
+    return std::string(text.substr(1, text.size() - 2));
+  return nlohmann::json::parse(text).get<std::string>();
+}
+
 std::string_view without_space_behind(std::string_view text) {
   return text.substr(0, text.find_last_not_of(kSpace) + 1);
 }
@@ -41,9 +48,8 @@ std::string_view without_space_behind(std::string_view text) {
 }  // namespace
 
 std::string json_members(std::string_view line, std::vector<JsonMember>& members) {
-  using Json = nlohmann::json;
   members.clear();
-  if (!Json::accept(line)) return "no JSON";
+  if (!nlohmann::json::accept(line)) return "no JSON";
   std::size_t at = skip_space(line, 0);
   if (line[at] != '{') return "no JSON object";
   for (at = skip_space(line, at + 1); line[at] != '}';) {
@@ -52,9 +58,9 @@ std::string json_members(std::string_view line, std::vector<JsonMember>& members
     const std::size_t end = end_of_value(line, value);
     JsonMember& member = members.emplace_back();
     const std::string_view text = without_space_behind(line.substr(value, end - value));
-    member.name = Json::parse(line.substr(at, colon - at)).get<std::string>();
+    member.name = characters(without_space_behind(line.substr(at, colon - at)));
     if (text.starts_with('"')) {
-      member.text = Json::parse(text).get<std::string>();
+      member.text = characters(text);
       member.type = JsonMember::Type::kString;
     } else {
       member.text = text;

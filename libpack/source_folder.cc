@@ -53,7 +53,7 @@ class InOrder {
     waiting_[i] = std::make_unique<FolderListing>(std::move(listing));
     for (; next_ < waiting_.size() && waiting_[next_]; waiting_[next_++].reset()) {
       FolderListing& ready = *waiting_[next_];
-      out_.entries.append(ready.entries);
+      out_.entries.append(std::move(ready.entries));
       std::move(ready.rejects.begin(), ready.rejects.end(), std::back_inserter(out_.rejects));
       std::move(ready.skips.begin(), ready.skips.end(), std::back_inserter(out_.skips));
     }

@@ -67,7 +67,7 @@ class EntryTable {
   /// Adds entry `i` of another table, in any order of the `i`.
   void add_from(const EntryTable& other, std::size_t i);
   /// Adds all entries of another table.
-  void append(const EntryTable& other);
+  void append(EntryTable&& other);
   /// Gives entry `i` the label `label_of(i)`, and drops it where that is none.
   void relabel(const std::function<std::optional<std::int64_t>(std::size_t)>& label_of);
 

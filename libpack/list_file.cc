@@ -134,8 +134,8 @@ void ListFile::take(const Row& row, ListRow& out) const {
 
 void ListFile::take_cells(const Row& row, ListRow& out) const {
   if (row.cells.size() != column_roles_.size()) {
-    out.problem = std::to_string(row.cells.size()) + " columns instead of " +
-                  std::to_string(column_roles_.size());
+    out.problem = "not " + std::to_string(column_roles_.size()) + " columns but " +
+                  std::to_string(row.cells.size());
     return;
   }
   for (std::size_t c = 0; c < row.cells.size(); ++c) set(out, column_roles_[c], row.cells[c]);

@@ -80,8 +80,11 @@ Json to_json(const PackReport& report) {
 std::string to_words(const PackReport& report, const PackOptions& options) {
   const Accounting& a = report.accounting;
   std::string text =
-      fmt::format("seen {} = packed {} + rejected {} + skipped {}\n", with_commas(a.seen),
-                  with_commas(a.packed), with_commas(a.rejected), with_commas(a.skipped));
+      options.task
+          ? fmt::format("seen {}; in this share: packed {}, rejected {}\n", with_commas(a.seen),
+                        with_commas(a.packed), with_commas(a.rejected))
+          : fmt::format("seen {} = packed {} + rejected {} + skipped {}\n", with_commas(a.seen),
+                        with_commas(a.packed), with_commas(a.rejected), with_commas(a.skipped));
   for (const auto& [rule, count] : report.skipped_by_rule) {
     text += fmt::format("  skipped {}: {}\n", with_commas(count), rule);
   }

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "field_names.h"
+#include "listed_file.h"
 #include "naming.h"
 #include "packhorse/error.h"
 #include "packhorse/packed_dataset.h"
@@ -68,7 +69,7 @@ class PackedSource final : public Source {
     const ImageInfo image = part.dataset.index(place.shard).image(place.row);
     out.image = image.kind == ImageKind::kRaw ? image : ImageInfo{};
     out.fields = 0;
-    read_fields(part, facts, out);
+    if (facts.fields != 0) read_fields(part, facts.locator, out);
   }
 
   bool ordered() const override { return true; }
@@ -128,8 +129,8 @@ class PackedSource final : public Source {
     return wanted;
   }
 
-  static void list_shard(const Part& part, std::size_t shard,
-                         const std::vector<std::int64_t>& label_of, EntryTable& out) {
+  void list_shard(const Part& part, std::size_t shard, const std::vector<std::int64_t>& label_of,
+                  EntryTable& out) const {
     const ShardIndex& index = part.dataset.index(shard);
     const std::uint64_t first = manifest(part).shards[shard].first_sample;
     for (std::size_t row = 0; row < index.size(); ++row) {
@@ -151,9 +152,34 @@ class PackedSource final : public Source {
     }
   }
 
-  /// Completes `facts` by the fields the sample has.
-  static void list_fields(const Part&, std::size_t, std::size_t, EntryTable::Facts&) {}
-  static void read_fields(const Part&, const EntryTable::Facts&, Input&) {}
+  /// Completes `facts` by the wanted fields the sample has.
+  void list_fields(const Part& part, std::size_t shard, std::size_t row,
+                   EntryTable::Facts& facts) const {
+    const ShardIndex& index = part.dataset.index(shard);
+    std::uint64_t bytes = 0, hash = 0;
+    for (std::size_t f = 0; f < part.fields.size(); ++f) {
+      if (part.fields[f] == kNotWanted || !index.has_field(row, f)) continue;
+      facts.fields |= std::uint32_t{1} << part.fields[f];
+      bytes += index.field_range(row, f).length;
+      hash = hash * 31 + index.field_hash(row, f);
+    }
+    if (facts.fields != 0) facts.stamp = mix_stamp(facts.stamp, hash);
+    facts.field_bytes = static_cast<std::uint32_t>(bytes);
+    if (bytes == facts.field_bytes) return;
+    throw Error(ErrorKind::kUnsupported, "a sample's extra fields have more than 4 GiB together",
+                part.dataset.data_path(shard), "choose others with --fields",
+                std::string(index.key(row)));
+  }
+
+  static void read_fields(const Part& part, std::size_t sample, Input& out) {
+    for (std::size_t f = 0; f < part.fields.size(); ++f) {
+      if (part.fields[f] == kNotWanted) continue;
+      if (out.extras.size() <= out.fields) out.extras.emplace_back();
+      Input::Extra& extra = out.extras[out.fields];
+      extra.field = part.fields[f];
+      if (part.dataset.read_field(sample, f, extra.bytes)) ++out.fields;
+    }
+  }
 
   fs::path path_;
   std::vector<Part> parts_;

@@ -70,7 +70,7 @@ class InOrder {
 
 class FolderSource final : public Source {
  public:
-  explicit FolderSource(fs::path root) : root_(std::move(root)) {}
+  explicit FolderSource(const fs::path& root) : folder_(root), root_(root) {}
 
   Listing list(const ListOptions& options) override {
     if (options.fields.names) fields_ = checked_fields(*options.fields.names, root_);
@@ -90,30 +90,25 @@ class FolderSource final : public Source {
 
   void read(const SplitListing& split, std::size_t i, Input& out) const override {
     const EntryTable::Entry entry = split.entries[i];
-    const fs::path path = path_of(split, entry.path);
+    const std::string path = naming::join(split.origin(), entry.path);
     out.image = {};
     out.fields = 0;
-    read_listed(path, entry.size, out.bytes);
+    folder_.read(path, entry.size, out.bytes);
     if (entry.fields != 0) read_fields(path, entry, out);
   }
 
   bool prefetch(const SplitListing& split, std::size_t i) const override {
-    const fs::path path = path_of(split, split.entries.path_of(i));
+    const std::string path = naming::join(split.origin(), split.entries.path_of(i));
     const std::uint32_t fields = split.entries.facts(i).fields;
-    bool slow = prefetch_file(path);
+    bool slow = folder_.prefetch(path);
     for (std::size_t f = 0; f < fields_.size(); ++f) {
-      if ((fields >> f & 1) != 0)
-        slow = prefetch_file(field_file(path.native(), fields_[f])) || slow;
+      if ((fields >> f & 1) != 0) slow = folder_.prefetch(field_file(path, fields_[f])) || slow;
     }
     return slow;
   }
 
  private:
-  fs::path path_of(const SplitListing& split, const std::string& path) const {
-    return split.origin().empty() ? root_ / path : root_ / split.origin() / path;
-  }
-
-  void read_fields(const fs::path& image, const EntryTable::Facts& facts, Input& out) const {
+  void read_fields(const std::string& image, const EntryTable::Facts& facts, Input& out) const {
     std::uint64_t bytes = 0;
     for (std::size_t f = 0; f < fields_.size(); ++f) {
       if ((facts.fields >> f & 1) == 0) continue;
@@ -121,14 +116,15 @@ class FolderSource final : public Source {
       Input::Extra& extra = out.extras[out.fields++];
       extra.field = f;
       try {
-        read_unlisted(field_file(image.native(), fields_[f]), extra.bytes);
+        folder_.read_unlisted(field_file(image, fields_[f]), extra.bytes);
       } catch (const Error& error) {
         throw Error(error.kind(), "its field " + fields_[f] + ": " + error.what(), error.path());
       }
       bytes += extra.bytes.size();
     }
     if (bytes != facts.field_bytes)
-      throw Error(ErrorKind::kIo, "a field of it changed its size since it was listed", image);
+      throw Error(ErrorKind::kIo, "a field of it changed its size since it was listed",
+                  root_ / image);
   }
 
   std::vector<std::string> names_of(std::uint32_t fields) const {
@@ -223,6 +219,7 @@ class FolderSource final : public Source {
     }
   }
 
+  ListedFolder folder_;
   fs::path root_;
   std::vector<std::string> fields_;
 };

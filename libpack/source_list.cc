@@ -120,7 +120,7 @@ class ListSource final : public Source {
     list_.emplace(path_, options.fields);
     const fs::path folder = path_.has_parent_path() ? path_.parent_path() : fs::path(".");
     Survey survey(*list_, options, folder);
-    base_ = survey.paths.base();
+    base_.emplace(survey.paths.base());
     paths_.emplace(survey.paths);
     Listing listing;
     listing.classes = survey.labels.classes();
@@ -139,12 +139,12 @@ class ListSource final : public Source {
     const EntryTable::Entry entry = split.entries[i];
     out.image = {};
     out.fields = 0;
-    read_listed(base_ / without_time(entry.path), entry.size, out.bytes);
+    base_->read(std::string(without_time(entry.path)), entry.size, out.bytes);
     if (entry.fields != 0) read_fields(entry, out);
   }
 
   bool prefetch(const SplitListing& split, std::size_t i) const override {
-    return prefetch_file(base_ / without_time(split.entries.path_of(i)));
+    return base_->prefetch(std::string(without_time(split.entries.path_of(i))));
   }
 
  private:
@@ -191,7 +191,7 @@ class ListSource final : public Source {
   void look_up(Pending& row) const {
     if (!row.problem.empty()) return;
     struct stat status {};
-    if (::stat((base_ / paths_->stored(row.path)).c_str(), &status) != 0) {
+    if (::stat((base_->path() / paths_->stored(row.path)).c_str(), &status) != 0) {
       row.problem = errno == ENOENT ? "the file is not there" : std::strerror(errno);
     } else if (!S_ISREG(status.st_mode)) {
       row.problem = naming::kNotRegular;
@@ -252,7 +252,8 @@ class ListSource final : public Source {
     }
   }
 
-  fs::path path_, base_;
+  fs::path path_;
+  std::optional<ListedFolder> base_;
   std::optional<ListFile> list_;
   std::optional<ListedPaths> paths_;
 };

@@ -10,8 +10,8 @@
 #include <cerrno>
 #include <cstring>
 #include <set>
-#include <unordered_map>
 
+#include "naming.h"
 #include "packhorse/error.h"
 #include "packhorse/file.h"
 #include "packhorse/image_info.h"
@@ -22,28 +22,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The names torchvision.datasets.ImageFolder takes, and .jpe/.jfif. A file with one of these must
-// be an image or is rejected; any other file is looked into and taken when its first bytes are an
-// image's.
-constexpr std::array<std::string_view, 12> kImageNames = {".jpg",  ".jpeg", ".jpe", ".jfif",
-                                                          ".png",  ".webp", ".bmp", ".tif",
-                                                          ".tiff", ".ppm",  ".pgm", ".pnm"};
-constexpr std::array<std::string_view, 5> kSplitNames = {"train", "val", "valid", "validation",
-                                                         "test"};
+using naming::has_image_name;
+using naming::join;
+using naming::kHidden;
+using naming::kNotAnImage;
+using naming::kNotRegular;
+using naming::kOutsideSplits;
 
-constexpr const char* kHidden = "hidden (its name starts with a dot)";
-constexpr const char* kNotAnImage = "not an image, by name and first bytes";
-constexpr const char* kNotRegular = "not a regular file";
 constexpr const char* kLoop = "a link to a folder above it";
-constexpr const char* kOutsideSplits = "outside the split folders";
-
-bool has_image_name(std::string_view name) {
-  const std::size_t dot = name.rfind('.');
-  if (dot == std::string_view::npos) return false;
-  std::string extension(name.substr(dot));
-  for (char& c : extension) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return std::find(kImageNames.begin(), kImageNames.end(), extension) != kImageNames.end();
-}
 
 struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
@@ -92,10 +78,6 @@ std::vector<Found> read_directory(int fd, int& error) {
   return found;
 }
 
-std::string join(std::string_view directory, std::string_view name) {
-  return directory.empty() ? std::string(name) : std::string(directory) + '/' + std::string(name);
-}
-
 /// Walks one split's root and fills its listing.
 class Walk {
  public:
@@ -115,7 +97,7 @@ class Walk {
     if (const char* rule = rule_to_skip(parent, item)) {
       out_.skips.push_back({as_utf8(item.name), rule});
     } else {
-      out_.rejects.push_back({as_utf8(item.name), "not in a class folder"});
+      out_.rejects.push_back({as_utf8(item.name), naming::kNoClassFolder});
     }
   }
 
@@ -186,7 +168,7 @@ class FolderSource final : public Source {
     const UniqueFd root(::open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!root) throw_errno("open the source folder", root_);
     const std::vector<Found> top = items_of(root.get(), root_);
-    const std::vector<std::string> splits = split_folders(top);
+    const std::vector<std::string> splits = naming::split_folders(directories(top));
     if (splits.empty()) {
       listing.classes = class_names(options, {directories(top)});
       fill(listing, "", root.get(), root.get(), top);
@@ -211,7 +193,8 @@ class FolderSource final : public Source {
         }
       }
     }
-    refuse_empty(listing);
+    naming::refuse_empty(listing, root_,
+                         "packhorse expects a folder of class folders: SOURCE/<class>/<image>");
     return listing;
   }
 
@@ -249,38 +232,16 @@ class FolderSource final : public Source {
     return names;
   }
 
-  /// torchvision's convention: every folder is a split, and one of them is "train".
-  static std::vector<std::string> split_folders(const std::vector<Found>& top) {
-    std::vector<std::string> names = directories(top);
-    const bool all = std::all_of(names.begin(), names.end(), [](const std::string& name) {
-      return std::find(kSplitNames.begin(), kSplitNames.end(), name) != kSplitNames.end();
-    });
-    if (!all || std::find(names.begin(), names.end(), "train") == names.end()) names.clear();
-    return names;
-  }
-
   std::vector<std::string> class_names(const ListOptions& options,
                                        const std::vector<std::vector<std::string>>& folders) const {
     std::set<std::string> found;
     for (const std::vector<std::string>& names : folders) found.insert(names.begin(), names.end());
-    if (options.classes.empty()) return {found.begin(), found.end()};
-    for (const std::string& name : found) {
-      if (std::find(options.classes.begin(), options.classes.end(), name) ==
-          options.classes.end()) {
-        throw Error(ErrorKind::kUsage,
-                    "the class list does not name the class folder '" + name + "'", root_,
-                    "add it to the list, or move the folder out of the source");
-      }
-    }
-    return options.classes;
+    return naming::class_names(options.classes, found, root_);
   }
 
   static void fill(Listing& listing, const std::string& split, int root, int fd,
                    const std::vector<Found>& items) {
-    std::unordered_map<std::string, std::int64_t> labels;
-    for (const std::string& name : listing.classes) {
-      labels.emplace(name, static_cast<std::int64_t>(labels.size()));
-    }
+    const auto labels = naming::labels_of(listing.classes);
     SplitListing& out = listing.splits.emplace_back();
     out.split = split;
     Walk walk(out);
@@ -294,17 +255,6 @@ class FolderSource final : public Source {
       }
     }
     out.entries.sort_by_path();
-  }
-
-  void refuse_empty(const Listing& listing) const {
-    std::size_t entries = 0, rejects = 0;
-    for (const SplitListing& split : listing.splits) {
-      entries += split.entries.size();
-      rejects += split.rejects.size();
-    }
-    if (entries > 0 || rejects > 0) return;
-    throw Error(ErrorKind::kNotFound, "the source holds no images", root_,
-                "packhorse expects a folder of class folders: SOURCE/<class>/<image>");
   }
 
   fs::path root_;

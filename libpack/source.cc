@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "packhorse/error.h"
+#include "source_archive.h"
 #include "source_folder.h"
 
 namespace packhorse {
@@ -112,7 +113,7 @@ std::map<std::string, std::uint64_t> count_by_rule(const std::vector<Skip>& skip
 }
 
 std::span<const SourceKind> all_sources() {
-  static constexpr std::array kSources = {kFolderSource};
+  static constexpr std::array kSources = {kArchiveSource, kFolderSource};
   return kSources;
 }
 

@@ -54,6 +54,7 @@ ArchiveScan::ArchiveScan(fs::path path, int fd, Spool& spool)
 }
 
 bool ArchiveScan::next() {
+  loaded_.clear();
   while (!walk().next(member_)) {
     if (levels_.size() == 1) return false;
     levels_.pop_back();
@@ -63,6 +64,13 @@ bool ArchiveScan::next() {
   member_.name = prefix + '/' + member_.name;
   if (!member_.link.empty()) member_.link = prefix + '/' + member_.link;
   return true;
+}
+
+Bytes ArchiveScan::load() {
+  if (!member_.problem.empty()) throw Error(ErrorKind::kRejected, member_.problem);
+  for (Bytes some = walk().next_data(); !some.empty(); some = walk().next_data())
+    loaded_.insert(loaded_.end(), some.begin(), some.end());
+  return loaded_;
 }
 
 Place ArchiveScan::keep() {
@@ -86,7 +94,7 @@ Place ArchiveScan::keep_in_place() {
 }
 
 Place ArchiveScan::keep_in_spool() {
-  const std::uint64_t begin = spool_.size();
+  const std::uint64_t begin = spool_.append(loaded_);
   try {
     for (Bytes some = walk().next_data(); !some.empty(); some = walk().next_data())
       spool_.append(some);

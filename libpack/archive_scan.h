@@ -39,10 +39,13 @@ class ArchiveScan {
   const Member& member() const { return member_; }
   /// The first bytes of a file, at most 512.
   Bytes head() { return walk().head(); }
+  /// All bytes of a file that is small enough for it; the view lives until next(). It may be kept
+  /// afterwards. Throws Error(kRejected).
+  Bytes load();
   /// Throws Error(kRejected) when its bytes cannot be had. Once for each member.
   Place keep();
   /// Takes the member for an archive, too. False when it is none that can be read here: an archive
-  /// within one within one, a zip, or no archive at all.
+  /// within one within one, a zip, or no archive at all; it cannot be kept any more.
   bool enter();
 
  private:
@@ -61,6 +64,7 @@ class ArchiveScan {
   Spool& spool_;
   std::vector<Level> levels_;
   Member member_;
+  std::vector<std::byte> loaded_;
 };
 
 /// Whether an open file is an archive, by its content. Throws Error(kIo).

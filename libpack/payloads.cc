@@ -100,4 +100,12 @@ void Payloads::prefetch(const EntryTable::Facts& facts) const {
                   POSIX_FADV_WILLNEED);
 }
 
+std::uint32_t renumbered(std::uint32_t fields, const std::vector<std::uint32_t>& numbers) {
+  std::uint32_t bits = 0;
+  for (std::size_t f = 0; f < numbers.size(); ++f) {
+    if ((fields >> f & 1) != 0) bits |= std::uint32_t{1} << numbers[f];
+  }
+  return bits;
+}
+
 }  // namespace packhorse

@@ -68,4 +68,7 @@ class Payloads {
   std::vector<Field> fields_;
 };
 
+/// EntryTable::Facts::fields for the new numbers of the fields.
+std::uint32_t renumbered(std::uint32_t fields, const std::vector<std::uint32_t>& numbers);
+
 }  // namespace packhorse

@@ -61,19 +61,15 @@ class ArchiveSource final : public Source {
   }
 
   static void renumber(EntryTable& entries, const std::vector<std::uint32_t>& numbers) {
-    EntryTable renumbered;
+    EntryTable table;
     for (std::size_t i = 0; i < entries.size(); ++i) {
       EntryTable::Entry entry = entries[i];
-      std::uint32_t bits = 0;
-      for (std::size_t f = 0; f < numbers.size(); ++f) {
-        if ((entry.fields >> f & 1) != 0) bits |= std::uint32_t{1} << numbers[f];
-      }
-      entry.fields = bits;
+      entry.fields = renumbered(entry.fields, numbers);
       const std::size_t slash = entry.path.rfind('/');
-      renumbered.add(std::string_view(entry.path).substr(0, slash),
-                     std::string_view(entry.path).substr(slash + 1), entry);
+      table.add(std::string_view(entry.path).substr(0, slash),
+                std::string_view(entry.path).substr(slash + 1), entry);
     }
-    entries = std::move(renumbered);
+    entries = std::move(table);
   }
 
   fs::path path_;

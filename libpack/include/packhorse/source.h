@@ -95,7 +95,8 @@ struct Listing {
   std::vector<std::string> classes;  ///< label -> class name
   std::vector<std::string> fields;   ///< names of the extra fields that occur, sorted; at most 32
   std::vector<SplitListing> splits;
-  std::vector<Skip> skips;  ///< outside every split
+  std::vector<Skip> skips;         ///< outside every split
+  std::vector<std::string> notes;  ///< sentences about the source as a whole, for the summary
   std::uint64_t seen() const;
 };
 

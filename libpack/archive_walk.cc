@@ -3,6 +3,7 @@
 #include <locale.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "packhorse/error.h"
 #include "packhorse/source.h"
 #include "tar_header.h"
+#include "zip_header.h"
 
 namespace packhorse {
 
@@ -159,7 +161,13 @@ class TarWalk final : private TarInput, public Walk {
     archive_read_set_option(handle(), "tar", "read_concatenated_archives", "1");
   }
 
-  Bytes peek() { return input.peek(kTarBlock); }
+  Bytes peek() {
+    try {
+      return input.peek(kTarBlock);
+    } catch (const Error& error) {
+      pass_on(error);
+    }
+  }
 
   bool next(Member& member) override {
     if (!open_) open();
@@ -194,13 +202,18 @@ class TarWalk final : private TarInput, public Walk {
     try {
       input.rethrow();
     } catch (const Error& error) {
-      if (error.kind() == ErrorKind::kCorrupt || error.kind() == ErrorKind::kRejected)
-        fail(error.what());
-      throw;
+      pass_on(error);
     }
   }
 
  private:
+  /// Damage of what is below is damage of this archive.
+  [[noreturn]] void pass_on(const Error& error) const {
+    if (error.kind() == ErrorKind::kCorrupt || error.kind() == ErrorKind::kRejected)
+      fail(error.what());
+    throw error;
+  }
+
   void open() {
     open_ = true;
     if (!is_tar_header(peek()) && !peek().empty() && peek()[0] != std::byte{0})
@@ -223,7 +236,7 @@ class TarWalk final : private TarInput, public Walk {
 
 class ZipWalk final : public Walk {
  public:
-  ZipWalk(int fd, fs::path path) : Walk(std::move(path)) {
+  ZipWalk(int fd, fs::path path) : Walk(std::move(path)), fd_(fd) {
     // By the central directory alone: without it, a cut file would look like a shorter one.
     archive_read_support_format_zip_seekable(handle());
     if (archive_read_open_fd(handle(), fd, kZipBlock) != ARCHIVE_OK) fail();
@@ -233,15 +246,26 @@ class ZipWalk final : public Walk {
     const int code = next_header();
     if (code == ARCHIVE_EOF) return false;
     describe(member);
-    const Utf8Locale locale;
-    const char* name = archive_entry_pathname(entry());
-    member.name = name != nullptr ? name : "";
-    if (code == ARCHIVE_WARN) member.problem = wds::message_of(handle());
+    const std::string warning = code == ARCHIVE_WARN ? wds::message_of(handle()) : "";
+    if (!warning.empty() && !warning.starts_with("Pathname")) member.problem = warning;
+    member.name = name();
     done_with(member);
     return true;
   }
 
   std::uint64_t data_offset() const override { return 0; }
+
+ private:
+  /// libarchive puts names marked as UTF-8 into another normal form: theirs are read again.
+  std::string name() const {
+    const auto end = static_cast<std::uint64_t>(archive_filter_bytes(handle(), 0));
+    if (std::optional<std::string> raw = zip_name_before(fd_, end, path())) return *raw;
+    const Utf8Locale locale;
+    const char* name = archive_entry_pathname(entry());
+    return name != nullptr ? name : "";
+  }
+
+  const int fd_;
 };
 
 }  // namespace

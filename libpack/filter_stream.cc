@@ -21,14 +21,10 @@ class FilterStream final : public ByteStream {
     }
     check(archive_read_support_format_raw(handle_.get()));
     check(archive_read_support_format_empty(handle_.get()));
-    check(input_.attach(handle_.get()));
-    archive_entry* entry = nullptr;
-    const int first = archive_read_next_header(handle_.get(), &entry);
-    ended_ = first == ARCHIVE_EOF;
-    if (!ended_) check(first);
   }
 
   Bytes next() override {
+    if (!begun_) begin();
     while (!ended_) {
       const void* data = nullptr;
       std::size_t size = 0;
@@ -42,6 +38,15 @@ class FilterStream final : public ByteStream {
   }
 
  private:
+  void begin() {
+    begun_ = true;
+    check(input_.attach(handle_.get()));
+    archive_entry* entry = nullptr;
+    const int code = archive_read_next_header(handle_.get(), &entry);
+    ended_ = code == ARCHIVE_EOF;
+    if (!ended_) check(code);
+  }
+
   void check(int code) {
     if (code == ARCHIVE_OK) return;
     input_.rethrow();
@@ -51,6 +56,7 @@ class FilterStream final : public ByteStream {
   ArchiveInput input_;
   std::filesystem::path path_;
   wds::ArchiveReader handle_;
+  bool begun_ = false;
   bool ended_ = false;
 };
 

@@ -153,7 +153,7 @@ std::uint32_t ShardSamples::field_number(const std::string& name) {
   const auto it = std::find(fields_.begin(), fields_.end(), name);
   if (it == fields_.end() && fields_.size() == kMostFields) {
     throw Error(
-        ErrorKind::kUnsupported,
+        ErrorKind::kUsage,
         "the samples have more than 32 different extra members, the last being '." + name + "'",
         shard_, "name those to keep with --fields, or none with --fields ''");
   }

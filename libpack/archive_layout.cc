@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "label_file.h"
 #include "naming.h"
 #include "packhorse/error.h"
 
@@ -43,7 +44,11 @@ class Layout {
   Listing run() {
     around_ = folder_around();
     splits_ = naming::split_folders(folders_in(contents_.folders, around_));
-    listing_.classes = naming::class_names(options_.classes, class_folders(), source_);
+    std::optional<LabelFile> labels;
+    if (!options_.labels.empty()) labels.emplace(options_.labels, options_.classes);
+    anywhere_ = labels.has_value();
+    listing_.classes = labels ? labels->classes()
+                              : naming::class_names(options_.classes, class_folders(), source_);
     labels_ = naming::labels_of(listing_.classes);
     if (splits_.empty()) {
       listing_.splits.emplace_back();
@@ -56,6 +61,7 @@ class Layout {
       listing_.splits.front().rejects.push_back({as_utf8(reject.path), reject.reason});
     }
     for (SplitListing& split : listing_.splits) split.entries.sort_by_path();
+    if (labels) apply_labels(*labels, listing_);
     return std::move(listing_);
   }
 
@@ -104,12 +110,14 @@ class Layout {
     SplitListing* split = split_of(path);
     if (split == nullptr) {
       listing_.skips.push_back({as_utf8(path), naming::kOutsideSplits});
-    } else if (!in_folder(path)) {
+    } else if (!in_folder(path) && !anywhere_) {
       split->rejects.push_back({as_utf8(path), naming::kNoClassFolder});
     } else {
-      entry.label = labels_.at(std::string(cut_first(path).first));
+      entry.label = anywhere_ ? 0 : labels_.at(std::string(cut_first(path).first));
       const std::size_t slash = path.rfind('/');
-      split->entries.add(path.substr(0, slash), path.substr(slash + 1), entry);
+      const bool top = slash == std::string_view::npos;
+      split->entries.add(top ? "" : path.substr(0, slash), top ? path : path.substr(slash + 1),
+                         entry);
     }
   }
 
@@ -132,6 +140,7 @@ class Layout {
   std::string around_;
   std::vector<std::string> splits_;
   std::unordered_map<std::string, std::int64_t> labels_;
+  bool anywhere_ = false;  ///< images need no class folder: a file has their labels
   Listing listing_;
 };
 
@@ -165,10 +174,6 @@ void ArchiveContents::add_folders(std::string_view path) {
 
 Listing lay_out(const ArchiveContents& contents, const ListOptions& options,
                 const fs::path& source) {
-  if (!options.labels.empty()) {  // the one place where they would come in: Layout::place_image
-    throw Error(ErrorKind::kUsage, "labels from a file are not possible with archives yet", source,
-                "unpack the archive, or leave the labels to its class folders");
-  }
   Listing listing = Layout(contents, options, source).run();
   naming::refuse_empty(listing, source,
                        "packhorse expects class folders in an archive: <class>/<image>");

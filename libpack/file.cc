@@ -6,10 +6,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <random>
 #include <utility>
 
 #include "packhorse/error.h"
+#include "stream_hash.h"
 
 namespace packhorse {
 
@@ -18,6 +22,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kWriteBuffer = 1u << 20;
+constexpr std::uint64_t kWriteBackStep = 8u << 20;
 
 void write_all(int fd, Bytes bytes, const fs::path& path) {
   while (!bytes.empty()) {
@@ -96,11 +101,26 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   return *this;
 }
 
-fs::path temporary_name(const fs::path& path) { return fs::path(path.native() + ".tmp"); }
+fs::path temporary_name(const fs::path& path) {
+  static const std::string kSuffix = [] {
+    std::random_device random;
+    char text[24];
+    std::snprintf(text, sizeof text, ".%08x%08x.tmp", random(), random());
+    return std::string(text);
+  }();
+  return fs::path(path.native() + kSuffix);
+}
 
-AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)), temporary_(temporary_name(path_)) {
+void start_write_back(int fd, std::uint64_t begin, std::uint64_t end) {
+  ::sync_file_range(fd, static_cast<off_t>(begin), static_cast<off_t>(end - begin),
+                    SYNC_FILE_RANGE_WRITE);
+}
+
+AtomicFile::AtomicFile(fs::path path, bool hashed)
+    : path_(std::move(path)), temporary_(temporary_name(path_)) {
   fd_.reset(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!fd_) throw_errno("create", temporary_);
+  if (hashed) hash_ = std::make_unique<StreamHash>();
   buffer_.reserve(kWriteBuffer);
 }
 
@@ -109,30 +129,38 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::write(Bytes bytes) {
-  if (buffer_.size() + bytes.size() > kWriteBuffer) flush();
-  if (bytes.size() >= kWriteBuffer) {
-    write_all(fd_.get(), bytes, path_);
-    flushed_ += bytes.size();
-  } else {
-    buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+  while (!bytes.empty()) {
+    const Bytes piece = bytes.first(std::min(bytes.size(), kWriteBuffer - buffer_.size()));
+    buffer_.insert(buffer_.end(), piece.begin(), piece.end());
+    if (buffer_.size() == kWriteBuffer) flush();
+    bytes = bytes.subspan(piece.size());
   }
 }
 
 void AtomicFile::flush() {
   write_all(fd_.get(), buffer_, path_);
   flushed_ += buffer_.size();
+  if (flushed_ - written_back_ >= kWriteBackStep) {
+    start_write_back(fd_.get(), written_back_, flushed_);
+    written_back_ = flushed_;
+  }
+  if (hash_) {
+    buffer_ = hash_->update(std::move(buffer_));
+    buffer_.reserve(kWriteBuffer);
+  }
   buffer_.clear();
 }
 
 void AtomicFile::seek(std::uint64_t offset) {
   flush();
   if (::lseek(fd_.get(), static_cast<off_t>(offset), SEEK_SET) < 0) throw_errno("seek in", path_);
-  flushed_ = offset;
+  flushed_ = written_back_ = offset;
 }
 
 void AtomicFile::commit() {
   flush();
   publish_file(temporary_, path_);
+  if (hash_) sha256_ = hash_->finish();
   fd_.reset();
 }
 

@@ -1,10 +1,12 @@
 #include "packhorse/packed_dataset.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "packhorse/error.h"
 #include "packhorse/hash.h"
 #include "packhorse/source.h"
+#include "zstd_frame.h"
 
 namespace packhorse {
 
@@ -35,6 +37,15 @@ fs::path checked(const fs::path& path) {
                              : "name one of its splits: " + splits);
 }
 
+std::atomic<std::uint64_t> next_serial{1};
+
+/// The frame a thread decompressed last, and its buffers.
+struct FrameCache {
+  std::uint64_t dataset = 0;  ///< its serial number; 0: nothing is in here
+  std::size_t shard = 0, row = 0;
+  std::vector<std::byte> stored, content;
+};
+
 }  // namespace
 
 bool is_packed_dataset(const fs::path& path) {
@@ -56,7 +67,7 @@ std::vector<fs::path> find_datasets(const fs::path& path) {
 }
 
 PackedDataset::PackedDataset(const fs::path& path)
-    : path_(checked(path)), manifest_(Manifest::load(path)) {
+    : path_(checked(path)), manifest_(Manifest::load(path)), serial_(next_serial++) {
   classes_ = read_class_list(path_ / kClassesName);
   if (classes_.size() != manifest_.class_samples.size()) {
     throw Error(ErrorKind::kCorrupt, "the class list does not fit the manifest",
@@ -68,7 +79,9 @@ PackedDataset::PackedDataset(const fs::path& path)
     const fs::path data = path_ / record.file;
     shards_.push_back({ShardIndex(path_ / record.index), open_for_reading(data)});
     const Shard& shard = shards_.back();
-    if (shard.index.size() != record.samples || record.first_sample != samples) {
+    if (shard.index.size() != record.samples || record.first_sample != samples ||
+        shard.index.fields() != manifest_.fields ||
+        shard.index.compressed() != !manifest_.compress.empty()) {
       throw Error(ErrorKind::kCorrupt, "the index does not fit the manifest", path_ / record.index,
                   kVerifyAdvice);
     }
@@ -110,16 +123,68 @@ std::size_t PackedDataset::find(std::string_view key) const {
               path_, "`packhorse inspect --list` shows the keys");
 }
 
+ImageInfo PackedDataset::image(std::size_t sample) const {
+  const Place at = place(sample);
+  return index(at.shard).image(at.row);
+}
+
 void PackedDataset::read(std::size_t sample, std::vector<std::byte>& out) const {
   const Place at = place(sample);
   const ShardIndex& shard = index(at.shard);
-  const ByteRange range = shard.range(at.row);
-  out.resize(range.length);
-  read_exactly(fd(at.shard), range.offset, out, data_path(at.shard));
+  read_range(at, shard.range(at.row), out);
   if (xxh3(out) != shard.hash(at.row)) {
-    throw Error(ErrorKind::kCorrupt, "the image's bytes are not the ones that were packed",
-                data_path(at.shard), kVerifyAdvice, std::string(shard.key(at.row)));
+    corrupt(at, "the image's bytes are not the ones that were packed");
   }
+}
+
+bool PackedDataset::read_field(std::size_t sample, std::size_t field,
+                               std::vector<std::byte>& out) const {
+  const Place at = place(sample);
+  const ShardIndex& shard = index(at.shard);
+  if (!shard.has_field(at.row, field)) return false;
+  read_range(at, shard.field_range(at.row, field), out);
+  if (xxh3(out) != shard.field_hash(at.row, field)) {
+    corrupt(at,
+            "the bytes of the field '" + fields()[field] + "' are not the ones that were packed");
+  }
+  return true;
+}
+
+void PackedDataset::read_range(Place at, ByteRange range, std::vector<std::byte>& out) const {
+  if (!index(at.shard).compressed()) {
+    out.resize(range.length);
+    read_exactly(fd(at.shard), range.offset, out, data_path(at.shard));
+    return;
+  }
+  const std::uint64_t begin = index(at.shard).frame(at.row).content.offset;
+  const Bytes piece = frame_content(at).subspan(range.offset - begin, range.length);
+  out.assign(piece.begin(), piece.end());
+}
+
+/// A sample's frame, decompressed. Lives until this thread asks for another.
+Bytes PackedDataset::frame_content(Place at) const {
+  thread_local FrameCache cache;
+  if (cache.dataset == serial_ && cache.shard == at.shard && cache.row == at.row)
+    return cache.content;
+  cache.dataset = 0;
+  const Frame frame = index(at.shard).frame(at.row);
+  cache.stored.resize(frame.stored.length);
+  cache.content.resize(frame.content.length);
+  read_exactly(fd(at.shard), frame.stored.offset, cache.stored, data_path(at.shard));
+  try {
+    decompress_frame(cache.stored, cache.content);
+  } catch (const Error& error) {
+    corrupt(at, error.what());
+  }
+  cache.dataset = serial_;
+  cache.shard = at.shard;
+  cache.row = at.row;
+  return cache.content;
+}
+
+void PackedDataset::corrupt(Place at, const std::string& what) const {
+  throw Error(ErrorKind::kCorrupt, what, data_path(at.shard), kVerifyAdvice,
+              std::string(index(at.shard).key(at.row)));
 }
 
 }  // namespace packhorse

@@ -4,8 +4,10 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
+#include <optional>
 
 #include "packhorse/error.h"
 
@@ -49,7 +51,18 @@ enum SectionId : std::uint32_t {
   kKeys = 6,
   kPathEnds = 7,
   kPaths = 8,
+  kFieldEnds = 9,
+  kFieldNames = 10,
+  kFieldRanges = 11,
+  kFieldHashes = 12,
+  kFrames = 13,
+  kSectionIds,
 };
+
+// What a frame's content may be to its stored bytes, at most: a zstd block of 128 KiB takes three
+// bytes or more. Keeps a damaged index from asking for all memory there is.
+constexpr std::uint64_t kMostExpansion = (128u << 10) / 3 + 1;
+static_assert(sizeof(Frame) == 32 && sizeof(ByteRange) == 16);
 
 struct ImageRow {
   std::uint32_t width, height;
@@ -85,6 +98,10 @@ ShardIndexWriter::ShardIndexWriter(std::vector<std::string> fields, bool compres
     : fields_(std::move(fields)), compressed_(compressed) {}
 
 void ShardIndexWriter::add(const IndexEntry& entry) {
+  if (entry.fields.size() != fields_.size() || entry.field_hashes.size() != fields_.size()) {
+    throw Error(ErrorKind::kUsage, "an index entry needs a range and a hash for each field", {}, {},
+                entry.key);
+  }
   ranges_.push_back(entry.range);
   hashes_.push_back(entry.hash);
   labels_.push_back(entry.label);
@@ -97,27 +114,50 @@ void ShardIndexWriter::add(const IndexEntry& entry) {
   key_ends_.push_back(keys_.size());
   paths_ += entry.path;
   path_ends_.push_back(paths_.size());
+  field_ranges_.insert(field_ranges_.end(), entry.fields.begin(), entry.fields.end());
+  field_hashes_.insert(field_hashes_.end(), entry.field_hashes.begin(), entry.field_hashes.end());
+  if (compressed_) frames_.push_back(entry.frame);
 }
 
 std::string ShardIndexWriter::serialise(std::uint64_t data_bytes) const {
-  const std::pair<std::uint32_t, std::string_view> columns[] = {
-      {kRanges, raw(ranges_)},      {kHashes, raw(hashes_)},    {kLabels, raw(labels_)},
-      {kImages, raw(images_)},      {kKeyEnds, raw(key_ends_)}, {kKeys, keys_},
-      {kPathEnds, raw(path_ends_)}, {kPaths, paths_},
+  struct Column {
+    std::uint32_t id, flags;
+    std::string_view bytes;
   };
+  std::vector<Column> columns = {
+      {kRanges, kRequired, raw(ranges_)},      {kHashes, kRequired, raw(hashes_)},
+      {kLabels, kRequired, raw(labels_)},      {kImages, kRequired, raw(images_)},
+      {kKeyEnds, kRequired, raw(key_ends_)},   {kKeys, kRequired, keys_},
+      {kPathEnds, kRequired, raw(path_ends_)}, {kPaths, kRequired, paths_},
+  };
+  std::vector<std::uint64_t> field_ends;
+  std::string field_names;
+  for (const std::string& name : fields_) {
+    field_names += name;
+    field_ends.push_back(field_names.size());
+  }
+  if (!fields_.empty()) {
+    // Not required: who does not know of fields still reads the images right.
+    columns.insert(columns.end(), {{kFieldEnds, 0, raw(field_ends)},
+                                   {kFieldNames, 0, field_names},
+                                   {kFieldRanges, 0, raw(field_ranges_)},
+                                   {kFieldHashes, 0, raw(field_hashes_)}});
+  }
+  if (compressed_) columns.push_back({kFrames, kRequired, raw(frames_)});
+
   Header header{};
   std::memcpy(header.magic, kMagic, sizeof kMagic);
   header.header_bytes = sizeof header;
-  header.sections = static_cast<std::uint32_t>(std::size(columns));
+  header.sections = static_cast<std::uint32_t>(columns.size());
   header.samples = ranges_.size();
   header.data_bytes = data_bytes;
 
-  std::string file(sizeof(Header) + std::size(columns) * sizeof(Section), '\0');
+  std::string file(sizeof(Header) + columns.size() * sizeof(Section), '\0');
   std::vector<Section> table;
-  for (const auto& [id, bytes] : columns) {
+  for (const Column& column : columns) {
     file.resize((file.size() + kAlignment - 1) / kAlignment * kAlignment, '\0');
-    table.push_back({id, kRequired, file.size(), bytes.size()});
-    file += bytes;
+    table.push_back({column.id, column.flags, file.size(), column.bytes.size()});
+    file += column.bytes;
   }
   header.file_bytes = file.size();
   std::memcpy(file.data(), &header, sizeof header);
@@ -126,6 +166,53 @@ std::string ShardIndexWriter::serialise(std::uint64_t data_bytes) const {
   std::memcpy(file.data() + offsetof(Header, checksum), &checksum, sizeof checksum);
   return file;
 }
+
+/// The sections of a file by their number, those that are there.
+struct ShardIndex::Sections {
+  std::filesystem::path path;
+  std::array<std::optional<Bytes>, kSectionIds> found;
+
+  Sections(Bytes file, const Header& header, std::filesystem::path name) : path(std::move(name)) {
+    if (header.header_bytes != sizeof header ||
+        header.sections > (file.size() - sizeof header) / sizeof(Section)) {
+      corrupt(path, "bad section table");
+    }
+    for (std::uint32_t i = 0; i < header.sections; ++i) {
+      Section section{};
+      std::memcpy(&section, file.data() + sizeof header + i * sizeof section, sizeof section);
+      if (section.offset > file.size() || section.length > file.size() - section.offset ||
+          section.offset % kAlignment != 0) {
+        corrupt(path, "a section lies outside the file");
+      }
+      if (section.id > 0 && section.id < kSectionIds) {
+        found[section.id] = file.subspan(section.offset, section.length);
+      } else if ((section.flags & kRequired) != 0) {
+        throw Error(ErrorKind::kUnsupported, "the index has a section this version does not know",
+                    path, "use a later packhorse");
+      }
+    }
+  }
+
+  Bytes bytes(SectionId id) const {
+    if (!found[id]) corrupt(path, "a section is missing");
+    return *found[id];
+  }
+  /// A section of `n` values.
+  template <class T>
+  std::span<const T> column(SectionId id, std::uint64_t n) const {
+    const Bytes all = bytes(id);
+    if (all.size() / sizeof(T) != n || all.size() % sizeof(T) != 0)
+      corrupt(path, "a column has the wrong length");
+    return {reinterpret_cast<const T*>(all.data()), n};
+  }
+  /// Where texts end in `all`.
+  std::span<const std::uint64_t> ends(SectionId id, std::uint64_t n, std::string_view all) const {
+    const std::span<const std::uint64_t> ends = column<std::uint64_t>(id, n);
+    if (!std::is_sorted(ends.begin(), ends.end()) || (!ends.empty() && ends.back() != all.size()))
+      corrupt(path, "a text column is out of order");
+    return ends;
+  }
+};
 
 ShardIndex::ShardIndex(const std::filesystem::path& path) : file_(path) {
   const Bytes file = file_.bytes();
@@ -137,76 +224,61 @@ ShardIndex::ShardIndex(const std::filesystem::path& path) : file_(path) {
   if (header.file_bytes != file.size()) corrupt(path, "its length is not the one in its header");
   if (header.checksum != checksum_of(file)) corrupt(path, "its checksum does not fit");
   // The checksum vouches for what a writer wrote; the bounds below, for the writer.
-  if (header.header_bytes != sizeof header ||
-      header.sections > (file.size() - sizeof header) / sizeof(Section)) {
-    corrupt(path, "bad section table");
-  }
   samples_ = header.samples;
   data_bytes_ = header.data_bytes;
+  const Sections sections(file, header, path);
+  read_columns(sections);
+  read_fields(sections);
+  check_ranges(path);
+}
 
-  const auto column = [&](Bytes bytes, std::size_t width) {
-    if (bytes.size() / width != samples_ || bytes.size() % width != 0)
-      corrupt(path, "a column has the wrong length");
-    return bytes.data();
+void ShardIndex::read_columns(const Sections& sections) {
+  ranges_ = sections.column<ByteRange>(kRanges, samples_);
+  hashes_ = sections.column<std::uint64_t>(kHashes, samples_);
+  labels_ = sections.column<std::int64_t>(kLabels, samples_);
+  images_ = std::as_bytes(sections.column<ImageRow>(kImages, samples_));
+  keys_ = as_text(sections.bytes(kKeys));
+  key_ends_ = sections.ends(kKeyEnds, samples_, keys_);
+  paths_ = as_text(sections.bytes(kPaths));
+  path_ends_ = sections.ends(kPathEnds, samples_, paths_);
+  compressed_ = sections.found[kFrames].has_value();
+  if (compressed_) frames_ = sections.column<Frame>(kFrames, samples_);
+}
+
+void ShardIndex::read_fields(const Sections& sections) {
+  if (!sections.found[kFieldEnds]) return;
+  const std::string_view names = as_text(sections.bytes(kFieldNames));
+  const std::uint64_t count = sections.bytes(kFieldEnds).size() / sizeof(std::uint64_t);
+  const std::span<const std::uint64_t> ends = sections.ends(kFieldEnds, count, names);
+  for (std::size_t field = 0; field < ends.size(); ++field)
+    fields_.emplace_back(text(ends, names, field));
+  // A mapped file cannot hold so many that the product overflows; both are bounded by its size.
+  field_ranges_ = sections.column<ByteRange>(kFieldRanges, samples_ * count);
+  field_hashes_ = sections.column<std::uint64_t>(kFieldHashes, samples_ * count);
+}
+
+/// Every range lies where it should: a frame in the data file, a sample's bytes in its frame.
+void ShardIndex::check_ranges(const std::filesystem::path& path) const {
+  const auto inside = [](const ByteRange& inner, const ByteRange& outer) {
+    return inner.offset >= outer.offset && inner.length <= outer.length &&
+           inner.offset - outer.offset <= outer.length - inner.length;
   };
-  std::uint32_t seen = 0;
-  for (std::uint32_t i = 0; i < header.sections; ++i) {
-    Section section{};
-    std::memcpy(&section, file.data() + sizeof header + i * sizeof section, sizeof section);
-    if (section.offset > file.size() || section.length > file.size() - section.offset ||
-        section.offset % kAlignment != 0) {
-      corrupt(path, "a section lies outside the file");
+  const ByteRange file{0, data_bytes_};
+  for (std::size_t i = 0; i < samples_; ++i) {
+    const ByteRange within = compressed_ ? frames_[i].content : file;
+    if (compressed_) {
+      const auto& [stored, content] = frames_[i];
+      if (!inside(stored, file) || content.offset > ~content.length ||
+          content.length / kMostExpansion > stored.length) {
+        corrupt(path, "a frame lies outside the data file");
+      }
     }
-    const Bytes bytes = file.subspan(section.offset, section.length);
-    const auto numbers = [&] {
-      return std::span(reinterpret_cast<const std::uint64_t*>(column(bytes, 8)), samples_);
-    };
-    switch (section.id) {
-      case kRanges:
-        ranges_ = {reinterpret_cast<const ByteRange*>(column(bytes, sizeof(ByteRange))), samples_};
-        break;
-      case kHashes:
-        hashes_ = numbers();
-        break;
-      case kLabels:
-        labels_ = {reinterpret_cast<const std::int64_t*>(column(bytes, 8)), samples_};
-        break;
-      case kImages:
-        column(bytes, sizeof(ImageRow));
-        images_ = bytes;
-        break;
-      case kKeyEnds:
-        key_ends_ = numbers();
-        break;
-      case kKeys:
-        keys_ = as_text(bytes);
-        break;
-      case kPathEnds:
-        path_ends_ = numbers();
-        break;
-      case kPaths:
-        paths_ = as_text(bytes);
-        break;
-      default:
-        if ((section.flags & kRequired) != 0) {
-          throw Error(ErrorKind::kUnsupported, "the index has a section this version does not know",
-                      path, "use a later packhorse");
-        }
-        continue;
+    bool fits = inside(ranges_[i], within);
+    for (std::size_t field = 0; field < fields_.size(); ++field) {
+      const ByteRange range = field_range(i, field);
+      fits = fits && (range == kAbsent || inside(range, within));
     }
-    seen |= 1u << section.id;
-  }
-  if (seen != 0x1feu) corrupt(path, "a section is missing");
-  const auto ordered = [&](std::span<const std::uint64_t> ends, std::size_t size) {
-    return std::is_sorted(ends.begin(), ends.end()) && (ends.empty() || ends.back() == size);
-  };
-  if (!ordered(key_ends_, keys_.size()) || !ordered(path_ends_, paths_.size())) {
-    corrupt(path, "a text column is out of order");
-  }
-  for (const ByteRange& range : ranges_) {
-    if (range.offset > data_bytes_ || range.length > data_bytes_ - range.offset) {
-      corrupt(path, "a sample lies outside the data file");
-    }
+    if (!fits) corrupt(path, "a sample lies outside the data file");
   }
 }
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "archive_layout.h"
+#include "field_names.h"
 #include "formats/wds/layout.h"
 #include "naming.h"
 #include "packhorse/error.h"
@@ -20,7 +21,6 @@ constexpr const char* kLabel = "cls";
 constexpr const char* kJson = "json";
 constexpr std::uint64_t kLargestLabel = 4096;
 constexpr std::uint64_t kLargestJson = 1u << 20;
-constexpr std::size_t kMostFields = 32;
 
 bool has_image_extension(const std::string& extension) {
   return extension.find('.') == std::string::npos && naming::has_image_name("." + extension);
@@ -151,7 +151,7 @@ void ShardSamples::add_sample(const Piece& image) {
 
 std::uint32_t ShardSamples::field_number(const std::string& name) {
   const auto it = std::find(fields_.begin(), fields_.end(), name);
-  if (it == fields_.end() && fields_.size() == kMostFields) {
+  if (it == fields_.end() && fields_.size() == kMaxFields) {
     throw Error(
         ErrorKind::kUsage,
         "the samples have more than 32 different extra members, the last being '." + name + "'",
@@ -185,6 +185,7 @@ Listing ShardSamples::finish(const std::vector<std::string>& classes, const fs::
   payloads_.seal();
   Listing listing;
   const std::vector<std::uint32_t> numbers = sort_fields(listing);
+  if (choice_.names) wanted_fields(*choice_.names, listing.fields, source);
   const bool unlabelled = labels_.empty();
   if (unlabelled) {
     listing.classes = {"unlabelled"};

@@ -35,7 +35,7 @@ bool still_there(int fd, const fs::path& path) {
          opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
 }
 
-UniqueFd lock_file(const fs::path& root) {
+UniqueFd lock_file(const fs::path& root, bool shared) {
   const fs::path path = root / "lock";
   std::error_code code;
   if (fs::exists(root, code) && !fs::exists(path, code) && !fs::is_empty(root, code)) {
@@ -47,7 +47,7 @@ UniqueFd lock_file(const fs::path& root) {
     UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
     if (!fd && errno == ENOENT) continue;
     if (!fd) throw_errno("create", path);
-    if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (::flock(fd.get(), (shared ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0) {
       if (errno != EWOULDBLOCK) throw_errno("lock", path);
       std::array<char, 512> owner{};
       [[maybe_unused]] const ssize_t n = ::pread(fd.get(), owner.data(), owner.size() - 1, 0);
@@ -74,16 +74,30 @@ fs::path staging_path(const fs::path& out) {
   return fs::path(name.native() + ".partial");
 }
 
-Staging::Staging(const fs::path& out)
-    : out_(out), root_(staging_path(out)), lock_(lock_file(root_)) {
-  // A run that died between sealing and publishing left these; what is in here may change now.
-  std::vector<fs::path> manifests;
-  if (fs::exists(root_ / "data")) {
-    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root_ / "data")) {
-      if (entry.path().filename() == kManifestName) manifests.push_back(entry.path());
-    }
+Staging::Staging(const fs::path& out, Hold hold, const std::string& job)
+    : out_(out), root_(staging_path(out)), lock_(lock_file(root_, hold == Hold::kShared)) {
+  const fs::path file = root_ / "job";
+  std::error_code code;
+  if (hold == Hold::kShared && fs::exists(file, code) && read_text(file) != job) {
+    throw Error(ErrorKind::kExists, "tasks with other options, or of another version, worked here",
+                root_,
+                "give every task the same command but for --task; to start over, remove this "
+                "directory when no task runs");
   }
-  for (const fs::path& path : manifests) fs::remove(path);
+  write_file(file, as_bytes(job));
+  if (hold == Hold::kAlone) clear_unfinished();
+}
+
+/// What runs that died left: temporary files, and the manifests of one that died between sealing
+/// and publishing; what is in here may change now.
+void Staging::clear_unfinished() const {
+  std::vector<fs::path> unfinished;
+  if (!fs::exists(root_ / "data")) return;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root_)) {
+    const fs::path& path = entry.path();
+    if (path.filename() == kManifestName || path.extension() == ".tmp") unfinished.push_back(path);
+  }
+  for (const fs::path& path : unfinished) fs::remove(path);
 }
 
 fs::path Staging::data(const std::string& split) const { return root_ / "data" / split; }

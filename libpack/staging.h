@@ -9,15 +9,21 @@ namespace packhorse {
 
 /// The directory a dataset is built in:
 ///
-///     OUT.partial/lock                    held (flock) by the one process that writes here
+///     OUT.partial/lock                    held (flock) by whoever writes here
+///     OUT.partial/job                     names the options of the tasks that share it
 ///     OUT.partial/data/...                becomes OUT in one rename
 ///     OUT.partial/receipts/<split>/...    one for each finished shard: what it was made from
 ///
 /// Nothing in it has a dataset.json before the very end, so no reader takes it for a dataset.
 class Staging {
  public:
-  /// Creates or takes over the directory. Throws Error(kExists) naming the process that holds it.
-  explicit Staging(const std::filesystem::path& out);
+  /// kAlone: nobody else works here meanwhile. kShared: any number of tasks of one job do.
+  enum class Hold { kAlone, kShared };
+
+  /// Creates or takes over the directory. `job` names all that must be the same in each task:
+  /// whoever shares must have the same. Throws Error(kExists) naming the process that holds it, or
+  /// saying that the tasks there belong to another job.
+  Staging(const std::filesystem::path& out, Hold hold, const std::string& job);
 
   const std::filesystem::path& root() const { return root_; }
   std::filesystem::path data(const std::string& split) const;
@@ -33,6 +39,7 @@ class Staging {
   void publish(bool overwrite);
 
  private:
+  void clear_unfinished() const;
   std::filesystem::path out_, root_;
   UniqueFd lock_;
 };

@@ -26,6 +26,8 @@ constexpr std::array kTransforms = {
 
 }  // namespace
 
+void TransformOptions::validate() const {}
+
 std::span<const TransformKind> all_transforms() { return kTransforms; }
 
 const TransformKind& find_transform(std::string_view name) {

@@ -5,6 +5,7 @@
 
 #include "packhorse/error.h"
 #include "packhorse/file.h"
+#include "packhorse/npy.h"
 #include "packhorse/pack.h"
 #include "packhorse/packed_dataset.h"
 #include "parallel.h"
@@ -34,31 +35,73 @@ fs::path relative_path(const PackedDataset& dataset, const ShardIndex& index, st
   return path;
 }
 
-void unpack_shard(const PackedDataset& dataset, std::size_t shard, const fs::path& out,
-                  Progress& progress, const std::stop_token& stop,
-                  std::atomic<std::uint64_t>& bytes) {
-  const ShardIndex& index = dataset.index(shard);
-  const std::uint64_t first = dataset.manifest().shards[shard].first_sample;
-  std::vector<std::byte> image;
-  fs::path last_directory;
-  for (std::size_t row = 0; row < index.size(); ++row) {
-    if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
-    dataset.read(first + row, image);
-    const fs::path path = out / relative_path(dataset, index, row, shard);
-    if (path.parent_path() != last_directory) {
-      last_directory = path.parent_path();
-      make_directories(last_directory);
+/// Where a field goes: what WebDataset would call the sample's key, a dot, the field's name.
+fs::path field_path(const fs::path& image, const std::string& field, const std::string& key) {
+  if (field.find('/') != std::string::npos) {
+    throw Error(ErrorKind::kCorrupt, "a field's path would leave the target: " + field, image,
+                "do not trust this dataset", key);
+  }
+  const std::string name = image.filename().string();
+  return image.parent_path() / (name.substr(0, name.find('.', 1)) + "." + field);
+}
+
+/// Unpacks one shard's samples, one at a time.
+class ShardUnpacker {
+ public:
+  ShardUnpacker(const PackedDataset& dataset, const fs::path& out, Progress& progress,
+                std::atomic<std::uint64_t>& bytes)
+      : dataset_(dataset), out_(out), progress_(progress), bytes_(bytes) {}
+
+  void run(std::size_t shard, const std::stop_token& stop) {
+    const ShardIndex& index = dataset_.index(shard);
+    const std::uint64_t first = dataset_.manifest().shards[shard].first_sample;
+    for (std::size_t row = 0; row < index.size(); ++row) {
+      if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
+      key_ = index.key(row);
+      fs::path path = out_ / relative_path(dataset_, index, row, shard);
+      write_image(first + row, path);
+      for (std::size_t field = 0; field < dataset_.fields().size(); ++field) {
+        if (dataset_.read_field(first + row, field, buffer_))
+          write(field_path(path, dataset_.fields()[field], key_));
+      }
+      ++progress_.samples;
+    }
+  }
+
+ private:
+  /// Raw pixels become a NumPy file, in the place of the picture they were.
+  void write_image(std::size_t sample, fs::path path) {
+    dataset_.read(sample, buffer_);
+    if (const ImageInfo image = dataset_.image(sample); image.kind == ImageKind::kRaw) {
+      const std::string header = npy_header(image);
+      const Bytes head = as_bytes(header);
+      buffer_.insert(buffer_.begin(), head.begin(), head.end());
+      path.replace_extension(std::string(extension_of(ImageKind::kRaw)));
+    }
+    write(path);
+  }
+
+  void write(const fs::path& path) {
+    if (path.parent_path() != last_directory_) {
+      last_directory_ = path.parent_path();
+      make_directories(last_directory_);
     }
     if (fs::exists(fs::symlink_status(path))) {
-      throw Error(ErrorKind::kExists, "two samples have the same path", path, {},
-                  std::string(index.key(row)));
+      throw Error(ErrorKind::kExists, "two images or fields have the same path", path, {}, key_);
     }
-    write_plain_file(path, image);
-    ++progress.samples;
-    progress.bytes += image.size();
-    bytes += image.size();
+    write_plain_file(path, buffer_);
+    progress_.bytes += buffer_.size();
+    bytes_ += buffer_.size();
   }
-}
+
+  const PackedDataset& dataset_;
+  const fs::path& out_;
+  Progress& progress_;
+  std::atomic<std::uint64_t>& bytes_;
+  std::vector<std::byte> buffer_;
+  fs::path last_directory_;
+  std::string key_;
+};
 
 }  // namespace
 
@@ -87,7 +130,7 @@ UnpackReport unpack(const fs::path& dataset, const fs::path& out, Progress* prog
       for (const std::string& name : opened.classes()) make_directories(target / name);
       std::atomic<std::uint64_t> bytes{0};
       run_parallel(available_cpus(), opened.shards(), [&](std::size_t shard) {
-        unpack_shard(opened, shard, target, *progress, stop, bytes);
+        ShardUnpacker(opened, target, *progress, bytes).run(shard, stop);
       });
       report.samples += opened.size();
       report.bytes += bytes;

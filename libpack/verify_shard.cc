@@ -1,10 +1,5 @@
 #include "verify_shard.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-#include <algorithm>
-#include <numeric>
 #include <optional>
 
 #include "packhorse/error.h"
@@ -12,50 +7,13 @@
 #include "packhorse/format.h"
 #include "packhorse/hash.h"
 #include "packhorse/shard_index.h"
+#include "verify_bytes.h"
 
 namespace packhorse {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-constexpr std::size_t kChunk = 4u << 20;
-
-/// XXH3 of many ranges of a file that passes by in chunks. The ranges are taken in the order they
-/// lie.
-class RangeHasher {
- public:
-  explicit RangeHasher(const ShardIndex& index)
-      : index_(index), order_(index.size()), hashes_(index.size()) {
-    std::iota(order_.begin(), order_.end(), std::size_t{0});
-    std::sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
-      return index.range(a).offset < index.range(b).offset;
-    });
-    XXH3_64bits_reset(&state_);
-  }
-
-  void pass(std::uint64_t offset, Bytes chunk) {
-    while (next_ < order_.size()) {
-      const ByteRange range = index_.range(order_[next_]);
-      const std::uint64_t begin = std::max(range.offset, offset);
-      const std::uint64_t end = std::min(range.end(), offset + chunk.size());
-      if (begin < end) XXH3_64bits_update(&state_, chunk.data() + (begin - offset), end - begin);
-      if (range.end() > offset + chunk.size()) return;  // goes on in the next chunk
-      hashes_[order_[next_]] = XXH3_64bits_digest(&state_);
-      XXH3_64bits_reset(&state_);
-      ++next_;
-    }
-  }
-
-  bool intact(std::size_t row) const { return hashes_[row] == index_.hash(row); }
-
- private:
-  const ShardIndex& index_;
-  std::vector<std::size_t> order_;
-  std::vector<std::uint64_t> hashes_;
-  XXH3_state_t state_;
-  std::size_t next_ = 0;
-};
 
 class ShardVerifier {
  public:
@@ -67,7 +25,7 @@ class ShardVerifier {
     const bool data_there = verify_file(dataset_, record_.file, record_.bytes, "", findings_);
     open_index();
     if (level == VerifyLevel::kFull && data_there) {
-      const bool intact = check_bytes();
+      const bool intact = bytes_are_right();
       if (intact && index_) check_structure();
     }
     progress_.samples += record_.samples;
@@ -79,8 +37,7 @@ class ShardVerifier {
     findings_.push_back({std::move(kind), record_.file, -1, {}, 0, 0, std::move(detail)});
   }
 
-  void add_sample(std::string kind, std::size_t row, std::string detail) {
-    const ByteRange range = index_->range(row);
+  void add_sample(std::string kind, std::size_t row, ByteRange range, std::string detail) {
     findings_.push_back(
         {std::move(kind), record_.file, static_cast<std::int64_t>(record_.first_sample + row),
          std::string(index_->key(row)), range.offset, range.length, std::move(detail)});
@@ -95,40 +52,29 @@ class ShardVerifier {
       add("index", error.what());
       return;
     }
-    if (index_->size() != record_.samples || index_->data_bytes() != record_.bytes) {
+    if (index_->size() != record_.samples || index_->data_bytes() != record_.bytes ||
+        index_->fields() != manifest_.fields ||
+        index_->compressed() != !manifest_.compress.empty()) {
       add("index", "the index does not fit the manifest");
       index_.reset();
     }
   }
 
-  /// One pass over the file: its SHA-256 and the hash of every image.
-  bool check_bytes() {
-    const fs::path path = dataset_ / record_.file;
-    const UniqueFd fd = open_for_reading(path);
-    std::optional<RangeHasher> images;
-    if (index_) images.emplace(*index_);
-    Sha256 whole;
-    std::vector<std::byte> buffer(kChunk);
-    for (std::uint64_t at = 0; at < record_.bytes; at += kChunk) {
-      if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
-      const std::span chunk =
-          std::span(buffer).first(std::min<std::uint64_t>(kChunk, record_.bytes - at));
-      read_exactly(fd.get(), at, chunk, path);
-      whole.update(chunk);
-      if (images) images->pass(at, chunk);
-      progress_.bytes += chunk.size();
-    }
-    bool image_damaged = false;
-    for (std::size_t row = 0; images && row < index_->size(); ++row) {
-      if (images->intact(row)) continue;
-      add_sample("payload", row, "the image's bytes are not the ones that were packed");
-      image_damaged = true;
-    }
-    if (whole.finish() == record_.sha256) return !image_damaged;
-    if (!image_damaged) {
+  /// Reads every byte. True when the file is the one that was packed.
+  bool bytes_are_right() try {
+    const ShardBytes found = check_bytes(dataset_ / record_.file, record_.bytes,
+                                         index_ ? &*index_ : nullptr, progress_, stop_);
+    for (const DamagedPiece& piece : found.damage)
+      add_sample("payload", piece.row, piece.range, piece.detail);
+    if (found.sha256 == record_.sha256) return found.damage.empty();
+    if (found.damage.empty()) {
       add("hash", index_ ? "SHA-256 differs; every image is intact, so the damage lies between them"
                          : "SHA-256 differs");
     }
+    return false;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kCorrupt) throw;
+    add("index", error.what());
     return false;
   }
 
@@ -147,13 +93,34 @@ class ShardVerifier {
         const StoredSample sample = reader->read(row);
         if (sample.key != index_->key(row) || sample.label != index_->label(row) ||
             xxh3(sample.bytes) != index_->hash(row)) {
-          add_sample("structure", row, "shard and index disagree about key, label or bytes");
+          add_sample("structure", row, place_of(row),
+                     "shard and index disagree about key, label or bytes");
+        } else if (!has_fields_of(row, sample)) {
+          add_sample("structure", row, place_of(row), "shard and index disagree about the fields");
         }
       }
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::kInterrupted) throw;
       add("structure", error.what());
     }
+  }
+
+  ByteRange place_of(std::size_t row) const {
+    return index_->compressed() ? index_->frame(row).stored : index_->range(row);
+  }
+
+  bool has_fields_of(std::size_t row, const StoredSample& sample) const {
+    std::size_t given = 0;
+    for (std::size_t field = 0; field < index_->fields().size(); ++field) {
+      if (!index_->has_field(row, field)) continue;
+      if (given == sample.fields.size()) return false;
+      const Field& found = sample.fields[given++];
+      if (found.name != index_->fields()[field] ||
+          xxh3(found.bytes) != index_->field_hash(row, field)) {
+        return false;
+      }
+    }
+    return given == sample.fields.size();
   }
 
   const fs::path& dataset_;

@@ -19,6 +19,7 @@ class Packed final : public Dataset {
     const PackedDataset::Place place = packed_.place(i);
     return packed_.index(place.shard).range(place.row).length;
   }
+  ImageInfo image(std::size_t i) const override { return packed_.image(i); }
   void read(std::size_t i, std::vector<std::byte>& out) const override { packed_.read(i, out); }
   std::string describe(std::size_t i) const override {
     const PackedDataset::Place place = packed_.place(i);

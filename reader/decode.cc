@@ -7,13 +7,15 @@
 #include "other_images.h"
 #include "packhorse/error.h"
 #include "pnm.h"
+#include "raw.h"
 #include "resample.h"
 
 namespace packhorse::reader {
 
 namespace {
 
-ImageInfo header_of(Bytes file) {
+ImageInfo header_of(Bytes file, const ImageInfo& known) {
+  if (known.kind == ImageKind::kRaw) return known;
   const ProbeResult result = probe_image(file);
   if (!result.info) throw Error(ErrorKind::kCorrupt, result.reason);
   return *result.info;
@@ -26,6 +28,8 @@ PixelView decode_window(Bytes file, const ImageInfo& info, const Window& window,
       return decode_jpeg(file, info, window, buffer);
     case ImageKind::kPnm:
       return decode_pnm(file, info, window, buffer);
+    case ImageKind::kRaw:
+      return copy_raw(file, info, window, buffer);
     default:
       return decode_other(file, info, window, buffer);
   }
@@ -51,7 +55,7 @@ Decoder::Decoder(Decoder&&) noexcept = default;
 Decoder& Decoder::operator=(Decoder&&) noexcept = default;
 
 void Decoder::decode(Bytes file, const Augment& augment, SampleRandom random,
-                     std::span<std::uint8_t> out) {
+                     std::span<std::uint8_t> out, const ImageInfo& known) {
   const int size = output_size(augment);
   const std::size_t bytes =
       static_cast<std::size_t>(size) * static_cast<std::size_t>(size) * kChannels;
@@ -59,7 +63,7 @@ void Decoder::decode(Bytes file, const Augment& augment, SampleRandom random,
     throw Error(ErrorKind::kUsage, "the pixels take " + std::to_string(bytes) +
                                        " bytes, there is room for " + std::to_string(out.size()));
   }
-  const ImageInfo info = header_of(file);
+  const ImageInfo info = header_of(file, known);
   const Turn turn = state_->turn_for(info);
   const int width = static_cast<int>(info.width), height = static_cast<int>(info.height);
   const CropPlan plan = turn.swap ? plan_crop(augment, height, width, random)
@@ -72,8 +76,9 @@ void Decoder::decode(Bytes file, const Augment& augment, SampleRandom random,
   state_->resampler.run(decode_window(file, info, window, state_->pixels), out.data());
 }
 
-void Decoder::decode_full(Bytes file, std::vector<std::uint8_t>& out, int& width, int& height) {
-  const ImageInfo info = header_of(file);
+void Decoder::decode_full(Bytes file, std::vector<std::uint8_t>& out, int& width, int& height,
+                          const ImageInfo& known) {
+  const ImageInfo info = header_of(file, known);
   const Turn turn = state_->turn_for(info);
   const Window all{0, 0, static_cast<int>(info.width), static_cast<int>(info.height)};
   const PixelView view = decode_window(file, info, all, state_->pixels);

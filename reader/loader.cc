@@ -156,9 +156,9 @@ struct Loader::Impl {
     add(producer.bytes_read, producer.bytes.size());
     if (options.decode) {
       const Clock::time_point decode_begin = Clock::now();
-      producer.decoder.decode(producer.bytes, options.augment,
-                              SampleRandom(options.seed, epoch, sample),
-                              {slot.images + place * image_bytes, image_bytes});
+      producer.decoder.decode(
+          producer.bytes, options.augment, SampleRandom(options.seed, epoch, sample),
+          {slot.images + place * image_bytes, image_bytes}, dataset->image(sample));
       add(producer.decode_ns, ns_since(decode_begin));
     }
     slot.labels[place] = dataset->label(sample);

@@ -10,6 +10,7 @@
 #include "inspect_text.h"
 #include "packhorse/error.h"
 #include "packhorse/file.h"
+#include "packhorse/npy.h"
 
 namespace packhorse {
 
@@ -29,9 +30,12 @@ class CommandInspect final : public program::Command {
     auto* show = app.add_option("--show", show_, "Show the sample with this number or key")
                      ->excludes(verify)
                      ->excludes(list);
-    app.add_option("-o,--output", output_,
-                   "With --show: write the image's bytes to this file (- = standard output)")
-        ->needs(show);
+    auto* output =
+        app.add_option("-o,--output", output_,
+                       "With --show: write the image's bytes to this file (- = standard output)")
+            ->needs(show);
+    app.add_option("--field", field_, "With -o: write this extra field's bytes instead")
+        ->needs(output);
     app.add_option("--jobs", jobs_, "Threads for --verify; 0 = as many as this process may use")
         ->capture_default_str();
     app.add_flag("--json", json_, "Print one JSON object");
@@ -123,8 +127,7 @@ class CommandInspect final : public program::Command {
     }
     const PackedDataset dataset(paths.front());
     const std::size_t sample = find(dataset);
-    std::vector<std::byte> bytes;
-    dataset.read(sample, bytes);
+    const std::vector<std::byte> bytes = bytes_to_show(dataset, sample);
     if (output_ == "-") {
       std::fwrite(bytes.data(), 1, bytes.size(), stdout);
       return program::kDone;
@@ -135,7 +138,29 @@ class CommandInspect final : public program::Command {
     return program::kDone;
   }
 
-  std::string path_, verify_, show_, output_;
+  /// The image as a file, raw pixels as a NumPy one; or a field.
+  std::vector<std::byte> bytes_to_show(const PackedDataset& dataset, std::size_t sample) const {
+    std::vector<std::byte> bytes;
+    if (!field_.empty()) {
+      const std::vector<std::string>& fields = dataset.fields();
+      const auto found = std::find(fields.begin(), fields.end(), field_);
+      if (found == fields.end() ||
+          !dataset.read_field(sample, static_cast<std::size_t>(found - fields.begin()), bytes)) {
+        throw Error(ErrorKind::kNotFound, "the sample has no field '" + field_ + "'",
+                    dataset.path(), "`packhorse inspect --show " + show_ + " --json` names them");
+      }
+      return bytes;
+    }
+    dataset.read(sample, bytes);
+    if (const ImageInfo image = dataset.image(sample); image.kind == ImageKind::kRaw) {
+      const std::string header = npy_header(image);
+      const Bytes head = as_bytes(header);
+      bytes.insert(bytes.begin(), head.begin(), head.end());
+    }
+    return bytes;
+  }
+
+  std::string path_, verify_, show_, output_, field_;
   int jobs_ = 0;
   bool list_ = false, json_ = false;
 };

@@ -2,8 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
+
 #include "common/terminal.h"
+#include "pack_text.h"
 #include "packhorse/error.h"
+#include "packhorse/file.h"
 #include "packhorse/pack.h"
 #include "packhorse/transform.h"
 
@@ -11,9 +16,6 @@ namespace packhorse {
 
 namespace {
 
-using program::bytes_text;
-using program::count_text;
-using program::Json;
 using program::with_commas;
 
 constexpr std::size_t kRejectsShown = 50;
@@ -32,42 +34,69 @@ std::string described(const Kinds& kinds) {
   return text;
 }
 
+/// "json,seg.png"; "none" is an empty list.
+std::vector<std::string> parse_fields(const std::string& text) {
+  std::vector<std::string> names;
+  for (std::size_t at = 0; text != "none" && at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const std::string name = text.substr(at, comma - at);
+    const bool fit =
+        !name.empty() && name.front() != '.' &&
+        name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789._-") == std::string::npos;
+    if (!fit) {
+      throw Error(
+          ErrorKind::kUsage, "'" + name + "' is no name of a field", {},
+          "say what follows the dot in its files, in lower case: json,txt,seg.png; or none");
+    }
+    names.push_back(name);
+    at = comma + 1;
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+/// "zstd" or "zstd:7".
+int parse_compression(const std::string& text) {
+  constexpr int kUsual = 3;
+  if (text == "zstd") return kUsual;
+  int level = 0;
+  if (text.starts_with("zstd:")) {
+    const char* const end = text.data() + text.size();
+    const auto [stopped, code] = std::from_chars(text.data() + 5, end, level);
+    if (code == std::errc() && stopped == end && level >= 1 && level <= 19) return level;
+  }
+  throw Error(ErrorKind::kUsage, "'" + text + "' is no compression", {},
+              "say zstd, or zstd:1 to zstd:19");
+}
+
 class CommandPack final : public program::Command {
  public:
   void setup(CLI::App& app) override {
-    app.add_option("source", source_,
-                   "A folder of class folders, or of train/ val/ test/ folders of those")
-        ->required();
+    app.add_option("source", source_, "What to pack, see below")->required();
     app.add_option("out", out_, "The dataset to write; appears only when it is complete")
         ->required();
     app.add_option("--format", options_.format, "Shard format, see below")->required();
-    app.add_option("--image", options_.image, "What becomes of the images, see below")
-        ->capture_default_str();
-    auto* bytes =
-        app.add_option("--shard-bytes", shard_bytes_, "Size aimed at for a shard, e.g. 1GiB")
-            ->capture_default_str();
-    app.add_option("--shard-samples", options_.plan.shard_samples,
-                   "Exactly this many images a shard instead")
-        ->excludes(bytes);
-    auto* seed = app.add_option("--seed", options_.plan.seed, "Seed of the global shuffle")
-                     ->capture_default_str();
-    app.add_flag("--no-shuffle", no_shuffle_, "Keep the order of the paths")->excludes(seed);
-    app.add_option("--classes", classes_file_,
-                   "File with one class name a line, which fixes the labels");
-    app.add_option("--max-rejects", max_rejects_,
-                   "Publish with up to N, or P%, of the inputs rejected")
-        ->capture_default_str();
-    app.add_option("--max-pixels", options_.max_pixels, "Reject images with more pixels")
-        ->capture_default_str();
-    app.add_option("--jobs", options_.jobs, "Threads; 0 = as many as this process may use")
-        ->capture_default_str();
     app.add_flag("--overwrite", options_.overwrite,
                  "Replace OUT, in one step, when the new one is complete");
     app.add_flag("--dry-run", options_.dry_run, "List and plan only, write nothing");
+    app.add_option("--jobs", options_.jobs, "Threads; 0 = as many as this process may use")
+        ->capture_default_str();
     app.add_flag("--json", json_, "Print one JSON object");
+    app.add_option("--log", log_file_,
+                   "Write each reject, skip and duplicate to FILE, a JSON line each");
+    setup_source(app);
+    setup_selection(app);
+    setup_images(app);
+    setup_shards(app);
+    setup_tasks(app);
     app.footer(
-        "Formats:" + described(all_formats()) + "\n\nImage modes:" + described(all_transforms()) +
-        "\n\nExample:\n  packhorse pack imagenet packed --format wds --shard-bytes 512MiB\n\n"
+        "Sources:" + described(all_sources()) + "\n\nFormats:" + described(all_formats()) +
+        "\n\nImage modes:" + described(all_transforms()) +
+        "\n\nExamples:\n"
+        "  packhorse pack imagenet packed --format wds --shard-bytes 512MiB\n"
+        "  packhorse pack imagenet packed256 --format lmdb --image resize --short-side 256\n"
+        "  packhorse pack packed converted --format hdf5\n\n"
         "Files are judged by their bytes: what is named like an image must be one, or it is "
         "rejected; hidden files\n"
         "and files that are no images are skipped and counted. With rejects beyond --max-rejects "
@@ -78,10 +107,7 @@ class CommandPack final : public program::Command {
   }
 
   int run(const std::stop_token& stop) override {
-    options_.plan.shuffle = !no_shuffle_;
-    options_.plan.shard_bytes = program::parse_bytes(shard_bytes_);
-    options_.max_rejects = RejectLimit::parse(max_rejects_);
-    if (!classes_file_.empty()) options_.list.classes = read_class_list(classes_file_);
+    read_options();
     Progress progress;
     PackReport report;
     try {
@@ -92,14 +118,148 @@ class CommandPack final : public program::Command {
       throw Error(ErrorKind::kInterrupted, "stopped; nothing is published", staging_path(out_),
                   "give the same command again: finished shards are kept");
     }
+    if (!log_file_.empty()) write_file(log_file_, as_bytes(pack_log_text(report)));
     print_rejects(report);
-    fmt::print("{}", json_ ? program::to_text(to_json(report)) : to_words(report));
-    if (options_.dry_run || report.published) return program::kDone;
+    fmt::print("{}", json_ ? program::to_text(to_json(report)) : to_words(report, options_));
+    if (options_.dry_run || options_.task || report.published) return program::kDone;
     print_refusal(report);
     return program::kDamage;
   }
 
  private:
+  void setup_source(CLI::App& app) {
+    app.add_option("--source-kind", options_.source_kind, "Take the source as this kind, see below")
+        ->group("Source");
+    app.add_option("--classes", classes_file_,
+                   "File with one class name a line, which fixes the labels")
+        ->group("Source");
+    app.add_option("--labels", options_.list.labels,
+                   "File of lines `path label`, in the place of class folders")
+        ->group("Source");
+    app.add_option(
+           "--fields", fields_,
+           "Extra fields to pack with x.jpg, e.g. json,seg.png for x.json and x.seg.png; none "
+           "= leave out those the source brings")
+        ->group("Source");
+    app.add_option("--max-rejects", max_rejects_,
+                   "Publish with up to N, or P%, of the inputs rejected")
+        ->capture_default_str()
+        ->group("Source");
+    app.add_option("--max-pixels", options_.max_pixels, "Reject images with more pixels")
+        ->capture_default_str()
+        ->group("Source");
+  }
+
+  void setup_selection(CLI::App& app) {
+    SelectOptions& select = options_.select;
+    app.add_option(
+           "--include", select.include,
+           "Only what matches one of these globs: of the name, or of the path when it has a /")
+        ->allow_extra_args(false)
+        ->group("Selection");
+    app.add_option("--exclude", select.exclude, "Not what matches one of these globs")
+        ->allow_extra_args(false)
+        ->group("Selection");
+    app.add_option("--limit", select.limit, "At most N images a split")->group("Selection");
+    app.add_option("--sample-per-class", select.samples_per_class,
+                   "At most N images of each class in a split")
+        ->group("Selection");
+    app.add_option("--split", split_,
+                   "Divide into train and val (and test), e.g. 90:10, by the images' bytes")
+        ->group("Selection");
+    app.add_option("--deduplicate", deduplicate_,
+                   "Inputs of identical bytes, over all splits: report them, or drop all but one")
+        ->check(CLI::IsMember({"report", "drop"}))
+        ->group("Selection");
+  }
+
+  void setup_images(CLI::App& app) {
+    TransformOptions& image = options_.transform;
+    app.add_option("--image", options_.image, "What becomes of the images, see below")
+        ->capture_default_str()
+        ->group("Images");
+    app.add_option("--short-side", image.short_side, "resize: pixels of the shorter side")
+        ->capture_default_str()
+        ->group("Images");
+    app.add_option("--quality", image.quality, "resize: JPEG quality, 1 to 100")
+        ->capture_default_str()
+        ->group("Images");
+    app.add_option("--chroma", image.chroma, "resize: chroma sampling, as the source's or 4:2:0")
+        ->transform(CLI::CheckedTransformer(
+            std::map<std::string, TransformOptions::Chroma>{
+                {"source", TransformOptions::Chroma::kAsSource},
+                {"420", TransformOptions::Chroma::k420}},
+            CLI::ignore_case))
+        ->option_text("source|420 [source]")
+        ->group("Images");
+    app.add_option("--restart-mcus", image.restart_mcus,
+                   "roi, resize: MCUs between restart markers, about")
+        ->capture_default_str()
+        ->group("Images");
+    app.add_option("--size", image.size, "raw: width and height")
+        ->capture_default_str()
+        ->group("Images");
+    app.add_option("--fit", image.fit, "raw: crop the centre, or fit all of it in")
+        ->transform(CLI::CheckedTransformer(
+            std::map<std::string, TransformOptions::Fit>{
+                {"crop", TransformOptions::Fit::kCrop},
+                {"letterbox", TransformOptions::Fit::kLetterbox}},
+            CLI::ignore_case))
+        ->option_text("crop|letterbox [crop]")
+        ->group("Images");
+  }
+
+  void setup_shards(CLI::App& app) {
+    auto* bytes =
+        app.add_option("--shard-bytes", shard_bytes_, "Size aimed at for a shard, e.g. 1GiB")
+            ->capture_default_str()
+            ->group("Shards");
+    app.add_option("--shard-samples", options_.plan.shard_samples,
+                   "Exactly this many images a shard instead")
+        ->excludes(bytes)
+        ->group("Shards");
+    seed_ =
+        app.add_option("--seed", options_.plan.seed,
+                       "Seed of the global shuffle; a packed dataset keeps its order without it")
+            ->capture_default_str()
+            ->group("Shards");
+    app.add_flag("--no-shuffle", no_shuffle_, "Keep the order of the source")
+        ->excludes(seed_)
+        ->group("Shards");
+    app.add_option("--compress", compress_, "zstd or zstd:LEVEL (1 to 19), for formats that can")
+        ->group("Shards");
+    app.add_flag("--no-space-check", no_space_check_,
+                 "Do not refuse when the dataset may not fit on the disk")
+        ->group("Shards");
+  }
+
+  void setup_tasks(CLI::App& app) {
+    auto* task =
+        app.add_option("--task", task_,
+                       "Pack only share I of N (0/8 ... 7/8) into OUT.partial, beside other "
+                       "processes on any machine; publishes nothing")
+            ->group("Several machines");
+    app.add_flag("--finish", options_.finish, "Check that every share is packed, and publish")
+        ->excludes(task)
+        ->group("Several machines");
+  }
+
+  void read_options() {
+    options_.plan.shuffle = !no_shuffle_;
+    options_.check_space = !no_space_check_;
+    options_.reorder = seed_->count() > 0;
+    options_.plan.shard_bytes = program::parse_bytes(shard_bytes_);
+    options_.max_rejects = RejectLimit::parse(max_rejects_);
+    if (!classes_file_.empty()) options_.list.classes = read_class_list(classes_file_);
+    if (!fields_.empty()) options_.list.fields.names = parse_fields(fields_);
+    if (!split_.empty()) options_.select.split = SelectOptions::parse_split(split_);
+    if (!task_.empty()) options_.task = TaskShare::parse(task_);
+    if (!compress_.empty()) options_.zstd_level = parse_compression(compress_);
+    using Duplicates = SelectOptions::Duplicates;
+    if (!deduplicate_.empty())
+      options_.select.duplicates = deduplicate_ == "drop" ? Duplicates::kDrop : Duplicates::kReport;
+  }
+
   void print_rejects(const PackReport& report) const {
     for (std::size_t i = 0; i < report.rejects.size() && i < kRejectsShown; ++i) {
       fmt::print(stderr, "rejected: {}: {}\n", report.rejects[i].path, report.rejects[i].reason);
@@ -122,67 +282,12 @@ class CommandPack final : public program::Command {
                report.rejects_file.string());
   }
 
-  static Json to_json(const PackReport& report) {
-    const Accounting& a = report.accounting;
-    Json splits = Json::array(), rejects = Json::array(), skipped = Json::object();
-    for (const PackedSplit& split : report.splits) {
-      splits.push_back({{"split", split.split},
-                        {"path", split.path.string()},
-                        {"id", split.manifest.id()},
-                        {"samples", split.manifest.samples},
-                        {"shards", split.manifest.shards.size()}});
-    }
-    for (const Reject& reject : report.rejects)
-      rejects.push_back({{"path", reject.path}, {"reason", reject.reason}});
-    for (const auto& [rule, count] : report.skipped_by_rule) skipped[rule] = count;
-    return {{"seen", a.seen},
-            {"packed", a.packed},
-            {"rejected", a.rejected},
-            {"skipped", a.skipped},
-            {"bytes_in", report.bytes_in},
-            {"bytes_out", report.bytes_out},
-            {"shards", report.shards},
-            {"shards_kept", report.shards_kept},
-            {"seconds", report.seconds},
-            {"id", report.id},
-            {"published", report.published},
-            {"splits", splits},
-            {"skipped_by_rule", skipped},
-            {"rejects", rejects}};
-  }
-
-  std::string to_words(const PackReport& report) const {
-    const Accounting& a = report.accounting;
-    std::string text =
-        fmt::format("seen {} = packed {} + rejected {} + skipped {}\n", with_commas(a.seen),
-                    with_commas(a.packed), with_commas(a.rejected), with_commas(a.skipped));
-    for (const auto& [rule, count] : report.skipped_by_rule) {
-      text += fmt::format("  skipped {}: {}\n", with_commas(count), rule);
-    }
-    if (options_.dry_run) {
-      return text + fmt::format("would pack them into {}; nothing was written\n",
-                                count_text(report.shards, "shard"));
-    }
-    if (!report.published) return text;
-    for (const PackedSplit& split : report.splits) {
-      text +=
-          fmt::format("{}: {}, {}, {}, id {}\n", split.path.string(),
-                      count_text(split.manifest.samples, "image"),
-                      count_text(split.manifest.class_samples.size(), "class"),
-                      count_text(split.manifest.shards.size(), split.manifest.format + " shard"),
-                      split.manifest.id().substr(0, 12));
-    }
-    text += fmt::format("{} in, {} out, {}", bytes_text(report.bytes_in),
-                        bytes_text(report.bytes_out), program::seconds_text(report.seconds));
-    if (report.shards_kept > 0)
-      text += ", " + count_text(report.shards_kept, "shard") + " kept from the run before";
-    return text + "\n";
-  }
-
-  std::string source_, out_, classes_file_;
+  std::string source_, out_, classes_file_, log_file_, fields_, split_, deduplicate_, compress_,
+      task_;
   std::string shard_bytes_ = "256MiB", max_rejects_ = "0";
   PackOptions options_;
-  bool no_shuffle_ = false, json_ = false;
+  CLI::Option* seed_ = nullptr;
+  bool no_shuffle_ = false, no_space_check_ = false, json_ = false;
 };
 
 }  // namespace

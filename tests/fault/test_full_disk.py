@@ -6,6 +6,7 @@ holds.
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -74,7 +75,8 @@ def check_says_full(result, place):
 @pytest.mark.parametrize("shards", ["many shards", "one shard"])
 def test_packing_to_a_full_disk_publishes_nothing_and_goes_on_with_room(disk, source, tmp_path, form, shards):
     out = disk.path / "out"
-    options = ("--format", form, "--shard-samples", str(SHARD) if shards == "many shards" else "1000")
+    samples = str(SHARD) if shards == "many shards" else "1000"
+    options = ("--format", form, "--shard-samples", samples, "--no-space-check")
     result = refused("pack", source, out, *options, code=FAILED, prefix=disk.enter)
     check_says_full(result, out)
     assert disk.names() == ["out.partial"]
@@ -89,9 +91,19 @@ def test_packing_to_a_full_disk_publishes_nothing_and_goes_on_with_room(disk, so
 
 
 @pytest.mark.parametrize("form", FORMATS)
+def test_what_cannot_fit_is_refused_with_figures_before_any_work(disk, source, form):
+    result = refused("pack", source, disk.path / "out", "--format", form, code=FAILED, prefix=disk.enter)
+    figures = re.search(r"may need ([\d.]+) MiB more on this disk, where ([\d.]+) MiB are free", result.err)
+    assert figures and float(figures[1]) > 7 and float(figures[2]) <= 3, result
+    assert [p for p in Path(disk.outside, "out.partial").rglob("shard*")] == []
+    disk.grow()
+    packhorse("pack", source, disk.path / "out", "--format", form, prefix=disk.enter)
+
+
+@pytest.mark.parametrize("form", FORMATS)
 def test_a_shard_that_fails_does_not_cut_those_in_the_making_beside_it(disk, source, tmp_path, form):
     out = disk.path / "out"
-    options = ("--format", form, "--shard-samples", str(SHARD), "--no-shuffle", "--jobs", "4")
+    options = ("--format", form, "--shard-samples", str(SHARD), "--no-shuffle", "--jobs", "4", "--no-space-check")
     for size in ("3m", "4m", "5m", "6m", "7m"):
         disk.grow(size)
         refused("pack", source, out, *options, code=FAILED, prefix=disk.enter)
@@ -125,6 +137,7 @@ def test_packing_splits_to_a_disk_that_fills_up_at_the_very_end(disk, tmp_path, 
                 form,
                 "--shard-samples",
                 "40",
+                "--no-space-check",
             ],
             capture_output=True,
             text=True,

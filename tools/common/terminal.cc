@@ -119,10 +119,12 @@ void ProgressLine::loop() {
 
 std::string ProgressLine::line(double seconds) const {
   const std::uint64_t done = progress_.samples, total = progress_.total_samples;
-  if (total == 0) return fmt::format("{}: listing, {}", doing_, seconds_text(seconds));
+  const char* phase = progress_.phase;
+  const std::string doing = phase != nullptr ? doing_ + ": " + phase : doing_;
+  if (total == 0) return fmt::format("{}: listing, {}", doing, seconds_text(seconds));
   const double rate = static_cast<double>(done) / seconds;
   std::string text = fmt::format(
-      "{}: {} of {} images ({:.0f} %), {}/s, {}/s", doing_, with_commas(done), with_commas(total),
+      "{}: {} of {} images ({:.0f} %), {}/s, {}/s", doing, with_commas(done), with_commas(total),
       100.0 * static_cast<double>(done) / static_cast<double>(total),
       with_commas(static_cast<std::uint64_t>(rate)),
       bytes_text(static_cast<std::uint64_t>(static_cast<double>(progress_.bytes) / seconds)));

@@ -10,6 +10,11 @@ void put_varint(std::string& out, std::uint64_t value) {
   out += static_cast<char>(value);
 }
 
+void put_number(std::string& out, char tag, std::uint64_t value) {
+  out += tag;
+  put_varint(out, value);
+}
+
 [[noreturn]] void corrupt() { throw Error(ErrorKind::kCorrupt, "a value is no Caffe Datum"); }
 
 std::uint64_t take_varint(Bytes& bytes) {
@@ -33,14 +38,17 @@ Bytes take(Bytes& bytes, std::uint64_t n) {
 
 }  // namespace
 
-DatumFrame frame_datum(std::size_t image_bytes, std::int64_t label) {
+DatumFrame frame_datum(const ImageInfo& image, std::size_t image_bytes, std::int64_t label) {
+  const bool raw = image.kind == ImageKind::kRaw;
   DatumFrame frame;
-  frame.head += kDataTag;
-  put_varint(frame.head, image_bytes);
-  frame.tail += kLabelTag;
-  put_varint(frame.tail, static_cast<std::uint64_t>(label));
-  frame.tail += kEncodedTag;
-  frame.tail += '\1';
+  if (raw) {
+    put_number(frame.head, kChannelsTag, image.components);
+    put_number(frame.head, kHeightTag, image.height);
+    put_number(frame.head, kWidthTag, image.width);
+  }
+  put_number(frame.head, kDataTag, image_bytes);
+  put_number(frame.tail, kLabelTag, static_cast<std::uint64_t>(label));
+  put_number(frame.tail, kEncodedTag, raw ? 0 : 1);
   return frame;
 }
 

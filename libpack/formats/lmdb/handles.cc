@@ -32,7 +32,17 @@ Env open_read_only(const std::filesystem::path& path) {
   Env env(raw);
   check(mdb_env_open(raw, path.c_str(), MDB_RDONLY | MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS, 0644),
         "open", path);
+  MDB_envinfo info{};
+  MDB_stat stat{};
+  mdb_env_info(raw, &info);
+  mdb_env_stat(raw, &stat);
+  if (std::filesystem::file_size(path) < (info.me_last_pgno + 1) * stat.ms_psize) {
+    throw Error(ErrorKind::kCorrupt, "the LMDB file is cut", path,
+                "restore it or pack again; a file that is whole passes through `mdb_copy -c`");
+  }
   return env;
 }
+
+std::string library_version() { return mdb_version(nullptr, nullptr, nullptr); }
 
 }  // namespace packhorse::lmdb

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "packhorse/error.h"
@@ -47,7 +48,10 @@ class Txn {
   MDB_txn* txn_ = nullptr;
 };
 
-/// Opens a data file for reading, without a lock file: published shards never change.
+/// Opens a data file for reading, without a lock file: published shards never change. Throws
+/// Error(kCorrupt) when it is cut, as touching its map would then be a SIGBUS.
 Env open_read_only(const std::filesystem::path& path);
+
+std::string library_version();
 
 }  // namespace packhorse::lmdb

@@ -4,7 +4,8 @@
 
 namespace packhorse::lmdb {
 
-/// LMDB with Caffe Datum values. layout.h draws it.
-extern const Format kFormat;
+/// LMDB with Caffe Datum values, and with one value a member. layout.h draws both.
+extern const Format kDatumFormat;
+extern const Format kMembersFormat;
 
 }  // namespace packhorse::lmdb

@@ -9,15 +9,28 @@
 ///
 ///     | header 512 | image bytes, padded to 512 | header 512 | label in ASCII, padded to 512 |
 ///       000000017.jpg                             000000017.cls
+///     | header 512 | field, padded to 512 | ...
+///       000000017.json                            further fields by name; those it has
 ///
 /// and at the end two blocks of zeros. Modification time, user and group are 0, mode is 0644, so
-/// that the same samples give the same bytes.
+/// that the same samples give the same bytes. Raw pixels are a NumPy file:
+///
+///     | header 512 | NumPy header 128 | pixels, padded to 512 | ...      the index names the
+///     pixels
+///       000000017.npy
+///
+/// Compressed (.tar.zst), each sample is a zstd frame of its own, and the end another:
+///
+///     | frame: blocks of sample 0 | frame: blocks of sample 1 | ... | frame: 1024 zeros |
 namespace packhorse::wds {
 
 inline constexpr int kVersion = 1;
 inline constexpr std::string_view kSuffix = ".tar";
+inline constexpr std::string_view kCompressedSuffix = ".tar.zst";
 inline constexpr std::string_view kLabelExtension = ".cls";
 inline constexpr std::size_t kLongestName = 100;  ///< of a ustar header without prefix
+inline constexpr std::size_t kMagicAt = 257;      ///< of POSIX and GNU headers
+inline constexpr std::string_view kMagic = "ustar";
 
 /// A member's name, cut as WebDataset cuts it.
 struct MemberName {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 
 #include "formats/wds/handles.h"
@@ -5,14 +6,18 @@
 #include "formats/wds/open.h"
 #include "formats/wds/wds.h"
 #include "packhorse/file.h"
+#include "packhorse/npy.h"
+#include "zstd_frame.h"
 
 namespace packhorse::wds {
 
 namespace {
 
 constexpr std::size_t kBlock = 1u << 20;
+const std::string kPixels(extension_of(ImageKind::kRaw).substr(1));
 
-/// Streams through the archive with libarchive. A sample is a run of members with one key.
+/// Streams through the archive with libarchive. A sample is a run of members with one key: the
+/// label, the image, which is the first that is not the label, and its fields.
 class Reader final : public ShardReader {
  public:
   explicit Reader(const std::filesystem::path& path) : path_(path) {
@@ -37,25 +42,39 @@ class Reader final : public ShardReader {
     sample.label = -1;
     bool image_seen = false;
     std::vector<std::byte> text;
+    extras_.clear();
     for (; more_ && member_.key == keys_[i]; next_member()) {
       if ("." + member_.extension == kLabelExtension) {
         read_data(text);
         sample.label = parse_label(as_text(text));
       } else if (!image_seen) {
         read_data(image_);
+        sample.bytes = member_.extension == kPixels ? pixels_of(image_) : Bytes(image_);
         image_seen = true;
+      } else {
+        Extra& extra = extras_.emplace_back();
+        extra.name = member_.extension;
+        read_data(extra.bytes);
       }
     }
     ++position_;
     if (!image_seen) corrupt("a sample without an image");
-    sample.bytes = image_;
+    std::sort(extras_.begin(), extras_.end(),
+              [](const Extra& a, const Extra& b) { return a.name < b.name; });
+    for (const Extra& extra : extras_) sample.fields.push_back({extra.name, extra.bytes});
     return sample;
   }
 
  private:
+  struct Extra {
+    std::string name;
+    std::vector<std::byte> bytes;
+  };
+
   void open() {
     archive_.reset(archive_read_new());
     archive_read_support_format_tar(archive_.get());
+    archive_read_support_filter_zstd(archive_.get());
     check(archive_read_open_filename(archive_.get(), path_.c_str(), kBlock));
     position_ = 0;
   }
@@ -89,6 +108,14 @@ class Reader final : public ShardReader {
     if (n != static_cast<la_ssize_t>(out.size())) corrupt("a member ends early");
   }
 
+  Bytes pixels_of(Bytes file) const {
+    try {
+      return npy_pixels(file);
+    } catch (const Error& error) {
+      corrupt(error.what());
+    }
+  }
+
   std::int64_t parse_label(std::string_view text) const {
     std::int64_t label = 0;
     const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), label);
@@ -108,19 +135,24 @@ class Reader final : public ShardReader {
   ArchiveReader archive_;
   std::vector<std::string> keys_;
   std::vector<std::byte> image_;
+  std::vector<Extra> extras_;
   MemberName member_;
   std::size_t size_ = 0;
   std::size_t position_ = 0;  ///< sample the stream stands before
   bool more_ = false;
 };
 
-/// The magic of POSIX and GNU headers stands at byte 257.
+/// The first header, of the archive itself or of what is compressed. A zstd block holds at most 128
+/// KiB, so twice that surely gives the first of them.
 bool probe(const std::filesystem::path& path) {
+  constexpr std::uint64_t kEnough = 256u << 10;
   const UniqueFd fd = open_for_reading(path);
-  if (file_size(fd.get(), path) < 512) return false;
-  std::byte magic[5];
-  read_exactly(fd.get(), 257, magic, path);
-  return as_text(magic) == "ustar";
+  std::vector<std::byte> head(std::min(file_size(fd.get(), path), kEnough));
+  read_exactly(fd.get(), 0, head, path);
+  std::byte header[kMagicAt + kMagic.size()]{};
+  if (as_text(head).substr(std::min(kMagicAt, head.size())).starts_with(kMagic)) return true;
+  return decompress_start(head, header) == sizeof header &&
+         as_text(header).substr(kMagicAt) == kMagic;
 }
 
 }  // namespace
@@ -130,17 +162,18 @@ std::unique_ptr<ShardReader> open_reader(const std::filesystem::path& path) {
 }
 
 const Format kFormat = {
-    "wds",
-    kSuffix,
-    "WebDataset: plain tar files, read by webdataset, DALI, timm, tar",
-    {},
-    kVersion,
-    false,
-    2560,
-    probe,
-    open_writer,
-    open_reader,
-    [] { return std::string(archive_version_details()); },
+    .name = "wds",
+    .file_suffix = kSuffix,
+    .summary = "WebDataset: plain tar files, read by webdataset, DALI, timm, tar",
+    .compressed_suffix = kCompressedSuffix,
+    .version = kVersion,
+    .carries_fields = true,
+    .sample_overhead = 2560,
+    .field_overhead = 1024,
+    .probe = probe,
+    .open_writer = open_writer,
+    .open_reader = open_reader,
+    .library_version = [] { return std::string(archive_version_details()); },
 };
 
 }  // namespace packhorse::wds

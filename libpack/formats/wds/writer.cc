@@ -1,10 +1,11 @@
 #include <exception>
 
-#include "formats/key_order.h"
+#include "formats/sample_checks.h"
 #include "formats/wds/handles.h"
 #include "formats/wds/layout.h"
 #include "formats/wds/open.h"
-#include "packhorse/file.h"
+#include "formats/wds/output.h"
+#include "packhorse/npy.h"
 
 namespace packhorse::wds {
 
@@ -12,10 +13,19 @@ namespace {
 
 class Writer final : public ShardWriter {
  public:
-  explicit Writer(const std::filesystem::path& path)
-      : path_(path), file_(path), archive_(archive_write_new()), entry_(archive_entry_new()) {
+  Writer(const std::filesystem::path& path, const ShardSpec& spec)
+      : checks_(spec, path),
+        output_(path, spec.zstd_level),
+        archive_(archive_write_new()),
+        entry_(archive_entry_new()) {
+    for (const std::string& name : spec.fields) {
+      if ("." + name == kLabelExtension) {
+        throw Error(ErrorKind::kUsage, "a field cannot be called 'cls': that is the label's name",
+                    path, "give the field's files another extension, or leave it out");
+      }
+    }
     archive_write_set_format_ustar(archive_.get());
-    // No blocking of libarchive's own: AtomicFile buffers, and its position is then the archive's.
+    // No blocking of libarchive's own: Output's position is then the archive's.
     archive_write_set_bytes_per_block(archive_.get(), 0);
     archive_write_set_bytes_in_last_block(archive_.get(), 1);
     check(archive_write_open(archive_.get(), this, nullptr, &Writer::write_piece, nullptr));
@@ -28,42 +38,65 @@ class Writer final : public ShardWriter {
   }
 
   void add(const Sample& sample) override {
-    order_.check(sample.key, path_);
+    checks_.check(sample);
     const std::string key(sample.key);
-    ranges_.push_back(member(key + std::string(extension_of(sample.image.kind)), sample.bytes));
-    member(key + std::string(kLabelExtension), as_bytes(std::to_string(sample.label)));
+    const std::string extension(extension_of(sample.image.kind));
+    for (const Field& field : sample.fields) {
+      if ("." + std::string(field.name) == extension) {
+        checks_.refuse("the field '" + std::string(field.name) + "' has the image's extension",
+                       sample.key);
+      }
+    }
+    const bool raw = sample.image.kind == ImageKind::kRaw;
+    const std::string head = raw ? npy_header(sample.image) : std::string();
+    layout_.images.push_back(member(key + extension, as_bytes(head), sample.bytes));
+    member(key + std::string(kLabelExtension), {}, as_bytes(std::to_string(sample.label)));
+    for (const Field* field : checks_.fields()) {
+      layout_.fields.push_back(
+          field == nullptr ? kAbsent
+                           : member(key + "." + std::string(field->name), {}, field->bytes));
+    }
+    if (const std::optional<Frame> frame = output_.end_frame()) layout_.frames.push_back(*frame);
   }
 
   ShardLayout close() override {
     check(archive_write_close(archive_.get()));
     archive_.reset();
-    file_.commit();
-    return {std::move(ranges_), {}, {}, {}};
+    output_.end_frame();
+    output_.commit();
+    return std::move(layout_);
   }
 
  private:
-  ByteRange member(const std::string& name, Bytes bytes) {
+  /// A member of two pieces. Returns where the second lies.
+  ByteRange member(const std::string& name, Bytes head, Bytes payload) {
     if (name.size() > kLongestName) {
-      throw Error(ErrorKind::kUsage, "a key is too long for a tar header", path_, {}, name);
+      checks_.refuse("a member's name is too long for a tar header", name);
     }
     archive_entry_clear(entry_.get());
     archive_entry_set_pathname(entry_.get(), name.c_str());
-    archive_entry_set_size(entry_.get(), static_cast<la_int64_t>(bytes.size()));
+    archive_entry_set_size(entry_.get(), static_cast<la_int64_t>(head.size() + payload.size()));
     archive_entry_set_filetype(entry_.get(), AE_IFREG);
     archive_entry_set_perm(entry_.get(), 0644);
     archive_entry_set_mtime(entry_.get(), 0, 0);
     check(archive_write_header(archive_.get(), entry_.get()));
-    const ByteRange range{file_.position(), bytes.size()};
-    const la_ssize_t written = archive_write_data(archive_.get(), bytes.data(), bytes.size());
-    check(written < 0 ? static_cast<int>(written) : ARCHIVE_OK);
+    write_data(head);
+    const ByteRange range{output_.position(), payload.size()};
+    write_data(payload);
     check(archive_write_finish_entry(archive_.get()));
     return range;
+  }
+
+  void write_data(Bytes bytes) {
+    const la_ssize_t written = archive_write_data(archive_.get(), bytes.data(), bytes.size());
+    check(written < 0 ? static_cast<int>(written) : ARCHIVE_OK);
   }
 
   void check(int code) {
     if (failure_) std::rethrow_exception(failure_);
     if (code != ARCHIVE_OK) {
-      throw Error(ErrorKind::kIo, "cannot write the archive: " + message_of(archive_.get()), path_);
+      throw Error(ErrorKind::kIo, "cannot write the archive: " + message_of(archive_.get()),
+                  checks_.shard());
     }
   }
 
@@ -72,27 +105,26 @@ class Writer final : public ShardWriter {
     auto* writer = static_cast<Writer*>(self);
     try {
       if (!writer->abandoned_ && !writer->failure_)
-        writer->file_.write({static_cast<const std::byte*>(data), size});
+        writer->output_.write({static_cast<const std::byte*>(data), size});
     } catch (...) {
       writer->failure_ = std::current_exception();
     }
     return static_cast<la_ssize_t>(size);
   }
 
-  std::filesystem::path path_;
-  AtomicFile file_;
+  SampleChecks checks_;
+  Output output_;
   std::exception_ptr failure_;
   bool abandoned_ = false;
   ArchiveWriter archive_;
   Entry entry_;
-  KeyOrder order_;
-  std::vector<ByteRange> ranges_;
+  ShardLayout layout_;
 };
 
 }  // namespace
 
-std::unique_ptr<ShardWriter> open_writer(const std::filesystem::path& path, const ShardSpec&) {
-  return std::make_unique<Writer>(path);
+std::unique_ptr<ShardWriter> open_writer(const std::filesystem::path& path, const ShardSpec& spec) {
+  return std::make_unique<Writer>(path, spec);
 }
 
 }  // namespace packhorse::wds

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -67,13 +68,19 @@ class MappedFile {
   Bytes bytes_;
 };
 
-/// A file being written: bytes go to `path` + ".tmp"; `commit()` syncs it, renames it to `path` and
-/// syncs the directory. Destroyed without commit(), it removes the temporary file. One thread.
+class StreamHash;
+
+/// A file being written: bytes go to a temporary name beside `path`; `commit()` syncs it, renames
+/// it to `path` and syncs the directory. Destroyed without commit(), it removes the temporary file.
+/// The kernel is asked to write to the disk as the bytes come, so that the sync at the end is
+/// short. One thread.
 class AtomicFile {
  public:
-  explicit AtomicFile(std::filesystem::path path);
+  /// `hashed`: computes the SHA-256 of what is written, in a thread of its own; no seek() then.
+  explicit AtomicFile(std::filesystem::path path, bool hashed = false);
   ~AtomicFile();
-  AtomicFile(AtomicFile&& other) noexcept = default;
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
 
   /// Appends, buffered.
   void write(Bytes bytes);
@@ -83,6 +90,8 @@ class AtomicFile {
   void seek(std::uint64_t offset);
   void flush();
   void commit();
+  /// Of a hashed file, after commit().
+  const std::string& sha256() const { return sha256_; }
 
   int fd() const { return fd_.get(); }
   const std::filesystem::path& temporary() const { return temporary_; }
@@ -93,9 +102,17 @@ class AtomicFile {
   UniqueFd fd_;
   std::vector<std::byte> buffer_;
   std::uint64_t flushed_ = 0;
+  std::uint64_t written_back_ = 0;  ///< up to where the kernel was asked to write to the disk
+  std::unique_ptr<StreamHash> hash_;
+  std::string sha256_;
 };
 
-/// The name under which a file is written until it is complete.
+/// Asks the kernel to bring the file's bytes [begin, end) to the disk, without waiting for it. Only
+/// a hint: whether it worked shows at the sync.
+void start_write_back(int fd, std::uint64_t begin, std::uint64_t end);
+
+/// The name under which a file is written until it is complete. No two processes have the same, so
+/// that several may make the same file at once; the last to finish wins.
 std::filesystem::path temporary_name(const std::filesystem::path& path);
 
 /// Writes a small file as AtomicFile does.

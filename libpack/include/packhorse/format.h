@@ -26,8 +26,9 @@ inline constexpr ByteRange kAbsent{~std::uint64_t{0}, 0};
 
 /// A piece of a compressed shard that is decompressed as a whole.
 struct Frame {
-  ByteRange stored;           ///< in the file
-  std::uint64_t content = 0;  ///< where its content begins in the decompressed shard
+  ByteRange stored;   ///< in the file
+  ByteRange content;  ///< of the decompressed shard
+  friend bool operator==(const Frame&, const Frame&) = default;
 };
 
 /// Where a finished shard holds what, in the order of add(). Ranges are of the file; when there are
@@ -81,6 +82,7 @@ struct Format {
   int version;                         ///< of the layout we write; in the manifest
   bool carries_fields;                 ///< whether there is a place for extra fields
   std::uint32_t sample_overhead;       ///< bytes a sample may take beyond its own, at most
+  std::uint32_t field_overhead;        ///< the same for each field it has
   bool (*probe)(const std::filesystem::path& data_file);
   std::unique_ptr<ShardWriter> (*open_writer)(const std::filesystem::path& data_file,
                                               const ShardSpec& spec);

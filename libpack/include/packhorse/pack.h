@@ -10,6 +10,7 @@
 #include "packhorse/manifest.h"
 #include "packhorse/plan.h"
 #include "packhorse/progress.h"
+#include "packhorse/select.h"
 #include "packhorse/source.h"
 #include "packhorse/transform.h"
 
@@ -29,18 +30,34 @@ struct RejectLimit {
   static RejectLimit parse(const std::string& text);
 };
 
+/// One of several processes that pack one dataset: it packs the shards whose number leaves the
+/// remainder `index` when divided by `count`.
+struct TaskShare {
+  std::size_t index = 0, count = 1;
+  /// "3/8", counted from 0. Throws Error(kUsage).
+  static TaskShare parse(const std::string& text);
+};
+
 struct PackOptions {
   std::string format = "wds";
   std::string image = "original";
   TransformOptions transform;
   int zstd_level = 0;  ///< compress shards, where the format can; 0 = not
   PlanOptions plan;
+  std::string source_kind;  ///< a name of all_sources(); empty: by looking at it
   ListOptions list;
+  SelectOptions select;
+  /// Shuffles and names anew even what comes with keys and an order of its own (a packed dataset).
+  bool reorder = false;
   RejectLimit max_rejects;
   std::uint64_t max_pixels = kDefaultMaxPixels;
   int jobs = 0;  ///< threads; 0 = as many as the process may use
   bool overwrite = false;
-  bool dry_run = false;  ///< list and plan only; nothing is written
+  bool dry_run = false;     ///< list and plan only; nothing is written
+  bool check_space = true;  ///< refuse when the estimate does not fit on the disk
+  /// Pack only a share into the staging directory, beside other processes, and publish nothing.
+  std::optional<TaskShare> task;
+  bool finish = false;  ///< pack nothing: publish what tasks have packed
   void validate() const;
 };
 
@@ -55,13 +72,18 @@ struct PackReport {
   std::uint64_t bytes_in = 0;   ///< read from the source for packed samples
   std::uint64_t bytes_out = 0;  ///< of all published files
   std::uint64_t shards = 0;
-  std::uint64_t shards_kept = 0;  ///< taken over from an interrupted run
+  std::uint64_t shards_kept = 0;  ///< taken over from an interrupted run or from tasks
+  std::uint64_t estimate = 0;     ///< bytes the dataset may need on disk, at most about
   double seconds = 0;
   std::string id;          ///< the dataset's id; with splits, SHA-256 over the ids in split order
-  bool published = false;  ///< false: dry run, or more rejects than allowed
+  bool published = false;  ///< false: dry run, a task, or more rejects than allowed
   std::vector<Reject> rejects;         ///< paths start with the split
   std::filesystem::path rejects_file;  ///< where they are listed when nothing was published
+  std::vector<Skip> skips;             ///< paths start with the split
   std::map<std::string, std::uint64_t> skipped_by_rule;
+  std::map<std::string, std::uint64_t> image_notes;  ///< what the image mode did, counted
+  std::vector<DuplicateGroup> duplicates;
+  std::vector<std::string> notes;  ///< of source and selection, in words
   std::vector<PackedSplit> splits;
 };
 
@@ -71,9 +93,15 @@ struct PackReport {
 /// arguments keeps those whose inputs and bytes are unchanged. The bytes written depend on the
 /// source and the options alone.
 ///
+/// Several processes, on one machine or many, can pack one dataset: each with a `task`, all with
+/// the same other options, in any order, at any time and again if they died; then one with
+/// `finish`, which checks that every shard is there and publishes. The bytes are those of a single
+/// run.
+///
 /// More rejects than allowed are no exception: the report says `published == false` and lists them.
-/// Throws Error: kNotFound (no source, nothing to pack), kExists (target there, or another writer
-/// has it), kIo, kNoSpace, kInterrupted.
+/// Throws Error: kUsage (options that do not fit each other, the format or the source), kNotFound
+/// (no source, nothing to pack, shards missing at the finish), kExists (target there, or another
+/// writer has it), kIo, kNoSpace (also by the estimate, before anything is written), kInterrupted.
 PackReport pack(const std::filesystem::path& source, const std::filesystem::path& out,
                 const PackOptions& options, Progress* progress = nullptr,
                 std::stop_token stop = {});

@@ -39,11 +39,22 @@ class PackedDataset {
   /// Sample number of a key; throws Error(kNotFound).
   std::size_t find(std::string_view key) const;
 
+  /// What the index says of the image. Raw ones (kRaw) are pixels without a header.
+  ImageInfo image(std::size_t sample) const;
+  /// Names of the extra fields, sorted; a sample may lack some.
+  const std::vector<std::string>& fields() const { return manifest_.fields; }
+
   /// Reads one image's bytes into `out` (resized) and checks its hash. Throws Error(kCorrupt)
   /// naming shard and key when the bytes are not the ones that were packed.
   void read(std::size_t sample, std::vector<std::byte>& out) const;
+  /// The same for a field, by its place in fields(). False when the sample has none. After read()
+  /// of the same sample on the same thread, nothing is decompressed again.
+  bool read_field(std::size_t sample, std::size_t field, std::vector<std::byte>& out) const;
 
  private:
+  void read_range(Place at, ByteRange range, std::vector<std::byte>& out) const;
+  Bytes frame_content(Place at) const;
+  [[noreturn]] void corrupt(Place at, const std::string& what) const;
   struct Shard {
     ShardIndex index;
     UniqueFd data;
@@ -52,6 +63,7 @@ class PackedDataset {
   Manifest manifest_;
   std::vector<std::string> classes_;
   std::vector<Shard> shards_;
+  std::uint64_t serial_;  ///< of this object; no other in the process has had it
 };
 
 /// True when `path` holds a dataset.json.

@@ -18,7 +18,7 @@
 ///     +--------------------+ 64
 ///     | section table      |  {id u32, flags u32, offset u64, length u64} each
 ///     +--------------------+ aligned to 64
-///     | sections, columns  |  ranges, hashes, labels, images, keys, paths
+///     | sections, columns  |  ranges, hashes, labels, images, keys, paths; fields; frames
 ///     +--------------------+ end of file
 ///
 /// A reader ignores sections it does not know, unless their flag says that it must not.
@@ -35,7 +35,7 @@ struct IndexEntry {
   /// One for each field name the writer was made with; kAbsent where the sample has none.
   std::vector<ByteRange> fields = {};
   std::vector<std::uint64_t> field_hashes =
-      {};       ///< xxh3 of each field's bytes; 0 where it is absent
+      {};            ///< xxh3 of each field's bytes; 0 where it is absent
   Frame frame = {};  ///< of a compressed shard, else untouched
 };
 
@@ -43,6 +43,7 @@ class ShardIndexWriter {
  public:
   /// `fields`: names of the extra fields, sorted. `compressed`: entries have frames.
   explicit ShardIndexWriter(std::vector<std::string> fields = {}, bool compressed = false);
+  /// Throws Error(kUsage) when the entry has not a range and a hash for each field.
   void add(const IndexEntry& entry);
   std::size_t size() const { return ranges_.size(); }
   /// The file's bytes. `data_bytes`: size of the data file the index belongs to.
@@ -56,6 +57,9 @@ class ShardIndexWriter {
   std::vector<std::uint64_t> key_ends_, path_ends_;
   std::string keys_, paths_;
   std::vector<std::string> fields_;
+  std::vector<ByteRange> field_ranges_;
+  std::vector<std::uint64_t> field_hashes_;
+  std::vector<Frame> frames_;
   bool compressed_ = false;
 };
 
@@ -69,6 +73,7 @@ class ShardIndex {
 
   std::size_t size() const { return samples_; }
   std::uint64_t data_bytes() const { return data_bytes_; }
+  /// Of the image. In the data file, or, when it is compressed, in what that decompresses to.
   ByteRange range(std::size_t i) const { return ranges_[i]; }
   std::uint64_t hash(std::size_t i) const { return hashes_[i]; }
   std::int64_t label(std::size_t i) const { return labels_[i]; }
@@ -76,7 +81,29 @@ class ShardIndex {
   std::string_view key(std::size_t i) const { return text(key_ends_, keys_, i); }
   std::string_view path(std::size_t i) const { return text(path_ends_, paths_, i); }
 
+  /// Names of the extra fields, sorted.
+  const std::vector<std::string>& fields() const { return fields_; }
+  /// As range(), of a field by its place in fields(); kAbsent where the sample has none.
+  ByteRange field_range(std::size_t i, std::size_t field) const {
+    return field_ranges_[i * fields_.size() + field];
+  }
+  bool has_field(std::size_t i, std::size_t field) const {
+    return field_range(i, field).offset != kAbsent.offset;
+  }
+  std::uint64_t field_hash(std::size_t i, std::size_t field) const {
+    return field_hashes_[i * fields_.size() + field];
+  }
+
+  /// Whether samples lie in frames, which are read and decompressed as a whole.
+  bool compressed() const { return compressed_; }
+  /// Only when compressed. A sample's ranges all lie in its frame's content.
+  Frame frame(std::size_t i) const { return frames_[i]; }
+
  private:
+  struct Sections;
+  void read_columns(const Sections& sections);
+  void read_fields(const Sections& sections);
+  void check_ranges(const std::filesystem::path& path) const;
   static std::string_view text(std::span<const std::uint64_t> ends, std::string_view all,
                                std::size_t i) {
     const std::uint64_t begin = i == 0 ? 0 : ends[i - 1];
@@ -91,6 +118,11 @@ class ShardIndex {
   Bytes images_;
   std::span<const std::uint64_t> key_ends_, path_ends_;
   std::string_view keys_, paths_;
+  std::vector<std::string> fields_;
+  std::span<const ByteRange> field_ranges_;
+  std::span<const std::uint64_t> field_hashes_;
+  std::span<const Frame> frames_;
+  bool compressed_ = false;
 };
 
 }  // namespace packhorse

@@ -252,20 +252,10 @@ TEST_CASE(
   put(directory / "source/c0/0002.pgm", changed + "more");
   fs::create_directories(directory / "data");
   fs::create_directories(directory / "receipts");
-  const std::vector<std::string> listing_fields;
-  const ShardJob job{*source,
-                     listing.splits[0],
-                     plan,
-                     find_format("wds"),
-                     find_transform("original"),
-                     {},
-                     listing_fields,
-                     0,
-                     listing.classes,
-                     kDefaultMaxPixels,
-                     directory / "data",
-                     directory / "receipts",
-                     3};
+  const PackOptions wds;
+  const ShardJob job{*source, listing, listing.splits[0],  plan,
+                     wds,     false,   directory / "data", directory / "receipts",
+                     3,       nullptr};
   Progress progress;
   const ShardOutcome first = pack_shard(job, 0, progress, {});
   CHECK(first.record.samples == 4);
@@ -284,25 +274,15 @@ TEST_CASE("pack: what is no Error in a source reaches the caller, and nothing is
     void read(const SplitListing&, std::size_t, Input&) const override { throw std::bad_alloc(); }
   };
   const TemporaryDirectory directory;
-  SplitListing listing;
-  listing.entries.add("c", "1.jpg", {.size = 1});
-  const Plan plan(listing.entries, {});
+  Listing listing;
+  listing.classes = {"c"};
+  SplitListing& split = listing.splits.emplace_back();
+  split.entries.add("c", "1.jpg", {.size = 1});
+  const Plan plan(split.entries, {});
   const Failing source;
-  const std::vector<std::string> classes = {"c"};
-  const std::vector<std::string> listing_fields;
-  const ShardJob job{source,
-                     listing,
-                     plan,
-                     find_format("wds"),
-                     find_transform("original"),
-                     {},
-                     listing_fields,
-                     0,
-                     classes,
-                     kDefaultMaxPixels,
-                     directory.path(),
-                     directory.path(),
-                     2};
+  const PackOptions wds;
+  const ShardJob job{source,           listing,          split, plan,   wds, false,
+                     directory.path(), directory.path(), 2,     nullptr};
   Progress progress;
   CHECK_THROWS_AS(pack_shard(job, 0, progress, {}), std::bad_alloc);
   CHECK(fs::is_empty(directory.path()));

@@ -172,9 +172,10 @@ TEST_CASE("pack: a refused run does not touch the dataset it would replace") {
 TEST_CASE("pack: a target another writer holds is refused, until it lets go") {
   const Place place;
   {
-    const Staging held(place.out);
+    const Staging held(place.out, Staging::Hold::kAlone, "job");
     CHECK(kind_of_error([&] { place.pack(); }) == ErrorKind::kExists);
-    CHECK(kind_of_error([&] { Staging second(place.out); }) == ErrorKind::kExists);
+    CHECK(kind_of_error([&] { Staging second(place.out, Staging::Hold::kAlone, "job"); }) ==
+          ErrorKind::kExists);
   }
   CHECK(place.pack().published);
 }

@@ -32,8 +32,11 @@ class Dataset {
   virtual std::size_t size() const = 0;
   virtual const std::vector<std::string>& classes() const = 0;
   virtual std::int64_t label(std::size_t i) const = 0;
-  /// Stored bytes of sample i.
+  /// Bytes of sample i's image, decompressed where the shard is compressed.
   virtual std::uint64_t bytes(std::size_t i) const = 0;
+  /// What is known of sample i's image without its bytes; kind kUnknown when nothing is. Raw pixels
+  /// (kRaw) cannot be decoded without it.
+  virtual ImageInfo image(std::size_t) const { return {}; }
   /// Reads the image's bytes into `out` (resized). A packed sample's hash is checked:
   /// Error(kCorrupt) with its key when the bytes are not the packed ones. Other errors: kIo,
   /// kNotFound.
@@ -42,7 +45,7 @@ class Dataset {
   virtual std::string describe(std::size_t i) const = 0;
   /// Files read() reads from, for making them cold or counting them.
   virtual std::vector<std::filesystem::path> files() const = 0;
-  /// "wds", "lmdb", "hdf5", or "folder".
+  /// The name of a format, e.g. "wds", or "folder".
   virtual std::string format() const = 0;
   /// The `--image` mode, "original" for folders.
   virtual std::string image_mode() const = 0;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "packhorse/bytes.h"
+#include "packhorse/image_info.h"
 #include "packhorse/reader/augment.h"
 
 namespace packhorse::reader {
@@ -18,7 +19,9 @@ struct DecodeOptions {
 /// that grow to the largest crop seen. One thread at a time: one Decoder per thread.
 ///
 /// JPEG goes through libjpeg-turbo, transforming only the blocks the crop needs, with the same
-/// pixels as a full decode; PGM and PPM are read here, everything else through OpenCV. Grey is
+/// pixels as a full decode; PGM and PPM are read here, everything else through OpenCV. Raw pixels
+/// have no header, so the caller must say what they are: `known` is Dataset::image() of them, and
+/// anything but kRaw in it is told by the bytes instead. Grey is
 /// repeated into three channels, alpha is flattened onto black, 16 bit is scaled to 8, CMYK is
 /// converted without a profile.
 ///
@@ -35,10 +38,12 @@ class Decoder {
   /// Writes size x size x 3 bytes into `out` by `augment`. Throws Error(kCorrupt) when the bytes
   /// cannot be decoded; warnings of the JPEG library (damaged data it papered over) count as that
   /// too. Damage below the crop goes unnoticed: nothing is read there.
-  void decode(Bytes file, const Augment& augment, SampleRandom random, std::span<std::uint8_t> out);
+  void decode(Bytes file, const Augment& augment, SampleRandom random, std::span<std::uint8_t> out,
+              const ImageInfo& known = {});
 
   /// The whole picture, upright: out holds height x width x 3 bytes.
-  void decode_full(Bytes file, std::vector<std::uint8_t>& out, int& width, int& height);
+  void decode_full(Bytes file, std::vector<std::uint8_t>& out, int& width, int& height,
+                   const ImageInfo& known = {});
 
  private:
   struct State;

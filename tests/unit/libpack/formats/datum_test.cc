@@ -9,7 +9,7 @@ using test::kind_of_error;
 using namespace std::string_literals;
 
 std::string value_of(const std::string& image, std::int64_t label) {
-  const DatumFrame frame = frame_datum(image.size(), label);
+  const DatumFrame frame = frame_datum({}, image.size(), label);
   return frame.head + image + frame.tail;
 }
 
@@ -25,8 +25,19 @@ TEST_CASE("datum: has the bytes protobuf gives it") {
         "abc"
         "\x28\x05"
         "\x38\x01");
-  CHECK(frame_datum(300, 300).head == "\x22\xac\x02");
-  CHECK(frame_datum(300, 300).tail == "\x28\xac\x02\x38\x01");
+  CHECK(frame_datum({}, 300, 300).head == "\x22\xac\x02");
+  CHECK(frame_datum({}, 300, 300).tail == "\x28\xac\x02\x38\x01");
+}
+
+TEST_CASE("datum: of raw pixels, says their size and that they are not encoded") {
+  const DatumFrame frame = frame_datum({ImageKind::kRaw, 3, 8, 1, 256, 128}, 98304, 5);
+  CHECK(frame.head ==
+        "\x08\x03"
+        "\x10\x80\x01"
+        "\x18\x80\x02"
+        "\x22\x80\x80\x06");
+  CHECK(frame.tail == "\x28\x05\x38\x00"s);
+  CHECK_FALSE(parse_datum(as_bytes(frame.head + std::string(98304, 'p') + frame.tail)).encoded);
 }
 
 TEST_CASE("datum: is read as it was framed") {

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "packhorse/bytes.h"
+#include "packhorse/image_info.h"
+
+namespace packhorse::hdf5 {
+
+/// All a shard holds but the bytes of its images and fields.
+struct Columns {
+  struct FieldColumn {
+    std::string name;
+    std::vector<std::uint64_t> offsets{0};
+    std::vector<std::uint8_t> present;
+  };
+  std::optional<ImageInfo> raw;  ///< the size of every image, when they are pixels
+  std::vector<std::uint64_t> offsets{0};
+  std::vector<std::int64_t> labels;
+  std::string keys;
+  std::vector<std::uint64_t> key_ends;
+  std::vector<FieldColumn> fields;
+  std::size_t size() const { return labels.size(); }
+  void add(std::string_view key, std::int64_t label, std::uint64_t image_bytes);
+};
+
+/// Where a shard's big columns lie in its file.
+struct Places {
+  ByteRange images;
+  std::vector<ByteRange> fields;  ///< of each field's data; length 0 where there is none
+};
+
+/// Lets HDF5 write the whole shard to `path` but for the bytes of its images and fields, which stay
+/// holes. The images' place depends on nothing but their kind and size: they are the first object
+/// with storage.
+Places lay_out(const std::filesystem::path& path, const Columns& columns,
+               const std::vector<std::string>& classes);
+
+}  // namespace packhorse::hdf5

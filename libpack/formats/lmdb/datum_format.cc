@@ -1,0 +1,90 @@
+#include <limits>
+
+#include "formats/lmdb/database.h"
+#include "formats/lmdb/layout.h"
+#include "formats/lmdb/lmdb.h"
+#include "formats/sample_checks.h"
+
+namespace packhorse::lmdb {
+
+namespace {
+
+class Writer final : public ShardWriter {
+ public:
+  Writer(const std::filesystem::path& path, const ShardSpec& spec)
+      : checks_(spec, path), database_(path) {}
+
+  void add(const Sample& sample) override {
+    if (sample.label < 0 || sample.label > std::numeric_limits<std::int32_t>::max()) {
+      checks_.refuse("a Datum cannot hold this label", sample.key);
+    }
+    checks_.check(sample);
+    const DatumFrame frame = frame_datum(sample.image, sample.bytes.size(), sample.label);
+    database_.put(sample.key, {as_bytes(frame.head), sample.bytes, as_bytes(frame.tail)});
+  }
+
+  ShardLayout close() override {
+    ShardLayout layout;
+    database_.finish([&](std::string_view, Bytes value, std::uint64_t offset) {
+      const Bytes image = parse_datum(value).image;
+      layout.images.push_back(
+          {offset + static_cast<std::uint64_t>(image.data() - value.data()), image.size()});
+    });
+    return layout;
+  }
+
+ private:
+  SampleChecks checks_;
+  DatabaseWriter database_;
+};
+
+class Reader final : public ShardReader {
+ public:
+  explicit Reader(const std::filesystem::path& path) : database_(path) {}
+  std::size_t size() const override { return database_.size(); }
+  StoredSample read(std::size_t i) override {
+    const DatabaseReader::Entry entry = database_.read(i);
+    const Datum datum = parse_datum(entry.value);
+    return {std::string(entry.key), datum.label, datum.image};
+  }
+
+ private:
+  DatabaseReader database_;
+};
+
+bool probe(const std::filesystem::path& path) {
+  const std::optional<std::string> key = first_key(path);
+  return key && key->find('.') == std::string::npos;
+}
+
+std::unique_ptr<ShardWriter> open_writer(const std::filesystem::path& path, const ShardSpec& spec) {
+  refuse_compression(spec, path);
+  if (!spec.fields.empty()) {
+    throw Error(ErrorKind::kUsage, "a Datum has no place for the field '" + spec.fields[0] + "'",
+                path, "use the format lmdb-members, wds or hdf5, or leave the fields out");
+  }
+  return std::make_unique<Writer>(path, spec);
+}
+
+std::unique_ptr<ShardReader> open_reader(const std::filesystem::path& path) {
+  return std::make_unique<Reader>(path);
+}
+
+}  // namespace
+
+const Format kDatumFormat = {
+    .name = "lmdb",
+    .file_suffix = kSuffix,
+    .summary = "LMDB with Caffe Datum values, read by Caffe, DALI, any LMDB binding",
+    .compressed_suffix = {},
+    .version = kVersion,
+    .carries_fields = false,
+    .sample_overhead = 8192,
+    .field_overhead = 0,
+    .probe = probe,
+    .open_writer = open_writer,
+    .open_reader = open_reader,
+    .library_version = library_version,
+};
+
+}  // namespace packhorse::lmdb

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "packhorse/pack.h"
+#include "packhorse/sample.h"
+#include "packhorse/source.h"
+#include "packhorse/transform.h"
+
+namespace packhorse {
+
+/// One input on its way into a shard. Reused from input to input.
+struct PackItem {
+  std::size_t position = 0;  ///< in the plan; the caller sets it
+  EntryTable::Entry entry;
+  std::string reason;       ///< why it is rejected; empty: it is not
+  bool may_change = false;  ///< rejected for what the file system said, not for what the bytes are
+  ImageInfo image;
+  Bytes stored;                             ///< the image as it shall be stored
+  std::vector<Field> fields;                ///< views into `input`
+  std::uint64_t hash = 0;                   ///< xxh3 of `stored`
+  std::vector<std::uint64_t> field_hashes;  ///< by Listing::fields; 0 where there is none
+  std::string_view note;                    ///< of the transform
+
+  std::uint64_t bytes_in() const;
+  /// Gives back the memory that only large inputs need.
+  void shrink();
+
+  Input input;
+  std::vector<std::byte> output;
+};
+
+/// Reads an input, checks that it is an image, transforms it, and hashes what comes of it. Any
+/// thread. All it is made with must outlive it.
+class ItemPreparer {
+ public:
+  ItemPreparer(const Source& source, const SplitListing& split, const Listing& listing,
+               const PackOptions& options);
+  /// Fills everything but `position`. An input that cannot be packed gets a reason.
+  void prepare(PackItem& item, std::size_t entry) const;
+
+ private:
+  const Source& source_;
+  const SplitListing& split_;
+  const Listing& listing_;
+  const PackOptions& options_;
+  std::unique_ptr<Transform> transform_;
+};
+
+}  // namespace packhorse

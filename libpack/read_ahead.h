@@ -1,0 +1,47 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "packhorse/source.h"
+
+namespace packhorse {
+
+/// Brings inputs to memory before they are read, many at a time and in the order they lie on the
+/// storage, because a shuffled plan reads them one here, one there. What is in memory already is
+/// found out by trying a few, and then left alone. Only a hint: it never fails and nothing waits
+/// for it. Thread-safe.
+class ReadAhead {
+ public:
+  /// `source` and every listing passed to want() must outlive this. Threads start with the first
+  /// want().
+  explicit ReadAhead(const Source& source) : source_(source) {}
+  ~ReadAhead();
+  ReadAhead(const ReadAhead&) = delete;
+  ReadAhead& operator=(const ReadAhead&) = delete;
+
+  /// These entries are read soon.
+  void want(const SplitListing& split, std::vector<std::size_t> entries);
+
+ private:
+  struct Window {
+    const SplitListing* split = nullptr;
+    std::vector<std::size_t> entries;  ///< by locator
+    std::size_t next = 0;
+    bool tried = false;  ///< the first chunk is done, and the storage was slow
+  };
+  void loop();
+
+  const Source& source_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::shared_ptr<Window>> windows_;
+  bool ending_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace packhorse

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "packhorse/progress.h"
+#include "packhorse/shard_index.h"
+
+namespace packhorse {
+
+/// A piece of a sample whose bytes are not the ones that were packed.
+struct DamagedPiece {
+  std::size_t row = 0;
+  std::optional<std::size_t> field;  ///< its place in ShardIndex::fields(); none: the image
+  ByteRange range;                   ///< in the file; of a compressed sample its frame
+  std::string detail;                ///< a sentence for people
+};
+
+struct ShardBytes {
+  std::string sha256;                ///< of the file
+  std::vector<DamagedPiece> damage;  ///< in the order of samples
+};
+
+/// Reads a data file once, from its start to its end: its SHA-256, and, with an index, the hash of
+/// every image and field. Bytes read are counted in `progress`. Throws Error(kInterrupted), and
+/// Error(kCorrupt) when the index's frames overlap.
+ShardBytes check_bytes(const std::filesystem::path& data_file, std::uint64_t bytes,
+                       const ShardIndex* index, Progress& progress, const std::stop_token& stop);
+
+}  // namespace packhorse

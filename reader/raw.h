@@ -1,0 +1,14 @@
+#pragma once
+
+#include "packhorse/bytes.h"
+#include "packhorse/image_info.h"
+#include "pixels.h"
+
+namespace packhorse::reader {
+
+/// `window` of pixels that are not encoded; grey is repeated. The view lies in `buffer`. Throws
+/// Error(kCorrupt) when they are not as many as `info` says, Error(kUnsupported) for other channels
+/// than one or three.
+PixelView copy_raw(Bytes pixels, const ImageInfo& info, const Window& window, PixelBuffer& buffer);
+
+}  // namespace packhorse::reader

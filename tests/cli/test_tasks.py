@@ -1,0 +1,162 @@
+"""Several processes pack one dataset: shares, deaths, repeats, overlaps, and the finish."""
+
+import json
+import os
+import random
+import signal
+import time
+
+import pytest
+from python_support import (
+    FAILED,
+    FORMATS,
+    SHAPES,
+    USAGE,
+    end_all_started,
+    finish,
+    make_source,
+    pack,
+    packhorse,
+    refused,
+    staging,
+    start,
+    tree,
+)
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_running():
+    yield
+    end_all_started()
+
+
+def whole(tmp_path, source, *options):
+    pack(source, tmp_path / "whole", *options)
+    return tree(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_four_tasks_and_a_finish_give_the_bytes_of_one_run(tmp_path, form):
+    options = ("--format", form, "--shard-samples", "9")
+    out = tmp_path / "out"
+    for task in (2, 0, 3, 1):
+        report = pack(SHAPES, out, *options, "--task", f"{task}/4")
+        assert not report["published"] and not out.exists()
+    report = pack(SHAPES, out, *options, "--finish")
+    assert report["published"] and report["shards_kept"] == report["shards"]
+    assert tree(out) == whole(tmp_path, SHAPES, *options)
+    assert not staging(out).exists()
+
+
+def test_tasks_at_the_same_time_do_not_disturb_each_other(tmp_path):
+    source = make_source(tmp_path / "source", 600)
+    options = ("--format", "lmdb", "--shard-samples", "20")
+    out = tmp_path / "out"
+    # Each share twice: an overlap, as a scheduler makes one that starts a task anew too early.
+    processes = [start("pack", source, out, *options, "--task", f"{i % 3}/3") for i in range(6)]
+    for process in processes:
+        assert finish(process).code == 0
+    packhorse("pack", source, out, *options, "--finish")
+    assert tree(out) == whole(tmp_path, source, *options)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_tasks_killed_at_any_moment_are_repeated(tmp_path, form):
+    source = make_source(tmp_path / "source", 900)
+    options = ("--format", form, "--shard-samples", "30", "--jobs", "1")
+    out = tmp_path / "out"
+    moments = random.Random(form)
+    for kill in range(10):
+        process = start("pack", source, out, *options, "--task", f"{kill % 2}/2")
+        time.sleep(moments.uniform(0.05, 0.3))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    for task in range(2):
+        packhorse("pack", source, out, *options, "--task", f"{task}/2")
+    packhorse("pack", source, out, *options, "--finish")
+    assert tree(out) == whole(tmp_path, source, *options)
+
+
+def test_a_finish_without_all_shards_names_those_missing(tmp_path):
+    options = ("--format", "wds", "--shard-samples", "20", "--no-shuffle")
+    out = tmp_path / "out"
+    pack(SHAPES / "val", out, *options, "--task", "0/2")
+    result = refused("pack", SHAPES / "val", out, *options, "--finish", code=FAILED)
+    assert "1 of 2 shards are not packed" in result.err and "number 1\n" in result.err, result
+    assert "run those tasks again" in result.err and not out.exists()
+    pack(SHAPES / "val", out, *options, "--task", "1/2")
+    packhorse("pack", SHAPES / "val", out, *options, "--finish")
+
+
+def test_a_source_that_changed_after_the_tasks_is_noticed_by_the_finish(tmp_path):
+    source = make_source(tmp_path / "source", 60)
+    options = ("--format", "hdf5", "--shard-samples", "10", "--no-shuffle")
+    out = tmp_path / "out"
+    for task in range(2):
+        pack(source, out, *options, "--task", f"{task}/2")
+    changed = sorted(p for p in source.rglob("*") if p.is_file())[0]
+    os.utime(changed, ns=(1, 1))
+    result = refused("pack", source, out, *options, "--finish", code=FAILED)
+    assert "1 of 6 shards are not packed, or not from what the source holds now: number 0\n" in result.err
+    pack(source, out, *options, "--task", "0/1")
+    packhorse("pack", source, out, *options, "--finish")
+
+
+def test_a_damaged_shard_is_noticed_by_the_finish(tmp_path):
+    options = ("--format", "wds", "--shard-samples", "20")
+    out = tmp_path / "out"
+    pack(SHAPES / "val", out, *options, "--task", "0/1")
+    shard = sorted(staging(out).rglob("*.tar"))[0]
+    content = bytearray(shard.read_bytes())
+    content[700] ^= 1
+    shard.write_bytes(content)
+    assert "1 of 2" in refused("pack", SHAPES / "val", out, *options, "--finish", code=FAILED).err
+    pack(SHAPES / "val", out, *options, "--task", "0/1")
+    packhorse("pack", SHAPES / "val", out, *options, "--finish")
+
+
+def test_rejects_of_tasks_are_judged_at_the_finish(tmp_path):
+    source = make_source(tmp_path / "source", 40)
+    (source / "c0").mkdir(exist_ok=True)
+    (source / "c0" / "bad.jpg").write_bytes(b"no image")
+    options = ("--format", "wds", "--shard-samples", "10")
+    out = tmp_path / "out"
+    for task in range(2):
+        assert start("pack", source, out, *options, "--task", f"{task}/2").wait() == 0
+    process = start("pack", source, out, *options, "--finish")
+    assert finish(process).code == 3 and not out.exists()
+    report = json.loads(
+        finish(start("pack", source, out, *options, "--finish", "--max-rejects", "1", "--json")).raw
+    )
+    assert report["published"] and report["rejected"] == 1
+
+
+def test_tasks_with_other_options_are_refused(tmp_path):
+    out = tmp_path / "out"
+    pack(SHAPES, out, "--format", "wds", "--task", "0/2")
+    for other in (("--format", "hdf5"), ("--format", "wds", "--seed", "7"), ("--format", "wds", "--limit", "5")):
+        result = refused("pack", SHAPES, out, *other, "--task", "1/2", code=FAILED)
+        assert "tasks with other options" in result.err and "next: " in result.err
+
+
+def test_a_task_beside_a_whole_run_is_refused_and_told_who_is_at_work(tmp_path):
+    source = make_source(tmp_path / "source", 900)
+    out = tmp_path / "out"
+    whole_run = start("pack", source, out, "--format", "wds", "--shard-samples", "3", "--jobs", "1")
+    while not list(staging(out).glob("receipts/*")):
+        assert whole_run.poll() is None
+        time.sleep(0.01)
+    whole_run.send_signal(signal.SIGSTOP)
+    result = refused("pack", source, out, "--format", "wds", "--task", "0/2", code=FAILED)
+    assert f"another writer is at work on this target: process {whole_run.pid} " in result.err
+    whole_run.send_signal(signal.SIGCONT)
+    assert finish(whole_run).code == 0
+
+
+@pytest.mark.parametrize("task", ["", "1", "2/2", "-1/2", "1/2/3", "a/b", "0/0"])
+def test_a_senseless_task_is_a_usage_error(tmp_path, task):
+    refused("pack", SHAPES, tmp_path / "out", "--format", "wds", f"--task={task}", code=USAGE)
+
+
+def test_a_task_cannot_finish(tmp_path):
+    refused("pack", SHAPES, tmp_path / "out", "--format", "wds", "--task", "0/2", "--finish", code=USAGE)

@@ -1,0 +1,284 @@
+"""Other people's readers see extra fields, raw pixels and compressed shards as the source and `inspect` have them."""
+
+import io
+import json
+import shutil
+import subprocess
+import tarfile
+
+import pytest
+from python_support import SHAPES, USAGE, listed, packhorse, run
+
+FIELDS = ["json", "seg.png", "txt"]
+CARRIERS = ["wds", "hdf5", "lmdb-members"]
+ALL = ["wds", "lmdb", "lmdb-members", "hdf5"]
+
+
+def packed(source, out, *options):
+    """A dataset, or a skip when this packhorse has not all of the options."""
+    result = run("pack", source, out, "--shard-samples", "7", *options)
+    if result.code == USAGE:
+        pytest.skip(f"pack does not take {' '.join(options)}: {result.err.strip()}")
+    assert result.code == 0, result
+    return out
+
+
+def shards(dataset):
+    return [dataset / shard["file"] for shard in packhorse("inspect", dataset, "--json").json["shards"]]
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    """Pictures in three classes. Of three, one has all fields, one has an empty one, one lacks two."""
+    folder = tmp_path_factory.mktemp("source")
+    for klass in sorted(p for p in (SHAPES / "train").iterdir() if p.is_dir())[:3]:
+        pictures = sorted(p for p in klass.iterdir() if p.suffix == ".jpg")[:6]
+        (folder / klass.name).mkdir()
+        for i, picture in enumerate(pictures):
+            stem = folder / klass.name / f"{i}"
+            shutil.copyfile(picture, f"{stem}.jpg")
+            if i % 3 != 2:
+                (folder / klass.name / f"{i}.json").write_text(json.dumps({"of": f"{klass.name}/{i}"}))
+                (folder / klass.name / f"{i}.txt").write_text("" if i % 3 else "a caption, ümläut and all")
+            (folder / klass.name / f"{i}.seg.png").write_bytes(picture.read_bytes()[::-1] * (1 + i % 2 * 20))
+    return folder
+
+
+@pytest.fixture(scope="module", params=CARRIERS)
+def with_fields(request, source, tmp_path_factory):
+    out = tmp_path_factory.mktemp("fields") / "out"
+    return request.param, packed(source, out, "--format", request.param, "--fields", ",".join(FIELDS))
+
+
+@pytest.fixture(scope="module")
+def compressed(source, tmp_path_factory):
+    out = tmp_path_factory.mktemp("zstd") / "out"
+    return packed(source, out, "--format", "wds", "--compress", "zstd", "--fields", ",".join(FIELDS))
+
+
+@pytest.fixture(scope="module", params=ALL)
+def raw(request, source, tmp_path_factory):
+    out = tmp_path_factory.mktemp("raw") / "out"
+    return request.param, packed(source, out, "--format", request.param, "--image", "raw", "--size", "24")
+
+
+def expected(source, dataset):
+    """(key, label, {member: bytes}) of each sample, with the image as "jpg"."""
+    labels = {path.name: label for label, path in enumerate(sorted(source.iterdir()))}
+    samples = []
+    for sample in listed(dataset):
+        image = source / sample["path"]
+        members = {"jpg": image.read_bytes()}
+        for field in FIELDS:
+            beside = image.with_name(f"{image.name.split('.')[0]}.{field}")
+            if beside.exists():
+                members[field] = beside.read_bytes()
+        samples.append((sample["key"], labels[image.parent.name], members))
+    return samples
+
+
+def grouped(members):
+    """(key, label, members) of each sample from (name, bytes) of each member, side by side as they are."""
+    samples = []
+    for name, data in members:
+        key, extension = name.split(".", 1)
+        if not samples or samples[-1][0] != key:
+            samples.append((key, {}))
+        assert extension not in samples[-1][1]
+        samples[-1][1][extension] = data
+    return [(key, int(found.pop("cls")), found) for key, found in samples]
+
+
+def tar_members(stream):
+    with tarfile.open(fileobj=stream, mode="r|") as tar:
+        return [(member.name, tar.extractfile(member).read()) for member in tar]
+
+
+def h5_samples(h5py, path):
+    with h5py.File(path) as file:
+        for i, key in enumerate(file["keys"][()]):
+            begin, end = file["images/offsets"][i : i + 2]
+            members = {"jpg": file["images/data"][begin:end].tobytes()}
+            for name, field in file["fields"].items():
+                assert [str(field[x].dtype) for x in ("data", "offsets", "present")] == [
+                    "uint8",
+                    "uint64",
+                    "uint8",
+                ]
+                assert field["data"].chunks is None
+                begin, end = field["offsets"][i : i + 2]
+                if field["present"][i]:
+                    members[name] = field["data"][begin:end].tobytes()
+                else:
+                    assert begin == end
+            yield key.decode(), int(file["labels"][i]), members
+
+
+def lmdb_members(lmdb, shard):
+    with lmdb.open(str(shard.parent), readonly=True, lock=False) as environment, environment.begin() as txn:
+        return [(key.decode(), bytes(value)) for key, value in txn.cursor()]
+
+
+def test_peers_read_every_field(with_fields, source):
+    form, dataset = with_fields
+    found = []
+    for shard in shards(dataset):
+        if form == "wds":
+            found += grouped(tar_members(open(shard, "rb")))
+        elif form == "hdf5":
+            found += h5_samples(pytest.importorskip("h5py"), shard)
+        else:
+            found += grouped(lmdb_members(pytest.importorskip("lmdb"), shard))
+    assert found == expected(source, dataset)
+
+
+def test_webdataset_reads_every_field(with_fields, source):
+    form, dataset = with_fields
+    if form != "wds":
+        pytest.skip("not a tar")
+    wds = pytest.importorskip("webdataset")
+    found = [
+        (
+            sample["__key__"],
+            int(sample.pop("cls")),
+            {name: data for name, data in sample.items() if not name.startswith("__")},
+        )
+        for sample in wds.WebDataset([str(shard) for shard in shards(dataset)], shardshuffle=False)
+    ]
+    assert found == expected(source, dataset)
+
+
+def test_unpacking_gives_the_fields_back(with_fields, source, tmp_path):
+    _, dataset = with_fields
+    packhorse("unpack", dataset, tmp_path / "files")
+
+    def files(root):
+        return {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()}
+
+    assert files(tmp_path / "files") == files(source)
+
+
+def test_inspect_counts_the_fields_and_shows_them(with_fields, source, tmp_path):
+    _, dataset = with_fields
+    summary = packhorse("inspect", dataset, "--json").json
+    samples = expected(source, dataset)
+    assert summary["fields"] == [
+        {"name": field, "samples": sum(field in members for _, _, members in samples)} for field in FIELDS
+    ]
+    for key, _, members in samples[:3]:
+        for field in FIELDS:
+            options = ("inspect", dataset, "--show", key, "--field", field, "-o", tmp_path / "field")
+            if field in members:
+                packhorse(*options)
+                assert (tmp_path / "field").read_bytes() == members[field]
+            else:
+                assert "no field" in run(*options).err
+
+
+def test_the_listed_byte_range_of_each_field_holds_it(with_fields, source):
+    _, dataset = with_fields
+    for sample, (_, _, members) in zip(listed(dataset), expected(source, dataset), strict=True):
+        shard = (dataset / sample["shard"]).read_bytes()
+        found = {f["name"]: shard[f["offset"] : f["offset"] + f["bytes"]] for f in sample["fields"]}
+        assert found == {name: data for name, data in members.items() if name != "jpg"}
+
+
+def test_zstd_and_tar_read_compressed_shards(compressed, source):
+    zstd = shutil.which("zstd")
+    if not zstd:
+        pytest.skip("there is no zstd program")
+    found = []
+    for shard in shards(compressed):
+        assert shard.name.endswith(".tar.zst")
+        subprocess.run([zstd, "-tq", shard], check=True)
+        content = subprocess.run([zstd, "-dc", shard], capture_output=True, check=True).stdout
+        names = subprocess.run(["tar", "t"], input=content, capture_output=True, check=True).stdout
+        members = tar_members(io.BytesIO(content))
+        assert names.decode().splitlines() == [name for name, _ in members]
+        found += grouped(members)
+    assert found == expected(source, compressed)
+
+
+def test_the_zstandard_package_reads_one_frame_alone(compressed, source):
+    zstandard = pytest.importorskip("zstandard")
+    found = []
+    for sample in listed(compressed):
+        frame = sample["frame"]
+        stored = (compressed / sample["shard"]).read_bytes()[frame["offset"] :][: frame["bytes"]]
+        content = zstandard.ZstdDecompressor().decompress(stored)
+        assert len(content) == frame["content_bytes"]
+        begin = sample["offset"] - frame["content_offset"]
+        assert content[begin : begin + sample["bytes"]] == (source / sample["path"]).read_bytes()
+        found += grouped(tar_members(io.BytesIO(content + bytes(1024))))
+    assert found == expected(source, compressed)
+
+
+def test_webdataset_reads_compressed_shards_through_zstd(compressed, source):
+    wds = pytest.importorskip("webdataset")
+    if not shutil.which("zstd"):
+        pytest.skip("there is no zstd program")
+    urls = [f"pipe:zstd -dc {shard}" for shard in shards(compressed)]
+    keys = [sample["__key__"] for sample in wds.WebDataset(urls, shardshuffle=False)]
+    assert keys == [key for key, _, _ in expected(source, compressed)]
+
+
+def test_numpy_and_h5py_read_raw_pixels(raw, tmp_path):
+    numpy = pytest.importorskip("numpy")
+    form, dataset = raw
+    pixels = []
+    for shard in shards(dataset):
+        if form == "wds":
+            members = tar_members(open(shard, "rb"))
+            pixels += [numpy.load(io.BytesIO(data)) for name, data in members if name.endswith(".npy")]
+        elif form == "lmdb-members":
+            members = lmdb_members(pytest.importorskip("lmdb"), shard)
+            pixels += [numpy.load(io.BytesIO(data)) for name, data in members if name.endswith(".npy")]
+        elif form == "hdf5":
+            with pytest.importorskip("h5py").File(shard) as file:
+                assert file["images"].chunks is None
+                pixels += list(file["images"][()])
+        else:
+            pytest.skip("Datums are read by test_dali_reads_raw_datums_as_interleaved")
+    samples = listed(dataset)
+    assert len(pixels) == len(samples)
+    for image, sample in zip(pixels, samples, strict=True):
+        assert image.dtype == numpy.uint8 and image.shape == (24, 24, 3) and image.std() > 0
+        with open(dataset / sample["shard"], "rb") as file:
+            file.seek(sample["offset"])
+            assert file.read(sample["bytes"]) == image.tobytes()
+    packhorse("inspect", dataset, "--show", samples[-1]["key"], "-o", tmp_path / "image.npy")
+    assert (numpy.load(tmp_path / "image.npy") == pixels[-1]).all()
+
+
+def test_webdataset_decodes_raw_pixels(raw):
+    form, dataset = raw
+    if form != "wds":
+        pytest.skip("not a tar")
+    wds = pytest.importorskip("webdataset")
+    urls = [str(shard) for shard in shards(dataset)]
+    decoded = [sample["npy"] for sample in wds.WebDataset(urls, shardshuffle=False).decode()]
+    assert len(decoded) == len(listed(dataset))
+    assert all(image.shape == (24, 24, 3) and str(image.dtype) == "uint8" for image in decoded)
+
+
+def test_dali_reads_raw_datums_as_interleaved(raw):
+    form, dataset = raw
+    if form != "lmdb":
+        pytest.skip("no Datums")
+    dali = pytest.importorskip("nvidia.dali")
+
+    @dali.pipeline_def(batch_size=1, num_threads=1, device_id=None)
+    def pipeline(path):
+        images, labels = dali.fn.readers.caffe(path=path)
+        return images, labels
+
+    for shard in shards(dataset):
+        pipe = pipeline(str(shard.parent))
+        pipe.build()
+        for sample in (s for s in listed(dataset) if dataset / s["shard"] == shard):
+            image, label = pipe.run()
+            with open(shard, "rb") as file:
+                file.seek(sample["offset"])
+                assert image.at(0).tobytes() == file.read(sample["bytes"])
+            assert image.at(0).shape == (24, 24, 3)
+            assert int(label.at(0)[0]) == sample["label"]

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "field_names.h"
+#include "naming.h"
 #include "packhorse/error.h"
 #include "packhorse/file.h"
 #include "packhorse/source.h"
@@ -160,6 +161,27 @@ std::uint64_t LabelFile::unused() const {
   return static_cast<std::uint64_t>(
       std::count_if(lines_.begin(), lines_.end(),
                     [](const Line& line) { return line.by_path == 0 && line.by_name == 0; }));
+}
+
+void apply_labels(LabelFile& labels, Listing& listing) {
+  const auto path = [](const SplitListing& split, std::size_t i) {
+    return naming::join(split.split, split.entries.path_of(i));
+  };
+  for (const SplitListing& split : listing.splits) {
+    for (std::size_t i = 0; i < split.entries.size(); ++i) labels.mark(path(split, i));
+  }
+  for (SplitListing& split : listing.splits) {
+    split.entries.relabel([&](std::size_t i) {
+      std::string reason;
+      const auto label = labels.take(path(split, i), reason);
+      if (!label) split.rejects.push_back({as_utf8(split.entries.path_of(i)), reason});
+      return label;
+    });
+  }
+  if (const std::uint64_t unused = labels.unused(); unused > 0) {
+    listing.notes.push_back(std::to_string(unused) + (unused == 1 ? " line" : " lines") +
+                            " of the labels file named no image of the source");
+  }
 }
 
 }  // namespace packhorse

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "label_names.h"
+#include "packhorse/source.h"
 
 namespace packhorse {
 
@@ -57,5 +58,8 @@ class LabelFile {
   std::string text_;         ///< all paths
   std::vector<Line> lines_;  ///< sorted by path
 };
+
+/// Gives all entries of a listing their labels; those that the file does not name become rejects.
+void apply_labels(LabelFile& labels, Listing& listing);
 
 }  // namespace packhorse

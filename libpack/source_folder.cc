@@ -81,7 +81,7 @@ class FolderSource final : public Source {
     listing.classes = labels ? labels->classes() : class_names(options, roots);
     std::uint32_t found = 0;
     for (const Root& root : roots) found |= fill(listing, root, labels.has_value());
-    if (labels) apply(*labels, listing);
+    if (labels) apply_labels(*labels, listing);
     naming::refuse_empty(listing, root_,
                          "packhorse expects a folder of class folders: SOURCE/<class>/<image>");
     listing.fields = wanted_fields(fields_, names_of(found), root_);
@@ -196,27 +196,6 @@ class FolderSource final : public Source {
       part.rejects.push_back({as_utf8(part.entries.path_of(i)), naming::kNoClassFolder});
     part.entries = {};
     return part;
-  }
-
-  static void apply(LabelFile& labels, Listing& listing) {
-    const auto path = [](const SplitListing& split, std::size_t i) {
-      return naming::join(split.split, split.entries.path_of(i));
-    };
-    for (const SplitListing& split : listing.splits) {
-      for (std::size_t i = 0; i < split.entries.size(); ++i) labels.mark(path(split, i));
-    }
-    for (SplitListing& split : listing.splits) {
-      split.entries.relabel([&](std::size_t i) {
-        std::string reason;
-        const auto label = labels.take(path(split, i), reason);
-        if (!label) split.rejects.push_back({as_utf8(split.entries.path_of(i)), reason});
-        return label;
-      });
-    }
-    if (const std::uint64_t unused = labels.unused(); unused > 0) {
-      listing.notes.push_back(std::to_string(unused) + (unused == 1 ? " line" : " lines") +
-                              " of the labels file named no image of the source");
-    }
   }
 
   ListedFolder folder_;

@@ -23,7 +23,7 @@ class Writer final : public ShardWriter {
         sketch_(path.native() + ".sketch.tmp"),
         classes_(spec.classes),
         checks_(spec, path),
-        file_(path) {
+        file_(path, AtomicFile::Hashing::kBesideSync) {
     for (const std::string& name : spec.fields) {
       columns_.fields.push_back({name, {0}, {}});
       fields_.emplace_back(path.native() + ".field-" + std::to_string(fields_.size()));
@@ -60,7 +60,9 @@ class Writer final : public ShardWriter {
     fill_in(places);
     fields_.clear();
     file_.commit();
-    return layout(places);
+    ShardLayout made = layout(places);
+    made.sha256 = file_.sha256();
+    return made;
   }
 
  private:

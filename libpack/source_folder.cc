@@ -1,20 +1,20 @@
 #include "source_folder.h"
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstring>
+#include <mutex>
 #include <set>
-#include <unordered_map>
 
+#include "field_names.h"
+#include "folder_walk.h"
+#include "label_file.h"
+#include "listed_file.h"
+#include "naming.h"
 #include "packhorse/error.h"
 #include "packhorse/file.h"
-#include "packhorse/image_info.h"
+#include "parallel.h"
 
 namespace packhorse::folder {
 
@@ -22,292 +22,185 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The names torchvision.datasets.ImageFolder takes, and .jpe/.jfif. A file with one of these must
-// be an image or is rejected; any other file is looked into and taken when its first bytes are an
-// image's.
-constexpr std::array<std::string_view, 12> kImageNames = {".jpg",  ".jpeg", ".jpe", ".jfif",
-                                                          ".png",  ".webp", ".bmp", ".tif",
-                                                          ".tiff", ".ppm",  ".pgm", ".pnm"};
-constexpr std::array<std::string_view, 5> kSplitNames = {"train", "val", "valid", "validation",
-                                                         "test"};
-
-constexpr const char* kHidden = "hidden (its name starts with a dot)";
-constexpr const char* kNotAnImage = "not an image, by name and first bytes";
-constexpr const char* kNotRegular = "not a regular file";
-constexpr const char* kLoop = "a link to a folder above it";
-constexpr const char* kOutsideSplits = "outside the split folders";
-
-bool has_image_name(std::string_view name) {
-  const std::size_t dot = name.rfind('.');
-  if (dot == std::string_view::npos) return false;
-  std::string extension(name.substr(dot));
-  for (char& c : extension) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return std::find(kImageNames.begin(), kImageNames.end(), extension) != kImageNames.end();
+UniqueFd open_folder(const fs::path& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) throw_errno("open the folder", path);
+  return fd;
 }
 
-struct CloseDirectory {
-  void operator()(DIR* directory) const { ::closedir(directory); }
-};
-using Directory = std::unique_ptr<DIR, CloseDirectory>;
-
-enum class Type { kDirectory, kFile, kOther, kBroken };
-
-struct Found {
-  std::string name;
-  Type type = Type::kOther;
-  struct stat status {};
+/// A folder whose sub-folders are classes: the source, or one of its splits.
+struct Root {
+  Root(const fs::path& path, std::string name)
+      : split(std::move(name)), fd(open_folder(path)), items(fd.get(), listing_threads()) {
+    if (items.error() == 0) return;
+    errno = items.error();
+    throw_errno("list the folder", path);
+  }
+  std::string split;
+  UniqueFd fd;
+  FolderItems items;
 };
 
-/// What a directory holds, by name. Throws nothing: `error` is errno when it cannot be read.
-std::vector<Found> read_directory(int fd, int& error) {
-  std::vector<Found> found;
-  error = 0;
-  const Directory directory(::fdopendir(::dup(fd)));
-  if (!directory) {
-    error = errno;
-    return found;
-  }
-  while (true) {
-    errno = 0;
-    const dirent* entry = ::readdir(directory.get());
-    if (entry == nullptr) break;
-    const std::string_view name = entry->d_name;
-    if (name == "." || name == "..") continue;
-    Found item;
-    item.name = name;
-    if (name.front() != '.') {
-      if (::fstatat(fd, entry->d_name, &item.status, 0) != 0) {
-        item.type = Type::kBroken;
-      } else if (S_ISDIR(item.status.st_mode)) {
-        item.type = Type::kDirectory;
-      } else if (S_ISREG(item.status.st_mode)) {
-        item.type = Type::kFile;
-      }
-    }
-    found.push_back(std::move(item));
-  }
-  error = errno;
-  std::sort(found.begin(), found.end(),
-            [](const Found& a, const Found& b) { return a.name < b.name; });
-  return found;
-}
-
-std::string join(std::string_view directory, std::string_view name) {
-  return directory.empty() ? std::string(name) : std::string(directory) + '/' + std::string(name);
-}
-
-/// Walks one split's root and fills its listing.
-class Walk {
+/// Puts the listings of class folders together in the folders' order, each as soon as those before
+/// it are in: nearly all of them would otherwise be held twice in the end.
+class InOrder {
  public:
-  explicit Walk(SplitListing& out) : out_(out) {}
+  InOrder(std::size_t n, SplitListing& out) : waiting_(n), out_(out) {}
 
-  /// An open folder above the class folders: a link to it is a loop too.
-  void start_below(int fd) {
-    struct stat status {};
-    if (::fstat(fd, &status) == 0) above_.emplace(status.st_dev, status.st_ino);
-  }
-
-  void class_folder(int parent, const std::string& name, std::int64_t label) {
-    folder(parent, name, name, label);
-  }
-
-  void file_without_class(int parent, const Found& item) {
-    if (const char* rule = rule_to_skip(parent, item)) {
-      out_.skips.push_back({as_utf8(item.name), rule});
-    } else {
-      out_.rejects.push_back({as_utf8(item.name), "not in a class folder"});
+  void put(std::size_t i, FolderListing&& listing) {
+    const std::scoped_lock lock(mutex_);
+    fields_ |= listing.fields;
+    waiting_[i] = std::make_unique<FolderListing>(std::move(listing));
+    for (; next_ < waiting_.size() && waiting_[next_]; waiting_[next_++].reset()) {
+      FolderListing& ready = *waiting_[next_];
+      out_.entries.append(std::move(ready.entries));
+      std::move(ready.rejects.begin(), ready.rejects.end(), std::back_inserter(out_.rejects));
+      std::move(ready.skips.begin(), ready.skips.end(), std::back_inserter(out_.skips));
     }
   }
+  std::uint32_t fields() const { return fields_; }
 
  private:
-  void folder(int parent, const std::string& name, const std::string& path, std::int64_t label) {
-    const UniqueFd fd(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    struct stat status {};
-    int error = errno;
-    std::vector<Found> items;
-    if (fd && ::fstat(fd.get(), &status) == 0) items = read_directory(fd.get(), error);
-    if (!fd || error != 0) {
-      out_.rejects.push_back(
-          {as_utf8(path), std::string("unreadable folder: ") + std::strerror(error)});
-      if (!fd) return;
-    }
-    const auto identity = std::pair(status.st_dev, status.st_ino);
-    if (!above_.insert(identity).second) {
-      out_.skips.push_back({as_utf8(path), kLoop});
-      return;
-    }
-    for (const Found& item : items) {
-      if (item.type != Type::kDirectory) file(fd.get(), path, item, label);
-    }
-    for (const Found& item : items) {
-      if (item.type == Type::kDirectory) folder(fd.get(), item.name, join(path, item.name), label);
-    }
-    above_.erase(identity);
-  }
-
-  void file(int parent, const std::string& directory, const Found& item, std::int64_t label) {
-    if (item.type == Type::kBroken && has_image_name(item.name)) {
-      out_.rejects.push_back({as_utf8(join(directory, item.name)), "a link that leads nowhere"});
-    } else if (const char* rule = rule_to_skip(parent, item)) {
-      out_.skips.push_back({as_utf8(join(directory, item.name)), rule});
-    } else {
-      const auto& time = item.status.st_mtim;
-      out_.entries.add(directory, item.name,
-                       {.size = static_cast<std::uint64_t>(item.status.st_size),
-                        .stamp = std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec,
-                        .locator = item.status.st_ino,
-                        .label = label});
-    }
-  }
-
-  static const char* rule_to_skip(int parent, const Found& item) {
-    if (item.name.front() == '.') return kHidden;
-    if (item.type != Type::kFile) return item.type == Type::kBroken ? kNotAnImage : kNotRegular;
-    if (has_image_name(item.name)) return nullptr;
-    const UniqueFd fd(::openat(parent, item.name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    std::array<std::byte, 16> head{};
-    const ssize_t n = fd ? ::read(fd.get(), head.data(), head.size()) : -1;
-    // Unreadable: taken as an entry, so that it is rejected by name when it is packed, not lost.
-    if (n < 0) return nullptr;
-    const Bytes bytes = Bytes(head).first(static_cast<std::size_t>(n));
-    return sniff_image(bytes) == ImageKind::kUnknown ? kNotAnImage : nullptr;
-  }
-
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<FolderListing>> waiting_;
   SplitListing& out_;
-  std::set<std::pair<dev_t, ino_t>> above_;
+  std::size_t next_ = 0;
+  std::uint32_t fields_ = 0;
 };
 
 class FolderSource final : public Source {
  public:
-  explicit FolderSource(fs::path root) : root_(std::move(root)) {}
+  explicit FolderSource(const fs::path& root) : folder_(root), root_(root) {}
 
   Listing list(const ListOptions& options) override {
+    if (options.fields.names) fields_ = checked_fields(*options.fields.names, root_);
+    std::optional<LabelFile> labels;
+    if (!options.labels.empty()) labels.emplace(options.labels, options.classes);
     Listing listing;
-    const UniqueFd root(::open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!root) throw_errno("open the source folder", root_);
-    const std::vector<Found> top = items_of(root.get(), root_);
-    const std::vector<std::string> splits = split_folders(top);
-    if (splits.empty()) {
-      listing.classes = class_names(options, {directories(top)});
-      fill(listing, "", root.get(), root.get(), top);
-    } else {
-      std::vector<std::vector<std::string>> class_folders;
-      for (const std::string& split : splits) {
-        const UniqueFd fd(::openat(root.get(), split.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-        if (!fd) throw_errno("open the split folder", root_ / split);
-        class_folders.push_back(directories(items_of(fd.get(), root_ / split)));
-      }
-      listing.classes = class_names(options, class_folders);
-      for (const std::string& split : splits) {
-        const UniqueFd fd(::openat(root.get(), split.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-        if (!fd) throw_errno("open the split folder", root_ / split);
-        fill(listing, split, root.get(), fd.get(), items_of(fd.get(), root_ / split));
-      }
-      for (const Found& item : top) {
-        if (item.name.front() == '.') {
-          listing.skips.push_back({as_utf8(item.name), kHidden});
-        } else if (item.type != Type::kDirectory) {
-          listing.skips.push_back({as_utf8(item.name), kOutsideSplits});
-        }
-      }
-    }
-    refuse_empty(listing);
+    const std::vector<Root> roots = open_roots(listing);
+    listing.classes = labels ? labels->classes() : class_names(options, roots);
+    std::uint32_t found = 0;
+    for (const Root& root : roots) found |= fill(listing, root, labels.has_value());
+    if (labels) apply_labels(*labels, listing);
+    naming::refuse_empty(listing, root_,
+                         "packhorse expects a folder of class folders: SOURCE/<class>/<image>");
+    listing.fields = wanted_fields(fields_, names_of(found), root_);
     return listing;
   }
 
   void read(const SplitListing& split, std::size_t i, Input& out) const override {
     const EntryTable::Entry entry = split.entries[i];
-    const fs::path path =
-        split.origin().empty() ? root_ / entry.path : root_ / split.origin() / entry.path;
-    const UniqueFd fd = open_for_reading(path);
-    if (file_size(fd.get(), path) != entry.size) {
-      throw Error(ErrorKind::kIo, "changed its size since it was listed", path);
+    const std::string path = naming::join(split.origin(), entry.path);
+    out.image = {};
+    out.fields = 0;
+    folder_.read(path, entry.size, out.bytes);
+    if (entry.fields != 0) read_fields(path, entry, out);
+  }
+
+  bool prefetch(const SplitListing& split, std::size_t i) const override {
+    const std::string path = naming::join(split.origin(), split.entries.path_of(i));
+    const std::uint32_t fields = split.entries.facts(i).fields;
+    bool slow = folder_.prefetch(path);
+    for (std::size_t f = 0; f < fields_.size(); ++f) {
+      if ((fields >> f & 1) != 0) slow = folder_.prefetch(field_file(path, fields_[f])) || slow;
     }
-    out.bytes.resize(entry.size);
-    read_exactly(fd.get(), 0, out.bytes, path);
-    if (file_size(fd.get(), path) != entry.size) {
-      throw Error(ErrorKind::kIo, "changed its size since it was listed", path);
-    }
+    return slow;
   }
 
  private:
-  static std::vector<Found> items_of(int fd, const fs::path& path) {
-    int error = 0;
-    std::vector<Found> items = read_directory(fd, error);
-    if (error != 0) {
-      errno = error;
-      throw_errno("list the folder", path);
+  void read_fields(const std::string& image, const EntryTable::Facts& facts, Input& out) const {
+    std::uint64_t bytes = 0;
+    for (std::size_t f = 0; f < fields_.size(); ++f) {
+      if ((facts.fields >> f & 1) == 0) continue;
+      if (out.extras.size() <= out.fields) out.extras.emplace_back();
+      Input::Extra& extra = out.extras[out.fields++];
+      extra.field = f;
+      try {
+        folder_.read_unlisted(field_file(image, fields_[f]), extra.bytes);
+      } catch (const Error& error) {
+        throw Error(error.kind(), "its field " + fields_[f] + ": " + error.what(), error.path());
+      }
+      bytes += extra.bytes.size();
     }
-    return items;
+    if (bytes != facts.field_bytes)
+      throw Error(ErrorKind::kIo, "a field of it changed its size since it was listed",
+                  root_ / image);
   }
 
-  static std::vector<std::string> directories(const std::vector<Found>& items) {
+  std::vector<std::string> names_of(std::uint32_t fields) const {
     std::vector<std::string> names;
-    for (const Found& item : items) {
-      if (item.type == Type::kDirectory) names.push_back(item.name);
+    for (std::size_t f = 0; f < fields_.size(); ++f) {
+      if ((fields >> f & 1) != 0) names.push_back(fields_[f]);
     }
     return names;
   }
 
-  /// torchvision's convention: every folder is a split, and one of them is "train".
-  static std::vector<std::string> split_folders(const std::vector<Found>& top) {
-    std::vector<std::string> names = directories(top);
-    const bool all = std::all_of(names.begin(), names.end(), [](const std::string& name) {
-      return std::find(kSplitNames.begin(), kSplitNames.end(), name) != kSplitNames.end();
-    });
-    if (!all || std::find(names.begin(), names.end(), "train") == names.end()) names.clear();
-    return names;
+  /// The source itself or its split folders, beside which everything is skipped.
+  std::vector<Root> open_roots(Listing& listing) {
+    std::vector<Root> roots;
+    roots.emplace_back(root_, "");
+    const std::vector<std::string> splits = naming::split_folders(roots.front().items.folders());
+    if (splits.empty()) return roots;
+    const Root top = std::move(roots.front());
+    roots.clear();
+    for (const std::string& split : splits) roots.emplace_back(root_ / split, split);
+    for (std::size_t i = 0; i < top.items.size(); ++i) {
+      if (top.items[i].type == FolderItems::Type::kDirectory) continue;
+      const bool hidden = top.items[i].type == FolderItems::Type::kHidden;
+      listing.skips.push_back(
+          {as_utf8(top.items.name(i)), hidden ? naming::kHidden : naming::kOutsideSplits});
+    }
+    return roots;
   }
 
   std::vector<std::string> class_names(const ListOptions& options,
-                                       const std::vector<std::vector<std::string>>& folders) const {
+                                       const std::vector<Root>& roots) const {
     std::set<std::string> found;
-    for (const std::vector<std::string>& names : folders) found.insert(names.begin(), names.end());
-    if (options.classes.empty()) return {found.begin(), found.end()};
-    for (const std::string& name : found) {
-      if (std::find(options.classes.begin(), options.classes.end(), name) ==
-          options.classes.end()) {
-        throw Error(ErrorKind::kUsage,
-                    "the class list does not name the class folder '" + name + "'", root_,
-                    "add it to the list, or move the folder out of the source");
-      }
+    for (const Root& root : roots) {
+      for (const std::string& name : root.items.folders()) found.insert(name);
     }
-    return options.classes;
+    return naming::class_names(options.classes, found, root_);
   }
 
-  static void fill(Listing& listing, const std::string& split, int root, int fd,
-                   const std::vector<Found>& items) {
-    std::unordered_map<std::string, std::int64_t> labels;
-    for (const std::string& name : listing.classes) {
-      labels.emplace(name, static_cast<std::int64_t>(labels.size()));
-    }
+  /// Lists one root; returns which fields occur. `anywhere`: images need no class folder.
+  std::uint32_t fill(Listing& listing, const Root& root, bool anywhere) const {
+    const auto labels = naming::labels_of(listing.classes);
+    const UniqueFd above = open_folder(root_);
     SplitListing& out = listing.splits.emplace_back();
-    out.split = split;
-    Walk walk(out);
-    walk.start_below(root);
-    walk.start_below(fd);
-    for (const Found& item : items) {
-      if (item.type == Type::kDirectory) {
-        walk.class_folder(fd, item.name, labels.at(item.name));
-      } else {
-        walk.file_without_class(fd, item);
-      }
-    }
+    out.split = root.split;
+    // In the order of the paths below them, so that nothing is left to sort.
+    std::vector<std::string> folders = root.items.folders();
+    std::sort(folders.begin(), folders.end(),
+              [](const std::string& a, const std::string& b) { return a + '/' < b + '/'; });
+    InOrder parts(folders.size() + 1, out);
+    parts.put(0, top_files(root, anywhere));
+    run_parallel(listing_threads(), folders.size(), [&](std::size_t i) {
+      FolderListing part;
+      FolderWalk walk(fields_, listing_threads(), part);
+      walk.start_below(above.get());
+      walk.start_below(root.fd.get());
+      walk.folder(root.fd.get(), folders[i], folders[i], anywhere ? 0 : labels.at(folders[i]));
+      part.entries.sort_by_path();
+      parts.put(i + 1, std::move(part));
+    });
     out.entries.sort_by_path();
+    return parts.fields();
   }
 
-  void refuse_empty(const Listing& listing) const {
-    std::size_t entries = 0, rejects = 0;
-    for (const SplitListing& split : listing.splits) {
-      entries += split.entries.size();
-      rejects += split.rejects.size();
-    }
-    if (entries > 0 || rejects > 0) return;
-    throw Error(ErrorKind::kNotFound, "the source holds no images", root_,
-                "packhorse expects a folder of class folders: SOURCE/<class>/<image>");
+  FolderListing top_files(const Root& root, bool anywhere) const {
+    FolderListing part;
+    FolderWalk(fields_, listing_threads(), part).files(root.fd.get(), root.items, "", 0);
+    if (anywhere) return part;
+    part.fields = 0;
+    for (std::size_t i = 0; i < part.entries.size(); ++i)
+      part.rejects.push_back({as_utf8(part.entries.path_of(i)), naming::kNoClassFolder});
+    part.entries = {};
+    return part;
   }
 
+  ListedFolder folder_;
   fs::path root_;
+  std::vector<std::string> fields_;
 };
 
 }  // namespace

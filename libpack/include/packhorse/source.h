@@ -1,6 +1,8 @@
 #pragma once
 
+#include <deque>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -36,7 +38,8 @@ struct Skip {
 /// A file name as text: what is no valid UTF-8 becomes \xNN, byte by byte.
 std::string as_utf8(std::string_view name);
 
-/// The entries of one split in compact form: 56 bytes each plus the file name.
+/// The entries of one split in compact form: 58 bytes each plus the file name. Grows without ever
+/// holding them twice.
 class EntryTable {
  public:
   /// All numbers of an entry.
@@ -61,8 +64,12 @@ class EntryTable {
   std::string path_of(std::size_t i) const;
   /// By path, byte by byte, so that the order never depends on the file system.
   void sort_by_path();
-  /// Adds entry `i` of another table.
+  /// Adds entry `i` of another table, in any order of the `i`.
   void add_from(const EntryTable& other, std::size_t i);
+  /// Adds all entries of another table.
+  void append(EntryTable&& other);
+  /// Gives entry `i` the label `label_of(i)`, and drops it where that is none.
+  void relabel(const std::function<std::optional<std::int64_t>(std::size_t)>& label_of);
 
  private:
   struct Record {
@@ -76,8 +83,22 @@ class EntryTable {
     std::uint32_t field_bytes;
     std::uint32_t fields;
   };
-  std::vector<Record> records_;
-  std::vector<std::string> directories_;
+  struct Directory {
+    std::uint64_t name;  ///< where its name starts in names_
+    std::uint64_t length;
+  };
+  std::uint32_t directory_number(std::string_view directory);
+  void rehash();
+  bool path_less(const Record& a, const Record& b) const;
+  std::string_view name_of(const Record& record) const {
+    return std::string_view(names_).substr(record.name, record.name_length);
+  }
+  std::string_view name_of(const Directory& directory) const {
+    return std::string_view(names_).substr(directory.name, directory.length);
+  }
+  std::deque<Record> records_;  ///< in pieces: growing neither copies nor doubles it
+  std::vector<Directory> directories_;
+  std::vector<std::uint32_t> slots_;  ///< directories_ by name: a hash table, 0 = free, else 1 + i
   std::string names_;
 };
 

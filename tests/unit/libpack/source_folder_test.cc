@@ -320,18 +320,4 @@ TEST_CASE("source folder: an unreadable class folder is a reject, an unreadable 
   CHECK(entries(listing.splits[0]) == Names{"b/2.pgm=1", "b/noname=1"});
 }
 
-TEST_CASE("entry table: sorts by the whole path, byte by byte") {
-  EntryTable table;
-  table.add("b", "1", {.size = 1});
-  table.add("a", "2", {.size = 2});
-  table.add("a/x", "1", {.size = 3});
-  table.add("a", "x.jpg", {.size = 4});
-  table.add("", "z", {.size = 5});
-  table.sort_by_path();
-  Names paths;
-  for (std::size_t i = 0; i < table.size(); ++i) paths.push_back(table.path_of(i));
-  CHECK(paths == Names{"a/2", "a/x.jpg", "a/x/1", "b/1", "z"});
-  CHECK(table.size_of(2) == 3);
-}
-
 }  // namespace packhorse

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace packhorse {
+
+/// How many kinds of extra fields a source may have: a bit each in EntryTable::Facts.
+inline constexpr std::size_t kMaxFields = 32;
+
+/// ASCII letters in lower case.
+std::string lower_case(std::string_view text);
+
+/// The names sorted and once each. Throws Error(kUsage), naming `where`, when there are more than
+/// kMaxFields.
+std::vector<std::string> sorted_fields(std::vector<std::string> names,
+                                       const std::filesystem::path& where);
+
+/// The same, for names that are no shard's yet. Throws Error(kUsage) for one that cannot follow a
+/// key in a shard member's name: letters in lower case, digits, '.', '_' and '-', no dot at an end,
+/// neither "cls" nor an image's extension.
+std::vector<std::string> checked_fields(std::vector<std::string> names,
+                                        const std::filesystem::path& where);
+
+/// The `wanted` ones, sorted. Throws Error(kUsage) for one that is not among those `there`: a
+/// misspelt name would leave a field behind without a word.
+std::vector<std::string> wanted_fields(const std::vector<std::string>& wanted,
+                                       const std::vector<std::string>& there,
+                                       const std::filesystem::path& where);
+
+}  // namespace packhorse

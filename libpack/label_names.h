@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace packhorse {
+
+/// Makes labels of the texts in a list file or a labels file. Texts are class names or integers:
+///
+/// - With a class list, a text is a name of that list; else, an integer is the place in it.
+/// - Without, texts that are all integers are the labels, and the classes are named "0" ... the
+///   largest one. Otherwise all texts are names, and labels are their places in byte order.
+///
+/// An integer is written without leading zeros: "007" is a name.
+///
+///     LabelNames names(options.classes);
+///     for (row : rows) names.add(row.label);
+///     names.settle();
+///     for (row : rows) use(names.label(row.label));
+class LabelNames {
+ public:
+  explicit LabelNames(std::vector<std::string> classes);
+  void add(std::string_view text);
+  /// No add() after this, no label() before it.
+  void settle();
+  /// Nothing where it is none; `reason` then says why.
+  std::optional<std::int64_t> label(std::string_view text, std::string& reason) const;
+  const std::vector<std::string>& classes() const { return classes_; }
+
+ private:
+  std::vector<std::string> classes_;
+  bool pinned_;
+  bool all_integers_ = true;
+  std::map<std::string, std::int64_t, std::less<>> labels_;
+};
+
+}  // namespace packhorse

@@ -20,7 +20,7 @@ class Writer final : public ShardWriter {
  public:
   Writer(const fs::path& path, const ShardSpec& spec)
       : path_(path),
-        sketch_(path.native() + ".sketch.tmp"),
+        sketch_(temporary_name(path.native() + ".sketch")),
         classes_(spec.classes),
         checks_(spec, path),
         file_(path, AtomicFile::Hashing::kBesideSync) {

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "packhorse/error.h"
+#include "transforms/transforms.h"
 
 namespace packhorse {
 
@@ -15,6 +16,47 @@ class Original final : public Transform {
   }
 };
 
+void check(bool sense, std::string_view setting, int value, std::string_view range) {
+  if (sense) return;
+  throw Error(ErrorKind::kUsage, std::string(setting) + " cannot be " + std::to_string(value), {},
+              "give a number " + std::string(range));
+}
+
+std::string restart_setting(const TransformOptions& options) {
+  return "restart_mcus=" + std::to_string(options.restart_mcus);
+}
+
+std::string resize_settings(const TransformOptions& options) {
+  return "short_side=" + std::to_string(options.short_side) +
+         " quality=" + std::to_string(options.quality) +
+         " chroma=" + (options.chroma == TransformOptions::Chroma::k420 ? "420" : "source") + " " +
+         restart_setting(options);
+}
+
+std::string raw_settings(const TransformOptions& options) {
+  return "size=" + std::to_string(options.size) +
+         " fit=" + (options.fit == TransformOptions::Fit::kCrop ? "crop" : "letterbox");
+}
+
+/// Restart markers and the table: a few percent of a photo, more of a small or a flat picture, and
+/// a header besides.
+std::uint64_t roi_estimate(const TransformOptions& options, std::uint64_t input) {
+  return input + input / (options.restart_mcus < 4 ? 4 : 8) + 1024;
+}
+
+/// Pictures no larger than asked for stay as large as they are; the others have about 4/3 of the
+/// square's pixels, and four bytes a pixel is more than quality 100 takes.
+std::uint64_t resize_estimate(const TransformOptions& options, std::uint64_t input) {
+  const auto side = static_cast<std::uint64_t>(options.short_side);
+  return std::min(roi_estimate(options, input),
+                  side * side * (options.quality > 95 ? 4 : 2) + 1024);
+}
+
+std::uint64_t raw_estimate(const TransformOptions& options, std::uint64_t) {
+  const auto side = static_cast<std::uint64_t>(options.size);
+  return side * side * 3;
+}
+
 constexpr std::array kTransforms = {
     TransformKind{"original", "every byte as it was in the source",
                   [](const TransformOptions&) -> std::unique_ptr<Transform> {
@@ -22,11 +64,22 @@ constexpr std::array kTransforms = {
                   },
                   [](const TransformOptions&) { return std::string(); },
                   [](const TransformOptions&, std::uint64_t input) { return input; }},
+    TransformKind{"roi", "the same pixels; crops of JPEGs can be decoded without the rest",
+                  transforms::make_roi, restart_setting, roi_estimate},
+    TransformKind{"resize", "JPEGs with a short side of a given length, upright, ready as roi",
+                  transforms::make_resize, resize_settings, resize_estimate},
+    TransformKind{"raw", "decoded pixels of one size, upright: no file format, no decoding",
+                  transforms::make_raw, raw_settings, raw_estimate},
 };
 
 }  // namespace
 
-void TransformOptions::validate() const {}
+void TransformOptions::validate() const {
+  check(restart_mcus >= 1 && restart_mcus <= 8192, "restart_mcus", restart_mcus, "from 1 to 8192");
+  check(short_side >= 1 && short_side <= 65535, "short_side", short_side, "from 1 to 65535");
+  check(quality >= 1 && quality <= 100, "quality", quality, "from 1 to 100");
+  check(size >= 1 && size <= 16384, "size", size, "from 1 to 16384");
+}
 
 std::span<const TransformKind> all_transforms() { return kTransforms; }
 

@@ -2,7 +2,7 @@
 
 namespace packhorse::wds {
 
-Output::Output(const std::filesystem::path& path, int zstd_level) : file_(path) {
+Output::Output(const std::filesystem::path& path, int zstd_level) : file_(path, true) {
   if (zstd_level != 0) compressor_.emplace(zstd_level);
 }
 

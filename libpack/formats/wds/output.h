@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "packhorse/file.h"
@@ -22,7 +23,11 @@ class Output {
   }
   /// Makes a frame of what was written since the last call. Nothing when not compressed.
   std::optional<Frame> end_frame();
-  void commit() { file_.commit(); }
+  /// Publishes the file. Returns its SHA-256.
+  std::string commit() {
+    file_.commit();
+    return file_.sha256();
+  }
 
  private:
   AtomicFile file_;

@@ -63,7 +63,7 @@ class Writer final : public ShardWriter {
     check(archive_write_close(archive_.get()));
     archive_.reset();
     output_.end_frame();
-    output_.commit();
+    layout_.sha256 = output_.commit();
     return std::move(layout_);
   }
 

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+/// Private to libpack/transforms: the best Huffman code for what was counted.
+namespace packhorse::transforms {
+
+struct HuffmanTable {
+  std::array<std::uint8_t, 17> lengths{};  ///< [n]: how many codes of n bits, 1 to 16
+  std::vector<std::uint8_t> symbols;       ///< by increasing code, as DHT lists them
+  std::array<std::uint16_t, 256> code{};   ///< by symbol
+  std::array<std::uint8_t, 256> bits{};    ///< by symbol; 0: the symbol does not occur
+};
+
+/// Optimal, but for JPEG's limits: at most 16 bits, and no code of ones only (T.81 K.2, with the
+/// tree built by merging two sorted queues). Something must have been counted. The same counts give
+/// the same table, always.
+HuffmanTable optimal_table(std::span<const std::uint32_t, 256> counts);
+
+}  // namespace packhorse::transforms

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+/// Private to libpack/transforms: decoded samples, and turning them upright.
+namespace packhorse::transforms {
+
+/// One channel, or several interleaved. Rows and their length are padded to multiples of eight
+/// samples when there is one channel, as JPEG's blocks want it.
+struct Plane {
+  int width = 0, height = 0;
+  int channels = 1;
+  std::size_t stride = 0;  ///< bytes from one row to the next
+  std::vector<std::uint8_t> samples;
+
+  /// Contents are undefined afterwards.
+  void reset(int new_width, int new_height, int new_channels = 1);
+  std::uint8_t* row(int y) { return samples.data() + static_cast<std::size_t>(y) * stride; }
+  const std::uint8_t* row(int y) const {
+    return samples.data() + static_cast<std::size_t>(y) * stride;
+  }
+  /// Repeats the last column and row into the padding.
+  void fill_padding();
+};
+
+/// How a picture lies in its file (EXIF 2.32, tag 0x0112): to be mirrored, then transposed.
+struct Turn {
+  bool flip_x = false, flip_y = false, swap = false;
+  explicit Turn(int orientation);
+  bool any() const { return flip_x || flip_y || swap; }
+};
+
+/// Replaces `out` with `in`, upright.
+void turn_upright(const Plane& in, const Turn& turn, Plane& out);
+
+}  // namespace packhorse::transforms

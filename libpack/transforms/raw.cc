@@ -1,0 +1,169 @@
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "packhorse/error.h"
+#include "transforms/area.h"
+#include "transforms/decode_any.h"
+#include "transforms/picture.h"
+#include "transforms/transforms.h"
+
+namespace packhorse::transforms {
+
+namespace {
+
+/// Where the picture comes from and goes to: a window of the source fills a part of the square.
+struct Placement {
+  double window_x = 0, window_y = 0;        ///< left and top of the window, pixels of the file
+  double ratio = 1;                         ///< pixels of the file to a pixel of the square
+  int x = 0, y = 0, width = 0, height = 0;  ///< in the square
+};
+
+Placement place(const ImageInfo& info, const TransformOptions& options) {
+  const int size = options.size;
+  Placement to{.width = size, .height = size};
+  const double w = info.width, h = info.height;
+  if (options.fit == TransformOptions::Fit::kCrop) {
+    to.ratio = std::min(w, h) / size;
+    to.window_x = (w - to.ratio * size) / 2;
+    to.window_y = (h - to.ratio * size) / 2;
+  } else {
+    to.ratio = std::max(w, h) / size;
+    to.width = std::clamp(static_cast<int>(std::lround(w / to.ratio)), 1, size);
+    to.height = std::clamp(static_cast<int>(std::lround(h / to.ratio)), 1, size);
+    to.x = (size - to.width) / 2;
+    to.y = (size - to.height) / 2;
+  }
+  return to;
+}
+
+/// One axis of enlarging: pixel centres, 8-bit fractions, the edge repeated.
+struct Between {
+  int first, second;
+  int weight;  ///< of the second, in 256ths
+};
+
+Between between(double window, double ratio, int j, int length) {
+  const double at = window + (j + 0.5) * ratio - 0.5;
+  const int first = static_cast<int>(std::floor(at));
+  return {std::clamp(first, 0, length - 1), std::clamp(first + 1, 0, length - 1),
+          static_cast<int>(std::lround((at - first) * 256))};
+}
+
+/// Bilinear. Only ever for pictures smaller than the square, so all of it may be in memory... but
+/// for the long side of a narrow one, of which rows outside the window are passed over.
+void enlarge(RowSource& source, const Placement& to, Plane& out, std::uint8_t* first_pixel) {
+  const auto channels = static_cast<std::size_t>(source.channels);
+  const std::size_t row_bytes = static_cast<std::size_t>(source.width) * channels;
+  const int top = between(to.window_y, to.ratio, 0, source.height).first;
+  const int bottom = between(to.window_y, to.ratio, to.height - 1, source.height).second;
+  std::vector<Between> columns;
+  for (int x = 0; x < to.width; ++x) {
+    columns.push_back(between(to.window_x, to.ratio, x, source.width));
+  }
+  std::vector<std::uint8_t> rows;
+  for (int y = 0; y < source.height; ++y) {
+    const std::uint8_t* row = source.next_row();
+    if (y >= top && y <= bottom) rows.insert(rows.end(), row, row + row_bytes);
+  }
+  for (int y = 0; y < to.height; ++y) {
+    const Between v = between(to.window_y, to.ratio, y, source.height);
+    const std::uint8_t* upper = rows.data() + static_cast<std::size_t>(v.first - top) * row_bytes;
+    const std::uint8_t* lower = rows.data() + static_cast<std::size_t>(v.second - top) * row_bytes;
+    std::uint8_t* pixel = first_pixel + static_cast<std::size_t>(y) * out.stride;
+    for (const Between& h : columns) {
+      const std::size_t left = static_cast<std::size_t>(h.first) * channels;
+      const std::size_t right = static_cast<std::size_t>(h.second) * channels;
+      for (std::size_t c = 0; c < channels; ++c) {
+        const int above = upper[left + c] * (256 - h.weight) + upper[right + c] * h.weight;
+        const int below = lower[left + c] * (256 - h.weight) + lower[right + c] * h.weight;
+        const int sum = above * (256 - v.weight) + below * v.weight;
+        *pixel++ = static_cast<std::uint8_t>((sum + (1 << 15)) >> 16);
+      }
+    }
+  }
+}
+
+void shrink(RowSource& source, const ImageInfo& info, const Placement& to, Plane& out,
+            std::uint8_t* first_pixel) {
+  const double s = source.samples_per_pixel;
+  // A letterboxed side is a whole number of pixels, so its ratio may differ a little.
+  const bool whole = to.window_x == 0 && to.window_y == 0;
+  const double ratio_x = whole ? static_cast<double>(info.width) / to.width : to.ratio;
+  const double ratio_y = whole ? static_cast<double>(info.height) / to.height : to.ratio;
+  AreaResampler resampler;
+  resampler.start({source.width, to.width, to.window_x * s, ratio_x * s},
+                  {source.height, to.height, to.window_y * s, ratio_y * s}, source.channels,
+                  first_pixel, out.stride);
+  // All rows, needed or not: damage further down is damage.
+  for (int y = 0; y < source.height; ++y) resampler.add_row(source.next_row());
+}
+
+/// Grey to RGB, in place: `pixels` bytes become three times as many.
+void repeat_grey(std::vector<std::byte>& bytes, std::size_t pixels) {
+  for (std::size_t i = pixels; i-- > 0;) {
+    const std::byte grey = bytes[i];
+    for (std::size_t c = 0; c < 3; ++c) bytes[3 * i + c] = grey;
+  }
+}
+
+class Raw final : public Transform {
+ public:
+  explicit Raw(const TransformOptions& options) : options_(options) {}
+
+  Transformed apply(Bytes input, ImageInfo& info, std::vector<std::byte>& output) const override {
+    const auto size = static_cast<std::uint32_t>(options_.size);
+    if (info.kind == ImageKind::kRaw) {
+      if (info.width == size && info.height == size && info.components == 3) {
+        return {input, "kept: already pixels of this size"};
+      }
+      refuse_pixels(info, "raw");
+    }
+    const Placement to = place(info, options_);
+    const int least_width = static_cast<int>(std::ceil(info.width / to.ratio));
+    const int least_height = static_cast<int>(std::ceil(info.height / to.ratio));
+    const std::unique_ptr<RowSource> source = open_rows(input, info, least_width, least_height);
+    thread_local Plane square, turned;
+    square.reset(options_.size, options_.size, source->channels);
+    std::fill(square.samples.begin(), square.samples.end(), std::uint8_t{0});  // black margins
+    std::uint8_t* first_pixel = square.row(to.y) + to.x * source->channels;
+    if (to.ratio >= 1) {
+      shrink(*source, info, to, square, first_pixel);
+    } else {
+      enlarge(*source, to, square, first_pixel);
+    }
+    const Turn turn(info.orientation);
+    if (turn.any()) turn_upright(square, turn, turned);
+    write(turn.any() ? turned : square, output);
+    info = {.kind = ImageKind::kRaw,
+            .components = 3,
+            .bit_depth = 8,
+            .orientation = 1,
+            .width = size,
+            .height = size};
+    if (!source->note.empty()) return {output, source->note};
+    return {output, to.ratio < 1 ? "enlarged: smaller than the size asked for" : ""};
+  }
+
+ private:
+  static void write(const Plane& square, std::vector<std::byte>& output) {
+    const auto side = static_cast<std::size_t>(square.width);
+    const std::size_t row_bytes = side * static_cast<std::size_t>(square.channels);
+    output.resize(side * side * 3);
+    for (int y = 0; y < square.height; ++y) {
+      std::memcpy(output.data() + static_cast<std::size_t>(y) * row_bytes, square.row(y),
+                  row_bytes);
+    }
+    if (square.channels == 1) repeat_grey(output, side * side);
+  }
+
+  TransformOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transform> make_raw(const TransformOptions& options) {
+  return std::make_unique<Raw>(options);
+}
+
+}  // namespace packhorse::transforms

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "packhorse/image_info.h"
+
+/// Private to libpack/transforms: the lossless transcode, which both `roi` and `resize` do.
+namespace packhorse::transforms {
+
+/// Why a file stays as it is under `roi`; none when it can be transcoded.
+std::optional<std::string_view> reason_to_keep(Bytes file, const ImageInfo& info);
+
+/// Replaces `output` with the same picture, coefficient for coefficient, as baseline JPEG with
+/// restart markers and the table of roi_layout.h. APPn and comment segments stay, byte for byte;
+/// what lies behind the end mark goes. Throws Error(kCorrupt) when libjpeg warns.
+void transcode(Bytes file, const ImageInfo& info, int restart_mcus, std::vector<std::byte>& output);
+
+}  // namespace packhorse::transforms

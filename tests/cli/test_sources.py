@@ -460,3 +460,19 @@ def test_the_kind_of_a_source_can_be_said(tmp_path):
     pack(make_source(tmp_path / "source", 8), tmp_path / "out", "--format", "wds")
     result = refused("pack", tmp_path / "out", tmp_path / "again", "--format", "wds", "--source-kind", "folder")
     assert "no images" in result.err
+
+
+@pytest.mark.parametrize("image", [("raw", "--size", "32"), ("resize", "--short-side", "40"), ("roi",)])
+def test_converting_keeps_what_was_made_of_the_images(tmp_path, image):
+    source = make_source(tmp_path / "source", 9)
+    pack(source, tmp_path / "0", "--format", "hdf5", "--image", *image)
+    for i, form in enumerate(["wds", "lmdb", "lmdb-members", "hdf5"]):
+        pack(tmp_path / str(i), tmp_path / str(i + 1), "--format", form)
+    keys = ("key", "label", "path", "bytes", "xxh3", "width", "height", "components", "kind")
+    first, last = ([[s[k] for k in keys] for s in listed(tmp_path / name)] for name in ("0", "4"))
+    assert first == last
+    told = [packhorse("inspect", tmp_path / name, "--json").json["image"] for name in ("0", "4")]
+    assert told[0] == told[1] == image[0]
+    assert tree(tmp_path / "0", lambda name: name.endswith(b".h5")) == tree(
+        tmp_path / "4", lambda name: name.endswith(b".h5")
+    )

@@ -21,6 +21,12 @@ std::optional<std::int64_t> integer(std::string_view text) {
   return std::to_string(value) == text ? std::optional(value) : std::nullopt;
 }
 
+/// Unpacking makes a folder of each class name.
+bool leads_out(std::string_view name) {
+  const std::string inside = '/' + std::string(name) + '/';
+  return name.starts_with('/') || inside.find("/../") != std::string::npos || name == ".";
+}
+
 }  // namespace
 
 LabelNames::LabelNames(std::vector<std::string> classes)
@@ -30,7 +36,7 @@ LabelNames::LabelNames(std::vector<std::string> classes)
 }
 
 void LabelNames::add(std::string_view text) {
-  if (pinned_ || text.empty() || labels_.contains(text)) return;
+  if (pinned_ || text.empty() || leads_out(text) || labels_.contains(text)) return;
   labels_.emplace(text, 0);
   all_integers_ = all_integers_ && integer(text).has_value();
 }
@@ -61,6 +67,8 @@ std::optional<std::int64_t> LabelNames::label(std::string_view text, std::string
   const std::optional<std::int64_t> value = integer(text);
   if (text.empty()) {
     reason = "no label";
+  } else if (leads_out(text)) {
+    reason = "the class '" + as_utf8(text) + "' cannot be the name of a folder, which it becomes";
   } else if (value && *value < 0) {
     reason = "the label " + as_utf8(text) + " is negative";
   } else if (value && pinned_) {

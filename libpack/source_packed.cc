@@ -188,11 +188,16 @@ class PackedSource final : public Source {
 }  // namespace
 
 bool probe(const fs::path& path) {
+  // Other people's folders have a dataset.json, too, so a class list must lie beside it.
+  const auto is_dataset = [](const fs::path& directory) {
+    std::error_code code;
+    return is_packed_dataset(directory) && fs::is_regular_file(directory / kClassesName, code);
+  };
   std::error_code code;
   if (!fs::is_directory(path, code)) return false;
-  if (is_packed_dataset(path)) return true;
+  if (is_dataset(path)) return true;
   for (const fs::directory_entry& entry : fs::directory_iterator(path, code)) {
-    if (is_packed_dataset(entry.path())) return true;
+    if (is_dataset(entry.path())) return true;
   }
   return false;
 }

@@ -155,7 +155,7 @@ std::uint32_t ShardSamples::field_number(const std::string& name) {
     throw Error(
         ErrorKind::kUsage,
         "the samples have more than 32 different extra members, the last being '." + name + "'",
-        shard_, "name those to keep with --fields, or none with --fields ''");
+        shard_, "name those to keep with --fields, or none of them: --fields none");
   }
   if (it == fields_.end()) {
     fields_.push_back(name);

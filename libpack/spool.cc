@@ -33,6 +33,8 @@ Spool::Spool(fs::path directory) : directory_(std::move(directory)) {}
 
 void Spool::open() {
   if (directory_.empty()) directory_ = fs::temp_directory_path();
+  while (!fs::exists(directory_) && directory_.has_relative_path())
+    directory_ = directory_.parent_path();
   fd_.reset(open_unnamed(directory_));
   if (!fd_) throw_errno("make a temporary file in", directory_);
   buffer_.reserve(kBuffer);
@@ -62,8 +64,8 @@ void Spool::flush() {
                               "{:.1f} MiB of it",
                               static_cast<double>(written_ + done) / (1 << 20)),
                   directory_,
-                  "set TMPDIR to a folder with more room (all images of the archive must fit), or "
-                  "give an uncompressed tar, which needs no such file");
+                  "all images of the archive must fit there once: free some space, choose another "
+                  "disk, or give an uncompressed tar, which needs no such file");
     }
     if (n < 0) throw_errno("write to a temporary file in", directory_);
     done += static_cast<std::size_t>(n);

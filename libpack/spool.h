@@ -20,7 +20,8 @@ namespace packhorse {
 /// Appending is for one thread; after seal(), any thread may read. Memory: one write buffer.
 class Spool {
  public:
-  /// `directory` empty: the system's place for temporary files. Nothing is made before append().
+  /// In `directory`, or the nearest one above it that is there; empty: the system's place for
+  /// temporary files. Nothing is made before append().
   explicit Spool(std::filesystem::path directory);
 
   /// Returns the offset of the first byte. Throws Error(kNoSpace | kIo) with the directory.

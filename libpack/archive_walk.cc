@@ -25,19 +25,18 @@ constexpr std::size_t kZipBlock = 64u << 10;
 /// libarchive converts names to the charset of the locale: this thread's is UTF-8 meanwhile.
 class Utf8Locale {
  public:
-  Utf8Locale() : locale_(::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr)) {
-    if (locale_ != nullptr) before_ = ::uselocale(locale_);
+  Utf8Locale() {
+    // Made once and never freed: it takes longer than a header does.
+    static const locale_t locale = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+    if (locale != nullptr) before_ = ::uselocale(locale);
   }
   ~Utf8Locale() {
-    if (locale_ == nullptr) return;
-    ::uselocale(before_);
-    ::freelocale(locale_);
+    if (before_ != nullptr) ::uselocale(before_);
   }
   Utf8Locale(const Utf8Locale&) = delete;
   Utf8Locale& operator=(const Utf8Locale&) = delete;
 
  private:
-  locale_t locale_;
   locale_t before_ = nullptr;
 };
 

@@ -1,4 +1,4 @@
-#include "spool.h"
+#include "sources/spool.h"
 
 #include "support/support.h"
 

@@ -90,6 +90,12 @@ std::string EntryTable::path_of(std::size_t i) const {
   return path;
 }
 
+std::size_t EntryTable::path_length(std::size_t i) const {
+  const Record& record = records_[i];
+  const std::size_t directory = name_of(directories_[record.directory]).size();
+  return directory + (directory > 0 ? 1 : 0) + record.name_length;
+}
+
 EntryTable::Entry EntryTable::operator[](std::size_t i) const { return {facts(i), path_of(i)}; }
 
 /// Compares "directory/name" without joining them, as long as the directories tell.

@@ -75,15 +75,26 @@ std::string_view raw(const std::vector<T>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
+/// XXH3 of a file whose header is counted as if it held no checksum yet.
+class Checksum {
+ public:
+  explicit Checksum(Bytes header) {
+    constexpr std::uint64_t kZero = 0;
+    XXH3_64bits_reset(&state_);
+    add(header.first(offsetof(Header, checksum)));
+    add(std::as_bytes(std::span(&kZero, 1)));
+  }
+  void add(Bytes bytes) { XXH3_64bits_update(&state_, bytes.data(), bytes.size()); }
+  std::uint64_t finish() const { return XXH3_64bits_digest(&state_); }
+
+ private:
+  XXH3_state_t state_;
+};
+
 std::uint64_t checksum_of(Bytes file) {
-  constexpr std::size_t kField = offsetof(Header, checksum);
-  constexpr std::uint64_t kZero = 0;
-  XXH3_state_t state;
-  XXH3_64bits_reset(&state);
-  XXH3_64bits_update(&state, file.data(), kField);
-  XXH3_64bits_update(&state, &kZero, sizeof kZero);
-  XXH3_64bits_update(&state, file.data() + sizeof(Header), file.size() - sizeof(Header));
-  return XXH3_64bits_digest(&state);
+  Checksum checksum(file.first(sizeof(Header)));
+  checksum.add(file.subspan(sizeof(Header)));
+  return checksum.finish();
 }
 
 [[noreturn]] void corrupt(const std::filesystem::path& path, const std::string& what) {
@@ -97,12 +108,33 @@ std::uint64_t checksum_of(Bytes file) {
 ShardIndexWriter::ShardIndexWriter(std::vector<std::string> fields, bool compressed)
     : fields_(std::move(fields)), compressed_(compressed) {}
 
+void ShardIndexWriter::reserve(std::size_t entries, std::size_t path_bytes) {
+  constexpr std::size_t kKeyBytes = 9;
+  hashes_.reserve(entries);
+  labels_.reserve(entries);
+  images_.reserve(entries * sizeof(ImageRow));
+  key_ends_.reserve(entries);
+  path_ends_.reserve(entries);
+  keys_.reserve(entries * kKeyBytes);
+  paths_.reserve(path_bytes);
+  field_hashes_.reserve(entries * fields_.size());
+}
+
 void ShardIndexWriter::add(const IndexEntry& entry) {
-  if (entry.fields.size() != fields_.size() || entry.field_hashes.size() != fields_.size()) {
-    throw Error(ErrorKind::kUsage, "an index entry needs a range and a hash for each field", {}, {},
+  if (entry.fields.size() != fields_.size()) {
+    throw Error(ErrorKind::kUsage, "an index entry needs a range for each field", {}, {},
                 entry.key);
   }
+  add_unplaced(entry);
   ranges_.push_back(entry.range);
+  field_ranges_.insert(field_ranges_.end(), entry.fields.begin(), entry.fields.end());
+  if (compressed_) frames_.push_back(entry.frame);
+}
+
+void ShardIndexWriter::add_unplaced(const IndexEntry& entry) {
+  if (entry.field_hashes.size() != fields_.size()) {
+    throw Error(ErrorKind::kUsage, "an index entry needs a hash for each field", {}, {}, entry.key);
+  }
   hashes_.push_back(entry.hash);
   labels_.push_back(entry.label);
   const ImageRow row{
@@ -114,16 +146,27 @@ void ShardIndexWriter::add(const IndexEntry& entry) {
   key_ends_.push_back(keys_.size());
   paths_ += entry.path;
   path_ends_.push_back(paths_.size());
-  field_ranges_.insert(field_ranges_.end(), entry.fields.begin(), entry.fields.end());
   field_hashes_.insert(field_hashes_.end(), entry.field_hashes.begin(), entry.field_hashes.end());
-  if (compressed_) frames_.push_back(entry.frame);
 }
 
-std::string ShardIndexWriter::serialise(std::uint64_t data_bytes) const {
-  struct Column {
-    std::uint32_t id, flags;
-    std::string_view bytes;
-  };
+void ShardIndexWriter::place(ShardLayout&& layout) {
+  if (layout.images.size() != size() || layout.fields.size() != size() * fields_.size() ||
+      (!layout.frames.empty() && layout.frames.size() != size())) {
+    throw Error(ErrorKind::kUsage, "the layout is of another number of samples than the index");
+  }
+  ranges_ = std::move(layout.images);
+  field_ranges_ = std::move(layout.fields);
+  frames_ = std::move(layout.frames);
+  compressed_ = !frames_.empty();
+}
+
+struct ShardIndexWriter::Column {
+  std::uint32_t id, flags;
+  std::string_view bytes;
+};
+
+void ShardIndexWriter::write(std::uint64_t data_bytes,
+                             const std::function<void(Bytes)>& out) const {
   std::vector<Column> columns = {
       {kRanges, kRequired, raw(ranges_)},      {kHashes, kRequired, raw(hashes_)},
       {kLabels, kRequired, raw(labels_)},      {kImages, kRequired, raw(images_)},
@@ -145,25 +188,44 @@ std::string ShardIndexWriter::serialise(std::uint64_t data_bytes) const {
   }
   if (compressed_) columns.push_back({kFrames, kRequired, raw(frames_)});
 
+  const auto aligned = [](std::size_t size) {
+    return (size + kAlignment - 1) / kAlignment * kAlignment;
+  };
+  std::vector<Section> table;
+  std::size_t end = sizeof(Header) + columns.size() * sizeof(Section);
+  for (const Column& column : columns) {
+    table.push_back({column.id, column.flags, aligned(end), column.bytes.size()});
+    end = aligned(end) + column.bytes.size();
+  }
   Header header{};
   std::memcpy(header.magic, kMagic, sizeof kMagic);
   header.header_bytes = sizeof header;
   header.sections = static_cast<std::uint32_t>(columns.size());
-  header.samples = ranges_.size();
+  header.samples = size();
   header.data_bytes = data_bytes;
+  header.file_bytes = end;
 
-  std::string file(sizeof(Header) + columns.size() * sizeof(Section), '\0');
-  std::vector<Section> table;
-  for (const Column& column : columns) {
-    file.resize((file.size() + kAlignment - 1) / kAlignment * kAlignment, '\0');
-    table.push_back({column.id, column.flags, file.size(), column.bytes.size()});
-    file += column.bytes;
-  }
-  header.file_bytes = file.size();
-  std::memcpy(file.data(), &header, sizeof header);
-  std::memcpy(file.data() + sizeof header, table.data(), table.size() * sizeof(Section));
-  const std::uint64_t checksum = checksum_of(as_bytes(file));
-  std::memcpy(file.data() + offsetof(Header, checksum), &checksum, sizeof checksum);
+  // Once for the checksum, which stands in the header, and once for the file.
+  const auto rest = [&](const auto& piece) {
+    static constexpr std::array<std::byte, kAlignment> kPadding{};
+    std::size_t at = sizeof(Header) + table.size() * sizeof(Section);
+    piece(as_bytes(raw(table)));
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      piece(Bytes(kPadding).first(table[i].offset - at));
+      piece(as_bytes(columns[i].bytes));
+      at = table[i].offset + table[i].length;
+    }
+  };
+  Checksum checksum(std::as_bytes(std::span(&header, 1)));
+  rest([&](Bytes bytes) { checksum.add(bytes); });
+  header.checksum = checksum.finish();
+  out(std::as_bytes(std::span(&header, 1)));
+  rest(out);
+}
+
+std::string ShardIndexWriter::serialise(std::uint64_t data_bytes) const {
+  std::string file;
+  write(data_bytes, [&](Bytes piece) { file += as_text(piece); });
   return file;
 }
 

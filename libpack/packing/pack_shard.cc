@@ -54,9 +54,10 @@ class ShardPacker {
       : job_(job),
         progress_(progress),
         stop_(stop),
-        next_(job.plan.shard_begin(shard)),
+        begin_(job.plan.shard_begin(shard)),
         end_(job.plan.shard_begin(shard + 1)),
-        preparer_(job.source, job.split, job.listing, job.options) {
+        preparer_(job.source, job.split, job.listing, job.options),
+        index_(job.listing.fields) {
     outcome_.record = record_of(job, shard);
   }
 
@@ -72,25 +73,18 @@ class ShardPacker {
   fs::path data_path() const { return job_.data / outcome_.record.file; }
 
   void close() {
-    const ShardLayout layout = writer_->close();
+    ShardLayout layout = writer_->close();
     writer_.reset();
-    const std::size_t fields = job_.listing.fields.size();
-    ShardIndexWriter index(job_.listing.fields, !layout.frames.empty());
-    for (std::size_t i = 0; i < rows_.size(); ++i) {
-      const auto first = layout.fields.begin() + static_cast<std::ptrdiff_t>(i * fields);
-      rows_[i].range = layout.images.at(i);
-      rows_[i].fields.assign(first, first + static_cast<std::ptrdiff_t>(fields));
-      if (!layout.frames.empty()) rows_[i].frame = layout.frames.at(i);
-      index.add(rows_[i]);
-    }
     ShardRecord& record = outcome_.record;
-    record.samples = rows_.size();
+    record.samples = index_.size();
     record.bytes = fs::file_size(data_path());
-    const std::string text = index.serialise(record.bytes);
-    record.index_bytes = text.size();
-    record.index_sha256 = sha256(as_bytes(text));
-    write_file(job_.data / record.index, as_bytes(text));
     record.sha256 = layout.sha256.empty() ? sha256_file(data_path()) : layout.sha256;
+    index_.place(std::move(layout));
+    AtomicFile file(job_.data / record.index, AtomicFile::Hashing::kBesideWriting);
+    index_.write(record.bytes, [&](Bytes piece) { file.write(piece); });
+    record.index_bytes = file.position();
+    file.commit();
+    record.index_sha256 = file.sha256();
   }
 
   /// read, check, transform, hash (parallel) -> write (one at a time, in plan order)
@@ -169,6 +163,14 @@ class ShardPacker {
     announced_ = announce(announced_);
   }
 
+  /// Exactly: vectors that grow by doubling would take twice the memory at the end.
+  void reserve_index() {
+    std::size_t path_bytes = 0;
+    for (std::size_t p = begin_; p < end_; ++p)
+      path_bytes += job_.split.entries.path_length(job_.plan.entry(p));
+    index_.reserve(end_ - begin_, path_bytes);
+  }
+
   void write_item(PackItem& item) {
     ++progress_.samples;
     if (!item.reason.empty()) {
@@ -178,6 +180,7 @@ class ShardPacker {
       return;
     }
     if (!writer_) {
+      reserve_index();
       writer_ = find_format(job_.options.format)
                     .open_writer(data_path(), {job_.listing.classes, job_.listing.fields,
                                                job_.options.zstd_level});
@@ -190,7 +193,7 @@ class ShardPacker {
     row.path = std::move(item.entry.path);
     row.field_hashes = item.field_hashes;
     writer_->add({row.key, row.label, row.image, item.stored, item.fields});
-    rows_.push_back(std::move(row));
+    index_.add_unplaced(row);
     if (!item.note.empty()) ++outcome_.notes[std::string(item.note)];
     outcome_.bytes_in += item.bytes_in();
     progress_.bytes += item.bytes_in();
@@ -207,13 +210,13 @@ class ShardPacker {
   const ShardJob& job_;
   Progress& progress_;
   const std::stop_token& stop_;
-  std::size_t next_;
-  const std::size_t end_;
+  const std::size_t begin_, end_;
+  std::size_t next_ = begin_;
   std::size_t window_ = next_;  ///< where the next window is announced
   std::size_t announced_ = 0;   ///< up to here
   const ItemPreparer preparer_;
   std::unique_ptr<ShardWriter> writer_;
-  std::vector<IndexEntry> rows_;
+  ShardIndexWriter index_;
   ShardOutcome outcome_;
   bool may_change_ = false;
 };

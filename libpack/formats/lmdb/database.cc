@@ -1,5 +1,7 @@
 #include "formats/lmdb/database.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstring>
 #include <fstream>
@@ -17,6 +19,7 @@ namespace {
 constexpr std::size_t kBatchBytes = 16u << 20;
 constexpr std::size_t kMapStep = 256u << 20;
 constexpr std::size_t kPage = 4096;
+constexpr std::size_t kMostMapped = 32u << 20;
 
 /// Where the mapping that holds `address` begins. LMDB maps its file from the start, in one piece,
 /// but tells the address only for fixed maps; the kernel's own list of mappings does.
@@ -144,6 +147,17 @@ DatabaseReader::DatabaseReader(const std::filesystem::path& path)
   cursor_.reset(raw);
 }
 
+/// A map that was walked counts as this process's memory, all of it, although the kernel could
+/// drop it: hands back what lies behind.
+void DatabaseReader::forget_pages(const std::byte* address) {
+  if (map_ == nullptr) {
+    map_ = start_of_mapping(address, path_);
+    map_bytes_ = std::filesystem::file_size(path_);
+  }
+  ::madvise(const_cast<std::byte*>(map_), map_bytes_, MADV_DONTNEED);
+  seen_bytes_ = 0;
+}
+
 DatabaseReader::Entry DatabaseReader::read(std::size_t i) {
   // Where the cursor stands is asked for again, as two readings of one entry are common.
   MDB_val key{}, value{};
@@ -155,6 +169,8 @@ DatabaseReader::Entry DatabaseReader::read(std::size_t i) {
     check(mdb_cursor_get(cursor_.get(), &key, &value, next_ == 0 ? MDB_FIRST : MDB_NEXT), "walk",
           path_);
   }
+  seen_bytes_ += value.mv_size + kPage;
+  if (seen_bytes_ > kMostMapped) forget_pages(static_cast<const std::byte*>(key.mv_data));
   return {{static_cast<const char*>(key.mv_data), key.mv_size},
           {static_cast<const std::byte*>(value.mv_data), value.mv_size}};
 }

@@ -62,12 +62,16 @@ class DatabaseReader {
   Entry read(std::size_t i);
 
  private:
+  void forget_pages(const std::byte* address);
+
   std::filesystem::path path_;
   Env env_;
   Txn txn_;
   MDB_dbi database_ = 0;
   Cursor cursor_;
   std::size_t size_ = 0, next_ = 0;
+  const std::byte* map_ = nullptr;
+  std::size_t map_bytes_ = 0, seen_bytes_ = 0;  ///< seen since the last forget_pages()
 };
 
 /// The first key of an LMDB file, empty when it has none; nothing when `path` is no such file.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,13 +44,23 @@ class ShardIndexWriter {
  public:
   /// `fields`: names of the extra fields, sorted. `compressed`: entries have frames.
   explicit ShardIndexWriter(std::vector<std::string> fields = {}, bool compressed = false);
+  /// Makes room for so many entries, whose paths have so many bytes together.
+  void reserve(std::size_t entries, std::size_t path_bytes);
   /// Throws Error(kUsage) when the entry has not a range and a hash for each field.
   void add(const IndexEntry& entry);
-  std::size_t size() const { return ranges_.size(); }
-  /// The file's bytes. `data_bytes`: size of the data file the index belongs to.
+  /// The same of an entry whose ranges and frame are not known yet: place() brings them for all.
+  void add_unplaced(const IndexEntry& entry);
+  /// Throws Error(kUsage) when the layout is not of as many samples.
+  void place(ShardLayout&& layout);
+  std::size_t size() const { return labels_.size(); }
+  /// Hands out the file's bytes, piece by piece. `data_bytes`: size of the data file the index
+  /// belongs to.
+  void write(std::uint64_t data_bytes, const std::function<void(Bytes)>& out) const;
+  /// All of them.
   std::string serialise(std::uint64_t data_bytes) const;
 
  private:
+  struct Column;
   std::vector<ByteRange> ranges_;
   std::vector<std::uint64_t> hashes_;
   std::vector<std::int64_t> labels_;

@@ -62,6 +62,7 @@ class EntryTable {
   std::uint64_t size_of(std::size_t i) const { return records_[i].size; }
   std::int64_t label_of(std::size_t i) const { return records_[i].label; }
   std::string path_of(std::size_t i) const;
+  std::size_t path_length(std::size_t i) const;
   /// By path, byte by byte, so that the order never depends on the file system.
   void sort_by_path();
   /// Adds entry `i` of another table, in any order of the `i`.

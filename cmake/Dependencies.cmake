@@ -10,6 +10,7 @@ find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(TBB REQUIRED)
 find_package(JPEG REQUIRED)
 find_package(LibArchive REQUIRED)
+find_package(ZLIB REQUIRED)
 
 pkg_check_modules(LMDB REQUIRED IMPORTED_TARGET GLOBAL lmdb)
 pkg_check_modules(HDF5 REQUIRED IMPORTED_TARGET GLOBAL hdf5)

@@ -5,9 +5,12 @@
 #include <limits>
 
 #include "packhorse/error.h"
-#include "source_folder.h"
-#include "source_list.h"
-#include "source_packed.h"
+#include "sources/shard_names.h"
+#include "sources/source_archive.h"
+#include "sources/source_folder.h"
+#include "sources/source_list.h"
+#include "sources/source_packed.h"
+#include "sources/source_webdataset.h"
 
 namespace packhorse {
 
@@ -64,13 +67,14 @@ std::map<std::string, std::uint64_t> count_by_rule(const std::vector<Skip>& skip
 }
 
 std::span<const SourceKind> all_sources() {
-  static constexpr std::array kSources = {kPackedSource, kListSource, kFolderSource};
+  static constexpr std::array kSources = {kPackedSource, kWebDatasetSource, kArchiveSource,
+                                          kListSource, kFolderSource};
   return kSources;
 }
 
 std::unique_ptr<Source> open_source(const fs::path& path, std::string_view wanted) {
   std::error_code code;
-  if (!fs::exists(path, code)) {
+  if (!fs::exists(path, code) && !is_shard_pattern(path)) {
     throw Error(ErrorKind::kNotFound, "the source is not there", path, "check the path");
   }
   std::string kinds, names;

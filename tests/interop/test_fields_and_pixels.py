@@ -17,7 +17,7 @@ ALL = ["wds", "lmdb", "lmdb-members", "hdf5"]
 def packed(source, out, *options):
     """A dataset, or a skip when this packhorse has not all of the options."""
     result = run("pack", source, out, "--shard-samples", "7", *options)
-    if result.code == USAGE:
+    if result.code == USAGE:  # packing is another part of the program, which may not have them yet
         pytest.skip(f"pack does not take {' '.join(options)}: {result.err.strip()}")
     assert result.code == 0, result
     return out
@@ -28,19 +28,27 @@ def shards(dataset):
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory):
-    """Pictures in three classes. Of three, one has all fields, one has an empty one, one lacks two."""
-    folder = tmp_path_factory.mktemp("source")
+def pictures(tmp_path_factory):
+    """Pictures in three classes."""
+    folder = tmp_path_factory.mktemp("pictures")
     for klass in sorted(p for p in (SHAPES / "train").iterdir() if p.is_dir())[:3]:
-        pictures = sorted(p for p in klass.iterdir() if p.suffix == ".jpg")[:6]
         (folder / klass.name).mkdir()
-        for i, picture in enumerate(pictures):
-            stem = folder / klass.name / f"{i}"
-            shutil.copyfile(picture, f"{stem}.jpg")
-            if i % 3 != 2:
-                (folder / klass.name / f"{i}.json").write_text(json.dumps({"of": f"{klass.name}/{i}"}))
-                (folder / klass.name / f"{i}.txt").write_text("" if i % 3 else "a caption, ümläut and all")
-            (folder / klass.name / f"{i}.seg.png").write_bytes(picture.read_bytes()[::-1] * (1 + i % 2 * 20))
+        for i, picture in enumerate(sorted(p for p in klass.iterdir() if p.suffix == ".jpg")[:6]):
+            shutil.copyfile(picture, folder / klass.name / f"{i}.jpg")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def source(pictures, tmp_path_factory):
+    """The same with fields. Of three, one has all, one has an empty one, one lacks two."""
+    folder = tmp_path_factory.mktemp("source")
+    shutil.copytree(pictures, folder, dirs_exist_ok=True)
+    for picture in sorted(folder.rglob("*.jpg")):
+        i = int(picture.stem)
+        if i % 3 != 2:
+            picture.with_suffix(".json").write_text(json.dumps({"of": f"{picture.parent.name}/{i}"}))
+            picture.with_suffix(".txt").write_text("" if i % 3 else "a caption, ümläut and all")
+        picture.with_suffix(".seg.png").write_bytes(picture.read_bytes()[::-1] * (1 + i % 2 * 20))
     return folder
 
 
@@ -57,9 +65,9 @@ def compressed(source, tmp_path_factory):
 
 
 @pytest.fixture(scope="module", params=ALL)
-def raw(request, source, tmp_path_factory):
+def raw(request, pictures, tmp_path_factory):
     out = tmp_path_factory.mktemp("raw") / "out"
-    return request.param, packed(source, out, "--format", request.param, "--image", "raw", "--size", "24")
+    return request.param, packed(pictures, out, "--format", request.param, "--image", "raw", "--size", "24")
 
 
 def expected(source, dataset):

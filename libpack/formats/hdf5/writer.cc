@@ -20,10 +20,10 @@ class Writer final : public ShardWriter {
  public:
   Writer(const fs::path& path, const ShardSpec& spec)
       : path_(path),
-        sketch_(path.native() + ".sketch.tmp"),
+        sketch_(temporary_name(path.native() + ".sketch")),
         classes_(spec.classes),
         checks_(spec, path),
-        file_(path) {
+        file_(path, AtomicFile::Hashing::kBesideSync) {
     for (const std::string& name : spec.fields) {
       columns_.fields.push_back({name, {0}, {}});
       fields_.emplace_back(path.native() + ".field-" + std::to_string(fields_.size()));
@@ -60,7 +60,9 @@ class Writer final : public ShardWriter {
     fill_in(places);
     fields_.clear();
     file_.commit();
-    return layout(places);
+    ShardLayout made = layout(places);
+    made.sha256 = file_.sha256();
+    return made;
   }
 
  private:

@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <charconv>
 
+#include "formats/label_text.h"
 #include "formats/lmdb/database.h"
 #include "formats/lmdb/layout.h"
 #include "formats/lmdb/lmdb.h"
@@ -31,7 +31,7 @@ const std::string& raw_extension() {
   return kExtension;
 }
 
-/// A member's key, cut at its first dot: neither samples' keys nor extensions begin behind another.
+/// A member's key, cut at its first dot: samples' keys have none.
 struct Cut {
   std::string_view key, extension;
 };
@@ -69,7 +69,7 @@ class Writer final : public ShardWriter {
     layout.fields.assign(samples_ * names.size(), kAbsent);
     std::string last;
     std::size_t begun = 0;
-    database_.finish([&](std::string_view key, Bytes value, std::uint64_t offset) {
+    layout.sha256 = database_.finish([&](std::string_view key, Bytes value, std::uint64_t offset) {
       const Cut member = cut(key);
       if (begun == 0 || member.key != last) {
         last = member.key;
@@ -136,7 +136,9 @@ class Reader final : public ShardReader {
       const Cut member = cut(entry.key);
       sample.key = member.key;
       if (member.extension == kLabelMember) {
-        sample.label = parse_label(as_text(entry.value), sample.key);
+        const std::optional<std::int64_t> label = parse_label(as_text(entry.value));
+        if (!label) corrupt("a label is no number", sample.key);
+        sample.label = *label;
       } else if (is_image(member.extension) && !image_seen) {
         image_seen = true;
         sample.bytes = member.extension == raw_extension() ? npy_pixels(entry.value) : entry.value;
@@ -149,14 +151,6 @@ class Reader final : public ShardReader {
   }
 
  private:
-  std::int64_t parse_label(std::string_view text, const std::string& key) const {
-    std::int64_t label = 0;
-    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), label);
-    if (code != std::errc() || end != text.data() + text.size())
-      corrupt("a label is no number", key);
-    return label;
-  }
-
   [[noreturn]] void corrupt(const char* what, const std::string& key) const {
     throw Error(ErrorKind::kCorrupt, std::string("damaged LMDB: ") + what, path_, {}, key);
   }

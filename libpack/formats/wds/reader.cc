@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <charconv>
 
+#include "formats/label_text.h"
 #include "formats/wds/handles.h"
 #include "formats/wds/layout.h"
 #include "formats/wds/open.h"
@@ -14,7 +14,6 @@ namespace packhorse::wds {
 namespace {
 
 constexpr std::size_t kBlock = 1u << 20;
-const std::string kPixels(extension_of(ImageKind::kRaw).substr(1));
 
 /// Streams through the archive with libarchive. A sample is a run of members with one key: the
 /// label, the image, which is the first that is not the label, and its fields.
@@ -46,10 +45,11 @@ class Reader final : public ShardReader {
     for (; more_ && member_.key == keys_[i]; next_member()) {
       if ("." + member_.extension == kLabelExtension) {
         read_data(text);
-        sample.label = parse_label(as_text(text));
+        sample.label = label_of(text);
       } else if (!image_seen) {
         read_data(image_);
-        sample.bytes = member_.extension == kPixels ? pixels_of(image_) : Bytes(image_);
+        const bool raw = "." + member_.extension == extension_of(ImageKind::kRaw);
+        sample.bytes = raw ? pixels_of(image_) : Bytes(image_);
         image_seen = true;
       } else {
         Extra& extra = extras_.emplace_back();
@@ -116,11 +116,10 @@ class Reader final : public ShardReader {
     }
   }
 
-  std::int64_t parse_label(std::string_view text) const {
-    std::int64_t label = 0;
-    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), label);
-    if (code != std::errc() || end != text.data() + text.size()) corrupt("a label is no number");
-    return label;
+  std::int64_t label_of(Bytes text) const {
+    const std::optional<std::int64_t> label = parse_label(as_text(text));
+    if (!label) corrupt("a label is no number");
+    return *label;
   }
 
   void check(int code) const {

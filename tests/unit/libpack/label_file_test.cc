@@ -1,4 +1,4 @@
-#include "label_file.h"
+#include "sources/label_file.h"
 
 #include "support/support.h"
 

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+/// What the `.cls` and `.json` members of a WebDataset sample say of its class.
+namespace packhorse {
+
+/// A number or a class name.
+struct ShardLabel {
+  std::string text;
+  std::string problem;  ///< why it cannot be read; then there is no text
+};
+
+ShardLabel label_in_cls(std::string_view content);
+/// By the members "label" and "cls", whichever is there. Nothing when neither is.
+std::optional<ShardLabel> label_in_json(std::string_view content);
+
+/// All different labels of a source, in compact form. They become classes when all are known.
+class ShardLabels {
+ public:
+  /// Returns a number for it: the same for the same text.
+  std::int64_t number_of(const std::string& text);
+  bool empty() const { return texts_.empty(); }
+
+  /// Label -> class name: `given` if there are any; else "0", "1", ... when all labels are numbers;
+  /// else the labels themselves, sorted. Throws Error(kUsage) when some are numbers and others not.
+  /// Afterwards, resolve() knows each one.
+  std::vector<std::string> make_classes(const std::vector<std::string>& given);
+
+  struct Resolved {
+    std::int64_t label = -1;
+    std::string problem;
+  };
+  const Resolved& resolve(std::int64_t number) const {
+    return resolved_[static_cast<std::size_t>(number)];
+  }
+
+ private:
+  std::vector<std::string> texts_;
+  std::unordered_map<std::string, std::int64_t> numbers_;
+  std::vector<Resolved> resolved_;
+};
+
+}  // namespace packhorse

@@ -220,9 +220,12 @@ TEST_CASE("source folder: labels and fields go together") {
 TEST_CASE("source folder: a listing is the same each time, whatever the folder's size") {
   const TemporaryDirectory root;
   for (int i = 0; i < 6000; ++i) put(root / "large" / (std::to_string(i) + ".jpg"), "x");
-  for (int c = 0; c < 40; ++c) put(root / ("c" + std::to_string(c)) / "d/1.jpg", "x");
+  for (int c = 0; c < 40; ++c) {
+    const fs::path folder = root / ("c" + std::to_string(c)) / "d";
+    put(folder / "1.jpg", "x");
+    fs::create_symlink("nowhere", folder / "x.jpg");
+  }
   for (const char* name : {"a/1.jpg", "a-b/1.jpg", "a/b/1.jpg", "a.b/1.jpg"}) put(root / name, "x");
-  fs::create_symlink("nowhere", root / "c7" / "x.jpg");
   fs::create_symlink("nowhere", root / "large" / "x.jpg");
   const Listing first = open_source(root.path())->list({});
   const Names paths = entries(first.splits[0]);
@@ -232,8 +235,9 @@ TEST_CASE("source folder: a listing is the same each time, whatever the folder's
   for (int again = 0; again < 5; ++again) {
     const Listing listing = open_source(root.path())->list({});
     CHECK(entries(listing.splits[0]) == paths);
-    CHECK(listing.splits[0].rejects[0].path == first.splits[0].rejects[0].path);
-    CHECK(listing.splits[0].rejects[1].path == first.splits[0].rejects[1].path);
+    REQUIRE(listing.splits[0].rejects.size() == 41);
+    for (std::size_t i = 0; i < 41; ++i)
+      CHECK(listing.splits[0].rejects[i].path == first.splits[0].rejects[i].path);
   }
 }
 

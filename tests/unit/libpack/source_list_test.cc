@@ -294,6 +294,8 @@ TEST_CASE("source list: an image or a list that changed since is an Error") {
   CHECK(kind_of_error([&] { source->read(listing.splits[0], 0, input); }) == ErrorKind::kIo);
   std::fstream(file) << "path,label,caption\na/1.pgm,c,one\na/2.pgm,c,more";
   CHECK(kind_of_error([&] { source->read(listing.splits[0], 1, input); }) == ErrorKind::kIo);
+  std::fstream(file) << "path,label,caption\na/1.pgm,c,one\nb/3.pgm,c,two\n";
+  CHECK(kind_of_error([&] { source->read(listing.splits[0], 1, input); }) == ErrorKind::kIo);
   put(file, "path,label\n");
   CHECK(kind_of_error([&] { source->read(listing.splits[0], 1, input); }) == ErrorKind::kIo);
 }

@@ -65,6 +65,16 @@ UniqueFd lock_file(const fs::path& root, bool shared) {
   }
 }
 
+/// The lock goes last: a directory without one is taken for somebody else's.
+void remove_staging(const fs::path& root) {
+  std::vector<fs::path> others;
+  for (const fs::directory_entry& entry : fs::directory_iterator(root)) {
+    if (entry.path().filename() != "lock") others.push_back(entry.path());
+  }
+  for (const fs::path& path : others) fs::remove_all(path);
+  fs::remove_all(root);
+}
+
 }  // namespace
 
 fs::path staging_path(const fs::path& out) {
@@ -129,7 +139,7 @@ void Staging::publish(bool overwrite) {
   } else {
     rename_no_replace(data, out_);
   }
-  fs::remove_all(root_);
+  remove_staging(root_);
 }
 
 namespace {
@@ -140,7 +150,7 @@ void clear_leftover(const fs::path& root) {
   std::error_code code;
   if (!fs::exists(root / "lock", code) || fs::exists(root / "data", code)) return;
   const UniqueFd fd(::open((root / "lock").c_str(), O_RDWR | O_CLOEXEC));
-  if (fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) fs::remove_all(root, code);
+  if (fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) remove_staging(root);
 }
 
 }  // namespace

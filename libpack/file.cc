@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <future>
 #include <random>
 #include <utility>
 
@@ -116,11 +117,11 @@ void start_write_back(int fd, std::uint64_t begin, std::uint64_t end) {
                     SYNC_FILE_RANGE_WRITE);
 }
 
-AtomicFile::AtomicFile(fs::path path, bool hashed)
-    : path_(std::move(path)), temporary_(temporary_name(path_)) {
+AtomicFile::AtomicFile(fs::path path, Hashing hashing)
+    : path_(std::move(path)), temporary_(temporary_name(path_)), hashing_(hashing) {
   fd_.reset(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!fd_) throw_errno("create", temporary_);
-  if (hashed) hash_ = std::make_unique<StreamHash>();
+  if (hashing == Hashing::kBesideWriting) hash_ = std::make_unique<StreamHash>();
   buffer_.reserve(kWriteBuffer);
 }
 
@@ -159,7 +160,11 @@ void AtomicFile::seek(std::uint64_t offset) {
 
 void AtomicFile::commit() {
   flush();
-  publish_file(temporary_, path_);
+  if (hashing_ == Hashing::kBesideSync) {
+    sha256_ = publish_file_hashed(temporary_, path_);
+  } else {
+    publish_file(temporary_, path_);
+  }
   if (hash_) sha256_ = hash_->finish();
   fd_.reset();
 }
@@ -184,6 +189,14 @@ void sync_filesystem(const fs::path& path) {
 void sync_path(const fs::path& path) {
   const UniqueFd fd = open_for_reading(path);
   if (::fsync(fd.get()) != 0) throw_errno("sync", path);
+}
+
+std::string publish_file_hashed(const fs::path& from, const fs::path& to) {
+  auto sum = std::async(std::launch::async, [&] { return sha256_file(from); });
+  sync_path(from);
+  std::string text = sum.get();
+  publish_file(from, to);
+  return text;
 }
 
 void publish_file(const fs::path& from, const fs::path& to) {

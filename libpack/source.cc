@@ -5,12 +5,12 @@
 #include <limits>
 
 #include "packhorse/error.h"
-#include "shard_names.h"
-#include "source_archive.h"
-#include "source_folder.h"
-#include "source_list.h"
-#include "source_packed.h"
-#include "source_webdataset.h"
+#include "sources/shard_names.h"
+#include "sources/source_archive.h"
+#include "sources/source_folder.h"
+#include "sources/source_list.h"
+#include "sources/source_packed.h"
+#include "sources/source_webdataset.h"
 
 namespace packhorse {
 

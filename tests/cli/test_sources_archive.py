@@ -175,7 +175,12 @@ def test_the_data_sets_in_the_archives_they_come_in(tmp_path, name, source):
     assert tree(tmp_path / "from-archive") == tree(tmp_path / "from-folder")
 
 
-def test_verify_against_the_archive_and_resume_work_as_with_a_folder(folder, tmp_path):
+def test_the_target_may_lie_in_folders_that_are_not_there_yet(folder, tmp_path):
+    archive = compress(gnu_tar(tmp_path / "a.tar", folder), "tar.gz")
+    assert pack(archive, tmp_path / "not/there/out", "--format", "wds")["packed"] == IMAGES
+
+
+def test_paths_are_those_of_the_folder_in_other_formats_too(folder, tmp_path):
     archive = gnu_tar(tmp_path / "a.tar", folder)
     pack(archive, tmp_path / "out", "--format", "lmdb")
     keys = {sample["path"] for sample in listed(tmp_path / "out")}
@@ -376,7 +381,8 @@ def test_a_zip_member_with_more_content_than_it_claims_is_rejected(tmp_path):
     assert data.count(claimed) == 2
     path.write_bytes(data.replace(claimed, (1000).to_bytes(4, "little")))
     found, report = rejects(path, tmp_path / "out")
-    assert list(found) == ["c/bomb.jpg"] and report["packed"] == 1
+    assert found == {"c/bomb.jpg": "damaged in the archive: it holds more than the size in its header"}
+    assert report["packed"] == 1
 
 
 def test_archives_not_read_inside_an_archive_are_rejected(tmp_path):
@@ -510,6 +516,41 @@ def test_shards_by_gnu_tar_in_any_order_of_members(tmp_path, format):
     archive = gnu_tar(tmp_path / "a.tar", work, *names, flavour=format)
     pack(archive, tmp_path / "out", "--format", "wds", "--no-shuffle")
     assert [s["label"] for s in listed(tmp_path / "out")] == [1, 2] + ([3] if format != "ustar" else [])
+
+
+def test_fields_travel_from_shard_to_shard(tmp_path):
+    shards = write_shards(tmp_path / "shards", 2, 3, lambda i: {**simple(i), "seg.png": b"mask %d" % i, "cls": b"0"})
+    pack(shards, tmp_path / "out", "--format", "wds", "--no-shuffle")
+    with tarfile.open(tmp_path / "out/shard-000000.tar") as tar:
+        members = {member.name: tar.extractfile(member).read() for member in tar}
+    for i in range(6):
+        assert members[f"{i:09}.seg.png"] == b"mask %d" % i
+        assert json.loads(members[f"{i:09}.json"]) == {"caption": i}
+        assert members[f"{i:09}.jpg"] == photo(i)
+    result = refused("pack", shards, tmp_path / "no", "--format", "wds", "--fields", "jsn", code=USAGE)
+    assert "'jsn'" in result.err
+    pack(shards, tmp_path / "bare", "--format", "wds", "--fields", "none")
+    with tarfile.open(tmp_path / "bare/shard-000000.tar") as tar:
+        assert {name.partition(".")[2] for name in tar.getnames()} == {"jpg", "cls"}
+
+
+@pytest.mark.parametrize("suffix", ["tar", "tar.gz"])
+def test_fields_beside_images_travel_as_from_a_folder(tmp_path, suffix):
+    source = make_source(tmp_path / "source", 8)
+    for image in source.rglob("*.jpg"):
+        image.with_suffix(".json").write_text(image.name)
+    archive = compress(gnu_tar(tmp_path / "a.tar", source), suffix)
+    pack(source, tmp_path / "f", "--format", "wds", "--fields", "json")
+    pack(archive, tmp_path / "t", "--format", "wds", "--fields", "json", "--source-kind", "archive")
+    assert tree(tmp_path / "t") == tree(tmp_path / "f")
+
+
+def test_a_labels_file_takes_the_place_of_class_folders(tmp_path):
+    """As with ILSVRC2012_img_val.tar."""
+    archive = write_tar(tmp_path / "val.tar", [(f"val/{i}.jpg", photo(i)) for i in range(4)])
+    (tmp_path / "val.txt").write_text("".join(f"{i}.jpg {i % 2}\n" for i in range(4)))
+    pack(archive, tmp_path / "out", "--format", "wds", "--no-shuffle", "--labels", tmp_path / "val.txt")
+    assert [sample["label"] for sample in listed(tmp_path / "out")] == [0, 1, 0, 1]
 
 
 def test_packing_what_packhorse_packed_gives_the_same_shards(folder, tmp_path):

@@ -204,3 +204,16 @@ def test_a_published_dataset_whose_report_is_lost_is_no_success_but_there(tmp_pa
         )
     assert done.returncode == FAILED and "cannot write to standard output" in done.stderr, done
     packhorse("inspect", tmp_path / "out", "--verify", "full")
+
+
+def test_no_room_for_what_is_unpacked_from_an_archive(disk, source, tmp_path):
+    """The temporary file has no name, so its place on the small disk is free again afterwards."""
+    archive = shutil.make_archive(tmp_path / "archive", "gztar", source)
+    result = refused("pack", archive, disk.path / "out", "--format", "wds", code=FAILED, prefix=disk.enter)
+    for words in ("no space for the temporary file", "MiB of it", f"where: {disk.path}", "next:  all images"):
+        assert words in result.err, result
+    assert disk.names() == []
+    disk.grow()
+    packhorse("pack", archive, disk.path / "out", "--format", "wds", prefix=disk.enter)
+    pack(source, tmp_path / "undisturbed", "--format", "wds")
+    assert tree(os.path.join(disk.outside, "out")) == tree(tmp_path / "undisturbed")

@@ -19,7 +19,11 @@ constexpr std::size_t kPiece = 4u << 20;
 class Writer final : public ShardWriter {
  public:
   Writer(const fs::path& path, const ShardSpec& spec)
-      : path_(path), sketch_(path), classes_(spec.classes), checks_(spec, path), file_(path) {
+      : path_(path),
+        sketch_(path),
+        classes_(spec.classes),
+        checks_(spec, path),
+        file_(path, AtomicFile::Hashing::kBesideSync) {
     for (const std::string& name : spec.fields) {
       columns_.fields.push_back({name, {0}, {}});
       fields_.emplace_back(path.native() + ".field-" + std::to_string(fields_.size()));
@@ -51,7 +55,9 @@ class Writer final : public ShardWriter {
     fill_in(places);
     fields_.clear();
     file_.commit();
-    return layout(places);
+    ShardLayout made = layout(places);
+    made.sha256 = file_.sha256();
+    return made;
   }
 
  private:

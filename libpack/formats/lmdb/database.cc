@@ -16,6 +16,7 @@ namespace {
 // copies the few pages on the way to the last leaf, so larger batches also make smaller files.
 constexpr std::size_t kBatchBytes = 16u << 20;
 constexpr std::size_t kMapStep = 256u << 20;
+constexpr std::size_t kPage = 4096;
 
 /// Where the mapping that holds `address` begins. LMDB maps its file from the start, in one piece,
 /// but tells the address only for fixed maps; the kernel's own list of mappings does.
@@ -41,7 +42,7 @@ DatabaseWriter::DatabaseWriter(const std::filesystem::path& path)
   MDB_env* raw = nullptr;
   check(mdb_env_create(&raw), "set up LMDB for", path_);
   env_.reset(raw);
-  // No sync a commit: finish() syncs once, and nothing is published before.
+  // No sync a commit: finish() syncs the file once, and nothing is published before.
   check(mdb_env_open(raw, temporary_.c_str(), MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOSYNC, 0644),
         "create", temporary_);
 }
@@ -72,13 +73,12 @@ void DatabaseWriter::put(std::string_view key, std::initializer_list<Bytes> piec
   ++entries_;
 }
 
-void DatabaseWriter::finish(const Visit& visit) {
-  if (txn_) txn_.commit(path_);
-  check(mdb_env_sync(env_.get(), 1), "sync", path_);
+std::string DatabaseWriter::finish(const Visit& visit) {
+  if (txn_) commit();
   env_.reset();
   try {
     show(visit);
-    publish_file(temporary_, path_);
+    return publish_file_hashed(temporary_, path_);
   } catch (...) {
     std::error_code ignored;
     std::filesystem::remove(temporary_, ignored);
@@ -86,12 +86,24 @@ void DatabaseWriter::finish(const Visit& visit) {
   }
 }
 
+/// Ends the running transaction, and has the kernel write it to the disk.
+void DatabaseWriter::commit() {
+  txn_.commit(path_);
+  mdb_filehandle_t fd = -1;
+  MDB_envinfo info{};
+  if (mdb_env_get_fd(env_.get(), &fd) != MDB_SUCCESS ||
+      mdb_env_info(env_.get(), &info) != MDB_SUCCESS)
+    return;
+  const std::uint64_t end = (info.me_last_pgno + 1) * kPage;
+  start_write_back(fd, written_back_, end);
+  written_back_ = end;
+}
+
 /// Starts a new transaction when the running one is full, and grows the map before LMDB can run
 /// out of it, since a full map would cost the whole transaction.
 void DatabaseWriter::make_room(std::size_t value_bytes) {
-  constexpr std::size_t kPage = 4096;
   const std::size_t cost = (value_bytes + 2 * kPage) / kPage * kPage + kPage;
-  if (txn_ && batch_ + cost > room_) txn_.commit(path_);
+  if (txn_ && batch_ + cost > room_) commit();
   if (!txn_) {
     MDB_envinfo info{};
     mdb_env_info(env_.get(), &info);

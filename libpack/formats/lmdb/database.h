@@ -29,10 +29,11 @@ class DatabaseWriter {
 
   /// Called for each key in order; `offset` is where the value lies in the file.
   using Visit = std::function<void(std::string_view key, Bytes value, std::uint64_t offset)>;
-  /// Syncs the database, shows all of it, and gives it its final name.
-  void finish(const Visit& visit);
+  /// Shows all of the database, syncs it and gives it its final name. Returns its SHA-256.
+  std::string finish(const Visit& visit);
 
  private:
+  void commit();
   void make_room(std::size_t value_bytes);
   void show(const Visit& visit) const;
 
@@ -41,6 +42,7 @@ class DatabaseWriter {
   Txn txn_;
   MDB_dbi database_ = 0;
   std::size_t batch_ = 0, room_ = 0, entries_ = 0;
+  std::uint64_t written_back_ = 0;
 };
 
 /// Walks a finished database. One thread.

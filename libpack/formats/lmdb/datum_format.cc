@@ -25,7 +25,7 @@ class Writer final : public ShardWriter {
 
   ShardLayout close() override {
     ShardLayout layout;
-    database_.finish([&](std::string_view, Bytes value, std::uint64_t offset) {
+    layout.sha256 = database_.finish([&](std::string_view, Bytes value, std::uint64_t offset) {
       const Bytes image = parse_datum(value).image;
       layout.images.push_back(
           {offset + static_cast<std::uint64_t>(image.data() - value.data()), image.size()});

@@ -69,7 +69,7 @@ class Writer final : public ShardWriter {
     layout.fields.assign(samples_ * names.size(), kAbsent);
     std::string last;
     std::size_t begun = 0;
-    database_.finish([&](std::string_view key, Bytes value, std::uint64_t offset) {
+    layout.sha256 = database_.finish([&](std::string_view key, Bytes value, std::uint64_t offset) {
       const Cut member = cut(key);
       if (begun == 0 || member.key != last) {
         last = member.key;

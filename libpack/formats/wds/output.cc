@@ -2,7 +2,8 @@
 
 namespace packhorse::wds {
 
-Output::Output(const std::filesystem::path& path, int zstd_level) : file_(path, true) {
+Output::Output(const std::filesystem::path& path, int zstd_level)
+    : file_(path, AtomicFile::Hashing::kBesideWriting) {
   if (zstd_level != 0) compressor_.emplace(zstd_level);
 }
 

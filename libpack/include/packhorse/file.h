@@ -76,8 +76,10 @@ class StreamHash;
 /// short. One thread.
 class AtomicFile {
  public:
-  /// `hashed`: computes the SHA-256 of what is written, in a thread of its own; no seek() then.
-  explicit AtomicFile(std::filesystem::path path, bool hashed = false);
+  /// Whether its SHA-256 is computed, in a thread of its own: beside the writing, which allows no
+  /// seek(), or beside the sync at the end.
+  enum class Hashing { kNone, kBesideWriting, kBesideSync };
+  explicit AtomicFile(std::filesystem::path path, Hashing hashing = Hashing::kNone);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -103,6 +105,7 @@ class AtomicFile {
   std::vector<std::byte> buffer_;
   std::uint64_t flushed_ = 0;
   std::uint64_t written_back_ = 0;  ///< up to where the kernel was asked to write to the disk
+  Hashing hashing_;
   std::unique_ptr<StreamHash> hash_;
   std::string sha256_;
 };
@@ -130,6 +133,8 @@ void sync_path(const std::filesystem::path& path);
 
 /// Syncs `from`, renames it to `to`, and syncs the directory of `to`.
 void publish_file(const std::filesystem::path& from, const std::filesystem::path& to);
+/// The same, and returns its SHA-256, computed while the disk works.
+std::string publish_file_hashed(const std::filesystem::path& from, const std::filesystem::path& to);
 
 /// rename(2) that never replaces: throws Error(kExists) if `to` is there.
 void rename_no_replace(const std::filesystem::path& from, const std::filesystem::path& to);

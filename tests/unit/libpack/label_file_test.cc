@@ -1,4 +1,4 @@
-#include "label_file.h"
+#include "sources/label_file.h"
 
 #include "support/support.h"
 
@@ -84,6 +84,12 @@ TEST_CASE("label file: a line that gives no label is refused with its number") {
   CHECK(refusal("a x\nb z\n", {"x", "y"}) ==
         "line 2 of the labels file names no class: the class 'z' is not in the class list");
   CHECK(refusal("a 1\nb 99999999\n").find("larger than 1000000") != std::string::npos);
+  for (const char* name : {"../x", "/x", "x/../../y", "..", "."}) {
+    CHECK(refusal(std::string("a\tcat\nb\t") + name + "\n") ==
+          std::string("line 2 of the labels file names no class: the class '") + name +
+              "' cannot be the name of a folder, which it becomes");
+  }
+  CHECK(labels("a\tAC/DC\n").classes() == Names{"AC/DC"});
   CHECK(refusal("") == "the labels file is empty");
   CHECK(refusal("path,label\n") == "the labels file is empty");
 }

@@ -1,4 +1,4 @@
-#include "listed_path.h"
+#include "sources/listed_path.h"
 
 #include "support/support.h"
 

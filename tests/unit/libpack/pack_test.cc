@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "pack_place.h"
-#include "pack_shard.h"
+#include "packing/pack_shard.h"
 
 namespace packhorse {
 

@@ -1,4 +1,4 @@
-#include "read_ahead.h"
+#include "packing/read_ahead.h"
 
 #include <algorithm>
 #include <latch>

@@ -1,6 +1,6 @@
-#include "row_reader.h"
+#include "sources/row_reader.h"
 
-#include "json_members.h"
+#include "sources/json_members.h"
 #include "support/support.h"
 
 namespace packhorse {

@@ -142,10 +142,43 @@ TEST_CASE("source packed: what it has not is refused by name") {
   CHECK(kind_of_error([&] { open_source(place.out)->list(options); }) == ErrorKind::kUsage);
 }
 
-TEST_CASE("source packed: a class folder beside which a dataset lies is still a folder") {
+TEST_CASE("source packed: a folder with somebody else's dataset.json is none") {
   const TemporaryDirectory folder;
   make_folder(folder.path(), 2, 1);
+  put(folder / "dataset.json", "{}");
+  put(folder / "c0/dataset.json", "{}");
   CHECK(open_source(folder.path())->ordered() == false);
+}
+
+TEST_CASE("source packed: fields are those of the samples that have them, or those chosen") {
+  const TemporaryDirectory folder;
+  make_folder(folder / "in", 2, 3);
+  put(folder / "in/c0/0001.json", "{}");
+  put(folder / "in/c1/0002.json", "[1]");
+  put(folder / "in/c1/0002.txt", "two");
+  PackOptions options;
+  options.list.fields.names = {"json", "txt"};
+  options.plan.shuffle = false;
+  pack(folder / "in", folder / "out", options);
+  for (const bool all : {true, false}) {
+    ListOptions list;
+    if (!all) list.fields.names = {"txt"};
+    const auto source = open_source(folder / "out");
+    const Listing listing = source->list(list);
+    CHECK(listing.fields == (all ? Names{"json", "txt"} : Names{"txt"}));
+    const EntryTable& entries = listing.splits[0].entries;
+    CHECK(entries.facts(0).fields == 0);
+    CHECK(entries.facts(1).fields == (all ? 1 : 0));
+    CHECK(entries.facts(1).field_bytes == (all ? 2 : 0));
+    Input input;
+    source->read(listing.splits[0], 5, input);
+    REQUIRE(input.fields == (all ? 2 : 1));
+    CHECK(input.extras[input.fields - 1].field == (all ? 1 : 0));
+    CHECK(as_text(input.extras[input.fields - 1].bytes) == "two");
+    if (all) CHECK(as_text(input.extras[0].bytes) == "[1]");
+    source->read(listing.splits[0], 0, input);
+    CHECK(input.fields == 0);
+  }
 }
 
 }  // namespace packhorse

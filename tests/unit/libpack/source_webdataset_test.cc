@@ -1,7 +1,7 @@
-#include "source_webdataset.h"
+#include "sources/source_webdataset.h"
 
 #include "packhorse/source.h"
-#include "shard_names.h"
+#include "sources/shard_names.h"
 #include "support/support.h"
 #include "tiny_tar.h"
 

@@ -1,4 +1,4 @@
-#include "spool.h"
+#include "sources/spool.h"
 
 #include "support/support.h"
 
@@ -60,8 +60,17 @@ TEST_CASE("spool: what was taken back is written over") {
   CHECK(read(spool, 0, 10) == "onetwofour");
 }
 
-TEST_CASE("spool: a directory that is not there is an error with its name") {
-  Spool spool("/nowhere/at/all");
+TEST_CASE("spool: in place of a directory that is not there, the one above it is taken") {
+  const TemporaryDirectory root;
+  Spool spool(root / "not" / "yet");
+  CHECK(spool.append(as_bytes("one")) == 0);
+  CHECK(std::filesystem::is_empty(root.path()));
+}
+
+TEST_CASE("spool: a place that is no directory is an error") {
+  const TemporaryDirectory root;
+  test::put(root / "file", "x");
+  Spool spool(root / "file");
   CHECK(kind_of_error([&] { spool.append(as_bytes("x")); }) == ErrorKind::kNotFound);
 }
 

@@ -1,4 +1,4 @@
-#include "staging.h"
+#include "packing/staging.h"
 
 #include "pack_place.h"
 

@@ -1,0 +1,292 @@
+#include "packhorse/pack.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <tbb/global_control.h>
+#include <tbb/task_arena.h>
+#include <tbb/task_group.h>
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+
+#include "packhorse/error.h"
+#include "packhorse/file.h"
+#include "packhorse/hash.h"
+#include "packhorse/version.h"
+#include "packing/pack_shard.h"
+#include "packing/publish.h"
+#include "packing/space.h"
+#include "packing/staging.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Everything one call works on, from the source to the plan of each split.
+struct Job {
+  PackOptions options;
+  std::unique_ptr<Source> source;
+  Listing listing;
+  Selection selection;
+  bool keep_keys = false;
+  std::vector<SplitWork> splits;
+};
+
+bool is_mine(const PackOptions& options, std::size_t shard) {
+  return !options.task || shard % options.task->count == options.task->index;
+}
+
+void refuse_what_does_not_fit(const Job& job) {
+  const Format& format = find_format(job.options.format);
+  if (!job.listing.fields.empty() && !format.carries_fields) {
+    std::string carriers;
+    for (const Format* other : all_formats()) {
+      if (other->carries_fields)
+        carriers += (carriers.empty() ? "" : ", ") + std::string(other->name);
+    }
+    throw Error(ErrorKind::kUsage,
+                fmt::format("the format {} has no place for the extra fields {}", format.name,
+                            fmt::join(job.listing.fields, ", ")),
+                {}, "choose one that has (" + carriers + "), or leave them out with --fields none");
+  }
+  if (job.source->image_mode() == "raw" && job.options.image != "original" &&
+      job.options.image != "raw") {
+    throw Error(
+        ErrorKind::kUsage,
+        "the source holds raw pixels, which --image " + job.options.image + " cannot make files of",
+        {}, "pack the dataset from its files instead");
+  }
+}
+
+/// Lists, selects and plans.
+Job prepare(const fs::path& source_path, const fs::path& out, const PackOptions& options,
+            Progress& progress, const std::stop_token& stop) {
+  Job job;
+  job.options = options;
+  job.source = open_source(source_path, options.source_kind);
+  if (!options.dry_run) check_target(source_path, out, options.overwrite);
+  ListOptions list = options.list;
+  if (list.scratch.empty() && !options.dry_run) list.scratch = fs::absolute(out).parent_path();
+  job.listing = job.source->list(list);
+  class_list_text(job.listing.classes);  // refuses names it cannot hold before any work is done
+  job.keep_keys = job.source->ordered() && !options.reorder;
+  if (job.keep_keys) job.options.plan.shuffle = false;
+  SelectOptions select_options = options.select;
+  select_options.seed = options.plan.seed;
+  select_options.in_order = !job.options.plan.shuffle;
+  if (select_options.jobs == 0) select_options.jobs = options.jobs;
+  job.selection = select(*job.source, job.listing, select_options, progress, stop);
+  refuse_what_does_not_fit(job);
+  job.splits.reserve(job.listing.splits.size());
+  for (const SplitListing& split : job.listing.splits)
+    job.splits.emplace_back(split, job.options.plan);
+  return job;
+}
+
+/// What each task of one job must have in common.
+std::string name_of_job(const Job& job) {
+  const PackOptions& o = job.options;
+  std::string text =
+      fmt::format("{} {} {} {} {} {} {} {} {} {} {}\n", version(), o.format, o.zstd_level, o.image,
+                  find_transform(o.image).settings(o.transform), o.max_pixels, o.plan.shuffle,
+                  o.plan.seed, o.plan.shard_bytes, o.plan.shard_samples, job.keep_keys);
+  for (const std::string& name : job.listing.classes) text += name + "\n";
+  text += fmt::format("{} {} {}\n", fmt::join(job.listing.fields, " "), o.select.limit,
+                      o.select.samples_per_class);
+  return sha256(as_bytes(text)) + "\n";
+}
+
+std::vector<ShardJob> shard_jobs(const Job& job, const Staging& staging, std::size_t tokens,
+                                 ReadAhead* read_ahead) {
+  std::vector<ShardJob> jobs;
+  for (const SplitWork& split : job.splits) {
+    const std::string& name = split.listing.split;
+    make_directories(staging.data(name));
+    make_directories(staging.receipts(name));
+    jobs.push_back({*job.source, job.listing, split.listing, split.plan, job.options, job.keep_keys,
+                    staging.data(name), staging.receipts(name), tokens, read_ahead});
+  }
+  return jobs;
+}
+
+/// Calls work(split, shard) for all that `todo` names, `jobs` at a time, in a TBB arena.
+template <class Work>
+void for_each_shard(int jobs, const std::vector<std::pair<std::size_t, std::size_t>>& todo,
+                    const Work& work) {
+  const std::size_t workers = std::min(static_cast<std::size_t>(jobs), todo.size());
+  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
+                                  static_cast<std::size_t>(jobs));
+  tbb::task_arena arena(jobs);
+  arena.execute([&] {
+    std::atomic<std::size_t> next{0};
+    tbb::task_group group;
+    for (std::size_t worker = 0; worker < workers; ++worker) {
+      group.run([&] {
+        // A failure in one worker cancels the group; it must not leave the others packing on.
+        for (std::size_t i = next++; i < todo.size() && !tbb::is_current_task_group_canceling();
+             i = next++) {
+          work(todo[i].first, todo[i].second);
+        }
+      });
+    }
+    group.wait();
+  });
+}
+
+/// Packs every shard of every split, or a task's share of them. All threads first take shards;
+/// those that find none left help with the shards still in the making.
+void pack_shards(Job& job, const Staging& staging, Progress& progress,
+                 const std::stop_token& stop) {
+  std::vector<std::pair<std::size_t, std::size_t>> todo;  // (split, shard)
+  for (std::size_t s = 0; s < job.splits.size(); ++s) {
+    for (std::size_t shard = 0; shard < job.splits[s].plan.shards(); ++shard) {
+      if (is_mine(job.options, shard)) todo.emplace_back(s, shard);
+    }
+  }
+  const int jobs = job.options.jobs > 0 ? job.options.jobs : available_cpus();
+  const std::size_t tokens =
+      todo.size() >= static_cast<std::size_t>(jobs) ? 4 : 2 * static_cast<std::size_t>(jobs) + 2;
+  ReadAhead read_ahead(*job.source);
+  const std::vector<ShardJob> shards = shard_jobs(job, staging, tokens, &read_ahead);
+  for_each_shard(jobs, todo, [&](std::size_t split, std::size_t shard) {
+    job.splits[split].outcomes[shard] = pack_shard(shards[split], shard, progress, stop);
+  });
+}
+
+/// Collects what tasks have packed.
+void collect_shards(Job& job, const Staging& staging, Progress& progress,
+                    const std::stop_token& stop) {
+  std::vector<std::pair<std::size_t, std::size_t>> todo;
+  for (std::size_t s = 0; s < job.splits.size(); ++s) {
+    for (std::size_t shard = 0; shard < job.splits[s].plan.shards(); ++shard)
+      todo.emplace_back(s, shard);
+  }
+  const std::vector<ShardJob> shards = shard_jobs(job, staging, 1, nullptr);
+  std::mutex mutex;
+  std::vector<std::pair<std::size_t, std::size_t>> missing;
+  for_each_shard(job.options.jobs > 0 ? job.options.jobs : available_cpus(), todo,
+                 [&](std::size_t split, std::size_t shard) {
+                   if (stop.stop_requested())
+                     throw Error(ErrorKind::kInterrupted, "stopped on request");
+                   if (auto kept = kept_shard(shards[split], shard, progress)) {
+                     job.splits[split].outcomes[shard] = std::move(*kept);
+                   } else {
+                     const std::scoped_lock lock(mutex);
+                     missing.emplace_back(split, shard);
+                   }
+                 });
+  if (missing.empty()) return;
+  std::sort(missing.begin(), missing.end());
+  std::string names;
+  for (std::size_t i = 0; i < missing.size() && i < 20; ++i) {
+    const std::string& split = job.splits[missing[i].first].listing.split;
+    names += fmt::format("{}{}{}{}", i == 0 ? "" : ", ", split, split.empty() ? "" : "/",
+                         missing[i].second);
+  }
+  throw Error(ErrorKind::kNotFound,
+              fmt::format("{} of {} shards are not packed, or not from what the source holds now: "
+                          "number {}{}",
+                          missing.size(), todo.size(), names, missing.size() > 20 ? ", ..." : ""),
+              staging.root(),
+              "task I of N packs the shards whose number leaves the remainder I when divided by N: "
+              "run those tasks again, then finish; finished shards are kept");
+}
+
+void account(PackReport& report, const Job& job) {
+  const auto add_skips = [&](const std::vector<Skip>& skips, const std::string& prefix) {
+    for (const Skip& skip : skips) {
+      ++report.skipped_by_rule[std::string(skip.rule)];
+      report.skips.push_back({prefix + skip.path, skip.rule});
+    }
+  };
+  add_skips(job.listing.skips, "");
+  report.notes = job.listing.notes;
+  report.notes.insert(report.notes.end(), job.selection.notes.begin(), job.selection.notes.end());
+  report.duplicates = job.selection.duplicates;
+  for (const SplitWork& split : job.splits) {
+    const std::string prefix = split.listing.split.empty() ? "" : split.listing.split + "/";
+    add_skips(split.listing.skips, prefix);
+    for (Reject& reject : split.rejects())
+      report.rejects.push_back({prefix + reject.path, std::move(reject.reason)});
+    for (std::size_t shard = 0; shard < split.plan.shards(); ++shard) {
+      const ShardOutcome& outcome = split.outcomes[shard];
+      if (is_mine(job.options, shard)) ++report.shards;
+      report.accounting.packed += outcome.record.samples;
+      report.bytes_in += outcome.bytes_in;
+      if (outcome.kept) ++report.shards_kept;
+      for (const auto& [note, count] : outcome.notes) report.image_notes[note] += count;
+    }
+  }
+  report.accounting.seen = job.listing.seen();
+  report.accounting.rejected = report.rejects.size();
+  report.accounting.skipped = report.skips.size();
+}
+
+/// What has become of the images: of a source that was packed already, and is kept as it is, what
+/// was made of them then.
+std::pair<std::string, std::string> image_mode(const Job& job) {
+  const PackOptions& options = job.options;
+  if (options.image == all_transforms().front().name)
+    return {job.source->image_mode(), job.source->image_settings()};
+  return {options.image, find_transform(options.image).settings(options.transform)};
+}
+
+/// More than the limit were rejected, or there is nothing to publish.
+void write_rejects(PackReport& report, const Staging& staging) {
+  report.rejects_file = staging.root() / kRejectsName;
+  write_file(report.rejects_file, as_bytes(rejects_text(report.rejects)));
+}
+
+}  // namespace
+
+PackReport pack(const fs::path& source, const fs::path& out, const PackOptions& options,
+                Progress* progress, std::stop_token stop) {
+  options.validate();
+  const auto begin = std::chrono::steady_clock::now();
+  Progress unseen;
+  if (progress == nullptr) progress = &unseen;
+  Job job = prepare(source, out, options, *progress, stop);
+  PackReport report;
+  report.estimate = estimate_bytes(job.splits, job.listing, job.options);
+  const auto finished = [&] {
+    report.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return std::move(report);
+  };
+  if (options.dry_run) {
+    account(report, job);
+    report.accounting.packed =
+        report.accounting.seen - report.accounting.rejected - report.accounting.skipped;
+    return finished();
+  }
+  for (const SplitWork& split : job.splits) {
+    for (std::size_t shard = 0; shard < split.plan.shards(); ++shard) {
+      if (is_mine(options, shard))
+        progress->total_samples +=
+            split.plan.shard_begin(shard + 1) - split.plan.shard_begin(shard);
+    }
+  }
+  Staging staging(out, options.task ? Staging::Hold::kShared : Staging::Hold::kAlone,
+                  name_of_job(job));
+  if (options.finish) {
+    collect_shards(job, staging, *progress, stop);
+  } else {
+    if (options.check_space) check_space(report.estimate, staging.root());
+    pack_shards(job, staging, *progress, stop);
+  }
+  account(report, job);
+  if (options.task) return finished();
+  if (report.accounting.packed > 0 &&
+      report.accounting.rejected <= options.max_rejects.allowed(report.accounting.seen)) {
+    publish_splits(job.splits, job.listing, job.options, out, image_mode(job), staging, stop,
+                   report);
+  } else {
+    write_rejects(report, staging);
+  }
+  return finished();
+}
+
+}  // namespace packhorse

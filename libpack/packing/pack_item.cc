@@ -1,0 +1,78 @@
+#include "packing/pack_item.h"
+
+#include "packhorse/error.h"
+#include "packhorse/hash.h"
+
+namespace packhorse {
+
+namespace {
+
+constexpr std::size_t kKeptCapacity = 256u << 10;
+
+void shrink_buffer(std::vector<std::byte>& buffer) {
+  if (buffer.capacity() > kKeptCapacity) std::vector<std::byte>().swap(buffer);
+}
+
+}  // namespace
+
+std::uint64_t PackItem::bytes_in() const {
+  std::uint64_t bytes = input.bytes.size();
+  for (const Field& field : fields) bytes += field.bytes.size();
+  return bytes;
+}
+
+void PackItem::shrink() {
+  shrink_buffer(input.bytes);
+  shrink_buffer(output);
+  for (Input::Extra& extra : input.extras) shrink_buffer(extra.bytes);
+}
+
+ItemPreparer::ItemPreparer(const Source& source, const SplitListing& split, const Listing& listing,
+                           const PackOptions& options)
+    : source_(source),
+      split_(split),
+      listing_(listing),
+      options_(options),
+      transform_(find_transform(options.image).make(options.transform)) {}
+
+void ItemPreparer::prepare(PackItem& item, std::size_t entry) const {
+  item.entry = split_.entries[entry];
+  item.reason.clear();
+  item.may_change = false;
+  item.input.image = {};
+  item.input.fields = 0;
+  try {
+    source_.read(split_, entry, item.input);
+  } catch (const Error& error) {
+    item.reason = error.what();
+    item.may_change = true;
+    return;
+  }
+  item.image = item.input.image;
+  if (item.image.kind == ImageKind::kUnknown) {
+    ProbeResult probe = probe_image(item.input.bytes, options_.max_pixels);
+    if (!probe.info) {
+      item.reason = std::move(probe.reason);
+      return;
+    }
+    item.image = *probe.info;
+  }
+  try {
+    const Transformed made = transform_->apply(item.input.bytes, item.image, item.output);
+    item.stored = made.bytes;
+    item.note = made.note;
+  } catch (const Error& error) {
+    item.reason = error.what();
+    return;
+  }
+  item.hash = xxh3(item.stored);
+  item.fields.clear();
+  item.field_hashes.assign(listing_.fields.size(), 0);
+  for (std::size_t i = 0; i < item.input.fields; ++i) {
+    const Input::Extra& extra = item.input.extras[i];
+    item.fields.push_back({listing_.fields.at(extra.field), extra.bytes});
+    item.field_hashes[extra.field] = xxh3(extra.bytes);
+  }
+}
+
+}  // namespace packhorse

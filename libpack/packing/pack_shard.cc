@@ -1,0 +1,271 @@
+#include "packing/pack_shard.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <tbb/parallel_pipeline.h>
+#include <tbb/task_arena.h>
+
+#include "packhorse/error.h"
+#include "packhorse/file.h"
+#include "packhorse/hash.h"
+#include "packhorse/shard_index.h"
+#include "packing/pack_item.h"
+#include "packing/receipt.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kInterrupted = "stopped on request";
+constexpr std::size_t kBatchItems = 32;
+constexpr std::uint64_t kBatchBytes = 1u << 20;
+constexpr std::uint64_t kLargeInput = 8u << 20;
+constexpr std::size_t kWindowItems = 4096;
+constexpr std::uint64_t kWindowBytes = 256u << 20;
+
+std::string stem_of(std::size_t shard) { return fmt::format("shard-{:06}", shard); }
+
+ShardRecord record_of(const ShardJob& job, std::size_t shard) {
+  const Format& format = find_format(job.options.format);
+  ShardRecord record;
+  record.file = stem_of(shard) + std::string(suffix_of(format, job.options.zstd_level));
+  record.index = stem_of(shard) + ".index";
+  return record;
+}
+
+fs::path receipt_of(const ShardJob& job, std::size_t shard) {
+  return job.receipts / (stem_of(shard) + ".json");
+}
+
+/// Some neighbours in the plan, on their way through the pipeline. Reused, so that buffers are
+/// allocated once.
+struct Batch {
+  std::vector<PackItem> items = std::vector<PackItem>(kBatchItems);
+  std::size_t used = 0;
+  bool large = false;  ///< one large input, prepared when it is its turn to be written
+};
+
+class ShardPacker {
+ public:
+  ShardPacker(const ShardJob& job, std::size_t shard, Progress& progress,
+              const std::stop_token& stop)
+      : job_(job),
+        progress_(progress),
+        stop_(stop),
+        next_(job.plan.shard_begin(shard)),
+        end_(job.plan.shard_begin(shard + 1)),
+        preparer_(job.source, job.split, job.listing, job.options) {
+    outcome_.record = record_of(job, shard);
+  }
+
+  ShardOutcome run(const fs::path& receipt, const std::string& inputs) {
+    run_pipeline();
+    if (writer_) close();
+    if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, kInterrupted);
+    write_receipt(receipt, inputs, outcome_, may_change_);
+    return std::move(outcome_);
+  }
+
+ private:
+  fs::path data_path() const { return job_.data / outcome_.record.file; }
+
+  void close() {
+    const ShardLayout layout = writer_->close();
+    writer_.reset();
+    const std::size_t fields = job_.listing.fields.size();
+    ShardIndexWriter index(job_.listing.fields, !layout.frames.empty());
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      const auto first = layout.fields.begin() + static_cast<std::ptrdiff_t>(i * fields);
+      rows_[i].range = layout.images.at(i);
+      rows_[i].fields.assign(first, first + static_cast<std::ptrdiff_t>(fields));
+      if (!layout.frames.empty()) rows_[i].frame = layout.frames.at(i);
+      index.add(rows_[i]);
+    }
+    ShardRecord& record = outcome_.record;
+    record.samples = rows_.size();
+    record.bytes = fs::file_size(data_path());
+    const std::string text = index.serialise(record.bytes);
+    record.index_bytes = text.size();
+    record.index_sha256 = sha256(as_bytes(text));
+    write_file(job_.data / record.index, as_bytes(text));
+    record.sha256 = layout.sha256.empty() ? sha256_file(data_path()) : layout.sha256;
+  }
+
+  /// read, check, transform, hash (parallel) -> write (one at a time, in plan order)
+  void run_pipeline() {
+    std::vector<Batch> batches(job_.tokens);
+    std::size_t next_batch = 0, written = next_;
+    const auto first = tbb::make_filter<void, Batch*>(
+        tbb::filter_mode::serial_in_order, [&](tbb::flow_control& control) -> Batch* {
+          if (next_ == end_ || stop_.stop_requested()) {
+            control.stop();
+            return nullptr;
+          }
+          // No more than `tokens` batches are on their way, and the last filter is in order: one
+          // that is due again is no longer in use.
+          Batch& batch = batches[next_batch++ % batches.size()];
+          fill(batch);
+          return &batch;
+        });
+    const auto prepare =
+        tbb::make_filter<Batch*, Batch*>(tbb::filter_mode::parallel, [&](Batch* batch) {
+          for (std::size_t i = 0; i < batch->used && !batch->large; ++i)
+            prepare_item(batch->items[i]);
+          return batch;
+        });
+    const auto write =
+        tbb::make_filter<Batch*, void>(tbb::filter_mode::serial_in_order, [&](Batch* batch) {
+          if (batch->large) prepare_item(batch->items.front());
+          for (std::size_t i = 0; i < batch->used; ++i) write_item(batch->items[i]);
+          written += batch->used;
+        });
+    // Isolated: a thread that waits here must not start on another shard, deeper and deeper in its
+    // stack.
+    tbb::this_task_arena::isolate(
+        [&] { tbb::parallel_pipeline(batches.size(), first & prepare & write); });
+    if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, kInterrupted);
+    // A failure elsewhere cancels this pipeline too, and it then ends early without a word.
+    if (written != end_) throw Error(ErrorKind::kInterrupted, "another shard failed");
+  }
+
+  void prepare_item(PackItem& item) const {
+    preparer_.prepare(item, job_.plan.entry(item.position));
+  }
+
+  /// The next inputs of the plan: up to kBatchBytes of them, a large one alone.
+  void fill(Batch& batch) {
+    batch.used = 0;
+    batch.large = false;
+    std::uint64_t bytes = 0;
+    while (next_ < end_ && batch.used < kBatchItems && bytes < kBatchBytes) {
+      const std::uint64_t size = job_.split.entries.size_of(job_.plan.entry(next_));
+      if (size > kLargeInput && batch.used > 0) return;
+      if (job_.read_ahead != nullptr && next_ == window_) read_ahead();
+      batch.items[batch.used++].position = next_++;
+      bytes += size;
+      batch.large = size > kLargeInput;
+      if (batch.large) return;
+    }
+  }
+
+  /// Announces the inputs a window ahead of those now read.
+  void read_ahead() {
+    const auto announce = [&](std::size_t begin) {
+      std::vector<std::size_t> entries;
+      std::uint64_t bytes = 0;
+      for (std::size_t p = begin; p < end_ && entries.size() < kWindowItems && bytes < kWindowBytes;
+           ++p) {
+        entries.push_back(job_.plan.entry(p));
+        bytes += job_.split.entries.size_of(entries.back());
+      }
+      const std::size_t end = begin + entries.size();
+      if (!entries.empty()) job_.read_ahead->want(job_.split, std::move(entries));
+      return end;
+    };
+    if (announced_ == 0) announced_ = announce(next_);
+    window_ = announced_;
+    announced_ = announce(announced_);
+  }
+
+  void write_item(PackItem& item) {
+    ++progress_.samples;
+    if (!item.reason.empty()) {
+      ++progress_.rejected;
+      may_change_ = may_change_ || item.may_change;
+      outcome_.rejects.push_back({as_utf8(item.entry.path), std::move(item.reason)});
+      return;
+    }
+    if (!writer_) {
+      writer_ = find_format(job_.options.format)
+                    .open_writer(data_path(), {job_.listing.classes, job_.listing.fields,
+                                               job_.options.zstd_level});
+    }
+    IndexEntry row;
+    row.hash = item.hash;
+    row.label = item.entry.label;
+    row.image = item.image;
+    row.key = key_of(job_, item.position);
+    row.path = std::move(item.entry.path);
+    row.field_hashes = item.field_hashes;
+    writer_->add({row.key, row.label, row.image, item.stored, item.fields});
+    rows_.push_back(std::move(row));
+    if (!item.note.empty()) ++outcome_.notes[std::string(item.note)];
+    outcome_.bytes_in += item.bytes_in();
+    progress_.bytes += item.bytes_in();
+    item.shrink();
+  }
+
+ public:
+  static std::string key_of(const ShardJob& job, std::size_t position) {
+    return job.keep_keys ? job.source.key(job.split, job.plan.entry(position))
+                         : packhorse::key_of(position);
+  }
+
+ private:
+  const ShardJob& job_;
+  Progress& progress_;
+  const std::stop_token& stop_;
+  std::size_t next_;
+  const std::size_t end_;
+  std::size_t window_ = next_;  ///< where the next window is announced
+  std::size_t announced_ = 0;   ///< up to here
+  const ItemPreparer preparer_;
+  std::unique_ptr<ShardWriter> writer_;
+  std::vector<IndexEntry> rows_;
+  ShardOutcome outcome_;
+  bool may_change_ = false;
+};
+
+/// Names everything the shard's bytes depend on.
+std::string fingerprint(const ShardJob& job, std::size_t shard) {
+  Sha256 hash;
+  const auto add = [&](std::string_view text) {
+    hash.update(as_bytes(text));
+    hash.update(as_bytes(std::string_view("\0", 1)));
+  };
+  const PackOptions& options = job.options;
+  const Format& format = find_format(options.format);
+  add(fmt::format("{} {} {} {} {} {}", format.name, format.version, options.zstd_level,
+                  options.image, find_transform(options.image).settings(options.transform),
+                  options.max_pixels));
+  add(fmt::format("{}", fmt::join(job.listing.fields, " ")));
+  for (const std::string& name : job.listing.classes) add(name);
+  for (std::size_t p = job.plan.shard_begin(shard); p < job.plan.shard_begin(shard + 1); ++p) {
+    const EntryTable::Entry entry = job.split.entries[job.plan.entry(p)];
+    add(entry.path);
+    add(fmt::format("{} {} {} {} {} {}", ShardPacker::key_of(job, p), entry.size, entry.stamp,
+                    entry.label, entry.fields, entry.field_bytes));
+  }
+  return hash.finish();
+}
+
+std::optional<ShardOutcome> keep(const ShardJob& job, std::size_t shard, const std::string& inputs,
+                                 Progress& progress) {
+  ShardOutcome outcome;
+  outcome.record = record_of(job, shard);
+  if (!read_receipt(receipt_of(job, shard), inputs, job.data, outcome)) return std::nullopt;
+  outcome.kept = true;
+  progress.samples += outcome.record.samples + outcome.rejects.size();
+  progress.rejected += outcome.rejects.size();
+  progress.bytes += outcome.bytes_in;
+  return outcome;
+}
+
+}  // namespace
+
+ShardOutcome pack_shard(const ShardJob& job, std::size_t shard, Progress& progress,
+                        const std::stop_token& stop) {
+  const std::string inputs = fingerprint(job, shard);
+  if (std::optional<ShardOutcome> kept = keep(job, shard, inputs, progress))
+    return std::move(*kept);
+  fs::remove(receipt_of(job, shard));
+  return ShardPacker(job, shard, progress, stop).run(receipt_of(job, shard), inputs);
+}
+
+std::optional<ShardOutcome> kept_shard(const ShardJob& job, std::size_t shard, Progress& progress) {
+  return keep(job, shard, fingerprint(job, shard), progress);
+}
+
+}  // namespace packhorse

@@ -1,0 +1,140 @@
+#include "packing/publish.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "packhorse/error.h"
+#include "packhorse/file.h"
+#include "packhorse/hash.h"
+#include "packhorse/shard_index.h"
+#include "packhorse/version.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+std::vector<Reject> SplitWork::rejects() const {
+  std::vector<Reject> all = listing.rejects;
+  for (const ShardOutcome& outcome : outcomes) {
+    all.insert(all.end(), outcome.rejects.begin(), outcome.rejects.end());
+  }
+  std::sort(all.begin(), all.end(),
+            [](const Reject& a, const Reject& b) { return a.path < b.path; });
+  return all;
+}
+
+std::string rejects_text(const std::vector<Reject>& rejects) {
+  using Json = nlohmann::ordered_json;
+  std::string text;
+  for (const Reject& reject : rejects) {
+    const Json line = {{"path", reject.path}, {"reason", reject.reason}};
+    text += line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  }
+  return text;
+}
+
+namespace {
+
+FileRecord publish_text(const fs::path& directory, std::string_view name, const std::string& text) {
+  write_file(directory / name, as_bytes(text));
+  return {std::string(name), text.size(), sha256(as_bytes(text))};
+}
+
+/// Everything but dataset.json, which makes it a dataset.
+Manifest describe(const SplitWork& split, const Listing& listing, const PackOptions& options,
+                  const std::pair<std::string, std::string>& image, const Staging& staging) {
+  const fs::path data = staging.data(split.listing.split);
+  const Format& format = find_format(options.format);
+  Manifest manifest;
+  manifest.version = version();
+  manifest.format = options.format;
+  manifest.format_version = format.version;
+  manifest.image = image.first;
+  manifest.image_settings = image.second;
+  manifest.fields = listing.fields;
+  if (options.zstd_level != 0) manifest.compress = fmt::format("zstd:{}", options.zstd_level);
+  manifest.split = split.listing.split;
+  manifest.shuffle = options.plan.shuffle;
+  manifest.seed = options.plan.seed;
+  manifest.shard_bytes = options.plan.shard_samples > 0 ? 0 : options.plan.shard_bytes;
+  manifest.shard_samples = options.plan.shard_samples;
+  manifest.class_samples.resize(listing.classes.size());
+  for (const ShardOutcome& outcome : split.outcomes) {
+    if (outcome.record.samples == 0) continue;
+    ShardRecord record = outcome.record;
+    record.first_sample = manifest.samples;
+    manifest.samples += record.samples;
+    const ShardIndex index(data / record.index);
+    for (std::size_t i = 0; i < index.size(); ++i) {
+      manifest.payload_bytes += index.range(i).length;
+      ++manifest.class_samples.at(static_cast<std::size_t>(index.label(i)));
+    }
+    manifest.shards.push_back(std::move(record));
+  }
+  const std::vector<Reject> rejects = split.rejects();
+  manifest.skipped_by_rule = count_by_rule(split.listing.skips);
+  manifest.accounting = {
+      split.listing.entries.size() + split.listing.rejects.size() + split.listing.skips.size(),
+      manifest.samples, rejects.size(), split.listing.skips.size()};
+  if (!manifest.accounting.balanced()) {
+    throw Error(ErrorKind::kIo, "the accounting does not add up; nothing was published", data);
+  }
+  manifest.files.push_back(publish_text(data, kClassesName, class_list_text(listing.classes)));
+  if (!rejects.empty())
+    manifest.files.push_back(publish_text(data, kRejectsName, rejects_text(rejects)));
+  return manifest;
+}
+
+void remove_stale(const std::vector<SplitWork>& splits, const Staging& staging) {
+  std::vector<fs::path> keep;
+  for (const SplitWork& split : splits) {
+    for (const ShardOutcome& outcome : split.outcomes) {
+      if (outcome.record.samples == 0) continue;
+      keep.push_back(staging.data(split.listing.split) / outcome.record.file);
+      keep.push_back(staging.data(split.listing.split) / outcome.record.index);
+    }
+  }
+  Staging::remove_others(staging.data(""), keep);
+}
+
+std::string joint_id(const std::vector<PackedSplit>& splits) {
+  if (splits.size() == 1) return splits.front().manifest.id();
+  std::string ids;
+  for (const PackedSplit& split : splits) ids += split.split + ' ' + split.manifest.id() + '\n';
+  return sha256(as_bytes(ids));
+}
+
+void seal(PackReport& report, const Staging& staging) {
+  for (const PackedSplit& split : report.splits) {
+    const fs::path data = staging.data(split.split);
+    write_file(data / kSumsName, as_bytes(split.manifest.sums()));
+    write_file(data / kManifestName, as_bytes(split.manifest.serialise()));
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(data)) {
+      if (entry.is_regular_file()) report.bytes_out += entry.file_size();
+    }
+  }
+}
+
+}  // namespace
+
+void publish_splits(const std::vector<SplitWork>& splits, const Listing& listing,
+                    const PackOptions& options, const fs::path& out,
+                    const std::pair<std::string, std::string>& image, Staging& staging,
+                    const std::stop_token& stop, PackReport& report) {
+  remove_stale(splits, staging);
+  for (const SplitWork& split : splits) {
+    const std::string& name = split.listing.split;
+    make_directories(staging.data(name));  // one without a sample was empty, and removed
+    report.splits.push_back(
+        {name, name.empty() ? out : out / name, describe(split, listing, options, image, staging)});
+  }
+  seal(report, staging);
+  report.id = joint_id(report.splits);
+  if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
+  staging.publish(options.overwrite);
+  report.published = true;
+}
+
+}  // namespace packhorse

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <vector>
+
+#include "packhorse/pack.h"
+#include "packhorse/plan.h"
+#include "packing/pack_shard.h"
+#include "packing/staging.h"
+
+namespace packhorse {
+
+/// One split on its way from listing to manifest.
+struct SplitWork {
+  SplitWork(const SplitListing& split, const PlanOptions& options)
+      : listing(split), plan(split.entries, options), outcomes(plan.shards()) {}
+  /// By path.
+  std::vector<Reject> rejects() const;
+
+  const SplitListing& listing;
+  Plan plan;
+  std::vector<ShardOutcome> outcomes;
+};
+
+/// One JSON object a line: {"path", "reason"}.
+std::string rejects_text(const std::vector<Reject>& rejects);
+
+/// Turns the finished shards in the staging directory into datasets, publishes them, and fills in
+/// the rest of `report`. `image`: what has become of the images, and by which settings. Throws
+/// Error(kInterrupted) if a stop was requested before the one rename that publishes.
+void publish_splits(const std::vector<SplitWork>& splits, const Listing& listing,
+                    const PackOptions& options, const std::filesystem::path& out,
+                    const std::pair<std::string, std::string>& image, Staging& staging,
+                    const std::stop_token& stop, PackReport& report);
+
+}  // namespace packhorse

@@ -1,0 +1,62 @@
+#include "packing/read_ahead.h"
+
+#include <algorithm>
+
+namespace packhorse {
+
+namespace {
+
+constexpr std::size_t kThreads = 16;  // reads in flight
+constexpr std::size_t kChunk = 32;
+
+}  // namespace
+
+ReadAhead::~ReadAhead() {
+  {
+    const std::scoped_lock lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void ReadAhead::want(const SplitListing& split, std::vector<std::size_t> entries) {
+  auto window = std::make_shared<Window>();
+  window->split = &split;
+  window->entries = std::move(entries);
+  std::sort(window->entries.begin(), window->entries.end(), [&](std::size_t a, std::size_t b) {
+    return split.entries.facts(a).locator < split.entries.facts(b).locator;
+  });
+  const std::scoped_lock lock(mutex_);
+  if (threads_.empty()) {
+    for (std::size_t i = 0; i < kThreads; ++i) threads_.emplace_back([this] { loop(); });
+  }
+  windows_.push_back(std::move(window));
+  changed_.notify_one();
+}
+
+void ReadAhead::loop() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return ending_ || !windows_.empty(); });
+    if (ending_) return;
+    const std::shared_ptr<Window> window = windows_.front();
+    const std::size_t begin = window->next;
+    const std::size_t end = std::min(begin + kChunk, window->entries.size());
+    window->next = end;
+    // While the first chunk is tried, the window is nobody else's; then all help, or nobody.
+    if (!window->tried || end == window->entries.size()) windows_.pop_front();
+    lock.unlock();
+    bool slow = false;
+    for (std::size_t i = begin; i < end; ++i)
+      slow = source_.prefetch(*window->split, window->entries[i]) || slow;
+    lock.lock();
+    if (!window->tried && slow && end < window->entries.size()) {
+      window->tried = true;
+      windows_.push_front(window);
+      changed_.notify_all();
+    }
+  }
+}
+
+}  // namespace packhorse

@@ -1,0 +1,65 @@
+#include "packing/receipt.h"
+
+#include <nlohmann/json.hpp>
+
+#include "packhorse/error.h"
+#include "packhorse/file.h"
+#include "packhorse/hash.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+bool unchanged(const ShardRecord& record, const fs::path& data) {
+  std::error_code code;
+  return fs::file_size(data / record.file, code) == record.bytes && !code &&
+         fs::exists(data / record.index) &&
+         sha256_file(data / record.index) == record.index_sha256 &&
+         sha256_file(data / record.file) == record.sha256;
+}
+
+}  // namespace
+
+void write_receipt(const fs::path& receipt, const std::string& inputs, const ShardOutcome& outcome,
+                   bool may_change) {
+  Json rejects = Json::array();
+  for (const Reject& reject : outcome.rejects) rejects.push_back({reject.path, reject.reason});
+  const ShardRecord& record = outcome.record;
+  const Json json = {{"inputs", inputs},
+                     {"samples", record.samples},
+                     {"bytes", record.bytes},
+                     {"index_bytes", record.index_bytes},
+                     {"sha256", record.sha256},
+                     {"index_sha256", record.index_sha256},
+                     {"bytes_in", outcome.bytes_in},
+                     {"may_change", may_change},
+                     {"notes", outcome.notes},
+                     {"rejects", rejects}};
+  write_file(receipt, as_bytes(json.dump(1, ' ', false, Json::error_handler_t::replace)));
+}
+
+bool read_receipt(const fs::path& receipt, const std::string& inputs, const fs::path& data,
+                  ShardOutcome& outcome) try {
+  if (!fs::exists(receipt)) return false;
+  const Json json = Json::parse(read_text(receipt));
+  if (json.at("inputs") != inputs || json.at("may_change")) return false;
+  ShardRecord& record = outcome.record;
+  record.samples = json.at("samples");
+  record.bytes = json.at("bytes");
+  record.index_bytes = json.at("index_bytes");
+  record.sha256 = json.at("sha256");
+  record.index_sha256 = json.at("index_sha256");
+  outcome.bytes_in = json.at("bytes_in");
+  json.at("notes").get_to(outcome.notes);
+  for (const Json& reject : json.at("rejects"))
+    outcome.rejects.push_back({reject.at(0), reject.at(1)});
+  return record.samples == 0 || unchanged(record, data);
+} catch (const Json::exception&) {
+  return false;
+}
+
+}  // namespace packhorse

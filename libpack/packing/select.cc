@@ -1,0 +1,260 @@
+#include "packhorse/select.h"
+
+#include <fnmatch.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <numeric>
+
+#include "packhorse/error.h"
+#include "packing/content.h"
+
+namespace packhorse {
+
+namespace {
+
+enum class Verdict : std::uint8_t { kKept, kNotIncluded, kExcluded, kDuplicate, kClass, kLimit };
+
+constexpr std::array<std::string_view, 6> kRules = {
+    "",
+    "matches no --include",
+    "matches an --exclude",
+    "identical to another input (--deduplicate drop)",
+    "beyond --sample-per-class",
+    "beyond --limit",
+};
+
+/// One split on its way through the choices.
+struct Work {
+  SplitListing listing;
+  std::vector<Verdict> verdicts;
+
+  explicit Work(SplitListing split)
+      : listing(std::move(split)), verdicts(listing.entries.size(), Verdict::kKept) {}
+  std::size_t size() const { return verdicts.size(); }
+  bool kept(std::size_t i) const { return verdicts[i] == Verdict::kKept; }
+  std::string full_path(std::size_t i) const {
+    const std::string path = listing.entries.path_of(i);
+    return listing.split.empty() ? path : listing.split + "/" + path;
+  }
+};
+
+bool matches(const std::vector<std::string>& globs, const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const char* name = slash == std::string::npos ? path.c_str() : path.c_str() + slash + 1;
+  return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
+    const bool whole = glob.find('/') != std::string::npos;
+    return ::fnmatch(glob.c_str(), whole ? path.c_str() : name, 0) == 0;
+  });
+}
+
+void apply_globs(Work& work, const SelectOptions& options) {
+  if (options.include.empty() && options.exclude.empty()) return;
+  for (std::size_t i = 0; i < work.size(); ++i) {
+    const std::string path = work.full_path(i);
+    if (!options.include.empty() && !matches(options.include, path)) {
+      work.verdicts[i] = Verdict::kNotIncluded;
+    } else if (matches(options.exclude, path)) {
+      work.verdicts[i] = Verdict::kExcluded;
+    }
+  }
+}
+
+/// Evaluation images stay: "train" gives way. Then the first by path.
+bool stays_before(const std::vector<Work>& works, ContentPlace a, ContentPlace b) {
+  const auto rank = [&](ContentPlace place) {
+    return std::pair(works[place.split].listing.split == "train",
+                     works[place.split].full_path(place.entry));
+  };
+  return rank(a) < rank(b);
+}
+
+DuplicateGroup describe(const std::vector<Work>& works, const std::vector<ContentPlace>& places) {
+  DuplicateGroup group;
+  for (const ContentPlace place : places) {
+    const Work& work = works[place.split];
+    group.members.push_back(
+        {as_utf8(work.full_path(place.entry)), work.listing.entries.label_of(place.entry), false});
+    group.across_splits = group.across_splits || place.split != places.front().split;
+    group.across_classes =
+        group.across_classes || group.members.back().label != group.members.front().label;
+  }
+  return group;
+}
+
+std::vector<DuplicateGroup> find_duplicates(std::vector<Work>& works, const Contents& contents,
+                                            bool drop) {
+  std::vector<DuplicateGroup> groups;
+  for (std::vector<ContentPlace>& places : contents.identical()) {
+    std::sort(places.begin(), places.end(),
+              [&](ContentPlace a, ContentPlace b) { return stays_before(works, a, b); });
+    groups.push_back(describe(works, places));
+    for (std::size_t i = 1; drop && i < places.size(); ++i) {
+      works[places[i].split].verdicts[places[i].entry] = Verdict::kDuplicate;
+      groups.back().members[i].dropped = true;
+    }
+  }
+  std::sort(groups.begin(), groups.end(), [](const DuplicateGroup& a, const DuplicateGroup& b) {
+    return a.members.front().path < b.members.front().path;
+  });
+  return groups;
+}
+
+/// The share of `weights` that a hash falls into.
+std::size_t share_of(std::uint64_t hash, const std::vector<unsigned>& weights) {
+  const std::uint64_t total = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
+  std::uint64_t at = ((hash >> 32) * total) >> 32;  // weights are small enough for this
+  std::size_t share = 0;
+  for (; at >= weights[share]; ++share) at -= weights[share];
+  return share;
+}
+
+std::vector<Work> split_by_content(Work whole, const Contents& contents,
+                                   const std::vector<unsigned>& weights) {
+  static constexpr std::array<const char*, 3> kNames = {"train", "val", "test"};
+  std::vector<SplitListing> parts(weights.size());
+  std::vector<std::vector<Verdict>> verdicts(weights.size());
+  for (std::size_t s = 0; s < parts.size(); ++s) {
+    parts[s].split = kNames[s];
+    parts[s].divided = true;
+  }
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    // What was left out, or cannot be read, has no content: it counts where most are.
+    const std::optional<std::uint64_t> hash = contents.hash({0, i});
+    const std::size_t share = whole.kept(i) && hash ? share_of(*hash, weights) : 0;
+    parts[share].entries.add_from(whole.listing.entries, i);
+    verdicts[share].push_back(whole.verdicts[i]);
+  }
+  parts[0].rejects = std::move(whole.listing.rejects);
+  parts[0].skips = std::move(whole.listing.skips);
+  std::vector<Work> works;
+  for (std::size_t s = 0; s < parts.size(); ++s) {
+    works.emplace_back(std::move(parts[s]));
+    works.back().verdicts = std::move(verdicts[s]);
+  }
+  return works;
+}
+
+/// Leaves out all but `n` of `entries`: the first, or those a hash of seed and path puts first.
+void take(Work& work, std::vector<std::size_t>& entries, std::uint64_t n, Verdict verdict,
+          const SelectOptions& options) {
+  if (entries.size() <= n) return;
+  if (!options.in_order) {
+    std::vector<std::pair<std::uint64_t, std::size_t>> ranked;
+    ranked.reserve(entries.size());
+    for (const std::size_t i : entries) {
+      const std::string path = work.listing.entries.path_of(i);
+      ranked.emplace_back(XXH3_64bits_withSeed(path.data(), path.size(), options.seed), i);
+    }
+    std::sort(ranked.begin(), ranked.end());
+    std::transform(ranked.begin(), ranked.end(), entries.begin(),
+                   [](const auto& ranked_entry) { return ranked_entry.second; });
+  }
+  for (std::size_t i = n; i < entries.size(); ++i) work.verdicts[entries[i]] = verdict;
+}
+
+void apply_limits(Work& work, std::size_t classes, const SelectOptions& options) {
+  if (options.samples_per_class > 0) {
+    std::vector<std::vector<std::size_t>> by_class(classes);
+    for (std::size_t i = 0; i < work.size(); ++i) {
+      if (!work.kept(i)) continue;
+      by_class.at(static_cast<std::size_t>(work.listing.entries.label_of(i))).push_back(i);
+    }
+    for (std::vector<std::size_t>& entries : by_class)
+      take(work, entries, options.samples_per_class, Verdict::kClass, options);
+  }
+  if (options.limit > 0) {
+    std::vector<std::size_t> entries;
+    for (std::size_t i = 0; i < work.size(); ++i) {
+      if (work.kept(i)) entries.push_back(i);
+    }
+    take(work, entries, options.limit, Verdict::kLimit, options);
+  }
+}
+
+/// The split with what was left out turned into skips.
+SplitListing finish(Work work) {
+  if (std::all_of(work.verdicts.begin(), work.verdicts.end(),
+                  [](Verdict verdict) { return verdict == Verdict::kKept; })) {
+    return std::move(work.listing);
+  }
+  EntryTable kept;
+  for (std::size_t i = 0; i < work.size(); ++i) {
+    if (work.kept(i)) {
+      kept.add_from(work.listing.entries, i);
+    } else {
+      work.listing.skips.push_back({as_utf8(work.listing.entries.path_of(i)),
+                                    kRules.at(static_cast<std::size_t>(work.verdicts[i]))});
+    }
+  }
+  work.listing.entries = std::move(kept);
+  return std::move(work.listing);
+}
+
+void refuse_second_split(const Listing& listing) {
+  if (listing.splits.size() == 1 && listing.splits.front().split.empty()) return;
+  throw Error(ErrorKind::kUsage, "the source has splits already", {},
+              "leave out --split, or name one of the source's splits as the source");
+}
+
+}  // namespace
+
+std::vector<unsigned> SelectOptions::parse_split(const std::string& text) {
+  std::vector<unsigned> weights;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at < end) {
+    unsigned weight = 0;
+    const auto [next, code] = std::from_chars(at, end, weight);
+    if (code != std::errc() || weight == 0 || weight > 1'000'000) break;
+    weights.push_back(weight);
+    if (next == end) {
+      if (weights.size() == 2 || weights.size() == 3) return weights;
+      break;
+    }
+    if (*next != ':' || next + 1 == end) break;
+    at = next + 1;
+  }
+  throw Error(ErrorKind::kUsage, "'" + text + "' is no split", {},
+              "say weights like 90:10 (train, val) or 80:10:10 (train, val, test)");
+}
+
+void SelectOptions::validate() const {
+  if (jobs < 0) throw Error(ErrorKind::kUsage, "jobs must not be negative");
+}
+
+Selection select(const Source& source, Listing& listing, const SelectOptions& options,
+                 Progress& progress, const std::stop_token& stop) {
+  Selection selection;
+  if (!options.split.empty()) refuse_second_split(listing);
+  std::vector<Work> works;
+  for (SplitListing& split : listing.splits) works.emplace_back(std::move(split));
+  for (Work& work : works) apply_globs(work, options);
+  const bool duplicates = options.duplicates != SelectOptions::Duplicates::kKeep;
+  if (duplicates || !options.split.empty()) {
+    Contents contents(source, options.jobs, progress, stop);
+    for (const Work& work : works) {
+      contents.add(work.listing, [&](std::size_t i) { return work.kept(i); });
+    }
+    contents.hash_all(options.split.empty() ? Contents::Which::kEqualSizes : Contents::Which::kAll);
+    if (duplicates) {
+      selection.duplicates =
+          find_duplicates(works, contents, options.duplicates == SelectOptions::Duplicates::kDrop);
+    }
+    if (!options.split.empty()) {
+      Work whole = std::move(works.front());
+      works = split_by_content(std::move(whole), contents, options.split);
+    }
+  }
+  listing.splits.clear();
+  for (Work& work : works) {
+    apply_limits(work, listing.classes.size(), options);
+    listing.splits.push_back(finish(std::move(work)));
+  }
+  return selection;
+}
+
+}  // namespace packhorse

@@ -1,0 +1,65 @@
+#include "packing/space.h"
+
+#include <fmt/format.h>
+#include <sys/statvfs.h>
+
+#include "packhorse/error.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::uint64_t kIndexRow = 96;    // of the index, but for its texts
+constexpr std::uint64_t kIndexField = 24;  // for each extra field
+constexpr std::uint64_t kShard = 64u << 10;
+
+std::string size_text(std::uint64_t bytes) {
+  constexpr double kMiB = 1 << 20;
+  const double mib = static_cast<double>(bytes) / kMiB;
+  return mib < 10'000 ? fmt::format("{:.1f} MiB", mib) : fmt::format("{:.1f} GiB", mib / 1024);
+}
+
+}  // namespace
+
+std::uint64_t estimate_bytes(const std::vector<SplitWork>& splits, const Listing& listing,
+                             const PackOptions& options) {
+  const TransformKind& transform = find_transform(options.image);
+  const Format& format = find_format(options.format);
+  std::uint64_t total = 0;
+  for (const SplitWork& split : splits) {
+    for (std::size_t shard = 0; shard < split.plan.shards(); ++shard) {
+      if (options.task && shard % options.task->count != options.task->index) continue;
+      total += kShard;
+      for (std::size_t p = split.plan.shard_begin(shard); p < split.plan.shard_begin(shard + 1);
+           ++p) {
+        const EntryTable::Facts facts = split.listing.entries.facts(split.plan.entry(p));
+        total += transform.estimate(options.transform, facts.size) + facts.field_bytes +
+                 format.sample_overhead + kIndexRow + kIndexField * listing.fields.size();
+      }
+    }
+  }
+  return total;
+}
+
+void check_space(std::uint64_t bytes, const fs::path& staging) {
+  struct statvfs disk {};
+  if (::statvfs(staging.c_str(), &disk) != 0 || disk.f_blocks == 0) return;  // it cannot say
+  std::uint64_t there = 0;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(staging)) {
+    std::error_code gone;  // a task beside us may rename its files meanwhile
+    const std::uint64_t size = entry.is_regular_file(gone) ? entry.file_size(gone) : 0;
+    if (!gone) there += size;
+  }
+  const std::uint64_t free = std::uint64_t{disk.f_bavail} * disk.f_frsize;
+  const std::uint64_t needed = bytes > there ? bytes - there : 0;
+  if (needed <= free) return;
+  throw Error(ErrorKind::kNoSpace,
+              fmt::format("the dataset may need {} more on this disk, where {} are free",
+                          size_text(needed), size_text(free)),
+              staging,
+              "free some space, choose another target, or say --no-space-check if you know better");
+}
+
+}  // namespace packhorse

@@ -1,0 +1,259 @@
+#include "sources/archive_contents.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "packhorse/error.h"
+#include "sources/naming.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kLeaves = "its path leaves the archive";
+constexpr const char* kReplaced = "the archive holds a file of the same name further on";
+
+std::pair<std::string_view, std::string_view> directory_and_name(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string_view::npos) return {{}, path};
+  return {path.substr(0, slash), path.substr(slash + 1)};
+}
+
+bool any_hidden(std::string_view path) {
+  return naming::is_hidden(path) || path.find("/.") != std::string_view::npos;
+}
+
+/// The members of an archive, one after the other.
+class ContentsReader {
+ public:
+  ContentsReader(Payloads& payloads, std::uint32_t file, const fs::path& path,
+                 const std::vector<std::string>& fields)
+      : payloads_(payloads),
+        file_(file),
+        scan_(path, payloads.fd(file), payloads.spool()),
+        fields_(fields) {}
+
+  ArchiveContents run() {
+    while (scan_.next()) take(scan_.member());
+    payloads_.seal();
+    payloads_.done_with(file_);
+    images_.sort_by_path();
+    resolve_links();
+    drop_replaced();
+    attach_fields();
+    return std::move(contents_);
+  }
+
+ private:
+  struct Link {
+    std::string path, target;
+    std::uint64_t before;  ///< locators of members that come first
+  };
+  struct Companion {
+    std::uint64_t locator;
+    std::uint32_t bytes;
+    bool taken;
+  };
+
+  void take(const Member& member) {
+    std::optional<std::string> path = clean_path(member.name);
+    if (member.type == Member::Type::kDirectory) {
+      if (path) contents_.add_folders(*path + '/');
+      return;
+    }
+    if (!path) {
+      contents_.outside.push_back({member.name, kLeaves});
+      return;
+    }
+    contents_.add_folders(*path);
+    if (any_hidden(*path)) {
+      skip(*path, naming::kHidden);
+    } else if (member.type == Member::Type::kHardLink) {
+      links_.push_back({*path, clean_path(member.link).value_or(""), payloads_.size()});
+    } else if (member.type == Member::Type::kOther) {
+      skip(*path, naming::kNotRegular);
+    } else {
+      take_file(member, *path);
+    }
+  }
+
+  void take_file(const Member& member, const std::string& path) {
+    const bool image_name = naming::has_image_name(path);
+    try {
+      if (!image_name && has_archive_name(path)) {
+        if (!scan_.enter()) reject(path, "an archive in the archive that is not read");
+        return;
+      }
+      const bool image = image_name || (member.problem.empty() && looks_like_image());
+      const auto field = field_of(path);
+      if (!image && !field) return skip(path, naming::kNotAnImage);
+      const std::uint64_t locator = payloads_.add(file_, scan_.keep());
+      if (image) add_image(path, member.size, locator);
+      if (field) {
+        companions_[companion_key(path, *field)] = {locator,
+                                                    static_cast<std::uint32_t>(member.size), false};
+        if (!image) lone_.emplace_back(path, companion_key(path, *field));
+      }
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kRejected) throw;
+      reject(path, error.what());
+    }
+  }
+
+  bool looks_like_image() { return sniff_image(scan_.head()) != ImageKind::kUnknown; }
+
+  void add_image(std::string_view path, std::uint64_t size, std::uint64_t locator) {
+    const auto [directory, name] = directory_and_name(path);
+    images_.add(directory, name,
+                {.size = size, .stamp = payloads_.stamp(file_), .locator = locator});
+  }
+
+  void skip(const std::string& path, std::string_view rule) {
+    contents_.others.push_back({path, rule, {}});
+  }
+  void reject(const std::string& path, const std::string& reason) {
+    contents_.others.push_back({path, {}, reason});
+  }
+
+  /// The longest of the wanted fields that a name ends with.
+  std::optional<std::uint32_t> field_of(std::string_view path) const {
+    std::optional<std::uint32_t> best;
+    for (std::uint32_t f = 0; f < fields_.size(); ++f) {
+      const std::string& field = fields_[f];
+      if (path.size() <= field.size() + 1 || path[path.size() - field.size() - 1] != '.') continue;
+      const std::string_view end = path.substr(path.size() - field.size());
+      const bool same = std::equal(end.begin(), end.end(), field.begin(), [](char a, char b) {
+        return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
+      });
+      if (same && (!best || field.size() > fields_[*best].size())) best = f;
+    }
+    return best;
+  }
+
+  /// What stands before the field, and which it is.
+  std::string companion_key(std::string_view path, std::uint32_t field) const {
+    return std::string(path.substr(0, path.size() - fields_[field].size())) + fields_[field];
+  }
+
+  /// The image of that path with the highest locator below `before`.
+  std::optional<std::size_t> find_image(const std::string& path, std::uint64_t before) const {
+    std::size_t low = 0, high = images_.size();
+    while (low < high) {
+      const std::size_t middle = (low + high) / 2;
+      if (images_.path_of(middle) < path) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    std::optional<std::size_t> found;
+    for (; low < images_.size() && images_.path_of(low) == path; ++low) {
+      const std::uint64_t locator = images_.facts(low).locator;
+      if (locator < before && (!found || locator > images_.facts(*found).locator)) found = low;
+    }
+    return found;
+  }
+
+  /// A hard link is its target's bytes once more.
+  void resolve_links() {
+    std::unordered_map<std::string, std::pair<std::uint64_t, std::uint64_t>> done;
+    std::vector<std::pair<std::string, EntryTable::Facts>> more;
+    for (const Link& link : links_) {
+      std::optional<EntryTable::Facts> target;
+      if (const auto image = find_image(link.target, link.before)) target = images_.facts(*image);
+      if (const auto earlier = done.find(link.target); !target && earlier != done.end()) {
+        target.emplace();
+        target->size = earlier->second.first;
+        target->locator = earlier->second.second;
+      }
+      if (!target && !naming::has_image_name(link.path)) {
+        skip(link.path, naming::kNotAnImage);
+      } else if (!target) {
+        reject(link.path, "a hard link to '" + as_utf8(link.target) +
+                              "', which is no image before it in the archive");
+      } else {
+        const std::uint64_t locator = payloads_.add_again(target->locator);
+        done[link.path] = {target->size, locator};
+        more.push_back({link.path, {.size = target->size, .locator = locator}});
+      }
+    }
+    for (const auto& [path, facts] : more) add_image(path, facts.size, facts.locator);
+    if (!more.empty()) images_.sort_by_path();
+  }
+
+  /// Of several files of one name tar leaves the last: the others are named, not lost.
+  void drop_replaced() {
+    EntryTable kept;
+    for (std::size_t begin = 0, end = 0; begin < images_.size(); begin = end) {
+      std::size_t last = begin;
+      const std::string path = images_.path_of(begin);
+      for (end = begin + 1; end < images_.size() && images_.path_of(end) == path; ++end) {
+        if (images_.facts(end).locator > images_.facts(last).locator) last = end;
+      }
+      for (std::size_t i = begin + 1; i < end; ++i) reject(path, kReplaced);
+      kept.add_from(images_, last);
+    }
+    images_ = std::move(kept);
+  }
+
+  void attach_fields() {
+    if (companions_.empty()) {
+      contents_.images = std::move(images_);
+      return;
+    }
+    std::vector<EntryTable::Facts> facts;
+    for (std::size_t i = 0; i < images_.size(); ++i) facts.push_back(with_fields(i));
+    std::vector<bool> is_field(payloads_.size());
+    for (const auto& [key, companion] : companions_) is_field[companion.locator] = companion.taken;
+    for (std::size_t i = 0; i < images_.size(); ++i) {
+      if (is_field[facts[i].locator]) continue;
+      const std::string path = images_.path_of(i);
+      const auto [directory, name] = directory_and_name(path);
+      contents_.images.add(directory, name, facts[i]);
+    }
+    for (const auto& [path, key] : lone_) {
+      if (!companions_.at(key).taken) skip(path, naming::kNotAnImage);
+    }
+  }
+
+  EntryTable::Facts with_fields(std::size_t i) {
+    EntryTable::Facts facts = images_.facts(i);
+    const std::string path = images_.path_of(i);
+    const std::size_t dot = path.rfind('.');
+    const auto [directory, name] = directory_and_name(path);
+    if (name.find('.') == std::string_view::npos) return facts;
+    std::vector<Payloads::Field> found;
+    for (std::uint32_t f = 0; f < fields_.size(); ++f) {
+      const auto companion = companions_.find(path.substr(0, dot + 1) + fields_[f]);
+      if (companion == companions_.end() || companion->second.locator == facts.locator) continue;
+      companion->second.taken = true;
+      found.push_back({f, companion->second.bytes, companion->second.locator});
+      facts.fields |= std::uint32_t{1} << f;
+      facts.field_bytes += companion->second.bytes;
+    }
+    if (!found.empty()) payloads_.set_fields(facts.locator, found);
+    return facts;
+  }
+
+  Payloads& payloads_;
+  const std::uint32_t file_;
+  ArchiveScan scan_;
+  const std::vector<std::string>& fields_;
+  ArchiveContents contents_;
+  EntryTable images_;
+  std::vector<Link> links_;
+  std::unordered_map<std::string, Companion> companions_;  ///< by path, the field in lower case
+  std::vector<std::pair<std::string, std::string>>
+      lone_;  ///< companions that are no images: path, key
+};
+
+}  // namespace
+
+ArchiveContents read_contents(Payloads& payloads, std::uint32_t file, const fs::path& path,
+                              const std::vector<std::string>& fields) {
+  return ContentsReader(payloads, file, path, fields).run();
+}
+
+}  // namespace packhorse

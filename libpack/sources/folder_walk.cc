@@ -1,0 +1,148 @@
+#include "sources/folder_walk.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "packhorse/file.h"
+#include "packhorse/image_info.h"
+#include "sources/listed_file.h"
+#include "sources/naming.h"
+
+namespace packhorse {
+
+namespace {
+
+using naming::has_image_name;
+using naming::join;
+using Type = FolderItems::Type;
+
+constexpr const char* kLoop = "a link to a folder above it";
+constexpr const char* kFieldAlone = "a field without its image";
+
+/// Whether a file that is not named like an image is one by its first bytes. One that cannot be
+/// read is taken for one, so that it is rejected by name when it is packed, not lost.
+bool looks_like_image(int folder, const char* name) {
+  const UniqueFd fd(::openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  std::array<std::byte, 16> head{};
+  const ssize_t n = fd ? ::read(fd.get(), head.data(), head.size()) : -1;
+  if (n < 0) return true;
+  return sniff_image(Bytes(head).first(static_cast<std::size_t>(n))) != ImageKind::kUnknown;
+}
+
+}  // namespace
+
+std::string field_file(std::string_view image, std::string_view field) {
+  const std::size_t name = image.rfind('/') + 1;  // npos + 1 = 0
+  const std::size_t dot = image.rfind('.');
+  const bool extension = dot != std::string_view::npos && dot > name;
+  return std::string(extension ? image.substr(0, dot) : image).append(1, '.').append(field);
+}
+
+void FolderWalk::start_below(int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) == 0) above_.emplace(status.st_dev, status.st_ino);
+}
+
+void FolderWalk::folder(int parent, const std::string& name, const std::string& path,
+                        std::int64_t label) {
+  const auto unreadable = [&](int error) {
+    out_.rejects.push_back(
+        {as_utf8(path), std::string("unreadable folder: ") + std::strerror(error)});
+  };
+  const UniqueFd fd(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  struct stat status {};
+  if (!fd || ::fstat(fd.get(), &status) != 0) return unreadable(errno);
+  const auto identity = std::pair(status.st_dev, status.st_ino);
+  if (!above_.insert(identity).second) {
+    out_.skips.push_back({as_utf8(path), kLoop});
+    return;
+  }
+  const FolderItems items(fd.get(), threads_);
+  if (items.error() != 0) unreadable(items.error());
+  files(fd.get(), items, path, label);
+  for (const std::string& below : items.folders())
+    folder(fd.get(), below, join(path, below), label);
+  above_.erase(identity);
+}
+
+void FolderWalk::files(int fd, const FolderItems& items, const std::string& path,
+                       std::int64_t label) {
+  std::vector<Verdict> verdicts(items.size(), Verdict::kNone);
+  for (std::size_t i = 0; i < items.size(); ++i) verdicts[i] = judge(fd, items, i, path);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (verdicts[i] != Verdict::kEntry) continue;
+    EntryTable::Facts facts{
+        .size = items[i].size, .stamp = items[i].stamp, .locator = items[i].inode, .label = label};
+    if (!take_fields(items, i, verdicts, facts)) {
+      out_.rejects.push_back(
+          {as_utf8(join(path, items.name(i))), "its extra fields have more than 4 GiB together"});
+      continue;
+    }
+    out_.fields |= facts.fields;
+    out_.entries.add(path, items.name(i), facts);
+  }
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (verdicts[i] == Verdict::kField)
+      out_.skips.push_back({as_utf8(join(path, items.name(i))), kFieldAlone});
+  }
+}
+
+/// Counts what is no entry, except fields: whose they are is known when all images are.
+FolderWalk::Verdict FolderWalk::judge(int fd, const FolderItems& items, std::size_t i,
+                                      const std::string& path) {
+  const FolderItems::Item& item = items[i];
+  const std::string_view name = items.name(i);
+  const auto skip = [&](const char* rule) {
+    out_.skips.push_back({as_utf8(join(path, name)), rule});
+    return Verdict::kNone;
+  };
+  if (item.type == Type::kDirectory) return Verdict::kNone;
+  if (item.type == Type::kHidden) return skip(naming::kHidden);
+  if (item.type == Type::kOther) return skip(naming::kNotRegular);
+  if (has_field_name(name)) return Verdict::kField;
+  if (item.type == Type::kFile) {
+    if (has_image_name(name) || looks_like_image(fd, items.c_name(i))) return Verdict::kEntry;
+    return skip(naming::kNotAnImage);
+  }
+  const bool leads_nowhere = item.error == ENOENT || item.error == ELOOP;
+  if (leads_nowhere && !has_image_name(name)) return skip(naming::kNotAnImage);
+  out_.rejects.push_back({as_utf8(join(path, name)),
+                          leads_nowhere ? "a link that leads nowhere"
+                                        : std::string("unreadable: ") + std::strerror(item.error)});
+  return Verdict::kNone;
+}
+
+bool FolderWalk::has_field_name(std::string_view name) const {
+  return std::any_of(fields_.begin(), fields_.end(), [&](const std::string& field) {
+    return name.size() > field.size() + 1 && name.ends_with(field) &&
+           name[name.size() - field.size() - 1] == '.';
+  });
+}
+
+/// False when they are too large.
+bool FolderWalk::take_fields(const FolderItems& items, std::size_t image,
+                             std::vector<Verdict>& verdicts, EntryTable::Facts& facts) const {
+  std::uint64_t bytes = 0;
+  for (std::size_t f = 0; f < fields_.size(); ++f) {
+    const auto found = items.find(field_file(items.name(image), fields_[f]));
+    if (!found || (verdicts[*found] != Verdict::kField && verdicts[*found] != Verdict::kTaken))
+      continue;
+    // A link that leads nowhere is taken too: reading it fails, and rejects the sample by name.
+    const FolderItems::Item& item = items[*found];
+    verdicts[*found] = Verdict::kTaken;
+    facts.fields |= std::uint32_t{1} << f;
+    bytes += item.size;
+    facts.stamp =
+        mix_stamp(mix_stamp(facts.stamp, static_cast<std::uint64_t>(item.stamp)), item.size);
+  }
+  facts.field_bytes = static_cast<std::uint32_t>(bytes);
+  return bytes == facts.field_bytes;
+}
+
+}  // namespace packhorse

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "packhorse/source.h"
+#include "sources/folder_items.h"
+
+namespace packhorse {
+
+/// What was found in a folder and those below it.
+struct FolderListing {
+  EntryTable entries;
+  std::vector<Reject> rejects;
+  std::vector<Skip> skips;
+  std::uint32_t fields = 0;  ///< those that occur, as EntryTable::Facts::fields
+};
+
+/// Walks a folder and those below it. One thread; another walk may go on beside it.
+class FolderWalk {
+ public:
+  /// `fields`: extra fields to look for beside images. `threads`: for a large folder's files.
+  FolderWalk(const std::vector<std::string>& fields, int threads, FolderListing& out)
+      : fields_(fields), threads_(threads), out_(out) {}
+
+  /// An open folder above those to be walked: a link to it is a loop too.
+  void start_below(int fd);
+  /// `name` in the folder open as `parent`; `path` is its path in the split.
+  void folder(int parent, const std::string& name, const std::string& path, std::int64_t label);
+  /// The files alone of a folder.
+  void files(int fd, const FolderItems& items, const std::string& path, std::int64_t label);
+
+ private:
+  enum class Verdict : std::uint8_t { kNone, kEntry, kField, kTaken };
+  Verdict judge(int fd, const FolderItems& items, std::size_t i, const std::string& path);
+  bool has_field_name(std::string_view name) const;
+  bool take_fields(const FolderItems& items, std::size_t image, std::vector<Verdict>& verdicts,
+                   EntryTable::Facts& facts) const;
+
+  const std::vector<std::string>& fields_;
+  int threads_;
+  FolderListing& out_;
+  std::set<std::pair<dev_t, ino_t>> above_;
+};
+
+/// The name of an image's field in its folder: "a.b.jpg" has the field "json" in "a.b.json". May be
+/// given a path.
+std::string field_file(std::string_view image, std::string_view field);
+
+}  // namespace packhorse

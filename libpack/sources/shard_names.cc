@@ -1,0 +1,176 @@
+#include "sources/shard_names.h"
+
+#include <glob.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+
+#include "packhorse/error.h"
+#include "packhorse/manifest.h"
+#include "sources/archive_scan.h"
+#include "sources/naming.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kMostNames = 1'000'000;
+
+[[noreturn]] void too_many(const std::string& pattern) {
+  throw Error(ErrorKind::kUsage, "the pattern stands for more than a million names", pattern);
+}
+
+std::optional<std::uint64_t> number(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || code != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// What stands between a pair of braces, as a list; empty when it is neither a range nor a list.
+std::vector<std::string> choices(const std::string& inside, const std::string& pattern) {
+  std::vector<std::string> all;
+  if (const std::size_t dots = inside.find(".."); dots != std::string::npos) {
+    const std::string first = inside.substr(0, dots), last = inside.substr(dots + 2);
+    const auto from = number(first), to = number(last);
+    if (!from || !to) return {};
+    const bool padded =
+        (first.size() > 1 && first[0] == '0') || (last.size() > 1 && last[0] == '0');
+    const std::size_t width = padded ? std::max(first.size(), last.size()) : 0;
+    if ((*from < *to ? *to - *from : *from - *to) >= kMostNames) too_many(pattern);
+    for (std::uint64_t i = *from;; *from < *to ? ++i : --i) {
+      std::string digits = std::to_string(i);
+      if (digits.size() < width) digits.insert(0, width - digits.size(), '0');
+      all.push_back(std::move(digits));
+      if (i == *to) return all;
+    }
+  }
+  if (inside.find(',') == std::string::npos) return {};
+  for (std::size_t begin = 0, end = 0; begin <= inside.size(); begin = end + 1) {
+    end = std::min(inside.find(',', begin), inside.size());
+    all.push_back(inside.substr(begin, end - begin));
+  }
+  return all;
+}
+
+bool is_glob(const std::string& name) { return name.find_first_of("*?[") != std::string::npos; }
+
+std::vector<fs::path> expand_glob(const std::string& pattern) {
+  std::vector<fs::path> paths;
+  glob_t found{};
+  if (::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found) == 0) {
+    for (std::size_t i = 0; i < found.gl_pathc; ++i) paths.emplace_back(found.gl_pathv[i]);
+  }
+  ::globfree(&found);
+  return paths;
+}
+
+std::vector<fs::path> shards_in(const fs::path& folder) {
+  std::vector<fs::path> shards;
+  std::map<std::string, std::string> sets;  // name without its digits -> a name
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().native();
+    if (naming::is_hidden(name) || !has_archive_name(name) || !entry.is_regular_file()) continue;
+    shards.push_back(entry.path());
+    std::string set;
+    for (const char c : name) {
+      if (c < '0' || c > '9') set += c;
+    }
+    sets.emplace(set, name);
+  }
+  if (sets.size() > 1) {
+    const std::string one = sets.begin()->second, other = std::next(sets.begin())->second;
+    throw Error(
+        ErrorKind::kUsage,
+        "the folder holds shards of several sets: '" + one + "' beside '" + other + "'", folder,
+        "name one set by a pattern in quotes, like '" + (folder / "train-*.tar").string() + "'");
+  }
+  return shards;
+}
+
+std::vector<fs::path> matching(const std::string& pattern) {
+  std::vector<fs::path> shards;
+  for (const std::string& name : expand_braces(pattern)) {
+    if (is_glob(name)) {
+      const std::vector<fs::path> found = expand_glob(name);
+      shards.insert(shards.end(), found.begin(), found.end());
+    } else if (fs::exists(name)) {
+      shards.emplace_back(name);
+    } else {
+      throw Error(ErrorKind::kNotFound, "a shard that the pattern names is not there", name,
+                  "check the pattern, or get the missing shard");
+    }
+  }
+  return shards;
+}
+
+}  // namespace
+
+bool is_shard_pattern(const fs::path& path) {
+  return path.native().find('{') != std::string::npos || is_glob(path.native());
+}
+
+std::vector<std::string> expand_braces(const std::string& pattern) {
+  std::vector<std::string> all = {""};
+  std::size_t at = 0;
+  while (at < pattern.size()) {
+    const std::size_t open = std::min(pattern.find('{', at), pattern.size());
+    const std::size_t close = std::min(pattern.find('}', open), pattern.size());
+    std::vector<std::string> next;
+    if (close < pattern.size()) next = choices(pattern.substr(open + 1, close - open - 1), pattern);
+    const std::size_t end = next.empty() ? std::min(open + 1, pattern.size()) : close + 1;
+    const std::string plain = pattern.substr(at, next.empty() ? end - at : open - at);
+    if (next.empty()) next = {""};
+    if (all.size() * next.size() > kMostNames) too_many(pattern);
+    std::vector<std::string> longer;
+    for (const std::string& begin : all) {
+      for (const std::string& choice : next) longer.push_back(begin + plain + choice);
+    }
+    all = std::move(longer);
+    at = end;
+  }
+  return all;
+}
+
+std::vector<fs::path> find_shards(const fs::path& source) {
+  std::vector<fs::path> shards;
+  if (fs::is_directory(source)) {
+    shards = shards_in(source);
+  } else if (fs::exists(source)) {
+    shards = {source};
+  } else {
+    shards = matching(source.native());
+  }
+  if (shards.empty())
+    throw Error(ErrorKind::kNotFound, "there are no shards", source, "check the path");
+  std::sort(shards.begin(), shards.end(), [](const fs::path& a, const fs::path& b) {
+    return a.filename().native() < b.filename().native();
+  });
+  shards.erase(std::unique(shards.begin(), shards.end()), shards.end());
+  for (std::size_t i = 1; i < shards.size(); ++i) {
+    if (shards[i].filename() == shards[i - 1].filename()) {
+      throw Error(ErrorKind::kUsage, "two shards have the same file name", shards[i],
+                  "pack them one folder at a time");
+    }
+  }
+  return shards;
+}
+
+bool is_shard_folder(const fs::path& path) {
+  std::error_code code;
+  if (!fs::is_directory(path, code) || fs::exists(path / kManifestName, code)) return false;
+  bool archives = false;
+  for (fs::directory_iterator it(path, code), end; !code && it != end; it.increment(code)) {
+    const std::string name = it->path().filename().native();
+    if (naming::is_hidden(name)) continue;
+    if (it->is_directory(code)) return false;
+    archives = archives || has_archive_name(name);
+  }
+  return archives;
+}
+
+}  // namespace packhorse

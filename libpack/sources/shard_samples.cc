@@ -1,0 +1,224 @@
+#include "sources/shard_samples.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "formats/wds/layout.h"
+#include "packhorse/error.h"
+#include "sources/archive_layout.h"
+#include "sources/field_names.h"
+#include "sources/naming.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kMeta = "about the shard (its name has __ in it)";
+constexpr const char* kNoMember = "no member of a sample (its name has no extension)";
+constexpr const char* kLabel = "cls";
+constexpr const char* kJson = "json";
+constexpr std::uint64_t kLargestLabel = 4096;
+constexpr std::uint64_t kLargestJson = 1u << 20;
+
+bool has_image_extension(const std::string& extension) {
+  return extension.find('.') == std::string::npos && naming::has_image_name("." + extension);
+}
+
+/// webdataset/tariterators.py: tar_file_iterator, skip_meta and keep_meta.
+bool is_meta(std::string_view path, std::string_view extension) {
+  if (extension.starts_with("__")) return true;
+  const std::string_view first = path.substr(0, path.find('/'));
+  return first.size() >= 4 && first.starts_with("__") && first.ends_with("__");
+}
+
+bool is_hidden(std::string_view path) {
+  return naming::is_hidden(path) || path.find("/.") != std::string_view::npos;
+}
+
+}  // namespace
+
+ShardSamples::ShardSamples(Payloads& payloads, const FieldChoice& choice)
+    : payloads_(payloads), choice_(choice) {}
+
+void ShardSamples::add_shard(const fs::path& shard) {
+  file_ = payloads_.add_file(shard);
+  shard_ = shard.filename().native();
+  ArchiveScan scan(shard, payloads_.fd(file_), payloads_.spool());
+  while (scan.next()) add_member(scan);
+  close_sample();
+  keys_.clear();
+  payloads_.done_with(file_);
+}
+
+void ShardSamples::add_member(ArchiveScan& scan) {
+  const Member& member = scan.member();
+  if (member.type == Member::Type::kDirectory) return;
+  const std::optional<std::string> path = clean_path(member.name);
+  if (!path) return reject(member.name, "its path leaves the archive");
+  const auto skip = [&](std::string_view rule) {
+    found_.skips.push_back({as_utf8(shard_ + '/' + *path), rule});
+  };
+  if (is_hidden(*path)) return skip(naming::kHidden);
+  const std::optional<wds::MemberName> name = wds::cut_member_name(*path);
+  if (is_meta(*path, name ? name->extension : "")) return skip(kMeta);
+  if (!name) return skip(kNoMember);
+  if (member.type != Member::Type::kFile) return skip(naming::kNotRegular);
+  if (name->key != open_.key) close_sample();
+  if (open_.path.empty()) {
+    open_.key = name->key;
+    open_.path = *path;
+  }
+  if (!open_.extensions.insert(name->extension).second)
+    open_.problem = "it has two members ." + name->extension;
+  try {
+    add_piece(scan, *path, name->extension);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kRejected) throw;
+    open_.problem = "its ." + name->extension + ": " + error.what();
+  }
+}
+
+void ShardSamples::add_piece(ArchiveScan& scan, const std::string& path,
+                             const std::string& extension) {
+  const std::uint64_t size = scan.member().size;
+  if (extension == kLabel) {
+    open_.labelled_by_cls = true;
+    take_label(size > kLargestLabel ? ShardLabel{{}, "its label is no line of text"}
+                                    : label_in_cls(as_text(scan.load())));
+    return;
+  }
+  if (extension == kJson && !open_.labelled_by_cls && size <= kLargestJson) {
+    if (const auto label = label_in_json(as_text(scan.load()))) take_label(*label);
+  }
+  Piece piece{extension, path, size, 0, sniff_image(scan.head()) != ImageKind::kUnknown};
+  if (!wanted(extension) && !piece.image && !has_image_extension(extension)) return;
+  piece.locator = payloads_.add(file_, scan.keep());
+  open_.pieces.push_back(std::move(piece));
+}
+
+bool ShardSamples::wanted(const std::string& extension) const {
+  if (!choice_.names) return true;
+  return std::find(choice_.names->begin(), choice_.names->end(), extension) != choice_.names->end();
+}
+
+/// A .cls counts more than a .json, whichever comes first.
+void ShardSamples::take_label(ShardLabel label) {
+  open_.label = std::move(label.text);
+  open_.label_problem = std::move(label.problem);
+}
+
+void ShardSamples::close_sample() {
+  if (open_.path.empty()) return;
+  const auto by = [&](const auto& is_image) {
+    return std::find_if(open_.pieces.begin(), open_.pieces.end(), is_image);
+  };
+  auto image = by([](const Piece& piece) { return has_image_extension(piece.extension); });
+  if (image == open_.pieces.end()) image = by([](const Piece& piece) { return piece.image; });
+  const bool has_image = image != open_.pieces.end();
+  std::string problem = std::move(open_.problem);
+  if (!keys_.insert(open_.key).second) problem = "its key was there before, with others in between";
+  if (problem.empty() && !has_image) problem = "no image among its members";
+  if (problem.empty()) problem = std::move(open_.label_problem);
+  if (problem.empty()) {
+    add_sample(*image);
+  } else {
+    reject(has_image ? image->path : open_.path, problem);
+  }
+  open_ = {};
+}
+
+void ShardSamples::add_sample(const Piece& image) {
+  EntryTable::Facts facts;
+  facts.size = image.size;
+  facts.stamp = payloads_.stamp(file_);
+  facts.locator = image.locator;
+  facts.label = open_.label.empty() ? -1 : labels_.number_of(open_.label);
+  std::vector<Payloads::Field> fields;
+  for (const Piece& piece : open_.pieces) {
+    if (&piece == &image || !wanted(piece.extension)) continue;
+    const std::uint32_t number = field_number(piece.extension);
+    fields.push_back({number, static_cast<std::uint32_t>(piece.size), piece.locator});
+    facts.fields |= std::uint32_t{1} << number;
+    facts.field_bytes += static_cast<std::uint32_t>(piece.size);
+  }
+  if (!fields.empty()) payloads_.set_fields(image.locator, fields);
+  const std::string path = shard_ + '/' + image.path;
+  const std::size_t slash = path.rfind('/');
+  found_.entries.add(path.substr(0, slash), path.substr(slash + 1), facts);
+}
+
+std::uint32_t ShardSamples::field_number(const std::string& name) {
+  const auto it = std::find(fields_.begin(), fields_.end(), name);
+  if (it == fields_.end() && fields_.size() == kMaxFields) {
+    throw Error(
+        ErrorKind::kUsage,
+        "the samples have more than 32 different extra members, the last being '." + name + "'",
+        shard_, "name those to keep with --fields, or none of them: --fields none");
+  }
+  if (it == fields_.end()) {
+    fields_.push_back(name);
+    return static_cast<std::uint32_t>(fields_.size() - 1);
+  }
+  return static_cast<std::uint32_t>(it - fields_.begin());
+}
+
+void ShardSamples::reject(const std::string& path, const std::string& reason) {
+  found_.rejects.push_back({as_utf8(shard_ + '/' + path), reason});
+}
+
+/// Fields by name; returns old number -> new number.
+std::vector<std::uint32_t> ShardSamples::sort_fields(Listing& listing) {
+  listing.fields = fields_;
+  std::sort(listing.fields.begin(), listing.fields.end());
+  std::vector<std::uint32_t> numbers;
+  for (const std::string& field : fields_) {
+    const auto it = std::find(listing.fields.begin(), listing.fields.end(), field);
+    numbers.push_back(static_cast<std::uint32_t>(it - listing.fields.begin()));
+  }
+  payloads_.renumber_fields(numbers);
+  return numbers;
+}
+
+Listing ShardSamples::finish(const std::vector<std::string>& classes, const fs::path& source) {
+  payloads_.seal();
+  Listing listing;
+  const std::vector<std::uint32_t> numbers = sort_fields(listing);
+  if (choice_.names) wanted_fields(*choice_.names, listing.fields, source);
+  const bool unlabelled = labels_.empty();
+  if (unlabelled) {
+    listing.classes = {"unlabelled"};
+    listing.notes.emplace_back("no sample has a label: all are of the one class 'unlabelled'");
+  } else {
+    listing.classes = labels_.make_classes(classes);
+  }
+  SplitListing& split = listing.splits.emplace_back();
+  split.rejects = std::move(found_.rejects);
+  split.skips = std::move(found_.skips);
+  for (std::size_t i = 0; i < found_.entries.size(); ++i) {
+    EntryTable::Entry entry = found_.entries[i];
+    std::string problem;
+    if (unlabelled) {
+      entry.label = 0;
+    } else if (entry.label < 0) {
+      problem = "it has no label";
+    } else {
+      const ShardLabels::Resolved& resolved = labels_.resolve(entry.label);
+      entry.label = resolved.label;
+      problem = resolved.problem;
+    }
+    if (!problem.empty()) {
+      split.rejects.push_back({as_utf8(entry.path), problem});
+      continue;
+    }
+    entry.fields = renumbered(entry.fields, numbers);
+    const std::size_t slash = entry.path.rfind('/');
+    split.entries.add(entry.path.substr(0, slash), entry.path.substr(slash + 1), entry);
+  }
+  naming::refuse_empty(listing, source,
+                       "packhorse expects WebDataset samples: <key>.jpg, <key>.cls");
+  return listing;
+}
+
+}  // namespace packhorse

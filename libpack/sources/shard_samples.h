@@ -1,0 +1,64 @@
+#pragma once
+
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "packhorse/source.h"
+#include "sources/archive_scan.h"
+#include "sources/payloads.h"
+#include "sources/shard_labels.h"
+
+namespace packhorse {
+
+/// Puts the members of WebDataset shards together to samples: those that follow each other and have
+/// the same key. One thread.
+///
+///     ShardSamples samples(payloads, choice);
+///     for (const fs::path& shard : shards) samples.add_shard(shard);
+///     Listing listing = samples.finish(class_list, source);
+class ShardSamples {
+ public:
+  ShardSamples(Payloads& payloads, const FieldChoice& choice);
+
+  void add_shard(const std::filesystem::path& shard);
+  /// The listing, in stored order. Throws Error(kNotFound) for no sample at all.
+  Listing finish(const std::vector<std::string>& classes, const std::filesystem::path& source);
+
+ private:
+  struct Piece {
+    std::string extension, path;
+    std::uint64_t size = 0;
+    std::uint64_t locator = 0;
+    bool image = false;  ///< by its bytes
+  };
+  struct Open {  ///< the sample whose members come now
+    std::string key, path, label, label_problem, problem;
+    std::vector<Piece> pieces;
+    std::set<std::string> extensions;
+    bool labelled_by_cls = false;
+  };
+
+  void add_member(ArchiveScan& scan);
+  void add_piece(ArchiveScan& scan, const std::string& path, const std::string& extension);
+  void take_label(ShardLabel label);
+  void close_sample();
+  void add_sample(const Piece& image);
+  bool wanted(const std::string& extension) const;
+  std::uint32_t field_number(const std::string& name);
+  void reject(const std::string& path, const std::string& reason);
+  std::vector<std::uint32_t> sort_fields(Listing& listing);
+
+  Payloads& payloads_;
+  const FieldChoice choice_;
+  std::uint32_t file_ = 0;
+  std::string shard_;  ///< file name
+  Open open_;
+  std::set<std::string> keys_;  ///< of this shard
+  SplitListing found_;          ///< labels are numbers of labels_, -1 for none
+  ShardLabels labels_;
+  std::vector<std::string> fields_;
+};
+
+}  // namespace packhorse

@@ -1,0 +1,215 @@
+#include "sources/source_folder.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <mutex>
+#include <set>
+
+#include "packhorse/error.h"
+#include "packhorse/file.h"
+#include "parallel.h"
+#include "sources/field_names.h"
+#include "sources/folder_walk.h"
+#include "sources/label_file.h"
+#include "sources/listed_file.h"
+#include "sources/naming.h"
+
+namespace packhorse::folder {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+UniqueFd open_folder(const fs::path& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) throw_errno("open the folder", path);
+  return fd;
+}
+
+/// A folder whose sub-folders are classes: the source, or one of its splits.
+struct Root {
+  Root(const fs::path& path, std::string name)
+      : split(std::move(name)), fd(open_folder(path)), items(fd.get(), listing_threads()) {
+    if (items.error() == 0) return;
+    errno = items.error();
+    throw_errno("list the folder", path);
+  }
+  std::string split;
+  UniqueFd fd;
+  FolderItems items;
+};
+
+/// Puts the listings of class folders together in the folders' order, each as soon as those before
+/// it are in: nearly all of them would otherwise be held twice in the end.
+class InOrder {
+ public:
+  InOrder(std::size_t n, SplitListing& out) : waiting_(n), out_(out) {}
+
+  void put(std::size_t i, FolderListing&& listing) {
+    const std::scoped_lock lock(mutex_);
+    fields_ |= listing.fields;
+    waiting_[i] = std::make_unique<FolderListing>(std::move(listing));
+    for (; next_ < waiting_.size() && waiting_[next_]; waiting_[next_++].reset()) {
+      FolderListing& ready = *waiting_[next_];
+      out_.entries.append(std::move(ready.entries));
+      std::move(ready.rejects.begin(), ready.rejects.end(), std::back_inserter(out_.rejects));
+      std::move(ready.skips.begin(), ready.skips.end(), std::back_inserter(out_.skips));
+    }
+  }
+  std::uint32_t fields() const { return fields_; }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<FolderListing>> waiting_;
+  SplitListing& out_;
+  std::size_t next_ = 0;
+  std::uint32_t fields_ = 0;
+};
+
+class FolderSource final : public Source {
+ public:
+  explicit FolderSource(const fs::path& root) : folder_(root), root_(root) {}
+
+  Listing list(const ListOptions& options) override {
+    if (options.fields.names) fields_ = checked_fields(*options.fields.names, root_);
+    std::optional<LabelFile> labels;
+    if (!options.labels.empty()) labels.emplace(options.labels, options.classes);
+    Listing listing;
+    const std::vector<Root> roots = open_roots(listing);
+    listing.classes = labels ? labels->classes() : class_names(options, roots);
+    std::uint32_t found = 0;
+    for (const Root& root : roots) found |= fill(listing, root, labels.has_value());
+    if (labels) apply_labels(*labels, listing);
+    naming::refuse_empty(listing, root_,
+                         "packhorse expects a folder of class folders: SOURCE/<class>/<image>");
+    listing.fields = wanted_fields(fields_, names_of(found), root_);
+    return listing;
+  }
+
+  void read(const SplitListing& split, std::size_t i, Input& out) const override {
+    const EntryTable::Entry entry = split.entries[i];
+    const std::string path = naming::join(split.origin(), entry.path);
+    out.image = {};
+    out.fields = 0;
+    folder_.read(path, entry.size, out.bytes);
+    if (entry.fields != 0) read_fields(path, entry, out);
+  }
+
+  bool prefetch(const SplitListing& split, std::size_t i) const override {
+    const std::string path = naming::join(split.origin(), split.entries.path_of(i));
+    const std::uint32_t fields = split.entries.facts(i).fields;
+    bool slow = folder_.prefetch(path);
+    for (std::size_t f = 0; f < fields_.size(); ++f) {
+      if ((fields >> f & 1) != 0) slow = folder_.prefetch(field_file(path, fields_[f])) || slow;
+    }
+    return slow;
+  }
+
+ private:
+  void read_fields(const std::string& image, const EntryTable::Facts& facts, Input& out) const {
+    std::uint64_t bytes = 0;
+    for (std::size_t f = 0; f < fields_.size(); ++f) {
+      if ((facts.fields >> f & 1) == 0) continue;
+      if (out.extras.size() <= out.fields) out.extras.emplace_back();
+      Input::Extra& extra = out.extras[out.fields++];
+      extra.field = f;
+      try {
+        folder_.read_unlisted(field_file(image, fields_[f]), extra.bytes);
+      } catch (const Error& error) {
+        throw Error(error.kind(), "its field " + fields_[f] + ": " + error.what(), error.path());
+      }
+      bytes += extra.bytes.size();
+    }
+    if (bytes != facts.field_bytes)
+      throw Error(ErrorKind::kIo, "a field of it changed its size since it was listed",
+                  root_ / image);
+  }
+
+  std::vector<std::string> names_of(std::uint32_t fields) const {
+    std::vector<std::string> names;
+    for (std::size_t f = 0; f < fields_.size(); ++f) {
+      if ((fields >> f & 1) != 0) names.push_back(fields_[f]);
+    }
+    return names;
+  }
+
+  /// The source itself or its split folders, beside which everything is skipped.
+  std::vector<Root> open_roots(Listing& listing) {
+    std::vector<Root> roots;
+    roots.emplace_back(root_, "");
+    const std::vector<std::string> splits = naming::split_folders(roots.front().items.folders());
+    if (splits.empty()) return roots;
+    const Root top = std::move(roots.front());
+    roots.clear();
+    for (const std::string& split : splits) roots.emplace_back(root_ / split, split);
+    for (std::size_t i = 0; i < top.items.size(); ++i) {
+      if (top.items[i].type == FolderItems::Type::kDirectory) continue;
+      const bool hidden = top.items[i].type == FolderItems::Type::kHidden;
+      listing.skips.push_back(
+          {as_utf8(top.items.name(i)), hidden ? naming::kHidden : naming::kOutsideSplits});
+    }
+    return roots;
+  }
+
+  std::vector<std::string> class_names(const ListOptions& options,
+                                       const std::vector<Root>& roots) const {
+    std::set<std::string> found;
+    for (const Root& root : roots) {
+      for (const std::string& name : root.items.folders()) found.insert(name);
+    }
+    return naming::class_names(options.classes, found, root_);
+  }
+
+  /// Lists one root; returns which fields occur. `anywhere`: images need no class folder.
+  std::uint32_t fill(Listing& listing, const Root& root, bool anywhere) const {
+    const auto labels = naming::labels_of(listing.classes);
+    const UniqueFd above = open_folder(root_);
+    SplitListing& out = listing.splits.emplace_back();
+    out.split = root.split;
+    // In the order of the paths below them, so that nothing is left to sort.
+    std::vector<std::string> folders = root.items.folders();
+    std::sort(folders.begin(), folders.end(),
+              [](const std::string& a, const std::string& b) { return a + '/' < b + '/'; });
+    InOrder parts(folders.size() + 1, out);
+    parts.put(0, top_files(root, anywhere));
+    run_parallel(listing_threads(), folders.size(), [&](std::size_t i) {
+      FolderListing part;
+      FolderWalk walk(fields_, listing_threads(), part);
+      walk.start_below(above.get());
+      walk.start_below(root.fd.get());
+      walk.folder(root.fd.get(), folders[i], folders[i], anywhere ? 0 : labels.at(folders[i]));
+      part.entries.sort_by_path();
+      parts.put(i + 1, std::move(part));
+    });
+    out.entries.sort_by_path();
+    return parts.fields();
+  }
+
+  FolderListing top_files(const Root& root, bool anywhere) const {
+    FolderListing part;
+    FolderWalk(fields_, listing_threads(), part).files(root.fd.get(), root.items, "", 0);
+    if (anywhere) return part;
+    part.fields = 0;
+    for (std::size_t i = 0; i < part.entries.size(); ++i)
+      part.rejects.push_back({as_utf8(part.entries.path_of(i)), naming::kNoClassFolder});
+    part.entries = {};
+    return part;
+  }
+
+  ListedFolder folder_;
+  fs::path root_;
+  std::vector<std::string> fields_;
+};
+
+}  // namespace
+
+bool probe(const fs::path& path) {
+  std::error_code code;
+  return fs::is_directory(path, code);
+}
+
+std::unique_ptr<Source> open(const fs::path& path) { return std::make_unique<FolderSource>(path); }
+
+}  // namespace packhorse::folder

@@ -1,0 +1,210 @@
+"""The folders that are packed. Each is made once below the scratch folder and used again by later runs.
+
+A folder has its final name only when it is whole, and none is begun that the file system has no room for.
+"""
+
+import dataclasses
+import itertools
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+TINY_PER_CLASS = 1000
+TINY_BLOCK = 4096  # what a file of a few bytes takes
+TINY_INODE = 1024  # and its name, on a tmpfs
+JPEG = (".jpg", ".jpeg")
+
+
+class CannotMake(Exception):
+    """A folder cannot be made here; the text says why and what to do."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Folder:
+    """A folder that is there: where, and how much a packer must take from it."""
+
+    path: Path
+    files: int
+    bytes: int
+    disk_bytes: int  # whole blocks
+
+
+@dataclasses.dataclass(frozen=True)
+class Places:
+    """Where things come from and go to."""
+
+    data: Path  # scratch on the disk to be measured
+    memory: Path  # scratch on a tmpfs
+    archives: Path  # the folder of imagenet200.tar and cifar10-jpeg.tar.zst
+    photos: Path | None  # JPEG files to use instead of imagenet200.tar
+
+
+def files_below(path):
+    """Paths of all files below `path`, in the order of the directories."""
+    folders = [os.fspath(path)]
+    while folders:
+        with os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir():
+                    folders.append(entry.path)
+                else:
+                    yield entry.path
+
+
+def measured(path):
+    files, size, blocks = 0, 0, 0
+    for file in files_below(path):
+        status = os.stat(file)
+        files, size, blocks = files + 1, size + status.st_size, blocks + status.st_blocks
+    return Folder(Path(path), files, size, blocks * 512)
+
+
+def require_space(path, wanted, what):
+    """Refuses to begin what would fill the file system; on a tmpfs that is the machine's memory."""
+    path.mkdir(parents=True, exist_ok=True)
+    free = shutil.disk_usage(path).free
+    if is_memory(path):
+        free = min(free, available_memory())
+    if free < wanted * 1.1:
+        sizes = f"{wanted * 1.1 / 2**30:.1f} GiB in {path}, where {free / 2**30:.1f} GiB are free"
+        raise CannotMake(f"{what} needs {sizes}")
+
+
+def is_memory(path):
+    return file_system(path) == "tmpfs"
+
+
+def file_system(path):
+    """The type of the file system of `path`: that of the longest mount point above it."""
+    best = ("", "unknown")
+    for line in Path("/proc/mounts").read_text().splitlines():
+        _, point, kind = line.split()[:3]
+        if Path(path).resolve().is_relative_to(point) and len(point) >= len(best[0]):
+            best = (point, kind)
+    return best[1]
+
+
+def available_memory():
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    raise CannotMake("/proc/meminfo does not say how much memory is available")
+
+
+def made_once(target, make):
+    """The folder `target`, which `make(path)` fills if it is not there yet."""
+    if not target.is_dir():
+        partial = target.with_name(target.name + ".partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        make(partial)
+        partial.rename(target)
+    return target
+
+
+def unpacked(places, archive):
+    """An archive of photos, unpacked."""
+    path = places.archives / archive
+    if not path.is_file():
+        raise CannotMake(f"{path} is not there; PACKHORSE_DATA names the folder that holds it")
+
+    def unpack(target):
+        require_space(target, 8 * path.stat().st_size, archive)
+        subprocess.run(["tar", "-xf", path, "-C", target], check=True)
+
+    return made_once(places.data / archive.split(".")[0], unpack)
+
+
+def photo_files(places):
+    """(class, path) of the photos that the larger folders repeat."""
+    root = places.photos or unpacked(places, "imagenet200.tar") / "imagenet200"
+    found = [(Path(f).relative_to(root).parts, Path(f)) for f in files_below(root) if f.lower().endswith(JPEG)]
+    shown = [(parts[0], path) for parts, path in found if not any(part.startswith(".") for part in parts)]
+    if not shown:
+        raise CannotMake(f"{root} holds no JPEG files")
+    return sorted(shown, key=lambda photo: photo[1])
+
+
+def photos(places, count):
+    """`count` real copies, no links, of the photos, under names of their own."""
+    target = places.data / f"{(places.photos or Path('imagenet200')).name}-{count}"
+
+    def copy(root):
+        originals = photo_files(places)
+        mean = sum(path.stat().st_size for _, path in originals) // len(originals)
+        require_space(root, count * (mean + TINY_BLOCK), target.name)
+        for i, (label, path) in zip(range(count), itertools.cycle(originals)):
+            copied = root / label / f"{path.stem}_{i:06}.jpg"
+            copied.parent.mkdir(exist_ok=True)
+            copied.write_bytes(path.read_bytes())
+
+    return measured(made_once(target, copy))
+
+
+def linked_photos(places, count):
+    """`count` names for a tenth as many photos: memory and time see `count` files, the disk a tenth of the bytes."""
+    originals = photos(places, max(1, count // 10)).path
+
+    def link(root):
+        for i, path in zip(range(count), itertools.cycle(sorted(files_below(originals)))):
+            name = root / Path(path).parent.name / f"{Path(path).stem}_{i:06}.jpg"
+            name.parent.mkdir(exist_ok=True)
+            os.link(path, name)
+
+    return measured(made_once(places.data / f"{originals.name}-links-{count}", link))
+
+
+def photos_in_memory(places, count):
+    """The photos on a tmpfs; made anew for each suite, which clears it away."""
+    source = photos(places, count)
+    if not is_memory(places.memory):
+        raise CannotMake(f"{places.memory} is on no tmpfs")
+    require_space(places.memory, 3 * source.bytes, "the tmpfs suite")
+    target = places.memory / source.path.name
+    if not target.is_dir():
+        shutil.copytree(source.path, target, copy_function=shutil.copyfile)
+    return measured(target)
+
+
+def cifar(places, count):
+    """CIFAR-10 as 60,000 small files, in train/ and test/."""
+    del count  # always the whole
+    return measured(unpacked(places, "cifar10-jpeg.tar.zst"))
+
+
+def tiny(places, count):
+    """`count` different images of 4 pixels, a thousand in each class, on the tmpfs: no cache holds a million small
+    files of a disk reliably, and what is asked of them is memory and linear time.
+
+    Smaller counts are links to the first class folders of the largest made so far, so that a million files and its
+    half and quarter take a million inodes, not two.
+    """
+    target = places.memory / f"tiny-{count}"
+    larger = [p for p in places.memory.glob("tiny-*") if p.name[5:].isdigit() and int(p.name[5:]) > count]
+    classes = -(-count // TINY_PER_CLASS)
+
+    def link(root):
+        for label in range(classes):
+            os.symlink(f"../{larger[0].name}/class-{label:04}", root / f"class-{label:04}")
+
+    def write(root):
+        require_space(root, count * (TINY_BLOCK + TINY_INODE), target.name)
+        for label in range(classes):
+            folder = root / f"class-{label:04}"
+            folder.mkdir()
+            for i in range(label * TINY_PER_CLASS, min(count, (label + 1) * TINY_PER_CLASS)):
+                with open(f"{folder}/image-{i:08}.ppm", "wb") as file:
+                    file.write(b"P6\n2 2\n255\n%012d" % i)
+
+    can_link = larger and count % TINY_PER_CLASS == 0
+    return measured(made_once(target, link if can_link else write))
+
+
+MAKERS = {
+    "photos": photos,
+    "linked photos": linked_photos,
+    "photos in memory": photos_in_memory,
+    "cifar": cifar,
+    "tiny": tiny,
+}

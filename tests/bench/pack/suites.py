@@ -1,0 +1,143 @@
+"""What is measured: for each suite its folder, the contenders that take turns on it, and the rows they give."""
+
+import dataclasses
+
+from contenders import jpegtran, packhorse, peer, tar
+from rows import Growth, Peak, Slowdown, Speed
+
+FORMATS = ("wds", "lmdb", "hdf5")
+ONE_SHARD, SMALL_SHARDS = "1TiB", "4MiB"
+SIZES = (250_000, 500_000, 1_000_000)
+LINEAR = 1.1  # as much as the noise that is marked
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """A contender and the folder it takes. Two entries of a suite may be the same command on different folders."""
+
+    contender: object
+    data: str  # a key of data.MAKERS
+    count: int
+
+    @property
+    def name(self):
+        return self.contender.name
+
+
+@dataclasses.dataclass(frozen=True)
+class Suite:
+    name: str
+    title: str
+    entries: tuple
+    rows: tuple
+    cache: str = "warm"
+    place: str = "disk"
+
+
+def on(data, count, *contenders):
+    return tuple(Entry(contender, data, count) for contender in contenders)
+
+
+def photos():
+    peers = ("webdataset", "py-lmdb", "h5py", "litdata", "mds", "ffcv")
+    ours = [packhorse(form, form) for form in FORMATS]
+    return Suite(
+        "photos",
+        "10,000 ImageNet photos, 1.1 GB",
+        on("photos", 10_000, *ours, tar(), *map(peer, peers)),
+        (
+            *(Speed(form, "tar", 0.95) for form in FORMATS),
+            Speed("wds", "webdataset", 1.8),
+            Speed("lmdb", "py-lmdb", 1.9),
+            Speed("hdf5", "h5py", 0.95),
+            *(Speed(f, name, bar) for name, bar in (("litdata", 3), ("mds", 2.8), ("ffcv", 8)) for f in FORMATS),
+        ),
+    )
+
+
+def tmpfs():
+    jobs = {"1 job": 1.0, "2 jobs": 1.6}
+    ours = [packhorse(f"{form}, {j}", form, jobs=j[0]) for form in FORMATS for j in jobs]
+    return Suite(
+        "tmpfs",
+        "the same photos on a tmpfs",
+        on("photos in memory", 10_000, *ours, tar()),
+        tuple(Speed(f"{form}, {j}", "tar", bar) for form in FORMATS for j, bar in jobs.items()),
+        place="memory",
+    )
+
+
+def cifar(cache, bar):
+    return Suite(
+        f"cifar-{cache}",
+        f"60,000 small files of CIFAR-10, {cache} cache",
+        on("cifar", 60_000, packhorse("wds", "wds"), tar()),
+        (Speed("wds", "tar", bar),),
+        cache=cache,
+    )
+
+
+def transcode():
+    return Suite(
+        "roi",
+        "2,000 ImageNet photos, `--image roi`",
+        on("photos", 2000, packhorse("roi", "wds", "--image", "roi"), jpegtran()),
+        (Speed("roi", "jpegtran", 1.5),),
+    )
+
+
+def resize():
+    options = ("--image", "resize", "--short-side", "256", "--quality", "90")
+    return Suite(
+        "resize",
+        "2,000 ImageNet photos, `--image resize --short-side 256`",
+        on("photos", 2000, packhorse("resize", "wds", *options), peer("opencv")),
+        (Speed("resize", "opencv", 1.5),),
+    )
+
+
+def memory():
+    shards = {"one shard": ONE_SHARD, "small shards": SMALL_SHARDS}
+    ours = [
+        packhorse(f"{form}, {name}", form, "--shard-bytes", size, jobs="2")
+        for form in FORMATS
+        for name, size in shards.items()
+    ]
+    return Suite(
+        "memory",
+        "peak memory on 100,000 files, 11 GB, 2 jobs",
+        on("linked photos", 100_000, *ours),
+        tuple(Peak(contender.name, 512) for contender in ours),
+        cache="any",
+    )
+
+
+def million():
+    works = {"dry run": ("wds", "--dry-run")} | {form: (form, "--shard-bytes", ONE_SHARD) for form in FORMATS}
+    largest_first = sorted(SIZES, reverse=True)  # the smaller folders are made of links into the largest
+    entries = [
+        Entry(packhorse(f"{work}, {size // 1000}k", *options), "tiny", size)
+        for work, options in works.items()
+        for size in largest_first
+    ]
+    rows = []
+    for work in works:
+        quarter, half, whole = (f"{work}, {size // 1000}k" for size in SIZES)
+        rows += [Growth(whole, quarter, 200), Slowdown(half, quarter, LINEAR), Slowdown(whole, quarter, LINEAR)]
+    title = "1,000,000 tiny files on a tmpfs, all in one shard"
+    return Suite("million", title, tuple(entries), tuple(rows), place="memory")
+
+
+SUITES = {
+    suite.name: suite
+    for suite in (
+        photos(),
+        tmpfs(),
+        cifar("warm", 1.0),
+        cifar("cold", 1.5),
+        transcode(),
+        resize(),
+        memory(),
+        million(),
+    )
+}

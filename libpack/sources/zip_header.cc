@@ -16,7 +16,8 @@ constexpr unsigned kUtf8 = 1u << 11;
 constexpr std::size_t kUsual = 512, kLongest = kFixed + 2 * 65535;
 
 unsigned number(std::string_view text, std::size_t at) {
-  return static_cast<unsigned char>(text[at]) | static_cast<unsigned char>(text[at + 1]) << 8u;
+  return static_cast<unsigned>(static_cast<unsigned char>(text[at])) |
+         static_cast<unsigned>(static_cast<unsigned char>(text[at + 1])) << 8u;
 }
 
 /// The header that ends with `text`.

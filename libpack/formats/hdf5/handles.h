@@ -40,6 +40,7 @@ template <auto Close>
 class Hid {
  public:
   Hid(hid_t id, const char* doing, const std::filesystem::path& path) : id_(id) {
+    if (id < 0 && errno == ENOSPC) throw_errno(doing, path);
     if (id < 0) throw Error(ErrorKind::kCorrupt, std::string("HDF5 cannot ") + doing, path);
   }
   ~Hid() {

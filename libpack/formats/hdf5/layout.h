@@ -21,7 +21,8 @@
 /// In the file: superblock (version 3) and object headers, then the images, then the fields' data,
 /// then everything else. Images are streamed into place with plain writes before HDF5 knows their
 /// number, fields into files of their own: close() lets the HDF5 library lay out the same file
-/// without all these, sparse, copies what stands around the holes, and fills those of the fields.
+/// without all these, sparse and in memory, copies what stands around the holes, and fills those of
+/// the fields.
 namespace packhorse::hdf5 {
 
 inline constexpr int kVersion = 1;

@@ -1,5 +1,7 @@
 #include "formats/hdf5/sketch.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 
 #include "formats/hdf5/handles.h"
@@ -149,15 +151,23 @@ void Columns::add(std::string_view key, std::int64_t label, std::uint64_t image_
   key_ends.push_back(keys.size());
 }
 
-Places lay_out(const fs::path& path, const Columns& columns,
-               const std::vector<std::string>& classes) {
+Sketch::Sketch(fs::path shard)
+    : shard_(std::move(shard)), fd_(::memfd_create("packhorse sketch", MFD_CLOEXEC)) {
+  if (!fd_) throw_errno("make a file in memory for", shard_);
+}
+
+Places Sketch::lay_out(const Columns& columns, const std::vector<std::string>& classes) {
   const Session session;
+  const fs::path& path = shard_;
+  const std::string name = "/proc/self/fd/" + std::to_string(fd_.get());
   Properties access(H5Pcreate(H5P_FILE_ACCESS), "set up", path);
   check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_V110), "set up", path);
   check(H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG), "set up", path);
   check(H5Pset_small_data_block_size(access.get(), 0), "set up", path);
+  // Not the usual driver: that one resolves links, and the names of files in memory are dead ones.
+  check(H5Pset_fapl_stdio(access.get()), "set up", path);
   const Properties creation = creation_properties(H5P_FILE_CREATE, path);
-  const File file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), "create",
+  const File file(H5Fcreate(name.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), "create",
                   path);
   Places places = make_holes(file.get(), columns, path);
   write_columns(file.get(), columns, path);

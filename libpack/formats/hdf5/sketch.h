@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "packhorse/bytes.h"
+#include "packhorse/file.h"
 #include "packhorse/image_info.h"
 
 namespace packhorse::hdf5 {
@@ -34,10 +35,23 @@ struct Places {
   std::vector<ByteRange> fields;  ///< of each field's data; length 0 where there is none
 };
 
-/// Lets HDF5 write the whole shard to `path` but for the bytes of its images and fields, which stay
-/// holes. The images' place depends on nothing but their kind and size: they are the first object
-/// with storage.
-Places lay_out(const std::filesystem::path& path, const Columns& columns,
-               const std::vector<std::string>& classes);
+/// A file in memory that HDF5 lays a shard out in: no disk can be full for it, which the library
+/// takes badly, and no other process can meet it. One thread.
+class Sketch {
+ public:
+  /// `shard` is for messages.
+  explicit Sketch(std::filesystem::path shard);
+
+  /// Lets HDF5 write the whole shard but for the bytes of its images and fields, which stay holes
+  /// and take no memory. The images' place depends on nothing but their kind and size: they are the
+  /// first object with storage.
+  Places lay_out(const Columns& columns, const std::vector<std::string>& classes);
+
+  int fd() const { return fd_.get(); }
+
+ private:
+  std::filesystem::path shard_;
+  UniqueFd fd_;
+};
 
 }  // namespace packhorse::hdf5

@@ -20,7 +20,7 @@ class Writer final : public ShardWriter {
  public:
   Writer(const fs::path& path, const ShardSpec& spec)
       : path_(path),
-        sketch_(temporary_name(path.native() + ".sketch")),
+        sketch_(path),
         classes_(spec.classes),
         checks_(spec, path),
         file_(path, AtomicFile::Hashing::kBesideSync) {
@@ -28,11 +28,6 @@ class Writer final : public ShardWriter {
       columns_.fields.push_back({name, {0}, {}});
       fields_.emplace_back(path.native() + ".field-" + std::to_string(fields_.size()));
     }
-  }
-
-  ~Writer() override {
-    std::error_code ignored;
-    fs::remove(sketch_, ignored);
   }
 
   void add(const Sample& sample) override {
@@ -52,7 +47,7 @@ class Writer final : public ShardWriter {
   }
 
   ShardLayout close() override {
-    const Places places = lay_out(sketch_, columns_, classes_);
+    const Places places = sketch_.lay_out(columns_, classes_);
     if (columns_.size() > 0 && places.images.offset != begin_) {
       throw Error(ErrorKind::kUnsupported, "this HDF5 library lays files out in an unexpected way",
                   path_);
@@ -72,7 +67,7 @@ class Writer final : public ShardWriter {
     Columns one;
     one.raw = columns_.raw;
     one.add("0", 0, sample.bytes.size());
-    begin_ = lay_out(sketch_, one, {}).images.offset;
+    begin_ = sketch_.lay_out(one, {}).images.offset;
     file_.seek(begin_);
   }
 
@@ -91,7 +86,6 @@ class Writer final : public ShardWriter {
 
   /// Brings everything but the images, which are there already, to its place.
   void fill_in(const Places& places) {
-    const UniqueFd sketch = open_for_reading(sketch_);
     struct Hole {
       ByteRange range;
       AtomicFile* content;  ///< null: filled already
@@ -104,7 +98,7 @@ class Writer final : public ShardWriter {
               [](const Hole& a, const Hole& b) { return a.range.offset < b.range.offset; });
     std::uint64_t at = 0;
     for (const Hole& hole : holes) {
-      copy(sketch.get(), sketch_, {at, hole.range.offset - at}, at);
+      copy(sketch_.fd(), path_, {at, hole.range.offset - at}, at);
       if (hole.content != nullptr) {
         hole.content->flush();
         copy(hole.content->fd(), hole.content->temporary(), {0, hole.range.length},
@@ -112,7 +106,7 @@ class Writer final : public ShardWriter {
       }
       at = hole.range.end();
     }
-    copy(sketch.get(), sketch_, {at, file_size(sketch.get(), sketch_) - at}, at);
+    copy(sketch_.fd(), path_, {at, file_size(sketch_.fd(), path_) - at}, at);
   }
 
   /// A range of another file to `offset` of this one.
@@ -142,7 +136,8 @@ class Writer final : public ShardWriter {
     return layout;
   }
 
-  fs::path path_, sketch_;
+  fs::path path_;
+  Sketch sketch_;
   std::vector<std::string> classes_;
   SampleChecks checks_;
   AtomicFile file_;

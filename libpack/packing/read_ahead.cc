@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::size_t kThreads = 16;  // reads in flight
 constexpr std::size_t kChunk = 32;
+constexpr std::size_t kQuiet = 8;  // chunks in memory after which the rest is taken for the same
 
 }  // namespace
 
@@ -45,12 +46,14 @@ void ReadAhead::loop() {
     const std::size_t end = std::min(begin + kChunk, window->entries.size());
     window->next = end;
     // While the first chunk is tried, the window is nobody else's; then all help, or nobody.
-    if (!window->tried || end == window->entries.size()) windows_.pop_front();
+    if (!window->tried || end == window->entries.size() || window->quiet >= kQuiet)
+      windows_.pop_front();
     lock.unlock();
     bool slow = false;
     for (std::size_t i = begin; i < end; ++i)
       slow = source_.prefetch(*window->split, window->entries[i]) || slow;
     lock.lock();
+    window->quiet = slow ? 0 : window->quiet + 1;
     if (!window->tried && slow && end < window->entries.size()) {
       window->tried = true;
       windows_.push_front(window);

@@ -32,7 +32,8 @@ class ReadAhead {
     const SplitListing* split = nullptr;
     std::vector<std::size_t> entries;  ///< by locator
     std::size_t next = 0;
-    bool tried = false;  ///< the first chunk is done, and the storage was slow
+    bool tried = false;     ///< the first chunk is done, and not all of it was in memory
+    std::size_t quiet = 0;  ///< chunks since the last that was not all in memory
   };
   void loop();
 

@@ -9,12 +9,17 @@
 #include "packhorse/pack.h"
 #include "packhorse/packed_dataset.h"
 #include "parallel.h"
+#include "sources/folder_walk.h"
 
 namespace packhorse {
 
 namespace fs = std::filesystem;
 
 namespace {
+
+bool leaves(const fs::path& path) {
+  return path.is_absolute() || std::find(path.begin(), path.end(), "..") != path.end();
+}
 
 /// The path a sample gets; one that would leave the target comes from a damaged or hostile index.
 fs::path relative_path(const PackedDataset& dataset, const ShardIndex& index, std::size_t row,
@@ -27,22 +32,30 @@ fs::path relative_path(const PackedDataset& dataset, const ShardIndex& index, st
         label < dataset.classes().size() ? dataset.classes()[label] : std::to_string(label);
     path = fs::path(directory) / (key + std::string(extension_of(index.image(row).kind)));
   }
-  const bool leaves = path.is_absolute() || std::find(path.begin(), path.end(), "..") != path.end();
-  if (leaves || !path.has_filename()) {
+  if (leaves(path) || !path.has_filename()) {
     throw Error(ErrorKind::kCorrupt, "a sample's path would leave the target: " + path.string(),
                 dataset.data_path(shard), "do not trust this dataset", key);
   }
   return path;
 }
 
-/// Where a field goes: what WebDataset would call the sample's key, a dot, the field's name.
+/// Where a field goes, and where a folder as a source has it: beside the image, with another
+/// ending.
 fs::path field_path(const fs::path& image, const std::string& field, const std::string& key) {
   if (field.find('/') != std::string::npos) {
     throw Error(ErrorKind::kCorrupt, "a field's path would leave the target: " + field, image,
                 "do not trust this dataset", key);
   }
-  const std::string name = image.filename().string();
-  return image.parent_path() / (name.substr(0, name.find('.', 1)) + "." + field);
+  return folder::field_file(image.native(), field);
+}
+
+/// Also for a class without samples.
+void make_class_folder(const fs::path& target, const std::string& name, const fs::path& dataset) {
+  if (leaves(name)) {
+    throw Error(ErrorKind::kCorrupt, "a class's folder would leave the target: " + name,
+                dataset / kClassesName, "do not trust this dataset");
+  }
+  make_directories(target / name);
 }
 
 /// Unpacks one shard's samples, one at a time.
@@ -127,7 +140,7 @@ UnpackReport unpack(const fs::path& dataset, const fs::path& out, Progress* prog
       const PackedDataset opened(path);
       progress->total_samples += opened.size();
       const fs::path target = splits ? staging / path.filename() : staging;
-      for (const std::string& name : opened.classes()) make_directories(target / name);
+      for (const std::string& name : opened.classes()) make_class_folder(target, name, path);
       std::atomic<std::uint64_t> bytes{0};
       run_parallel(available_cpus(), opened.shards(), [&](std::size_t shard) {
         ShardUnpacker(opened, target, *progress, bytes).run(shard, stop);

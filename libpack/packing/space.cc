@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <sys/statvfs.h>
 
+#include <bit>
+
 #include "packhorse/error.h"
 
 namespace packhorse {
@@ -35,8 +37,10 @@ std::uint64_t estimate_bytes(const std::vector<SplitWork>& splits, const Listing
       for (std::size_t p = split.plan.shard_begin(shard); p < split.plan.shard_begin(shard + 1);
            ++p) {
         const EntryTable::Facts facts = split.listing.entries.facts(split.plan.entry(p));
+        const auto fields = static_cast<std::uint64_t>(std::popcount(facts.fields));
         total += transform.estimate(options.transform, facts.size) + facts.field_bytes +
-                 format.sample_overhead + kIndexRow + kIndexField * listing.fields.size();
+                 format.sample_overhead + fields * format.field_overhead + kIndexRow +
+                 kIndexField * listing.fields.size();
       }
     }
   }

@@ -36,7 +36,7 @@ ErrorKind kind_of_unpacking(const MadeDataset& made) {
 
 }  // namespace
 
-TEST_CASE("unpack: fields stand beside their image, under its name up to the first dot") {
+TEST_CASE("unpack: fields stand beside their image, as a folder with such fields has them") {
   for (const auto& [format, level] :
        {std::pair("wds", 0), {"wds", 3}, {"hdf5", 0}, {"lmdb-members", 0}}) {
     CAPTURE(format);
@@ -52,7 +52,7 @@ TEST_CASE("unpack: fields stand beside their image, under its name up to the fir
     const std::pair<const char*, const char*> files[] = {
         {"cats/a.jpg", "image 0"},    {"cats/a.json", "{}"},
         {"cats/a.seg.png", "mask"},   {"dogs.v2/b.c.jpg", "image 1"},
-        {"dogs.v2/b.json", ""},       {"cats/no_dot", "image 2"},
+        {"dogs.v2/b.c.json", ""},     {"cats/no_dot", "image 2"},
         {"cats/no_dot.seg.png", "m"}, {"dogs/000000003.jpg", "image 3"},
         {"dogs/000000003.json", "j"},
     };
@@ -63,6 +63,13 @@ TEST_CASE("unpack: fields stand beside their image, under its name up to the fir
     const std::string all = tree(directory / "files");
     CHECK(std::count(all.begin(), all.end(), '\n') == 9);
   }
+}
+
+TEST_CASE("unpack: a class name that leads out of the target is refused") {
+  MadeDataset made{.format = "wds"};
+  made.rows = {row(0, "cats/a.jpg")};
+  made.classes = {"cats", "../../outside"};
+  CHECK(kind_of_unpacking(made) == ErrorKind::kCorrupt);
 }
 
 TEST_CASE("unpack: raw images become NumPy files") {

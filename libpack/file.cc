@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "packhorse/error.h"
-#include "stream_hash.h"
 
 namespace packhorse {
 
@@ -121,7 +120,6 @@ AtomicFile::AtomicFile(fs::path path, Hashing hashing)
     : path_(std::move(path)), temporary_(temporary_name(path_)), hashing_(hashing) {
   fd_.reset(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!fd_) throw_errno("create", temporary_);
-  if (hashing == Hashing::kBesideWriting) hash_ = std::make_unique<StreamHash>();
   buffer_.reserve(kWriteBuffer);
 }
 
@@ -145,10 +143,6 @@ void AtomicFile::flush() {
     start_write_back(fd_.get(), written_back_, flushed_);
     written_back_ = flushed_;
   }
-  if (hash_) {
-    buffer_ = hash_->update(std::move(buffer_));
-    buffer_.reserve(kWriteBuffer);
-  }
   buffer_.clear();
 }
 
@@ -165,7 +159,6 @@ void AtomicFile::commit() {
   } else {
     publish_file(temporary_, path_);
   }
-  if (hash_) sha256_ = hash_->finish();
   fd_.reset();
 }
 

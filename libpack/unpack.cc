@@ -46,7 +46,7 @@ fs::path field_path(const fs::path& image, const std::string& field, const std::
     throw Error(ErrorKind::kCorrupt, "a field's path would leave the target: " + field, image,
                 "do not trust this dataset", key);
   }
-  return folder::field_file(image.native(), field);
+  return field_file(image.native(), field);
 }
 
 /// Also for a class without samples.

@@ -11,6 +11,7 @@
 #include "packhorse/shard_index.h"
 #include "packing/pack_item.h"
 #include "packing/receipt.h"
+#include "stream_file.h"
 
 namespace packhorse {
 
@@ -80,11 +81,10 @@ class ShardPacker {
     record.bytes = fs::file_size(data_path());
     record.sha256 = layout.sha256.empty() ? sha256_file(data_path()) : layout.sha256;
     index_.place(std::move(layout));
-    AtomicFile file(job_.data / record.index, AtomicFile::Hashing::kBesideWriting);
+    StreamFile file(job_.data / record.index);
     index_.write(record.bytes, [&](Bytes piece) { file.write(piece); });
     record.index_bytes = file.position();
-    file.commit();
-    record.index_sha256 = file.sha256();
+    record.index_sha256 = file.commit();
   }
 
   /// read, check, transform, hash (parallel) -> write (one at a time, in plan order)

@@ -2,8 +2,7 @@
 
 namespace packhorse::wds {
 
-Output::Output(const std::filesystem::path& path, int zstd_level)
-    : file_(path, AtomicFile::Hashing::kBesideWriting) {
+Output::Output(const std::filesystem::path& path, int zstd_level) : file_(path) {
   if (zstd_level != 0) compressor_.emplace(zstd_level);
 }
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/file.h"
 #include "packhorse/format.h"
+#include "stream_file.h"
 #include "zstd_frame.h"
 
 namespace packhorse::wds {
@@ -24,13 +24,10 @@ class Output {
   /// Makes a frame of what was written since the last call. Nothing when not compressed.
   std::optional<Frame> end_frame();
   /// Publishes the file. Returns its SHA-256.
-  std::string commit() {
-    file_.commit();
-    return file_.sha256();
-  }
+  std::string commit() { return file_.commit(); }
 
  private:
-  AtomicFile file_;
+  StreamFile file_;
   std::optional<FrameCompressor> compressor_;
   std::vector<std::byte> pending_;  ///< the content of the next frame
   std::uint64_t content_begin_ = 0;

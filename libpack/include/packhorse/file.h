@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -68,17 +67,14 @@ class MappedFile {
   Bytes bytes_;
 };
 
-class StreamHash;
-
 /// A file being written: bytes go to a temporary name beside `path`; `commit()` syncs it, renames
 /// it to `path` and syncs the directory. Destroyed without commit(), it removes the temporary file.
 /// The kernel is asked to write to the disk as the bytes come, so that the sync at the end is
 /// short. One thread.
 class AtomicFile {
  public:
-  /// Whether its SHA-256 is computed, in a thread of its own: beside the writing, which allows no
-  /// seek(), or beside the sync at the end.
-  enum class Hashing { kNone, kBesideWriting, kBesideSync };
+  /// Whether its SHA-256 is computed, in a thread of its own beside the sync at the end.
+  enum class Hashing { kNone, kBesideSync };
   explicit AtomicFile(std::filesystem::path path, Hashing hashing = Hashing::kNone);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
@@ -106,7 +102,6 @@ class AtomicFile {
   std::uint64_t flushed_ = 0;
   std::uint64_t written_back_ = 0;  ///< up to where the kernel was asked to write to the disk
   Hashing hashing_;
-  std::unique_ptr<StreamHash> hash_;
   std::string sha256_;
 };
 

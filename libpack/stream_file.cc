@@ -1,0 +1,100 @@
+#include "stream_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "packhorse/error.h"
+
+namespace packhorse {
+
+namespace {
+
+void write_at(int fd, std::uint64_t offset, Bytes bytes, const std::filesystem::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw_errno("write to", path);
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+    offset += static_cast<std::uint64_t>(n);
+  }
+}
+
+}  // namespace
+
+StreamFile::StreamFile(std::filesystem::path path)
+    : path_(std::move(path)),
+      temporary_(temporary_name(path_)),
+      fd_(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
+  if (!fd_) throw_errno("create", temporary_);
+  direct_.reset(::open(temporary_.c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC));
+  buffer_ = free_buffer();
+  hasher_.emplace([this](const ByteThread::Piece& piece) { hash_.update(piece.bytes()); });
+  writer_.emplace([this](const ByteThread::Piece& piece) { write_piece(piece); });
+}
+
+StreamFile::~StreamFile() {
+  if (fd_) ::unlink(temporary_.c_str());
+}
+
+void StreamFile::write(Bytes bytes) {
+  while (!bytes.empty()) {
+    const std::size_t n = std::min(bytes.size(), AlignedBuffer::kBytes - filled_);
+    std::memcpy(buffer_->data() + filled_, bytes.data(), n);
+    filled_ += n;
+    bytes = bytes.subspan(n);
+    if (filled_ == AlignedBuffer::kBytes) hand_on();
+  }
+}
+
+void StreamFile::hand_on() {
+  const ByteThread::Piece piece{std::move(buffer_), filled_, offset_};
+  writer_->push(piece);
+  hasher_->push(piece);
+  offset_ += filled_;
+  filled_ = 0;
+  buffer_ = free_buffer();
+}
+
+/// One that neither thread holds any more, or a new one.
+std::shared_ptr<AlignedBuffer> StreamFile::free_buffer() {
+  for (const std::shared_ptr<AlignedBuffer>& buffer : buffers_) {
+    if (buffer.use_count() != 1) continue;
+    std::atomic_thread_fence(std::memory_order_acquire);  // after what they did with it
+    return buffer;
+  }
+  return buffers_.emplace_back(std::make_shared<AlignedBuffer>());
+}
+
+/// A whole piece past the page cache, as far as the file system goes along; the rest as usual.
+void StreamFile::write_piece(const ByteThread::Piece& piece) {
+  std::size_t written = 0;
+  if (direct_ && piece.size == AlignedBuffer::kBytes) {
+    const ssize_t n =
+        ::pwrite(direct_.get(), piece.buffer->data(), piece.size, static_cast<off_t>(piece.offset));
+    if (n > 0) {
+      written = static_cast<std::size_t>(n) / AlignedBuffer::kAlignment * AlignedBuffer::kAlignment;
+    } else {
+      direct_.reset();
+    }
+  }
+  if (written == piece.size) return;
+  write_at(fd_.get(), piece.offset + written, piece.bytes().subspan(written), path_);
+  start_write_back(fd_.get(), piece.offset + written, piece.offset + piece.size);
+}
+
+std::string StreamFile::commit() {
+  if (filled_ > 0) hand_on();
+  writer_->finish();
+  publish_file(temporary_, path_);
+  hasher_->finish();
+  fd_.reset();
+  return hash_.finish();
+}
+
+}  // namespace packhorse

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "byte_thread.h"
+#include "packhorse/file.h"
+
+namespace packhorse {
+
+/// A file written from front to back at the disk's speed: as AtomicFile it is there only after
+/// commit(), but its bytes are written and its SHA-256 is computed by two threads of its own, 2 MiB
+/// at a time. Where the file system can (O_DIRECT), whole pieces go past the page cache: nothing is
+/// copied there, and nothing else is driven out of it. Memory: 10 MiB. One thread.
+class StreamFile {
+ public:
+  /// Throws Error(kIo | kNoSpace).
+  explicit StreamFile(std::filesystem::path path);
+  ~StreamFile();
+  StreamFile(const StreamFile&) = delete;
+  StreamFile& operator=(const StreamFile&) = delete;
+
+  /// Appends. Throws what an earlier piece met, too.
+  void write(Bytes bytes);
+  /// Bytes appended so far.
+  std::uint64_t position() const { return offset_ + filled_; }
+  /// Writes the rest, syncs, and gives the file its name. Returns its SHA-256.
+  std::string commit();
+
+ private:
+  std::shared_ptr<AlignedBuffer> free_buffer();
+  void hand_on();
+  void write_piece(const ByteThread::Piece& piece);
+
+  std::filesystem::path path_, temporary_;
+  UniqueFd fd_, direct_;
+  Sha256 hash_;
+  std::vector<std::shared_ptr<AlignedBuffer>> buffers_;  ///< all there are, in use or not
+  std::shared_ptr<AlignedBuffer> buffer_;                ///< being filled
+  std::uint64_t offset_ = 0;                             ///< of the buffer in the file
+  std::size_t filled_ = 0;
+  std::optional<ByteThread> hasher_, writer_;  ///< last: they end before what they use
+};
+
+}  // namespace packhorse

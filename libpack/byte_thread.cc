@@ -2,6 +2,22 @@
 
 namespace packhorse {
 
+std::shared_ptr<AlignedBuffer> BufferPool::take() {
+  std::unique_ptr<AlignedBuffer> buffer;
+  {
+    const std::scoped_lock lock(free_->mutex);
+    if (!free_->buffers.empty()) {
+      buffer = std::move(free_->buffers.back());
+      free_->buffers.pop_back();
+    }
+  }
+  if (!buffer) buffer = std::make_unique<AlignedBuffer>();
+  return {buffer.release(), [free = free_](AlignedBuffer* returned) {
+            const std::scoped_lock lock(free->mutex);
+            free->buffers.emplace_back(returned);
+          }};
+}
+
 ByteThread::ByteThread(std::function<void(const Piece&)> work)
     : work_(std::move(work)), thread_([this] { loop(); }) {}
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "packhorse/bytes.h"
 
@@ -30,6 +31,19 @@ class AlignedBuffer {
     void operator()(std::byte* memory) const { std::free(memory); }
   };
   std::unique_ptr<std::byte, Free> memory_;
+};
+
+/// Hands out buffers and takes them back when the last who works on one lets go. Thread-safe.
+class BufferPool {
+ public:
+  std::shared_ptr<AlignedBuffer> take();
+
+ private:
+  struct Free {
+    std::mutex mutex;
+    std::vector<std::unique_ptr<AlignedBuffer>> buffers;
+  };
+  std::shared_ptr<Free> free_ = std::make_shared<Free>();  ///< lives until the last comes back
 };
 
 /// Works through pieces of a stream, in order, in a thread of its own. At most kWaiting pieces

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -33,7 +32,7 @@ StreamFile::StreamFile(std::filesystem::path path)
       fd_(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
   if (!fd_) throw_errno("create", temporary_);
   direct_.reset(::open(temporary_.c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC));
-  buffer_ = free_buffer();
+  buffer_ = pool_.take();
   hasher_.emplace([this](const ByteThread::Piece& piece) { hash_.update(piece.bytes()); });
   writer_.emplace([this](const ByteThread::Piece& piece) { write_piece(piece); });
 }
@@ -58,17 +57,7 @@ void StreamFile::hand_on() {
   hasher_->push(piece);
   offset_ += filled_;
   filled_ = 0;
-  buffer_ = free_buffer();
-}
-
-/// One that neither thread holds any more, or a new one.
-std::shared_ptr<AlignedBuffer> StreamFile::free_buffer() {
-  for (const std::shared_ptr<AlignedBuffer>& buffer : buffers_) {
-    if (buffer.use_count() != 1) continue;
-    std::atomic_thread_fence(std::memory_order_acquire);  // after what they did with it
-    return buffer;
-  }
-  return buffers_.emplace_back(std::make_shared<AlignedBuffer>());
+  buffer_ = pool_.take();
 }
 
 /// A whole piece past the page cache, as far as the file system goes along; the rest as usual.

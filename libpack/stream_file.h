@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "byte_thread.h"
 #include "packhorse/file.h"
@@ -30,16 +29,15 @@ class StreamFile {
   std::string commit();
 
  private:
-  std::shared_ptr<AlignedBuffer> free_buffer();
   void hand_on();
   void write_piece(const ByteThread::Piece& piece);
 
   std::filesystem::path path_, temporary_;
   UniqueFd fd_, direct_;
   Sha256 hash_;
-  std::vector<std::shared_ptr<AlignedBuffer>> buffers_;  ///< all there are, in use or not
-  std::shared_ptr<AlignedBuffer> buffer_;                ///< being filled
-  std::uint64_t offset_ = 0;                             ///< of the buffer in the file
+  BufferPool pool_;
+  std::shared_ptr<AlignedBuffer> buffer_;  ///< being filled
+  std::uint64_t offset_ = 0;               ///< of the buffer in the file
   std::size_t filled_ = 0;
   std::optional<ByteThread> hasher_, writer_;  ///< last: they end before what they use
 };

@@ -183,7 +183,7 @@ class ShardPacker {
       reserve_index();
       writer_ = find_format(job_.options.format)
                     .open_writer(data_path(), {job_.listing.classes, job_.listing.fields,
-                                               job_.options.zstd_level});
+                                               job_.options.zstd_level, end_ - begin_});
     }
     IndexEntry row;
     row.hash = item.hash;

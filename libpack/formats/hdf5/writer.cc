@@ -24,6 +24,9 @@ class Writer final : public ShardWriter {
         classes_(spec.classes),
         checks_(spec, path),
         file_(path, AtomicFile::Hashing::kBesideSync) {
+    columns_.offsets.reserve(spec.samples + 1);
+    columns_.labels.reserve(spec.samples);
+    columns_.key_ends.reserve(spec.samples);
     for (const std::string& name : spec.fields) {
       columns_.fields.push_back({name, {0}, {}});
       fields_.emplace_back(path.native() + ".field-" + std::to_string(fields_.size()));

@@ -18,6 +18,9 @@ class Writer final : public ShardWriter {
         output_(path, spec.zstd_level),
         archive_(archive_write_new()),
         entry_(archive_entry_new()) {
+    layout_.images.reserve(spec.samples);
+    layout_.fields.reserve(spec.samples * spec.fields.size());
+    layout_.frames.reserve(spec.zstd_level == 0 ? 0 : spec.samples);
     for (const std::string& name : spec.fields) {
       if ("." + name == kLabelExtension) {
         throw Error(ErrorKind::kUsage, "a field cannot be called 'cls': that is the label's name",

@@ -19,6 +19,7 @@ struct ShardSpec {
       classes;  ///< label -> name; kept inside the shard where the format has a place
   std::vector<std::string> fields = {};  ///< names of extra fields, sorted; a sample may lack some
   int zstd_level = 0;                    ///< 0 = not compressed
+  std::size_t samples = 0;  ///< that may come, at most, so that memory is taken once; 0 = unknown
 };
 
 /// Where the bytes of a range that is not there would lie.

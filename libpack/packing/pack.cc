@@ -94,8 +94,11 @@ std::string name_of_job(const Job& job) {
                   find_transform(o.image).settings(o.transform), o.max_pixels, o.plan.shuffle,
                   o.plan.seed, o.plan.shard_bytes, o.plan.shard_samples, job.keep_keys);
   for (const std::string& name : job.listing.classes) text += name + "\n";
-  text += fmt::format("{} {} {}\n", fmt::join(job.listing.fields, " "), o.select.limit,
-                      o.select.samples_per_class);
+  const SelectOptions& select = o.select;
+  text += fmt::format("{}\n{}\n{}\n{} {} {} {}\n", fmt::join(job.listing.fields, " "),
+                      fmt::join(select.include, "\n"), fmt::join(select.exclude, "\n"),
+                      static_cast<int>(select.duplicates), fmt::join(select.split, ":"),
+                      select.limit, select.samples_per_class);
   return sha256(as_bytes(text)) + "\n";
 }
 

@@ -134,7 +134,7 @@ def test_rejects_of_tasks_are_judged_at_the_finish(tmp_path):
 def test_tasks_with_other_options_are_refused(tmp_path):
     out = tmp_path / "out"
     pack(SHAPES, out, "--format", "wds", "--task", "0/2")
-    for other in (("--format", "hdf5"), ("--format", "wds", "--seed", "7"), ("--format", "wds", "--limit", "5")):
+    for other in (("--format", "hdf5"), ("--format", "wds", "--seed", "7"), ("--format", "wds", "--limit", "5"), ("--format", "wds", "--exclude", "a*")):
         result = refused("pack", SHAPES, out, *other, "--task", "1/2", code=FAILED)
         assert "tasks with other options" in result.err and "next: " in result.err
 

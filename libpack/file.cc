@@ -116,8 +116,8 @@ void start_write_back(int fd, std::uint64_t begin, std::uint64_t end) {
                     SYNC_FILE_RANGE_WRITE);
 }
 
-AtomicFile::AtomicFile(fs::path path, Hashing hashing)
-    : path_(std::move(path)), temporary_(temporary_name(path_)), hashing_(hashing) {
+AtomicFile::AtomicFile(fs::path path)
+    : path_(std::move(path)), temporary_(temporary_name(path_)) {
   fd_.reset(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!fd_) throw_errno("create", temporary_);
   buffer_.reserve(kWriteBuffer);
@@ -146,19 +146,9 @@ void AtomicFile::flush() {
   buffer_.clear();
 }
 
-void AtomicFile::seek(std::uint64_t offset) {
-  flush();
-  if (::lseek(fd_.get(), static_cast<off_t>(offset), SEEK_SET) < 0) throw_errno("seek in", path_);
-  flushed_ = written_back_ = offset;
-}
-
 void AtomicFile::commit() {
   flush();
-  if (hashing_ == Hashing::kBesideSync) {
-    sha256_ = publish_file_hashed(temporary_, path_);
-  } else {
-    publish_file(temporary_, path_);
-  }
+  publish_file(temporary_, path_);
   fd_.reset();
 }
 

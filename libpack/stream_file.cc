@@ -26,14 +26,16 @@ void write_at(int fd, std::uint64_t offset, Bytes bytes, const std::filesystem::
 
 }  // namespace
 
-StreamFile::StreamFile(std::filesystem::path path)
+StreamFile::StreamFile(std::filesystem::path path, Front front)
     : path_(std::move(path)),
       temporary_(temporary_name(path_)),
       fd_(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
   if (!fd_) throw_errno("create", temporary_);
-  direct_.reset(::open(temporary_.c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC));
   buffer_ = pool_.take();
-  hasher_.emplace([this](const ByteThread::Piece& piece) { hash_.update(piece.bytes()); });
+  if (front == Front::kFinal) {
+    direct_.reset(::open(temporary_.c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC));
+    hasher_.emplace([this](const ByteThread::Piece& piece) { hash_.update(piece.bytes()); });
+  }
   writer_.emplace([this](const ByteThread::Piece& piece) { write_piece(piece); });
 }
 
@@ -54,7 +56,7 @@ void StreamFile::write(Bytes bytes) {
 void StreamFile::hand_on() {
   const ByteThread::Piece piece{std::move(buffer_), filled_, offset_};
   writer_->push(piece);
-  hasher_->push(piece);
+  if (hasher_) hasher_->push(piece);
   offset_ += filled_;
   filled_ = 0;
   buffer_ = pool_.take();
@@ -77,13 +79,25 @@ void StreamFile::write_piece(const ByteThread::Piece& piece) {
   start_write_back(fd_.get(), piece.offset + written, piece.offset + piece.size);
 }
 
+void StreamFile::replace(std::uint64_t offset, std::string bytes) {
+  replacements_.push_back({offset, std::move(bytes)});
+}
+
 std::string StreamFile::commit() {
   if (filled_ > 0) hand_on();
   writer_->finish();
-  publish_file(temporary_, path_);
-  hasher_->finish();
+  for (const Replacement& other : replacements_)
+    write_at(fd_.get(), other.offset, as_bytes(other.bytes), path_);
+  std::string sum;
+  if (hasher_ && replacements_.empty()) {
+    publish_file(temporary_, path_);
+    hasher_->finish();
+    sum = hash_.finish();
+  } else {
+    sum = publish_file_hashed(temporary_, path_);
+  }
   fd_.reset();
-  return hash_.finish();
+  return sum;
 }
 
 }  // namespace packhorse

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "byte_thread.h"
 #include "packhorse/file.h"
@@ -15,8 +16,13 @@ namespace packhorse {
 /// copied there, and nothing else is driven out of it. Memory: 10 MiB. One thread.
 class StreamFile {
  public:
+  /// Whether what is written first is what it shall be at the end.
+  enum class Front {
+    kFinal,        ///< most likely: the hash is computed while the file is written
+    kProvisional,  ///< surely not: the file goes through the page cache and is read for its hash
+  };
   /// Throws Error(kIo | kNoSpace).
-  explicit StreamFile(std::filesystem::path path);
+  explicit StreamFile(std::filesystem::path path, Front front = Front::kFinal);
   ~StreamFile();
   StreamFile(const StreamFile&) = delete;
   StreamFile& operator=(const StreamFile&) = delete;
@@ -25,10 +31,17 @@ class StreamFile {
   void write(Bytes bytes);
   /// Bytes appended so far.
   std::uint64_t position() const { return offset_ + filled_; }
+  /// Puts other bytes in the place of some that were written. The file is then read again for its
+  /// hash, at the end.
+  void replace(std::uint64_t offset, std::string bytes);
   /// Writes the rest, syncs, and gives the file its name. Returns its SHA-256.
   std::string commit();
 
  private:
+  struct Replacement {
+    std::uint64_t offset;
+    std::string bytes;
+  };
   void hand_on();
   void write_piece(const ByteThread::Piece& piece);
 
@@ -39,7 +52,9 @@ class StreamFile {
   std::shared_ptr<AlignedBuffer> buffer_;  ///< being filled
   std::uint64_t offset_ = 0;               ///< of the buffer in the file
   std::size_t filled_ = 0;
-  std::optional<ByteThread> hasher_, writer_;  ///< last: they end before what they use
+  std::vector<Replacement> replacements_;
+  std::optional<ByteThread> hasher_, writer_;  ///< last: they end before what they use; the hasher
+                                               ///< may be none
 };
 
 }  // namespace packhorse

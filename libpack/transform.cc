@@ -58,17 +58,17 @@ std::uint64_t raw_estimate(const TransformOptions& options, std::uint64_t) {
 }
 
 constexpr std::array kTransforms = {
-    TransformKind{"original", "every byte as it was in the source",
+    TransformKind{"original", "every byte as it was in the source", true,
                   [](const TransformOptions&) -> std::unique_ptr<Transform> {
                     return std::make_unique<Original>();
                   },
                   [](const TransformOptions&) { return std::string(); },
                   [](const TransformOptions&, std::uint64_t input) { return input; }},
-    TransformKind{"roi", "the same pixels; crops of JPEGs can be decoded without the rest",
+    TransformKind{"roi", "the same pixels; crops of JPEGs can be decoded without the rest", false,
                   transforms::make_roi, restart_setting, roi_estimate},
     TransformKind{"resize", "JPEGs with a short side of a given length, upright, ready as roi",
-                  transforms::make_resize, resize_settings, resize_estimate},
-    TransformKind{"raw", "decoded pixels of one size, upright: no file format, no decoding",
+                  false, transforms::make_resize, resize_settings, resize_estimate},
+    TransformKind{"raw", "decoded pixels of one size, upright: no file format, no decoding", false,
                   transforms::make_raw, raw_settings, raw_estimate},
 };
 

@@ -171,6 +171,20 @@ class ShardPacker {
     index_.reserve(end_ - begin_, path_bytes);
   }
 
+  ShardSpec shard_spec() const {
+    ShardSpec spec{job_.listing.classes, job_.listing.fields, job_.options.zstd_level,
+                   end_ - begin_};
+    if (find_transform(job_.options.image).keeps_bytes && job_.listing.fields.empty()) {
+      spec.expected = [this](std::size_t i) {
+        const EntryTable& entries = job_.split.entries;
+        const std::size_t entry = job_.plan.entry(begin_ + i);
+        return ExpectedSample{key_of(job_, begin_ + i), entries.label_of(entry),
+                              entries.size_of(entry)};
+      };
+    }
+    return spec;
+  }
+
   void write_item(PackItem& item) {
     ++progress_.samples;
     if (!item.reason.empty()) {
@@ -181,9 +195,7 @@ class ShardPacker {
     }
     if (!writer_) {
       reserve_index();
-      writer_ = find_format(job_.options.format)
-                    .open_writer(data_path(), {job_.listing.classes, job_.listing.fields,
-                                               job_.options.zstd_level, end_ - begin_});
+      writer_ = find_format(job_.options.format).open_writer(data_path(), shard_spec());
     }
     IndexEntry row;
     row.hash = item.hash;

@@ -1,5 +1,10 @@
 #include <algorithm>
 #include <deque>
+#include <functional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "formats/hdf5/layout.h"
 #include "formats/hdf5/open.h"
@@ -7,6 +12,7 @@
 #include "formats/sample_checks.h"
 #include "packhorse/error.h"
 #include "packhorse/file.h"
+#include "stream_file.h"
 
 namespace packhorse::hdf5 {
 
@@ -22,8 +28,10 @@ class Writer final : public ShardWriter {
       : path_(path),
         sketch_(path),
         classes_(spec.classes),
+        expected_(spec.expected),
+        most_samples_(spec.samples),
         checks_(spec, path),
-        file_(path, AtomicFile::Hashing::kBesideSync) {
+        file_(path, spec.expected ? StreamFile::Front::kFinal : StreamFile::Front::kProvisional) {
     columns_.offsets.reserve(spec.samples + 1);
     columns_.labels.reserve(spec.samples);
     columns_.key_ends.reserve(spec.samples);
@@ -55,23 +63,39 @@ class Writer final : public ShardWriter {
       throw Error(ErrorKind::kUnsupported, "this HDF5 library lays files out in an unexpected way",
                   path_);
     }
-    fill_in(places);
-    fields_.clear();
-    file_.commit();
+    if (std::string front = sketched(begin_); front != front_) file_.replace(0, std::move(front));
+    append_rest(places);
     ShardLayout made = layout(places);
-    made.sha256 = file_.sha256();
+    fields_.clear();
+    made.sha256 = file_.commit();
     return made;
   }
 
  private:
-  /// The first sample says where images begin: the place of one is the place of many.
+  /// The first sample says where images begin: the place of one is the place of many. What stands
+  /// before them depends on how much comes behind, so it is what is expected, or one sample.
   void begin(const Sample& sample) {
     if (sample.image.kind == ImageKind::kRaw) columns_.raw = sample.image;
-    Columns one;
-    one.raw = columns_.raw;
-    one.add("0", 0, sample.bytes.size());
-    begin_ = sketch_.lay_out(one, {}).images.offset;
-    file_.seek(begin_);
+    Columns guess;
+    guess.raw = columns_.raw;
+    if (expected_) {
+      for (std::size_t i = 0; i < most_samples_; ++i) {
+        const ExpectedSample next = expected_(i);
+        guess.add(next.key, next.label, next.bytes);
+      }
+    } else {
+      guess.add("0", 0, sample.bytes.size());
+    }
+    begin_ = sketch_.lay_out(guess, classes_).images.offset;
+    front_ = sketched(begin_);
+    file_.write(as_bytes(front_));
+  }
+
+  /// The first bytes of the last sketch.
+  std::string sketched(std::uint64_t bytes) const {
+    std::string front(bytes, '\0');
+    read_exactly(sketch_.fd(), 0, std::as_writable_bytes(std::span(front)), path_);
+    return front;
   }
 
   void check_kind(const Sample& sample) const {
@@ -87,34 +111,30 @@ class Writer final : public ShardWriter {
     }
   }
 
-  /// Brings everything but the images, which are there already, to its place.
-  void fill_in(const Places& places) {
+  /// Brings everything behind the images to its place.
+  void append_rest(const Places& places) {
     struct Hole {
       ByteRange range;
-      AtomicFile* content;  ///< null: filled already
+      AtomicFile* content;
     };
-    std::vector<Hole> holes{{places.images, nullptr}};
+    std::vector<Hole> holes;
     for (std::size_t f = 0; f < fields_.size(); ++f) {
       if (places.fields[f].length > 0) holes.push_back({places.fields[f], &fields_[f]});
     }
     std::sort(holes.begin(), holes.end(),
               [](const Hole& a, const Hole& b) { return a.range.offset < b.range.offset; });
-    std::uint64_t at = 0;
+    std::uint64_t at = file_.position();
     for (const Hole& hole : holes) {
-      copy(sketch_.fd(), path_, {at, hole.range.offset - at}, at);
-      if (hole.content != nullptr) {
-        hole.content->flush();
-        copy(hole.content->fd(), hole.content->temporary(), {0, hole.range.length},
-             hole.range.offset);
-      }
+      append(sketch_.fd(), path_, {at, hole.range.offset - at});
+      hole.content->flush();
+      append(hole.content->fd(), hole.content->temporary(), {0, hole.range.length});
       at = hole.range.end();
     }
-    copy(sketch_.fd(), path_, {at, file_size(sketch_.fd(), path_) - at}, at);
+    append(sketch_.fd(), path_, {at, file_size(sketch_.fd(), path_) - at});
   }
 
-  /// A range of another file to `offset` of this one.
-  void copy(int from, const fs::path& name, ByteRange range, std::uint64_t offset) {
-    file_.seek(offset);
+  /// A range of another file.
+  void append(int from, const fs::path& name, ByteRange range) {
     std::vector<std::byte> piece;
     for (std::uint64_t done = 0; done < range.length; done += piece.size()) {
       piece.resize(std::min<std::uint64_t>(kPiece, range.length - done));
@@ -142,11 +162,14 @@ class Writer final : public ShardWriter {
   fs::path path_;
   Sketch sketch_;
   std::vector<std::string> classes_;
+  std::function<ExpectedSample(std::size_t)> expected_;
+  std::size_t most_samples_;
   SampleChecks checks_;
-  AtomicFile file_;
+  StreamFile file_;
   std::deque<AtomicFile> fields_;  ///< each field's bytes; never published, so gone at the end
   Columns columns_;
-  std::uint64_t begin_ = 0;
+  std::uint64_t begin_ = 0;  ///< of the images
+  std::string front_;        ///< what was written before them
 };
 
 }  // namespace

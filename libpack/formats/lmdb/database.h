@@ -1,48 +1,42 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "formats/lmdb/handles.h"
+#include "formats/lmdb/tree.h"
 #include "packhorse/bytes.h"
+#include "stream_file.h"
 
-/// What both layouts share: a database that is appended to, and one that is walked.
+/// What both layouts share: a database that is written, and one that is walked.
 namespace packhorse::lmdb {
 
-/// Appends keys and values to a new database. One thread.
+/// Writes a new database, key after key. One thread.
 class DatabaseWriter {
  public:
-  /// Creates it under a temporary name. Throws Error(kIo | kNoSpace).
-  explicit DatabaseWriter(const std::filesystem::path& path);
+  /// Creates it under a temporary name. `meta_pages`: those it will most likely have, from a Tree
+  /// of the same keys and sizes; empty when nobody can know. Throws Error(kIo | kNoSpace).
+  DatabaseWriter(const std::filesystem::path& path, std::string meta_pages, Tree::Placed placed);
   /// Without finish(): removes it.
   ~DatabaseWriter();
   DatabaseWriter(const DatabaseWriter&) = delete;
   DatabaseWriter& operator=(const DatabaseWriter&) = delete;
 
   /// Appends a value of several pieces. Keys must come in byte order. Throws Error(kUsage) for a
-  /// key that is too long.
-  void put(std::string_view key, std::initializer_list<Bytes> pieces);
-
-  /// Called for each key in order; `offset` is where the value lies in the file.
-  using Visit = std::function<void(std::string_view key, Bytes value, std::uint64_t offset)>;
-  /// Shows all of the database, syncs it and gives it its final name. Returns its SHA-256.
-  std::string finish(const Visit& visit);
+  /// key or a value that is too long.
+  void put(std::string_view key, std::initializer_list<Bytes> pieces,
+           std::uint64_t tag = Tree::kNoTag);
+  /// Syncs the database and gives it its final name. Returns its SHA-256.
+  std::string finish();
 
  private:
-  void commit();
-  void make_room(std::size_t value_bytes);
-  void show(const Visit& visit) const;
-
-  std::filesystem::path path_, temporary_;
-  Env env_;
-  Txn txn_;
-  MDB_dbi database_ = 0;
-  std::size_t batch_ = 0, room_ = 0, entries_ = 0;
-  std::uint64_t written_back_ = 0;
+  std::filesystem::path path_;
+  std::string meta_pages_;
+  std::optional<StreamFile> file_;
+  Tree tree_;
 };
 
 /// Walks a finished database. One thread.

@@ -9,10 +9,28 @@ namespace packhorse::lmdb {
 
 namespace {
 
+/// The meta pages of a database of the samples that are expected; empty when none are.
+std::string expected_meta_pages(const ShardSpec& spec) {
+  if (!spec.expected) return {};
+  Tree tree;
+  ImageInfo encoded;
+  for (std::size_t i = 0; i < spec.samples; ++i) {
+    const ExpectedSample sample = spec.expected(i);
+    const DatumFrame frame = frame_datum(encoded, sample.bytes, sample.label);
+    tree.add(sample.key, frame.head.size() + sample.bytes + frame.tail.size(), {}, Tree::kNoTag);
+  }
+  return tree.finish();
+}
+
 class Writer final : public ShardWriter {
  public:
   Writer(const std::filesystem::path& path, const ShardSpec& spec)
-      : checks_(spec, path), database_(path) {}
+      : checks_(spec, path),
+        database_(path, expected_meta_pages(spec), [this](std::uint64_t i, std::uint64_t offset) {
+          layout_.images[i].offset += offset;
+        }) {
+    layout_.images.reserve(spec.samples);
+  }
 
   void add(const Sample& sample) override {
     if (sample.label < 0 || sample.label > std::numeric_limits<std::int32_t>::max()) {
@@ -20,21 +38,19 @@ class Writer final : public ShardWriter {
     }
     checks_.check(sample);
     const DatumFrame frame = frame_datum(sample.image, sample.bytes.size(), sample.label);
-    database_.put(sample.key, {as_bytes(frame.head), sample.bytes, as_bytes(frame.tail)});
+    layout_.images.push_back({frame.head.size(), sample.bytes.size()});
+    database_.put(sample.key, {as_bytes(frame.head), sample.bytes, as_bytes(frame.tail)},
+                  layout_.images.size() - 1);
   }
 
   ShardLayout close() override {
-    ShardLayout layout;
-    layout.sha256 = database_.finish([&](std::string_view, Bytes value, std::uint64_t offset) {
-      const Bytes image = parse_datum(value).image;
-      layout.images.push_back(
-          {offset + static_cast<std::uint64_t>(image.data() - value.data()), image.size()});
-    });
-    return layout;
+    layout_.sha256 = database_.finish();
+    return std::move(layout_);
   }
 
  private:
   SampleChecks checks_;
+  ShardLayout layout_;  ///< offsets in the values, until these have their place
   DatabaseWriter database_;
 };
 

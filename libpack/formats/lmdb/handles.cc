@@ -4,22 +4,10 @@
 
 namespace packhorse::lmdb {
 
-namespace {
-
-bool disk_is_full(const std::filesystem::path& directory) {
-  std::error_code error;
-  constexpr std::uintmax_t kNothing = 1u << 20;
-  const std::filesystem::space_info space = std::filesystem::space(directory, error);
-  return !error && space.available < kNothing;
-}
-
-}  // namespace
-
 void check(int code, const char* doing, const std::filesystem::path& path) {
   if (code == MDB_SUCCESS) return;
   if (code > 0) {  // LMDB passes errno values through
-    // but makes EIO of a write that was cut short, which is what a disk does when it fills up.
-    errno = code == EIO && disk_is_full(path.parent_path()) ? ENOSPC : code;
+    errno = code;
     throw_errno(doing, path);
   }
   throw Error(ErrorKind::kCorrupt, std::string("cannot ") + doing + ": " + mdb_strerror(code),

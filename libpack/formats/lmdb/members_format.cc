@@ -41,10 +41,31 @@ Cut cut(std::string_view member) {
   return {member.substr(0, dot), member.substr(dot + 1)};
 }
 
+/// The meta pages of a database of the samples that are expected; empty when none are. Their
+/// images are taken for JPEG files.
+std::string expected_meta_pages(const ShardSpec& spec) {
+  if (!spec.expected) return {};
+  Tree tree;
+  for (std::size_t i = 0; i < spec.samples; ++i) {
+    const ExpectedSample sample = spec.expected(i);
+    const std::string label = std::to_string(sample.label);
+    tree.add(member_key(sample.key, kLabelMember), label.size(), {}, Tree::kNoTag);
+    tree.add(member_key(sample.key, extension_of(ImageKind::kJpeg).substr(1)), sample.bytes, {},
+             Tree::kNoTag);
+  }
+  return tree.finish();
+}
+
 class Writer final : public ShardWriter {
  public:
   Writer(const std::filesystem::path& path, const ShardSpec& spec)
-      : checks_(spec, path), database_(path) {}
+      : checks_(spec, path),
+        database_(path, expected_meta_pages(spec), [this](std::uint64_t tag, std::uint64_t offset) {
+          range_of(tag).offset += offset;
+        }) {
+    layout_.images.reserve(spec.samples);
+    layout_.fields.reserve(spec.samples * spec.fields.size());
+  }
 
   void add(const Sample& sample) override {
     checks_.check(sample);
@@ -52,47 +73,44 @@ class Writer final : public ShardWriter {
     const bool raw = sample.image.kind == ImageKind::kRaw;
     const std::string head = raw ? npy_header(sample.image) : std::string();
     const std::string label = std::to_string(sample.label);
+    std::uint64_t tag = layout_.images.size() * pieces();
+    layout_.images.push_back({head.size(), sample.bytes.size()});
     members_.clear();
-    members_.push_back({extension_of(sample.image.kind).substr(1), as_bytes(head), sample.bytes});
-    members_.push_back({kLabelMember, {}, as_bytes(label)});
-    for (const Field& field : sample.fields) members_.push_back({field.name, {}, field.bytes});
+    members_.push_back(
+        {extension_of(sample.image.kind).substr(1), as_bytes(head), sample.bytes, tag});
+    members_.push_back({kLabelMember, {}, as_bytes(label), Tree::kNoTag});
+    for (const Field* field : checks_.fields()) {
+      ++tag;
+      layout_.fields.push_back(field != nullptr ? ByteRange{0, field->bytes.size()} : kAbsent);
+      if (field != nullptr) members_.push_back({field->name, {}, field->bytes, tag});
+    }
     std::sort(members_.begin(), members_.end(),
               [](const Member& a, const Member& b) { return a.extension < b.extension; });
-    for (const Member& member : members_)
-      database_.put(member_key(sample.key, member.extension), {member.head, member.payload});
-    ++samples_;
+    for (const Member& member : members_) {
+      database_.put(member_key(sample.key, member.extension), {member.head, member.payload},
+                    member.tag);
+    }
   }
 
   ShardLayout close() override {
-    const std::vector<std::string>& names = checks_.names();
-    ShardLayout layout;
-    layout.fields.assign(samples_ * names.size(), kAbsent);
-    std::string last;
-    std::size_t begun = 0;
-    layout.sha256 = database_.finish([&](std::string_view key, Bytes value, std::uint64_t offset) {
-      const Cut member = cut(key);
-      if (begun == 0 || member.key != last) {
-        last = member.key;
-        ++begun;
-      }
-      const auto found = std::lower_bound(names.begin(), names.end(), member.extension);
-      if (member.extension == raw_extension()) {
-        layout.images.push_back({offset + kNpyHeaderBytes, value.size() - kNpyHeaderBytes});
-      } else if (is_image(member.extension)) {
-        layout.images.push_back({offset, value.size()});
-      } else if (found != names.end() && *found == member.extension) {
-        layout.fields[(begun - 1) * names.size() +
-                      static_cast<std::size_t>(found - names.begin())] = {offset, value.size()};
-      }
-    });
-    return layout;
+    layout_.sha256 = database_.finish();
+    return std::move(layout_);
   }
 
  private:
   struct Member {
     std::string_view extension;
     Bytes head, payload;
+    std::uint64_t tag;
   };
+
+  /// A sample's pieces that have a range: the image, then its fields.
+  std::size_t pieces() const { return 1 + checks_.names().size(); }
+  ByteRange& range_of(std::uint64_t tag) {
+    const std::uint64_t sample = tag / pieces(), piece = tag % pieces();
+    return piece == 0 ? layout_.images[sample]
+                      : layout_.fields[sample * checks_.names().size() + piece - 1];
+  }
 
   /// Members come in the order of their whole keys, so that of "a" and "a-b" it is the second that
   /// comes first: '-' is before '.'.
@@ -100,17 +118,17 @@ class Writer final : public ShardWriter {
     if (key.find('.') != std::string_view::npos)
       checks_.refuse("a key with a dot cannot be told from its members", key);
     std::string whole = member_key(key, "");
-    if (samples_ > 0 && whole <= last_) {
+    if (!layout_.images.empty() && whole <= last_) {
       checks_.refuse("keys must be strictly increasing, with the dot that follows them", key);
     }
     last_ = std::move(whole);
   }
 
   SampleChecks checks_;
+  ShardLayout layout_;  ///< offsets in the values, until these have their place
   DatabaseWriter database_;
   std::vector<Member> members_;
   std::string last_;
-  std::size_t samples_ = 0;
 };
 
 class Reader final : public ShardReader {

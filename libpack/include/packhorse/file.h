@@ -73,9 +73,7 @@ class MappedFile {
 /// short. One thread.
 class AtomicFile {
  public:
-  /// Whether its SHA-256 is computed, in a thread of its own beside the sync at the end.
-  enum class Hashing { kNone, kBesideSync };
-  explicit AtomicFile(std::filesystem::path path, Hashing hashing = Hashing::kNone);
+  explicit AtomicFile(std::filesystem::path path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -84,12 +82,8 @@ class AtomicFile {
   void write(Bytes bytes);
   /// Bytes written so far, buffered ones included.
   std::uint64_t position() const { return flushed_ + buffer_.size(); }
-  /// Continues at `offset`; a gap left open reads as zeros. Flushes.
-  void seek(std::uint64_t offset);
   void flush();
   void commit();
-  /// Of a hashed file, after commit().
-  const std::string& sha256() const { return sha256_; }
 
   int fd() const { return fd_.get(); }
   const std::filesystem::path& temporary() const { return temporary_; }
@@ -101,8 +95,6 @@ class AtomicFile {
   std::vector<std::byte> buffer_;
   std::uint64_t flushed_ = 0;
   std::uint64_t written_back_ = 0;  ///< up to where the kernel was asked to write to the disk
-  Hashing hashing_;
-  std::string sha256_;
 };
 
 /// Asks the kernel to bring the file's bytes [begin, end) to the disk, without waiting for it. Only

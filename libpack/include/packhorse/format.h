@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,6 +14,13 @@
 /// it.
 namespace packhorse {
 
+/// A sample as the plan knows it before it is read.
+struct ExpectedSample {
+  std::string key;
+  std::int64_t label = 0;
+  std::uint64_t bytes = 0;  ///< of the image
+};
+
 /// What a writer must know before the first sample.
 struct ShardSpec {
   std::vector<std::string>
@@ -20,6 +28,10 @@ struct ShardSpec {
   std::vector<std::string> fields = {};  ///< names of extra fields, sorted; a sample may lack some
   int zstd_level = 0;                    ///< 0 = not compressed
   std::size_t samples = 0;  ///< that may come, at most, so that memory is taken once; 0 = unknown
+  /// Sample i < `samples`, most likely an encoded image without fields: a hint for formats whose
+  /// first bytes tell what comes behind. It may come otherwise; then closing takes longer. Empty =
+  /// unknown.
+  std::function<ExpectedSample(std::size_t i)> expected = {};
 };
 
 /// Where the bytes of a range that is not there would lie.

@@ -40,6 +40,7 @@ class Transform {
 struct TransformKind {
   std::string_view name;
   std::string_view summary;
+  bool keeps_bytes;  ///< it never changes an image
   std::unique_ptr<Transform> (*make)(const TransformOptions&);
   /// The settings that shape the bytes, e.g. "short_side=256 quality=90"; empty when none does.
   std::string (*settings)(const TransformOptions&);

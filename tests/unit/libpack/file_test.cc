@@ -47,35 +47,6 @@ TEST_CASE("atomic file: commit() replaces the earlier file") {
   CHECK(read_text(directory / "a") == "later");
 }
 
-TEST_CASE("atomic file: a hashed one knows the SHA-256 of what it wrote") {
-  const TemporaryDirectory directory;
-  AtomicFile file(directory / "a", AtomicFile::Hashing::kBesideSync);
-  file.write(as_bytes("hello"));
-  file.commit();
-  CHECK(file.sha256() == sha256(as_bytes("hello")));
-}
-
-TEST_CASE("atomic file: a gap left by seek() reads as zeros") {
-  const TemporaryDirectory directory;
-  AtomicFile file(directory / "a");
-  file.write(as_bytes("ab"));
-  file.seek(5);
-  CHECK(file.position() == 5);
-  file.write(as_bytes("c"));
-  file.commit();
-  CHECK(read_text(directory / "a") == std::string("ab\0\0\0c", 6));
-}
-
-TEST_CASE("atomic file: seek() back overwrites") {
-  const TemporaryDirectory directory;
-  AtomicFile file(directory / "a");
-  file.write(as_bytes("abcd"));
-  file.seek(1);
-  file.write(as_bytes("X"));
-  file.commit();
-  CHECK(read_text(directory / "a") == "aXcd");
-}
-
 TEST_CASE("atomic file: pieces around the buffer's size arrive in order") {
   const TemporaryDirectory directory;
   AtomicFile file(directory / "a");

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "pack_place.h"
+#include "packhorse/verify.h"
 #include "packing/pack_shard.h"
 
 namespace packhorse {
@@ -45,6 +46,20 @@ TEST_CASE("pack: seen is packed + rejected + skipped, in the report and in the m
   CHECK(written.balanced());
   CHECK(written.seen == 34);
   CHECK(written.packed == 30);
+}
+
+TEST_CASE("pack: every format is whole when less comes than was expected") {
+  for (const Format* format : all_formats()) {
+    CAPTURE(format->name);
+    Place place;
+    place.put_broken();
+    place.allow(1);
+    place.options.format = format->name;
+    REQUIRE(place.pack().published);
+    const VerifyReport report = verify(place.out, {VerifyLevel::kFull, 2});
+    CHECK(report.ok());
+    CHECK(report.samples == 30);
+  }
 }
 
 TEST_CASE("pack: the report's bytes are the files' bytes") {

@@ -39,6 +39,25 @@ TEST_CASE("stream file: holds what was written, and knows its SHA-256, around ev
   }
 }
 
+TEST_CASE("stream file: what is replaced counts, wherever it stands, and so does its SHA-256") {
+  const TemporaryDirectory directory;
+  using Front = StreamFile::Front;
+  for (const Front front : {Front::kFinal, Front::kProvisional}) {
+    for (const std::size_t size : {std::size_t{9}, kPiece + 1, 9 * kPiece + 4097}) {
+      CAPTURE(size);
+      std::string text = text_of(size);
+      StreamFile file(directory / "a", front);
+      file.write(as_bytes(text));
+      file.replace(0, "front");
+      file.replace(size - 3, "end");
+      text.replace(0, 5, "front").replace(size - 3, 3, "end");
+      CHECK(file.position() == size);
+      CHECK(file.commit() == sha256(as_bytes(text)));
+      CHECK(read_text(directory / "a") == text);
+    }
+  }
+}
+
 TEST_CASE("stream file: without commit() nothing is left, however much was written") {
   const TemporaryDirectory directory;
   for (const std::size_t size : {std::size_t{9}, 7 * kPiece}) {

@@ -45,6 +45,11 @@ struct TransformKind {
   std::string (*settings)(const TransformOptions&);
   /// Bytes it may make of an image of `input` bytes, at most: for the estimate of disk space.
   std::uint64_t (*estimate)(const TransformOptions&, std::uint64_t input);
+  /// It changes nothing, so that what was made of the images before is still what they are.
+  bool keeps = false;
+  /// It makes decoded pixels (ImageKind::kRaw) of image files. Pixels can be kept, or made again
+  /// with the same settings, which changes nothing; no mode makes anything else of them.
+  bool makes_pixels = false;
 };
 
 /// One line each; feeds the help text and the manifest.

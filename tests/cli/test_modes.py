@@ -9,7 +9,6 @@ import pytest
 from python_support import (
     SHAPES,
     USAGE,
-    end_all_started,
     listed,
     make_source,
     pack,
@@ -40,12 +39,6 @@ def name(value):
 
 def options_of(layout, mode):
     return ("--format", *layout, "--image", *mode, "--shard-samples", "30")
-
-
-@pytest.fixture(autouse=True)
-def nothing_left_running():
-    yield
-    end_all_started()
 
 
 @pytest.fixture(scope="module")

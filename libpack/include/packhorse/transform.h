@@ -33,7 +33,8 @@ class Transform {
  public:
   virtual ~Transform() = default;
   /// Updates `info` to describe what it returns. A pure function of its input; any thread. Throws
-  /// Error(kCorrupt) for an image it cannot decode, which is then rejected with the message.
+  /// Error(kCorrupt | kUnsupported) for an image it cannot decode, which is then rejected with the
+  /// message.
   virtual Transformed apply(Bytes input, ImageInfo& info, std::vector<std::byte>& output) const = 0;
 };
 

@@ -58,18 +58,30 @@ std::uint64_t raw_estimate(const TransformOptions& options, std::uint64_t) {
 }
 
 constexpr std::array kTransforms = {
-    TransformKind{"original", "every byte as it was in the source", true,
-                  [](const TransformOptions&) -> std::unique_ptr<Transform> {
+    TransformKind{.name = "original",
+                  .summary = "every byte as it was in the source",
+                  .make = [](const TransformOptions&) -> std::unique_ptr<Transform> {
                     return std::make_unique<Original>();
                   },
-                  [](const TransformOptions&) { return std::string(); },
-                  [](const TransformOptions&, std::uint64_t input) { return input; }},
-    TransformKind{"roi", "the same pixels; crops of JPEGs can be decoded without the rest", false,
-                  transforms::make_roi, restart_setting, roi_estimate},
-    TransformKind{"resize", "JPEGs with a short side of a given length, upright, ready as roi",
-                  false, transforms::make_resize, resize_settings, resize_estimate},
-    TransformKind{"raw", "decoded pixels of one size, upright: no file format, no decoding", false,
-                  transforms::make_raw, raw_settings, raw_estimate},
+                  .settings = [](const TransformOptions&) { return std::string(); },
+                  .estimate = [](const TransformOptions&, std::uint64_t input) { return input; },
+                  .keeps = true},
+    TransformKind{.name = "roi",
+                  .summary = "the same pixels; crops of JPEGs can be decoded without the rest",
+                  .make = transforms::make_roi,
+                  .settings = restart_setting,
+                  .estimate = roi_estimate},
+    TransformKind{.name = "resize",
+                  .summary = "JPEGs with a short side of a given length, upright, ready as roi",
+                  .make = transforms::make_resize,
+                  .settings = resize_settings,
+                  .estimate = resize_estimate},
+    TransformKind{.name = "raw",
+                  .summary = "decoded pixels of one size, upright: no file format, no decoding",
+                  .make = transforms::make_raw,
+                  .settings = raw_settings,
+                  .estimate = raw_estimate,
+                  .makes_pixels = true},
 };
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include "jpeg.h"
 #include "other_images.h"
 #include "packhorse/error.h"
-#include "pnm.h"
 #include "raw.h"
 #include "resample.h"
 
@@ -26,8 +25,6 @@ PixelView decode_window(Bytes file, const ImageInfo& info, const Window& window,
   switch (info.kind) {
     case ImageKind::kJpeg:
       return decode_jpeg(file, info, window, buffer);
-    case ImageKind::kPnm:
-      return decode_pnm(file, info, window, buffer);
     case ImageKind::kRaw:
       return copy_raw(file, info, window, buffer);
     default:

@@ -10,6 +10,7 @@
 #include <csetjmp>
 #include <string>
 
+#include "packhorse/decoded_image.h"
 #include "packhorse/error.h"
 
 namespace packhorse::reader {
@@ -84,19 +85,6 @@ int crop_columns(jpeg_decompress_struct& jpeg, const Window& window) {
   JDIMENSION x = static_cast<JDIMENSION>(left), w = static_cast<JDIMENSION>(right - left);
   jpeg_crop_scanline(&jpeg, &x, &w);
   return static_cast<int>(x);
-}
-
-/// To RGB without a profile. Adobe's files hold inverted values, and practically all CMYK files are
-/// Adobe's.
-void cmyk_to_rgb(const std::uint8_t* cmyk, std::uint8_t* rgb, int pixels, bool inverted) {
-  const unsigned flip = inverted ? 0 : 255;
-  for (int i = 0; i < pixels; ++i, cmyk += 4) {
-    const unsigned k = cmyk[3] ^ flip;
-    for (int channel = 0; channel < kChannels; ++channel) {
-      const unsigned product = (cmyk[channel] ^ flip) * k + 128;
-      *rgb++ = static_cast<std::uint8_t>((product + (product >> 8)) >> 8);  // / 255, rounded
-    }
-  }
 }
 
 /// Reads rows until `rows` of them are in `out`.

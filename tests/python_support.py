@@ -21,6 +21,8 @@ PACKHORSE = BIN / "packhorse"
 SHAPES = ROOT / "samples/shapes"
 BROKEN = ROOT / "samples/broken"
 FORMATS = ["wds", "lmdb", "hdf5"]
+LAYOUTS = ["wds", "lmdb", "lmdb-members", "hdf5"]
+CARRIERS = ["wds", "lmdb-members", "hdf5"]  # of extra fields
 
 DONE, FAILED, USAGE, DAMAGE, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
 
@@ -73,6 +75,15 @@ def pack(source, out, *options):
     return packhorse("pack", source, out, "--json", *options).json
 
 
+def balanced(report):
+    return report["seen"] == report["packed"] + report["rejected"] + report["skipped"]
+
+
+def rejects_of(report):
+    """path -> reason"""
+    return {reject["path"]: reject["reason"] for reject in report["rejects"]}
+
+
 STARTED = []
 
 
@@ -103,8 +114,29 @@ def listed(dataset):
     return packhorse("inspect", dataset, "--list", "--json").json["samples"]
 
 
+def paths(dataset):
+    """Of the samples in the source, in stored order."""
+    return [sample["path"] for sample in listed(dataset)]
+
+
+def shards_of(dataset):
+    return [dataset / shard["file"] for shard in packhorse("inspect", dataset, "--json").json["shards"]]
+
+
 def staging(out):
     return Path(f"{out}.partial")
+
+
+def photo(number=0):
+    """The bytes of a sample picture, another one for each number."""
+    return sorted(SHAPES.rglob("*.jpg"))[number].read_bytes()
+
+
+def put(path, content=None):
+    """Writes a file and the folders it is in: bytes, text, or without either a picture."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(photo() if content is None else content if isinstance(content, bytes) else content.encode())
+    return path
 
 
 def photos(name):

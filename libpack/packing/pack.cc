@@ -39,7 +39,8 @@ bool is_mine(const PackOptions& options, std::size_t shard) {
   return !options.task || shard % options.task->count == options.task->index;
 }
 
-void refuse_what_does_not_fit(const Job& job) {
+/// Of fields the format has no place for.
+void refuse_fields(const Job& job) {
   const Format& format = find_format(job.options.format);
   if (!job.listing.fields.empty() && !format.carries_fields) {
     std::string carriers;
@@ -52,13 +53,35 @@ void refuse_what_does_not_fit(const Job& job) {
                             fmt::join(job.listing.fields, ", ")),
                 {}, "choose one that has (" + carriers + "), or leave them out with --fields none");
   }
-  if (job.source->image_mode() == "raw" && job.options.image != "original" &&
-      job.options.image != "raw") {
-    throw Error(
-        ErrorKind::kUsage,
-        "the source holds raw pixels, which --image " + job.options.image + " cannot make files of",
-        {}, "pack the dataset from its files instead");
-  }
+}
+
+/// An image mode and its settings, as the manifest names them.
+using ImageMode = std::pair<std::string, std::string>;
+
+ImageMode mode_of(const Source& source) { return {source.image_mode(), source.image_settings()}; }
+
+/// What will have become of the images: of a source that was packed already, and is kept as it is,
+/// what was made of them then.
+ImageMode image_mode(const Source& source, const PackOptions& options) {
+  const TransformKind& kind = find_transform(options.image);
+  if (kind.keeps) return mode_of(source);
+  return {options.image, kind.settings(options.transform)};
+}
+
+/// Rather than reject image after image for the same reason.
+void refuse_pixels(const Source& source, const PackOptions& options) {
+  const auto kinds = all_transforms();
+  const auto held = std::find_if(kinds.begin(), kinds.end(), [&](const TransformKind& kind) {
+    return kind.name == source.image_mode();
+  });
+  if (held == kinds.end() || !held->makes_pixels) return;
+  if (mode_of(source) == image_mode(source, options)) return;
+  throw Error(
+      ErrorKind::kUsage,
+      fmt::format("the source holds decoded pixels ({} {}), of which the image mode {} with "
+                  "these settings can make nothing",
+                  held->name, source.image_settings(), options.image),
+      {}, "keep the pixels as they are, or pack from the original images");
 }
 
 /// Lists, selects and plans.
@@ -67,11 +90,13 @@ Job prepare(const fs::path& source_path, const fs::path& out, const PackOptions&
   Job job;
   job.options = options;
   job.source = open_source(source_path, options.source_kind);
+  refuse_pixels(*job.source, options);
   if (!options.dry_run) check_target(source_path, out, options.overwrite);
   ListOptions list = options.list;
   if (list.scratch.empty() && !options.dry_run) list.scratch = fs::absolute(out).parent_path();
   job.listing = job.source->list(list);
   class_list_text(job.listing.classes);  // refuses names it cannot hold before any work is done
+  refuse_fields(job);
   job.keep_keys = job.source->ordered() && !options.reorder;
   if (job.keep_keys) job.options.plan.shuffle = false;
   SelectOptions select_options = options.select;
@@ -79,7 +104,6 @@ Job prepare(const fs::path& source_path, const fs::path& out, const PackOptions&
   select_options.in_order = !job.options.plan.shuffle;
   if (select_options.jobs == 0) select_options.jobs = options.jobs;
   job.selection = select(*job.source, job.listing, select_options, progress, stop);
-  refuse_what_does_not_fit(job);
   job.splits.reserve(job.listing.splits.size());
   for (const SplitListing& split : job.listing.splits)
     job.splits.emplace_back(split, job.options.plan);
@@ -228,15 +252,6 @@ void account(PackReport& report, const Job& job) {
   report.accounting.skipped = report.skips.size();
 }
 
-/// What has become of the images: of a source that was packed already, and is kept as it is, what
-/// was made of them then.
-std::pair<std::string, std::string> image_mode(const Job& job) {
-  const PackOptions& options = job.options;
-  if (options.image == all_transforms().front().name)
-    return {job.source->image_mode(), job.source->image_settings()};
-  return {options.image, find_transform(options.image).settings(options.transform)};
-}
-
 /// More than the limit were rejected, or there is nothing to publish.
 void write_rejects(PackReport& report, const Staging& staging) {
   report.rejects_file = staging.root() / kRejectsName;
@@ -284,8 +299,8 @@ PackReport pack(const fs::path& source, const fs::path& out, const PackOptions& 
   if (options.task) return finished();
   if (report.accounting.packed > 0 &&
       report.accounting.rejected <= options.max_rejects.allowed(report.accounting.seen)) {
-    publish_splits(job.splits, job.listing, job.options, out, image_mode(job), staging, stop,
-                   report);
+    publish_splits(job.splits, job.listing, job.options, out, image_mode(*job.source, options),
+                   staging, stop, report);
   } else {
     write_rejects(report, staging);
   }

@@ -174,7 +174,7 @@ class ShardPacker {
   ShardSpec shard_spec() const {
     ShardSpec spec{job_.listing.classes, job_.listing.fields, job_.options.zstd_level,
                    end_ - begin_};
-    if (find_transform(job_.options.image).keeps_bytes && job_.listing.fields.empty()) {
+    if (find_transform(job_.options.image).keeps && job_.listing.fields.empty()) {
       spec.expected = [this](std::size_t i) {
         const EntryTable& entries = job_.split.entries;
         const std::size_t entry = job_.plan.entry(begin_ + i);

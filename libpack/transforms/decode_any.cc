@@ -1,31 +1,13 @@
 #include "transforms/decode_any.h"
 
-#include <algorithm>
-#include <limits>
-#include <opencv2/core.hpp>
-#include <opencv2/imgcodecs.hpp>
 #include <vector>
 
+#include "packhorse/decoded_image.h"
 #include "transforms/jpeg_session.h"
 
 namespace packhorse::transforms {
 
 namespace {
-
-[[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::kCorrupt, what); }
-
-/// To RGB without a profile. Adobe's files hold inverted values, and practically all CMYK files are
-/// Adobe's.
-void cmyk_to_rgb(const std::uint8_t* cmyk, std::uint8_t* rgb, int pixels, bool inverted) {
-  const unsigned flip = inverted ? 0 : 255;
-  for (int i = 0; i < pixels; ++i, cmyk += 4) {
-    const unsigned k = cmyk[3] ^ flip;
-    for (int channel = 0; channel < 3; ++channel) {
-      const unsigned product = (cmyk[channel] ^ flip) * k + 128;
-      *rgb++ = static_cast<std::uint8_t>((product + (product >> 8)) >> 8);  // / 255, rounded
-    }
-  }
-}
 
 class JpegRows final : public RowSource {
  public:
@@ -67,117 +49,25 @@ class JpegRows final : public RowSource {
   std::vector<std::uint8_t> row_;
 };
 
-/// PGM and PPM (P5, P6) that probe_image() has accepted; any maximum value is scaled to 255, which
-/// OpenCV does not do.
-class PnmRows final : public RowSource {
+/// Everything else.
+class OtherRows final : public RowSource {
  public:
-  PnmRows(Bytes file, const ImageInfo& info) : text_(as_text(file)) {
-    std::size_t at = 2;
-    read_number(at);  // width
-    read_number(at);  // height
-    maximum_ = read_number(at);
-    next_ = at + 1;
-    width = static_cast<int>(info.width);
-    height = static_cast<int>(info.height);
-    channels = info.components;
-    if (maximum_ > 255) note = "16 bit scaled to 8";
+  OtherRows(Bytes file, const ImageInfo& info) : image_(decode_image(file, info)) {
+    width = image_->width;
+    height = image_->height;
+    channels = image_->channels;
+    note = image_->note;
     row_.resize(static_cast<std::size_t>(width) * static_cast<std::size_t>(channels));
   }
 
   const std::uint8_t* next_row() override {
-    const auto byte = [&] { return static_cast<unsigned char>(text_[next_++]); };
-    for (std::uint8_t& sample : row_) {
-      unsigned value = byte();
-      if (maximum_ > 255) value = value << 8 | byte();
-      value = (std::min(value, maximum_) * 255 + maximum_ / 2) / maximum_;
-      sample = static_cast<std::uint8_t>(value);
-    }
+    image_->read(0, y_++, width, row_.data());
     return row_.data();
   }
 
  private:
-  /// The number at or after `at`, past white space and comments.
-  unsigned read_number(std::size_t& at) const {
-    const auto is_space = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
-    while (is_space(text_[at]) || text_[at] == '#') {
-      if (text_[at] == '#') at = text_.find('\n', at);
-      ++at;
-    }
-    unsigned value = 0;
-    for (; text_[at] >= '0' && text_[at] <= '9'; ++at) {
-      value = value * 10 + static_cast<unsigned>(text_[at] - '0');
-    }
-    return value;
-  }
-
-  std::string_view text_;
-  std::size_t next_ = 0;
-  unsigned maximum_ = 255;
-  std::vector<std::uint8_t> row_;
-};
-
-/// Everything else, through OpenCV.
-class OtherRows final : public RowSource {
- public:
-  OtherRows(Bytes file, const ImageInfo& info) : pixels_(decode(file, info.kind)) {
-    if (pixels_.cols != static_cast<int>(info.width) ||
-        pixels_.rows != static_cast<int>(info.height)) {
-      refuse("its header names another size than its pixels have");
-    }
-    stored_ = pixels_.channels();
-    if (stored_ != 1 && stored_ != 3 && stored_ != 4) {
-      refuse("it has " + std::to_string(stored_) + " channels");
-    }
-    if (pixels_.depth() != CV_8U && pixels_.depth() != CV_16U) {
-      refuse("its samples are neither 8 nor 16 bit integers");
-    }
-    width = pixels_.cols;
-    height = pixels_.rows;
-    channels = stored_ == 1 ? 1 : 3;
-    if (pixels_.depth() == CV_16U) note = "16 bit scaled to 8";
-    if (stored_ == 4) note = "alpha flattened onto black";
-    row_.resize(static_cast<std::size_t>(width) * 3);
-  }
-
-  const std::uint8_t* next_row() override {
-    const int y = y_++;
-    const std::uint8_t* in = pixels_.ptr(y);
-    if (pixels_.depth() == CV_16U) {
-      pixels_.row(y).convertTo(narrow_, CV_8U, 255.0 / 65535.0);
-      in = narrow_.ptr();
-    }
-    if (stored_ == 1) return in;
-    std::uint8_t* out = row_.data();
-    for (int i = 0; i < width; ++i, in += stored_) {
-      const unsigned alpha = stored_ == 4 ? in[3] : 255;
-      for (int channel = 2; channel >= 0; --channel) {  // OpenCV has BGR
-        *out++ = static_cast<std::uint8_t>((in[channel] * alpha + 127) / 255);
-      }
-    }
-    return row_.data();
-  }
-
- private:
-  /// As stored: turning, alpha and 16 bit are our business. A BMP's fourth channel is unused far
-  /// more often than it is alpha, so BMP is decoded as colour.
-  static cv::Mat decode(Bytes file, ImageKind kind) {
-    if (file.size() > std::size_t{std::numeric_limits<int>::max()}) refuse("larger than 2 GiB");
-    const cv::Mat bytes(1, static_cast<int>(file.size()), CV_8UC1,
-                        const_cast<std::byte*>(file.data()));
-    const int flags = kind == ImageKind::kBmp ? cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION
-                                              : cv::IMREAD_UNCHANGED;
-    const std::string what = "damaged " + std::string(name_of(kind));
-    try {
-      cv::Mat image = cv::imdecode(bytes, flags);
-      if (image.empty()) refuse(what);
-      return image;
-    } catch (const cv::Exception& error) {
-      refuse(what + ": " + error.err);
-    }
-  }
-
-  cv::Mat pixels_, narrow_;
-  int stored_ = 0, y_ = 0;
+  std::unique_ptr<DecodedImage> image_;
+  int y_ = 0;
   std::vector<std::uint8_t> row_;
 };
 
@@ -195,15 +85,8 @@ int decode_eighths(const ImageInfo& info, int least_width, int least_height) {
 
 std::unique_ptr<RowSource> open_rows(Bytes file, const ImageInfo& info, int least_width,
                                      int least_height) {
-  switch (info.kind) {
-    case ImageKind::kJpeg:
-      return std::make_unique<JpegRows>(file, info,
-                                        decode_eighths(info, least_width, least_height));
-    case ImageKind::kPnm:
-      return std::make_unique<PnmRows>(file, info);
-    default:
-      return std::make_unique<OtherRows>(file, info);
-  }
+  if (info.kind != ImageKind::kJpeg) return std::make_unique<OtherRows>(file, info);
+  return std::make_unique<JpegRows>(file, info, decode_eighths(info, least_width, least_height));
 }
 
 }  // namespace packhorse::transforms

@@ -25,8 +25,8 @@ class RowSource {
 
 /// Decodes `file`; a JPEG at the smallest size that still has `least_width` x `least_height`
 /// pixels and that libjpeg-turbo is quick at. Grey stays grey. CMYK is converted without a profile,
-/// alpha is flattened onto black, 16 bits are scaled to 8. Throws Error(kCorrupt). `file` must
-/// outlive the source.
+/// alpha is flattened onto black, 16 bits are scaled to 8. Throws Error(kCorrupt |
+/// kUnsupported). `file` must outlive the source.
 std::unique_ptr<RowSource> open_rows(Bytes file, const ImageInfo& info, int least_width,
                                      int least_height);
 

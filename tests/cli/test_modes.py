@@ -9,7 +9,6 @@ import pytest
 from python_support import (
     SHAPES,
     USAGE,
-    end_all_started,
     listed,
     make_source,
     pack,
@@ -40,12 +39,6 @@ def name(value):
 
 def options_of(layout, mode):
     return ("--format", *layout, "--image", *mode, "--shard-samples", "30")
-
-
-@pytest.fixture(autouse=True)
-def nothing_left_running():
-    yield
-    end_all_started()
 
 
 @pytest.fixture(scope="module")
@@ -113,10 +106,18 @@ def test_converting_to_a_compressed_tar_and_back_changes_no_byte(tmp_path, with_
     )
 
 
-def test_raw_pixels_are_made_no_files_of(tmp_path):
+def test_of_decoded_pixels_nothing_else_is_made(tmp_path):
     pack(SHAPES, tmp_path / "a", "--format", "wds", "--image", "raw", "--size", "32")
-    result = refused("pack", tmp_path / "a", tmp_path / "b", "--format", "wds", "--image", "roi", code=USAGE)
-    assert "raw pixels" in result.err and "next: " in result.err
+    made = sorted(tmp_path.iterdir())
+    for mode in ("roi",), ("resize",), ("raw", "--size", "33"), ("raw", "--size", "32", "--fit", "letterbox"):
+        result = refused("pack", tmp_path / "a", tmp_path / "b", "--format", "wds", "--image", *mode, code=USAGE)
+        assert f"decoded pixels (raw size=32 fit=crop), of which the image mode {mode[0]}" in result.err
+        assert "next: " in result.err and "rejected" not in result.err
+        assert sorted(tmp_path.iterdir()) == made
+    for mode in ("original",), ("raw", "--size", "32"):
+        pack(tmp_path / "a", tmp_path / mode[0], "--format", "wds", "--image", *mode)
+        is_tar = lambda name: name.endswith(b".tar")  # noqa: E731
+        assert tree(tmp_path / mode[0], is_tar) == tree(tmp_path / "a", is_tar)
 
 
 def test_fields_without_a_place_are_refused_before_any_work(tmp_path, with_fields):

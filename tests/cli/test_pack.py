@@ -17,6 +17,7 @@ from python_support import (
     PACKHORSE,
     SHAPES,
     USAGE,
+    balanced,
     files_of,
     listed,
     make_source,
@@ -47,10 +48,6 @@ def masked(text):
     return re.sub(r"\d+\.\d\d s\b", "TIME", text)
 
 
-def adds_up(report):
-    return report["seen"] == report["packed"] + report["rejected"] + report["skipped"]
-
-
 def check_refused(result, out, *words):
     """One message that says what failed, where, and what to do; nothing is published."""
     for word in (*words, "where: ", "next: "):
@@ -79,7 +76,7 @@ def test_json_is_one_object_with_the_documented_fields(tmp_path):
     for field in ("seen", "packed", "rejected", "skipped", "bytes_in", "bytes_out", "shards"):
         assert type(report[field]) is int, field
     assert report["seconds"] > 0 and re.fullmatch("[0-9a-f]{64}", report["id"])
-    assert (report["seen"], report["packed"], report["shards"]) == (159, 156, 2) and adds_up(report)
+    assert (report["seen"], report["packed"], report["shards"]) == (159, 156, 2) and balanced(report)
     assert report["bytes_in"] == sum(
         s["bytes"] for split in ("train", "val") for s in listed(tmp_path / "out" / split)
     )
@@ -113,7 +110,7 @@ def test_each_broken_file_is_rejected_with_its_reason(tmp_path, form):
     out = tmp_path / "out"
     result = run("pack", BROKEN, out, "--format", form, "--json")
     assert result.code == DAMAGE and not out.exists(), result
-    assert adds_up(result.json) and result.json["packed"] == 1 and result.json["published"] is False
+    assert balanced(result.json) and result.json["packed"] == 1 and result.json["published"] is False
     reasons = {reject["path"]: reject["reason"] for reject in result.json["rejects"]}
     assert sorted(reasons) == sorted(VERDICTS)
     for path, verdict in VERDICTS.items():
@@ -128,7 +125,7 @@ def test_each_broken_file_is_rejected_with_its_reason(tmp_path, form):
 def test_rejects_within_the_limit_are_published_and_listed(tmp_path, limit):
     out = tmp_path / "out"
     result = run("pack", BROKEN, out, "--format", "wds", "--max-rejects", limit, "--json")
-    assert result.code == DONE and adds_up(result.json), result
+    assert result.code == DONE and balanced(result.json), result
     lines = (out / "rejects.jsonl").read_text().splitlines()
     assert len(lines) == 8
     for line, path in zip(lines, sorted(VERDICTS)):

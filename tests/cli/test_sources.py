@@ -11,44 +11,30 @@ from pathlib import Path
 
 import pytest
 from python_support import (
+    CARRIERS,
     DAMAGE,
     DONE,
+    LAYOUTS,
     PACKHORSE,
-    SHAPES,
     USAGE,
     Result,
+    balanced,
     flip_byte,
     listed,
     make_source,
     pack,
     packhorse,
+    paths,
+    photo,
     photos,
+    put,
     refused,
+    rejects_of,
     run,
     tree,
 )
 
-CARRIERS = ["wds", "lmdb-members", "hdf5"]  # of extra fields
-ALL = ["wds", "lmdb", "lmdb-members", "hdf5"]
-JPEG = next(iter(sorted(SHAPES.rglob("*.jpg")))).read_bytes()
-
-
-def balanced(report):
-    return report["seen"] == report["packed"] + report["rejected"] + report["skipped"]
-
-
-def rejects_of(report):
-    return {reject["path"]: reject["reason"] for reject in report["rejects"]}
-
-
-def paths(dataset):
-    return [sample["path"] for sample in listed(dataset)]
-
-
-def put(path, content=JPEG):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
+JPEG = photo()
 
 
 def rows_of(source):
@@ -377,8 +363,8 @@ def test_a_list_nobody_can_read_is_refused(tmp_path, name, text, words):
 # --- packed datasets
 
 
-@pytest.mark.parametrize("second", ALL)
-@pytest.mark.parametrize("first", ALL)
+@pytest.mark.parametrize("second", LAYOUTS)
+@pytest.mark.parametrize("first", LAYOUTS)
 def test_converting_keeps_every_byte_label_key_path_and_field(tmp_path, first, second):
     fields = first in CARRIERS and second in CARRIERS
     source = fielded(tmp_path / "source", 30) if fields else make_source(tmp_path / "source", 30)

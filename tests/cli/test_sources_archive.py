@@ -14,15 +14,18 @@ from pathlib import Path
 import pytest
 from python_support import (
     DAMAGE,
-    SHAPES,
     USAGE,
+    balanced,
     flip_byte,
     listed,
     make_source,
     pack,
     packhorse,
+    paths,
+    photo,
     photos,
     refused,
+    rejects_of,
     run,
     tree,
 )
@@ -61,10 +64,6 @@ def compress(tar, suffix):
     else:
         target.write_bytes({"tar": bytes, "tar.gz": gzip.compress, "tgz": gzip.compress, "tar.xz": lzma.compress}[suffix](data))
     return target
-
-
-def photo(number=0):
-    return sorted(SHAPES.rglob("*.jpg"))[number].read_bytes()
 
 
 def add(tar, name, data=b"", **fields):
@@ -224,7 +223,7 @@ def test_a_zip_with_names_in_utf8(tmp_path, monkeypatch):
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("klasse-é/e\u0301.jpg", photo())
     pack(tmp_path / "a.zip", tmp_path / "out", "--format", "wds")
-    assert [sample["path"] for sample in listed(tmp_path / "out")] == ["klasse-é/e\u0301.jpg"]
+    assert paths(tmp_path / "out") == ["klasse-é/e\u0301.jpg"]
 
 
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.5, 0.77, 0.95, 0.999])
@@ -272,11 +271,11 @@ def test_a_second_tar_behind_the_first_is_not_lost(tmp_path):
 
 
 def rejects(archive, out, *options):
-    """path -> reason"""
+    """path -> reason, and the report"""
     result = run("pack", archive, out, "--format", "wds", "--max-rejects", "100%", "--json", *options)
     report = result.json
-    assert report["seen"] == report["packed"] + report["rejected"] + report["skipped"], report
-    return {reject["path"]: reject["reason"] for reject in report["rejects"]}, report
+    assert balanced(report), report
+    return rejects_of(report), report
 
 
 def test_paths_that_leave_the_archive_are_rejected_by_name(tmp_path):

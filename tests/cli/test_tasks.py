@@ -12,7 +12,6 @@ from python_support import (
     FORMATS,
     SHAPES,
     USAGE,
-    end_all_started,
     finish,
     make_source,
     pack,
@@ -22,12 +21,6 @@ from python_support import (
     start,
     tree,
 )
-
-
-@pytest.fixture(autouse=True)
-def nothing_left_running():
-    yield
-    end_all_started()
 
 
 def whole(tmp_path, source, *options):

@@ -13,6 +13,7 @@ from python_support import (
     make_source,
     pack,
     packhorse,
+    photo,
     photos,
     refused,
     run,
@@ -20,7 +21,7 @@ from python_support import (
     tree,
 )
 
-JPEG = sorted((SHAPES / "train/balls").glob("*.jpg"))[0].read_bytes()
+JPEG = photo()
 
 
 def round_trip(source, scratch, form, *options):

@@ -7,20 +7,14 @@ import subprocess
 import tarfile
 
 import pytest
-from python_support import SHAPES, listed, packhorse, run
+from python_support import CARRIERS, LAYOUTS, SHAPES, listed, packhorse, run, shards_of
 
 FIELDS = ["json", "seg.png", "txt"]
-CARRIERS = ["wds", "hdf5", "lmdb-members"]
-ALL = ["wds", "lmdb", "lmdb-members", "hdf5"]
 
 
 def packed(source, out, *options):
     packhorse("pack", source, out, "--shard-samples", "7", *options)
     return out
-
-
-def shards(dataset):
-    return [dataset / shard["file"] for shard in packhorse("inspect", dataset, "--json").json["shards"]]
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +54,7 @@ def compressed(source, tmp_path_factory):
     return packed(source, out, "--format", "wds", "--compress", "zstd", "--fields", ",".join(FIELDS))
 
 
-@pytest.fixture(scope="module", params=ALL)
+@pytest.fixture(scope="module", params=LAYOUTS)
 def raw(request, pictures, tmp_path_factory):
     out = tmp_path_factory.mktemp("raw") / "out"
     return request.param, packed(pictures, out, "--format", request.param, "--image", "raw", "--size", "24")
@@ -126,7 +120,7 @@ def lmdb_members(lmdb, shard):
 def test_peers_read_every_field(with_fields, source):
     form, dataset = with_fields
     found = []
-    for shard in shards(dataset):
+    for shard in shards_of(dataset):
         if form == "wds":
             found += grouped(tar_members(open(shard, "rb")))
         elif form == "hdf5":
@@ -147,7 +141,7 @@ def test_webdataset_reads_every_field(with_fields, source):
             int(sample.pop("cls")),
             {name: data for name, data in sample.items() if not name.startswith("__")},
         )
-        for sample in wds.WebDataset([str(shard) for shard in shards(dataset)], shardshuffle=False)
+        for sample in wds.WebDataset([str(shard) for shard in shards_of(dataset)], shardshuffle=False)
     ]
     assert found == expected(source, dataset)
 
@@ -192,7 +186,7 @@ def test_zstd_and_tar_read_compressed_shards(compressed, source):
     if not zstd:
         pytest.skip("there is no zstd program")
     found = []
-    for shard in shards(compressed):
+    for shard in shards_of(compressed):
         assert shard.name.endswith(".tar.zst")
         subprocess.run([zstd, "-tq", shard], check=True)
         content = subprocess.run([zstd, "-dc", shard], capture_output=True, check=True).stdout
@@ -221,7 +215,7 @@ def test_webdataset_reads_compressed_shards_through_zstd(compressed, source):
     wds = pytest.importorskip("webdataset")
     if not shutil.which("zstd"):
         pytest.skip("there is no zstd program")
-    urls = [f"pipe:zstd -dc {shard}" for shard in shards(compressed)]
+    urls = [f"pipe:zstd -dc {shard}" for shard in shards_of(compressed)]
     keys = [sample["__key__"] for sample in wds.WebDataset(urls, shardshuffle=False)]
     assert keys == [key for key, _, _ in expected(source, compressed)]
 
@@ -230,7 +224,7 @@ def test_numpy_and_h5py_read_raw_pixels(raw, tmp_path):
     numpy = pytest.importorskip("numpy")
     form, dataset = raw
     pixels = []
-    for shard in shards(dataset):
+    for shard in shards_of(dataset):
         if form == "wds":
             members = tar_members(open(shard, "rb"))
             pixels += [numpy.load(io.BytesIO(data)) for name, data in members if name.endswith(".npy")]
@@ -259,7 +253,7 @@ def test_webdataset_decodes_raw_pixels(raw):
     if form != "wds":
         pytest.skip("not a tar")
     wds = pytest.importorskip("webdataset")
-    urls = [str(shard) for shard in shards(dataset)]
+    urls = [str(shard) for shard in shards_of(dataset)]
     decoded = [sample["npy"] for sample in wds.WebDataset(urls, shardshuffle=False).decode()]
     assert len(decoded) == len(listed(dataset))
     assert all(image.shape == (24, 24, 3) and str(image.dtype) == "uint8" for image in decoded)
@@ -276,7 +270,7 @@ def test_dali_reads_raw_datums_as_interleaved(raw):
         images, labels = dali.fn.readers.caffe(path=path)
         return images, labels
 
-    for shard in shards(dataset):
+    for shard in shards_of(dataset):
         pipe = pipeline(str(shard.parent))
         pipe.build()
         for sample in (s for s in listed(dataset) if dataset / s["shard"] == shard):

@@ -5,7 +5,7 @@ import subprocess
 import tarfile
 
 import pytest
-from python_support import FORMATS, SHAPES, files_of, listed, pack, packhorse, photos
+from python_support import FORMATS, SHAPES, files_of, listed, pack, photos, shards_of
 
 # The images of each source go into several shards, so that numbering across them is seen too.
 SOURCES = {
@@ -48,10 +48,6 @@ def expected(folder, dataset):
     ]
 
 
-def shards(dataset):
-    return [dataset / shard["file"] for shard in packhorse("inspect", dataset, "--json").json["shards"]]
-
-
 def datum(value):
     """Fields of a Caffe Datum (a protobuf message) by number."""
 
@@ -89,7 +85,7 @@ def test_all_of_the_source_is_there(source):
     )
     for form in FORMATS:
         assert sorted(s["path"] for s in listed(scratch / form)) == images
-        assert len(shards(scratch / form)) > 1
+        assert len(shards_of(scratch / form)) > 1
 
 
 def test_all_formats_hold_the_samples_in_the_same_order(source):
@@ -101,7 +97,7 @@ def test_all_formats_hold_the_samples_in_the_same_order(source):
 def test_tarfile_reads_the_tar_shards(source):
     folder, scratch = source
     found = []
-    for shard in shards(scratch / "wds"):
+    for shard in shards_of(scratch / "wds"):
         with tarfile.open(shard, "r:") as tar:
             members = tar.getmembers()
             for image, label in zip(members[0::2], members[1::2], strict=True):
@@ -121,7 +117,7 @@ def test_tarfile_reads_the_tar_shards(source):
 def test_webdataset_reads_the_tar_shards(source):
     wds = pytest.importorskip("webdataset")
     folder, scratch = source
-    urls = [str(shard) for shard in shards(scratch / "wds")]
+    urls = [str(shard) for shard in shards_of(scratch / "wds")]
     found = []
     for sample in wds.WebDataset(urls, shardshuffle=False):
         (image,) = [
@@ -139,7 +135,7 @@ def test_gnu_tar_lists_and_extracts_the_tar_shards(source, tmp_path):
         pytest.skip("tar is not GNU tar")
     folder, scratch = source
     found = []
-    for shard in shards(scratch / "wds"):
+    for shard in shards_of(scratch / "wds"):
         done = subprocess.run(["tar", "tf", shard], capture_output=True, text=True, check=True)
         assert done.stderr == ""
         subprocess.run(["tar", "xf", shard, "--no-same-owner"], cwd=tmp_path, check=True)
@@ -155,7 +151,7 @@ def test_the_lmdb_package_reads_the_lmdb_shards(source):
     lmdb = pytest.importorskip("lmdb")
     folder, scratch = source
     found = []
-    for shard in shards(scratch / "lmdb"):
+    for shard in shards_of(scratch / "lmdb"):
         with lmdb.open(
             str(shard.parent), readonly=True, lock=False
         ) as environment, environment.begin() as txn:
@@ -171,7 +167,7 @@ def test_h5py_reads_the_hdf5_shards(source):
     folder, scratch = source
     classes = sorted(p.name for p in folder.iterdir() if p.is_dir())
     found = []
-    for shard in shards(scratch / "hdf5"):
+    for shard in shards_of(scratch / "hdf5"):
         with h5py.File(shard) as file:
             data, offsets, labels, keys = (
                 file[name][()] for name in ("images/data", "images/offsets", "labels", "keys")

@@ -39,24 +39,24 @@ struct TaskShare {
 };
 
 struct PackOptions {
-  std::string format = "wds";
+  std::string format;  ///< a name of all_formats(); must be set
   std::string image = "original";
-  TransformOptions transform;
+  TransformOptions transform = {};
   int zstd_level = 0;  ///< compress shards, where the format can; 0 = not
-  PlanOptions plan;
-  std::string source_kind;  ///< a name of all_sources(); empty: by looking at it
-  ListOptions list;
-  SelectOptions select;
+  PlanOptions plan = {};
+  std::string source_kind = {};  ///< a name of all_sources(); empty: by looking at it
+  ListOptions list = {};
+  SelectOptions select = {};
   /// Shuffles and names anew even what comes with keys and an order of its own (a packed dataset).
   bool reorder = false;
-  RejectLimit max_rejects;
+  RejectLimit max_rejects = {};
   std::uint64_t max_pixels = kDefaultMaxPixels;
   int jobs = 0;  ///< threads; 0 = as many as the process may use
   bool overwrite = false;
   bool dry_run = false;     ///< list and plan only; nothing is written
   bool check_space = true;  ///< refuse when the estimate does not fit on the disk
   /// Pack only a share into the staging directory, beside other processes, and publish nothing.
-  std::optional<TaskShare> task;
+  std::optional<TaskShare> task = {};
   bool finish = false;  ///< pack nothing: publish what tasks have packed
   void validate() const;
 };

@@ -33,19 +33,24 @@ class Transform {
  public:
   virtual ~Transform() = default;
   /// Updates `info` to describe what it returns. A pure function of its input; any thread. Throws
-  /// Error(kCorrupt) for an image it cannot decode, which is then rejected with the message.
+  /// Error(kCorrupt | kUnsupported) for an image it cannot decode, which is then rejected with the
+  /// message.
   virtual Transformed apply(Bytes input, ImageInfo& info, std::vector<std::byte>& output) const = 0;
 };
 
 struct TransformKind {
   std::string_view name;
   std::string_view summary;
-  bool keeps_bytes;  ///< it never changes an image
   std::unique_ptr<Transform> (*make)(const TransformOptions&);
   /// The settings that shape the bytes, e.g. "short_side=256 quality=90"; empty when none does.
   std::string (*settings)(const TransformOptions&);
   /// Bytes it may make of an image of `input` bytes, at most: for the estimate of disk space.
   std::uint64_t (*estimate)(const TransformOptions&, std::uint64_t input);
+  /// It changes nothing, so that what was made of the images before is still what they are.
+  bool keeps = false;
+  /// It makes decoded pixels (ImageKind::kRaw) of image files. Pixels can be kept, or made again
+  /// with the same settings, which changes nothing; no mode makes anything else of them.
+  bool makes_pixels = false;
 };
 
 /// One line each; feeds the help text and the manifest.

@@ -26,6 +26,7 @@ struct Place {
 
   Place() {
     make_folder(source, 3, 10);
+    options.format = "wds";
     options.plan.shard_samples = 4;
     options.jobs = 2;
   }

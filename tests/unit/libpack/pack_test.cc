@@ -151,7 +151,7 @@ TEST_CASE("reject limit: reads counts and percentages, and nothing else") {
 TEST_CASE("pack: an empty source is kNotFound and leaves nothing") {
   const TemporaryDirectory directory;
   fs::create_directories(directory / "source/c");
-  CHECK(kind_of_error([&] { pack(directory / "source", directory / "out", {}); }) ==
+  CHECK(kind_of_error([&] { pack(directory / "source", directory / "out", {.format = "wds"}); }) ==
         ErrorKind::kNotFound);
   CHECK_FALSE(fs::exists(directory / "out.partial"));
 }
@@ -159,7 +159,7 @@ TEST_CASE("pack: an empty source is kNotFound and leaves nothing") {
 TEST_CASE("pack: a source of nothing but rejects is not published, whatever the limit") {
   const TemporaryDirectory directory;
   put(directory / "source/c/x.jpg", "not an image");
-  PackOptions options;
+  PackOptions options{.format = "wds"};
   options.max_rejects.count = 10;
   const PackReport report = pack(directory / "source", directory / "out", options);
   CHECK_FALSE(report.published);
@@ -172,7 +172,7 @@ TEST_CASE("pack: splits are datasets of their own that share one class list") {
   make_folder(directory / "source/train", 3, 4);
   make_folder(directory / "source/val", 2, 2);
   put(directory / "source/val/d/1.pgm", tiny_image(77));
-  const PackReport report = pack(directory / "source", directory / "out", {});
+  const PackReport report = pack(directory / "source", directory / "out", {.format = "wds"});
   REQUIRE(report.splits.size() == 2);
   const PackedDataset train(directory / "out/train"), val(directory / "out/val");
   CHECK(train.classes() == std::vector<std::string>{"c0", "c1", "c2", "d"});
@@ -186,7 +186,7 @@ TEST_CASE("pack: the rejects of a split name the split") {
   const TemporaryDirectory directory;
   make_folder(directory / "source/train", 1, 4);
   put(directory / "source/val/c0/x.jpg", "not an image");
-  const PackReport report = pack(directory / "source", directory / "out", {});
+  const PackReport report = pack(directory / "source", directory / "out", {.format = "wds"});
   REQUIRE(report.rejects.size() == 1);
   CHECK(report.rejects[0].path == "val/c0/x.jpg");
 }
@@ -208,7 +208,8 @@ TEST_CASE("pack: a class name with a line break is refused before any work") {
 }
 
 TEST_CASE("pack: options that make no sense are refused") {
-  const auto changes = {+[](PackOptions& options) { options.format = "zip"; },
+  const auto changes = {+[](PackOptions& options) { options.format.clear(); },
+                        +[](PackOptions& options) { options.format = "zip"; },
                         +[](PackOptions& options) { options.image = "zip"; },
                         +[](PackOptions& options) { options.jobs = -1; },
                         +[](PackOptions& options) { options.max_pixels = 0; }};
@@ -267,7 +268,7 @@ TEST_CASE(
   put(directory / "source/c0/0002.pgm", changed + "more");
   fs::create_directories(directory / "data");
   fs::create_directories(directory / "receipts");
-  const PackOptions wds;
+  const PackOptions wds{.format = "wds"};
   const ShardJob job{*source, listing, listing.splits[0],  plan,
                      wds,     false,   directory / "data", directory / "receipts",
                      3,       nullptr};
@@ -295,7 +296,7 @@ TEST_CASE("pack: what is no Error in a source reaches the caller, and nothing is
   split.entries.add("c", "1.jpg", {.size = 1});
   const Plan plan(split.entries, {});
   const Failing source;
-  const PackOptions wds;
+  const PackOptions wds{.format = "wds"};
   const ShardJob job{source,           listing,          split, plan,   wds, false,
                      directory.path(), directory.path(), 2,     nullptr};
   Progress progress;

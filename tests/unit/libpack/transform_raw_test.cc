@@ -11,9 +11,8 @@ namespace {
 
 Picture pixels_of(const Outcome& made) {
   const auto size = static_cast<int>(made.info.width);
-  Picture picture{size, size, 3, {}};
-  for (std::byte value : made.bytes)
-    picture.samples.push_back(std::to_integer<std::uint8_t>(value));
+  Picture picture{size, size};
+  for (std::byte value : made.bytes) picture.pixels.push_back(std::to_integer<std::uint8_t>(value));
   return picture;
 }
 
@@ -26,7 +25,7 @@ void check_shape(const Outcome& made, std::uint32_t size) {
 /// Resized by OpenCV, then cut from the middle, or put onto black.
 Picture expected_square(const Picture& picture, int width, int height, int size) {
   cv::Mat from(picture.height, picture.width, CV_8UC3,
-               const_cast<std::uint8_t*>(picture.samples.data()));
+               const_cast<std::uint8_t*>(picture.pixels.data()));
   cv::Mat scaled, square(size, size, CV_8UC3, cv::Scalar(0, 0, 0));
   const bool shrinks = width <= picture.width;
   cv::resize(from, scaled, cv::Size(width, height), 0, 0,
@@ -34,8 +33,8 @@ Picture expected_square(const Picture& picture, int width, int height, int size)
   const int w = std::min(width, size), h = std::min(height, size);
   scaled({(width - w) / 2, (height - h) / 2, w, h})
       .copyTo(square({(size - w) / 2, (size - h) / 2, w, h}));
-  Picture result{size, size, 3, {}};
-  result.samples.assign(square.data, square.data + square.total() * 3);
+  Picture result{size, size};
+  result.pixels.assign(square.data, square.data + square.total() * 3);
   return result;
 }
 

@@ -13,16 +13,16 @@ namespace packhorse::test {
 namespace {
 
 Picture from_mat(const cv::Mat& bgr) {
-  Picture picture{bgr.cols, bgr.rows, bgr.channels(), {}};
+  Picture picture{bgr.cols, bgr.rows, {}, bgr.channels()};
   cv::Mat rgb = bgr.clone();
   if (bgr.channels() == 3) cv::cvtColor(bgr, rgb, cv::COLOR_BGR2RGB);
-  picture.samples.assign(rgb.data, rgb.data + rgb.total() * rgb.elemSize());
+  picture.pixels.assign(rgb.data, rgb.data + rgb.total() * rgb.elemSize());
   return picture;
 }
 
 cv::Mat to_mat(const Picture& picture) {
   cv::Mat mat(picture.height, picture.width, CV_8UC(picture.channels),
-              const_cast<std::uint8_t*>(picture.samples.data()));
+              const_cast<std::uint8_t*>(picture.pixels.data()));
   cv::Mat bgr = mat.clone();
   if (picture.channels == 3) cv::cvtColor(mat, bgr, cv::COLOR_RGB2BGR);
   return bgr;
@@ -65,13 +65,13 @@ TEST_CASE("resize: a photo gets the short side, chroma as it was, and a table") 
     CHECK(made.info.height == 200);
     CHECK(find_roi_table(made.bytes));
     CHECK(sampling_of(made.bytes) == std::to_string(h) + std::to_string(v) + " 11 11");
-    CHECK(psnr(decode_jpeg(made.bytes), shrunk(picture, 267, 200)) > 41);
+    CHECK(psnr(decode_plainly(made.bytes), shrunk(picture, 267, 200)) > 41);
   }
   const TransformOptions subsampled{.short_side = 200, .chroma = TransformOptions::Chroma::k420};
   for (int h : {1, 2}) {
     const Outcome made = transform("resize", make_jpeg(picture, {.h = h, .v = 1}), subsampled);
     CHECK(sampling_of(made.bytes) == "22 11 11");
-    CHECK(psnr(decode_jpeg(made.bytes), shrunk(picture, 267, 200)) > 41);
+    CHECK(psnr(decode_plainly(made.bytes), shrunk(picture, 267, 200)) > 41);
   }
 }
 
@@ -92,27 +92,27 @@ TEST_CASE("resize: every orientation comes out upright, with chroma in its place
     const Outcome made = transform("resize", file, {.short_side = 101, .quality = 98});
     CHECK(made.info == probe_image(made.bytes).info.value());
     CHECK(made.info.orientation == 1);
-    CHECK(psnr(decode_jpeg(made.bytes), shrunk(upright, made.info.width == 150u ? 150 : 149, 101)) >
-          42);
+    CHECK(psnr(decode_plainly(made.bytes),
+               shrunk(upright, made.info.width == 150u ? 150 : 149, 101)) > 42);
     // A small one is turned, too, though not shrunk.
     const Outcome kept = transform("resize", file, {.quality = 98});
     CHECK(kept.info.width == 301);
-    CHECK(psnr(decode_jpeg(kept.bytes), upright) > 42);
+    CHECK(psnr(decode_plainly(kept.bytes), upright) > 42);
   }
 }
 
 TEST_CASE("resize: mirrored pictures have their halved chroma where straight ones have it") {
-  Picture stripes{301, 203, 3, {}};
+  Picture stripes{301, 203};
   for (int i = 0; i < 301 * 203; ++i) {
     const bool red = (i % 301 / 9 + i / 301 / 9) % 2 == 0;
-    stripes.samples.insert(stripes.samples.end(), {static_cast<std::uint8_t>(red ? 220 : 20), 60,
-                                                   static_cast<std::uint8_t>(red ? 20 : 220)});
+    stripes.pixels.insert(stripes.pixels.end(), {static_cast<std::uint8_t>(red ? 220 : 20), 60,
+                                                 static_cast<std::uint8_t>(red ? 20 : 220)});
   }
   const TransformOptions options{
       .short_side = 137, .quality = 100, .chroma = TransformOptions::Chroma::k420};
   const auto resized = [&](const cv::Mat& stored, int orientation) {
     const JpegSpec spec{.h = 1, .v = 1, .quality = 100, .orientation = orientation};
-    return decode_jpeg(transform("resize", make_jpeg(from_mat(stored), spec), options).bytes);
+    return decode_plainly(transform("resize", make_jpeg(from_mat(stored), spec), options).bytes);
   };
   const cv::Mat straight = to_mat(stripes);
   cv::Mat mirrored, upside_down;
@@ -129,7 +129,7 @@ TEST_CASE("resize: small upright JPEGs keep size and pixels") {
     const Outcome made = transform("resize", file);
     CHECK(made.note == "size and pixels kept: no larger than asked for");
     CHECK(made.bytes == transform("roi", file).bytes);
-    CHECK(decode_jpeg(made.bytes) == decode_jpeg(file));
+    CHECK(decode_plainly(made.bytes) == decode_plainly(file));
     CHECK(transform("resize", made.bytes).note == "kept: already roi-ready");
   }
   const Outcome larger = transform("resize", make_jpeg(make_picture(300, 257)));
@@ -166,7 +166,7 @@ TEST_CASE("resize: other kinds become JPEG, and what was lost is counted") {
     CHECK(made.note == note);
     CHECK(made.info == probe_image(made.bytes).info.value());
     CHECK(find_roi_table(made.bytes));
-    CHECK(psnr(decode_jpeg(made.bytes), expected) > 40);
+    CHECK(psnr(decode_plainly(made.bytes), expected) > 40);
   };
   const cv::Mat bgr = to_mat(picture);
   for (const char* extension : {".png", ".bmp", ".tiff", ".ppm"}) {
@@ -187,12 +187,12 @@ TEST_CASE("resize: other kinds become JPEG, and what was lost is counted") {
   check(encoded(".png", alpha), "alpha flattened onto black", small);
   alpha.setTo(cv::Scalar(200, 200, 200, 0));
   check(encoded(".png", alpha), "alpha flattened onto black",
-        {133, 100, 3, std::vector<std::uint8_t>(133 * 100 * 3)});
+        {133, 100, std::vector<std::uint8_t>(133 * 100 * 3)});
 
-  Picture cmyk{400, 300, 4, {}};  // inverted, as Adobe's: CMY is RGB, without black
-  for (std::size_t i = 0; i < picture.samples.size(); i += 3) {
-    cmyk.samples.insert(cmyk.samples.end(),
-                        {picture.samples[i], picture.samples[i + 1], picture.samples[i + 2], 255});
+  Picture cmyk{400, 300, {}, 4};  // inverted, as Adobe's: CMY is RGB, without black
+  for (std::size_t i = 0; i < picture.pixels.size(); i += 3) {
+    cmyk.pixels.insert(cmyk.pixels.end(),
+                       {picture.pixels[i], picture.pixels[i + 1], picture.pixels[i + 2], 255});
   }
   check(make_jpeg(cmyk, {.h = 1, .v = 1, .quality = 98}), "CMYK converted to RGB", small);
   check(make_jpeg(cmyk, {.ycck = true, .quality = 98}), "CMYK converted to RGB", small);
@@ -204,7 +204,7 @@ TEST_CASE("resize: narrow and tiny results are whole") {
     for (int side : {1, 2, 7}) {
       const Outcome made = transform("resize", make_jpeg(make_picture(w, h)), {.short_side = side});
       CHECK(made.info == probe_image(made.bytes).info.value());
-      const Picture decoded = decode_jpeg(made.bytes);
+      const Picture decoded = decode_plainly(made.bytes);
       CHECK(std::min(decoded.width, decoded.height) == std::min({side, w, h}));
     }
   }
@@ -250,21 +250,21 @@ TEST_CASE("resize: real photos are as good as OpenCV's") {
   for (const auto& path : photos()) {
     CAPTURE(path.string());
     const File file = read_file(path);
-    const Picture all = decode_jpeg(file);
+    const Picture all = decode_plainly(file);
     const Outcome made = transform("resize", file);
     if (all.channels != 3 || made.note != "") continue;
-    const Picture small = decode_jpeg(made.bytes);
+    const Picture small = decode_plainly(made.bytes);
     const Picture expected = shrunk(all, small.width, small.height);
     std::vector<std::uint8_t> bytes;
     REQUIRE(cv::imencode(".jpg", to_mat(expected), bytes, {cv::IMWRITE_JPEG_QUALITY, 90}));
     ours += psnr(small, expected);
-    theirs += psnr(decode_jpeg(std::as_bytes(std::span(bytes))), expected);
+    theirs += psnr(decode_plainly(std::as_bytes(std::span(bytes))), expected);
     ++count;
     // Nearly without the encoder's loss, what remains is the resampling. Decoding at half the size
     // keeps more detail than the mean of four pixels does, so those pictures differ more.
     const bool scaled = std::min(all.width, all.height) >= 512;
     const double exact =
-        psnr(decode_jpeg(transform("resize", file, {.quality = 100}).bytes), expected);
+        psnr(decode_plainly(transform("resize", file, {.quality = 100}).bytes), expected);
     CHECK(exact > (scaled ? 31 : 39));
     (scaled ? least_scaled : least) = std::min(scaled ? least_scaled : least, exact);
   }

@@ -230,7 +230,7 @@ TEST_CASE("pad crop: windows reach into the padding on both sides, evenly") {
 
 TEST_CASE("augment: nonsense is refused") {
   const auto refused = [](const Augment& augment) {
-    return kind_thrown_by([&] { validate(augment); }) == ErrorKind::kUsage;
+    return kind_of_error([&] { validate(augment); }) == ErrorKind::kUsage;
   };
   CHECK(refused(RandomResizedCrop{.size = 0}));
   CHECK(refused(RandomResizedCrop{.min_scale = 0}));

@@ -21,8 +21,8 @@ std::multimap<std::int64_t, File> write_classes(const fs::path& folder, unsigned
   std::multimap<std::int64_t, File> written;
   const char* classes[] = {"cats", "dogs"};
   for (unsigned i = 0; i < 7; ++i) {
-    const File file = make_jpeg(make_picture(30 + static_cast<int>(i), 25, variant + i));
-    write(folder / classes[i % 2] / (std::to_string(i) + ".jpg"), file);
+    const File file = make_jpeg(make_picture(30 + static_cast<int>(i), 25, 3, variant + i));
+    put(folder / classes[i % 2] / (std::to_string(i) + ".jpg"), as_text(file));
     written.emplace(i % 2, file);
   }
   return written;
@@ -136,7 +136,7 @@ TEST_CASE("dataset: naming a split where there is none is refused") {
   write_classes(directory.path() / "source");
   pack_to(directory.path() / "source", directory.path() / "out", "wds");
   for (const char* name : {"source", "out"}) {
-    CHECK(kind_thrown_by([&] { Dataset::open(directory.path() / name, "val"); }) ==
+    CHECK(kind_of_error([&] { Dataset::open(directory.path() / name, "val"); }) ==
           ErrorKind::kUsage);
   }
 }
@@ -165,9 +165,9 @@ TEST_CASE(
 
 TEST_CASE("dataset: missing and empty paths are not found") {
   const TemporaryDirectory directory;
-  CHECK(kind_thrown_by([&] { Dataset::open(directory.path() / "nowhere"); }) ==
+  CHECK(kind_of_error([&] { Dataset::open(directory.path() / "nowhere"); }) ==
         ErrorKind::kNotFound);
-  CHECK(kind_thrown_by([&] { Dataset::open(directory.path()); }) == ErrorKind::kNotFound);
+  CHECK(kind_of_error([&] { Dataset::open(directory.path()); }) == ErrorKind::kNotFound);
 }
 
 TEST_CASE("dataset: a changed byte of a packed image is an error with its key") {

@@ -101,8 +101,8 @@ TEST_CASE("decode: the same bytes and numbers give the same pixels, others do no
 }
 
 TEST_CASE("decode: a decoder gives the same pixels whatever it decoded before") {
-  const File large = make_jpeg(make_picture(300, 200, 1)),
-             small = make_jpeg(make_picture(60, 50, 2));
+  const File large = make_jpeg(make_picture(300, 200, 3, 1)),
+             small = make_jpeg(make_picture(60, 50, 3, 2));
   const RandomResizedCrop crop{.size = 48};
   Decoder decoder;
   std::vector<std::uint8_t> out(48 * 48 * 3), broken(out);
@@ -137,7 +137,8 @@ TEST_CASE("decode: grey becomes three equal channels") {
     CHECK(decode_full(encode(extension, grey)).pixels ==
           std::vector<std::uint8_t>(20 * 30 * 3, 99));
   }
-  const Picture jpeg = decode_full(make_jpeg(make_picture(30, 20), {.components = 1}));
+  const Picture jpeg =
+      decode_full(make_jpeg(make_picture(30, 20), {.h = 1, .v = 1, .components = 1}));
   CHECK(jpeg.at(7, 7)[0] == jpeg.at(7, 7)[1]);
   CHECK(jpeg.at(7, 7)[0] == jpeg.at(7, 7)[2]);
 }
@@ -212,7 +213,7 @@ TEST_CASE("decode: extreme shapes are decoded in bounded memory") {
 }
 
 TEST_CASE("decode: what cannot be decoded is an error with a reason") {
-  const auto kind_for = [](Bytes file) { return kind_thrown_by([&] { decode(file, PadCrop{}); }); };
+  const auto kind_for = [](Bytes file) { return kind_of_error([&] { decode(file, PadCrop{}); }); };
   CHECK(kind_for({}) == ErrorKind::kCorrupt);
   CHECK(kind_for(as_bytes("just a text")) == ErrorKind::kCorrupt);
   File png = encode(".png", bgr(make_picture(64, 64)));
@@ -225,7 +226,7 @@ TEST_CASE("decode: what cannot be decoded is an error with a reason") {
 TEST_CASE("decode: room of the wrong size is refused") {
   std::vector<std::uint8_t> out(100);
   const File file = make_jpeg(make_picture(20, 20));
-  CHECK(kind_thrown_by([&] { Decoder().decode(file, PadCrop{}, SampleRandom(0, 0, 0), out); }) ==
+  CHECK(kind_of_error([&] { Decoder().decode(file, PadCrop{}, SampleRandom(0, 0, 0), out); }) ==
         ErrorKind::kUsage);
 }
 

@@ -65,8 +65,8 @@ TEST_CASE("jpeg: any window of any sampling has the pixels of a full decode") {
     check_all_windows({.h = h, .v = v, .restart_interval = 3});
     check_all_windows({.h = h, .v = v, .progressive = true});
   }
-  check_all_windows({.components = 1});
-  check_all_windows({.components = 1, .progressive = true});
+  check_all_windows({.h = 1, .v = 1, .components = 1});
+  check_all_windows({.h = 1, .v = 1, .components = 1, .progressive = true});
 }
 
 TEST_CASE("jpeg: tiny pictures decode like anywhere else") {
@@ -125,7 +125,7 @@ TEST_CASE("jpeg: damage is an error, not pixels") {
 
   File cut = whole;  // the end mark is there, but half of the picture is not
   cut.erase(cut.begin() + static_cast<std::ptrdiff_t>(cut.size() / 2), cut.end() - 2);
-  CHECK(kind_thrown_by([&] { decode_all(cut); }) == ErrorKind::kCorrupt);
+  CHECK(kind_of_error([&] { decode_all(cut); }) == ErrorKind::kCorrupt);
 
   File no_tables =
       whole;  // a quantisation table becomes a comment: those of earlier files must not serve
@@ -135,7 +135,7 @@ TEST_CASE("jpeg: damage is an error, not pixels") {
       break;
     }
   }
-  CHECK(kind_thrown_by([&] { decode_all(no_tables); }) == ErrorKind::kCorrupt);
+  CHECK(kind_of_error([&] { decode_all(no_tables); }) == ErrorKind::kCorrupt);
   decode_all(whole);
 }
 
@@ -144,7 +144,7 @@ TEST_CASE("jpeg: a header that changes its mind is an error") {
   ImageInfo info = probe_image(file).info.value();
   info.width += 8;
   PixelBuffer buffer;
-  CHECK(kind_thrown_by([&] {
+  CHECK(kind_of_error([&] {
           decode_jpeg(file, info, {0, 0, 91, 71}, buffer);
         }) == ErrorKind::kCorrupt);
 }

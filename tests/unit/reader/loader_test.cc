@@ -143,7 +143,7 @@ TEST_CASE("loader: it goes on from its state, at another batch size and number o
 
 TEST_CASE("loader: next() before start_epoch() is refused, after the end it is nothing") {
   Loader loader(make_dataset(5), options_for(1));
-  CHECK(kind_thrown_by([&] { loader.next(); }) == ErrorKind::kUsage);
+  CHECK(kind_of_error([&] { loader.next(); }) == ErrorKind::kUsage);
   epoch_of(loader, 0);
   CHECK(!loader.next());
   CHECK(!loader.next());
@@ -208,8 +208,8 @@ TEST_CASE("loader: an error comes at once, while the batch before it cannot be c
   options.shuffle = false;
   Loader loader(dataset, options);
   loader.start_epoch(0);
-  CHECK(kind_thrown_by([&] { loader.next(); }) == ErrorKind::kIo);
-  CHECK(kind_thrown_by([&] { loader.next(); }) == ErrorKind::kIo);
+  CHECK(kind_of_error([&] { loader.next(); }) == ErrorKind::kIo);
+  CHECK(kind_of_error([&] { loader.next(); }) == ErrorKind::kIo);
   hold.unlock();
 }
 
@@ -387,7 +387,7 @@ TEST_CASE("loader: nonsense is refused") {
   const auto refused = [](auto&& change) {
     LoaderOptions options;
     change(options);
-    return kind_thrown_by([&] { options.validate(); }) == ErrorKind::kUsage;
+    return kind_of_error([&] { options.validate(); }) == ErrorKind::kUsage;
   };
   CHECK(refused([](LoaderOptions& o) { o.batch_size = 0; }));
   CHECK(refused([](LoaderOptions& o) { o.workers = -2; }));

@@ -22,7 +22,7 @@ class Files : public MemoryDataset {
       : MemoryDataset({}) {
     for (std::size_t i = 0; i < count; ++i) {
       paths_.push_back(folder / std::to_string(i));
-      write(paths_.back(), File(bytes, std::byte{7}));
+      put(paths_.back(), std::string(bytes, '\7'));
     }
   }
   std::vector<std::filesystem::path> files() const override { return paths_; }
@@ -82,7 +82,7 @@ TEST_CASE("measure: files that stay in memory are refused as cold") {
   std::filesystem::create_directory(folder, code);
   if (code) return;
   const Files files(folder, 2, 100'000);
-  CHECK(kind_thrown_by([&] { make_cold(files); }) == ErrorKind::kUnsupported);
+  CHECK(kind_of_error([&] { make_cold(files); }) == ErrorKind::kUnsupported);
   std::filesystem::remove_all(folder);
 }
 

@@ -168,7 +168,7 @@ TEST_CASE("order: an empty dataset has no steps") {
 
 TEST_CASE("order: nonsense is refused") {
   const auto refused = [](const OrderOptions& options) {
-    return kind_thrown_by([&] { Order(10, options); }) == ErrorKind::kUsage;
+    return kind_of_error([&] { Order(10, options); }) == ErrorKind::kUsage;
   };
   CHECK(refused({.world = 0}));
   CHECK(refused({.rank = 2, .world = 2}));

@@ -13,7 +13,6 @@ namespace packhorse::reader::test {
 namespace {
 
 namespace fs = std::filesystem;
-using packhorse::test::kind_of_error;
 using packhorse::test::MadeDataset;
 using packhorse::test::Row;
 
@@ -59,7 +58,7 @@ MadeDataset made_of(const std::vector<File>& files, const std::string& format, i
 std::vector<File> jpegs(int count) {
   std::vector<File> files;
   for (int i = 0; i < count; ++i)
-    files.push_back(make_jpeg(make_picture(45, 38, static_cast<unsigned>(i))));
+    files.push_back(make_jpeg(make_picture(45, 38, 3, static_cast<unsigned>(i))));
   return files;
 }
 

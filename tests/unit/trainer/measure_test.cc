@@ -26,7 +26,7 @@ MeasureOptions short_options(const test::TemporaryDirectory& directory) {
 TEST_CASE("measure: gives rates for the folder and the packed dataset") {
   const test::TemporaryDirectory directory;
   test::make_toy_set(directory / "folder", 3, 8);
-  pack(directory / "folder", directory / "wds", PackOptions{});
+  pack(directory / "folder", directory / "wds", PackOptions{.format = "wds"});
   const SpeedReport report = measure(short_options(directory));
   REQUIRE(report.inputs.size() == 2);
   CHECK(report.inputs[0].format == "folder");
@@ -47,6 +47,6 @@ TEST_CASE("measure: refuses a dataset that is not the folder's") {
   const test::TemporaryDirectory directory;
   test::make_toy_set(directory / "folder", 3, 8);
   test::make_toy_set(directory / "other", 3, 9);
-  pack(directory / "other", directory / "wds", PackOptions{});
+  pack(directory / "other", directory / "wds", PackOptions{.format = "wds"});
   CHECK(test::kind_of_error([&] { measure(short_options(directory)); }) == ErrorKind::kUsage);
 }

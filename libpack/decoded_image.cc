@@ -1,0 +1,145 @@
+#include "packhorse/decoded_image.h"
+
+#include <algorithm>
+#include <limits>
+#include <opencv2/core.hpp>
+#include <opencv2/imgcodecs.hpp>
+#include <string>
+
+#include "packhorse/error.h"
+
+namespace packhorse {
+
+namespace {
+
+/// PGM and PPM (P5, P6): any maximum value is scaled to 255, which OpenCV does not do.
+class PnmImage final : public DecodedImage {
+ public:
+  PnmImage(Bytes file, const ImageInfo& info) : text_(as_text(file)) {
+    std::size_t at = 2;
+    read_number(at);  // width
+    read_number(at);  // height
+    maximum_ = read_number(at);
+    depth_ = maximum_ > 255 ? 2 : 1;
+    pixels_ = file.data() + at + 1;
+    width = static_cast<int>(info.width);
+    height = static_cast<int>(info.height);
+    channels = info.components;
+    if (depth_ == 2) note = "16 bit scaled to 8";
+  }
+
+  void read(int x, int y, int count, std::uint8_t* out) override {
+    const auto channel_count = static_cast<std::size_t>(channels);
+    const std::size_t first = (static_cast<std::size_t>(y) * static_cast<std::size_t>(width) +
+                               static_cast<std::size_t>(x)) *
+                              channel_count;
+    const std::byte* in = pixels_ + first * depth_;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count) * channel_count; ++i) {
+      unsigned value = std::to_integer<unsigned>(*in++);
+      if (depth_ == 2) value = value << 8 | std::to_integer<unsigned>(*in++);
+      out[i] =
+          static_cast<std::uint8_t>((std::min(value, maximum_) * 255 + maximum_ / 2) / maximum_);
+    }
+  }
+
+ private:
+  /// The number at or after `at`, past white space and comments.
+  unsigned read_number(std::size_t& at) const {
+    const auto is_space = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
+    while (is_space(text_[at]) || text_[at] == '#') {
+      if (text_[at] == '#') at = text_.find('\n', at);
+      ++at;
+    }
+    unsigned value = 0;
+    for (; text_[at] >= '0' && text_[at] <= '9'; ++at)
+      value = value * 10 + static_cast<unsigned>(text_[at] - '0');
+    return value;
+  }
+
+  std::string_view text_;
+  const std::byte* pixels_ = nullptr;
+  unsigned maximum_ = 255;
+  std::size_t depth_ = 1;  ///< bytes a sample
+};
+
+/// As stored: turning, alpha and 16 bit are our business. A BMP's fourth channel is unused far more
+/// often than it is alpha, so BMP is decoded as colour.
+cv::Mat decode_by_opencv(Bytes file, ImageKind kind) {
+  if (file.size() > std::size_t{std::numeric_limits<int>::max()})
+    throw Error(ErrorKind::kUnsupported, "larger than 2 GiB");
+  const cv::Mat bytes(1, static_cast<int>(file.size()), CV_8UC1,
+                      const_cast<std::byte*>(file.data()));
+  const int flags = kind == ImageKind::kBmp ? cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION
+                                            : cv::IMREAD_UNCHANGED;
+  const std::string what = "damaged " + std::string(name_of(kind));
+  try {
+    cv::Mat image = cv::imdecode(bytes, flags);
+    if (image.empty()) throw Error(ErrorKind::kCorrupt, what);
+    return image;
+  } catch (const cv::Exception& error) {
+    throw Error(ErrorKind::kCorrupt, what + ": " + error.err);
+  }
+}
+
+/// Everything else.
+class OtherImage final : public DecodedImage {
+ public:
+  OtherImage(Bytes file, const ImageInfo& info)
+      : pixels_(decode_by_opencv(file, info.kind)), stored_(pixels_.channels()) {
+    width = pixels_.cols;
+    height = pixels_.rows;
+    if (width != static_cast<int>(info.width) || height != static_cast<int>(info.height))
+      throw Error(ErrorKind::kCorrupt, "its header names another size than its pixels have");
+    if (stored_ != 1 && stored_ != 3 && stored_ != 4) {
+      throw Error(ErrorKind::kUnsupported, "it has " + std::to_string(stored_) + " channels");
+    }
+    if (pixels_.depth() != CV_8U && pixels_.depth() != CV_16U)
+      throw Error(ErrorKind::kUnsupported, "its samples are neither 8 nor 16 bit integers");
+    channels = stored_ == 1 ? 1 : 3;
+    if (pixels_.depth() == CV_16U) note = "16 bit scaled to 8";
+    if (stored_ == 4) note = "alpha flattened onto black";
+  }
+
+  void read(int x, int y, int count, std::uint8_t* out) override {
+    const cv::Mat part = pixels_(cv::Rect(x, y, count, 1));
+    const std::uint8_t* in = part.ptr();
+    if (pixels_.depth() == CV_16U) {
+      part.convertTo(narrow_, CV_8U, 255.0 / 65535.0);
+      in = narrow_.ptr();
+    }
+    if (stored_ == 1) {
+      std::copy_n(in, count, out);
+      return;
+    }
+    for (int i = 0; i < count; ++i, in += stored_) {
+      for (int channel = 2; channel >= 0; --channel) {  // OpenCV has BGR
+        const unsigned value = in[channel];
+        *out++ = static_cast<std::uint8_t>(stored_ == 4 ? (value * in[3] + 127) / 255 : value);
+      }
+    }
+  }
+
+ private:
+  cv::Mat pixels_, narrow_;
+  int stored_;  ///< channels
+};
+
+}  // namespace
+
+std::unique_ptr<DecodedImage> decode_image(Bytes file, const ImageInfo& info) {
+  if (info.kind == ImageKind::kPnm) return std::make_unique<PnmImage>(file, info);
+  return std::make_unique<OtherImage>(file, info);
+}
+
+void cmyk_to_rgb(const std::uint8_t* cmyk, std::uint8_t* rgb, int pixels, bool inverted) {
+  const unsigned flip = inverted ? 0 : 255;
+  for (int i = 0; i < pixels; ++i, cmyk += 4) {
+    const unsigned k = cmyk[3] ^ flip;
+    for (int channel = 0; channel < 3; ++channel) {
+      const unsigned product = (cmyk[channel] ^ flip) * k + 128;
+      *rgb++ = static_cast<std::uint8_t>((product + (product >> 8)) >> 8);  // / 255, rounded
+    }
+  }
+}
+
+}  // namespace packhorse

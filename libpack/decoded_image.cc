@@ -7,6 +7,7 @@
 #include <string>
 
 #include "packhorse/error.h"
+#include "packhorse/opencv_codecs.h"
 
 namespace packhorse {
 
@@ -73,7 +74,7 @@ cv::Mat decode_by_opencv(Bytes file, ImageKind kind) {
                                             : cv::IMREAD_UNCHANGED;
   const std::string what = "damaged " + std::string(name_of(kind));
   try {
-    cv::Mat image = cv::imdecode(bytes, flags);
+    cv::Mat image = opencv_codecs::decode(bytes, flags);
     if (image.empty()) throw Error(ErrorKind::kCorrupt, what);
     return image;
   } catch (const cv::Exception& error) {

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace cv {
+class Mat;
+}
+
+/// OpenCV's imgcodecs, loaded when the first image needs it. Linked, it would cost every start of
+/// every program its 140 libraries (GDAL and all that it reads): 70 ms and 50 MB, and most datasets
+/// hold nothing but JPEGs, which need none of it. Thread-safe.
+namespace packhorse::opencv_codecs {
+
+/// cv::imdecode: an empty Mat for what is damaged. Throws cv::Exception, and Error(kUnsupported)
+/// with the way out when the library cannot be loaded.
+cv::Mat decode(const cv::Mat& bytes, int flags);
+
+/// cv::imencode. Throws as decode() does.
+bool encode(const std::string& extension, const cv::Mat& image, std::vector<unsigned char>& bytes,
+            const std::vector<int>& parameters);
+
+}  // namespace packhorse::opencv_codecs

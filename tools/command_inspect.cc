@@ -2,45 +2,47 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <charconv>
+#include <array>
 #include <cstdio>
 
 #include "common/terminal.h"
+#include "inspect/list_action.h"
+#include "inspect/sheet_action.h"
+#include "inspect/show_action.h"
+#include "inspect/summary_action.h"
 #include "inspect_text.h"
 #include "packhorse/error.h"
-#include "packhorse/file.h"
-#include "packhorse/npy.h"
 
 namespace packhorse {
 
 namespace {
 
 namespace fs = std::filesystem;
-using program::Json;
 
 class CommandInspect final : public program::Command {
  public:
   void setup(CLI::App& app) override {
-    app.add_option("dataset", path_, "A packed dataset, or a directory of its splits")->required();
-    auto* verify = app.add_option("--verify", verify_,
-                                  "quick: files, sizes, indexes; full: every byte as well")
-                       ->check(CLI::IsMember({"quick", "full"}));
-    auto* list = app.add_flag("--list", list_, "List the samples, one a line")->excludes(verify);
-    auto* show = app.add_option("--show", show_, "Show the sample with this number or key")
-                     ->excludes(verify)
-                     ->excludes(list);
-    auto* output =
-        app.add_option("-o,--output", output_,
-                       "With --show: write the image's bytes to this file (- = standard output)")
-            ->needs(show);
-    app.add_option("--field", field_, "With -o: write this extra field's bytes instead")
-        ->needs(output);
-    app.add_option("--jobs", jobs_, "Threads for --verify; 0 = as many as this process may use")
+    app.add_option("dataset", request_.path, "A packed dataset, or a directory of its splits")
+        ->required();
+    app.add_option("--verify", verify_, "quick: files, sizes, indexes; full: every byte as well")
+        ->check(CLI::IsMember({"quick", "full"}));
+    list_.setup(app);
+    show_.setup(app);
+    choice_.setup(app);
+    sheet_.setup(app);
+    app.add_option("--jobs", request_.jobs,
+                   "Threads for --verify and --sheet; 0 = as many as this process may use")
         ->capture_default_str();
-    app.add_flag("--json", json_, "Print one JSON object");
+    app.add_flag("--json", request_.json, "Print one JSON object");
+    // One thing at a time, so that --json has one object to print.
+    constexpr std::array kParts = {"--verify", "--list", "--show", "--sheet"};
+    for (std::size_t a = 0; a < kParts.size(); ++a) {
+      for (std::size_t b = 0; b < a; ++b)
+        app.get_option(kParts[a])->excludes(app.get_option(kParts[b]));
+    }
     app.footer(
-        "Example:\n  packhorse inspect packed/train --verify full\n\n"
+        "Examples:\n  packhorse inspect packed/train\n  packhorse inspect packed/train --verify "
+        "full\n\n"
         "--verify ends with exit code 3 when anything is not as it was packed, and names shard, "
         "sample and byte\n"
         "range. --list prints: number, key, label, class, bytes, size, kind, source path, "
@@ -48,47 +50,30 @@ class CommandInspect final : public program::Command {
   }
 
   int run(const std::stop_token& stop) override {
-    const std::vector<fs::path> paths = find_datasets(path_);
-    if (!verify_.empty()) return verify_all(paths, stop);
-    if (!show_.empty()) return show(paths);
-    std::vector<Json> objects;
-    for (const fs::path& path : paths) {
-      const PackedDataset dataset(path);
-      if (json_) {
-        objects.push_back(list_ ? list_json(dataset) : summary_json(dataset));
-      } else if (list_) {
-        for (std::size_t i = 0; i < dataset.size(); ++i) fmt::print("{}", sample_line(dataset, i));
-      } else {
-        fmt::print("{}", summary_text(dataset));
-      }
+    if (choice_.wanted() && !list_.wanted() && !sheet_.wanted()) {
+      throw Error(ErrorKind::kUsage, "--class and --samples choose what --list and --sheet show",
+                  {}, "add one of those, or leave them out");
     }
-    if (json_) fmt::print("{}", program::to_text(one_object(paths, objects)));
-    return program::kDone;
+    const std::vector<fs::path> paths = find_datasets(request_.path);
+    if (!verify_.empty()) return verify_all(paths, stop);
+    if (show_.wanted()) return show_.run(paths, stop);
+    if (sheet_.wanted()) return sheet_.run(paths, stop);
+    if (list_.wanted()) return list_.run(paths, stop);
+    return summary_.run(paths, stop);
   }
 
  private:
-  /// A dataset is one object; a directory of splits is {"datasets": [...]}.
-  Json one_object(const std::vector<fs::path>& paths, const std::vector<Json>& objects) const {
-    return paths.front() == fs::path(path_) ? objects.front() : Json{{"datasets", objects}};
-  }
-
-  static Json list_json(const PackedDataset& dataset) {
-    Json samples = Json::array();
-    for (std::size_t i = 0; i < dataset.size(); ++i) samples.push_back(sample_json(dataset, i));
-    return {{"path", dataset.path().string()}, {"samples", samples}};
-  }
-
   int verify_all(const std::vector<fs::path>& paths, const std::stop_token& stop) const {
     VerifyOptions options;
     options.level = verify_ == "full" ? VerifyLevel::kFull : VerifyLevel::kQuick;
-    options.jobs = jobs_;
+    options.jobs = request_.jobs;
     VerifyReport all;
     Progress progress;
     {
       const program::ProgressLine line(progress, "verifying");
       for (const fs::path& path : paths) {
         VerifyReport report = verify(path, options, &progress, stop);
-        const bool split = path != fs::path(path_);
+        const bool split = path != fs::path(request_.path);
         for (Finding& finding : report.findings) {
           if (split) finding.shard = (path.filename() / finding.shard).string();
           all.findings.push_back(std::move(finding));
@@ -98,71 +83,23 @@ class CommandInspect final : public program::Command {
         all.bytes += report.bytes;
       }
     }
-    fmt::print("{}", json_ ? program::to_text(findings_json(all)) : findings_text(all));
+    fmt::print("{}", request_.json ? program::to_text(findings_json(all)) : findings_text(all));
     if (!all.ok()) {
       fmt::print(stderr,
                  "packhorse: error: the dataset is damaged\n  where: {}\n"
                  "  next:  restore the files named above from a copy, or pack the source again\n",
-                 path_);
+                 request_.path);
     }
     return all.ok() ? program::kDone : program::kDamage;
   }
 
-  /// A number, or a key; keys begin with a zero or are long, so a short number is a number.
-  std::size_t find(const PackedDataset& dataset) const {
-    std::size_t number = 0;
-    const auto [end, code] = std::from_chars(show_.data(), show_.data() + show_.size(), number);
-    const bool is_number = code == std::errc() && end == show_.data() + show_.size();
-    if (!is_number || (show_.size() >= 9)) return dataset.find(show_);
-    if (number < dataset.size()) return number;
-    throw Error(ErrorKind::kNotFound,
-                fmt::format("there is no sample {}: the last is {}", number, dataset.size() - 1),
-                dataset.path(), "`packhorse inspect --list` shows all of them");
-  }
-
-  int show(const std::vector<fs::path>& paths) const {
-    if (paths.size() != 1) {
-      throw Error(ErrorKind::kUsage, "--show needs one dataset, and here are several", path_,
-                  "name one of the splits, e.g. " + paths.front().string());
-    }
-    const PackedDataset dataset(paths.front());
-    const std::size_t sample = find(dataset);
-    const std::vector<std::byte> bytes = bytes_to_show(dataset, sample);
-    if (output_ == "-") {
-      std::fwrite(bytes.data(), 1, bytes.size(), stdout);
-      return program::kDone;
-    }
-    if (!output_.empty()) write_file(output_, bytes);
-    fmt::print("{}", json_ ? program::to_text(sample_json(dataset, sample))
-                           : sample_line(dataset, sample));
-    return program::kDone;
-  }
-
-  /// The image as a file, raw pixels as a NumPy one; or a field.
-  std::vector<std::byte> bytes_to_show(const PackedDataset& dataset, std::size_t sample) const {
-    std::vector<std::byte> bytes;
-    if (!field_.empty()) {
-      const std::vector<std::string>& fields = dataset.fields();
-      const auto found = std::find(fields.begin(), fields.end(), field_);
-      if (found == fields.end() ||
-          !dataset.read_field(sample, static_cast<std::size_t>(found - fields.begin()), bytes)) {
-        throw Error(ErrorKind::kNotFound, "the sample has no field '" + field_ + "'",
-                    dataset.path(), "`packhorse inspect --show " + show_ + " --json` names them");
-      }
-      return bytes;
-    }
-    dataset.read(sample, bytes);
-    if (const ImageInfo image = dataset.image(sample); image.kind == ImageKind::kRaw) {
-      const std::string header = npy_header(image);
-      const Bytes head = as_bytes(header);
-      bytes.insert(bytes.begin(), head.begin(), head.end());
-    }
-    return bytes;
-  }
-
-  std::string path_, verify_, show_, output_, field_;
-  int jobs_ = 0;
-  bool list_ = false, json_ = false;
+  inspect::Request request_;
+  std::string verify_;
+  inspect::SampleChoice choice_;
+  inspect::SummaryAction summary_{request_};
+  inspect::ListAction list_{request_, choice_};
+  inspect::ShowAction show_{request_};
+  inspect::SheetAction sheet_{request_, choice_};
 };
 
 }  // namespace

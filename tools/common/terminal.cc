@@ -1,18 +1,76 @@
 #include "common/terminal.h"
 
 #include <fmt/format.h>
+#include <langinfo.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <clocale>
 #include <cstdio>
+#include <cstdlib>
 
 #include "packhorse/error.h"
 
 namespace packhorse::program {
 
 bool stderr_is_terminal() { return ::isatty(STDERR_FILENO) == 1; }
+
+namespace {
+
+bool is_utf8_start(char c) { return (static_cast<unsigned char>(c) & 0xc0u) != 0x80u; }
+
+bool is_set(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr && *value != '\0';
+}
+
+/// Whether the user's locale has UTF-8, whatever locale the program itself runs in.
+bool text_is_utf8() {
+  const locale_t locale = ::newlocale(LC_CTYPE_MASK, "", nullptr);
+  if (locale == nullptr) return false;
+  const bool utf8 = std::string_view(::nl_langinfo_l(CODESET, locale)) == "UTF-8";
+  ::freelocale(locale);
+  return utf8;
+}
+
+}  // namespace
+
+Style stdout_style() {
+  Style style;
+  if (::isatty(STDOUT_FILENO) != 1) return style;
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) style.width = size.ws_col;
+  const char* const kind = std::getenv("TERM");
+  style.colour =
+      !is_set("NO_COLOR") && kind != nullptr && std::string_view(kind) != "dumb" && *kind != '\0';
+  style.blocks = text_is_utf8();
+  return style;
+}
+
+std::string painted(const std::string& text, Paint paint, const Style& style) {
+  static constexpr std::array kCodes = {"", "1", "2", "36"};
+  if (!style.colour || paint == Paint::kPlain) return text;
+  return fmt::format("\x1b[{}m{}\x1b[0m", kCodes[static_cast<std::size_t>(paint)], text);
+}
+
+std::size_t columns_of(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), is_utf8_start));
+}
+
+std::string one_line(std::string_view text, std::size_t columns) {
+  const bool cut = columns_of(text) > columns && columns > 3;
+  std::string line;
+  std::size_t shown = 0;
+  for (const char c : text) {
+    if (is_utf8_start(c) && shown++ == columns - (cut ? 3 : 0)) break;
+    const auto byte = static_cast<unsigned char>(c);
+    line += byte < 0x20 || byte == 0x7f ? '?' : c;
+  }
+  return cut ? line + "..." : line;
+}
 
 std::string with_commas(std::uint64_t value) {
   std::string text = std::to_string(value);
@@ -74,14 +132,15 @@ std::string table_text(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths;
   for (const std::vector<std::string>& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+    for (std::size_t c = 0; c < row.size(); ++c)
+      widths[c] = std::max(widths[c], columns_of(row[c]));
   }
   std::string text;
   for (const std::vector<std::string>& row : rows) {
     std::string line;
     for (std::size_t c = 0; c < row.size(); ++c) {
-      line += c == 0 ? fmt::format("{:<{}}", row[c], widths[c])
-                     : fmt::format("  {:>{}}", row[c], widths[c]);
+      const std::string padding(widths[c] - columns_of(row[c]), ' ');
+      line += c == 0 ? row[c] + padding : "  " + padding + row[c];
     }
     text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }

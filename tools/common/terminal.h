@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -13,6 +14,25 @@
 namespace packhorse::program {
 
 bool stderr_is_terminal();
+
+/// How stdout is written to.
+struct Style {
+  int width = 80;       ///< columns
+  bool colour = false;  ///< escape sequences; never when NO_COLOR is set (no-color.org)
+  bool blocks = false;  ///< bars of block characters, else of #
+};
+/// On a terminal its width, colour, and blocks where its text is UTF-8; else plain, 80 columns.
+Style stdout_style();
+
+enum class Paint { kPlain, kStrong, kFaint, kBar };
+/// `text` in a colour, where `style` has colours.
+std::string painted(const std::string& text, Paint paint, const Style& style);
+
+/// Text from outside on one line of a terminal: control characters become '?', and what is longer
+/// than `columns` ends in "...". UTF-8 is counted by characters.
+std::string one_line(std::string_view text, std::size_t columns);
+/// Columns that UTF-8 text takes, a character each.
+std::size_t columns_of(std::string_view text);
 
 std::string with_commas(std::uint64_t value);                      ///< 1234567 -> "1,234,567"
 std::string count_text(std::uint64_t n, const std::string& noun);  ///< "1 shard", "1,200 shards"

@@ -1,0 +1,132 @@
+#include "inspect/chart.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace packhorse::inspect {
+
+using program::bytes_text;
+using program::with_commas;
+
+namespace {
+
+constexpr std::size_t kBars = 6;           ///< of a histogram, about
+constexpr std::size_t kClassesShown = 12;  ///< all of them, up to so many
+constexpr std::size_t kLargestShown = 5, kSmallestShown = 3;
+constexpr std::size_t kLabelColumns = 28;
+constexpr int kLeastBar = 8, kMostBar = 40;  ///< columns
+
+/// `share` of `columns`; never nothing for what is there.
+std::string bar(double share, int columns, const program::Style& style) {
+  const double length = share * columns;
+  if (!style.blocks) {
+    return std::string(std::max<std::size_t>(1, static_cast<std::size_t>(length + 0.5)), '#');
+  }
+  static constexpr std::array kEighths = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const int eighths = std::max(1, static_cast<int>(length * 8 + 0.5));
+  std::string text;
+  for (int i = 0; i < eighths / 8; ++i) text += "█";
+  return text + kEighths[static_cast<std::size_t>(eighths % 8)];
+}
+
+/// "64 KiB": where bars begin is mostly a whole number of units.
+std::string edge_text(std::uint64_t bytes) {
+  std::string text = bytes_text(bytes);
+  const std::size_t zero = text.find(".0 ");
+  return zero == std::string::npos ? text : text.erase(zero, 2);
+}
+
+}  // namespace
+
+std::vector<ChartRow> pixel_rows(const ValueCounts& values) {
+  std::vector<ChartRow> rows;
+  for (const Bin& bin : values.bins(kBars)) {
+    rows.push_back({bin.end - bin.begin == 1
+                        ? with_commas(bin.begin)
+                        : fmt::format("{}-{}", with_commas(bin.begin), with_commas(bin.end - 1)),
+                    bin.count});
+  }
+  return rows;
+}
+
+std::vector<ChartRow> byte_rows(const ValueCounts& values) {
+  std::vector<ChartRow> rows;
+  for (const Bin& bin : values.bins(kBars)) {
+    rows.push_back({bin.end - bin.begin == 1
+                        ? bytes_text(bin.begin)
+                        : fmt::format("{} to {}", edge_text(bin.begin), edge_text(bin.end)),
+                    bin.count});
+  }
+  return rows;
+}
+
+std::vector<ChartRow> shape_rows(const Summary& summary) {
+  const auto there = [](const ShapeCount& shape) { return shape.count > 0; };
+  const auto first = std::find_if(summary.shapes.begin(), summary.shapes.end(), there);
+  const auto last = std::find_if(summary.shapes.rbegin(), summary.shapes.rend(), there).base();
+  std::vector<ChartRow> rows;
+  for (auto shape = first; shape < last; ++shape)
+    rows.push_back({std::string(shape->name), shape->count});
+  return rows;
+}
+
+std::vector<ChartRow> class_rows(const PackedDataset& dataset) {
+  const std::vector<std::uint64_t>& samples = dataset.manifest().class_samples;
+  if (std::adjacent_find(samples.begin(), samples.end(), std::not_equal_to<>()) == samples.end())
+    return {};
+  std::vector<std::size_t> order(samples.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const bool all = samples.size() <= kClassesShown;
+  if (!all) {
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return samples[a] > samples[b]; });
+  }
+  std::vector<ChartRow> rows;
+  const std::size_t smallest = order.size() - kSmallestShown;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (!all && i == kLargestShown) {
+      rows.push_back({fmt::format("... {} more", with_commas(smallest - i)), 0});
+      i = smallest;
+    }
+    rows.push_back({dataset.classes()[order[i]], samples[order[i]]});
+  }
+  return rows;
+}
+
+std::string share_text(std::uint64_t count, std::uint64_t total) {
+  const double percent = 100.0 * static_cast<double>(count) / static_cast<double>(total);
+  return percent > 0 && percent < 0.05 ? "<0.1 %" : fmt::format("{:.1f} %", percent);
+}
+
+std::string chart_text(const std::vector<ChartRow>& rows, std::uint64_t total,
+                       const program::Style& style) {
+  std::uint64_t most = 1;
+  std::size_t label_columns = 0, count_columns = 0;
+  for (const ChartRow& row : rows) {
+    most = std::max(most, row.count);
+    label_columns =
+        std::max(label_columns, program::columns_of(program::one_line(row.label, kLabelColumns)));
+    count_columns = std::max(count_columns, with_commas(row.count).size());
+  }
+  const int used = static_cast<int>(label_columns + count_columns) + 16;
+  const int columns = std::clamp(style.width - used - 1, kLeastBar, kMostBar);
+  std::string text;
+  for (const ChartRow& row : rows) {
+    const std::string label = program::one_line(row.label, kLabelColumns);
+    text += "    " + label;
+    if (row.count > 0) {
+      text += std::string(label_columns - program::columns_of(label), ' ') +
+              fmt::format("  {:>{}}  {:>7}  ", with_commas(row.count), count_columns,
+                          share_text(row.count, total));
+      const double share = static_cast<double>(row.count) / static_cast<double>(most);
+      text += painted(bar(share, columns, style), program::Paint::kBar, style);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace packhorse::inspect

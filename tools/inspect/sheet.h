@@ -1,0 +1,33 @@
+#pragma once
+
+#include <opencv2/core.hpp>
+#include <string>
+#include <vector>
+
+#include "inspect/tile.h"
+
+namespace packhorse::inspect {
+
+/// A contact sheet: tiles in rows, below each its class and its number.
+///
+///     +--------+ +--------+
+///     | picture| | picture|   side x side pixels, the picture in the middle
+///     +--------+ +--------+
+///     goldfish   tench        the class, cut to fit
+///     #17        #90          number in the dataset
+struct SheetLayout {
+  int side = 128;   ///< pixels of a tile
+  int columns = 8;  ///< tiles
+};
+
+/// Pixels of the whole sheet.
+cv::Size sheet_size(const SheetLayout& layout, std::size_t tiles);
+
+/// Draws it. `classes`: names by label. A damaged image's tile is crossed out in red.
+cv::Mat draw_sheet(const SheetLayout& layout, const std::vector<Tile>& tiles,
+                   const std::vector<std::string>& classes);
+
+/// Text as OpenCV can draw it: characters it has no shapes for become '?'.
+std::string drawable(const std::string& text);
+
+}  // namespace packhorse::inspect

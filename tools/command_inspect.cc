@@ -7,6 +7,7 @@
 
 #include "common/terminal.h"
 #include "inspect/list_action.h"
+#include "inspect/report_action.h"
 #include "inspect/sheet_action.h"
 #include "inspect/show_action.h"
 #include "inspect/summary_action.h"
@@ -30,8 +31,8 @@ class CommandInspect final : public program::Command {
     show_.setup(app);
     choice_.setup(app);
     sheet_.setup(app);
-    app.add_option("--jobs", request_.jobs,
-                   "Threads for --verify and --sheet; 0 = as many as this process may use")
+    report_.setup(app);
+    app.add_option("--jobs", request_.jobs, "Threads; 0 = as many as this process may use")
         ->capture_default_str();
     app.add_flag("--json", request_.json, "Print one JSON object");
     // One thing at a time, so that --json has one object to print.
@@ -40,9 +41,12 @@ class CommandInspect final : public program::Command {
       for (std::size_t b = 0; b < a; ++b)
         app.get_option(kParts[a])->excludes(app.get_option(kParts[b]));
     }
+    for (const char* const part : {"--list", "--show", "--sheet"})
+      app.get_option("--report")->excludes(app.get_option(part));
     app.footer(
         "Examples:\n  packhorse inspect packed/train\n  packhorse inspect packed/train --verify "
-        "full\n\n"
+        "full\n"
+        "  packhorse inspect packed/train --sheet sheet.jpg --sheet-of per-class\n\n"
         "--verify ends with exit code 3 when anything is not as it was packed, and names shard, "
         "sample and byte\n"
         "range. --list prints: number, key, label, class, bytes, size, kind, source path, "
@@ -59,6 +63,7 @@ class CommandInspect final : public program::Command {
     if (show_.wanted()) return show_.run(paths, stop);
     if (sheet_.wanted()) return sheet_.run(paths, stop);
     if (list_.wanted()) return list_.run(paths, stop);
+    if (report_.wanted()) return report_.run(paths, stop);
     return summary_.run(paths, stop);
   }
 
@@ -90,7 +95,8 @@ class CommandInspect final : public program::Command {
                  "  next:  restore the files named above from a copy, or pack the source again\n",
                  request_.path);
     }
-    return all.ok() ? program::kDone : program::kDamage;
+    const int shown = report_.wanted() ? report_.run(paths, stop, &all) : program::kDone;
+    return all.ok() ? shown : program::kDamage;
   }
 
   inspect::Request request_;
@@ -100,6 +106,7 @@ class CommandInspect final : public program::Command {
   inspect::ListAction list_{request_, choice_};
   inspect::ShowAction show_{request_};
   inspect::SheetAction sheet_{request_, choice_};
+  inspect::ReportAction report_{request_};
 };
 
 }  // namespace

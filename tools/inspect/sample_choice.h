@@ -15,6 +15,10 @@ class SampleChoice {
  public:
   void setup(CLI::App& app);
   bool wanted() const { return !classes_.empty() || !samples_.empty(); }
+  /// How many classes there are to choose from.
+  std::size_t classes(const PackedDataset& dataset) const {
+    return classes_.empty() ? dataset.classes().size() : classes_.size();
+  }
   bool names_samples() const { return !samples_.empty(); }
   /// Numbers in the dataset: in the order of --samples where it is given, else rising. Throws
   /// Error(kUsage) for what is no list of numbers, Error(kNotFound) for a class or a sample that

@@ -94,7 +94,7 @@ std::vector<std::size_t> SheetAction::picked(const PackedDataset& dataset) const
 
 std::size_t SheetAction::of_a_class(const PackedDataset& dataset) const {
   if (count_ > 0) return count_;
-  const std::size_t classes = std::max<std::size_t>(1, dataset.classes().size());
+  const std::size_t classes = std::max<std::size_t>(1, choice_.classes(dataset));
   return std::clamp<std::size_t>(kUsualOfClasses / classes, 1, kMostOfAClass);
 }
 

@@ -101,10 +101,13 @@ std::string shards_text(const Manifest& m, const program::Style& style) {
         m.shards.begin(), m.shards.end(), [](auto& a, auto& b) { return a.samples < b.samples; });
     const auto [least, largest] = std::minmax_element(
         m.shards.begin(), m.shards.end(), [](auto& a, auto& b) { return a.bytes < b.bytes; });
-    return fmt::format("  {} shards, {} to {}, of {} to {} samples and {} to {} (--json has all)\n",
-                       with_commas(m.shards.size()), m.shards.front().file, m.shards.back().file,
-                       with_commas(fewest->samples), with_commas(most->samples),
-                       bytes_text(least->bytes), bytes_text(largest->bytes));
+    const auto range = [](const std::string& from, const std::string& to) {
+      return from == to ? from : from + " to " + to;
+    };
+    return fmt::format("  {} to {}, each of {} samples and {}; --json has all\n",
+                       m.shards.front().file, m.shards.back().file,
+                       range(with_commas(fewest->samples), with_commas(most->samples)),
+                       range(bytes_text(least->bytes), bytes_text(largest->bytes)));
   }
   std::vector<std::vector<std::string>> rows = {{"  shard", "samples", "size", "sha256"}};
   for (const ShardRecord& shard : m.shards) {

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "inspect/report_page.h"
+#include "inspect/request.h"
+
+namespace packhorse::inspect {
+
+/// `--report FILE`: an HTML page about the datasets.
+class ReportAction {
+ public:
+  explicit ReportAction(const Request& request) : request_(request) {}
+  void setup(CLI::App& app);
+  bool wanted() const { return !file_.empty(); }
+  /// With a `verification`, its findings are in the page, a dataset that cannot be opened is no
+  /// error but said there, and what --json prints is left to who verified. kDamage when an image
+  /// could not be shown.
+  int run(const std::vector<std::filesystem::path>& paths, const std::stop_token& stop,
+          const VerifyReport* verification = nullptr) const;
+
+ private:
+  ReportSection section(const PackedDataset& dataset, const std::stop_token& stop) const;
+
+  const Request& request_;
+  std::string file_;
+  std::size_t classes_ = 20, images_ = 6;
+};
+
+}  // namespace packhorse::inspect

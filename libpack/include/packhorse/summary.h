@@ -10,7 +10,7 @@
 #include "packhorse/value_counts.h"
 
 /// What a dataset is made of, counted from its indexes alone: no image is read. A million samples
-/// take some ten milliseconds.
+/// take some 25 milliseconds.
 ///
 ///     const PackedDataset dataset("packed/train");
 ///     const Summary summary = summarise(dataset);

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cstdio>
 
-#include "common/terminal.h"
+#include "inspect/verify_action.h"
 #include "inspect_text.h"
 #include "packhorse/error.h"
 #include "packhorse/file.h"
@@ -23,33 +23,31 @@ class CommandInspect final : public program::Command {
  public:
   void setup(CLI::App& app) override {
     app.add_option("dataset", path_, "A packed dataset, or a directory of its splits")->required();
-    auto* verify = app.add_option("--verify", verify_,
-                                  "quick: files, sizes, indexes; full: every byte as well")
-                       ->check(CLI::IsMember({"quick", "full"}));
-    auto* list = app.add_flag("--list", list_, "List the samples, one a line")->excludes(verify);
-    auto* show = app.add_option("--show", show_, "Show the sample with this number or key")
-                     ->excludes(verify)
-                     ->excludes(list);
+    auto* list = app.add_flag("--list", list_, "List the samples, one a line");
+    auto* show =
+        app.add_option("--show", show_, "Show the sample with this number or key")->excludes(list);
     auto* output =
         app.add_option("-o,--output", output_,
                        "With --show: write the image's bytes to this file (- = standard output)")
             ->needs(show);
     app.add_option("--field", field_, "With -o: write this extra field's bytes instead")
         ->needs(output);
-    app.add_option("--jobs", jobs_, "Threads for --verify; 0 = as many as this process may use")
-        ->capture_default_str();
     app.add_flag("--json", json_, "Print one JSON object");
+    verify_.setup(app);
     app.footer(
-        "Example:\n  packhorse inspect packed/train --verify full\n\n"
-        "--verify ends with exit code 3 when anything is not as it was packed, and names shard, "
-        "sample and byte\n"
-        "range. --list prints: number, key, label, class, bytes, size, kind, source path, "
+        "Examples:\n"
+        "  packhorse inspect packed/train --verify full\n"
+        "  packhorse inspect packed --against imagenet\n\n"
+        "--verify and --against end with exit code 3 when anything is not as it was packed, and "
+        "name shard,\n"
+        "sample and byte range. --list prints: number, key, label, class, bytes, size, kind, "
+        "source path, "
         "separated by tabs.");
   }
 
   int run(const std::stop_token& stop) override {
     const std::vector<fs::path> paths = find_datasets(path_);
-    if (!verify_.empty()) return verify_all(paths, stop);
+    if (verify_.wanted()) return verify_.run(paths, stop);
     if (!show_.empty()) return show(paths);
     std::vector<Json> objects;
     for (const fs::path& path : paths) {
@@ -76,36 +74,6 @@ class CommandInspect final : public program::Command {
     Json samples = Json::array();
     for (std::size_t i = 0; i < dataset.size(); ++i) samples.push_back(sample_json(dataset, i));
     return {{"path", dataset.path().string()}, {"samples", samples}};
-  }
-
-  int verify_all(const std::vector<fs::path>& paths, const std::stop_token& stop) const {
-    VerifyOptions options;
-    options.level = verify_ == "full" ? VerifyLevel::kFull : VerifyLevel::kQuick;
-    options.jobs = jobs_;
-    VerifyReport all;
-    Progress progress;
-    {
-      const program::ProgressLine line(progress, "verifying");
-      for (const fs::path& path : paths) {
-        VerifyReport report = verify(path, options, &progress, stop);
-        const bool split = path != fs::path(path_);
-        for (Finding& finding : report.findings) {
-          if (split) finding.shard = (path.filename() / finding.shard).string();
-          all.findings.push_back(std::move(finding));
-        }
-        all.files += report.files;
-        all.samples += report.samples;
-        all.bytes += report.bytes;
-      }
-    }
-    fmt::print("{}", json_ ? program::to_text(findings_json(all)) : findings_text(all));
-    if (!all.ok()) {
-      fmt::print(stderr,
-                 "packhorse: error: the dataset is damaged\n  where: {}\n"
-                 "  next:  restore the files named above from a copy, or pack the source again\n",
-                 path_);
-    }
-    return all.ok() ? program::kDone : program::kDamage;
   }
 
   /// A number, or a key; keys begin with a zero or are long, so a short number is a number.
@@ -160,9 +128,9 @@ class CommandInspect final : public program::Command {
     return bytes;
   }
 
-  std::string path_, verify_, show_, output_, field_;
-  int jobs_ = 0;
+  std::string path_, show_, output_, field_;
   bool list_ = false, json_ = false;
+  inspect::VerifyAction verify_{path_, json_};
 };
 
 }  // namespace

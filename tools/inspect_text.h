@@ -4,16 +4,12 @@
 
 #include "common/program.h"
 #include "packhorse/packed_dataset.h"
-#include "packhorse/verify.h"
 
 /// What `packhorse inspect` says, as JSON for programs and as text for people.
 namespace packhorse {
 
 program::Json summary_json(const PackedDataset& dataset);
 std::string summary_text(const PackedDataset& dataset);
-
-program::Json findings_json(const VerifyReport& report);
-std::string findings_text(const VerifyReport& report);
 
 program::Json sample_json(const PackedDataset& dataset, std::size_t sample);
 /// "number  key  label  class  bytes  WxH  kind  path", separated by tabs.

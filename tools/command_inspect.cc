@@ -22,7 +22,8 @@ using program::Json;
 class CommandInspect final : public program::Command {
  public:
   void setup(CLI::App& app) override {
-    app.add_option("dataset", path_, "A packed dataset, or a directory of its splits")->required();
+    app.add_option("dataset", request_.path, "A packed dataset, or a directory of its splits")
+        ->required();
     auto* list = app.add_flag("--list", list_, "List the samples, one a line");
     auto* show =
         app.add_option("--show", show_, "Show the sample with this number or key")->excludes(list);
@@ -32,7 +33,9 @@ class CommandInspect final : public program::Command {
             ->needs(show);
     app.add_option("--field", field_, "With -o: write this extra field's bytes instead")
         ->needs(output);
-    app.add_flag("--json", json_, "Print one JSON object");
+    app.add_flag("--json", request_.json, "Print one JSON object");
+    app.add_option("--jobs", request_.jobs, "Threads; 0 = as many as this process may use")
+        ->capture_default_str();
     verify_.setup(app);
     app.footer(
         "Examples:\n"
@@ -46,13 +49,13 @@ class CommandInspect final : public program::Command {
   }
 
   int run(const std::stop_token& stop) override {
-    const std::vector<fs::path> paths = find_datasets(path_);
+    const std::vector<fs::path> paths = find_datasets(request_.path);
     if (verify_.wanted()) return verify_.run(paths, stop);
     if (!show_.empty()) return show(paths);
     std::vector<Json> objects;
     for (const fs::path& path : paths) {
       const PackedDataset dataset(path);
-      if (json_) {
+      if (request_.json) {
         objects.push_back(list_ ? list_json(dataset) : summary_json(dataset));
       } else if (list_) {
         for (std::size_t i = 0; i < dataset.size(); ++i) fmt::print("{}", sample_line(dataset, i));
@@ -60,14 +63,14 @@ class CommandInspect final : public program::Command {
         fmt::print("{}", summary_text(dataset));
       }
     }
-    if (json_) fmt::print("{}", program::to_text(one_object(paths, objects)));
+    if (request_.json) fmt::print("{}", program::to_text(one_object(paths, objects)));
     return program::kDone;
   }
 
  private:
   /// A dataset is one object; a directory of splits is {"datasets": [...]}.
   Json one_object(const std::vector<fs::path>& paths, const std::vector<Json>& objects) const {
-    return paths.front() == fs::path(path_) ? objects.front() : Json{{"datasets", objects}};
+    return paths.front() == fs::path(request_.path) ? objects.front() : Json{{"datasets", objects}};
   }
 
   static Json list_json(const PackedDataset& dataset) {
@@ -90,8 +93,8 @@ class CommandInspect final : public program::Command {
 
   int show(const std::vector<fs::path>& paths) const {
     if (paths.size() != 1) {
-      throw Error(ErrorKind::kUsage, "--show needs one dataset, and here are several", path_,
-                  "name one of the splits, e.g. " + paths.front().string());
+      throw Error(ErrorKind::kUsage, "--show needs one dataset, and here are several",
+                  request_.path, "name one of the splits, e.g. " + paths.front().string());
     }
     const PackedDataset dataset(paths.front());
     const std::size_t sample = find(dataset);
@@ -101,8 +104,8 @@ class CommandInspect final : public program::Command {
       return program::kDone;
     }
     if (!output_.empty()) write_file(output_, bytes);
-    fmt::print("{}", json_ ? program::to_text(sample_json(dataset, sample))
-                           : sample_line(dataset, sample));
+    fmt::print("{}", request_.json ? program::to_text(sample_json(dataset, sample))
+                                   : sample_line(dataset, sample));
     return program::kDone;
   }
 
@@ -128,9 +131,10 @@ class CommandInspect final : public program::Command {
     return bytes;
   }
 
-  std::string path_, show_, output_, field_;
-  bool list_ = false, json_ = false;
-  inspect::VerifyAction verify_{path_, json_};
+  inspect::Request request_;
+  std::string show_, output_, field_;
+  bool list_ = false;
+  inspect::VerifyAction verify_{request_};
 };
 
 }  // namespace

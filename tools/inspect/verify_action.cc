@@ -18,39 +18,71 @@ void VerifyAction::setup(CLI::App& app) {
                      ->check(CLI::IsMember({"quick", "full"}))
                      ->group(group);
   app.add_flag("--decode", decode_, "With --verify full: decode every image, strictly")
-      ->needs(verify)
       ->group(group);
-  app.add_option("--subset", part_,
-                 "With --verify: only part I of N (0/10 ... 9/10); all N together are all of it")
-      ->needs(verify)
-      ->group(group);
-  app.add_option("--jobs", jobs_, "Threads; 0 = as many as this process may use")
-      ->capture_default_str()
-      ->group(group);
-  for (const char* other : {"--list", "--show"}) app.get_option(other)->excludes(verify);
+  auto* subset = app.add_option("--subset", part_,
+                                "With --verify: only part I of N (0/10 ... 9/10); all N together "
+                                "are all of it")
+                     ->needs(verify)
+                     ->group(group);
+  auto* against =
+      app.add_option("--against", source_,
+                     "Prove that the dataset holds just what this source does; --verify full goes "
+                     "before, unless --verify quick is said")
+          ->excludes(subset)
+          ->group(group);
+  auto* repair = app.add_option("--repair", repair_from_,
+                                "Replace damaged files: from a copy of the dataset, or by packing "
+                                "them again from this source; then --verify full")
+                     ->excludes(verify)
+                     ->excludes(subset)
+                     ->excludes(against)
+                     ->group(group);
+  source_arguments_.setup(app, "The source, as `pack` was told", "Selection, as `pack` was told");
+  for (const char* const other : {"--list", "--show"}) {
+    for (CLI::Option* mine : {verify, against, repair}) app.get_option(other)->excludes(mine);
+  }
 }
 
-VerifyOptions VerifyAction::read_options() const {
+VerifyOptions VerifyAction::read_options() {
   VerifyOptions options;
-  options.level = level_ == "full" ? VerifyLevel::kFull : VerifyLevel::kQuick;
-  options.jobs = jobs_;
+  options.level = level_ == "quick" ? VerifyLevel::kQuick : VerifyLevel::kFull;
+  options.jobs = packed_.jobs = request_.jobs;
   options.decode = decode_;
   options.walkers = walkers_of_this_program();
   if (!part_.empty()) options.part = VerifyPart::parse(part_);
   if (decode_ && options.level != VerifyLevel::kFull)
     throw Error(ErrorKind::kUsage, "--decode needs --verify full");
+  source_arguments_.read();
   return options;
 }
 
-VerifyReport VerifyAction::verify_all(const std::vector<fs::path>& paths,
+RepairReport VerifyAction::repair_all(const std::vector<fs::path>& paths,
                                       const std::stop_token& stop) const {
-  const VerifyOptions options = read_options();
+  RepairReport all;
+  Progress progress;
+  const program::ProgressLine line(progress, "repairing");
+  for (const fs::path& path : paths) {
+    const RepairReport report = repair(path, repair_from_, packed_, &progress, stop);
+    const bool split = path != fs::path(request_.path);
+    const auto add = [&](const std::vector<std::string>& from, std::vector<std::string>& to) {
+      for (const std::string& file : from)
+        to.push_back(split ? (path.filename() / file).string() : file);
+    };
+    add(report.copied, all.copied);
+    add(report.rebuilt, all.rebuilt);
+  }
+  return all;
+}
+
+VerifyReport VerifyAction::verify_all(const std::vector<fs::path>& paths,
+                                      const VerifyOptions& options,
+                                      const std::stop_token& stop) const {
   VerifyReport all;
   Progress progress;
   const program::ProgressLine line(progress, "verifying");
   for (const fs::path& path : paths) {
     VerifyReport report = verify(path, options, &progress, stop);
-    const bool split = path != fs::path(dataset_);
+    const bool split = path != fs::path(request_.path);
     for (Finding& finding : report.findings) {
       if (split) finding.shard = (path.filename() / finding.shard).string();
       all.findings.push_back(std::move(finding));
@@ -67,14 +99,44 @@ VerifyReport VerifyAction::verify_all(const std::vector<fs::path>& paths,
   return all;
 }
 
-int VerifyAction::run(const std::vector<fs::path>& paths, const std::stop_token& stop) const {
-  const VerifyReport all = verify_all(paths, stop);
-  fmt::print("{}", json_ ? program::to_text(findings_json(all)) : findings_text(all));
-  if (all.ok()) return program::kDone;
-  fmt::print(stderr,
-             "packhorse: error: the dataset is damaged\n  where: {}\n"
-             "  next:  restore the files named above from a copy, or pack the source again\n",
-             dataset_);
+/// A dataset too damaged to be compared is no failure: the damage is what there is to say.
+AgainstReport VerifyAction::compare(const std::vector<fs::path>& paths,
+                                    const std::stop_token& stop) const try {
+  Progress progress;
+  const program::ProgressLine line(progress, "comparing");
+  return compare_with_source(paths, source_, packed_, &progress, stop);
+} catch (const Error& error) {
+  if (error.kind() != ErrorKind::kCorrupt) throw;
+  AgainstReport report;
+  report.notes.push_back("not compared with the source, as the dataset is damaged: " +
+                         std::string(error.what()));
+  report.findings.push_back({"index",
+                             error.path().filename().string(),
+                             -1,
+                             {},
+                             0,
+                             0,
+                             "the dataset cannot be opened: " + std::string(error.what())});
+  return report;
+}
+
+int VerifyAction::run(const std::vector<fs::path>& paths, const std::stop_token& stop) {
+  const VerifyOptions options = read_options();
+  std::optional<RepairReport> repaired;
+  if (!repair_from_.empty()) repaired = repair_all(paths, stop);
+  const VerifyReport verified = verify_all(paths, options, stop);
+  std::optional<AgainstReport> compared;
+  if (!source_.empty()) compared = compare(paths, stop);
+  const Outcome outcome{verified, repaired, compared};
+  fmt::print("{}", request_.json ? program::to_text(to_json(outcome)) : to_words(outcome));
+  if (outcome.ok()) return program::kDone;
+  const bool damaged = !verified.ok();
+  fmt::print(stderr, "packhorse: error: {}\n  where: {}\n  next:  {}\n",
+             damaged ? "the dataset is damaged" : "the dataset is not what the source is",
+             request_.path,
+             damaged ? "replace the files named above with `packhorse inspect --repair SOURCE`, or "
+                       "pack the source again"
+                     : "pack the source again, or find out which of the two is right");
   return program::kDamage;
 }
 

@@ -1,37 +1,45 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "common/program.h"
+#include "inspect/request.h"
+#include "packhorse/against.h"
+#include "packhorse/pack.h"
+#include "packhorse/repair.h"
 #include "packhorse/verify.h"
+#include "source_arguments.h"
 
 namespace packhorse::inspect {
 
-/// `inspect --verify`: its options, and what they do.
+/// `--verify`, `--against` and `--repair`: proves what a dataset holds, and mends it.
 class VerifyAction {
  public:
-  /// `dataset` as the command line names it; `json`: print one JSON object. Both outlive this.
-  VerifyAction(const std::string& dataset, const bool& json) : dataset_(dataset), json_(json) {}
-
-  /// Declares the options. After those of `app` that exclude them.
+  explicit VerifyAction(const Request& request) : request_(request) {}
+  /// After the options of `app` that exclude these.
   void setup(CLI::App& app);
-  bool wanted() const { return !level_.empty(); }
-  /// Verifies the datasets, prints what was found, and returns the exit code.
-  int run(const std::vector<std::filesystem::path>& paths, const std::stop_token& stop) const;
+  bool wanted() const { return !level_.empty() || !source_.empty() || !repair_from_.empty(); }
+  /// Prints what was found, and returns the exit code.
+  int run(const std::vector<std::filesystem::path>& paths, const std::stop_token& stop);
 
  private:
-  VerifyOptions read_options() const;
-  VerifyReport verify_all(const std::vector<std::filesystem::path>& paths,
+  VerifyOptions read_options();
+  RepairReport repair_all(const std::vector<std::filesystem::path>& paths,
                           const std::stop_token& stop) const;
+  VerifyReport verify_all(const std::vector<std::filesystem::path>& paths,
+                          const VerifyOptions& options, const std::stop_token& stop) const;
+  AgainstReport compare(const std::vector<std::filesystem::path>& paths,
+                        const std::stop_token& stop) const;
 
-  const std::string& dataset_;
-  const bool& json_;
-  std::string level_, part_;
-  int jobs_ = 0;
+  const Request& request_;
+  std::string level_, part_, source_, repair_from_;
   bool decode_ = false;
+  PackOptions packed_;  ///< what the manifest does not record of them
+  SourceArguments source_arguments_{packed_};
 };
 
 }  // namespace packhorse::inspect

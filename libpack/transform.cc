@@ -1,6 +1,9 @@
 #include "packhorse/transform.h"
 
+#include <algorithm>
 #include <array>
+#include <charconv>
+#include <sstream>
 
 #include "packhorse/error.h"
 #include "transforms/transforms.h"
@@ -91,6 +94,37 @@ void TransformOptions::validate() const {
   check(short_side >= 1 && short_side <= 65535, "short_side", short_side, "from 1 to 65535");
   check(quality >= 1 && quality <= 100, "quality", quality, "from 1 to 100");
   check(size >= 1 && size <= 16384, "size", size, "from 1 to 16384");
+}
+
+TransformOptions TransformOptions::parse(std::string_view settings) {
+  TransformOptions options;
+  std::istringstream words{std::string(settings)};
+  for (std::string word; words >> word;) {
+    const std::size_t equals = std::min(word.find('='), word.size() - 1);
+    const std::string name = word.substr(0, equals), value = word.substr(equals + 1);
+    const auto number = [&](int& out) {
+      const auto [end, code] = std::from_chars(value.data(), value.data() + value.size(), out);
+      return code == std::errc() && end == value.data() + value.size();
+    };
+    const auto choice = [&](auto& out, auto first, const char* name_of_first, auto second,
+                            const char* name_of_second) {
+      out = value == name_of_first ? first : second;
+      return value == name_of_first || value == name_of_second;
+    };
+    const bool known =
+        name == "restart_mcus" ? number(options.restart_mcus)
+        : name == "short_side" ? number(options.short_side)
+        : name == "quality"    ? number(options.quality)
+        : name == "size"       ? number(options.size)
+        : name == "chroma"
+            ? choice(options.chroma, Chroma::kAsSource, "source", Chroma::k420, "420")
+        : name == "fit" ? choice(options.fit, Fit::kCrop, "crop", Fit::kLetterbox, "letterbox")
+                        : false;
+    if (known) continue;
+    throw Error(ErrorKind::kUnsupported, "the image setting '" + word + "' is unknown", {},
+                "use the version of packhorse that packed it");
+  }
+  return options;
 }
 
 std::span<const TransformKind> all_transforms() { return kTransforms; }

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 
 #include "common/terminal.h"
@@ -11,6 +10,7 @@
 #include "packhorse/file.h"
 #include "packhorse/pack.h"
 #include "packhorse/transform.h"
+#include "source_arguments.h"
 
 namespace packhorse {
 
@@ -32,28 +32,6 @@ std::string described(const Kinds& kinds) {
     }
   }
   return text;
-}
-
-/// "json,seg.png"; "none" is an empty list.
-std::vector<std::string> parse_fields(const std::string& text) {
-  std::vector<std::string> names;
-  for (std::size_t at = 0; text != "none" && at <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', at), text.size());
-    const std::string name = text.substr(at, comma - at);
-    const bool fit =
-        !name.empty() && name.front() != '.' &&
-        name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789._-") == std::string::npos;
-    if (!fit) {
-      throw Error(
-          ErrorKind::kUsage, "'" + name + "' is no name of a field", {},
-          "say what follows the dot in its files, in lower case: json,txt,seg.png; or none");
-    }
-    names.push_back(name);
-    at = comma + 1;
-  }
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  return names;
 }
 
 /// "zstd" or "zstd:7".
@@ -85,8 +63,11 @@ class CommandPack final : public program::Command {
     app.add_flag("--json", json_, "Print one JSON object");
     app.add_option("--log", log_file_,
                    "Write each reject, skip and duplicate to FILE, a JSON line each");
-    setup_source(app);
-    setup_selection(app);
+    source_arguments_.setup(app, "Source", "Selection");
+    app.add_option("--max-rejects", max_rejects_,
+                   "Publish with up to N, or P%, of the inputs rejected")
+        ->capture_default_str()
+        ->group("Source");
     setup_images(app);
     setup_shards(app);
     setup_tasks(app);
@@ -127,52 +108,6 @@ class CommandPack final : public program::Command {
   }
 
  private:
-  void setup_source(CLI::App& app) {
-    app.add_option("--source-kind", options_.source_kind, "Take the source as this kind, see below")
-        ->group("Source");
-    app.add_option("--classes", classes_file_,
-                   "File with one class name a line, which fixes the labels")
-        ->group("Source");
-    app.add_option("--labels", options_.list.labels,
-                   "File of lines `path label`, in the place of class folders")
-        ->group("Source");
-    app.add_option(
-           "--fields", fields_,
-           "Extra fields to pack with x.jpg, e.g. json,seg.png for x.json and x.seg.png; none "
-           "= leave out those the source brings")
-        ->group("Source");
-    app.add_option("--max-rejects", max_rejects_,
-                   "Publish with up to N, or P%, of the inputs rejected")
-        ->capture_default_str()
-        ->group("Source");
-    app.add_option("--max-pixels", options_.max_pixels, "Reject images with more pixels")
-        ->capture_default_str()
-        ->group("Source");
-  }
-
-  void setup_selection(CLI::App& app) {
-    SelectOptions& select = options_.select;
-    app.add_option(
-           "--include", select.include,
-           "Only what matches one of these globs: of the name, or of the path when it has a /")
-        ->allow_extra_args(false)
-        ->group("Selection");
-    app.add_option("--exclude", select.exclude, "Not what matches one of these globs")
-        ->allow_extra_args(false)
-        ->group("Selection");
-    app.add_option("--limit", select.limit, "At most N images a split")->group("Selection");
-    app.add_option("--sample-per-class", select.samples_per_class,
-                   "At most N images of each class in a split")
-        ->group("Selection");
-    app.add_option("--split", split_,
-                   "Divide into train and val (and test), e.g. 90:10, by the images' bytes")
-        ->group("Selection");
-    app.add_option("--deduplicate", deduplicate_,
-                   "Inputs of identical bytes, over all splits: report them, or drop all but one")
-        ->check(CLI::IsMember({"report", "drop"}))
-        ->group("Selection");
-  }
-
   void setup_images(CLI::App& app) {
     TransformOptions& image = options_.transform;
     app.add_option("--image", options_.image, "What becomes of the images, see below")
@@ -250,14 +185,9 @@ class CommandPack final : public program::Command {
     options_.reorder = seed_->count() > 0;
     options_.plan.shard_bytes = program::parse_bytes(shard_bytes_);
     options_.max_rejects = RejectLimit::parse(max_rejects_);
-    if (!classes_file_.empty()) options_.list.classes = read_class_list(classes_file_);
-    if (!fields_.empty()) options_.list.fields.names = parse_fields(fields_);
-    if (!split_.empty()) options_.select.split = SelectOptions::parse_split(split_);
+    source_arguments_.read();
     if (!task_.empty()) options_.task = TaskShare::parse(task_);
     if (!compress_.empty()) options_.zstd_level = parse_compression(compress_);
-    using Duplicates = SelectOptions::Duplicates;
-    if (!deduplicate_.empty())
-      options_.select.duplicates = deduplicate_ == "drop" ? Duplicates::kDrop : Duplicates::kReport;
   }
 
   void print_rejects(const PackReport& report) const {
@@ -282,10 +212,10 @@ class CommandPack final : public program::Command {
                report.rejects_file.string());
   }
 
-  std::string source_, out_, classes_file_, log_file_, fields_, split_, deduplicate_, compress_,
-      task_;
+  std::string source_, out_, log_file_, compress_, task_;
   std::string shard_bytes_ = "256MiB", max_rejects_ = "0";
   PackOptions options_;
+  SourceArguments source_arguments_{options_};
   CLI::Option* seed_ = nullptr;
   bool no_shuffle_ = false, no_space_check_ = false, json_ = false;
 };

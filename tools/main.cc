@@ -9,6 +9,7 @@
 #include "common/program.h"
 #include "packhorse/reader/version.h"
 #include "packhorse/version.h"
+#include "packhorse/walk.h"
 
 namespace {
 
@@ -28,6 +29,7 @@ constexpr std::array kCommands = {packhorse::kPackCommand, packhorse::kInspectCo
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (packhorse::is_walk_call(argc, argv)) return packhorse::serve_walks();
   return packhorse::program::run_program(
       {"packhorse", "Packs image folders into shards, proves them, and reads them fast.", kCommands,
        version_text},

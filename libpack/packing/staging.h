@@ -38,6 +38,9 @@ class Staging {
   /// what is there. Then removes the staging directory.
   void publish(bool overwrite);
 
+  /// Removes the directory and all in it.
+  void discard();
+
  private:
   void clear_unfinished() const;
   std::filesystem::path out_, root_;

@@ -109,8 +109,10 @@ def test_a_flipped_byte_is_found_and_named(dataset, tmp_path, number):
             assert [(f["kind"], f["sample"], f["key"], f["offset"], f["length"]) for f in found] == [
                 ("payload", sample["sample"], sample["key"], sample["offset"], sample["bytes"])
             ]
-        if not hit:
-            assert [(f["sample"], f["key"]) for f in found] == [(None, "")], (file, offset, found)
+        if not hit:  # what the format's own library says of it may name a sample
+            kinds = [f["kind"] for f in found]
+            assert (found[0]["sample"], found[0]["key"]) == (None, ""), (file, offset, found)
+            assert set(kinds[1:]) <= {"structure"}, (file, offset, found)
 
 
 def test_a_flip_of_any_byte_of_the_manifest_is_found(tmp_path):

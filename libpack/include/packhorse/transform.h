@@ -20,6 +20,9 @@ struct TransformOptions {
   enum class Fit { kCrop, kLetterbox } fit = Fit::kCrop;             ///< raw
   /// Throws Error(kUsage) naming the setting that makes no sense.
   void validate() const;
+  /// Of the text that TransformKind::settings makes. Throws Error(kUnsupported) for settings this
+  /// version does not know.
+  static TransformOptions parse(std::string_view settings);
 };
 
 /// What a transform made of an image.

@@ -1,4 +1,4 @@
-#include "verify_bytes.h"
+#include "verify/bytes.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -172,6 +172,51 @@ ShardBytes check_bytes(const std::filesystem::path& data_file, std::uint64_t byt
   }
   result.sha256 = pass.sha256();
   return result;
+}
+
+std::vector<DamagedPiece> check_rows(const std::filesystem::path& data_file,
+                                     const ShardIndex& index, std::size_t first, std::size_t rows,
+                                     Progress& progress, const std::stop_token& stop) {
+  const UniqueFd fd = open_for_reading(data_file);
+  std::vector<DamagedPiece> damage;
+  std::vector<std::byte> bytes, content;
+  std::vector<Piece> pieces;
+  const auto read = [&](ByteRange range) {
+    bytes.resize(range.length);
+    read_exactly(fd.get(), range.offset, bytes, data_file);
+    progress.bytes += range.length;
+  };
+  for (std::size_t row = first; row < first + rows; ++row) {
+    if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
+    if (index.compressed()) {
+      read(index.frame(row).stored);
+      check_frame(index, row, bytes, content, damage);
+      continue;
+    }
+    pieces.clear();
+    append_pieces(index, row, pieces);
+    for (const Piece& piece : pieces) {
+      read(piece.range);
+      if (xxh3(bytes) != piece.hash) damage.push_back(damaged(index, piece));
+    }
+  }
+  return damage;
+}
+
+void read_image(int fd, const std::filesystem::path& data_file, const ShardIndex& index,
+                std::size_t row, std::vector<std::byte>& out) {
+  const ByteRange range = index.range(row);
+  if (!index.compressed()) {
+    out.resize(range.length);
+    read_exactly(fd, range.offset, out, data_file);
+    return;
+  }
+  const Frame frame = index.frame(row);
+  std::vector<std::byte> stored(frame.stored.length), content(frame.content.length);
+  read_exactly(fd, frame.stored.offset, stored, data_file);
+  decompress_frame(stored, content);
+  const Bytes image = Bytes(content).subspan(range.offset - frame.content.offset, range.length);
+  out.assign(image.begin(), image.end());
 }
 
 }  // namespace packhorse

@@ -30,4 +30,14 @@ struct ShardBytes {
 ShardBytes check_bytes(const std::filesystem::path& data_file, std::uint64_t bytes,
                        const ShardIndex* index, Progress& progress, const std::stop_token& stop);
 
+/// The same of some rows alone, each read by itself. Rows are counted in `progress` as bytes only.
+std::vector<DamagedPiece> check_rows(const std::filesystem::path& data_file,
+                                     const ShardIndex& index, std::size_t first, std::size_t rows,
+                                     Progress& progress, const std::stop_token& stop);
+
+/// One image, decompressed where the shard is compressed; its hash is not looked at. Throws
+/// Error(kCorrupt).
+void read_image(int fd, const std::filesystem::path& data_file, const ShardIndex& index,
+                std::size_t row, std::vector<std::byte>& out);
+
 }  // namespace packhorse

@@ -1,0 +1,327 @@
+#include "packhorse/against.h"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <tuple>
+
+#include "packhorse/error.h"
+#include "packhorse/hash.h"
+#include "packhorse/packed_dataset.h"
+#include "packing/pack_item.h"
+#include "packing/read_ahead.h"
+#include "parallel.h"
+#include "verify/replay.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kBatch = 64;
+constexpr std::size_t kWindow = 64 * kBatch;
+
+/// path -> reason, by what rejects.jsonl says. A damaged one is for verify() to find.
+std::map<std::string, std::string> rejects_of(const PackedDataset& dataset) {
+  std::map<std::string, std::string> rejects;
+  const fs::path file = dataset.path() / kRejectsName;
+  std::error_code code;
+  if (!fs::exists(file, code)) return rejects;
+  const std::string text = read_text(file);
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const auto json =
+        nlohmann::json::parse(std::string_view(text).substr(at, end - at), nullptr, false);
+    if (json.is_object() && json.contains("path") && json["path"].is_string())
+      rejects.emplace(json["path"], json.value("reason", ""));
+    at = end + 1;
+  }
+  return rejects;
+}
+
+/// The samples of a dataset by the path they had in the source. 16 bytes a sample.
+class SamplesByPath {
+ public:
+  explicit SamplesByPath(const PackedDataset& dataset) : dataset_(dataset) {
+    rows_.reserve(dataset.size());
+    for (std::size_t sample = 0; sample < dataset.size(); ++sample)
+      rows_.emplace_back(xxh3(as_bytes(path(sample))), sample);
+    std::sort(rows_.begin(), rows_.end());
+  }
+
+  std::string_view path(std::size_t sample) const {
+    const PackedDataset::Place at = dataset_.place(sample);
+    return dataset_.index(at.shard).path(at.row);
+  }
+
+  std::optional<std::size_t> find(std::string_view wanted) const {
+    const std::uint64_t hash = xxh3(as_bytes(wanted));
+    for (auto row = std::lower_bound(rows_.begin(), rows_.end(), std::pair(hash, std::size_t{0}));
+         row != rows_.end() && row->first == hash; ++row) {
+      if (path(row->second) == wanted) return row->second;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  const PackedDataset& dataset_;
+  std::vector<std::pair<std::uint64_t, std::size_t>> rows_;
+};
+
+/// One dataset beside the split of the source it was packed from.
+class Comparison {
+ public:
+  /// `prefix` goes before the names of files and inputs.
+  Comparison(const fs::path& path, std::string prefix, const Replay& replay, const fs::path& source,
+             Progress& progress, const std::stop_token& stop)
+      : dataset_(path),
+        prefix_(std::move(prefix)),
+        replay_(replay),
+        split_(split_of(replay, dataset_.manifest(), source)),
+        progress_(progress),
+        stop_(stop),
+        samples_(dataset_),
+        seen_(dataset_.size()),
+        rejects_(rejects_of(dataset_)),
+        preparer_(*replay.source, split_, replay.listing, replay.options) {
+    refuse_without_paths();
+    progress.total_samples += split_.entries.size();
+  }
+
+  const SplitListing& split() const { return split_; }
+
+  void run(AgainstReport& report) {
+    const std::size_t n = split_.entries.size();
+    const int jobs = replay_.options.jobs > 0 ? replay_.options.jobs : available_cpus();
+    ReadAhead read_ahead(*replay_.source);
+    run_parallel(jobs, (n + kBatch - 1) / kBatch, [&](std::size_t batch) {
+      if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
+      if (batch * kBatch % kWindow == 0) announce(read_ahead, batch * kBatch);
+      thread_local PackItem item;
+      for (std::size_t i = batch * kBatch; i < std::min(n, (batch + 1) * kBatch); ++i) {
+        preparer_.prepare(item, i);
+        compare(item);
+        item.shrink();
+      }
+    });
+    for (const Reject& reject : split_.rejects) compare(reject);
+    find_extra();
+    std::sort(findings_.begin(), findings_.end(), [](const Finding& a, const Finding& b) {
+      return std::tie(a.path, a.kind, a.detail) < std::tie(b.path, b.kind, b.detail);
+    });
+    std::move(findings_.begin(), findings_.end(), std::back_inserter(report.findings));
+    report.compared += n;
+    report.bytes += bytes_;
+    report.rejected += rejected_;
+    if (mended_ > 0) {
+      report.notes.push_back(std::to_string(mended_) +
+                             " inputs that rejects.jsonl lists could be packed now");
+    }
+  }
+
+ private:
+  void refuse_without_paths() const {
+    for (std::size_t sample = 0; sample < dataset_.size(); ++sample) {
+      if (!samples_.path(sample).empty()) continue;
+      throw Error(ErrorKind::kUnsupported,
+                  "the dataset does not say which input its samples come from", dataset_.path(),
+                  "it can be verified, but not compared with a source");
+    }
+  }
+
+  void announce(ReadAhead& read_ahead, std::size_t begin) const {
+    std::vector<std::size_t> entries;
+    for (std::size_t i = begin; i < std::min(split_.entries.size(), begin + kWindow); ++i)
+      entries.push_back(i);
+    read_ahead.want(split_, std::move(entries));
+  }
+
+  void compare(const PackItem& item) {
+    ++progress_.samples;
+    progress_.bytes += item.bytes_in();
+    bytes_ += item.bytes_in();
+    const std::optional<std::size_t> sample = samples_.find(item.entry.path);
+    if (!sample) return not_there(as_utf8(item.entry.path), item.reason);
+    seen_[*sample] = 1;
+    if (!item.reason.empty()) {
+      add("changed", sample, as_utf8(item.entry.path),
+          "it can no longer be packed: " + item.reason);
+      return;
+    }
+    const PackedDataset::Place at = dataset_.place(*sample);
+    const ShardIndex& index = dataset_.index(at.shard);
+    if (item.hash != index.hash(at.row))
+      add("changed", sample, as_utf8(item.entry.path), "the image is another one in the source");
+    compare_fields(item, *sample, index, at.row);
+    compare_label(item, *sample, index.label(at.row));
+  }
+
+  void not_there(const std::string& path, const std::string& reason) {
+    if (rejects_.contains(path)) {
+      ++rejected_;
+      if (reason.empty()) ++mended_;
+      return;
+    }
+    add("missing", std::nullopt, path,
+        reason.empty() ? "the source has it, the dataset does not"
+                       : "the source has it, the dataset neither holds nor rejected it; it cannot "
+                         "be packed: " +
+                             reason);
+  }
+
+  /// An input the listing alone rejects. Its path may be a line of a list.
+  void compare(const Reject& reject) {
+    const std::optional<std::size_t> sample = samples_.find(reject.path);
+    if (!sample) return not_there(reject.path, reject.reason);
+    seen_[*sample] = 1;
+    add("changed", sample, reject.path, "it can no longer be packed: " + reject.reason);
+  }
+
+  void compare_fields(const PackItem& item, std::size_t sample, const ShardIndex& index,
+                      std::size_t row) {
+    const std::vector<std::string>& theirs = replay_.listing.fields;
+    std::vector<std::string> differ;
+    for (std::size_t f = 0; f < theirs.size(); ++f) {
+      const auto ours = std::find(index.fields().begin(), index.fields().end(), theirs[f]);
+      const auto place = static_cast<std::size_t>(ours - index.fields().begin());
+      const bool is_here = ours != index.fields().end() && index.has_field(row, place);
+      const bool is_there = has_field(item, theirs[f]);
+      if (is_here != is_there || (is_here && index.field_hash(row, place) != item.field_hashes[f]))
+        differ.push_back(theirs[f]);
+    }
+    for (std::size_t f = 0; f < index.fields().size(); ++f) {
+      const bool listed =
+          std::find(theirs.begin(), theirs.end(), index.fields()[f]) != theirs.end();
+      if (!listed && index.has_field(row, f)) differ.push_back(index.fields()[f]);
+    }
+    for (const std::string& name : differ) {
+      add("changed", sample, as_utf8(item.entry.path),
+          "the field '" + name + "' is another one in the source, or only in one of them");
+    }
+  }
+
+  static bool has_field(const PackItem& item, const std::string& name) {
+    return std::any_of(item.fields.begin(), item.fields.end(),
+                       [&](const Field& field) { return field.name == name; });
+  }
+
+  /// By name: the source may have got classes since.
+  void compare_label(const PackItem& item, std::size_t sample, std::int64_t label) {
+    const auto name = [](const std::vector<std::string>& classes, std::int64_t number) {
+      const auto at = static_cast<std::size_t>(number);
+      return at < classes.size() ? classes[at] : std::to_string(number);
+    };
+    const std::string ours = name(dataset_.classes(), label);
+    const std::string theirs = name(replay_.listing.classes, item.entry.label);
+    if (ours == theirs) return;
+    add("relabelled", sample, as_utf8(item.entry.path),
+        "its class is '" + ours + "' in the dataset and '" + theirs + "' in the source");
+  }
+
+  void find_extra() {
+    std::map<std::string_view, std::string_view> skipped;
+    for (const Skip& skip : split_.skips) skipped.emplace(skip.path, skip.rule);
+    for (std::size_t sample = 0; sample < seen_.size(); ++sample) {
+      if (seen_[sample] != 0) continue;
+      const std::string path = as_utf8(samples_.path(sample));
+      const auto skip = skipped.find(path);
+      add("extra", sample, path,
+          skip == skipped.end()
+              ? "the dataset has it, the source does not"
+              : "the dataset has it; in the source it is skipped: " + std::string(skip->second));
+    }
+  }
+
+  void add(const char* kind, std::optional<std::size_t> sample, const std::string& path,
+           std::string detail) {
+    Finding finding{kind, {}, -1, {}, 0, 0, std::move(detail), prefix_ + path};
+    if (sample) {
+      const PackedDataset::Place at = dataset_.place(*sample);
+      const ShardIndex& index = dataset_.index(at.shard);
+      const ByteRange range = index.compressed() ? index.frame(at.row).stored : index.range(at.row);
+      finding.shard = prefix_ + dataset_.manifest().shards[at.shard].file;
+      finding.sample = static_cast<std::int64_t>(*sample);
+      finding.key = index.key(at.row);
+      finding.offset = range.offset;
+      finding.length = range.length;
+    }
+    const std::scoped_lock lock(mutex_);
+    findings_.push_back(std::move(finding));
+  }
+
+  const PackedDataset dataset_;
+  const std::string prefix_;
+  const Replay& replay_;
+  const SplitListing& split_;
+  Progress& progress_;
+  const std::stop_token& stop_;
+  const SamplesByPath samples_;
+  std::vector<std::atomic<std::uint8_t>> seen_;
+  const std::map<std::string, std::string> rejects_;
+  const ItemPreparer preparer_;
+  std::atomic<std::uint64_t> bytes_{0}, rejected_{0}, mended_{0};
+  std::mutex mutex_;
+  std::vector<Finding> findings_;
+};
+
+bool packed_alike(const Manifest& a, const Manifest& b) {
+  return a.image == b.image && a.image_settings == b.image_settings && a.fields == b.fields &&
+         a.shuffle == b.shuffle && a.seed == b.seed;
+}
+
+/// Splits of the source that none of the datasets was packed from, when these are all there are.
+void find_missing_splits(const Replay& replay,
+                         const std::vector<std::unique_ptr<Comparison>>& comparisons,
+                         AgainstReport& report) {
+  for (const SplitListing& split : replay.listing.splits) {
+    const bool known =
+        std::any_of(comparisons.begin(), comparisons.end(),
+                    [&](const auto& comparison) { return &comparison->split() == &split; });
+    if (known || split.entries.size() == 0) continue;
+    if (comparisons.size() == 1) {
+      report.notes.push_back("the source's split '" + split.split + "' was not looked at");
+      continue;
+    }
+    report.findings.push_back({"missing",
+                               {},
+                               -1,
+                               {},
+                               0,
+                               0,
+                               "a split of the source, of " + std::to_string(split.entries.size()) +
+                                   " inputs, that the dataset does not have",
+                               split.split});
+  }
+}
+
+}  // namespace
+
+AgainstReport compare_with_source(const std::vector<fs::path>& datasets, const fs::path& source,
+                                  const PackOptions& options, Progress* progress,
+                                  std::stop_token stop) {
+  Progress unseen;
+  if (progress == nullptr) progress = &unseen;
+  const PackedDataset first(datasets.front());
+  for (const fs::path& path : datasets) {
+    if (packed_alike(Manifest::load(path), first.manifest())) continue;
+    throw Error(ErrorKind::kUsage, "the splits were packed with different options", path,
+                "compare them one by one");
+  }
+  const Replay again = replay(first.manifest(), first.classes(), source, options, *progress, stop);
+  std::vector<std::unique_ptr<Comparison>> comparisons;
+  for (const fs::path& path : datasets) {
+    const std::string prefix = datasets.size() > 1 ? path.filename().string() + "/" : "";
+    comparisons.push_back(
+        std::make_unique<Comparison>(path, prefix, again, source, *progress, stop));
+  }
+  AgainstReport report;
+  for (const auto& comparison : comparisons) comparison->run(report);
+  find_missing_splits(again, comparisons, report);
+  return report;
+}
+
+}  // namespace packhorse

@@ -1,0 +1,248 @@
+#include "packhorse/repair.h"
+
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <mutex>
+
+#include "packhorse/error.h"
+#include "packhorse/hash.h"
+#include "packhorse/packed_dataset.h"
+#include "packing/pack_item.h"
+#include "packing/pack_shard.h"
+#include "packing/publish.h"
+#include "packing/staging.h"
+#include "parallel.h"
+#include "verify/replay.h"
+#include "verify/shard.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// "shard-000017.tar" -> 17.
+std::size_t number_of(const std::string& file) {
+  std::size_t number = 0;
+  const std::size_t dash = file.find('-') + 1;
+  std::from_chars(file.data() + dash, file.data() + file.size(), number);
+  return number;
+}
+
+/// One call of repair().
+class Repair {
+ public:
+  Repair(const fs::path& dataset, const fs::path& from, const PackOptions& options,
+         Progress& progress, const std::stop_token& stop)
+      : dataset_(dataset),
+        from_(from),
+        given_(options),
+        progress_(progress),
+        stop_(stop),
+        manifest_(Manifest::load(dataset)),
+        jobs_(options.jobs > 0 ? options.jobs : available_cpus()) {}
+
+  RepairReport run() {
+    const std::vector<FileRecord> damaged = find_damaged();
+    const bool sums_damaged = !sums_are_right();
+    if (damaged.empty() && !sums_damaged) return std::move(report_);
+    Staging staging(dataset_, Staging::Hold::kAlone, "repair\n");
+    make_directories(staging.data(""));
+    make_directories(staging.receipts(""));
+    try {
+      std::vector<FileRecord> left;
+      for (const FileRecord& file : damaged) {
+        if (!copy(file, staging)) left.push_back(file);
+      }
+      if (!left.empty()) rebuild(left, staging);
+      for (const FileRecord& file : damaged) replace(file.file, staging);
+    } catch (...) {
+      staging.discard();
+      throw;
+    }
+    staging.discard();
+    if (sums_damaged) {
+      write_file(dataset_ / kSumsName, as_bytes(manifest_.sums()));
+      report_.rebuilt.emplace_back(kSumsName);
+    }
+    return std::move(report_);
+  }
+
+ private:
+  /// All files the manifest lists that are not as it says.
+  std::vector<FileRecord> find_damaged() {
+    std::vector<FileRecord> all = manifest_.files;
+    for (const ShardRecord& shard : manifest_.shards) {
+      all.push_back({shard.file, shard.bytes, shard.sha256});
+      all.push_back({shard.index, shard.index_bytes, shard.index_sha256});
+    }
+    progress_.phase = "looking for damage";
+    std::vector<char> damaged(all.size());
+    run_parallel(jobs_, all.size(), [&](std::size_t i) {
+      if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
+      damaged[i] = fits(dataset_ / all[i].file, all[i]) ? 0 : 1;
+    });
+    progress_.phase = nullptr;
+    std::vector<FileRecord> found;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (damaged[i] != 0) found.push_back(all[i]);
+    }
+    return found;
+  }
+
+  static bool fits(const fs::path& path, const FileRecord& file) {
+    std::error_code code;
+    return fs::file_size(path, code) == file.bytes && !code && sha256_file(path) == file.sha256;
+  }
+
+  /// The sums can be made again from the manifest. But when both can be read and contradict each
+  /// other about the manifest, nobody can tell which of them is right.
+  bool sums_are_right() const {
+    std::error_code code;
+    const std::string text = read_text(dataset_ / kManifestName);
+    const std::string line = sha256(as_bytes(text)) + "  " + std::string(kManifestName) + "\n";
+    const bool there = fs::exists(dataset_ / kSumsName, code);
+    const std::string sums = there ? read_text(dataset_ / kSumsName) : std::string();
+    const bool canonical = text == manifest_.serialise();
+    if (canonical && sums == manifest_.sums()) return true;
+    const bool manifest_vouched = sums.find(line) != std::string::npos;
+    if (canonical && (manifest_vouched || !there || only_other_lines_hold(sums))) return false;
+    throw Error(ErrorKind::kCorrupt, "dataset.json is not the one that was published",
+                dataset_ / kManifestName,
+                "it says what all other files must be, so it cannot be repaired: restore it from a "
+                "copy, or pack the source again");
+  }
+
+  /// Whether the sums have lost the manifest's line, rather than contradict it.
+  static bool only_other_lines_hold(const std::string& sums) {
+    return sums.find("  " + std::string(kManifestName) + "\n") == std::string::npos;
+  }
+
+  bool copy(const FileRecord& file, const Staging& staging) {
+    for (const fs::path& root : {from_, from_ / manifest_.split}) {
+      if (!is_packed_dataset(root) || !fits(root / file.file, file)) continue;
+      const fs::path target = staging.data("") / file.file;
+      make_directories(target.parent_path());
+      fs::copy_file(root / file.file, target, fs::copy_options::overwrite_existing);
+      if (!fits(target, file)) return false;
+      report_.copied.push_back(file.file);
+      return true;
+    }
+    return false;
+  }
+
+  void rebuild(const std::vector<FileRecord>& files, const Staging& staging) {
+    const Replay again = replay(manifest_, sound_classes(), from_, given_, progress_, stop_);
+    const SplitListing& split = split_of(again, manifest_, from_);
+    const Plan plan(split.entries, again.options.plan);
+    std::map<std::size_t, bool> shards;
+    for (const FileRecord& file : files) {
+      if (file.file == kClassesName) {
+        write_file(staging.data("") / kClassesName,
+                   as_bytes(class_list_text(again.listing.classes)));
+      } else if (file.file == kRejectsName) {
+        write_file(staging.data("") / kRejectsName, as_bytes(rejects_again(again, split)));
+      } else {
+        shards[number_of(file.file)] = true;
+      }
+    }
+    rebuild_shards(shards, again, split, plan, staging);
+    for (const FileRecord& file : files) {
+      if (!fits(staging.data("") / file.file, file)) refuse(file.file);
+      report_.rebuilt.push_back(file.file);
+    }
+  }
+
+  void rebuild_shards(const std::map<std::size_t, bool>& shards, const Replay& again,
+                      const SplitListing& split, const Plan& plan, const Staging& staging) {
+    const ShardJob job{*again.source,
+                       again.listing,
+                       split,
+                       plan,
+                       again.options,
+                       again.keep_keys,
+                       staging.data(""),
+                       staging.receipts(""),
+                       2 * static_cast<std::size_t>(jobs_) + 2,
+                       nullptr};
+    for (const auto& [shard, wanted] : shards) {
+      if (shard >= plan.shards()) continue;  // the source has become smaller
+      progress_.total_samples += plan.shard_begin(shard + 1) - plan.shard_begin(shard);
+    }
+    tbb::task_arena arena(jobs_);
+    for (const auto& [shard, wanted] : shards) {
+      if (shard >= plan.shards()) continue;
+      arena.execute([&, number = shard] { pack_shard(job, number, progress_, stop_); });
+    }
+  }
+
+  /// The class list, unless that is what is damaged.
+  std::vector<std::string> sound_classes() const {
+    for (const FileRecord& file : manifest_.files) {
+      if (file.file == kClassesName && fits(dataset_ / kClassesName, file))
+        return read_class_list(dataset_ / kClassesName);
+    }
+    return {};
+  }
+
+  std::string rejects_again(const Replay& again, const SplitListing& split) const {
+    std::vector<Reject> rejects = split.rejects;
+    std::mutex mutex;
+    const ItemPreparer preparer(*again.source, split, again.listing, again.options);
+    constexpr std::size_t kBatch = 64;
+    const std::size_t n = split.entries.size();
+    run_parallel(jobs_, (n + kBatch - 1) / kBatch, [&](std::size_t batch) {
+      if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
+      PackItem item;
+      for (std::size_t i = batch * kBatch; i < std::min(n, (batch + 1) * kBatch); ++i) {
+        preparer.prepare(item, i);
+        if (item.reason.empty()) continue;
+        const std::scoped_lock lock(mutex);
+        rejects.push_back({as_utf8(item.entry.path), item.reason});
+      }
+    });
+    std::sort(rejects.begin(), rejects.end(),
+              [](const Reject& a, const Reject& b) { return a.path < b.path; });
+    return rejects_text(rejects);
+  }
+
+  [[noreturn]] void refuse(const std::string& file) const {
+    throw Error(ErrorKind::kCorrupt,
+                "the source does not give the file that was packed; nothing was changed",
+                dataset_ / file,
+                "the source may have changed, or `pack` was given options that must be given here "
+                "too (--classes, --labels, --include, ...), or packhorse " +
+                    manifest_.version +
+                    " with its libraries wrote other bytes; `packhorse inspect --against` says "
+                    "what differs");
+  }
+
+  void replace(const std::string& file, const Staging& staging) const {
+    make_directories((dataset_ / file).parent_path());
+    publish_file(staging.data("") / file, dataset_ / file);
+  }
+
+  const fs::path& dataset_;
+  const fs::path& from_;
+  const PackOptions& given_;
+  Progress& progress_;
+  const std::stop_token& stop_;
+  const Manifest manifest_;
+  const int jobs_;
+  RepairReport report_;
+};
+
+}  // namespace
+
+RepairReport repair(const fs::path& dataset, const fs::path& from, const PackOptions& options,
+                    Progress* progress, std::stop_token stop) {
+  Progress unseen;
+  if (progress == nullptr) progress = &unseen;
+  if (!is_packed_dataset(dataset)) static_cast<void>(find_datasets(dataset));  // throws with advice
+  return Repair(dataset, from, options, *progress, stop).run();
+}
+
+}  // namespace packhorse

@@ -1,0 +1,116 @@
+#include "verify/replay.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "packhorse/error.h"
+#include "packhorse/select.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Selections leave their option's name in the rule of what they skip, but not its value.
+void refuse_lost_selection(const Manifest& manifest, const SelectOptions& given) {
+  const std::array<std::pair<std::string_view, bool>, 5> options = {{
+      {"--include", !given.include.empty()},
+      {"--exclude", !given.exclude.empty()},
+      {"--deduplicate drop", given.duplicates == SelectOptions::Duplicates::kDrop},
+      {"--sample-per-class", given.samples_per_class > 0},
+      {"--limit", given.limit > 0},
+  }};
+  for (const auto& [rule, count] : manifest.skipped_by_rule) {
+    for (const auto& [option, is_given] : options) {
+      if (is_given || rule.find(option) == std::string::npos) continue;
+      throw Error(ErrorKind::kUsage,
+                  "the dataset was packed with " + std::string(option) +
+                      ", and its manifest does not record all of that choice",
+                  {}, "give the options that chose its samples again, as they were for `pack`");
+    }
+  }
+}
+
+int level_of(const std::string& compress) {
+  int level = 0;
+  const std::size_t colon = compress.find(':');
+  if (colon != std::string::npos)
+    std::from_chars(compress.data() + colon + 1, compress.data() + compress.size(), level);
+  return level;
+}
+
+/// What the manifest says about how the dataset was made. Images of a source that was packed with
+/// the same mode and settings were taken as they are.
+PackOptions options_of(const Manifest& manifest, const Source& source, const PackOptions& given) {
+  PackOptions options = given;
+  options.format = manifest.format;
+  options.zstd_level = level_of(manifest.compress);
+  options.plan = {manifest.shuffle, manifest.seed, manifest.shard_bytes, manifest.shard_samples};
+  options.image = std::string(all_transforms().front().name);
+  if (manifest.image != source.image_mode() || manifest.image_settings != source.image_settings()) {
+    options.image = manifest.image;
+    options.transform = TransformOptions::parse(manifest.image_settings);
+  }
+  if (!options.list.fields.names) options.list.fields.names = manifest.fields;
+  options.select.seed = manifest.seed;
+  options.select.in_order = !manifest.shuffle;
+  if (options.select.jobs == 0) options.select.jobs = options.jobs;
+  return options;
+}
+
+/// With the dataset's class list where it fits the source; a source that has got a class since is
+/// listed by itself.
+void list(Replay& replay, const std::vector<std::string>& classes, const fs::path& source) {
+  ListOptions options = replay.options.list;
+  if (!options.classes.empty() || classes.empty()) {
+    replay.listing = replay.source->list(options);
+    return;
+  }
+  options.classes = classes;
+  try {
+    replay.listing = replay.source->list(options);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kUsage) throw;
+    replay.source = open_source(source, replay.options.source_kind);
+    replay.listing = replay.source->list(replay.options.list);
+  }
+}
+
+}  // namespace
+
+Replay replay(const Manifest& manifest, const std::vector<std::string>& classes,
+              const fs::path& source, const PackOptions& given, Progress& progress,
+              const std::stop_token& stop) {
+  refuse_lost_selection(manifest, given.select);
+  Replay replay;
+  replay.source = open_source(source, given.source_kind);
+  replay.options = options_of(manifest, *replay.source, given);
+  replay.keep_keys = replay.source->ordered() && !manifest.shuffle;
+  list(replay, classes, source);
+  select(*replay.source, replay.listing, replay.options.select, progress, stop);
+  return replay;
+}
+
+const SplitListing& split_of(const Replay& replay, const Manifest& manifest,
+                             const fs::path& source) {
+  const std::vector<SplitListing>& splits = replay.listing.splits;
+  const auto found = std::find_if(splits.begin(), splits.end(), [&](const SplitListing& split) {
+    return split.split == manifest.split;
+  });
+  if (found != splits.end()) return *found;
+  if (splits.size() == 1 && splits.front().split.empty()) {
+    throw Error(ErrorKind::kUsage,
+                "the dataset is the split '" + manifest.split + "', and the source has no splits",
+                source,
+                "name the source that has them; if `pack --split` made them, say --split as then");
+  }
+  throw Error(ErrorKind::kUsage,
+              manifest.split.empty()
+                  ? "the source has splits, and the dataset was packed from one without"
+                  : "the source has no split '" + manifest.split + "'",
+              source, "name the source the dataset was packed from");
+}
+
+}  // namespace packhorse

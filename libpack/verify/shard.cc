@@ -1,0 +1,298 @@
+#include "verify/shard.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "packhorse/error.h"
+#include "packhorse/file.h"
+#include "packhorse/hash.h"
+#include "verify/bytes.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::uint64_t kLeastMemory = std::uint64_t{1} << 30;
+constexpr std::uint64_t kLeastCpu = 10;            // seconds
+constexpr std::uint64_t kBytesPerCpu = 10u << 20;  // a second: a tenth of what any walk manages
+constexpr std::uint64_t kPixelsPerCpu = 1u << 20;
+constexpr double kWallPerCpu = 6;  // storage may be slow, and the machine busy
+
+/// How much of a shard there is to look at.
+struct Extent {
+  std::uint64_t bytes = 0;    ///< decompressed
+  std::uint64_t largest = 0;  ///< sample, its fields included
+  std::uint64_t pixels = 0, largest_pixels = 0;
+};
+
+Extent extent_of(const ShardIndex& index, std::size_t first, std::size_t rows) {
+  Extent extent;
+  for (std::size_t row = first; row < first + rows; ++row) {
+    std::uint64_t bytes =
+        index.compressed() ? index.frame(row).content.length : index.range(row).length;
+    for (std::size_t f = 0; f < index.fields().size(); ++f)
+      bytes += index.has_field(row, f) ? index.field_range(row, f).length : 0;
+    const ImageInfo image = index.image(row);
+    const std::uint64_t pixels = std::uint64_t{image.width} * image.height;
+    extent.bytes += bytes;
+    extent.pixels += pixels;
+    extent.largest = std::max(extent.largest, bytes);
+    extent.largest_pixels = std::max(extent.largest_pixels, pixels);
+  }
+  return extent;
+}
+
+}  // namespace
+
+ShardCheck::ShardCheck(const fs::path& dataset, const Manifest& manifest, const ShardRecord& record,
+                       const VerifyOptions& options, Meter& meter, const std::stop_token& stop)
+    : dataset_(dataset),
+      manifest_(manifest),
+      record_(record),
+      options_(options),
+      meter_(meter),
+      stop_(stop) {}
+
+void ShardCheck::open() {
+  if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
+  open_index();
+  data_there_ = check_size();
+  if (options_.level == VerifyLevel::kQuick) meter_.add(record_.samples);
+}
+
+/// Of a file that was cut, the samples behind its end are lost.
+bool ShardCheck::check_size() {
+  if (verify_file(dataset_, record_.file, record_.bytes, "", files_)) {
+    data_exists_ = true;
+    return true;
+  }
+  Finding& finding = files_.back();
+  std::error_code code;
+  const std::uint64_t size = fs::file_size(dataset_ / record_.file, code);
+  data_exists_ = !code;
+  if (code || size >= record_.bytes || !index_) return false;
+  const auto is_cut = [&](std::size_t row) {
+    return (index_->compressed() ? index_->frame(row).stored : index_->range(row)).end() > size;
+  };
+  std::size_t cut = 0, first = index_->size();
+  for (std::size_t row = index_->size(); row-- > 0;) {
+    if (!is_cut(row)) continue;
+    ++cut;
+    first = row;
+  }
+  if (cut == 0) return false;
+  const std::string detail =
+      finding.detail + ": " + std::to_string(cut) + " images are cut off, this one first";
+  finding = about("size", static_cast<std::int64_t>(first), detail);
+  return false;
+}
+
+void ShardCheck::open_index() {
+  if (!verify_file(dataset_, record_.index, record_.index_bytes, record_.index_sha256, files_))
+    return;
+  const auto refuse = [&](std::string detail) {
+    files_.push_back({"index", record_.index, -1, {}, 0, 0, std::move(detail)});
+    index_.reset();
+  };
+  try {
+    index_.emplace(dataset_ / record_.index);
+  } catch (const Error& error) {
+    return refuse(error.what());
+  }
+  if (index_->size() != record_.samples || index_->data_bytes() != record_.bytes ||
+      index_->fields() != manifest_.fields || index_->compressed() != !manifest_.compress.empty()) {
+    refuse("the index does not fit the manifest");
+  }
+}
+
+void ShardCheck::bytes() {
+  bool intact = false;
+  if (data_there_) try {
+      const ShardBytes found = check_bytes(dataset_ / record_.file, record_.bytes,
+                                           index_ ? &*index_ : nullptr, meter_.progress(), stop_);
+      add_damage(found.damage);
+      const bool whole = found.sha256 == record_.sha256;
+      if (!whole && found.damage.empty()) {
+        add("hash", index_
+                        ? "SHA-256 differs; every image is intact, so the damage lies between them"
+                        : "SHA-256 differs");
+      }
+      intact = whole && found.damage.empty();
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kCorrupt) throw;
+      add("index", error.what());
+    }
+  meter_.add(record_.samples);
+  if (options_.walkers) return;
+  if (intact && index_) {
+    walk_here(task(WalkTask::Kind::kStructure));
+    walked_ = true;
+  } else {
+    not_walked_ = data_exists_;
+  }
+}
+
+void ShardCheck::bytes_of(std::size_t first, std::size_t rows) {
+  if (data_there_ && index_)
+    add_damage(check_rows(dataset_ / record_.file, *index_, first, rows, meter_.progress(), stop_));
+  meter_.add(!options_.walkers ? rows : 2 * rows);  // their shard is walked in another part
+}
+
+void ShardCheck::structure() {
+  if (options_.walkers && data_exists_) {
+    walk_apart(task(WalkTask::Kind::kStructure));
+    walked_ = true;
+  }
+  meter_.add(record_.samples);
+}
+
+void ShardCheck::decode(std::size_t first, std::size_t rows) {
+  if (data_there_ && index_) {
+    WalkTask images = task(WalkTask::Kind::kDecode);
+    images.first = first;
+    images.rows = rows;
+    if (!options_.walkers) {
+      walk_here(images);
+    } else {
+      walk_apart(images);
+    }
+    const std::scoped_lock lock(mutex_);
+    decoded_ += rows;
+  }
+  meter_.add(rows);
+}
+
+WalkTask ShardCheck::task(WalkTask::Kind kind) const {
+  return {kind, manifest_.format, dataset_ / record_.file,
+          index_ ? dataset_ / record_.index : fs::path()};
+}
+
+WalkBounds ShardCheck::bounds(const WalkTask& task) const {
+  const std::size_t first = std::min<std::size_t>(task.first, record_.samples);
+  const std::size_t rows = std::min<std::size_t>(task.rows, record_.samples - first);
+  const Extent extent =
+      index_ ? extent_of(*index_, first, rows) : Extent{record_.bytes, record_.bytes, 0, 0};
+  WalkBounds bounds;
+  bounds.cpu_s = kLeastCpu + (extent.bytes + record_.bytes) / kBytesPerCpu;
+  // LMDB maps the whole file and more; the readers hold a sample or two, and a column of keys.
+  bounds.memory_bytes = kLeastMemory + 2 * record_.bytes + 8 * extent.largest;
+  if (task.kind == WalkTask::Kind::kDecode) {
+    bounds.cpu_s += extent.pixels / kPixelsPerCpu;
+    bounds.memory_bytes += 24 * extent.largest_pixels;
+  }
+  if (options_.limits.cpu_s > 0) bounds.cpu_s = options_.limits.cpu_s;
+  if (options_.limits.memory_bytes > 0) bounds.memory_bytes = options_.limits.memory_bytes;
+  return bounds;
+}
+
+void ShardCheck::walk_here(const WalkTask& task) {
+  std::atomic<std::int64_t> row{-1};
+  walk(
+      task, row, [&](const WalkFinding& finding) { take(finding); }, stop_);
+}
+
+void ShardCheck::walk_apart(const WalkTask& task) {
+  const WalkBounds some = bounds(task);
+  const double wall_s = options_.limits.wall_s > 0 ? options_.limits.wall_s
+                                                   : static_cast<double>(some.cpu_s) * kWallPerCpu;
+  take(task, options_.walkers->run(
+                 task, some, wall_s, [&](const WalkFinding& finding) { take(finding); }, stop_));
+}
+
+void ShardCheck::take(const WalkFinding& finding) {
+  Finding one = about(finding.kind, finding.row, finding.detail);
+  const std::scoped_lock lock(mutex_);
+  walk_.push_back(std::move(one));
+  bytes_only_.push_back(finding.about_bytes);
+}
+
+void ShardCheck::take(const WalkTask& task, const WalkEnd& end) {
+  const bool decode = task.kind == WalkTask::Kind::kDecode;
+  const std::string who = decode ? "the decoder" : "the format's own library";
+  std::string what;
+  switch (end.kind) {
+    case WalkEnd::Kind::kDone:
+      return;
+    case WalkEnd::Kind::kCrashed:
+      what = who + " crashed on it (" + std::string(::strsignal(end.signal)) + ")";
+      break;
+    case WalkEnd::Kind::kTime:
+      what = who + " did not come to an end with it in time";
+      break;
+    case WalkEnd::Kind::kMemory:
+      what = who + " needed more memory for it than is sensible";
+      break;
+    case WalkEnd::Kind::kFailed:
+      what = "it could not be " + std::string(decode ? "decoded: " : "walked: ") + end.detail;
+      break;
+  }
+  take({decode ? "decode" : "structure", end.row, false, std::move(what)});
+}
+
+void ShardCheck::add_damage(const std::vector<DamagedPiece>& damage) {
+  const std::scoped_lock lock(mutex_);
+  for (const DamagedPiece& piece : damage) {
+    Finding& finding =
+        payload_.emplace_back(about("payload", static_cast<std::int64_t>(piece.row), piece.detail));
+    finding.offset = piece.range.offset;
+    finding.length = piece.range.length;
+  }
+}
+
+void ShardCheck::add(std::string kind, std::string detail) {
+  const std::scoped_lock lock(mutex_);
+  payload_.push_back({std::move(kind), record_.file, -1, {}, 0, 0, std::move(detail)});
+}
+
+Finding ShardCheck::about(std::string kind, std::int64_t row, std::string detail) const {
+  Finding finding{std::move(kind), record_.file, -1, {}, 0, 0, std::move(detail)};
+  const auto at = static_cast<std::size_t>(row);
+  if (row < 0 || !index_ || at >= index_->size()) return finding;
+  const ByteRange range = index_->compressed() ? index_->frame(at).stored : index_->range(at);
+  finding.sample = static_cast<std::int64_t>(record_.first_sample + at);
+  finding.key = index_->key(at);
+  finding.offset = range.offset;
+  finding.length = range.length;
+  return finding;
+}
+
+std::vector<Finding> ShardCheck::findings() {
+  std::vector<Finding> all = std::move(files_);
+  std::vector<std::int64_t> damaged;
+  const auto by_sample = [](const Finding& a, const Finding& b) { return a.sample < b.sample; };
+  std::stable_sort(payload_.begin(), payload_.end(), by_sample);
+  for (Finding& finding : payload_) {
+    damaged.push_back(finding.sample);
+    all.push_back(std::move(finding));
+  }
+  std::vector<Finding> walked;
+  for (std::size_t i = 0; i < walk_.size(); ++i) {
+    // That other bytes come out where other bytes are in is no news.
+    const bool known =
+        bytes_only_[i] && std::binary_search(damaged.begin(), damaged.end(), walk_[i].sample);
+    if (!known) walked.push_back(std::move(walk_[i]));
+  }
+  std::stable_sort(walked.begin(), walked.end(), by_sample);
+  all.insert(all.end(), walked.begin(), walked.end());
+  return all;
+}
+
+bool verify_file(const fs::path& dataset, const std::string& file, std::uint64_t bytes,
+                 const std::string& sum, std::vector<Finding>& findings) {
+  const auto add = [&](const char* kind, std::string detail) {
+    findings.push_back({kind, file, -1, {}, 0, 0, std::move(detail)});
+    return false;
+  };
+  std::error_code code;
+  const std::uint64_t size = fs::file_size(dataset / file, code);
+  if (code) return add("missing", "the file is not there, or cannot be read: " + code.message());
+  if (size != bytes) {
+    return add("size", "it has " + std::to_string(size) + " bytes, not " + std::to_string(bytes));
+  }
+  if (!sum.empty() && sha256_file(dataset / file) != sum) return add("hash", "SHA-256 differs");
+  return true;
+}
+
+}  // namespace packhorse

@@ -1,0 +1,257 @@
+#include "packhorse/verify.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <memory>
+#include <numeric>
+
+#include "packhorse/error.h"
+#include "packhorse/file.h"
+#include "packhorse/pack.h"
+#include "packhorse/packed_dataset.h"
+#include "packhorse/source.h"
+#include "parallel.h"
+#include "verify/shard.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// dataset.json and SHA256SUMS vouch for each other: each can be made again from the other files,
+/// byte by byte.
+void verify_manifest(const fs::path& dataset, const Manifest& manifest,
+                     std::vector<Finding>& findings) {
+  const auto add = [&](std::string_view file, std::string detail) {
+    findings.push_back({"manifest", std::string(file), -1, {}, 0, 0, std::move(detail)});
+  };
+  const std::string text = read_text(dataset / kManifestName);
+  const std::string sum = sha256(as_bytes(text));
+  bool sums_readable = true;
+  std::string sums;
+  try {
+    sums = read_text(dataset / kSumsName);
+  } catch (const Error& error) {
+    add(kSumsName, error.what());
+    sums_readable = false;
+  }
+  if (text != manifest.serialise()) {
+    add(kManifestName, "it is not written the way packhorse writes it");
+  } else if (sums_readable &&
+             sums.find(sum + "  " + std::string(kManifestName) + "\n") == std::string::npos) {
+    add(kManifestName, "its SHA-256 is not the one in SHA256SUMS");
+  } else if (sums_readable && sums != manifest.sums()) {
+    add(kSumsName, "it does not say what dataset.json says");
+  }
+  const std::uint64_t labelled = std::accumulate(manifest.class_samples.begin(),
+                                                 manifest.class_samples.end(), std::uint64_t{0});
+  std::uint64_t samples = 0;
+  for (const ShardRecord& shard : manifest.shards) samples += shard.samples;
+  if (!manifest.accounting.balanced() || manifest.accounting.packed != manifest.samples ||
+      samples != manifest.samples || labelled != manifest.samples) {
+    add(kManifestName, "its counts do not add up");
+  }
+}
+
+/// What one thread does at a time.
+struct Step {
+  enum class Kind { kBytes, kRows, kStructure, kDecode } kind;
+  std::size_t shard = 0;  ///< place in Check::shards
+  std::size_t first = 0, rows = 0;
+};
+
+/// What a part of a dataset is made of.
+struct Share {
+  bool by_shard = true;
+  std::vector<std::size_t> whole;               ///< shards that are checked whole
+  std::uint64_t first_sample = 0, samples = 0;  ///< by samples: whose bytes are checked
+};
+
+Share share_of(const Manifest& manifest, const VerifyPart& part) {
+  Share share;
+  share.by_shard = manifest.shards.size() >= part.count;
+  for (std::size_t shard = 0; shard < manifest.shards.size(); ++shard) {
+    if (shard % part.count == part.index) share.whole.push_back(shard);
+  }
+  if (share.by_shard) return share;
+  share.first_sample = manifest.samples * part.index / part.count;
+  share.samples = manifest.samples * (part.index + 1) / part.count - share.first_sample;
+  return share;
+}
+
+std::string words_of(const Share& share, const Manifest& manifest, const VerifyPart& part) {
+  std::string shards;
+  for (const std::size_t shard : share.whole)
+    shards += (shards.empty() ? "" : ", ") + manifest.shards[shard].file;
+  const auto number = [](std::uint64_t n) { return std::to_string(n); };
+  std::string text = "part " + number(part.index) + " of " + number(part.count) + ": ";
+  if (share.by_shard) {
+    return text + number(share.whole.size()) + " of " + number(manifest.shards.size()) +
+           " shards: " + shards;
+  }
+  text += share.samples == 0 ? "no samples"
+                             : "samples " + number(share.first_sample) + " to " +
+                                   number(share.first_sample + share.samples - 1);
+  text += " of " + number(manifest.samples);
+  return text + (shards.empty() ? "" : ", and all of " + shards);
+}
+
+/// Everything one call works on.
+class Check {
+ public:
+  Check(const fs::path& dataset, const Manifest& manifest, const VerifyOptions& options,
+        Progress& progress, const std::stop_token& stop)
+      : manifest_(manifest),
+        options_(options),
+        share_(share_of(manifest, options.part)),
+        meter_(progress, passes()) {
+    for (const ShardRecord& record : manifest.shards)
+      shards_.push_back(
+          std::make_unique<ShardCheck>(dataset, manifest, record, options_, meter_, stop));
+    plan();
+    progress.total_samples += samples_;
+  }
+
+  void run(VerifyReport& report) {
+    const int jobs = options_.jobs > 0 ? options_.jobs : available_cpus();
+    run_parallel(jobs, opened_.size(), [&](std::size_t i) { shards_[opened_[i]]->open(); });
+    arrange(static_cast<std::size_t>(jobs));
+    run_parallel(jobs, steps_.size(), [&](std::size_t i) { run(steps_[i]); });
+    collect(report);
+  }
+
+ private:
+  std::uint64_t passes() const {
+    if (options_.level == VerifyLevel::kQuick) return 1;
+    return std::uint64_t{1} + (options_.walkers ? 1u : 0u) + (options_.decode ? 1u : 0u);
+  }
+
+  void add(Step::Kind kind, std::size_t shard, std::size_t first, std::size_t rows) {
+    steps_.push_back({kind, shard, first, rows});
+  }
+
+  /// Which shards are looked into, and the steps to take.
+  void plan() {
+    std::vector<bool> whole(shards_.size());
+    for (const std::size_t shard : share_.whole) whole[shard] = true;
+    for (std::size_t shard = 0; shard < shards_.size(); ++shard) {
+      const ShardRecord& record = manifest_.shards[shard];
+      const std::uint64_t begin = std::max(share_.first_sample, record.first_sample);
+      const std::uint64_t end =
+          std::min(share_.first_sample + share_.samples, record.first_sample + record.samples);
+      const std::uint64_t rows = begin < end ? end - begin : 0;
+      if (!whole[shard] && rows == 0) continue;
+      opened_.push_back(shard);
+      samples_ += whole[shard] ? record.samples : rows;
+      if (options_.level == VerifyLevel::kQuick) continue;
+      const std::uint64_t first = whole[shard] ? 0 : begin - record.first_sample;
+      const std::uint64_t count = whole[shard] ? record.samples : rows;
+      add(whole[shard] ? Step::Kind::kBytes : Step::Kind::kRows, shard, first, count);
+      if (whole[shard] && options_.walkers) add(Step::Kind::kStructure, shard, 0, 0);
+      constexpr std::uint64_t kImages = 256;
+      for (std::uint64_t at = first; options_.decode && at < first + count; at += kImages)
+        add(Step::Kind::kDecode, shard, at, std::min(kImages, first + count - at));
+    }
+  }
+
+  /// The bytes of as many shards as there are threads, then their walks, which find them in memory.
+  void arrange(std::size_t jobs) {
+    const auto order = [&](const Step& step) {
+      return std::pair(step.shard / jobs,
+                       step.kind == Step::Kind::kBytes || step.kind == Step::Kind::kRows ? 0 : 1);
+    };
+    std::stable_sort(steps_.begin(), steps_.end(),
+                     [&](const Step& a, const Step& b) { return order(a) < order(b); });
+  }
+
+  void run(const Step& step) {
+    ShardCheck& shard = *shards_[step.shard];
+    switch (step.kind) {
+      case Step::Kind::kBytes:
+        return shard.bytes();
+      case Step::Kind::kRows:
+        return shard.bytes_of(step.first, step.rows);
+      case Step::Kind::kStructure:
+        return shard.structure();
+      case Step::Kind::kDecode:
+        return shard.decode(step.first, step.rows);
+    }
+  }
+
+  void collect(VerifyReport& report) {
+    std::uint64_t not_walked = 0;
+    for (const std::size_t shard : opened_) {
+      std::vector<Finding> found = shards_[shard]->findings();
+      std::move(found.begin(), found.end(), std::back_inserter(report.findings));
+      report.walked += shards_[shard]->walked() ? 1u : 0u;
+      not_walked += shards_[shard]->not_walked() ? 1u : 0u;
+      report.decoded += shards_[shard]->decoded();
+    }
+    report.isolated = options_.walkers != nullptr;
+    report.files += 2 * opened_.size();
+    report.samples = samples_;
+    if (options_.part.count > 1) report.notes.push_back(words_of(share_, manifest_, options_.part));
+    if (not_walked > 0) {
+      report.notes.push_back("the structure of " + std::to_string(not_walked) +
+                             " damaged shards was not looked at: that may crash, and there is no "
+                             "process to do it in");
+    }
+  }
+
+  const Manifest& manifest_;
+  const VerifyOptions& options_;
+  const Share share_;
+  Meter meter_;
+  std::vector<std::unique_ptr<ShardCheck>> shards_;
+  std::vector<std::size_t> opened_;  ///< shards that are looked into
+  std::vector<Step> steps_;
+  std::uint64_t samples_ = 0;
+};
+
+}  // namespace
+
+VerifyPart VerifyPart::parse(const std::string& text) {
+  VerifyPart part;
+  const char* const end = text.data() + text.size();
+  const auto index = std::from_chars(text.data(), end, part.index);
+  if (index.ec == std::errc() && index.ptr != end && *index.ptr == '/') {
+    const auto count = std::from_chars(index.ptr + 1, end, part.count);
+    if (count.ec == std::errc() && count.ptr == end && part.index < part.count &&
+        part.count <= 1'000'000) {
+      return part;
+    }
+  }
+  throw Error(ErrorKind::kUsage, "'" + text + "' is no part", {},
+              "say I/N with I from 0 to N - 1, e.g. 0/10 to 9/10");
+}
+
+VerifyReport verify(const fs::path& dataset, const VerifyOptions& options, Progress* progress,
+                    std::stop_token stop) {
+  Progress unseen;
+  if (progress == nullptr) progress = &unseen;
+  VerifyReport report;
+  if (!is_packed_dataset(dataset))
+    static_cast<void>(find_datasets(dataset));  // throws with the right advice
+  Manifest manifest;
+  report.files = 1;
+  try {
+    manifest = Manifest::load(dataset);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kCorrupt) throw;
+    report.findings.push_back({"manifest", std::string(kManifestName), -1, {}, 0, 0, error.what()});
+    return report;
+  }
+  const std::uint64_t bytes_before = progress->bytes;
+  verify_manifest(dataset, manifest, report.findings);
+  for (const FileRecord& file : manifest.files) {
+    verify_file(dataset, file.file, file.bytes, file.sha256, report.findings);
+  }
+  report.files += 1 + manifest.files.size();
+  Check(dataset, manifest, options, *progress, stop).run(report);
+  report.bytes = progress->bytes - bytes_before;
+  return report;
+}
+
+}  // namespace packhorse

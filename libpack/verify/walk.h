@@ -1,0 +1,41 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <stop_token>
+#include <string>
+
+namespace packhorse {
+
+/// One walk through a shard: what is looked at besides its bytes.
+struct WalkTask {
+  enum class Kind {
+    kStructure,  ///< the whole shard, with the format's own library
+    kDecode,     ///< some images, strictly
+  };
+  Kind kind = Kind::kStructure;
+  std::string format;           ///< a name of all_formats()
+  std::filesystem::path data;   ///< the shard's data file
+  std::filesystem::path index;  ///< empty: it cannot be used; the structure is then walked alone
+  std::size_t first = 0;        ///< kDecode: the first row
+  std::size_t rows = std::numeric_limits<std::size_t>::max();  ///< kDecode: up to so many
+};
+
+struct WalkFinding {
+  std::string kind;          ///< "structure", "decode"
+  std::int64_t row = -1;     ///< in the shard; -1: not about one sample
+  bool about_bytes = false;  ///< only the bytes of an image or a field are others
+  std::string detail;        ///< a sentence for people
+};
+
+/// Calls `report` for everything that is wrong. `row` says at any time which row is being looked
+/// at, -1 before the first: who watches from outside knows then where it ended. Runs other people's
+/// libraries on bytes that may be damaged, so that it may crash or never return: walkers (walker.h)
+/// run it in a process of its own. Throws Error(kInterrupted), and Error(kIo) as files do.
+void walk(const WalkTask& task, std::atomic<std::int64_t>& row,
+          const std::function<void(const WalkFinding&)>& report, const std::stop_token& stop = {});
+
+}  // namespace packhorse

@@ -1,0 +1,190 @@
+#include "verify/walker.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <utility>
+
+#include "packhorse/error.h"
+
+extern char** environ;
+
+namespace packhorse {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr int kPollMs = 100;
+
+/// Sockets, not a pipe: writing to one whose other end is gone can be told to raise no SIGPIPE.
+struct Pipe {
+  UniqueFd read, write;
+  Pipe() {
+    std::array<int, 2> ends{};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+      throw_errno("make a pipe for", "the process that walks shards");
+    read.reset(ends[0]);
+    write.reset(ends[1]);
+  }
+};
+
+/// Attributes of the new process: a group of its own, so that a Ctrl-C meant for us ends it through
+/// us, and nothing of our signal handling.
+struct SpawnAttributes {
+  posix_spawnattr_t value{};
+  SpawnAttributes() {
+    ::posix_spawnattr_init(&value);
+    sigset_t none, usual;
+    sigemptyset(&none);
+    sigemptyset(&usual);
+    sigaddset(&usual, SIGPIPE);
+    ::posix_spawnattr_setsigmask(&value, &none);
+    ::posix_spawnattr_setsigdefault(&value, &usual);
+    ::posix_spawnattr_setpgroup(&value, 0);
+    ::posix_spawnattr_setflags(
+        &value, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  }
+  ~SpawnAttributes() { ::posix_spawnattr_destroy(&value); }
+  SpawnAttributes(const SpawnAttributes&) = delete;
+  SpawnAttributes& operator=(const SpawnAttributes&) = delete;
+};
+
+struct SpawnActions {
+  posix_spawn_file_actions_t value{};
+  SpawnActions(int in, int out) {
+    ::posix_spawn_file_actions_init(&value);
+    ::posix_spawn_file_actions_adddup2(&value, in, STDIN_FILENO);
+    ::posix_spawn_file_actions_adddup2(&value, out, STDOUT_FILENO);
+    // What a library prints about a damaged file is no part of our output.
+    ::posix_spawn_file_actions_addopen(&value, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  }
+  ~SpawnActions() { ::posix_spawn_file_actions_destroy(&value); }
+  SpawnActions(const SpawnActions&) = delete;
+  SpawnActions& operator=(const SpawnActions&) = delete;
+};
+
+}  // namespace
+
+void Walker::start() {
+  Pipe in, out;
+  const SpawnActions actions(in.read.get(), out.write.get());
+  const SpawnAttributes attributes;
+  std::vector<char*> arguments;
+  for (const std::string& argument : command_)
+    arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  const int code = ::posix_spawn(&pid_, arguments.front(), &actions.value, &attributes.value,
+                                 arguments.data(), environ);
+  if (code != 0) {
+    pid_ = -1;
+    errno = code;
+    throw_errno("start the process that walks shards,", command_.front());
+  }
+  to_ = std::move(in.write);
+  from_ = std::move(out.read);
+  pending_.clear();
+}
+
+void Walker::end() {
+  to_.reset();
+  from_.reset();
+  if (pid_ < 0) return;
+  ::kill(-pid_, SIGKILL);
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+}
+
+/// The process itself is gone, in the midst of a walk.
+WalkEnd Walker::died() {
+  WalkEnd end;
+  int status = 0;
+  const pid_t pid = std::exchange(pid_, -1);
+  ::kill(-pid, SIGKILL);
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  end.detail = "the process that walked it ended";
+  if (WIFSIGNALED(status)) {
+    end.kind = WalkEnd::Kind::kCrashed;
+    end.signal = WTERMSIG(status);
+  }
+  return end;
+}
+
+bool Walker::send(const std::string& line) {
+  for (std::size_t at = 0; at < line.size();) {
+    const ssize_t n = ::send(to_.get(), line.data() + at, line.size() - at, MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    at += static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+WalkEnd Walker::run(const WalkTask& task, const WalkBounds& bounds, double wall_s,
+                    const std::function<void(const WalkFinding&)>& report,
+                    const std::stop_token& stop) {
+  if (pid_ < 0) start();
+  if (!send(task_line(task, bounds))) return died();
+  const auto deadline = Clock::now() + std::chrono::duration<double>(wall_s);
+  std::array<char, 16384> buffer{};
+  while (true) {
+    for (std::size_t end = pending_.find('\n'); end != std::string::npos;
+         end = pending_.find('\n')) {
+      const std::string line = pending_.substr(0, end);
+      pending_.erase(0, end + 1);
+      if (const std::optional<WalkFinding> finding = parse_finding(line)) report(*finding);
+      if (std::optional<WalkEnd> ended = parse_end(line)) return std::move(*ended);
+    }
+    if (stop.stop_requested()) {
+      end();
+      throw Error(ErrorKind::kInterrupted, "stopped on request");
+    }
+    if (Clock::now() > deadline) {
+      end();
+      return {WalkEnd::Kind::kTime, 0, -1, {}};
+    }
+    pollfd one{from_.get(), POLLIN, 0};
+    if (::poll(&one, 1, kPollMs) <= 0) continue;
+    const ssize_t n = ::read(from_.get(), buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return died();
+    pending_.append(buffer.data(), static_cast<std::size_t>(n));
+  }
+}
+
+WalkEnd WalkerPool::run(const WalkTask& task, const WalkBounds& bounds, double wall_s,
+                        const std::function<void(const WalkFinding&)>& report,
+                        const std::stop_token& stop) {
+  std::unique_ptr<Walker> walker;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!idle_.empty()) {
+      walker = std::move(idle_.back());
+      idle_.pop_back();
+    }
+  }
+  if (!walker) walker = std::make_unique<Walker>(command_);
+  WalkEnd end = walker->run(task, bounds, wall_s, report, stop);
+  const std::scoped_lock lock(mutex_);
+  idle_.push_back(std::move(walker));
+  return end;
+}
+
+std::shared_ptr<WalkerPool> make_walkers(std::vector<std::string> command) {
+  return std::make_shared<WalkerPool>(std::move(command));
+}
+
+std::shared_ptr<WalkerPool> walkers_of_this_program() {
+  return make_walkers({"/proc/self/exe", std::string(kWalkArgument)});
+}
+
+}  // namespace packhorse

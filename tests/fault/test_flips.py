@@ -1,0 +1,69 @@
+"""Hundreds of seeded flips and cuts in each format: every one is found and named, and no wrong byte is ever read.
+
+tests/bench/reliability does the same in thousands, beside other people's readers.
+"""
+
+import json
+import random
+import shutil
+import subprocess
+
+import pytest
+from python_support import BIN, files_of, pack, photos
+
+FORMATS = {
+    "wds": (),
+    "wds-zstd": ("--compress", "zstd"),
+    "lmdb": (),
+    "lmdb-members": ("--fields", "json"),
+    "hdf5": ("--fields", "json"),
+}
+FLIPS, CUTS = 300, 40
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    """40 real photos, each with a small field beside it."""
+    folder = tmp_path_factory.mktemp("photos") / "source"
+    for photo in sorted(photos("imagenet/imagenet200").rglob("*.*"))[:40]:
+        target = folder / photo.parent.name / photo.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(photo, target)
+        target.with_suffix(".json").write_text(json.dumps({"was": photo.name}))
+    return folder
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_flip_and_every_cut_is_found(source, tmp_path, form):
+    out = tmp_path / "out"
+    pack(source, out, "--format", form.removesuffix("-zstd"), "--shard-samples", "8", *FORMATS[form])
+    dice = random.Random(form)
+    sizes = {file: (out / file).stat().st_size for file in files_of(out)}
+    data = [file for file in sizes if file.startswith("shard-") and not file.endswith(".index")]
+    weights = [sizes[file] for file in data]
+    plan = []
+    for i in range(FLIPS):
+        # In the shards by their size; each tenth in any file at all, and near the ends, where structure is.
+        file = dice.choice(list(sizes)) if i % 10 == 0 else dice.choices(data, weights)[0]
+        near = dice.choice([sizes[file], min(4096, sizes[file])])
+        at = dice.randrange(near)
+        plan.append(f"flip {file} {dice.choice([at, sizes[file] - 1 - at])} {dice.randrange(8)}")
+    for i in range(CUTS):
+        file = dice.choice(list(sizes) if i % 4 == 0 else data)
+        plan.append(f"cut {file} {dice.randrange(sizes[file])}")
+    done = subprocess.run(
+        [BIN / "damage_shards", out], input="\n".join(plan), capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    verdicts = [line.split() for line in done.stdout.splitlines()]
+    assert len(verdicts) == len(plan)
+    payloads = 0
+    for damage, (found, named, payload, sample, reader) in zip(plan, verdicts):
+        assert (found, named) == ("1", "1"), damage
+        assert reader != "WRONG", damage
+        if payload == "1":
+            payloads += 1
+            if form == "wds-zstd" and reader == "same":
+                continue  # a bit of a frame that says nothing about its content
+            assert sample == "1" and reader == "noticed", damage
+    assert payloads > FLIPS // 2

@@ -1,0 +1,143 @@
+#include "inspect/verify_action.h"
+
+#include <fmt/format.h>
+
+#include "common/terminal.h"
+#include "inspect/verify_text.h"
+#include "packhorse/error.h"
+
+namespace packhorse::inspect {
+
+namespace fs = std::filesystem;
+
+void VerifyAction::setup(CLI::App& app) {
+  const char* const group = "Verification";
+  auto* verify = app.add_option("--verify", level_,
+                                "quick: files, sizes, indexes; full: every byte, and every shard "
+                                "by its format's own library")
+                     ->check(CLI::IsMember({"quick", "full"}))
+                     ->group(group);
+  app.add_flag("--decode", decode_, "With --verify full: decode every image, strictly")
+      ->group(group);
+  auto* subset = app.add_option("--subset", part_,
+                                "With --verify: only part I of N (0/10 ... 9/10); all N together "
+                                "are all of it")
+                     ->needs(verify)
+                     ->group(group);
+  auto* against =
+      app.add_option("--against", source_,
+                     "Prove that the dataset holds just what this source does; --verify full goes "
+                     "before, unless --verify quick is said")
+          ->excludes(subset)
+          ->group(group);
+  app.add_option("--repair", repair_from_,
+                 "Replace damaged files: from a copy of the dataset, or by packing them again from "
+                 "this source; then --verify full")
+      ->excludes(verify)
+      ->excludes(subset)
+      ->excludes(against)
+      ->group(group);
+  source_arguments_.setup(app, "The source, as `pack` was told", "Selection, as `pack` was told");
+}
+
+VerifyOptions VerifyAction::read_options() {
+  VerifyOptions options;
+  options.level = level_ == "quick" ? VerifyLevel::kQuick : VerifyLevel::kFull;
+  options.jobs = packed_.jobs = request_.jobs;
+  options.decode = decode_;
+  options.walkers = walkers_of_this_program();
+  if (!part_.empty()) options.part = VerifyPart::parse(part_);
+  if (decode_ && options.level != VerifyLevel::kFull)
+    throw Error(ErrorKind::kUsage, "--decode needs --verify full");
+  source_arguments_.read();
+  return options;
+}
+
+RepairReport VerifyAction::repair_all(const std::vector<fs::path>& paths,
+                                      const std::stop_token& stop) const {
+  RepairReport all;
+  Progress progress;
+  const program::ProgressLine line(progress, "repairing");
+  for (const fs::path& path : paths) {
+    const RepairReport report = repair(path, repair_from_, packed_, &progress, stop);
+    const bool split = path != fs::path(request_.path);
+    const auto add = [&](const std::vector<std::string>& from, std::vector<std::string>& to) {
+      for (const std::string& file : from)
+        to.push_back(split ? (path.filename() / file).string() : file);
+    };
+    add(report.copied, all.copied);
+    add(report.rebuilt, all.rebuilt);
+  }
+  return all;
+}
+
+VerifyReport VerifyAction::verify_all(const std::vector<fs::path>& paths,
+                                      const VerifyOptions& options,
+                                      const std::stop_token& stop) const {
+  VerifyReport all;
+  Progress progress;
+  const program::ProgressLine line(progress, "verifying");
+  for (const fs::path& path : paths) {
+    VerifyReport report = verify(path, options, &progress, stop);
+    const bool split = path != fs::path(request_.path);
+    for (Finding& finding : report.findings) {
+      if (split) finding.shard = (path.filename() / finding.shard).string();
+      all.findings.push_back(std::move(finding));
+    }
+    for (const std::string& note : report.notes)
+      all.notes.push_back(split ? path.filename().string() + ": " + note : note);
+    all.files += report.files;
+    all.samples += report.samples;
+    all.bytes += report.bytes;
+    all.walked += report.walked;
+    all.decoded += report.decoded;
+    all.isolated = report.isolated;
+  }
+  return all;
+}
+
+/// A dataset too damaged to be compared is no failure: the damage is what there is to say.
+AgainstReport VerifyAction::compare(const std::vector<fs::path>& paths,
+                                    const std::stop_token& stop) const try {
+  Progress progress;
+  const program::ProgressLine line(progress, "comparing");
+  return compare_with_source(paths, source_, packed_, &progress, stop);
+} catch (const Error& error) {
+  if (error.kind() != ErrorKind::kCorrupt) throw;
+  AgainstReport report;
+  report.notes.push_back("not compared with the source, as the dataset is damaged: " +
+                         std::string(error.what()));
+  report.findings.push_back({"index",
+                             error.path().filename().string(),
+                             -1,
+                             {},
+                             0,
+                             0,
+                             "the dataset cannot be opened: " + std::string(error.what())});
+  return report;
+}
+
+int VerifyAction::run(const std::vector<fs::path>& paths, const std::stop_token& stop) {
+  const VerifyOptions options = read_options();
+  std::optional<RepairReport> repaired;
+  if (!repair_from_.empty()) repaired = repair_all(paths, stop);
+  report_ = verify_all(paths, options, stop);
+  const bool damaged = !report_.ok();
+  std::optional<AgainstReport> compared;
+  if (!source_.empty()) compared = compare(paths, stop);
+  const Outcome outcome{report_, repaired, compared};
+  fmt::print("{}", request_.json ? program::to_text(to_json(outcome)) : to_words(outcome));
+  if (outcome.ok()) return program::kDone;
+  if (compared)
+    report_.findings.insert(report_.findings.end(), compared->findings.begin(),
+                            compared->findings.end());
+  fmt::print(stderr, "packhorse: error: {}\n  where: {}\n  next:  {}\n",
+             damaged ? "the dataset is damaged" : "the dataset is not what the source is",
+             request_.path,
+             damaged ? "replace the files named above with `packhorse inspect --repair SOURCE`, or "
+                       "pack the source again"
+                     : "pack the source again, or find out which of the two is right");
+  return program::kDamage;
+}
+
+}  // namespace packhorse::inspect

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "common/program.h"
+#include "packhorse/against.h"
+#include "packhorse/repair.h"
+#include "packhorse/verify.h"
+
+/// What `packhorse inspect --verify`, `--against` and `--repair` say.
+namespace packhorse::inspect {
+
+struct Outcome {
+  const VerifyReport& verified;
+  const std::optional<RepairReport>& repaired;
+  const std::optional<AgainstReport>& compared;
+  bool ok() const { return verified.ok() && (!compared || compared->findings.empty()); }
+};
+
+program::Json to_json(const Outcome& outcome);
+/// A line for each file repaired, for each finding, then what was checked, then the notes.
+std::string to_words(const Outcome& outcome);
+
+}  // namespace packhorse::inspect

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+
+#include "common/program.h"
+#include "packhorse/pack.h"
+
+namespace packhorse {
+
+/// The options that say what a source is and which of its samples count: those of `pack`, and of
+/// whatever looks at the source again later.
+class SourceArguments {
+ public:
+  /// Fills `options`, which must outlive this.
+  explicit SourceArguments(PackOptions& options) : options_(options) {}
+  /// Declares them; their headings in the help are `source` and `selection`.
+  void setup(CLI::App& app, const std::string& source, const std::string& selection);
+  /// After parsing. Throws Error(kUsage), and as reading the class list does.
+  void read();
+
+ private:
+  PackOptions& options_;
+  std::string classes_file_, fields_, split_, deduplicate_;
+};
+
+}  // namespace packhorse

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "packhorse/error.h"
+#include "packhorse/opencv_codecs.h"
 #include "packhorse/pack.h"
 #include "packhorse/reader/decode.h"
 
@@ -101,7 +102,7 @@ std::vector<Tile> make_tiles(const PackedDataset& dataset, std::span<const std::
 std::vector<std::byte> encoded(const cv::Mat& picture, const std::string& extension) {
   std::vector<std::uint8_t> bytes;
   try {
-    cv::imencode(extension, picture, bytes, {cv::IMWRITE_JPEG_QUALITY, kJpegQuality});
+    opencv_codecs::encode(extension, picture, bytes, {cv::IMWRITE_JPEG_QUALITY, kJpegQuality});
   } catch (const cv::Exception&) {
     throw Error(ErrorKind::kUsage, "'" + extension + "' is no kind of picture that can be written",
                 {}, "name a file that ends in .jpg or .png");

@@ -7,6 +7,7 @@
 #include "packhorse/format.h"
 #include "packhorse/hash.h"
 #include "packhorse/shard_index.h"
+#include "verify_adopted.h"
 #include "verify_bytes.h"
 
 namespace packhorse {
@@ -82,6 +83,7 @@ class ShardVerifier {
   /// others those libraries may crash, and the damage is known already.
   void check_structure() {
     try {
+      if (manifest_.adopted) return check_adopted_structure();
       const std::unique_ptr<ShardReader> reader =
           find_format(manifest_.format).open_reader(dataset_ / record_.file);
       if (reader->size() != index_->size()) {
@@ -103,6 +105,17 @@ class ShardVerifier {
       if (error.kind() == ErrorKind::kInterrupted) throw;
       add("structure", error.what());
     }
+  }
+
+  void check_adopted_structure() {
+    check_adopted(dataset_, manifest_, record_, *index_,
+                  [this](std::optional<std::size_t> row, const std::string& detail) {
+                    if (row) {
+                      add_sample("structure", *row, place_of(*row), detail);
+                    } else {
+                      add("structure", detail);
+                    }
+                  });
   }
 
   ByteRange place_of(std::size_t row) const {

@@ -18,8 +18,6 @@ namespace {
 
 using program::with_commas;
 
-constexpr std::size_t kRejectsShown = 50;
-
 /// "wds (WebDataset: ...), lmdb (...)" for help texts.
 template <class Kinds>
 std::string described(const Kinds& kinds) {
@@ -32,28 +30,6 @@ std::string described(const Kinds& kinds) {
     }
   }
   return text;
-}
-
-/// "json,seg.png"; "none" is an empty list.
-std::vector<std::string> parse_fields(const std::string& text) {
-  std::vector<std::string> names;
-  for (std::size_t at = 0; text != "none" && at <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', at), text.size());
-    const std::string name = text.substr(at, comma - at);
-    const bool fit =
-        !name.empty() && name.front() != '.' &&
-        name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789._-") == std::string::npos;
-    if (!fit) {
-      throw Error(
-          ErrorKind::kUsage, "'" + name + "' is no name of a field", {},
-          "say what follows the dot in its files, in lower case: json,txt,seg.png; or none");
-    }
-    names.push_back(name);
-    at = comma + 1;
-  }
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  return names;
 }
 
 /// "zstd" or "zstd:7".
@@ -258,16 +234,6 @@ class CommandPack final : public program::Command {
     using Duplicates = SelectOptions::Duplicates;
     if (!deduplicate_.empty())
       options_.select.duplicates = deduplicate_ == "drop" ? Duplicates::kDrop : Duplicates::kReport;
-  }
-
-  void print_rejects(const PackReport& report) const {
-    for (std::size_t i = 0; i < report.rejects.size() && i < kRejectsShown; ++i) {
-      fmt::print(stderr, "rejected: {}: {}\n", report.rejects[i].path, report.rejects[i].reason);
-    }
-    if (report.rejects.size() > kRejectsShown) {
-      fmt::print(stderr, "rejected: ... and {} more\n",
-                 with_commas(report.rejects.size() - kRejectsShown));
-    }
   }
 
   void print_refusal(const PackReport& report) const {

@@ -32,8 +32,8 @@ std::string findings_text(const VerifyReport& report) {
   for (const Finding& f : report.findings) {
     text += fmt::format("damage: {}: {}", f.shard, f.kind);
     if (f.sample >= 0)
-      text += fmt::format(", sample {}, key {}, bytes {} to {}", f.sample, f.key, f.offset,
-                          f.offset + f.length);
+      text += fmt::format(", sample {}, key {}, bytes {} to {}", f.sample,
+                          program::visible_text(f.key), f.offset, f.offset + f.length);
     text += fmt::format(": {}\n", f.detail);
   }
   const std::string checked =

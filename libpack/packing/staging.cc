@@ -142,6 +142,8 @@ void Staging::publish(bool overwrite) {
   remove_staging(root_);
 }
 
+void Staging::discard() { remove_staging(root_); }
+
 namespace {
 
 /// What a run that died right after its rename left: a staging directory without data, and nobody

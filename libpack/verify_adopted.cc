@@ -1,0 +1,78 @@
+#include "verify_adopted.h"
+
+#include <unordered_map>
+
+#include "packhorse/foreign_shard.h"
+#include "packhorse/hash.h"
+#include "packhorse/npy.h"
+#include "sources/naming.h"
+#include "sources/shard_labels.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view kIndexSuffix = ".index";
+
+ForeignOptions options_of(const Manifest& manifest) {
+  const auto array = [&](const char* name) {
+    const auto found = manifest.adopted->arrays.find(name);
+    return found == manifest.adopted->arrays.end() ? std::string() : found->second;
+  };
+  return {{array("images"), array("offsets"), array("labels"), array("keys")}, {manifest.fields}};
+}
+
+bool fields_fit(const ForeignShard& shard, const FoundSample& found, const StoredSample& stored,
+                const ShardIndex& index, std::size_t row) {
+  std::size_t given = 0;
+  for (std::size_t field = 0; field < index.fields().size(); ++field) {
+    if (!index.has_field(row, field)) continue;
+    if (given == found.fields.size() || given == stored.fields.size()) return false;
+    const auto& [number, range] = found.fields[given];
+    const Field& bytes = stored.fields[given++];
+    if (shard.fields()[number] != index.fields()[field] || bytes.name != index.fields()[field] ||
+        range != index.field_range(row, field) ||
+        xxh3(bytes.bytes) != index.field_hash(row, field)) {
+      return false;
+    }
+  }
+  return given == found.fields.size() && given == stored.fields.size();
+}
+
+}  // namespace
+
+std::string key_prefix(const Adoption& adoption, const ShardRecord& record) {
+  if (!adoption.qualified_keys) return {};
+  return record.index.substr(0, record.index.size() - kIndexSuffix.size()) + '/';
+}
+
+void check_adopted(
+    const fs::path& dataset, const Manifest& manifest, const ShardRecord& record,
+    const ShardIndex& index,
+    const std::function<void(std::optional<std::size_t>, const std::string&)>& differs) {
+  const std::unique_ptr<ForeignShard> shard =
+      find_format(manifest.format).open_foreign(dataset / record.file, options_of(manifest));
+  if (shard->layout() != manifest.adopted->layout)
+    differs(std::nullopt, "the shard has another layout than the manifest says");
+  const auto classes = naming::labels_of(read_class_list(dataset / kClassesName));
+  const bool labelled = manifest.adopted->labels == Adoption::kFromShards;
+  const std::string prefix = key_prefix(*manifest.adopted, record);
+  std::size_t row = 0;
+  for (std::size_t i = 0; i < shard->size() && row < index.size(); ++i) {
+    const FoundSample found = shard->found(i);
+    if (prefix + found.key != index.key(row) || found.image != index.range(row)) continue;
+    const StoredSample stored = shard->read(i);
+    if (stored.key != found.key || xxh3(stored.bytes) != index.hash(row))
+      differs(row, "shard and index disagree about key or bytes");
+    if (labelled && label_among(found.label, classes) != index.label(row))
+      differs(row, "shard and index disagree about the label");
+    if (!fields_fit(*shard, found, stored, index, row))
+      differs(row, "shard and index disagree about the fields");
+    ++row;
+  }
+  if (row < index.size()) differs(row, "the shard has no such sample, or not in this place");
+}
+
+}  // namespace packhorse

@@ -25,7 +25,7 @@ class Photo:
         self.extension = path.suffix.lower().lstrip(".")
 
 
-def some_photos(each=8):
+def some_photos(each=6):
     photos = []
     for label, name in enumerate(CLASSES):
         for path in sorted((SHAPES / "train" / name).glob("*.jpg"))[:each]:
@@ -124,7 +124,7 @@ def pairs_lmdb(path, photos):
 
 
 def values_lmdb(path, photos):
-    items = [(str(i).encode(), p.bytes) for i, p in enumerate(photos)]
+    items = [(str(i).encode(), p.bytes) for i, p in enumerate(photos)]  # up to 9: LMDB sorts keys as bytes
     return write_lmdb(path, [*items, (b"__len__", str(len(photos)).encode())], subdir=False)
 
 

@@ -259,10 +259,19 @@ class Hdf5Shard final : public ForeignShard {
   std::vector<std::byte> image_;
 };
 
+/// The signature stands at the begin, or behind a user block of 512, 1024, 2048, ... bytes.
 std::optional<fs::path> find_shard(const fs::path& named) {
+  constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
   std::error_code code;
   if (!fs::is_regular_file(named, code)) return std::nullopt;
-  return kFormat.probe(named) ? std::optional(named) : std::nullopt;
+  const UniqueFd fd = open_for_reading(named);
+  const std::uint64_t size = file_size(fd.get(), named);
+  std::byte found[kSignature.size()];
+  for (std::uint64_t at = 0; at < size && size - at >= sizeof found; at = at == 0 ? 512 : 2 * at) {
+    read_exactly(fd.get(), at, found, named);
+    if (as_text(found) == kSignature) return named;
+  }
+  return std::nullopt;
 }
 
 std::unique_ptr<ForeignShard> open_shard(const fs::path& path, const ForeignOptions& options) {

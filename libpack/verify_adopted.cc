@@ -4,7 +4,6 @@
 
 #include "packhorse/foreign_shard.h"
 #include "packhorse/hash.h"
-#include "packhorse/npy.h"
 #include "sources/naming.h"
 #include "sources/shard_labels.h"
 
@@ -52,8 +51,10 @@ void check_adopted(
     const fs::path& dataset, const Manifest& manifest, const ShardRecord& record,
     const ShardIndex& index,
     const std::function<void(std::optional<std::size_t>, const std::string&)>& differs) {
-  const std::unique_ptr<ForeignShard> shard =
-      find_format(manifest.format).open_foreign(dataset / record.file, options_of(manifest));
+  const Format& format = find_format(manifest.format);
+  if (format.open_foreign == nullptr)
+    return differs(std::nullopt, "adopted shards cannot have the format " + manifest.format);
+  const auto shard = format.open_foreign(dataset / record.file, options_of(manifest));
   if (shard->layout() != manifest.adopted->layout)
     differs(std::nullopt, "the shard has another layout than the manifest says");
   const auto classes = naming::labels_of(read_class_list(dataset / kClassesName));

@@ -10,7 +10,6 @@
 
 #include "packhorse/error.h"
 #include "packhorse/file.h"
-#include "packhorse/npy.h"
 
 namespace packhorse {
 

@@ -152,8 +152,8 @@ def arrays_hdf5(path, photos):
     return path
 
 
-def vlen_hdf5(path, photos, **storage):
-    with h5py.File(path, "w") as f:
+def vlen_hdf5(path, photos, userblock=1024, **storage):
+    with h5py.File(path, "w", userblock_size=userblock) as f:
         images = f.create_dataset("images", (len(photos),), dtype=h5py.vlen_dtype(np.uint8), **storage)
         for i, p in enumerate(photos):
             images[i] = np.frombuffer(p.bytes, dtype=np.uint8)
@@ -163,7 +163,7 @@ def vlen_hdf5(path, photos, **storage):
 
 
 def chunked_vlen_hdf5(path, photos):
-    return vlen_hdf5(path, photos, chunks=(5,), maxshape=(None,))
+    return vlen_hdf5(path, photos, userblock=0, chunks=(5,), maxshape=(None,))
 
 
 def flat_hdf5(path, photos):

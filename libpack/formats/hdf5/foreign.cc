@@ -187,6 +187,10 @@ class Hdf5Shard final : public ForeignShard {
     check(H5Pget_userblock(made.get(), &base), "look at", path_);
     if (address_bytes != 8 || length_bytes != 8)
       refuse("lies in a file with addresses of an unusual size", kPackFiles);
+    if (base != 0 && H5D_CHUNKED == layout_of(images, path_))
+      refuse(
+          "is stored in chunks behind a user block, whose place HDF5's versions tell differently",
+          "remove the user block with h5jam's counterpart h5unjam");
     if (images.size() > file_bytes_ / kReferenceBytes)
       corrupt("more images than the file has room for");
     const auto read = [this](std::uint64_t offset, std::span<std::byte> out) {

@@ -41,14 +41,6 @@ std::optional<Column> open_column(hid_t file, const std::string& name, const fs:
   return column;
 }
 
-H5D_layout_t layout_of(const Column& column, const fs::path& path) {
-  const Properties made(H5Dget_create_plist(column.dataset.get()), "look at", path);
-  if (H5Pget_external_count(made.get()) > 0) refuse(column, "lies in another file", path);
-  if (H5Pget_nfilters(made.get()) > 0)
-    refuse(column, "is compressed or filtered, so nothing in it can be read at random", path);
-  return H5Pget_layout(made.get());
-}
-
 Type type_of(const Column& column, const fs::path& path) {
   return Type(H5Dget_type(column.dataset.get()), "look at", path);
 }
@@ -108,6 +100,14 @@ std::optional<Column> find_column(hid_t file, const std::string& given,
     if (auto column = open_column(file, name, path)) return column;
   }
   return std::nullopt;
+}
+
+H5D_layout_t layout_of(const Column& column, const fs::path& path) {
+  const Properties made(H5Dget_create_plist(column.dataset.get()), "look at", path);
+  if (H5Pget_external_count(made.get()) > 0) refuse(column, "lies in another file", path);
+  if (H5Pget_nfilters(made.get()) > 0)
+    refuse(column, "is compressed or filtered, so nothing in it can be read at random", path);
+  return H5Pget_layout(made.get());
 }
 
 std::uint64_t begin_of(const Column& column, const fs::path& path) {

@@ -49,6 +49,8 @@ std::optional<Column> find_column(hid_t file, const std::string& given,
                                   std::span<const char* const> usual,
                                   const std::filesystem::path& path);
 
+/// How it is stored. Throws Error(kUnsupported) for one that is filtered or lies in another file.
+H5D_layout_t layout_of(const Column& column, const std::filesystem::path& path);
 /// Where a contiguous dataset begins. Throws Error(kUnsupported), with the way out, for any other.
 std::uint64_t begin_of(const Column& column, const std::filesystem::path& path);
 

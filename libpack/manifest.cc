@@ -36,6 +36,12 @@ Json to_json(const Manifest& m) {
   if (!m.image_settings.empty()) json["image_settings"] = m.image_settings;
   if (!m.compress.empty()) json["compress"] = m.compress;
   if (!m.fields.empty()) json["fields"] = m.fields;
+  if (m.adopted) {
+    json["adopted"] = {{"layout", m.adopted->layout},
+                       {"labels", m.adopted->labels},
+                       {"qualified_keys", m.adopted->qualified_keys},
+                       {"arrays", m.adopted->arrays}};
+  }
   json.update({{"split", m.split},
                {"options",
                 {{"shuffle", m.shuffle},
@@ -65,6 +71,10 @@ Manifest from_json(const Json& json) {
   m.image_settings = json.value("image_settings", "");
   m.compress = json.value("compress", "");
   m.fields = json.value("fields", std::vector<std::string>{});
+  if (const auto adopted = json.find("adopted"); adopted != json.end()) {
+    m.adopted = {adopted->at("layout"), adopted->at("labels"), adopted->at("qualified_keys"),
+                 adopted->at("arrays")};
+  }
   json.at("split").get_to(m.split);
   const Json& options = json.at("options");
   options.at("shuffle").get_to(m.shuffle);

@@ -14,7 +14,16 @@ std::span<const Format* const> all_formats() {
   return kFormats;
 }
 
+std::span<const Format* const> foreign_formats() {
+  static constexpr std::array<const Format*, 3> kFormats = {
+      &wds::kForeignFormat, &lmdb::kForeignFormat, &hdf5::kForeignFormat};
+  return kFormats;
+}
+
 const Format& find_format(std::string_view name) {
+  for (const Format* format : foreign_formats()) {
+    if (format->name == name) return *format;
+  }
   std::string names;
   for (const Format* format : all_formats()) {
     if (format->name == name) return *format;

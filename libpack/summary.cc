@@ -120,6 +120,7 @@ Summary summarise(const PackedDataset& dataset) {
 }
 
 std::vector<std::string> recorded_options(const Manifest& manifest) {
+  if (manifest.adopted) return {};
   std::vector<std::string> options = {"--format", manifest.format, "--image", manifest.image};
   // Settings are "short_side=256 quality=90", and named as their options are.
   const std::string& settings = manifest.image_settings;

@@ -18,8 +18,6 @@ namespace {
 
 using program::with_commas;
 
-constexpr std::size_t kRejectsShown = 50;
-
 /// "wds (WebDataset: ...), lmdb (...)" for help texts.
 template <class Kinds>
 std::string described(const Kinds& kinds) {
@@ -188,16 +186,6 @@ class CommandPack final : public program::Command {
     source_arguments_.read();
     if (!task_.empty()) options_.task = TaskShare::parse(task_);
     if (!compress_.empty()) options_.zstd_level = parse_compression(compress_);
-  }
-
-  void print_rejects(const PackReport& report) const {
-    for (std::size_t i = 0; i < report.rejects.size() && i < kRejectsShown; ++i) {
-      fmt::print(stderr, "rejected: {}: {}\n", report.rejects[i].path, report.rejects[i].reason);
-    }
-    if (report.rejects.size() > kRejectsShown) {
-      fmt::print(stderr, "rejected: ... and {} more\n",
-                 with_commas(report.rejects.size() - kRejectsShown));
-    }
   }
 
   void print_refusal(const PackReport& report) const {

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "command_bench.h"
+#include "command_index.h"
 #include "command_inspect.h"
 #include "command_pack.h"
 #include "command_unpack.h"
@@ -24,7 +25,8 @@ std::string version_text() {
 }
 
 constexpr std::array kCommands = {packhorse::kPackCommand, packhorse::kInspectCommand,
-                                  packhorse::kUnpackCommand, packhorse::kBenchCommand};
+                                  packhorse::kIndexCommand, packhorse::kUnpackCommand,
+                                  packhorse::kBenchCommand};
 
 }  // namespace
 

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "common/terminal.h"
+#include "packhorse/error.h"
 
 namespace packhorse {
 
@@ -12,6 +15,8 @@ using program::Json;
 using program::with_commas;
 
 namespace {
+
+constexpr std::size_t kRejectsShown = 50;
 
 Json to_json(const DuplicateGroup& group) {
   Json members = Json::array();
@@ -133,6 +138,37 @@ std::string pack_log_text(const PackReport& report) {
     add(line);
   }
   return text;
+}
+
+void print_rejects(const PackReport& report) {
+  for (std::size_t i = 0; i < report.rejects.size() && i < kRejectsShown; ++i) {
+    fmt::print(stderr, "rejected: {}: {}\n", report.rejects[i].path, report.rejects[i].reason);
+  }
+  if (report.rejects.size() > kRejectsShown) {
+    fmt::print(stderr, "rejected: ... and {} more\n",
+               with_commas(report.rejects.size() - kRejectsShown));
+  }
+}
+
+std::vector<std::string> parse_fields(const std::string& text) {
+  std::vector<std::string> names;
+  for (std::size_t at = 0; text != "none" && at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const std::string name = text.substr(at, comma - at);
+    const bool fit =
+        !name.empty() && name.front() != '.' &&
+        name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789._-") == std::string::npos;
+    if (!fit) {
+      throw Error(
+          ErrorKind::kUsage, "'" + name + "' is no name of a field", {},
+          "say what follows the dot in its files, in lower case: json,txt,seg.png; or none");
+    }
+    names.push_back(name);
+    at = comma + 1;
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
 }
 
 }  // namespace packhorse

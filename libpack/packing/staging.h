@@ -37,6 +37,8 @@ class Staging {
   /// Syncs all directories and gives the data its final name; with `overwrite`, in exchange for
   /// what is there. Then removes the staging directory.
   void publish(bool overwrite);
+  /// Removes the staging directory, with all that is in it.
+  void discard();
 
   /// Removes the directory and all in it.
   void discard();

@@ -39,6 +39,8 @@ class ArchiveScan {
   const Member& member() const { return member_; }
   /// The first bytes of a file, at most 512.
   Bytes head() { return walk().head(); }
+  /// Where the member's bytes begin in the file; only of a plain tar, and of what is in no other.
+  std::uint64_t offset() const { return levels_.back().walk->data_offset(); }
   /// All bytes of a file that is small enough for it; the view lives until next(). It may be kept
   /// afterwards. Throws Error(kRejected).
   Bytes load();

@@ -42,6 +42,10 @@ class Payloads {
   void set_fields(std::uint64_t locator, const std::vector<Field>& fields);
   /// Field `i` is from now on field `numbers[i]`.
   void renumber_fields(const std::vector<std::uint32_t>& numbers);
+  /// Of an image, by their numbers.
+  std::vector<Field> fields_of(const EntryTable::Facts& facts) const;
+  /// Where the bytes begin in their archive; only of what lies in a plain tar.
+  std::uint64_t offset_of(std::uint64_t locator) const { return places_[locator].offset; }
 
   /// Throws Error(kIo) when the archive has changed since add_file().
   void read(const EntryTable::Facts& facts, Input& out) const;
@@ -59,7 +63,6 @@ class Payloads {
     std::uint32_t first_field;
   };
   static constexpr std::uint32_t kInSpool = ~std::uint32_t{0};
-  std::vector<Field> fields_of(const EntryTable::Facts& facts) const;
   void read(std::uint64_t locator, std::span<std::byte> out) const;
 
   Spool spool_;

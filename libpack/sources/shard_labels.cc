@@ -55,6 +55,16 @@ std::optional<ShardLabel> label_in_json(std::string_view content) {
   return std::nullopt;
 }
 
+std::optional<std::int64_t> label_among(
+    const std::string& text, const std::unordered_map<std::string, std::int64_t>& classes) {
+  if (const auto value = number_in(text)) {
+    const bool there = *value >= 0 && *value < static_cast<std::int64_t>(classes.size());
+    return there ? value : std::nullopt;
+  }
+  const auto found = classes.find(text);
+  return found != classes.end() ? std::optional(found->second) : std::nullopt;
+}
+
 std::int64_t ShardLabels::number_of(const std::string& text) {
   const auto [it, fresh] = numbers_.emplace(text, static_cast<std::int64_t>(texts_.size()));
   if (fresh) texts_.push_back(text);
@@ -87,12 +97,7 @@ std::vector<std::string> ShardLabels::make_classes(const std::vector<std::string
   const auto labels = naming::labels_of(classes);
   for (const std::string& text : texts_) {
     Resolved& resolved = resolved_.emplace_back();
-    if (const auto value = number_in(text)) {
-      if (*value >= 0 && *value < static_cast<std::int64_t>(classes.size()))
-        resolved.label = *value;
-    } else if (const auto it = labels.find(text); it != labels.end()) {
-      resolved.label = it->second;
-    }
+    resolved.label = label_among(text, labels).value_or(-1);
     if (resolved.label < 0) {
       resolved.problem =
           "its label '" + text + "' is none of the " + std::to_string(classes.size()) + " classes";

@@ -71,28 +71,37 @@ std::vector<fs::path> expand_glob(const std::string& pattern) {
 
 std::vector<fs::path> shards_in(const fs::path& folder) {
   std::vector<fs::path> shards;
-  std::map<std::string, std::string> sets;  // name without its digits -> a name
+  std::vector<std::string> names;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().native();
     if (naming::is_hidden(name) || !has_archive_name(name) || !entry.is_regular_file()) continue;
     shards.push_back(entry.path());
+    names.push_back(name);
+  }
+  refuse_several_sets(names, folder);
+  return shards;
+}
+
+}  // namespace
+
+void refuse_several_sets(const std::vector<std::string>& names, const fs::path& folder) {
+  std::map<std::string, std::string> sets;  // name without its digits -> a name
+  for (const std::string& name : names) {
     std::string set;
     for (const char c : name) {
       if (c < '0' || c > '9') set += c;
     }
     sets.emplace(set, name);
   }
-  if (sets.size() > 1) {
-    const std::string one = sets.begin()->second, other = std::next(sets.begin())->second;
-    throw Error(
-        ErrorKind::kUsage,
-        "the folder holds shards of several sets: '" + one + "' beside '" + other + "'", folder,
-        "name one set by a pattern in quotes, like '" + (folder / "train-*.tar").string() + "'");
-  }
-  return shards;
+  if (sets.size() < 2) return;
+  const std::string one = sets.begin()->second, other = std::next(sets.begin())->second;
+  throw Error(
+      ErrorKind::kUsage,
+      "the folder holds shards of several sets: '" + one + "' beside '" + other + "'", folder,
+      "name one set by a pattern in quotes, like '" + (folder / "train-*.tar").string() + "'");
 }
 
-std::vector<fs::path> matching(const std::string& pattern) {
+std::vector<fs::path> matching_files(const std::string& pattern) {
   std::vector<fs::path> shards;
   for (const std::string& name : expand_braces(pattern)) {
     if (is_glob(name)) {
@@ -107,8 +116,6 @@ std::vector<fs::path> matching(const std::string& pattern) {
   }
   return shards;
 }
-
-}  // namespace
 
 bool is_shard_pattern(const fs::path& path) {
   return path.native().find('{') != std::string::npos || is_glob(path.native());
@@ -143,7 +150,7 @@ std::vector<fs::path> find_shards(const fs::path& source) {
   } else if (fs::exists(source)) {
     shards = {source};
   } else {
-    shards = matching(source.native());
+    shards = matching_files(source.native());
   }
   if (shards.empty())
     throw Error(ErrorKind::kNotFound, "there are no shards", source, "check the path");

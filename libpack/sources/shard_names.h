@@ -14,6 +14,15 @@ bool is_shard_pattern(const std::filesystem::path& path);
 /// Throws Error(kUsage) for more than a million names.
 std::vector<std::string> expand_braces(const std::string& pattern);
 
+/// The files a pattern stands for. Throws Error(kNotFound) when one that it names in full is not
+/// there.
+std::vector<std::filesystem::path> matching_files(const std::string& pattern);
+
+/// Throws Error(kUsage) when the names in `folder` are of several sets: they differ in more than
+/// digits.
+void refuse_several_sets(const std::vector<std::string>& names,
+                         const std::filesystem::path& folder);
+
 /// The archive files a file, a folder or a pattern names, by file name in byte order. Throws
 /// Error(kNotFound) when one of them, or every one, is not there; Error(kUsage) when a folder holds
 /// shards of several sets (train-0.tar beside val-0.tar), or two shards have one name.

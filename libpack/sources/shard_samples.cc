@@ -168,6 +168,11 @@ void ShardSamples::reject(const std::string& path, const std::string& reason) {
   found_.rejects.push_back({as_utf8(shard_ + '/' + path), reason});
 }
 
+std::string ShardSamples::label_of(std::size_t i) const {
+  const std::int64_t number = found_.entries.label_of(i);
+  return number < 0 ? std::string() : labels_.text_of(number);
+}
+
 /// Fields by name; returns old number -> new number.
 std::vector<std::uint32_t> ShardSamples::sort_fields(Listing& listing) {
   listing.fields = fields_;

@@ -26,6 +26,13 @@ class ShardSamples {
   /// The listing, in stored order. Throws Error(kNotFound) for no sample at all.
   Listing finish(const std::vector<std::string>& classes, const std::filesystem::path& source);
 
+  /// Instead of finish(), what was found as it stands: paths begin with the shard's name, labels
+  /// are texts, and the fields of Payloads are numbered by their place in fields().
+  const SplitListing& found() const { return found_; }
+  const std::vector<std::string>& fields() const { return fields_; }
+  /// Of entry `i`; empty when it has none.
+  std::string label_of(std::size_t i) const;
+
  private:
   struct Piece {
     std::string extension, path;

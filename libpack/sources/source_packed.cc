@@ -5,6 +5,7 @@
 
 #include "packhorse/error.h"
 #include "packhorse/packed_dataset.h"
+#include "packhorse/sample.h"
 #include "sources/field_names.h"
 #include "sources/listed_file.h"
 #include "sources/naming.h"
@@ -14,6 +15,27 @@ namespace packhorse::packed {
 namespace fs = std::filesystem;
 
 namespace {
+
+/// Whether every format can hold the keys in their order: letters, digits, '-' and '_' only, and
+/// increasing also with the dot that members' names have behind them. Those of adopted shards may
+/// be anything.
+bool keys_fit(const PackedDataset& dataset) {
+  constexpr std::size_t kLongest = 64;
+  std::string last;
+  for (std::size_t shard = 0; shard < dataset.shards(); ++shard) {
+    const ShardIndex& index = dataset.index(shard);
+    for (std::size_t row = 0; row < index.size(); ++row) {
+      const std::string key = std::string(index.key(row)) + '.';
+      const bool plain = std::all_of(key.begin(), key.end() - 1, [](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+               c == '-' || c == '_';
+      });
+      if (!plain || key.size() > kLongest || key <= last) return false;
+      last = key;
+    }
+  }
+  return true;
+}
 
 /// The path unpacking would give a sample whose own is not known, as of shards made by others.
 std::string path_of(const PackedDataset& dataset, const ShardIndex& index, std::size_t row) {
@@ -29,8 +51,11 @@ class PackedSource final : public Source {
   explicit PackedSource(const fs::path& path) : path_(path) {
     const std::vector<fs::path> paths = find_datasets(path);
     const bool splits = paths.front() != path;
-    for (const fs::path& one : paths)
-      parts_.push_back({splits ? one.filename().string() : "", PackedDataset(one), {}});
+    for (const fs::path& one : paths) {
+      parts_.push_back({splits ? one.filename().string() : "", PackedDataset(one), {}, true});
+      Part& part = parts_.back();
+      part.own_keys = !manifest(part).adopted || keys_fit(part.dataset);
+    }
     for (const Part& part : parts_) {
       if (manifest(part).image == image_mode() && manifest(part).image_settings == image_settings())
         continue;
@@ -75,9 +100,11 @@ class PackedSource final : public Source {
   bool ordered() const override { return true; }
 
   std::string key(const SplitListing& split, std::size_t i) const override {
-    const PackedDataset& dataset = part_of(split).dataset;
-    const PackedDataset::Place place = dataset.place(split.entries.facts(i).locator);
-    return std::string(dataset.index(place.shard).key(place.row));
+    const Part& part = part_of(split);
+    const std::uint64_t sample = split.entries.facts(i).locator;
+    if (!part.own_keys) return key_of(sample);
+    const PackedDataset::Place place = part.dataset.place(sample);
+    return std::string(part.dataset.index(place.shard).key(place.row));
   }
 
   std::string image_mode() const override { return manifest(parts_.front()).image; }
@@ -90,6 +117,7 @@ class PackedSource final : public Source {
     std::string split;
     PackedDataset dataset;
     std::vector<std::size_t> fields;  ///< field of its manifest -> of the listing, or kNotWanted
+    bool own_keys = true;             ///< else keys are places in the dataset
   };
 
   static const Manifest& manifest(const Part& part) { return part.dataset.manifest(); }

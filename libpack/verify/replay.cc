@@ -48,7 +48,9 @@ PackOptions options_of(const Manifest& manifest, const Source& source, const Pac
   options.format = manifest.format;
   options.zstd_level = level_of(manifest.compress);
   options.plan = {manifest.shuffle, manifest.seed, manifest.shard_bytes, manifest.shard_samples};
-  options.image = std::string(all_transforms().front().name);
+  options.image = std::string(
+      std::ranges::find_if(all_transforms(), [](const TransformKind& kind) { return kind.keeps; })
+          ->name);
   if (manifest.image != source.image_mode() || manifest.image_settings != source.image_settings()) {
     options.image = manifest.image;
     options.transform = TransformOptions::parse(manifest.image_settings);
@@ -83,6 +85,12 @@ void list(Replay& replay, const std::vector<std::string>& classes, const fs::pat
 Replay replay(const Manifest& manifest, const std::vector<std::string>& classes,
               const fs::path& source, const PackOptions& given, Progress& progress,
               const std::stop_token& stop) {
+  if (manifest.adopted) {
+    throw Error(ErrorKind::kUsage, "others made the shards of this dataset: they cannot be packed",
+                source,
+                "repair them from a copy of the dataset; compare with `packhorse diff` what both "
+                "are packed into");
+  }
   refuse_lost_selection(manifest, given.select);
   Replay replay;
   replay.source = open_source(source, given.source_kind);

@@ -166,7 +166,8 @@ void ShardCheck::decode(std::size_t first, std::size_t rows) {
 
 WalkTask ShardCheck::task(WalkTask::Kind kind) const {
   return {kind, manifest_.format, dataset_ / record_.file,
-          index_ ? dataset_ / record_.index : fs::path()};
+          index_ ? dataset_ / record_.index : fs::path(),
+          manifest_.adopted ? dataset_ : fs::path()};
 }
 
 WalkBounds ShardCheck::bounds(const WalkTask& task) const {

@@ -8,7 +8,9 @@
 #include "packhorse/file.h"
 #include "packhorse/format.h"
 #include "packhorse/hash.h"
+#include "packhorse/manifest.h"
 #include "packhorse/shard_index.h"
+#include "verify/adopted.h"
 #include "verify/bytes.h"
 #include "verify/decode.h"
 
@@ -26,6 +28,7 @@ class Walk {
 
   /// Through everything the library hands out, which must be what the index says.
   void structure() try {
+    if (!task_.adopted.empty()) return adopted();
     const std::unique_ptr<ShardReader> reader = find_format(task_.format).open_reader(task_.data);
     if (index_ && reader->size() != index_->size()) {
       add("structure", "the shard holds " + std::to_string(reader->size()) +
@@ -61,6 +64,19 @@ class Walk {
   }
 
  private:
+  void adopted() {
+    if (!index_) return;  // it alone says which of what is found are samples
+    const Manifest manifest = Manifest::load(task_.adopted);
+    for (const ShardRecord& record : manifest.shards) {
+      if (task_.adopted / record.file != task_.data) continue;
+      check_adopted(
+          task_.adopted, manifest, record, *index_, [this](std::size_t row) { at(row); },
+          [this](const std::string& what, bool about_bytes) {
+            add("structure", what, about_bytes);
+          });
+    }
+  }
+
   void at(std::size_t row) {
     if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
     row_ = static_cast<std::int64_t>(row);

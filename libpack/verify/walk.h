@@ -20,6 +20,7 @@ struct WalkTask {
   std::string format;           ///< a name of all_formats()
   std::filesystem::path data;   ///< the shard's data file
   std::filesystem::path index;  ///< empty: it cannot be used; the structure is then walked alone
+  std::filesystem::path adopted = {};  ///< the dataset, when others made its shards; else empty
   std::size_t first = 0;        ///< kDecode: the first row
   std::size_t rows = std::numeric_limits<std::size_t>::max();  ///< kDecode: up to so many
 };

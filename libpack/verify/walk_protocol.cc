@@ -52,6 +52,7 @@ std::string task_line(const WalkTask& task, const WalkBounds& bounds) {
                   {"format", task.format},
                   {"data", to_hex(task.data.native())},
                   {"index", to_hex(task.index.native())},
+                  {"adopted", to_hex(task.adopted.native())},
                   {"first", task.first},
                   {"rows", task.rows},
                   {"cpu_s", bounds.cpu_s},
@@ -65,6 +66,7 @@ std::optional<std::pair<WalkTask, WalkBounds>> parse_task(std::string_view line)
     task.format = json.at("format");
     task.data = from_hex(json.at("data"));
     task.index = from_hex(json.at("index"));
+    task.adopted = from_hex(json.at("adopted"));
     task.first = json.at("first");
     task.rows = json.at("rows");
     return std::pair(task, WalkBounds{json.at("cpu_s"), json.at("memory")});

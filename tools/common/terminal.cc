@@ -13,6 +13,7 @@
 #include <cstdlib>
 
 #include "packhorse/error.h"
+#include "packhorse/source.h"
 
 namespace packhorse::program {
 
@@ -88,6 +89,15 @@ std::string bytes_text(std::uint64_t bytes) {
   std::size_t unit = 0;
   for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
   return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+std::string visible_text(std::string_view bytes) {
+  std::string text;
+  for (const char c : as_utf8(bytes)) {
+    const auto byte = static_cast<unsigned char>(c);
+    text += byte < 0x20 || byte == 0x7f ? fmt::format("\\x{:02x}", byte) : std::string(1, c);
+  }
+  return text;
 }
 
 std::string seconds_text(double seconds) {

@@ -37,7 +37,10 @@ std::size_t columns_of(std::string_view text);
 std::string with_commas(std::uint64_t value);                      ///< 1234567 -> "1,234,567"
 std::string count_text(std::uint64_t n, const std::string& noun);  ///< "1 shard", "1,200 shards"
 std::string bytes_text(std::uint64_t bytes);                       ///< "21.3 MiB"
-std::string seconds_text(double seconds);                          ///< "0.42 s", "3 min 05 s"
+/// Any bytes as a line a terminal can show: control characters, and what is no UTF-8, become \xNN.
+/// Keys of adopted shards may hold such.
+std::string visible_text(std::string_view bytes);
+std::string seconds_text(double seconds);  ///< "0.42 s", "3 min 05 s"
 
 /// Parses "256MiB", "1GB", "4096". Throws Error(kUsage).
 std::uint64_t parse_bytes(const std::string& text);

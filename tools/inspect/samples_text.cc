@@ -62,10 +62,10 @@ std::string sample_line(const PackedDataset& dataset, std::size_t sample) {
   const PackedDataset::Place at = dataset.place(sample);
   const ShardIndex& index = dataset.index(at.shard);
   const ImageInfo image = index.image(at.row);
-  return fmt::format("{}\t{}\t{}\t{}\t{}\t{}x{}\t{}\t{}\n", sample, index.key(at.row),
-                     index.label(at.row), class_name(dataset, index.label(at.row)),
-                     index.range(at.row).length, image.width, image.height, name_of(image.kind),
-                     index.path(at.row));
+  return fmt::format("{}\t{}\t{}\t{}\t{}\t{}x{}\t{}\t{}\n", sample,
+                     program::visible_text(index.key(at.row)), index.label(at.row),
+                     class_name(dataset, index.label(at.row)), index.range(at.row).length,
+                     image.width, image.height, name_of(image.kind), index.path(at.row));
 }
 
 }  // namespace packhorse::inspect

@@ -159,10 +159,19 @@ Lines summary_lines(const PackedDataset& dataset, const Summary& summary) {
       "source", fmt::format("seen {} = packed {} + rejected {} + skipped {}",
                             with_commas(m.accounting.seen), with_commas(m.accounting.packed),
                             with_commas(m.accounting.rejected), with_commas(m.accounting.skipped)));
-  lines.emplace_back("order", m.shuffle ? fmt::format("shuffled, seed {}", m.seed) : "by path");
+  lines.emplace_back("order", m.adopted   ? "as adopted"
+                              : m.shuffle ? fmt::format("shuffled, seed {}", m.seed)
+                                          : "by path");
+  if (m.adopted) {
+    lines.emplace_back(
+        "adopted", fmt::format("layout {}, labels from {}{}", m.adopted->layout, m.adopted->labels,
+                               m.adopted->qualified_keys ? ", keys with their shard's name" : ""));
+  }
   lines.emplace_back("id", m.id());
-  lines.emplace_back("made by", fmt::format("packhorse {}: pack SOURCE OUT {}", m.version,
-                                            fmt::join(recorded_options(m), " ")));
+  lines.emplace_back(
+      "made by", m.adopted ? fmt::format("packhorse {}: index SHARDS", m.version)
+                           : fmt::format("packhorse {}: pack SOURCE OUT {}", m.version,
+                                         fmt::join(recorded_options(m), " ")));
   return lines;
 }
 

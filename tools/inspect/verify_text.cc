@@ -28,7 +28,7 @@ std::string finding_text(const Finding& f) {
   std::string text = f.path.empty() ? fmt::format("damage: {}: {}", f.shard, f.kind)
                                     : fmt::format("difference: {}: {}", f.path, f.kind);
   if (!f.path.empty() && !f.shard.empty()) text += ", " + f.shard;
-  if (f.sample >= 0) text += fmt::format(", sample {}, key {}", f.sample, f.key);
+  if (f.sample >= 0) text += fmt::format(", sample {}, key {}", f.sample, program::visible_text(f.key));
   if (f.length > 0) text += fmt::format(", bytes {} to {}", f.offset, f.offset + f.length);
   return fmt::format("{}: {}\n", text, f.detail);
 }

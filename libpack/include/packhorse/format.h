@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,8 +11,8 @@
 
 #include "packhorse/sample.h"
 
-/// A format is one folder libpack/formats/<name>/ and one line in all_formats(); nothing else names
-/// it.
+/// A format is one folder libpack/formats/<name>/ and one line in all_formats() or
+/// foreign_formats(); nothing else names it.
 namespace packhorse {
 
 /// A sample as the plan knows it before it is read.
@@ -86,6 +87,11 @@ class ShardReader {
   virtual StoredSample read(std::size_t i) = 0;
 };
 
+class ForeignShard;
+struct ForeignOptions;
+
+/// Most formats are written and read. Those of foreign_formats() are what others write: they have
+/// no open_writer, and shards of theirs are adopted (adopt.h).
 struct Format {
   std::string_view name;  ///< as in --format
   std::string_view
@@ -101,14 +107,23 @@ struct Format {
                                               const ShardSpec& spec);
   std::unique_ptr<ShardReader> (*open_reader)(const std::filesystem::path& data_file);
   std::string (*library_version)();  ///< of the library behind it, for --version
+  /// The data file of the shard that a path names; nothing when that is none of this format.
+  std::optional<std::filesystem::path> (*find_foreign)(const std::filesystem::path& named) =
+      nullptr;
+  /// Throws Error(kUnsupported) with the way out for what cannot be adopted, Error(kCorrupt).
+  std::unique_ptr<ForeignShard> (*open_foreign)(const std::filesystem::path& data_file,
+                                                const ForeignOptions& options) = nullptr;
 };
 
+/// Those packhorse writes.
 std::span<const Format* const> all_formats();
+/// Those it only adopts.
+std::span<const Format* const> foreign_formats();
 /// The suffix of a shard's data file, by whether it is compressed.
 inline std::string_view suffix_of(const Format& format, int zstd_level) {
   return zstd_level == 0 ? format.file_suffix : format.compressed_suffix;
 }
-/// Throws Error(kUsage) with the names there are.
+/// Of both kinds. Throws Error(kUsage) with the names there are to write.
 const Format& find_format(std::string_view name);
 
 }  // namespace packhorse

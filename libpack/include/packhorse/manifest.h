@@ -41,6 +41,16 @@ struct Accounting {
   bool balanced() const { return seen == packed + rejected + skipped; }
 };
 
+/// How shards made by others were taken: all that is needed to read them the same way again.
+struct Adoption {
+  std::string layout;  ///< which of its format's conventions the shards follow
+  /// Where labels come from: kFromShards, kFromFile, or kNowhere.
+  std::string labels;
+  bool qualified_keys = false;  ///< keys repeat across shards, so the shard's name stands in front
+  std::map<std::string, std::string> arrays;  ///< names given for arrays: "images", "offsets", ...
+  static constexpr std::string_view kFromShards = "shards", kFromFile = "file", kNowhere = "none";
+};
+
 struct Manifest {
   std::string version;  ///< of the packhorse that wrote it; no part of the id
   std::string format;
@@ -50,6 +60,7 @@ struct Manifest {
   std::string compress;             ///< "zstd:3"; empty = not
   std::vector<std::string> fields;  ///< names of extra fields, sorted
   std::string split;                ///< "" when the source had none
+  std::optional<Adoption> adopted;  ///< of shards that packhorse did not write
   bool shuffle = true;
   std::uint64_t seed = 0;
   std::uint64_t shard_bytes = 0;

@@ -52,7 +52,8 @@ std::size_t shape_of(std::uint32_t width, std::uint32_t height);
 Summary summarise(const PackedDataset& dataset);
 
 /// The options of `packhorse pack` that the manifest records, as they are typed; those at their
-/// usual values included. What was selected from the source is not recorded.
+/// usual values included. What was selected from the source is not recorded. None when the shards
+/// were adopted.
 std::vector<std::string> recorded_options(const Manifest& manifest);
 
 }  // namespace packhorse

@@ -1,0 +1,167 @@
+#include "packhorse/adopt.h"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+#include "adopting/named_shards.h"
+#include "adopting/scan_shard.h"
+#include "adopting/settle.h"
+#include "adopting/target.h"
+#include "packhorse/error.h"
+#include "packhorse/file.h"
+#include "packhorse/hash.h"
+#include "packhorse/version.h"
+#include "packing/publish.h"
+#include "parallel.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::map<std::string, std::string> array_names(const ArrayNames& names) {
+  std::map<std::string, std::string> given = {{"images", names.images},
+                                              {"offsets", names.offsets},
+                                              {"labels", names.labels},
+                                              {"keys", names.keys}};
+  std::erase_if(given, [](const auto& item) { return item.second.empty(); });
+  return given;
+}
+
+std::vector<ScannedShard> scan_all(const NamedShards& named, const AdoptOptions& options,
+                                   Progress& progress, const std::stop_token& stop) {
+  std::vector<ScannedShard> scanned(named.shards.size());
+  run_parallel(options.jobs > 0 ? options.jobs : available_cpus(), named.shards.size(),
+               [&](std::size_t i) {
+                 const NamedShard& shard = named.shards[i];
+                 scanned[i] = scan_shard(*named.format, shard.data_file(), shard.name(),
+                                         options.shards, options.max_pixels, progress, stop);
+               });
+  for (std::size_t i = 1; i < scanned.size(); ++i) {
+    if (scanned[i].layout == scanned.front().layout) continue;
+    throw Error(ErrorKind::kUsage,
+                "the shards have different layouts: " + scanned.front().layout + " and " +
+                    scanned[i].layout,
+                named.shards[i].entry, "adopt those of one layout at a time");
+  }
+  return scanned;
+}
+
+/// Index files, class list and rejects, staged; all of the manifest but dataset.json's own place.
+Manifest write_staged(const NamedShards& named, const std::vector<ScannedShard>& scanned,
+                      const Settled& settled, const AdoptOptions& options,
+                      const std::vector<Reject>& rejects, const fs::path& staged) {
+  Manifest manifest;
+  manifest.version = version();
+  manifest.format = named.format->name;
+  manifest.format_version = named.format->version;
+  manifest.fields = settled.fields;
+  manifest.adopted = {scanned.front().layout, settled.labels_from, settled.qualified_keys,
+                      array_names(options.shards.arrays)};
+  manifest.shuffle = false;
+  manifest.class_samples.resize(settled.classes.size());
+  bool raw = false;
+  for (std::size_t i = 0; i < scanned.size(); ++i) {
+    const ScannedShard& shard = scanned[i];
+    ShardRecord record;
+    record.file = named.shards[i].file;
+    record.index = named.shards[i].name() + ".index";
+    record.bytes = shard.bytes;
+    record.sha256 = shard.sha256;
+    record.first_sample = manifest.samples;
+    const std::string index = index_of(shard, i, settled, named.shards[i].name());
+    write_file(staged / record.index, as_bytes(index));
+    record.index_bytes = index.size();
+    record.index_sha256 = sha256(as_bytes(index));
+    for (std::size_t row = 0; row < shard.rows.size(); ++row) {
+      if (settled.labels[i][row] < 0) continue;
+      ++record.samples;
+      manifest.payload_bytes += shard.rows[row].range.length;
+      ++manifest.class_samples[static_cast<std::size_t>(settled.labels[i][row])];
+      raw = raw || shard.rows[row].image.kind == ImageKind::kRaw;
+    }
+    manifest.samples += record.samples;
+    manifest.shards.push_back(std::move(record));
+  }
+  manifest.image = raw ? "raw" : "original";
+  const auto add_file = [&](std::string_view name, const std::string& text) {
+    write_file(staged / name, as_bytes(text));
+    manifest.files.push_back({std::string(name), text.size(), sha256(as_bytes(text))});
+  };
+  add_file(kClassesName, class_list_text(settled.classes));
+  if (!rejects.empty()) add_file(kRejectsName, rejects_text(rejects));
+  return manifest;
+}
+
+/// SHA256SUMS and dataset.json. Returns the bytes of all that is staged.
+std::uint64_t seal(const Manifest& manifest, const fs::path& staged) {
+  write_file(staged / kSumsName, as_bytes(manifest.sums()));
+  write_file(staged / kManifestName, as_bytes(manifest.serialise()));
+  std::uint64_t bytes = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(staged))
+    bytes += entry.file_size();
+  return bytes;
+}
+
+}  // namespace
+
+void AdoptOptions::validate() const {
+  if (jobs < 0) throw Error(ErrorKind::kUsage, "jobs must not be negative");
+  if (max_pixels == 0) throw Error(ErrorKind::kUsage, "the pixel limit must be positive");
+}
+
+PackReport adopt(const std::vector<fs::path>& named_paths, const AdoptOptions& options,
+                 Progress* progress, std::stop_token stop) {
+  options.validate();
+  const auto begin = std::chrono::steady_clock::now();
+  Progress unseen;
+  if (progress == nullptr) progress = &unseen;
+  const NamedShards named = find_named_shards(named_paths);
+  if (named.shards.empty()) throw Error(ErrorKind::kUsage, "no shard is named");
+  AdoptionTarget target(named, options.out, options.overwrite);
+  std::vector<ScannedShard> scanned = scan_all(named, options, *progress, stop);
+
+  AdoptOptions with_classes = options;
+  if (const auto list = target.class_list(); options.classes.empty() && list)
+    with_classes.classes = read_class_list(*list);
+  PackReport report;
+  Settled settled = settle(named, scanned, with_classes, report.rejects);
+  report.notes = std::move(settled.notes);
+  for (ScannedShard& shard : scanned) {
+    report.rejects.insert(report.rejects.end(), shard.rejects.begin(), shard.rejects.end());
+    report.skips.insert(report.skips.end(), shard.skips.begin(), shard.skips.end());
+    report.accounting.packed += shard.rows.size();
+  }
+  report.accounting.packed -= settled.rejected;
+  std::sort(report.rejects.begin(), report.rejects.end(),
+            [](const Reject& a, const Reject& b) { return a.path < b.path; });
+  report.skipped_by_rule = count_by_rule(report.skips);
+  report.accounting.rejected = report.rejects.size();
+  report.accounting.skipped = report.skips.size();
+  report.accounting.seen =
+      report.accounting.packed + report.accounting.rejected + report.accounting.skipped;
+  report.shards = scanned.size();
+  if (report.accounting.packed == 0 && report.rejects.empty())
+    throw Error(ErrorKind::kNotFound, "the shards hold no samples", named.shards.front().entry);
+
+  if (report.accounting.packed > 0 &&
+      report.accounting.rejected <= options.max_rejects.allowed(report.accounting.seen)) {
+    Manifest manifest =
+        write_staged(named, scanned, settled, options, report.rejects, target.staged());
+    manifest.accounting = report.accounting;
+    manifest.skipped_by_rule = report.skipped_by_rule;
+    report.bytes_in = manifest.payload_bytes;
+    report.bytes_out = seal(manifest, target.staged());
+    report.id = manifest.id();
+    if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
+    target.publish(named, manifest);
+    report.splits.push_back({"", options.out.value_or(target.path()), std::move(manifest)});
+    report.published = true;
+  }
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return report;
+}
+
+}  // namespace packhorse

@@ -1,0 +1,92 @@
+#include "adopting/named_shards.h"
+
+#include <algorithm>
+
+#include "packhorse/error.h"
+#include "sources/naming.h"
+#include "sources/shard_names.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+class Finder {
+ public:
+  NamedShards run(const std::vector<fs::path>& named) {
+    for (const fs::path& path : named) add(path);
+    std::sort(found_.shards.begin(), found_.shards.end(),
+              [](const NamedShard& a, const NamedShard& b) { return a.name() < b.name(); });
+    for (std::size_t i = 1; i < found_.shards.size(); ++i) {
+      if (found_.shards[i].name() != found_.shards[i - 1].name()) continue;
+      const bool same = found_.shards[i].entry == found_.shards[i - 1].entry;
+      throw Error(
+          ErrorKind::kUsage, same ? "a shard is named twice" : "two shards have the same file name",
+          found_.shards[i].entry, same ? "name it once" : "adopt them one folder at a time");
+    }
+    return std::move(found_);
+  }
+
+ private:
+  void add(const fs::path& named) {
+    fs::path path = fs::absolute(named).lexically_normal();
+    if (!path.has_filename()) path = path.parent_path();
+    std::error_code code;
+    if (!fs::exists(path, code) && is_shard_pattern(path)) {
+      for (const fs::path& one : matching_files(path.native())) add_shard(one);
+    } else if (!fs::exists(path, code)) {
+      throw Error(ErrorKind::kNotFound, "the shard is not there", named, "check the path");
+    } else if (!try_shard(path)) {
+      if (!fs::is_directory(path)) refuse(path);
+      add_folder(path);
+    }
+  }
+
+  void add_shard(const fs::path& path) {
+    if (!try_shard(path)) refuse(path);
+  }
+
+  [[noreturn]] static void refuse(const fs::path& path) {
+    std::string kinds;
+    for (const Format* format : foreign_formats())
+      kinds += (kinds.empty() ? "" : "; ") + std::string(format->summary);
+    throw Error(ErrorKind::kUnsupported, "no shard that packhorse can read", path,
+                "it reads: " + kinds);
+  }
+
+  bool try_shard(const fs::path& path) {
+    for (const Format* format : foreign_formats()) {
+      const auto data_file = format->find_foreign(path);
+      if (!data_file) continue;
+      if (found_.format != nullptr && found_.format != format) {
+        throw Error(ErrorKind::kUsage, "the shards are of several formats", path,
+                    "adopt one format at a time");
+      }
+      found_.format = format;
+      found_.shards.push_back({path, data_file->lexically_relative(path.parent_path()).native()});
+      return true;
+    }
+    return false;
+  }
+
+  void add_folder(const fs::path& folder) {
+    const std::size_t before = found_.shards.size();
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+      if (!naming::is_hidden(entry.path().filename().native())) try_shard(entry.path());
+    }
+    std::vector<std::string> names;
+    for (std::size_t i = before; i < found_.shards.size(); ++i)
+      names.push_back(found_.shards[i].name());
+    refuse_several_sets(names, folder);
+    if (names.empty()) throw Error(ErrorKind::kNotFound, "the folder holds no shards", folder);
+  }
+
+  NamedShards found_;
+};
+
+}  // namespace
+
+NamedShards find_named_shards(const std::vector<fs::path>& named) { return Finder().run(named); }
+
+}  // namespace packhorse

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "packhorse/format.h"
+
+namespace packhorse {
+
+/// A shard that shall be adopted.
+struct NamedShard {
+  std::filesystem::path entry;  ///< what is named: the data file, or the directory around it
+  std::string file;             ///< the data file, relative to the directory of `entry`
+  std::string name() const { return entry.filename().native(); }
+  std::filesystem::path data_file() const { return entry.parent_path() / file; }
+};
+
+struct NamedShards {
+  const Format* format = nullptr;
+  std::vector<NamedShard> shards;  ///< by name, in byte order
+};
+
+/// The shards that files, folders of shards and patterns name, as absolute paths. Throws
+/// Error(kNotFound) when one of them names none, Error(kUsage) for shards of several formats, two
+/// of one name, or a folder that holds several sets (train-0.tar beside val-0.tar).
+NamedShards find_named_shards(const std::vector<std::filesystem::path>& named);
+
+}  // namespace packhorse

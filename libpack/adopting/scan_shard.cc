@@ -1,0 +1,261 @@
+#include "adopting/scan_shard.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "packhorse/error.h"
+#include "packhorse/file.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kChunk = 4u << 20;
+constexpr std::uint64_t kLargestImage = std::uint64_t{2} << 30;
+
+using Stamp = std::array<std::int64_t, 4>;
+
+Stamp stamp_of(int fd, const fs::path& path) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) throw_errno("look at", path);
+  return {status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
+          static_cast<std::int64_t>(status.st_ino)};
+}
+
+/// An image, or a field.
+struct Piece {
+  ByteRange range;
+  std::size_t row;
+  std::size_t field;  ///< kImage: the image
+};
+constexpr std::size_t kImage = ~std::size_t{0};
+
+/// Reads a file from its start to its end, for its SHA-256; what was passed is read again at random
+/// while it is still in memory.
+class Passage {
+ public:
+  Passage(const fs::path& path, int fd, std::uint64_t bytes, Progress& progress,
+          const std::stop_token& stop)
+      : path_(path), fd_(fd), bytes_(bytes), progress_(progress), stop_(stop), buffer_(kChunk) {
+    ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+  }
+
+  void pass(std::uint64_t end) {
+    while (position_ < end) {
+      if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
+      const std::span<std::byte> chunk =
+          std::span(buffer_).first(std::min<std::uint64_t>(kChunk, bytes_ - position_));
+      read_exactly(fd_, position_, chunk, path_);
+      whole_.update(chunk);
+      position_ += chunk.size();
+      progress_.bytes += chunk.size();
+    }
+  }
+
+  Bytes read(ByteRange range) {
+    pass(range.end());
+    const std::uint64_t chunk_begin = (position_ - 1) / kChunk * kChunk;
+    if (range.length > 0 && range.offset >= chunk_begin)
+      return Bytes(buffer_).subspan(range.offset - chunk_begin, range.length);
+    piece_.resize(range.length);
+    read_exactly(fd_, range.offset, piece_, path_);
+    return piece_;
+  }
+
+  std::string finish() {
+    pass(bytes_);
+    return whole_.finish();
+  }
+
+ private:
+  const fs::path& path_;
+  int fd_;
+  std::uint64_t bytes_;
+  Progress& progress_;
+  const std::stop_token& stop_;
+  std::vector<std::byte> buffer_;  ///< the chunk that ends at position_
+  std::vector<std::byte> piece_;
+  std::uint64_t position_ = 0;
+  Sha256 whole_;
+};
+
+class Scanner {
+ public:
+  Scanner(const fs::path& path, const std::string& name, std::uint64_t max_pixels,
+          Progress& progress, const std::stop_token& stop)
+      : path_(path),
+        name_(name),
+        max_pixels_(max_pixels),
+        progress_(progress),
+        stop_(stop),
+        fd_(open_for_reading(path)),
+        stamp_(stamp_of(fd_.get(), path)) {
+    result_.bytes = file_size(fd_.get(), path);
+  }
+
+  ScannedShard run(const Format& format, const ForeignOptions& options) {
+    {
+      const std::unique_ptr<ForeignShard> shard = format.open_foreign(path_, options);
+      progress_.total_samples += shard->size();
+      find_samples(*shard);
+    }
+    read_pieces();
+    drop_rejects();
+    if (stamp_of(fd_.get(), path_) != stamp_) {
+      throw Error(ErrorKind::kIo, "the shard changed while it was read", path_,
+                  "adopt it again once nobody writes to it");
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void find_samples(ForeignShard& shard) {
+    result_.layout = shard.layout();
+    result_.fields = shard.fields();
+    result_.rejects = shard.rejects();
+    result_.skips = shard.skips();
+    std::unordered_set<std::string> keys;
+    for (std::size_t i = 0; i < shard.size(); ++i) {
+      if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
+      FoundSample sample = shard.found(i);
+      if (!keys.insert(sample.key).second && sample.problem.empty())
+        sample.problem = "its key was there before";
+      add(std::move(sample));
+    }
+  }
+
+  void add(FoundSample sample) {
+    const std::size_t row = result_.rows.size();
+    result_.keys += sample.key;
+    result_.rows.push_back({sample.image, 0, sample.pixels, label_number(sample.label),
+                            result_.keys.size(), std::move(sample.problem)});
+    const std::size_t fields = result_.fields.size();
+    result_.field_ranges.resize((row + 1) * fields, kAbsent);
+    result_.field_hashes.resize((row + 1) * fields, 0);
+    if (!lies_inside(sample.image)) fail(row, "it lies outside the file");
+    for (const FoundSample::FoundField& field : sample.fields) {
+      result_.field_ranges[row * fields + field.field] = field.range;
+      if (!lies_inside(field.range))
+        fail(row, "its field '" + result_.fields[field.field] + "' lies outside the file");
+    }
+    if (sample.image.length > kLargestImage)
+      fail(row, "larger than 2 GiB, which no image is that can be read");
+    if (!result_.rows[row].problem.empty()) return;
+    pieces_.push_back({sample.image, row, kImage});
+    for (const FoundSample::FoundField& field : sample.fields)
+      pieces_.push_back({field.range, row, field.field});
+  }
+
+  bool lies_inside(ByteRange range) const {
+    return range.offset <= result_.bytes && range.length <= result_.bytes - range.offset;
+  }
+
+  void fail(std::size_t row, std::string problem) {
+    if (result_.rows[row].problem.empty()) result_.rows[row].problem = std::move(problem);
+  }
+
+  std::int32_t label_number(const std::string& text) {
+    if (text.empty()) return -1;
+    const auto [at, fresh] =
+        label_numbers_.emplace(text, static_cast<std::int32_t>(result_.labels.size()));
+    if (fresh) result_.labels.push_back(text);
+    return at->second;
+  }
+
+  void read_pieces() {
+    std::stable_sort(pieces_.begin(), pieces_.end(), [](const Piece& a, const Piece& b) {
+      return a.range.offset < b.range.offset;
+    });
+    Passage passage(path_, fd_.get(), result_.bytes, progress_, stop_);
+    std::uint64_t end = 0;
+    for (const Piece& piece : pieces_) {
+      ScannedShard::Row& row = result_.rows[piece.row];
+      if (piece.field == kImage) ++progress_.samples;
+      // Hostile offsets could otherwise have one stretch of the file read any number of times.
+      if (piece.range.length > 0 && piece.range.offset < end) {
+        fail(piece.row, "its bytes lie over those of another sample");
+        continue;
+      }
+      end = std::max(end, piece.range.end());
+      const Bytes bytes = passage.read(piece.range);
+      if (piece.field == kImage) {
+        look_at(row, bytes);
+      } else {
+        result_.field_hashes[piece.row * result_.fields.size() + piece.field] = xxh3(bytes);
+      }
+    }
+    result_.sha256 = passage.finish();
+  }
+
+  void look_at(ScannedShard::Row& row, Bytes bytes) const {
+    row.hash = xxh3(bytes);
+    if (row.image.kind == ImageKind::kRaw) {
+      const std::uint64_t pixels = std::uint64_t{row.image.width} * row.image.height;
+      if (pixels > max_pixels_) row.problem = "more pixels than --max-pixels allows";
+      return;
+    }
+    ProbeResult probe = probe_image(bytes, max_pixels_);
+    if (probe.info) {
+      row.image = *probe.info;
+    } else if (row.problem.empty()) {
+      row.problem = std::move(probe.reason);
+    }
+  }
+
+  void drop_rejects() {
+    const std::size_t fields = result_.fields.size();
+    std::string keys;
+    std::size_t kept = 0;
+    std::uint64_t begin = 0;
+    for (std::size_t i = 0; i < result_.rows.size(); ++i) {
+      ScannedShard::Row row = std::move(result_.rows[i]);
+      const std::string_view key =
+          std::string_view(result_.keys).substr(begin, row.key_end - begin);
+      begin = row.key_end;
+      if (!row.problem.empty()) {
+        result_.rejects.push_back({name_ + '/' + as_utf8(key), std::move(row.problem)});
+        ++progress_.rejected;
+        continue;
+      }
+      keys += key;
+      row.key_end = keys.size();
+      for (std::size_t f = 0; f < fields; ++f) {
+        result_.field_ranges[kept * fields + f] = result_.field_ranges[i * fields + f];
+        result_.field_hashes[kept * fields + f] = result_.field_hashes[i * fields + f];
+      }
+      result_.rows[kept++] = std::move(row);
+    }
+    result_.rows.resize(kept);
+    result_.keys = std::move(keys);
+    result_.field_ranges.resize(kept * fields);
+    result_.field_hashes.resize(kept * fields);
+  }
+
+  const fs::path& path_;
+  const std::string& name_;
+  std::uint64_t max_pixels_;
+  Progress& progress_;
+  const std::stop_token& stop_;
+  UniqueFd fd_;
+  Stamp stamp_;
+  ScannedShard result_;
+  std::vector<Piece> pieces_;
+  std::unordered_map<std::string, std::int32_t> label_numbers_;
+};
+
+}  // namespace
+
+ScannedShard scan_shard(const Format& format, const fs::path& data_file, const std::string& name,
+                        const ForeignOptions& options, std::uint64_t max_pixels, Progress& progress,
+                        const std::stop_token& stop) {
+  return Scanner(data_file, name, max_pixels, progress, stop).run(format, options);
+}
+
+}  // namespace packhorse

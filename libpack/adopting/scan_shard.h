@@ -1,0 +1,50 @@
+#pragma once
+
+#include <filesystem>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "packhorse/foreign_shard.h"
+#include "packhorse/progress.h"
+#include "packhorse/source.h"
+
+namespace packhorse {
+
+/// What one shard holds, with each of its bytes read once: about 100 bytes a sample beside the key.
+struct ScannedShard {
+  struct Row {
+    ByteRange range;
+    std::uint64_t hash = 0;
+    ImageInfo image;
+    std::int32_t label = -1;    ///< place in `labels`; -1: none
+    std::uint64_t key_end = 0;  ///< in `keys`
+    std::string problem = {};   ///< while scanning: why it is rejected
+  };
+  std::string layout;
+  std::vector<std::string> fields;  ///< sorted
+  std::vector<Row> rows;
+  std::string keys;
+  std::vector<std::string> labels;          ///< texts, each once
+  std::vector<ByteRange> field_ranges;      ///< fields.size() a row; kAbsent where it has none
+  std::vector<std::uint64_t> field_hashes;  ///< the same; 0 where it has none
+  std::vector<Reject> rejects;
+  std::vector<Skip> skips;
+  std::uint64_t bytes = 0;  ///< of the data file
+  std::string sha256;
+
+  std::string_view key(std::size_t row) const {
+    const std::uint64_t begin = row == 0 ? 0 : rows[row - 1].key_end;
+    return std::string_view(keys).substr(begin, rows[row].key_end - begin);
+  }
+};
+
+/// Finds the samples by way of the format's library, then reads the file once from its start to its
+/// end: SHA-256 of all, and of each piece whether it is an image, and its XXH3. What is no usable
+/// image, lies outside the file or over another sample is a reject; its path is the key behind
+/// `name`. Throws Error(kIo) when the file changes meanwhile, Error(kInterrupted).
+ScannedShard scan_shard(const Format& format, const std::filesystem::path& data_file,
+                        const std::string& name, const ForeignOptions& options,
+                        std::uint64_t max_pixels, Progress& progress, const std::stop_token& stop);
+
+}  // namespace packhorse

@@ -1,0 +1,203 @@
+#include "adopting/settle.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "packhorse/error.h"
+#include "packhorse/hash.h"
+#include "packhorse/sample.h"
+#include "packhorse/shard_index.h"
+#include "sources/archive_layout.h"
+#include "sources/field_names.h"
+#include "sources/label_file.h"
+#include "sources/naming.h"
+#include "sources/shard_labels.h"
+
+namespace packhorse {
+
+namespace {
+
+constexpr std::size_t kLongestName = 200;  // of a file, with room for its extension
+
+/// By 64-bit hashes. Should two different keys share one, keys are qualified without need.
+bool keys_repeat(const std::vector<ScannedShard>& scanned) {
+  if (scanned.size() == 1) return false;
+  std::vector<std::uint64_t> hashes;
+  for (const ScannedShard& shard : scanned) {
+    for (std::size_t row = 0; row < shard.rows.size(); ++row)
+      hashes.push_back(xxh3(as_bytes(shard.key(row))));
+  }
+  std::sort(hashes.begin(), hashes.end());
+  return std::adjacent_find(hashes.begin(), hashes.end()) != hashes.end();
+}
+
+class Settling {
+ public:
+  Settling(const NamedShards& named, const std::vector<ScannedShard>& scanned,
+           const AdoptOptions& options, std::vector<Reject>& rejects)
+      : named_(named), scanned_(scanned), options_(options), rejects_(rejects) {}
+
+  Settled run() {
+    settle_fields();
+    settled_.qualified_keys = keys_repeat(scanned_);
+    if (settled_.qualified_keys)
+      settled_.notes.emplace_back("keys repeat across shards: each begins with its shard's name");
+    for (const ScannedShard& shard : scanned_) settled_.labels.emplace_back(shard.rows.size(), -1);
+    if (!options_.labels.empty()) {
+      label_by_file();
+    } else {
+      label_by_shards();
+    }
+    std::uint64_t sample = 0;
+    for (const std::vector<std::int32_t>& labels : settled_.labels) {
+      settled_.first_samples.push_back(sample);
+      sample += static_cast<std::uint64_t>(std::count_if(
+          labels.begin(), labels.end(), [](std::int32_t label) { return label >= 0; }));
+    }
+    return std::move(settled_);
+  }
+
+ private:
+  void settle_fields() {
+    std::vector<std::string> all;
+    for (const ScannedShard& shard : scanned_)
+      all.insert(all.end(), shard.fields.begin(), shard.fields.end());
+    const std::filesystem::path& where = named_.shards.front().entry;
+    const auto& names = options_.shards.fields.names;
+    settled_.fields = names ? wanted_fields(*names, all, where) : sorted_fields(all, where);
+  }
+
+  std::string key(std::size_t shard, std::size_t row) const {
+    const std::string own(scanned_[shard].key(row));
+    return settled_.qualified_keys ? named_.shards[shard].name() + '/' + own : own;
+  }
+
+  template <class Visit>
+  void for_each_row(const Visit& visit) {
+    for (std::size_t shard = 0; shard < scanned_.size(); ++shard) {
+      for (std::size_t row = 0; row < scanned_[shard].rows.size(); ++row) visit(shard, row);
+    }
+  }
+
+  void reject(std::size_t shard, std::size_t row, std::string reason) {
+    ++settled_.rejected;
+    rejects_.push_back(
+        {named_.shards[shard].name() + '/' + as_utf8(scanned_[shard].key(row)), std::move(reason)});
+  }
+
+  void label_by_file() {
+    settled_.labels_from = Adoption::kFromFile;
+    LabelFile file(options_.labels, options_.classes);
+    settled_.classes = file.classes();
+    for_each_row([&](std::size_t shard, std::size_t row) { file.mark(key(shard, row)); });
+    for_each_row([&](std::size_t shard, std::size_t row) {
+      std::string reason;
+      if (const auto label = file.take(key(shard, row), reason)) {
+        settled_.labels[shard][row] = static_cast<std::int32_t>(*label);
+      } else {
+        reject(shard, row, reason);
+      }
+    });
+    if (const std::uint64_t unused = file.unused(); unused > 0) {
+      settled_.notes.push_back(std::to_string(unused) + (unused == 1 ? " line" : " lines") +
+                               " of the labels file named no sample of the shards");
+    }
+  }
+
+  void label_by_shards() {
+    ShardLabels labels;
+    std::vector<std::vector<std::int64_t>> numbers(scanned_.size());
+    // Texts that no row kept are no classes.
+    for_each_row([&](std::size_t shard, std::size_t row) {
+      const std::int32_t label = scanned_[shard].rows[row].label;
+      if (label < 0) return;
+      std::vector<std::int64_t>& known = numbers[shard];
+      known.resize(scanned_[shard].labels.size(), -1);
+      std::int64_t& number = known[static_cast<std::size_t>(label)];
+      if (number < 0)
+        number = labels.number_of(scanned_[shard].labels[static_cast<std::size_t>(label)]);
+    });
+    if (labels.empty()) {
+      settled_.labels_from = Adoption::kNowhere;
+      settled_.classes = {"unlabelled"};
+      settled_.notes.emplace_back(
+          "no sample has a label: all are of the one class 'unlabelled'; --labels FILE gives them "
+          "others");
+      for (std::vector<std::int32_t>& some : settled_.labels)
+        std::fill(some.begin(), some.end(), 0);
+      return;
+    }
+    settled_.labels_from = Adoption::kFromShards;
+    settled_.classes = labels.make_classes(options_.classes);
+    for_each_row([&](std::size_t shard, std::size_t row) {
+      const std::int32_t label = scanned_[shard].rows[row].label;
+      if (label < 0) return reject(shard, row, "it has no label");
+      const ShardLabels::Resolved& resolved =
+          labels.resolve(numbers[shard][static_cast<std::size_t>(label)]);
+      settled_.labels[shard][row] = static_cast<std::int32_t>(resolved.label);
+      if (resolved.label < 0) reject(shard, row, resolved.problem);
+    });
+  }
+
+  const NamedShards& named_;
+  const std::vector<ScannedShard>& scanned_;
+  const AdoptOptions& options_;
+  std::vector<Reject>& rejects_;
+  Settled settled_;
+};
+
+/// The path unpacking gives a sample: its class, and its key as far as that is a path; else its
+/// number.
+std::string path_of(const std::string& directory, const std::string& key, std::uint64_t sample,
+                    ImageKind kind) {
+  const bool control = std::any_of(key.begin(), key.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+  });
+  bool fits = !control && clean_path(key) == key;
+  for (std::size_t begin = 0; fits && begin < key.size();) {
+    const std::size_t end = std::min(key.find('/', begin), key.size());
+    fits = end - begin <= kLongestName;
+    begin = end + 1;
+  }
+  return directory + '/' + (fits ? key : "sample-" + key_of(sample)) +
+         std::string(extension_of(kind));
+}
+
+}  // namespace
+
+Settled settle(const NamedShards& named, const std::vector<ScannedShard>& scanned,
+               const AdoptOptions& options, std::vector<Reject>& rejects) {
+  return Settling(named, scanned, options, rejects).run();
+}
+
+std::string index_of(const ScannedShard& shard, std::size_t number, const Settled& settled,
+                     const std::string& name) {
+  std::vector<std::optional<std::size_t>> column;  // of all fields -> of the shard's
+  for (const std::string& field : settled.fields) {
+    const auto at = std::lower_bound(shard.fields.begin(), shard.fields.end(), field);
+    const bool has = at != shard.fields.end() && *at == field;
+    column.push_back(has ? std::optional(static_cast<std::size_t>(at - shard.fields.begin()))
+                         : std::nullopt);
+  }
+  ShardIndexWriter writer(settled.fields);
+  writer.reserve(shard.rows.size(), 2 * shard.keys.size());
+  std::uint64_t sample = settled.first_samples[number];
+  for (std::size_t row = 0; row < shard.rows.size(); ++row) {
+    const std::int32_t label = settled.labels[number][row];
+    if (label < 0) continue;
+    const ScannedShard::Row& found = shard.rows[row];
+    IndexEntry entry{found.range, found.hash, label, found.image, std::string(shard.key(row)), {}};
+    if (settled.qualified_keys) entry.key = name + '/' + entry.key;
+    entry.path = path_of(settled.classes[static_cast<std::size_t>(label)], entry.key, sample++,
+                         found.image.kind);
+    for (const std::optional<std::size_t>& at : column) {
+      const std::size_t place = row * shard.fields.size() + at.value_or(0);
+      entry.fields.push_back(at ? shard.field_ranges[place] : kAbsent);
+      entry.field_hashes.push_back(at ? shard.field_hashes[place] : 0);
+    }
+    writer.add(entry);
+  }
+  return writer.serialise(shard.bytes);
+}
+
+}  // namespace packhorse

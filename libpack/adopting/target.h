@@ -1,0 +1,54 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "adopting/named_shards.h"
+#include "packhorse/manifest.h"
+#include "packing/staging.h"
+
+namespace packhorse {
+
+/// Where an adopted dataset goes: beside its shards, or into a directory of its own that has
+/// symbolic links to them. It is put together in a staging directory and appears at once; nothing
+/// that packhorse's adoption did not write is ever replaced or removed.
+///
+/// Beside the shards, files are moved in one by one, dataset.json last. A process that dies on the
+/// way leaves some without a dataset.json: the journal in the staging directory names them, and the
+/// next adoption removes them first.
+class AdoptionTarget {
+ public:
+  /// Throws Error(kExists) for what is in the way, Error(kUsage) when the shards lie in several
+  /// directories and there is no `out`.
+  AdoptionTarget(const NamedShards& shards, const std::optional<std::filesystem::path>& out,
+                 bool overwrite);
+  /// Removes the staging directory.
+  ~AdoptionTarget();
+  AdoptionTarget(const AdoptionTarget&) = delete;
+  AdoptionTarget& operator=(const AdoptionTarget&) = delete;
+
+  /// The dataset, when it is published.
+  const std::filesystem::path& path() const { return path_; }
+  /// A class list that lies beside the shards already, and may stay when it is the right one.
+  std::optional<std::filesystem::path> class_list() const;
+  /// Where its files are written first.
+  std::filesystem::path staged() const { return staging_->data(""); }
+  /// Makes what is staged, together with the shards, a dataset.
+  void publish(const NamedShards& shards, const Manifest& manifest);
+
+ private:
+  void check_beside(const NamedShards& shards) const;
+  void check_out() const;
+  void clear_interrupted();
+  void publish_beside(const Manifest& manifest);
+  void remove_before(const Manifest& before) const;
+  std::filesystem::path journal() const { return staging_->root() / "moved"; }
+
+  std::filesystem::path path_;
+  bool beside_, overwrite_;
+  std::optional<Staging> staging_;
+};
+
+}  // namespace packhorse

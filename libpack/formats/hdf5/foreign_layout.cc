@@ -1,0 +1,183 @@
+#include "formats/hdf5/foreign_layout.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "formats/hdf5/global_heap.h"
+
+namespace packhorse::hdf5 {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kRewrite =
+    "copy the array without compression and chunks, e.g. out.create_dataset(name, "
+    "data=h5[name][:]) "
+    "in h5py, or write the images out as files and pack those";
+
+[[noreturn]] void refuse(const Column& column, const std::string& what, const fs::path& path) {
+  throw Error(ErrorKind::kUnsupported, "the array '" + column.name + "' " + what, path, kRewrite);
+}
+
+/// Links can lead to other files, whose offsets would mean nothing here.
+unsigned long file_number(hid_t object, const fs::path& path) {
+  H5O_info_t info;
+  check(H5Oget_info(object, &info), "look at", path);
+  return info.fileno;
+}
+
+std::optional<Column> open_column(hid_t file, const std::string& name, const fs::path& path) {
+  // H5Dopen fails for what is a group, and for a path whose first part is none.
+  const hid_t id = H5Dopen2(file, name.c_str(), H5P_DEFAULT);
+  if (id < 0) return std::nullopt;
+  Column column{name, Dataset(id, "open", path), {}};
+  if (file_number(column.dataset.get(), path) != file_number(file, path))
+    refuse(column, "lies in another file", path);
+  const Space space(H5Dget_space(column.dataset.get()), "read", path);
+  const int axes = H5Sget_simple_extent_ndims(space.get());
+  column.axes.resize(axes > 0 ? static_cast<std::size_t>(axes) : 0);
+  H5Sget_simple_extent_dims(space.get(), column.axes.data(), nullptr);
+  return column;
+}
+
+Type type_of(const Column& column, const fs::path& path) {
+  return Type(H5Dget_type(column.dataset.get()), "look at", path);
+}
+
+std::uint64_t offset_of(const Column& column, const fs::path& path) {
+  const haddr_t begin = H5Dget_offset(column.dataset.get());
+  if (begin == HADDR_UNDEF) refuse(column, "holds no data yet", path);
+  return begin;
+}
+
+std::vector<std::string> fixed_strings(const Column& column, const Type& type,
+                                       const fs::path& path) {
+  const std::size_t width = H5Tget_size(type.get());
+  std::string all(column.size() * width, '\0');
+  check(H5Dread(column.dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, all.data()),
+        "read", path);
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < column.size(); ++i) {
+    std::string text = all.substr(i * width, width);
+    text.resize(::strnlen(text.data(), width));
+    texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
+std::vector<std::string> variable_strings(const Column& column, const fs::path& path) {
+  const Type type(H5Tcopy(H5T_C_S1), "read", path);
+  H5Tset_size(type.get(), H5T_VARIABLE);
+  const Type stored = type_of(column, path);
+  H5Tset_cset(type.get(), H5Tget_cset(stored.get()));
+  const Space space(H5Dget_space(column.dataset.get()), "read", path);
+  std::vector<char*> views(column.size());
+  check(H5Dread(column.dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, views.data()),
+        "read", path);
+  std::vector<std::string> texts;
+  for (const char* view : views) texts.emplace_back(view != nullptr ? view : "");
+  H5Dvlen_reclaim(type.get(), space.get(), H5P_DEFAULT, views.data());
+  return texts;
+}
+
+/// One value a sample: [N], or [N, 1].
+void refuse_other_axes(const Column& column, const fs::path& path) {
+  const bool one = column.axes.size() == 1 || (column.axes.size() == 2 && column.axes[1] == 1);
+  if (!one) refuse(column, "has more than one value a sample", path);
+}
+
+}  // namespace
+
+std::optional<Column> find_column(hid_t file, const std::string& given,
+                                  std::span<const char* const> usual, const fs::path& path) {
+  if (!given.empty()) {
+    if (auto column = open_column(file, given, path)) return column;
+    throw Error(ErrorKind::kUsage, "the file has no array '" + given + "'", path,
+                "`h5ls -r FILE` lists those it has");
+  }
+  for (const char* name : usual) {
+    if (auto column = open_column(file, name, path)) return column;
+  }
+  return std::nullopt;
+}
+
+H5D_layout_t layout_of(const Column& column, const fs::path& path) {
+  const Properties made(H5Dget_create_plist(column.dataset.get()), "look at", path);
+  if (H5Pget_external_count(made.get()) > 0) refuse(column, "lies in another file", path);
+  if (H5Pget_nfilters(made.get()) > 0)
+    refuse(column, "is compressed or filtered, so nothing in it can be read at random", path);
+  return H5Pget_layout(made.get());
+}
+
+std::uint64_t begin_of(const Column& column, const fs::path& path) {
+  if (layout_of(column, path) != H5D_CONTIGUOUS)
+    refuse(column, "is stored in chunks or in another way that is not one piece", path);
+  return offset_of(column, path);
+}
+
+std::vector<ReferencePiece> pieces_of(const Column& column, const fs::path& path) {
+  const H5D_layout_t layout = layout_of(column, path);
+  if (layout == H5D_CONTIGUOUS) return {{0, column.size(), offset_of(column, path)}};
+  if (layout != H5D_CHUNKED) refuse(column, "is stored in a way that is not read here", path);
+  const Space space(H5Dget_space(column.dataset.get()), "read", path);
+  hsize_t chunks = 0;
+  check(H5Dget_num_chunks(column.dataset.get(), space.get(), &chunks), "read", path);
+  std::vector<ReferencePiece> pieces;
+  for (hsize_t i = 0; i < chunks; ++i) {
+    hsize_t first = 0, bytes = 0;
+    unsigned filters = 0;
+    haddr_t address = HADDR_UNDEF;
+    check(
+        H5Dget_chunk_info(column.dataset.get(), space.get(), i, &first, &filters, &address, &bytes),
+        "read", path);
+    if (first >= column.size() || address == HADDR_UNDEF)
+      throw Error(ErrorKind::kCorrupt, "damaged HDF5: a chunk lies outside its array", path);
+    const std::uint64_t room = bytes / kReferenceBytes;
+    pieces.push_back({first, std::min<std::uint64_t>(room, column.size() - first), address});
+  }
+  std::sort(pieces.begin(), pieces.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  return pieces;
+}
+
+std::vector<std::int64_t> read_integers(const Column& column, const fs::path& path) {
+  refuse_other_axes(column, path);
+  const Type type = type_of(column, path);
+  if (H5Tget_class(type.get()) != H5T_INTEGER) refuse(column, "does not hold integers", path);
+  std::vector<std::int64_t> values(column.size());
+  check(
+      H5Dread(column.dataset.get(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
+      "read", path);
+  return values;
+}
+
+std::vector<std::string> read_texts(const Column& column, const fs::path& path) {
+  refuse_other_axes(column, path);
+  const Type type = type_of(column, path);
+  if (H5Tget_class(type.get()) == H5T_STRING) {
+    return H5Tis_variable_str(type.get()) > 0 ? variable_strings(column, path)
+                                              : fixed_strings(column, type, path);
+  }
+  if (H5Tget_class(type.get()) != H5T_INTEGER)
+    refuse(column, "holds neither integers nor strings", path);
+  std::vector<std::string> texts;
+  for (const std::int64_t value : read_integers(column, path))
+    texts.push_back(std::to_string(value));
+  return texts;
+}
+
+bool holds_bytes(const Column& column, const fs::path& path) {
+  const Type type = type_of(column, path);
+  return H5Tget_class(type.get()) == H5T_INTEGER && H5Tget_size(type.get()) == 1 &&
+         H5Tget_sign(type.get()) == H5T_SGN_NONE;
+}
+
+bool holds_sequences(const Column& column, const fs::path& path) {
+  const Type type = type_of(column, path);
+  if (H5Tget_class(type.get()) != H5T_VLEN) return false;
+  const Type element(H5Tget_super(type.get()), "look at", path);
+  return H5Tget_class(element.get()) == H5T_INTEGER && H5Tget_size(element.get()) == 1;
+}
+
+}  // namespace packhorse::hdf5

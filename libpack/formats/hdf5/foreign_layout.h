@@ -1,0 +1,74 @@
+#pragma once
+
+#include <hdf5.h>
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "formats/hdf5/handles.h"
+#include "packhorse/foreign_shard.h"
+
+/// What is taken of HDF5 files that others made:
+///
+///     arrays   /images  uint8 [N, height, width, channels] or [N, height, width], contiguous:
+///                       pixels, 3 channels (RGB) or 1
+///     vlen     /images  vlen of uint8 [N], contiguous or in chunks: each value an image file
+///     flat     /images  uint8 [total], contiguous, and /offsets integers [N] or [N + 1]: the same
+///                       (in ours: /images/data and /images/offsets)
+///
+///     /labels           integers or strings [N]; may be absent
+///     /keys             strings [N]; absent: a key is the place, in nine digits
+///
+/// under these names, or one of the others below, or those the caller gives.
+namespace packhorse::hdf5 {
+
+inline constexpr std::array kImageNames = {"images", "image", "images/data", "data", "imgs",
+                                           "x",      "X"};
+inline constexpr std::array kOffsetNames = {"images/offsets", "offsets", "image_offsets",
+                                            "images_offsets"};
+inline constexpr std::array kLabelNames = {"labels", "label", "targets", "target", "y", "Y"};
+inline constexpr std::array kKeyNames = {"keys", "key", "filenames", "names", "ids"};
+
+/// A dataset of the file, opened, with what is asked of it most.
+struct Column {
+  std::string name;
+  Dataset dataset;
+  std::vector<hsize_t> axes;
+  std::size_t size() const { return axes.empty() ? 0 : axes.front(); }
+};
+
+/// All of these hold Session already.
+
+/// The dataset with the name given, or else with one of the usual names; nothing when there is
+/// none. Throws Error(kUsage) when the one given is not there, Error(kUnsupported) when it leads to
+/// another file.
+std::optional<Column> find_column(hid_t file, const std::string& given,
+                                  std::span<const char* const> usual,
+                                  const std::filesystem::path& path);
+
+/// How it is stored. Throws Error(kUnsupported) for one that is filtered or lies in another file.
+H5D_layout_t layout_of(const Column& column, const std::filesystem::path& path);
+/// Where a contiguous dataset begins. Throws Error(kUnsupported), with the way out, for any other.
+std::uint64_t begin_of(const Column& column, const std::filesystem::path& path);
+
+/// Where the elements of a dataset of heap references lie, in pieces of `elements` each.
+struct ReferencePiece {
+  std::uint64_t first = 0;  ///< element
+  std::uint64_t elements = 0;
+  std::uint64_t offset = 0;  ///< in the file
+};
+std::vector<ReferencePiece> pieces_of(const Column& column, const std::filesystem::path& path);
+
+/// Integers; throws Error(kUnsupported) for anything else, or another number than `samples`.
+std::vector<std::int64_t> read_integers(const Column& column, const std::filesystem::path& path);
+/// Integers and strings, as text.
+std::vector<std::string> read_texts(const Column& column, const std::filesystem::path& path);
+
+/// Whether it holds unsigned bytes, or sequences of them.
+bool holds_bytes(const Column& column, const std::filesystem::path& path);
+bool holds_sequences(const Column& column, const std::filesystem::path& path);
+
+}  // namespace packhorse::hdf5

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+
+#include "formats/lmdb/foreign_database.h"
+#include "packhorse/foreign_shard.h"
+
+/// What is taken of databases that others made, by their first entries:
+///
+///     datum     any key                               Caffe Datum: encoded image, label
+///     values    any key                               the image itself; no label
+///     pairs     image-000000001, label-000000001      image; label as text; num-samples
+///     members   KEY.jpg, KEY.cls, KEY.json            as the members of a WebDataset tar
+///
+/// Keys like __len__ and num-samples are about the database and no samples. Values that only
+/// executing them would open (pickles) are never opened.
+namespace packhorse::lmdb {
+
+/// A pickle, or what pyarrow's serialize() made of one, by its first and last bytes.
+bool is_pickled(Bytes value);
+
+/// Keys about the database, which are skipped.
+bool is_meta_key(std::string_view key);
+inline constexpr std::string_view kMetaRule = "about the database (its key says so)";
+
+enum class Layout { kDatum, kValues, kPairs, kMembers };
+
+/// Throws Error(kUnsupported) when it is none, or its values are pickled.
+Layout layout_of(ForeignDatabase& database);
+
+/// One value a sample: kDatum, kValues or kPairs.
+std::unique_ptr<ForeignShard> open_values(std::unique_ptr<ForeignDatabase> database, Layout layout);
+std::unique_ptr<ForeignShard> open_members(std::unique_ptr<ForeignDatabase> database,
+                                           const FieldChoice& choice);
+
+}  // namespace packhorse::lmdb

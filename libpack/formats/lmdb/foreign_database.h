@@ -1,0 +1,44 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+#include "formats/lmdb/handles.h"
+#include "packhorse/bytes.h"
+
+namespace packhorse::lmdb {
+
+/// A database that others made, checked page by page before it is opened. One thread.
+class ForeignDatabase {
+ public:
+  /// Throws Error(kCorrupt | kUnsupported).
+  explicit ForeignDatabase(const std::filesystem::path& path);
+
+  struct Entry {
+    std::string_view key;
+    Bytes value;
+  };
+  std::size_t size() const { return size_; }
+  /// Entry i < size() in the order of keys. Views live until the next read() or find(). Neighbours
+  /// of the one before are cheap.
+  Entry read(std::size_t i);
+  std::optional<Bytes> find(std::string_view key);
+  /// Where a value that was read lies in the file.
+  ByteRange place(Bytes value) const;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  void count(Bytes value);
+
+  std::filesystem::path path_;
+  Env env_;
+  Txn txn_;
+  MDB_dbi database_ = 0;
+  Cursor cursor_;
+  std::size_t size_ = 0, next_ = 0;
+  const std::byte* map_ = nullptr;
+  std::uint64_t file_bytes_ = 0, seen_bytes_ = 0;
+};
+
+}  // namespace packhorse::lmdb

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "command_bench.h"
+#include "command_export_index.h"
 #include "command_index.h"
 #include "command_inspect.h"
 #include "command_pack.h"
@@ -24,9 +25,9 @@ std::string version_text() {
   return text;
 }
 
-constexpr std::array kCommands = {packhorse::kPackCommand, packhorse::kInspectCommand,
+constexpr std::array kCommands = {packhorse::kPackCommand,  packhorse::kInspectCommand,
                                   packhorse::kIndexCommand, packhorse::kUnpackCommand,
-                                  packhorse::kBenchCommand};
+                                  packhorse::kBenchCommand, packhorse::kExportIndexCommand};
 
 }  // namespace
 

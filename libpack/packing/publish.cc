@@ -10,6 +10,7 @@
 #include "packhorse/hash.h"
 #include "packhorse/shard_index.h"
 #include "packhorse/version.h"
+#include "packing/peer_files.h"
 
 namespace packhorse {
 
@@ -84,6 +85,8 @@ Manifest describe(const SplitWork& split, const Listing& listing, const PackOpti
   manifest.files.push_back(publish_text(data, kClassesName, class_list_text(listing.classes)));
   if (!rejects.empty())
     manifest.files.push_back(publish_text(data, kRejectsName, rejects_text(rejects)));
+  for (FileRecord& file : publish_peer_files(data, manifest, options.jobs))
+    manifest.files.push_back(std::move(file));
   return manifest;
 }
 

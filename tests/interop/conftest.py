@@ -4,7 +4,16 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-PEERS = ("webdataset", "lmdb", "h5py", "numpy")
+PEERS = (
+    "webdataset",
+    "wids",
+    "timm",
+    "torchvision",
+    "nvidia-dali-cuda130",
+    "lmdb",
+    "h5py",
+    "numpy",
+)
 
 
 def version_of(package):

@@ -3,6 +3,7 @@
 
 #include "formats/wds/handles.h"
 #include "formats/wds/layout.h"
+#include "formats/wds/peer_index.h"
 #include "formats/wds/wds.h"
 #include "packhorse/foreign_shard.h"
 #include "sources/archive_scan.h"
@@ -149,6 +150,7 @@ const Format kForeignFormat = {
     .library_version = [] { return std::string(archive_version_details()); },
     .find_foreign = find_shard,
     .open_foreign = open_shard,
+    .peer_indexes = &kPeerIndexes,
 };
 
 }  // namespace packhorse::wds

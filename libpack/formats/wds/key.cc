@@ -19,4 +19,9 @@ std::optional<MemberName> cut_member_name(std::string_view name) {
   }
 }
 
+bool is_meta_name(std::string_view name) {
+  const std::string_view first = name.substr(0, name.find('/'));
+  return first.size() >= 4 && first.starts_with("__") && first.ends_with("__");
+}
+
 }  // namespace packhorse::wds

@@ -42,4 +42,9 @@ struct MemberName {
 /// nothing for a name it does not match, which WebDataset passes over.
 std::optional<MemberName> cut_member_name(std::string_view name);
 
+/// Whether WebDataset passes over a member whatever it holds, as about the shard: its name, or the
+/// first directory in it, begins and ends with "__" (tariterators.py: tar_file_iterator,
+/// skip_meta).
+bool is_meta_name(std::string_view name);
+
 }  // namespace packhorse::wds

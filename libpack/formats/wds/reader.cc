@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "formats/label_text.h"
+#include "formats/wds/peer_index.h"
 #include "formats/wds/handles.h"
 #include "formats/wds/layout.h"
 #include "formats/wds/open.h"
@@ -167,12 +168,13 @@ const Format kFormat = {
     .compressed_suffix = kCompressedSuffix,
     .version = kVersion,
     .carries_fields = true,
-    .sample_overhead = 2560,
-    .field_overhead = 1024,
+    .sample_overhead = 2560,  // with its line in the .idx
+    .field_overhead = 1280,
     .probe = probe,
     .open_writer = open_writer,
     .open_reader = open_reader,
     .library_version = [] { return std::string(archive_version_details()); },
+    .peer_indexes = &kPeerIndexes,
 };
 
 }  // namespace packhorse::wds

@@ -15,6 +15,10 @@
 /// foreign_formats(); nothing else names it.
 namespace packhorse {
 
+class ShardIndex;
+struct Manifest;
+struct ShardRecord;
+
 /// A sample as the plan knows it before it is read.
 struct ExpectedSample {
   std::string key;
@@ -87,6 +91,30 @@ class ShardReader {
   virtual StoredSample read(std::size_t i) = 0;
 };
 
+/// A file that other people's readers want beside the shards, and that none of ours reads. It
+/// depends on the shards alone.
+struct PeerFile {
+  std::string name;  ///< relative to the dataset
+  std::string text;
+};
+
+struct PeerIndexOptions {
+  std::string dali_version = "1.2";  ///< of DALI's index of a tar: "1.1" (no names) or "1.2"
+};
+
+/// How a format makes such files. Any thread. peer_index.h writes them.
+struct PeerIndexes {
+  /// Of a shard that open_writer() has written: from its index alone.
+  PeerFile (*of_own_shard)(const ShardRecord& record, const ShardIndex& index,
+                           const PeerIndexOptions& options);
+  /// Of a shard whoever wrote it: from the headers between its payloads. Throws Error(kCorrupt),
+  /// Error(kUnsupported) with the member that has no place in such a file.
+  PeerFile (*of_shard)(const std::filesystem::path& dataset, const ShardRecord& record,
+                       const PeerIndexOptions& options);
+  /// Of all shards together.
+  std::vector<PeerFile> (*of_dataset)(const Manifest& manifest);
+};
+
 class ForeignShard;
 struct ForeignOptions;
 
@@ -113,6 +141,7 @@ struct Format {
   /// Throws Error(kUnsupported) with the way out for what cannot be adopted, Error(kCorrupt).
   std::unique_ptr<ForeignShard> (*open_foreign)(const std::filesystem::path& data_file,
                                                 const ForeignOptions& options) = nullptr;
+  const PeerIndexes* peer_indexes = nullptr;  ///< null: other people's readers need none
 };
 
 /// Those packhorse writes.

@@ -1,0 +1,56 @@
+#include "formats/wds/members.h"
+
+#include "formats/wds/layout.h"
+#include "packhorse/error.h"
+#include "packhorse/file.h"
+#include "packhorse/npy.h"
+#include "sources/archive_walk.h"
+#include "sources/tar_header.h"
+
+namespace packhorse::wds {
+
+namespace {
+
+/// Where the data begin of the member behind one whose data end at `end`.
+std::uint64_t next_data(std::uint64_t end) {
+  return (end + kTarBlock - 1) / kTarBlock * kTarBlock + kTarBlock;
+}
+
+}  // namespace
+
+void visit_members_by_index(const ShardIndex& index, const VisitMember& visit) {
+  for (std::size_t row = 0; row < index.size(); ++row) {
+    const std::string key(index.key(row));
+    const ImageKind kind = index.image(row).kind;
+    ByteRange image = index.range(row);
+    if (kind == ImageKind::kRaw) {  // the index names the pixels, the member is a NumPy file
+      image.offset -= kNpyHeaderBytes;
+      image.length += kNpyHeaderBytes;
+    }
+    visit(key + std::string(extension_of(kind)), image);
+    const std::uint64_t label_bytes = std::to_string(index.label(row)).size();
+    visit(key + std::string(kLabelExtension), {next_data(image.end()), label_bytes});
+    for (std::size_t field = 0; field < index.fields().size(); ++field) {
+      if (index.has_field(row, field))
+        visit(key + "." + index.fields()[field], index.field_range(row, field));
+    }
+  }
+}
+
+void visit_members_by_headers(const std::filesystem::path& tar, const VisitMember& visit) {
+  const UniqueFd fd = open_for_reading(tar);
+  const auto walk =
+      walk_tar(read_range(fd.get(), {0, file_size(fd.get(), tar)}, tar), tar, /*insist=*/true);
+  Member member;
+  while (walk->next(member)) {
+    if (member.type != Member::Type::kFile) continue;
+    if (!member.problem.empty()) {
+      throw Error(ErrorKind::kUnsupported,
+                  "a member cannot be found by an offset: it is " + member.problem, tar,
+                  "write the tar again without such members", member.name);
+    }
+    visit(member.name, {walk->data_offset(), member.size});
+  }
+}
+
+}  // namespace packhorse::wds

@@ -1,0 +1,150 @@
+"""`packhorse export-index`, and the same files as `pack` publishes them: DALI's, wids' and timm's indexes."""
+
+import json
+import shutil
+import tarfile
+
+import pytest
+from python_support import (
+    FAILED,
+    SHAPES,
+    USAGE,
+    files_of,
+    pack,
+    packhorse,
+    refused,
+    truncate,
+)
+
+FOREIGN = [".idx", "_info.json", "wids.json"]
+
+
+def foreign(dataset):
+    return {name: (dataset / name).read_bytes() for name in files_of(dataset) if name.endswith(tuple(FOREIGN))}
+
+
+def dali_lines(tar, names=True):
+    """DALI's index by Python's tarfile alone."""
+    samples = []
+    with tarfile.open(tar, "r:") as members:
+        for member in members:
+            key, extension = member.name.split(".", 1)
+            words = f"{extension} {member.offset_data} {member.size}" + (f" {member.name}" if names else "")
+            if samples and samples[-1][0] == key:
+                samples[-1][1].append(words)
+            else:
+                samples.append((key, [words]))
+    return [" ".join(words) for _, words in samples]
+
+
+@pytest.fixture(scope="module", params=["files", "raw", "fields"])
+def dataset(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp(request.param)
+    source, options = SHAPES / "train", []
+    if request.param == "raw":
+        options = ["--image", "raw", "--size", "20"]
+    if request.param == "fields":
+        source = folder / "source"
+        shutil.copytree(SHAPES / "train", source)
+        for i, picture in enumerate(sorted(source.rglob("*.jpg"))):
+            if i % 3:
+                picture.with_suffix(".json").write_text("{}" if i % 2 else "")
+            picture.with_suffix(".seg.png").write_bytes(b"x" * i * 7)
+        options = ["--fields", "json,seg.png"]
+    pack(source, folder / "out", "--format", "wds", "--shard-samples", "50", *options)
+    return folder / "out"
+
+
+def test_packing_publishes_dalis_index_of_each_shard(dataset):
+    for shard in sorted(dataset.glob("*.tar")):
+        text = shard.with_suffix(".idx").read_text()
+        lines = dali_lines(shard)
+        assert text == f"v1.2 {len(lines)}\n" + "".join(line + "\n" for line in lines)
+
+
+def test_packing_publishes_what_wids_and_timm_want(dataset):
+    tars = sorted(dataset.glob("*.tar"))
+    counts = [len(dali_lines(tar)) for tar in tars]
+    wids = json.loads((dataset / "wids.json").read_text())
+    assert wids == {
+        "__kind__": "wids-shard-index-v1",
+        "wids_version": 1,
+        "shardlist": [
+            {"url": tar.name, "nsamples": count, "filesize": tar.stat().st_size}
+            for tar, count in zip(tars, counts, strict=True)
+        ],
+    }
+    assert json.loads((dataset / "_info.json").read_text())["splits"] == {
+        "train": {
+            "name": "train",
+            "num_samples": sum(counts),
+            "filenames": [tar.name for tar in tars],
+            "shard_lengths": counts,
+        }
+    }
+
+
+def test_the_files_are_published_with_their_sums(dataset):
+    manifest = json.loads((dataset / "dataset.json").read_text())
+    assert sorted(f["file"] for f in manifest["files"]) == sorted([*foreign(dataset), "classes.txt"])
+    sums = (dataset / "SHA256SUMS").read_text()
+    assert all(f"  {name}\n" in sums for name in foreign(dataset))
+
+
+def test_exporting_from_the_shards_gives_the_bytes_packing_published(dataset, tmp_path):
+    """Packing makes them from its index, exporting from the headers in the tar: two ways, one result."""
+    before = foreign(dataset)
+    report = packhorse("export-index", dataset, "--json").json
+    assert report["written"] == [] and sorted(report["unchanged"]) == sorted(before)
+    out = packhorse("export-index", dataset, "-o", tmp_path / "out", "--jobs", "3", "--json").json
+    assert sorted(out["written"]) == sorted(before) and out["bytes"] == sum(map(len, before.values()))
+    assert foreign(tmp_path / "out") == before
+
+
+def test_a_missing_or_changed_index_is_made_again(dataset, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(dataset, copy)
+    (copy / "shard-000001.idx").unlink()
+    truncate(copy / "wids.json", 5)
+    report = packhorse("export-index", copy, "--json").json
+    assert report["written"] == ["shard-000001.idx", "wids.json"]
+    assert foreign(copy) == foreign(dataset)
+    packhorse("inspect", copy, "--verify", "full")
+
+
+def test_version_1_1_has_no_names_and_never_replaces_what_was_published(dataset, tmp_path):
+    before = foreign(dataset)
+    error = refused("export-index", dataset, "--dali-version", "1.1", code=FAILED).err
+    assert "-o DIR" in error and foreign(dataset) == before
+    packhorse("export-index", dataset, "--dali-version", "1.1", "-o", tmp_path)
+    lines = dali_lines(dataset / "shard-000000.tar", names=False)
+    assert (tmp_path / "shard-000000.idx").read_text().splitlines() == [f"v1.1 {len(lines)}", *lines]
+    refused("export-index", dataset, "--dali-version", "1.3", code=USAGE)
+
+
+def test_splits_are_exported_one_by_one(tmp_path):
+    pack(SHAPES, tmp_path / "out", "--format", "wds")
+    report = packhorse("export-index", tmp_path / "out", "-o", tmp_path / "idx", "--json").json
+    assert [len(split["written"]) for split in report["datasets"]] == [3, 3]
+    assert json.loads((tmp_path / "idx/val/wids.json").read_text())["name"] == "val"
+    assert list(json.loads((tmp_path / "out/val/_info.json").read_text())["splits"]) == ["val"]
+    text = packhorse("export-index", "out", cwd=tmp_path).out
+    assert text.splitlines()[0].startswith("out/train: 0 files written, 3 unchanged, ")
+
+
+def test_compressed_shards_and_other_formats_have_none(tmp_path):
+    pack(SHAPES / "val", tmp_path / "zstd", "--format", "wds", "--compress", "zstd")
+    assert foreign(tmp_path / "zstd") == {}
+    assert "compressed shards" in refused("export-index", tmp_path / "zstd").err
+    pack(SHAPES / "val", tmp_path / "hdf5", "--format", "hdf5")
+    assert foreign(tmp_path / "hdf5") == {}
+    assert "indexes are made of: wds" in refused("export-index", tmp_path / "hdf5", code=USAGE).err
+
+
+def test_a_shard_that_holds_other_samples_is_refused(tmp_path):
+    pack(SHAPES / "val", tmp_path / "out", "--format", "wds")
+    shard = tmp_path / "out" / "shard-000000.tar"
+    with tarfile.open(shard, "a") as tar:
+        tar.add(__file__, "zzz.jpg")
+    result = refused("export-index", tmp_path / "out", code=3)
+    assert "holds 37 samples by WebDataset's rule, its index 36" in result.err

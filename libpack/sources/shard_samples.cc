@@ -17,6 +17,7 @@ namespace {
 
 constexpr const char* kMeta = "about the shard (its name has __ in it)";
 constexpr const char* kNoMember = "no member of a sample (its name has no extension)";
+constexpr const char* kNoExtension = "its extension is empty or begins with a dot";
 constexpr const char* kLabel = "cls";
 constexpr const char* kJson = "json";
 constexpr std::uint64_t kLargestLabel = 4096;
@@ -26,15 +27,15 @@ bool has_image_extension(const std::string& extension) {
   return extension.find('.') == std::string::npos && naming::has_image_name("." + extension);
 }
 
-/// webdataset/tariterators.py: tar_file_iterator, skip_meta and keep_meta.
-bool is_meta(std::string_view path, std::string_view extension) {
-  if (extension.starts_with("__")) return true;
-  const std::string_view first = path.substr(0, path.find('/'));
-  return first.size() >= 4 && first.starts_with("__") && first.ends_with("__");
+/// What WebDataset itself puts into every sample (tariterators.py: group_by_keys), so that a member
+/// of that name fails there.
+bool is_reserved(std::string_view extension) {
+  return extension == "__key__" || extension == "__url__" || extension == "__local_path__";
 }
 
+/// Only the file itself: in a directory whose name begins with a dot WebDataset sees samples.
 bool is_hidden(std::string_view path) {
-  return naming::is_hidden(path) || path.find("/.") != std::string_view::npos;
+  return naming::is_hidden(path.substr(path.rfind('/') + 1));
 }
 
 }  // namespace
@@ -55,15 +56,17 @@ void ShardSamples::add_shard(const fs::path& shard) {
 void ShardSamples::add_member(ArchiveScan& scan) {
   const Member& member = scan.member();
   if (member.type == Member::Type::kDirectory) return;
+  // Keys are cut from names as they are: for WebDataset ./a.jpg and a.cls are of two samples.
+  const std::optional<wds::MemberName> name = wds::cut_member_name(member.name);
   const std::optional<std::string> path = clean_path(member.name);
-  if (!path) return reject(member.name, "its path leaves the archive");
+  if (!path && name) return reject(member.name, "its path leaves the archive");
   const auto skip = [&](std::string_view rule) {
-    found_.skips.push_back({as_utf8(shard_ + '/' + *path), rule});
+    found_.skips.push_back({as_utf8(shard_ + '/' + path.value_or(member.name)), rule});
   };
-  if (is_hidden(*path)) return skip(naming::kHidden);
-  const std::optional<wds::MemberName> name = wds::cut_member_name(*path);
-  if (is_meta(*path, name ? name->extension : "")) return skip(kMeta);
+  if (path && is_hidden(*path)) return skip(naming::kHidden);
+  if (wds::is_meta_name(member.name) || (name && is_reserved(name->extension))) return skip(kMeta);
   if (!name) return skip(kNoMember);
+  if (name->extension.empty() || name->extension.front() == '.') return skip(kNoExtension);
   if (member.type != Member::Type::kFile) return skip(naming::kNotRegular);
   if (name->key != open_.key) close_sample();
   if (open_.path.empty()) {

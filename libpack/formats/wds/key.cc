@@ -3,13 +3,15 @@
 namespace packhorse::wds {
 
 std::optional<MemberName> cut_member_name(std::string_view name) {
-  // The expression is greedy: the longest directory part first, then shorter ones, then none.
+  // The expression is greedy: the longest directory part first, then shorter ones, then none. Its
+  // "." matches no line break, so a directory part has none in it.
   std::size_t directory = name.rfind('/');
   while (true) {
     const std::size_t begin = directory == std::string_view::npos ? 0 : directory + 1;
     const std::size_t dot = name.find('.', begin);
     if (dot != std::string_view::npos && dot > begin &&
-        name.find('/', dot) == std::string_view::npos) {
+        name.find('/', dot) == std::string_view::npos &&
+        name.substr(0, begin).find('\n') == std::string_view::npos) {
       MemberName cut{std::string(name.substr(0, dot)), std::string(name.substr(dot + 1))};
       for (char& c : cut.extension) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
       return cut;

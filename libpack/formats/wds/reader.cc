@@ -91,7 +91,8 @@ class Reader final : public ShardReader {
       const char* path =
           archive_entry_pathname(entry);  // null for a name libarchive cannot convert
       std::optional<MemberName> name = cut_member_name(path != nullptr ? path : "");
-      if (!name) continue;
+      // Hidden files in a directory, too, whose key is the directory.
+      if (!name || is_meta_name(path) || name->key.ends_with('/')) continue;
       member_ = std::move(*name);
       size_ = static_cast<std::size_t>(archive_entry_size(entry));
       return more_ = true;

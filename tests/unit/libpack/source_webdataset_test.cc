@@ -1,5 +1,7 @@
 #include "sources/source_webdataset.h"
 
+#include <algorithm>
+
 #include "packhorse/source.h"
 #include "sources/shard_names.h"
 #include "support/support.h"
@@ -86,6 +88,60 @@ TEST_CASE("source webdataset: members beside image and label are fields, by name
   CHECK(shards.extras(1) == Names{"p", "seg.png:m", "txt:u"});
   CHECK(shards.listing.splits[0].entries[1].field_bytes == 2);
   CHECK(shards.listing.seen() == 2);
+}
+
+TEST_CASE("source webdataset: members are put together by WebDataset's rule, name by name") {
+  struct Row {
+    Names members;  ///< each holds its own name, a .cls the label 0
+    Names samples;  ///< "path extension ...", rejected ones with a "!" before them
+    std::size_t skipped = 0;
+  };
+  const std::string deep = std::string(88, 'd') + '/' + std::string(7, 'e');
+  for (const Row& row : std::vector<Row>{
+           {{"a.b/c.jpg", "a.b/c.cls", "a.b/c.d.txt"}, {"a.b/c.jpg d.txt"}},
+           {{"a.b/c.d/e.jpg", "a.b/c.d/e.cls"}, {"a.b/c.d/e.jpg"}},
+           {{"./x.jpg", "./x.cls"}, {"x.jpg"}},
+           {{"./x.jpg", "x.cls"}, {"!x.cls", "!x.jpg"}},
+           {{"x.cls", "x.seg.jpg", "x.jpg"}, {"x.jpg seg.jpg"}},
+           {{"x.jpg", "x.cls", "x..txt"}, {"x.jpg"}, 1},
+           {{"X.JPG", "X.Cls", "X.A.Txt"}, {"X.JPG a.txt"}},
+           {{"x.jpg", "X.cls"}, {"!X.cls", "!x.jpg"}},
+           {{"x.jpg", ".y.jpg", "a/.DS_Store", "x.cls"}, {"x.jpg"}, 2},
+           {{".h/x.jpg", ".h/x.cls"}, {".h/x.jpg"}},
+           {{"__meta__/x.jpg", "__a.jpg__", "y.jpg", "y.cls"}, {"y.jpg"}, 2},
+           {{"__a__.jpg", "__a__.cls", "b/__c__/d.jpg", "b/__c__/d.cls"},
+            {"__a__.jpg", "b/__c__/d.jpg"}},
+           {{"x.jpg", "x.cls", "x.__note__", "x.__key__", "x.__url__"}, {"x.jpg __note__"}, 2},
+           {{"", ".", "./", "x", "a.b/x", "y.jpg", "y.cls", "y."}, {"y.jpg"}, 5},
+           {{deep + ".jpg", deep + ".cls"}, {deep + ".jpg"}},
+           {{"/x.jpg", "/x.cls", "../y.jpg", "z.jpg", "z.cls"},
+            {"!../y.jpg", "!/x.cls", "!/x.jpg", "z.jpg"}},
+       }) {
+    CAPTURE(row.members.front());
+    Members members;
+    for (const std::string& name : row.members) {
+      const bool label = name.ends_with("cls") || name.ends_with("Cls");
+      members.emplace_back(name, label ? "0" : name.ends_with('/') ? "" : name);
+    }
+    members.push_back({"last.jpg", "last.jpg"});  // so that there is always a sample
+    members.push_back({"last.cls", "0"});
+    const Shards shards(Dataset{members});
+    Names found;
+    const SplitListing& split = shards.listing.splits[0];
+    for (std::size_t i = 0; i + 1 < split.entries.size(); ++i) {
+      const Names bytes = shards.extras(i);
+      const std::string path = split.entries[i].path.substr(std::string("s0.tar/").size());
+      CHECK((bytes[0] == path || bytes[0] == "./" + path));
+      std::string sample = path;
+      for (std::size_t f = 1; f < bytes.size(); ++f)
+        sample += " " + bytes[f].substr(0, bytes[f].find(':'));
+      found.push_back(sample);
+    }
+    for (const Reject& reject : split.rejects) found.push_back("!" + reject.path.substr(7));
+    std::sort(found.begin(), found.end());
+    CHECK(found == row.samples);
+    CHECK(split.skips.size() == row.skipped);
+  }
 }
 
 TEST_CASE("source webdataset: a choice of fields narrows them") {

@@ -51,6 +51,22 @@ TEST_CASE(
   CHECK(cut("a/.hidden") == "a/|hidden");
 }
 
+TEST_CASE("member name: a directory part has no line break in it, as '.' matches none") {
+  CHECK(cut("a\nb.jpg") == "a\nb|jpg");
+  CHECK(cut("d\ne/f.jpg") == "d\ne/f|jpg");
+  CHECK(cut("d.e\n/f.jpg") == "-");
+  CHECK(cut("d.e/f\n.jpg") == "d.e/f\n|jpg");
+}
+
+TEST_CASE(
+    "member name: those with __ around them, or around their first directory, are passed over") {
+  for (const char* name : {"__meta__", "__meta__/a.jpg", "____", "____/x", "__a.jpg__", "__a__b__"})
+    CHECK(is_meta_name(name));
+  for (const char* name :
+       {"", "___", "__a.jpg", "__a__.jpg", "a__", "a/__b__", "./__a__/x.jpg", "__a/b__/c.jpg"})
+    CHECK_FALSE(is_meta_name(name));
+}
+
 TEST_CASE("member name: agrees with WebDataset's expression on every short name") {
   regex_t rule;  // POSIX's: std::regex sets off a false alarm of g++ 12 when sanitizers are on
   REQUIRE(::regcomp(&rule, "^((.*/|)[^.]+)[.]([^/]*)$", REG_EXTENDED) == 0);

@@ -27,7 +27,7 @@ CARRIERS = ["wds", "lmdb-members", "hdf5"]  # of extra fields
 DONE, FAILED, USAGE, DAMAGE, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
 
 # On a machine slow enough a run lasts ten seconds, and then it says how far it is.
-PROGRESS = re.compile(rb"^(packing|indexing|verifying|unpacking): .*\n", re.M)
+PROGRESS = re.compile(rb"^(packing|indexing|verifying|unpacking|decoding|comparing): .*\n", re.M)
 
 
 class Result:

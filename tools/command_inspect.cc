@@ -6,10 +6,12 @@
 #include <cstdio>
 
 #include "common/terminal.h"
+#include "inspect/duplicates_action.h"
 #include "inspect/list_action.h"
 #include "inspect/report_action.h"
 #include "inspect/sheet_action.h"
 #include "inspect/show_action.h"
+#include "inspect/stats_action.h"
 #include "inspect/summary_action.h"
 #include "inspect/verify_action.h"
 #include "packhorse/error.h"
@@ -30,12 +32,14 @@ class CommandInspect final : public program::Command {
     choice_.setup(app);
     sheet_.setup(app);
     report_.setup(app);
+    stats_.setup(app);
+    duplicates_.setup(app);
     verify_.setup(app);
     app.add_option("--jobs", request_.jobs, "Threads; 0 = as many as this process may use")
         ->capture_default_str();
     app.add_flag("--json", request_.json, "Print one JSON object");
     // One thing at a time, so that --json has one object to print.
-    constexpr std::array kShown = {"--list", "--show", "--sheet"};
+    constexpr std::array kShown = {"--list", "--show", "--sheet", "--stats", "--duplicates"};
     for (const char* const part : kShown) {
       for (const char* const other : {"--report", "--verify", "--against", "--repair"})
         app.get_option(part)->excludes(app.get_option(other));
@@ -64,6 +68,8 @@ class CommandInspect final : public program::Command {
     if (verify_.wanted()) return prove(paths, stop);
     if (show_.wanted()) return show_.run(paths, stop);
     if (sheet_.wanted()) return sheet_.run(paths, stop);
+    if (stats_.wanted()) return stats_.run(paths, stop);
+    if (duplicates_.wanted()) return duplicates_.run(paths, stop);
     if (list_.wanted()) return list_.run(paths, stop);
     if (report_.wanted()) return report_.run(paths, stop);
     return summary_.run(paths, stop);
@@ -84,6 +90,8 @@ class CommandInspect final : public program::Command {
   inspect::ShowAction show_{request_};
   inspect::SheetAction sheet_{request_, choice_};
   inspect::ReportAction report_{request_};
+  inspect::StatsAction stats_{request_};
+  inspect::DuplicatesAction duplicates_{request_};
   inspect::VerifyAction verify_{request_};
 };
 

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "command_bench.h"
+#include "command_diff.h"
 #include "command_export_index.h"
 #include "command_index.h"
 #include "command_inspect.h"
@@ -25,9 +26,10 @@ std::string version_text() {
   return text;
 }
 
-constexpr std::array kCommands = {packhorse::kPackCommand,  packhorse::kInspectCommand,
-                                  packhorse::kIndexCommand, packhorse::kUnpackCommand,
-                                  packhorse::kBenchCommand, packhorse::kExportIndexCommand};
+constexpr std::array kCommands = {packhorse::kPackCommand,        packhorse::kInspectCommand,
+                                  packhorse::kDiffCommand,        packhorse::kIndexCommand,
+                                  packhorse::kExportIndexCommand, packhorse::kUnpackCommand,
+                                  packhorse::kBenchCommand};
 
 }  // namespace
 

@@ -3,6 +3,8 @@
 #include <vector>
 
 #include "packhorse/decoded_image.h"
+#include "packhorse/error.h"
+#include "packhorse/npy.h"
 #include "transforms/jpeg_session.h"
 
 namespace packhorse::transforms {
@@ -49,6 +51,28 @@ class JpegRows final : public RowSource {
   std::vector<std::uint8_t> row_;
 };
 
+/// Raw pixels: rows as they are.
+class RawRows final : public RowSource {
+ public:
+  RawRows(Bytes pixels, const ImageInfo& info)
+      : next_(reinterpret_cast<const std::uint8_t*>(pixels.data())) {
+    if (pixels.size() != pixel_bytes(info) || (info.components != 1 && info.components != 3))
+      throw Error(ErrorKind::kCorrupt, "its bytes are not the pixels its size says");
+    width = static_cast<int>(info.width);
+    height = static_cast<int>(info.height);
+    channels = info.components;
+  }
+
+  const std::uint8_t* next_row() override {
+    const std::uint8_t* row = next_;
+    next_ += static_cast<std::size_t>(width) * static_cast<std::size_t>(channels);
+    return row;
+  }
+
+ private:
+  const std::uint8_t* next_;
+};
+
 /// Everything else.
 class OtherRows final : public RowSource {
  public:
@@ -85,6 +109,7 @@ int decode_eighths(const ImageInfo& info, int least_width, int least_height) {
 
 std::unique_ptr<RowSource> open_rows(Bytes file, const ImageInfo& info, int least_width,
                                      int least_height) {
+  if (info.kind == ImageKind::kRaw) return std::make_unique<RawRows>(file, info);
   if (info.kind != ImageKind::kJpeg) return std::make_unique<OtherRows>(file, info);
   return std::make_unique<JpegRows>(file, info, decode_eighths(info, least_width, least_height));
 }

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// What differs between two datasets, by their manifests, class lists and indexes alone: the shards
+/// need not be there.
+///
+///     DatasetDiff diff = diff_datasets("packed-monday", "packed-tuesday");
+///     if (!diff.equal()) ...
+namespace packhorse {
+
+/// A sample as a dataset's index has it.
+struct SampleRef {
+  std::uint64_t sample = 0;  ///< number in the dataset
+  std::string key, path, class_name;
+  std::string shard;      ///< file
+  std::uint64_t row = 0;  ///< place in it
+};
+
+/// The same sample in both, with something that differs.
+struct SampleChange {
+  SampleRef a, b;
+  bool bytes = false;       ///< of the image
+  bool fields = false;      ///< extra fields: which there are, or their bytes
+  bool relabelled = false;  ///< by the classes' names
+  bool renamed = false;     ///< the source path
+  bool rekeyed = false;
+  bool moved = false;  ///< into another shard, or to another place in it
+  /// Something else than its place and its key.
+  bool content() const { return bytes || fields || relabelled || renamed; }
+};
+
+struct DatasetDiff {
+  struct Setting {
+    std::string name, a, b;
+  };
+  struct Counts {
+    std::uint64_t only_a = 0, only_b = 0, same = 0;  ///< same: found in both, whatever changed
+    std::uint64_t bytes = 0, fields = 0, relabelled = 0, renamed = 0, rekeyed = 0, moved = 0;
+  };
+  std::string id_a, id_b;
+  std::vector<Setting> settings;  ///< of the manifests, that differ
+  Counts counts;
+  std::vector<SampleRef> only_a, only_b;
+  /// Those with other content first, then those that only moved; each in the order of A.
+  std::vector<SampleChange> changes;
+  bool equal() const { return id_a == id_b; }
+};
+
+/// Samples are the same when they have one source path; of those left over, when they have the same
+/// bytes (XXH3 and length); of those left over that came without a path, when they have one key.
+/// Lists hold at most `limit` entries each (nothing: all), counts always count all. Memory: about
+/// 40 bytes a sample beside the mapped indexes.
+///
+/// Throws Error(kNotFound) when one is no dataset, Error(kCorrupt) when an index is damaged.
+DatasetDiff diff_datasets(const std::filesystem::path& a, const std::filesystem::path& b,
+                          std::optional<std::size_t> limit = {});
+
+}  // namespace packhorse

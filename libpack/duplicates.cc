@@ -140,12 +140,12 @@ class Search {
         if (identical_to_[item] != item) continue;  // its first one is hashed
         const At place = at(item);
         const PackedDataset& dataset = *datasets_[place.dataset];
-        decode_stored(
-            dataset, place.sample, bytes, kThumbnailSide, [&](transforms::RowSource& rows) {
-              const auto hash = perceptual_hash(rows, dataset.image(place.sample).orientation);
-              has_hash_[item] = hash ? 1 : 0;
-              hashes_[item] = hash.value_or(0);
-            });
+        decode_stored(dataset, place.sample, bytes, kThumbnailSide,
+                      [&](transforms::RowSource& rows) {
+                        const auto hash = perceptual_hash(rows, dataset.image(place.sample));
+                        has_hash_[item] = hash ? 1 : 0;
+                        hashes_[item] = hash.value_or(0);
+                      });
         progress_.bytes += bytes.size();
       }
     });

@@ -24,8 +24,9 @@ using Thumbnail = std::array<double, kSide * kSide>;
 /// How much of each of `in` pixels falls into each of 32 cells: by the cell, (pixel, share) pairs.
 class Cells {
  public:
-  explicit Cells(int in) {
-    const double scale = static_cast<double>(in) / static_cast<double>(kSide);
+  /// `extent` <= in: how much of the pixels is picture; of the last one it may be a part.
+  Cells(int in, double extent) {
+    const double scale = extent / static_cast<double>(kSide);
     for (std::size_t cell = 0; cell < kSide; ++cell) {
       const double begin = static_cast<double>(cell) * scale, end = begin + scale;
       for (int pixel = static_cast<int>(begin); pixel < in && pixel < end; ++pixel) {
@@ -46,9 +47,10 @@ class Cells {
 };
 
 /// The mean brightness of each of 32 x 32 cells of the picture as stored.
-Thumbnail thumbnail_of(transforms::RowSource& rows) {
+Thumbnail thumbnail_of(transforms::RowSource& rows, const ImageInfo& image) {
   Thumbnail thumbnail{};
-  const Cells columns(rows.width), lines(rows.height);
+  const Cells columns(rows.width, image.width * rows.samples_per_pixel);
+  const Cells lines(rows.height, image.height * rows.samples_per_pixel);
   std::vector<double> brightness(static_cast<std::size_t>(rows.width));
   std::array<double, kSide> line{};
   // A large picture's cell takes several rows, a small one's row goes into several cells.
@@ -158,8 +160,8 @@ class Band {
 
 }  // namespace
 
-std::optional<std::uint64_t> perceptual_hash(transforms::RowSource& rows, int orientation) {
-  const Thumbnail thumbnail = turned_upright(thumbnail_of(rows), orientation);
+std::optional<std::uint64_t> perceptual_hash(transforms::RowSource& rows, const ImageInfo& image) {
+  const Thumbnail thumbnail = turned_upright(thumbnail_of(rows, image), image.orientation);
   if (is_featureless(thumbnail)) return std::nullopt;
   const std::array<double, 64> values = low_frequencies(thumbnail);
   std::array<double, 64> sorted = values;

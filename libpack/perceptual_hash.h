@@ -18,7 +18,9 @@ inline constexpr int kThumbnailSide = 32;
 /// constant along an axis left out, is above their median. Nothing for a picture without features,
 /// whose bits would be noise. Source: C. Zauner, "Implementation and Benchmarking of Perceptual
 /// Image Hash Functions" (2010), 3.2.1; phash.org, ph_dct_imagehash. Any thread.
-std::optional<std::uint64_t> perceptual_hash(transforms::RowSource& rows, int orientation);
+///
+/// `image`: what the file's header says; `rows` may be at a reduced size.
+std::optional<std::uint64_t> perceptual_hash(transforms::RowSource& rows, const ImageInfo& image);
 
 /// All pairs (i, j), i < j, of hashes that differ in at most `max_distance` <= 7 bits; `hashes`
 /// must be sorted and unique. No pair is given twice. Memory: 16 bytes a hash.

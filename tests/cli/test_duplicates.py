@@ -1,0 +1,161 @@
+"""`packhorse inspect --duplicates`: identical and near-identical images, in one dataset and across two."""
+
+import io
+import shutil
+
+import pytest
+from python_support import DAMAGE, SHAPES, USAGE, flip_byte, listed, pack, packhorse, photos, refused
+
+
+def groups(*options):
+    report = packhorse("inspect", *options, "--json").json
+    assert report["counts"]["identical"] + report["counts"]["near"] == len(report["groups"])
+    return report["groups"]
+
+
+def paths(group):
+    return sorted(member["path"] for member in group["members"])
+
+
+def jpeg(image, quality=90):
+    out = io.BytesIO()
+    image.save(out, "JPEG", quality=quality)
+    return out.getvalue()
+
+
+def copies(image_module, file):
+    """The same photo as others would have it, by what was done to it."""
+    enhance = pytest.importorskip("PIL.ImageEnhance")
+    image = image_module.open(file).convert("RGB")
+    image.info.pop("icc_profile", None)  # libpng complains about damaged ones
+    width, height = image.size
+    turned = io.BytesIO()
+    exif = image_module.Exif()
+    exif[0x0112] = 6  # stored turned by a quarter, to be shown upright
+    image.transpose(image_module.Transpose.ROTATE_90).save(turned, "JPEG", quality=90, exif=exif)
+    png = io.BytesIO()
+    image.resize((width // 2, height // 2)).save(png, "PNG")
+    return {
+        "q30.jpg": jpeg(image, 30),
+        "half.png": png.getvalue(),
+        "third.jpg": jpeg(image.resize((width // 3, height // 3))),
+        "larger.jpg": jpeg(image.resize((width * 3 // 2, height * 3 // 2))),
+        "stretched.jpg": jpeg(image.resize((width, height * 3 // 4))),
+        "brighter.jpg": jpeg(enhance.Brightness(image).enhance(1.15)),
+        "darker.jpg": jpeg(enhance.Brightness(image).enhance(0.7)),
+        "grey.jpg": jpeg(image.convert("L")),
+        "turned.jpg": turned.getvalue(),
+    }
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    out = tmp_path_factory.mktemp("real") / "out"
+    pack(photos("imagenet/imagenet200"), out, "--format", "wds")
+    return out
+
+
+def test_different_photos_are_no_duplicates_at_any_distance(real):
+    for distance in ("0", "6", "7"):
+        assert groups(real, "--duplicates", "--distance", distance) == []
+
+
+def test_copies_of_real_photos_are_found_and_nothing_else(real, tmp_path):
+    image_module = pytest.importorskip("PIL.Image")
+    files = sorted(p for p in photos("imagenet/imagenet200").rglob("*") if p.is_file())[::10]
+    for i, file in enumerate(files):
+        folder = tmp_path / "source" / f"{i:03}"
+        folder.mkdir(parents=True)
+        shutil.copyfile(file, folder / "original.jpg")
+        for name, data in copies(image_module, file).items():
+            (folder / name).write_bytes(data)
+    pack(tmp_path / "source", tmp_path / "out", "--format", "lmdb")
+    found = groups(tmp_path / "out", "--duplicates")
+    assert len(found) == len(files)
+    for group in found:
+        folder = group["members"][0]["class"]
+        assert paths(group) == sorted(f"{folder}/{p.name}" for p in (tmp_path / "source" / folder).iterdir())
+        assert group["kind"] == "near" and not group["across_classes"]
+        assert all(m["distance"] <= 12 for m in group["members"])
+    # And in another dataset: only what is on both sides.
+    leaks = groups(real, "--duplicates", tmp_path / "out")
+    assert len(leaks) == len(files) and all(group["across_datasets"] for group in leaks)
+    assert groups(real, "--duplicates", tmp_path / "out", "--identical") != []
+
+
+@pytest.fixture(scope="module")
+def twins(tmp_path_factory):
+    """Two splits: a picture in both, one twice in train under two labels, one near itself."""
+    image_module = pytest.importorskip("PIL.Image")
+    folder = tmp_path_factory.mktemp("twins") / "source"
+    pictures = sorted((SHAPES / "train").rglob("*.jpg"))[::10]
+    for i, picture in enumerate(pictures):
+        target = folder / "train" / picture.parent.name / f"{i}.jpg"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(picture, target)
+    klass = sorted((folder / "train").iterdir())
+    (folder / "val" / klass[0].name).mkdir(parents=True)
+    shutil.copyfile(pictures[0], folder / "val" / klass[0].name / "leak.jpg")
+    shutil.copyfile(pictures[0], klass[-1] / "other-label.jpg")
+    (klass[0] / "again.jpg").write_bytes(jpeg(image_module.open(pictures[1]).convert("RGB"), 60))
+    pack(folder, folder.parent / "out", "--format", "hdf5", "--shard-samples", "5")
+    return folder.parent / "out", [klass[0].name, klass[-1].name]
+
+
+def test_groups_say_what_and_where_and_whether_labels_differ(twins):
+    out, (first, last) = twins
+    identical, near = sorted(groups(out, "--duplicates"), key=lambda group: group["kind"])
+    assert paths(identical) == sorted([f"{first}/0.jpg", f"{last}/other-label.jpg", f"{first}/leak.jpg"])
+    assert identical["across_datasets"] and identical["across_classes"]
+    assert {m["class"] for m in identical["members"]} == {first, last}
+    assert paths(near) == sorted([f"{first}/1.jpg", f"{first}/again.jpg"])
+    assert not near["across_datasets"] and not near["across_classes"]
+    assert [m["identical"] for m in near["members"]] == [True, False]
+    keys = {s["path"]: s["key"] for s in listed(out / "train")}
+    assert {m["path"]: m["key"] for m in near["members"]} == {path: keys[path] for path in paths(near)}
+
+
+def test_the_text_lists_the_groups(twins):
+    out, (first, last) = twins
+    lines = packhorse("inspect", out, "--duplicates").out.splitlines()
+    assert "identical: 3 images, across datasets, labels differ" in lines
+    assert "near: 2 images" in lines
+    assert any(line.split("\t")[2:] == [last, "same bytes", f"{last}/other-label.jpg"] for line in lines)
+    assert lines[-1].endswith(
+        " images are in 2 groups: 1 identical, 1 near; 1 across datasets, 1 with labels that differ"
+    )
+
+
+def test_by_bytes_alone_nothing_is_decoded(twins):
+    out, _ = twins
+    report = packhorse("inspect", out, "--duplicates", "--identical", "--json").json
+    assert [group["kind"] for group in report["groups"]] == ["identical"] and report["max_distance"] is None
+
+
+def test_the_result_does_not_depend_on_threads(twins):
+    out, _ = twins
+    found = [packhorse("inspect", out, "--duplicates", "--json", "--jobs", jobs).out for jobs in ("1", "4")]
+    assert found[0] == found[1]
+
+
+def test_pictures_without_features_are_counted_not_grouped(tmp_path):
+    image_module = pytest.importorskip("PIL.Image")
+    (tmp_path / "source/a").mkdir(parents=True)
+    for level in range(0, 250, 50):
+        image_module.new("RGB", (40 + level, 40), (level, level, level)).save(tmp_path / f"source/a/{level}.png")
+    shutil.copyfile(tmp_path / "source/a/50.png", tmp_path / "source/a/same.png")
+    pack(tmp_path / "source", tmp_path / "out", "--format", "wds")
+    report = packhorse("inspect", tmp_path / "out", "--duplicates", "--json").json
+    assert report["featureless"] == 6
+    assert [paths(group) for group in report["groups"]] == [["a/50.png", "a/same.png"]]
+
+
+def test_what_makes_no_sense_is_refused(twins, tmp_path):
+    out, _ = twins
+    refused("inspect", out, "--duplicates", "--distance", "8", code=USAGE)
+    refused("inspect", out, "--identical", code=USAGE)
+    refused("inspect", out, "--duplicates", tmp_path / "nothing")
+    shutil.copytree(out, tmp_path / "out")
+    sample = listed(tmp_path / "out" / "train")[7]
+    flip_byte(tmp_path / "out" / "train" / sample["shard"], sample["offset"])
+    assert sample["key"] in refused("inspect", tmp_path / "out", "--duplicates", code=DAMAGE).err

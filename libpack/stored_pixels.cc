@@ -14,10 +14,10 @@ void decode_stored(const PackedDataset& dataset, std::size_t sample, std::vector
   try {
     show(*transforms::open_rows(bytes, dataset.image(sample), side, side));
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::kCorrupt) throw;
+    if (error.kind() != ErrorKind::kCorrupt && error.kind() != ErrorKind::kUnsupported) throw;
     const PackedDataset::Place at = dataset.place(sample);
     throw Error(
-        ErrorKind::kCorrupt, std::string("an image cannot be decoded: ") + error.what(),
+        error.kind(), std::string("an image cannot be decoded: ") + error.what(),
         dataset.data_path(at.shard),
         "its bytes are those that were packed: mend or remove the source image and pack again",
         std::string(dataset.index(at.shard).key(at.row)));

@@ -40,9 +40,6 @@ class Staging {
   /// Removes the staging directory, with all that is in it.
   void discard();
 
-  /// Removes the directory and all in it.
-  void discard();
-
  private:
   void clear_unfinished() const;
   std::filesystem::path out_, root_;

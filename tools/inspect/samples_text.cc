@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "common/terminal.h"
+
 namespace packhorse::inspect {
 
 using program::Json;

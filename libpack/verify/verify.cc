@@ -194,9 +194,9 @@ class Check {
     report.samples = samples_;
     if (options_.part.count > 1) report.notes.push_back(words_of(share_, manifest_, options_.part));
     if (not_walked > 0) {
-      report.notes.push_back("the structure of " + std::to_string(not_walked) +
-                             " damaged shards was not looked at: that may crash, and there is no "
-                             "process to do it in");
+      report.notes.push_back(
+          "damaged shards whose structure was not looked at: " + std::to_string(not_walked) +
+          " (it may crash who looks, and there is no process for that)");
     }
   }
 

@@ -87,6 +87,26 @@ def test_a_library_that_crashes_is_a_finding(source, tmp_path):
     assert list(tmp_path.rglob("core*")) == []
 
 
+@pytest.mark.parametrize("memory,good", [(1 << 20, False), (1 << 30, True)])
+def test_a_walk_without_memory_ends_badly(dataset, memory, good):
+    """The process that walks, by its own protocol. Libraries may notice that they get none, and say so."""
+    task = {"kind": "structure", "format": "wds", "first": 0, "rows": 99, "cpu_s": 60, "memory": memory}
+    for name in ("shard-000000.tar", "shard-000000.index"):
+        task["index" if name.endswith("index") else "data"] = str(dataset / name).encode().hex()
+    pipe = subprocess.PIPE
+    with subprocess.Popen([PACKHORSE, "serve-walks"], stdin=pipe, stdout=pipe, text=True) as process:
+        for _ in range(2):  # it goes on after a walk that ended badly
+            process.stdin.write(json.dumps(task) + "\n")
+            process.stdin.flush()
+            answers = [{}]
+            while "end" not in answers[-1]:
+                answers.append(json.loads(process.stdout.readline().strip() or "{}"))
+            found = [answer["finding"] for answer in answers if "finding" in answer]
+            assert (found == [] and answers[-1]["end"] == "done") is good, answers
+        process.stdin.close()
+        assert process.wait() == 0
+
+
 def test_a_cut_shard_names_the_first_sample_that_is_lost(dataset):
     sample = listed(dataset)[9]
     truncate(dataset / sample["shard"], sample["offset"] + 10)

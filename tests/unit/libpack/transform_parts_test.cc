@@ -180,4 +180,23 @@ TEST_CASE("image modes: the estimate holds for real photos, all together") {
   }
 }
 
+TEST_CASE("transform options: the settings in a manifest give the options back") {
+  TransformOptions options;
+  options.restart_mcus = 7;
+  options.short_side = 99;
+  options.quality = 80;
+  options.chroma = TransformOptions::Chroma::k420;
+  options.size = 32;
+  options.fit = TransformOptions::Fit::kLetterbox;
+  for (const TransformKind& kind : all_transforms()) {
+    const std::string settings = kind.settings(options);
+    CHECK(kind.settings(TransformOptions::parse(settings)) == settings);
+  }
+  for (const char* text : {"colour=1", "size", "size=", "size=1x", "fit=other"}) {
+    CAPTURE(text);
+    CHECK(packhorse::test::kind_of_error([&] { TransformOptions::parse(text); }) ==
+          ErrorKind::kUnsupported);
+  }
+}
+
 }  // namespace packhorse::transforms::test

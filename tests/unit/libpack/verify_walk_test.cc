@@ -1,0 +1,185 @@
+// Walks in processes of their own, here with programs that do it badly.
+#include <algorithm>
+
+#include "packhorse/file.h"
+#include "packhorse/verify.h"
+#include "packhorse/walk.h"
+#include "support/made_dataset.h"
+#include "support/support.h"
+#include "verify/walk_protocol.h"
+
+namespace packhorse {
+
+namespace {
+
+namespace fs = std::filesystem;
+using test::flip_byte;
+using test::kind_of_error;
+using test::MadeDataset;
+using test::Row;
+using test::TemporaryDirectory;
+
+/// A dataset of six samples in two shards.
+struct Packed {
+  TemporaryDirectory directory;
+  fs::path path = directory / "out";
+
+  Packed() {
+    MadeDataset dataset;
+    for (int i = 0; i < 6; ++i) {
+      Row row;
+      row.key = key_of(static_cast<std::uint64_t>(i));
+      row.bytes = "image " + std::to_string(i);
+      dataset.rows.push_back(row);
+    }
+    dataset.write(path);
+  }
+
+  /// Verifies with a shell script in the place of the walking process.
+  VerifyReport verify_with(const std::string& script, double wall_s = 20) const {
+    VerifyOptions options;
+    options.level = VerifyLevel::kFull;
+    options.jobs = 2;
+    options.walkers = make_walkers({"/bin/sh", "-c", script});
+    options.limits.wall_s = wall_s;
+    return verify(path, options);
+  }
+};
+
+const std::string kDone =
+    R"(while read task; do echo '{"end": "done", "signal": 0, "row": 2, "detail": ""}'; done)";
+
+/// A script that answers each task with a line.
+std::string answer(const std::string& line) {
+  return "while read task; do echo '" + line + "'; done";
+}
+
+}  // namespace
+
+TEST_CASE("verify walk: shards are walked by the process, each once") {
+  const Packed packed;
+  const VerifyReport report = packed.verify_with(kDone);
+  CHECK(report.ok());
+  CHECK(report.isolated);
+  CHECK(report.walked == 2);
+}
+
+TEST_CASE("verify walk: without a process whole shards are walked here, and damaged ones are not") {
+  const Packed packed;
+  VerifyOptions options;
+  options.level = VerifyLevel::kFull;
+  const VerifyReport whole = verify(packed.path, options);
+  CHECK(whole.ok());
+  CHECK_FALSE(whole.isolated);
+  CHECK(whole.walked == 2);
+  CHECK(whole.notes.empty());
+  flip_byte(packed.path / "shard-1.tar", 600);
+  const VerifyReport damaged = verify(packed.path, options);
+  CHECK(damaged.walked == 1);
+  REQUIRE(damaged.notes.size() == 1);
+  CHECK(damaged.notes[0].starts_with("damaged shards whose structure was not looked at: 1"));
+}
+
+TEST_CASE("verify walk: findings of the process get the sample's number, key and place") {
+  const Packed packed;
+  const VerifyReport report = packed.verify_with(
+      R"(while read task; do echo '{"finding": {"kind": "structure", "row": 1, "about_bytes": false, )"
+      R"("detail": "odd"}}'; echo '{"end": "done", "signal": 0, "row": 2, "detail": ""}'; done)");
+  REQUIRE(report.findings.size() == 2);
+  const Finding& second = report.findings[1];
+  CHECK(second.kind == "structure");
+  CHECK(second.shard == "shard-1.tar");
+  CHECK(second.sample == 5);
+  CHECK(second.key == "000000005");
+  CHECK(second.length == 7);
+  CHECK(second.detail == "odd");
+}
+
+TEST_CASE("verify walk: a crash, a limit or a death is a finding that names shard and sample") {
+  const std::pair<std::string, std::string> ends[] = {
+      {answer(R"({"end": "crashed", "signal": 11, "row": 1, "detail": ""})"), "crashed on it"},
+      {answer(R"({"end": "time", "signal": 0, "row": 1, "detail": ""})"), "in time"},
+      {answer(R"({"end": "memory", "signal": 0, "row": 1, "detail": ""})"), "more memory"},
+      {answer(R"({"end": "failed", "signal": 0, "row": 1, "detail": "why"})"), "walked: why"},
+      {"read task; kill -SEGV $$", "crashed on it (Segmentation fault)"},
+      {"read task; exit 0", "the process that walked it ended"},
+      {"exit 0", "the process that walked it ended"},
+  };
+  for (const auto& [script, words] : ends) {
+    CAPTURE(script);
+    const Packed packed;
+    const VerifyReport report = packed.verify_with(script);
+    REQUIRE(report.findings.size() == 2);
+    for (const int shard : {0, 1}) {
+      const Finding& finding = report.findings[static_cast<std::size_t>(shard)];
+      CHECK(finding.kind == "structure");
+      CHECK(finding.shard == "shard-" + std::to_string(shard) + ".tar");
+      CHECK(finding.detail.find(words) != std::string::npos);
+      if (script.starts_with("while")) CHECK(finding.sample == 4 * shard + 1);
+    }
+  }
+}
+
+TEST_CASE("verify walk: a process that hangs is ended, and that is a finding") {
+  const Packed packed;
+  const VerifyReport report = packed.verify_with("read task; sleep 1000; echo", 0.2);
+  REQUIRE(report.findings.size() == 2);
+  CHECK(report.findings[0].detail.find("in time") != std::string::npos);
+}
+
+TEST_CASE("verify walk: what is no line of the protocol is passed over") {
+  const Packed packed;
+  CHECK(
+      packed
+          .verify_with("while read task; do echo; echo '{}'; echo '[1'; echo '{\"end\": 3}'; echo "
+                       "'{\"end\": \"done\", \"signal\": 0, \"row\": 2, \"detail\": \"\"}'; done")
+          .ok());
+}
+
+TEST_CASE("verify walk: a program that is not there is an Error, not damage") {
+  const Packed packed;
+  VerifyOptions options;
+  options.level = VerifyLevel::kFull;
+  options.walkers = make_walkers({"/nowhere/at/all"});
+  CHECK(kind_of_error([&] { verify(packed.path, options); }) == ErrorKind::kNotFound);
+}
+
+TEST_CASE("verify walk: that other bytes come out where other bytes are in is said once") {
+  const Packed packed;
+  flip_byte(packed.path / "shard-0.tar", 512);  // in the first image
+  const VerifyReport report = packed.verify_with(
+      R"(while read task; do echo '{"finding": {"kind": "structure", "row": 0, "about_bytes": true, )"
+      R"("detail": "bytes"}}'; echo '{"end": "done", "signal": 0, "row": 2, "detail": ""}'; done)");
+  REQUIRE(report.findings.size() == 2);  // the other shard's first image is not damaged
+  CHECK(report.findings[0].kind == "payload");
+  CHECK(report.findings[1].shard == "shard-1.tar");
+}
+
+TEST_CASE("walk protocol: tasks keep paths of any bytes") {
+  WalkTask task;
+  task.kind = WalkTask::Kind::kDecode;
+  task.format = "wds";
+  task.data = fs::path("a\n\xff b");
+  task.index = fs::path("i");
+  task.first = 7;
+  task.rows = 9;
+  const auto again = parse_task(task_line(task, {3, 5}));
+  REQUIRE(again);
+  CHECK(again->first.kind == task.kind);
+  CHECK(again->first.data == task.data);
+  CHECK(again->first.index == task.index);
+  CHECK(again->first.first == 7);
+  CHECK(again->first.rows == 9);
+  CHECK(again->second.cpu_s == 3);
+  CHECK(again->second.memory_bytes == 5);
+  CHECK_FALSE(parse_task("{}"));
+}
+
+TEST_CASE("verify part: is I/N with I below N") {
+  CHECK(VerifyPart::parse("3/10").index == 3);
+  CHECK(VerifyPart::parse("3/10").count == 10);
+  for (const char* text : {"", "1", "1/", "/2", "2/2", "-1/2", "1/2x", "1/99999999"})
+    CHECK(kind_of_error([&] { VerifyPart::parse(text); }) == ErrorKind::kUsage);
+}
+
+}  // namespace packhorse

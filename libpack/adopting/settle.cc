@@ -98,10 +98,7 @@ class Settling {
         reject(shard, row, reason);
       }
     });
-    if (const std::uint64_t unused = file.unused(); unused > 0) {
-      settled_.notes.push_back(std::to_string(unused) + (unused == 1 ? " line" : " lines") +
-                               " of the labels file named no sample of the shards");
-    }
+    file.note_unused(settled_.notes, "sample of the shards");
   }
 
   void label_by_shards() {

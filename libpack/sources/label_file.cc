@@ -51,8 +51,6 @@ bool is_header(std::string_view label) {
   return word == "label" || word == "class" || word == "target";
 }
 
-std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
 }  // namespace
 
 LabelFile::LabelFile(const fs::path& path, std::vector<std::string> classes)
@@ -132,35 +130,39 @@ const LabelFile::Line* LabelFile::find(std::string_view path) const {
   return at != lines_.end() && path_of(*at) == path ? &*at : nullptr;
 }
 
-void LabelFile::mark(std::string_view path) {
+void LabelFile::mark(std::string_view path, std::string_view alone) {
   if (const Line* line = find(path)) {
     lines_[static_cast<std::size_t>(line - lines_.data())].by_path = 1;
     return;
   }
-  if (const Line* line = find(file_name(path))) {
+  if (const Line* line = find(alone)) {
     std::uint16_t& count = lines_[static_cast<std::size_t>(line - lines_.data())].by_name;
     count = std::min<std::uint16_t>(static_cast<std::uint16_t>(count + 1), 2);
   }
 }
 
-std::optional<std::int64_t> LabelFile::take(std::string_view path, std::string& reason) const {
+std::optional<std::int64_t> LabelFile::take(std::string_view path, std::string_view alone,
+                                            std::string& reason) const {
   if (const Line* line = find(path)) return line->label;
-  const Line* line = find(file_name(path));
+  const Line* line = find(alone);
   if (line == nullptr || line->by_path > 0) {
     reason = "not in the labels file";
   } else if (line->by_name > 1) {
     reason = "line " + std::to_string(line->number) +
-             " of the labels file names it and others by the file name alone";
+             " of the labels file names it and others by the end of their paths alone";
   } else {
     return line->label;
   }
   return std::nullopt;
 }
 
-std::uint64_t LabelFile::unused() const {
-  return static_cast<std::uint64_t>(
-      std::count_if(lines_.begin(), lines_.end(),
-                    [](const Line& line) { return line.by_path == 0 && line.by_name == 0; }));
+void LabelFile::note_unused(std::vector<std::string>& notes, std::string_view what) const {
+  const auto unused = std::count_if(lines_.begin(), lines_.end(), [](const Line& line) {
+    return line.by_path == 0 && line.by_name == 0;
+  });
+  if (unused == 0) return;
+  notes.push_back(std::to_string(unused) + (unused == 1 ? " line" : " lines") +
+                  " of the labels file named no " + std::string(what));
 }
 
 void apply_labels(LabelFile& labels, Listing& listing) {
@@ -178,10 +180,7 @@ void apply_labels(LabelFile& labels, Listing& listing) {
       return label;
     });
   }
-  if (const std::uint64_t unused = labels.unused(); unused > 0) {
-    listing.notes.push_back(std::to_string(unused) + (unused == 1 ? " line" : " lines") +
-                            " of the labels file named no image of the source");
-  }
+  labels.note_unused(listing.notes, "image of the source");
 }
 
 }  // namespace packhorse

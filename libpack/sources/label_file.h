@@ -21,6 +21,7 @@ namespace packhorse {
 ///   in CSV. A first line whose label is "label" (or "class", "target") is a header.
 /// - A path is relative to the source. A line whose path is no image's there names, if it has no
 ///   slash, the one image with that file name.
+/// - In shards, a sample's path is that of the shard and its key; the key alone does for it, too.
 /// - Labels are class names or integers, as LabelNames takes them.
 ///
 /// Memory: the paths and 24 bytes a line. Use: mark() all images, then take() each once more.
@@ -31,12 +32,18 @@ class LabelFile {
   LabelFile(const std::filesystem::path& path, std::vector<std::string> classes);
 
   const std::vector<std::string>& classes() const { return names_.classes(); }
-  /// An image that is there, by its path in the source.
-  void mark(std::string_view path);
+  /// An image that is there, by its path in the source, and what is enough of that to name it.
+  void mark(std::string_view path, std::string_view alone);
+  void mark(std::string_view path) { mark(path, file_name(path)); }
   /// The image's label; or nothing, and the reason to reject it.
-  std::optional<std::int64_t> take(std::string_view path, std::string& reason) const;
-  /// Lines that name no image marked.
-  std::uint64_t unused() const;
+  std::optional<std::int64_t> take(std::string_view path, std::string_view alone,
+                                   std::string& reason) const;
+  std::optional<std::int64_t> take(std::string_view path, std::string& reason) const {
+    return take(path, file_name(path), reason);
+  }
+  /// Notes how many lines name no image marked, if there are any: "3 lines of the labels file named
+  /// no " + `what`.
+  void note_unused(std::vector<std::string>& notes, std::string_view what) const;
 
  private:
   struct Line {
@@ -45,8 +52,11 @@ class LabelFile {
     std::uint32_t number;
     std::int32_t label;
     std::uint16_t by_path = 0;  ///< images it is the path of
-    std::uint16_t by_name = 0;  ///< images of that file name elsewhere, up to 2
+    std::uint16_t by_name = 0;  ///< images of that name elsewhere, up to 2
   };
+  static std::string_view file_name(std::string_view path) {
+    return path.substr(path.rfind('/') + 1);
+  }
   std::string_view path_of(const Line& line) const {
     return std::string_view(text_).substr(line.path, line.length);
   }

@@ -1,5 +1,6 @@
 #include "sources/shard_names.h"
 
+#include <fmt/format.h>
 #include <glob.h>
 
 #include <algorithm>
@@ -69,6 +70,19 @@ std::vector<fs::path> expand_glob(const std::string& pattern) {
   return paths;
 }
 
+/// The pattern of all shards whose names differ from `name` in their numbers only.
+std::string set_of(std::string_view name) {
+  std::string pattern;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (name[i] < '0' || name[i] > '9') {
+      pattern += name[i];
+    } else if (!pattern.ends_with('*')) {
+      pattern += "[0-9]*";
+    }
+  }
+  return pattern;
+}
+
 std::vector<fs::path> shards_in(const fs::path& folder) {
   std::vector<fs::path> shards;
   std::vector<std::string> names;
@@ -85,20 +99,19 @@ std::vector<fs::path> shards_in(const fs::path& folder) {
 }  // namespace
 
 void refuse_several_sets(const std::vector<std::string>& names, const fs::path& folder) {
-  std::map<std::string, std::string> sets;  // name without its digits -> a name
-  for (const std::string& name : names) {
-    std::string set;
-    for (const char c : name) {
-      if (c < '0' || c > '9') set += c;
-    }
-    sets.emplace(set, name);
-  }
+  constexpr std::size_t kNamed = 8;
+  std::map<std::string, int> sets;  // pattern -> shards
+  for (const std::string& name : names) ++sets[set_of(name)];
   if (sets.size() < 2) return;
-  const std::string one = sets.begin()->second, other = std::next(sets.begin())->second;
-  throw Error(
-      ErrorKind::kUsage,
-      "the folder holds shards of several sets: '" + one + "' beside '" + other + "'", folder,
-      "name one set by a pattern in quotes, like '" + (folder / "train-*.tar").string() + "'");
+  std::string text;
+  std::size_t named = 0;
+  for (const auto& [pattern, shards] : sets) {
+    if (named == kNamed) break;
+    text += fmt::format("{}'{}' ({})", named++ == 0 ? "" : ", ", pattern, shards);
+  }
+  if (sets.size() > named) text += fmt::format(" and {} more", sets.size() - named);
+  throw Error(ErrorKind::kUsage, "the folder holds shards of several sets: " + text, folder,
+              "name one of them in quotes: '" + (folder / sets.begin()->first).string() + "'");
 }
 
 std::vector<fs::path> matching_files(const std::string& pattern) {

@@ -38,10 +38,14 @@ bool is_hidden(std::string_view path) {
   return naming::is_hidden(path.substr(path.rfind('/') + 1));
 }
 
+/// What the labels file may call a sample: its shard and its key, or its key.
+std::string path_with_key(const std::string& path) { return wds::cut_member_name(path)->key; }
+std::string_view key_in(std::string_view path) { return path.substr(path.find('/') + 1); }
+
 }  // namespace
 
-ShardSamples::ShardSamples(Payloads& payloads, const FieldChoice& choice)
-    : payloads_(payloads), choice_(choice) {}
+ShardSamples::ShardSamples(Payloads& payloads, const FieldChoice& choice, LabelFile* label_file)
+    : payloads_(payloads), choice_(choice), label_file_(label_file) {}
 
 void ShardSamples::add_shard(const fs::path& shard) {
   file_ = payloads_.add_file(shard);
@@ -87,12 +91,14 @@ void ShardSamples::add_piece(ArchiveScan& scan, const std::string& path,
                              const std::string& extension) {
   const std::uint64_t size = scan.member().size;
   if (extension == kLabel) {
+    if (label_file_ != nullptr) return;
     open_.labelled_by_cls = true;
     take_label(size > kLargestLabel ? ShardLabel{{}, "its label is no line of text"}
                                     : label_in_cls(as_text(scan.load())));
     return;
   }
-  if (extension == kJson && !open_.labelled_by_cls && size <= kLargestJson) {
+  const bool may_label = label_file_ == nullptr && !open_.labelled_by_cls;
+  if (extension == kJson && may_label && size <= kLargestJson) {
     if (const auto label = label_in_json(as_text(scan.load()))) take_label(*label);
   }
   Piece piece{extension, path, size, 0, sniff_image(scan.head()) != ImageKind::kUnknown};
@@ -189,37 +195,58 @@ std::vector<std::uint32_t> ShardSamples::sort_fields(Listing& listing) {
   return numbers;
 }
 
+/// Makes settle() ready.
+std::vector<std::string> ShardSamples::make_classes(const std::vector<std::string>& classes,
+                                                    std::vector<std::string>& notes) {
+  if (label_file_ != nullptr) {
+    for (std::size_t i = 0; i < found_.entries.size(); ++i) {
+      const std::string path = path_with_key(found_.entries.path_of(i));
+      label_file_->mark(path, key_in(path));
+    }
+    label_file_->note_unused(notes, "sample of the shards");
+    return label_file_->classes();
+  }
+  if (!labels_.empty()) return labels_.make_classes(classes);
+  notes.emplace_back("no sample has a label: all are of the one class 'unlabelled'");
+  return {"unlabelled"};
+}
+
+/// Its label; or nothing, and the reason why not.
+std::optional<std::int64_t> ShardSamples::settle(const EntryTable::Entry& entry,
+                                                 std::string& reason) const {
+  if (label_file_ != nullptr) {
+    const std::string path = path_with_key(entry.path);
+    return label_file_->take(path, key_in(path), reason);
+  }
+  if (labels_.empty()) return 0;
+  if (entry.label < 0) {
+    reason = "it has no label";
+    return std::nullopt;
+  }
+  const ShardLabels::Resolved& resolved = labels_.resolve(entry.label);
+  reason = resolved.problem;
+  if (!reason.empty()) return std::nullopt;
+  return resolved.label;
+}
+
 Listing ShardSamples::finish(const std::vector<std::string>& classes, const fs::path& source) {
   payloads_.seal();
   Listing listing;
   const std::vector<std::uint32_t> numbers = sort_fields(listing);
   if (choice_.names) wanted_fields(*choice_.names, listing.fields, source);
-  const bool unlabelled = labels_.empty();
-  if (unlabelled) {
-    listing.classes = {"unlabelled"};
-    listing.notes.emplace_back("no sample has a label: all are of the one class 'unlabelled'");
-  } else {
-    listing.classes = labels_.make_classes(classes);
-  }
+  listing.classes = make_classes(classes, listing.notes);
   SplitListing& split = listing.splits.emplace_back();
   split.rejects = std::move(found_.rejects);
   split.skips = std::move(found_.skips);
   for (std::size_t i = 0; i < found_.entries.size(); ++i) {
     EntryTable::Entry entry = found_.entries[i];
     std::string problem;
-    if (unlabelled) {
-      entry.label = 0;
-    } else if (entry.label < 0) {
-      problem = "it has no label";
-    } else {
-      const ShardLabels::Resolved& resolved = labels_.resolve(entry.label);
-      entry.label = resolved.label;
-      problem = resolved.problem;
-    }
-    if (!problem.empty()) {
+    const std::optional<std::int64_t> label = settle(entry, problem);
+    if (!label) {
       split.rejects.push_back({as_utf8(entry.path), problem});
       continue;
     }
+    entry.label = *label;
     entry.fields = renumbered(entry.fields, numbers);
     const std::size_t slash = entry.path.rfind('/');
     split.entries.add(entry.path.substr(0, slash), entry.path.substr(slash + 1), entry);

@@ -7,6 +7,7 @@
 
 #include "packhorse/source.h"
 #include "sources/archive_scan.h"
+#include "sources/label_file.h"
 #include "sources/payloads.h"
 #include "sources/shard_labels.h"
 
@@ -15,12 +16,13 @@ namespace packhorse {
 /// Puts the members of WebDataset shards together to samples: those that follow each other and have
 /// the same key. One thread.
 ///
-///     ShardSamples samples(payloads, choice);
+///     ShardSamples samples(payloads, choice, labels);
 ///     for (const fs::path& shard : shards) samples.add_shard(shard);
 ///     Listing listing = samples.finish(class_list, source);
 class ShardSamples {
  public:
-  ShardSamples(Payloads& payloads, const FieldChoice& choice);
+  /// With a file of labels, those in the shards count for nothing. All must outlive this.
+  ShardSamples(Payloads& payloads, const FieldChoice& choice, LabelFile* label_file = nullptr);
 
   void add_shard(const std::filesystem::path& shard);
   /// The listing, in stored order. Throws Error(kNotFound) for no sample at all.
@@ -55,10 +57,14 @@ class ShardSamples {
   bool wanted(const std::string& extension) const;
   std::uint32_t field_number(const std::string& name);
   void reject(const std::string& path, const std::string& reason);
+  std::vector<std::string> make_classes(const std::vector<std::string>& classes,
+                                        std::vector<std::string>& notes);
+  std::optional<std::int64_t> settle(const EntryTable::Entry& entry, std::string& reason) const;
   std::vector<std::uint32_t> sort_fields(Listing& listing);
 
   Payloads& payloads_;
   const FieldChoice choice_;
+  LabelFile* label_file_;  ///< or null
   std::uint32_t file_ = 0;
   std::string shard_;  ///< file name
   Open open_;

@@ -7,6 +7,7 @@
 #include "packhorse/manifest.h"
 #include "sources/archive_layout.h"
 #include "sources/archive_scan.h"
+#include "sources/label_file.h"
 #include "sources/naming.h"
 #include "sources/payloads.h"
 #include "sources/shard_names.h"
@@ -25,15 +26,14 @@ class WebDatasetSource final : public Source {
   explicit WebDatasetSource(fs::path path) : path_(std::move(path)) {}
 
   Listing list(const ListOptions& options) override {
-    if (!options.labels.empty()) {  // the one place where they would come in
-      throw Error(ErrorKind::kUsage, "labels from a file are not possible with shards yet", path_,
-                  "leave the labels to the shards' .cls or .json members");
-    }
     payloads_.emplace(options.scratch);
-    ShardSamples samples(*payloads_, options.fields);
     const std::vector<fs::path> shards = find_shards(path_);
+    const std::vector<std::string> classes = class_list(options, shards.front());
+    std::optional<LabelFile> labels;
+    if (!options.labels.empty()) labels.emplace(options.labels, classes);
+    ShardSamples samples(*payloads_, options.fields, labels ? &*labels : nullptr);
     for (const fs::path& shard : shards) samples.add_shard(shard);
-    return samples.finish(class_list(options, shards.front()), path_);
+    return samples.finish(classes, path_);
   }
 
   void read(const SplitListing& split, std::size_t i, Input& out) const override {

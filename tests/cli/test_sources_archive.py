@@ -5,6 +5,7 @@ import io
 import json
 import lzma
 import os
+import re
 import shutil
 import subprocess
 import tarfile
@@ -459,6 +460,29 @@ def test_labels_by_text_by_json_and_by_list(tmp_path):
     assert [s["label"] for s in listed(tmp_path / "c")] == [1, 2, 0] * 2
 
 
+def test_a_labels_file_names_samples_by_their_keys(tmp_path):
+    shards = write_shards(tmp_path / "shards", 2, 3, simple)
+    (tmp_path / "keys.txt").write_text("".join(f"sample{i:05} {'yx'[i % 2]}\n" for i in range(6)))
+    pack(shards, tmp_path / "a", "--format", "wds", "--no-shuffle", "--labels", tmp_path / "keys.txt")
+    assert (tmp_path / "a/classes.txt").read_text() == "x\ny\n"
+    assert [s["label"] for s in listed(tmp_path / "a")] == [1, 0] * 3
+
+    # The same keys in two shards: then the shard has to be said.
+    shutil.copy(shards / "train-000000.tar", shards / "train-000001.tar")
+    (tmp_path / "keys.txt").write_text("sample00000 1\ntrain-000001.tar/sample00001 2\nsample00002.jpg 0\n")
+    reasons, report = rejects(shards, tmp_path / "b", "--no-shuffle", "--labels", tmp_path / "keys.txt")
+    several = "line 1 of the labels file names it and others by the end of their paths alone"
+    assert reasons == {
+        "train-000000.tar/sample00000.jpg": several,
+        "train-000001.tar/sample00000.jpg": several,
+        "train-000000.tar/sample00001.jpg": "not in the labels file",
+        "train-000000.tar/sample00002.jpg": "not in the labels file",
+        "train-000001.tar/sample00002.jpg": "not in the labels file",
+    }
+    assert report["notes"] == ["1 line of the labels file named no sample of the shards"]
+    assert [(s["path"], s["label"]) for s in listed(tmp_path / "b")] == [("train-000001.tar/sample00001.jpg", 2)]
+
+
 def test_samples_that_are_none_are_rejected_with_a_reason(tmp_path):
     archive = write_tar(
         tmp_path / "a.tar",
@@ -499,7 +523,10 @@ def test_what_could_be_either_is_asked_for(tmp_path):
     sets = tmp_path / "sets"
     write_shards(sets, 1, 2, simple)
     shutil.copy(sets / "train-000000.tar", sets / "val-000000.tar")
-    assert "several sets" in refused("pack", sets, tmp_path / "out", "--format", "wds", code=USAGE).err
+    result = refused("pack", sets, tmp_path / "out", "--format", "wds", code=USAGE)
+    assert "several sets: 'train-[0-9]*.tar' (1), 'val-[0-9]*.tar' (1)" in result.err
+    way_out = re.search(r"next: .*'(.*)'", result.err).group(1)
+    assert pack(way_out, tmp_path / "out", "--format", "wds")["packed"] == 2
 
 
 @pytest.mark.parametrize("format", ["ustar", "pax", "gnu"])

@@ -109,11 +109,14 @@ TEST_CASE("label file: a line without a folder names the one image of that file 
   CHECK(label(file, "x/4.jpg") == 8);
   std::string reason;
   CHECK(!file.take("a/2.jpg", reason));
-  CHECK(reason == "line 2 of the labels file names it and others by the file name alone");
+  CHECK(reason == "line 2 of the labels file names it and others by the end of their paths alone");
   CHECK(!file.take("b/2.jpg", reason));
   CHECK(!file.take("a/3.jpg", reason));
   CHECK(reason == "not in the labels file");
-  CHECK(file.unused() == 1);
+  std::vector<std::string> notes;
+  file.note_unused(notes, "image of the source");
+  CHECK(notes ==
+        std::vector<std::string>{"1 line of the labels file named no image of the source"});
 }
 
 }  // namespace packhorse

@@ -236,6 +236,7 @@ TEST_CASE("shard names: a folder of several sets of shards is refused") {
   CHECK(find_shards(root.path()).size() == 2);
   put(root / "val-0.tar", "x");
   CHECK(kind_of_error([&] { find_shards(root.path()); }) == ErrorKind::kUsage);
+  CHECK(find_shards(root / "train-[0-9]*.tar").size() == 2);
 }
 
 }  // namespace packhorse

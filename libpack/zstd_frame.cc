@@ -2,6 +2,7 @@
 
 #include <zstd.h>
 
+#include <memory>
 #include <new>
 #include <string>
 
@@ -17,6 +18,7 @@ struct FreeCompressor {
 struct FreeDecompressor {
   void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
 };
+using Compressor = std::unique_ptr<ZSTD_CCtx, FreeCompressor>;
 using Decompressor = std::unique_ptr<ZSTD_DCtx, FreeDecompressor>;
 
 Decompressor make_decompressor() {
@@ -36,37 +38,30 @@ std::size_t checked(std::size_t code) {
   return code;
 }
 
+Compressor make_compressor() {
+  Compressor context(ZSTD_createCCtx());
+  if (!context) throw std::bad_alloc();
+  checked(ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, 1));
+  checked(ZSTD_CCtx_setParameter(context.get(), ZSTD_c_contentSizeFlag, 1));
+  return context;
+}
+
 }  // namespace
 
-struct FrameCompressor::State {
-  std::unique_ptr<ZSTD_CCtx, FreeCompressor> context{ZSTD_createCCtx()};
-  std::vector<std::byte> frame;
-};
-
-FrameCompressor::FrameCompressor(int level) : state_(std::make_unique<State>()) {
-  if (level < kLowestZstdLevel || level > kHighestZstdLevel) {
-    throw Error(ErrorKind::kUsage,
-                "the zstd level must be within 1 and 19, not " + std::to_string(level), {},
-                "3 is the usual one; images that are compressed already hardly gain by more");
-  }
-  if (!state_->context) throw std::bad_alloc();
-  ZSTD_CCtx* context = state_->context.get();
-  checked(ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level));
-  checked(ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1));
-  checked(ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, 1));
+void check_zstd_level(int level) {
+  if (level >= kLowestZstdLevel && level <= kHighestZstdLevel) return;
+  throw Error(ErrorKind::kUsage,
+              "the zstd level must be within 1 and 19, not " + std::to_string(level), {},
+              "3 is the usual one; images that are compressed already hardly gain by more");
 }
-FrameCompressor::~FrameCompressor() = default;
-FrameCompressor::FrameCompressor(FrameCompressor&&) noexcept = default;
-FrameCompressor& FrameCompressor::operator=(FrameCompressor&&) noexcept = default;
 
-Bytes FrameCompressor::compress(Bytes content) {
-  std::vector<std::byte>& frame = state_->frame;
-  if (const std::size_t bound = ZSTD_compressBound(content.size()); frame.size() < bound) {
-    frame.resize(bound);
-  }
-  const std::size_t size = checked(ZSTD_compress2(state_->context.get(), frame.data(), frame.size(),
-                                                  content.data(), content.size()));
-  return Bytes(frame).first(size);
+std::size_t frame_bound(std::size_t content) { return ZSTD_compressBound(content); }
+
+std::size_t compress_frame(int level, Bytes content, std::span<std::byte> stored) {
+  thread_local const Compressor context = make_compressor();
+  checked(ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, level));
+  return checked(
+      ZSTD_compress2(context.get(), stored.data(), stored.size(), content.data(), content.size()));
 }
 
 void decompress_frame(Bytes stored, std::span<std::byte> content) {

@@ -1,36 +1,48 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "packhorse/format.h"
 #include "stream_file.h"
-#include "zstd_frame.h"
 
 namespace packhorse::wds {
 
-/// Where an archive's blocks go: straight into the file, or into zstd frames. One thread.
+/// Where an archive's blocks go: straight into the file, or into zstd frames. Frames wait until
+/// kWaiting bytes of them have come together; then idle threads of the caller's TBB arena help to
+/// compress them, and they are written in order. Memory beside the file's: none, or, compressed,
+/// twice kWaiting and twice the largest sample. One thread.
 class Output {
  public:
-  /// `zstd_level` 0: not compressed. Throws Error(kUsage) for a level there is not.
-  Output(const std::filesystem::path& path, int zstd_level);
+  /// `zstd_level` 0: not compressed; else memory for `frames` is taken once. Throws Error(kUsage)
+  /// for a level there is not.
+  Output(const std::filesystem::path& path, int zstd_level, std::size_t frames);
 
   void write(Bytes blocks);
   /// Bytes of the archive so far, before compression.
   std::uint64_t position() const {
-    return compressor_ ? content_begin_ + pending_.size() : file_.position();
+    return zstd_level_ != 0 ? content_begin_ + waiting_.size() : file_.position();
   }
-  /// Makes a frame of what was written since the last call. Nothing when not compressed.
-  std::optional<Frame> end_frame();
+  /// Makes a frame of what was written since the last call. Nothing when not compressed. Throws
+  /// what writing earlier ones met, too.
+  void end_frame();
   /// Publishes the file. Returns its SHA-256.
-  std::string commit() { return file_.commit(); }
+  std::string commit();
+  /// All frames, after commit().
+  std::vector<Frame> take_frames() { return std::move(frames_); }
 
  private:
+  static constexpr std::size_t kWaiting = 4u << 20;
+  void compress_waiting();
+
   StreamFile file_;
-  std::optional<FrameCompressor> compressor_;
-  std::vector<std::byte> pending_;  ///< the content of the next frame
-  std::uint64_t content_begin_ = 0;
+  int zstd_level_;
+  std::vector<std::byte> waiting_;   ///< the contents of the next frames
+  std::vector<std::byte> stored_;    ///< the frames made of them, apart
+  std::vector<Frame> frames_;        ///< those in waiting_ do not know yet where they are stored
+  std::size_t written_ = 0;          ///< frames in the file
+  std::uint64_t content_begin_ = 0;  ///< of waiting_
+  std::uint64_t frame_begin_ = 0;    ///< of the frame that grows
 };
 
 }  // namespace packhorse::wds

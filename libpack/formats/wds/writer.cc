@@ -15,12 +15,11 @@ class Writer final : public ShardWriter {
  public:
   Writer(const std::filesystem::path& path, const ShardSpec& spec)
       : checks_(spec, path),
-        output_(path, spec.zstd_level),
+        output_(path, spec.zstd_level, spec.samples + 1),  // the archive's end is one, too
         archive_(archive_write_new()),
         entry_(archive_entry_new()) {
     layout_.images.reserve(spec.samples);
     layout_.fields.reserve(spec.samples * spec.fields.size());
-    layout_.frames.reserve(spec.zstd_level == 0 ? 0 : spec.samples);
     for (const std::string& name : spec.fields) {
       if ("." + name == kLabelExtension) {
         throw Error(ErrorKind::kUsage, "a field cannot be called 'cls': that is the label's name",
@@ -59,7 +58,7 @@ class Writer final : public ShardWriter {
           field == nullptr ? kAbsent
                            : member(key + "." + std::string(field->name), {}, field->bytes));
     }
-    if (const std::optional<Frame> frame = output_.end_frame()) layout_.frames.push_back(*frame);
+    output_.end_frame();
   }
 
   ShardLayout close() override {
@@ -67,6 +66,8 @@ class Writer final : public ShardWriter {
     archive_.reset();
     output_.end_frame();
     layout_.sha256 = output_.commit();
+    layout_.frames = output_.take_frames();
+    if (!layout_.frames.empty()) layout_.frames.pop_back();  // the archive's end
     return std::move(layout_);
   }
 

@@ -31,8 +31,8 @@ std::unique_ptr<RowSource> open_rows(Bytes file, const ImageInfo& info, int leas
                                      int least_height);
 
 /// How many eighths of its size a JPEG is to be decoded at: the least of 1, 2, 4 and 8 that covers
-/// `least_width` x `least_height`. libjpeg-turbo has no vector code for the sizes between: they
-/// take longer than a full decode (6/8: 1.36 times as long, photos of 500 x 375).
+/// `least_width` x `least_height`. libjpeg-turbo has no vector code for the sizes between: most
+/// take longer than a full decode (tests/bench/image_modes).
 int decode_eighths(const ImageInfo& info, int least_width, int least_height);
 
 }  // namespace packhorse::transforms

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "packhorse/source.h"
@@ -69,6 +70,21 @@ class Payloads {
   std::vector<File> files_;
   std::vector<Where> places_;
   std::vector<Field> fields_;
+};
+
+/// A source that reads from archives: what list() puts into `payloads_`.
+class PayloadSource : public Source {
+ public:
+  void read(const SplitListing& split, std::size_t i, Input& out) const override {
+    payloads_->read(split.entries.facts(i), out);
+  }
+  bool prefetch(const SplitListing& split, std::size_t i) const override {
+    payloads_->prefetch(split.entries.facts(i));
+    return true;
+  }
+
+ protected:
+  std::optional<Payloads> payloads_;
 };
 
 /// EntryTable::Facts::fields for the new numbers of the fields.

@@ -1,7 +1,5 @@
 #include "sources/source_archive.h"
 
-#include <optional>
-
 #include "packhorse/error.h"
 #include "sources/archive_contents.h"
 #include "sources/archive_layout.h"
@@ -14,7 +12,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-class ArchiveSource final : public Source {
+class ArchiveSource final : public PayloadSource {
  public:
   explicit ArchiveSource(fs::path path) : path_(std::move(path)) {}
 
@@ -26,15 +24,6 @@ class ArchiveSource final : public Source {
     Listing listing = lay_out(read_contents(*payloads_, file, path_, fields), options, path_);
     listing.fields = wanted_fields(fields, used(listing, fields), path_);
     return listing;
-  }
-
-  void read(const SplitListing& split, std::size_t i, Input& out) const override {
-    payloads_->read(split.entries.facts(i), out);
-  }
-
-  bool prefetch(const SplitListing& split, std::size_t i) const override {
-    payloads_->prefetch(split.entries.facts(i));
-    return true;
   }
 
  private:
@@ -52,7 +41,6 @@ class ArchiveSource final : public Source {
   }
 
   fs::path path_;
-  std::optional<Payloads> payloads_;
 };
 
 }  // namespace

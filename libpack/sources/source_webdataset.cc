@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kMembersLookedAt = 64;
 
-class WebDatasetSource final : public Source {
+class WebDatasetSource final : public PayloadSource {
  public:
   explicit WebDatasetSource(fs::path path) : path_(std::move(path)) {}
 
@@ -36,15 +36,6 @@ class WebDatasetSource final : public Source {
     return samples.finish(classes, path_);
   }
 
-  void read(const SplitListing& split, std::size_t i, Input& out) const override {
-    payloads_->read(split.entries.facts(i), out);
-  }
-
-  bool prefetch(const SplitListing& split, std::size_t i) const override {
-    payloads_->prefetch(split.entries.facts(i));
-    return true;
-  }
-
  private:
   static std::vector<std::string> class_list(const ListOptions& options, const fs::path& shard) {
     if (!options.classes.empty()) return options.classes;
@@ -53,7 +44,6 @@ class WebDatasetSource final : public Source {
   }
 
   fs::path path_;
-  std::optional<Payloads> payloads_;
 };
 
 /// Follows the members' keys and notes what tells shards from class folders.

@@ -1,4 +1,4 @@
-#include "packhorse/source.h"
+#include "listings.h"
 #include "support/support.h"
 #include "tiny_tar.h"
 
@@ -14,27 +14,11 @@ using test::tar_member;
 using test::tar_of;
 using test::TemporaryDirectory;
 using test::tiny_image;
-using Names = std::vector<std::string>;
 
 const std::string kImage = tiny_image(1);
 
 Listing list(const fs::path& path, const ListOptions& options = {}) {
   return open_source(path, "archive")->list(options);
-}
-
-/// "path=label" of every entry.
-Names entries(const SplitListing& split) {
-  Names all;
-  for (std::size_t i = 0; i < split.entries.size(); ++i) {
-    all.push_back(split.entries[i].path + "=" + std::to_string(split.entries[i].label));
-  }
-  return all;
-}
-
-Names rejects(const SplitListing& split) {
-  Names all;
-  for (const Reject& reject : split.rejects) all.push_back(reject.path + ": " + reject.reason);
-  return all;
 }
 
 Names extras(const Input& input) {
@@ -44,12 +28,6 @@ Names extras(const Input& input) {
                   std::string(as_text(input.extras[i].bytes)));
   }
   return all;
-}
-
-ListOptions with_fields(Names names) {
-  ListOptions options;
-  options.fields.names = std::move(names);
-  return options;
 }
 
 Listing list_of(const std::vector<std::pair<std::string, std::string>>& members,

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "packhorse/source.h"
+#include "listings.h"
 #include "support/support.h"
 
 namespace packhorse {
@@ -14,16 +14,9 @@ namespace fs = std::filesystem;
 using test::kind_of_error;
 using test::put;
 using test::TemporaryDirectory;
-using Names = std::vector<std::string>;
 using Rules = std::map<std::string, std::uint64_t>;
 
 const std::string kAlone = "a field without its image";
-
-ListOptions with_fields(Names fields) {
-  ListOptions options;
-  options.fields.names = std::move(fields);
-  return options;
-}
 
 ListOptions with_labels(const fs::path& file, Names classes = {}) {
   ListOptions options;
@@ -45,20 +38,6 @@ Names samples(const Source& source, const Listing& listing, std::size_t split = 
     }
     all.push_back(text);
   }
-  return all;
-}
-
-Names entries(const SplitListing& split) {
-  Names all;
-  for (std::size_t i = 0; i < split.entries.size(); ++i)
-    all.push_back(split.entries.path_of(i) + "=" + std::to_string(split.entries.label_of(i)));
-  return all;
-}
-
-Names rejects(const SplitListing& split) {
-  Names all;
-  for (const Reject& reject : split.rejects) all.push_back(reject.path + ": " + reject.reason);
-  std::sort(all.begin(), all.end());
   return all;
 }
 
@@ -116,7 +95,7 @@ TEST_CASE("source folder: a field outside the class folders has no image") {
   put(root / "c/1.jpg", "x");
   put(root / "c/1.json", "x");
   const Listing listing = open_source(root.path())->list(with_fields({"json"}));
-  CHECK(rejects(listing.splits[0]) == Names{"stray.jpg: not in a class folder"});
+  CHECK(sorted(rejects(listing.splits[0])) == Names{"stray.jpg: not in a class folder"});
   CHECK(listing.seen() == 2);
 }
 
@@ -183,7 +162,7 @@ TEST_CASE("source folder: a labels file labels images wherever they lie") {
   CHECK(listing.classes.size() == 8);
   CHECK(listing.classes[7] == "7");
   CHECK(entries(listing.splits[0]) == Names{"1.jpg=7", "d/4.jpg=1", "d/e/3.jpg=0"});
-  CHECK(rejects(listing.splits[0]) == Names{"2.jpg: not in the labels file"});
+  CHECK(sorted(rejects(listing.splits[0])) == Names{"2.jpg: not in the labels file"});
   CHECK(listing.notes == Names{"2 lines of the labels file named no image of the source"});
   CHECK(listing.seen() == 5);
   Input input;

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "packhorse/source.h"
+#include "listings.h"
 #include "support/support.h"
 
 namespace packhorse {
@@ -15,7 +15,6 @@ using test::kind_of_error;
 using test::put;
 using test::TemporaryDirectory;
 using test::tiny_image;
-using Names = std::vector<std::string>;
 using Rules = std::map<std::string, std::uint64_t>;
 
 const std::string kHidden = "hidden (its name starts with a dot)";
@@ -25,22 +24,6 @@ const std::string kLoop = "a link to a folder above it";
 
 Listing list(const fs::path& root, const Names& classes = {}) {
   return open_source(root)->list({.classes = classes, .labels = {}, .fields = {}, .scratch = {}});
-}
-
-/// "path=label" of every entry.
-Names entries(const SplitListing& split) {
-  Names all;
-  for (std::size_t i = 0; i < split.entries.size(); ++i) {
-    all.push_back(split.entries[i].path + "=" + std::to_string(split.entries[i].label));
-  }
-  return all;
-}
-
-Names rejects(const SplitListing& split) {
-  Names all;
-  for (const Reject& reject : split.rejects) all.push_back(reject.path + ": " + reject.reason);
-  std::sort(all.begin(), all.end());
-  return all;
 }
 
 /// Two classes of one image each.
@@ -173,7 +156,7 @@ TEST_CASE("source folder: a link that leads nowhere is a reject when it has an i
   fs::create_symlink("nowhere", root / "a" / "x");
   fs::create_symlink("loop.jpg", root / "a" / "loop.jpg");
   const Listing listing = list(root.path());
-  CHECK(rejects(listing.splits[0]) ==
+  CHECK(sorted(rejects(listing.splits[0])) ==
         Names{"a/loop.jpg: a link that leads nowhere", "a/x.jpg: a link that leads nowhere"});
   CHECK(count_by_rule(listing.splits[0].skips) == Rules{{kNotAnImage, 1}});
   CHECK(listing.seen() == 5);
@@ -194,7 +177,7 @@ TEST_CASE(
   put(root / "stray.jpg", "x");
   put(root / "README.md", "x");
   const Listing listing = list(root.path());
-  CHECK(rejects(listing.splits[0]) == Names{"stray.jpg: not in a class folder"});
+  CHECK(sorted(rejects(listing.splits[0])) == Names{"stray.jpg: not in a class folder"});
   CHECK(count_by_rule(listing.splits[0].skips) == Rules{{kNotAnImage, 1}});
 }
 
@@ -316,7 +299,7 @@ TEST_CASE("source folder: an unreadable class folder is a reject, an unreadable 
   fs::permissions(root / "b" / "noname", fs::perms::none);
   const Listing listing = list(root.path());
   fs::permissions(root / "a", fs::perms::owner_all);
-  CHECK(rejects(listing.splits[0]) == Names{"a: unreadable folder: Permission denied"});
+  CHECK(sorted(rejects(listing.splits[0])) == Names{"a: unreadable folder: Permission denied"});
   CHECK(entries(listing.splits[0]) == Names{"b/2.pgm=1", "b/noname=1"});
 }
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "packhorse/source.h"
+#include "listings.h"
 #include "support/support.h"
 
 namespace packhorse {
@@ -13,7 +13,6 @@ using test::kind_of_error;
 using test::put;
 using test::TemporaryDirectory;
 using test::tiny_image;
-using Names = std::vector<std::string>;
 
 /// A folder with the images a/1.pgm, a/2.pgm and b/3.pgm, of 1, 2 and 3 bytes, and a list of them.
 struct Folder : TemporaryDirectory {
@@ -36,25 +35,6 @@ ListOptions with_classes(Names classes) {
   ListOptions options;
   options.classes = std::move(classes);
   return options;
-}
-
-ListOptions with_fields(Names fields) {
-  ListOptions options;
-  options.fields.names = std::move(fields);
-  return options;
-}
-
-Names entries(const SplitListing& split) {
-  Names all;
-  for (std::size_t i = 0; i < split.entries.size(); ++i)
-    all.push_back(split.entries.path_of(i) + "=" + std::to_string(split.entries.label_of(i)));
-  return all;
-}
-
-Names rejects(const SplitListing& split) {
-  Names all;
-  for (const Reject& reject : split.rejects) all.push_back(reject.path + ": " + reject.reason);
-  return all;
 }
 
 /// "name=text" of the extra fields of entry `i`.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "packhorse/source.h"
+#include "listings.h"
 #include "sources/shard_names.h"
 #include "support/support.h"
 #include "tiny_tar.h"
@@ -18,26 +18,8 @@ using test::tar_of;
 using test::TemporaryDirectory;
 using test::tiny_image;
 using webdataset::Look;
-using Names = std::vector<std::string>;
 using Members = std::vector<std::pair<std::string, std::string>>;
 using Dataset = std::vector<Members>;
-
-/// "path=label" of every entry.
-Names entries(const Listing& listing) {
-  Names all;
-  const EntryTable& table = listing.splits.at(0).entries;
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    all.push_back(table[i].path + "=" + std::to_string(table[i].label));
-  }
-  return all;
-}
-
-Names rejects(const Listing& listing) {
-  Names all;
-  for (const Reject& reject : listing.splits.at(0).rejects)
-    all.push_back(reject.path + ": " + reject.reason);
-  return all;
-}
 
 struct Shards {
   TemporaryDirectory root;
@@ -74,7 +56,8 @@ Look look(const Members& members) {
 TEST_CASE("source webdataset: samples stand in stored order, shards in the order of their names") {
   const Shards shards(Dataset{{{"b.jpg", "x"}, {"b.cls", "1"}, {"a.cls", "0"}, {"a.jpg", "y"}},
                               {{"b.jpg", "z"}, {"b.cls", "2"}}});
-  CHECK(entries(shards.listing) == Names{"s0.tar/b.jpg=1", "s0.tar/a.jpg=0", "s1.tar/b.jpg=2"});
+  CHECK(entries(shards.listing.splits.at(0)) ==
+        Names{"s0.tar/b.jpg=1", "s0.tar/a.jpg=0", "s1.tar/b.jpg=2"});
   CHECK(shards.listing.classes == Names{"0", "1", "2"});
   CHECK_FALSE(shards.source->ordered());
 }
@@ -171,8 +154,8 @@ TEST_CASE("source webdataset: the label in .json counts when there is no .cls") 
                                {"d.json", "{"},
                                {"e.jpg", "x"},
                                {"e.json", "{}"}}});
-  CHECK(entries(shards.listing) == Names{"s0.tar/a.jpg=1", "s0.tar/b.jpg=0"});
-  CHECK(rejects(shards.listing) ==
+  CHECK(entries(shards.listing.splits.at(0)) == Names{"s0.tar/a.jpg=1", "s0.tar/b.jpg=0"});
+  CHECK(rejects(shards.listing.splits.at(0)) ==
         Names{"s0.tar/c.jpg: the label in its .json is neither a whole number nor text",
               "s0.tar/d.jpg: its .json is no JSON", "s0.tar/e.jpg: it has no label"});
 }
@@ -182,21 +165,22 @@ TEST_CASE("source webdataset: numbers and names side by side need a class list")
   CHECK(kind_of_error([&] { const Shards shards(mixed); }) == ErrorKind::kUsage);
   ListOptions options;
   options.classes = {"cat", "dog"};
-  CHECK(entries(Shards(mixed, options).listing) == Names{"s0.tar/a.jpg=1", "s0.tar/b.jpg=0"});
+  CHECK(entries(Shards(mixed, options).listing.splits.at(0)) ==
+        Names{"s0.tar/a.jpg=1", "s0.tar/b.jpg=0"});
 }
 
 TEST_CASE("source webdataset: one number far off is a reject, not a million classes") {
   const Shards shards(
       Dataset{{{"a.jpg", "x"}, {"a.cls", "1"}, {"b.jpg", "x"}, {"b.cls", "99999999999"}}});
   CHECK(shards.listing.classes == Names{"0", "1"});
-  CHECK(rejects(shards.listing) ==
+  CHECK(rejects(shards.listing.splits.at(0)) ==
         Names{"s0.tar/b.jpg: its label '99999999999' is none of the 2 classes"});
 }
 
 TEST_CASE("source webdataset: without any label there is one class, and a note about it") {
   const Shards shards(Dataset{{{"a.jpg", "x"}, {"a.txt", "t"}}});
   CHECK(shards.listing.classes == Names{"unlabelled"});
-  CHECK(entries(shards.listing) == Names{"s0.tar/a.jpg=0"});
+  CHECK(entries(shards.listing.splits.at(0)) == Names{"s0.tar/a.jpg=0"});
   CHECK(shards.listing.notes.size() == 1);
 }
 

@@ -1,5 +1,4 @@
 #include "formats/wds/output.h"
-
 #include "packhorse/permutation.h"
 #include "support/support.h"
 #include "zstd_frame.h"

@@ -69,7 +69,7 @@ def test_a_walk_of_a_damaged_shard_names_the_shard(source, tmp_path, form):
 
 
 def test_a_library_that_crashes_is_a_finding(source, tmp_path):
-    """An LMDB value whose size leads out of the file: the library hands it out, and touching it is a SIGBUS."""
+    """An LMDB value whose size leads out of the file: the library hands it out, and touching it is a crash."""
     pack(source, tmp_path / "out", "--format", "lmdb-members", "--shard-samples", "12")
     file, page = "shard-000000.lmdb/data.mdb", 4096
     data = bytearray((tmp_path / "out" / file).read_bytes())
@@ -83,7 +83,7 @@ def test_a_library_that_crashes_is_a_finding(source, tmp_path):
     (tmp_path / "out" / file).write_bytes(data)
     found = findings(tmp_path / "out", "--verify", "full")
     assert {f["shard"] for f in found} == {file} and [f["kind"] for f in found] == ["hash", "structure"], found
-    assert "crashed on it (Bus error)" in found[1]["detail"] and found[1]["key"] == "000000011", found
+    assert "crashed on it" in found[1]["detail"] and found[1]["key"] == "000000011", found
     assert list(tmp_path.rglob("core*")) == []
 
 
@@ -91,6 +91,7 @@ def test_a_library_that_crashes_is_a_finding(source, tmp_path):
 def test_a_walk_without_memory_ends_badly(dataset, memory, good):
     """The process that walks, by its own protocol. Libraries may notice that they get none, and say so."""
     task = {"kind": "structure", "format": "wds", "first": 0, "rows": 99, "cpu_s": 60, "memory": memory}
+    task["adopted"] = ""
     for name in ("shard-000000.tar", "shard-000000.index"):
         task["index" if name.endswith("index") else "data"] = str(dataset / name).encode().hex()
     pipe = subprocess.PIPE
@@ -100,7 +101,9 @@ def test_a_walk_without_memory_ends_badly(dataset, memory, good):
             process.stdin.flush()
             answers = [{}]
             while "end" not in answers[-1]:
-                answers.append(json.loads(process.stdout.readline().strip() or "{}"))
+                line = process.stdout.readline()
+                assert line != "", process.wait()
+                answers.append(json.loads(line.strip() or "{}"))
             found = [answer["finding"] for answer in answers if "finding" in answer]
             assert (found == [] and answers[-1]["end"] == "done") is good, answers
         process.stdin.close()

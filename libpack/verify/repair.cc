@@ -4,14 +4,15 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
 #include <mutex>
+#include <set>
 
 #include "packhorse/error.h"
 #include "packhorse/hash.h"
 #include "packhorse/packed_dataset.h"
 #include "packing/pack_item.h"
 #include "packing/pack_shard.h"
+#include "packing/peer_files.h"
 #include "packing/publish.h"
 #include "packing/staging.h"
 #include "parallel.h"
@@ -55,6 +56,7 @@ class Repair {
     try {
       std::vector<FileRecord> left;
       for (const FileRecord& file : damaged) {
+        refuse_elsewhere(file.file);
         if (!copy(file, staging)) left.push_back(file);
       }
       if (!left.empty()) rebuild(left, staging);
@@ -121,6 +123,14 @@ class Repair {
     return sums.find("  " + std::string(kManifestName) + "\n") == std::string::npos;
   }
 
+  /// Shards that others made may lie outside of the dataset: those are theirs.
+  void refuse_elsewhere(const fs::path& file) const {
+    const bool leads_out = std::find(file.begin(), file.end(), "..") != file.end();
+    if (file.is_relative() && !leads_out && !fs::is_symlink(dataset_ / file)) return;
+    throw Error(ErrorKind::kUnsupported, "a damaged file lies outside of the dataset",
+                dataset_ / file, "get it again from where it came from");
+  }
+
   bool copy(const FileRecord& file, const Staging& staging) {
     for (const fs::path& root : {from_, from_ / manifest_.split}) {
       if (!is_packed_dataset(root) || !fits(root / file.file, file)) continue;
@@ -135,10 +145,36 @@ class Repair {
   }
 
   void rebuild(const std::vector<FileRecord>& files, const Staging& staging) {
+    std::vector<FileRecord> peers, others;
+    for (const FileRecord& file : files) (is_for_peers(file) ? peers : others).push_back(file);
+    if (!others.empty()) rebuild_from_source(others, staging);
+    if (!peers.empty()) rebuild_for_peers(staging);
+    for (const FileRecord& file : files) {
+      if (!fits(staging.data("") / file.file, file)) refuse(file.file);
+      report_.rebuilt.push_back(file.file);
+    }
+  }
+
+  /// An index for other people's readers, which follows from our own.
+  bool is_for_peers(const FileRecord& file) const {
+    return file.file != kClassesName && file.file != kRejectsName &&
+           std::any_of(manifest_.files.begin(), manifest_.files.end(),
+                       [&](const FileRecord& other) { return other.file == file.file; });
+  }
+
+  void rebuild_for_peers(const Staging& staging) const {
+    for (const ShardRecord& shard : manifest_.shards) {
+      const fs::path made = staging.data("") / shard.index;
+      if (!fs::exists(made)) fs::copy_file(dataset_ / shard.index, made);
+    }
+    publish_peer_files(staging.data(""), manifest_, jobs_);
+  }
+
+  void rebuild_from_source(const std::vector<FileRecord>& files, const Staging& staging) {
     const Replay again = replay(manifest_, sound_classes(), from_, given_, progress_, stop_);
     const SplitListing& split = split_of(again, manifest_, from_);
     const Plan plan(split.entries, again.options.plan);
-    std::map<std::size_t, bool> shards;
+    std::set<std::size_t> shards;
     for (const FileRecord& file : files) {
       if (file.file == kClassesName) {
         write_file(staging.data("") / kClassesName,
@@ -146,17 +182,13 @@ class Repair {
       } else if (file.file == kRejectsName) {
         write_file(staging.data("") / kRejectsName, as_bytes(rejects_again(again, split)));
       } else {
-        shards[number_of(file.file)] = true;
+        shards.insert(number_of(file.file));
       }
     }
     rebuild_shards(shards, again, split, plan, staging);
-    for (const FileRecord& file : files) {
-      if (!fits(staging.data("") / file.file, file)) refuse(file.file);
-      report_.rebuilt.push_back(file.file);
-    }
   }
 
-  void rebuild_shards(const std::map<std::size_t, bool>& shards, const Replay& again,
+  void rebuild_shards(const std::set<std::size_t>& shards, const Replay& again,
                       const SplitListing& split, const Plan& plan, const Staging& staging) {
     const ShardJob job{*again.source,
                        again.listing,
@@ -168,14 +200,14 @@ class Repair {
                        staging.receipts(""),
                        2 * static_cast<std::size_t>(jobs_) + 2,
                        nullptr};
-    for (const auto& [shard, wanted] : shards) {
+    for (const std::size_t shard : shards) {
       if (shard >= plan.shards()) continue;  // the source has become smaller
       progress_.total_samples += plan.shard_begin(shard + 1) - plan.shard_begin(shard);
     }
     tbb::task_arena arena(jobs_);
-    for (const auto& [shard, wanted] : shards) {
+    for (const std::size_t shard : shards) {
       if (shard >= plan.shards()) continue;
-      arena.execute([&, number = shard] { pack_shard(job, number, progress_, stop_); });
+      arena.execute([&] { pack_shard(job, shard, progress_, stop_); });
     }
   }
 

@@ -81,6 +81,16 @@ def test_sound_files_of_a_copy_are_taken(dataset, tmp_path):
     assert tree(dataset) == whole
 
 
+def test_what_a_link_leads_to_is_left_alone(source, dataset, tmp_path):
+    shard = dataset / "shard-000002.tar"
+    shard.rename(tmp_path / "elsewhere.tar")
+    shard.symlink_to("../elsewhere.tar")
+    flip_byte(tmp_path / "elsewhere.tar", 600)
+    before = (tmp_path / "elsewhere.tar").read_bytes()
+    assert "outside of the dataset" in refused("inspect", dataset, "--repair", source).err
+    assert (tmp_path / "elsewhere.tar").read_bytes() == before and shard.is_symlink()
+
+
 def test_splits_are_repaired_together(tmp_path):
     pack(SHAPES, tmp_path / "out", "--format", "hdf5", "--image", "roi")
     whole = tree(tmp_path / "out")

@@ -1,5 +1,6 @@
 """`packhorse export-index`, and the same files as `pack` publishes them: DALI's, wids' and timm's indexes."""
 
+import io
 import json
 import shutil
 import tarfile
@@ -139,6 +140,43 @@ def test_compressed_shards_and_other_formats_have_none(tmp_path):
     pack(SHAPES / "val", tmp_path / "hdf5", "--format", "hdf5")
     assert foreign(tmp_path / "hdf5") == {}
     assert "indexes are made of: wds" in refused("export-index", tmp_path / "hdf5", code=USAGE).err
+
+
+@pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+def test_adopted_shards_get_their_indexes_from_their_headers(form, tmp_path):
+    """Other orders of members, long names, labels with line ends, upper case, directories, meta files."""
+    name = "d" * (60 if form == tarfile.USTAR_FORMAT else 300)
+    shard = tmp_path / "shards" / "train-0.tar"
+    shard.parent.mkdir()
+    wanted = []
+    with tarfile.open(shard, "w", format=form) as tar:
+        for i, picture in enumerate(sorted((SHAPES / "val").rglob("*.jpg"))[:5]):
+            members = [("cls", b"%d\n" % (i % 2)), ("JPG", picture.read_bytes()), ("a.txt", b"x" * i)]
+            for extension, data in members:
+                info = tarfile.TarInfo(f"./{name}/{i}.{extension}")
+                info.size = len(data)
+                tar.addfile(info, io.BytesIO(data))
+            tar.addfile(tarfile.TarInfo(f"__meta__/{i}"))
+    with tarfile.open(shard) as tar:
+        for member in tar:
+            if "__meta__" not in member.name:
+                key, extension = member.name.rsplit("/", 1)[1].split(".", 1)
+                words = f"{extension} {member.offset_data} {member.size} {member.name}"
+                wanted.append(words) if extension == "cls" else wanted.append(f"{wanted.pop()} {words}")
+    packhorse("index", tmp_path / "shards")
+    report = packhorse("export-index", tmp_path / "shards", "--json").json
+    assert report["written"] == ["train-0.idx", "_info.json", "wids.json"]
+    assert (shard.parent / "train-0.idx").read_text().splitlines() == ["v1.2 5", *wanted]
+    packhorse("inspect", tmp_path / "shards", "--verify", "full")
+
+
+def test_a_name_with_a_blank_has_no_place_in_dalis_index(tmp_path):
+    shard = tmp_path / "shards" / "train-0.tar"
+    shard.parent.mkdir()
+    with tarfile.open(shard, "w") as tar:
+        tar.add(next(SHAPES.rglob("*.jpg")), "a b.jpg")
+    packhorse("index", tmp_path / "shards")
+    assert "a b.jpg" in refused("export-index", tmp_path / "shards").err
 
 
 def test_a_shard_that_holds_other_samples_is_refused(tmp_path):

@@ -73,7 +73,7 @@ train
   bytes    1.6 KiB to 37.1 KiB an image, median 6.8 KiB
   source   seen 122 = packed 120 + rejected 0 + skipped 2
   order    shuffled, seed 0
-  id       82d736676eaae6aaeef091cfd3e782c5e68037ea443fbbb423f6beeeb16117d3
+  id       21eb4f7842c74c80f482acf19fd73a76004cb0b1219158cb682dfa6796594ca2
   made by  packhorse VERSION: pack SOURCE OUT --format wds --image original --shard-samples 30 --seed 0
   short side, pixels
     96-127   52   43.3 %  ########################################

@@ -1,26 +1,9 @@
 import sys
-from importlib import metadata
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-PEERS = (
-    "webdataset",
-    "wids",
-    "timm",
-    "torchvision",
-    "nvidia-dali-cuda130",
-    "lmdb",
-    "h5py",
-    "numpy",
-)
-
-
-def version_of(package):
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return "not installed"
+from peer_versions import PEERS, version_of
 
 
 def pytest_terminal_summary(terminalreporter):

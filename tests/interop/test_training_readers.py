@@ -5,6 +5,7 @@ import shutil
 import subprocess
 
 import pytest
+from peer_versions import PEERS, version_of
 from python_support import ROOT, SHAPES, listed, pack, packhorse, photos
 
 SOURCES = ["shapes", "imagenet200"]
@@ -175,11 +176,10 @@ def test_djpeg_and_jpegtran_read_what_the_image_modes_write(source, mode, tmp_pa
 
 def test_the_page_names_the_readers_and_their_versions():
     """docs/interop.md says what was tried with what: what is installed here must be what it says."""
-    conftest = pytest.importorskip("conftest")
     page = (ROOT / "docs/interop.md").read_text()
     missing = []
-    for package in conftest.PEERS:
-        version = conftest.version_of(package)
+    for package in PEERS:
+        version = version_of(package)
         if version == "not installed":
             missing.append(package)
         else:

@@ -1,0 +1,21 @@
+"""Other people's packages that the tests read with, and their versions here."""
+
+from importlib import metadata
+
+PEERS = (
+    "webdataset",
+    "wids",
+    "timm",
+    "torchvision",
+    "nvidia-dali-cuda130",
+    "lmdb",
+    "h5py",
+    "numpy",
+)
+
+
+def version_of(package):
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"

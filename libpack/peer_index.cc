@@ -18,15 +18,49 @@ namespace {
 
 int threads(int jobs) { return jobs > 0 ? jobs : available_cpus(); }
 
-/// Hands each file to `keep`, with its place among them; those of shards from several threads.
-template <class OfShard, class Keep>
-void make_files(const PeerIndexes& indexes, const Manifest& manifest, int jobs,
-                const OfShard& of_shard, const Keep& keep) {
+/// A file on its way to its place, whose SHA-256 is known before it gets there.
+class HashedFile {
+ public:
+  HashedFile(std::string name, const fs::path& directory)
+      : file_(directory / name), path_(directory / name), record_{std::move(name), 0, {}} {}
+
+  void write(std::string_view piece) {
+    file_.write(as_bytes(piece));
+    hash_.update(as_bytes(piece));
+  }
+  const FileRecord& end() {
+    record_.bytes = file_.position();
+    record_.sha256 = hash_.finish();
+    return record_;
+  }
+  void commit() { file_.commit(); }
+  const fs::path& path() const { return path_; }
+
+ private:
+  AtomicFile file_;
+  fs::path path_;
+  Sha256 hash_;
+  FileRecord record_;
+};
+
+/// Makes each file in `directory`, those of shards by `write_shard` in several threads, and hands
+/// it to `keep` with its place among them.
+template <class WriteShard, class Keep>
+void make_files(const PeerIndexes& indexes, const Manifest& manifest, const fs::path& directory,
+                int jobs, const WriteShard& write_shard, const Keep& keep) {
   const std::size_t shards = manifest.shards.size();
-  run_parallel(threads(jobs), shards,
-               [&](std::size_t shard) { keep(shard, of_shard(manifest.shards[shard])); });
+  run_parallel(threads(jobs), shards, [&](std::size_t shard) {
+    const ShardRecord& record = manifest.shards[shard];
+    HashedFile file(indexes.name_of_shard(record), directory);
+    write_shard(record, [&](std::string_view piece) { file.write(piece); });
+    keep(shard, file);
+  });
   std::size_t place = shards;
-  for (const PeerFile& file : indexes.of_dataset(manifest)) keep(place++, file);
+  for (const PeerFile& small : indexes.of_dataset(manifest)) {
+    HashedFile file(small.name, directory);
+    file.write(small.text);
+    keep(place++, file);
+  }
 }
 
 const PeerIndexes& peer_indexes_of(const Manifest& manifest, const fs::path& dataset) {
@@ -50,18 +84,18 @@ const PeerIndexes& peer_indexes_of(const Manifest& manifest, const fs::path& dat
   return *indexes;
 }
 
-bool has_bytes(const fs::path& path, const std::string& text) {
+bool is_there(const fs::path& path, const FileRecord& file) {
   std::error_code code;
-  return fs::is_regular_file(path, code) && fs::file_size(path, code) == text.size() &&
-         read_text(path) == text;
+  return fs::is_regular_file(path, code) && fs::file_size(path, code) == file.bytes &&
+         sha256_file(path) == file.sha256;
 }
 
 /// A published file is never changed: its SHA-256 is part of the dataset.
-void refuse_other_bytes(const Manifest& manifest, const fs::path& path, const PeerFile& file) {
+void refuse_other_bytes(const Manifest& manifest, const fs::path& path, const FileRecord& file) {
   const auto published =
       std::find_if(manifest.files.begin(), manifest.files.end(),
-                   [&](const FileRecord& record) { return record.file == file.name; });
-  if (published == manifest.files.end() || published->sha256 == sha256(as_bytes(file.text))) return;
+                   [&](const FileRecord& record) { return record.file == file.file; });
+  if (published == manifest.files.end() || published->sha256 == file.sha256) return;
   throw Error(
       ErrorKind::kExists,
       "the dataset was published with another file of that name, and its SHA-256 is part of "
@@ -72,23 +106,25 @@ void refuse_other_bytes(const Manifest& manifest, const fs::path& path, const Pe
 }  // namespace
 
 std::vector<FileRecord> publish_peer_files(const fs::path& directory, const Manifest& manifest,
-                                              int jobs) {
+                                           int jobs) {
   const PeerIndexes* indexes = find_format(manifest.format).peer_indexes;
   if (indexes == nullptr || !manifest.compress.empty()) return {};
   std::vector<FileRecord> records(manifest.shards.size());
-  const auto of_shard = [&](const ShardRecord& record) {
-    return indexes->of_own_shard(record, ShardIndex(directory / record.index), {});
+  const auto write_shard = [&](const ShardRecord& record, const PeerIndexes::Out& out) {
+    indexes->of_own_shard(record, ShardIndex(directory / record.index), {}, out);
   };
-  make_files(*indexes, manifest, jobs, of_shard, [&](std::size_t place, const PeerFile& file) {
-    write_file(directory / file.name, as_bytes(file.text));
-    if (place == records.size()) records.emplace_back();  // behind the shards: one thread
-    records[place] = {file.name, file.text.size(), sha256(as_bytes(file.text))};
-  });
+  make_files(*indexes, manifest, directory, jobs, write_shard,
+             [&](std::size_t place, HashedFile& file) {
+               if (place == records.size())
+                 records.emplace_back();  // behind the shards: one thread
+               records[place] = file.end();
+               file.commit();
+             });
   return records;
 }
 
 PeerIndexReport write_peer_indexes(const fs::path& dataset, const fs::path& out,
-                                         const PeerIndexOptions& options, int jobs) {
+                                   const PeerIndexOptions& options, int jobs) {
   if (!is_packed_dataset(dataset))
     static_cast<void>(find_datasets(dataset));  // throws with the right advice
   const Manifest manifest = Manifest::load(dataset);
@@ -98,26 +134,26 @@ PeerIndexReport write_peer_indexes(const fs::path& dataset, const fs::path& out,
   make_directories(directory);
 
   struct Outcome {
-    std::string name;
-    std::uint64_t bytes;
+    FileRecord file;
     bool written;
   };
   std::vector<Outcome> outcomes(manifest.shards.size());
-  const auto of_shard = [&](const ShardRecord& record) {
-    return indexes.of_shard(dataset, record, options);
+  const auto write_shard = [&](const ShardRecord& record, const PeerIndexes::Out& to) {
+    indexes.of_shard(dataset, record, options, to);
   };
-  make_files(indexes, manifest, jobs, of_shard, [&](std::size_t place, const PeerFile& file) {
-    const fs::path path = directory / file.name;
-    if (beside) refuse_other_bytes(manifest, path, file);
-    const bool there = has_bytes(path, file.text);
-    if (!there) write_file(path, as_bytes(file.text));
-    if (place == outcomes.size()) outcomes.emplace_back();
-    outcomes[place] = {file.name, file.text.size(), !there};
-  });
+  make_files(indexes, manifest, directory, jobs, write_shard,
+             [&](std::size_t place, HashedFile& file) {
+               const FileRecord& made = file.end();
+               if (beside) refuse_other_bytes(manifest, file.path(), made);
+               const bool there = is_there(file.path(), made);
+               if (!there) file.commit();
+               if (place == outcomes.size()) outcomes.emplace_back();
+               outcomes[place] = {made, !there};
+             });
   PeerIndexReport report;
   for (Outcome& outcome : outcomes) {
-    report.bytes += outcome.bytes;
-    (outcome.written ? report.written : report.unchanged).push_back(std::move(outcome.name));
+    report.bytes += outcome.file.bytes;
+    (outcome.written ? report.written : report.unchanged).push_back(std::move(outcome.file.file));
   }
   return report;
 }

@@ -19,13 +19,14 @@ using Json = nlohmann::ordered_json;
 /// offset, size and name, parted by blanks. Version 1.1 has no names.
 class DaliIndex {
  public:
-  DaliIndex(const PeerIndexOptions& options, const ShardRecord& record)
-      : version_(options.dali_version), names_(version_ == "1.2"), record_(record) {
-    if (version_ != "1.1" && version_ != "1.2") {
-      throw Error(ErrorKind::kUsage, "there is no version '" + version_ + "' of DALI's index", {},
+  DaliIndex(const PeerIndexOptions& options, const ShardRecord& record, const PeerIndexes::Out& out)
+      : names_(options.dali_version == "1.2"), record_(record), out_(out) {
+    if (options.dali_version != "1.1" && options.dali_version != "1.2") {
+      throw Error(ErrorKind::kUsage,
+                  "there is no version '" + options.dali_version + "' of DALI's index", {},
                   "choose 1.1 or 1.2");
     }
-    lines_.reserve(record.samples * 96);
+    out_(fmt::format("v{} {}\n", options.dali_version, record.samples));
   }
 
   void add(std::string_view name, ByteRange data) {
@@ -39,51 +40,57 @@ class DaliIndex {
                   "DALI's index has no place for a name with a blank in it or an empty extension",
                   record_.file, "rename the member", std::string(name));
     }
+    piece_.clear();
     if (samples_ == 0 || cut->key != key_) {
-      lines_ += samples_ == 0 ? "" : "\n";
+      if (samples_ > 0) piece_ += '\n';
       key_ = cut->key;
       ++samples_;
     } else {
-      lines_ += ' ';
+      piece_ += ' ';
     }
-    fmt::format_to(std::back_inserter(lines_), "{} {} {}", extension, data.offset, data.length);
-    if (names_) (lines_ += ' ') += name;
+    fmt::format_to(std::back_inserter(piece_), "{} {} {}", extension, data.offset, data.length);
+    if (names_) (piece_ += ' ') += name;
+    out_(piece_);
   }
 
-  PeerFile finish() && {
+  void finish() {
     if (samples_ != record_.samples) {
       throw Error(ErrorKind::kCorrupt,
                   fmt::format("the shard holds {} samples by WebDataset's rule, its index {}",
                               samples_, record_.samples),
                   record_.file, "run `packhorse inspect --verify full` on the dataset");
     }
-    std::string_view stem = record_.file;
-    if (stem.ends_with(kSuffix)) stem.remove_suffix(kSuffix.size());
-    return {std::string(stem) + ".idx", fmt::format("v{} {}\n{}\n", version_, samples_, lines_)};
+    out_("\n");
   }
 
  private:
-  std::string version_;
   bool names_;
   const ShardRecord& record_;
-  std::string key_, lines_;
+  const PeerIndexes::Out& out_;
+  std::string key_, piece_;
   std::uint64_t samples_ = 0;
 };
 
-PeerFile of_own_shard(const ShardRecord& record, const ShardIndex& index,
-                         const PeerIndexOptions& options) {
-  DaliIndex dali(options, record);
-  visit_members_by_index(index,
-                         [&](std::string_view name, ByteRange data) { dali.add(name, data); });
-  return std::move(dali).finish();
+std::string name_of_shard(const ShardRecord& record) {
+  std::string_view stem = record.file;
+  if (stem.ends_with(kSuffix)) stem.remove_suffix(kSuffix.size());
+  return std::string(stem) + ".idx";
 }
 
-PeerFile of_shard(const std::filesystem::path& dataset, const ShardRecord& record,
-                     const PeerIndexOptions& options) {
-  DaliIndex dali(options, record);
+void of_own_shard(const ShardRecord& record, const ShardIndex& index,
+                  const PeerIndexOptions& options, const PeerIndexes::Out& out) {
+  DaliIndex dali(options, record, out);
+  visit_members_by_index(index,
+                         [&](std::string_view name, ByteRange data) { dali.add(name, data); });
+  dali.finish();
+}
+
+void of_shard(const std::filesystem::path& dataset, const ShardRecord& record,
+              const PeerIndexOptions& options, const PeerIndexes::Out& out) {
+  DaliIndex dali(options, record, out);
   visit_members_by_headers(dataset / record.file,
                            [&](std::string_view name, ByteRange data) { dali.add(name, data); });
-  return std::move(dali).finish();
+  dali.finish();
 }
 
 /// As widsindex writes it, but for "md5sum", which no part of wids looks at and which would need
@@ -120,6 +127,6 @@ std::vector<PeerFile> of_dataset(const Manifest& manifest) {
 
 }  // namespace
 
-const PeerIndexes kPeerIndexes = {of_own_shard, of_shard, of_dataset};
+const PeerIndexes kPeerIndexes = {name_of_shard, of_own_shard, of_shard, of_dataset};
 
 }  // namespace packhorse::wds

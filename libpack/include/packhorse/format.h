@@ -102,15 +102,18 @@ struct PeerIndexOptions {
   std::string dali_version = "1.2";  ///< of DALI's index of a tar: "1.1" (no names) or "1.2"
 };
 
-/// How a format makes such files. Any thread. peer_index.h writes them.
+/// How a format makes such files, those of shards piece by piece. Any thread. peer_index.h writes
+/// them.
 struct PeerIndexes {
+  using Out = std::function<void(std::string_view piece)>;
+  std::string (*name_of_shard)(const ShardRecord& record);  ///< of the file made of it
   /// Of a shard that open_writer() has written: from its index alone.
-  PeerFile (*of_own_shard)(const ShardRecord& record, const ShardIndex& index,
-                           const PeerIndexOptions& options);
+  void (*of_own_shard)(const ShardRecord& record, const ShardIndex& index,
+                       const PeerIndexOptions& options, const Out& out);
   /// Of a shard whoever wrote it: from the headers between its payloads. Throws Error(kCorrupt),
   /// Error(kUnsupported) with the member that has no place in such a file.
-  PeerFile (*of_shard)(const std::filesystem::path& dataset, const ShardRecord& record,
-                       const PeerIndexOptions& options);
+  void (*of_shard)(const std::filesystem::path& dataset, const ShardRecord& record,
+                   const PeerIndexOptions& options, const Out& out);
   /// Of all shards together.
   std::vector<PeerFile> (*of_dataset)(const Manifest& manifest);
 };

@@ -145,7 +145,7 @@ class PackedSource final : public Source {
     std::vector<std::string> all;
     for (const Part& part : parts_)
       all.insert(all.end(), manifest(part).fields.begin(), manifest(part).fields.end());
-    const std::vector<std::string> wanted =
+    std::vector<std::string> wanted =
         choice.names ? wanted_fields(*choice.names, all, path_) : sorted_fields(all, path_);
     for (Part& part : parts_) {
       for (const std::string& name : manifest(part).fields) {

@@ -132,7 +132,8 @@ class Resize final : public Transform {
     const std::uint32_t least = std::min(info.width, info.height);
     if (least > side()) {
       const auto scaled = [&](std::uint32_t n) {
-        return static_cast<std::uint32_t>((std::uint64_t{n} * side() * 2 + least) / (2 * least));
+        return static_cast<std::uint32_t>((std::uint64_t{n} * side() * 2 + least) /
+                                          (std::uint64_t{2} * least));
       };
       frame.width = scaled(info.width);
       frame.height = scaled(info.height);

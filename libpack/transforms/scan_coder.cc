@@ -26,7 +26,7 @@ std::uint64_t nonzero_mask(const Block& block) {
 #if defined(__SSE2__)
   const __m128i zero = _mm_setzero_si128();
   for (int i = 0; i < 4; ++i) {
-    const auto* at = reinterpret_cast<const __m128i*>(block) + 2 * i;
+    const auto* at = reinterpret_cast<const __m128i*>(block) + std::ptrdiff_t{2} * i;
     const __m128i low = _mm_cmpeq_epi16(_mm_loadu_si128(at), zero);
     const __m128i high = _mm_cmpeq_epi16(_mm_loadu_si128(at + 1), zero);
     const auto zeros = static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(low, high)));
@@ -138,7 +138,8 @@ void ScanCoder::add_mcu_row(const BlockRows& rows) {
   const Frame& frame = *frame_;
   const std::uint32_t mcus = frame.mcus_per_row();
   std::size_t blocks = 0;
-  for (std::size_t c = 0; c < frame.count; ++c) blocks += frame.mcu_h(c) * frame.mcu_v(c);
+  for (std::size_t c = 0; c < frame.count; ++c)
+    blocks += std::size_t{frame.mcu_h(c)} * frame.mcu_v(c);
   Token* out = tokens_.reserve(token_count_ + mcus * blocks * kMostTokensOfBlock, token_count_) +
                token_count_;
   previous_dc_.fill(0);
@@ -225,7 +226,7 @@ void ScanCoder::finish() {
     std::uint32_t bits;
     int count;
   };
-  std::array<Code, 4 * 256> codes;
+  std::array<Code, std::size_t{4} * 256> codes;
   for (std::size_t t = 0; t < 4; ++t) {
     HuffmanTable& table = t < 2 ? dc_[t] : ac_[t - 2];
     table = t % 2 == 1 && frame_->count == 1 ? HuffmanTable{} : optimal_table(counts_[t]);

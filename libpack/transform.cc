@@ -129,6 +129,14 @@ TransformOptions TransformOptions::parse(std::string_view settings) {
 
 std::span<const TransformKind> all_transforms() { return kTransforms; }
 
+const TransformKind& keeping_transform() {
+  return *std::ranges::find_if(kTransforms, &TransformKind::keeps);
+}
+
+const TransformKind& pixel_transform() {
+  return *std::ranges::find_if(kTransforms, &TransformKind::makes_pixels);
+}
+
 const TransformKind& find_transform(std::string_view name) {
   std::string names;
   for (const TransformKind& kind : all_transforms()) {

@@ -1,36 +1,8 @@
 #include "source_arguments.h"
 
-#include <algorithm>
-
-#include "packhorse/error.h"
+#include "pack_text.h"
 
 namespace packhorse {
-
-namespace {
-
-/// "json,seg.png"; "none" is an empty list.
-std::vector<std::string> parse_fields(const std::string& text) {
-  std::vector<std::string> names;
-  for (std::size_t at = 0; text != "none" && at <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', at), text.size());
-    const std::string name = text.substr(at, comma - at);
-    const bool fit =
-        !name.empty() && name.front() != '.' &&
-        name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789._-") == std::string::npos;
-    if (!fit) {
-      throw Error(
-          ErrorKind::kUsage, "'" + name + "' is no name of a field", {},
-          "say what follows the dot in its files, in lower case: json,txt,seg.png; or none");
-    }
-    names.push_back(name);
-    at = comma + 1;
-  }
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  return names;
-}
-
-}  // namespace
 
 void SourceArguments::setup(CLI::App& app, const std::string& source,
                             const std::string& selection) {

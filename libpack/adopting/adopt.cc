@@ -85,7 +85,7 @@ Manifest write_staged(const NamedShards& named, const std::vector<ScannedShard>&
     manifest.samples += record.samples;
     manifest.shards.push_back(std::move(record));
   }
-  manifest.image = raw ? "raw" : "original";
+  manifest.image = (raw ? pixel_transform() : keeping_transform()).name;
   const auto add_file = [&](std::string_view name, const std::string& text) {
     write_file(staged / name, as_bytes(text));
     manifest.files.push_back({std::string(name), text.size(), sha256(as_bytes(text))});

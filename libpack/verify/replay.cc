@@ -48,9 +48,7 @@ PackOptions options_of(const Manifest& manifest, const Source& source, const Pac
   options.format = manifest.format;
   options.zstd_level = level_of(manifest.compress);
   options.plan = {manifest.shuffle, manifest.seed, manifest.shard_bytes, manifest.shard_samples};
-  options.image = std::string(
-      std::ranges::find_if(all_transforms(), [](const TransformKind& kind) { return kind.keeps; })
-          ->name);
+  options.image = keeping_transform().name;
   if (manifest.image != source.image_mode() || manifest.image_settings != source.image_settings()) {
     options.image = manifest.image;
     options.transform = TransformOptions::parse(manifest.image_settings);

@@ -2,8 +2,6 @@
 
 #include <sys/mman.h>
 
-#include <fstream>
-#include <sstream>
 #include <utility>
 
 #include "packhorse/file.h"
@@ -13,21 +11,6 @@ namespace packhorse::lmdb {
 namespace {
 
 constexpr std::size_t kMostMapped = 32u << 20;
-
-/// Where the mapping that holds `address` begins. LMDB maps its file from the start, in one piece,
-/// but tells the address only for fixed maps; the kernel's own list of mappings does.
-const std::byte* start_of_mapping(const void* address, const std::filesystem::path& path) {
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    std::uintptr_t begin = 0, end = 0;
-    std::istringstream fields(line);
-    char dash = 0;
-    fields >> std::hex >> begin >> dash >> end;
-    const auto wanted = reinterpret_cast<std::uintptr_t>(address);
-    if (wanted >= begin && wanted < end) return reinterpret_cast<const std::byte*>(begin);
-  }
-  throw Error(ErrorKind::kIo, "cannot tell where LMDB mapped the file (no /proc/self/maps?)", path);
-}
 
 }  // namespace
 
@@ -83,7 +66,7 @@ DatabaseReader::DatabaseReader(const std::filesystem::path& path)
 /// drop it: hands back what lies behind.
 void DatabaseReader::forget_pages(const std::byte* address) {
   if (map_ == nullptr) {
-    map_ = start_of_mapping(address, path_);
+    map_ = start_of_map(address, path_);
     map_bytes_ = std::filesystem::file_size(path_);
   }
   ::madvise(const_cast<std::byte*>(map_), map_bytes_, MADV_DONTNEED);

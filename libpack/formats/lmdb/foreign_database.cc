@@ -2,9 +2,6 @@
 
 #include <sys/mman.h>
 
-#include <fstream>
-#include <sstream>
-
 #include "formats/lmdb/page_check.h"
 
 namespace packhorse::lmdb {
@@ -15,23 +12,6 @@ namespace {
 
 constexpr std::uint64_t kMostMapped = 32u << 20;
 constexpr std::uint64_t kTouched = 8192;  // of a value whose bytes are not looked at, at most
-
-/// Where the mapping of the file begins: see start_of_mapping() in database.cc.
-const std::byte* start_of_map(const void* address, const fs::path& path) {
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    std::uintptr_t begin = 0, end = 0;
-    std::uint64_t offset = 0;
-    std::string rights;
-    char dash = 0;
-    std::istringstream fields(line);
-    fields >> std::hex >> begin >> dash >> end >> rights >> offset;
-    const auto wanted = reinterpret_cast<std::uintptr_t>(address);
-    if (wanted >= begin && wanted < end && offset == 0)
-      return reinterpret_cast<const std::byte*>(begin);
-  }
-  throw Error(ErrorKind::kIo, "cannot tell where LMDB mapped the file (no /proc/self/maps?)", path);
-}
 
 Env open_checked(const fs::path& path) {
   check_pages(path);

@@ -1,6 +1,8 @@
 #include "formats/lmdb/handles.h"
 
 #include <cerrno>
+#include <fstream>
+#include <sstream>
 
 namespace packhorse::lmdb {
 
@@ -29,6 +31,22 @@ Env open_read_only(const std::filesystem::path& path) {
                 "restore it or pack again; a file that is whole passes through `mdb_copy -c`");
   }
   return env;
+}
+
+const std::byte* start_of_map(const void* address, const std::filesystem::path& path) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    std::uintptr_t begin = 0, end = 0;
+    std::uint64_t offset = 0;
+    std::string rights;
+    char dash = 0;
+    std::istringstream fields(line);
+    fields >> std::hex >> begin >> dash >> end >> rights >> offset;
+    const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+    if (wanted >= begin && wanted < end && offset == 0)
+      return reinterpret_cast<const std::byte*>(begin);
+  }
+  throw Error(ErrorKind::kIo, "cannot tell where LMDB mapped the file (no /proc/self/maps?)", path);
 }
 
 std::string library_version() { return mdb_version(nullptr, nullptr, nullptr); }

@@ -7,9 +7,9 @@ namespace cv {
 class Mat;
 }
 
-/// OpenCV's imgcodecs, loaded when the first image needs it. Linked, it would cost every start of
-/// every program its 140 libraries (GDAL and all that it reads): 70 ms and 50 MB, and most datasets
-/// hold nothing but JPEGs, which need none of it. Thread-safe.
+/// OpenCV's imgcodecs, loaded when the first image needs it. Linked, it would bring its 140
+/// libraries (GDAL and all that it reads) to every start of every program, and most datasets hold
+/// nothing but JPEGs, which need none of it. Thread-safe.
 namespace packhorse::opencv_codecs {
 
 /// cv::imdecode: an empty Mat for what is damaged. Throws cv::Exception, and Error(kUnsupported)

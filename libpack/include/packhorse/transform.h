@@ -58,6 +58,10 @@ struct TransformKind {
 
 /// One line each; feeds the help text and the manifest.
 std::span<const TransformKind> all_transforms();
+/// The one that keeps every byte.
+const TransformKind& keeping_transform();
+/// The one that makes pixels.
+const TransformKind& pixel_transform();
 /// Throws Error(kUsage) with the names there are.
 const TransformKind& find_transform(std::string_view name);
 

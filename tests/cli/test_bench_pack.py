@@ -96,6 +96,13 @@ def test_memory_and_growth_are_rows_too(tmp_path):
     assert not (tmp_path / "memory/packhorse-bench").exists()
 
 
+def test_a_verification_checks_as_many_files_as_sha256sum(tmp_path):
+    (suite,) = run_suite(tmp_path, "verify-warm", "--only", "lmdb;sha256sum, lmdb")["suites"]
+    ours, theirs = (entry["runs"][0]["samples"] for entry in suite["entries"])
+    assert ours == theirs == suite["folders"][0]["files"] > 3
+    assert [row["against"] for row in suite["rows"]] == ["sha256sum, lmdb"]
+
+
 def test_what_is_not_installed_is_named_and_its_rows_are_not_measured(tmp_path):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/sh").symlink_to(shutil.which("sh"))

@@ -66,7 +66,7 @@ def settings_of(options):
     photos = options.photos and options.photos.resolve()
     data = options.data.resolve() / OURS
     return Settings(
-        Places(data, options.tmpfs.resolve() / OURS, archives.resolve(), photos),
+        Places(data, options.tmpfs.resolve() / OURS, archives.resolve(), photos, options.packhorse.resolve()),
         Tools(options.packhorse.resolve(), options.jobs, data / "scratch"),
         options.repeats,
         options.timeout,

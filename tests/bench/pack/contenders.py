@@ -23,6 +23,12 @@ mkdir "$2" && find "$1" -type f -print0 | xargs -0 -n 50 -P "$3" sh -c '
   done' "$2"
 """
 
+# One process for each file, as many at a time as jobs.
+SHA256SUM = """
+cd "$1" && cut -d " " -f 3- SHA256SUMS | xargs -n 1 -P "$2" sha256sum
+"""
+SCRIPTS = {JPEGTRAN: "jpegtran", SHA256SUM: "sha256sum"}  # and the program each is about
+
 
 @dataclasses.dataclass(frozen=True)
 class Tools:
@@ -54,7 +60,7 @@ class Contender:
             "python": PEERS_PYTHON,
             "peers": HERE / "peers.py",
         }
-        return [word.format(**filled) if word != JPEGTRAN else word for word in self.argv]
+        return [word.format(**filled) if word not in SCRIPTS else word for word in self.argv]
 
     def woken(self, tools):
         return [word.format(packhorse=tools.packhorse) for word in self.wake]
@@ -63,7 +69,7 @@ class Contender:
         """Why it cannot run here, or nothing."""
         if self.waits:
             return version_of_peer(self.name)[1]
-        program = "jpegtran" if self.argv[0] == "sh" else self.command(tools, "", "")[0]
+        program = SCRIPTS.get(self.argv[2]) or self.command(tools, "", "")[0]
         return None if shutil.which(program) else f"{program} is not installed"
 
 
@@ -83,6 +89,18 @@ def tar():
 def jpegtran():
     shown = "jpegtran -copy all -restart 1 -optimize, in JOBS processes"
     return Contender("jpegtran", ("sh", "-c", JPEGTRAN, "sh", "{source}", "{out}", "{jobs}"), shown, "files")
+
+
+def verify(form):
+    argv = ("{packhorse}", "inspect", "{source}", "--verify", "full", "--jobs", "{jobs}", "--json")
+    shown = "packhorse inspect DATASET --verify full --jobs JOBS"
+    return Contender(form, argv, shown, "verified", wake=("{packhorse}", "--version"))
+
+
+def sha256sum(name):
+    argv = ("sh", "-c", SHA256SUM, "sh", "{source}", "{jobs}")
+    shown = "sha256sum, a process for each file, JOBS at a time"
+    return Contender(name, argv, shown, "sums", wake=("sha256sum", "--version"))
 
 
 def peer(name):
@@ -138,7 +156,24 @@ def count_files(tools, out, printed):
     return sum(os.stat(file).st_size > 0 for file in files_below(out))
 
 
-COUNTERS = {"packhorse": count_dataset, "dry run": count_planned, "tar": count_tar, "files": count_files}
+def count_verified(tools, out, printed):
+    """The files that were checked and found right; the list of sums itself is not in that list."""
+    report = json.loads(printed)
+    return report["checked"]["files"] - 1 if report["ok"] else 0
+
+
+def count_sums(tools, out, printed):
+    return len(printed.splitlines())
+
+
+COUNTERS = {
+    "packhorse": count_dataset,
+    "dry run": count_planned,
+    "verified": count_verified,
+    "sums": count_sums,
+    "tar": count_tar,
+    "files": count_files,
+}
 
 
 def samples_in(contender, tools, out, printed):

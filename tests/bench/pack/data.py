@@ -38,6 +38,7 @@ class Places:
     memory: Path  # scratch on a tmpfs
     archives: Path  # the folder of imagenet200.tar and cifar10-jpeg.tar.zst
     photos: Path | None  # JPEG files to use instead of imagenet200.tar
+    packhorse: Path  # makes the packed ones
 
 
 def files_below(path):
@@ -173,6 +174,24 @@ def cifar(places, count):
     return measured(unpacked(places, "cifar10-jpeg.tar.zst"))
 
 
+def packed(form):
+    """Makes the photos packed in a format. Its samples are the files that `sha256sum` can check."""
+
+    def make(places, count):
+        source = photos(places, count)
+
+        def pack(target):
+            require_space(target, source.bytes, target.name)
+            command = [places.packhorse, "pack", source.path, target / "dataset", "--format", form]
+            subprocess.run(command, check=True, capture_output=True)
+
+        dataset = made_once(places.data / f"{source.path.name}-{form}", pack) / "dataset"
+        folder = measured(dataset)
+        return dataclasses.replace(folder, files=len((dataset / "SHA256SUMS").read_text().splitlines()))
+
+    return make
+
+
 def tiny(places, count):
     """`count` different images of 4 pixels, a thousand in each class, on the tmpfs: no cache holds a million small
     files of a disk reliably, and what is asked of them is memory and linear time.
@@ -207,4 +226,5 @@ MAKERS = {
     "photos in memory": photos_in_memory,
     "cifar": cifar,
     "tiny": tiny,
+    **{f"packed {form}": packed(form) for form in ("wds", "lmdb", "hdf5")},
 }

@@ -36,6 +36,8 @@ def versions(settings, names):
         found["tar"] = first_line("tar", "--version")
     if "jpegtran" in names:
         found["jpegtran"] = jpegtran_version()
+    if any(name.startswith("sha256sum") for name in names):
+        found["sha256sum"] = first_line("sha256sum", "--version")
     peers = {name: version_of_peer(name)[0] for name in names if name in PEERS}
     found |= {name: version for name, version in peers.items() if version}
     found["python"] = platform.python_version()

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from contenders import jpegtran, packhorse, peer, tar
+from contenders import jpegtran, packhorse, peer, sha256sum, tar, verify
 from rows import Growth, Peak, Slowdown, Speed
 
 FORMATS = ("wds", "lmdb", "hdf5")
@@ -96,6 +96,18 @@ def resize():
     )
 
 
+def verification(cache):
+    pairs = [(verify(form), sha256sum(f"sha256sum, {form}")) for form in FORMATS]
+    entries = [entry for form, pair in zip(FORMATS, pairs) for entry in on(f"packed {form}", 10_000, *pair)]
+    return Suite(
+        f"verify-{cache}",
+        f"`inspect --verify full` of the same photos, packed, {cache} cache",
+        tuple(entries),
+        tuple(Speed(ours.name, theirs.name, 0.9) for ours, theirs in pairs),
+        cache=cache,
+    )
+
+
 def memory():
     shards = {"one shard": ONE_SHARD, "small shards": SMALL_SHARDS}
     ours = [
@@ -137,6 +149,8 @@ SUITES = {
         cifar("cold", 1.5),
         transcode(),
         resize(),
+        verification("warm"),
+        verification("cold"),
         memory(),
         million(),
     )

@@ -97,6 +97,11 @@ def verify(form):
     return Contender(form, argv, shown, "verified", wake=("{packhorse}", "--version"))
 
 
+def describe(form):
+    argv = ("{packhorse}", "inspect", "{source}", "--json")
+    return Contender(form, argv, "packhorse inspect DATASET", "described", wake=("{packhorse}", "--version"))
+
+
 def sha256sum(name):
     argv = ("sh", "-c", SHA256SUM, "sh", "{source}", "{jobs}")
     shown = "sha256sum, a process for each file, JOBS at a time"
@@ -162,6 +167,10 @@ def count_verified(tools, out, printed):
     return report["checked"]["files"] - 1 if report["ok"] else 0
 
 
+def count_described(tools, out, printed):
+    return json.loads(printed)["samples"]
+
+
 def count_sums(tools, out, printed):
     return len(printed.splitlines())
 
@@ -170,6 +179,7 @@ COUNTERS = {
     "packhorse": count_dataset,
     "dry run": count_planned,
     "verified": count_verified,
+    "described": count_described,
     "sums": count_sums,
     "tar": count_tar,
     "files": count_files,

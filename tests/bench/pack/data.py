@@ -14,6 +14,7 @@ TINY_PER_CLASS = 1000
 TINY_BLOCK = 4096  # what a file of a few bytes takes
 TINY_INODE = 1024  # and its name, on a tmpfs
 JPEG = (".jpg", ".jpeg")
+FORMATS = ("wds", "lmdb", "hdf5")
 
 
 class CannotMake(Exception):
@@ -174,20 +175,40 @@ def cifar(places, count):
     return measured(unpacked(places, "cifar10-jpeg.tar.zst"))
 
 
+def packed_once(places, name, form, source):
+    """The dataset `name`, packed from the folder that source() gives if it is not there yet."""
+
+    def pack(target):
+        folder = source()
+        require_space(target, folder.bytes + TINY_INODE * folder.files, target.name)
+        command = [places.packhorse, "pack", folder.path, target / "dataset", "--format", form]
+        subprocess.run(command, check=True, capture_output=True)
+
+    return made_once(places.data / f"{name}-{form}", pack) / "dataset"
+
+
 def packed(form):
     """Makes the photos packed in a format. Its samples are the files that `sha256sum` can check."""
 
     def make(places, count):
-        source = photos(places, count)
+        dataset = packed_once(places, f"photos-{count}", form, lambda: photos(places, count))
+        return dataclasses.replace(measured(dataset), files=len((dataset / "SHA256SUMS").read_text().splitlines()))
 
-        def pack(target):
-            require_space(target, source.bytes, target.name)
-            command = [places.packhorse, "pack", source.path, target / "dataset", "--format", form]
-            subprocess.run(command, check=True, capture_output=True)
+    return make
 
-        dataset = made_once(places.data / f"{source.path.name}-{form}", pack) / "dataset"
-        folder = measured(dataset)
-        return dataclasses.replace(folder, files=len((dataset / "SHA256SUMS").read_text().splitlines()))
+
+def packed_tiny(form):
+    """Makes `count` tiny images packed in a format."""
+
+    def make(places, count):
+        def source():
+            return tiny(places, count)
+
+        try:
+            dataset = packed_once(places, f"tiny-{count}", form, source)
+        finally:
+            shutil.rmtree(places.memory, ignore_errors=True)
+        return dataclasses.replace(measured(dataset), files=count)
 
     return make
 
@@ -226,5 +247,6 @@ MAKERS = {
     "photos in memory": photos_in_memory,
     "cifar": cifar,
     "tiny": tiny,
-    **{f"packed {form}": packed(form) for form in ("wds", "lmdb", "hdf5")},
+    **{f"packed {form}": packed(form) for form in FORMATS},
+    **{f"packed tiny {form}": packed_tiny(form) for form in FORMATS},
 }

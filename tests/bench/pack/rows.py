@@ -43,6 +43,26 @@ class Speed:
 
 
 @dataclasses.dataclass(frozen=True)
+class Duration:
+    """Seconds of a run."""
+
+    subject: str
+    at_most: float
+    against = None
+    unit = "s"
+    judged = "median"
+
+    def bar(self):
+        return {"at_most": self.at_most}
+
+    def figures(self, ours):
+        return seconds(ours)
+
+    def noisy(self, ours):
+        return [self.subject] if is_noisy(seconds(ours)) else []
+
+
+@dataclasses.dataclass(frozen=True)
 class Peak:
     """The largest memory of the process, in MiB."""
 

@@ -2,10 +2,10 @@
 
 import dataclasses
 
-from contenders import jpegtran, packhorse, peer, sha256sum, tar, verify
-from rows import Growth, Peak, Slowdown, Speed
+from contenders import describe, jpegtran, packhorse, peer, sha256sum, tar, verify
+from data import FORMATS
+from rows import Duration, Growth, Peak, Slowdown, Speed
 
-FORMATS = ("wds", "lmdb", "hdf5")
 ONE_SHARD, SMALL_SHARDS = "1TiB", "4MiB"
 SIZES = (250_000, 500_000, 1_000_000)
 LINEAR = 1.1  # as much as the noise that is marked
@@ -140,6 +140,12 @@ def million():
     return Suite("million", title, tuple(entries), tuple(rows), place="memory")
 
 
+def summary():
+    entries = [entry for form in FORMATS for entry in on(f"packed tiny {form}", 1_000_000, describe(form))]
+    rows = tuple(Duration(entry.name, 0.2) for entry in entries)
+    return Suite("summary", "`inspect` of 1,000,000 samples", tuple(entries), rows)
+
+
 SUITES = {
     suite.name: suite
     for suite in (
@@ -153,5 +159,6 @@ SUITES = {
         verification("cold"),
         memory(),
         million(),
+        summary(),
     )
 }

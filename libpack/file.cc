@@ -81,26 +81,6 @@ std::vector<std::byte> read_file(const fs::path& path) {
 
 std::string read_text(const fs::path& path) { return std::string(as_text(read_file(path))); }
 
-MappedFile::MappedFile(const fs::path& path) {
-  const UniqueFd fd = open_for_reading(path);
-  const std::uint64_t size = file_size(fd.get(), path);
-  if (size == 0) return;
-  void* memory = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd.get(), 0);
-  if (memory == MAP_FAILED) throw_errno("map", path);
-  bytes_ = Bytes(static_cast<const std::byte*>(memory), size);
-}
-
-MappedFile::~MappedFile() {
-  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
-}
-
-MappedFile::MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
-
-MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
-  std::swap(bytes_, other.bytes_);
-  return *this;
-}
-
 fs::path temporary_name(const fs::path& path) {
   static const std::string kSuffix = [] {
     std::random_device random;

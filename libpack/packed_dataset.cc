@@ -1,9 +1,13 @@
 #include "packhorse/packed_dataset.h"
 
+#include <fcntl.h>
+#include <sys/uio.h>
+
 #include <algorithm>
 #include <atomic>
 
 #include "packhorse/error.h"
+#include "packhorse/file.h"
 #include "packhorse/hash.h"
 #include "packhorse/source.h"
 #include "zstd_frame.h"
@@ -43,7 +47,7 @@ std::atomic<std::uint64_t> next_serial{1};
 struct FrameCache {
   std::uint64_t dataset = 0;  ///< its serial number; 0: nothing is in here
   std::size_t shard = 0, row = 0;
-  std::vector<std::byte> stored, content;
+  std::vector<std::byte> content;
 };
 
 }  // namespace
@@ -77,7 +81,7 @@ PackedDataset::PackedDataset(const fs::path& path)
   std::uint64_t samples = 0;
   for (const ShardRecord& record : manifest_.shards) {
     const fs::path data = path_ / record.file;
-    shards_.push_back({ShardIndex(path_ / record.index), open_for_reading(data)});
+    shards_.push_back({ShardIndex(path_ / record.index), MappedFile(data)});
     const Shard& shard = shards_.back();
     if (shard.index.size() != record.samples || record.first_sample != samples ||
         shard.index.fields() != manifest_.fields ||
@@ -85,7 +89,7 @@ PackedDataset::PackedDataset(const fs::path& path)
       throw Error(ErrorKind::kCorrupt, "the index does not fit the manifest", path_ / record.index,
                   kVerifyAdvice);
     }
-    const std::uint64_t size = file_size(shard.data.get(), data);
+    const std::uint64_t size = shard.data.bytes().size();
     if (size != record.bytes || shard.index.data_bytes() != record.bytes) {
       throw Error(
           ErrorKind::kCorrupt,
@@ -128,13 +132,28 @@ ImageInfo PackedDataset::image(std::size_t sample) const {
   return index(at.shard).image(at.row);
 }
 
-void PackedDataset::read(std::size_t sample, std::vector<std::byte>& out) const {
+Bytes PackedDataset::view(std::size_t sample) const {
   const Place at = place(sample);
   const ShardIndex& shard = index(at.shard);
-  read_range(at, shard.range(at.row), out);
-  if (xxh3(out) != shard.hash(at.row)) {
-    corrupt(at, "the image's bytes are not the ones that were packed");
-  }
+  const Bytes bytes = view_range(at, shard.range(at.row));
+  check(at, bytes, shard.hash(at.row), "the image's bytes");
+  return bytes;
+}
+
+void PackedDataset::check_whole(std::size_t sample) const {
+  const Shard& shard = shards_[place(sample).shard];
+  if (!shard.data.torn() && !shard.index.torn()) [[likely]]
+    return;
+  const fs::path path = shard.data.torn() ? data_path(place(sample).shard)
+                                          : path_ / manifest_.shards[place(sample).shard].index;
+  throw Error(ErrorKind::kIo, "the file was cut while it was open, or its disk fails", path,
+              kVerifyAdvice, std::string(shard.index.key(place(sample).row)));
+}
+
+void PackedDataset::read(std::size_t sample, std::vector<std::byte>& out) const {
+  const Bytes bytes = view(sample);
+  out.assign(bytes.begin(), bytes.end());
+  check_whole(sample);
 }
 
 bool PackedDataset::read_field(std::size_t sample, std::size_t field,
@@ -142,23 +161,80 @@ bool PackedDataset::read_field(std::size_t sample, std::size_t field,
   const Place at = place(sample);
   const ShardIndex& shard = index(at.shard);
   if (!shard.has_field(at.row, field)) return false;
-  read_range(at, shard.field_range(at.row, field), out);
-  if (xxh3(out) != shard.field_hash(at.row, field)) {
-    corrupt(at,
-            "the bytes of the field '" + fields()[field] + "' are not the ones that were packed");
-  }
+  const Bytes bytes = view_range(at, shard.field_range(at.row, field));
+  out.assign(bytes.begin(), bytes.end());
+  check(at, out, shard.field_hash(at.row, field),
+        "the bytes of the field '" + fields()[field] + "'");
   return true;
 }
 
-void PackedDataset::read_range(Place at, ByteRange range, std::vector<std::byte>& out) const {
-  if (!index(at.shard).compressed()) {
-    out.resize(range.length);
-    read_exactly(fd(at.shard), range.offset, out, data_path(at.shard));
+void PackedDataset::check(Place at, Bytes bytes, std::uint64_t hash, std::string_view what) const {
+  if (xxh3(bytes) == hash) [[likely]]
     return;
-  }
+  check_whole(manifest_.shards[at.shard].first_sample + at.row);
+  corrupt(at, std::string(what) + " are not the ones that were packed");
+}
+
+ByteRange PackedDataset::stored_range(Place at) const {
+  const ShardIndex& shard = index(at.shard);
+  return shard.compressed() ? shard.frame(at.row).stored : shard.range(at.row);
+}
+
+Bytes PackedDataset::view_range(Place at, ByteRange range) const {
+  if (!index(at.shard).compressed()) return stored(at, range);
   const std::uint64_t begin = index(at.shard).frame(at.row).content.offset;
-  const Bytes piece = frame_content(at).subspan(range.offset - begin, range.length);
-  out.assign(piece.begin(), piece.end());
+  return frame_content(at).subspan(range.offset - begin, range.length);
+}
+
+std::uint64_t PackedDataset::prefetch(std::span<const std::uint64_t> samples) const {
+  constexpr std::uint64_t kGap = 64u << 10;  // cheaper read than skipped
+  constexpr std::uint64_t kMost = 4u << 20;  // at once, so that no request holds up the next
+  std::uint64_t asked = 0;
+  std::size_t shard = 0;
+  ByteRange run;
+  const auto ask = [&] {
+    if (run.length > 0) shards_[shard].data.will_need(run);
+    asked += run.length;
+  };
+  for (const std::uint64_t sample : samples) {
+    const Place at = place(sample);
+    const ByteRange range = stored_range(at);
+    const bool joins = run.length > 0 && at.shard == shard && range.offset >= run.offset &&
+                       range.offset <= run.end() + kGap && range.end() - run.offset <= kMost;
+    if (joins) {
+      run.length = std::max(run.end(), range.end()) - run.offset;
+      continue;
+    }
+    ask();
+    shard = at.shard;
+    run = range;
+  }
+  ask();
+  return asked;
+}
+
+double PackedDataset::resident_share() const {
+  constexpr std::size_t kShards = 32, kPlaces = 8;
+  std::size_t looked = 0, there = 0;
+  const std::size_t shards = std::min(kShards, shards_.size());
+  for (std::size_t i = 0; i < shards; ++i) {
+    const std::size_t shard = i * shards_.size() / shards;
+    const UniqueFd fd(::open(data_path(shard).c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd) continue;  // removed meanwhile: nothing is known of it
+    ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_RANDOM);  // looking must not bring in what is around
+    const std::uint64_t bytes = shards_[shard].data.bytes().size();
+    for (std::size_t k = 0; k < kPlaces; ++k, ++looked) {
+      std::byte byte{};
+      const iovec place{&byte, 1};
+      const auto offset = static_cast<off_t>(bytes / kPlaces * k + bytes / kPlaces / 2);
+      there += ::preadv2(fd.get(), &place, 1, offset, RWF_NOWAIT) == 1;
+    }
+  }
+  return looked == 0 ? 0 : static_cast<double>(there) / static_cast<double>(looked);
+}
+
+void PackedDataset::release() const {
+  for (const Shard& shard : shards_) shard.data.release();
 }
 
 /// A sample's frame, decompressed. Lives until this thread asks for another.
@@ -168,12 +244,11 @@ Bytes PackedDataset::frame_content(Place at) const {
     return cache.content;
   cache.dataset = 0;
   const Frame frame = index(at.shard).frame(at.row);
-  cache.stored.resize(frame.stored.length);
   cache.content.resize(frame.content.length);
-  read_exactly(fd(at.shard), frame.stored.offset, cache.stored, data_path(at.shard));
   try {
-    decompress_frame(cache.stored, cache.content);
+    decompress_frame(stored(at, frame.stored), cache.content);
   } catch (const Error& error) {
+    check_whole(manifest_.shards[at.shard].first_sample + at.row);
     corrupt(at, error.what());
   }
   cache.dataset = serial_;

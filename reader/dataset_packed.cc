@@ -21,6 +21,14 @@ class Packed final : public Dataset {
   }
   ImageInfo image(std::size_t i) const override { return packed_.image(i); }
   void read(std::size_t i, std::vector<std::byte>& out) const override { packed_.read(i, out); }
+  Bytes view(std::size_t i, std::vector<std::byte>&) const override { return packed_.view(i); }
+  void check_whole(std::size_t i) const override { packed_.check_whole(i); }
+  std::size_t file_of(std::size_t i) const override { return packed_.place(i).shard; }
+  std::uint64_t prefetch(std::span<const std::uint64_t> samples) const override {
+    return packed_.prefetch(samples);
+  }
+  double resident_share() const override { return packed_.resident_share(); }
+  void release() const override { packed_.release(); }
   std::string describe(std::size_t i) const override {
     const PackedDataset::Place place = packed_.place(i);
     return "sample " + std::string(packed_.index(place.shard).key(place.row)) + " in " +

@@ -1,5 +1,6 @@
 #include "packhorse/reader/loader.h"
 
+#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "packhorse/error.h"
 #include "packhorse/pack.h"
 #include "packhorse/reader/decode.h"
+#include "prefetcher.h"
 #include "ring.h"
 
 namespace packhorse::reader {
@@ -15,12 +17,15 @@ namespace {
 
 constexpr int kMaxWorkers = 1024;
 constexpr std::size_t kCacheLine = 64;
+constexpr double kInMemory = 0.99;  // of a dataset: asking for it ahead would only cost time
 
 using Clock = std::chrono::steady_clock;
 
-std::uint64_t ns_since(Clock::time_point begin) {
-  return static_cast<std::uint64_t>((Clock::now() - begin) / std::chrono::nanoseconds(1));
+std::uint64_t ns_between(Clock::time_point begin, Clock::time_point end) {
+  return static_cast<std::uint64_t>((end - begin) / std::chrono::nanoseconds(1));
 }
+
+std::uint64_t ns_since(Clock::time_point begin) { return ns_between(begin, Clock::now()); }
 
 /// One producer's tools and what it has done. On its own cache lines: counters are written every
 /// sample.
@@ -28,6 +33,7 @@ struct alignas(kCacheLine) Producer {
   explicit Producer(const DecodeOptions& options) : decoder(options) {}
   Decoder decoder;
   std::vector<std::byte> bytes;
+  std::exception_ptr error;  ///< of the sample that failed last
   std::atomic<std::uint64_t> samples{0}, bytes_read{0}, read_ns{0}, decode_ns{0}, wait_ns{0};
 };
 
@@ -49,8 +55,23 @@ std::exception_ptr current_error_at(const Dataset& dataset, std::uint64_t sample
   }
 }
 
+std::string words_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& known) {
+    return known.what();
+  }
+}
+
+/// `last`, with the reason why it was not replaced like those before.
+std::exception_ptr too_many(const std::exception_ptr& last) {
+  return std::make_exception_ptr(
+      Error(ErrorKind::kCorrupt, "too many bad samples; the last: " + words_of(last), {},
+            "run `packhorse inspect --verify full --decode` on the dataset, or allow for more"));
+}
+
 OrderOptions order_options(const LoaderOptions& options, std::uint64_t epoch, std::uint64_t done) {
-  return {.shuffle = options.shuffle,
+  return {.kind = options.order,
           .seed = options.seed,
           .epoch = epoch,
           .rank = options.rank,
@@ -82,8 +103,13 @@ void LoaderOptions::validate() const {
   require(slots >= 2 && slots <= 1 << 16, "slots must be within 2 and 65536");
   require(!allocator.allocate == !allocator.deallocate,
           "a slot allocator needs both functions, allocate and deallocate");
+  require(run_bytes >= 1 && window_bytes >= run_bytes,
+          "a window must hold a run of samples or more, and a run a byte");
   reader::validate(augment);
-  static_cast<void>(Order(0, order_options(*this, 0, 0)));
+  bad_samples.validate();
+  OrderOptions any = order_options(*this, 0, 0);
+  any.kind = OrderKind::kSequential;
+  static_cast<void>(Order(0, any));
 }
 
 struct Loader::Impl {
@@ -92,7 +118,10 @@ struct Loader::Impl {
         options(std::move(options_in)),
         image_bytes(bytes_of_image(checked(options))),
         ring(options.slots, options.batch_size,
-             static_cast<std::size_t>(options.batch_size) * image_bytes, options.allocator) {
+             static_cast<std::size_t>(options.batch_size) * image_bytes, options.allocator),
+        bad(options.bad_samples, dataset->size(), options.seed) {
+    if (options.order == OrderKind::kWindow)
+      runs = std::make_shared<Runs>(*dataset, options.run_bytes);
     const int workers = options.workers < 0 ? available_cpus() : options.workers;
     const DecodeOptions decode_options{.apply_orientation = options.apply_orientation};
     for (int i = 0; i < std::max(workers, 1); ++i) {
@@ -119,11 +148,40 @@ struct Loader::Impl {
     }
   }
 
+  Order make_order(std::uint64_t epoch_number, std::uint64_t done) const {
+    OrderOptions wanted = order_options(options, epoch_number, done);
+    wanted.runs = runs;
+    wanted.runs_per_window = static_cast<std::size_t>(options.window_bytes / options.run_bytes);
+    return Order(dataset->size(), wanted);
+  }
+
+  void begin_epoch(const Order& new_order, std::uint64_t epoch_number) {
+    ring.end_epoch();
+    end_prefetch();
+    order.emplace(new_order);
+    epoch = epoch_number;
+    next_ticket = 0;
+    next_step = 0;
+    if (!threads.empty() && options.prefetch_bytes > 0 && order->size() > 0 &&
+        dataset->resident_share() < kInMemory) {
+      const std::scoped_lock lock(prefetch_mutex);
+      prefetcher = std::make_unique<Prefetcher>(*dataset, *order, options.prefetch_bytes);
+    }
+    ring.begin_epoch();
+  }
+
+  void end_prefetch() {
+    const std::scoped_lock lock(prefetch_mutex);
+    if (prefetcher) prefetched_before += prefetcher->bytes();
+    prefetcher.reset();
+  }
+
   void take_tickets(Producer& producer, const std::stop_token& stop) {
     const auto batch_size = static_cast<std::uint64_t>(options.batch_size);
     while (!ring.over()) {
       const std::uint64_t ticket = next_ticket.fetch_add(1, std::memory_order_relaxed);
       if (ticket >= order->size()) return;
+      if (prefetcher) prefetcher->reached(ticket);
       const auto place = static_cast<std::int64_t>(ticket % batch_size);
       if (!produce(producer, ticket / batch_size, place, stop)) return;
     }
@@ -138,41 +196,72 @@ struct Loader::Impl {
       add(producer.wait_ns, ns_since(begin));
       if (!open) return false;
     }
+    Ring::Slot& slot = ring.slot(step);
+    if (place == 0) slot.begun = Clock::now();
     const std::uint64_t sample = order->sample(step, place);
-    try {
-      fill(producer, ring.slot(step), static_cast<std::size_t>(place), sample);
-    } catch (...) {
-      ring.fail(current_error_at(*dataset, sample));
+    if (!fill(producer, slot, static_cast<std::size_t>(place), sample) &&
+        !replace(producer, slot, static_cast<std::size_t>(place), sample)) {
       return false;
     }
-    ring.complete_one(step, order->batch_size(step));
+    if (ring.complete_one(step, order->batch_size(step))) batch_make.add(ns_since(slot.begun));
     return true;
   }
 
-  void fill(Producer& producer, Ring::Slot& slot, std::size_t place, std::uint64_t sample) {
+  /// False: it failed, and if it cannot be replaced the epoch has ended.
+  bool fill(Producer& producer, Ring::Slot& slot, std::size_t place, std::uint64_t sample) try {
     const Clock::time_point begin = Clock::now();
-    dataset->read(sample, producer.bytes);
-    add(producer.read_ns, ns_since(begin));
-    add(producer.bytes_read, producer.bytes.size());
+    const Bytes bytes = dataset->view(sample, producer.bytes);
+    const Clock::time_point read = Clock::now();
+    add(producer.read_ns, ns_between(begin, read));
+    add(producer.bytes_read, bytes.size());
     if (options.decode) {
-      const Clock::time_point decode_begin = Clock::now();
-      producer.decoder.decode(
-          producer.bytes, options.augment, SampleRandom(options.seed, epoch, sample),
-          {slot.images + place * image_bytes, image_bytes}, dataset->image(sample));
-      add(producer.decode_ns, ns_since(decode_begin));
+      producer.decoder.decode(bytes, options.augment, SampleRandom(options.seed, epoch, sample),
+                              {slot.images + place * image_bytes, image_bytes},
+                              dataset->image(sample));
+      dataset->check_whole(sample);
+      add(producer.decode_ns, ns_since(read));
     }
     slot.labels[place] = dataset->label(sample);
     slot.samples[place] = sample;
     add(producer.samples, 1);
+    return true;
+  } catch (const Error& error) {
+    producer.error = current_error_at(*dataset, sample);
+    if (!bad.replaces() || error.kind() != ErrorKind::kCorrupt) ring.fail(producer.error);
+    return false;
+  } catch (...) {
+    ring.fail(std::current_exception());
+    return false;
+  }
+
+  /// Puts another sample where `sample` failed. False: the epoch has ended.
+  bool replace(Producer& producer, Ring::Slot& slot, std::size_t place, std::uint64_t sample) {
+    std::uint64_t failed = sample;
+    for (int attempt = 0; !ring.over(); ++attempt) {
+      const std::uint64_t by = bad.replacement(epoch, sample, attempt);
+      if (!bad.add({epoch, failed, by, words_of(producer.error)})) {
+        ring.fail(too_many(producer.error));
+      } else if (fill(producer, slot, place, by)) {
+        return true;
+      }
+      failed = by;
+    }
+    return false;
   }
 
   std::shared_ptr<const Dataset> dataset;
   LoaderOptions options;
   std::size_t image_bytes;
   Ring ring;
+  BadSampleLog bad;
+  std::shared_ptr<const Runs> runs;  ///< for windows
+  LatencyHistogram batch_wait, batch_make;
   // Changed only while no producer is in an epoch:
   std::optional<Order> order;
   std::uint64_t epoch = 0;
+  std::unique_ptr<Prefetcher> prefetcher;
+  std::uint64_t prefetched_before = 0;  ///< by those of earlier epochs
+  mutable std::mutex prefetch_mutex;    ///< of the two, for counters()
   std::atomic<std::uint64_t> next_ticket{0};
   // The consumer's:
   std::uint64_t next_step = 0;  ///< of next()
@@ -188,13 +277,7 @@ Loader::Loader(std::shared_ptr<const Dataset> dataset, LoaderOptions options)
 Loader::~Loader() = default;
 
 void Loader::start_epoch(std::uint64_t epoch, std::uint64_t done) {
-  Order order(impl_->dataset->size(), order_options(impl_->options, epoch, done));
-  impl_->ring.end_epoch();
-  impl_->order.emplace(order);
-  impl_->epoch = epoch;
-  impl_->next_ticket = 0;
-  impl_->next_step = 0;
-  impl_->ring.begin_epoch();
+  impl_->begin_epoch(impl_->make_order(epoch, done), epoch);
 }
 
 std::optional<Batch> Loader::next() {
@@ -209,7 +292,9 @@ std::optional<Batch> Loader::next() {
   }
   std::uint64_t ready = 0;
   Ring::Slot& slot = impl.ring.take(impl.next_step, ready);
-  add(impl.consumer_wait_ns, ns_since(begin));
+  const std::uint64_t waited = ns_since(begin);
+  impl.batch_wait.add(waited);
+  add(impl.consumer_wait_ns, waited);
   add(impl.ready_batches_sum, ready);
   add(impl.batches, 1);
 
@@ -245,8 +330,16 @@ LoaderCounters Loader::counters() const {
   total.consumer_wait_ns = impl_->consumer_wait_ns;
   total.batches = impl_->batches;
   total.ready_batches_sum = impl_->ready_batches_sum;
+  total.bad_samples = impl_->bad.count();
+  total.batch_wait = impl_->batch_wait.summary();
+  total.batch_make = impl_->batch_make.summary();
+  const std::scoped_lock lock(impl_->prefetch_mutex);
+  total.prefetched_bytes =
+      impl_->prefetched_before + (impl_->prefetcher ? impl_->prefetcher->bytes() : 0);
   return total;
 }
+
+std::vector<BadSample> Loader::bad_samples() const { return impl_->bad.named(); }
 
 int Loader::workers() const { return static_cast<int>(impl_->threads.size()); }
 

@@ -57,6 +57,7 @@ void make_warm(const Dataset& dataset) {
 }
 
 void make_cold(const Dataset& dataset) {
+  dataset.release();  // a mapped page stays
   Pages total;
   for (const std::filesystem::path& path : dataset.files()) {
     const Pages pages = drop_file(path);

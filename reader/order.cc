@@ -34,6 +34,8 @@ const OrderOptions& checked(const OrderOptions& options, std::uint64_t samples) 
     refuse("resuming after " + std::to_string(options.done) + " samples, but the dataset has " +
            std::to_string(samples));
   }
+  if (options.kind == OrderKind::kWindow && (!options.runs || options.runs->samples() != samples))
+    refuse("the order by windows needs the runs of the dataset");
   return options;
 }
 
@@ -50,6 +52,10 @@ Order::Order(std::uint64_t samples, const OrderOptions& options)
       permutation_(samples, epoch_key(options)) {
   const std::uint64_t rest = samples - options.done;
   const std::uint64_t global = global_batch(options);
+  if (options.kind == OrderKind::kWindow) {
+    windows_ =
+        std::make_shared<WindowOrder>(options.runs, options.runs_per_window, epoch_key(options));
+  }
   steps_ =
       options.tail == Tail::kDrop ? rest / global : rest / global + (rest % global != 0 ? 1 : 0);
 }
@@ -65,12 +71,43 @@ std::int64_t Order::batch_size(std::uint64_t step) const {
   return static_cast<std::int64_t>(size() - before);
 }
 
-std::uint64_t Order::sample(std::uint64_t step, std::int64_t place) const {
-  std::uint64_t position = options_.done + step * global_batch(options_) +
-                           static_cast<std::uint64_t>(place * options_.world + options_.rank);
+std::uint64_t Order::position(std::uint64_t step, std::int64_t place) const {
+  const std::uint64_t position = options_.done + step * global_batch(options_) +
+                                 static_cast<std::uint64_t>(place * options_.world + options_.rank);
   // Only padding gets beyond the end, and may do so more than once over a tiny dataset.
-  if (position >= samples_) position %= samples_;
-  return options_.shuffle ? permutation_(position) : position;
+  return position < samples_ ? position : position % samples_;
+}
+
+std::uint64_t Order::sample(std::uint64_t step, std::int64_t place) const {
+  const std::uint64_t at = position(step, place);
+  switch (options_.kind) {
+    case OrderKind::kGlobal:
+      return permutation_(at);
+    case OrderKind::kWindow:
+      return windows_->sample(at);
+    case OrderKind::kSequential:
+      break;
+  }
+  return at;
+}
+
+std::uint64_t Order::sample(std::uint64_t ticket) const {
+  const auto batch = static_cast<std::uint64_t>(options_.batch_size);
+  return sample(ticket / batch, static_cast<std::int64_t>(ticket % batch));
+}
+
+std::optional<std::uint64_t> Order::window_end(std::uint64_t ticket) const {
+  if (!windows_) return std::nullopt;
+  const auto batch = static_cast<std::uint64_t>(options_.batch_size);
+  const auto at = [&](std::uint64_t t) {
+    return position(t / batch, static_cast<std::int64_t>(t % batch));
+  };
+  const std::uint64_t end = windows_->window_end(at(ticket));
+  // Padding starts again at the beginning, below where it came from.
+  const std::uint64_t begin = at(ticket);
+  std::uint64_t behind = ticket + 1;
+  while (behind < size() && at(behind) >= begin && at(behind) < end) ++behind;
+  return behind;
 }
 
 std::uint64_t Order::done_after(std::uint64_t steps) const {

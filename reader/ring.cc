@@ -61,14 +61,15 @@ bool Ring::wait_open(std::uint64_t step, const std::stop_token& stop) {
   return !over() && !stop.stop_requested();
 }
 
-void Ring::complete_one(std::uint64_t step, std::int64_t batch_size) {
+bool Ring::complete_one(std::uint64_t step, std::int64_t batch_size) {
   Slot& filled = slot(step);
   // Release what this thread wrote; whoever is last acquires what all wrote, and passes it on by
   // the mutex.
-  if (filled.filled.fetch_add(1, std::memory_order_acq_rel) + 1 < batch_size) return;
+  if (filled.filled.fetch_add(1, std::memory_order_acq_rel) + 1 < batch_size) return false;
   const std::lock_guard lock(mutex_);
   filled.ready = true;
   consumer_.notify_all();
+  return true;
 }
 
 void Ring::fail(std::exception_ptr error) {

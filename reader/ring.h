@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -24,6 +25,7 @@ class Ring {
     std::uint8_t* images = nullptr;
     std::vector<std::int64_t> labels;
     std::vector<std::uint64_t> samples;
+    std::chrono::steady_clock::time_point begun;  ///< when its first sample was taken up
 
    private:
     friend class Ring;
@@ -54,8 +56,8 @@ class Ring {
   bool is_open(std::uint64_t step) {
     return slot(step).open.load(std::memory_order_acquire) == step;
   }
-  /// One more of the `batch_size` samples of `step` is complete.
-  void complete_one(std::uint64_t step, std::int64_t batch_size);
+  /// One more of the `batch_size` samples of `step` is complete. True: the last one.
+  bool complete_one(std::uint64_t step, std::int64_t batch_size);
   /// Ends the epoch with an error; the first one counts.
   void fail(std::exception_ptr error);
   bool over() const { return over_.load(std::memory_order_relaxed); }

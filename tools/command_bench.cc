@@ -107,7 +107,7 @@ class CommandBench final : public program::Command {
     options.min_seconds = cold_ ? 0 : min_seconds_;
     options.loader.workers = run.workers;
     options.loader.batch_size = batch_size_;
-    options.loader.shuffle = !sequential_;
+    if (sequential_) options.loader.order = reader::OrderKind::kSequential;
     options.loader.seed = static_cast<std::uint64_t>(repeat);
     options.loader.augment = reader::RandomResizedCrop{.size = size_};
     options.loader.tail = reader::Tail::kKeep;

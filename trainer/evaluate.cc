@@ -40,7 +40,7 @@ Scores score(Engine& engine, const Recipe& recipe, const Device& device, int wor
   options.batch_size = recipe.batch_size;
   options.workers = workers;
   options.augment = eval_augment(recipe);
-  options.shuffle = false;
+  options.order = reader::OrderKind::kSequential;
   options.seed = recipe.seed;
   options.tail = reader::Tail::kKeep;
   options.allocator = slot_allocator(device);

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "packhorse/error.h"
+#include "packhorse/file.h"
 #include "packhorse/hash.h"
 #include "packhorse/packed_dataset.h"
 #include "packing/pack_item.h"

@@ -52,21 +52,6 @@ void read_exactly(int fd, std::uint64_t offset, std::span<std::byte> out,
 std::vector<std::byte> read_file(const std::filesystem::path& path);
 std::string read_text(const std::filesystem::path& path);
 
-/// A file mapped read-only, whole. The view lives as long as the object. Any thread may read.
-/// Only for files that nobody cuts while they are open (indexes): a cut mapped file is a SIGBUS.
-class MappedFile {
- public:
-  MappedFile() = default;
-  explicit MappedFile(const std::filesystem::path& path);
-  ~MappedFile();
-  MappedFile(MappedFile&& other) noexcept;
-  MappedFile& operator=(MappedFile&& other) noexcept;
-  Bytes bytes() const { return bytes_; }
-
- private:
-  Bytes bytes_;
-};
-
 /// A file being written: bytes go to a temporary name beside `path`; `commit()` syncs it, renames
 /// it to `path` and syncs the directory. Destroyed without commit(), it removes the temporary file.
 /// The kernel is asked to write to the disk as the bytes come, so that the sync at the end is

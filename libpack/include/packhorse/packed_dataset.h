@@ -2,18 +2,22 @@
 
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "packhorse/bytes.h"
-#include "packhorse/file.h"
 #include "packhorse/manifest.h"
+#include "packhorse/mapped_file.h"
 #include "packhorse/shard_index.h"
 
 namespace packhorse {
 
-/// A published dataset, opened for reading: manifest, class list and every index (mapped); data
-/// files are open, their bytes are read on demand. Thread-safe after construction.
+/// A published dataset, opened for reading: manifest, class list, and every index and data file,
+/// mapped (mapped_file.h). A file that is removed or hidden by its rights while the dataset is open
+/// stays readable; one that is cut is an Error(kIo) with its name as soon as a sample behind the
+/// cut is wanted. Thread-safe after construction.
 class PackedDataset {
  public:
   /// Throws Error(kNotFound) when `path` is no dataset (a staging directory is none),
@@ -33,7 +37,6 @@ class PackedDataset {
   std::size_t size() const { return manifest_.samples; }
   std::size_t shards() const { return shards_.size(); }
   const ShardIndex& index(std::size_t shard) const { return shards_[shard].index; }
-  int fd(std::size_t shard) const { return shards_[shard].data.get(); }
   std::filesystem::path data_path(std::size_t shard) const;
   Place place(std::size_t sample) const;
   /// Sample number of a key; throws Error(kNotFound).
@@ -44,20 +47,42 @@ class PackedDataset {
   /// Names of the extra fields, sorted; a sample may lack some.
   const std::vector<std::string>& fields() const { return manifest_.fields; }
 
-  /// Reads one image's bytes into `out` (resized) and checks its hash. Throws Error(kCorrupt)
-  /// naming shard and key when the bytes are not the ones that were packed.
+  /// One image's bytes, their hash checked: in the mapped file, or, where the shard is compressed,
+  /// in memory of this thread. Valid until it views another or the dataset goes. Throws
+  /// Error(kCorrupt) naming shard and key when the bytes are not the ones that were packed,
+  /// Error(kIo) when the file was cut.
+  Bytes view(std::size_t sample) const;
+  /// For when all that had to be done with a view() is done. Throws Error(kIo) when its file has
+  /// been cut meanwhile, so that the view may not have shown the image to its end.
+  void check_whole(std::size_t sample) const;
+  /// A copy of view() in `out` (resized).
   void read(std::size_t sample, std::vector<std::byte>& out) const;
   /// The same for a field, by its place in fields(). False when the sample has none. After read()
   /// of the same sample on the same thread, nothing is decompressed again.
   bool read_field(std::size_t sample, std::size_t field, std::vector<std::byte>& out) const;
 
+  /// Asks the kernel to read the images of `samples`, in ascending order, into memory, without
+  /// waiting for it; neighbours in one go. Returns the bytes asked for.
+  std::uint64_t prefetch(std::span<const std::uint64_t> samples) const;
+  /// Share of the data that is in memory, by looking at some hundred places: 0 to 1; 0 where the
+  /// file system does not say.
+  double resident_share() const;
+  /// Gives all mapped pages back, so that the kernel is free to drop them.
+  void release() const;
+
  private:
-  void read_range(Place at, ByteRange range, std::vector<std::byte>& out) const;
+  /// Bytes of a shard that hold sample `row`, as they are stored.
+  ByteRange stored_range(Place at) const;
+  Bytes stored(Place at, ByteRange range) const {
+    return shards_[at.shard].data.bytes().subspan(range.offset, range.length);
+  }
+  Bytes view_range(Place at, ByteRange range) const;
+  void check(Place at, Bytes bytes, std::uint64_t hash, std::string_view what) const;
   Bytes frame_content(Place at) const;
   [[noreturn]] void corrupt(Place at, const std::string& what) const;
   struct Shard {
     ShardIndex index;
-    UniqueFd data;
+    MappedFile data;
   };
   std::filesystem::path path_;
   Manifest manifest_;

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "packhorse/file.h"
 #include "packhorse/format.h"
 #include "packhorse/image_info.h"
+#include "packhorse/mapped_file.h"
 
 /// The sidecar of a shard: where each sample's bytes lie, and what is known of them. Layout on disk
 /// (all numbers little-endian; drawn in full in docs/formats/index.md):
@@ -75,8 +75,9 @@ class ShardIndexWriter {
 };
 
 /// A mapped index. Opening checks the checksum of the whole file and every bound, so that no
-/// accessor can step outside afterwards. Thread-safe; views live as long as the object. Memory: the
-/// file's pages, which the kernel can drop again.
+/// accessor can step outside afterwards. Thread-safe; views live as long as the object. Memory:
+/// those of the file's pages that are looked at, which the kernel can drop again. Of a file that is
+/// cut while it is open, what is lost reads as zeros, and torn() says so.
 class ShardIndex {
  public:
   /// Throws Error(kNotFound | kCorrupt | kUnsupported).
@@ -109,6 +110,8 @@ class ShardIndex {
   bool compressed() const { return compressed_; }
   /// Only when compressed. A sample's ranges all lie in its frame's content.
   Frame frame(std::size_t i) const { return frames_[i]; }
+
+  bool torn() const { return file_.torn(); }
 
  private:
   struct Sections;

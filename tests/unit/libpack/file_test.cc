@@ -103,19 +103,7 @@ TEST_CASE("read_exactly: a file cut while it is open is corrupt, with its name")
 TEST_CASE("reading: a file that is not there is kNotFound, a folder is kIo") {
   const TemporaryDirectory directory;
   CHECK(kind_of_error([&] { read_file(directory / "a"); }) == ErrorKind::kNotFound);
-  CHECK(kind_of_error([&] { MappedFile(directory / "a"); }) == ErrorKind::kNotFound);
   CHECK_THROWS_AS(read_file(directory.path()), Error);
-}
-
-TEST_CASE("mapped file: shows the bytes, also when moved; an empty file is empty") {
-  const TemporaryDirectory directory;
-  put(directory / "a", "hello");
-  put(directory / "empty", "");
-  MappedFile first(directory / "a");
-  MappedFile second(std::move(first));
-  CHECK(as_text(second.bytes()) == "hello");
-  second = MappedFile(directory / "empty");
-  CHECK(second.bytes().empty());
 }
 
 TEST_CASE("rename_no_replace: moves to a free name") {

@@ -205,7 +205,7 @@ TEST_CASE("loader: an error comes at once, while the batch before it cannot be c
     if (i == 7) throw Error(ErrorKind::kIo, "cannot read");
   };
   LoaderOptions options = options_for(2);
-  options.shuffle = false;
+  options.order = OrderKind::kSequential;
   Loader loader(dataset, options);
   loader.start_epoch(0);
   CHECK(kind_of_error([&] { loader.next(); }) == ErrorKind::kIo);

@@ -49,10 +49,10 @@ Samples up_to(std::uint64_t n) {
 }  // namespace
 
 TEST_CASE("order: every sample comes exactly once an epoch at any world size") {
-  for (bool shuffle : {true, false}) {
+  for (const OrderKind kind : {OrderKind::kGlobal, OrderKind::kSequential}) {
     for (std::int64_t world : {1, 2, 3, 8}) {
       const std::uint64_t n = 8 * 3 * 5 * 4;
-      CHECK(sorted(samples_of_world(n, {.shuffle = shuffle, .world = world, .batch_size = 5})) ==
+      CHECK(sorted(samples_of_world(n, {.kind = kind, .world = world, .batch_size = 5})) ==
             up_to(n));
     }
   }
@@ -158,7 +158,7 @@ TEST_CASE("order: epochs and seeds differ, the same ones repeat") {
 }
 
 TEST_CASE("order: without shuffling it is the dataset's") {
-  CHECK(samples_of(Order(100, {.shuffle = false})) == up_to(100));
+  CHECK(samples_of(Order(100, {.kind = OrderKind::kSequential})) == up_to(100));
 }
 
 TEST_CASE("order: an empty dataset has no steps") {

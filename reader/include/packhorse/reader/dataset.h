@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,27 @@ class Dataset {
   /// Error(kCorrupt) with its key when the bytes are not the packed ones. Other errors: kIo,
   /// kNotFound.
   virtual void read(std::size_t i, std::vector<std::byte>& out) const = 0;
+  /// The same bytes without a copy, where the dataset can: in memory of its own, or in `scratch`.
+  /// Valid until this thread asks for another sample, `scratch` changes or the dataset goes.
+  virtual Bytes view(std::size_t i, std::vector<std::byte>& scratch) const {
+    read(i, scratch);
+    return scratch;
+  }
+  /// For when all that had to be done with a view() is done. Throws Error(kIo) when its file was
+  /// cut meanwhile.
+  virtual void check_whole(std::size_t) const {}
+
+  /// Which of files() sample i lies in; equal for neighbours that are read as fast together.
+  virtual std::size_t file_of(std::size_t) const { return 0; }
+  /// Asks the storage for samples that will be read soon, in ascending order, and does not wait for
+  /// it. Returns the bytes asked for.
+  virtual std::uint64_t prefetch(std::span<const std::uint64_t>) const { return 0; }
+  /// Share of the data that is in memory already, about: 0 to 1. 1 also where prefetch() would not
+  /// help.
+  virtual double resident_share() const { return 1; }
+  /// Gives up mapped memory, so that the kernel is free to drop the files from its cache.
+  virtual void release() const {}
+
   /// How people find the sample: its key and shard, or its file path.
   virtual std::string describe(std::size_t i) const = 0;
   /// Files read() reads from, for making them cold or counting them.

@@ -7,9 +7,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "packhorse/reader/augment.h"
+#include "packhorse/reader/bad_samples.h"
 #include "packhorse/reader/dataset.h"
+#include "packhorse/reader/latency.h"
 #include "packhorse/reader/order.h"
 
 /// Shards -> batches of pixels.
@@ -28,6 +31,10 @@ struct SlotAllocator {
   std::function<void(void*, std::size_t bytes)> deallocate;
 };
 
+/// Memory in 2 MiB pages where the kernel has them (MADV_HUGEPAGE): fewer TLB misses in large
+/// slots.
+SlotAllocator huge_page_allocator();
+
 struct LoaderOptions {
   std::int64_t batch_size = 64;
   int workers = -1;  ///< threads; -1 = as many as the process may use, 0 = decode in next() itself
@@ -35,7 +42,15 @@ struct LoaderOptions {
   Augment augment = RandomResizedCrop{};
   bool apply_orientation = true;  ///< turn pictures as their EXIF says
   bool decode = true;  ///< false: read (and check) only; images stay zero. For measuring storage.
-  bool shuffle = true;
+  OrderKind order = OrderKind::kGlobal;
+  /// kWindow: stored bytes that are mixed with each other, in runs of `run_bytes` that lie
+  /// together.
+  std::uint64_t window_bytes = 256u << 20;
+  std::uint64_t run_bytes = 4u << 20;
+  /// How far ahead of the workers the storage is asked for samples that are not in memory (kWindow:
+  /// a window, if that is more). 0, and without workers: not at all.
+  std::uint64_t prefetch_bytes = 32u << 20;
+  BadSampleOptions bad_samples = {};
   std::uint64_t seed = 0;
   std::int64_t rank = 0, world = 1;
   Tail tail = Tail::kDrop;
@@ -61,6 +76,10 @@ struct LoaderCounters {
   std::uint64_t consumer_wait_ns = 0;  ///< next() waiting for a batch
   std::uint64_t batches = 0;
   std::uint64_t ready_batches_sum = 0;  ///< ready batches found at each next(), summed: queue depth
+  std::uint64_t bad_samples = 0;        ///< that were replaced
+  std::uint64_t prefetched_bytes = 0;   ///< asked for ahead; 0 where all was in memory
+  Latencies batch_wait;                 ///< next() waiting, batch by batch
+  Latencies batch_make;                 ///< from a batch's first sample begun to its last complete
 };
 
 class Loader;
@@ -95,9 +114,11 @@ class Batch {
 /// the ticket belongs to, so batches come in order, all threads work on the batch that is needed
 /// next, and memory is bounded by the ring of slots. An error in a worker ends the epoch: next()
 /// throws it, with the sample named, as soon as it has happened, and again until start_epoch().
+/// Damaged samples can be replaced instead; files that are gone, cut or unreadable never are.
 ///
-/// One thread, the consumer, calls everything but counters(), which is thread-safe, as giving
-/// batches back is. The destructor stops and joins; batches still leased must be gone by then.
+/// One thread, the consumer, calls everything but counters() and bad_samples(), which are
+/// thread-safe, as giving batches back is. The destructor stops and joins; batches still leased
+/// must be gone by then.
 class Loader {
  public:
   Loader(std::shared_ptr<const Dataset> dataset, LoaderOptions options);
@@ -116,6 +137,8 @@ class Loader {
   std::uint64_t steps() const;
   LoaderState state() const;
   LoaderCounters counters() const;
+  /// The samples that were replaced, in no order; the first BadSampleLog::kMostNamed of them.
+  std::vector<BadSample> bad_samples() const;
   int workers() const;
 
  private:

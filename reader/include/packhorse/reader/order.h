@@ -1,10 +1,19 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 
 #include "packhorse/permutation.h"
+#include "packhorse/reader/runs.h"
 
 namespace packhorse::reader {
+
+enum class OrderKind {
+  kGlobal,  ///< every sample may come anywhere: for storage that is good at random reads
+  kWindow,  ///< large pieces in random order, mixed within a window (WindowOrder): for the others
+  kSequential,  ///< as it is stored
+};
 
 enum class Tail {
   kDrop,  ///< the last, incomplete global batch is left out
@@ -13,7 +22,9 @@ enum class Tail {
 };
 
 struct OrderOptions {
-  bool shuffle = true;
+  OrderKind kind = OrderKind::kGlobal;
+  std::shared_ptr<const Runs> runs = {};  ///< for kWindow: those of the dataset
+  std::size_t runs_per_window = 16;
   std::uint64_t seed = 0;
   std::uint64_t epoch = 0;
   std::int64_t rank = 0;
@@ -24,7 +35,8 @@ struct OrderOptions {
 };
 
 /// The samples of one epoch for one rank, in order, without storing them. The epoch's global order
-/// is a keyed permutation of all samples and does not depend on `world`: global batch g takes the
+/// is a keyed permutation of all samples (kWindow: of runs, and of the samples in each window) and
+/// does not depend on `world`: global batch g takes the
 /// next world * batch_size of it, and rank r the places r, r + world, ... of those. So a run can go
 /// on at another world size from `done` samples with exactly the samples not seen yet, and every
 /// rank makes the same number of steps. Value type; thread-safe.
@@ -41,14 +53,23 @@ class Order {
   std::int64_t batch_size(std::uint64_t step) const;
   /// Dataset sample at `place` of batch `step`.
   std::uint64_t sample(std::uint64_t step, std::int64_t place) const;
+  /// The rank's samples in a row, without the steps: ticket t < size() is place t % batch_size of
+  /// step t / batch_size.
+  std::uint64_t sample(std::uint64_t ticket) const;
+  /// For kWindow: the first ticket behind those that share the window of `ticket`. Otherwise none:
+  /// any tickets are fetched as well together.
+  std::optional<std::uint64_t> window_end(std::uint64_t ticket) const;
   /// Global samples delivered after `step` whole steps; counts `done`.
   std::uint64_t done_after(std::uint64_t steps) const;
 
  private:
+  std::uint64_t position(std::uint64_t step, std::int64_t place) const;
+
   OrderOptions options_;
   std::uint64_t samples_;
   std::uint64_t steps_;
   Permutation permutation_;
+  std::shared_ptr<const WindowOrder> windows_;
 };
 
 }  // namespace packhorse::reader

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace packhorse::reader {
+
+/// What becomes of a sample whose bytes are damaged or cannot be decoded.
+enum class BadSamplePolicy {
+  kFail,     ///< the epoch ends with its error
+  kReplace,  ///< another sample of the dataset takes its place in the batch
+};
+
+struct BadSampleOptions {
+  BadSamplePolicy policy = BadSamplePolicy::kFail;
+  // kReplace: an epoch with more than either of these fails after all.
+  std::uint64_t max_samples = 100;
+  double max_share = 0.01;  ///< of the dataset's samples
+  /// Throws Error(kUsage).
+  void validate() const;
+};
+
+/// One that was replaced.
+struct BadSample {
+  std::uint64_t epoch = 0;
+  std::uint64_t sample = 0;  ///< of the dataset
+  std::uint64_t by = 0;      ///< the sample in its place
+  std::string what;          ///< the error, with key and file
+};
+
+/// What to put in the place of bad samples, and how many there were. Which sample replaces another
+/// is a function of (seed, epoch, sample, attempt), not of threads. Thread-safe.
+class BadSampleLog {
+ public:
+  static constexpr std::size_t kMostNamed = 1000;  ///< later ones are counted only
+
+  BadSampleLog(const BadSampleOptions& options, std::uint64_t samples, std::uint64_t seed)
+      : options_(options), samples_(samples), seed_(seed) {}
+
+  bool replaces() const { return options_.policy == BadSamplePolicy::kReplace; }
+  std::uint64_t replacement(std::uint64_t epoch, std::uint64_t sample, int attempt) const;
+  /// One more. False: that was one too many in its epoch.
+  bool add(BadSample bad);
+
+  std::uint64_t count() const;  ///< in all epochs
+  std::vector<BadSample> named() const;
+
+ private:
+  const BadSampleOptions options_;
+  const std::uint64_t samples_, seed_;
+  mutable std::mutex mutex_;
+  std::vector<BadSample> named_;
+  std::uint64_t count_ = 0;
+  std::uint64_t epoch_ = 0, in_epoch_ = 0;
+};
+
+}  // namespace packhorse::reader

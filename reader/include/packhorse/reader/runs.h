@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "packhorse/permutation.h"
+
+namespace packhorse::reader {
+
+class Dataset;
+
+/// A dataset cut into runs: samples that lie one behind another in one file, some megabytes of
+/// them, so that a disk or a network reads a run at its full speed. Immutable; thread-safe.
+class Runs {
+ public:
+  /// Runs end where a file ends, or with the sample that brings them to `run_bytes`.
+  Runs(const Dataset& dataset, std::uint64_t run_bytes);
+
+  std::size_t size() const { return begins_.size() - 1; }
+  std::uint64_t samples() const { return begins_.back(); }
+  /// Samples [begin, end) of the dataset.
+  std::uint64_t begin(std::size_t run) const { return begins_[run]; }
+  std::uint64_t end(std::size_t run) const { return begins_[run + 1]; }
+
+ private:
+  std::vector<std::uint64_t> begins_;
+};
+
+/// The order of an epoch that reads large pieces and mixes what it has read: the runs in random
+/// order, `runs_per_window` of them at a time as a window, the samples of a window in random order.
+/// 16 bytes of memory a run. Value type; thread-safe.
+class WindowOrder {
+ public:
+  WindowOrder(std::shared_ptr<const Runs> runs, std::size_t runs_per_window, std::uint64_t key);
+
+  /// Dataset sample at `position` of the epoch.
+  std::uint64_t sample(std::uint64_t position) const;
+  /// The first position behind the window that `position` lies in.
+  std::uint64_t window_end(std::uint64_t position) const;
+
+ private:
+  struct Window {
+    std::uint64_t begin, end;  ///< positions
+    std::uint64_t number;
+  };
+  Window window_of(std::uint64_t position) const;
+  std::size_t place_of(std::uint64_t position) const;
+  std::uint64_t begin_of(std::size_t place) const { return place == 0 ? 0 : ends_[place - 1]; }
+
+  std::shared_ptr<const Runs> runs_;
+  std::size_t runs_per_window_;
+  std::uint64_t key_;
+  Permutation order_;                ///< of the runs
+  std::vector<std::uint64_t> ends_;  ///< positions behind the run at each place of that order
+};
+
+}  // namespace packhorse::reader

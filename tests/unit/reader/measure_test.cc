@@ -86,6 +86,16 @@ TEST_CASE("measure: files that stay in memory are refused as cold") {
   std::filesystem::remove_all(folder);
 }
 
+TEST_CASE("measure: a cold pass that the disk delivered nothing for is refused") {
+  const TemporaryDirectory directory;
+  // Its samples come from memory: what is dropped from the page cache is not what is read.
+  const auto files = std::make_shared<Files>(directory.path(), 3, 300'000);
+  files->contents().assign(3, File(300'000));
+  MeasureOptions options = options_for(Work::kRead);
+  options.cache = CacheState::kCold;
+  CHECK(kind_of_error([&] { measure(files, options); }) == ErrorKind::kUnsupported);
+}
+
 TEST_CASE("measure: percentiles interpolate between the values in order") {
   CHECK(percentile({3, 1, 2}, 0.5) == 2);
   CHECK(percentile({4, 1, 2, 3}, 0.5) == 2.5);

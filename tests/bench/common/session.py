@@ -57,6 +57,14 @@ class Session:
         """What the report says of the suite beside what all benches say."""
         return {}
 
+    def rows(self):
+        """Those of the suite whose contenders took part."""
+        return [
+            row
+            for row in self.suite.rows
+            if not any(self.is_left_out(name) for name in (row.subject, row.against) if name)
+        ]
+
     def run(self):
         """The suite in JSON."""
         try:
@@ -108,11 +116,6 @@ class Session:
         return self.report()
 
     def report(self):
-        rows = [
-            row
-            for row in self.suite.rows
-            if not any(self.is_left_out(name) for name in (row.subject, row.against) if name)
-        ]
         return {
             "name": self.suite.name,
             "title": self.suite.title,
@@ -126,7 +129,7 @@ class Session:
                 for (data, _), folder in self.folders.items()
             ],
             "entries": [{"name": name, **entry} for name, entry in self.entries.items()],
-            "rows": [row_of(row, self.entries) for row in rows],
+            "rows": [row_of(row, self.entries) for row in self.rows()],
         }
 
 

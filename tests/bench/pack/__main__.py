@@ -13,11 +13,11 @@ from pathlib import Path
 
 sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
 
-from common import program
-from contenders import Tools, versions
-from report import BOOK
-from session import PackSession
-from suites import SUITES
+from common import program  # noqa: E402
+from contenders import Tools, versions  # noqa: E402
+from report import BOOK  # noqa: E402
+from session import PackSession  # noqa: E402
+from suites import SUITES  # noqa: E402
 
 
 def tools(options, scratch):

@@ -155,7 +155,8 @@ double cpu_seconds() {
 }
 
 Json cost_json(const LoopCost& cost) {
-  return {{"images", cost.images},
+  return {{"samples", cost.samples},
+          {"images", cost.images},
           {"seconds", cost.seconds},
           {"images_per_s", static_cast<double>(cost.images) / cost.seconds},
           {"cpu_s", cost.cpu_s}};

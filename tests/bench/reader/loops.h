@@ -18,13 +18,15 @@ struct LoopOptions {
 };
 
 struct LoopCost {
-  std::uint64_t images = 0;
+  std::uint64_t samples = 0;  ///< of an epoch
+  std::uint64_t images = 0;   ///< of all timed epochs
   double seconds = 0, cpu_s = 0;
 };
 
 double cpu_seconds();
 
-/// What the programs of this bench print: {"images", "seconds", "images_per_s", "cpu_s"}.
+/// What the programs of this bench print: {"samples", "images", "seconds", "images_per_s",
+/// "cpu_s"}.
 program::Json cost_json(const LoopCost& cost);
 
 /// Calls `workers[thread](place, sample, epoch)` for all `samples`, shuffled anew in each epoch, a
@@ -45,7 +47,7 @@ LoopCost run_epochs(std::uint64_t samples, const LoopOptions& options,
     }
   };
   one_epoch(0);
-  LoopCost cost;
+  LoopCost cost{.samples = samples};
   const double cpu_before = cpu_seconds();
   const Clock::time_point begin = Clock::now();
   for (std::uint64_t epoch = 1; cost.seconds < options.min_seconds || epoch == 1; ++epoch) {

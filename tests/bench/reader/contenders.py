@@ -17,8 +17,8 @@ from peers import PEERS
 PEERS_FILE = Path(__file__).resolve().parent / "peers.py"
 
 # dd reads one file at a time; its own clocks are added up.
-DIRECT_READS = 'for file; do dd if="$file" of=/dev/null bs=16M iflag=direct 2>&1 || exit; done'
-DD_LINE = re.compile(r"^(\d+) bytes .* copied, ([\d.e-]+) s", re.M)
+DIRECT_READS = 'export LC_ALL=C; for file; do dd if="$file" of=/dev/null bs=16M iflag=direct 2>&1 || exit; done'
+DD_LINE = re.compile(rb"^(\d+) bytes .* copied, ([\d.e-]+) s", re.M)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Contender:
     name: str
     argv: tuple
     shown: str
-    figures: Callable  # printed text -> dictionary
+    figures: Callable  # printed bytes -> dictionary
     peer: str = ""  # a key of PEERS, for what runs in their environment
     reads_shards: bool = False  # the paths of the input's shards stand behind the command
 

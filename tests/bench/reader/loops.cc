@@ -116,8 +116,13 @@ class CopyLoop final : public Loop {
   }
 };
 
-/// The reader's own parts in a bare loop: what a Loader adds to it is its overhead.
+/// The reader's own parts in a bare loop: what a Loader adds to it is its overhead. Begins as cold
+/// as a Loader does, its buffers not there yet.
 class PixelsLoop final : public Loop {
+ public:
+  PixelsLoop() { options_.warm_up = false; }
+
+ private:
   struct Worker {
     const reader::Dataset* dataset;
     std::vector<std::uint8_t>* slots;

@@ -14,7 +14,8 @@ namespace packhorse::bench {
 
 struct LoopOptions {
   int threads = 2;
-  double min_seconds = 1;  ///< whole epochs until then, behind one that is not timed
+  double min_seconds = 1;  ///< whole epochs until then
+  bool warm_up = true;     ///< with an epoch that is not timed before them
 };
 
 struct LoopCost {
@@ -46,7 +47,7 @@ LoopCost run_epochs(std::uint64_t samples, const LoopOptions& options,
       });
     }
   };
-  one_epoch(0);
+  if (options.warm_up) one_epoch(0);
   LoopCost cost{.samples = samples};
   const double cpu_before = cpu_seconds();
   const Clock::time_point begin = Clock::now();

@@ -23,12 +23,15 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Peer:
-    """A loader: the package that has its version, what is imported at first, and epochs of (images, labels)."""
+    """A loader: the packages that have its version, what is imported at first, and epochs of (images, labels)."""
 
-    package, modules = "", []
+    packages, modules = [], []
+
+    def prove(self):
+        """Fails where the peer can be imported and still not work."""
 
     def open(self, source, jobs):
-        """Makes what epochs() uses. Before the clock runs."""
+        """Makes what epoch() uses. Before the clock runs."""
         raise NotImplementedError
 
     def epoch(self):
@@ -38,8 +41,6 @@ class Peer:
 
 class TorchLoader(Peer):
     """A DataLoader of PyTorch with JOBS processes over a map-style dataset."""
-
-    package = "torchvision"
 
     def dataset(self, source):
         raise NotImplementedError
@@ -59,6 +60,7 @@ class TorchLoader(Peer):
 class FolderPil(TorchLoader):
     """What the examples of torchvision do."""
 
+    packages = ["torchvision", "torch", "pillow"]
     modules = ["torchvision.datasets", "torchvision.transforms", "PIL.Image"]
 
     def dataset(self, source):
@@ -99,6 +101,7 @@ class LmdbSamples:
 class LmdbTorchvision(TorchLoader):
     """torchvision's own JPEG decoder, fed without copies."""
 
+    packages = ["lmdb", "torchvision", "torch"]
     modules = ["lmdb", "torchvision.io", "torchvision.transforms.v2"]
 
     def dataset(self, source):
@@ -108,7 +111,7 @@ class LmdbTorchvision(TorchLoader):
 class Ffcv(Peer):
     """Its decoder decodes the crop alone where JPEG allows it."""
 
-    package, modules = "ffcv", ["ffcv.loader", "ffcv.fields.rgb_image", "ffcv.transforms"]
+    packages, modules = ["ffcv"], ["ffcv.loader", "ffcv.fields.rgb_image", "ffcv.transforms"]
 
     def open(self, source, jobs):
         import torch
@@ -140,7 +143,7 @@ class Ffcv(Peer):
 class Dali(Peer):
     """On the CPU, with its fused decode and random crop."""
 
-    package, modules = "nvidia-dali-cuda130", ["nvidia.dali.fn", "nvidia.dali.plugin.pytorch"]
+    packages, modules = ["nvidia-dali-cuda130"], ["nvidia.dali.fn", "nvidia.dali.plugin.pytorch"]
 
     def open(self, source, jobs):
         from nvidia.dali import fn, pipeline_def, types
@@ -187,12 +190,14 @@ def crop_box(width, height):
 class Spdl(Peer):
     """Threads over FFmpeg's decoder and filters."""
 
-    package, modules = "spdl", ["spdl.io", "spdl.pipeline"]
+    packages, modules = ["spdl"], ["spdl.io", "spdl.pipeline"]
 
-    def open(self, source, jobs):
+    def prove(self):
         import spdl.io
 
-        spdl.io.demux_config()  # fails here, and not in a thread, where FFmpeg's libraries are missing
+        spdl.io.demux_config()  # FFmpeg's libraries are the system's
+
+    def open(self, source, jobs):
         self.jobs = jobs
         classes = sorted(entry.name for entry in os.scandir(source) if entry.is_dir())
         self.files = [
@@ -282,13 +287,21 @@ def run(peer, source, jobs, seconds):
     return {"samples": samples, **cost}
 
 
+def version_text(peer):
+    """The version of its package, or of each of them with its name."""
+    if len(peer.packages) == 1:
+        return metadata.version(peer.packages[0])
+    return f"({', '.join(f'{name} {metadata.version(name)}' for name in peer.packages)})"
+
+
 def main():
     work, name, *rest = sys.argv[1:]
     peer = PEERS[name]()
     for module in peer.modules:
         importlib.import_module(module)
     if work == "version":
-        print(metadata.version(peer.package))
+        peer.prove()
+        print(version_text(peer))
         return
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what the peer prints is no answer

@@ -7,16 +7,15 @@ from common.report import Book, bar_text, folders_text, value_text, verdict_text
 ROUNDS = 3  # fewer are no table
 
 
-def rate_text(values):
-    digits = 0 if min(values) >= 100 else 1 if min(values) >= 10 else 3
-    low, middle, high = (f"{value:,.{digits}f}" for value in (min(values), statistics.median(values), max(values)))
+def number_text(value, like):
+    """With as many digits as a figure like `like` deserves."""
+    return f"{value:,.{0 if like >= 100 else 1 if like >= 10 else 3}f}"
+
+
+def spread_text(values):
+    middle = statistics.median(values)
+    low, middle, high = (number_text(value, middle) for value in (min(values), middle, max(values)))
     return f"{middle} ({low} .. {high})"
-
-
-def figures_of(suite, name):
-    """The suite's figure in each run of a contender."""
-    entry = next((entry for entry in suite["entries"] if entry["name"] == name), None)
-    return [run[suite["field"]] for run in entry["runs"]] if entry else []
 
 
 def row_line(suite, row):
@@ -26,24 +25,26 @@ def row_line(suite, row):
     return f"| {' | '.join([*cells, value_text(row), verdict_text(suite, row)])} |"
 
 
-def per_cpu_text(entry):
-    """Images for each second of a CPU, where the contender tells."""
-    rates = [run["images"] / run["cpu_s"] for run in entry["runs"] if run.get("cpu_s") and "images" in run]
-    return f"{statistics.median(rates):,.0f}" if rates else ""
+def column_text(entry, field):
+    """The median, where the contender tells."""
+    values = [run[field] for run in entry["runs"] if field in run]
+    return number_text(statistics.median(values), max(values)) if values else ""
 
 
 def entry_line(suite, entry):
-    if entry["failed"] or not entry["runs"]:
-        cells = [entry["name"], entry["failed"] or "not measured", "", ""]
-    else:
-        memory = max(run["max_rss_bytes"] for run in entry["runs"]) >> 20
-        figures = rate_text(figures_of(suite, entry["name"]))
-        cells = [entry["name"], figures, per_cpu_text(entry), f"{memory:,}"]
-    return f"| {' | '.join([*cells, '`' + entry['command'] + '`'])} |"
+    cells = [entry["name"], entry["failed"] or "not measured"]
+    if entry["runs"] and not entry["failed"]:
+        cells[1] = spread_text([run[suite["field"]] for run in entry["runs"]])
+    cells += [column_text(entry, column["field"]) for column in suite["columns"]]
+    memory = max((run["max_rss_bytes"] for run in entry["runs"]), default=None)
+    cells += [f"{memory >> 20:,}" if memory else "", f"`{entry['command']}`"]
+    return f"| {' | '.join(cells)} |"
 
 
 def suite_text(suite):
     foreign = max((run["foreign_cpus"] for entry in suite["entries"] for run in entry["runs"]), default=0)
+    headings = ["contender", suite["unit"], *(column["heading"] for column in suite["columns"])]
+    headings += ["MiB, largest process", "command"]
     lines = [
         f"### `{suite['name']}`: {suite['title']}",
         "",
@@ -54,8 +55,8 @@ def suite_text(suite):
         "|---|---|---|---|---|",
         *(row_line(suite, row) for row in suite["rows"]),
         "",
-        f"| contender | {suite['unit']} | images a CPU-second | MiB, largest process | command |",
-        "|---|---|---|---|---|",
+        f"| {' | '.join(headings)} |",
+        "|---" * len(headings) + "|",
         *(entry_line(suite, entry) for entry in suite["entries"]),
     ]
     return "\n".join(lines)

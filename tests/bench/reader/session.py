@@ -52,6 +52,8 @@ class ReaderSession(Session):
         if figures.get("samples", wanted) != wanted:
             raise Failed(f"read {figures['samples']:,} of {wanted:,} samples")
         from_disk = figures.get("disk_bytes", 0)
+        if figures.get("cpu_s") and "images" in figures:
+            figures["images_per_cpu_s"] = figures["images"] / figures["cpu_s"]
         return {
             **figures,
             "max_rss_bytes": cost.max_rss_bytes,
@@ -75,4 +77,12 @@ class ReaderSession(Session):
 
     def facts(self):
         tools = self.settings.tools
-        return {"jobs": tools.jobs, "seconds": tools.seconds, "unit": self.suite.unit, "field": self.suite.field}
+        suite = self.suite
+        columns = [{"heading": heading, "field": field} for heading, field in suite.columns]
+        return {
+            "jobs": tools.jobs,
+            "seconds": tools.seconds,
+            "unit": suite.unit,
+            "field": suite.field,
+            "columns": columns,
+        }

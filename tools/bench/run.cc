@@ -105,7 +105,9 @@ std::string limit_text(const Run& run, const reader::Knee& knee) {
 std::string reason_of(const Run& run, const reader::Knee& knee) {
   const std::string workers =
       program::count_text(static_cast<std::uint64_t>(knee.workers), "worker");
-  const auto rate = [](double per_s) { return with_commas(static_cast<std::uint64_t>(per_s)); };
+  const auto rate = [](double per_s) {
+    return with_commas(static_cast<std::uint64_t>(per_s + 0.5));
+  };
   std::string share;
   if (knee.best_workers != knee.workers) {
     share = fmt::format(", {:.0f} % of the best ({} with {})",

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "common/terminal.h"
 
@@ -61,22 +62,38 @@ std::string rates_text(const std::vector<const Run*>& runs) {
   return program::table_text(rows);
 }
 
+struct StageColumn {
+  const char* name;
+  double Stages::*seconds;
+};
+constexpr std::array kStageColumns = {
+    StageColumn{"read", &Stages::read}, StageColumn{"decode", &Stages::decode},
+    StageColumn{"slot wait", &Stages::slot_wait}, StageColumn{"rest", &Stages::rest}};
+
+/// Time and share of each stage that any of the runs has.
 std::string stages_text(const std::vector<const Run*>& runs) {
-  Rows rows = {{"time an image", "workers", "read", "decode", "slot wait", "rest", "p50 batch",
-                "p99 batch", "first"}};
-  for (const Run* run : runs) {
-    const Measurement& pass = run->median_pass();
-    const Stages stages = stages_of(*run);
-    const double samples = std::max(1.0, static_cast<double>(pass.counters.samples));
-    const auto cell = [&](double seconds) {
-      return fmt::format("{} {:>4}", short_time(seconds / samples),
-                         percent_text(seconds, stages.total()));
-    };
-    rows.push_back({program::one_line(run->input, 60), std::to_string(run->workers),
-                    cell(stages.read), cell(stages.decode), cell(stages.slot_wait),
-                    cell(stages.rest), short_time(reader::percentile(pass.batch_ms, 0.5) * 1e-3),
-                    short_time(reader::percentile(pass.batch_ms, 0.99) * 1e-3),
-                    short_time(pass.first_batch_s)});
+  Rows rows = {{"time an image", "workers"}};
+  for (const Run* run : runs)
+    rows.push_back({program::one_line(run->input, 60), std::to_string(run->workers)});
+  for (const StageColumn& column : kStageColumns) {
+    if (std::all_of(runs.begin(), runs.end(),
+                    [&](const Run* run) { return stages_of(*run).*column.seconds <= 0; }))
+      continue;
+    rows.front().emplace_back(column.name);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      const Stages stages = stages_of(*runs[i]);
+      const auto samples = static_cast<double>(runs[i]->median_pass().counters.samples);
+      rows[i + 1].push_back(fmt::format("{} {:>4}", short_time(stages.*column.seconds / samples),
+                                        percent_text(stages.*column.seconds, stages.total())));
+    }
+  }
+  for (const char* const name : {"p50 batch", "p99 batch", "first"})
+    rows.front().emplace_back(name);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const Measurement& pass = runs[i]->median_pass();
+    for (const double p : {0.5, 0.99})
+      rows[i + 1].push_back(short_time(reader::percentile(pass.batch_ms, p) * 1e-3));
+    rows[i + 1].push_back(short_time(pass.first_batch_s));
   }
   return program::table_text(rows);
 }

@@ -72,8 +72,6 @@ class ReaderSession(Session):
     def clear(self):
         for path in (self.work, self.settings.tools.scratch):
             shutil.rmtree(path, ignore_errors=True)
-        if any(entry.data == "tiny" for entry in self.suite.entries):
-            shutil.rmtree(self.settings.places.memory, ignore_errors=True)
 
     def facts(self):
         tools = self.settings.tools

@@ -2,11 +2,11 @@
 
 import dataclasses
 
+from common.data import FORMATS
 from contenders import dd, loop, ours, peer, start
 from inputs import AsIs, Packed, PeerPacked, Shrunk, resize_options
 from rows import Fastest, Figure, Overhead, Ratio
 
-FORMATS = ("wds", "lmdb", "hdf5")
 FFCV, LMDB, DALI, SPDL = PEERS = ("FFCV", "LMDB + torchvision.io", "DALI", "SPDL")
 PIL = "ImageFolder + PIL"
 LIBJPEG = "libjpeg-turbo, whole"
@@ -113,7 +113,7 @@ def overhead():
 
 
 def open_and_start():
-    entries = [Entry(start(form), "tiny", 1_000_000, Packed(form)) for form in FORMATS]
+    entries = [Entry(start(form), f"packed tiny {form}", 1_000_000) for form in FORMATS]
     figures = {"first_batch_s": (0.2, "s"), "own_bytes_a_sample": (48, "bytes a sample")}
     rows = [
         Figure(form, field, {"at_most": limit}, unit) for form in FORMATS for field, (limit, unit) in figures.items()

@@ -63,8 +63,7 @@ class CommandBench final : public program::Command {
     app.add_flag("--warm", request_.warm,
                  "Read the inputs once before the first pass (default without --cold)");
     app.add_option("--split", request_.split, "Split to read where an input has several");
-    app.add_option("--order", request_.order,
-                   "global: all samples shuffled; sequential: as they are stored")
+    app.add_option("--order", request_.order, bench::orders_text())
         ->check(CLI::IsMember(bench::order_names()))
         ->capture_default_str();
     app.add_flag_callback(

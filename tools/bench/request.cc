@@ -15,12 +15,16 @@ namespace {
 
 struct OrderKind {
   const char* name;
+  const char* summary;
   void (*choose)(LoaderOptions&);
 };
 
+/// All there is to know of an order: a new one is a line here.
 constexpr std::array kOrders = {
-    OrderKind{"global", [](LoaderOptions& options) { options.shuffle = true; }},
-    OrderKind{"sequential", [](LoaderOptions& options) { options.shuffle = false; }},
+    OrderKind{"global", "all samples shuffled",
+              [](LoaderOptions& options) { options.shuffle = true; }},
+    OrderKind{"sequential", "as they are stored",
+              [](LoaderOptions& options) { options.shuffle = false; }},
 };
 
 void choose_order(const std::string& name, LoaderOptions& options) {
@@ -38,6 +42,13 @@ std::vector<std::string> order_names() {
   std::vector<std::string> names;
   for (const OrderKind& order : kOrders) names.emplace_back(order.name);
   return names;
+}
+
+std::string orders_text() {
+  std::string text;
+  for (const OrderKind& order : kOrders)
+    text += (text.empty() ? "" : "; ") + std::string(order.name) + ": " + order.summary;
+  return text;
 }
 
 std::vector<Section> sections_of(const Request& request) {

@@ -32,8 +32,9 @@ struct Section {
 const char* name_of(reader::Work work);
 const char* name_of(reader::CacheState cache);
 
-/// Names of the orders there are.
+/// Names of the orders there are, and what each is.
 std::vector<std::string> order_names();
+std::string orders_text();
 
 /// Each work, cold before warm.
 std::vector<Section> sections_of(const Request& request);

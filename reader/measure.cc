@@ -129,6 +129,8 @@ Measurement measure(const std::shared_ptr<const Dataset>& dataset, const Measure
     result.seconds = seconds_between(begin, now);
     last = now;
     if (enough(result, options)) break;
+    if (options.stop.stop_requested())
+      throw Error(ErrorKind::kInterrupted, "stopped; nothing was measured to the end");
   }
   result.cpu_s = cpu_seconds() - cpu_before;
   result.counters = loader.counters();

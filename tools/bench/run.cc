@@ -76,14 +76,13 @@ std::vector<Run> measure_section(const Request& request, const Section& section,
   std::vector<Run> runs = planned(request, section, inputs);
   for (int repeat = 0; repeat < request.repeats; ++repeat) {
     for (Run& run : runs) {
-      if (stop.stop_requested())
-        throw Error(ErrorKind::kInterrupted, "stopped; nothing was measured to the end");
       note.show(fmt::format(
           "{}, {}: repeat {} of {}: {}, {}", name_of(section.work), name_of(section.cache),
           repeat + 1, request.repeats, program::one_line(run.input, 40),
           program::count_text(static_cast<std::uint64_t>(run.workers), "worker")));
-      run.passes.push_back(reader::measure(inputs.open(run.input),
-                                           options_of(request, section, run.workers, repeat)));
+      reader::MeasureOptions options = options_of(request, section, run.workers, repeat);
+      options.stop = stop;
+      run.passes.push_back(reader::measure(inputs.open(run.input), options));
     }
   }
   return runs;

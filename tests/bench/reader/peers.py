@@ -8,6 +8,7 @@ All deliver batches of 64 pictures, uint8, 224 x 224, from RandomResizedCrop and
 make nothing else of them. The first epoch is not timed: it fills caches and compiles what a peer compiles.
 """
 
+import collections
 import importlib
 import json
 import math
@@ -265,26 +266,26 @@ def cpu_seconds():
 
 
 def read_epoch(peer):
-    """Reads an epoch; says how many pictures came. Ends the program when they are not what was asked for."""
-    count = 0
+    """Reads an epoch; says how many pictures of each label came. Ends the program when one is not as asked for."""
+    counts = collections.Counter()
     for images, labels in peer.epoch():
         shape = tuple(images.shape)
         if sorted(shape[1:]) != [3, SIDE, SIDE] or "uint8" not in str(images.dtype):
             sys.exit(f"delivers {shape} of {images.dtype}")
         if shape[0] != len(labels):
             sys.exit(f"delivers {len(labels)} labels for {shape[0]} pictures")
-        count += shape[0]
-    return count
+        counts.update(int(label) for label in labels)
+    return counts
 
 
 def run(peer, source, jobs, seconds):
     peer.open(source, jobs)
-    samples = read_epoch(peer)
+    labels = read_epoch(peer)
     images, cpu, begin = 0, cpu_seconds(), time.perf_counter()
     while (taken := time.perf_counter() - begin) < seconds or images == 0:
-        images += read_epoch(peer)
+        images += read_epoch(peer).total()
     cost = {"images": images, "seconds": taken, "images_per_s": images / taken, "cpu_s": cpu_seconds() - cpu}
-    return {"samples": samples, **cost}
+    return {"samples": labels.total(), "labels": [labels[i] for i in range(max(labels) + 1)], **cost}
 
 
 def version_text(peer):

@@ -1,8 +1,10 @@
 """A suite of the reader's bench: every contender reads the form of the folder that suits it."""
 
+import collections
 import shutil
+from pathlib import Path
 
-from common.data import MAKERS
+from common.data import MAKERS, files_below
 from common.measure import Failed, run
 from common.session import Session, say
 from inputs import Kit
@@ -21,6 +23,7 @@ class ReaderSession(Session):
         self.work = settings.places.data / "reader-work"
         self.kits = {}  # of each (data, count)
         self.inputs = {}  # of each entry: a path
+        self.class_files = {}  # of each (data, count)
         self.clear()
         for path in (self.work, settings.tools.scratch):
             path.mkdir(parents=True)
@@ -51,6 +54,9 @@ class ReaderSession(Session):
         wanted = entry.samples or self.folders[entry.data, entry.count].files
         if figures.get("samples", wanted) != wanted:
             raise Failed(f"read {figures['samples']:,} of {wanted:,} samples")
+        labels = figures.pop("labels", None)
+        if labels and labels != self.labels(entry):
+            raise Failed("read other samples than there are: some labels come too often")
         from_disk = figures.get("disk_bytes", 0)
         if figures.get("cpu_s") and "images" in figures:
             figures["images_per_cpu_s"] = figures["images"] / figures["cpu_s"]
@@ -60,6 +66,15 @@ class ReaderSession(Session):
             "foreign_cpus": cost.foreign_cpus,
             "cache_as_asked": self.suite.cache == "cold" or from_disk <= WARM_SHARE * figures.get("bytes", 0),
         }
+
+    def labels(self, entry):
+        """How many files each class has, in the order of their names."""
+        key = (entry.data, entry.count)
+        if key not in self.class_files:
+            path = self.folders[key].path
+            counts = collections.Counter(Path(file).relative_to(path).parts[0] for file in files_below(path))
+            self.class_files[key] = [counts[name] for name in sorted(counts)]
+        return self.class_files[key]
 
     def words(self, run):
         rate = f"{run[self.suite.field]:,.4g} {self.suite.unit}"

@@ -62,6 +62,15 @@ TEST_CASE("measure: a limit of time ends the pass") {
   CHECK(measure(make_dataset(40), options).images == 5);
 }
 
+TEST_CASE("measure: a pass that is to stop ends with an error") {
+  std::stop_source source;
+  MeasureOptions options = options_for(Work::kRead);
+  options.min_seconds = 1e9;
+  options.stop = source.get_token();
+  source.request_stop();
+  CHECK(kind_of_error([&] { measure(make_dataset(40), options); }) == ErrorKind::kInterrupted);
+}
+
 TEST_CASE("measure: files become warm, and cold where the file system allows it") {
   const TemporaryDirectory directory;
   const Files files(directory.path(), 3, 300'000);

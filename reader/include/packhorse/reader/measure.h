@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,8 @@ struct MeasureOptions {
   LoaderOptions loader = {};
   std::uint64_t max_samples = 0;  ///< 0 = the whole epoch
   double max_seconds = 0;         ///< 0 = no limit
-  double min_seconds = 0;  ///< further epochs until then: a small set read once is only noise
+  double min_seconds = 0;     ///< further epochs until then: a small set read once is only noise
+  std::stop_token stop = {};  ///< ends the pass with Error(kInterrupted)
 };
 
 /// One timed pass. Times begin at start_epoch(), when threads and slots are there.
@@ -40,7 +42,7 @@ struct Measurement {
 /// kWarm reads every file once beforehand. kCold drops the files from the page cache, checks with
 /// mincore that they are gone, and afterwards that the disk delivered 9 of 10 bytes that were read.
 /// A limit ends the pass after the batch that reaches it. Throws Error(kUnsupported) when the files
-/// cannot be made cold, or were not.
+/// cannot be made cold, or were not; kInterrupted.
 Measurement measure(const std::shared_ptr<const Dataset>& dataset, const MeasureOptions& options);
 
 /// Brings a dataset's files into the page cache, or drops them from it: make_cold() throws

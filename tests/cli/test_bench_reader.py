@@ -14,7 +14,16 @@ PAGE = ROOT / "docs/benchmarks.md"
 IMAGES = 80
 
 SUITE_FIELDS = {"name", "title", "cache", "jobs", "seconds", "unit", "field", "columns", "repeats", "scale", "only"}
-RUN_FIELDS = {"images_per_s", "images", "seconds", "cpu_s", "samples", "max_rss_bytes", "foreign_cpus", "cache_as_asked"}
+RUN_FIELDS = {
+    "images_per_s",
+    "images",
+    "seconds",
+    "cpu_s",
+    "samples",
+    "max_rss_bytes",
+    "foreign_cpus",
+    "cache_as_asked",
+}
 
 if not (BIN / "reader_loops").exists():
     pytest.skip("reader_loops is not built", allow_module_level=True)
@@ -167,7 +176,8 @@ def test_every_command_of_the_page_is_one_the_bench_takes():
     text = PAGE.read_text()
     commands = re.findall(r"^python3 tests/bench/reader (.*?)(?: +#.*)?$", text, re.M)
     assert len(commands) >= 6
-    done = subprocess.run([sys.executable, "-c", PARSE, str(BENCH), *commands], capture_output=True, text=True, check=False)
+    program = [sys.executable, "-c", PARSE, str(BENCH)]
+    done = subprocess.run([*program, *commands], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert all(f"`{suite}`" in text for suite in done.stdout.split())
     begin, end = "<!-- reader bench: begin -->", "<!-- reader bench: end -->"

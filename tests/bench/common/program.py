@@ -51,7 +51,7 @@ def add_run(bench, commands):
     run.add_argument("suites", nargs="+", choices=names, metavar="SUITE", help=", ".join(names))
     run.add_argument("--json", type=Path, metavar="FILE", help="add the results to FILE, suite by suite")
     run.add_argument("--repeats", type=positive, default=bench.rounds, help=f"rounds (default {bench.rounds})")
-    run.add_argument("--jobs", type=positive, default=bench.jobs, help=f"workers of each contender (default {bench.jobs})")
+    run.add_argument("--jobs", type=positive, default=bench.jobs, help=f"of each contender (default {bench.jobs})")
     run.add_argument("--only", default="", metavar="NAMES", help="these contenders only, separated by ';'")
     run.add_argument("--packhorse", type=Path, default=ROOT / "build/release/bin/packhorse", metavar="FILE")
     run.add_argument("--data", type=Path, default=ROOT / "build", metavar="DIR", help="a folder on the disk to measure")

@@ -31,8 +31,8 @@ def suite_text(suite):
     lines = [
         f"### `{suite['name']}`: {suite['title']}",
         "",
-        f"{folders_text(suite)}. Cache {suite['cache']}, {suite['jobs']} jobs, {suite['repeats']} rounds; other work, the"
-        f" kernel's included, kept up to {foreign:.2f} cores busy.",
+        f"{folders_text(suite)}. Cache {suite['cache']}, {suite['jobs']} jobs, {suite['repeats']} rounds; other work,"
+        f" the kernel's included, kept up to {foreign:.2f} cores busy.",
         "",
         HEAD,
     ]

@@ -19,7 +19,7 @@ using program::Json;
 
 namespace {
 
-constexpr int kSlots = 4, kBatch = 64;  // as many pictures in memory as a Loader has by default
+constexpr std::size_t kSlots = 4, kBatch = 64;  // as many pictures in memory as a Loader has by default
 
 /// What the loops have in common: an input, threads, and a result in JSON.
 class Loop : public program::Command {

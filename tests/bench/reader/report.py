@@ -48,8 +48,8 @@ def suite_text(suite):
     lines = [
         f"### `{suite['name']}`: {suite['title']}",
         "",
-        f"{folders_text(suite)}. Cache {suite['cache']}, {suite['jobs']} threads or processes, {suite['repeats']} rounds;"
-        f" other work, the kernel's included, kept up to {foreign:.2f} cores busy.",
+        f"{folders_text(suite)}. Cache {suite['cache']}, {suite['jobs']} threads or processes, {suite['repeats']}"
+        f" rounds; other work, the kernel's included, kept up to {foreign:.2f} cores busy.",
         "",
         "| packhorse | against | bar | measured | bar met |",
         "|---|---|---|---|---|",

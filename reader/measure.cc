@@ -9,6 +9,7 @@
 #include <string>
 
 #include "packhorse/error.h"
+#include "packhorse/file.h"
 #include "page_cache.h"
 
 namespace packhorse::reader {
@@ -16,6 +17,10 @@ namespace packhorse::reader {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// Of the bytes a cold pass reads the disk must deliver this share. The rest may be what others
+// brought into the page cache meanwhile.
+constexpr double kColdShare = 0.9, kColdPartShare = 0.5;
 
 double seconds_between(Clock::time_point begin, Clock::time_point end) {
   return std::chrono::duration<double>(end - begin).count();
@@ -43,6 +48,31 @@ std::uint64_t disk_bytes_read() {
 void bring_to(CacheState state, const Dataset& dataset) {
   if (state == CacheState::kWarm) make_warm(dataset);
   if (state == CacheState::kCold) make_cold(dataset);
+}
+
+std::uint64_t bytes_of_files(const Dataset& dataset) {
+  std::uint64_t bytes = 0;
+  for (const std::filesystem::path& path : dataset.files()) {
+    const UniqueFd fd = open_for_reading(path);
+    bytes += file_size(fd.get(), path);
+  }
+  return bytes;
+}
+
+/// That the disk delivered what the pass read. What is compressed takes less of the disk than it
+/// reads; of a pass over a part of that only the mean is known.
+void prove_cold(const Dataset& dataset, const Measurement& pass) {
+  const double part =
+      std::min(1.0, static_cast<double>(pass.images) / static_cast<double>(dataset.size()));
+  const double expected = std::min(static_cast<double>(pass.bytes),
+                                   part * static_cast<double>(bytes_of_files(dataset)));
+  const double share = part < 1 ? kColdPartShare : kColdShare;
+  if (static_cast<double>(pass.disk_bytes) >= share * expected) return;
+  throw Error(ErrorKind::kUnsupported,
+              "the pass was not cold: of " + std::to_string(static_cast<std::uint64_t>(expected)) +
+                  " bytes that it read the disk delivered " + std::to_string(pass.disk_bytes) +
+                  ", by /proc/self/io",
+              {}, "measure where nothing else reads the files, on a local disk");
 }
 
 bool enough(const Measurement& so_far, const MeasureOptions& options) {
@@ -100,11 +130,14 @@ Measurement measure(const std::shared_ptr<const Dataset>& dataset, const Measure
     result.seconds = seconds_between(begin, now);
     last = now;
     if (enough(result, options)) break;
+    if (options.stop.stop_requested())
+      throw Error(ErrorKind::kInterrupted, "stopped; nothing was measured to the end");
   }
   result.cpu_s = cpu_seconds() - cpu_before;
   result.counters = loader.counters();
   result.bytes = result.counters.bytes;
   result.disk_bytes = disk_bytes_read() - disk_before;
+  if (options.cache == CacheState::kCold) prove_cold(*dataset, result);
   return result;
 }
 

@@ -104,12 +104,92 @@ def test_a_cold_pass_reads_from_the_disk_or_says_why_it_cannot(inputs):
         assert result.code == 1 and "cannot be made cold" in result.err and "next: " in result.err, result
 
 
-def test_the_table_has_a_line_for_each_input(inputs):
-    lines = packhorse("bench", "folder", *FORMATS, "--work", "read", "--min-seconds", "0", cwd=inputs).out.splitlines()
-    assert lines[0] == "read, warm, shuffled order, 100 images, 3 repeats"
-    assert lines[1].split()[:3] == ["input", "format", "workers"]
-    assert [line.split()[0] for line in lines[2:]] == ["folder", *FORMATS]
-    assert lines[2].endswith("1.00x")
+def tables(text):
+    """The blocks of a report, each a list of lines of which each is a list of words."""
+    return [[line.split() for line in block.splitlines()] for block in text.split("\n\n")]
+
+
+def test_the_tables_have_a_line_for_each_input(inputs):
+    out = packhorse("bench", "folder", *FORMATS, "--work", "read", "--min-seconds", "0", cwd=inputs).out
+    assert out.startswith("read, warm, global order, 100 images, 3 repeats\n")
+    rates, stages = tables(out)
+    assert rates[1][:3] == ["input", "format", "workers"] and rates[2][-1] == "1.00x"
+    assert [line[0] for line in rates[2:]] == [line[0] for line in stages[1:]] == ["folder", *FORMATS]
+    assert stages[0][:5] == ["time", "an", "image", "workers", "read"] and "decode" not in stages[0]
+
+
+def test_several_works_are_a_section_each_and_a_table_of_all(inputs):
+    options = ["--work", "decode,read", "--size", "32", "--repeats", "1", "--min-seconds", "0"]
+    out = packhorse("bench", "folder", "wds", *options, cwd=inputs).out
+    blocks = tables(out)
+    assert [block[0][:2] for block in (blocks[0], blocks[2])] == [["read,", "warm,"], ["decode,", "warm,"]]
+    best = blocks[-1]
+    assert best[0] == ["best", "img/s", "format", "image", "read,", "warm", "decode,", "warm"]
+    assert [line[:3] for line in best[1:]] == [["folder", "folder", "original"], ["wds", "wds", "original"]]
+
+
+def test_cold_and_warm_are_measured_in_one_call(inputs):
+    options = ["--work", "read", "--cold", "--warm", "--repeats", "1", "--min-seconds", "0"]
+    result = run("bench", "wds", *options, "--json", cwd=inputs)
+    if result.code == DONE:
+        assert [r["cache"] for r in result.json["runs"]] == ["cold", "warm"]
+    else:
+        assert "cold" in result.err and "next: " in result.err, result
+
+
+def test_stages_add_up_to_the_time_of_the_threads(inputs):
+    options = ["--size", "32", "--repeats", "1", "--workers", "2", "--json"]
+    (r,) = packhorse("bench", "wds", *options, cwd=inputs).json["runs"]
+    stages = r["stages"]
+    parts = [stages[name] for name in ("read_s", "decode_s", "slot_wait_s", "rest_s")]
+    assert sum(parts) >= 2 * r["seconds"] * 0.999
+    assert abs(sum(stages["share"].values()) - 1) < 1e-6
+    assert stages["us_per_image"]["decode"] > 0 and set(stages["share"]) == set(stages["us_per_image"])
+
+
+def test_a_sweep_ends_in_a_knee_with_its_reason(inputs):
+    options = ["--sweep", "--size", "32", "--repeats", "1", "--min-seconds", "0"]
+    report = packhorse("bench", "folder", "wds", *options, "--json", cwd=inputs).json
+    cpus = report["machine"]["cpus"]
+    tried = [r["workers"] for r in report["runs"] if r["input"] == "wds"]
+    assert tried[0] == 1 and cpus in tried and tried[-1] == 2 * cpus and tried == sorted(set(tried))
+    assert [knee["input"] for knee in report["knee"]] == ["folder", "wds"]
+    for knee in report["knee"]:
+        rates = {r["workers"]: r["images_per_s"]["median"] for r in report["runs"] if r["input"] == knee["input"]}
+        best = max(rates.values())
+        assert knee["best_images_per_s"] == best and knee["images_per_s"] == rates[knee["workers"]]
+        assert knee["workers"] == min(w for w, rate in rates.items() if rate >= 0.95 * best)
+        assert knee["still_rising"] == (knee["workers"] == tried[-1]) and knee["reason"]
+    out = packhorse("bench", "wds", *options, cwd=inputs).out
+    assert out.splitlines()[-1].startswith("knee of wds (decode, warm): ")
+
+
+def test_the_order_is_a_choice_and_sequential_has_its_old_name(inputs):
+    options = ["--work", "read", "--repeats", "1", "--min-seconds", "0", "--json"]
+    for order in (["--order", "sequential"], ["--sequential"]):
+        (r,) = packhorse("bench", "wds", *order, *options, cwd=inputs).json["runs"]
+        assert r["order"] == "sequential"
+
+
+def test_metrics_are_what_prometheus_reads(inputs, tmp_path):
+    parser = pytest.importorskip("prometheus_client.parser", reason="no prometheus_client")
+    file = tmp_path / "metrics.prom"
+    options = ["--work", "read", "--workers", "1,2", "--repeats", "1", "--min-seconds", "0", "--metrics", file]
+    packhorse("bench", "wds", "lmdb", *options, cwd=inputs)
+    families = {family.name: family for family in parser.text_string_to_metric_families(file.read_text())}
+    samples = families["packhorse_loader_samples"]
+    assert samples.type == "counter" and samples.documentation
+    told = {(s.labels["input"], s.labels["workers"]): s.value for s in samples.samples}
+    assert told == {(name, workers): 100 for name in ("wds", "lmdb") for workers in "12"}
+    (labels,) = {tuple(s.labels) for s in samples.samples}
+    assert labels == ("input", "format", "work", "cache", "order", "workers")
+    assert all(s.value > 0 for s in families["packhorse_loader_read_seconds"].samples)
+    assert all(family.type in ("counter", "gauge", "summary") for family in families.values())
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_metrics_that_cannot_be_written_are_an_error(inputs):
+    refused("bench", "wds", "--work", "read", "--repeats", "1", "--metrics", "nowhere/file", cwd=inputs)
 
 
 def test_a_folder_with_splits_is_read_like_its_datasets(tmp_path):
@@ -130,7 +210,10 @@ def test_a_missing_input_is_named(inputs):
     "options",
     [
         ("--work", "dream"),
-        ("--cold", "--warm"),
+        ("--work", "read,dream"),
+        ("--order", "random"),
+        ("--sweep", "--workers", "2"),
+        ("--sequential", "--order", "global"),
         ("--repeats", "0"),
         ("--batch-size", "0"),
         ("--size", "0"),

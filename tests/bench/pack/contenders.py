@@ -4,12 +4,15 @@ import dataclasses
 import functools
 import json
 import os
+import platform
 import shutil
 import subprocess
 import tarfile
 from pathlib import Path
 
-from data import files_below
+from common.data import files_below
+from common.machine import first_line, packhorse_versions
+from peers import PEERS
 
 HERE = Path(__file__).resolve().parent
 PEERS_PYTHON = HERE.parent / ".venv/bin/python"
@@ -192,3 +195,18 @@ def samples_in(contender, tools, out, printed):
         return COUNTERS[contender.counted](tools, out, printed)
     done = ask_peer("count", contender.counted, os.fspath(out))
     return int(done.stdout) if done.returncode == 0 else 0
+
+
+def versions(settings, names):
+    """The version of each contender of `names` that is installed, and of packhorse with its libraries."""
+    found = {"packhorse": packhorse_versions(settings.tools.packhorse)}
+    if "tar" in names:
+        found["tar"] = first_line("tar", "--version")
+    if "jpegtran" in names:
+        found["jpegtran"] = jpegtran_version()
+    if any(name.startswith("sha256sum") for name in names):
+        found["sha256sum"] = first_line("sha256sum", "--version")
+    peers = {name: version_of_peer(name)[0] for name in names if name in PEERS}
+    found |= {name: version for name, version in peers.items() if version}
+    found["python"] = platform.python_version()
+    return found

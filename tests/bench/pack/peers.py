@@ -18,7 +18,9 @@ import tempfile
 from importlib import metadata
 from pathlib import Path
 
-from usage import used
+sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
+
+from common.usage import used  # noqa: E402
 
 SHARD_BYTES = 256 << 20  # packhorse's default
 LMDB_PUTS_PER_COMMIT = 1000

@@ -2,8 +2,8 @@
 
 import dataclasses
 
+from common.data import FORMATS
 from contenders import describe, jpegtran, packhorse, peer, sha256sum, tar, verify
-from data import FORMATS
 from rows import Duration, Growth, Peak, Slowdown, Speed
 
 ONE_SHARD, SMALL_SHARDS = "1TiB", "4MiB"

@@ -62,6 +62,15 @@ TEST_CASE("measure: a limit of time ends the pass") {
   CHECK(measure(make_dataset(40), options).images == 5);
 }
 
+TEST_CASE("measure: a pass that is to stop ends with an error") {
+  std::stop_source source;
+  MeasureOptions options = options_for(Work::kRead);
+  options.min_seconds = 1e9;
+  options.stop = source.get_token();
+  source.request_stop();
+  CHECK(kind_of_error([&] { measure(make_dataset(40), options); }) == ErrorKind::kInterrupted);
+}
+
 TEST_CASE("measure: files become warm, and cold where the file system allows it") {
   const TemporaryDirectory directory;
   const Files files(directory.path(), 3, 300'000);
@@ -84,6 +93,16 @@ TEST_CASE("measure: files that stay in memory are refused as cold") {
   const Files files(folder, 2, 100'000);
   CHECK(kind_of_error([&] { make_cold(files); }) == ErrorKind::kUnsupported);
   std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("measure: a cold pass that the disk delivered nothing for is refused") {
+  const TemporaryDirectory directory;
+  // Its samples come from memory: what is dropped from the page cache is not what is read.
+  const auto files = std::make_shared<Files>(directory.path(), 3, 300'000);
+  files->contents().assign(3, File(300'000));
+  MeasureOptions options = options_for(Work::kRead);
+  options.cache = CacheState::kCold;
+  CHECK(kind_of_error([&] { measure(files, options); }) == ErrorKind::kUnsupported);
 }
 
 TEST_CASE("measure: percentiles interpolate between the values in order") {

@@ -4,7 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from data import files_below
+from common.data import files_below
 
 DROP = Path("/proc/sys/vm/drop_caches")
 PAGES_AND_NAMES = "3"

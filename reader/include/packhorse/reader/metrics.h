@@ -1,0 +1,34 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "packhorse/reader/loader.h"
+
+/// A loader's counters for Prometheus.
+namespace packhorse::reader {
+
+/// Names are [a-zA-Z_][a-zA-Z0-9_]*, values any UTF-8.
+using MetricLabels = std::vector<std::pair<std::string, std::string>>;
+
+/// One loader among those exposed together; its labels tell it from the others.
+struct LoaderMetrics {
+  MetricLabels labels;
+  LoaderCounters counters;
+};
+
+/// The counters in Prometheus' text format (version 0.0.4), for a scrape or for node_exporter's
+/// textfile collector:
+///
+///     # HELP packhorse_loader_samples_total Samples made, of all batches begun.
+///     # TYPE packhorse_loader_samples_total counter
+///     packhorse_loader_samples_total{rank="0"} 1281167
+///
+/// Times are in seconds, summed over threads. Throws Error(kUsage) for a label name that is none.
+std::string prometheus_text(const LoaderCounters& counters, const MetricLabels& labels = {});
+/// The same for several: a family's lines stand together, as the format demands.
+std::string prometheus_text(std::span<const LoaderMetrics> loaders);
+
+}  // namespace packhorse::reader

@@ -1,0 +1,110 @@
+#include "packhorse/reader/metrics.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string_view>
+
+#include "packhorse/error.h"
+
+namespace packhorse::reader {
+
+namespace {
+
+/// One line of a loader. Lines of one family, such as the quantiles of a summary, stand together.
+struct Metric {
+  std::string_view family;  ///< behind "packhorse_loader_"
+  std::string_view type;
+  std::string_view help;
+  double (*value)(const LoaderCounters&);
+  std::string_view label = {};  ///< of the line itself, e.g. quantile="0.5"
+};
+
+constexpr double as_count(std::uint64_t value) { return static_cast<double>(value); }
+constexpr double as_seconds(std::uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
+using Counters = LoaderCounters;
+
+/// All there is to know of a metric: a new counter is a line here.
+constexpr auto kMetrics = std::to_array<Metric>({
+    {"samples_total", "counter", "Samples made, of all batches begun.",
+     [](const Counters& c) { return as_count(c.samples); }},
+    {"batches_total", "counter", "Batches handed out.",
+     [](const Counters& c) { return as_count(c.batches); }},
+    {"read_bytes_total", "counter", "Stored bytes of the images read.",
+     [](const Counters& c) { return as_count(c.bytes); }},
+    {"read_seconds_total", "counter", "Time of the workers in reading, hash check included.",
+     [](const Counters& c) { return as_seconds(c.read_ns); }},
+    {"decode_seconds_total", "counter", "Time of the workers in decoding and augmenting.",
+     [](const Counters& c) { return as_seconds(c.decode_ns); }},
+    {"slot_wait_seconds_total", "counter", "Time of the workers waiting for the consumer.",
+     [](const Counters& c) { return as_seconds(c.slot_wait_ns); }},
+    {"consumer_wait_seconds_total", "counter", "Time of the consumer waiting for a batch.",
+     [](const Counters& c) { return as_seconds(c.consumer_wait_ns); }},
+    {"ready_batches_total", "counter",
+     "Batches that were ready at each request, summed: over batches_total, the mean queue depth.",
+     [](const Counters& c) { return as_count(c.ready_batches_sum); }},
+});
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+void check_name(const std::string& name) {
+  const auto in_name = [](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
+  if (!name.empty() && is_letter(name.front()) && std::all_of(name.begin(), name.end(), in_name))
+    return;
+  throw Error(ErrorKind::kUsage, "'" + name + "' is no name of a metric label", {},
+              "use letters, digits and _, not beginning with a digit");
+}
+
+std::string escaped(std::string_view value) {
+  std::string text;
+  for (const char c : value) {
+    if (c == '\\' || c == '"') text += '\\';
+    text += c == '\n' ? std::string("\\n") : std::string(1, c);
+  }
+  return text;
+}
+
+std::string labels_text(const MetricLabels& labels, std::string_view of_the_line) {
+  std::string text;
+  for (const auto& [name, value] : labels) {
+    check_name(name);
+    text += (text.empty() ? "" : ",") + name + "=\"" + escaped(value) + "\"";
+  }
+  if (!of_the_line.empty()) text += (text.empty() ? "" : ",") + std::string(of_the_line);
+  return text.empty() ? text : "{" + text + "}";
+}
+
+/// The shortest text that reads back as the same number, whatever the locale.
+std::string number_text(double value) {
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  return {text.data(), end};
+}
+
+}  // namespace
+
+std::string prometheus_text(std::span<const LoaderMetrics> loaders) {
+  std::string text;
+  std::string_view family;
+  for (const Metric& metric : kMetrics) {
+    const std::string name = "packhorse_loader_" + std::string(metric.family);
+    if (metric.family != family) {
+      text += "# HELP " + name + " " + std::string(metric.help) + "\n";
+      text += "# TYPE " + name + " " + std::string(metric.type) + "\n";
+    }
+    family = metric.family;
+    for (const LoaderMetrics& loader : loaders) {
+      text += name + labels_text(loader.labels, metric.label) + " " +
+              number_text(metric.value(loader.counters)) + "\n";
+    }
+  }
+  return text;
+}
+
+std::string prometheus_text(const LoaderCounters& counters, const MetricLabels& labels) {
+  const LoaderMetrics one{labels, counters};
+  return prometheus_text(std::span(&one, 1));
+}
+
+}  // namespace packhorse::reader

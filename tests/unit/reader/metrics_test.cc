@@ -1,0 +1,72 @@
+#include "packhorse/reader/metrics.h"
+
+#include <doctest/doctest.h>
+
+#include <set>
+#include <sstream>
+
+#include "fixtures.h"
+
+namespace packhorse::reader::test {
+
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("metrics: times are seconds, counts are whole numbers") {
+  const LoaderCounters counters{
+      .samples = 1'281'167, .bytes = 140'000'000'001, .read_ns = 1'500'000'000, .batches = 7};
+  const std::string text = prometheus_text(counters);
+  CHECK(contains(text, "\npackhorse_loader_samples_total 1281167\n"));
+  CHECK(contains(text, "\npackhorse_loader_read_bytes_total 140000000001\n"));
+  CHECK(contains(text, "\npackhorse_loader_read_seconds_total 1.5\n"));
+  CHECK(contains(text, "\npackhorse_loader_batches_total 7\n"));
+  CHECK(text.ends_with("\n"));
+}
+
+TEST_CASE("metrics: every family is told once, before its lines") {
+  const LoaderMetrics loaders[] = {{{{"rank", "0"}}, {}}, {{{"rank", "1"}}, {}}};
+  std::set<std::string> families;
+  std::string family;
+  for (const std::string& line : lines_of(prometheus_text(loaders))) {
+    if (line.starts_with("# HELP ")) {
+      family = line.substr(7, line.find(' ', 7) - 7);
+      CHECK(families.insert(family).second);
+    } else if (line.starts_with("# TYPE ")) {
+      CHECK(line.starts_with("# TYPE " + family + " "));
+    } else {
+      CHECK(line.starts_with(family + "{rank=\""));
+    }
+  }
+  CHECK(families.size() >= 8);
+}
+
+TEST_CASE("metrics: label values are escaped, label names are checked") {
+  const std::string text = prometheus_text({}, {{"path", "a\"b\\c\nd"}, {"rank", "1"}});
+  CHECK(contains(text, R"({path="a\"b\\c\nd",rank="1"} 0)"));
+  for (const char* const name : {"", "1st", "a-b", "a b", "\xc3\xa4"})
+    CHECK(kind_of_error([&] { prometheus_text({}, {{name, "x"}}); }) == ErrorKind::kUsage);
+}
+
+TEST_CASE("metrics: a loader's counters are all there") {
+  Loader loader(make_dataset(10), {.batch_size = 5, .workers = 1, .slots = 2});
+  loader.start_epoch(0);
+  while (loader.next()) {
+  }
+  const std::string text = prometheus_text(loader.counters());
+  CHECK(contains(text, "packhorse_loader_samples_total 10\n"));
+  CHECK(contains(text, "packhorse_loader_batches_total 2\n"));
+}
+
+}  // namespace packhorse::reader::test

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "jpeg.h"
+#include "jpeg_decoder.h"
 #include "other_images.h"
 #include "packhorse/error.h"
 #include "raw.h"
@@ -20,24 +20,24 @@ ImageInfo header_of(Bytes file, const ImageInfo& known) {
   return *result.info;
 }
 
-PixelView decode_window(Bytes file, const ImageInfo& info, const Window& window,
-                        PixelBuffer& buffer) {
-  switch (info.kind) {
-    case ImageKind::kJpeg:
-      return decode_jpeg(file, info, window, buffer);
-    case ImageKind::kRaw:
-      return copy_raw(file, info, window, buffer);
-    default:
-      return decode_other(file, info, window, buffer);
-  }
-}
-
 }  // namespace
 
 struct Decoder::State {
   DecodeOptions options;
+  std::vector<std::unique_ptr<JpegDecoder>> jpeg_decoders = make_jpeg_decoders();
   PixelBuffer pixels;
   Resampler resampler;
+
+  PixelView decode_window(Bytes file, const ImageInfo& info, const Window& window) {
+    switch (info.kind) {
+      case ImageKind::kJpeg:
+        return decode_jpeg(jpeg_decoders, {file, info, window}, pixels);
+      case ImageKind::kRaw:
+        return copy_raw(file, info, window, pixels);
+      default:
+        return decode_other(file, info, window, pixels);
+    }
+  }
 
   Turn turn_for(const ImageInfo& info) const {
     return Turn(options.apply_orientation ? info.orientation : 1);
@@ -70,7 +70,7 @@ void Decoder::decode(Bytes file, const Augment& augment, SampleRandom random,
     std::fill(out.begin(), out.end(), std::uint8_t{0});  // nothing but padding
     return;
   }
-  state_->resampler.run(decode_window(file, info, window, state_->pixels), out.data());
+  state_->resampler.run(state_->decode_window(file, info, window), out.data());
 }
 
 void Decoder::decode_full(Bytes file, std::vector<std::uint8_t>& out, int& width, int& height,
@@ -78,7 +78,7 @@ void Decoder::decode_full(Bytes file, std::vector<std::uint8_t>& out, int& width
   const ImageInfo info = header_of(file, known);
   const Turn turn = state_->turn_for(info);
   const Window all{0, 0, static_cast<int>(info.width), static_cast<int>(info.height)};
-  const PixelView view = decode_window(file, info, all, state_->pixels);
+  const PixelView view = state_->decode_window(file, info, all);
   out.resize(std::size_t{info.width} * info.height * kChannels);
   turn_upright(view, turn, out.data());
   width = turn.swap ? all.h : all.w;

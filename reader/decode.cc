@@ -20,6 +20,14 @@ ImageInfo header_of(Bytes file, const ImageInfo& known) {
   return *result.info;
 }
 
+/// The largest of 8, 4 and 2 that leaves the crop no smaller than it will be; 1 where none does.
+int shrinking_for(const CropPlan& plan) {
+  for (const int shrunk : {8, 4, 2}) {
+    if (plan.w / shrunk >= plan.scaled_w && plan.h / shrunk >= plan.scaled_h) return shrunk;
+  }
+  return 1;
+}
+
 }  // namespace
 
 struct Decoder::State {
@@ -28,10 +36,16 @@ struct Decoder::State {
   PixelBuffer pixels;
   Resampler resampler;
 
-  PixelView decode_window(Bytes file, const ImageInfo& info, const Window& window) {
+  /// How much smaller `plan` may have the picture decoded.
+  int shrinking(const ImageInfo& info, const CropPlan& plan) const {
+    const bool may = options.scaled_dct == ScaledDct::kWhenCovered && info.kind == ImageKind::kJpeg;
+    return may ? shrinking_for(plan) : 1;
+  }
+
+  PixelView decode_window(Bytes file, const ImageInfo& info, const Window& window, int shrunk = 1) {
     switch (info.kind) {
       case ImageKind::kJpeg:
-        return decode_jpeg(jpeg_decoders, {file, info, window}, pixels);
+        return decode_jpeg(jpeg_decoders, {file, info, window, shrunk}, pixels);
       case ImageKind::kRaw:
         return copy_raw(file, info, window, pixels);
       default:
@@ -65,12 +79,13 @@ void Decoder::decode(Bytes file, const Augment& augment, SampleRandom random,
   const int width = static_cast<int>(info.width), height = static_cast<int>(info.height);
   const CropPlan plan = turn.swap ? plan_crop(augment, height, width, random)
                                   : plan_crop(augment, width, height, random);
-  const Window window = state_->resampler.prepare(plan, turn, size, width, height);
+  const int shrunk = state_->shrinking(info, plan);
+  const Window window = state_->resampler.prepare(plan, turn, size, width, height, shrunk);
   if (window.w == 0 || window.h == 0) {
     std::fill(out.begin(), out.end(), std::uint8_t{0});  // nothing but padding
     return;
   }
-  state_->resampler.run(state_->decode_window(file, info, window), out.data());
+  state_->resampler.run(state_->decode_window(file, info, window, shrunk), out.data());
 }
 
 void Decoder::decode_full(Bytes file, std::vector<std::uint8_t>& out, int& width, int& height,
@@ -83,6 +98,12 @@ void Decoder::decode_full(Bytes file, std::vector<std::uint8_t>& out, int& width
   turn_upright(view, turn, out.data());
   width = turn.swap ? all.h : all.w;
   height = turn.swap ? all.w : all.h;
+}
+
+std::size_t Decoder::kept_bytes() const {
+  std::size_t bytes = state_->pixels.capacity() + state_->resampler.kept_bytes();
+  for (const auto& decoder : state_->jpeg_decoders) bytes += decoder->kept_bytes();
+  return bytes;
 }
 
 }  // namespace packhorse::reader

@@ -38,7 +38,11 @@ Window Turn::to_stored(const Window& upright, int width, int height) const {
 void Axis::build(const Spec& spec) {
   taps_.clear();
   weights_.clear();
-  const double scale = static_cast<double>(spec.length) / spec.scaled;
+  // In shrunk positions, and counted from the first of them.
+  const int origin = spec.first / spec.shrunk;
+  const double low = static_cast<double>(spec.first) / spec.shrunk - origin;
+  const double length = static_cast<double>(spec.length) / spec.shrunk;
+  const double scale = length / spec.scaled;
   for (int i = 0; i < spec.size; ++i) {
     const int place = spec.offset + (spec.reversed ? spec.size - 1 - i : i);
     if (place < 0 || place >= spec.scaled) {
@@ -46,7 +50,7 @@ void Axis::build(const Spec& spec) {
       continue;
     }
     const int stored = spec.mirrored ? spec.scaled - 1 - place : place;
-    add_tap((stored + 0.5) * scale, scale, spec.length);
+    add_tap(low + (stored + 0.5) * scale, std::max(scale, 1.0), low, low + length);
   }
   begin_ = std::numeric_limits<int>::max();
   end_ = 0;
@@ -57,20 +61,26 @@ void Axis::build(const Spec& spec) {
   }
   begin_ = std::min(begin_, end_);
   for (Tap& tap : taps_) tap.first -= tap.count == 0 ? 0 : begin_;
+  begin_ += origin;
+  end_ += origin;
 }
 
-/// Pillow's precompute_coeffs() with the triangle filter.
-void Axis::add_tap(double centre, double scale, int length) {
-  const double support = std::max(scale, 1.0);
+/// Pillow's precompute_coeffs() with the triangle filter; a position that lies in the range only in
+/// part counts for that part.
+void Axis::add_tap(double centre, double support, double low, double high) {
   Tap tap;
   tap.first = std::max(0, static_cast<int>(centre - support + 0.5));
-  tap.count = std::min(length, static_cast<int>(centre + support + 0.5)) - tap.first;
+  tap.count =
+      std::min(static_cast<int>(std::ceil(high)), static_cast<int>(centre + support + 0.5)) -
+      tap.first;
   tap.weights = weights_.size();
   double total = 0;
   shares_.clear();
   for (int i = 0; i < tap.count; ++i) {
     const double distance = std::abs(tap.first + i - centre + 0.5) / support;
-    shares_.push_back(std::max(0.0, 1 - distance));
+    const double inside =
+        std::min(tap.first + i + 1.0, high) - std::max<double>(tap.first + i, low);
+    shares_.push_back(std::max(0.0, 1 - distance) * inside);
     total += shares_.back();
   }
   // Rounding the running sum rather than each weight keeps the total exactly 1: grey stays grey.
@@ -86,19 +96,23 @@ void Axis::add_tap(double centre, double scale, int length) {
   taps_.push_back(tap);
 }
 
-Window Resampler::prepare(const CropPlan& plan, Turn turn, int size, int width, int height) {
+Window Resampler::prepare(const CropPlan& plan, Turn turn, int size, int width, int height,
+                          int shrunk) {
   const Window stored = turn.to_stored({plan.x, plan.y, plan.w, plan.h}, width, height);
   Axis::Spec x{.scaled = plan.scaled_w, .offset = plan.left, .size = size, .reversed = plan.flip};
   Axis::Spec y{.scaled = plan.scaled_h, .offset = plan.top, .size = size};
   if (turn.swap) std::swap(x, y);
+  x.first = stored.x;
+  y.first = stored.y;
   x.length = stored.w;
   y.length = stored.h;
+  x.shrunk = y.shrunk = shrunk;
   x.mirrored = turn.mirror_x;
   y.mirrored = turn.mirror_y;
   columns_.build(x);
   rows_.build(y);
   swap_ = turn.swap;
-  return {stored.x + columns_.begin(), stored.y + rows_.begin(), columns_.end() - columns_.begin(),
+  return {columns_.begin(), rows_.begin(), columns_.end() - columns_.begin(),
           rows_.end() - rows_.begin()};
 }
 

@@ -17,6 +17,7 @@ namespace packhorse::reader::test {
 using packhorse::test::File;
 using packhorse::test::JpegSpec;
 using packhorse::test::kind_of_error;
+using packhorse::test::make_gradient;
 using packhorse::test::make_jpeg;
 using packhorse::test::make_picture;
 using packhorse::test::photos;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -11,8 +12,17 @@
 
 namespace packhorse::reader {
 
+/// Whether a JPEG may be decoded at 1/2, 1/4 or 1/8 of its size where its crop is to be shrunk by
+/// at least as much: fewer pixels to make and to scale, for a result that differs (docs/augment.md
+/// says by how much).
+enum class ScaledDct {
+  kOff,          ///< always decode at full size
+  kWhenCovered,  ///< where the scaled crop still has the output's pixels, in width and height
+};
+
 struct DecodeOptions {
   bool apply_orientation = true;  ///< turn the picture as its EXIF says, before anything else
+  ScaledDct scaled_dct = ScaledDct::kOff;
 };
 
 /// Turns an image file's bytes into pixels: RGB, 8 bit, interleaved. Keeps buffers between calls
@@ -46,6 +56,9 @@ class Decoder {
   /// The whole picture, upright: out holds height x width x 3 bytes.
   void decode_full(Bytes file, std::vector<std::uint8_t>& out, int& width, int& height,
                    const ImageInfo& known = {});
+
+  /// Memory for pixels and for parts of files that it keeps between calls, bytes.
+  std::size_t kept_bytes() const;
 
  private:
   struct State;

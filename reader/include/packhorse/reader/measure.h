@@ -20,7 +20,7 @@ struct MeasureOptions {
   LoaderOptions loader = {};
   std::uint64_t max_samples = 0;  ///< 0 = the whole epoch
   double max_seconds = 0;         ///< 0 = no limit
-  double min_seconds = 0;         ///< further epochs until then: a small set read once is only noise
+  double min_seconds = 0;  ///< further epochs until then: a small set read once is only noise
 };
 
 /// One timed pass. Times begin at start_epoch(), when threads and slots are there.
@@ -36,9 +36,10 @@ struct Measurement {
   double images_per_s() const { return seconds > 0 ? static_cast<double>(images) / seconds : 0; }
 };
 
-/// One pass over an epoch, or several with `min_seconds`. kWarm reads every file once beforehand; kCold drops the files from the
-/// page cache (posix_fadvise) and checks with mincore that they are gone. A limit ends the pass
-/// after the batch that reaches it. Throws Error(kUnsupported) when the files cannot be made cold.
+/// One pass over an epoch, or several with `min_seconds`. kWarm reads every file once beforehand;
+/// kCold drops the files from the page cache (posix_fadvise) and checks with mincore that they are
+/// gone. A limit ends the pass after the batch that reaches it. Throws Error(kUnsupported) when the
+/// files cannot be made cold.
 Measurement measure(const std::shared_ptr<const Dataset>& dataset, const MeasureOptions& options);
 
 /// Brings a dataset's files into the page cache, or drops them from it: make_cold() throws

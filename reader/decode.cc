@@ -59,6 +59,7 @@ struct Decoder::State {
 };
 
 Decoder::Decoder(DecodeOptions options) : state_(std::make_unique<State>()) {
+  validate(options.pixels);
   state_->options = options;
 }
 Decoder::~Decoder() = default;
@@ -83,9 +84,10 @@ void Decoder::decode(Bytes file, const Augment& augment, SampleRandom random,
   const Window window = state_->resampler.prepare(plan, turn, size, width, height, shrunk);
   if (window.w == 0 || window.h == 0) {
     std::fill(out.begin(), out.end(), std::uint8_t{0});  // nothing but padding
-    return;
+  } else {
+    state_->resampler.run(state_->decode_window(file, info, window, shrunk), out.data());
   }
-  state_->resampler.run(state_->decode_window(file, info, window, shrunk), out.data());
+  apply(state_->options.pixels, random, size, out);
 }
 
 void Decoder::decode_full(Bytes file, std::vector<std::uint8_t>& out, int& width, int& height,

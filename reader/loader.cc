@@ -83,6 +83,7 @@ void LoaderOptions::validate() const {
   require(!allocator.allocate == !allocator.deallocate,
           "a slot allocator needs both functions, allocate and deallocate");
   reader::validate(augment);
+  reader::validate(pixels);
   static_cast<void>(Order(0, order_options(*this, 0, 0)));
 }
 
@@ -94,7 +95,9 @@ struct Loader::Impl {
         ring(options.slots, options.batch_size,
              static_cast<std::size_t>(options.batch_size) * image_bytes, options.allocator) {
     const int workers = options.workers < 0 ? available_cpus() : options.workers;
-    const DecodeOptions decode_options{.apply_orientation = options.apply_orientation};
+    const DecodeOptions decode_options{.apply_orientation = options.apply_orientation,
+                                       .scaled_dct = options.scaled_dct,
+                                       .pixels = options.pixels};
     for (int i = 0; i < std::max(workers, 1); ++i) {
       producers.push_back(std::make_unique<Producer>(decode_options));
     }

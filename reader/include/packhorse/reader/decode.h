@@ -9,6 +9,7 @@
 #include "packhorse/bytes.h"
 #include "packhorse/image_info.h"
 #include "packhorse/reader/augment.h"
+#include "packhorse/reader/pixel_augment.h"
 
 namespace packhorse::reader {
 
@@ -23,6 +24,7 @@ enum class ScaledDct {
 struct DecodeOptions {
   bool apply_orientation = true;  ///< turn the picture as its EXIF says, before anything else
   ScaledDct scaled_dct = ScaledDct::kOff;
+  PixelAugment pixels = {};  ///< done to what decode() makes
 };
 
 /// Turns an image file's bytes into pixels: RGB, 8 bit, interleaved. Keeps buffers between calls
@@ -41,12 +43,14 @@ struct DecodeOptions {
 /// only what is seen is scaled.
 class Decoder {
  public:
+  /// Throws Error(kUsage) for options that make no sense.
   explicit Decoder(DecodeOptions options = {});
   ~Decoder();
   Decoder(Decoder&&) noexcept;
   Decoder& operator=(Decoder&&) noexcept;
 
-  /// Writes size x size x 3 bytes into `out` by `augment`. Throws Error(kCorrupt) when the bytes
+  /// Writes size x size x 3 bytes into `out` by `augment`, then changes them by the options'
+  /// `pixels`. Throws Error(kCorrupt) when the bytes
   /// cannot be decoded; warnings of the JPEG library (damaged data it papered over) count as that
   /// too. Damage where nothing is decoded goes unnoticed: below the crop, and around it in a file
   /// of restart segments.

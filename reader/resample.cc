@@ -119,15 +119,14 @@ Window Resampler::prepare(const CropPlan& plan, Turn turn, int size, int width, 
 void Resampler::run(const PixelView& view, std::uint8_t* out) {
   const int size = static_cast<int>(rows_.taps().size());
   const std::size_t stride = row_bytes(size);
-  std::uint8_t* narrowed = narrowed_.reserve(stride * static_cast<std::size_t>(view.height));
-  for (int y = 0; y < view.height; ++y) {
-    kernels_.row(row_of(view, y), columns_.taps(), columns_.weights(),
-                 narrowed + static_cast<std::size_t>(y) * stride);
-  }
+  const std::size_t narrow = stride + 1;  // the kernels write a byte beyond each row
+  std::uint8_t* narrowed = narrowed_.reserve(narrow * static_cast<std::size_t>(view.height));
+  kernels_.rows(view.data, view.stride, view.height, columns_.taps(), columns_.weights(), narrowed,
+                narrow);
   std::uint8_t* scaled = swap_ ? scaled_.reserve(stride * static_cast<std::size_t>(size)) : out;
   for (int y = 0; y < size; ++y) {
     const Tap& tap = rows_.taps()[static_cast<std::size_t>(y)];
-    kernels_.column(narrowed + static_cast<std::size_t>(tap.first) * stride, stride,
+    kernels_.column(narrowed + static_cast<std::size_t>(tap.first) * narrow, narrow,
                     rows_.weights() + tap.weights, tap.count,
                     scaled + static_cast<std::size_t>(y) * stride, stride);
   }

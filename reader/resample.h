@@ -65,7 +65,7 @@ class Resampler {
   /// them. `shrunk`: the picture will come with its sides shrunk to one in so many, each pixel the
   /// mean of those it was; the window is in such pixels.
   Window prepare(const CropPlan& plan, Turn turn, int size, int width, int height, int shrunk = 1);
-  /// `view` holds the window that prepare() asked for, with 8 readable bytes after it. Writes
+  /// `view` holds the window that prepare() asked for, with 16 readable bytes after it. Writes
   /// size x size x 3 bytes to `out`.
   void run(const PixelView& view, std::uint8_t* out);
   /// Memory it keeps for pixels.

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <numbers>
 
 #include "packhorse/reader/pixel_augment.h"
 
@@ -9,8 +11,39 @@ namespace {
 
 constexpr int kTries = 10;
 
-std::uint8_t level(double value) {
-  return static_cast<std::uint8_t>(std::clamp(std::nearbyint(value), 0.0, 255.0));
+constexpr int kQuantileBits = 12;
+using Quantiles = std::array<float, 1 << kQuantileBits>;
+
+/// The middles of so many equally likely parts of the normal distribution.
+Quantiles make_quantiles() {
+  Quantiles quantiles;
+  for (std::size_t i = 0; i < quantiles.size(); ++i) {
+    const double share = (static_cast<double>(i) + 0.5) / static_cast<double>(quantiles.size());
+    double low = -8, high = 8;
+    for (int halving = 0; halving < 40; ++halving) {
+      const double middle = (low + high) / 2;
+      (std::erfc(-middle / std::numbers::sqrt2) / 2 < share ? low : high) = middle;
+    }
+    quantiles[i] = static_cast<float>(low);
+  }
+  return quantiles;
+}
+
+void fill_with_noise(const RandomErasing& erasing, SampleRandom& random, std::uint8_t* pixel,
+                     int pixels) {
+  static const Quantiles kQuantiles = make_quantiles();
+  for (int x = 0; x < pixels; ++x) {
+    std::uint64_t bits = random.next();
+    for (std::size_t c = 0; c < 3; ++c, bits >>= kQuantileBits) {
+      const double value =
+          erasing.mean[c] + erasing.deviation[c] * kQuantiles[bits & (kQuantiles.size() - 1)];
+      *pixel++ = static_cast<std::uint8_t>(std::clamp(value, 0.0, 255.0) + 0.5);
+    }
+  }
+}
+
+void fill_with_value(const RandomErasing& erasing, std::uint8_t* pixel, int pixels) {
+  for (int x = 0; x < pixels; ++x) pixel = std::copy_n(erasing.value.data(), 3, pixel);
 }
 
 }  // namespace
@@ -36,13 +69,11 @@ ErasePlan plan_erasing(const RandomErasing& erasing, int width, int height, Samp
 void erase(const RandomErasing& erasing, const ErasePlan& plan, int width, SampleRandom random,
            std::span<std::uint8_t> pixels) {
   for (int y = plan.y; y < plan.y + plan.h; ++y) {
-    std::uint8_t* pixel = pixels.data() + (std::ptrdiff_t{y} * width + plan.x) * 3;
-    for (int x = 0; x < plan.w; ++x, pixel += 3) {
-      for (std::size_t c = 0; c < 3; ++c) {
-        pixel[c] = erasing.fill == RandomErasing::Fill::kValue
-                       ? erasing.value[c]
-                       : level(erasing.mean[c] + erasing.deviation[c] * random.normal());
-      }
+    std::uint8_t* row = pixels.data() + (std::ptrdiff_t{y} * width + plan.x) * 3;
+    if (erasing.fill == RandomErasing::Fill::kValue) {
+      fill_with_value(erasing, row, plan.w);
+    } else {
+      fill_with_noise(erasing, random, row, plan.w);
     }
   }
 }

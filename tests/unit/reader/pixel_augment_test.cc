@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "color_steps.h"
 #include "fixtures.h"
 #include "packhorse/reader/decode.h"
 
@@ -62,6 +63,23 @@ TEST_CASE("colour jitter: extremes are black, grey, and the other side of the hu
   pixels = {255, 255, 255, 0, 0, 0};
   adjust_colors({.contrast = 0}, pixels);
   CHECK(pixels == Pixels{127, 127, 127, 127, 127, 127});  // 254 / 2: white's grey is cut off
+}
+
+TEST_CASE("colour jitter: all processors' steps agree") {
+  const Pixels original = made(77, 33);  // no whole number of blocks
+  for (const ColorSteps& steps : color_steps()) {
+    CAPTURE(steps.name);
+    CHECK(steps.grey_sum(original) == color_steps().front().grey_sum(original));
+    for (double amount : {-0.5, -0.21, 0.0, 0.1, 0.37, 0.5}) {
+      Pixels pixels = original, expected = original;
+      steps.hue(pixels, amount);
+      color_steps().front().hue(expected, amount);
+      CHECK(pixels == expected);
+      steps.saturation(pixels, 1 + amount);
+      color_steps().front().saturation(expected, 1 + amount);
+      CHECK(pixels == expected);
+    }
+  }
 }
 
 TEST_CASE("random erasing: the box and nothing else gets the value") {

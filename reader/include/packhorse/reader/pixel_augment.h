@@ -24,7 +24,7 @@ struct ColorJitter {
 struct RandomErasing {
   enum class Fill {
     kValue,  ///< `value`
-    kNoise,  ///< each channel of each pixel on its own, normal, rounded and clamped
+    kNoise,  ///< normal, each channel of each pixel by itself; rounded, clamped
   };
   double probability = 0;
   double min_scale = 0.02, max_scale = 0.33;  ///< of the sample's area

@@ -74,21 +74,24 @@ void Axis::add_tap(double centre, double support, double low, double high) {
       std::min(static_cast<int>(std::ceil(high)), static_cast<int>(centre + support + 0.5)) -
       tap.first;
   tap.weights = weights_.size();
-  double total = 0;
-  shares_.clear();
-  for (int i = 0; i < tap.count; ++i) {
-    const double distance = std::abs(tap.first + i - centre + 0.5) / support;
-    const double inside =
-        std::min(tap.first + i + 1.0, high) - std::max<double>(tap.first + i, low);
-    shares_.push_back(std::max(0.0, 1 - distance) * inside);
-    total += shares_.back();
+  const auto count = static_cast<std::size_t>(tap.count);
+  shares_.resize(count);
+  const double nearer = 1 / support;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double distance = std::abs(tap.first + static_cast<double>(i) - centre + 0.5);
+    shares_[i] = std::max(0.0, 1 - distance * nearer);
   }
+  if (tap.first < low) shares_.front() *= tap.first + 1 - low;
+  if (tap.first + tap.count > high) shares_.back() *= high - (tap.first + tap.count - 1);
+  double total = 0;
+  for (const double share : shares_) total += share;
   // Rounding the running sum rather than each weight keeps the total exactly 1: grey stays grey.
+  const double unit = (1 << kWeightBits) / total;
   double sum = 0;
-  long before = 0;
+  int before = 0;
   for (const double share : shares_) {
     sum += share;
-    const long rounded = std::lround(sum / total * (1 << kWeightBits));
+    const int rounded = static_cast<int>(sum * unit + 0.5);
     weights_.push_back(static_cast<std::int16_t>(rounded - before));
     before = rounded;
   }

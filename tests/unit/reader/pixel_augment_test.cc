@@ -9,6 +9,7 @@
 #include "color_steps.h"
 #include "fixtures.h"
 #include "packhorse/reader/decode.h"
+#include "packhorse/reader/loader.h"
 
 namespace packhorse::reader::test {
 
@@ -149,11 +150,28 @@ TEST_CASE("pixel augment: a function of seed, epoch and sample that leaves the c
   CHECK(plain == decode(kAll, 1));
 }
 
+TEST_CASE("pixel augment: the loader's samples get it, whoever decodes them") {
+  const auto dataset = make_dataset(6);
+  const auto images = [&](const PixelAugment& augment, int workers) {
+    Loader loader(dataset, {.batch_size = 6,
+                            .workers = workers,
+                            .augment = RandomResizedCrop{.size = 24},
+                            .pixels = augment});
+    loader.start_epoch(1);
+    const std::optional<Batch> batch = loader.next();
+    return Pixels(batch->images().begin(), batch->images().end());
+  };
+  CHECK(images(kAll, 3) == images(kAll, 0));
+  CHECK(images(kAll, 0) != images({}, 0));
+}
+
 TEST_CASE("pixel augment: nonsense is refused") {
   const auto refused = [](const PixelAugment& augment) {
     return kind_of_error([&] { Decoder({.pixels = augment}); }) == ErrorKind::kUsage;
   };
   CHECK(refused({.jitter = {.brightness = -1}}));
+  CHECK(kind_of_error([] { LoaderOptions{.pixels = {.jitter = {.hue = 1}}}.validate(); }) ==
+        ErrorKind::kUsage);
   CHECK(refused({.jitter = {.contrast = std::numeric_limits<double>::infinity()}}));
   CHECK(refused({.jitter = {.saturation = std::nan("")}}));
   CHECK(refused({.jitter = {.hue = 0.6}}));

@@ -47,7 +47,7 @@ struct Decoder::State {
       case ImageKind::kJpeg:
         return decode_jpeg(jpeg_decoders, {file, info, window, shrunk}, pixels);
       case ImageKind::kRaw:
-        return copy_raw(file, info, window, pixels);
+        return raw_window(file, info, window, pixels);
       default:
         return decode_other(file, info, window, pixels);
     }

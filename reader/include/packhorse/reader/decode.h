@@ -50,10 +50,9 @@ class Decoder {
   Decoder& operator=(Decoder&&) noexcept;
 
   /// Writes size x size x 3 bytes into `out` by `augment`, then changes them by the options'
-  /// `pixels`. Throws Error(kCorrupt) when the bytes
-  /// cannot be decoded; warnings of the JPEG library (damaged data it papered over) count as that
-  /// too. Damage where nothing is decoded goes unnoticed: below the crop, and around it in a file
-  /// of restart segments.
+  /// `pixels`. Throws Error(kCorrupt) when the bytes cannot be decoded; warnings of the JPEG
+  /// library (damaged data it papered over) count as that too. Damage where nothing is decoded goes
+  /// unnoticed: below the crop, and around it in a file of restart segments.
   void decode(Bytes file, const Augment& augment, SampleRandom random, std::span<std::uint8_t> out,
               const ImageInfo& known = {});
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <string>
 
 #include "packhorse/error.h"
@@ -34,6 +35,12 @@ void check(const ResizeCenterCrop& crop) {
   require(crop.size >= 1 && crop.size <= kMaxSize && crop.resize >= 1 && crop.resize <= kMaxSize,
           "the output size and the short side must be within 1 and 16384");
 }
+
+void check_size(int size) {
+  require(size >= 1 && size <= kMaxSize, "the output size must be within 1 and 16384");
+}
+void check(const Resize& resize) { check_size(resize.size); }
+void check(const CenterCrop& crop) { check_size(crop.size); }
 
 void check(const PadCrop& crop) {
   require(crop.size >= 1 && crop.size <= kMaxSize && crop.padding >= 0 && crop.padding <= kMaxSize,
@@ -103,6 +110,14 @@ CropPlan plan(const ResizeCenterCrop& crop, int width, int height, SampleRandom&
   return plan;
 }
 
+CropPlan plan(const Resize& resize, int width, int height, SampleRandom&) {
+  return {0, 0, width, height, resize.size, resize.size};
+}
+
+CropPlan plan(const CenterCrop& crop, int width, int height, SampleRandom&) {
+  return {0, 0, width, height, width, height, centre(width, crop.size), centre(height, crop.size)};
+}
+
 CropPlan plan(const PadCrop& crop, int width, int height, SampleRandom& random) {
   CropPlan plan{0, 0, width, height, crop.size, crop.size};
   plan.top = static_cast<int>(random.integer(2 * crop.padding + 1)) - crop.padding;
@@ -133,6 +148,18 @@ std::int64_t SampleRandom::integer(std::int64_t n) {
     value = next() >> shift;
   } while (value >= limit);
   return static_cast<std::int64_t>(value);
+}
+
+double SampleRandom::normal() {
+  const double radius = std::sqrt(-2 * std::log(1 - uniform(0, 1)));
+  return radius * std::cos(uniform(0, 2 * std::numbers::pi));
+}
+
+SampleRandom SampleRandom::stream(std::uint64_t purpose) const {
+  SampleRandom other = *this;
+  other.key_ = mix64(key_ ^ mix64(~purpose));
+  other.counter_ = 0;
+  return other;
 }
 
 int output_size(const Augment& augment) {

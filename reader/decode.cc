@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "jpeg.h"
+#include "jpeg_decoder.h"
 #include "other_images.h"
 #include "packhorse/error.h"
 #include "raw.h"
@@ -20,24 +20,38 @@ ImageInfo header_of(Bytes file, const ImageInfo& known) {
   return *result.info;
 }
 
-PixelView decode_window(Bytes file, const ImageInfo& info, const Window& window,
-                        PixelBuffer& buffer) {
-  switch (info.kind) {
-    case ImageKind::kJpeg:
-      return decode_jpeg(file, info, window, buffer);
-    case ImageKind::kRaw:
-      return copy_raw(file, info, window, buffer);
-    default:
-      return decode_other(file, info, window, buffer);
+/// The largest of 8, 4 and 2 that leaves the crop no smaller than it will be; 1 where none does.
+int shrinking_for(const CropPlan& plan) {
+  for (const int shrunk : {8, 4, 2}) {
+    if (plan.w / shrunk >= plan.scaled_w && plan.h / shrunk >= plan.scaled_h) return shrunk;
   }
+  return 1;
 }
 
 }  // namespace
 
 struct Decoder::State {
   DecodeOptions options;
+  std::vector<std::unique_ptr<JpegDecoder>> jpeg_decoders = make_jpeg_decoders();
   PixelBuffer pixels;
   Resampler resampler;
+
+  /// How much smaller `plan` may have the picture decoded.
+  int shrinking(const ImageInfo& info, const CropPlan& plan) const {
+    const bool may = options.scaled_dct == ScaledDct::kWhenCovered && info.kind == ImageKind::kJpeg;
+    return may ? shrinking_for(plan) : 1;
+  }
+
+  PixelView decode_window(Bytes file, const ImageInfo& info, const Window& window, int shrunk = 1) {
+    switch (info.kind) {
+      case ImageKind::kJpeg:
+        return decode_jpeg(jpeg_decoders, {file, info, window, shrunk}, pixels);
+      case ImageKind::kRaw:
+        return raw_window(file, info, window, pixels);
+      default:
+        return decode_other(file, info, window, pixels);
+    }
+  }
 
   Turn turn_for(const ImageInfo& info) const {
     return Turn(options.apply_orientation ? info.orientation : 1);
@@ -45,6 +59,7 @@ struct Decoder::State {
 };
 
 Decoder::Decoder(DecodeOptions options) : state_(std::make_unique<State>()) {
+  validate(options.pixels);
   state_->options = options;
 }
 Decoder::~Decoder() = default;
@@ -65,12 +80,14 @@ void Decoder::decode(Bytes file, const Augment& augment, SampleRandom random,
   const int width = static_cast<int>(info.width), height = static_cast<int>(info.height);
   const CropPlan plan = turn.swap ? plan_crop(augment, height, width, random)
                                   : plan_crop(augment, width, height, random);
-  const Window window = state_->resampler.prepare(plan, turn, size, width, height);
+  const int shrunk = state_->shrinking(info, plan);
+  const Window window = state_->resampler.prepare(plan, turn, size, width, height, shrunk);
   if (window.w == 0 || window.h == 0) {
     std::fill(out.begin(), out.end(), std::uint8_t{0});  // nothing but padding
-    return;
+  } else {
+    state_->resampler.run(state_->decode_window(file, info, window, shrunk), out.data());
   }
-  state_->resampler.run(decode_window(file, info, window, state_->pixels), out.data());
+  apply(state_->options.pixels, random, size, out);
 }
 
 void Decoder::decode_full(Bytes file, std::vector<std::uint8_t>& out, int& width, int& height,
@@ -78,11 +95,17 @@ void Decoder::decode_full(Bytes file, std::vector<std::uint8_t>& out, int& width
   const ImageInfo info = header_of(file, known);
   const Turn turn = state_->turn_for(info);
   const Window all{0, 0, static_cast<int>(info.width), static_cast<int>(info.height)};
-  const PixelView view = decode_window(file, info, all, state_->pixels);
+  const PixelView view = state_->decode_window(file, info, all);
   out.resize(std::size_t{info.width} * info.height * kChannels);
   turn_upright(view, turn, out.data());
   width = turn.swap ? all.h : all.w;
   height = turn.swap ? all.w : all.h;
+}
+
+std::size_t Decoder::kept_bytes() const {
+  std::size_t bytes = state_->pixels.capacity() + state_->resampler.kept_bytes();
+  for (const auto& decoder : state_->jpeg_decoders) bytes += decoder->kept_bytes();
+  return bytes;
 }
 
 }  // namespace packhorse::reader

@@ -106,6 +106,7 @@ void LoaderOptions::validate() const {
   require(run_bytes >= 1 && window_bytes >= run_bytes,
           "a window must hold a run of samples or more, and a run a byte");
   reader::validate(augment);
+  reader::validate(pixels);
   bad_samples.validate();
   OrderOptions any = order_options(*this, 0, 0);
   any.kind = OrderKind::kSequential;
@@ -123,7 +124,9 @@ struct Loader::Impl {
     if (options.order == OrderKind::kWindow)
       runs = std::make_shared<Runs>(*dataset, options.run_bytes);
     const int workers = options.workers < 0 ? available_cpus() : options.workers;
-    const DecodeOptions decode_options{.apply_orientation = options.apply_orientation};
+    const DecodeOptions decode_options{.apply_orientation = options.apply_orientation,
+                                       .scaled_dct = options.scaled_dct,
+                                       .pixels = options.pixels};
     for (int i = 0; i < std::max(workers, 1); ++i) {
       producers.push_back(std::make_unique<Producer>(decode_options));
     }

@@ -38,6 +38,7 @@ class PixelBuffer {
     }
     return memory_.get();
   }
+  std::size_t capacity() const { return capacity_; }
 
  private:
   std::unique_ptr<std::uint8_t[]> memory_;

@@ -8,7 +8,8 @@
 
 namespace packhorse::reader {
 
-PixelView copy_raw(Bytes pixels, const ImageInfo& info, const Window& window, PixelBuffer& buffer) {
+PixelView raw_window(Bytes pixels, const ImageInfo& info, const Window& window,
+                     PixelBuffer& buffer) {
   if (pixels.size() != pixel_bytes(info)) {
     throw Error(ErrorKind::kCorrupt, "its pixels are not as many as its size says");
   }
@@ -16,14 +17,20 @@ PixelView copy_raw(Bytes pixels, const ImageInfo& info, const Window& window, Pi
   if (channels != 1 && channels != kChannels) {
     throw Error(ErrorKind::kUnsupported, "it has " + std::to_string(channels) + " channels");
   }
+  const std::size_t row = info.width * channels;
+  const std::size_t begin =
+      static_cast<std::size_t>(window.y) * row + static_cast<std::size_t>(window.x) * channels;
+  const std::size_t end = begin + static_cast<std::size_t>(window.h - 1) * row +
+                          static_cast<std::size_t>(window.w) * channels;
+  if (channels == kChannels && end + PixelBuffer::kSlack <= pixels.size()) {
+    return {reinterpret_cast<const std::uint8_t*>(pixels.data()) + begin, window.w, window.h, row};
+  }
   const auto columns = static_cast<std::size_t>(window.w);
   const std::size_t stride = columns * kChannels;
   std::uint8_t* out = buffer.reserve(stride * static_cast<std::size_t>(window.h));
-  for (int row = 0; row < window.h; ++row) {
-    const std::size_t first =
-        static_cast<std::size_t>(window.y + row) * info.width + static_cast<std::size_t>(window.x);
-    const std::byte* from = pixels.data() + first * channels;
-    std::uint8_t* to = out + static_cast<std::size_t>(row) * stride;
+  for (int y = 0; y < window.h; ++y) {
+    const std::byte* from = pixels.data() + begin + static_cast<std::size_t>(y) * row;
+    std::uint8_t* to = out + static_cast<std::size_t>(y) * stride;
     if (channels == kChannels) {
       std::memcpy(to, from, stride);
     } else {

@@ -6,9 +6,11 @@
 
 namespace packhorse::reader {
 
-/// `window` of pixels that are not encoded; grey is repeated. The view lies in `buffer`. Throws
+/// `window` of pixels that are not encoded; grey is repeated. The view lies in `pixels` where it
+/// can, with the bytes behind it that scaling may read, else in `buffer`. Throws
 /// Error(kCorrupt) when they are not as many as `info` says, Error(kUnsupported) for other channels
 /// than one or three.
-PixelView copy_raw(Bytes pixels, const ImageInfo& info, const Window& window, PixelBuffer& buffer);
+PixelView raw_window(Bytes pixels, const ImageInfo& info, const Window& window,
+                     PixelBuffer& buffer);
 
 }  // namespace packhorse::reader

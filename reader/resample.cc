@@ -38,7 +38,11 @@ Window Turn::to_stored(const Window& upright, int width, int height) const {
 void Axis::build(const Spec& spec) {
   taps_.clear();
   weights_.clear();
-  const double scale = static_cast<double>(spec.length) / spec.scaled;
+  // In shrunk positions, and counted from the first of them.
+  const int origin = spec.first / spec.shrunk;
+  const double low = static_cast<double>(spec.first) / spec.shrunk - origin;
+  const double length = static_cast<double>(spec.length) / spec.shrunk;
+  const double scale = length / spec.scaled;
   for (int i = 0; i < spec.size; ++i) {
     const int place = spec.offset + (spec.reversed ? spec.size - 1 - i : i);
     if (place < 0 || place >= spec.scaled) {
@@ -46,7 +50,7 @@ void Axis::build(const Spec& spec) {
       continue;
     }
     const int stored = spec.mirrored ? spec.scaled - 1 - place : place;
-    add_tap((stored + 0.5) * scale, scale, spec.length);
+    add_tap(low + (stored + 0.5) * scale, std::max(scale, 1.0), low, low + length);
   }
   begin_ = std::numeric_limits<int>::max();
   end_ = 0;
@@ -57,28 +61,37 @@ void Axis::build(const Spec& spec) {
   }
   begin_ = std::min(begin_, end_);
   for (Tap& tap : taps_) tap.first -= tap.count == 0 ? 0 : begin_;
+  begin_ += origin;
+  end_ += origin;
 }
 
-/// Pillow's precompute_coeffs() with the triangle filter.
-void Axis::add_tap(double centre, double scale, int length) {
-  const double support = std::max(scale, 1.0);
+/// Pillow's precompute_coeffs() with the triangle filter; a position that lies in the range only in
+/// part counts for that part.
+void Axis::add_tap(double centre, double support, double low, double high) {
   Tap tap;
   tap.first = std::max(0, static_cast<int>(centre - support + 0.5));
-  tap.count = std::min(length, static_cast<int>(centre + support + 0.5)) - tap.first;
+  tap.count =
+      std::min(static_cast<int>(std::ceil(high)), static_cast<int>(centre + support + 0.5)) -
+      tap.first;
   tap.weights = weights_.size();
-  double total = 0;
-  shares_.clear();
-  for (int i = 0; i < tap.count; ++i) {
-    const double distance = std::abs(tap.first + i - centre + 0.5) / support;
-    shares_.push_back(std::max(0.0, 1 - distance));
-    total += shares_.back();
+  const auto count = static_cast<std::size_t>(tap.count);
+  shares_.resize(count);
+  const double nearer = 1 / support;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double distance = std::abs(tap.first + static_cast<double>(i) - centre + 0.5);
+    shares_[i] = std::max(0.0, 1 - distance * nearer);
   }
+  if (tap.first < low) shares_.front() *= tap.first + 1 - low;
+  if (tap.first + tap.count > high) shares_.back() *= high - (tap.first + tap.count - 1);
+  double total = 0;
+  for (const double share : shares_) total += share;
   // Rounding the running sum rather than each weight keeps the total exactly 1: grey stays grey.
+  const double unit = (1 << kWeightBits) / total;
   double sum = 0;
-  long before = 0;
+  int before = 0;
   for (const double share : shares_) {
     sum += share;
-    const long rounded = std::lround(sum / total * (1 << kWeightBits));
+    const int rounded = static_cast<int>(sum * unit + 0.5);
     weights_.push_back(static_cast<std::int16_t>(rounded - before));
     before = rounded;
   }
@@ -86,34 +99,37 @@ void Axis::add_tap(double centre, double scale, int length) {
   taps_.push_back(tap);
 }
 
-Window Resampler::prepare(const CropPlan& plan, Turn turn, int size, int width, int height) {
+Window Resampler::prepare(const CropPlan& plan, Turn turn, int size, int width, int height,
+                          int shrunk) {
   const Window stored = turn.to_stored({plan.x, plan.y, plan.w, plan.h}, width, height);
   Axis::Spec x{.scaled = plan.scaled_w, .offset = plan.left, .size = size, .reversed = plan.flip};
   Axis::Spec y{.scaled = plan.scaled_h, .offset = plan.top, .size = size};
   if (turn.swap) std::swap(x, y);
+  x.first = stored.x;
+  y.first = stored.y;
   x.length = stored.w;
   y.length = stored.h;
+  x.shrunk = y.shrunk = shrunk;
   x.mirrored = turn.mirror_x;
   y.mirrored = turn.mirror_y;
   columns_.build(x);
   rows_.build(y);
   swap_ = turn.swap;
-  return {stored.x + columns_.begin(), stored.y + rows_.begin(), columns_.end() - columns_.begin(),
+  return {columns_.begin(), rows_.begin(), columns_.end() - columns_.begin(),
           rows_.end() - rows_.begin()};
 }
 
 void Resampler::run(const PixelView& view, std::uint8_t* out) {
   const int size = static_cast<int>(rows_.taps().size());
   const std::size_t stride = row_bytes(size);
-  std::uint8_t* narrowed = narrowed_.reserve(stride * static_cast<std::size_t>(view.height));
-  for (int y = 0; y < view.height; ++y) {
-    kernels_.row(row_of(view, y), columns_.taps(), columns_.weights(),
-                 narrowed + static_cast<std::size_t>(y) * stride);
-  }
+  const std::size_t narrow = stride + 1;  // the kernels write a byte beyond each row
+  std::uint8_t* narrowed = narrowed_.reserve(narrow * static_cast<std::size_t>(view.height));
+  kernels_.rows(view.data, view.stride, view.height, columns_.taps(), columns_.weights(), narrowed,
+                narrow);
   std::uint8_t* scaled = swap_ ? scaled_.reserve(stride * static_cast<std::size_t>(size)) : out;
   for (int y = 0; y < size; ++y) {
     const Tap& tap = rows_.taps()[static_cast<std::size_t>(y)];
-    kernels_.column(narrowed + static_cast<std::size_t>(tap.first) * stride, stride,
+    kernels_.column(narrowed + static_cast<std::size_t>(tap.first) * narrow, narrow,
                     rows_.weights() + tap.weights, tap.count,
                     scaled + static_cast<std::size_t>(y) * stride, stride);
   }

@@ -27,23 +27,26 @@ struct Turn {
 class Axis {
  public:
   struct Spec {
-    int length = 0;         ///< source positions, scaled to
+    int first = 0;          ///< from this source position on,
+    int length = 0;         ///< so many, scaled to
     int scaled = 0;         ///< this many,
     int offset = 0;         ///< of which those from here on
     int size = 0;           ///< fill this many output positions;
     bool reversed = false;  ///< the last one first;
     bool mirrored = false;  ///< while the source runs against the output.
+    int shrunk = 1;         ///< The source comes shrunk: each of its positions is so many.
   };
   void build(const Spec& spec);
 
   std::span<const Tap> taps() const { return taps_; }
   const std::int16_t* weights() const { return weights_.data(); }
-  /// The source positions in use: [begin, end). Taps count from `begin`.
+  /// The (shrunk) source positions in use: [begin, end). Taps count from `begin`.
   int begin() const { return begin_; }
   int end() const { return end_; }
 
  private:
-  void add_tap(double centre, double scale, int length);
+  /// What reaches `support` to both sides of `centre`, within [low, high).
+  void add_tap(double centre, double support, double low, double high);
   std::vector<Tap> taps_;
   std::vector<std::int16_t> weights_;
   std::vector<double> shares_;
@@ -59,11 +62,14 @@ class Resampler {
   explicit Resampler(const ResizeKernels& kernels = fastest_kernels()) : kernels_(kernels) {}
 
   /// The pixels a plan needs of a stored picture of width x height. Empty when it shows none of
-  /// them.
-  Window prepare(const CropPlan& plan, Turn turn, int size, int width, int height);
-  /// `view` holds the window that prepare() asked for, with 8 readable bytes after it. Writes
+  /// them. `shrunk`: the picture will come with its sides shrunk to one in so many, each pixel the
+  /// mean of those it was; the window is in such pixels.
+  Window prepare(const CropPlan& plan, Turn turn, int size, int width, int height, int shrunk = 1);
+  /// `view` holds the window that prepare() asked for, with 16 readable bytes after it. Writes
   /// size x size x 3 bytes to `out`.
   void run(const PixelView& view, std::uint8_t* out);
+  /// Memory it keeps for pixels.
+  std::size_t kept_bytes() const { return narrowed_.capacity() + scaled_.capacity(); }
 
  private:
   const ResizeKernels& kernels_;

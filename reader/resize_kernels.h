@@ -19,18 +19,24 @@ struct Tap {
 };
 
 struct ResizeKernels {
-  /// One row: a pixel of `out` for each tap. Reads up to 8 bytes beyond the last source pixel (and
-  /// ignores them), writes one byte beyond the last output pixel.
-  void (*row)(const std::uint8_t* in, std::span<const Tap> taps, const std::int16_t* weights,
-              std::uint8_t* out);
+  const char* name;
+  /// `count` rows: in each a pixel of `out` for each tap. Reads up to 16 bytes beyond the last
+  /// source pixel (and ignores them), writes one byte beyond the last output pixel of each row.
+  void (*rows)(const std::uint8_t* in, std::size_t in_stride, int count, std::span<const Tap> taps,
+               const std::int16_t* weights, std::uint8_t* out, std::size_t out_stride);
   /// `bytes` of one output row from `count` input rows, `stride` apart.
   void (*column)(const std::uint8_t* in, std::size_t stride, const std::int16_t* weights, int count,
                  std::uint8_t* out, std::size_t bytes);
 };
 
-/// For any processor.
-const ResizeKernels& portable_kernels();
-/// The fastest this processor can run. The same results.
-const ResizeKernels& fastest_kernels();
+/// Those that this processor can run, the fastest last. All have the same results.
+std::span<const ResizeKernels* const> resize_kernels();
+inline const ResizeKernels& fastest_kernels() { return *resize_kernels().back(); }
+
+// Each for processors that have the instructions of its name.
+extern const ResizeKernels kPortableKernels;
+#if defined(__x86_64__)
+extern const ResizeKernels kSsse3Kernels, kAvx2Kernels;
+#endif
 
 }  // namespace packhorse::reader

@@ -67,6 +67,26 @@ TEST_CASE("random: integers cover their range evenly") {
   }
 }
 
+TEST_CASE("random: streams for other purposes are unrelated, and leave this one alone") {
+  SampleRandom random(1, 2, 3);
+  random.next();
+  const SampleRandom before = random;
+  SampleRandom colours = random.stream(1), boxes = random.stream(2);
+  CHECK(colours.next() != boxes.next());
+  CHECK(random.next() == SampleRandom(before).next());
+  CHECK(SampleRandom(1, 2, 3).stream(1).next() == before.stream(1).next());
+  CHECK(SampleRandom(1, 2, 4).stream(1).next() != before.stream(1).next());
+}
+
+TEST_CASE("random: normal numbers are") {
+  std::vector<double> shares;
+  SampleRandom random(1, 2, 3);
+  for (int i = 0; i < kDraws; ++i) {
+    shares.push_back(std::erfc(-random.normal() / std::sqrt(2.0)) / 2);
+  }
+  CHECK(distance_to_uniform(shares, 0, 1) < kTolerance);
+}
+
 TEST_CASE("random resized crop: the window lies in the picture and fills the output") {
   for (std::uint64_t sample = 0; sample < 5000; ++sample) {
     const int width = 1 + static_cast<int>(sample * 7 % 301),
@@ -215,6 +235,24 @@ TEST_CASE("resize and centre crop: a picture smaller than the crop is padded") {
   CHECK(p.top == 40);    // round(79 / 2.0) = round(39.5), to even
 }
 
+TEST_CASE("resize: all of the picture becomes all of the output") {
+  const CropPlan p = plan(Resize{.size = 96}, 500, 200);
+  CHECK(p.w == 500);
+  CHECK(p.h == 200);
+  CHECK(p.scaled_w == 96);
+  CHECK(p.scaled_h == 96);
+  CHECK(p.left == 0);
+  CHECK(p.top == 0);
+}
+
+TEST_CASE("centre crop: the middle at its own scale, or all with a border") {
+  const CropPlan p = plan(CenterCrop{.size = 224}, 501, 100);
+  CHECK(p.scaled_w == 501);
+  CHECK(p.scaled_h == 100);
+  CHECK(p.left == 138);  // round(277 / 2.0) = round(138.5), to even
+  CHECK(p.top == -62);   // (224 - 100) // 2
+}
+
 TEST_CASE("pad crop: windows reach into the padding on both sides, evenly") {
   std::vector<int> lefts(9), tops(9);
   for (std::uint64_t sample = 0; sample < 9000; ++sample) {
@@ -241,6 +279,8 @@ TEST_CASE("augment: nonsense is refused") {
   CHECK(refused(RandomResizedCrop{.flip = 2}));
   CHECK(refused(ResizeCenterCrop{.resize = 0}));
   CHECK(refused(ResizeCenterCrop{.size = 20000}));
+  CHECK(refused(Resize{.size = 0}));
+  CHECK(refused(CenterCrop{.size = 20000}));
   CHECK(refused(PadCrop{.padding = -1}));
   validate(RandomResizedCrop{});
   validate(ResizeCenterCrop{});

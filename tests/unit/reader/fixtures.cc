@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "packhorse/transform.h"
+
 namespace packhorse::reader::test {
 
 Picture window_of(const Picture& picture, int x, int y, int w, int h) {
@@ -20,6 +22,14 @@ int largest_difference(const Picture& a, const Picture& b) {
     largest = std::max(largest, std::abs(int{a.pixels[i]} - int{b.pixels[i]}));
   }
   return largest;
+}
+
+File make_roi(Bytes file, int restart_mcus) {
+  ImageInfo info = probe_image(file).info.value();
+  File buffer;
+  const Transformed made =
+      find_transform("roi").make({.restart_mcus = restart_mcus})->apply(file, info, buffer);
+  return {made.bytes.begin(), made.bytes.end()};
 }
 
 std::shared_ptr<MemoryDataset> make_dataset(std::size_t count) {

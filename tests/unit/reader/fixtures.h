@@ -17,6 +17,7 @@ namespace packhorse::reader::test {
 using packhorse::test::File;
 using packhorse::test::JpegSpec;
 using packhorse::test::kind_of_error;
+using packhorse::test::make_gradient;
 using packhorse::test::make_jpeg;
 using packhorse::test::make_picture;
 using packhorse::test::photos;
@@ -32,6 +33,9 @@ inline Picture decode_plainly(Bytes file) {
 Picture window_of(const Picture& picture, int x, int y, int w, int h);
 /// Largest difference of two pictures of one size; 256 for different sizes.
 int largest_difference(const Picture& a, const Picture& b);
+
+/// What packing with `--image roi` makes of a JPEG.
+File make_roi(Bytes file, int restart_mcus = 4);
 
 /// Samples in memory. Reading one that `broken` names throws.
 class MemoryDataset : public Dataset {

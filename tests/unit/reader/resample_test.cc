@@ -92,12 +92,16 @@ TEST_CASE("resample: shrinking and enlarging are antialiased bilinear by its def
   }
 }
 
-TEST_CASE("resample: the vector kernels and the portable ones agree") {
-  for (int side : {1, 2, 3, 5, 6, 40, 97, 300}) {
-    for (int size : {1, 4, 5, 6, 33, 64}) {
-      const Picture picture = make_picture(side, side);
-      const CropPlan plan{.w = side, .h = side, .scaled_w = size, .scaled_h = size};
-      CHECK(placed(picture, plan, size) == placed(picture, plan, size, 1, portable_kernels()));
+TEST_CASE("resample: all kernels agree") {
+  for (const ResizeKernels* kernels : resize_kernels()) {
+    CAPTURE(kernels->name);
+    for (int side : {1, 2, 3, 5, 6, 40, 97, 300}) {
+      for (int size : {1, 4, 5, 6, 10, 11, 33, 64}) {
+        const Picture picture = make_picture(side, side);
+        const CropPlan plan{.w = side, .h = side, .scaled_w = size, .scaled_h = size};
+        CHECK(placed(picture, plan, size, 1, *kernels) ==
+              placed(picture, plan, size, 1, kPortableKernels));
+      }
     }
   }
 }

@@ -21,6 +21,17 @@ struct ResizeCenterCrop {
   int size = 224;
 };
 
+/// torchvision.transforms.Resize((size, size)): all of the picture, whatever becomes of its shape.
+struct Resize {
+  int size = 224;
+};
+
+/// torchvision.transforms.CenterCrop(size): nothing is scaled; a picture that is too small gets a
+/// black border.
+struct CenterCrop {
+  int size = 224;
+};
+
 /// Resize to size x size, pad by `padding` on each side with zeros, cut a random size x size
 /// window, flip: torchvision's RandomCrop(size, padding) + RandomHorizontalFlip, the usual choice
 /// for CIFAR.
@@ -31,7 +42,7 @@ struct PadCrop {
 };
 
 /// Sizes are at most 16384.
-using Augment = std::variant<RandomResizedCrop, ResizeCenterCrop, PadCrop>;
+using Augment = std::variant<RandomResizedCrop, ResizeCenterCrop, Resize, CenterCrop, PadCrop>;
 
 int output_size(const Augment& augment);
 /// Throws Error(kUsage).
@@ -54,6 +65,10 @@ class SampleRandom {
   std::uint64_t next();
   double uniform(double low, double high);  ///< [low, high)
   std::int64_t integer(std::int64_t n);     ///< 0 .. n-1, unbiased; n >= 1
+  double normal();                          ///< mean 0, deviation 1; by Box and Muller
+  /// Another stream of the same sample, unrelated to this one: what is drawn for one purpose
+  /// changes nothing that is drawn for another.
+  SampleRandom stream(std::uint64_t purpose) const;
 
  private:
   std::uint64_t key_, counter_ = 0;

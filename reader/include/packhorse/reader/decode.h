@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -8,42 +9,59 @@
 #include "packhorse/bytes.h"
 #include "packhorse/image_info.h"
 #include "packhorse/reader/augment.h"
+#include "packhorse/reader/pixel_augment.h"
 
 namespace packhorse::reader {
 
+/// Whether a JPEG may be decoded at 1/2, 1/4 or 1/8 of its size where its crop is to be shrunk by
+/// at least as much: fewer pixels to make and to scale, for a result that differs (docs/augment.md
+/// says by how much).
+enum class ScaledDct {
+  kOff,          ///< always decode at full size
+  kWhenCovered,  ///< where the scaled crop still has the output's pixels, in width and height
+};
+
 struct DecodeOptions {
   bool apply_orientation = true;  ///< turn the picture as its EXIF says, before anything else
+  ScaledDct scaled_dct = ScaledDct::kOff;
+  PixelAugment pixels = {};  ///< done to what decode() makes
 };
 
 /// Turns an image file's bytes into pixels: RGB, 8 bit, interleaved. Keeps buffers between calls
 /// that grow to the largest crop seen. One thread at a time: one Decoder per thread.
 ///
-/// JPEG goes through libjpeg-turbo, transforming only the blocks the crop needs, with the same
-/// pixels as a full decode; PGM and PPM are read here, everything else through OpenCV. Raw pixels
-/// have no header, so the caller must say what they are: `known` is Dataset::image() of them, and
-/// anything but kRaw in it is told by the bytes instead. Grey is
-/// repeated into three channels, alpha is flattened onto black, 16 bit is scaled to 8, CMYK is
-/// converted without a profile.
+/// JPEG goes through libjpeg-turbo, with the same pixels as a full decode: of a file packed with
+/// `--image roi` or `resize` only the restart segments of the crop are looked at, of any other all
+/// above the crop's end is parsed, but only the crop's blocks are transformed. PGM and PPM are read
+/// here, everything else through OpenCV. Raw pixels have no header, so the caller must say what
+/// they are: `known` is Dataset::image() of them, and anything but kRaw in it is told by the bytes
+/// instead. Grey is repeated into three channels, alpha is flattened onto black, 16 bit is scaled
+/// to 8, CMYK is converted without a profile.
 ///
 /// Scaling is bilinear with antialiasing, as Pillow's BILINEAR and torchvision's antialias=True:
 /// each channel of each pixel is within 1 of theirs. Mirroring, turning and placing are part of it;
 /// only what is seen is scaled.
 class Decoder {
  public:
+  /// Throws Error(kUsage) for options that make no sense.
   explicit Decoder(DecodeOptions options = {});
   ~Decoder();
   Decoder(Decoder&&) noexcept;
   Decoder& operator=(Decoder&&) noexcept;
 
-  /// Writes size x size x 3 bytes into `out` by `augment`. Throws Error(kCorrupt) when the bytes
-  /// cannot be decoded; warnings of the JPEG library (damaged data it papered over) count as that
-  /// too. Damage below the crop goes unnoticed: nothing is read there.
+  /// Writes size x size x 3 bytes into `out` by `augment`, then changes them by the options'
+  /// `pixels`. Throws Error(kCorrupt) when the bytes cannot be decoded; warnings of the JPEG
+  /// library (damaged data it papered over) count as that too. Damage where nothing is decoded goes
+  /// unnoticed: below the crop, and around it in a file of restart segments.
   void decode(Bytes file, const Augment& augment, SampleRandom random, std::span<std::uint8_t> out,
               const ImageInfo& known = {});
 
   /// The whole picture, upright: out holds height x width x 3 bytes.
   void decode_full(Bytes file, std::vector<std::uint8_t>& out, int& width, int& height,
                    const ImageInfo& known = {});
+
+  /// Memory for pixels and for parts of files that it keeps between calls, bytes.
+  std::size_t kept_bytes() const;
 
  private:
   struct State;

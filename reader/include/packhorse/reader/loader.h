@@ -12,6 +12,7 @@
 #include "packhorse/reader/augment.h"
 #include "packhorse/reader/bad_samples.h"
 #include "packhorse/reader/dataset.h"
+#include "packhorse/reader/decode.h"
 #include "packhorse/reader/latency.h"
 #include "packhorse/reader/order.h"
 
@@ -40,7 +41,9 @@ struct LoaderOptions {
   int workers = -1;  ///< threads; -1 = as many as the process may use, 0 = decode in next() itself
   int slots = 4;     ///< batches in memory: ready, in the making, or with the consumer; 2 or more
   Augment augment = RandomResizedCrop{};
+  PixelAugment pixels = {};       ///< colour jitter, random erasing
   bool apply_orientation = true;  ///< turn pictures as their EXIF says
+  ScaledDct scaled_dct = ScaledDct::kOff;
   bool decode = true;  ///< false: read (and check) only; images stay zero. For measuring storage.
   OrderKind order = OrderKind::kGlobal;
   /// kWindow: stored bytes that are mixed with each other, in runs of `run_bytes` that lie

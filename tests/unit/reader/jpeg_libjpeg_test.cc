@@ -1,4 +1,4 @@
-#include "jpeg.h"
+#include "jpeg_libjpeg.h"
 
 #include <doctest/doctest.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 Picture decoded_window(Bytes file, const Window& window, PixelBuffer& buffer) {
   const ImageInfo info = probe_image(file).info.value();
-  const PixelView view = decode_jpeg(file, info, window, buffer);
+  const PixelView view = decode_with_libjpeg({file, info, window}, buffer);
   REQUIRE(view.width == window.w);
   REQUIRE(view.height == window.h);
   Picture picture{view.width, view.height, {}};
@@ -145,7 +145,7 @@ TEST_CASE("jpeg: a header that changes its mind is an error") {
   info.width += 8;
   PixelBuffer buffer;
   CHECK(kind_of_error([&] {
-          decode_jpeg(file, info, {0, 0, 91, 71}, buffer);
+          decode_with_libjpeg({file, info, {0, 0, 91, 71}}, buffer);
         }) == ErrorKind::kCorrupt);
 }
 

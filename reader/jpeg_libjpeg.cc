@@ -1,4 +1,4 @@
-#include "jpeg.h"
+#include "jpeg_libjpeg.h"
 
 // jpeglib.h needs size_t and FILE, and includes neither.
 // clang-format off
@@ -59,18 +59,20 @@ void on_progress(j_common_ptr jpeg) {
   }
 }
 
-void read_header(Session& session, Bytes file, const ImageInfo& info) {
+void read_header(Session& session, const JpegTask& task) {
   jpeg_decompress_struct& jpeg = session.jpeg;
   jpeg_create_decompress(&jpeg);
   session.progress.progress_monitor = on_progress;
   jpeg.progress = &session.progress;
-  jpeg_mem_src(&jpeg, reinterpret_cast<const unsigned char*>(file.data()), file.size());
+  jpeg_mem_src(&jpeg, reinterpret_cast<const unsigned char*>(task.file.data()), task.file.size());
   jpeg_read_header(&jpeg, TRUE);
-  if (jpeg.image_width != info.width || jpeg.image_height != info.height) {
+  if (jpeg.image_width != task.info.width || jpeg.image_height != task.info.height) {
     fail_saying(session, "two headers of different sizes");
   }
   const bool cmyk = jpeg.jpeg_color_space == JCS_CMYK || jpeg.jpeg_color_space == JCS_YCCK;
   jpeg.out_color_space = cmyk ? JCS_CMYK : JCS_RGB;
+  jpeg.scale_num = 1;
+  jpeg.scale_denom = static_cast<unsigned>(task.scaled);
 }
 
 /// Limits decoding to the columns the window needs and returns the first of them. Chroma is
@@ -106,39 +108,46 @@ void read_rows(jpeg_decompress_struct& jpeg, std::uint8_t* out, int rows, std::s
   }
 }
 
+/// The library crops and skips without changing a pixel, but for pictures of 4 x 2 sampling and the
+/// like that are scaled, too: those are decoded from their corner on.
+bool crops_well(const jpeg_decompress_struct& jpeg) {
+  return jpeg.scale_denom == 1 || jpeg.max_h_samp_factor * jpeg.max_v_samp_factor <= 4;
+}
+
 PixelView decode_window(Session& session, const Window& window, PixelBuffer& buffer) {
   jpeg_decompress_struct& jpeg = session.jpeg;
   jpeg_start_decompress(&jpeg);
-  const int left = crop_columns(jpeg, window);
+  const bool crop = crops_well(jpeg);
+  const int left = crop ? crop_columns(jpeg, window) : 0, top = crop ? window.y : 0;
+  const int rows = window.y - top + window.h;
   const std::size_t stride = std::size_t{jpeg.output_width} * kChannels;
-  const std::size_t bytes = stride * static_cast<std::size_t>(window.h);
+  const std::size_t bytes = stride * static_cast<std::size_t>(rows);
   const bool cmyk = jpeg.out_color_space == JCS_CMYK;
   std::uint8_t* out = buffer.reserve(bytes + (cmyk ? std::size_t{jpeg.output_width} * 4 : 0));
-  if (window.y > 0) jpeg_skip_scanlines(&jpeg, static_cast<JDIMENSION>(window.y));
-  read_rows(jpeg, out, window.h, stride, cmyk ? out + bytes : nullptr);
+  if (top > 0) jpeg_skip_scanlines(&jpeg, static_cast<JDIMENSION>(top));
+  read_rows(jpeg, out, rows, stride, cmyk ? out + bytes : nullptr);
+  out += static_cast<std::size_t>(window.y - top) * stride;
   return {out + static_cast<std::size_t>(window.x - left) * kChannels, window.w, window.h, stride};
 }
 
 /// False when libjpeg failed; `session.message` says why.
-bool run(Session& session, Bytes file, const ImageInfo& info, const Window& window,
-         PixelBuffer& buffer, PixelView& view) {
+bool run(Session& session, const JpegTask& task, PixelBuffer& buffer, PixelView& view) {
   session.jpeg.err = jpeg_std_error(&session.errors);
   session.errors.error_exit = fail;
   session.errors.emit_message = on_message;
   session.jpeg.client_data = &session;
   if (setjmp(session.jump) != 0) return false;  // NOLINT(cert-err52-cpp): libjpeg's only way
-  read_header(session, file, info);
-  view = decode_window(session, window, buffer);
+  read_header(session, task);
+  view = decode_window(session, task.window, buffer);
   return true;
 }
 
 }  // namespace
 
-PixelView decode_jpeg(Bytes file, const ImageInfo& info, const Window& window,
-                      PixelBuffer& buffer) {
+PixelView decode_with_libjpeg(const JpegTask& task, PixelBuffer& buffer) {
   Session session;
   PixelView view;
-  if (!run(session, file, info, window, buffer, view)) {
+  if (!run(session, task, buffer, view)) {
     throw Error(ErrorKind::kCorrupt, std::string("damaged JPEG: ") + session.message);
   }
   return view;

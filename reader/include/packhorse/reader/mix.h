@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+/// Mixup and CutMix on a batch of pixels, as functions of (seed, epoch, step).
+///
+///     const MixPlan plan = plan_mix({.mixup_alpha = 0.2}, batch.size(), 224, seed, epoch, step);
+///     mix(plan, batch.images(), 224);                                   // uint8 [B, S, S, 3]
+///     const std::vector<std::int64_t> partners = partner_labels(plan, batch.labels());
+///     loss = plan.lambda * cross_entropy(output, labels) + (1 - plan.lambda) * ... (partners)
+namespace packhorse::reader {
+
+struct MixOptions {
+  double mixup_alpha = 0;     ///< of Beta(alpha, alpha); 0: no Mixup
+  double cutmix_alpha = 0;    ///< likewise for CutMix
+  double cutmix_share = 0.5;  ///< where both are on: the probability that it is CutMix
+  double probability = 1;     ///< that a batch is mixed at all
+  /// Throws Error(kUsage).
+  void validate() const;
+};
+
+/// What becomes of one batch: each sample is mixed with its partner.
+struct MixPlan {
+  enum class Kind : std::uint8_t { kNone, kMixup, kCutMix };
+  Kind kind = Kind::kNone;
+  double lambda = 1;               ///< share of a sample's own label; its partner's is 1 - lambda
+  int x = 0, y = 0, w = 0, h = 0;  ///< CutMix: the box that comes from the partner, pixels
+  std::vector<std::int64_t> partners = {};  ///< the place in the batch of each one's partner
+};
+
+/// torchvision.transforms.v2's MixUp and CutMix, lambda from Beta(alpha, alpha) for the whole
+/// batch; CutMix's is then the box's share, clipped as it is by the border. Other than there,
+/// partners are a random permutation, not the neighbours, and Mixup's lambda is a multiple of
+/// 1/256, so that pixels and labels agree on it. Pictures are size x size. Every rank draws the
+/// same for the same seed.
+MixPlan plan_mix(const MixOptions& options, std::int64_t batch_size, int size, std::uint64_t seed,
+                 std::uint64_t epoch, std::uint64_t step);
+
+/// Mixes in place; `images` holds batch_size x size x size x 3 bytes. Mixup's pixels are rounded to
+/// the nearest level. Allocates one picture. Any thread, one at a time per batch. Throws
+/// Error(kUsage) when the sizes do not agree.
+void mix(const MixPlan& plan, std::span<std::uint8_t> images, int size);
+
+/// The label of each one's partner; of an unmixed batch, its own.
+std::vector<std::int64_t> partner_labels(const MixPlan& plan, std::span<const std::int64_t> labels);
+
+}  // namespace packhorse::reader

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "packhorse/reader/augment.h"
+
+/// What is done to a sample's pixels when they have their place and size: torchvision's
+/// definitions, as pure functions of (seed, epoch, sample). Pixels are RGB, 8 bit, interleaved.
+namespace packhorse::reader {
+
+/// torchvision.transforms.ColorJitter, as it treats uint8 tensors. Brightness, contrast and
+/// saturation are multiplied by a factor from [max(0, 1 - x), 1 + x], the hue (a circle of length
+/// 1) is turned by one from [-x, x]; in random order. 0 leaves a property alone.
+struct ColorJitter {
+  double brightness = 0;
+  double contrast = 0;
+  double saturation = 0;
+  double hue = 0;  ///< at most 0.5
+};
+
+/// torchvision.transforms.RandomErasing: one box of the sample loses its pixels. Comes last.
+struct RandomErasing {
+  enum class Fill {
+    kValue,  ///< `value`
+    kNoise,  ///< normal, each channel of each pixel by itself; rounded, clamped
+  };
+  double probability = 0;
+  double min_scale = 0.02, max_scale = 0.33;  ///< of the sample's area
+  double min_ratio = 0.3, max_ratio = 3.3;    ///< height / width, drawn log-uniformly
+  Fill fill = Fill::kValue;
+  std::array<std::uint8_t, 3> value = {0, 0, 0};
+  /// Of the noise, in levels. Those of ImageNet: what value="random" means after torchvision's
+  /// usual Normalize.
+  std::array<double, 3> mean = {123.675, 116.28, 103.53};
+  std::array<double, 3> deviation = {58.395, 57.12, 57.375};
+};
+
+struct PixelAugment {
+  ColorJitter jitter = {};
+  RandomErasing erasing = {};
+};
+
+/// Throws Error(kUsage).
+void validate(const PixelAugment& augment);
+
+/// What ColorJitter drew.
+struct ColorPlan {
+  enum class Step : std::uint8_t { kBrightness, kContrast, kSaturation, kHue };
+  std::array<Step, 4> order = {Step::kBrightness, Step::kContrast, Step::kSaturation, Step::kHue};
+  double brightness = 1, contrast = 1, saturation = 1;  ///< 0 or more
+  double hue = 0;                                       ///< within -0.5 and 0.5
+};
+ColorPlan plan_colors(const ColorJitter& jitter, SampleRandom random);
+/// Each channel of each pixel within 1 of torchvision's after each step. Steps that do nothing cost
+/// nothing.
+void adjust_colors(const ColorPlan& plan, std::span<std::uint8_t> pixels);
+
+/// The box that RandomErasing drew, inside the sample; empty when it erases nothing.
+struct ErasePlan {
+  int x = 0, y = 0, w = 0, h = 0;
+};
+/// RandomErasing.get_params with its ten tries.
+ErasePlan plan_erasing(const RandomErasing& erasing, int width, int height, SampleRandom& random);
+/// `pixels` are of rows of `width`; noise comes from `random`.
+void erase(const RandomErasing& erasing, const ErasePlan& plan, int width, SampleRandom random,
+           std::span<std::uint8_t> pixels);
+
+/// All of it on a sample of `width` pixels a row. What is drawn does not depend on, nor change,
+/// what `random` gives to plan_crop().
+void apply(const PixelAugment& augment, SampleRandom random, int width,
+           std::span<std::uint8_t> pixels);
+
+}  // namespace packhorse::reader

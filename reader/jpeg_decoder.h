@@ -1,0 +1,43 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "packhorse/bytes.h"
+#include "packhorse/image_info.h"
+#include "pixels.h"
+
+/// JPEG decoders, one behind the other: each takes the files it is good at and refuses the others.
+namespace packhorse::reader {
+
+/// What to decode of a JPEG.
+struct JpegTask {
+  Bytes file;
+  ImageInfo info;  ///< what its header says
+  Window window;   ///< of the picture, scaled down; not empty
+  int scaled = 1;  ///< to one over 1, 2, 4 or 8 of its sides, rounded up
+};
+
+/// Keeps buffers between calls that grow to the largest window decoded, not to the largest picture.
+/// One thread.
+class JpegDecoder {
+ public:
+  virtual ~JpegDecoder() = default;
+  /// The window, as pixels in `buffer`: the same as those of libjpeg-turbo's full decode. None:
+  /// this is no file for this decoder, and the next is to be asked. Throws Error(kCorrupt) for
+  /// damage; there is no need to look for damage outside of what it decodes.
+  virtual std::optional<PixelView> decode(const JpegTask& task, PixelBuffer& buffer) = 0;
+  /// Memory it keeps.
+  virtual std::size_t kept_bytes() const { return 0; }
+};
+
+/// Those there are, in the order in which they are asked. The last one refuses nothing.
+std::vector<std::unique_ptr<JpegDecoder>> make_jpeg_decoders();
+
+/// Asks them in turn.
+PixelView decode_jpeg(std::span<const std::unique_ptr<JpegDecoder>> decoders, const JpegTask& task,
+                      PixelBuffer& buffer);
+
+}  // namespace packhorse::reader

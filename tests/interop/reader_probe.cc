@@ -1,0 +1,142 @@
+// What the reader's augmentations draw and do, for tests in Python that hold it against
+// torchvision. `reader_probe WHAT JSON`: pixels come from stdin, and go to stdout, as raw bytes;
+// draws go to stdout as one line of JSON each.
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "packhorse/bytes.h"
+#include "packhorse/reader/decode.h"
+#include "packhorse/reader/mix.h"
+#include "packhorse/reader/pixel_augment.h"
+
+namespace {
+
+using namespace packhorse::reader;  // NOLINT(google-build-using-namespace): a program about it
+using Json = nlohmann::json;
+
+std::string input() {
+  return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+}
+
+void output(const std::vector<std::uint8_t>& pixels) {
+  std::fwrite(pixels.data(), 1, pixels.size(), stdout);
+}
+
+Augment augment_of(const Json& options) {
+  const std::string name = options.at("augment");
+  const int size = options.at("size");
+  if (name == "RandomResizedCrop") return RandomResizedCrop{.size = size};
+  if (name == "ResizeCenterCrop") return ResizeCenterCrop{options.at("resize"), size};
+  if (name == "Resize") return Resize{size};
+  return CenterCrop{size};
+}
+
+Json json_of(const ColorPlan& plan) {
+  Json order;
+  for (const ColorPlan::Step step : plan.order) order.push_back(static_cast<int>(step));
+  return {{"order", order},
+          {"brightness", plan.brightness},
+          {"contrast", plan.contrast},
+          {"saturation", plan.saturation},
+          {"hue", plan.hue}};
+}
+
+Json json_of(const MixPlan& plan) {
+  return {{"kind", static_cast<int>(plan.kind)},
+          {"lambda", plan.lambda},
+          {"x", plan.x},
+          {"y", plan.y},
+          {"w", plan.w},
+          {"h", plan.h},
+          {"partners", plan.partners}};
+}
+
+ColorPlan color_plan(const Json& options) {
+  ColorPlan plan;
+  for (std::size_t i = 0; i < 4; ++i) {
+    plan.order.at(i) = static_cast<ColorPlan::Step>(options.at("order").at(i).get<int>());
+  }
+  plan.brightness = options.at("brightness");
+  plan.contrast = options.at("contrast");
+  plan.saturation = options.at("saturation");
+  plan.hue = options.at("hue");
+  return plan;
+}
+
+MixOptions mix_options(const Json& options) {
+  return {.mixup_alpha = options.value("mixup_alpha", 0.0),
+          .cutmix_alpha = options.value("cutmix_alpha", 0.0)};
+}
+
+/// One line a draw, each of another sample, or step.
+void draw(const Json& options) {
+  const std::string what = options.at("what");
+  const int width = options.value("width", 0), height = options.value("height", 0);
+  for (std::uint64_t i = 0; i < options.at("count"); ++i) {
+    SampleRandom random(options.value("seed", 0U), 0, i);
+    Json line;
+    if (what == "crop") {
+      const CropPlan plan = plan_crop(augment_of(options), width, height, random);
+      line = {plan.x, plan.y, plan.w, plan.h, plan.flip};
+    } else if (what == "jitter") {
+      line = json_of(plan_colors({options.at("brightness"), options.at("contrast"),
+                                  options.at("saturation"), options.at("hue")},
+                                 random));
+    } else if (what == "erase") {
+      const ErasePlan plan = plan_erasing({.probability = 1}, width, height, random);
+      line = {plan.x, plan.y, plan.w, plan.h};
+    } else {
+      line = json_of(plan_mix(mix_options(options), options.at("batch"), width, 0, 0, i));
+    }
+    std::cout << line.dump() << '\n';
+  }
+}
+
+void decode(const Json& options) {
+  const std::string file = input();
+  const auto size = options.at("size").get<std::size_t>();
+  std::vector<std::uint8_t> pixels(size * size * 3);
+  const bool scaled = options.value("scaled", false);
+  Decoder decoder({.scaled_dct = scaled ? ScaledDct::kWhenCovered : ScaledDct::kOff});
+  const SampleRandom random(0, 0, options.value("sample", 0U));
+  decoder.decode(packhorse::as_bytes(file), augment_of(options), random, pixels);
+  output(pixels);
+}
+
+void change(const std::string& how, const Json& options) {
+  const std::string text = input();
+  std::vector<std::uint8_t> pixels(text.begin(), text.end());
+  if (how == "adjust") {
+    adjust_colors(color_plan(options), pixels);
+  } else {
+    const int size = options.at("width");
+    mix(plan_mix(mix_options(options), options.at("batch"), size, 0, 0, options.at("step")), pixels,
+        size);
+  }
+  output(pixels);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const std::string what = argc == 3 ? argv[1] : "";
+    const Json options = Json::parse(argc == 3 ? argv[2] : "");
+    if (what == "draw") {
+      draw(options);
+    } else if (what == "decode") {
+      decode(options);
+    } else {
+      change(what, options);
+    }
+    return 0;
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << '\n';
+    return 1;
+  }
+}

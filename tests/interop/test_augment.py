@@ -1,0 +1,215 @@
+"""The reader's augmentations are torchvision's: what they draw by its distribution, what they do by its pixels."""
+
+import json
+import subprocess
+
+import pytest
+from python_support import BIN, photos
+
+np = pytest.importorskip("numpy")
+torch = pytest.importorskip("torch")
+torchvision = pytest.importorskip("torchvision")
+from PIL import Image, ImageOps  # noqa: E402
+from torchvision.transforms import v2  # noqa: E402
+from torchvision.transforms.v2 import functional as F  # noqa: E402
+
+DRAWS = 10_000
+# Kolmogorov and Smirnov: two samples of one distribution are further apart once in a thousand times.
+KS_LIMIT = 1.95 * (2 / DRAWS) ** 0.5
+
+
+def probe(command, stdin=b"", **options):
+    done = subprocess.run([BIN / "reader_probe", command, json.dumps(options)], input=stdin, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def draws(what, count=DRAWS, **options):
+    return [json.loads(line) for line in probe("draw", what=what, count=count, **options).splitlines()]
+
+
+def ks_distance(a, b):
+    a, b = np.sort(np.asarray(a, float)), np.sort(np.asarray(b, float))
+    points = np.concatenate([a, b])
+    return np.abs(np.searchsorted(a, points, "right") / len(a) - np.searchsorted(b, points, "right") / len(b)).max()
+
+
+def alike(ours, theirs):
+    """Whether each column is of the same distribution."""
+    distances = [ks_distance(a, b) for a, b in zip(np.transpose(ours), np.transpose(theirs), strict=True)]
+    assert max(distances) < KS_LIMIT, distances
+
+
+def some_photos(count=25):
+    found = sorted(photos("imagenet/imagenet200").rglob("*.*"))
+    return found[:: len(found) // count]
+
+
+def tensor_of(path):
+    image = ImageOps.exif_transpose(Image.open(path)).convert("RGB")
+    return torch.from_numpy(np.array(image)).permute(2, 0, 1)
+
+
+def decoded(path, size, **options):
+    pixels = probe("decode", path.read_bytes(), size=size, **options)
+    return np.frombuffer(pixels, np.uint8).reshape(size, size, 3).astype(int)
+
+
+def as_rows(tensor):
+    return tensor.permute(1, 2, 0).numpy().astype(int)
+
+
+def expected_crop(picture, size, box, flip):
+    x, y, w, h = box
+    out = F.resized_crop(picture, y, x, h, w, [size, size], antialias=True)
+    return as_rows(F.horizontal_flip(out) if flip else out)
+
+
+def random_resized_crops(path, size, **options):
+    """(ours, torchvision's) of the box and flip that sample 3 drew."""
+    picture = tensor_of(path)
+    height, width = picture.shape[1:]
+    *box, flip = draws("crop", 4, augment="RandomResizedCrop", size=size, width=width, height=height)[3]
+    ours = decoded(path, size, augment="RandomResizedCrop", sample=3, **options)
+    return ours, expected_crop(picture, size, box, flip)
+
+
+def test_crops_of_photos_have_torchvisions_pixels():
+    for path in some_photos():
+        ours, theirs = random_resized_crops(path, 224)
+        assert np.abs(ours - theirs).max() <= 1, path
+
+
+@pytest.mark.parametrize(
+    "ours, theirs",
+    [
+        (dict(augment="ResizeCenterCrop", resize=256, size=224), [v2.Resize(256, antialias=True), v2.CenterCrop(224)]),
+        (dict(augment="Resize", size=96), [v2.Resize((96, 96), antialias=True)]),
+        (dict(augment="CenterCrop", size=224), [v2.CenterCrop(224)]),
+        (dict(augment="CenterCrop", size=700), [v2.CenterCrop(700)]),
+    ],
+)
+def test_resized_and_centred_photos_have_torchvisions_pixels(ours, theirs):
+    for path in some_photos(12):
+        difference = decoded(path, **ours) - as_rows(v2.Compose(theirs)(tensor_of(path)))
+        assert np.abs(difference).max() <= 1, path
+
+
+def test_scaled_decoding_stays_as_near_as_the_documentation_says():
+    """`pytest -s -k scaled` prints docs/augment.md's figures."""
+    means, largest = [], 0
+    for path in some_photos(100):
+        ours, theirs = random_resized_crops(path, 64, scaled=True)
+        difference = np.abs(ours - theirs)
+        means.append(difference.mean())
+        largest = max(largest, difference.max())
+    print(f"scaled: {np.mean(means):.2f} on average, {max(means):.1f} in the worst picture, {largest} in a pixel")
+    assert np.mean(means) <= 2 and max(means) <= 10 and largest <= 80
+
+
+def test_random_resized_crop_draws_torchvisions_boxes():
+    ours = draws("crop", augment="RandomResizedCrop", size=224, width=500, height=375)
+    picture = torch.empty(1, 375, 500)
+    boxes = [
+        torchvision.transforms.RandomResizedCrop.get_params(picture, [0.08, 1.0], [3 / 4, 4 / 3]) for _ in range(DRAWS)
+    ]
+    alike([(x, y, w, h, w * h, w / h) for x, y, w, h, _ in ours], [(x, y, w, h, w * h, w / h) for y, x, h, w in boxes])
+    assert abs(sum(flip for *_, flip in ours) - DRAWS / 2) < 4 * (DRAWS / 4) ** 0.5
+
+
+def test_random_erasing_draws_torchvisions_boxes():
+    ours = draws("erase", width=224, height=160)
+    picture = torch.empty(3, 160, 224)
+    boxes = [
+        torchvision.transforms.RandomErasing.get_params(picture, (0.02, 0.33), (0.3, 3.3), [0.0])[:4]
+        for _ in range(DRAWS)
+    ]
+    # Torchvision says "the whole picture" for no box at all; ours is empty.
+    boxes = [(0, 0, 0, 0) if (h, w) == (160, 224) else (y, x, h, w) for y, x, h, w in boxes]
+    alike([(x, y, w, h, w * h) for x, y, w, h in ours], [(x, y, w, h, w * h) for y, x, h, w in boxes])
+
+
+def test_colour_jitter_draws_torchvisions_factors_and_orders():
+    amounts = dict(brightness=0.4, contrast=1.5, saturation=0.2, hue=0.1)
+    ours = draws("jitter", **amounts)
+    jitter = v2.ColorJitter(**amounts)
+    theirs = [jitter.make_params([]) for _ in range(DRAWS)]
+    alike([[d[name] for name in amounts] for d in ours], [[d[f"{name}_factor"] for name in amounts] for d in theirs])
+    orders = {}
+    for d in ours:
+        orders[tuple(d["order"])] = orders.get(tuple(d["order"]), 0) + 1
+    assert len(orders) == 24 and max(abs(n - DRAWS / 24) for n in orders.values()) < 4.5 * (DRAWS / 24) ** 0.5
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.4, 1.0, 3.0])
+def test_mixup_draws_torchvisions_lambda(alpha):
+    ours = [d["lambda"] for d in draws("mix", batch=2, width=32, mixup_alpha=alpha)]
+    transform = v2.MixUp(alpha=alpha, num_classes=2)
+    # Ours is a multiple of 1/256.
+    alike([[lam] for lam in ours], [[round(transform.make_params([])["lam"] * 256) / 256] for _ in range(DRAWS)])
+
+
+@pytest.mark.parametrize("alpha", [0.3, 1.0])
+def test_cutmix_draws_torchvisions_boxes(alpha):
+    ours = draws("mix", batch=2, width=64, cutmix_alpha=alpha)
+    transform, batch = v2.CutMix(alpha=alpha, num_classes=2), torch.empty(2, 3, 64, 64)
+    theirs = [transform.make_params([batch]) for _ in range(DRAWS)]
+    boxes = [(*d["box"], d["lam_adjusted"]) for d in theirs]
+    alike([(d["x"], d["y"], d["x"] + d["w"], d["y"] + d["h"], d["lambda"]) for d in ours], boxes)
+
+
+def pictures():
+    """A photo, noise, and every grey; as HWC bytes."""
+    noise = np.random.default_rng(1).integers(0, 256, (96, 96, 3), dtype=np.uint8)
+    greys = np.repeat(np.arange(256, dtype=np.uint8), 3).reshape(16, 16, 3)
+    photo = np.array(Image.open(some_photos()[0]).convert("RGB").resize((224, 224)))
+    return [photo, noise, greys]
+
+
+STEPS = [F.adjust_brightness, F.adjust_contrast, F.adjust_saturation, F.adjust_hue]
+NAMES = ["brightness", "contrast", "saturation", "hue"]
+
+
+def adjusted(picture, order, factors):
+    """(ours, torchvision's) after all four steps."""
+    ours = probe("adjust", picture.tobytes(), order=order, **dict(zip(NAMES, factors, strict=True)))
+    theirs = torch.from_numpy(picture).permute(2, 0, 1)
+    for step in order:
+        theirs = STEPS[step](theirs, factors[step])
+    return np.frombuffer(ours, np.uint8).reshape(picture.shape).astype(int), as_rows(theirs)
+
+
+@pytest.mark.parametrize("step", range(4))
+def test_each_colour_step_has_torchvisions_pixels(step):
+    for picture in pictures():
+        for factor in (0.0, 0.13, 0.6, 0.95, 1.05, 1.4, 2.5) if step < 3 else (-0.5, -0.3, -0.02, 0.1, 0.25, 0.5):
+            factors = [1, 1, 1, 0]
+            factors[step] = factor
+            ours, theirs = adjusted(picture, [0, 1, 2, 3], factors)
+            difference = np.abs(ours - theirs)
+            assert difference.max() <= 1 and difference.mean() < 0.02, (factor, difference.mean())
+
+
+def test_colour_steps_in_any_order_have_torchvisions_pixels():
+    for draw in draws("jitter", 16, brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1):
+        for picture in pictures()[:2]:
+            ours, theirs = adjusted(picture, draw["order"], [draw[name] for name in NAMES])
+            difference = np.abs(ours - theirs)
+            assert difference.max() <= 4 and difference.mean() < 0.05, (draw, difference.max(), difference.mean())
+
+
+@pytest.mark.parametrize("options", [dict(mixup_alpha=1.0), dict(cutmix_alpha=1.0)])
+def test_batches_are_mixed_as_torchvision_mixes_them(options):
+    size, count = 32, 7
+    batch = np.random.default_rng(2).integers(0, 256, (count, size, size, 3), dtype=np.uint8)
+    for step, plan in enumerate(draws("mix", 20, batch=count, width=size, **options)):
+        ours = probe("mix", batch.tobytes(), batch=count, width=size, step=step, **options)
+        partner = batch[plan["partners"]].astype(float)
+        if plan["kind"] == 1:
+            wanted = batch * plan["lambda"] + partner * (1 - plan["lambda"])
+        else:
+            x, y, w, h = (plan[name] for name in "xywh")
+            wanted = batch.astype(float)
+            wanted[:, y : y + h, x : x + w] = partner[:, y : y + h, x : x + w]
+        assert sorted(plan["partners"]) == list(range(count))
+        assert np.abs(np.frombuffer(ours, np.uint8).reshape(batch.shape) - wanted).max() <= 0.5

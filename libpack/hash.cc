@@ -7,11 +7,9 @@
 #include <array>
 #include <new>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "packhorse/error.h"
 #include "packhorse/file.h"
+#include "xxh3.h"
 
 namespace packhorse {
 

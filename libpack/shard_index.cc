@@ -1,8 +1,5 @@
 #include "packhorse/shard_index.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -11,6 +8,7 @@
 
 #include "packhorse/error.h"
 #include "packhorse/file.h"
+#include "xxh3.h"
 
 namespace packhorse {
 

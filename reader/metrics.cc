@@ -44,6 +44,18 @@ constexpr auto kMetrics = std::to_array<Metric>({
     {"ready_batches_total", "counter",
      "Batches that were ready at each request, summed: over batches_total, the mean queue depth.",
      [](const Counters& c) { return as_count(c.ready_batches_sum); }},
+    {"bad_samples_total", "counter", "Damaged samples that were replaced.",
+     [](const Counters& c) { return as_count(c.bad_samples); }},
+    {"prefetched_bytes_total", "counter", "Stored bytes the storage was asked for ahead.",
+     [](const Counters& c) { return as_count(c.prefetched_bytes); }},
+    {"batch_wait_seconds", "summary", "The consumer waiting for a batch.",
+     [](const Counters& c) { return as_seconds(c.batch_wait.p50_ns); }, "quantile=\"0.5\""},
+    {"batch_wait_seconds", "summary", "The consumer waiting for a batch.",
+     [](const Counters& c) { return as_seconds(c.batch_wait.p99_ns); }, "quantile=\"0.99\""},
+    {"batch_make_seconds", "summary", "A batch from its first sample begun to its last complete.",
+     [](const Counters& c) { return as_seconds(c.batch_make.p50_ns); }, "quantile=\"0.5\""},
+    {"batch_make_seconds", "summary", "A batch from its first sample begun to its last complete.",
+     [](const Counters& c) { return as_seconds(c.batch_make.p99_ns); }, "quantile=\"0.99\""},
 });
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }

@@ -1,14 +1,12 @@
 #include "packing/content.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <algorithm>
 #include <unordered_map>
 
 #include "packhorse/error.h"
 #include "packhorse/pack.h"
 #include "parallel.h"
+#include "xxh3.h"
 
 namespace packhorse {
 

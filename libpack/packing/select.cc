@@ -1,8 +1,6 @@
 #include "packhorse/select.h"
 
 #include <fnmatch.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +9,7 @@
 
 #include "packhorse/error.h"
 #include "packing/content.h"
+#include "xxh3.h"
 
 namespace packhorse {
 

@@ -1,21 +1,20 @@
 #include "verify/bytes.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <algorithm>
 #include <numeric>
 
 #include "packhorse/error.h"
 #include "packhorse/file.h"
 #include "packhorse/hash.h"
+#include "xxh3.h"
 #include "zstd_frame.h"
 
 namespace packhorse {
 
 namespace {
 
-constexpr std::size_t kChunk = 512u << 10;  // stays in the processor's cache between read and hashes
+constexpr std::size_t kChunk = 512u
+                               << 10;  // stays in the processor's cache between read and hashes
 
 /// An image or a field, and what its hash must be.
 struct Piece {

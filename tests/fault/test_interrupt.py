@@ -1,11 +1,13 @@
 """Packing that is killed, interrupted or done twice at once: nothing half-made is ever taken for a dataset, and
 the same command again ends with the very bytes of an undisturbed run."""
 
+import io
 import os
 import random
 import re
 import shutil
 import signal
+import tarfile
 import time
 
 import pytest
@@ -299,3 +301,35 @@ def test_60000_photos_survive_a_kill(tmp_path):
         "test": (10000, 10),
     }
     packhorse("inspect", out, "--verify", "full")
+
+
+def write_foreign_tar(path, images):
+    """A tar by another program, large enough that reading it through can be caught in the act."""
+    picture = b"P6\n600 600\n255\n" + bytes(range(240)) * (600 * 600 * 3 // 240)
+    with tarfile.open(path, "w") as archive:
+        for i in range(images):
+            for name, content in ((f"{i:06}.ppm", picture), (f"{i:06}.cls", b"0")):
+                member = tarfile.TarInfo(name)
+                member.size = len(content)
+                archive.addfile(member, io.BytesIO(content))
+
+
+@pytest.mark.parametrize("number,code", [(signal.SIGINT, INTERRUPTED), (signal.SIGTERM, TERMINATED)])
+def test_a_signal_ends_adoption_and_leaves_nothing(tmp_path, number, code):
+    shard, out = tmp_path / "foreign.tar", tmp_path / "out"
+    write_foreign_tar(shard, 200)
+    before = shard.read_bytes()
+    for delay in (0.05, 0.03, 0.02, 0.01, 0.07, 0.1, 0.15):
+        process = start("index", shard, "--out", out, "--jobs", "1")
+        time.sleep(delay)
+        process.send_signal(number)
+        result = finish(process, timeout=5)
+        if result.code == code and "nothing is published" in result.err:
+            break
+        shutil.rmtree(out, ignore_errors=True)  # it had not begun yet, or was done already
+    assert result.code == code and result.out == "", result
+    assert "give the same command again" in result.err
+    assert not out.exists() or not list(out.iterdir())
+    assert shard.read_bytes() == before
+    packhorse("index", shard, "--out", out)
+    assert packhorse("inspect", out, "--verify", "full", "--json").json["ok"]

@@ -80,15 +80,18 @@ void write_keys(hid_t file, const Columns& columns, const fs::path& path) {
     width = std::max<std::size_t>(width, end - begin);
     begin = end;
   }
+  const bool even = columns.keys.size() == width * columns.size();  // ours are: no copy needed
   std::string padded;
-  padded.reserve(width * columns.size());
+  padded.reserve(even ? 0 : width * columns.size());
   begin = 0;
   for (const std::uint64_t end : columns.key_ends) {
+    if (even) break;
     padded.append(columns.keys, begin, end - begin).append(width - (end - begin), '\0');
     begin = end;
   }
   const Type type = fixed_string(width, H5T_CSET_ASCII, path);
-  write_column(file, kKeys, type.get(), type.get(), columns.size(), padded.data(), path);
+  const std::string& keys = even ? columns.keys : padded;
+  write_column(file, kKeys, type.get(), type.get(), columns.size(), keys.data(), path);
 }
 
 void write_classes(hid_t file, const std::vector<std::string>& classes, const fs::path& path) {

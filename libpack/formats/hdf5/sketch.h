@@ -27,6 +27,13 @@ struct Columns {
   std::vector<FieldColumn> fields;
   std::size_t size() const { return labels.size(); }
   void add(std::string_view key, std::int64_t label, std::uint64_t image_bytes);
+  /// No samples, with the memory for as many kept. Not with fields.
+  void clear_samples() {
+    offsets.resize(1);
+    labels.clear();
+    keys.clear();
+    key_ends.clear();
+  }
 };
 
 /// Where a shard's big columns lie in its file.

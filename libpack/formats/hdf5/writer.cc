@@ -76,17 +76,18 @@ class Writer final : public ShardWriter {
   /// before them depends on how much comes behind, so it is what is expected, or one sample.
   void begin(const Sample& sample) {
     if (sample.image.kind == ImageKind::kRaw) columns_.raw = sample.image;
-    Columns guess;
-    guess.raw = columns_.raw;
+    std::vector<Columns::FieldColumn> fields = std::exchange(columns_.fields, {});
     if (expected_) {
       for (std::size_t i = 0; i < most_samples_; ++i) {
         const ExpectedSample next = expected_(i);
-        guess.add(next.key, next.label, next.bytes);
+        columns_.add(next.key, next.label, next.bytes);
       }
     } else {
-      guess.add("0", 0, sample.bytes.size());
+      columns_.add("0", 0, sample.bytes.size());
     }
-    begin_ = sketch_.lay_out(guess, classes_).images.offset;
+    begin_ = sketch_.lay_out(columns_, classes_).images.offset;
+    columns_.clear_samples();  // a second set of columns would double their memory
+    columns_.fields = std::move(fields);
     front_ = sketched(begin_);
     file_.write(as_bytes(front_));
   }
@@ -145,6 +146,8 @@ class Writer final : public ShardWriter {
 
   ShardLayout layout(const Places& places) const {
     ShardLayout layout;
+    layout.images.reserve(columns_.size());
+    layout.fields.reserve(columns_.size() * columns_.fields.size());
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const auto range = [&](std::uint64_t begin, const std::vector<std::uint64_t>& offsets) {
         return ByteRange{begin + offsets[i], offsets[i + 1] - offsets[i]};

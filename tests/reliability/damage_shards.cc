@@ -21,6 +21,7 @@
 #include <sstream>
 
 #include "packhorse/error.h"
+#include "packhorse/file.h"
 #include "packhorse/hash.h"
 #include "packhorse/packed_dataset.h"
 #include "packhorse/verify.h"

@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "packhorse/file.h"
 #include "support/made_dataset.h"
 #include "support/support.h"
 

@@ -25,13 +25,20 @@ bool contains(const std::string& text, const std::string& part) {
 }  // namespace
 
 TEST_CASE("metrics: times are seconds, counts are whole numbers") {
-  const LoaderCounters counters{
-      .samples = 1'281'167, .bytes = 140'000'000'001, .read_ns = 1'500'000'000, .batches = 7};
+  LoaderCounters counters;
+  counters.samples = 1'281'167;
+  counters.bytes = 140'000'000'001;
+  counters.read_ns = 1'500'000'000;
+  counters.batches = 7;
+  counters.bad_samples = 2;
+  counters.batch_wait.p99_ns = 250'000'000;
   const std::string text = prometheus_text(counters);
   CHECK(contains(text, "\npackhorse_loader_samples_total 1281167\n"));
   CHECK(contains(text, "\npackhorse_loader_read_bytes_total 140000000001\n"));
   CHECK(contains(text, "\npackhorse_loader_read_seconds_total 1.5\n"));
   CHECK(contains(text, "\npackhorse_loader_batches_total 7\n"));
+  CHECK(contains(text, "\npackhorse_loader_bad_samples_total 2\n"));
+  CHECK(contains(text, "\npackhorse_loader_batch_wait_seconds{quantile=\"0.99\"} 0.25\n"));
   CHECK(text.ends_with("\n"));
 }
 

@@ -342,6 +342,12 @@ LoaderCounters Loader::counters() const {
   return total;
 }
 
+ShuffleQuality Loader::shuffle_quality() const {
+  constexpr std::uint64_t kBatches = 100;
+  if (!impl_->order) return {};
+  return reader::shuffle_quality(*impl_->dataset, *impl_->order, kBatches);
+}
+
 std::vector<BadSample> Loader::bad_samples() const { return impl_->bad.named(); }
 
 int Loader::workers() const { return static_cast<int>(impl_->threads.size()); }

@@ -137,6 +137,7 @@ Measurement measure(const std::shared_ptr<const Dataset>& dataset, const Measure
   result.counters = loader.counters();
   result.bytes = result.counters.bytes;
   result.disk_bytes = disk_bytes_read() - disk_before;
+  result.shuffle = loader.shuffle_quality();
   if (options.cache == CacheState::kCold) prove_cold(*dataset, result);
   return result;
 }

@@ -50,6 +50,8 @@ class CommandFit final : public program::Command {
     app.add_option("--max-steps", options_.max_steps,
                    "End after so many steps of the run; the schedule does not change")
         ->check(CLI::NonNegativeNumber);
+    app.add_flag("--autotune", options_.autotune,
+                 "Measure for some seconds how many reader threads pay, and use so many");
     app.add_flag("--json", json_, "Print one JSON object at the end");
     app.footer(
         "Example:\n  packhorse-train fit --data packed/cifar10 --arch smallnet --epochs 6 --out "

@@ -8,6 +8,7 @@
 
 #include "packhorse/error.h"
 #include "packhorse/file.h"
+#include "packhorse/reader/autotune.h"
 #include "packhorse/reader/loader.h"
 #include "packhorse/trainer/archs.h"
 #include "packhorse/trainer/evaluate.h"
@@ -148,6 +149,11 @@ class Run {
     loader.augment = train_augment(recipe());
     loader.seed = recipe().seed;
     loader.allocator = slot_allocator(options_.device);
+    if (options_.autotune) {
+      const reader::Autotuned tuned = reader::autotune(train_, loader);
+      loader.workers = tuned.workers;
+      if (events_.note) events_.note("autotune chose " + tuned.reason);
+    }
     return loader;
   }
 

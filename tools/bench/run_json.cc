@@ -52,6 +52,9 @@ Json run_json(const Request& request, const Run& run) {
            {{"p50", reader::percentile(pass.batch_ms, 0.5)},
             {"p99", reader::percentile(pass.batch_ms, 0.99)}}},
           {"stages", stages_json(run)},
+          {"shuffle",
+           {{"neighbours", pass.shuffle.neighbours}, {"classes", pass.shuffle.classes}}},
+          {"prefetched_bytes", pass.counters.prefetched_bytes},
           {"dataset_images", run.samples},
           {"seconds", pass.seconds},
           {"cpu_s", pass.cpu_s}};

@@ -114,6 +114,20 @@ std::string doubts_text(const std::vector<const Run*>& runs) {
   return text;
 }
 
+/// What windows cost in randomness. The other orders are as random as can be, or not at all.
+std::string shuffle_text(const Request& request, const std::vector<const Run*>& runs) {
+  if (request.order != "window") return {};
+  std::string text;
+  for (const Run* run : runs) {
+    const reader::ShuffleQuality& shuffle = run->median_pass().shuffle;
+    text += fmt::format(
+        "mixing of {}: stored neighbours meet in a batch {:.1f} times as often as in a global "
+        "shuffle, a batch has {:.0f} % of its classes\n",
+        program::one_line(run->input, 60), shuffle.neighbours, 100 * shuffle.classes);
+  }
+  return text;
+}
+
 std::string knees_text(const std::vector<Run>& runs) {
   std::string text;
   for (const RunKnee& knee : knees_of(runs)) {
@@ -150,7 +164,7 @@ std::string report_text(const Request& request, const std::vector<Run>& runs) {
   for (const Section& section : sections_of(request)) {
     const std::vector<const Run*> shown = runs_in(runs, section);
     text += (text.empty() ? "" : "\n") + title_text(request, shown) + rates_text(shown) + "\n" +
-            stages_text(shown) + doubts_text(shown);
+            stages_text(shown) + doubts_text(shown) + shuffle_text(request, shown);
   }
   return text + knees_text(runs) + overview_text(request, runs);
 }

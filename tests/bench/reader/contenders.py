@@ -75,6 +75,11 @@ def loop(name, kind):
     return Contender(name, argv, f"reader_loops {kind} INPUT --threads JOBS", json.loads)
 
 
+def fetch(mode):
+    shown = f"reader_loops fetch DATASET --mode {mode} --threads JOBS"
+    return Contender(mode, ("{loops}", "fetch", "{input}", "--mode", mode, "--threads", "{jobs}"), shown, json.loads)
+
+
 def start(name):
     return Contender(
         name, ("{loops}", "start", "{input}", "--threads", "{jobs}"), "reader_loops start DATASET", json.loads

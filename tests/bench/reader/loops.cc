@@ -19,7 +19,8 @@ using program::Json;
 
 namespace {
 
-constexpr std::size_t kSlots = 4, kBatch = 64;  // as many pictures in memory as a Loader has by default
+constexpr std::size_t kSlots = 4,
+                      kBatch = 64;  // as many pictures in memory as a Loader has by default
 
 /// What the loops have in common: an input, threads, and a result in JSON.
 class Loop : public program::Command {
@@ -97,7 +98,7 @@ class CopyLoop final : public Loop {
     void operator()(std::uint64_t, std::uint64_t sample, std::uint64_t) {
       const PackedDataset::Place at = dataset->place(sample);
       const ByteRange range = dataset->index(at.shard).range(at.row);
-      out.resize(range.length);
+      if (out.size() < range.length) out.resize(range.length);  // never smaller: that would clear
       std::memcpy(out.data(), (*shards)[at.shard].bytes().data() + range.offset, range.length);
     }
   };
@@ -130,10 +131,10 @@ class PixelsLoop final : public Loop {
     reader::Decoder decoder{};
     std::vector<std::byte> bytes{};
     void operator()(std::uint64_t place, std::uint64_t sample, std::uint64_t epoch) {
-      dataset->read(sample, bytes);
+      const Bytes file = dataset->view(sample, bytes);
       const std::size_t size = slots->size() / (kSlots * kBatch);
       const std::span out = std::span(*slots).subspan(place % (kSlots * kBatch) * size, size);
-      decoder.decode(bytes, augment, reader::SampleRandom(0, epoch, sample), out,
+      decoder.decode(file, augment, reader::SampleRandom(0, epoch, sample), out,
                      dataset->image(sample));
     }
   };

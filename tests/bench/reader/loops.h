@@ -64,5 +64,6 @@ std::unique_ptr<program::Command> make_decode_loop();  ///< `decode`
 std::unique_ptr<program::Command> make_copy_loop();    ///< `copy`
 std::unique_ptr<program::Command> make_pixels_loop();  ///< `pixels`
 std::unique_ptr<program::Command> make_start();        ///< `start`
+std::unique_ptr<program::Command> make_fetch();        ///< `fetch`
 
 }  // namespace packhorse::bench

@@ -15,6 +15,8 @@ constexpr std::array kCommands = {
                 packhorse::bench::make_pixels_loop},
     CommandKind{"start", "Time to the first batch, and memory a sample",
                 packhorse::bench::make_start},
+    CommandKind{"fetch", "Cold shards from end to end, in one of several ways",
+                packhorse::bench::make_fetch},
 };
 
 }  // namespace

@@ -3,7 +3,7 @@
 import dataclasses
 
 from common.data import FORMATS
-from contenders import dd, loop, ours, peer, start
+from contenders import dd, fetch, loop, ours, peer, start
 from inputs import AsIs, Packed, PeerPacked, Shrunk, resize_options
 from rows import Fastest, Figure, Overhead, Ratio
 
@@ -93,6 +93,15 @@ def read_cold():
     return Suite("read-cold", title, tuple(entries), tuple(rows), "cold", "MB/s", "mb_per_s")
 
 
+def ways_to_fetch():
+    data = ("photos", 10_000)
+    modes = ("mapped", "faults", "pread", "direct", "uring")
+    entries = [Entry(fetch(mode), *data, Packed("wds")) for mode in modes]
+    rows = tuple(Ratio("mapped", mode, 0.9, "mb_per_s") for mode in modes[1:])
+    title = "1.1 GB of tar shards from the disk, in several ways"
+    return Suite("fetch", title, tuple(entries), rows, "cold", "MB/s", "mb_per_s", (("CPU seconds", "cpu_s"),))
+
+
 def cifar():
     entries = [
         Entry(ours(form, "--work", "read"), "cifar", 60_000, Packed(form), samples=CIFAR_TRAIN) for form in FORMATS
@@ -129,5 +138,5 @@ def open_and_start():
 
 SUITES = {
     suite.name: suite
-    for suite in (photos(), small256(), read_warm(), read_cold(), cifar(), overhead(), open_and_start())
+    for suite in (photos(), small256(), read_warm(), read_cold(), ways_to_fetch(), cifar(), overhead(), open_and_start())
 }

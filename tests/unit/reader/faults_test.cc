@@ -68,6 +68,12 @@ void write_dataset(const fs::path& path, const std::string& format, std::size_t 
 
 fs::path data_of(const fs::path& dataset) { return PackedDataset(dataset).data_path(0); }
 
+std::uint64_t resident_bytes() {
+  std::uint64_t all = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> all >> resident;
+  return resident * 4096;
+}
+
 std::size_t entries_of(const char* folder) {
   return static_cast<std::size_t>(
       std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
@@ -233,6 +239,29 @@ TEST_CASE("faults: a file of a class folder that is gone is an error with its na
     CHECK(error.kind() == ErrorKind::kNotFound);
     CHECK(error.path().filename() == "17.jpg");
   }
+}
+
+TEST_CASE("loader: a million steps grow nothing") {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  constexpr std::uint64_t kSteps = 20'000;  // what grows by a step shows in these, too
+#else
+  constexpr std::uint64_t kSteps = 1'000'000;
+#endif
+  const auto dataset = std::make_shared<MemoryDataset>(std::vector<File>(1000, File(10)));
+  Loader loader(dataset, {.batch_size = 1,
+                          .workers = 2,
+                          .slots = 64,
+                          .augment = RandomResizedCrop{.size = 8},
+                          .decode = false});
+  std::uint64_t steps = 0, before = 0;
+  for (std::uint64_t epoch = 0; steps < kSteps; ++epoch) {
+    loader.start_epoch(epoch);
+    for (; loader.next(); ++steps) {
+    }
+    if (steps == kSteps / 10) before = resident_bytes();
+  }
+  REQUIRE(before > 0);
+  CHECK(resident_bytes() < before + (1u << 20));
 }
 
 TEST_CASE("loader: a thousand destructions at any moment leave no thread and no descriptor") {

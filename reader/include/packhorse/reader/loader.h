@@ -15,6 +15,7 @@
 #include "packhorse/reader/decode.h"
 #include "packhorse/reader/latency.h"
 #include "packhorse/reader/order.h"
+#include "packhorse/reader/shuffle_quality.h"
 
 /// Shards -> batches of pixels.
 ///
@@ -140,6 +141,8 @@ class Loader {
   std::uint64_t steps() const;
   LoaderState state() const;
   LoaderCounters counters() const;
+  /// How well the current epoch is mixed, by some of its batches.
+  ShuffleQuality shuffle_quality() const;
   /// The samples that were replaced, in no order; the first BadSampleLog::kMostNamed of them.
   std::vector<BadSample> bad_samples() const;
   int workers() const;

@@ -35,6 +35,7 @@ struct Measurement {
   std::uint64_t disk_bytes = 0;  ///< read from the disk meanwhile, from /proc/self/io; 0 without it
   std::vector<double> batch_ms;  ///< time between batches
   LoaderCounters counters;
+  ShuffleQuality shuffle;  ///< of the last epoch
   double images_per_s() const { return seconds > 0 ? static_cast<double>(images) / seconds : 0; }
 };
 

@@ -20,6 +20,7 @@ struct FitOptions {
   RecipeChoices recipe;
   Device device;
   int workers = -1;                   ///< of the reader; -1 = as many as the process may use
+  bool autotune = false;              ///< measure how many workers pay, instead
   std::filesystem::path out;          ///< for checkpoints and logs; empty: none are written
   bool resume = false;                ///< go on from out/last.pt
   bool overwrite = false;             ///< start anew although out/last.pt is there

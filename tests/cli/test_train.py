@@ -174,3 +174,10 @@ def test_help_has_an_example(verb):
     result = train(verb, "--help")
     assert result.code == DONE
     assert f"Example:\n  packhorse-train {verb} " in result.out
+
+
+def test_autotune_says_how_many_reader_threads_it_chose(packed, tmp_path):
+    result = train("fit", "--data", packed / "wds", *QUICK, "--max-steps", "2", "--autotune", "--json")
+    assert result.code == DONE, result
+    assert "note: autotune chose" in result.err
+    assert "img/s" in result.err and result.json["steps"] == 2

@@ -22,11 +22,11 @@ struct Order {
 /// All there is to know of an order: a new one is a line here.
 constexpr std::array kOrders = {
     Order{"global", "all samples shuffled",
-              [](LoaderOptions& options) { options.order = reader::OrderKind::kGlobal; }},
+          [](LoaderOptions& options) { options.order = reader::OrderKind::kGlobal; }},
     Order{"window", "large pieces in random order, mixed within a window",
-              [](LoaderOptions& options) { options.order = reader::OrderKind::kWindow; }},
+          [](LoaderOptions& options) { options.order = reader::OrderKind::kWindow; }},
     Order{"sequential", "as they are stored",
-              [](LoaderOptions& options) { options.order = reader::OrderKind::kSequential; }},
+          [](LoaderOptions& options) { options.order = reader::OrderKind::kSequential; }},
 };
 
 void choose_order(const std::string& name, LoaderOptions& options) {

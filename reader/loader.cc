@@ -230,10 +230,21 @@ struct Loader::Impl {
     return true;
   } catch (const Error& error) {
     producer.error = current_error_at(*dataset, sample);
-    if (!bad.replaces() || error.kind() != ErrorKind::kCorrupt) ring.fail(producer.error);
+    const bool replaceable =
+        bad.replaces() && error.kind() == ErrorKind::kCorrupt && is_whole(producer, sample);
+    if (!replaceable) ring.fail(producer.error);
     return false;
   } catch (...) {
     ring.fail(std::current_exception());
+    return false;
+  }
+
+  /// What looks damaged may be what a file that was cut no longer has: that is the error then.
+  bool is_whole(Producer& producer, std::uint64_t sample) try {
+    dataset->check_whole(sample);
+    return true;
+  } catch (const Error&) {
+    producer.error = current_error_at(*dataset, sample);
     return false;
   }
 

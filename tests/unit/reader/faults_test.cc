@@ -193,6 +193,18 @@ TEST_CASE("faults: a shard that is cut in the middle of an epoch is an error wit
   }
 }
 
+TEST_CASE("faults: a file that is cut between its hash check and its decoding is no bad sample") {
+  /// Shows a damaged picture, and says only afterwards that its file was cut.
+  class CutDataset final : public MemoryDataset {
+   public:
+    CutDataset() : MemoryDataset(std::vector<File>(20, File(50))) {}
+    void check_whole(std::size_t) const override { throw Error(ErrorKind::kIo, "it was cut"); }
+  };
+  Loader loader(std::make_shared<CutDataset>(), replacing(2));
+  CHECK(kind_of_error([&] { epoch_of(loader); }) == ErrorKind::kIo);
+  CHECK(loader.bad_samples().empty());
+}
+
 TEST_CASE("faults: an index that is cut in the middle of an epoch is an error with its name") {
   const TemporaryDirectory directory;
   write_dataset(directory / "d", "wds", 300);

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "frame.h"
+#include "huffman.h"
+
+namespace packhorse::jpeg {
+
+/// What each block of an MCU is decoded with.
+struct BlockPlan {
+  struct Block {
+    const DcTable* dc = nullptr;
+    const AcTable* ac = nullptr;
+    std::uint32_t component = 0;
+  };
+  std::array<Block, kMaxBlocksPerMcu> blocks{};
+  std::uint32_t count = 0;
+};
+
+/// Bytes behind the last segment that may be read: what a damaged MCU may take, 6 blocks of at most
+/// 27 + 63 * 26 bits, and a word of 8.
+inline constexpr std::size_t kSegmentPadding = 1536;
+
+/// Entropy-coded bytes between two markers, without stuffing. kSegmentPadding bytes behind `end`
+/// must be there to be read, whatever they are.
+struct Segment {
+  const std::uint8_t* begin = nullptr;
+  const std::uint8_t* end = nullptr;
+};
+
+/// Decodes MCUs into blocks of 64 coefficients, row by row of the block, not multiplied; one block
+/// after the other as they stand in the scan. `last` gets, for each block, the number of
+/// coefficients in zigzag order up to the last that is not zero, at least 1.
+struct SegmentTask {
+  Segment segment;
+  std::int16_t* blocks = nullptr;
+  std::uint8_t* last = nullptr;
+  std::uint32_t mcus = 0;  ///< in the segment
+};
+
+/// A segment that is decoded bit by bit.
+struct OpenSegment {
+  std::uint64_t bits = 0;  ///< next ones on top
+  std::uint32_t valid = 0;
+  const std::uint8_t* next = nullptr;
+  const std::uint8_t* end = nullptr;
+  std::array<std::uint32_t, kMaxComponents> dc{};  ///< the last ones, modulo 2^32
+
+  explicit OpenSegment(const Segment& segment = {}) : next(segment.begin), end(segment.end) {}
+  /// All bytes have been used, and none beyond.
+  bool ends_well() const {
+    const std::int64_t left = (end - next) * 8 + static_cast<std::int64_t>(valid);
+    return left >= 0 && left < 8;
+  }
+};
+
+/// False where a segment is damaged: bad code, value out of range, block too long, bits missing or
+/// left over. The entropy decoder is compiled for several instruction sets; this is one of them.
+struct EntropyDecoder {
+  /// Decodes whole segments, three at a time, a lookup of each in turn: the processor works on one
+  /// while it waits for another.
+  bool (*decode)(std::span<const SegmentTask> tasks, const BlockPlan& plan);
+  /// Decodes the next `task.mcus` MCUs of `open`.
+  bool (*decode_next)(OpenSegment& open, const SegmentTask& task, const BlockPlan& plan);
+};
+
+/// The fastest this processor can run.
+EntropyDecoder entropy_decoder();
+
+}  // namespace packhorse::jpeg

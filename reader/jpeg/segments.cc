@@ -1,0 +1,64 @@
+#include "segments.h"
+
+namespace packhorse::jpeg {
+
+namespace {
+
+constexpr std::uint8_t kRst0 = 0xd0, kEoi = 0xd9;
+
+std::uint32_t little32(Bytes bytes, std::size_t at) {
+  std::uint32_t value = 0;
+  for (std::size_t i = 4; i-- > 0;)
+    value = value << 8 | std::to_integer<std::uint32_t>(bytes[at + i]);
+  return value;
+}
+
+}  // namespace
+
+Segments::Segments(Bytes file, const Frame& frame, const Kernels& kernels,
+                   Buffer<std::uint8_t>& memory)
+    : frame_(frame),
+      kernels_(kernels),
+      scan_(reinterpret_cast<const std::uint8_t*>(file.data()) + frame.scan),
+      at_(scan_),
+      end_(reinterpret_cast<const std::uint8_t*>(file.data()) + file.size()),
+      memory_(memory.reserve(file.size() - frame.scan + kSegmentPadding + kKernelSlack)),
+      interval_(frame.restart_interval != 0 ? frame.restart_interval : frame.mcus()),
+      count_((frame.mcus() - 1) / interval_ + 1) {}
+
+bool Segments::end_segment(const std::uint8_t* stop) {
+  const auto marker = static_cast<std::uint8_t>(next_ + 1 == count_ ? kEoi : kRst0 + (next_ & 7));
+  if (end_ - stop < 2 || stop[1] != marker) return false;
+  at_ = stop + 2;
+  ++next_;
+  return true;
+}
+
+bool Segments::go_to(std::uint32_t index) {
+  while (next_ < index) {
+    if (!end_segment(kernels_.find_marker(at_, end_))) return false;
+  }
+  return true;
+}
+
+bool Segments::go_to_row(std::uint32_t row) {
+  const std::uint32_t index = row * (frame_.mcus_per_row / interval_);
+  if (frame_.row_offsets.empty() || row == 0 || index == next_) return go_to(index);
+  const std::uint32_t offset = little32(frame_.row_offsets, std::size_t{4} * row);
+  if (offset < 2 || offset > static_cast<std::size_t>(end_ - scan_)) return false;
+  const std::uint8_t* begin = scan_ + offset;
+  if (begin < at_ || begin[-2] != 0xff || begin[-1] != kRst0 + ((index - 1) & 7)) return false;
+  at_ = begin;
+  next_ = index;
+  return true;
+}
+
+bool Segments::take(Segment& segment) {
+  segment.begin = memory_ + used_;
+  const Unstuffed copied = kernels_.unstuff(at_, end_, memory_ + used_);
+  segment.end = copied.out;
+  used_ = static_cast<std::size_t>(copied.out - memory_);
+  return end_segment(copied.stop);
+}
+
+}  // namespace packhorse::jpeg

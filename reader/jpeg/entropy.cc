@@ -1,5 +1,6 @@
 #include "entropy.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -27,9 +28,10 @@ HWY_INLINE std::int32_t extended(std::uint64_t bits, std::uint32_t size) {
   return static_cast<std::int32_t>((value ^ negative) - negative);
 }
 
-/// The code at the top of `bits`, which is of at least `from` bits.
-HWY_INLINE CodeEntry long_code(const CodeList& list, std::uint64_t bits, std::uint32_t from,
-                               bool ac) {
+/// The code at the top of `bits`, which is of at least `from` bits. `max_bits` tells AC from DC.
+HWY_NOINLINE CodeEntry long_code(const CodeList& list, std::uint64_t bits, std::uint32_t from,
+                                 std::uint32_t max_bits) {
+  const bool ac = max_bits == kMaxAcBits;
   const auto word = static_cast<std::uint32_t>(bits >> 48);
   std::uint32_t length = from;
   while (length <= 16 && word >= list.end[length]) ++length;
@@ -37,27 +39,17 @@ HWY_INLINE CodeEntry long_code(const CodeList& list, std::uint64_t bits, std::ui
   const auto index = static_cast<std::int32_t>(word >> (16 - length)) + list.first[length];
   const std::uint32_t symbol = list.symbols[static_cast<std::uint32_t>(index) & 255];
   const std::uint32_t size = symbol & 15;
-  if (size > (ac ? kMaxAcBits : kMaxDcBits)) return kInvalidCode;
+  if (size > max_bits) return kInvalidCode;
   std::uint32_t run = ac ? symbol >> 4 : 0;
   if (ac && size == 0 && run != 15) run = kEndOfBlock;
   return (length + size) | length << 8 | size << 16 | run << 24;
 }
 
-/// One segment on its way. After a refill at least 56 bits are valid, and all 64 are right.
-struct Stream {
+/// The next bits of a segment. After a refill at least 56 are valid, and all 64 are right.
+struct BitReader {
   std::uint64_t bits;
   std::uint32_t valid;
-  std::uint32_t position;  // of the next coefficient
   const std::uint8_t* next;
-  std::int16_t* out;
-  const AcTable* ac;
-  std::uint8_t* last;
-  const BlockPlan* plan;
-  const std::uint8_t* end;
-  std::uint32_t block, left;  // of the MCU; in the segment
-  std::array<std::uint32_t, kMaxComponents> dc;
-  std::uint32_t dc_range;  // all bits that ever differed from the sign
-  bool failed;
 
   HWY_INLINE void refill() {
     bits |= load_big(next) >> valid;
@@ -68,11 +60,42 @@ struct Stream {
     bits <<= count;
     valid -= count;
   }
+  /// Takes a code and its value, which must not be kInvalidCode.
+  HWY_INLINE std::int32_t take(CodeEntry entry) {
+    const std::int32_t value = extended(bits << (entry >> 8 & 255), entry >> 16 & 255);
+    skip(entry & 255);
+    return value;
+  }
+};
 
-  HWY_INLINE void open(OpenSegment& from, const SegmentTask& task, const BlockPlan& blocks) {
-    bits = from.bits;
-    valid = from.valid;
-    next = from.next;
+/// Gives back the last `count` bits, and takes only the first symbol of them.
+HWY_NOINLINE BitReader taken_back(BitReader at, std::uint32_t count, const AcTable& table) {
+  const std::uint32_t back = at.valid + count, bytes = (back + 7) >> 3;
+  at.next -= bytes;
+  at.bits = load_big(at.next) << (bytes * 8 - back);
+  at.next += 7;
+  at.valid = 56 - (bytes * 8 - back);
+  at.skip(long_code(table.list, at.bits, 1, kMaxAcBits) & 255);
+  at.refill();
+  return at;
+}
+
+/// One segment on its way. Nothing takes its address, so that it may live in registers.
+struct Stream {
+  BitReader in;
+  std::uint32_t position;  // of the next coefficient
+  std::int16_t* out;
+  const AcTable* ac;
+  std::uint8_t* last;
+  const BlockPlan* plan;
+  const std::uint8_t* end;
+  std::uint32_t block, left;  // of the MCU; in the segment
+  std::array<std::uint32_t, kMaxComponents> dc;
+  std::uint32_t dc_range;  // all bits that ever differed from the sign
+  bool failed;
+
+  HWY_INLINE void open(const OpenSegment& from, const SegmentTask& task, const BlockPlan& blocks) {
+    in = {from.bits, from.valid, from.next};
     end = from.end;
     dc = from.dc;
     out = task.blocks;
@@ -85,110 +108,92 @@ struct Stream {
     begin_block();
   }
   HWY_INLINE void close(OpenSegment& to) const {
-    to.bits = bits;
-    to.valid = valid;
-    to.next = next;
+    to.bits = in.bits;
+    to.valid = in.valid;
+    to.next = in.next;
     to.dc = dc;
   }
-  HWY_INLINE bool ends_well() const {
-    const std::int64_t unread = (end - next) * 8 + static_cast<std::int64_t>(valid);
-    return unread >= 0 && unread < 8;
-  }
   HWY_INLINE bool valid_so_far() const { return !failed && dc_range < 0x8000; }
+  HWY_INLINE bool good() const {
+    const std::int64_t unread = (end - in.next) * 8 + static_cast<std::int64_t>(in.valid);
+    return valid_so_far() && unread >= 0 && unread < 8;
+  }
 
   HWY_INLINE void begin_block() {
     std::memset(out, 0, kBlock * sizeof *out);
-    refill();
+    in.refill();
     const BlockPlan::Block& with = plan->blocks[block];
-    std::uint32_t entry = with.dc->values[bits >> (64 - DcTable::kBits)];
-    std::uint32_t difference;
+    const std::uint32_t entry = with.dc->values[in.bits >> (64 - DcTable::kBits)];
+    std::uint32_t difference = static_cast<std::uint32_t>(static_cast<std::int32_t>(entry) >> 16);
     if (HWY_LIKELY((entry & 255) != 0)) {
-      difference = static_cast<std::uint32_t>(static_cast<std::int32_t>(entry) >> 16);
-      skip(entry & 255);
+      in.skip(entry & 255);
     } else {
-      difference = long_difference(*with.dc);
+      difference = static_cast<std::uint32_t>(long_difference(*with.dc));
     }
     const std::uint32_t value = dc[with.component] += difference;
     dc_range |= value ^ (0 - (value >> 31));
     out[0] = static_cast<std::int16_t>(value);
     ac = with.ac;
     position = 1;
-    refill();
+    in.refill();
   }
 
-  HWY_NOINLINE std::uint32_t long_difference(const DcTable& table) {
-    CodeEntry entry = table.codes[bits >> (64 - DcTable::kBits)];
-    if (entry == 0) entry = long_code(table.list, bits, DcTable::kBits + 1, false);
-    if (entry == kInvalidCode) {
-      failed = true;
-      return 0;
-    }
-    const std::uint64_t behind = bits << (entry >> 8 & 255);
-    const std::int32_t difference = extended(behind, entry >> 16 & 255);
-    skip(entry & 255);
-    return static_cast<std::uint32_t>(difference);
+  HWY_INLINE std::int32_t long_difference(const DcTable& table) {
+    CodeEntry entry = table.codes[in.bits >> (64 - DcTable::kBits)];
+    if (entry == 0) entry = long_code(table.list, in.bits, DcTable::kBits + 1, kMaxDcBits);
+    if (HWY_LIKELY(entry >> 24 == 0)) return in.take(entry);
+    failed = true;
+    return 0;
   }
 
   /// One lookup. True when the block has ended.
   HWY_INLINE bool step() {
-    const std::uint64_t entry = ac->pairs[bits >> (64 - AcTable::kBits)];
-    if (HWY_LIKELY((entry & 255) != 0)) {
-      skip(static_cast<std::uint32_t>(entry & 255));
-      const std::uint8_t* places = kZigzag.data() + position;
-      out[places[entry >> 8 & 255]] = static_cast<std::int16_t>(entry >> 32);
-      out[places[entry >> 16 & 255]] = static_cast<std::int16_t>(entry >> 48);
-      position += static_cast<std::uint32_t>(entry >> 24 & 255);
-      if (HWY_LIKELY(position < kBlock)) return false;
-      if (HWY_LIKELY(position - kEndOfBlock < kBlock) || position == kBlock) {
-        position &= 127;
-      } else {
-        take_back(entry);
-      }
+    const std::uint64_t entry = ac->pairs[in.bits >> (64 - AcTable::kBits)];
+    if (HWY_UNLIKELY((entry & 255) == 0)) return long_symbol(static_cast<CodeEntry>(entry >> 32));
+    in.skip(static_cast<std::uint32_t>(entry & 255));
+    const std::uint8_t* places = kZigzag.data() + position;
+    out[places[entry >> 8 & 255]] = static_cast<std::int16_t>(entry >> 32);
+    out[places[entry >> 16 & 255]] = static_cast<std::int16_t>(entry >> 48);
+    position += static_cast<std::uint32_t>(entry >> 24 & 255);
+    if (HWY_LIKELY(position < kBlock)) return false;
+    if (HWY_LIKELY(position - kEndOfBlock < kBlock) || position == kBlock) {
+      position &= 127;
       return true;
     }
-    long_symbol();
-    return position >= kBlock ? (position &= 127, true) : false;
+    // The first symbol should have filled the block: then the second belongs to the next one. Where
+    // it did not, one of them reached beyond the block.
+    const std::uint32_t first = position - static_cast<std::uint32_t>(entry >> 24 & 255) +
+                                static_cast<std::uint32_t>(entry >> 8 & 255);
+    position = kBlock;
+    if (first == kBlock - 1) {
+      in = taken_back(in, static_cast<std::uint32_t>(entry & 255), *ac);
+      out[kBlock - 1] = static_cast<std::int16_t>(entry >> 32);
+    } else {
+      failed = true;
+    }
+    return true;
   }
 
-  /// A symbol that does not fit into a lookup. Keeps `position` either in the block or at its end.
-  HWY_INLINE void long_symbol() {
-    refill();
-    CodeEntry entry = ac->codes[bits >> (64 - AcTable::kBits)];
-    if (HWY_UNLIKELY(entry == 0)) entry = long_code(ac->list, bits, AcTable::kBits + 1, true);
+  /// A symbol that does not fit into a lookup. True when the block has ended.
+  HWY_INLINE bool long_symbol(CodeEntry entry) {
+    in.refill();
+    if (HWY_UNLIKELY(entry == 0)) {
+      entry = long_code(ac->list, in.bits, AcTable::kBits + 1, kMaxAcBits);
+    }
     const std::uint32_t run = entry >> 24;
-    if (HWY_UNLIKELY(run != kEndOfBlock && position + run >= kBlock)) {  // or kInvalidCode
-      failed = true;
+    if (HWY_UNLIKELY(position + run >= kBlock)) {
+      if (run == kEndOfBlock) {
+        in.skip(entry & 255);
+        return true;
+      }
+      failed = true;  // too long a run, or kInvalidCode
       position = kBlock;
-      return;
+      return true;
     }
-    const std::uint64_t behind = bits << (entry >> 8 & 255);
-    const std::int32_t value = extended(behind, entry >> 16 & 255);
-    skip(entry & 255);
-    refill();
-    if (run == kEndOfBlock) {
-      position += kEndOfBlock;
-      return;
-    }
-    out[kZigzag[position + run]] = static_cast<std::int16_t>(value);
+    out[kZigzag[position + run]] = static_cast<std::int16_t>(in.take(entry));
+    in.refill();
     position += run + 1;
-  }
-
-  /// Two symbols were taken where the first filled the block, so the second belongs to the next:
-  /// gives its bits back. Where the first did not fill the block, one of them reached beyond it.
-  HWY_NOINLINE void take_back(std::uint64_t entry) {
-    position -= static_cast<std::uint32_t>(entry >> 24 & 255);
-    if (position + static_cast<std::uint32_t>(entry >> 8 & 255) != kBlock - 1) {
-      failed = true;
-      position = kBlock;
-      return;
-    }
-    const std::uint32_t back = valid + static_cast<std::uint32_t>(entry & 255);
-    const std::uint32_t bytes = (back + 7) >> 3;
-    next -= bytes;
-    bits = load_big(next) << (bytes * 8 - back);
-    next += 7;
-    valid = 56 - (bytes * 8 - back);
-    long_symbol();
+    return position == kBlock;
   }
 
   /// True when the segment has ended, or cannot go on.
@@ -198,7 +203,7 @@ struct Stream {
     if (--left == 0) return true;
     if (++block == plan->count) {
       block = 0;
-      if (HWY_UNLIKELY(next > end + 8)) {  // bits were missing: never read far beyond the end
+      if (HWY_UNLIKELY(in.next > end + 8)) {  // bits were missing: never read far beyond the end
         failed = true;
         return true;
       }
@@ -209,17 +214,14 @@ struct Stream {
 
   HWY_INLINE void finish() {
     for (;;) {
-      refill();
+      in.refill();
       if ((step() || step() || step() || step()) && end_block()) return;
     }
   }
 };
 
-HWY_INLINE bool good(const Stream& stream) { return stream.valid_so_far() && stream.ends_well(); }
-
 HWY_INLINE void start(Stream& stream, const SegmentTask& task, const BlockPlan& plan) {
-  OpenSegment open(task.segment);
-  stream.open(open, task, plan);
+  stream.open(OpenSegment(task.segment), task, plan);
 }
 
 bool decode_next(OpenSegment& open, const SegmentTask& task, const BlockPlan& plan) {
@@ -230,49 +232,55 @@ bool decode_next(OpenSegment& open, const SegmentTask& task, const BlockPlan& pl
   return stream.valid_so_far();
 }
 
-constexpr std::size_t kStreams = 3;
-constexpr int kLookups = 4;  // of 11 bits: fewer than a refill brings
-
-/// Ends all streams but one, which has ended.
-bool finish_others(std::span<Stream, kStreams> streams, std::size_t ended) {
-  for (std::size_t k = 0; k < kStreams; ++k) {
-    if (k == ended) continue;
-    streams[k].finish();
-    if (!good(streams[k])) return false;
-  }
-  return true;
+bool decode_alone(const SegmentTask& task, const BlockPlan& plan) {
+  Stream stream;
+  start(stream, task, plan);
+  stream.finish();
+  return stream.good();
 }
 
+HWY_NOINLINE bool finished(Stream stream) {
+  stream.finish();
+  return stream.good();
+}
+
+/// One lookup of each stream in turn, until no task is left to begin with.
 bool decode_interleaved(std::span<const SegmentTask> tasks, const BlockPlan& plan) {
-  Stream streams[kStreams];
-  std::size_t next = 0;
-  for (Stream& stream : streams) start(stream, tasks[next++], plan);
+  constexpr int kLookups = 4;  // of 11 bits: fewer than a refill brings
+  std::size_t next = 3;
+  Stream a, b, c;
+  start(a, tasks[0], plan);
+  start(b, tasks[1], plan);
+  start(c, tasks[2], plan);
   for (;;) {
-#pragma GCC unroll 4
-    for (Stream& stream : streams) stream.refill();
+    a.in.refill();
+    b.in.refill();
+    c.in.refill();
 #pragma GCC unroll 4
     for (int i = 0; i < kLookups; ++i) {
-#pragma GCC unroll 4
-      for (std::size_t k = 0; k < kStreams; ++k) {
-        Stream& stream = streams[k];
-        if (HWY_LIKELY(!stream.step()) || HWY_LIKELY(!stream.end_block())) continue;
-        if (!good(stream)) return false;
-        if (next == tasks.size()) return finish_others(streams, k);
-        start(stream, tasks[next++], plan);
+      if (HWY_UNLIKELY(a.step()) && HWY_UNLIKELY(a.end_block())) {
+        if (!a.good()) return false;
+        if (next == tasks.size()) return finished(b) && finished(c);
+        start(a, tasks[next++], plan);
+      }
+      if (HWY_UNLIKELY(b.step()) && HWY_UNLIKELY(b.end_block())) {
+        if (!b.good()) return false;
+        if (next == tasks.size()) return finished(a) && finished(c);
+        start(b, tasks[next++], plan);
+      }
+      if (HWY_UNLIKELY(c.step()) && HWY_UNLIKELY(c.end_block())) {
+        if (!c.good()) return false;
+        if (next == tasks.size()) return finished(a) && finished(b);
+        start(c, tasks[next++], plan);
       }
     }
   }
 }
 
 bool decode(std::span<const SegmentTask> tasks, const BlockPlan& plan) {
-  if (tasks.size() >= kStreams) return decode_interleaved(tasks, plan);
-  for (const SegmentTask& task : tasks) {
-    Stream stream;
-    start(stream, task, plan);
-    stream.finish();
-    if (!good(stream)) return false;
-  }
-  return true;
+  if (tasks.size() >= 3) return decode_interleaved(tasks, plan);
+  return std::all_of(tasks.begin(), tasks.end(),
+                     [&](const SegmentTask& task) { return decode_alone(task, plan); });
 }
 
 EntropyDecoder this_target() { return {decode, decode_next}; }

@@ -54,7 +54,6 @@ using Single = std::uint32_t;
 /// What the pair table has where `first` is followed by `second` (0: by nothing that fits).
 std::uint64_t pair_entry(Single first, Single second) {
   const std::uint64_t length = first & 255, run = first >> 8 & 255, value = first >> 16;
-  if (length == 0) return 0;
   if (run == kEndOfBlock) return length | std::uint64_t{kEndOfBlock} << 24;  // stores a zero
   const std::uint64_t length2 = second & 255, run2 = second >> 8 & 255;
   if (length2 == 0 || length + length2 > AcTable::kBits) {
@@ -108,18 +107,21 @@ bool DcTable::build(const HuffmanSpec& spec) {
 bool AcTable::build(const HuffmanSpec& spec) {
   if (!list.build(spec)) return false;
   std::array<Single, 1 << kBits> singles{};
-  codes.fill(0);
+  pairs.fill(0);
   for_each_code(spec, kBits, [&](std::uint32_t code, std::uint32_t length, std::uint32_t symbol) {
     const std::uint32_t size = symbol & 15;
-    if (size > kMaxAcBits) return fill(codes, kBits, code, length, kInvalidCode);
     const std::uint32_t run = size == 0 && symbol != 0xf0 ? kEndOfBlock : symbol >> 4;
-    fill(codes, kBits, code, length, code_entry(length, size, run));
+    const bool valid = size <= kMaxAcBits;
+    const CodeEntry entry = valid ? code_entry(length, size, run) : kInvalidCode;
+    fill(pairs, kBits, code, length, std::uint64_t{entry} << 32);
+    if (!valid) return;
     for_each_value(kBits, code, length, size,
                    [&](std::uint32_t bits, std::uint32_t both, std::int32_t value) {
                      fill(singles, kBits, bits, both, both | run << 8 | as_half(value) << 16);
                    });
   });
   for (std::uint32_t i = 0; i < singles.size(); ++i) {
+    if (singles[i] == 0) continue;
     const std::uint32_t behind = (i << (singles[i] & 255)) & ((1u << kBits) - 1);
     pairs[i] = pair_entry(singles[i], singles[behind]);
   }

@@ -46,13 +46,14 @@ struct DcTable {
 /// One or two AC symbols a lookup.
 struct AcTable {
   static constexpr unsigned kBits = 11;
-  /// bits 0..7    length of both symbols (0: look into `codes`)
+  /// bits 0..7    length of both symbols
   ///      8..15   where the first value goes, from the current position
   ///      16..23  where the second value goes; there is one symbol only: the same again
   ///      24..31  where the next position is; kEndOfBlock is added if the block ends
   ///      32..47  the first value, 48..63 the second
+  /// Where not even one symbol fits, the length is 0, and
+  ///      32..63  a CodeEntry
   std::array<std::uint64_t, 1 << kBits> pairs;
-  std::array<CodeEntry, 1 << kBits> codes;
   CodeList list;
 
   bool build(const HuffmanSpec& spec);

@@ -41,16 +41,25 @@ bool Segments::go_to(std::uint32_t index) {
   return true;
 }
 
+/// Where the RoiTable says that a row begins; null where that cannot be.
+const std::uint8_t* Segments::row_by_table(std::uint32_t row, std::uint32_t index) const {
+  if (frame_.row_offsets.empty() || row == 0) return nullptr;
+  const std::uint32_t offset = little32(frame_.row_offsets, std::size_t{4} * row);
+  if (offset < 2 || offset > static_cast<std::size_t>(end_ - scan_)) return nullptr;
+  const std::uint8_t* begin = scan_ + offset;
+  const bool behind_marker = begin[-2] == 0xff && begin[-1] == kRst0 + ((index - 1) & 7);
+  return begin >= at_ && behind_marker ? begin : nullptr;
+}
+
 bool Segments::go_to_row(std::uint32_t row) {
   const std::uint32_t index = row * (frame_.mcus_per_row / interval_);
-  if (frame_.row_offsets.empty() || row == 0 || index == next_) return go_to(index);
-  const std::uint32_t offset = little32(frame_.row_offsets, std::size_t{4} * row);
-  if (offset < 2 || offset > static_cast<std::size_t>(end_ - scan_)) return false;
-  const std::uint8_t* begin = scan_ + offset;
-  if (begin < at_ || begin[-2] != 0xff || begin[-1] != kRst0 + ((index - 1) & 7)) return false;
-  at_ = begin;
-  next_ = index;
-  return true;
+  if (index != next_) {
+    if (const std::uint8_t* begin = row_by_table(row, index)) {
+      at_ = begin;
+      next_ = index;
+    }
+  }
+  return go_to(index);
 }
 
 bool Segments::take(Segment& segment) {

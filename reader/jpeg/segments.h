@@ -33,6 +33,7 @@ class Segments {
 
  private:
   bool end_segment(const std::uint8_t* stop);
+  const std::uint8_t* row_by_table(std::uint32_t row, std::uint32_t index) const;
 
   const Frame& frame_;
   const Kernels& kernels_;

@@ -44,6 +44,11 @@ BlockPlan plan_of(const Frame& frame, const Tables& tables) {
   return plan;
 }
 
+/// Each row of MCUs consists of some segments.
+bool whole_segments(const Frame& frame) {
+  return frame.restart_interval != 0 && frame.mcus_per_row % frame.restart_interval == 0;
+}
+
 /// One picture on its way from bytes to pixels.
 class Picture {
  public:
@@ -59,10 +64,7 @@ class Picture {
         y_(window.y) {}
 
   /// False where the scan is damaged.
-  bool decode() {
-    const bool whole_segments = frame_.mcus_per_row % segments_.interval() == 0;
-    return whole_segments ? decode_by_segments() : decode_in_order();
-  }
+  bool decode() { return whole_segments(frame_) ? decode_by_segments() : decode_in_order(); }
 
  private:
   bool decode_by_segments();
@@ -214,10 +216,12 @@ Result decode(Bytes file, const Window& window, const Output& output, Scratch& s
   Scratch::State& state = scratch.state();
   if (!fits(frame, window, output)) {
     result.reason = Reason::kWindow;
-  } else if (!state.tables.prepare(frame) ||
-             !Picture(file, frame, window, output, state).decode()) {
-    result.reason = Reason::kDamaged;
+    return result;
   }
+  const unsigned bits = whole_segments(frame) ? AcTable::kInterleavedBits : AcTable::kSerialBits;
+  const bool good =
+      state.tables.prepare(frame, bits) && Picture(file, frame, window, output, state).decode();
+  if (!good) result.reason = Reason::kDamaged;
   return result;
 }
 

@@ -80,7 +80,9 @@ HWY_NOINLINE BitReader taken_back(BitReader at, std::uint32_t count, const AcTab
   return at;
 }
 
-/// One segment on its way. Nothing takes its address, so that it may live in registers.
+/// One segment on its way, with tables of `kBits`. Nothing takes its address, so that it may live
+/// in registers.
+template <unsigned kBits>
 struct Stream {
   BitReader in;
   std::uint32_t position;  // of the next coefficient
@@ -148,7 +150,7 @@ struct Stream {
 
   /// One lookup. True when the block has ended.
   HWY_INLINE bool step() {
-    const std::uint64_t entry = ac->pairs[in.bits >> (64 - AcTable::kBits)];
+    const std::uint64_t entry = ac->pairs[in.bits >> (64 - kBits)];
     if (HWY_UNLIKELY((entry & 255) == 0)) return long_symbol(static_cast<CodeEntry>(entry >> 32));
     in.skip(static_cast<std::uint32_t>(entry & 255));
     const std::uint8_t* places = kZigzag.data() + position;
@@ -178,7 +180,7 @@ struct Stream {
   HWY_INLINE bool long_symbol(CodeEntry entry) {
     in.refill();
     if (HWY_UNLIKELY(entry == 0)) {
-      entry = long_code(ac->list, in.bits, AcTable::kBits + 1, kMaxAcBits);
+      entry = long_code(ac->list, in.bits, kBits + 1, kMaxAcBits);
     }
     const std::uint32_t run = entry >> 24;
     if (HWY_UNLIKELY(position + run >= kBlock)) {
@@ -213,19 +215,22 @@ struct Stream {
   }
 
   HWY_INLINE void finish() {
-    for (;;) {
+    for (;;) {  // five lookups take fewer bits than a refill brings
       in.refill();
-      if ((step() || step() || step() || step()) && end_block()) return;
+      if ((step() || step() || step() || step() || step()) && end_block()) return;
     }
   }
 };
 
-HWY_INLINE void start(Stream& stream, const SegmentTask& task, const BlockPlan& plan) {
+using SerialStream = Stream<AcTable::kSerialBits>;
+using InterleavedStream = Stream<AcTable::kInterleavedBits>;
+
+HWY_INLINE void start(InterleavedStream& stream, const SegmentTask& task, const BlockPlan& plan) {
   stream.open(OpenSegment(task.segment), task, plan);
 }
 
 bool decode_next(OpenSegment& open, const SegmentTask& task, const BlockPlan& plan) {
-  Stream stream;
+  SerialStream stream;
   stream.open(open, task, plan);
   stream.finish();
   stream.close(open);
@@ -233,13 +238,13 @@ bool decode_next(OpenSegment& open, const SegmentTask& task, const BlockPlan& pl
 }
 
 bool decode_alone(const SegmentTask& task, const BlockPlan& plan) {
-  Stream stream;
+  InterleavedStream stream;
   start(stream, task, plan);
   stream.finish();
   return stream.good();
 }
 
-HWY_NOINLINE bool finished(Stream stream) {
+HWY_NOINLINE bool finished(InterleavedStream stream) {
   stream.finish();
   return stream.good();
 }
@@ -248,7 +253,7 @@ HWY_NOINLINE bool finished(Stream stream) {
 bool decode_interleaved(std::span<const SegmentTask> tasks, const BlockPlan& plan) {
   constexpr int kLookups = 4;  // of 11 bits: fewer than a refill brings
   std::size_t next = 3;
-  Stream a, b, c;
+  InterleavedStream a, b, c;
   start(a, tasks[0], plan);
   start(b, tasks[1], plan);
   start(c, tasks[2], plan);

@@ -52,11 +52,11 @@ CodeEntry code_entry(std::uint32_t length, std::uint32_t size, std::uint32_t run
 using Single = std::uint32_t;
 
 /// What the pair table has where `first` is followed by `second` (0: by nothing that fits).
-std::uint64_t pair_entry(Single first, Single second) {
+std::uint64_t pair_entry(Single first, Single second, unsigned bits) {
   const std::uint64_t length = first & 255, run = first >> 8 & 255, value = first >> 16;
   if (run == kEndOfBlock) return length | std::uint64_t{kEndOfBlock} << 24;  // stores a zero
   const std::uint64_t length2 = second & 255, run2 = second >> 8 & 255;
-  if (length2 == 0 || length + length2 > AcTable::kBits) {
+  if (length2 == 0 || length + length2 > bits) {
     return length | run << 8 | run << 16 | (run + 1) << 24 | value << 32 | value << 48;
   }
   if (run2 == kEndOfBlock) {
@@ -104,31 +104,31 @@ bool DcTable::build(const HuffmanSpec& spec) {
   return valid;
 }
 
-bool AcTable::build(const HuffmanSpec& spec) {
+bool AcTable::build(const HuffmanSpec& spec, unsigned bits) {
   if (!list.build(spec)) return false;
-  std::array<Single, 1 << kBits> singles{};
+  std::array<Single, 1 << kInterleavedBits> singles{};
   pairs.fill(0);
-  for_each_code(spec, kBits, [&](std::uint32_t code, std::uint32_t length, std::uint32_t symbol) {
+  for_each_code(spec, bits, [&](std::uint32_t code, std::uint32_t length, std::uint32_t symbol) {
     const std::uint32_t size = symbol & 15;
     const std::uint32_t run = size == 0 && symbol != 0xf0 ? kEndOfBlock : symbol >> 4;
     const bool valid = size <= kMaxAcBits;
     const CodeEntry entry = valid ? code_entry(length, size, run) : kInvalidCode;
-    fill(pairs, kBits, code, length, std::uint64_t{entry} << 32);
+    fill(pairs, bits, code, length, std::uint64_t{entry} << 32);
     if (!valid) return;
-    for_each_value(kBits, code, length, size,
-                   [&](std::uint32_t bits, std::uint32_t both, std::int32_t value) {
-                     fill(singles, kBits, bits, both, both | run << 8 | as_half(value) << 16);
+    for_each_value(bits, code, length, size,
+                   [&](std::uint32_t read, std::uint32_t both, std::int32_t value) {
+                     fill(singles, bits, read, both, both | run << 8 | as_half(value) << 16);
                    });
   });
-  for (std::uint32_t i = 0; i < singles.size(); ++i) {
+  for (std::uint32_t i = 0; i < 1u << bits; ++i) {
     if (singles[i] == 0) continue;
-    const std::uint32_t behind = (i << (singles[i] & 255)) & ((1u << kBits) - 1);
-    pairs[i] = pair_entry(singles[i], singles[behind]);
+    const std::uint32_t behind = (i << (singles[i] & 255)) & ((1u << bits) - 1);
+    pairs[i] = pair_entry(singles[i], singles[behind], bits);
   }
   return true;
 }
 
-bool Tables::prepare(const Frame& frame) {
+bool Tables::prepare(const Frame& frame, unsigned ac_bits) {
   for (std::uint32_t i = 0; i < frame.components; ++i) {
     const Component& c = frame.component[i];
     if (dc_specs_[c.dc] != frame.dc[c.dc]) {
@@ -136,10 +136,11 @@ bool Tables::prepare(const Frame& frame) {
       if (!dc_[c.dc].build(frame.dc[c.dc])) return false;
       dc_specs_[c.dc] = frame.dc[c.dc];
     }
-    if (ac_specs_[c.ac] != frame.ac[c.ac]) {
+    if (ac_specs_[c.ac] != frame.ac[c.ac] || ac_bits_[c.ac] != ac_bits) {
       ac_specs_[c.ac].defined = false;
-      if (!ac_[c.ac].build(frame.ac[c.ac])) return false;
+      if (!ac_[c.ac].build(frame.ac[c.ac], ac_bits)) return false;
       ac_specs_[c.ac] = frame.ac[c.ac];
+      ac_bits_[c.ac] = ac_bits;
     }
   }
   return true;

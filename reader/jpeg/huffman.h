@@ -45,7 +45,9 @@ struct DcTable {
 
 /// One or two AC symbols a lookup.
 struct AcTable {
-  static constexpr unsigned kBits = 11;
+  /// A lookup takes so many bits: more where segments are interleaved, which hides the time that
+  /// larger tables take; fewer where the next lookup waits for the last.
+  static constexpr unsigned kInterleavedBits = 11, kSerialBits = 10;
   /// bits 0..7    length of both symbols
   ///      8..15   where the first value goes, from the current position
   ///      16..23  where the second value goes; there is one symbol only: the same again
@@ -53,23 +55,24 @@ struct AcTable {
   ///      32..47  the first value, 48..63 the second
   /// Where not even one symbol fits, the length is 0, and
   ///      32..63  a CodeEntry
-  std::array<std::uint64_t, 1 << kBits> pairs;
+  std::array<std::uint64_t, 1 << kInterleavedBits> pairs;
   CodeList list;
 
-  bool build(const HuffmanSpec& spec);
+  bool build(const HuffmanSpec& spec, unsigned bits);
 };
 
 /// The tables of one picture, remembered for the next: many have the same.
 class Tables {
  public:
-  /// False where libjpeg would refuse a table.
-  bool prepare(const Frame& frame);
+  /// `ac_bits`: of a lookup. False where libjpeg would refuse a table.
+  bool prepare(const Frame& frame, unsigned ac_bits);
 
   const DcTable& dc(std::uint32_t i) const { return dc_[i]; }
   const AcTable& ac(std::uint32_t i) const { return ac_[i]; }
 
  private:
   std::array<HuffmanSpec, 4> dc_specs_{}, ac_specs_{};  // of what is built
+  std::array<unsigned, 4> ac_bits_{};
   std::array<DcTable, 4> dc_;
   std::array<AcTable, 4> ac_;
 };

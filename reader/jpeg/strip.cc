@@ -53,7 +53,7 @@ void Strip::begin(const Frame& frame, const McuRange& range, std::uint32_t rows,
 }
 
 void Strip::move_to(std::uint32_t top) {
-  if (top != top_) {
+  if (top != top_ && frame_->v == 2) {  // else nothing looks above
     for (std::size_t i = 0; i < frame_->components; ++i) {
       Plane& plane = planes_[i];
       const std::size_t last = plane.stride * plane.rows * (top - top_) - plane.stride;

@@ -23,6 +23,7 @@ class Buffer {
     return memory_.get();
   }
   T* data() const { return memory_.get(); }
+  std::size_t bytes() const { return count_ * sizeof(T); }
 
  private:
   struct Delete {

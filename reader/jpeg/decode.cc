@@ -208,6 +208,11 @@ Scratch::~Scratch() = default;
 Scratch::Scratch(Scratch&&) noexcept = default;
 Scratch& Scratch::operator=(Scratch&&) noexcept = default;
 
+std::size_t Scratch::kept_bytes() const {
+  return sizeof(State) + state_->strip.kept_bytes() + state_->scan.bytes() + state_->last.bytes() +
+         state_->blocks.bytes() + state_->tasks.capacity() * sizeof(SegmentTask);
+}
+
 Result decode(Bytes file, const Window& window, const Output& output, Scratch& scratch) {
   Frame frame;
   const Reason reason = parse_frame(file, frame);

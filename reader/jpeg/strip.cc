@@ -136,4 +136,11 @@ void Strip::write_row(std::uint32_t y, std::uint32_t x, std::uint32_t width, std
   kernels_->ycc_to_rgb(luma, cb, cr, width, out);
 }
 
+std::size_t Strip::kept_bytes() const {
+  std::size_t bytes = 0;
+  for (const Plane& plane : planes_) bytes += plane.memory.bytes();
+  for (const Buffer<std::uint8_t>& row : upsampled_) bytes += row.bytes();
+  return bytes;
+}
+
 }  // namespace packhorse::jpeg

@@ -32,6 +32,7 @@ class Strip {
   /// be the row above; in a picture whose chroma is sampled less often vertically, the row below
   /// must be there, too.
   void write_row(std::uint32_t y, std::uint32_t x, std::uint32_t width, std::uint8_t* out);
+  std::size_t kept_bytes() const;
 
  private:
   struct Plane {

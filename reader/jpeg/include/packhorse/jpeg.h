@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -66,6 +67,9 @@ class Scratch {
   ~Scratch();
   Scratch(Scratch&&) noexcept;
   Scratch& operator=(Scratch&&) noexcept;
+
+  /// Memory it keeps.
+  std::size_t kept_bytes() const;
 
   struct State;
   State& state() { return *state_; }

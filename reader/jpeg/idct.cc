@@ -100,18 +100,18 @@ HWY_INLINE void pass(V16* x) {
 
 HWY_INLINE void transpose(V16* x) {
   V32 a[8], b[8];
-  for (int i = 0; i < 4; ++i) {
+  for (std::size_t i = 0; i < 4; ++i) {
     a[2 * i] = hn::BitCast(d32, hn::InterleaveLower(d16, x[2 * i], x[2 * i + 1]));
     a[2 * i + 1] = hn::BitCast(d32, hn::InterleaveUpper(d16, x[2 * i], x[2 * i + 1]));
   }
-  for (int i = 0; i < 2; ++i) {
+  for (std::size_t i = 0; i < 2; ++i) {
     b[4 * i] = hn::InterleaveLower(d32, a[4 * i], a[4 * i + 2]);
     b[4 * i + 1] = hn::InterleaveUpper(d32, a[4 * i], a[4 * i + 2]);
     b[4 * i + 2] = hn::InterleaveLower(d32, a[4 * i + 1], a[4 * i + 3]);
     b[4 * i + 3] = hn::InterleaveUpper(d32, a[4 * i + 1], a[4 * i + 3]);
   }
   const hn::Repartition<std::int64_t, D16> d64;
-  for (int i = 0; i < 4; ++i) {
+  for (std::size_t i = 0; i < 4; ++i) {
     const auto low = hn::BitCast(d64, b[i]), high = hn::BitCast(d64, b[4 + i]);
     x[2 * i] = hn::BitCast(d16, hn::InterleaveLower(d64, low, high));
     x[2 * i + 1] = hn::BitCast(d16, hn::InterleaveUpper(d64, low, high));

@@ -21,8 +21,8 @@ std::uint32_t dot(std::int16_t a, int fa, std::int16_t b, int fb) {
 
 /// One direction: 8 numbers, `step` apart.
 template <int kShift>
-void pass(std::int16_t* x, int step) {
-  const auto in = [&](int i) { return x[i * step]; };
+void pass(std::int16_t* x, std::size_t step) {
+  const auto in = [&](std::size_t i) { return x[i * step]; };
   const auto shifted = [](std::int16_t v) { return static_cast<std::uint32_t>(v * (1 << 13)); };
   const std::uint32_t t0 = shifted(wrapped(in(0) + in(4))), t1 = shifted(wrapped(in(0) - in(4)));
   const std::uint32_t t2 = dot(in(2), 4433, in(6), -10704), t3 = dot(in(2), 10703, in(6), 4433);
@@ -35,7 +35,7 @@ void pass(std::int16_t* x, int step) {
   const auto rounded = [](std::uint32_t v) {
     return saturated(static_cast<std::int32_t>(v + (1u << (kShift - 1))) >> kShift);
   };
-  for (int i = 0; i < 4; ++i) {
+  for (std::size_t i = 0; i < 4; ++i) {
     x[i * step] = rounded(even[i] + odd[i]);
     x[(7 - i) * step] = rounded(even[i] - odd[i]);
   }
@@ -52,13 +52,13 @@ void plain_idct(const std::int16_t* block, const Quantisation& quantisation, std
     if (i >= 8 && block[i] != 0) flat = false;
   }
   if (flat) {  // then the library only shifts, without saturation
-    for (int i = kBlock - 1; i >= 0; --i) x[i] = wrapped(x[i % 8] * 4);
+    for (std::size_t i = kBlock; i-- > 0;) x[i] = wrapped(x[i % 8] * 4);
   } else {
-    for (int column = 0; column < 8; ++column) pass<11>(x + column, 8);
+    for (std::size_t column = 0; column < 8; ++column) pass<11>(x + column, 8);
   }
-  for (int row = 0; row < 8; ++row, out += stride) {
+  for (std::size_t row = 0; row < 8; ++row, out += stride) {
     pass<18>(x + 8 * row, 1);
-    for (int i = 0; i < 8; ++i) {
+    for (std::size_t i = 0; i < 8; ++i) {
       out[i] = static_cast<std::uint8_t>(std::clamp<int>(x[8 * row + i], -128, 127) + 128);
     }
   }

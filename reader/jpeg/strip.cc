@@ -46,7 +46,7 @@ void Strip::begin(const Frame& frame, const McuRange& range, std::uint32_t rows,
     Plane& plane = planes_[i];
     plane.rows = 8 * component.v;
     plane.stride = kMargin + (std::size_t{columns(component)} + 63) / 64 * 64;
-    const std::size_t lines = std::size_t{1} + plane.rows * rows;
+    const std::size_t lines = 1 + std::size_t{plane.rows} * rows;
     plane.top = plane.memory.reserve(plane.stride * lines + 2 * kMargin) + kMargin + plane.stride;
     upsampled_[i].reserve(std::size_t{columns(component)} * 2 + 4 * kMargin);
   }

@@ -1,11 +1,12 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace packhorse::jpeg {
 
-inline constexpr int kBlock = 64;  ///< coefficients
+inline constexpr std::size_t kBlock = 64;  ///< coefficients
 
 /// Where the i-th coefficient of a scan stands in its block, row by row. Source: ITU-T T.81 A.3.6.
 /// The second half catches coefficients of damaged blocks.

@@ -61,10 +61,9 @@ TEST_CASE("jpeg kernels: the inverse DCT is the plain one's for any coefficients
       std::uint8_t last[kBlocks];
       for (std::size_t b = 0; b < kBlocks; ++b) {
         last[b] = random() % 4 == 0 ? 1 : 64;
-        for (int i = 0; i < kBlock; ++i) {
-          const bool zero = i > 0 && (last[b] == 1 || i >= 8 * rows);
-          all[static_cast<int>(b) * kBlock + i] =
-              zero ? std::int16_t{0} : draw_coefficient(random, extreme);
+        for (std::size_t i = 0; i < kBlock; ++i) {
+          const bool zero = i > 0 && (last[b] == 1 || i >= 8 * static_cast<std::size_t>(rows));
+          all[b * kBlock + i] = zero ? std::int16_t{0} : draw_coefficient(random, extreme);
         }
       }
       const bool luma = round % 2 == 0;  // two blocks side by side, then one of another component

@@ -100,6 +100,15 @@ TEST_CASE("jpeg decoder: roi images of any interval have libjpeg's pixels") {
   }
 }
 
+TEST_CASE("jpeg decoder: the largest coefficients have libjpeg's pixels") {
+  std::mt19937 random(5);
+  Scratch scratch;
+  for (unsigned step : {1u, 2u, 5u, 8u, 9u, 16u, 31u, 64u, 127u, 128u, 200u, 255u}) {
+    CAPTURE(step);
+    for (int i = 0; i < 20; ++i) check(made_of_extremes(random, step), random, 0, scratch);
+  }
+}
+
 TEST_CASE("jpeg decoder: real photos and windows of them have libjpeg's pixels") {
   std::mt19937 random(4);
   Scratch scratch;

@@ -1,8 +1,15 @@
 #include "fixtures.h"
 
+// jpeglib.h needs size_t and FILE, and includes neither.
+// clang-format off
+#include <cstdio>
+#include <jpeglib.h>
+// clang-format on
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "packhorse/image_info.h"
 #include "packhorse/transform.h"
@@ -56,6 +63,44 @@ Window draw_window(std::mt19937& random, std::uint32_t width, std::uint32_t heig
   draw(width, window.x, window.width);
   draw(height, window.y, window.height);
   return window;
+}
+
+File made_of_extremes(std::mt19937& random, unsigned step) {
+  constexpr JDIMENSION kBlocks = 8;  // each way
+  jpeg_compress_struct jpeg{};
+  jpeg_error_mgr errors{};
+  jpeg.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&jpeg);
+  unsigned char* memory = nullptr;
+  unsigned long size = 0;
+  jpeg_mem_dest(&jpeg, &memory, &size);
+  jpeg.image_width = jpeg.image_height = 8 * kBlocks;
+  jpeg.input_components = 1;
+  jpeg.in_color_space = JCS_GRAYSCALE;
+  jpeg_set_defaults(&jpeg);
+  std::fill_n(jpeg.quant_tbl_ptrs[0]->quantval, DCTSIZE2, static_cast<UINT16>(step));
+  jvirt_barray_ptr blocks = jpeg.mem->request_virt_barray(reinterpret_cast<j_common_ptr>(&jpeg),
+                                                          JPOOL_IMAGE, TRUE, kBlocks, kBlocks, 1);
+  jpeg_write_coefficients(&jpeg, &blocks);
+  for (JDIMENSION y = 0; y < kBlocks; ++y) {
+    JBLOCKARRAY row =
+        jpeg.mem->access_virt_barray(reinterpret_cast<j_common_ptr>(&jpeg), blocks, y, 1, TRUE);
+    for (JDIMENSION x = 0; x < kBlocks; ++x) {
+      const int count = random() % 3 != 0 ? DCTSIZE2 : random() % 2 != 0 ? DCTSIZE : 1;
+      const int range = random() % 2 != 0 ? 1023 : 40;
+      std::fill_n(row[0][x], DCTSIZE2, JCOEF{0});
+      for (int i = 0; i < count; ++i) {
+        row[0][x][i] = static_cast<JCOEF>(
+            static_cast<int>(random() % static_cast<unsigned>(2 * range + 1)) - range);
+      }
+    }
+  }
+  jpeg_finish_compress(&jpeg);
+  const auto* begin = reinterpret_cast<const std::byte*>(memory);
+  File file(begin, begin + size);
+  jpeg_destroy_compress(&jpeg);
+  std::free(memory);
+  return file;
 }
 
 File made_roi(Bytes file, int restart_mcus) {

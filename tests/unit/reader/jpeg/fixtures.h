@@ -30,6 +30,11 @@ packhorse::test::Picture window_of(const packhorse::test::Picture& picture, cons
 /// Any window of a picture, small ones and whole sides too.
 Window draw_window(std::mt19937& random, std::uint32_t width, std::uint32_t height);
 
+/// 64 x 64 grey pixels made of random coefficients as large as 8-bit JPEGs can have them, with
+/// quantisation steps of `step`: 16 bits overflow in the inverse DCT. Some blocks have only their
+/// first row, or their mean.
+File made_of_extremes(std::mt19937& random, unsigned step);
+
 /// The same pixels with restart markers and a RoiTable.
 File made_roi(Bytes file, int restart_mcus);
 

@@ -142,7 +142,7 @@ int run(const Options& options) {
     file.shrink_to_fit();
     if (const std::optional<std::string> difference = trial.run(file)) {
       const std::string path = fmt::format("{}/finding-{}-{}.jpg", options.save, options.seed, i);
-      packhorse::write_plain_file(path, file);
+      packhorse::write_file(path, file);
       fmt::print(stderr, "{}: {}\n", path, *difference);
       return 1;
     }

@@ -152,6 +152,58 @@ TEST_CASE("jpeg decoder: a window of a roi image is read from its own rows only"
   CHECK_FALSE(decoded(damaged, {100, 100, 60, 45}, scratch).has_value());
 }
 
+TEST_CASE("jpeg decoder: a scan with anything missing, left over or out of order is refused") {
+  Scratch scratch;
+  const File file = make_jpeg(make_picture(64, 48), {.h = 1, .v = 1, .restart_interval = 4});
+  REQUIRE(decoded(file, {0, 0, 64, 48}, scratch).has_value());
+  const auto refused = [&](const File& damaged) {
+    Reason reason = Reason::kNone;
+    (void)decoded(damaged, {0, 0, 64, 48}, scratch, &reason);
+    return reason == Reason::kDamaged;
+  };
+  const auto place_of = [&](std::uint8_t marker) {
+    const std::byte both[] = {std::byte{0xff}, std::byte{marker}};
+    return std::search(file.begin(), file.end(), std::begin(both), std::end(both)) - file.begin();
+  };
+  const std::ptrdiff_t rst1 = place_of(0xd1), eoi = place_of(0xd9);
+  File changed = file;
+  SUBCASE("a byte too many in front of a marker") {
+    changed.insert(changed.begin() + rst1, std::byte{0});
+    CHECK(refused(changed));
+  }
+  SUBCASE("a byte missing in front of a marker") {
+    changed.erase(changed.begin() + rst1 - 1);
+    CHECK(refused(changed));
+  }
+  SUBCASE("a marker of another number") {
+    changed[static_cast<std::size_t>(rst1) + 1] = std::byte{0xd2};
+    CHECK(refused(changed));
+  }
+  SUBCASE("a marker left out") {
+    changed.erase(changed.begin() + rst1, changed.begin() + rst1 + 2);
+    CHECK(refused(changed));
+  }
+  SUBCASE("a segment doubled") {
+    const std::ptrdiff_t rst2 = place_of(0xd2);
+    changed.insert(changed.begin() + rst2, file.begin() + rst1, file.begin() + rst2);
+    CHECK(refused(changed));
+  }
+  SUBCASE("another marker at the end") {
+    changed[static_cast<std::size_t>(eoi) + 1] = std::byte{0xd0};
+    CHECK(refused(changed));
+  }
+  SUBCASE("every shorter file") {
+    while (changed.size() > 2) {
+      changed.pop_back();
+      CHECK(refused(changed));
+    }
+  }
+  SUBCASE("what follows the end is nobody's business") {
+    changed.insert(changed.end(), 100, std::byte{0xff});
+    CHECK(decoded(changed, {0, 0, 64, 48}, scratch).has_value());
+  }
+}
+
 TEST_CASE("jpeg decoder: what it does not take is refused by reason") {
   Scratch scratch;
   const Picture picture = make_picture(40, 30);

@@ -149,7 +149,7 @@ bool Picture::decode_by_segments() {
   return true;
 }
 
-/// Decodes the next MCUs of the scan, from segment to segment.
+/// Decodes the next MCUs of the scan, from segment to segment; without `blocks`, passes over them.
 bool Picture::decode_next(std::uint32_t mcus, std::int16_t* blocks, std::uint8_t* last) {
   while (mcus > 0) {
     if (left_ == 0) {
@@ -161,9 +161,12 @@ bool Picture::decode_next(std::uint32_t mcus, std::int16_t* blocks, std::uint8_t
       open_ = OpenSegment(segment);
     }
     const std::uint32_t count = std::min(mcus, left_);
-    if (!state_.entropy.decode_next(open_, {{}, blocks, last, count}, plan_)) return false;
-    blocks += blocks_of(count) * kBlock;
-    last += blocks_of(count);
+    const SegmentTask task{{}, blocks, last, count};
+    if (!state_.entropy.decode_next(open_, task, plan_)) return false;
+    if (blocks != nullptr) {
+      blocks += blocks_of(count) * kBlock;
+      last += blocks_of(count);
+    }
     mcus -= count;
     left_ -= count;
     if (left_ == 0 && !open_.ends_well()) return false;
@@ -172,28 +175,19 @@ bool Picture::decode_next(std::uint32_t mcus, std::int16_t* blocks, std::uint8_t
 }
 
 /// Segments begin and end anywhere, or there is but one: MCUs are decoded one after the other, from
-/// the segment on in which the window begins. Those that are not needed overwrite each other.
+/// the segment on in which the window begins.
 bool Picture::decode_in_order() {
-  constexpr std::uint32_t kPassed = 16;  // MCUs at a time
   const std::uint32_t row_mcus = mcus_.right - mcus_.left;
-  const std::size_t row_blocks = blocks_of(row_mcus);
-  std::int16_t* blocks = state_.blocks.reserve((row_blocks + blocks_of(kPassed)) * kBlock);
-  std::uint8_t* last = state_.last.reserve(row_blocks + blocks_of(kPassed));
-  const auto pass_over = [&](std::uint32_t mcus) {
-    for (; mcus > 0; mcus -= std::min(mcus, kPassed)) {
-      if (!decode_next(std::min(mcus, kPassed), blocks + row_blocks * kBlock, last + row_blocks)) {
-        return false;
-      }
-    }
-    return true;
-  };
+  std::int16_t* blocks = state_.blocks.reserve(blocks_of(row_mcus) * kBlock);
+  std::uint8_t* last = state_.last.reserve(blocks_of(row_mcus));
   state_.strip.begin(frame_, mcus_, 1, state_.kernels);
   const std::uint32_t begin = mcus_.top * frame_.mcus_per_row + mcus_.left;
   if (!segments_.go_to(begin / segments_.interval())) return false;
-  if (!pass_over(begin % segments_.interval())) return false;
+  std::uint32_t skipped = begin % segments_.interval();
   for (std::uint32_t row = mcus_.top; row < mcus_.bottom; ++row) {
-    if (row > mcus_.top && !pass_over(frame_.mcus_per_row - row_mcus)) return false;
+    if (!decode_next(skipped, nullptr, nullptr)) return false;
     if (!decode_next(row_mcus, blocks, last)) return false;
+    skipped = frame_.mcus_per_row - row_mcus;
     state_.strip.move_to(row);
     state_.strip.transform(row, blocks, last);
     write_rows(row + 1);

@@ -82,7 +82,7 @@ HWY_NOINLINE BitReader taken_back(BitReader at, std::uint32_t count, const AcTab
 
 /// One segment on its way, with tables of `kBits`. Nothing takes its address, so that it may live
 /// in registers.
-template <unsigned kBits>
+template <unsigned kBits, bool kStore = true>
 struct Stream {
   BitReader in;
   std::uint32_t position;  // of the next coefficient
@@ -122,7 +122,7 @@ struct Stream {
   }
 
   HWY_INLINE void begin_block() {
-    std::memset(out, 0, kBlock * sizeof *out);
+    if constexpr (kStore) std::memset(out, 0, kBlock * sizeof *out);
     in.refill();
     const BlockPlan::Block& with = plan->blocks[block];
     const std::uint32_t entry = with.dc->values[in.bits >> (64 - DcTable::kBits)];
@@ -134,7 +134,7 @@ struct Stream {
     }
     const std::uint32_t value = dc[with.component] += difference;
     dc_range |= value ^ (0 - (value >> 31));
-    out[0] = static_cast<std::int16_t>(value);
+    if constexpr (kStore) out[0] = static_cast<std::int16_t>(value);
     ac = with.ac;
     position = 1;
     in.refill();
@@ -153,9 +153,11 @@ struct Stream {
     const std::uint64_t entry = ac->pairs[in.bits >> (64 - kBits)];
     if (HWY_UNLIKELY((entry & 255) == 0)) return long_symbol(static_cast<CodeEntry>(entry >> 32));
     in.skip(static_cast<std::uint32_t>(entry & 255));
-    const std::uint8_t* places = kZigzag.data() + position;
-    out[places[entry >> 8 & 255]] = static_cast<std::int16_t>(entry >> 32);
-    out[places[entry >> 16 & 255]] = static_cast<std::int16_t>(entry >> 48);
+    if constexpr (kStore) {
+      const std::uint8_t* places = kZigzag.data() + position;
+      out[places[entry >> 8 & 255]] = static_cast<std::int16_t>(entry >> 32);
+      out[places[entry >> 16 & 255]] = static_cast<std::int16_t>(entry >> 48);
+    }
     position += static_cast<std::uint32_t>(entry >> 24 & 255);
     if (HWY_LIKELY(position < kBlock)) return false;
     if (HWY_LIKELY(position - kEndOfBlock < kBlock) || position == kBlock) {
@@ -169,7 +171,7 @@ struct Stream {
     position = kBlock;
     if (first == kBlock - 1) {
       in = taken_back(in, static_cast<std::uint32_t>(entry & 255), *ac);
-      out[kBlock - 1] = static_cast<std::int16_t>(entry >> 32);
+      if constexpr (kStore) out[kBlock - 1] = static_cast<std::int16_t>(entry >> 32);
     } else {
       failed = true;
     }
@@ -192,7 +194,8 @@ struct Stream {
       position = kBlock;
       return true;
     }
-    out[kZigzag[position + run]] = static_cast<std::int16_t>(in.take(entry));
+    const std::int32_t value = in.take(entry);
+    if constexpr (kStore) out[kZigzag[position + run]] = static_cast<std::int16_t>(value);
     in.refill();
     position += run + 1;
     return position == kBlock;
@@ -200,8 +203,10 @@ struct Stream {
 
   /// True when the segment has ended, or cannot go on.
   HWY_INLINE bool end_block() {
-    *last++ = static_cast<std::uint8_t>(position);
-    out += kBlock;
+    if constexpr (kStore) {
+      *last++ = static_cast<std::uint8_t>(position);
+      out += kBlock;
+    }
     if (--left == 0) return true;
     if (++block == plan->count) {
       block = 0;
@@ -222,19 +227,24 @@ struct Stream {
   }
 };
 
-using SerialStream = Stream<AcTable::kSerialBits>;
 using InterleavedStream = Stream<AcTable::kInterleavedBits>;
 
 HWY_INLINE void start(InterleavedStream& stream, const SegmentTask& task, const BlockPlan& plan) {
   stream.open(OpenSegment(task.segment), task, plan);
 }
 
-bool decode_next(OpenSegment& open, const SegmentTask& task, const BlockPlan& plan) {
-  SerialStream stream;
+template <bool kStore>
+HWY_INLINE bool decode_some(OpenSegment& open, const SegmentTask& task, const BlockPlan& plan) {
+  Stream<AcTable::kSerialBits, kStore> stream;
   stream.open(open, task, plan);
   stream.finish();
   stream.close(open);
   return stream.valid_so_far();
+}
+
+bool decode_next(OpenSegment& open, const SegmentTask& task, const BlockPlan& plan) {
+  return task.blocks != nullptr ? decode_some<true>(open, task, plan)
+                                : decode_some<false>(open, task, plan);
 }
 
 bool decode_alone(const SegmentTask& task, const BlockPlan& plan) {

@@ -63,7 +63,8 @@ struct EntropyDecoder {
   /// Decodes whole segments, three at a time, a lookup of each in turn: the processor works on one
   /// while it waits for another. Tables must be made of AcTable::kInterleavedBits.
   bool (*decode)(std::span<const SegmentTask> tasks, const BlockPlan& plan);
-  /// Decodes the next `task.mcus` MCUs of `open`. Tables must be made of AcTable::kSerialBits.
+  /// Decodes the next `task.mcus` MCUs of `open`. Without `task.blocks`, only
+  /// passes over them. Tables must be made of AcTable::kSerialBits.
   bool (*decode_next)(OpenSegment& open, const SegmentTask& task, const BlockPlan& plan);
 };
 

@@ -107,7 +107,9 @@ bool Picture::take_rows(std::uint32_t top, std::uint32_t bottom, std::uint32_t f
   const std::uint32_t mcus = segments_.interval();
   std::int16_t* blocks = state_.blocks.data();
   std::uint8_t* last = state_.last.data();
-  segments_.clear();
+  // No sound block takes more bytes.
+  constexpr std::size_t kBlockBytes = 224;
+  segments_.clear(blocks_of(std::size_t{end - first} * mcus) * (bottom - top) * kBlockBytes);
   state_.tasks.clear();
   for (std::uint32_t row = top; row < bottom; ++row) {
     if (!segments_.go_to_row(row) || !segments_.go_to(segments_.next() + first)) return false;
@@ -155,14 +157,11 @@ bool Picture::decode_next(std::uint32_t mcus, std::int16_t* blocks, std::uint8_t
     if (left_ == 0) {
       left_ =
           std::min(segments_.interval(), frame_.mcus() - segments_.next() * segments_.interval());
-      Segment segment;
-      segments_.clear();
-      if (!segments_.take(segment)) return false;
-      open_ = OpenSegment(segment);
+      if (!segments_.open(open_)) return false;
     }
-    const std::uint32_t count = std::min(mcus, left_);
+    const std::uint32_t count = std::min({mcus, left_, open_.mcus()});
     const SegmentTask task{{}, blocks, last, count};
-    if (!state_.entropy.decode_next(open_, task, plan_)) return false;
+    if (!state_.entropy.decode_next(open_, task, plan_) || !segments_.feed(open_)) return false;
     if (blocks != nullptr) {
       blocks += blocks_of(count) * kBlock;
       last += blocks_of(count);

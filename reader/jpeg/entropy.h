@@ -20,8 +20,9 @@ struct BlockPlan {
   std::uint32_t count = 0;
 };
 
-/// Bytes behind the last segment that may be read: what a damaged MCU may take, 6 blocks of at most
-/// 27 + 63 * 26 bits, and a word of 8.
+/// The most that an MCU may take, damaged or not: 6 blocks of 27 + 63 * 26 bits.
+inline constexpr std::size_t kMcuBytes = 1249;
+/// Bytes behind the last segment that may be read: those of an MCU, and some words.
 inline constexpr std::size_t kSegmentPadding = 1536;
 
 /// Entropy-coded bytes between two markers, without stuffing. kSegmentPadding bytes behind `end`
@@ -41,19 +42,26 @@ struct SegmentTask {
   std::uint32_t mcus = 0;  ///< in the segment
 };
 
-/// A segment that is decoded bit by bit.
+/// A segment that is decoded part by part, and may come so, too.
 struct OpenSegment {
   std::uint64_t bits = 0;  ///< next ones on top
   std::uint32_t valid = 0;
   const std::uint8_t* next = nullptr;
-  const std::uint8_t* end = nullptr;
+  const std::uint8_t* end = nullptr;               ///< of what is there
+  bool complete = true;                            ///< nothing comes behind `end`
   std::array<std::uint32_t, kMaxComponents> dc{};  ///< the last ones, modulo 2^32
 
   explicit OpenSegment(const Segment& segment = {}) : next(segment.begin), end(segment.end) {}
   /// All bytes have been used, and none beyond.
   bool ends_well() const {
     const std::int64_t left = (end - next) * 8 + static_cast<std::int64_t>(valid);
-    return left >= 0 && left < 8;
+    return complete && left >= 0 && left < 8;
+  }
+  /// How many MCUs can be decoded of what is there, at least.
+  std::uint32_t mcus() const {
+    constexpr std::ptrdiff_t kWord = 8;
+    if (complete) return ~std::uint32_t{0};
+    return static_cast<std::uint32_t>((end - next - kWord) / std::ptrdiff_t{kMcuBytes});
   }
 };
 
@@ -63,7 +71,7 @@ struct EntropyDecoder {
   /// Decodes whole segments, three at a time, a lookup of each in turn: the processor works on one
   /// while it waits for another. Tables must be made of AcTable::kInterleavedBits.
   bool (*decode)(std::span<const SegmentTask> tasks, const BlockPlan& plan);
-  /// Decodes the next `task.mcus` MCUs of `open`. Without `task.blocks`, only
+  /// Decodes the next `task.mcus` MCUs of `open`, at most open.mcus(). Without `task.blocks`, only
   /// passes over them. Tables must be made of AcTable::kSerialBits.
   bool (*decode_next)(OpenSegment& open, const SegmentTask& task, const BlockPlan& plan);
 };

@@ -1,10 +1,17 @@
 #include "segments.h"
 
+#include <algorithm>
+#include <cstring>
+
 namespace packhorse::jpeg {
 
 namespace {
 
 constexpr std::uint8_t kRst0 = 0xd0, kEoi = 0xd9;
+
+// Of a segment that comes in parts: their size, what is little enough to ask for the next, and what
+// stays in front of the next byte, some of whose bits may be given back.
+constexpr std::size_t kPart = 32768, kLittle = 16 * kMcuBytes, kBehind = 16;
 
 std::uint32_t little32(Bytes bytes, std::size_t at) {
   std::uint32_t value = 0;
@@ -22,7 +29,7 @@ Segments::Segments(Bytes file, const Frame& frame, const Kernels& kernels,
       scan_(reinterpret_cast<const std::uint8_t*>(file.data()) + frame.scan),
       at_(scan_),
       end_(reinterpret_cast<const std::uint8_t*>(file.data()) + file.size()),
-      memory_(memory.reserve(file.size() - frame.scan + kSegmentPadding + kKernelSlack)),
+      memory_(memory),
       interval_(frame.restart_interval != 0 ? frame.restart_interval : frame.mcus()),
       count_((frame.mcus() - 1) / interval_ + 1) {}
 
@@ -62,11 +69,44 @@ bool Segments::go_to_row(std::uint32_t row) {
   return go_to(index);
 }
 
+void Segments::clear(std::size_t bytes) {
+  used_ = 0;
+  room_ = std::min(bytes, static_cast<std::size_t>(end_ - scan_));
+  memory_.reserve(room_ + kSegmentPadding + kKernelSlack);
+}
+
 bool Segments::take(Segment& segment) {
-  segment.begin = memory_ + used_;
-  const Unstuffed copied = kernels_.unstuff(at_, end_, memory_ + used_);
+  std::uint8_t* to = memory_.data() + used_;
+  const std::size_t room = std::min(room_ - used_, static_cast<std::size_t>(end_ - at_));
+  const Unstuffed copied = kernels_.unstuff(at_, at_ + room, to);
+  segment = {to, copied.out};
+  used_ += static_cast<std::size_t>(copied.out - to);
+  return end_segment(copied.stop);
+}
+
+bool Segments::open(OpenSegment& segment) {
+  const std::uint8_t* begin =
+      memory_.reserve(kBehind + kLittle + kPart + kSegmentPadding + kKernelSlack) + kBehind;
+  segment = OpenSegment({begin, begin});
+  segment.complete = false;
+  return feed(segment);
+}
+
+bool Segments::feed(OpenSegment& segment) {
+  if (segment.complete || segment.end - segment.next >= std::ptrdiff_t{kLittle}) return true;
+  std::uint8_t* to = memory_.data();
+  const auto kept = static_cast<std::size_t>(segment.end - segment.next) + kBehind;
+  std::memmove(to, segment.next - kBehind, kept);
+  const std::uint8_t* limit = at_ + std::min(kPart, static_cast<std::size_t>(end_ - at_));
+  const Unstuffed copied = kernels_.unstuff(at_, limit, to + kept);
+  segment.next = to + kBehind;
   segment.end = copied.out;
-  used_ = static_cast<std::size_t>(copied.out - memory_);
+  // A part may end between the two bytes of ff 00, or of a marker.
+  if (limit != end_ && limit - copied.stop <= 1) {
+    at_ = copied.stop;
+    return true;
+  }
+  segment.complete = true;
   return end_segment(copied.stop);
 }
 

@@ -26,10 +26,17 @@ class Segments {
   bool go_to_row(std::uint32_t row);
   /// Makes segment `index` the next. Only forwards.
   bool go_to(std::uint32_t index);
-  /// Copies the next segment, un-stuffed, behind what was copied since clear().
+  /// Makes room for segments of `bytes`, un-stuffed; what was taken will not be used again.
+  void clear(std::size_t bytes);
+  /// Copies the next segment, un-stuffed, behind those copied since clear(). False, too, where it
+  /// has more bytes than there is room for.
   bool take(Segment& segment);
-  /// What was taken will not be used again.
-  void clear() { used_ = 0; }
+
+  /// Begins with the next segment, a part of which is copied at a time, to where the one before
+  /// was.
+  bool open(OpenSegment& segment);
+  /// Copies the next part where little is left of the last one: some MCUs can be decoded then.
+  bool feed(OpenSegment& segment);
 
  private:
   bool end_segment(const std::uint8_t* stop);
@@ -38,8 +45,8 @@ class Segments {
   const Frame& frame_;
   const Kernels& kernels_;
   const std::uint8_t *scan_, *at_, *end_;
-  std::uint8_t* memory_;
-  std::size_t used_ = 0;
+  Buffer<std::uint8_t>& memory_;
+  std::size_t used_ = 0, room_ = 0;  // of the memory
   std::uint32_t interval_, count_, next_ = 0;
 };
 

@@ -59,8 +59,8 @@ struct Result {
   bool done() const { return reason == Reason::kNone; }
 };
 
-/// Memory and tables kept between pictures: some hundred KB, and as much as the largest scan seen.
-/// One thread at a time.
+/// Memory and tables kept between pictures: about half a megabyte, more for windows of thousands of
+/// columns. One thread at a time.
 class Scratch {
  public:
   Scratch();

@@ -100,6 +100,16 @@ TEST_CASE("jpeg decoder: roi images of any interval have libjpeg's pixels") {
   }
 }
 
+TEST_CASE("jpeg decoder: a scan that is taken in parts may be cut anywhere") {
+  std::mt19937 random(6);
+  Scratch scratch;
+  for (int i = 0; i < 30; ++i) {  // 200 KB each, with a byte ff in 256
+    const Picture picture = make_picture(400, 300 + i, 3, static_cast<unsigned>(i));
+    check(make_jpeg(picture, spec_of(kSamplings[i % 2], 0, 100)), random, 4, scratch);
+    check(make_jpeg(picture, spec_of(kSamplings[i % 2], 37 + 500 * i, 100)), random, 4, scratch);
+  }
+}
+
 TEST_CASE("jpeg decoder: the largest coefficients have libjpeg's pixels") {
   std::mt19937 random(5);
   Scratch scratch;

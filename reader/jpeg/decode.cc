@@ -196,12 +196,18 @@ bool Picture::decode_in_order() {
 
 }  // namespace
 
-Scratch::Scratch() : state_(std::make_unique<State>()) {}
+Scratch::Scratch() = default;
 Scratch::~Scratch() = default;
 Scratch::Scratch(Scratch&&) noexcept = default;
 Scratch& Scratch::operator=(Scratch&&) noexcept = default;
 
+Scratch::State& Scratch::state() {
+  if (!state_) state_ = std::make_unique<State>();
+  return *state_;
+}
+
 std::size_t Scratch::kept_bytes() const {
+  if (!state_) return 0;
   return sizeof(State) + state_->strip.kept_bytes() + state_->scan.bytes() + state_->last.bytes() +
          state_->blocks.bytes() + state_->tasks.capacity() * sizeof(SegmentTask);
 }

@@ -72,7 +72,7 @@ class Scratch {
   std::size_t kept_bytes() const;
 
   struct State;
-  State& state() { return *state_; }
+  State& state();  ///< made when it is needed first
 
  private:
   std::unique_ptr<State> state_;

@@ -26,10 +26,10 @@ namespace {
 
 bool fits(const Frame& frame, const Window& window, const Output& output) {
   const std::size_t row = std::size_t{3} * window.width;
-  return window.width > 0 && window.height > 0 && window.x < frame.width &&
-         window.y < frame.height && window.width <= frame.width - window.x &&
-         window.height <= frame.height - window.y && output.stride >= row &&
-         output.pixels.size() >= row &&
+  const std::uint32_t width = frame.scaled_width(), height = frame.scaled_height();
+  return window.width > 0 && window.height > 0 && window.x < width && window.y < height &&
+         window.width <= width - window.x && window.height <= height - window.y &&
+         output.stride >= row && output.pixels.size() >= row &&
          (output.pixels.size() - row) / output.stride >= window.height - 1;
 }
 
@@ -92,7 +92,7 @@ void Picture::write_rows(std::uint32_t bottom) {
   const std::uint32_t end = window_.y + window_.height;
   std::uint32_t upto = end;
   if (bottom < mcus_.bottom) {
-    const std::uint32_t below = frame_.v - 1;  // the last row needs the chroma below it
+    const std::uint32_t below = frame_.up_v - 1;  // the last row needs the chroma below it
     upto = std::min(end, bottom * frame_.mcu_height() - below);
   }
   for (; y_ < upto; ++y_) {
@@ -212,11 +212,13 @@ std::size_t Scratch::kept_bytes() const {
          state_->blocks.bytes() + state_->tasks.capacity() * sizeof(SegmentTask);
 }
 
-Result decode(Bytes file, const Window& window, const Output& output, Scratch& scratch) {
+Result decode(Bytes file, const Window& window, const Output& output, Scratch& scratch,
+              Scale scale) {
   Frame frame;
   const Reason reason = parse_frame(file, frame);
   Result result{reason, frame.width, frame.height};
   if (!result.done()) return result;
+  scale_frame(frame, static_cast<std::uint32_t>(scale));
   Scratch::State& state = scratch.state();
   if (!fits(frame, window, output)) {
     result.reason = Reason::kWindow;

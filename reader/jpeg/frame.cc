@@ -230,6 +230,17 @@ Reason Parser::start_of_scan(Bytes body) {
 
 }  // namespace
 
+void scale_frame(Frame& frame, std::uint32_t scale) {
+  frame.scale = scale;
+  frame.up_h = frame.h;
+  frame.up_v = frame.v;
+  for (Component& component : frame.component) component.side = 8 / scale;
+  if (scale > 1 && frame.h == 2 && frame.v == 2) {
+    frame.component[1].side = frame.component[2].side = 16 / scale;
+    frame.up_h = frame.up_v = 1;
+  }
+}
+
 Reason parse_frame(Bytes file, Frame& frame) {
   if (file.size() < 4 || u8(file, 0) != 0xff || u8(file, 1) != kSoi) return Reason::kDamaged;
   Parser parser(frame);

@@ -22,6 +22,7 @@ struct Component {
   std::uint32_t h = 1, v = 1;      ///< sampling factors: blocks in an MCU
   std::uint32_t quantisation = 0;  ///< of the tables
   std::uint32_t dc = 0, ac = 0;    ///< Huffman tables
+  std::uint32_t side = 8;          ///< of a block, in samples: fewer where the picture is scaled
 };
 
 inline constexpr std::uint32_t kMaxComponents = 3;
@@ -46,16 +47,30 @@ struct Frame {
   std::uint32_t mcus_per_row = 0, mcu_rows = 0;  ///<
   std::uint32_t blocks_per_mcu = 0;
 
-  std::uint32_t mcu_width() const { return 8 * h; }
-  std::uint32_t mcu_height() const { return 8 * v; }
+  // Of the scaled picture: one over `scale` of its sides, rounded up.
+  std::uint32_t scale = 1;           ///< 1, 2, 4 or 8
+  std::uint32_t up_h = 1, up_v = 1;  ///< pixels that a sample of chroma stands for
+  std::uint32_t scaled_width() const { return (width + scale - 1) / scale; }
+  std::uint32_t scaled_height() const { return (height + scale - 1) / scale; }
+  std::uint32_t mcu_width() const { return 8 * h / scale; }
+  std::uint32_t mcu_height() const { return 8 * v / scale; }
   std::uint32_t mcus() const { return mcus_per_row * mcu_rows; }
   /// Of the components sampled less often, in samples.
-  std::uint32_t chroma_width() const { return (width + h - 1) / h; }
-  std::uint32_t chroma_height() const { return (height + v - 1) / v; }
+  std::uint32_t chroma_width() const { return samples(width, h); }
+  std::uint32_t chroma_height() const { return samples(height, v); }
+
+ private:
+  std::uint32_t samples(std::uint32_t pixels, std::uint32_t sampling) const {
+    return (pixels * component[1].side + 8 * sampling - 1) / (8 * sampling);
+  }
 };
 
 /// Reads the segments from SOI to SOS. `frame` must be a new one. Takes only what libjpeg takes
 /// without a warning.
 Reason parse_frame(Bytes file, Frame& frame);
+
+/// Has the picture scaled to one over `scale`, as libjpeg does: blocks become smaller. Chroma that
+/// is sampled less often both ways stays as it is for as long as it has too few samples.
+void scale_frame(Frame& frame, std::uint32_t scale);
 
 }  // namespace packhorse::jpeg

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "reduced_idct.h"
+
 namespace packhorse::jpeg {
 
 namespace {
@@ -10,28 +12,33 @@ namespace {
 // In front of and behind each row, and all of them.
 constexpr std::size_t kMargin = kKernelSlack;
 
-/// libjpeg does not interpolate pictures that are narrower.
-bool interpolates(const Frame& frame) { return frame.h == 1 || frame.chroma_width() > 2; }
+/// libjpeg does not interpolate pictures that are narrower, nor those that are scaled to one
+/// eighth.
+bool interpolates(const Frame& frame) {
+  return frame.scale < 8 && (frame.up_h == 1 || frame.chroma_width() > 2);
+}
 
 }  // namespace
 
 McuRange needed_mcus(const Frame& frame, const Window& window) {
   // In one direction, of samples that stand for `step` pixels each.
-  const auto range = [](std::uint32_t from, std::uint32_t length, std::uint32_t step,
-                        std::uint32_t mcus, std::uint32_t& first, std::uint32_t& end) {
+  const std::uint32_t side =
+      frame.components == 1 ? frame.component[0].side : frame.component[1].side;
+  const auto range = [&](std::uint32_t from, std::uint32_t length, std::uint32_t step,
+                         std::uint32_t mcus, std::uint32_t& first, std::uint32_t& end) {
     const std::uint32_t margin = step - 1;
     const std::uint32_t begin = from / step, last = (from + length - 1) / step + margin;
-    first = (begin > margin ? begin - margin : 0) / 8;
-    end = std::min(mcus, last / 8 + 1);
+    first = (begin > margin ? begin - margin : 0) / side;
+    end = std::min(mcus, last / side + 1);
   };
   McuRange mcus;
-  range(window.x, window.width, frame.h, frame.mcus_per_row, mcus.left, mcus.right);
-  range(window.y, window.height, frame.v, frame.mcu_rows, mcus.top, mcus.bottom);
+  range(window.x, window.width, frame.up_h, frame.mcus_per_row, mcus.left, mcus.right);
+  range(window.y, window.height, frame.up_v, frame.mcu_rows, mcus.top, mcus.bottom);
   return mcus;
 }
 
 std::uint32_t Strip::columns(const Component& component) const {
-  return (range_.right - range_.left) * component.h * 8;
+  return (range_.right - range_.left) * component.h * component.side;
 }
 
 void Strip::begin(const Frame& frame, const McuRange& range, std::uint32_t rows,
@@ -44,7 +51,7 @@ void Strip::begin(const Frame& frame, const McuRange& range, std::uint32_t rows,
   for (std::size_t i = 0; i < frame.components; ++i) {
     const Component& component = frame.component[i];
     Plane& plane = planes_[i];
-    plane.rows = 8 * component.v;
+    plane.rows = component.side * component.v;
     plane.stride = kMargin + (std::size_t{columns(component)} + 63) / 64 * 64;
     const std::size_t lines = 1 + std::size_t{plane.rows} * rows;
     plane.top = plane.memory.reserve(plane.stride * lines + 2 * kMargin) + kMargin + plane.stride;
@@ -53,7 +60,7 @@ void Strip::begin(const Frame& frame, const McuRange& range, std::uint32_t rows,
 }
 
 void Strip::move_to(std::uint32_t top) {
-  if (top != top_ && frame_->v == 2) {  // else nothing looks above
+  if (top != top_ && frame_->up_v == 2) {  // else nothing looks above
     for (std::size_t i = 0; i < frame_->components; ++i) {
       Plane& plane = planes_[i];
       const std::size_t last = plane.stride * plane.rows * (top - top_) - plane.stride;
@@ -68,7 +75,7 @@ void Strip::move_to(std::uint32_t top) {
 void Strip::repeat_edges(std::uint8_t* row) const {
   if (range_.left == 0) row[-1] = row[0];
   if (range_.right == frame_->mcus_per_row) {
-    const std::uint32_t end = frame_->chroma_width() - range_.left * 8;
+    const std::uint32_t end = frame_->chroma_width() - range_.left * frame_->component[1].side;
     row[end] = row[end - 1];
   }
 }
@@ -78,15 +85,21 @@ void Strip::transform(std::uint32_t mcu_row, const std::int16_t* blocks, const s
   for (std::size_t i = 0; i < frame_->components; ++i) {
     const Component& component = frame_->component[i];
     Plane& plane = planes_[i];
-    std::uint8_t* out = plane.top + plane.stride * plane.rows * (mcu_row - top_);
+    std::uint8_t* const top = plane.top + plane.stride * plane.rows * (mcu_row - top_);
+    std::uint8_t* out = top;
+    const Quantisation& steps = frame_->quantisation[component.quantisation];
     for (std::uint32_t v = 0; v < component.v; ++v, first += component.h) {
-      const BlockRow row{blocks + first * kBlock, last + first, columns(component) / 8, component.h,
-                         frame_->blocks_per_mcu};
-      kernels_->idct(row, frame_->quantisation[component.quantisation], out + plane.stride * 8 * v,
-                     plane.stride);
+      const BlockRow row{blocks + first * kBlock, last + first, columns(component) / component.side,
+                         component.h, frame_->blocks_per_mcu};
+      if (component.side == 8) {
+        kernels_->idct(row, steps, out, plane.stride);
+      } else {
+        reduced_idct(row, component.side, steps, out, plane.stride);
+      }
+      out += plane.stride * component.side;
     }
-    if (i == 0 || frame_->h == 1) continue;
-    for (std::uint32_t y = 0; y < plane.rows; ++y) repeat_edges(out + plane.stride * y);
+    if (i == 0 || frame_->up_h == 1) continue;
+    for (std::uint32_t y = 0; y < plane.rows; ++y) repeat_edges(top + plane.stride * y);
   }
 }
 
@@ -100,8 +113,8 @@ const std::uint8_t* Strip::sample_row(std::size_t plane, std::uint32_t y) const 
 /// Chroma for `count` pixels of row `y` from `first` on, an even number where h is 2.
 const std::uint8_t* Strip::chroma_row(std::size_t plane, std::uint32_t y, std::uint32_t first,
                                       std::size_t count) {
-  const std::uint32_t h = frame_->h, v = frame_->v;
-  const std::size_t column = first / h - std::size_t{range_.left} * 8;
+  const std::uint32_t h = frame_->up_h, v = frame_->up_v;
+  const std::size_t column = first / h - std::size_t{range_.left} * frame_->component[1].side;
   const std::uint8_t* near = sample_row(plane, y / v) + column;
   if (h == 1 && v == 1) return near;
   std::uint8_t* out = upsampled_[plane].data();
@@ -130,7 +143,7 @@ void Strip::write_row(std::uint32_t y, std::uint32_t x, std::uint32_t width, std
   const std::uint8_t* luma =
       sample_row(0, y) + (x - std::size_t{range_.left} * frame_->mcu_width());
   if (frame_->components == 1) return kernels_->grey_to_rgb(luma, width, out);
-  const std::uint32_t odd = x % frame_->h;
+  const std::uint32_t odd = x % frame_->up_h;
   const std::uint8_t* cb = chroma_row(1, y, x - odd, std::size_t{width} + odd) + odd;
   const std::uint8_t* cr = chroma_row(2, y, x - odd, std::size_t{width} + odd) + odd;
   kernels_->ycc_to_rgb(luma, cb, cr, width, out);

@@ -31,8 +31,7 @@ struct DecodeOptions {
 
 /// Which decoder JPEGs went through.
 struct DecodeCounters {
-  std::uint64_t jpegs = 0;   ///< packhorse's own
-  std::uint64_t scaled = 0;  ///< libjpeg-turbo, because of ScaledDct
+  std::uint64_t jpegs = 0;  ///< packhorse's own
   /// libjpeg-turbo, by why ours refused; the index is a jpeg::Reason.
   std::array<std::uint64_t, jpeg::kReasons> by_libjpeg{};
 };

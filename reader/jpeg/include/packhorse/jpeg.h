@@ -41,7 +41,11 @@ inline constexpr int kReasons = 12;
 /// A few words for people: "progressive".
 std::string_view name_of(Reason reason);
 
-/// A rectangle of the picture, in pixels; not empty.
+/// The picture may be had at a fraction of its size, its sides rounded up, as libjpeg scales it:
+/// each block becomes fewer samples.
+enum class Scale : std::uint8_t { kWhole = 1, kHalf = 2, kQuarter = 4, kEighth = 8 };
+
+/// A rectangle of the picture as it comes out, in pixels; not empty.
 struct Window {
   std::uint32_t x = 0, y = 0, width = 0, height = 0;
 };
@@ -55,7 +59,8 @@ struct Output {
 
 struct Result {
   Reason reason = Reason::kNone;
-  std::uint32_t width = 0, height = 0;  ///< of the picture, where its header was understood
+  /// Of the picture, not scaled, where its header was understood.
+  std::uint32_t width = 0, height = 0;
   bool done() const { return reason == Reason::kNone; }
 };
 
@@ -84,6 +89,7 @@ class Scratch {
 /// up to the window's end is read. When the result is not done(), the output's content is
 /// undefined. Neither reads nor writes outside of what it is given, whatever the bytes. Throws
 /// std::bad_alloc only. Any thread.
-Result decode(Bytes file, const Window& window, const Output& output, Scratch& scratch);
+Result decode(Bytes file, const Window& window, const Output& output, Scratch& scratch,
+              Scale scale = Scale::kWhole);
 
 }  // namespace packhorse::jpeg

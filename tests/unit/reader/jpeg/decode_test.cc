@@ -28,10 +28,11 @@ JpegSpec spec_of(const Sampling& sampling, int restart_interval = 0, int quality
 }
 
 /// The whole picture and `windows` of it, against libjpeg.
-void check(const File& file, std::mt19937& random, int windows, Scratch& scratch) {
-  const Picture full = decoded_by_libjpeg(file);
+void check(const File& file, std::mt19937& random, int windows, Scratch& scratch,
+           Scale scale = Scale::kWhole) {
+  const Picture full = decoded_by_libjpeg(file, scale);
   Reason reason = Reason::kNone;
-  const std::optional<Picture> ours = decoded(file, whole(full), scratch, &reason);
+  const std::optional<Picture> ours = decoded(file, whole(full), scratch, &reason, scale);
   CHECK_MESSAGE(ours.has_value(), name_of(reason));
   CHECK((ours == full));
   for (int i = 0; i < windows; ++i) {
@@ -41,7 +42,7 @@ void check(const File& file, std::mt19937& random, int windows, Scratch& scratch
     CAPTURE(w.y);
     CAPTURE(w.width);
     CAPTURE(w.height);
-    CHECK((decoded(file, w, scratch) == window_of(full, w)));
+    CHECK((decoded(file, w, scratch, nullptr, scale) == window_of(full, w)));
   }
 }
 
@@ -116,6 +117,35 @@ TEST_CASE("jpeg decoder: the largest coefficients have libjpeg's pixels") {
   for (unsigned step : {1u, 2u, 5u, 8u, 9u, 16u, 31u, 64u, 127u, 128u, 200u, 255u}) {
     CAPTURE(step);
     for (int i = 0; i < 20; ++i) check(made_of_extremes(random, step), random, 0, scratch);
+  }
+}
+
+TEST_CASE("jpeg decoder: scaled pictures and windows of them have libjpeg's pixels") {
+  std::mt19937 random(7);
+  Scratch scratch;
+  for (const Scale scale : {Scale::kHalf, Scale::kQuarter, Scale::kEighth}) {
+    CAPTURE(static_cast<int>(scale));
+    for (const Sampling& sampling : kSamplings) {
+      CAPTURE(sampling.h);
+      CAPTURE(sampling.v);
+      for (int size = 1; size <= 70; ++size) {
+        CAPTURE(size);
+        const Picture picture =
+            make_picture(size, 1 + size * 31 % 67, 3, static_cast<unsigned>(size));
+        check(make_jpeg(picture, spec_of(sampling, size % 5)), random, 4, scratch, scale);
+      }
+      check(made_roi(make_jpeg(make_picture(303, 251), spec_of(sampling)), 4), random, 40, scratch,
+            scale);
+    }
+    for (unsigned step : {1u, 8u, 31u, 128u, 255u}) {
+      for (int i = 0; i < 20; ++i) check(made_of_extremes(random, step), random, 0, scratch, scale);
+    }
+    for (const auto& path : photos()) {
+      const File file = read_file(path);
+      if (decode(file, {0, 0, 1, 1}, {}, scratch).reason == Reason::kWindow) {
+        check(file, random, 1, scratch, scale);
+      }
+    }
   }
 }
 

@@ -18,13 +18,14 @@ namespace packhorse::jpeg::test {
 
 using packhorse::test::Picture;
 
-std::optional<Picture> decoded(Bytes file, const Window& window, Scratch& scratch, Reason* reason) {
+std::optional<Picture> decoded(Bytes file, const Window& window, Scratch& scratch, Reason* reason,
+                               Scale scale) {
   constexpr std::uint8_t kGuard = 0xa5;
   const std::size_t row = std::size_t{3} * window.width, stride = row + 7;
   std::vector<std::uint8_t> memory(stride * window.height, kGuard);
   const File copy(file.begin(), file.end());  // a sanitizer sees where it ends
   const std::span<std::uint8_t> pixels(memory.data(), memory.size() - 7);
-  const Result result = decode(copy, window, {pixels, stride}, scratch);
+  const Result result = decode(copy, window, {pixels, stride}, scratch, scale);
   if (reason != nullptr) *reason = result.reason;
   Picture picture{static_cast<int>(window.width), static_cast<int>(window.height), {}};
   for (std::size_t y = 0; y < window.height; ++y) {
@@ -35,6 +36,29 @@ std::optional<Picture> decoded(Bytes file, const Window& window, Scratch& scratc
                         [](std::uint8_t b) { return b == kGuard; }));
   }
   if (!result.done()) return std::nullopt;
+  return picture;
+}
+
+Picture decoded_by_libjpeg(Bytes file, Scale scale) {
+  jpeg_decompress_struct jpeg{};
+  jpeg_error_mgr errors{};
+  jpeg.err = jpeg_std_error(&errors);
+  jpeg_create_decompress(&jpeg);
+  jpeg_mem_src(&jpeg, reinterpret_cast<const unsigned char*>(file.data()), file.size());
+  jpeg_read_header(&jpeg, TRUE);
+  jpeg.out_color_space = JCS_RGB;
+  jpeg.scale_denom = static_cast<unsigned>(scale);
+  jpeg_start_decompress(&jpeg);
+  Picture picture{static_cast<int>(jpeg.output_width), static_cast<int>(jpeg.output_height), {}};
+  const std::size_t stride = std::size_t{3} * jpeg.output_width;
+  picture.pixels.resize(stride * jpeg.output_height);
+  while (jpeg.output_scanline < jpeg.output_height) {
+    JSAMPROW row = picture.pixels.data() + jpeg.output_scanline * stride;
+    jpeg_read_scanlines(&jpeg, &row, 1);
+  }
+  jpeg_finish_decompress(&jpeg);
+  CHECK(errors.num_warnings == 0);
+  jpeg_destroy_decompress(&jpeg);
   return picture;
 }
 

@@ -19,11 +19,10 @@ using packhorse::test::photos;
 /// RGB. By our decoder; none where it refuses. Checks that nothing but the window is written, and
 /// the file is given to it without a byte behind its end.
 std::optional<packhorse::test::Picture> decoded(Bytes file, const Window& window, Scratch& scratch,
-                                                Reason* reason = nullptr);
-/// The whole picture, by a plain libjpeg loop.
-inline packhorse::test::Picture decoded_by_libjpeg(Bytes file) {
-  return packhorse::test::decode_plainly(file, packhorse::test::Colours::kRgb);
-}
+                                                Reason* reason = nullptr,
+                                                Scale scale = Scale::kWhole);
+/// The whole picture, by a plain libjpeg loop. A warning fails the test.
+packhorse::test::Picture decoded_by_libjpeg(Bytes file, Scale scale = Scale::kWhole);
 
 Window whole(const packhorse::test::Picture& picture);
 packhorse::test::Picture window_of(const packhorse::test::Picture& picture, const Window& window);

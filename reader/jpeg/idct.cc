@@ -11,6 +11,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "idct_vectors.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace packhorse::jpeg::HWY_NAMESPACE {
 
@@ -21,48 +23,6 @@ IdctKernel idct_of_target() { return plain_kernels().idct; }
 #else
 
 namespace {
-
-namespace hn = hwy::HWY_NAMESPACE;
-
-// One block for each 128 bits of a vector, at most two: a row of 8 coefficients in each.
-using D16 = hn::CappedTag<std::int16_t, 16>;
-using D32 = hn::Repartition<std::int32_t, D16>;
-using V16 = hn::Vec<D16>;
-using V32 = hn::Vec<D32>;
-constexpr D16 d16;
-constexpr D32 d32;
-constexpr std::size_t kTogether = HWY_MAX_BYTES >= 32 ? 2 : 1;
-
-/// Two factors for dot().
-HWY_INLINE V16 factors(int a, int b) {
-  const std::uint32_t both =
-      (static_cast<std::uint32_t>(a) & 0xffff) | static_cast<std::uint32_t>(b) << 16;
-  return hn::BitCast(d16, hn::Set(d32, static_cast<std::int32_t>(both)));
-}
-
-/// Sums of neighbours' products.
-HWY_INLINE V32 dot(V16 pairs, V16 with) {
-  V32 rest = hn::Zero(d32);
-  const V32 sum = hn::ReorderWidenMulAccumulate(d32, pairs, with, hn::Zero(d32), rest);
-  return hn::RearrangeToOddPlusEven(sum, rest);
-}
-
-template <int kShift>
-HWY_INLINE V16 rounded(V32 low, V32 high) {
-  const V32 half = hn::Set(d32, 1 << (kShift - 1));
-  return hn::ReorderDemote2To(d16, hn::ShiftRight<kShift>(hn::Add(low, half)),
-                              hn::ShiftRight<kShift>(hn::Add(high, half)));
-}
-
-/// The pairs (a, b) of the lower or upper half of each 128 bits.
-template <bool kUpper>
-HWY_INLINE V16 paired(V16 a, V16 b) {
-  if constexpr (kUpper) {
-    return hn::InterleaveUpper(d16, a, b);
-  } else {
-    return hn::InterleaveLower(d16, a, b);
-  }
-}
 
 /// Half of the columns of one direction: plain_idct.cc says what is computed.
 template <bool kUpper>
@@ -98,37 +58,6 @@ HWY_INLINE void pass(V16* x) {
   }
 }
 
-HWY_INLINE void transpose(V16* x) {
-  V32 a[8], b[8];
-  for (std::size_t i = 0; i < 4; ++i) {
-    a[2 * i] = hn::BitCast(d32, hn::InterleaveLower(d16, x[2 * i], x[2 * i + 1]));
-    a[2 * i + 1] = hn::BitCast(d32, hn::InterleaveUpper(d16, x[2 * i], x[2 * i + 1]));
-  }
-  for (std::size_t i = 0; i < 2; ++i) {
-    b[4 * i] = hn::InterleaveLower(d32, a[4 * i], a[4 * i + 2]);
-    b[4 * i + 1] = hn::InterleaveUpper(d32, a[4 * i], a[4 * i + 2]);
-    b[4 * i + 2] = hn::InterleaveLower(d32, a[4 * i + 1], a[4 * i + 3]);
-    b[4 * i + 3] = hn::InterleaveUpper(d32, a[4 * i + 1], a[4 * i + 3]);
-  }
-  const hn::Repartition<std::int64_t, D16> d64;
-  for (std::size_t i = 0; i < 4; ++i) {
-    const auto low = hn::BitCast(d64, b[i]), high = hn::BitCast(d64, b[4 + i]);
-    x[2 * i] = hn::BitCast(d16, hn::InterleaveLower(d64, low, high));
-    x[2 * i + 1] = hn::BitCast(d16, hn::InterleaveUpper(d64, low, high));
-  }
-}
-
-/// A row of each of the blocks that are transformed together.
-HWY_INLINE V16 load_rows(const std::int16_t* a, const std::int16_t* b) {
-#if HWY_MAX_BYTES >= 32
-  const hn::Half<D16> half;
-  return hn::Combine(d16, hn::Load(half, b), hn::Load(half, a));
-#else
-  (void)b;
-  return hn::Load(d16, a);
-#endif
-}
-
 /// One block, or two side by side. False where 16 bits might overflow in a way that plain_idct()
 /// must see to.
 HWY_INLINE bool transform(const std::int16_t* a, const std::int16_t* b,
@@ -138,9 +67,7 @@ HWY_INLINE bool transform(const std::int16_t* a, const std::int16_t* b,
     const V16 steps = hn::LoadDup128(d16, quantisation + 8 * i);
     x[i] = hn::Mul(load_rows(a + 8 * i, b + 8 * i), steps);
   }
-  // Of a block with nothing below its first row, the library shifts that by 2 without saturation.
-  const V16 large = hn::Xor(hn::ShiftRight<13>(x[0]), hn::ShiftRight<15>(x[0]));
-  if (HWY_UNLIKELY(!hn::AllFalse(d16, hn::Ne(large, hn::Zero(d16))))) return false;
+  if (HWY_UNLIKELY(any_large(x[0]))) return false;
   pass<11>(x);
   transpose(x);
   pass<18>(x);
@@ -166,11 +93,9 @@ HWY_INLINE bool fill(std::int16_t dc, std::int16_t step, std::uint8_t* out, std:
 
 void idct(const BlockRow& row, const Quantisation& quantisation, std::uint8_t* out,
           std::size_t stride) {
-  const auto place = [&](std::size_t i) {
-    return row.side_by_side == 2 ? (i >> 1) * row.per_mcu + (i & 1) : i * row.per_mcu;
-  };
   for (std::size_t i = 0; i < row.count; i += kTogether, out += 8 * kTogether) {
-    const std::size_t a = place(i), b = kTogether == 2 && i + 1 < row.count ? place(i + 1) : a;
+    const std::size_t a = place_of(row, i),
+                      b = kTogether == 2 && i + 1 < row.count ? place_of(row, i + 1) : a;
     const std::int16_t *block_a = row.blocks + a * kBlock, *block_b = row.blocks + b * kBlock;
     std::uint8_t* out_b = out + 8 * (kTogether - 1);
     if (row.last[a] == 1 && row.last[b] == 1) {

@@ -32,6 +32,9 @@ struct Kernels {
   /// Inverse DCT as libjpeg-turbo's jidctint for x86: 8 rows of 8 * count samples, `stride` apart.
   void (*idct)(const BlockRow& row, const Quantisation& quantisation, std::uint8_t* out,
                std::size_t stride);
+  /// The same to 4 rows of 4 * count samples, as jidctred.
+  void (*idct_4x4)(const BlockRow& row, const Quantisation& quantisation, std::uint8_t* out,
+                   std::size_t stride);
   /// 2 * count samples of `count`: triangle filter; looks at in[-1] and in[count].
   void (*upsample_h2v1)(const std::uint8_t* in, std::size_t count, std::uint8_t* out);
   /// The same in both directions; `far` is the row above or below.

@@ -22,6 +22,7 @@ struct ByteKernels {
 };
 
 IdctKernel fastest_idct();
+IdctKernel fastest_idct_4x4();
 UpsampleKernels fastest_upsampling();
 ColourKernels fastest_colours();
 ByteKernels fastest_byte_walks();

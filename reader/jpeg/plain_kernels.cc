@@ -3,6 +3,7 @@
 
 #include "kernels.h"
 #include "plain_idct.h"
+#include "reduced_idct.h"
 
 namespace packhorse::jpeg {
 
@@ -16,6 +17,11 @@ void idct(const BlockRow& row, const Quantisation& quantisation, std::uint8_t* o
     const std::size_t at = i / row.side_by_side * row.per_mcu + i % row.side_by_side;
     plain_idct(row.blocks + at * kBlock, quantisation, out + 8 * i, stride);
   }
+}
+
+void idct_4x4(const BlockRow& row, const Quantisation& quantisation, std::uint8_t* out,
+              std::size_t stride) {
+  reduced_idct(row, 4, quantisation, out, stride);
 }
 
 // Source of the filters: libjpeg-turbo's jdsample.c.
@@ -88,8 +94,9 @@ const std::uint8_t* find_marker(const std::uint8_t* from, const std::uint8_t* en
 }  // namespace
 
 const Kernels& plain_kernels() {
-  static constexpr Kernels kKernels = {idct,       upsample_h2v1, upsample_h2v2, upsample_h1v2,
-                                       ycc_to_rgb, grey_to_rgb,   unstuff,       find_marker};
+  static constexpr Kernels kKernels = {idct,          idct_4x4,      upsample_h2v1,
+                                       upsample_h2v2, upsample_h1v2, ycc_to_rgb,
+                                       grey_to_rgb,   unstuff,       find_marker};
   return kKernels;
 }
 

@@ -62,27 +62,6 @@ bool is_flat(const std::int16_t* block) {
   return true;
 }
 
-void idct_4x4(const std::int16_t* block, const Quantisation& quantisation, std::uint8_t* out,
-              std::size_t stride) {
-  const bool flat = is_flat(block);
-  std::array<Line, 4> rows;
-  for (std::size_t column = 0; column < 8; ++column) {
-    const Line in = column_of(block, quantisation, column);
-    Four made;
-    if (flat) {
-      made.fill(wrapped(in[0] * 4));  // without saturation
-    } else {
-      made = four_of<12>(in);
-    }
-    for (std::size_t row = 0; row < 4; ++row) rows[row][column] = made[row];
-  }
-  for (const Line& row : rows) {
-    const Four made = four_of<19>(row);
-    for (std::size_t i = 0; i < 4; ++i) out[i] = sample_of(made[i]);
-    out += stride;
-  }
-}
-
 std::uint32_t odd_of(std::int16_t a, std::int16_t b, std::int16_t c, std::int16_t d) {
   return product(a, 29692) + product(b, -10426) + product(c, 6967) + product(d, -5906);
 }
@@ -114,13 +93,34 @@ void idct_1x1(const std::int16_t* block, const Quantisation& quantisation, std::
 
 }  // namespace
 
+void plain_idct_4x4(const std::int16_t* block, const Quantisation& quantisation, std::uint8_t* out,
+                    std::size_t stride) {
+  const bool flat = is_flat(block);
+  std::array<Line, 4> rows;
+  for (std::size_t column = 0; column < 8; ++column) {
+    const Line in = column_of(block, quantisation, column);
+    Four made;
+    if (flat) {
+      made.fill(wrapped(in[0] * 4));  // without saturation
+    } else {
+      made = four_of<12>(in);
+    }
+    for (std::size_t row = 0; row < 4; ++row) rows[row][column] = made[row];
+  }
+  for (const Line& row : rows) {
+    const Four made = four_of<19>(row);
+    for (std::size_t i = 0; i < 4; ++i) out[i] = sample_of(made[i]);
+    out += stride;
+  }
+}
+
 void reduced_idct(const BlockRow& row, std::uint32_t side, const Quantisation& quantisation,
                   std::uint8_t* out, std::size_t stride) {
   for (std::size_t i = 0; i < row.count; ++i, out += side) {
     const std::size_t at = i / row.side_by_side * row.per_mcu + i % row.side_by_side;
     const std::int16_t* block = row.blocks + at * kBlock;
     if (side == 4) {
-      idct_4x4(block, quantisation, out, stride);
+      plain_idct_4x4(block, quantisation, out, stride);
     } else if (side == 2) {
       idct_2x2(block, quantisation, out, stride);
     } else {

@@ -93,6 +93,8 @@ void Strip::transform(std::uint32_t mcu_row, const std::int16_t* blocks, const s
                          component.h, frame_->blocks_per_mcu};
       if (component.side == 8) {
         kernels_->idct(row, steps, out, plane.stride);
+      } else if (component.side == 4) {
+        kernels_->idct_4x4(row, steps, out, plane.stride);
       } else {
         reduced_idct(row, component.side, steps, out, plane.stride);
       }

@@ -72,6 +72,14 @@ TEST_CASE("jpeg kernels: the inverse DCT is the plain one's for any coefficients
       Samples ours(kStride * 8 + kKernelSlack), plain(ours.size());
       kernels.idct(row, quantisation, ours.data(), kStride);
       plain_kernels().idct(row, quantisation, plain.data(), kStride);
+      Samples ours4(kStride * 4 + kKernelSlack), plain4(ours4.size());
+      kernels.idct_4x4(row, quantisation, ours4.data(), kStride);
+      plain_kernels().idct_4x4(row, quantisation, plain4.data(), kStride);
+      for (std::size_t y = 0; y < 4; ++y) {
+        const auto at = static_cast<std::ptrdiff_t>(y * kStride);
+        const auto width = static_cast<std::ptrdiff_t>(4 * row.count);
+        wrong += !std::equal(ours4.begin() + at, ours4.begin() + at + width, plain4.begin() + at);
+      }
       for (std::size_t y = 0; y < 8; ++y) {
         wrong +=
             !std::equal(ours.begin() + static_cast<std::ptrdiff_t>(y * kStride),

@@ -1,5 +1,6 @@
 // Holds packhorse::jpeg against libjpeg-turbo on damaged files: what we decode, libjpeg must decode
-// without a warning, to the same pixels; windows must have the pixels of the whole.
+// without a warning, to the same pixels; windows must have the pixels of the whole, and scaled
+// pictures its verdict.
 //
 //     jpeg_differential [--runs N] [--seconds N] [--seed N] [--photos FOLDER] [--max-bytes N]
 //                       [--save FOLDER]
@@ -55,16 +56,19 @@ class Trial {
       if (header.width != verdict_.width || header.height != verdict_.height) return "other size";
       if (!same_as_libjpeg(all)) return "other pixels";
     }
-    return verdict_.clean ? try_window(file, reason == jpeg::Reason::kNone) : std::nullopt;
+    const bool decodes = reason == jpeg::Reason::kNone;
+    if (header.width > 0 && !try_scaled(file, header, decodes)) return "other verdict when scaled";
+    return verdict_.clean ? try_window(file, decodes) : std::nullopt;
   }
 
   Counts counts;
 
  private:
-  jpeg::Reason decode(const File& file, const jpeg::Window& window) {
+  jpeg::Reason decode(const File& file, const jpeg::Window& window,
+                      jpeg::Scale scale = jpeg::Scale::kWhole) {
     const std::size_t stride = std::size_t{3} * window.width, bytes = stride * window.height;
     std::vector<std::uint8_t>(bytes).swap(memory_);  // a sanitizer sees where it ends
-    return jpeg::decode(file, window, {memory_, stride}, scratch_).reason;
+    return jpeg::decode(file, window, {memory_, stride}, scratch_, scale).reason;
   }
 
   bool same_as_libjpeg(const jpeg::Window& window) const {
@@ -75,6 +79,15 @@ class Trial {
         return false;
     }
     return true;
+  }
+
+  /// The scan is the same, so the verdict must be.
+  bool try_scaled(const File& file, const jpeg::Result& header, bool must_decode) {
+    const std::uint32_t scale = 2u << random_() % 3;
+    const jpeg::Window all{0, 0, (header.width + scale - 1) / scale,
+                           (header.height + scale - 1) / scale};
+    return (decode(file, all, static_cast<jpeg::Scale>(scale)) == jpeg::Reason::kNone) ==
+           must_decode;
   }
 
   std::optional<std::string> try_window(const File& file, bool must_decode) {

@@ -6,7 +6,7 @@
 //                       [--save FOLDER]
 //
 // The last line on stdout is a JSON object of counts. Exits with 1 at the first difference, whose
-// file is written into the folder given. docs/jpeg.md says how long it has run.
+// file is written into the folder given. docs/jpeg.md has the command of a long run.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>

@@ -16,6 +16,7 @@ pkg_check_modules(LMDB REQUIRED IMPORTED_TARGET GLOBAL lmdb)
 pkg_check_modules(HDF5 REQUIRED IMPORTED_TARGET GLOBAL hdf5)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET GLOBAL libxxhash)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET GLOBAL libzstd)
+pkg_check_modules(HWY REQUIRED IMPORTED_TARGET GLOBAL libhwy)
 
 # OpenCV: three of its modules, found by file. Its own CMake package comes only with all of OpenCV
 # (libopencv-dev), which would pull in GUI and video libraries that packhorse has no use for.

@@ -1,12 +1,12 @@
-# cmake --install and find_package(packhorse): targets packhorse::pack and packhorse::reader, and with
+# cmake --install and find_package(packhorse): targets packhorse::pack, packhorse::jpeg and packhorse::reader, and with
 # COMPONENTS trainer also packhorse::trainer. tests/consumer proves it.
 include(CMakePackageConfigHelpers)
 set(_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/packhorse")
 
-install(TARGETS packhorse_pack packhorse_reader EXPORT packhorseTargets
+install(TARGETS packhorse_pack packhorse_jpeg packhorse_reader EXPORT packhorseTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT packhorseTargets NAMESPACE packhorse:: DESTINATION ${_package_dir})
-install(DIRECTORY libpack/include/ reader/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY libpack/include/ reader/include/ reader/jpeg/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(TARGET packhorse_trainer)
   install(TARGETS packhorse_trainer EXPORT packhorseTrainerTargets
           ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

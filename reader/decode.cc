@@ -102,6 +102,12 @@ void Decoder::decode_full(Bytes file, std::vector<std::uint8_t>& out, int& width
   height = turn.swap ? all.w : all.h;
 }
 
+DecodeCounters Decoder::counters() const {
+  DecodeCounters counters;
+  for (const auto& decoder : state_->jpeg_decoders) decoder->count(counters);
+  return counters;
+}
+
 std::size_t Decoder::kept_bytes() const {
   std::size_t bytes = state_->pixels.capacity() + state_->resampler.kept_bytes();
   for (const auto& decoder : state_->jpeg_decoders) bytes += decoder->kept_bytes();

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "jpeg_libjpeg.h"
+#include "jpeg_own.h"
 #include "jpeg_slice.h"
 #include "packhorse/error.h"
 
@@ -37,7 +38,7 @@ std::unique_ptr<JpegDecoder> make() {
 }
 
 /// A decoder is one line here.
-constexpr std::array kDecoders = {make<SliceDecoder>, make<WholeFileDecoder>};
+constexpr std::array kDecoders = {make<OwnDecoder>, make<SliceDecoder>, make<WholeFileDecoder>};
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 
 #include "packhorse/bytes.h"
 #include "packhorse/image_info.h"
+#include "packhorse/reader/decode.h"
 #include "pixels.h"
 
 /// JPEG decoders, one behind the other: each takes the files it is good at and refuses the others.
@@ -29,6 +30,8 @@ class JpegDecoder {
   /// this is no file for this decoder, and the next is to be asked. Throws Error(kCorrupt) for
   /// damage; there is no need to look for damage outside of what it decodes.
   virtual std::optional<PixelView> decode(const JpegTask& task, PixelBuffer& buffer) = 0;
+  /// Adds what it took and refused, if it is one that counts.
+  virtual void count(DecodeCounters& /*counters*/) const {}
   /// Memory it keeps.
   virtual std::size_t kept_bytes() const { return 0; }
 };

@@ -230,6 +230,35 @@ TEST_CASE("decode: room of the wrong size is refused") {
         ErrorKind::kUsage);
 }
 
+TEST_CASE("decode: what our JPEG decoder does not take goes to libjpeg, counted by reason") {
+  Decoder decoder;
+  const Picture picture = make_picture(40, 30);
+  const auto check = [&](const JpegSpec& spec) {
+    const File file = make_jpeg(picture, spec);
+    Picture out;
+    decoder.decode_full(file, out.pixels, out.width, out.height);
+    CHECK(out == decode_plainly(file));
+  };
+  const auto by_libjpeg = [&](jpeg::Reason reason) {
+    return decoder.counters().by_libjpeg[static_cast<std::size_t>(reason)];
+  };
+  check({});
+  check({.h = 1, .v = 2, .restart_interval = 2});
+  CHECK(decoder.counters().jpegs == 2);
+  check({.progressive = true});
+  check({.h = 4, .v = 1});
+  CHECK(decoder.counters().jpegs == 2);
+  CHECK(by_libjpeg(jpeg::Reason::kProgressive) == 1);
+  CHECK(by_libjpeg(jpeg::Reason::kSampling) == 1);
+
+  File cut = make_jpeg(picture);  // damaged: libjpeg says how
+  cut.erase(cut.end() - 40, cut.end() - 2);
+  Picture out;
+  CHECK(kind_of_error([&] { decoder.decode_full(cut, out.pixels, out.width, out.height); }) ==
+        ErrorKind::kCorrupt);
+  CHECK(by_libjpeg(jpeg::Reason::kDamaged) == 1);
+}
+
 TEST_CASE("decode: real photos decode with every augmentation") {
   const Augment crops[] = {RandomResizedCrop{}, ResizeCenterCrop{}, PadCrop{}};
   for (const auto& path : photos()) {

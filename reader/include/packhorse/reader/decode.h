@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -8,6 +9,7 @@
 
 #include "packhorse/bytes.h"
 #include "packhorse/image_info.h"
+#include "packhorse/jpeg.h"
 #include "packhorse/reader/augment.h"
 #include "packhorse/reader/pixel_augment.h"
 
@@ -27,16 +29,23 @@ struct DecodeOptions {
   PixelAugment pixels = {};  ///< done to what decode() makes
 };
 
+/// Which decoder JPEGs went through.
+struct DecodeCounters {
+  std::uint64_t jpegs = 0;  ///< packhorse's own
+  /// libjpeg-turbo, by why ours refused; the index is a jpeg::Reason.
+  std::array<std::uint64_t, jpeg::kReasons> by_libjpeg{};
+};
+
 /// Turns an image file's bytes into pixels: RGB, 8 bit, interleaved. Keeps buffers between calls
 /// that grow to the largest crop seen. One thread at a time: one Decoder per thread.
 ///
-/// JPEG goes through libjpeg-turbo, with the same pixels as a full decode: of a file packed with
-/// `--image roi` or `resize` only the restart segments of the crop are looked at, of any other all
-/// above the crop's end is parsed, but only the crop's blocks are transformed. PGM and PPM are read
-/// here, everything else through OpenCV. Raw pixels have no header, so the caller must say what
-/// they are: `known` is Dataset::image() of them, and anything but kRaw in it is told by the bytes
-/// instead. Grey is repeated into three channels, alpha is flattened onto black, 16 bit is scaled
-/// to 8, CMYK is converted without a profile.
+/// JPEG goes through packhorse::jpeg, and what that does not take through libjpeg-turbo, with the
+/// same pixels as a full decode: of a file packed with `--image roi` or `resize` only the restart
+/// segments of the crop are looked at, of any other all above the crop's end is parsed, but only the
+/// crop's blocks are transformed. PGM and PPM are read here, everything else through OpenCV. Raw
+/// pixels have no header, so the caller must say what they are: `known` is Dataset::image() of them,
+/// and anything but kRaw in it is told by the bytes instead. Grey is repeated into three channels,
+/// alpha is flattened onto black, 16 bit is scaled to 8, CMYK is converted without a profile.
 ///
 /// Scaling is bilinear with antialiasing, as Pillow's BILINEAR and torchvision's antialias=True:
 /// each channel of each pixel is within 1 of theirs. Mirroring, turning and placing are part of it;
@@ -59,6 +68,9 @@ class Decoder {
   /// The whole picture, upright: out holds height x width x 3 bytes.
   void decode_full(Bytes file, std::vector<std::uint8_t>& out, int& width, int& height,
                    const ImageInfo& known = {});
+
+  /// Of all that this one has decoded.
+  DecodeCounters counters() const;
 
   /// Memory for pixels and for parts of files that it keeps between calls, bytes.
   std::size_t kept_bytes() const;

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <new>
+
+namespace packhorse::jpeg {
+
+/// Memory that only grows, and loses its content when it does. Zeros at first. One thread.
+template <class T>
+class Buffer {
+ public:
+  static constexpr std::align_val_t kAlignment{64};
+
+  /// At least `count` elements; invalidates what was returned before.
+  T* reserve(std::size_t count) {
+    if (count > count_) {
+      memory_.reset();
+      count_ = 0;
+      memory_.reset(new (kAlignment) T[count]());
+      count_ = count;
+    }
+    return memory_.get();
+  }
+  T* data() const { return memory_.get(); }
+  std::size_t bytes() const { return count_ * sizeof(T); }
+
+ private:
+  struct Delete {
+    void operator()(T* memory) const { operator delete[](memory, kAlignment); }
+  };
+  std::unique_ptr<T[], Delete> memory_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace packhorse::jpeg

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <filesystem>
+#include <random>
+#include <vector>
+
+#include "mutate.h"
+
+namespace packhorse::fuzz {
+
+/// Small pictures of every kind the decoder takes, made by libjpeg: any sampling, size, quality,
+/// restart interval, and with a RoiTable.
+std::vector<File> made_seeds(std::size_t count, std::mt19937_64& random);
+
+/// The JPEGs below a folder that have at most `max_bytes`.
+std::vector<File> photo_seeds(const std::filesystem::path& folder, std::size_t max_bytes);
+
+}  // namespace packhorse::fuzz

@@ -1,0 +1,139 @@
+#include "fixtures.h"
+
+// jpeglib.h needs size_t and FILE, and includes neither.
+// clang-format off
+#include <cstdio>
+#include <jpeglib.h>
+// clang-format on
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "packhorse/image_info.h"
+#include "packhorse/transform.h"
+
+namespace packhorse::jpeg::test {
+
+using packhorse::test::Picture;
+
+std::optional<Picture> decoded(Bytes file, const Window& window, Scratch& scratch, Reason* reason,
+                               Scale scale) {
+  constexpr std::uint8_t kGuard = 0xa5;
+  const std::size_t row = std::size_t{3} * window.width, stride = row + 7;
+  std::vector<std::uint8_t> memory(stride * window.height, kGuard);
+  const File copy(file.begin(), file.end());  // a sanitizer sees where it ends
+  const std::span<std::uint8_t> pixels(memory.data(), memory.size() - 7);
+  const Result result = decode(copy, window, {pixels, stride}, scratch, scale);
+  if (reason != nullptr) *reason = result.reason;
+  Picture picture{static_cast<int>(window.width), static_cast<int>(window.height), {}};
+  for (std::size_t y = 0; y < window.height; ++y) {
+    const auto begin = memory.begin() + static_cast<std::ptrdiff_t>(y * stride);
+    const auto end = begin + static_cast<std::ptrdiff_t>(row);
+    picture.pixels.insert(picture.pixels.end(), begin, end);
+    REQUIRE(std::all_of(end, begin + static_cast<std::ptrdiff_t>(stride),
+                        [](std::uint8_t b) { return b == kGuard; }));
+  }
+  if (!result.done()) return std::nullopt;
+  return picture;
+}
+
+Picture decoded_by_libjpeg(Bytes file, Scale scale) {
+  jpeg_decompress_struct jpeg{};
+  jpeg_error_mgr errors{};
+  jpeg.err = jpeg_std_error(&errors);
+  jpeg_create_decompress(&jpeg);
+  jpeg_mem_src(&jpeg, reinterpret_cast<const unsigned char*>(file.data()), file.size());
+  jpeg_read_header(&jpeg, TRUE);
+  jpeg.out_color_space = JCS_RGB;
+  jpeg.scale_denom = static_cast<unsigned>(scale);
+  jpeg_start_decompress(&jpeg);
+  Picture picture{static_cast<int>(jpeg.output_width), static_cast<int>(jpeg.output_height), {}};
+  const std::size_t stride = std::size_t{3} * jpeg.output_width;
+  picture.pixels.resize(stride * jpeg.output_height);
+  while (jpeg.output_scanline < jpeg.output_height) {
+    JSAMPROW row = picture.pixels.data() + jpeg.output_scanline * stride;
+    jpeg_read_scanlines(&jpeg, &row, 1);
+  }
+  jpeg_finish_decompress(&jpeg);
+  CHECK(errors.num_warnings == 0);
+  jpeg_destroy_decompress(&jpeg);
+  return picture;
+}
+
+Window whole(const Picture& picture) {
+  return {0, 0, static_cast<std::uint32_t>(picture.width),
+          static_cast<std::uint32_t>(picture.height)};
+}
+
+Picture window_of(const Picture& picture, const Window& window) {
+  Picture out{static_cast<int>(window.width), static_cast<int>(window.height), {}};
+  for (std::uint32_t y = 0; y < window.height; ++y) {
+    const std::uint8_t* row =
+        picture.at(static_cast<int>(window.x), static_cast<int>(window.y + y));
+    out.pixels.insert(out.pixels.end(), row, row + std::size_t{3} * window.width);
+  }
+  return out;
+}
+
+Window draw_window(std::mt19937& random, std::uint32_t width, std::uint32_t height) {
+  const auto draw = [&](std::uint32_t size, std::uint32_t& from, std::uint32_t& length) {
+    length =
+        1 + static_cast<std::uint32_t>(random()) % (random() % 3 == 0 ? std::min(size, 9u) : size);
+    from = static_cast<std::uint32_t>(random()) % (size - length + 1);
+  };
+  Window window;
+  draw(width, window.x, window.width);
+  draw(height, window.y, window.height);
+  return window;
+}
+
+File made_of_extremes(std::mt19937& random, unsigned step) {
+  constexpr JDIMENSION kBlocks = 8;  // each way
+  jpeg_compress_struct jpeg{};
+  jpeg_error_mgr errors{};
+  jpeg.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&jpeg);
+  unsigned char* memory = nullptr;
+  unsigned long size = 0;
+  jpeg_mem_dest(&jpeg, &memory, &size);
+  jpeg.image_width = jpeg.image_height = 8 * kBlocks;
+  jpeg.input_components = 1;
+  jpeg.in_color_space = JCS_GRAYSCALE;
+  jpeg_set_defaults(&jpeg);
+  std::fill_n(jpeg.quant_tbl_ptrs[0]->quantval, DCTSIZE2, static_cast<UINT16>(step));
+  jvirt_barray_ptr blocks = jpeg.mem->request_virt_barray(reinterpret_cast<j_common_ptr>(&jpeg),
+                                                          JPOOL_IMAGE, TRUE, kBlocks, kBlocks, 1);
+  jpeg_write_coefficients(&jpeg, &blocks);
+  for (JDIMENSION y = 0; y < kBlocks; ++y) {
+    JBLOCKARRAY row =
+        jpeg.mem->access_virt_barray(reinterpret_cast<j_common_ptr>(&jpeg), blocks, y, 1, TRUE);
+    for (JDIMENSION x = 0; x < kBlocks; ++x) {
+      const int count = random() % 3 != 0 ? DCTSIZE2 : random() % 2 != 0 ? DCTSIZE : 1;
+      const int range = random() % 2 != 0 ? 1023 : 40;
+      std::fill_n(row[0][x], DCTSIZE2, JCOEF{0});
+      for (int i = 0; i < count; ++i) {
+        row[0][x][i] = static_cast<JCOEF>(
+            static_cast<int>(random() % static_cast<unsigned>(2 * range + 1)) - range);
+      }
+    }
+  }
+  jpeg_finish_compress(&jpeg);
+  const auto* begin = reinterpret_cast<const std::byte*>(memory);
+  File file(begin, begin + size);
+  jpeg_destroy_compress(&jpeg);
+  std::free(memory);
+  return file;
+}
+
+File made_roi(Bytes file, int restart_mcus) {
+  TransformOptions options;
+  options.restart_mcus = restart_mcus;
+  ImageInfo info = probe_image(file).info.value();
+  std::vector<std::byte> output;
+  const Transformed made = find_transform("roi").make(options)->apply(file, info, output);
+  return {made.bytes.begin(), made.bytes.end()};
+}
+
+}  // namespace packhorse::jpeg::test

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <optional>
+#include <random>
+#include <string_view>
+
+#include "packhorse/jpeg.h"
+#include "support/pictures.h"
+
+/// The vocabulary of the JPEG decoder's tests.
+namespace packhorse::jpeg::test {
+
+using packhorse::test::File;
+using packhorse::test::JpegSpec;
+using packhorse::test::make_jpeg;
+using packhorse::test::make_picture;
+using packhorse::test::photos;
+
+/// RGB. By our decoder; none where it refuses. Checks that nothing but the window is written, and
+/// the file is given to it without a byte behind its end.
+std::optional<packhorse::test::Picture> decoded(Bytes file, const Window& window, Scratch& scratch,
+                                                Reason* reason = nullptr,
+                                                Scale scale = Scale::kWhole);
+/// The whole picture, by a plain libjpeg loop. A warning fails the test.
+packhorse::test::Picture decoded_by_libjpeg(Bytes file, Scale scale = Scale::kWhole);
+
+Window whole(const packhorse::test::Picture& picture);
+packhorse::test::Picture window_of(const packhorse::test::Picture& picture, const Window& window);
+/// Any window of a picture, small ones and whole sides too.
+Window draw_window(std::mt19937& random, std::uint32_t width, std::uint32_t height);
+
+/// 64 x 64 grey pixels made of random coefficients as large as 8-bit JPEGs can have them, with
+/// quantisation steps of `step`: 16 bits overflow in the inverse DCT. Some blocks have only their
+/// first row, or their mean.
+File made_of_extremes(std::mt19937& random, unsigned step);
+
+/// The same pixels with restart markers and a RoiTable.
+File made_roi(Bytes file, int restart_mcus);
+
+}  // namespace packhorse::jpeg::test

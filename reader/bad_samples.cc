@@ -1,6 +1,7 @@
 #include "packhorse/reader/bad_samples.h"
 
-#include "packhorse/error.h"
+#include <algorithm>
+
 #include "packhorse/reader/augment.h"
 
 namespace packhorse::reader {
@@ -12,20 +13,19 @@ constexpr std::uint64_t kReplacementSalt = 0x7265706c616365;  // "replace"
 
 }  // namespace
 
-void BadSampleOptions::validate() const {
-  if (!(max_share >= 0 && max_share <= 1)) {
-    throw Error(ErrorKind::kUsage,
-                "the share of bad samples that may be replaced must be within 0 and 1");
-  }
+BadSampleOptions BadSampleOptions::parse(const std::string& text) {
+  const RejectLimit limit = RejectLimit::parse(text);
+  const bool none = limit.percent ? *limit.percent <= 0 : limit.count == 0;
+  return {none ? BadSamplePolicy::kFail : BadSamplePolicy::kReplace, limit};
 }
 
 std::uint64_t BadSampleLog::replacement(std::uint64_t epoch, std::uint64_t sample,
                                         int attempt) const {
   if (samples_ <= 1) return sample;
-  SampleRandom random(seed_ ^ kReplacementSalt, epoch, sample);
+  SampleRandom random((seed_ ^ kReplacementSalt) + static_cast<std::uint64_t>(attempt), epoch,
+                      sample);
   const auto others = static_cast<std::int64_t>(samples_ - 1);
-  std::uint64_t chosen = 0;
-  for (int i = 0; i <= attempt; ++i) chosen = static_cast<std::uint64_t>(random.integer(others));
+  const auto chosen = static_cast<std::uint64_t>(random.integer(others));
   return chosen < sample ? chosen : chosen + 1;  // any but itself
 }
 
@@ -38,8 +38,8 @@ bool BadSampleLog::add(BadSample bad) {
   ++count_;
   ++in_epoch_;
   if (named_.size() < kMostNamed) named_.push_back(std::move(bad));
-  return in_epoch_ <= options_.max_samples &&
-         static_cast<double>(in_epoch_) <= options_.max_share * static_cast<double>(samples_);
+  // With as many as there are samples, whatever the limit: it may be that none is good.
+  return in_epoch_ <= std::min(options_.limit.allowed(samples_), samples_);
 }
 
 std::uint64_t BadSampleLog::count() const {

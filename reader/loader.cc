@@ -107,7 +107,6 @@ void LoaderOptions::validate() const {
           "a window must hold a run of samples or more, and a run a byte");
   reader::validate(augment);
   reader::validate(pixels);
-  bad_samples.validate();
   OrderOptions any = order_options(*this, 0, 0);
   any.kind = OrderKind::kSequential;
   static_cast<void>(Order(0, any));

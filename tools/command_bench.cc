@@ -86,6 +86,11 @@ class CommandBench final : public program::Command {
     app.add_option("--batch-size", request_.batch_size, "Images a batch")->capture_default_str();
     app.add_option("--size", request_.size, "Side of the random resized crop, in pixels")
         ->capture_default_str();
+    app.add_option("--max-bad", request_.max_bad,
+                   "Damaged images an epoch that are replaced by others, e.g. 10 or 0.1%; one more "
+                   "is an error")
+        ->capture_default_str();
+    app.add_flag("--huge-pages", request_.huge_pages, "Batches in memory pages of 2 MiB");
     app.add_option("--repeats", request_.repeats,
                    "Passes over each input, in turns: A B C A B C ...")
         ->capture_default_str();

@@ -50,6 +50,10 @@ class CommandFit final : public program::Command {
     app.add_option("--max-steps", options_.max_steps,
                    "End after so many steps of the run; the schedule does not change")
         ->check(CLI::NonNegativeNumber);
+    app.add_option("--max-bad", max_bad_,
+                   "Damaged pictures an epoch that are replaced by others, e.g. 10 or 0.1%; one "
+                   "more ends the run")
+        ->capture_default_str();
     app.add_flag("--autotune", options_.autotune,
                  "Measure for some seconds how many reader threads pay, and use so many");
     app.add_flag("--json", json_, "Print one JSON object at the end");
@@ -65,6 +69,7 @@ class CommandFit final : public program::Command {
     options_.recipe = recipe_.choices();
     options_.device = pick_device(run_.device);
     options_.workers = run_.workers;
+    options_.bad_samples = reader::BadSampleOptions::parse(max_bad_);
     const FitResult result = fit(options_, events(), stop);
     fmt::print("{}", json_ ? program::to_text(to_json(result)) : to_words(result));
     return program::kDone;
@@ -145,6 +150,7 @@ class CommandFit final : public program::Command {
   FitOptions options_;
   RecipeOptions recipe_;
   RunOptions run_;
+  std::string max_bad_ = "0";
   bool json_ = false;
 };
 

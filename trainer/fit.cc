@@ -65,6 +65,8 @@ void check_resumable(const RunState& state, const Recipe& recipe, const reader::
     refuse(fmt::format("another --batch-size (it is {})", old.batch_size));
   }
   if (recipe.seed != old.seed) refuse(fmt::format("another --seed (it is {})", old.seed));
+  if (recipe.order != old.order)
+    refuse(fmt::format("another --order (it is {})", name_of(old.order)));
   if (train.size() != state.train_samples) {
     refuse(fmt::format("other data: it had {} pictures, {} has {}", state.train_samples,
                        options.data.string(), train.size()));
@@ -104,6 +106,7 @@ class Run {
     while (state_.epoch < recipe().epochs && !at_limit()) {
       loader.start_epoch(static_cast<std::uint64_t>(state_.epoch), state_.done);
       if (train_epoch(batches)) finish_epoch();
+      tell_of(loader.bad_samples());
     }
     return result(seconds_since(start));
   }
@@ -148,6 +151,8 @@ class Run {
     loader.workers = options_.workers;
     loader.augment = train_augment(recipe());
     loader.seed = recipe().seed;
+    loader.order = recipe().order;
+    loader.bad_samples = options_.bad_samples;
     loader.allocator = slot_allocator(options_.device);
     if (options_.autotune) {
       const reader::Autotuned tuned = reader::autotune(train_, loader);
@@ -155,6 +160,12 @@ class Run {
       if (events_.note) events_.note("autotune chose " + tuned.reason);
     }
     return loader;
+  }
+
+  /// Of those that have not been told of.
+  void tell_of(const std::vector<reader::BadSample>& bad) {
+    for (; bad_told_ < bad.size() && events_.note; ++bad_told_)
+      events_.note("a bad sample was replaced: " + bad[bad_told_].what);
   }
 
   /// False when max_steps ended it early.
@@ -306,6 +317,7 @@ class Run {
   Schedule schedule_;
   std::unique_ptr<Engine> engine_;
   std::int64_t steps_per_epoch_ = 0;
+  std::size_t bad_told_ = 0;       ///< bad samples that a note was made of
   std::int64_t unread_steps_ = 0;  ///< whose loss is still on the device
   std::optional<Scores> scores_;
   double seconds_ = 0, wait_s_ = 0;  ///< training in this call

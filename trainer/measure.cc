@@ -89,6 +89,7 @@ class Measuring {
     loader.workers = options_.workers;
     loader.augment = train_augment(recipe_);
     loader.seed = recipe_.seed;
+    loader.order = recipe_.order;
     return loader;
   }
 

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kAugmentNames = {"rrc", "pad-crop", "flip", "none"};
 constexpr std::array<std::string_view, 2> kAmpNames = {"off", "bf16"};
+constexpr std::array<std::string_view, 3> kOrderNames = {"global", "window", "sequential"};
 
 template <class Enum, std::size_t N>
 Enum parse(std::string_view what, std::string_view name,
@@ -39,13 +40,20 @@ reader::PadCrop squeeze(const Recipe& recipe, int padding, double flip) {
 
 std::string_view name_of(AugmentKind kind) { return kAugmentNames[static_cast<std::size_t>(kind)]; }
 std::string_view name_of(Amp amp) { return kAmpNames[static_cast<std::size_t>(amp)]; }
+std::string_view name_of(reader::OrderKind order) {
+  return kOrderNames[static_cast<std::size_t>(order)];
+}
 std::span<const std::string_view> augment_names() { return kAugmentNames; }
 std::span<const std::string_view> amp_names() { return kAmpNames; }
+std::span<const std::string_view> order_names() { return kOrderNames; }
 
 AugmentKind parse_augment(std::string_view name) {
   return parse<AugmentKind>("augmentation", name, kAugmentNames);
 }
 Amp parse_amp(std::string_view name) { return parse<Amp>("mixed precision", name, kAmpNames); }
+reader::OrderKind parse_order(std::string_view name) {
+  return parse<reader::OrderKind>("order", name, kOrderNames);
+}
 
 void Recipe::validate() const {
   require(image_size >= 8 && image_size <= 4096, "the image size must be 8 to 4096 pixels");
@@ -80,6 +88,7 @@ Recipe resolve(const RecipeChoices& choices, const Recipe& base) {
   put(choices.weight_decay, recipe.weight_decay);
   put(choices.label_smoothing, recipe.label_smoothing);
   put(choices.seed, recipe.seed);
+  put(choices.order, recipe.order);
   put(choices.amp, recipe.amp);
   put(choices.channels_last, recipe.channels_last);
   if (recipe.epochs != base.epochs) recipe.warmup_epochs *= double(recipe.epochs) / base.epochs;
@@ -123,6 +132,7 @@ void to_json(nlohmann::json& json, const Recipe& recipe) {
           {"label_smoothing", recipe.label_smoothing},
           {"warmup_epochs", recipe.warmup_epochs},
           {"seed", recipe.seed},
+          {"order", name_of(recipe.order)},
           {"amp", name_of(recipe.amp)},
           {"channels_last", recipe.channels_last}};
 }
@@ -141,6 +151,7 @@ void from_json(const nlohmann::json& json, Recipe& recipe) {
   json.at("label_smoothing").get_to(recipe.label_smoothing);
   json.at("warmup_epochs").get_to(recipe.warmup_epochs);
   json.at("seed").get_to(recipe.seed);
+  recipe.order = parse_order(json.at("order").get<std::string>());
   recipe.amp = parse_amp(json.at("amp").get<std::string>());
   json.at("channels_last").get_to(recipe.channels_last);
 }

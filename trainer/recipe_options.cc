@@ -48,6 +48,10 @@ void RecipeOptions::add_model_options(CLI::App& app) {
   app.add_option("--min-scale", choices_.min_scale,
                  "Smallest part of a picture that rrc takes, by area (0.08)");
   app.add_option("--seed", choices_.seed, "Of order, crops and initial parameters (0)");
+  app.add_option("--order", order_,
+                 "global: any sample may come next (default); window: large reads, mixed within "
+                 "256 MiB, for disks and network storage; sequential: as stored")
+      ->check(member_of(order_names()));
   app.add_option("--amp", amp_,
                  "bf16: compute in bfloat16 where that is safe; faster on GPUs, much slower on "
                  "some CPUs (off)")
@@ -73,6 +77,7 @@ RecipeChoices RecipeOptions::choices() const {
   RecipeChoices choices = choices_;
   if (augment_) choices.augment = parse_augment(*augment_);
   if (amp_) choices.amp = parse_amp(*amp_);
+  if (order_) choices.order = parse_order(*order_);
   return choices;
 }
 

@@ -11,7 +11,8 @@ namespace packhorse::trainer {
 /// in choices().
 class RecipeOptions {
  public:
-  /// --arch, --batch-size, --image-size, --augment, --min-scale, --seed, --amp, --channels-last
+  /// --arch, --batch-size, --image-size, --augment, --min-scale, --seed, --order, --amp,
+  /// --channels-last
   void add_model_options(CLI::App& app);
   /// --epochs, --lr, --momentum, --nesterov, --weight-decay, --label-smoothing, --warmup-epochs
   void add_schedule_options(CLI::App& app);
@@ -19,7 +20,7 @@ class RecipeOptions {
 
  private:
   RecipeChoices choices_;
-  std::optional<std::string> augment_, amp_;
+  std::optional<std::string> augment_, amp_, order_;
 };
 
 /// --device and --workers.

@@ -1,9 +1,10 @@
 """`packhorse bench` from outside: what it measures and in which fields. No test asserts a time."""
 
 import os
+import shutil
 
 import pytest
-from python_support import DONE, FORMATS, SHAPES, make_source, pack, packhorse, refused, run
+from python_support import DAMAGE, DONE, FORMATS, SHAPES, flip_byte, make_source, pack, packhorse, refused, run
 
 FIELDS = [
     "input",
@@ -233,3 +234,28 @@ def test_bench_changes_nothing(inputs):
 def test_a_small_input_is_read_in_whole_epochs_until_the_pass_is_long_enough(inputs):
     report = packhorse("bench", "wds", "--work", "read", "--repeats", "1", "--min-seconds", "0.05", "--json", cwd=inputs).json
     assert report["runs"][0]["images"] % 100 == 0 and report["runs"][0]["images"] > 100
+
+
+def test_the_order_by_windows_says_how_well_it_mixes(inputs):
+    options = ["--work", "read", "--order", "window", "--repeats", "1", "--min-seconds", "0"]
+    assert "mixing of wds: stored neighbours meet in a batch " in packhorse("bench", "wds", *options, cwd=inputs).out
+    (found,) = packhorse("bench", "wds", *options, "--json", cwd=inputs).json["runs"]
+    assert found["order"] == "window" and found["images"] == 100
+    assert found["shuffle"]["neighbours"] > 0 and 0 < found["shuffle"]["classes"] <= 1.5
+
+
+def test_bad_images_are_an_error_or_replaced_and_counted(inputs, tmp_path):
+    shutil.copytree(inputs / "wds", tmp_path / "bad")
+    sample = packhorse("inspect", tmp_path / "bad", "--list", "--json").json["samples"][7]
+    flip_byte(tmp_path / "bad" / sample["shard"], sample["offset"] + sample["bytes"] // 2)
+    options = ["--work", "read", "--repeats", "1", "--min-seconds", "0"]
+    refused("bench", tmp_path / "bad", *options, code=DAMAGE)
+    out = packhorse("bench", tmp_path / "bad", *options, "--max-bad", "1").out
+    assert "replaced in " in out and ": 1 bad image (" in out
+    report = packhorse("bench", tmp_path / "bad", *options, "--max-bad", "1%", "--json").json
+    assert report["runs"][0]["bad_samples"] == 1 and report["runs"][0]["images"] == 100
+
+
+def test_huge_pages_hold_as_many_images(inputs):
+    options = ["--size", "32", "--repeats", "1", "--min-seconds", "0", "--huge-pages", "--json"]
+    assert packhorse("bench", "wds", *options, cwd=inputs).json["runs"][0]["images"] == 100

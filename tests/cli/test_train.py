@@ -1,13 +1,14 @@
 """packhorse-train from outside: fit, eval and measure on the sample set, resumed, interrupted and misused."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
 import time
 
 import pytest
-from python_support import BIN, DAMAGE, DONE, FAILED, FORMATS, ROOT, SHAPES, TERMINATED, USAGE, Result, pack
+from python_support import BIN, DAMAGE, DONE, FAILED, FORMATS, ROOT, SHAPES, TERMINATED, USAGE, Result, flip_byte, pack
 
 TRAIN = BIN / "packhorse-train"
 pytestmark = pytest.mark.skipif(not TRAIN.exists(), reason="packhorse-train is not part of this build")
@@ -181,3 +182,31 @@ def test_autotune_says_how_many_reader_threads_it_chose(packed, tmp_path):
     assert result.code == DONE, result
     assert "note: autotune chose" in result.err
     assert "img/s" in result.err and result.json["steps"] == 2
+
+
+def damage_one(dataset):
+    """Flips a byte in the middle of one image."""
+    sample = max(
+        json.loads(subprocess.run([BIN / "packhorse", "inspect", dataset, "--list", "--json"], capture_output=True,
+                                  check=True).stdout)["samples"], key=lambda s: s["bytes"])  # fmt: skip
+    flip_byte(dataset / sample["shard"], sample["offset"] + sample["bytes"] // 2)
+    return sample["key"]
+
+
+def test_bad_samples_end_the_run_or_are_replaced_and_named(packed, tmp_path):
+    shutil.copytree(packed / "wds", tmp_path / "data")
+    key = damage_one(tmp_path / "data/train")
+    failing = train("fit", "--data", tmp_path / "data", *QUICK, "--epochs", "1")
+    assert failing.code == DAMAGE and key in failing.err
+    replacing = train("fit", "--data", tmp_path / "data", *QUICK, "--epochs", "1", "--max-bad", "1", "--json")
+    assert replacing.code == DONE, replacing
+    assert f"note: a bad sample was replaced: sample {key}" in replacing.err
+
+
+def test_the_order_by_windows_is_part_of_the_run(packed, tmp_path):
+    run = tmp_path / "run"
+    command = ("fit", "--data", packed / "lmdb", "--out", run, *QUICK, "--epochs", "2")
+    assert train(*command, "--order", "window", "--max-steps", "3").code == DONE
+    other = train(*command, "--resume", "--order", "global")
+    assert other.code == USAGE and "another --order (it is window)" in other.err
+    assert train(*command, "--resume", "--json").json["epochs"] == 2

@@ -15,12 +15,12 @@ struct Request {
   std::vector<std::string> inputs;
   std::vector<std::string> works = {"decode"};
   std::vector<int> workers;  ///< empty: as many as this process may use
-  std::string order = "global", split, metrics;
+  std::string order = "global", split, metrics, max_bad = "0";
   std::int64_t batch_size = 64;
   std::uint64_t max_images = 0;
   double min_seconds = 0.5;
   int repeats = 3, size = 224;
-  bool cold = false, warm = false, sweep = false, json = false;
+  bool cold = false, warm = false, sweep = false, huge_pages = false, json = false;
 };
 
 /// Work and cache: what a table is of.

@@ -54,6 +54,7 @@ Json run_json(const Request& request, const Run& run) {
           {"stages", stages_json(run)},
           {"shuffle", {{"neighbours", pass.shuffle.neighbours}, {"classes", pass.shuffle.classes}}},
           {"prefetched_bytes", pass.counters.prefetched_bytes},
+          {"bad_samples", pass.counters.bad_samples},
           {"dataset_images", run.samples},
           {"seconds", pass.seconds},
           {"cpu_s", pass.cpu_s}};

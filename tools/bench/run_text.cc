@@ -128,6 +128,18 @@ std::string shuffle_text(const Request& request, const std::vector<const Run*>& 
   return text;
 }
 
+std::string bad_text(const std::vector<const Run*>& runs) {
+  std::string text;
+  for (const Run* run : runs) {
+    const std::uint64_t bad = run->median_pass().counters.bad_samples;
+    if (bad == 0) continue;
+    text +=
+        fmt::format("replaced in {}: {} (`packhorse inspect --verify full --decode` names them)\n",
+                    program::one_line(run->input, 60), program::count_text(bad, "bad image"));
+  }
+  return text;
+}
+
 std::string knees_text(const std::vector<Run>& runs) {
   std::string text;
   for (const RunKnee& knee : knees_of(runs)) {
@@ -164,7 +176,8 @@ std::string report_text(const Request& request, const std::vector<Run>& runs) {
   for (const Section& section : sections_of(request)) {
     const std::vector<const Run*> shown = runs_in(runs, section);
     text += (text.empty() ? "" : "\n") + title_text(request, shown) + rates_text(shown) + "\n" +
-            stages_text(shown) + doubts_text(shown) + shuffle_text(request, shown);
+            stages_text(shown) + doubts_text(shown) + bad_text(shown) +
+            shuffle_text(request, shown);
   }
   return text + knees_text(runs) + overview_text(request, runs);
 }

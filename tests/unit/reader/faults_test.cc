@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -33,7 +34,7 @@ LoaderOptions replacing(int workers) {
                         .slots = 3,
                         .augment = RandomResizedCrop{.size = 24},
                         .seed = 11};
-  options.bad_samples = {BadSamplePolicy::kReplace, 10, 1.0};
+  options.bad_samples = {BadSamplePolicy::kReplace, {10, {}}};
   return options;
 }
 
@@ -114,13 +115,13 @@ TEST_CASE("bad samples: one more than the cap ends the epoch, by count and by sh
   for (const int workers : {0, 3}) {
     LoaderOptions options = replacing(workers);
     // A replacement may be bad itself, which counts once more.
-    options.bad_samples.max_samples = 3;
+    options.bad_samples.limit = {3, {}};
     Loader by_count(dataset, options);
     CHECK(kind_of_error([&] { epoch_of(by_count); }) == ErrorKind::kCorrupt);
-    options.bad_samples = {BadSamplePolicy::kReplace, 100, 3.0 / 40};
+    options.bad_samples.limit = {0, 7.5};  // 3 of 40
     Loader by_share(dataset, options);
     CHECK(kind_of_error([&] { epoch_of(by_share); }) == ErrorKind::kCorrupt);
-    options.bad_samples.max_share = 1;
+    options.bad_samples.limit = {0, 100};
     Loader enough(dataset, options);
     CHECK(epoch_of(enough, 0).sizes.size() == 8);
     CHECK(epoch_of(enough, 1).sizes.size() == 8);  // the cap is one of each epoch
@@ -131,12 +132,21 @@ TEST_CASE("bad samples: a dataset of nothing else ends, and the default policy i
   const auto dataset = make_dataset(10);
   for (File& file : dataset->contents()) file = File(50);
   LoaderOptions options = replacing(2);
-  options.bad_samples.max_samples = 1'000'000;
+  options.bad_samples.limit = {1'000'000, {}};
   Loader replacing_all(dataset, options);
   CHECK(kind_of_error([&] { epoch_of(replacing_all); }) == ErrorKind::kCorrupt);
   Loader failing(dataset, {.batch_size = 5, .workers = 2, .augment = RandomResizedCrop{24}});
   CHECK(kind_of_error([&] { epoch_of(failing); }) == ErrorKind::kCorrupt);
   CHECK(failing.bad_samples().empty());
+}
+
+TEST_CASE("bad samples: the policy in words") {
+  CHECK(BadSampleOptions::parse("0").policy == BadSamplePolicy::kFail);
+  CHECK(BadSampleOptions::parse("0%").policy == BadSamplePolicy::kFail);
+  CHECK(BadSampleOptions::parse("12").policy == BadSamplePolicy::kReplace);
+  CHECK(BadSampleOptions::parse("12").limit.allowed(1000) == 12);
+  CHECK(BadSampleOptions::parse("0.5%").limit.allowed(1000) == 5);
+  CHECK(kind_of_error([] { BadSampleOptions::parse("some"); }) == ErrorKind::kUsage);
 }
 
 TEST_CASE("bad samples: a file that cannot be read is an error under any policy") {
@@ -250,6 +260,22 @@ TEST_CASE("faults: a file of a class folder that is gone is an error with its na
   } catch (const Error& error) {
     CHECK(error.kind() == ErrorKind::kNotFound);
     CHECK(error.path().filename() == "17.jpg");
+  }
+}
+
+TEST_CASE("loader: huge pages hold the same batches") {
+  const auto dataset = make_dataset(40);
+  Loader plain(dataset, replacing(2));
+  LoaderOptions options = replacing(2);
+  options.allocator = huge_page_allocator();
+  Loader huge(dataset, options);
+  CHECK(epoch_of(huge) == epoch_of(plain));
+  const SlotAllocator allocator = huge_page_allocator();
+  for (const std::size_t bytes : {std::size_t{1}, std::size_t{3} << 20}) {
+    void* memory = allocator.allocate(bytes);
+    CHECK(reinterpret_cast<std::uintptr_t>(memory) % (2u << 20) == 0);
+    std::memset(memory, 1, bytes);
+    allocator.deallocate(memory, bytes);
   }
 }
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "packhorse/pack.h"
+
 namespace packhorse::reader {
 
 /// What becomes of a sample whose bytes are damaged or cannot be decoded.
@@ -15,11 +17,10 @@ enum class BadSamplePolicy {
 
 struct BadSampleOptions {
   BadSamplePolicy policy = BadSamplePolicy::kFail;
-  // kReplace: an epoch with more than either of these fails after all.
-  std::uint64_t max_samples = 100;
-  double max_share = 0.01;  ///< of the dataset's samples
-  /// Throws Error(kUsage).
-  void validate() const;
+  /// kReplace: an epoch with more fails after all. A percentage is one of the dataset's samples.
+  RejectLimit limit = {100, {}};
+  /// "0": fail. "12" or "0.5%": replace as many. Throws Error(kUsage).
+  static BadSampleOptions parse(const std::string& text);
 };
 
 /// One that was replaced.

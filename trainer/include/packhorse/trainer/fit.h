@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <string>
 
+#include "packhorse/reader/bad_samples.h"
 #include "packhorse/trainer/engine.h"
 #include "packhorse/trainer/recipe.h"
 #include "packhorse/trainer/run_state.h"
@@ -19,12 +20,13 @@ struct FitOptions {
   std::string split;           ///< to train on; empty: "train" where there are splits
   RecipeChoices recipe;
   Device device;
-  int workers = -1;                   ///< of the reader; -1 = as many as the process may use
-  bool autotune = false;              ///< measure how many workers pay, instead
-  std::filesystem::path out;          ///< for checkpoints and logs; empty: none are written
-  bool resume = false;                ///< go on from out/last.pt
-  bool overwrite = false;             ///< start anew although out/last.pt is there
-  std::int64_t checkpoint_every = 0;  ///< steps; 0 = after each epoch
+  int workers = -1;  ///< of the reader; -1 = as many as the process may use
+  reader::BadSampleOptions bad_samples = {};  ///< replaced ones are told by FitEvents::note
+  bool autotune = false;                      ///< measure how many workers pay, instead
+  std::filesystem::path out;                  ///< for checkpoints and logs; empty: none are written
+  bool resume = false;                        ///< go on from out/last.pt
+  bool overwrite = false;                     ///< start anew although out/last.pt is there
+  std::int64_t checkpoint_every = 0;          ///< steps; 0 = after each epoch
   std::int64_t max_steps = 0;  ///< of the whole run, 0 = no limit; the schedule does not see it
 };
 

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "packhorse/reader/augment.h"
+#include "packhorse/reader/order.h"
 
 /// Everything that shapes a training run's result, apart from the data.
 namespace packhorse::trainer {
@@ -28,12 +29,15 @@ enum class Amp {
 
 std::string_view name_of(AugmentKind kind);
 std::string_view name_of(Amp amp);
-/// Names for --augment and --amp, in the order of the enums.
+std::string_view name_of(reader::OrderKind order);
+/// Names for --augment, --amp and --order, in the order of the enums.
 std::span<const std::string_view> augment_names();
 std::span<const std::string_view> amp_names();
+std::span<const std::string_view> order_names();
 /// Throw Error(kUsage) with the names there are.
 AugmentKind parse_augment(std::string_view name);
 Amp parse_amp(std::string_view name);
+reader::OrderKind parse_order(std::string_view name);
 
 struct Recipe {
   std::string arch = "resnet18";
@@ -49,6 +53,7 @@ struct Recipe {
   double label_smoothing = 0;
   double warmup_epochs = 5;
   std::uint64_t seed = 0;
+  reader::OrderKind order = reader::OrderKind::kGlobal;
   Amp amp = Amp::kOff;
   bool channels_last = true;
 
@@ -72,6 +77,7 @@ struct RecipeChoices {
   std::optional<double> label_smoothing;
   std::optional<double> warmup_epochs;
   std::optional<std::uint64_t> seed;
+  std::optional<reader::OrderKind> order;
   std::optional<Amp> amp;
   std::optional<bool> channels_last;
 };

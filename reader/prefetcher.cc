@@ -10,8 +10,7 @@ namespace {
 constexpr std::uint64_t kPieceBytes = 4u << 20;  // asked for at once, at most
 constexpr std::uint64_t kStride = 8;             // tickets between two looks at the progress
 
-}  // namespace
-
+/// Mean stored size of a sample, by looking at some.
 std::uint64_t mean_bytes(const Dataset& dataset) {
   constexpr std::size_t kLooks = 256;
   const std::size_t looks = std::min(kLooks, dataset.size());
@@ -19,6 +18,8 @@ std::uint64_t mean_bytes(const Dataset& dataset) {
   for (std::size_t i = 0; i < looks; ++i) bytes += dataset.bytes(i * dataset.size() / looks);
   return looks == 0 ? 1 : std::max<std::uint64_t>(1, bytes / looks);
 }
+
+}  // namespace
 
 Prefetcher::Prefetcher(const Dataset& dataset, const Order& order, std::uint64_t ahead_bytes)
     : dataset_(dataset),

@@ -45,7 +45,4 @@ class Prefetcher {
   std::jthread thread_;  // last: it uses everything above
 };
 
-/// Mean stored size of a sample, by looking at some.
-std::uint64_t mean_bytes(const Dataset& dataset);
-
 }  // namespace packhorse::reader

@@ -123,7 +123,7 @@ def overhead():
 
 def open_and_start():
     entries = [Entry(start(form), f"packed tiny {form}", 1_000_000) for form in FORMATS]
-    figures = {"first_batch_s": (0.2, "s"), "own_bytes_a_sample": (48, "bytes a sample")}
+    figures = {"first_batch_s": (0.2, "s"), "bytes_a_sample": (48, "bytes a sample")}
     rows = [
         Figure(form, field, {"at_most": limit}, unit) for form in FORMATS for field, (limit, unit) in figures.items()
     ]

@@ -25,7 +25,7 @@ using nlohmann::json;
 using GenericDict = c10::impl::GenericDict;
 
 constexpr std::string_view kFormat = "packhorse-train";
-constexpr std::int64_t kFormatVersion = 1;
+constexpr std::int64_t kFormatVersion = 2;
 
 /// LibTorch's messages go on for lines; the first sentence says what is wrong.
 std::string first_sentence(const std::string& text) {
@@ -127,8 +127,12 @@ std::string checksum_of(const Checkpoint& checkpoint) {
   Checksum sum;
   sum.add(checkpoint.meta.dump());
   sum.add(checkpoint.model);
-  sum.add(checkpoint.momentum);
-  sum.add(checkpoint.rng);
+  for (const auto& [slot, tensors] : checkpoint.optimizer) {
+    sum.add(slot);
+    sum.add(tensors);
+  }
+  sum.add(checkpoint.ema);
+  if (checkpoint.scaler.defined()) sum.add(checkpoint.scaler);
   return sum.text();
 }
 
@@ -178,10 +182,14 @@ Checkpoint parse(const c10::IValue& value) {
     const std::string& key = item.key().toStringRef();
     if (key == "model") {
       checkpoint.model = to_tensors(item.value());
-    } else if (key == "momentum") {
-      checkpoint.momentum = to_tensors(item.value());
-    } else if (key == "rng") {
-      checkpoint.rng = item.value().toTensor();
+    } else if (key == "optimizer") {
+      for (const auto& slot : item.value().toGenericDict()) {
+        checkpoint.optimizer[slot.key().toStringRef()] = to_tensors(slot.value());
+      }
+    } else if (key == "ema") {
+      checkpoint.ema = to_tensors(item.value());
+    } else if (key == "scaler") {
+      checkpoint.scaler = item.value().toTensor();
     } else {
       checkpoint.meta[key] = to_json_value(item.value());
     }
@@ -197,8 +205,12 @@ void write_checkpoint(const std::filesystem::path& path, const Checkpoint& check
   top.insert("format_version", kFormatVersion);
   top.insert("checksum", checksum_of(checkpoint));
   for (const auto& [key, value] : checkpoint.meta.items()) top.insert(key, to_ivalue(value));
-  top.insert("rng", checkpoint.rng);
-  top.insert("momentum", to_ivalue(checkpoint.momentum));
+  if (checkpoint.scaler.defined()) top.insert("scaler", checkpoint.scaler);
+  GenericDict optimizer = new_dict();
+  for (const auto& [slot, tensors] : checkpoint.optimizer)
+    optimizer.insert(slot, to_ivalue(tensors));
+  top.insert("optimizer", optimizer);
+  if (!checkpoint.ema.empty()) top.insert("ema", to_ivalue(checkpoint.ema));
   top.insert("model", to_ivalue(checkpoint.model));
   save_pt(path, top);
 }
@@ -217,12 +229,11 @@ Checkpoint read_checkpoint(const std::filesystem::path& path) {
   json& meta = checkpoint.meta;
   if (meta.value("format", json()) != kFormat) throw_corrupt(path, "another program wrote it");
   if (meta.value("format_version", json()) != kFormatVersion) {
-    throw Error(ErrorKind::kUnsupported, "a later version of packhorse-train wrote this checkpoint",
+    throw Error(ErrorKind::kUnsupported, "another version of packhorse-train wrote this checkpoint",
                 path, "Use that version.");
   }
   const json checksum = meta.value("checksum", json());
   for (const char* key : {"format", "format_version", "checksum"}) meta.erase(key);
-  if (!checkpoint.rng.defined()) throw_corrupt(path, "the generator's state is missing");
   if (checksum != checksum_of(checkpoint)) throw_corrupt(path, "its checksum does not fit");
   return checkpoint;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 
 #include "common/terminal.h"
@@ -47,6 +48,14 @@ class CommandFit final : public program::Command {
                    "Steps between checkpoints; 0: one after each epoch")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
+    app.add_option(
+           "--keep", options_.keep,
+           "Keep so many of the latest checkpoints as step-N.pt, beside last.pt and best.pt")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    app.add_option(
+        "--after-save", options_.after_save,
+        "Shell command run for each checkpoint, $1 is its file; e.g. 'cp \"$1\" /backup'");
     app.add_option("--max-steps", options_.max_steps,
                    "End after so many steps of the run; the schedule does not change")
         ->check(CLI::NonNegativeNumber);
@@ -56,23 +65,46 @@ class CommandFit final : public program::Command {
         ->capture_default_str();
     app.add_flag("--autotune", options_.autotune,
                  "Measure for some seconds how many reader threads pay, and use so many");
+    app.add_option("--timeout", timeout_s_,
+                   "Seconds that several processes wait for one of them before they give up")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
     app.add_flag("--json", json_, "Print one JSON object at the end");
     app.footer(
         "Example:\n  packhorse-train fit --data packed/cifar10 --arch smallnet --epochs 6 --out "
         "run\n\n"
-        "A checkpoint opens in Python by torch.load(path, weights_only=True). Ctrl-C finishes the "
-        "step and saves.");
+        "On several GPUs (or CPUs), a process each:\n  torchrun --nproc-per-node 8 --no-python "
+        "packhorse-train fit ...\n\n"
+        "A checkpoint opens in Python by torch.load(path, weights_only=True). Ctrl-C or SIGTERM "
+        "finishes the step and saves; after SIGTERM the exit status is 0.");
   }
 
   int run(const std::stop_token& stop) override {
-    use_available_cpus();
+    const std::optional<Launch> launch = find_launch();
+    const Launch mine = launch.value_or(Launch{});
+    use_available_cpus(mine.local_world);
     options_.recipe = recipe_.choices();
-    options_.device = pick_device(run_.device);
+    options_.device = pick_device(run_.device, mine.local_rank);
     options_.workers = run_.workers;
     options_.bad_samples = reader::BadSampleOptions::parse(max_bad_);
+    std::optional<Processes> processes;
+    if (launch) {
+      processes.emplace(*launch, options_.device, std::chrono::seconds(timeout_s_));
+      options_.processes = &*processes;
+    }
     const FitResult result = fit(options_, events(), stop);
-    fmt::print("{}", json_ ? program::to_text(to_json(result)) : to_words(result));
-    return program::kDone;
+    if (mine.rank == 0) {
+      if (result.stopped) {
+        fmt::print(stderr,
+                   "packhorse-train: stopped after {}; give the same command with --resume to go "
+                   "on from {}\n",
+                   program::count_text(static_cast<std::uint64_t>(result.steps), "step"),
+                   result.checkpoint.string());
+      }
+      fmt::print("{}", json_ ? program::to_text(to_json(result)) : to_words(result));
+    }
+    // A scheduler that takes the machine back sends SIGTERM; all is saved, so that is no failure.
+    return result.stopped && program::received_signal() == SIGINT ? 128 + SIGINT : program::kDone;
   }
 
  private:
@@ -98,9 +130,10 @@ class CommandFit final : public program::Command {
       last = Clock::now();
       fmt::print(stderr,
                  "{}epoch {}/{}, step {}/{}: {} img/s, loss {:.4f}, lr {:.4g}, {:.1f} % waiting "
-                 "for data{}",
+                 "for data{}{}",
                  terminal ? "\r" : "", step.epoch, step.epochs, step.step, step.steps,
                  rate_text(step.images_per_s), step.loss, step.lr, 100 * step.data_wait_share,
+                 step.skipped > 0 ? fmt::format(", {} skipped", step.skipped) : "",
                  terminal ? "\x1b[K" : "\n");
       std::fflush(stderr);
     };
@@ -112,8 +145,11 @@ class CommandFit final : public program::Command {
     return {{"device", describe(options_.device)},
             {"arch", result.recipe.arch},
             {"parameters", result.parameters},
+            {"processes", result.processes},
             {"epochs", result.epochs},
             {"steps", result.steps},
+            {"skipped", result.skipped},
+            {"stopped", result.stopped},
             {"batch_size", result.recipe.batch_size},
             {"images_per_s", result.images_per_s},
             {"data_wait_share", result.data_wait_share},
@@ -128,10 +164,11 @@ class CommandFit final : public program::Command {
 
   std::string to_words(const FitResult& result) const {
     std::string text = fmt::format(
-        "{} ({} parameters) on {}: {}, {}, {} in all\n"
+        "{} ({} parameters) on {}{}: {}, {}, {} in all\n"
         "training: {} img/s, {:.1f} % of the time waiting for data, loss {:.4f}\n",
         result.recipe.arch, with_commas(static_cast<std::uint64_t>(result.parameters)),
         describe(options_.device),
+        result.processes > 1 ? fmt::format(" x {}", result.processes) : "",
         program::count_text(static_cast<std::uint64_t>(result.epochs), "epoch"),
         program::count_text(static_cast<std::uint64_t>(result.steps), "step"),
         program::seconds_text(result.seconds), rate_text(result.images_per_s),
@@ -151,6 +188,7 @@ class CommandFit final : public program::Command {
   RecipeOptions recipe_;
   RunOptions run_;
   std::string max_bad_ = "0";
+  int timeout_s_ = 300;
   bool json_ = false;
 };
 

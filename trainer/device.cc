@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "packhorse/error.h"
+#include "packhorse/trainer/parallel/processes.h"
 
 #ifdef PACKHORSE_TORCH_HAS_CUDA
 #include <ATen/core/CachingHostAllocator.h>
@@ -21,10 +22,10 @@ namespace packhorse::trainer {
 
 bool cuda_available() { return at::hasCUDA() && at::getNumGPUs() > 0; }
 
-Device pick_device(std::string_view name) {
+Device pick_device(std::string_view name, int index) {
   if (name == "cpu") return {};
-  if (name == "auto") return {cuda_available() ? Device::Kind::kCuda : Device::Kind::kCpu, 0};
-  if (name != "cuda") {
+  if (name == "auto" && !cuda_available()) return {};
+  if (name != "auto" && name != "cuda") {
     throw Error(ErrorKind::kUsage, fmt::format("there is no device '{}'", name), {},
                 "choose one of: auto, cpu, cuda");
   }
@@ -33,7 +34,13 @@ Device pick_device(std::string_view name) {
                 "Check that `nvidia-smi` lists one and that the driver supports CUDA 13, or use "
                 "--device cpu.");
   }
-  return {Device::Kind::kCuda, 0};
+  const int gpus = static_cast<int>(at::getNumGPUs());
+  if (index >= gpus) {
+    throw Error(ErrorKind::kUnsupported,
+                fmt::format("process {} of this machine has no GPU: there are {}", index, gpus), {},
+                "Start as many processes as there are GPUs, or use --device cpu.");
+  }
+  return {Device::Kind::kCuda, index};
 }
 
 void set_compute_threads(int threads) { at::set_num_threads(threads); }
@@ -96,11 +103,18 @@ void rethrow_as_error() {
   } catch (const c10::Error& error) {
     const std::string what = error.what_without_backtrace();
     const std::string first_line = what.substr(0, what.find('\n'));
+    if (tells_of_lost_peer(what)) throw_lost_peer(what);
     if (what.find("DefaultCPUAllocator") != std::string::npos) {
       throw Error(ErrorKind::kUnsupported, "memory is full: " + first_line, {},
                   "Use a smaller --batch-size or --image-size.");
     }
     throw Error(ErrorKind::kUnsupported, "LibTorch failed: " + first_line);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    // Gloo throws its own kind from inside backward().
+    if (tells_of_lost_peer(error.what())) throw_lost_peer(error.what());
+    throw;
   }
 }
 

@@ -1,20 +1,27 @@
 #include "packhorse/trainer/engine.h"
 
-#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 
-#include <cmath>
+#include <optional>
 
 #include "packhorse/error.h"
+#include "packhorse/permutation.h"
 #include "packhorse/trainer/autocast.h"
 #include "packhorse/trainer/checkpoint.h"
 #include "packhorse/trainer/models.h"
 #include "packhorse/trainer/normalize.h"
+#include "packhorse/trainer/optim/ema.h"
+#include "packhorse/trainer/optim/grad_scaler.h"
+#include "packhorse/trainer/parallel/data_parallel.h"
 #include "packhorse/trainer/prefetcher.h"
-#include "packhorse/trainer/sgd.h"
+#include "state_dict.h"
 
 namespace packhorse::trainer {
 namespace {
@@ -33,31 +40,11 @@ std::shared_ptr<Model> prepare_model(const Recipe& recipe, std::int64_t classes,
   return model;
 }
 
-NamedTensors named_parameters(const Model& model) {
-  NamedTensors all;
-  for (const auto& item : model.named_parameters()) all.emplace_back(item.key(), item.value());
-  return all;
-}
-
-NamedTensors named_state(const Model& model) {
-  NamedTensors all = named_parameters(model);
-  for (const auto& item : model.named_buffers()) all.emplace_back(item.key(), item.value());
-  return all;
-}
-
-void copy_into(const NamedTensors& to, const NamedTensors& from,
-               const std::filesystem::path& path) {
-  const auto fail = [&](const std::string& why) {
-    throw Error(ErrorKind::kCorrupt, "the checkpoint does not fit the model: " + why, path);
-  };
-  if (to.size() != from.size()) fail("it has another number of tensors");
-  const at::NoGradGuard no_grad;
-  for (std::size_t i = 0; i < to.size(); ++i) {
-    const auto& [name, tensor] = to[i];
-    if (name != from[i].first) fail("'" + from[i].first + "' is not '" + name + "'");
-    if (tensor.sizes() != from[i].second.sizes()) fail("'" + name + "' has another shape");
-    tensor.detach().copy_(from[i].second);
-  }
+/// float16 needs a scale that changes; leaving out what is not finite needs none.
+std::optional<GradScaler> make_scaler(const Recipe& recipe, const at::Device& device) {
+  if (recipe.amp == Amp::kFp16) return GradScaler(device);
+  if (recipe.non_finite == NonFinite::kStop) return std::nullopt;
+  return GradScaler(device, {.init_scale = 1, .growth = 1, .backoff = 1});
 }
 
 at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& labels, double smoothing,
@@ -65,42 +52,101 @@ at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& labels, dou
   return at::cross_entropy_loss(logits, labels, {}, reduction, -100, smoothing);
 }
 
+/// A float16 gradient that overflows at this scale would overflow at any.
+constexpr double kLeastScale = 1.0 / (1 << 24);
+
 }  // namespace
 
 struct Engine::Impl {
-  Impl(const Recipe& recipe_, std::int64_t classes, const Device& device_)
+  Impl(const Recipe& recipe_, std::int64_t classes, const Device& device_,
+       const Processes* processes_)
       : recipe(recipe_),
         device(to_torch(device_)),
+        processes(processes_ != nullptr ? *processes_ : alone),
         model(prepare_model(recipe, classes, device)),
-        sgd(named_parameters(*model), {recipe.momentum, recipe.nesterov, recipe.weight_decay}),
-        loss_sum(at::zeros({}, at::TensorOptions(device).dtype(at::kDouble))) {}
+        optimizer(make_optimizer(named_parameters(*model), optimizer_options(recipe))),
+        parallel(processes, named_parameters(*model), named_buffers(*model)),
+        scaler(make_scaler(recipe, device)),
+        sums(at::zeros({2}, at::TensorOptions(device).dtype(at::kDouble))) {
+    if (recipe.sync_bn) sync_batch_norms(*model, processes);
+    if (recipe.ema_decay > 0) ema.emplace(named_state(*model), recipe.ema_decay);
+  }
 
-  at::Tensor pixels(const DeviceBatch& batch) const {
-    auto x = normalize(batch.images, normalization);
+  at::Tensor pixels(const DeviceBatch& batch, at::ScalarType type = at::kFloat) const {
+    auto x = normalize(batch.images, normalization, type);
     return recipe.channels_last ? x : x.contiguous();
   }
 
-  at::Tensor training_loss(const DeviceBatch& batch) const {
-    const Autocast autocast(device.type(), at::kBFloat16, recipe.amp == Amp::kBf16);
-    return cross_entropy(model->forward(pixels(batch)), batch.labels, recipe.label_smoothing,
-                         at::Reduction::Mean);
+  at::Tensor training_loss(const DeviceBatch& batch, const StepPlace& place) const;
+  void update(const StepPlace& place);
+
+  /// Chance on the device, in dropout and the like.
+  void seed(const StepPlace& place) const {
+    const auto part = static_cast<std::uint64_t>(place.step * recipe.accumulate + place.part);
+    const auto rank = static_cast<std::uint64_t>(processes.rank());
+    at::manual_seed(mix64(mix64(recipe.seed ^ mix64(part)) + rank));
   }
 
+  Processes alone;
   Recipe recipe;
   at::Device device;
+  const Processes& processes;
   std::shared_ptr<Model> model;
-  FusedSgd sgd;
+  std::unique_ptr<Optimizer> optimizer;
+  DataParallel parallel;
+  std::optional<GradScaler> scaler;
+  std::optional<Ema> ema;
   Normalization normalization;
-  at::Tensor loss_sum;  ///< stays on the device until mean_loss() asks
-  std::int64_t loss_steps = 0;
+  at::Tensor sums;  ///< of the finite losses, and how many they were; on the device until report()
+  std::int64_t losses = 0;  ///< added since the last report, finite or not
 };
 
-Engine::Engine(const Recipe& recipe, std::int64_t classes, const Device& device) try {
+// Mixing is linear, so it may come after normalize(), where it runs on the device.
+at::Tensor Engine::Impl::training_loss(const DeviceBatch& batch, const StepPlace& place) const {
+  const bool low = recipe.amp != Amp::kOff;
+  const auto type = recipe.amp == Amp::kFp16 ? at::kHalf : at::kBFloat16;
+  // On a CPU oneDNN casts what it wants cast.
+  auto x = pixels(batch, low && device.is_cuda() ? type : at::kFloat);
+  const auto step = static_cast<std::uint64_t>(place.step * recipe.accumulate + place.part);
+  const auto size = static_cast<int>(batch.images.size(1));
+  const reader::MixPlan plan =
+      reader::plan_mix(mix_options(recipe), batch.size, size, recipe.seed, /*epoch=*/0, step);
+  at::Tensor partners;
+  if (plan.kind != reader::MixPlan::Kind::kNone) {
+    partners = at::tensor(plan.partners).to(device, /*non_blocking=*/true);
+  }
+  if (plan.kind == reader::MixPlan::Kind::kMixup) {
+    x = x.lerp(x.index_select(0, partners), 1 - plan.lambda);
+  } else if (plan.kind == reader::MixPlan::Kind::kCutMix) {
+    const auto box = x.narrow(2, plan.y, plan.h).narrow(3, plan.x, plan.w);
+    box.copy_(box.index_select(0, partners));
+  }
+  const Autocast autocast(device.type(), type, low);
+  const auto logits = model->forward(x);
+  const auto loss_of = [&](const at::Tensor& labels) {
+    return cross_entropy(logits, labels, recipe.label_smoothing, at::Reduction::Mean);
+  };
+  if (!partners.defined()) return loss_of(batch.labels);
+  return plan.lambda * loss_of(batch.labels) +
+         (1 - plan.lambda) * loss_of(batch.labels.index_select(0, partners));
+}
+
+void Engine::Impl::update(const StepPlace& place) {
+  const auto gradients = optimizer->gradients();
+  if (scaler) scaler->unscale(gradients);
+  if (recipe.clip_norm > 0) clip_grad_norm(gradients, recipe.clip_norm);
+  optimizer->step(scaler ? scaler->found_inf() : at::Tensor());
+  if (scaler) scaler->update();
+  if (ema) ema->update(place.step);
+}
+
+Engine::Engine(const Recipe& recipe, std::int64_t classes, const Device& device,
+               const Processes* processes) try {
   if (device.is_cuda()) {
     at::globalContext().setBenchmarkCuDNN(true);
     at::globalContext().setAllowTF32CuDNN(true);
   }
-  impl_ = std::make_unique<Impl>(recipe, classes, device);
+  impl_ = std::make_unique<Impl>(recipe, classes, device, processes);
 } catch (...) {
   rethrow_as_error();
 }
@@ -109,42 +155,78 @@ Engine::~Engine() = default;
 
 std::int64_t Engine::parameters() const { return count_parameters(*impl_->model); }
 
-void Engine::train_step(const DeviceBatch& batch, double lr) try {
+void Engine::train(const DeviceBatch& batch, const StepPlace& place) try {
+  const bool last = place.part == impl_->recipe.accumulate - 1;
+  impl_->seed(place);
   impl_->model->train();
-  impl_->sgd.zero_grad();
-  const auto loss = impl_->training_loss(batch);
-  loss.backward();
-  impl_->sgd.step(lr);
-  impl_->loss_sum.add_(loss.detach());
-  ++impl_->loss_steps;
-} catch (...) {
-  rethrow_as_error();
-}
-
-double Engine::mean_loss() try {
-  if (impl_->loss_steps == 0) return 0;
-  const double mean = impl_->loss_sum.item<double>() / static_cast<double>(impl_->loss_steps);
-  impl_->loss_sum.zero_();
-  impl_->loss_steps = 0;
-  if (!std::isfinite(mean)) {
-    throw Error(
-        ErrorKind::kUnsupported, "the loss is no longer a finite number", {},
-        "Use a lower --lr or a longer --warmup-epochs; the last checkpoint is from before.");
+  if (place.part == 0) {
+    impl_->optimizer->zero_grad();
+    impl_->optimizer->set_lr(place.lr);
   }
-  return mean;
+  impl_->parallel.before_forward();
+  const auto loss = impl_->training_loss(batch, place);
+  impl_->parallel.before_backward(/*reduce=*/last);
+  const auto share = loss / static_cast<double>(impl_->recipe.accumulate);
+  (impl_->scaler ? impl_->scaler->scale(share) : share).backward();
+  if (last) impl_->update(place);
+  const at::NoGradGuard no_grad;
+  const auto finite = loss.detach().isfinite();
+  impl_->sums[0].add_(at::where(finite, loss.detach(), 0));
+  impl_->sums[1].add_(finite);
+  ++impl_->losses;
 } catch (...) {
   rethrow_as_error();
 }
 
-Scores Engine::evaluate(Prefetcher& batches, std::stop_token stop) try {
+StepsReport Engine::report() try {
+  StepsReport report;
+  if (impl_->losses == 0) return report;
+  auto sums = impl_->sums.cpu().clone();
+  impl_->processes.sum(sums);
+  const double finite = sums[1].item<double>();
+  const auto all = static_cast<double>(impl_->losses * impl_->processes.size());
+  impl_->sums.zero_();
+  impl_->losses = 0;
+  if (impl_->scaler) {
+    report.skipped = impl_->scaler->skipped();
+    report.loss_scale = impl_->scaler->current_scale();
+  }
+  if (impl_->recipe.non_finite == NonFinite::kStop && finite < all) {
+    throw Error(ErrorKind::kUnsupported, "the loss is no longer a finite number", {},
+                "Use a lower --lr, a longer --warmup-epochs or --clip-norm; the last checkpoint "
+                "is from before.");
+  }
+  if (finite == 0 || report.loss_scale < kLeastScale) {
+    throw Error(ErrorKind::kUnsupported,
+                "the gradients are no longer finite numbers, step after step", {},
+                "Use a lower --lr, a longer --warmup-epochs or --amp bf16, from an earlier "
+                "checkpoint.");
+  }
+  report.loss = sums[0].item<double>() / finite;
+  return report;
+} catch (...) {
+  rethrow_as_error();
+}
+
+void Engine::share_statistics() try {
+  impl_->parallel.share_buffers();
+  if (!impl_->ema) return;
+  std::vector<at::Tensor> averages;
+  for (const auto& [name, tensor] : impl_->ema->average()) averages.push_back(tensor);
+  impl_->processes.broadcast(averages);
+} catch (...) {
+  rethrow_as_error();
+}
+
+ScoreSums Engine::evaluate(Prefetcher& batches, std::stop_token stop) try {
   const at::NoGradGuard no_grad;
+  std::optional<Ema::Applied> averaged;
+  if (impl_->ema) averaged.emplace(*impl_->ema);
   impl_->model->eval();
-  auto sums = at::zeros({3}, impl_->loss_sum.options());  // loss, right, right among five
-  Scores scores;
+  auto sums = at::zeros({3}, impl_->sums.options());  // loss, right, right among five
+  ScoreSums scores;
   while (auto batch = batches.next()) {
-    if (stop.stop_requested()) {
-      throw Error(ErrorKind::kInterrupted, "the evaluation was interrupted");
-    }
+    if (stop.stop_requested()) break;
     const auto logits = impl_->model->forward(impl_->pixels(*batch));
     const auto best = std::get<1>(logits.topk(std::min<std::int64_t>(5, logits.size(1)), 1));
     const auto right = best.eq(batch->labels.unsqueeze(1));
@@ -152,43 +234,53 @@ Scores Engine::evaluate(Prefetcher& batches, std::stop_token stop) try {
         cross_entropy(logits, batch->labels, 0, at::Reduction::None).to(at::kDouble).sum());
     sums[1].add_(right.select(1, 0).sum());
     sums[2].add_(right.sum());
-    scores.images += static_cast<std::uint64_t>(batch->size);
+    scores.images += static_cast<double>(batch->size);
   }
-  if (scores.images == 0) return scores;
   const auto result = sums.cpu();
-  const auto images = static_cast<double>(scores.images);
-  scores.loss = result[0].item<double>() / images;
-  scores.top1 = 100 * result[1].item<double>() / images;
-  scores.top5 = 100 * result[2].item<double>() / images;
+  scores.loss = result[0].item<double>();
+  scores.top1 = result[1].item<double>();
+  scores.top5 = result[2].item<double>();
   return scores;
 } catch (...) {
   rethrow_as_error();
 }
 
-void Engine::save(const std::filesystem::path& path, const nlohmann::json& meta) const try {
+Checkpoint Engine::snapshot(const nlohmann::json& meta) const try {
   Checkpoint checkpoint;
   checkpoint.meta = meta;
   checkpoint.meta["mean"] = impl_->normalization.mean;
   checkpoint.meta["std"] = impl_->normalization.stddev;
-  checkpoint.model = named_state(*impl_->model);
-  checkpoint.momentum = impl_->sgd.momentum();
-  checkpoint.rng = at::detail::getDefaultCPUGenerator().get_state();
-  write_checkpoint(path, checkpoint);
+  checkpoint.model = copied_to_cpu(named_state(*impl_->model));
+  for (const auto& [slot, tensors] : impl_->optimizer->state())
+    checkpoint.optimizer[slot] = copied_to_cpu(tensors);
+  if (impl_->ema) checkpoint.ema = copied_to_cpu(impl_->ema->average());
+  if (impl_->scaler) checkpoint.scaler = impl_->scaler->state();
+  return checkpoint;
 } catch (...) {
   rethrow_as_error();
 }
 
-void Engine::load(const std::filesystem::path& path) try {
-  const Checkpoint checkpoint = read_checkpoint(path);
-  checkpoint.meta.at("mean").get_to(impl_->normalization.mean);
-  checkpoint.meta.at("std").get_to(impl_->normalization.stddev);
+void Engine::load(const Checkpoint& checkpoint, const std::filesystem::path& path) try {
+  load_normalization(checkpoint, path, impl_->normalization);
   copy_into(named_state(*impl_->model), checkpoint.model, path);
-  copy_into(impl_->sgd.momentum(), checkpoint.momentum, path);
-  at::Generator generator = at::detail::getDefaultCPUGenerator();
-  generator.set_state(checkpoint.rng);
-} catch (const nlohmann::json::exception&) {
-  throw Error(ErrorKind::kCorrupt, "the checkpoint lacks the mean and deviation of its pixels",
-              path);
+  for (const auto& [slot, tensors] : impl_->optimizer->state()) {
+    const auto saved = checkpoint.optimizer.find(slot);
+    if (saved == checkpoint.optimizer.end()) {
+      throw Error(ErrorKind::kCorrupt, "the checkpoint lacks the optimiser's '" + slot + "'", path);
+    }
+    copy_into(tensors, saved->second, path);
+  }
+  if (impl_->ema) copy_into(impl_->ema->average(), checkpoint.ema, path);
+  if (impl_->scaler && checkpoint.scaler.defined()) impl_->scaler->load(checkpoint.scaler);
+} catch (...) {
+  rethrow_as_error();
+}
+
+void Engine::load_model(const Checkpoint& checkpoint, const std::filesystem::path& path) try {
+  load_normalization(checkpoint, path, impl_->normalization);
+  const bool averaged = impl_->ema && !checkpoint.ema.empty();
+  copy_into(named_state(*impl_->model), checkpoint.model, path);
+  if (averaged) copy_into(impl_->ema->average(), checkpoint.ema, path);
 } catch (...) {
   rethrow_as_error();
 }

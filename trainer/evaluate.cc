@@ -1,11 +1,13 @@
 #include "packhorse/trainer/evaluate.h"
 
+#include <ATen/ops/tensor.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "packhorse/error.h"
 #include "packhorse/reader/loader.h"
+#include "packhorse/trainer/checkpoint.h"
 #include "packhorse/trainer/prefetcher.h"
 
 namespace packhorse::trainer {
@@ -35,30 +37,65 @@ void check_classes(const std::vector<std::string>& classes, const reader::Datase
 }
 
 Scores score(Engine& engine, const Recipe& recipe, const Device& device, int workers,
-             const std::shared_ptr<const reader::Dataset>& dataset, std::stop_token stop) {
+             const std::shared_ptr<const reader::Dataset>& dataset, const Processes& processes,
+             std::stop_token stop) {
   reader::LoaderOptions options;
-  options.batch_size = recipe.batch_size;
+  options.batch_size =
+      std::max<std::int64_t>(1, recipe.batch_size / (processes.size() * recipe.accumulate));
   options.workers = workers;
   options.augment = eval_augment(recipe);
   options.order = reader::OrderKind::kSequential;
   options.seed = recipe.seed;
-  options.tail = reader::Tail::kKeep;
   options.allocator = slot_allocator(device);
-  reader::Loader loader(dataset, options);
-  loader.start_epoch(0);
-  Prefetcher batches(loader, device);
-  return engine.evaluate(batches, std::move(stop));
+  engine.share_statistics();
+  ScoreSums sums;
+  const auto add = [&](std::uint64_t done) {
+    reader::Loader loader(dataset, options);
+    Prefetcher batches(loader, device);
+    batches.start_epoch(0, done);
+    const ScoreSums part = engine.evaluate(batches, stop);
+    sums.images += part.images;
+    sums.top1 += part.top1;
+    sums.top5 += part.top5;
+    sums.loss += part.loss;
+  };
+  // Equal shares of whole batches; what is left then is the first process's.
+  const auto together = static_cast<std::uint64_t>(options.batch_size * processes.size());
+  const std::uint64_t shared = processes.size() == 1 ? 0 : dataset->size() / together * together;
+  if (shared > 0) {
+    options.rank = processes.rank();
+    options.world = processes.size();
+    add(0);
+  }
+  options.rank = 0;
+  options.world = 1;
+  options.tail = reader::Tail::kKeep;
+  if (processes.first() && shared < dataset->size()) add(shared);
+
+  if (processes.any(stop.stop_requested())) {
+    throw Error(ErrorKind::kInterrupted, "the evaluation was interrupted");
+  }
+  const auto all = at::tensor({sums.images, sums.top1, sums.top5, sums.loss}, at::kDouble);
+  processes.sum(all);
+  const auto of_all = [&](int i) { return all[i].item<double>(); };
+  const double images = std::max(1.0, of_all(0));
+  return {.images = static_cast<std::uint64_t>(of_all(0)),
+          .top1 = 100 * of_all(1) / images,
+          .top5 = 100 * of_all(2) / images,
+          .loss = of_all(3) / images};
 }
 
 EvaluateResult evaluate(const EvaluateOptions& options, std::stop_token stop) {
-  EvaluateResult result{.state = read_run_state(options.checkpoint), .scores = {}};
+  const Checkpoint checkpoint = read_checkpoint(options.checkpoint);
+  EvaluateResult result{.state = from_meta(checkpoint.meta, options.checkpoint), .scores = {}};
   const std::string split = options.split.empty() ? find_val_split(options.data) : options.split;
   const auto dataset = reader::Dataset::open(options.data, split);
   check_classes(result.state.classes, *dataset, options.data);
   const Recipe& recipe = result.state.recipe;
   Engine engine(recipe, static_cast<std::int64_t>(result.state.classes.size()), options.device);
-  engine.load(options.checkpoint);
-  result.scores = score(engine, recipe, options.device, options.workers, dataset, std::move(stop));
+  engine.load_model(checkpoint, options.checkpoint);
+  result.scores =
+      score(engine, recipe, options.device, options.workers, dataset, Processes(), std::move(stop));
   return result;
 }
 

@@ -2,15 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "fit_setup.h"
 #include "packhorse/error.h"
 #include "packhorse/file.h"
+#include "packhorse/pack.h"
 #include "packhorse/reader/autotune.h"
 #include "packhorse/reader/loader.h"
-#include "packhorse/trainer/archs.h"
 #include "packhorse/trainer/evaluate.h"
 #include "packhorse/trainer/prefetcher.h"
 #include "packhorse/trainer/schedule.h"
@@ -19,7 +21,6 @@ namespace packhorse::trainer {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using DatasetPtr = std::shared_ptr<const reader::Dataset>;
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -31,69 +32,32 @@ double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 constexpr std::int64_t kReportSteps = 20;
 constexpr double kReportSeconds = 2;
 
-DatasetPtr open_val(const FitOptions& options) {
-  if (!options.val.empty()) return reader::Dataset::open(options.val, find_val_split(options.val));
-  const std::string split = find_val_split(options.data);
-  return split.empty() ? nullptr : reader::Dataset::open(options.data, split);
-}
-
-Recipe new_recipe(const FitOptions& options, std::uint64_t samples) {
-  const Recipe base = default_recipe(find_arch(options.recipe.arch.value_or("resnet18")));
-  Recipe recipe = resolve(options.recipe, base);
-  const auto all = static_cast<std::int64_t>(samples);
-  if (recipe.batch_size > all && options.recipe.batch_size) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("there are {} pictures to train on, fewer than one batch of {}",
-                            samples, recipe.batch_size),
-                options.data, "Use a smaller --batch-size.");
-  }
-  recipe.batch_size = std::min(recipe.batch_size, std::max<std::int64_t>(1, all));
-  return recipe;
-}
-
-/// What may not change in the middle of a run.
-void check_resumable(const RunState& state, const Recipe& recipe, const reader::Dataset& train,
-                     const FitOptions& options, const std::filesystem::path& checkpoint) {
-  const auto refuse = [&](const std::string& what) {
-    throw Error(ErrorKind::kUsage, "the run cannot go on with " + what, checkpoint,
-                "Leave that option out, or start a new run in another --out.");
-  };
-  const Recipe& old = state.recipe;
-  if (recipe.arch != old.arch) refuse("another --arch (it is " + old.arch + ")");
-  if (recipe.image_size != old.image_size) refuse("another --image-size");
-  if (recipe.batch_size != old.batch_size) {
-    refuse(fmt::format("another --batch-size (it is {})", old.batch_size));
-  }
-  if (recipe.seed != old.seed) refuse(fmt::format("another --seed (it is {})", old.seed));
-  if (recipe.order != old.order)
-    refuse(fmt::format("another --order (it is {})", name_of(old.order)));
-  if (train.size() != state.train_samples) {
-    refuse(fmt::format("other data: it had {} pictures, {} has {}", state.train_samples,
-                       options.data.string(), train.size()));
-  }
-  check_classes(state.classes, train, options.data);
-}
+/// What a process tells the others at each step.
+enum Flag { kStop = 1, kReport = 2 };
 
 class Run {
  public:
   Run(const FitOptions& options, const FitEvents& events, std::stop_token stop)
-      : options_(options), events_(events), stop_(std::move(stop)) {
+      : options_(options),
+        events_(processes().first() ? events : FitEvents{}),
+        stop_(std::move(stop)),
+        store_({.directory = options.out, .keep = options.keep, .after_save = options.after_save}) {
     train_ = reader::Dataset::open(options_.data, options_.split);
     val_ = open_val(options_);
-    begin();
+    Beginning beginning = begin_run(options_, *train_, processes(), store_);
+    state_ = std::move(beginning.state);
     if (val_) {
       check_classes(state_.classes, *val_, options_.val.empty() ? options_.data : options_.val);
     }
+    processes().check_same("settings, data or a checkpoint", to_meta(state_).dump());
     engine_ = std::make_unique<Engine>(recipe(), static_cast<std::int64_t>(state_.classes.size()),
-                                       options_.device);
-    if (options_.resume) engine_->load(last());
+                                       options_.device, &processes());
+    if (beginning.checkpoint) engine_->load(*beginning.checkpoint, store_.last());
   }
 
   FitResult run() {
     const auto start = Clock::now();
-    if (!val_ && events_.note) {
-      events_.note("there is no val or test split beside the training data: nothing is scored");
-    }
+    if (!val_) note("there is no val or test split beside the training data: nothing is scored");
     reader::Loader loader(train_, loader_options());
     Prefetcher batches(loader, options_.device);
     steps_per_epoch_ = static_cast<std::int64_t>(train_->size()) / recipe().batch_size;
@@ -103,149 +67,160 @@ class Run {
     schedule_ = {.lr = recipe().lr,
                  .warmup_steps = std::llround(recipe().warmup_epochs * double(steps_per_epoch_)),
                  .total_steps = steps_per_epoch_ * recipe().epochs};
-    while (state_.epoch < recipe().epochs && !at_limit()) {
-      loader.start_epoch(static_cast<std::uint64_t>(state_.epoch), state_.done);
+    while (state_.epoch < recipe().epochs && !at_limit() && !stopped_) {
+      batches.start_epoch(static_cast<std::uint64_t>(state_.epoch), state_.done);
       if (train_epoch(batches)) finish_epoch();
       tell_of(loader.bad_samples());
     }
-    return result(seconds_since(start));
+    const FitResult result = make_result(start);
+    store_.finish();
+    tell_of_saving();
+    return result;
   }
 
  private:
   const Recipe& recipe() const { return state_.recipe; }
-  std::filesystem::path last() const { return options_.out / "last.pt"; }
+  Processes& processes() { return options_.processes != nullptr ? *options_.processes : alone_; }
   bool at_limit() const { return options_.max_steps > 0 && state_.step >= options_.max_steps; }
-
-  /// Fills state_: that of a new run, or of the one to resume.
-  void begin() {
-    if (options_.resume) {
-      if (options_.out.empty()) {
-        throw Error(ErrorKind::kUsage, "--resume needs --out, where last.pt lies");
-      }
-      if (!std::filesystem::exists(last())) {
-        throw Error(ErrorKind::kNotFound, "there is no run to go on with", last(),
-                    "Leave out --resume to start one.");
-      }
-      state_ = read_run_state(last());
-      const Recipe resumed = resolve(options_.recipe, state_.recipe);
-      check_resumable(state_, resumed, *train_, options_, last());
-      state_.recipe = resumed;
-      return;
-    }
-    state_.recipe = new_recipe(options_, train_->size());
-    state_.classes = train_->classes();
-    state_.train_samples = train_->size();
-    if (options_.out.empty()) return;
-    if (std::filesystem::exists(last()) && !options_.overwrite) {
-      throw Error(ErrorKind::kExists, "there is a run already", options_.out,
-                  "Go on with it by --resume, replace it by --overwrite, or use another --out.");
-    }
-    make_directories(options_.out);
-    // Or an interruption before the first save would leave the old run to be resumed.
-    for (const char* old : {"best.pt", "last.pt"}) std::filesystem::remove(options_.out / old);
+  std::int64_t epoch_step() const { return state_.step - state_.epoch * steps_per_epoch_; }
+  void note(const std::string& text) const {
+    if (events_.note) events_.note(text);
   }
 
-  reader::LoaderOptions loader_options() const {
+  int workers() {
+    if (options_.workers >= 0 || processes().local_size() == 1) return options_.workers;
+    return std::max(1, available_cpus() / processes().local_size());
+  }
+
+  reader::LoaderOptions loader_options() {
     reader::LoaderOptions loader;
-    loader.batch_size = recipe().batch_size;
-    loader.workers = options_.workers;
+    loader.batch_size = part_size(recipe(), processes());
+    loader.workers = workers();
     loader.augment = train_augment(recipe());
+    loader.pixels = pixel_augment(recipe());
     loader.seed = recipe().seed;
     loader.order = recipe().order;
+    loader.rank = processes().rank();
+    loader.world = processes().size();
     loader.bad_samples = options_.bad_samples;
     loader.allocator = slot_allocator(options_.device);
     if (options_.autotune) {
       const reader::Autotuned tuned = reader::autotune(train_, loader);
       loader.workers = tuned.workers;
-      if (events_.note) events_.note("autotune chose " + tuned.reason);
+      note("autotune chose " + tuned.reason);
     }
     return loader;
   }
 
   /// Of those that have not been told of.
   void tell_of(const std::vector<reader::BadSample>& bad) {
-    for (; bad_told_ < bad.size() && events_.note; ++bad_told_)
-      events_.note("a bad sample was replaced: " + bad[bad_told_].what);
+    for (; bad_told_ < bad.size(); ++bad_told_)
+      note("a bad sample was replaced: " + bad[bad_told_].what);
+  }
+  void tell_of_saving() {
+    for (const std::string& text : store_.take_notes()) note(text);
   }
 
-  /// False when max_steps ended it early.
-  bool train_epoch(Prefetcher& batches) {
-    Clock::time_point mark = Clock::now();
-    double wait_mark = batches.wait_seconds();
-    std::int64_t images = 0;
-    const auto take_stock = [&](bool report) {
-      const double loss = engine_->mean_loss();
-      const double seconds = seconds_since(mark), wait = batches.wait_seconds() - wait_mark;
-      state_.loss_sum += loss * static_cast<double>(unread_steps_);
-      state_.loss_steps += unread_steps_;
-      state_.epoch_seconds += seconds;
-      state_.epoch_wait_s += wait;
-      seconds_ += seconds;
-      wait_s_ += wait;
-      images_ += images;
-      if (report && events_.step && unread_steps_ > 0) {
-        events_.step({.epoch = state_.epoch + 1,
-                      .epochs = recipe().epochs,
-                      .step = epoch_step(),
-                      .steps = steps_per_epoch_,
-                      .loss = loss,
-                      .lr = schedule_.at(state_.step - 1),
-                      .images_per_s = share(static_cast<double>(images), seconds),
-                      .data_wait_share = share(wait, seconds)});
+  /// One step of the optimiser.
+  void step(Prefetcher& batches) {
+    for (std::int64_t part = 0; part < recipe().accumulate; ++part) {
+      const std::optional<DeviceBatch> batch = batches.next();
+      if (!batch) {
+        throw Error(ErrorKind::kIo, "the data ended before the epoch did", options_.data,
+                    "This is an error of packhorse; please report it.");
       }
-      unread_steps_ = images = 0;
-      mark = Clock::now();
-      wait_mark = batches.wait_seconds();
-    };
-    while (std::optional<DeviceBatch> batch = batches.next()) {
-      engine_->train_step(*batch, schedule_.at(state_.step));
+      engine_->train(*batch, {.step = state_.step, .part = part, .lr = schedule_.at(state_.step)});
       state_.done = batch->after.done;
-      ++state_.step;
-      ++unread_steps_;
-      images += batch->size;
-      const bool stopped = stop_.stop_requested();
+    }
+    ++state_.step;
+    ++unread_steps_;
+  }
+
+  /// Reads the loss of the steps since the last time.
+  void take_stock(Prefetcher& batches, bool tell) {
+    const StepsReport steps = engine_->report();
+    const double seconds = seconds_since(mark_), wait = batches.wait_seconds() - wait_mark_;
+    const auto images = static_cast<double>(unread_steps_ * recipe().batch_size);
+    state_.loss_sum += steps.loss * static_cast<double>(unread_steps_);
+    state_.loss_steps += unread_steps_;
+    state_.epoch_seconds += seconds;
+    state_.epoch_wait_s += wait;
+    seconds_ += seconds;
+    wait_s_ += wait;
+    images_ += images;
+    skipped_ = std::max(skipped_, steps.skipped);
+    if (tell && events_.step && unread_steps_ > 0) {
+      events_.step({.epoch = state_.epoch + 1,
+                    .epochs = recipe().epochs,
+                    .step = epoch_step(),
+                    .steps = steps_per_epoch_,
+                    .loss = steps.loss,
+                    .lr = schedule_.at(state_.step - 1),
+                    .images_per_s = share(images, seconds),
+                    .data_wait_share = share(wait, seconds),
+                    .skipped = steps.skipped,
+                    .loss_scale = steps.loss_scale});
+    }
+    unread_steps_ = 0;
+    restart_clock(batches);
+    tell_of_saving();
+  }
+
+  void restart_clock(const Prefetcher& batches) {
+    mark_ = Clock::now();
+    wait_mark_ = batches.wait_seconds();
+  }
+
+  /// False when it ended early: stopped, or at max_steps.
+  bool train_epoch(Prefetcher& batches) {
+    restart_clock(batches);
+    while (epoch_step() < steps_per_epoch_) {
+      step(batches);
+      const bool late = seconds_since(mark_) > kReportSeconds;
+      const int flags =
+          processes().flags_before((stop_.stop_requested() ? kStop : 0) | (late ? kReport : 0));
+      stopped_ = (flags & kStop) != 0;
       const bool save_now =
           options_.checkpoint_every > 0 && state_.step % options_.checkpoint_every == 0;
-      if (stopped || save_now || at_limit() || unread_steps_ == kReportSteps ||
-          seconds_since(mark) > kReportSeconds) {
-        take_stock(true);
+      const bool ending = stopped_ || at_limit();
+      if (ending || save_now || (flags & kReport) != 0 || unread_steps_ == kReportSteps) {
+        take_stock(batches, true);
       }
-      batch.reset();
       const bool whole = epoch_step() == steps_per_epoch_;
-      if (stopped) interrupt();
-      if (at_limit() && !whole) {
-        save();
+      if (stopped_ || (ending && !whole)) {
+        save(false);
         return false;
       }
-      if (save_now && !whole) {
-        save();
-        mark = Clock::now();
-      }
+      if (save_now && !whole) save(false);
     }
-    take_stock(false);
+    take_stock(batches, false);
     return true;
   }
 
-  std::int64_t epoch_step() const { return state_.step - state_.epoch * steps_per_epoch_; }
+  EpochLog log_of_epoch() const {
+    return {.epoch = state_.epoch + 1,
+            .step = state_.step,
+            .lr = schedule_.at(state_.step - 1),
+            .train_loss = share(state_.loss_sum, static_cast<double>(state_.loss_steps)),
+            .val_loss = {},
+            .top1 = {},
+            .top5 = {},
+            .seconds = state_.epoch_seconds,
+            .images_per_s = share(static_cast<double>(state_.loss_steps * recipe().batch_size),
+                                  state_.epoch_seconds),
+            .data_wait_share = share(state_.epoch_wait_s, state_.epoch_seconds)};
+  }
 
   void finish_epoch() {
-    EpochLog log{.epoch = state_.epoch + 1,
-                 .step = state_.step,
-                 .lr = schedule_.at(state_.step - 1),
-                 .train_loss = share(state_.loss_sum, static_cast<double>(state_.loss_steps)),
-                 .val_loss = {},
-                 .top1 = {},
-                 .top5 = {},
-                 .seconds = state_.epoch_seconds,
-                 .images_per_s = share(static_cast<double>(state_.loss_steps * recipe().batch_size),
-                                       state_.epoch_seconds),
-                 .data_wait_share = share(state_.epoch_wait_s, state_.epoch_seconds)};
+    EpochLog log = log_of_epoch();
     try {
-      if (val_) scores_ = score(*engine_, recipe(), options_.device, options_.workers, val_, stop_);
+      score_now();
     } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kInterrupted) throw;
       // All steps of the epoch are done: a resumed run starts with this evaluation.
-      if (error.kind() == ErrorKind::kInterrupted) interrupt();
-      throw;
+      stopped_ = true;
+      save(false);
+      return;
     }
     if (scores_) {
       log.val_loss = scores_->loss;
@@ -259,69 +234,74 @@ class Run {
     state_.history.push_back(log);
     const bool best = scores_ && scores_->top1 > state_.best_top1;
     if (best) state_.best_top1 = scores_->top1;
-    save();
-    if (best && !options_.out.empty()) engine_->save(options_.out / "best.pt", to_meta(state_));
+    save(best);
     write_logs();
     if (events_.epoch) events_.epoch(log, recipe().epochs);
   }
 
-  void save() {
-    if (!options_.out.empty()) engine_->save(last(), to_meta(state_));
+  void score_now() {
+    if (!val_) return;
+    scores_ = score(*engine_, recipe(), options_.device, workers(), val_, processes(), stop_);
+  }
+
+  void save(bool best) {
+    if (options_.out.empty() && stopped_) {
+      throw Error(ErrorKind::kInterrupted,
+                  fmt::format("the training was interrupted in epoch {} after {} of {} steps",
+                              state_.epoch + 1, epoch_step(), steps_per_epoch_),
+                  {}, "Nothing is saved without --out.");
+    }
+    if (options_.out.empty() || !processes().first()) return;
+    store_.save(engine_->snapshot(to_meta(state_)), state_.step, best);
   }
 
   // From the history in the checkpoint, so that an interrupted run never leaves a line twice.
-  void write_logs() const {
-    if (options_.out.empty()) return;
+  void write_logs() {
+    if (options_.out.empty() || !processes().first()) return;
     write_file(options_.out / "log.jsonl", as_bytes(history_jsonl(state_.history)));
     write_file(options_.out / "log.csv", as_bytes(history_csv(state_.history)));
   }
 
-  [[noreturn]] void interrupt() {
-    save();
-    const std::string where =
-        fmt::format("the training was interrupted in epoch {} after {} of {} steps",
-                    state_.epoch + 1, epoch_step(), steps_per_epoch_);
-    if (options_.out.empty()) {
-      throw Error(ErrorKind::kInterrupted, where, {}, "Nothing is saved without --out.");
-    }
-    throw Error(ErrorKind::kInterrupted, where, last(),
-                "Give the same command with --resume to go on from there.");
-  }
-
-  FitResult result(double seconds) {
+  FitResult make_result(Clock::time_point start) {
     // Without a finished epoch in this call there are no scores of the present parameters yet.
-    if (val_ && (!scores_ || state_.done > 0)) {
-      scores_ = score(*engine_, recipe(), options_.device, options_.workers, val_, stop_);
-    }
+    if (!stopped_ && (!scores_ || state_.done > 0)) score_now();
     FitResult result;
     result.recipe = recipe();
     result.parameters = engine_->parameters();
+    result.processes = processes().size();
     result.epochs = state_.epoch;
     result.steps = state_.step;
-    result.images_per_s = share(static_cast<double>(images_), seconds_);
+    result.skipped = skipped_;
+    result.stopped = stopped_;
+    result.images_per_s = share(images_, seconds_);
     result.data_wait_share = share(wait_s_, seconds_);
     result.loss = state_.loss_steps > 0 ? state_.loss_sum / static_cast<double>(state_.loss_steps)
                   : state_.history.empty() ? 0
                                            : state_.history.back().train_loss;
     result.val = scores_;
-    if (!options_.out.empty()) result.checkpoint = last();
-    result.seconds = seconds;
+    if (!options_.out.empty()) result.checkpoint = store_.last();
+    result.seconds = seconds_since(start);
     return result;
   }
 
   const FitOptions& options_;
-  const FitEvents& events_;
+  Processes alone_;
+  FitEvents events_;
   std::stop_token stop_;
+  CheckpointStore store_;
   DatasetPtr train_, val_;
   RunState state_;
   Schedule schedule_;
   std::unique_ptr<Engine> engine_;
   std::int64_t steps_per_epoch_ = 0;
+  bool stopped_ = false;
   std::size_t bad_told_ = 0;       ///< bad samples that a note was made of
   std::int64_t unread_steps_ = 0;  ///< whose loss is still on the device
+  Clock::time_point mark_;         ///< when the loss was last read
+  double wait_mark_ = 0;
   std::optional<Scores> scores_;
-  double seconds_ = 0, wait_s_ = 0;  ///< training in this call
-  std::int64_t images_ = 0;
+  double seconds_ = 0, wait_s_ = 0, images_ = 0;  ///< training in this call
+  std::int64_t skipped_ = 0;
 };
 
 }  // namespace

@@ -28,13 +28,16 @@ std::string version_text() {
   return text;
 }
 
+/// Settings that are read while the program is loaded, so they are made by starting over, once; who
+/// has set them keeps them.
+///
 /// LibTorch's OpenMP threads spin between operators by default, on the cores that reader threads
-/// and other programs need: on a busy machine that made training three to six times slower. OpenMP
-/// reads this setting while the program is loaded, so it is made by starting over, once; who has
-/// set it keeps it.
-void let_idle_threads_sleep(char** argv) {
+/// and other programs need: on a busy machine that made training three to six times slower. And
+/// what c10d has to say of a lost process is pages of addresses, beside the error that we print.
+void start_over_with_settings(char** argv) {
   if (::getenv("OMP_WAIT_POLICY") != nullptr) return;
   if (::setenv("OMP_WAIT_POLICY", "passive", 0) != 0) return;
+  ::setenv("TORCH_CPP_LOG_LEVEL", "FATAL", 0);
   ::execv("/proc/self/exe", argv);  // comes back only where there is no /proc
 }
 
@@ -44,7 +47,7 @@ constexpr std::array kCommands = {packhorse::trainer::kFitCommand, packhorse::tr
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc > 1 && argv[1][0] != '-') let_idle_threads_sleep(argv);
+  if (argc > 1 && argv[1][0] != '-') start_over_with_settings(argv);
   // Activations are large and short-lived. By default glibc maps fresh, unpopulated pages for each
   // of them, every step.
   mallopt(M_MMAP_THRESHOLD, 1 << 30);

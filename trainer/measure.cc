@@ -69,6 +69,7 @@ class Measuring {
     for (const auto& path : options_.packed) open(path);
     recipe_ = resolve(options_.recipe,
                       default_recipe(find_arch(options_.recipe.arch.value_or("smallnet"))));
+    recipe_.accumulate = 1;
     for (const Input& input : inputs_) {
       if (input.dataset->classes() != inputs_[0].dataset->classes() ||
           input.dataset->size() != inputs_[0].dataset->size()) {
@@ -119,25 +120,26 @@ class Measuring {
     workers_ = loader.workers();
     Prefetcher batches(loader, options_.device);
     std::uint64_t epoch = 0;
-    loader.start_epoch(epoch);
+    std::int64_t done = 0;
+    batches.start_epoch(epoch);
     const auto step = [&] {
       check_stop();
       std::optional<DeviceBatch> batch = batches.next();
       while (!batch) {
-        loader.start_epoch(++epoch);
+        batches.start_epoch(++epoch);
         batch = batches.next();
       }
-      engine.train_step(*batch, recipe_.lr / 10);
+      engine.train(*batch, {.step = done++, .lr = recipe_.lr / 10});
       return batch->size;
     };
     for (std::int64_t i = 0; i < options_.warmup_steps; ++i) step();
-    engine.mean_loss();
+    engine.report();
     const auto begin = Clock::now();
     const double wait_before = batches.wait_seconds();
     std::int64_t images = 0;
     for (std::int64_t i = 0; i < options_.steps; ++i) images += step();
     TrainingPass pass;
-    pass.loss = engine.mean_loss();
+    pass.loss = engine.report().loss;
     const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     pass.images_per_s = static_cast<double>(images) / seconds;
     pass.wait_share = (batches.wait_seconds() - wait_before) / seconds;

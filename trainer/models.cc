@@ -4,7 +4,6 @@
 #include <ATen/ops/max_pool2d.h>
 #include <fmt/format.h>
 #include <torch/nn/init.h>
-#include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/container/functional.h>
 #include <torch/nn/modules/container/sequential.h>
 #include <torch/nn/modules/conv.h>
@@ -13,6 +12,7 @@
 #include <array>
 #include <utility>
 
+#include "models/batch_norm.h"
 #include "packhorse/error.h"
 #include "packhorse/trainer/archs.h"
 
@@ -45,7 +45,7 @@ class SmallNet : public Model {
     for (const std::int64_t width : {32, 64, 128}) {
       for (int i = 0; i < 2; ++i) {
         features_->push_back(conv(in, width, 3, i == 0 && width > 32 ? 2 : 1));
-        features_->push_back(nn::BatchNorm2d(width));
+        features_->push_back(BatchNorm2d(width));
         features_->push_back(nn::Functional([](const at::Tensor& x) { return x.relu(); }));
         in = width;
       }
@@ -71,12 +71,12 @@ class BasicBlock : public nn::Module {
 
   BasicBlock(std::int64_t in, std::int64_t width, int stride) {
     conv1_ = register_module("conv1", conv(in, width, 3, stride));
-    bn1_ = register_module("bn1", nn::BatchNorm2d(width));
+    bn1_ = register_module("bn1", BatchNorm2d(width));
     conv2_ = register_module("conv2", conv(width, width, 3, 1));
-    bn2_ = register_module("bn2", nn::BatchNorm2d(width));
+    bn2_ = register_module("bn2", BatchNorm2d(width));
     if (stride != 1 || in != width) {
-      downsample_ = register_module(
-          "downsample", nn::Sequential(conv(in, width, 1, stride), nn::BatchNorm2d(width)));
+      downsample_ = register_module("downsample",
+                                    nn::Sequential(conv(in, width, 1, stride), BatchNorm2d(width)));
     }
   }
 
@@ -87,7 +87,7 @@ class BasicBlock : public nn::Module {
 
  private:
   nn::Conv2d conv1_{nullptr}, conv2_{nullptr};
-  nn::BatchNorm2d bn1_{nullptr}, bn2_{nullptr};
+  BatchNorm2d bn1_{nullptr}, bn2_{nullptr};
   nn::Sequential downsample_{nullptr};
 };
 
@@ -100,14 +100,14 @@ class Bottleneck : public nn::Module {
   Bottleneck(std::int64_t in, std::int64_t width, int stride) {
     const std::int64_t out = width * kExpansion;
     conv1_ = register_module("conv1", conv(in, width, 1, 1));
-    bn1_ = register_module("bn1", nn::BatchNorm2d(width));
+    bn1_ = register_module("bn1", BatchNorm2d(width));
     conv2_ = register_module("conv2", conv(width, width, 3, stride));
-    bn2_ = register_module("bn2", nn::BatchNorm2d(width));
+    bn2_ = register_module("bn2", BatchNorm2d(width));
     conv3_ = register_module("conv3", conv(width, out, 1, 1));
-    bn3_ = register_module("bn3", nn::BatchNorm2d(out));
+    bn3_ = register_module("bn3", BatchNorm2d(out));
     if (stride != 1 || in != out) {
-      downsample_ = register_module("downsample",
-                                    nn::Sequential(conv(in, out, 1, stride), nn::BatchNorm2d(out)));
+      downsample_ =
+          register_module("downsample", nn::Sequential(conv(in, out, 1, stride), BatchNorm2d(out)));
     }
   }
 
@@ -118,7 +118,7 @@ class Bottleneck : public nn::Module {
 
  private:
   nn::Conv2d conv1_{nullptr}, conv2_{nullptr}, conv3_{nullptr};
-  nn::BatchNorm2d bn1_{nullptr}, bn2_{nullptr}, bn3_{nullptr};
+  BatchNorm2d bn1_{nullptr}, bn2_{nullptr}, bn3_{nullptr};
   nn::Sequential downsample_{nullptr};
 };
 
@@ -128,7 +128,7 @@ class ResNet : public Model {
  public:
   ResNet(const std::array<int, 4>& blocks, std::int64_t classes) {
     conv1_ = register_module("conv1", conv(3, 64, 7, 2));
-    bn1_ = register_module("bn1", nn::BatchNorm2d(64));
+    bn1_ = register_module("bn1", BatchNorm2d(64));
     std::int64_t in = 64;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       const std::int64_t width = std::int64_t{64} << i;
@@ -151,7 +151,7 @@ class ResNet : public Model {
 
  private:
   nn::Conv2d conv1_{nullptr};
-  nn::BatchNorm2d bn1_{nullptr};
+  BatchNorm2d bn1_{nullptr};
   std::array<nn::Sequential, 4> layers_{nn::Sequential{nullptr}, nn::Sequential{nullptr},
                                         nn::Sequential{nullptr}, nn::Sequential{nullptr}};
   nn::Linear fc_{nullptr};
@@ -214,6 +214,12 @@ std::int64_t count_parameters(const Model& model) {
   std::int64_t count = 0;
   for (const auto& parameter : model.parameters()) count += parameter.numel();
   return count;
+}
+
+void sync_batch_norms(Model& model, const Processes& processes) {
+  for (const auto& module : model.modules(/*include_self=*/false)) {
+    if (auto* norm = module->as<BatchNorm2d>()) norm->set_processes(&processes);
+  }
 }
 
 void make_channels_last(Model& model) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "packhorse/pack.h"
@@ -37,47 +38,79 @@ void RecipeOptions::add_model_options(CLI::App& app) {
   for (const Arch& arch : all_archs()) names.emplace_back(arch.name);
   app.add_option("--arch", choices_.arch, archs_text())->check(CLI::IsMember(names));
   app.add_option("--batch-size", choices_.batch_size,
-                 "Pictures in a step (smallnet 128, others 256)");
+                 "Pictures in a step, over all processes (smallnet 128, others 256)");
   app.add_option("--image-size", choices_.image_size,
                  "Side of the network's input in pixels (smallnet 32, others 224)");
   app.add_option("--augment", augment_,
                  "rrc: random resized crop and flip (default); pad-crop: resize, shift by up to an "
                  "eighth, flip; "
                  "flip: resize and flip (smallnet's default); none: resize")
-      ->check(member_of(augment_names()));
+      ->check(member_of(names_of<AugmentKind>()));
   app.add_option("--min-scale", choices_.min_scale,
                  "Smallest part of a picture that rrc takes, by area (0.08)");
   app.add_option("--seed", choices_.seed, "Of order, crops and initial parameters (0)");
   app.add_option("--order", order_,
                  "global: any sample may come next (default); window: large reads, mixed within "
                  "256 MiB, for disks and network storage; sequential: as stored")
-      ->check(member_of(order_names()));
-  app.add_option("--amp", amp_,
-                 "bf16: compute in bfloat16 where that is safe; faster on GPUs, much slower on "
-                 "some CPUs (off)")
-      ->check(member_of(amp_names()));
+      ->check(member_of(names_of<reader::OrderKind>()));
+  app.add_option(
+         "--amp", amp_,
+         "bf16: compute in bfloat16 where that is safe; fp16: in float16, with a loss scale; "
+         "faster on GPUs, much slower on some CPUs (off)")
+      ->check(member_of(names_of<Amp>()));
   add_switch(app, "channels-last", choices_.channels_last, "Memory order of convolutions (on)");
 }
 
 void RecipeOptions::add_schedule_options(CLI::App& app) {
+  app.add_option("--color-jitter", choices_.color_jitter,
+                 "Random brightness, contrast and saturation by up to this share, hue by up to a "
+                 "quarter of it (0)");
+  app.add_option("--erasing", choices_.erasing, "Probability of random erasing (0)");
+  app.add_option("--mixup", choices_.mixup_alpha,
+                 "Mixup: alpha of its Beta distribution; 0: off (0)");
+  app.add_option("--cutmix", choices_.cutmix_alpha,
+                 "CutMix, likewise; with both, each batch draws one of them (0)");
   app.add_option("--epochs", choices_.epochs, "Passes over the data (smallnet 6, others 90)");
-  app.add_option("--lr", choices_.lr, "Highest learning rate, at the end of the warm-up (0.1)");
-  app.add_option("--momentum", choices_.momentum, "Of SGD (0.9)");
+  app.add_option("--accumulate", choices_.accumulate,
+                 "Parts that a process takes its share of a batch in, for less memory (1)");
+  app.add_option("--optimizer", optimizer_, "sgd, adamw, or lars for batches of thousands (sgd)")
+      ->check(member_of(names_of<OptimizerKind>()));
+  app.add_option("--lr", choices_.lr,
+                 "Highest learning rate, at the end of the warm-up (the network's, times the batch "
+                 "size over its usual one)");
+  app.add_option("--momentum", choices_.momentum, "Of sgd and lars (0.9)");
   add_switch(app, "nesterov", choices_.nesterov, "Nesterov's momentum (on)");
-  app.add_option("--weight-decay", choices_.weight_decay,
-                 "Of weights, not of biases and norms (smallnet 5e-4, others 1e-4)");
+  app.add_option("--beta1", choices_.beta1, "Of adamw (0.9)");
+  app.add_option("--beta2", choices_.beta2, "Of adamw (0.999)");
+  app.add_option(
+      "--weight-decay", choices_.weight_decay,
+      "Of weights, not of biases and norms (sgd: smallnet 5e-4, others 1e-4; adamw 0.05; "
+      "lars 5e-5)");
+  app.add_option("--clip-norm", choices_.clip_norm, "Longest gradient; 0: any (0)");
   app.add_option("--label-smoothing", choices_.label_smoothing,
                  "Share of the target spread over all classes (0)");
   app.add_option("--warmup-epochs", choices_.warmup_epochs,
                  "Linear rise of the learning rate, before the cosine (smallnet a fifth of the "
                  "run, others 5 of 90)");
+  app.add_option("--ema-decay", choices_.ema_decay,
+                 "Keep a moving average of the parameters, and score that; e.g. 0.9999 (0: none)");
+  app.add_option("--non-finite", non_finite_,
+                 "What to do when gradients are not finite: stop, or skip the step (stop)")
+      ->check(member_of(names_of<NonFinite>()));
+  add_switch(app, "sync-bn", choices_.sync_bn, "Batch norms see the batch of all processes (off)");
 }
 
 RecipeChoices RecipeOptions::choices() const {
   RecipeChoices choices = choices_;
-  if (augment_) choices.augment = parse_augment(*augment_);
-  if (amp_) choices.amp = parse_amp(*amp_);
-  if (order_) choices.order = parse_order(*order_);
+  const auto put = [](const char* what, const std::optional<std::string>& name, auto& choice) {
+    using Enum = typename std::decay_t<decltype(choice)>::value_type;
+    if (name) choice = parse_name<Enum>(what, *name);
+  };
+  put("augmentation", augment_, choices.augment);
+  put("mixed precision", amp_, choices.amp);
+  put("order", order_, choices.order);
+  put("optimizer", optimizer_, choices.optimizer);
+  put("rule", non_finite_, choices.non_finite);
   return choices;
 }
 
@@ -90,6 +123,8 @@ void RunOptions::add_options(CLI::App& app) {
       ->capture_default_str();
 }
 
-void use_available_cpus() { set_compute_threads(available_cpus()); }
+void use_available_cpus(int local_processes) {
+  set_compute_threads(std::max(1, available_cpus() / local_processes));
+}
 
 }  // namespace packhorse::trainer

@@ -14,13 +14,13 @@ class RecipeOptions {
   /// --arch, --batch-size, --image-size, --augment, --min-scale, --seed, --order, --amp,
   /// --channels-last
   void add_model_options(CLI::App& app);
-  /// --epochs, --lr, --momentum, --nesterov, --weight-decay, --label-smoothing, --warmup-epochs
+  /// What else shapes the result: pixels, optimiser, schedule.
   void add_schedule_options(CLI::App& app);
   RecipeChoices choices() const;
 
  private:
   RecipeChoices choices_;
-  std::optional<std::string> augment_, amp_, order_;
+  std::optional<std::string> augment_, amp_, order_, optimizer_, non_finite_;
 };
 
 /// --device and --workers.
@@ -30,7 +30,8 @@ struct RunOptions {
   void add_options(CLI::App& app);
 };
 
-/// Gives LibTorch the cores this process may use.
-void use_available_cpus();
+/// Gives LibTorch the cores this process may use; one share of them, where several processes train
+/// on this machine.
+void use_available_cpus(int local_processes = 1);
 
 }  // namespace packhorse::trainer

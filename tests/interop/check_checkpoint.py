@@ -22,7 +22,7 @@ def main(path: str) -> int:
             print(f"{key}: {value}")
     state = checkpoint["model"]
     assert all(torch.isfinite(v).all() for v in state.values() if v.is_floating_point())
-    assert set(checkpoint["momentum"]) <= set(state)
+    assert set(checkpoint["optimizer"]["momentum"]) <= set(state)
     return 0
 
 

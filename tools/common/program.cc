@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <thread>
 
@@ -14,6 +15,8 @@
 namespace packhorse::program {
 
 namespace {
+
+std::atomic<int> first_signal{0};
 
 /// Turns SIGINT and SIGTERM into a stop request. Must exist before any other thread starts, so that
 /// all of them inherit the blocked signals and only this one sees them.
@@ -34,24 +37,26 @@ class SignalWatch {
   }
 
   std::stop_token token() const { return source_.get_token(); }
-  int received() const { return received_; }
 
  private:
   void watch() {
+    std::chrono::steady_clock::time_point first_at;
     while (true) {
       int number = 0;
       sigwait(&signals_, &number);
       if (ending_) return;
       if (number == SIGUSR1) continue;
-      if (received_ != 0) _exit(128 + number);
-      received_ = number;
+      const auto now = std::chrono::steady_clock::now();
+      if (first_signal != 0 && now - first_at > std::chrono::seconds(1)) _exit(128 + number);
+      if (first_signal != 0) continue;
+      first_signal = number;
+      first_at = now;
       source_.request_stop();
     }
   }
 
   sigset_t signals_{};
   std::stop_source source_;
-  std::atomic<int> received_{0};
   std::atomic<bool> ending_{false};
   std::thread thread_;
 };
@@ -88,6 +93,8 @@ int flushed(const char* program, int code) {
 
 }  // namespace
 
+int received_signal() { return first_signal; }
+
 std::string to_text(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -116,7 +123,7 @@ int run_program(const ProgramInfo& program, int argc, char** argv) {
     }
   } catch (const Error& error) {
     print_error(program.name, error);
-    return flushed(program.name, exit_code_of(error, signals.received()));
+    return flushed(program.name, exit_code_of(error, received_signal()));
   } catch (const std::exception& error) {
     print_error(program.name, Error(ErrorKind::kIo, error.what()));
     return flushed(program.name, kFailed);

@@ -50,7 +50,11 @@ struct ProgramInfo {
 };
 
 /// Parses the command line, runs the subcommand, words its errors on stderr and returns the exit
-/// code. SIGINT and SIGTERM request a stop (a second one ends the process at once).
+/// code. SIGINT and SIGTERM request a stop; another one a second later or more ends the process at
+/// once (a terminal and a launcher may both send the first).
 int run_program(const ProgramInfo& program, int argc, char** argv);
+
+/// The signal that requested the stop, or 0.
+int received_signal();
 
 }  // namespace packhorse::program

@@ -29,6 +29,7 @@ struct Toy {
     options.recipe.augment = AugmentKind::kPadCrop;
     options.recipe.batch_size = 16;
     options.recipe.epochs = 3;
+    options.recipe.lr = 0.1;
     options.recipe.seed = 5;
     return options;
   }
@@ -44,8 +45,12 @@ bool same_tensors(const std::filesystem::path& a, const std::filesystem::path& b
     }
     return true;
   };
-  return same(left.model, right.model) && same(left.momentum, right.momentum) &&
-         left.rng.equal(right.rng);
+  for (const auto& [slot, tensors] : left.optimizer) {
+    if (!same(tensors, right.optimizer.at(slot))) return false;
+  }
+  return same(left.model, right.model) && same(left.ema, right.ema) &&
+         left.scaler.defined() == right.scaler.defined() &&
+         (!left.scaler.defined() || left.scaler.equal(right.scaler));
 }
 
 std::size_t lines_of(const std::filesystem::path& path) {
@@ -124,17 +129,27 @@ TEST_CASE("fit: a requested stop saves, and resuming ends as if nothing had happ
   fit(toy.options("whole"));
   std::stop_source stop;
   stop.request_stop();  // so each call does one step
-  CHECK(test::kind_of_error([&] { fit(toy.options("parts"), {}, stop.get_token()); }) ==
-        ErrorKind::kInterrupted);
+  CHECK(fit(toy.options("parts"), {}, stop.get_token()).stopped);
   FitOptions options = toy.options("parts");
   options.resume = true;
   for (int step = 2; step <= 6; ++step) {
-    CHECK(test::kind_of_error([&] { fit(options, {}, stop.get_token()); }) ==
-          ErrorKind::kInterrupted);
+    const FitResult result = fit(options, {}, stop.get_token());
+    CHECK(result.stopped);
+    CHECK(result.steps == step);
     CHECK(read_run_state(toy.directory / "parts/last.pt").step == step);
   }
   CHECK(fit(options).epochs == 3);
   CHECK(same_tensors(toy.directory / "whole/last.pt", toy.directory / "parts/last.pt"));
+}
+
+TEST_CASE("fit: a requested stop without anywhere to save to is an error") {
+  const Toy toy;
+  std::stop_source stop;
+  stop.request_stop();
+  FitOptions options = toy.options("run");
+  options.out.clear();
+  CHECK(test::kind_of_error([&] { fit(options, {}, stop.get_token()); }) ==
+        ErrorKind::kInterrupted);
 }
 
 TEST_CASE("fit: resuming a finished run changes nothing and scores it") {
@@ -213,6 +228,106 @@ TEST_CASE("fit: bfloat16 and label smoothing train too") {
   options.recipe.label_smoothing = 0.1;
   options.recipe.channels_last = false;
   CHECK(fit(options).val->top1 >= 60);
+}
+
+TEST_CASE("fit: float16 with a loss scale trains, and resumes exactly") {
+  const Toy toy;
+  FitOptions options = toy.options("whole");
+  options.recipe.amp = Amp::kFp16;
+  CHECK(fit(options).val->top1 >= 60);
+  FitOptions parts = toy.options("parts");
+  parts.recipe.amp = Amp::kFp16;
+  parts.max_steps = 8;
+  fit(parts);
+  parts.max_steps = 0;
+  parts.resume = true;
+  fit(parts);
+  CHECK(same_tensors(toy.directory / "whole/last.pt", toy.directory / "parts/last.pt"));
+  CHECK(read_checkpoint(toy.directory / "whole/last.pt").scaler[0].item<double>() > 0);
+}
+
+TEST_CASE("fit: every optimiser learns, and resumes exactly with all that shapes a step") {
+  const Toy toy;
+  const auto options = [&](const char* out, OptimizerKind kind) {
+    FitOptions made = toy.options(out);
+    made.recipe.optimizer = kind;
+    made.recipe.lr = kind == OptimizerKind::kAdamW ? 0.01 : kind == OptimizerKind::kLars ? 5 : 0.1;
+    made.recipe.ema_decay = 0.9;
+    made.recipe.clip_norm = 5;
+    made.recipe.mixup_alpha = 0.2;
+    made.recipe.cutmix_alpha = 0.2;
+    made.recipe.accumulate = 2;
+    made.recipe.label_smoothing = 0.05;
+    return made;
+  };
+  for (const auto kind : {OptimizerKind::kSgd, OptimizerKind::kAdamW, OptimizerKind::kLars}) {
+    CAPTURE(name_of(kind));
+    FitOptions whole = options("whole", kind), parts = options("parts", kind);
+    whole.overwrite = parts.overwrite = true;
+    const FitResult result = fit(whole);
+    CHECK(result.val->top1 >= 60);
+    parts.max_steps = 8;
+    fit(parts);
+    parts.max_steps = 0;
+    parts.resume = true;
+    fit(parts);
+    CHECK(same_tensors(toy.directory / "whole/last.pt", toy.directory / "parts/last.pt"));
+    EvaluateOptions again;
+    again.checkpoint = toy.directory / "whole/last.pt";
+    again.data = toy.directory / "data";
+    CHECK(evaluate(again).scores.loss == result.val->loss);
+  }
+}
+
+TEST_CASE("fit: skips steps that are not finite, when told to, and gives up when all are") {
+  const Toy toy;
+  FitOptions options = toy.options("run");
+  options.recipe.non_finite = NonFinite::kSkip;
+  options.recipe.lr = 1e30;
+  CHECK(test::kind_of_error([&] { fit(options); }) == ErrorKind::kUnsupported);
+  options.recipe.lr = 0.1;
+  options.overwrite = true;  // what was done before it gave up is saved
+  CHECK(fit(options).skipped == 0);
+}
+
+TEST_CASE("fit: keeps the latest checkpoints, and runs a command for each") {
+  const Toy toy;
+  FitOptions options = toy.options("run");
+  options.checkpoint_every = 2;
+  options.keep = 3;
+  options.after_save = "basename \"$1\" >> '" + (toy.directory / "saved").string() + "'";
+  fit(options);
+  const auto kept = [&](const char* name) {
+    return std::filesystem::exists(toy.directory / "run" / name);
+  };
+  CHECK(kept("step-000000018.pt"));
+  CHECK(kept("step-000000014.pt"));
+  CHECK_FALSE(kept("step-000000012.pt"));
+  CHECK(same_tensors(toy.directory / "run/last.pt", toy.directory / "run/step-000000018.pt"));
+  CHECK(lines_of(toy.directory / "saved") == 9);
+  options.overwrite = true;
+  options.max_steps = 1;
+  fit(options);
+  CHECK_FALSE(kept("step-000000018.pt"));  // of another run
+}
+
+TEST_CASE("fit: a command that fails is told of and ends nothing") {
+  const Toy toy;
+  FitOptions options = toy.options("run");
+  options.after_save = "exit 7";
+  std::vector<std::string> notes;
+  FitEvents events;
+  events.note = [&](const std::string& note) { notes.push_back(note); };
+  CHECK(fit(options, events).epochs == 3);
+  REQUIRE_FALSE(notes.empty());
+  CHECK(notes[0].find("exit status 7") != std::string::npos);
+}
+
+TEST_CASE("fit: a batch that its parts do not divide is an error") {
+  const Toy toy;
+  FitOptions options = toy.options("run");
+  options.recipe.accumulate = 3;
+  CHECK(test::kind_of_error([&] { fit(options); }) == ErrorKind::kUsage);
 }
 
 TEST_CASE("fit: trains on a GPU") {

@@ -18,9 +18,10 @@ struct Device {
   friend bool operator==(const Device&, const Device&) = default;
 };
 
-/// "auto" (a GPU where there is one), "cpu" or "cuda". Throws Error(kUsage) for another name and
-/// Error(kUnsupported) for "cuda" without a usable GPU.
-Device pick_device(std::string_view name);
+/// "auto" (a GPU where there is one), "cpu" or "cuda"; `index` is that of the GPU, for one of
+/// several processes on a machine. Throws Error(kUsage) for another name and Error(kUnsupported)
+/// when there is no such usable GPU.
+Device pick_device(std::string_view name, int index = 0);
 
 /// "cpu", or the GPU's name.
 std::string describe(const Device& device);

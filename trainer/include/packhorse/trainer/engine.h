@@ -5,16 +5,16 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <stop_token>
-#include <string>
-#include <vector>
 
 #include "packhorse/trainer/device.h"
 #include "packhorse/trainer/recipe.h"
 
 namespace packhorse::trainer {
 
+struct Checkpoint;
 struct DeviceBatch;
 class Prefetcher;
+class Processes;
 
 /// Result of an evaluation.
 struct Scores {
@@ -24,32 +24,63 @@ struct Scores {
   double loss = 0;  ///< mean cross entropy, without label smoothing
 };
 
-/// A model, its optimiser and the device they live on: everything a step needs. One thread at a
-/// time.
+/// What an evaluation adds up.
+struct ScoreSums {
+  double images = 0, top1 = 0, top5 = 0, loss = 0;
+};
+
+/// Where a batch stands in the run.
+struct StepPlace {
+  std::int64_t step = 0;  ///< of the optimiser, in the whole run
+  std::int64_t part = 0;  ///< of those whose gradients add up to the step; see Recipe::accumulate
+  double lr = 0;
+};
+
+/// Of the steps since the last report, over all processes.
+struct StepsReport {
+  double loss = 0;           ///< mean
+  std::int64_t skipped = 0;  ///< steps of the whole run whose gradients were not finite
+  double loss_scale = 1;     ///< of float16
+};
+
+/// A model, its optimiser and the device they live on: everything a step needs. With several
+/// processes each has an Engine, which takes the first one's parameters and then stays equal to
+/// it; they must call the same functions in the same order. Chance (dropout, ...) is a function of
+/// the seed, the step and the process, so that a resumed run draws the same. One thread at a time.
 class Engine {
  public:
-  /// The model is initialised from recipe.seed. Throws Error.
-  Engine(const Recipe& recipe, std::int64_t classes, const Device& device);
+  /// The model is initialised from recipe.seed. `processes` must outlive the engine; nullptr: this
+  /// one is alone. Throws Error.
+  Engine(const Recipe& recipe, std::int64_t classes, const Device& device,
+         const Processes* processes = nullptr);
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// Forward, backward and one step of the optimiser. On a GPU it returns when all that is queued.
-  void train_step(const DeviceBatch& batch, double lr);
-  /// Mean loss of the steps since the last call; waits for the device. Throws Error(kUnsupported)
-  /// when it is not a finite number.
-  double mean_loss();
+  /// Forward and backward, and after the last part of a step one step of the optimiser. On a GPU
+  /// it returns when all that is queued.
+  void train(const DeviceBatch& batch, const StepPlace& place);
+  /// Waits for the device and for the other processes. Throws Error(kUnsupported) when a loss was
+  /// not a finite number (unless Recipe::non_finite says to skip those), or when no scale keeps
+  /// float16 finite.
+  StepsReport report();
 
-  /// The whole of a started epoch. Float32 whatever the recipe says, so the figures depend on the
-  /// parameters alone. Throws Error(kInterrupted) when `stop` is requested.
-  Scores evaluate(Prefetcher& batches, std::stop_token stop = {});
+  /// Before an evaluation: gives all processes the first one's running statistics.
+  void share_statistics();
+  /// The whole of a started epoch, in this process alone. Float32 whatever the recipe says, so the
+  /// figures depend on the parameters alone - the averaged ones, where the recipe has an average.
+  /// Ends early when `stop` is requested.
+  ScoreSums evaluate(Prefetcher& batches, std::stop_token stop = {});
 
   std::int64_t parameters() const;
 
-  /// Saves and restores model, momentum and generator state; `meta` is stored with them.
-  void save(const std::filesystem::path& path, const nlohmann::json& meta) const;
-  /// Throws Error(kCorrupt) when the tensors do not fit this model.
-  void load(const std::filesystem::path& path);
+  /// A copy of model, optimiser, average and scaler in the CPU's memory; `meta` is stored with
+  /// them.
+  Checkpoint snapshot(const nlohmann::json& meta) const;
+  /// Throws Error(kCorrupt) when the tensors do not fit this model and recipe.
+  void load(const Checkpoint& checkpoint, const std::filesystem::path& path);
+  /// Only the model, or its average where there is one: for evaluation.
+  void load_model(const Checkpoint& checkpoint, const std::filesystem::path& path);
 
  private:
   struct Impl;

@@ -6,6 +6,7 @@
 
 #include "packhorse/reader/dataset.h"
 #include "packhorse/trainer/engine.h"
+#include "packhorse/trainer/parallel/processes.h"
 #include "packhorse/trainer/run_state.h"
 
 namespace packhorse::trainer {
@@ -30,9 +31,11 @@ EvaluateResult evaluate(const EvaluateOptions& options, std::stop_token stop = {
 /// The name of the split to evaluate on, or "" when `data` has no splits or none for this.
 std::string find_val_split(const std::filesystem::path& data);
 
-/// Scores `engine` on `dataset`.
+/// Scores `engine` on `dataset`: each process its share, all get the scores of the whole. Throws
+/// Error(kInterrupted) in all processes when `stop` is requested in one.
 Scores score(Engine& engine, const Recipe& recipe, const Device& device, int workers,
-             const std::shared_ptr<const reader::Dataset>& dataset, std::stop_token stop);
+             const std::shared_ptr<const reader::Dataset>& dataset, const Processes& processes,
+             std::stop_token stop);
 
 /// Throws Error(kUsage) unless the dataset's class names are `classes`, in that order.
 void check_classes(const std::vector<std::string>& classes, const reader::Dataset& dataset,

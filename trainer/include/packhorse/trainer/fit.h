@@ -9,6 +9,7 @@
 
 #include "packhorse/reader/bad_samples.h"
 #include "packhorse/trainer/engine.h"
+#include "packhorse/trainer/parallel/processes.h"
 #include "packhorse/trainer/recipe.h"
 #include "packhorse/trainer/run_state.h"
 
@@ -27,7 +28,10 @@ struct FitOptions {
   bool resume = false;                        ///< go on from out/last.pt
   bool overwrite = false;                     ///< start anew although out/last.pt is there
   std::int64_t checkpoint_every = 0;          ///< steps; 0 = after each epoch
-  std::int64_t max_steps = 0;  ///< of the whole run, 0 = no limit; the schedule does not see it
+  int keep = 0;                               ///< the latest checkpoints kept as out/step-N.pt
+  std::string after_save;          ///< shell command run for each checkpoint; see CheckpointStore
+  std::int64_t max_steps = 0;      ///< of the whole run, 0 = no limit; the schedule does not see it
+  Processes* processes = nullptr;  ///< that train together, this one among them; nullptr: alone
 };
 
 /// Now and then during an epoch.
@@ -35,9 +39,11 @@ struct StepReport {
   int epoch = 0, epochs = 0;         ///< counted from 1
   std::int64_t step = 0, steps = 0;  ///< in the epoch
   double loss = 0, lr = 0, images_per_s = 0, data_wait_share = 0;
+  std::int64_t skipped = 0;  ///< steps of the run whose gradients were not finite
+  double loss_scale = 1;     ///< of float16
 };
 
-/// Called from the thread that runs fit().
+/// Called from the thread that runs fit(); of several processes, only in the first.
 struct FitEvents {
   std::function<void(const StepReport&)> step;
   std::function<void(const EpochLog&, int epochs)> epoch;
@@ -47,9 +53,12 @@ struct FitEvents {
 struct FitResult {
   Recipe recipe;
   std::int64_t parameters = 0;
+  int processes = 1;
   int epochs = 0;  ///< finished ones
   std::int64_t steps = 0;
-  double images_per_s = 0;  ///< training, in this call
+  std::int64_t skipped = 0;  ///< of the steps; see StepReport
+  bool stopped = false;      ///< on request; `checkpoint` is where to go on from
+  double images_per_s = 0;   ///< training, in this call, over all processes
   double data_wait_share = 0;
   double loss = 0;  ///< training, mean over the last epoch
   std::optional<Scores> val;
@@ -57,14 +66,20 @@ struct FitResult {
   double seconds = 0;                ///< of this call, evaluation included
 };
 
-/// Trains. Writes out/last.pt (after each epoch and every `checkpoint_every` steps), out/best.pt
-/// (the epoch with the best top-1), out/log.jsonl and out/log.csv. A run resumed from last.pt ends
-/// with exactly the parameters of one that was not stopped, on the same machine with the same
-/// number of threads.
+/// Trains. Writes out/last.pt (after each epoch and every `checkpoint_every` steps, while training
+/// goes on), out/best.pt (the epoch with the best top-1), out/log.jsonl and out/log.csv. A run
+/// resumed from last.pt ends with exactly the parameters of one that was not stopped, on the same
+/// machine with the same numbers of threads and processes; with another number of processes it sees
+/// exactly the samples not yet seen, and differs by rounding.
 ///
-/// When `stop` is requested the step is finished, last.pt saved and Error(kInterrupted) thrown.
+/// Several processes call fit() with the same options; a step's batch is split between them, the
+/// first one writes and calls `events`.
+///
+/// When `stop` is requested in any process, all finish the step, last.pt is saved, and the result
+/// says `stopped`; without `out`, or while only the scores of a finished run were wanted,
+/// Error(kInterrupted) is thrown.
 /// Throws Error: kUsage, kNotFound, kExists (out holds a run already), kCorrupt (damaged data),
-/// kUnsupported (the loss is not finite), kIo, kNoSpace.
+/// kUnsupported (the loss is not finite), kIo (another process is gone, too), kNoSpace.
 FitResult fit(const FitOptions& options, const FitEvents& events = {}, std::stop_token stop = {});
 
 }  // namespace packhorse::trainer

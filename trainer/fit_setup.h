@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+
+#include "packhorse/reader/dataset.h"
+#include "packhorse/trainer/checkpoint_store.h"
+#include "packhorse/trainer/fit.h"
+
+/// What fit() settles before the first step.
+namespace packhorse::trainer {
+
+using DatasetPtr = std::shared_ptr<const reader::Dataset>;
+
+/// nullptr: there is nothing to score on.
+DatasetPtr open_val(const FitOptions& options);
+
+/// Where the run stands: at its start, or at the checkpoint to resume.
+struct Beginning {
+  RunState state;
+  std::optional<Checkpoint> checkpoint;  ///< to load into the engine
+};
+
+/// Of a new run in `options.out` the first process removes what an earlier one left. Throws Error.
+Beginning begin_run(const FitOptions& options, const reader::Dataset& train,
+                    const Processes& processes, CheckpointStore& store);
+
+/// Pictures that one process takes at a time. Throws Error(kUsage) when a step's batch cannot be
+/// divided so.
+std::int64_t part_size(const Recipe& recipe, const Processes& processes);
+
+}  // namespace packhorse::trainer

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace packhorse::trainer {
+
+/// Parameters, buffers or what belongs to them, each under its name in the model.
+using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
+
+}  // namespace packhorse::trainer

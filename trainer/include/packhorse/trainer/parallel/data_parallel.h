@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+
+#include "packhorse/trainer/named_tensors.h"
+#include "packhorse/trainer/parallel/processes.h"
+
+namespace packhorse::trainer {
+
+/// What PyTorch's DistributedDataParallel does around a step, for a LibTorch program: gradients are
+/// averaged over all processes while backward() still runs, in buckets that the gradients are views
+/// of (c10d's Reducer).
+///
+///     DataParallel parallel(processes, parameters, buffers);   // all take rank 0's values
+///     for (...) {
+///       parallel.before_forward();
+///       auto loss = ...;
+///       parallel.before_backward(last_part);    // false: gradients only add up here ("no_sync")
+///       loss.backward();                        // returns when gradients are reduced
+///     }
+///
+/// Every process must use all parameters in each reduced backward(). Gradients are dropped by
+/// `mutable_grad().reset()` (Optimizer::zero_grad does), never detached. A process alone does
+/// nothing. One thread at a time.
+class DataParallel {
+ public:
+  DataParallel(const Processes& processes, const NamedTensors& parameters,
+               const NamedTensors& buffers);
+  ~DataParallel();
+  DataParallel(const DataParallel&) = delete;
+  DataParallel& operator=(const DataParallel&) = delete;
+
+  void before_forward();
+  void before_backward(bool reduce);
+  /// Gives all processes rank 0's buffers. Training does not read running statistics, so this is
+  /// due before an evaluation and a checkpoint, not at every step.
+  void share_buffers() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace packhorse::trainer

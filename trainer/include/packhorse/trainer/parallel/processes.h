@@ -1,0 +1,86 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "packhorse/trainer/device.h"
+
+namespace c10d {
+class ProcessGroup;
+}
+
+namespace packhorse::trainer {
+
+/// How this process was started among others that train together.
+struct Launch {
+  int rank = 0, world = 1;              ///< among all
+  int local_rank = 0, local_world = 1;  ///< among those of this machine
+  std::string host = "127.0.0.1";       ///< where the first process, or its launcher, listens
+  std::uint16_t port = 29500;
+  bool served = false;        ///< the launcher serves the store at host:port; otherwise rank 0 does
+  std::string attempt = "0";  ///< changes when the launcher starts all processes anew
+};
+
+/// From what torchrun (RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, TORCHELASTIC_...) or srun
+/// (SLURM_PROCID, ...; MASTER_ADDR and MASTER_PORT where they are set) puts into the environment;
+/// nothing when the process was started alone. `variable` looks one up, nullptr: std::getenv.
+/// Throws Error(kUsage) when some are missing or make no sense.
+std::optional<Launch> find_launch(
+    const std::function<const char*(const char*)>& variable = nullptr);
+
+/// The processes that train together: NCCL between GPUs, Gloo between CPUs. All of them must call
+/// the same functions in the same order. One thread at a time.
+///
+/// Errors: where another process is gone, or has not come to the same call within `timeout`, every
+/// call throws Error(kIo) that says so. A process that fails need not tell the others.
+class Processes {
+ public:
+  /// A process alone: every call returns at once.
+  Processes();
+  /// Meets the others, at most `timeout` long.
+  Processes(const Launch& launch, const Device& device, std::chrono::seconds timeout);
+  ~Processes();
+  Processes(const Processes&) = delete;
+  Processes& operator=(const Processes&) = delete;
+
+  int rank() const { return launch_.rank; }
+  int size() const { return launch_.world; }
+  int local_size() const { return launch_.local_world; }
+  bool first() const { return rank() == 0; }
+
+  /// In place: the sum over all processes. On a GPU it is queued on the current stream.
+  void sum(at::Tensor tensor) const;
+  /// In place: what the first process has. Tensors must have the same shapes everywhere.
+  void broadcast(const std::vector<at::Tensor>& tensors) const;
+  /// Throws Error(kUsage), everywhere but in the first process, unless `text` is the same as there.
+  /// `what` says what must agree.
+  void check_same(const std::string& what, const std::string& text) const;
+
+  /// The bits that any process has set, without waiting for the others: of the call before this
+  /// one (0 at the first), so all processes get the same answers. A process alone gets `here`.
+  int flags_before(int here);
+  /// Whether any process says yes, now.
+  bool any(bool here) const;
+
+  /// nullptr for a process alone.
+  c10d::ProcessGroup* group() const;
+
+ private:
+  struct Impl;
+  Launch launch_;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Whether what LibTorch threw says that another process is gone or stuck.
+bool tells_of_lost_peer(const std::string& message);
+/// Error(kIo) with what LibTorch said, and advice.
+[[noreturn]] void throw_lost_peer(const std::string& message);
+
+}  // namespace packhorse::trainer

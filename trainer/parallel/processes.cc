@@ -1,0 +1,197 @@
+#include "packhorse/trainer/parallel/processes.h"
+
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+#include <fmt/format.h>
+
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+#ifdef PACKHORSE_TORCH_HAS_CUDA
+#include <c10/cuda/CUDAFunctions.h>
+
+#include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
+#endif
+
+#include <array>
+#include <string_view>
+
+#include "packhorse/error.h"
+
+namespace packhorse::trainer {
+namespace {
+
+using c10::intrusive_ptr;
+using c10::make_intrusive;
+
+/// What `work` does among processes; everything that it throws means a lost peer.
+template <class Work>
+auto among_processes(const Work& work) {
+  try {
+    return work();
+  } catch (const Error&) {
+    throw;
+  } catch (const c10::Error& error) {
+    throw_lost_peer(error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    throw_lost_peer(error.what());
+  }
+}
+
+/// Gloo listens on the address that the host's name resolves to, unless all are on one machine.
+auto gloo_device(const Launch& launch) {
+  if (const char* interface = std::getenv("GLOO_SOCKET_IFNAME")) {
+    return c10d::ProcessGroupGloo::createDeviceForInterface(interface);
+  }
+  if (launch.local_world == launch.world) {
+    return c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1");
+  }
+  return c10d::ProcessGroupGloo::createDefaultDevice();
+}
+
+}  // namespace
+
+struct Processes::Impl {
+  Impl(const Launch& launch, [[maybe_unused]] const Device& device, std::chrono::seconds timeout) {
+    c10d::TCPStoreOptions options;
+    options.port = launch.port;
+    options.isServer = launch.rank == 0 && !launch.served;
+    options.waitWorkers = false;
+    options.timeout = timeout;
+    // The launcher's store outlives a restart: what an earlier attempt left is not read.
+    store = make_intrusive<c10d::PrefixStore>("/packhorse/" + launch.attempt,
+                                              make_intrusive<c10d::TCPStore>(launch.host, options));
+    group = make_intrusive<c10d::ProcessGroup>(store, launch.rank, launch.world);
+    const auto gloo_options = c10d::ProcessGroupGloo::Options::create(timeout);
+    gloo_options->devices.push_back(gloo_device(launch));
+    gloo = make_intrusive<c10d::ProcessGroupGloo>(make_intrusive<c10d::PrefixStore>("gloo", store),
+                                                  launch.rank, launch.world, gloo_options);
+    group->setBackend(at::kCPU, c10d::ProcessGroup::BackendType::GLOO,
+                      intrusive_ptr<c10d::Backend>(gloo));
+    group->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
+#ifdef PACKHORSE_TORCH_HAS_CUDA
+    if (device.is_cuda()) {
+      c10::cuda::set_device(static_cast<c10::DeviceIndex>(device.index));
+      const auto nccl_options = c10d::ProcessGroupNCCL::Options::create();
+      nccl_options->timeout = timeout;
+      auto nccl =
+          make_intrusive<c10d::ProcessGroupNCCL>(make_intrusive<c10d::PrefixStore>("nccl", store),
+                                                 launch.rank, launch.world, nccl_options);
+      group->setBackend(at::kCUDA, c10d::ProcessGroup::BackendType::NCCL,
+                        intrusive_ptr<c10d::Backend>(std::move(nccl)));
+      group->setDefaultBackend(c10d::ProcessGroup::BackendType::NCCL);
+    }
+#endif
+    group->setGroupName("default");
+  }
+
+  intrusive_ptr<c10d::Work> reduce(const at::Tensor& tensor, c10d::ReduceOp::RedOpType by) const {
+    c10d::AllreduceOptions options;
+    options.reduceOp = by;
+    std::vector<at::Tensor> tensors = {tensor};
+    return group->allreduce(tensors, options);
+  }
+
+  intrusive_ptr<c10d::Store> store;
+  intrusive_ptr<c10d::ProcessGroup> group;
+  intrusive_ptr<c10d::ProcessGroupGloo> gloo;
+  at::Tensor ballot;  ///< of the vote under way
+  intrusive_ptr<c10d::Work> vote;
+  mutable int checks = 0;
+};
+
+Processes::Processes() = default;
+
+Processes::Processes(const Launch& launch, const Device& device, std::chrono::seconds timeout)
+    : launch_(launch) {
+  if (launch.world == 1) return;
+  try {
+    impl_ = std::make_unique<Impl>(launch, device, timeout);
+  } catch (const std::exception& error) {
+    const std::string what = error.what();
+    throw Error(ErrorKind::kIo,
+                fmt::format("process {} of {} did not meet the others at {}:{} within {} s: {}",
+                            launch.rank, launch.world, launch.host, launch.port, timeout.count(),
+                            what.substr(0, what.find('\n'))),
+                {}, "Check that all are started and that this address is reachable from each.");
+  }
+}
+
+Processes::~Processes() = default;
+
+void Processes::sum(at::Tensor tensor) const {
+  if (!impl_) return;
+  among_processes([&] { impl_->reduce(tensor, c10d::ReduceOp::SUM)->wait(); });
+}
+
+void Processes::broadcast(const std::vector<at::Tensor>& tensors) const {
+  if (!impl_) return;
+  among_processes([&] {
+    for (const auto& tensor : tensors) {
+      // Gloo takes dense tensors as they lie; memory orders may differ only in what is not dense.
+      std::vector<at::Tensor> one = {tensor};
+      impl_->group->broadcast(one)->wait();
+    }
+  });
+}
+
+void Processes::check_same(const std::string& what, const std::string& text) const {
+  if (!impl_) return;
+  const std::string key = fmt::format("same/{}", impl_->checks++);
+  const auto expected = among_processes([&] {
+    if (first()) impl_->store->set(key, std::vector<std::uint8_t>(text.begin(), text.end()));
+    return impl_->store->get(key);
+  });
+  if (std::string(expected.begin(), expected.end()) == text) return;
+  throw Error(ErrorKind::kUsage,
+              fmt::format("process {} has {} that process 0 does not have", rank(), what), {},
+              "Start all processes with the same command, on the same data.");
+}
+
+int Processes::flags_before(int here) {
+  if (!impl_) return here;
+  return among_processes([&] {
+    int before = 0;
+    if (impl_->vote) {
+      impl_->vote->wait();
+      before = impl_->ballot.item<int>();
+    }
+    impl_->ballot = at::full({1}, here, at::kInt);
+    impl_->vote = impl_->reduce(impl_->ballot, c10d::ReduceOp::BOR);
+    return before;
+  });
+}
+
+bool Processes::any(bool here) const {
+  if (!impl_) return here;
+  const auto ballot = at::full({1}, here ? 1 : 0, at::kInt);
+  among_processes([&] { impl_->reduce(ballot, c10d::ReduceOp::MAX)->wait(); });
+  return ballot.item<int>() != 0;
+}
+
+c10d::ProcessGroup* Processes::group() const { return impl_ ? impl_->group.get() : nullptr; }
+
+void throw_lost_peer(const std::string& message) {
+  throw Error(
+      ErrorKind::kIo,
+      "another process of this training is gone or stuck: " + message.substr(0, message.find('\n')),
+      {}, "Look at what the others said, then start all of them again with --resume.");
+}
+
+bool tells_of_lost_peer(const std::string& message) {
+  static constexpr std::array<std::string_view, 7> kSigns = {"Connection closed by peer",
+                                                             "Connection reset by peer",
+                                                             "Timed out waiting",
+                                                             "Broken pipe",
+                                                             "Read timeout",
+                                                             "NCCL error",
+                                                             "wait timeout"};
+  for (const auto sign : kSigns) {
+    if (message.find(sign) != std::string::npos) return true;
+  }
+  return false;
+}
+
+}  // namespace packhorse::trainer

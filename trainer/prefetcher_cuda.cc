@@ -1,0 +1,175 @@
+#include "packhorse/error.h"
+#include "prefetcher_impl.h"
+
+#ifdef PACKHORSE_TORCH_HAS_CUDA
+
+#include <ATen/cuda/CUDAEvent.h>
+#include <ATen/ops/empty.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace packhorse::trainer {
+namespace {
+
+/// One of the buffers on the GPU.
+struct Buffer {
+  at::Tensor images, labels;   ///< of the largest batch
+  at::Tensor pinned_labels;    ///< the loader's slots pin only the pixels
+  at::cuda::CUDAEvent copied;  ///< on the copy stream: the batch is there
+  at::cuda::CUDAEvent used;    ///< on the compute stream: nothing queued reads it any more
+};
+
+class UploadPrefetcher final : public Prefetcher::Impl {
+ public:
+  UploadPrefetcher(reader::Loader& loader, const Device& device, int depth)
+      : loader_(loader),
+        index_(static_cast<c10::DeviceIndex>(device.index)),
+        stream_(c10::cuda::getStreamFromPool(/*isHighPriority=*/true, index_)),
+        buffers_(static_cast<std::size_t>(depth)) {}
+
+  ~UploadPrefetcher() override { stop(); }
+
+  void start_epoch(std::uint64_t epoch, std::uint64_t done) override {
+    stop();
+    loader_.start_epoch(epoch, done);
+    ready_.clear();
+    failure_ = nullptr;
+    ended_ = false;
+    free_.clear();
+    for (Buffer& buffer : buffers_) free_.push_back(&buffer);
+    copier_ = std::jthread([this](const std::stop_token& token) { copy_all(token); });
+  }
+
+  std::optional<DeviceBatch> next() override {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !ready_.empty() || ended_; });
+    if (ready_.empty()) {
+      if (failure_) std::rethrow_exception(failure_);
+      return std::nullopt;
+    }
+    auto [buffer, batch] = std::move(ready_.front());
+    ready_.pop_front();
+    lock.unlock();
+    buffer->copied.block(c10::cuda::getCurrentCUDAStream(index_));
+    batch.lease = std::shared_ptr<void>(buffer, [this](Buffer* given) { give_back(given); });
+    return std::move(batch);
+  }
+
+ private:
+  // Any loader batches left are dropped: start_epoch() begins anew.
+  void stop() {
+    copier_.request_stop();
+    changed_.notify_all();
+    if (copier_.joinable()) copier_.join();
+  }
+
+  void give_back(Buffer* buffer) {
+    buffer->used.record(c10::cuda::getCurrentCUDAStream(index_));
+    {
+      const std::lock_guard lock(mutex_);
+      free_.push_back(buffer);
+    }
+    changed_.notify_all();
+  }
+
+  void copy_all(const std::stop_token& token) {
+    try {
+      const c10::cuda::CUDAStreamGuard guard(stream_);
+      while (Buffer* buffer = wait_for_buffer(token)) {
+        std::optional<reader::Batch> batch = loader_.next();
+        if (!batch) break;
+        DeviceBatch out = copy(*batch, *buffer);
+        {
+          const std::lock_guard lock(mutex_);
+          ready_.emplace_back(buffer, std::move(out));
+        }
+        changed_.notify_all();
+        // The loader decodes ahead only into slots that it has back.
+        buffer->copied.synchronize();
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      failure_ = std::current_exception();
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      ended_ = true;
+    }
+    changed_.notify_all();
+  }
+
+  /// nullptr: it is to stop.
+  Buffer* wait_for_buffer(const std::stop_token& token) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !free_.empty() || token.stop_requested(); });
+    if (token.stop_requested()) return nullptr;
+    Buffer* const buffer = free_.front();
+    free_.pop_front();
+    return buffer;
+  }
+
+  DeviceBatch copy(const reader::Batch& batch, Buffer& buffer) {
+    const auto images = view_images(batch);
+    const auto labels = view_labels(batch);
+    if (!buffer.images.defined() || buffer.images.size(0) < batch.size()) {
+      const at::Device device(at::kCUDA, index_);
+      buffer.images = at::empty(images.sizes(), images.options().device(device));
+      buffer.labels = at::empty(labels.sizes(), labels.options().device(device));
+      buffer.pinned_labels = at::empty(labels.sizes(), labels.options().pinned_memory(true));
+    }
+    buffer.used.block(stream_);
+    DeviceBatch out{.images = buffer.images.narrow(0, 0, batch.size()),
+                    .labels = buffer.labels.narrow(0, 0, batch.size()),
+                    .size = batch.size(),
+                    .after = loader_.state(),
+                    .lease = {}};
+    const auto pinned = buffer.pinned_labels.narrow(0, 0, batch.size());
+    pinned.copy_(labels);
+    out.images.copy_(images, /*non_blocking=*/true);
+    out.labels.copy_(pinned, /*non_blocking=*/true);
+    buffer.copied.record(stream_);
+    return out;
+  }
+
+  reader::Loader& loader_;
+  const c10::DeviceIndex index_;
+  c10::cuda::CUDAStream stream_;
+  std::vector<Buffer> buffers_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Buffer*> free_;
+  std::deque<std::pair<Buffer*, DeviceBatch>> ready_;
+  std::exception_ptr failure_;
+  bool ended_ = true;
+  std::jthread copier_;  // last: it uses all of the above
+};
+
+}  // namespace
+
+std::unique_ptr<Prefetcher::Impl> make_upload_prefetcher(reader::Loader& loader,
+                                                         const Device& device, int depth) {
+  return std::make_unique<UploadPrefetcher>(loader, device, depth);
+}
+
+}  // namespace packhorse::trainer
+
+#else
+
+namespace packhorse::trainer {
+
+std::unique_ptr<Prefetcher::Impl> make_upload_prefetcher(reader::Loader&, const Device&, int) {
+  throw Error(ErrorKind::kUnsupported, "this build of packhorse has no CUDA", {},
+              "Build it with a LibTorch that has, or use --device cpu.");
+}
+
+}  // namespace packhorse::trainer
+
+#endif

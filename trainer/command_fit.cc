@@ -43,6 +43,11 @@ class CommandFit final : public program::Command {
     app.add_flag("--resume", options_.resume,
                  "Go on from --out's last.pt; options not given stay what they were");
     app.add_flag("--overwrite", options_.overwrite, "Start anew although --out holds a run");
+    app.add_option(
+        "--init-from", options_.init_from,
+        "Weights to start with: a .safetensors, a .pth of torch.save(), or a checkpoint");
+    app.add_flag("--new-head", new_head_,
+                 "With --init-from: take all but a last layer for another number of classes");
     app.add_option("--checkpoint-every", options_.checkpoint_every,
                    "Steps between checkpoints; 0: one after each epoch")
         ->check(CLI::NonNegativeNumber)
@@ -69,6 +74,7 @@ class CommandFit final : public program::Command {
     options_.recipe = recipe_.choices();
     options_.device = pick_device(run_.device);
     options_.workers = run_.workers;
+    options_.init_head = new_head_ ? Head::kMayDiffer : Head::kMustFit;
     options_.bad_samples = reader::BadSampleOptions::parse(max_bad_);
     const FitResult result = fit(options_, events(), stop);
     fmt::print("{}", json_ ? program::to_text(to_json(result)) : to_words(result));
@@ -151,6 +157,7 @@ class CommandFit final : public program::Command {
   RecipeOptions recipe_;
   RunOptions run_;
   std::string max_bad_ = "0";
+  bool new_head_ = false;
   bool json_ = false;
 };
 

@@ -15,6 +15,7 @@
 #include "packhorse/trainer/normalize.h"
 #include "packhorse/trainer/prefetcher.h"
 #include "packhorse/trainer/sgd.h"
+#include "packhorse/trainer/weights.h"
 
 namespace packhorse::trainer {
 namespace {
@@ -27,7 +28,7 @@ at::Device to_torch(const Device& device) {
 std::shared_ptr<Model> prepare_model(const Recipe& recipe, std::int64_t classes,
                                      const at::Device& device) {
   at::manual_seed(recipe.seed);
-  auto model = make_model(recipe.arch, classes);
+  auto model = make_model(recipe.arch, classes, recipe.image_size);
   if (recipe.channels_last) make_channels_last(*model);
   model->to(device);
   return model;
@@ -117,6 +118,12 @@ void Engine::train_step(const DeviceBatch& batch, double lr) try {
   impl_->sgd.step(lr);
   impl_->loss_sum.add_(loss.detach());
   ++impl_->loss_steps;
+} catch (...) {
+  rethrow_as_error();
+}
+
+std::vector<std::string> Engine::init_from(const std::filesystem::path& path, Head head) try {
+  return load_weights(*impl_->model, path, head);
 } catch (...) {
   rethrow_as_error();
 }

@@ -6,6 +6,7 @@
 
 #include "packhorse/error.h"
 #include "packhorse/reader/loader.h"
+#include "packhorse/trainer/archs.h"
 #include "packhorse/trainer/prefetcher.h"
 
 namespace packhorse::trainer {
@@ -51,13 +52,24 @@ Scores score(Engine& engine, const Recipe& recipe, const Device& device, int wor
 }
 
 EvaluateResult evaluate(const EvaluateOptions& options, std::stop_token stop) {
-  EvaluateResult result{.state = read_run_state(options.checkpoint), .scores = {}};
+  EvaluateResult result;
+  const bool plain = !options.weights.empty();
+  if (!plain) result.state = read_run_state(options.checkpoint);
   const std::string split = options.split.empty() ? find_val_split(options.data) : options.split;
   const auto dataset = reader::Dataset::open(options.data, split);
+  if (plain) {
+    result.state.recipe = resolve(
+        options.recipe, default_recipe(find_arch(options.recipe.arch.value_or("resnet18"))));
+    result.state.classes = dataset->classes();
+  }
   check_classes(result.state.classes, *dataset, options.data);
   const Recipe& recipe = result.state.recipe;
   Engine engine(recipe, static_cast<std::int64_t>(result.state.classes.size()), options.device);
-  engine.load(options.checkpoint);
+  if (plain) {
+    engine.init_from(options.weights, Head::kMustFit);
+  } else {
+    engine.load(options.checkpoint);
+  }
   result.scores = score(engine, recipe, options.device, options.workers, dataset, std::move(stop));
   return result;
 }

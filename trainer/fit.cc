@@ -1,6 +1,7 @@
 #include "packhorse/trainer/fit.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <chrono>
 #include <cmath>
@@ -87,6 +88,7 @@ class Run {
     engine_ = std::make_unique<Engine>(recipe(), static_cast<std::int64_t>(state_.classes.size()),
                                        options_.device);
     if (options_.resume) engine_->load(last());
+    if (!options_.init_from.empty()) init_from();
   }
 
   FitResult run() {
@@ -143,6 +145,18 @@ class Run {
     make_directories(options_.out);
     // Or an interruption before the first save would leave the old run to be resumed.
     for (const char* old : {"best.pt", "last.pt"}) std::filesystem::remove(options_.out / old);
+  }
+
+  void init_from() {
+    if (options_.resume) {
+      throw Error(ErrorKind::kUsage, "--init-from starts a run and --resume goes on with one", {},
+                  "Leave out one of them.");
+    }
+    const auto kept = engine_->init_from(options_.init_from, options_.init_head);
+    if (options_.init_head == Head::kMayDiffer && !kept.empty() && events_.note) {
+      events_.note(fmt::format("not from {}, but new: {}", options_.init_from.string(),
+                               fmt::join(kept, ", ")));
+    }
   }
 
   reader::LoaderOptions loader_options() const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "packhorse/trainer/device.h"
+#include "packhorse/trainer/head.h"
 #include "packhorse/trainer/recipe.h"
 
 namespace packhorse::trainer {
@@ -45,6 +46,9 @@ class Engine {
   Scores evaluate(Prefetcher& batches, std::stop_token stop = {});
 
   std::int64_t parameters() const;
+
+  /// Takes weights that were saved elsewhere, as load_weights() does, and returns what it returns.
+  std::vector<std::string> init_from(const std::filesystem::path& path, Head head);
 
   /// Saves and restores model, momentum and generator state; `meta` is stored with them.
   void save(const std::filesystem::path& path, const nlohmann::json& meta) const;

@@ -1,0 +1,29 @@
+#include "packhorse/error.h"
+#include "packhorse/trainer/archs.h"
+#include "packhorse/trainer/models.h"
+
+namespace packhorse::trainer {
+
+std::shared_ptr<Model> make_model(std::string_view arch, std::int64_t classes, int image_size) {
+  const Arch& found = find_arch(arch);
+  if (classes < 1) throw Error(ErrorKind::kUsage, "a model needs at least one class");
+  return found.make({.classes = classes,
+                     .image_size = image_size > 0 ? image_size : found.image_size,
+                     .file = script_file(arch)});
+}
+
+std::int64_t count_parameters(const Model& model) {
+  std::int64_t count = 0;
+  for (const auto& parameter : model.parameters()) count += parameter.numel();
+  return count;
+}
+
+void make_channels_last(Model& model) {
+  for (auto& parameter : model.parameters()) {
+    if (parameter.dim() == 4) {
+      parameter.set_data(parameter.data().contiguous(at::MemoryFormat::ChannelsLast));
+    }
+  }
+}
+
+}  // namespace packhorse::trainer

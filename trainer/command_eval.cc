@@ -13,8 +13,13 @@ namespace {
 class CommandEval final : public program::Command {
  public:
   void setup(CLI::App& app) override {
-    app.add_option("--checkpoint", options_.checkpoint, "A last.pt or best.pt that fit wrote")
-        ->required();
+    auto* what = app.add_option_group("what", "One of these");
+    what->add_option("--checkpoint", options_.checkpoint, "A last.pt or best.pt that fit wrote");
+    auto* weights = what->add_option(
+        "--weights", options_.weights,
+        "Weights without a checkpoint, of --arch: a .safetensors, or a .pth of torch.save()");
+    what->require_option(1);
+    for (CLI::Option* option : recipe_.add_network_options(app)) option->needs(weights);
     app.add_option("--data", options_.data, "Packed dataset or class folder")->required();
     app.add_option("--split", options_.split, "Split of --data to score on (val, or test)");
     run_.add_options(app);
@@ -28,10 +33,12 @@ class CommandEval final : public program::Command {
     use_available_cpus();
     options_.device = pick_device(run_.device);
     options_.workers = run_.workers;
+    options_.recipe = recipe_.choices();
     const EvaluateResult result = evaluate(options_, stop);
     const Scores& scores = result.scores;
     if (json_) {
-      fmt::print("{}", program::to_text({{"checkpoint", options_.checkpoint.string()},
+      fmt::print("{}", program::to_text({{"checkpoint", path_json(options_.checkpoint)},
+                                         {"weights", path_json(options_.weights)},
                                          {"data", options_.data.string()},
                                          {"device", describe(options_.device)},
                                          {"arch", result.state.recipe.arch},
@@ -47,7 +54,12 @@ class CommandEval final : public program::Command {
   }
 
  private:
+  static program::Json path_json(const std::filesystem::path& path) {
+    return path.empty() ? program::Json() : program::Json(path.string());
+  }
+
   EvaluateOptions options_;
+  RecipeOptions recipe_;
   RunOptions run_;
   bool json_ = false;
 };

@@ -44,6 +44,11 @@ class CommandFit final : public program::Command {
     app.add_flag("--resume", options_.resume,
                  "Go on from --out's last.pt; options not given stay what they were");
     app.add_flag("--overwrite", options_.overwrite, "Start anew although --out holds a run");
+    app.add_option(
+        "--init-from", options_.init_from,
+        "Weights to start with: a .safetensors, a .pth of torch.save(), or a checkpoint");
+    app.add_flag("--new-head", new_head_,
+                 "With --init-from: take all but a last layer for another number of classes");
     app.add_option("--checkpoint-every", options_.checkpoint_every,
                    "Steps between checkpoints; 0: one after each epoch")
         ->check(CLI::NonNegativeNumber)
@@ -86,6 +91,7 @@ class CommandFit final : public program::Command {
     options_.recipe = recipe_.choices();
     options_.device = pick_device(run_.device, mine.local_rank);
     options_.workers = run_.workers;
+    options_.init_head = new_head_ ? Head::kMayDiffer : Head::kMustFit;
     options_.bad_samples = reader::BadSampleOptions::parse(max_bad_);
     std::optional<Processes> processes;
     if (launch) {
@@ -189,6 +195,7 @@ class CommandFit final : public program::Command {
   RunOptions run_;
   std::string max_bad_ = "0";
   int timeout_s_ = 300;
+  bool new_head_ = false;
   bool json_ = false;
 };
 

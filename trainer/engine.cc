@@ -21,6 +21,7 @@
 #include "packhorse/trainer/optim/grad_scaler.h"
 #include "packhorse/trainer/parallel/data_parallel.h"
 #include "packhorse/trainer/prefetcher.h"
+#include "packhorse/trainer/weights.h"
 #include "state_dict.h"
 
 namespace packhorse::trainer {
@@ -34,7 +35,7 @@ at::Device to_torch(const Device& device) {
 std::shared_ptr<Model> prepare_model(const Recipe& recipe, std::int64_t classes,
                                      const at::Device& device) {
   at::manual_seed(recipe.seed);
-  auto model = make_model(recipe.arch, classes);
+  auto model = make_model(recipe.arch, classes, recipe.image_size);
   if (recipe.channels_last) make_channels_last(*model);
   model->to(device);
   return model;
@@ -154,6 +155,14 @@ Engine::Engine(const Recipe& recipe, std::int64_t classes, const Device& device,
 Engine::~Engine() = default;
 
 std::int64_t Engine::parameters() const { return count_parameters(*impl_->model); }
+
+std::vector<std::string> Engine::init_from(const std::filesystem::path& path, Head head) try {
+  const auto kept = load_weights(*impl_->model, path, head);
+  if (impl_->ema) copy_into(impl_->ema->average(), named_state(*impl_->model), path);
+  return kept;
+} catch (...) {
+  rethrow_as_error();
+}
 
 void Engine::train(const DeviceBatch& batch, const StepPlace& place) try {
   const bool last = place.part == impl_->recipe.accumulate - 1;

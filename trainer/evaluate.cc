@@ -7,6 +7,7 @@
 
 #include "packhorse/error.h"
 #include "packhorse/reader/loader.h"
+#include "packhorse/trainer/archs.h"
 #include "packhorse/trainer/checkpoint.h"
 #include "packhorse/trainer/prefetcher.h"
 
@@ -86,14 +87,26 @@ Scores score(Engine& engine, const Recipe& recipe, const Device& device, int wor
 }
 
 EvaluateResult evaluate(const EvaluateOptions& options, std::stop_token stop) {
-  const Checkpoint checkpoint = read_checkpoint(options.checkpoint);
-  EvaluateResult result{.state = from_meta(checkpoint.meta, options.checkpoint), .scores = {}};
   const std::string split = options.split.empty() ? find_val_split(options.data) : options.split;
   const auto dataset = reader::Dataset::open(options.data, split);
-  check_classes(result.state.classes, *dataset, options.data);
+  std::optional<Checkpoint> checkpoint;
+  EvaluateResult result;
+  if (options.weights.empty()) {
+    checkpoint = read_checkpoint(options.checkpoint);
+    result.state = from_meta(checkpoint->meta, options.checkpoint);
+    check_classes(result.state.classes, *dataset, options.data);
+  } else {
+    result.state.recipe = resolve(
+        options.recipe, default_recipe(find_arch(options.recipe.arch.value_or("resnet18"))));
+    result.state.classes = dataset->classes();
+  }
   const Recipe& recipe = result.state.recipe;
   Engine engine(recipe, static_cast<std::int64_t>(result.state.classes.size()), options.device);
-  engine.load_model(checkpoint, options.checkpoint);
+  if (checkpoint) {
+    engine.load_model(*checkpoint, options.checkpoint);
+  } else {
+    engine.init_from(options.weights, Head::kMustFit);
+  }
   result.scores =
       score(engine, recipe, options.device, options.workers, dataset, Processes(), std::move(stop));
   return result;

@@ -1,6 +1,7 @@
 #include "packhorse/trainer/fit.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -53,6 +54,12 @@ class Run {
     engine_ = std::make_unique<Engine>(recipe(), static_cast<std::int64_t>(state_.classes.size()),
                                        options_.device, &processes());
     if (beginning.checkpoint) engine_->load(*beginning.checkpoint, store_.last());
+    if (!options_.init_from.empty()) init_from();
+    if (!options_.resume && !options_.out.empty() && processes().first()) {
+      make_directories(options_.out);
+      // Or an interruption before the first save would leave the old run to be resumed.
+      store_.clear();
+    }
   }
 
   FitResult run() {
@@ -85,6 +92,14 @@ class Run {
   std::int64_t epoch_step() const { return state_.step - state_.epoch * steps_per_epoch_; }
   void note(const std::string& text) const {
     if (events_.note) events_.note(text);
+  }
+
+  void init_from() {
+    const auto kept = engine_->init_from(options_.init_from, options_.init_head);
+    if (options_.init_head == Head::kMayDiffer && !kept.empty()) {
+      note(fmt::format("not from {}, but new: {}", options_.init_from.string(),
+                       fmt::join(kept, ", ")));
+    }
   }
 
   int workers() {

@@ -60,6 +60,10 @@ void check_resumable(const RunState& state, const Recipe& recipe, const reader::
 
 Beginning resume_run(const FitOptions& options, const reader::Dataset& train,
                      const Processes& processes, const std::filesystem::path& last) {
+  if (!options.init_from.empty()) {
+    throw Error(ErrorKind::kUsage, "--init-from starts a run and --resume goes on with one", {},
+                "Leave out one of them.");
+  }
   if (options.out.empty()) {
     throw Error(ErrorKind::kUsage, "--resume needs --out, where last.pt lies");
   }
@@ -85,7 +89,7 @@ DatasetPtr open_val(const FitOptions& options) {
 }
 
 Beginning begin_run(const FitOptions& options, const reader::Dataset& train,
-                    const Processes& processes, CheckpointStore& store) {
+                    const Processes& processes, const CheckpointStore& store) {
   if (options.resume) return resume_run(options, train, processes, store.last());
   Beginning beginning;
   beginning.state.recipe = new_recipe(options, train.size(), processes);
@@ -96,8 +100,6 @@ Beginning begin_run(const FitOptions& options, const reader::Dataset& train,
     throw Error(ErrorKind::kExists, "there is a run already", options.out,
                 "Go on with it by --resume, replace it by --overwrite, or use another --out.");
   }
-  make_directories(options.out);
-  store.clear();  // or an interruption before the first save would leave the old run to be resumed
   return beginning;
 }
 

@@ -20,9 +20,9 @@ struct Beginning {
   std::optional<Checkpoint> checkpoint;  ///< to load into the engine
 };
 
-/// Of a new run in `options.out` the first process removes what an earlier one left. Throws Error.
+/// Throws Error, kExists when `options.out` holds a run that is not to be overwritten.
 Beginning begin_run(const FitOptions& options, const reader::Dataset& train,
-                    const Processes& processes, CheckpointStore& store);
+                    const Processes& processes, const CheckpointStore& store);
 
 /// Pictures that one process takes at a time. Throws Error(kUsage) when a step's batch cannot be
 /// divided so.

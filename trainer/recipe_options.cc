@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "packhorse/error.h"
 #include "packhorse/pack.h"
 #include "packhorse/trainer/archs.h"
 #include "packhorse/trainer/device.h"
@@ -13,10 +14,25 @@ namespace packhorse::trainer {
 
 namespace {
 
+/// With the settings that suit the network, which hold where nothing else is asked for.
+std::string arch_text(const Arch& arch) {
+  return fmt::format("\n  {}: {}\n    {} px, {}, {} epochs, batch {}, {}, lr {}, weight decay {}",
+                     arch.name, arch.summary, arch.image_size, name_of(arch.augment), arch.epochs,
+                     arch.batch_size, name_of(arch.optimizer), arch.lr, arch.weight_decay);
+}
+
 std::string archs_text() {
-  std::string text = "Network:";
-  for (const Arch& arch : all_archs()) text += fmt::format("\n  {}: {}", arch.name, arch.summary);
-  return text;
+  std::string text = "Network, with its settings (fit: resnet18, measure: smallnet):";
+  for (const Arch* arch : all_archs()) text += arch_text(*arch);
+  return text + arch_text(script_arch());
+}
+
+/// Empty for a network there is, else what is wrong.
+std::string check_arch(const std::string& name) try {
+  find_arch(name);
+  return "";
+} catch (const Error& error) {
+  return fmt::format("{}; {}", error.what(), error.advice());
 }
 
 /// --name and --no-name. A plain optional<bool> flag would be set to false where neither is given.
@@ -33,18 +49,20 @@ CLI::IsMember member_of(std::span<const std::string_view> names) {
 
 }  // namespace
 
+std::vector<CLI::Option*> RecipeOptions::add_network_options(CLI::App& app) {
+  return {app.add_option("--arch", choices_.arch, archs_text())
+              ->check(CLI::Validator(check_arch, "NAME")),
+          app.add_option("--image-size", choices_.image_size,
+                         "Side of the network's input in pixels (the network's)")};
+}
+
 void RecipeOptions::add_model_options(CLI::App& app) {
-  std::vector<std::string> names;
-  for (const Arch& arch : all_archs()) names.emplace_back(arch.name);
-  app.add_option("--arch", choices_.arch, archs_text())->check(CLI::IsMember(names));
+  add_network_options(app);
   app.add_option("--batch-size", choices_.batch_size,
-                 "Pictures in a step, over all processes (smallnet 128, others 256)");
-  app.add_option("--image-size", choices_.image_size,
-                 "Side of the network's input in pixels (smallnet 32, others 224)");
+                 "Pictures in a step, over all processes (the network's)");
   app.add_option("--augment", augment_,
-                 "rrc: random resized crop and flip (default); pad-crop: resize, shift by up to an "
-                 "eighth, flip; "
-                 "flip: resize and flip (smallnet's default); none: resize")
+                 "rrc: random resized crop and flip; pad-crop: resize, shift by up to an eighth, "
+                 "flip; flip: resize and flip; none: resize (the network's)")
       ->check(member_of(names_of<AugmentKind>()));
   app.add_option("--min-scale", choices_.min_scale,
                  "Smallest part of a picture that rrc takes, by area (0.08)");
@@ -70,10 +88,11 @@ void RecipeOptions::add_schedule_options(CLI::App& app) {
                  "Mixup: alpha of its Beta distribution; 0: off (0)");
   app.add_option("--cutmix", choices_.cutmix_alpha,
                  "CutMix, likewise; with both, each batch draws one of them (0)");
-  app.add_option("--epochs", choices_.epochs, "Passes over the data (smallnet 6, others 90)");
+  app.add_option("--epochs", choices_.epochs, "Passes over the data (the network's)");
   app.add_option("--accumulate", choices_.accumulate,
                  "Parts that a process takes its share of a batch in, for less memory (1)");
-  app.add_option("--optimizer", optimizer_, "sgd, adamw, or lars for batches of thousands (sgd)")
+  app.add_option("--optimizer", optimizer_,
+                 "sgd, adamw, or lars for batches of thousands (the network's)")
       ->check(member_of(names_of<OptimizerKind>()));
   app.add_option("--lr", choices_.lr,
                  "Highest learning rate, at the end of the warm-up (the network's, times the batch "
@@ -82,16 +101,15 @@ void RecipeOptions::add_schedule_options(CLI::App& app) {
   add_switch(app, "nesterov", choices_.nesterov, "Nesterov's momentum (on)");
   app.add_option("--beta1", choices_.beta1, "Of adamw (0.9)");
   app.add_option("--beta2", choices_.beta2, "Of adamw (0.999)");
-  app.add_option(
-      "--weight-decay", choices_.weight_decay,
-      "Of weights, not of biases and norms (sgd: smallnet 5e-4, others 1e-4; adamw 0.05; "
-      "lars 5e-5)");
+  app.add_option("--weight-decay", choices_.weight_decay,
+                 "Of weights, not of biases and norms (the network's; another optimizer brings its "
+                 "own)");
   app.add_option("--clip-norm", choices_.clip_norm, "Longest gradient; 0: any (0)");
   app.add_option("--label-smoothing", choices_.label_smoothing,
                  "Share of the target spread over all classes (0)");
   app.add_option("--warmup-epochs", choices_.warmup_epochs,
-                 "Linear rise of the learning rate, before the cosine (smallnet a fifth of the "
-                 "run, others 5 of 90)");
+                 "Linear rise of the learning rate, before the cosine (a share of the epochs that "
+                 "suits the network)");
   app.add_option("--ema-decay", choices_.ema_decay,
                  "Keep a moving average of the parameters, and score that; e.g. 0.9999 (0: none)");
   app.add_option("--non-finite", non_finite_,

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 #include "packhorse/trainer/recipe.h"
 
@@ -11,7 +12,9 @@ namespace packhorse::trainer {
 /// in choices().
 class RecipeOptions {
  public:
-  /// --arch, --batch-size, --image-size, --augment, --min-scale, --seed, --order, --amp,
+  /// --arch and --image-size
+  std::vector<CLI::Option*> add_network_options(CLI::App& app);
+  /// Those and --batch-size, --augment, --min-scale, --seed, --order, --amp,
   /// --channels-last
   void add_model_options(CLI::App& app);
   /// What else shapes the result: pixels, optimiser, schedule.

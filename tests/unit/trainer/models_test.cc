@@ -2,6 +2,7 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/randn.h>
 #include <ATen/ops/zeros.h>
 
 #include <cmath>
@@ -14,7 +15,12 @@ using namespace packhorse::trainer;
 
 TEST_CASE("models: parameters are as many as torchvision's") {
   CHECK(count_parameters(*make_model("resnet18", 1000)) == 11'689'512);
+  CHECK(count_parameters(*make_model("resnet34", 1000)) == 21'797'672);
   CHECK(count_parameters(*make_model("resnet50", 1000)) == 25'557'032);
+  CHECK(count_parameters(*make_model("resnet101", 1000)) == 44'549'160);
+  CHECK(count_parameters(*make_model("mobilenet_v2", 1000)) == 3'504'872);
+  CHECK(count_parameters(*make_model("vit_s16", 1000)) == 22'050'664);
+  CHECK(count_parameters(*make_model("resnet18-cifar", 10)) == 11'173'962);
   CHECK(count_parameters(*make_model("smallnet", 10)) == 288'746);
 }
 
@@ -48,9 +54,9 @@ TEST_CASE("models: convolutions start with He's deviation by fan-out, norms with
 
 TEST_CASE("models: every arch gives a score for each class, also in channels_last") {
   const at::NoGradGuard no_grad;
-  for (const Arch& arch : all_archs()) {
-    CAPTURE(arch.name);
-    const auto model = make_model(arch.name, 5);
+  for (const Arch* arch : all_archs()) {
+    CAPTURE(arch->name);
+    const auto model = make_model(arch->name, 5, 64);
     model->eval();
     const auto images = at::ones({2, 3, 64, 64});
     const auto scores = model->forward(images);
@@ -67,7 +73,47 @@ TEST_CASE("models: an unknown arch is a usage error that lists the known ones") 
     FAIL("no error");
   } catch (const Error& error) {
     CHECK(error.kind() == ErrorKind::kUsage);
-    for (const Arch& arch : all_archs()) CHECK(error.advice().find(arch.name) != std::string::npos);
+    for (const Arch* arch : all_archs()) {
+      CHECK(error.advice().find(arch->name) != std::string::npos);
+    }
   }
   CHECK(test::kind_of_error([] { make_model("smallnet", 0); }) == ErrorKind::kUsage);
+}
+
+TEST_CASE("models: every arch learns from its gradients, each parameter having one") {
+  for (const Arch* arch : all_archs()) {
+    CAPTURE(arch->name);
+    at::manual_seed(3);
+    const auto model = make_model(arch->name, 3, 32);
+    model->train();
+    model->forward(at::randn({2, 3, 32, 32})).square().sum().backward();
+    for (const auto& item : model->named_parameters()) {
+      CAPTURE(item.key());
+      CHECK(item.value().grad().defined());
+    }
+  }
+}
+
+TEST_CASE("models: a transformer refuses sizes its squares do not fill, and pictures of another") {
+  CHECK(test::kind_of_error([] { make_model("vit_s16", 3, 100); }) == ErrorKind::kUsage);
+  const auto model = make_model("vit_s16", 3, 32);
+  CHECK(test::kind_of_error([&] {
+          model->forward(at::zeros({1, 3, 48, 48}));
+        }) == ErrorKind::kUsage);
+}
+
+TEST_CASE("archs: settings of each make a valid recipe") {
+  for (const Arch* arch : all_archs()) {
+    CAPTURE(arch->name);
+    default_recipe(*arch).validate();
+    CHECK(&find_arch(arch->name) == arch);
+  }
+  CHECK(&find_arch("script:net.pt") == &script_arch());
+  CHECK(script_file("script:a:b.pt") == "a:b.pt");
+  CHECK(script_file("resnet18").empty());
+}
+
+TEST_CASE("models: a script module that is missing, or has no name, is an error") {
+  CHECK(test::kind_of_error([] { make_model("script:", 3); }) == ErrorKind::kUsage);
+  CHECK(test::kind_of_error([] { make_model("script:/nowhere.pt", 3); }) == ErrorKind::kNotFound);
 }

@@ -5,8 +5,11 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <stop_token>
+#include <string>
+#include <vector>
 
 #include "packhorse/trainer/device.h"
+#include "packhorse/trainer/head.h"
 #include "packhorse/trainer/recipe.h"
 
 namespace packhorse::trainer {
@@ -56,6 +59,10 @@ class Engine {
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
+
+  /// Starts from weights saved elsewhere, see load_weights(). Returns the names of those that stay
+  /// as they were.
+  std::vector<std::string> init_from(const std::filesystem::path& path, Head head);
 
   /// Forward and backward, and after the last part of a step one step of the optimiser. On a GPU
   /// it returns when all that is queued.

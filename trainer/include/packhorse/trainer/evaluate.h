@@ -13,6 +13,8 @@ namespace packhorse::trainer {
 
 struct EvaluateOptions {
   std::filesystem::path checkpoint;
+  std::filesystem::path weights;  ///< instead of a checkpoint: as load_weights() takes them
+  RecipeChoices recipe;           ///< of the weights; a checkpoint brings its own
   std::filesystem::path data;
   std::string split;  ///< empty: "val" or "test" where there are splits
   Device device;
@@ -20,12 +22,14 @@ struct EvaluateOptions {
 };
 
 struct EvaluateResult {
-  RunState state;  ///< of the checkpoint
+  RunState state;  ///< of the checkpoint; of weights only the recipe and the classes
   Scores scores;
 };
 
 /// Scores a checkpoint, with the picture size and the cropping it was trained for: fit's figure
-/// again. Throws Error(kUsage) when the dataset's classes are not the model's.
+/// again. Throws Error(kUsage) when the dataset's classes are not the model's. Weights without a
+/// checkpoint around them are scored with the arch's picture size and cropping; their classes must
+/// be the dataset's, in its order, of which only the number can be checked.
 EvaluateResult evaluate(const EvaluateOptions& options, std::stop_token stop = {});
 
 /// The name of the split to evaluate on, or "" when `data` has no splits or none for this.

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 namespace packhorse::trainer {
@@ -19,9 +20,19 @@ class Model : public torch::nn::Module {
   virtual at::Tensor forward(const at::Tensor& images) = 0;
 };
 
-/// The arch's network, initialised as torchvision does, from LibTorch's default generator.
-/// Throws Error(kUsage) for an unknown arch, or fewer than one class.
-std::shared_ptr<Model> make_model(std::string_view arch, std::int64_t classes);
+/// What a network is made for.
+struct ModelSpec {
+  std::int64_t classes = 0;
+  int image_size = 0;  ///< pixels, both sides; only vit_s16 and script modules are bound to it
+  std::string file{};  ///< of a script module
+};
+
+/// The arch's network on the CPU, initialised as torchvision does, from LibTorch's default
+/// generator; a script module keeps the parameters it was saved with. `image_size` 0 = the arch's.
+/// Throws Error(kUsage) for an unknown arch, fewer than one class, a size that the network cannot
+/// take or a script module with another number of classes, and Error(kNotFound | kCorrupt |
+/// kUnsupported) for a script module that cannot be loaded or trained.
+std::shared_ptr<Model> make_model(std::string_view arch, std::int64_t classes, int image_size = 0);
 
 /// Trainable numbers in the model.
 std::int64_t count_parameters(const Model& model);

@@ -1,0 +1,12 @@
+#pragma once
+
+namespace packhorse::trainer {
+
+/// Whether weights from a file must have the model's last layer, the one that gives the scores: the
+/// module whose parameters were registered last.
+enum class Head {
+  kMustFit,
+  kMayDiffer,  ///< where it is missing or has another shape, the model's stays as it is
+};
+
+}  // namespace packhorse::trainer

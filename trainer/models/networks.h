@@ -1,0 +1,15 @@
+#pragma once
+
+#include "packhorse/trainer/archs.h"
+
+/// Every network there is, each in a file of its own. archs.cc lists them.
+namespace packhorse::trainer {
+
+extern const Arch kSmallNet;
+extern const Arch kResNet18, kResNet34, kResNet50, kResNet101;
+extern const Arch kResNet18Cifar;
+extern const Arch kMobileNetV2;
+extern const Arch kVitS16;
+extern const Arch kScript;
+
+}  // namespace packhorse::trainer

@@ -92,6 +92,35 @@ def test_processes_give_the_parameters_of_one(world, packed, alone, tmp_path):
     assert_same_training(alone[0], tmp_path / "run")
 
 
+def momentum_of(run):
+    return load(run)["optimizer"]["momentum"]
+
+
+@pytest.mark.parametrize("world, parts", [(2, 1), (1, 4), (2, 2)])
+def test_a_smooth_network_agrees_to_rounding(world, parts, smooth, packed, tmp_path):
+    # Without norms over batches and without ReLU, how a batch is split is only an order of sums.
+    train_smooth(world, packed, tmp_path / "run", "--accumulate", str(parts))
+    one, two = momentum_of(smooth), momentum_of(tmp_path / "run")
+    assert one.keys() == two.keys()
+    for name in one:
+        assert (one[name] - two[name]).norm().item() <= 1e-5 * one[name].norm().item(), name
+
+
+def train_smooth(world, packed, out, *options):
+    command = ["fit", "--data", packed, "--out", out, "--arch", "vit_s16", "--image-size", "32", "--augment", "flip",
+               "--batch-size", "24", "--optimizer", "sgd", "--lr", "0.01", "--warmup-epochs", "0", "--max-steps", "2",
+               "--device", "cpu", "--workers", "0", *options]  # fmt: skip
+    done = results(start(world, *command))
+    assert [result.code for result in done] == [DONE] * world, done
+
+
+@pytest.fixture(scope="module", name="smooth")
+def smooth_fixture(packed, tmp_path_factory):
+    out = tmp_path_factory.mktemp("smooth") / "run"
+    train_smooth(1, packed, out)
+    return out
+
+
 def test_a_run_goes_on_with_another_number_of_processes(packed, alone, tmp_path):
     out = tmp_path / "run"
     fit(2, packed, out, "--epochs", "2", "--max-steps", "7")

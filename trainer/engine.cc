@@ -4,6 +4,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/isfinite.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/where.h>
@@ -23,6 +24,7 @@
 #include "packhorse/trainer/prefetcher.h"
 #include "packhorse/trainer/weights.h"
 #include "state_dict.h"
+#include "step_graph.h"
 
 namespace packhorse::trainer {
 namespace {
@@ -59,11 +61,10 @@ constexpr double kLeastScale = 1.0 / (1 << 24);
 }  // namespace
 
 struct Engine::Impl {
-  Impl(const Recipe& recipe_, std::int64_t classes, const Device& device_,
-       const Processes* processes_)
+  Impl(const Recipe& recipe_, std::int64_t classes, const EngineOptions& options)
       : recipe(recipe_),
-        device(to_torch(device_)),
-        processes(processes_ != nullptr ? *processes_ : alone),
+        device(to_torch(options.device)),
+        processes(options.processes != nullptr ? *options.processes : alone),
         model(prepare_model(recipe, classes, device)),
         optimizer(make_optimizer(named_parameters(*model), optimizer_options(recipe))),
         parallel(processes, named_parameters(*model), named_buffers(*model)),
@@ -71,6 +72,8 @@ struct Engine::Impl {
         sums(at::zeros({2}, at::TensorOptions(device).dtype(at::kDouble))) {
     if (recipe.sync_bn) sync_batch_norms(*model, processes);
     if (recipe.ema_decay > 0) ema.emplace(named_state(*model), recipe.ema_decay);
+    if (options.cuda_graph) graph = std::make_unique<StepGraph>(options.device);
+    if (graph) require_graphable();
   }
 
   at::Tensor pixels(const DeviceBatch& batch, at::ScalarType type = at::kFloat) const {
@@ -79,7 +82,12 @@ struct Engine::Impl {
   }
 
   at::Tensor training_loss(const DeviceBatch& batch, const StepPlace& place) const;
-  void update(const StepPlace& place);
+  /// All that the device does in a step.
+  void work(const DeviceBatch& batch, const StepPlace& place);
+  void update();
+  void require_graphable() const;
+  /// Copies the batch to where the captured step reads it.
+  void hold(const DeviceBatch& batch);
 
   /// Chance on the device, in dropout and the like.
   void seed(const StepPlace& place) const {
@@ -97,6 +105,8 @@ struct Engine::Impl {
   DataParallel parallel;
   std::optional<GradScaler> scaler;
   std::optional<Ema> ema;
+  std::unique_ptr<StepGraph> graph;
+  DeviceBatch held = {};
   Normalization normalization;
   at::Tensor sums;  ///< of the finite losses, and how many they were; on the device until report()
   std::int64_t losses = 0;  ///< added since the last report, finite or not
@@ -132,22 +142,57 @@ at::Tensor Engine::Impl::training_loss(const DeviceBatch& batch, const StepPlace
          (1 - plan.lambda) * loss_of(batch.labels.index_select(0, partners));
 }
 
-void Engine::Impl::update(const StepPlace& place) {
+void Engine::Impl::work(const DeviceBatch& batch, const StepPlace& place) {
+  const bool last = place.part == recipe.accumulate - 1;
+  if (place.part == 0) optimizer->zero_grad();
+  parallel.before_forward();
+  const auto loss = training_loss(batch, place);
+  parallel.before_backward(/*reduce=*/last);
+  const auto share = loss / static_cast<double>(recipe.accumulate);
+  (scaler ? scaler->scale(share) : share).backward();
+  if (last) update();
+  const at::NoGradGuard no_grad;
+  const auto finite = loss.detach().isfinite();
+  sums[0].add_(at::where(finite, loss.detach(), 0));
+  sums[1].add_(finite);
+}
+
+void Engine::Impl::update() {
   const auto gradients = optimizer->gradients();
   if (scaler) scaler->unscale(gradients);
   if (recipe.clip_norm > 0) clip_grad_norm(gradients, recipe.clip_norm);
   optimizer->step(scaler ? scaler->found_inf() : at::Tensor());
   if (scaler) scaler->update();
-  if (ema) ema->update(place.step);
 }
 
-Engine::Engine(const Recipe& recipe, std::int64_t classes, const Device& device,
-               const Processes* processes) try {
-  if (device.is_cuda()) {
+// What changes from step to step other than in tensors would be replayed as it was captured.
+void Engine::Impl::require_graphable() const {
+  const auto mix = mix_options(recipe);
+  if (processes.size() == 1 && recipe.accumulate == 1 && mix.mixup_alpha == 0 &&
+      mix.cutmix_alpha == 0) {
+    return;
+  }
+  throw Error(ErrorKind::kUsage,
+              "a CUDA graph is for one process, --accumulate 1, and no --mixup or --cutmix", {},
+              "Leave out --cuda-graph, or those.");
+}
+
+void Engine::Impl::hold(const DeviceBatch& batch) {
+  if (!held.images.defined()) {
+    held.images = at::empty_like(batch.images);
+    held.labels = at::empty_like(batch.labels);
+    held.size = batch.size;
+  }
+  held.images.copy_(batch.images, /*non_blocking=*/true);
+  held.labels.copy_(batch.labels, /*non_blocking=*/true);
+}
+
+Engine::Engine(const Recipe& recipe, std::int64_t classes, const EngineOptions& options) try {
+  if (options.device.is_cuda()) {
     at::globalContext().setBenchmarkCuDNN(true);
     at::globalContext().setAllowTF32CuDNN(true);
   }
-  impl_ = std::make_unique<Impl>(recipe, classes, device, processes);
+  impl_ = std::make_unique<Impl>(recipe, classes, options);
 } catch (...) {
   rethrow_as_error();
 }
@@ -165,24 +210,18 @@ std::vector<std::string> Engine::init_from(const std::filesystem::path& path, He
 }
 
 void Engine::train(const DeviceBatch& batch, const StepPlace& place) try {
-  const bool last = place.part == impl_->recipe.accumulate - 1;
   impl_->seed(place);
   impl_->model->train();
-  if (place.part == 0) {
-    impl_->optimizer->zero_grad();
-    impl_->optimizer->set_lr(place.lr);
+  if (place.part == 0) impl_->optimizer->set_lr(place.lr);
+  if (impl_->graph) {
+    impl_->hold(batch);
+    impl_->graph->run([&] { impl_->work(impl_->held, place); });
+  } else {
+    impl_->work(batch, place);
   }
-  impl_->parallel.before_forward();
-  const auto loss = impl_->training_loss(batch, place);
-  impl_->parallel.before_backward(/*reduce=*/last);
-  const auto share = loss / static_cast<double>(impl_->recipe.accumulate);
-  (impl_->scaler ? impl_->scaler->scale(share) : share).backward();
-  if (last) impl_->update(place);
-  const at::NoGradGuard no_grad;
-  const auto finite = loss.detach().isfinite();
-  impl_->sums[0].add_(at::where(finite, loss.detach(), 0));
-  impl_->sums[1].add_(finite);
   ++impl_->losses;
+  const bool last = place.part == impl_->recipe.accumulate - 1;
+  if (last && impl_->ema) impl_->ema->update(place.step);
 } catch (...) {
   rethrow_as_error();
 }

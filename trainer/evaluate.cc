@@ -101,7 +101,8 @@ EvaluateResult evaluate(const EvaluateOptions& options, std::stop_token stop) {
     result.state.classes = dataset->classes();
   }
   const Recipe& recipe = result.state.recipe;
-  Engine engine(recipe, static_cast<std::int64_t>(result.state.classes.size()), options.device);
+  Engine engine(recipe, static_cast<std::int64_t>(result.state.classes.size()),
+                {.device = options.device});
   if (checkpoint) {
     engine.load_model(*checkpoint, options.checkpoint);
   } else {

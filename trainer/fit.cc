@@ -52,7 +52,9 @@ class Run {
     }
     processes().check_same("settings, data or a checkpoint", to_meta(state_).dump());
     engine_ = std::make_unique<Engine>(recipe(), static_cast<std::int64_t>(state_.classes.size()),
-                                       options_.device, &processes());
+                                       EngineOptions{.device = options_.device,
+                                                     .processes = &processes(),
+                                                     .cuda_graph = options_.cuda_graph});
     if (beginning.checkpoint) engine_->load(*beginning.checkpoint, store_.last());
     if (!options_.init_from.empty()) init_from();
     if (!options_.resume && !options_.out.empty() && processes().first()) {

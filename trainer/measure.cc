@@ -113,7 +113,7 @@ class Measuring {
 
   TrainingPass training_pass(const Input& input) {
     Engine engine(recipe_, static_cast<std::int64_t>(input.dataset->classes().size()),
-                  options_.device);
+                  {.device = options_.device});
     reader::LoaderOptions options = loader_options();
     options.allocator = slot_allocator(options_.device);
     reader::Loader loader(input.dataset, options);

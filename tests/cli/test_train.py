@@ -136,6 +136,9 @@ def test_a_damaged_image_ends_training_by_name(packed, tmp_path):
     [
         (["fit"], USAGE, "--data"),
         (["fit", "--data", "nowhere", "--arch", "smallnet"], FAILED, "nowhere"),
+        (["fit", "--data", SHAPES, *QUICK, "--cuda-graph"], USAGE, "--cuda-graph"),
+        (["fit", "--data", SHAPES, *QUICK, "--accumulate", "5"], USAGE, "multiple of 5"),
+        (["fit", "--data", SHAPES, *QUICK, "--optimizer", "adam"], USAGE, "adamw"),
         (["fit", "--data", "nowhere", "--arch", "hugenet"], USAGE, "smallnet"),
         (["eval", "--checkpoint", "nowhere.pt", "--data", "nowhere"], FAILED, "nowhere.pt"),
         ([], USAGE, "subcommand"),

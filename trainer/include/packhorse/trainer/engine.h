@@ -46,16 +46,22 @@ struct StepsReport {
   double loss_scale = 1;     ///< of float16
 };
 
+struct EngineOptions {
+  Device device;
+  const Processes* processes = nullptr;  ///< must outlive the engine; nullptr: this one is alone
+  /// Replay a step as one CUDA graph, with the same losses. For one process, whole batches (no
+  /// accumulated parts) and unmixed ones.
+  bool cuda_graph = false;
+};
+
 /// A model, its optimiser and the device they live on: everything a step needs. With several
 /// processes each has an Engine, which takes the first one's parameters and then stays equal to
 /// it; they must call the same functions in the same order. Chance (dropout, ...) is a function of
 /// the seed, the step and the process, so that a resumed run draws the same. One thread at a time.
 class Engine {
  public:
-  /// The model is initialised from recipe.seed. `processes` must outlive the engine; nullptr: this
-  /// one is alone. Throws Error.
-  Engine(const Recipe& recipe, std::int64_t classes, const Device& device,
-         const Processes* processes = nullptr);
+  /// The model is initialised from recipe.seed. Throws Error.
+  Engine(const Recipe& recipe, std::int64_t classes, const EngineOptions& options);
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;

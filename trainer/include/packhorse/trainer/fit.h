@@ -21,6 +21,7 @@ struct FitOptions {
   std::string split;           ///< to train on; empty: "train" where there are splits
   RecipeChoices recipe;
   Device device;
+  bool cuda_graph = false;  ///< see EngineOptions
   int workers = -1;  ///< of the reader; -1 = as many as the process may use
   reader::BadSampleOptions bad_samples = {};  ///< replaced ones are told by FitEvents::note
   bool autotune = false;                      ///< measure how many workers pay, instead

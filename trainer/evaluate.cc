@@ -87,12 +87,12 @@ Scores score(Engine& engine, const Recipe& recipe, const Device& device, int wor
 }
 
 EvaluateResult evaluate(const EvaluateOptions& options, std::stop_token stop) {
+  std::optional<Checkpoint> checkpoint;
+  if (options.weights.empty()) checkpoint = read_checkpoint(options.checkpoint);
   const std::string split = options.split.empty() ? find_val_split(options.data) : options.split;
   const auto dataset = reader::Dataset::open(options.data, split);
-  std::optional<Checkpoint> checkpoint;
   EvaluateResult result;
-  if (options.weights.empty()) {
-    checkpoint = read_checkpoint(options.checkpoint);
+  if (checkpoint) {
     result.state = from_meta(checkpoint->meta, options.checkpoint);
     check_classes(result.state.classes, *dataset, options.data);
   } else {

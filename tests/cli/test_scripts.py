@@ -20,14 +20,14 @@ def run(*command):
     return subprocess.run([str(c) for c in command], cwd=ROOT, capture_output=True, text=True, timeout=900)
 
 
-@pytest.mark.parametrize("script", ["demo", "test", "train_from_shards", "setup"])
+@pytest.mark.parametrize("script", ["bundle", "demo", "test", "train_from_shards", "setup"])
 def test_a_script_explains_itself(script):
     done = run(ROOT / "scripts" / script, "--help")
     assert done.returncode == 0
     assert done.stdout.startswith(f"Usage: scripts/{script}")
 
 
-@pytest.mark.parametrize("script", ["demo", "test", "setup"])
+@pytest.mark.parametrize("script", ["bundle", "demo", "test", "setup"])
 def test_a_script_refuses_an_unknown_option(script):
     assert run(ROOT / "scripts" / script, "--nonsense").returncode == 2
 
@@ -63,3 +63,25 @@ def test_train_from_shards_fails_below_the_accuracy_asked_for():
     done = run(ROOT / "scripts/train_from_shards", "samples/shapes", "--min-top1", "101", "--", *fit)
     assert done.returncode == 1
     assert "less than 101" in done.stderr
+
+
+@release_only
+def test_a_bundle_runs_where_it_is_unpacked_with_its_own_libraries(tmp_path):
+    done = run(ROOT / "scripts/bundle", tmp_path / "bundle.tar.zst")
+    assert done.returncode == 0, done.stderr
+    subprocess.run(["tar", "-xf", "bundle.tar.zst"], cwd=tmp_path, check=True)
+    (tree,) = tmp_path.glob("packhorse-*/")
+    (site,) = (ROOT / ".venv/lib").glob("python3*/site-packages")
+    (tree / "site").symlink_to(site.resolve())
+    for program in ("packhorse", "packhorse-train"):
+        said = subprocess.run([tree / "bin" / program, "--version"], env={}, capture_output=True, text=True, check=True)
+        assert said.stdout.startswith(program)
+        found = subprocess.run(["ldd", tree / "bin" / program], env={}, capture_output=True, text=True, check=True)
+        outside = re.findall(r"^\s*(\S+) => (/\S+)", found.stdout, re.MULTILINE)
+        outside = [name for name, path in outside if not path.startswith(str(tmp_path)) and str(site) not in path]
+        # What is left is the C library, and what torch's wheels bring with them.
+        left = r"(libc|libm|libdl|librt|libpthread|libresolv|libutil|libgomp|libcu\w+|libnv\w+|libnccl)[.-].*"
+        assert all(re.fullmatch(left, name) for name in outside), outside
+    pack = subprocess.run([tree / "bin/packhorse", "pack", ROOT / "samples/shapes", "out", "--format", "hdf5"],
+                          cwd=tmp_path, env={}, capture_output=True, text=True)  # fmt: skip
+    assert pack.returncode == 0, pack.stderr

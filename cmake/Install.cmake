@@ -12,7 +12,7 @@ if(TARGET packhorse_trainer)
           ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(EXPORT packhorseTrainerTargets NAMESPACE packhorse:: DESTINATION ${_package_dir})
   install(DIRECTORY trainer/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-  install(FILES cmake/TorchWheel.cmake DESTINATION ${_package_dir})
+  install(FILES cmake/TorchWheel.cmake cmake/TrainerDependencies.cmake DESTINATION ${_package_dir})
 endif()
 
 configure_package_config_file(cmake/packhorseConfig.cmake.in

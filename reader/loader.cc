@@ -215,13 +215,16 @@ struct Loader::Impl {
     const Bytes bytes = dataset->view(sample, producer.bytes);
     const Clock::time_point read = Clock::now();
     add(producer.read_ns, ns_between(begin, read));
+    if (options.observer) options.observer(Stage::kRead, begin, read);
     add(producer.bytes_read, bytes.size());
     if (options.decode) {
       producer.decoder.decode(bytes, options.augment, SampleRandom(options.seed, epoch, sample),
                               {slot.images + place * image_bytes, image_bytes},
                               dataset->image(sample));
       dataset->check_whole(sample);
-      add(producer.decode_ns, ns_since(read));
+      const Clock::time_point decoded = Clock::now();
+      add(producer.decode_ns, ns_between(read, decoded));
+      if (options.observer) options.observer(Stage::kDecode, read, decoded);
     }
     slot.labels[place] = dataset->label(sample);
     slot.samples[place] = sample;

@@ -17,7 +17,8 @@ struct Metric {
   std::string_view type;
   std::string_view help;
   double (*value)(const LoaderCounters&);
-  std::string_view label = {};  ///< of the line itself, e.g. quantile="0.5"
+  std::string_view quantile = {};  ///< of a summary's line
+  std::string_view suffix = {};    ///< of its others
 };
 
 constexpr double as_count(std::uint64_t value) { return static_cast<double>(value); }
@@ -49,13 +50,21 @@ constexpr auto kMetrics = std::to_array<Metric>({
     {"prefetched_bytes_total", "counter", "Stored bytes the storage was asked for ahead.",
      [](const Counters& c) { return as_count(c.prefetched_bytes); }},
     {"batch_wait_seconds", "summary", "The consumer waiting for a batch.",
-     [](const Counters& c) { return as_seconds(c.batch_wait.p50_ns); }, "quantile=\"0.5\""},
+     [](const Counters& c) { return as_seconds(c.batch_wait.p50_ns); }, "0.5"},
     {"batch_wait_seconds", "summary", "The consumer waiting for a batch.",
-     [](const Counters& c) { return as_seconds(c.batch_wait.p99_ns); }, "quantile=\"0.99\""},
+     [](const Counters& c) { return as_seconds(c.batch_wait.p99_ns); }, "0.99"},
+    {"batch_wait_seconds", "summary", "The consumer waiting for a batch.",
+     [](const Counters& c) { return as_seconds(c.batch_wait.sum_ns); }, "", "_sum"},
+    {"batch_wait_seconds", "summary", "The consumer waiting for a batch.",
+     [](const Counters& c) { return as_count(c.batch_wait.count); }, "", "_count"},
     {"batch_make_seconds", "summary", "A batch from its first sample begun to its last complete.",
-     [](const Counters& c) { return as_seconds(c.batch_make.p50_ns); }, "quantile=\"0.5\""},
+     [](const Counters& c) { return as_seconds(c.batch_make.p50_ns); }, "0.5"},
     {"batch_make_seconds", "summary", "A batch from its first sample begun to its last complete.",
-     [](const Counters& c) { return as_seconds(c.batch_make.p99_ns); }, "quantile=\"0.99\""},
+     [](const Counters& c) { return as_seconds(c.batch_make.p99_ns); }, "0.99"},
+    {"batch_make_seconds", "summary", "A batch from its first sample begun to its last complete.",
+     [](const Counters& c) { return as_seconds(c.batch_make.sum_ns); }, "", "_sum"},
+    {"batch_make_seconds", "summary", "A batch from its first sample begun to its last complete.",
+     [](const Counters& c) { return as_count(c.batch_make.count); }, "", "_count"},
 });
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -77,13 +86,11 @@ std::string escaped(std::string_view value) {
   return text;
 }
 
-std::string labels_text(const MetricLabels& labels, std::string_view of_the_line) {
+std::string labels_text(const MetricLabels& labels) {
   std::string text;
   for (const auto& [name, value] : labels) {
-    check_name(name);
     text += (text.empty() ? "" : ",") + name + "=\"" + escaped(value) + "\"";
   }
-  if (!of_the_line.empty()) text += (text.empty() ? "" : ",") + std::string(of_the_line);
   return text.empty() ? text : "{" + text + "}";
 }
 
@@ -96,19 +103,33 @@ std::string number_text(double value) {
 
 }  // namespace
 
-std::string prometheus_text(std::span<const LoaderMetrics> loaders) {
-  std::string text;
-  std::string_view family;
+std::vector<MetricFamily> loader_metrics(std::span<const LoaderMetrics> loaders) {
+  for (const LoaderMetrics& loader : loaders) {
+    for (const auto& label : loader.labels) check_name(label.first);
+  }
+  std::vector<MetricFamily> families;
   for (const Metric& metric : kMetrics) {
     const std::string name = "packhorse_loader_" + std::string(metric.family);
-    if (metric.family != family) {
-      text += "# HELP " + name + " " + std::string(metric.help) + "\n";
-      text += "# TYPE " + name + " " + std::string(metric.type) + "\n";
+    if (families.empty() || families.back().name != name) {
+      families.push_back({name, std::string(metric.type), std::string(metric.help), {}});
     }
-    family = metric.family;
     for (const LoaderMetrics& loader : loaders) {
-      text += name + labels_text(loader.labels, metric.label) + " " +
-              number_text(metric.value(loader.counters)) + "\n";
+      MetricLabels labels = loader.labels;
+      if (!metric.quantile.empty()) labels.emplace_back("quantile", metric.quantile);
+      families.back().samples.push_back(
+          {name + std::string(metric.suffix), std::move(labels), metric.value(loader.counters)});
+    }
+  }
+  return families;
+}
+
+std::string prometheus_text(std::span<const LoaderMetrics> loaders) {
+  std::string text;
+  for (const MetricFamily& family : loader_metrics(loaders)) {
+    text += "# HELP " + family.name + " " + family.help + "\n";
+    text += "# TYPE " + family.name + " " + family.type + "\n";
+    for (const MetricSample& sample : family.samples) {
+      text += sample.name + labels_text(sample.labels) + " " + number_text(sample.value) + "\n";
     }
   }
   return text;

@@ -9,6 +9,7 @@
 #include "common/terminal.h"
 #include "packhorse/trainer/fit.h"
 #include "recipe_options.h"
+#include "watch_command_options.h"
 
 namespace packhorse::trainer {
 
@@ -72,6 +73,7 @@ class CommandFit final : public program::Command {
                  "Measure for some seconds how many reader threads pay, and use so many");
     app.add_flag("--cuda-graph", options_.cuda_graph,
                  "Replay each step as one CUDA graph: less work for the CPU, the same losses");
+    watch_.add_options(app);
     app.add_option("--timeout", timeout_s_,
                    "Seconds that several processes wait for one of them before they give up")
         ->check(CLI::PositiveNumber)
@@ -94,6 +96,7 @@ class CommandFit final : public program::Command {
     options_.device = pick_device(run_.device, mine.local_rank);
     options_.workers = run_.workers;
     options_.init_head = new_head_ ? Head::kMayDiffer : Head::kMustFit;
+    options_.watch = watch_.options();
     options_.bad_samples = reader::BadSampleOptions::parse(max_bad_);
     std::optional<Processes> processes;
     if (launch) {
@@ -136,13 +139,17 @@ class CommandFit final : public program::Command {
       const bool terminal = program::stderr_is_terminal();
       if (!terminal && Clock::now() - last < kLogInterval) return;
       last = Clock::now();
-      fmt::print(stderr,
-                 "{}epoch {}/{}, step {}/{}: {} img/s, loss {:.4f}, lr {:.4g}, {:.1f} % waiting "
-                 "for data{}{}",
-                 terminal ? "\r" : "", step.epoch, step.epochs, step.step, step.steps,
-                 rate_text(step.images_per_s), step.loss, step.lr, 100 * step.data_wait_share,
-                 step.skipped > 0 ? fmt::format(", {} skipped", step.skipped) : "",
-                 terminal ? "\x1b[K" : "\n");
+      fmt::print(
+          stderr,
+          "{}epoch {}/{}, step {}/{}: {} img/s, loss {:.4f}, lr {:.4g}, {:.1f} % waiting "
+          "for data{}{}{}",
+          terminal ? "\r" : "", step.epoch, step.epochs, step.step, step.steps,
+          rate_text(step.images_per_s), step.loss, step.lr, 100 * step.data_wait_share,
+          step.device_memory_bytes == 0
+              ? ""
+              : fmt::format(", {} on the GPU", program::bytes_text(step.device_memory_bytes)),
+          step.skipped > 0 ? fmt::format(", {} skipped", step.skipped) : "",
+          terminal ? "\x1b[K" : "\n");
       std::fflush(stderr);
     };
     return events;
@@ -195,6 +202,7 @@ class CommandFit final : public program::Command {
   FitOptions options_;
   RecipeOptions recipe_;
   RunOptions run_;
+  WatchCommandOptions watch_;
   std::string max_bad_ = "0";
   int timeout_s_ = 300;
   bool new_head_ = false;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <torch/version.h>
 
+#include <array>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,6 +16,7 @@
 
 #ifdef PACKHORSE_TORCH_HAS_CUDA
 #include <ATen/core/CachingHostAllocator.h>
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <cuda_runtime_api.h>
 #endif
 
@@ -54,6 +56,23 @@ std::string describe(const Device& device) {
   return properties.name;
 }
 
+std::string pci_bus_id(const Device& device) {
+  std::array<char, 32> id{};
+  if (!device.is_cuda() ||
+      cudaDeviceGetPCIBusId(id.data(), static_cast<int>(id.size()), device.index) != cudaSuccess) {
+    return "";
+  }
+  return id.data();
+}
+
+std::uint64_t peak_memory_bytes(const Device& device) {
+  if (!device.is_cuda()) return 0;
+  const auto stats =
+      c10::cuda::CUDACachingAllocator::getDeviceStats(static_cast<c10::DeviceIndex>(device.index));
+  constexpr auto kAll = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+  return static_cast<std::uint64_t>(stats.reserved_bytes[kAll].peak);
+}
+
 reader::SlotAllocator slot_allocator(const Device& device) {
   if (!device.is_cuda()) return {};
   struct Blocks {
@@ -79,6 +98,8 @@ reader::SlotAllocator slot_allocator(const Device& device) {
 #else
 
 std::string describe(const Device& device) { return device.is_cuda() ? "cuda" : "cpu"; }
+std::string pci_bus_id(const Device&) { return ""; }
+std::uint64_t peak_memory_bytes(const Device&) { return 0; }
 reader::SlotAllocator slot_allocator(const Device&) { return {}; }
 
 #endif

@@ -22,6 +22,7 @@
 #include "packhorse/trainer/optim/grad_scaler.h"
 #include "packhorse/trainer/parallel/data_parallel.h"
 #include "packhorse/trainer/prefetcher.h"
+#include "packhorse/trainer/watch/ranges.h"
 #include "packhorse/trainer/weights.h"
 #include "state_dict.h"
 #include "step_graph.h"
@@ -114,6 +115,7 @@ struct Engine::Impl {
 
 // Mixing is linear, so it may come after normalize(), where it runs on the device.
 at::Tensor Engine::Impl::training_loss(const DeviceBatch& batch, const StepPlace& place) const {
+  const Range range("forward");
   const bool low = recipe.amp != Amp::kOff;
   const auto type = recipe.amp == Amp::kFp16 ? at::kHalf : at::kBFloat16;
   // On a CPU oneDNN casts what it wants cast.
@@ -149,7 +151,10 @@ void Engine::Impl::work(const DeviceBatch& batch, const StepPlace& place) {
   const auto loss = training_loss(batch, place);
   parallel.before_backward(/*reduce=*/last);
   const auto share = loss / static_cast<double>(recipe.accumulate);
-  (scaler ? scaler->scale(share) : share).backward();
+  {
+    const Range range("backward");
+    (scaler ? scaler->scale(share) : share).backward();
+  }
   if (last) update();
   const at::NoGradGuard no_grad;
   const auto finite = loss.detach().isfinite();
@@ -158,6 +163,7 @@ void Engine::Impl::work(const DeviceBatch& batch, const StepPlace& place) {
 }
 
 void Engine::Impl::update() {
+  const Range range("optimiser");
   const auto gradients = optimizer->gradients();
   if (scaler) scaler->unscale(gradients);
   if (recipe.clip_norm > 0) clip_grad_norm(gradients, recipe.clip_norm);
@@ -215,6 +221,7 @@ void Engine::train(const DeviceBatch& batch, const StepPlace& place) try {
   if (place.part == 0) impl_->optimizer->set_lr(place.lr);
   if (impl_->graph) {
     impl_->hold(batch);
+    const Range range("graph");
     impl_->graph->run([&] { impl_->work(impl_->held, place); });
   } else {
     impl_->work(batch, place);
@@ -267,6 +274,7 @@ void Engine::share_statistics() try {
 }
 
 ScoreSums Engine::evaluate(Prefetcher& batches, std::stop_token stop) try {
+  const Range range("eval");
   const at::NoGradGuard no_grad;
   std::optional<Ema::Applied> averaged;
   if (impl_->ema) averaged.emplace(*impl_->ema);
@@ -294,6 +302,7 @@ ScoreSums Engine::evaluate(Prefetcher& batches, std::stop_token stop) try {
 }
 
 Checkpoint Engine::snapshot(const nlohmann::json& meta) const try {
+  const Range range("save");
   Checkpoint checkpoint;
   checkpoint.meta = meta;
   checkpoint.meta["mean"] = impl_->normalization.mean;

@@ -17,6 +17,7 @@
 #include "packhorse/trainer/evaluate.h"
 #include "packhorse/trainer/prefetcher.h"
 #include "packhorse/trainer/schedule.h"
+#include "packhorse/trainer/watch/watch.h"
 
 namespace packhorse::trainer {
 namespace {
@@ -62,12 +63,14 @@ class Run {
       // Or an interruption before the first save would leave the old run to be resumed.
       store_.clear();
     }
+    watch_ = std::make_unique<Watch>(options_.watch, watched_run());
   }
 
   FitResult run() {
     const auto start = Clock::now();
     if (!val_) note("there is no val or test split beside the training data: nothing is scored");
     reader::Loader loader(train_, loader_options());
+    const auto watching = watch_->loader(loader, *train_);
     Prefetcher batches(loader, options_.device);
     steps_per_epoch_ = static_cast<std::int64_t>(train_->size()) / recipe().batch_size;
     if (steps_per_epoch_ == 0) {
@@ -81,6 +84,7 @@ class Run {
       if (train_epoch(batches)) finish_epoch();
       tell_of(loader.bad_samples());
     }
+    watch_->finish();
     const FitResult result = make_result(start);
     store_.finish();
     tell_of_saving();
@@ -104,6 +108,17 @@ class Run {
     }
   }
 
+  WatchedRun watched_run() {
+    return {.out = options_.out,
+            .resumed_step = options_.resume ? state_.step : -1,
+            .device = options_.device,
+            .rank = processes().rank(),
+            .world = processes().size(),
+            .local_rank = processes().local_rank(),
+            .local_world = processes().local_size(),
+            .note = events_.note};
+  }
+
   int workers() {
     if (options_.workers >= 0 || processes().local_size() == 1) return options_.workers;
     return std::max(1, available_cpus() / processes().local_size());
@@ -121,6 +136,7 @@ class Run {
     loader.world = processes().size();
     loader.bad_samples = options_.bad_samples;
     loader.allocator = slot_allocator(options_.device);
+    loader.observer = watch_->observer();
     if (options_.autotune) {
       const reader::Autotuned tuned = reader::autotune(train_, loader);
       loader.workers = tuned.workers;
@@ -166,8 +182,8 @@ class Run {
     wait_s_ += wait;
     images_ += images;
     skipped_ = std::max(skipped_, steps.skipped);
-    if (tell && events_.step && unread_steps_ > 0) {
-      events_.step({.epoch = state_.epoch + 1,
+    if (unread_steps_ > 0) {
+      report(tell, {.epoch = state_.epoch + 1,
                     .epochs = recipe().epochs,
                     .step = epoch_step(),
                     .steps = steps_per_epoch_,
@@ -176,11 +192,17 @@ class Run {
                     .images_per_s = share(images, seconds),
                     .data_wait_share = share(wait, seconds),
                     .skipped = steps.skipped,
-                    .loss_scale = steps.loss_scale});
+                    .loss_scale = steps.loss_scale,
+                    .device_memory_bytes = peak_memory_bytes(options_.device)});
     }
     unread_steps_ = 0;
     restart_clock(batches);
     tell_of_saving();
+  }
+
+  void report(bool tell, const StepReport& step) {
+    watch_->on_step(step);
+    if (tell && events_.step) events_.step(step);
   }
 
   void restart_clock(const Prefetcher& batches) {
@@ -192,6 +214,7 @@ class Run {
   bool train_epoch(Prefetcher& batches) {
     restart_clock(batches);
     while (epoch_step() < steps_per_epoch_) {
+      watch_->before_step(state_.step);
       step(batches);
       const bool late = seconds_since(mark_) > kReportSeconds;
       const int flags =
@@ -253,6 +276,7 @@ class Run {
     if (best) state_.best_top1 = scores_->top1;
     save(best);
     write_logs();
+    watch_->on_epoch(log);
     if (events_.epoch) events_.epoch(log, recipe().epochs);
   }
 
@@ -310,6 +334,7 @@ class Run {
   RunState state_;
   Schedule schedule_;
   std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Watch> watch_;
   std::int64_t steps_per_epoch_ = 0;
   bool stopped_ = false;
   std::size_t bad_told_ = 0;       ///< bad samples that a note was made of

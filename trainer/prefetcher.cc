@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "packhorse/error.h"
+#include "packhorse/trainer/watch/ranges.h"
 #include "prefetcher_impl.h"
 
 namespace packhorse::trainer {
@@ -55,6 +56,7 @@ void Prefetcher::start_epoch(std::uint64_t epoch, std::uint64_t done) try {
 }
 
 std::optional<DeviceBatch> Prefetcher::next() try {
+  const Range range("wait");
   const auto begin = Clock::now();
   std::optional<DeviceBatch> batch = impl_->next();
   impl_->wait_s += std::chrono::duration<double>(Clock::now() - begin).count();

@@ -1,4 +1,5 @@
 #include "packhorse/error.h"
+#include "packhorse/trainer/watch/ranges.h"
 #include "prefetcher_impl.h"
 
 #ifdef PACKHORSE_TORCH_HAS_CUDA
@@ -116,6 +117,7 @@ class UploadPrefetcher final : public Prefetcher::Impl {
   }
 
   DeviceBatch copy(const reader::Batch& batch, Buffer& buffer) {
+    const Range range("copy");
     const auto images = view_images(batch);
     const auto labels = view_labels(batch);
     if (!buffer.images.defined() || buffer.images.size(0) < batch.size()) {

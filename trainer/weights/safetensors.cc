@@ -12,7 +12,7 @@ namespace {
 
 at::ScalarType type_named(const std::string& name, const std::filesystem::path& path) {
   static const std::map<std::string, at::ScalarType> kTypes = {
-      {"F32", at::kFloat}, {"F64", at::kDouble}, {"F16", at::kHalf}, {"BF16", at::kBFloat16},
+      {"F32", at::kFloat}, {"F64", at::kDouble}, {"F16", at::kHalf},  {"BF16", at::kBFloat16},
       {"I64", at::kLong},  {"I32", at::kInt},    {"I16", at::kShort}, {"I8", at::kChar},
       {"U8", at::kByte},   {"BOOL", at::kBool}};
   const auto found = kTypes.find(name);

@@ -35,8 +35,7 @@ std::map<std::string, at::Tensor> read_members(const std::filesystem::path& path
     auto* out = bytes.mutable_data_ptr<std::uint8_t>();
     std::size_t done = 0;
     while (done < bytes.nbytes()) {
-      const auto read =
-          check(archive_read_data(reader.get(), out + done, bytes.nbytes() - done));
+      const auto read = check(archive_read_data(reader.get(), out + done, bytes.nbytes() - done));
       if (read == 0) throw_bad_weights(path, "'" + name + "' in it is cut");
       done += static_cast<std::size_t>(read);
     }

@@ -271,7 +271,8 @@ class Machine {
     const auto items = take(count);
     if (!top().value.isGenericDict()) return true;  // an object of a class that is not known
     auto dict = top().value.toGenericDict();
-    for (std::size_t i = 0; i + 1 < items.size(); i += 2) dict.insert_or_assign(items[i], items[i + 1]);
+    for (std::size_t i = 0; i + 1 < items.size(); i += 2)
+      dict.insert_or_assign(items[i], items[i + 1]);
     return true;
   }
   bool append(std::size_t count) {

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <mutex>
@@ -398,6 +399,27 @@ TEST_CASE("loader: nonsense is refused") {
     o.allocator.allocate = [](std::size_t) -> void* { return nullptr; };
   }));
   LoaderOptions().validate();
+}
+
+TEST_CASE("loader: an observer hears of both stages of every sample, from the workers") {
+  std::mutex mutex;
+  std::array<int, 2> heard{};
+  bool in_order = true;
+  LoaderOptions options = options_for(2);
+  options.observer = [&](Stage stage, std::chrono::steady_clock::time_point begin,
+                         std::chrono::steady_clock::time_point end) {
+    const std::scoped_lock lock(mutex);
+    ++heard.at(static_cast<std::size_t>(stage));
+    in_order = in_order && begin <= end;
+  };
+  {
+    Loader loader(make_dataset(10), options);
+    loader.start_epoch(0);
+    while (loader.next()) {
+    }
+  }
+  CHECK(heard == std::array<int, 2>{10, 10});
+  CHECK(in_order);
 }
 
 }  // namespace packhorse::reader::test

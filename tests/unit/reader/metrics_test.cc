@@ -31,7 +31,8 @@ TEST_CASE("metrics: times are seconds, counts are whole numbers") {
   counters.read_ns = 1'500'000'000;
   counters.batches = 7;
   counters.bad_samples = 2;
-  counters.batch_wait.p99_ns = 250'000'000;
+  counters.batch_wait = {
+      .count = 7, .sum_ns = 3'500'000'000, .p50_ns = 0, .p99_ns = 250'000'000, .max_ns = 0};
   const std::string text = prometheus_text(counters);
   CHECK(contains(text, "\npackhorse_loader_samples_total 1281167\n"));
   CHECK(contains(text, "\npackhorse_loader_read_bytes_total 140000000001\n"));
@@ -39,6 +40,8 @@ TEST_CASE("metrics: times are seconds, counts are whole numbers") {
   CHECK(contains(text, "\npackhorse_loader_batches_total 7\n"));
   CHECK(contains(text, "\npackhorse_loader_bad_samples_total 2\n"));
   CHECK(contains(text, "\npackhorse_loader_batch_wait_seconds{quantile=\"0.99\"} 0.25\n"));
+  CHECK(contains(text, "\npackhorse_loader_batch_wait_seconds_sum 3.5\n"));
+  CHECK(contains(text, "\npackhorse_loader_batch_wait_seconds_count 7\n"));
   CHECK(text.ends_with("\n"));
 }
 
@@ -53,7 +56,9 @@ TEST_CASE("metrics: every family is told once, before its lines") {
     } else if (line.starts_with("# TYPE ")) {
       CHECK(line.starts_with("# TYPE " + family + " "));
     } else {
-      CHECK(line.starts_with(family + "{rank=\""));
+      const std::string labels = "{rank=\"";
+      CHECK((line.starts_with(family + labels) || line.starts_with(family + "_sum" + labels) ||
+             line.starts_with(family + "_count" + labels)));
     }
   }
   CHECK(families.size() >= 8);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -37,6 +38,14 @@ struct SlotAllocator {
 /// slots.
 SlotAllocator huge_page_allocator();
 
+/// What a worker does for a sample.
+enum class Stage { kRead, kDecode };
+
+/// Hears of each stage once it is over, from the thread that did it, several at a time. Must not
+/// throw; the workers wait for it.
+using StageObserver = std::function<void(Stage stage, std::chrono::steady_clock::time_point begin,
+                                         std::chrono::steady_clock::time_point end)>;
+
 struct LoaderOptions {
   std::int64_t batch_size = 64;
   int workers = -1;  ///< threads; -1 = as many as the process may use, 0 = decode in next() itself
@@ -59,6 +68,7 @@ struct LoaderOptions {
   std::int64_t rank = 0, world = 1;
   Tail tail = Tail::kDrop;
   SlotAllocator allocator = {};  ///< empty: plain memory
+  StageObserver observer = {};   ///< for a timeline; empty: nobody listens
   /// Throws Error(kUsage).
   void validate() const;
 };

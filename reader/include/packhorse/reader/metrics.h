@@ -19,6 +19,23 @@ struct LoaderMetrics {
   LoaderCounters counters;
 };
 
+/// One number: `name` is the family's, for a summary also with _sum or _count behind it.
+struct MetricSample {
+  std::string name;
+  MetricLabels labels;
+  double value = 0;
+};
+
+/// The samples that Prometheus knows under one name.
+struct MetricFamily {
+  std::string name, type, help;  ///< type: counter or summary
+  std::vector<MetricSample> samples;
+};
+
+/// The counters as data, for servers of their own; a summary's quantiles are labelled "quantile".
+/// Throws Error(kUsage) for a label name that is none.
+std::vector<MetricFamily> loader_metrics(std::span<const LoaderMetrics> loaders);
+
 /// The counters in Prometheus' text format (version 0.0.4), for a scrape or for node_exporter's
 /// textfile collector:
 ///

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,6 +26,12 @@ Device pick_device(std::string_view name, int index = 0);
 
 /// "cpu", or the GPU's name.
 std::string describe(const Device& device);
+
+/// Where a GPU sits, e.g. "0000:65:00.0"; "" for the CPU.
+std::string pci_bus_id(const Device& device);
+
+/// The most of a GPU's memory that LibTorch has held at once so far, in bytes; 0 for the CPU.
+std::uint64_t peak_memory_bytes(const Device& device);
 
 bool cuda_available();
 

@@ -12,6 +12,7 @@
 #include "packhorse/trainer/parallel/processes.h"
 #include "packhorse/trainer/recipe.h"
 #include "packhorse/trainer/run_state.h"
+#include "packhorse/trainer/watch/watch_options.h"
 
 namespace packhorse::trainer {
 
@@ -32,8 +33,9 @@ struct FitOptions {
   bool overwrite = false;                     ///< start anew although out/last.pt is there
   std::int64_t checkpoint_every = 0;          ///< steps; 0 = after each epoch
   int keep = 0;                               ///< the latest checkpoints kept as out/step-N.pt
-  std::string after_save;          ///< shell command run for each checkpoint; see CheckpointStore
-  std::int64_t max_steps = 0;      ///< of the whole run, 0 = no limit; the schedule does not see it
+  std::string after_save;      ///< shell command run for each checkpoint; see CheckpointStore
+  std::int64_t max_steps = 0;  ///< of the whole run, 0 = no limit; the schedule does not see it
+  WatchOptions watch = {};
   Processes* processes = nullptr;  ///< that train together, this one among them; nullptr: alone
 };
 
@@ -42,8 +44,9 @@ struct StepReport {
   int epoch = 0, epochs = 0;         ///< counted from 1
   std::int64_t step = 0, steps = 0;  ///< in the epoch
   double loss = 0, lr = 0, images_per_s = 0, data_wait_share = 0;
-  std::int64_t skipped = 0;  ///< steps of the run whose gradients were not finite
-  double loss_scale = 1;     ///< of float16
+  std::int64_t skipped = 0;               ///< steps of the run whose gradients were not finite
+  double loss_scale = 1;                  ///< of float16
+  std::uint64_t device_memory_bytes = 0;  ///< see peak_memory_bytes()
 };
 
 /// Called from the thread that runs fit(); of several processes, only in the first.

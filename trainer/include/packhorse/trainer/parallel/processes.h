@@ -52,6 +52,7 @@ class Processes {
 
   int rank() const { return launch_.rank; }
   int size() const { return launch_.world; }
+  int local_rank() const { return launch_.local_rank; }
   int local_size() const { return launch_.local_world; }
   bool first() const { return rank() == 0; }
 

@@ -1,0 +1,291 @@
+"""Watching packhorse-train from outside: TensorBoard, JSON lines, Prometheus and traces, read by their own readers."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import urllib.request
+
+import pytest
+from python_support import BIN, DONE, FAILED, ROOT, SHAPES, TERMINATED, USAGE, Result, pack, packhorse
+
+TRAIN = BIN / "packhorse-train"
+pytestmark = pytest.mark.skipif(not TRAIN.exists(), reason="packhorse-train is not part of this build")
+QUICK = ["--arch", "smallnet", "--batch-size", "24", "--device", "cpu", "--workers", "2"]
+EACH_STEP = ["--checkpoint-every", "1"]  # which also reports each step
+GRAFANA = ROOT / "docs/grafana"
+WATCH_PAGE = ROOT / "docs/trainer-watch.md"
+
+
+def train(*args):
+    done = subprocess.run([TRAIN, *map(str, args)], capture_output=True, stdin=subprocess.DEVNULL, check=False)
+    return Result(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture(scope="module", name="data")
+def data_fixture(tmp_path_factory):
+    out = tmp_path_factory.mktemp("packed") / "wds"
+    pack(SHAPES, out, "--format", "wds")
+    return out
+
+
+def fit(data, out, *options):
+    result = train("fit", "--data", data, "--out", out, *QUICK, "--json", *options)
+    assert result.code == DONE, result
+    return result
+
+
+def scalars(run):
+    """tag -> [(step, value)] as TensorBoard shows them."""
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    events = accumulator.EventAccumulator(str(run / "tensorboard"))
+    events.Reload()
+    return {tag: [(event.step, event.value) for event in events.Scalars(tag)] for tag in events.Tags()["scalars"]}
+
+
+def step_lines(run):
+    return [json.loads(line) for line in (run / "steps.jsonl").read_text().splitlines()]
+
+
+def test_tensorboard_and_the_json_lines_show_the_run(data, tmp_path):
+    report = fit(data, tmp_path / "run", "--epochs", "2", *EACH_STEP).json
+    shown = scalars(tmp_path / "run")
+    steps = list(range(1, report["steps"] + 1))
+    assert [step for step, _ in shown["train/loss"]] == steps
+    lines = step_lines(tmp_path / "run")
+    assert [line["step"] for line in lines] == steps
+    for tag, field in [("loss", "loss"), ("lr", "lr"), ("images_per_s", "images_per_s")]:
+        values = [value for _, value in shown[f"train/{tag}"]]
+        assert values == pytest.approx([line[field] for line in lines], rel=1e-6)
+    assert shown["val/top1"][-1] == (report["steps"], pytest.approx(report["top1"], rel=1e-6))
+    assert [step for step, _ in shown["epoch/train_loss"]] == [report["steps"] // 2, report["steps"]]
+    assert lines[-1]["loader"]["samples"] >= 24 * report["steps"]
+
+
+def test_steps_that_are_done_again_are_shown_once(data, tmp_path):
+    run = tmp_path / "run"
+    fit(data, run, "--epochs", "2", "--max-steps", "4", *EACH_STEP)
+    shutil.copy(run / "last.pt", tmp_path / "at-4.pt")
+    fit(data, run, "--resume", "--max-steps", "8", *EACH_STEP)
+    shutil.copy(tmp_path / "at-4.pt", run / "last.pt")  # as if the machine had died before it was saved again
+    fit(data, run, "--resume", "--max-steps", "9", *EACH_STEP)
+    assert len(list((run / "tensorboard").iterdir())) == 3
+    assert [step for step, _ in scalars(run)["train/loss"]] == list(range(1, 10))
+    assert [line["step"] for line in step_lines(run)] == list(range(1, 10))
+
+
+def test_a_run_that_replaces_another_is_shown_alone(data, tmp_path):
+    run = tmp_path / "run"
+    fit(data, run, "--epochs", "2", "--max-steps", "6", *EACH_STEP)
+    fit(data, run, "--epochs", "2", "--max-steps", "3", "--overwrite", *EACH_STEP)
+    assert [step for step, _ in scalars(run)["train/loss"]] == [1, 2, 3]
+    assert [line["step"] for line in step_lines(run)] == [1, 2, 3]
+
+
+def test_every_record_of_an_event_file_is_sound(data, tmp_path):
+    loader = pytest.importorskip("tensorboard.backend.event_processing.event_file_loader")
+    fit(data, tmp_path / "run", "--epochs", "1")
+    (file,) = (tmp_path / "run/tensorboard").iterdir()
+    events = list(loader.EventFileLoader(str(file)).Load())  # checks lengths and CRCs
+    assert events[0].file_version == "brain.Event:2"
+    assert events[1].session_log.status == events[1].session_log.START
+
+
+def start(*args, environment=None):
+    variables = os.environ | {name: str(text) for name, text in (environment or {}).items()}
+    return subprocess.Popen([TRAIN, *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            stdin=subprocess.DEVNULL, env=variables)  # fmt: skip
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def finish(process):
+    out, err = process.communicate(timeout=60)
+    return Result(process.returncode, out, err)
+
+
+def end(process):
+    process.send_signal(signal.SIGTERM)
+    return finish(process)
+
+
+def metrics_address(process):
+    for line in process.stderr:
+        found = re.search(rb"metrics are at (http://\S+/metrics)", line)
+        if found:
+            return found[1].decode()
+    raise AssertionError("the address was not told")
+
+
+def scrape(address):
+    parser = pytest.importorskip("prometheus_client.parser")
+    with urllib.request.urlopen(address, timeout=10) as answer:
+        assert answer.headers["Content-Type"].startswith("text/plain")
+        text = answer.read().decode()
+    return {family.name: family for family in parser.text_string_to_metric_families(text)}
+
+
+def sample_names(families):
+    return {sample.name for family in families.values() for sample in family.samples}
+
+
+def value(families, name):
+    (found,) = [s for family in families.values() for s in family.samples if s.name == name]
+    assert found.labels["rank"] == "0"
+    return found.value
+
+
+@pytest.fixture(scope="module", name="scraped")
+def scraped_fixture(data):
+    """What the endpoint says once an epoch is done, the training still running; and its run's end."""
+    process = start("fit", "--data", data, *QUICK, "--epochs", "100000", "--metrics-port", "0")
+    try:
+        address = metrics_address(process)
+        until = time.monotonic() + 60
+        families = {}
+        while "packhorse_train_val_loss" not in families and time.monotonic() < until:
+            time.sleep(0.05)
+            families = scrape(address)
+        assert process.poll() is None
+        second = train("fit", "--data", data, *QUICK, "--metrics-port", address.split(":")[2].split("/")[0])
+    finally:
+        result = end(process)
+    return families, second, result
+
+
+def test_prometheus_reads_a_running_training(scraped):
+    families, _, result = scraped
+    assert families["packhorse_train_steps"].type == "counter"
+    assert value(families, "packhorse_train_steps_total") >= 1
+    assert value(families, "packhorse_train_epochs") == 100000
+    assert 0 <= value(families, "packhorse_train_data_wait_ratio") <= 1
+    assert value(families, "packhorse_train_images_per_second") > 0
+    assert value(families, "packhorse_loader_samples_total") >= 24
+    assert value(families, "packhorse_loader_batch_wait_seconds_count") >= 1
+    assert result.code == TERMINATED, result
+
+
+def test_a_busy_port_is_an_error_that_says_so(scraped):
+    _, second, _ = scraped
+    assert second.code == FAILED and "--metrics-port" in second.err and "127.0.0.1:" in second.err, second
+
+
+def test_the_loaders_metrics_are_those_of_bench(scraped, data, tmp_path):
+    families, _, _ = scraped
+    parser = pytest.importorskip("prometheus_client.parser")
+    packhorse("bench", data / "train", "--min-seconds", "0.1", "--metrics", tmp_path / "bench.prom", "--json")
+    bench = {f.name: f for f in parser.text_string_to_metric_families((tmp_path / "bench.prom").read_text())}
+    loader = {name: family for name, family in families.items() if name.startswith("packhorse_loader_")}
+    assert loader.keys() == {name for name in bench if name.startswith("packhorse_loader_")}
+    for name, family in loader.items():
+        assert (family.type, family.documentation) == (bench[name].type, bench[name].documentation)
+
+
+def documented():
+    names = set()
+    for line in WATCH_PAGE.read_text().splitlines():
+        if line.startswith("| `packhorse_"):
+            names |= set(re.findall(r"`(packhorse_\w+)`", line.split("|")[1]))
+    return names
+
+
+def base(name):
+    return re.sub(r"_(sum|count)$", "", name)
+
+
+def test_the_page_lists_what_is_served_and_nothing_else(scraped):
+    families, _, _ = scraped
+    served = {base(name) for name in sample_names(families)}
+    of_gpus = {name for name in documented() if name.startswith("packhorse_gpu_")}
+    assert len(of_gpus) == 3
+    assert documented() - of_gpus == served - of_gpus
+
+
+def test_the_dashboard_asks_for_metrics_there_are(scraped):
+    families, _, _ = scraped
+    dashboard = json.loads((GRAFANA / "packhorse-train.json").read_text())
+    asked = set()
+    for panel in dashboard["panels"]:
+        assert panel["targets"], panel["title"]
+        for target in panel["targets"]:
+            asked |= set(re.findall(r"\bpackhorse_\w+", target["expr"]))
+    for variable in dashboard["templating"]["list"]:
+        asked |= set(re.findall(r"\bpackhorse_\w+", variable["query"]))
+    known = sample_names(families) | {name for name in documented() if name.startswith("packhorse_gpu_")}
+    assert len(asked) > 15 and asked <= known
+
+
+def test_the_scrape_file_is_for_the_port_of_the_page():
+    text = (GRAFANA / "prometheus.yml").read_text()
+    port = re.search(r'targets: \["127\.0\.0\.1:(\d+)"\]', text)[1]
+    assert f"--metrics-port {port}" in WATCH_PAGE.read_text()
+    assert f"--metrics-port {port}" in text
+
+
+def test_a_trace_holds_its_steps_and_the_loaders_threads(data, tmp_path):
+    trace = tmp_path / "trace.json"
+    steps = len(list((SHAPES / "train").rglob("*.jpg"))) // 24  # of an epoch; the next one's reading is in the trace
+    result = fit(data, tmp_path / "run", "--epochs", "2", "--trace", trace, "--trace-steps", f"{steps - 1}:{steps + 2}")
+    assert "trace is written" in result.err and "ERROR" not in result.err
+    events = [event for event in json.loads(trace.read_text())["traceEvents"] if event["ph"] == "X"]
+    named = {}
+    for event in events:
+        named.setdefault(event["name"], []).append(event)
+    for name in ("forward", "backward", "optimiser"):
+        assert len(named[name]) == 3, name
+    assert {"wait", "eval", "save", "read", "decode", "aten::convolution"} <= named.keys()
+    trainer = {event["tid"] for event in named["forward"]}
+    assert len(trainer) == 1 and not trainer & {event["tid"] for event in named["decode"]}
+    ends = max(event["ts"] + event["dur"] for event in named["forward"])
+    assert all(event["ts"] < ends + 1e6 for event in named["decode"])
+
+
+def test_a_trace_of_a_run_that_ends_early_has_what_there_was(data, tmp_path):
+    trace = tmp_path / "trace.json"
+    fit(data, tmp_path / "run", "--epochs", "2", "--max-steps", "3", "--trace", trace, "--trace-steps", "1:100")
+    names = [event["name"] for event in json.loads(trace.read_text())["traceEvents"] if event["ph"] == "X"]
+    assert names.count("forward") == 2
+
+
+@pytest.mark.parametrize("options, said", [
+    (["--trace-steps", "5"], "--trace"),
+    (["--trace", "t.json", "--trace-steps", "9:3"], "names no steps"),
+    (["--metrics-port", "70000"], "--metrics-port"),
+    (["--metrics-address", "127.0.0.1"], "--metrics-port"),
+])  # fmt: skip
+def test_misuse_is_said(options, said, data):
+    result = train("fit", "--data", data, *QUICK, *options)
+    assert result.code == USAGE and said in result.err, result
+
+
+def test_two_processes_write_one_log_and_each_its_own_trace(data, tmp_path):
+    store = free_port()
+    command = ["fit", "--data", data, *QUICK, "--epochs", "1", "--out", tmp_path / "run", "--json",
+               "--trace", tmp_path / "t.json", "--trace-steps", "1:3", *EACH_STEP]  # fmt: skip
+    place = {"WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": store}
+    started = [start(*command, environment=place | {"RANK": rank, "LOCAL_RANK": rank}) for rank in range(2)]
+    done = [finish(process) for process in started]
+    assert [result.code for result in done] == [DONE, DONE], done
+    steps = list(range(1, done[0].json["steps"] + 1))
+    assert [line["step"] for line in step_lines(tmp_path / "run")] == steps
+    assert [step for step, _ in scalars(tmp_path / "run")["train/loss"]] == steps
+    for rank in range(2):
+        assert "traceEvents" in json.loads((tmp_path / f"t.rank{rank}.json").read_text())
+
+
+def test_watching_changes_no_parameter(data, tmp_path):
+    torch = pytest.importorskip("torch")
+    fit(data, tmp_path / "plain", "--epochs", "1")
+    fit(data, tmp_path / "watched", "--epochs", "1", "--metrics-port", "0", "--trace", tmp_path / "t.json",
+        "--trace-steps", "1:3")  # fmt: skip
+    plain, watched = (
+        torch.load(tmp_path / run / "last.pt", weights_only=True)["model"] for run in ("plain", "watched"))
+    assert all(plain[name].equal(watched[name]) for name in plain)

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "packhorse/reader/loader.h"
+
+namespace packhorse::trainer {
+
+/// What is known of a stretch of training, such as an epoch, when it waited for data.
+struct LoadFacts {
+  double seconds = 0;                    ///< of training
+  double data_wait_share = 0;            ///< of `seconds`, 0..1
+  reader::LoaderCounters counters = {};  ///< of the stretch alone
+  int workers = 0;                       ///< reader threads; 0: the training thread reads
+  int cpus = 1;                          ///< this process may use
+  std::string format{};                  ///< of the dataset, or "folder"
+  std::string image_mode{};              ///< original, roi, resize, raw
+  bool gpu_decode_offered = false;       ///< the GPU could decode, and does not
+};
+
+/// What would help most.
+enum class Remedy {
+  kWorkers,        ///< more reader threads
+  kPack,           ///< shards instead of single files
+  kFewerBytes,     ///< raw pixels are more than the storage gives
+  kStorage,        ///< storage that answers faster, or is asked for longer pieces
+  kSmallerImages,  ///< packed so that a crop costs less to decode
+  kGpuDecode,
+  kCpus,          ///< more processors, or less to do for each image
+  kLongerEpochs,  ///< the wait is for the first batches of each
+};
+
+struct Advice {
+  Remedy remedy;
+  std::string sentence;  ///< what was seen and what to do
+};
+
+/// A share up to this is nothing to worry about.
+inline constexpr double kFineWaitShare = 0.05;
+
+/// Nothing when the wait was within kFineWaitShare, or nothing was read.
+std::optional<Advice> advise(const LoadFacts& facts);
+
+/// What happened between two readings of a loader's counters; latencies are those of `after`.
+reader::LoaderCounters counters_between(const reader::LoaderCounters& before,
+                                        const reader::LoaderCounters& after);
+
+}  // namespace packhorse::trainer

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "packhorse/reader/metrics.h"
+#include "packhorse/trainer/watch/nvml.h"
+#include "packhorse/trainer/watch/step_metrics.h"
+
+namespace packhorse::trainer {
+
+/// Answers Prometheus at http://ADDRESS:PORT/metrics, from threads of its own, until it is
+/// destroyed:
+///
+///     MetricsServer server("127.0.0.1", 9400, {{"rank", "0"}});
+///     server.set_loader([&] { return loader.counters(); });   // asked at each scrape
+///     server.set(step_metrics);
+///     server.set_loader({});                                  // before the loader goes
+///
+/// docs/trainer-watch.md lists the metrics; those of the loader are reader::loader_metrics().
+/// Thread-safe.
+class MetricsServer {
+ public:
+  /// `port` 0: one that is free. `labels` are of every metric. Throws Error(kExists) where nothing
+  /// can be served: the port is in use, or the address is none of this machine's.
+  MetricsServer(const std::string& address, int port, reader::MetricLabels labels = {});
+  ~MetricsServer();
+  MetricsServer(const MetricsServer&) = delete;
+  MetricsServer& operator=(const MetricsServer&) = delete;
+
+  int port() const;
+
+  void set(const StepMetrics& metrics);
+  void set(const ScoreMetrics& metrics);
+  /// Must be thread-safe. Without one the loader's figures of the last StepMetrics stay. Returns
+  /// when no scrape is asking the source of before any more.
+  void set_loader(std::function<reader::LoaderCounters()> source);
+  void set_gpu(std::shared_ptr<const Nvml> gpu);
+
+ private:
+  class Metrics;
+  struct Impl;
+  std::shared_ptr<Metrics> metrics_;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace packhorse::trainer

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+
+#include "packhorse/reader/loader.h"
+
+namespace packhorse::trainer {
+
+/// How training goes: figures of the stretch of steps since the last report, and totals.
+struct StepMetrics {
+  int epoch = 0, epochs = 0;                     ///< counted from 1
+  std::int64_t step = 0;                         ///< steps done in the whole run
+  std::int64_t epoch_step = 0, epoch_steps = 0;  ///< of them in this epoch; in a whole epoch
+  double loss = 0;                               ///< mean of the stretch
+  double lr = 0;                                 ///< of its last step
+  double images_per_s = 0;
+  double data_wait_share = 0;             ///< of the time, 0..1
+  std::uint64_t device_memory_bytes = 0;  ///< most that was in use so far; 0 on the CPU
+  reader::LoaderCounters loader = {};     ///< totals since the loader was made
+};
+
+/// Scores on the validation data after an epoch.
+struct ScoreMetrics {
+  int epoch = 0;                        ///< counted from 1
+  std::int64_t step = 0;                ///< steps done in the whole run
+  double loss = 0, top1 = 0, top5 = 0;  ///< top1, top5: per cent
+};
+
+}  // namespace packhorse::trainer

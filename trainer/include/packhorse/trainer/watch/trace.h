@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "packhorse/reader/loader.h"
+
+namespace packhorse::trainer {
+
+/// Which steps of this call a trace holds: [begin, end), counted from 0.
+struct StepSpan {
+  std::int64_t begin = 5, end = 15;  ///< the first steps are unlike those that follow
+  /// "10": as many behind the first 5; "20:30": from step 20 up to 30. Throws Error(kUsage).
+  static StepSpan parse(const std::string& text);
+  friend bool operator==(const StepSpan&, const StepSpan&) = default;
+};
+
+/// Records some steps for chrome://tracing or https://ui.perfetto.dev: every operator and kernel,
+/// the Ranges of ranges.h, and what the loader's threads read and decoded.
+///
+///     StepTrace trace("trace.json", {.begin = 5, .end = 15});
+///     options.observer = trace.observer();       // of the loader
+///     while (...) { trace.at_step(step); ... }   // before each step
+///     trace.finish();                            // when training ended before `end`
+///
+/// One thread, apart from the observer. One trace at a time in a process.
+class StepTrace {
+ public:
+  StepTrace(std::filesystem::path path, const StepSpan& span);
+  ~StepTrace();  ///< abandons a trace that is under way
+  StepTrace(const StepTrace&) = delete;
+  StepTrace& operator=(const StepTrace&) = delete;
+
+  /// Says that a step is next, perhaps more than once: starts, or ends and writes the trace.
+  /// Returns whether it was written just now. Throws Error(kIo | kNoSpace).
+  bool at_step(std::int64_t step);
+  /// Writes what there is of a trace under way. Returns whether there was one.
+  bool finish();
+
+  /// May outlive the trace.
+  reader::StageObserver observer() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace packhorse::trainer

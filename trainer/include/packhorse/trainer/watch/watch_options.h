@@ -1,0 +1,21 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "packhorse/trainer/watch/trace.h"
+
+namespace packhorse::trainer {
+
+/// How a run is watched, beside the events it tells its caller.
+struct WatchOptions {
+  bool files = true;  ///< steps.jsonl and tensorboard/ in the run's directory
+  std::optional<int> metrics_port =
+      {};  ///< for Prometheus, on this machine's `metrics_address`; 0: any
+  std::string metrics_address = "127.0.0.1";
+  std::filesystem::path trace = {};  ///< a file; empty: no trace
+  StepSpan trace_steps = {};
+};
+
+}  // namespace packhorse::trainer

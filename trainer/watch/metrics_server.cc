@@ -1,0 +1,230 @@
+#include "packhorse/trainer/watch/metrics_server.h"
+
+#include <fmt/format.h>
+#include <httplib.h>
+#include <prometheus/client_metric.h>
+#include <prometheus/metric_family.h>
+#include <prometheus/metric_type.h>
+#include <prometheus/text_serializer.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "packhorse/error.h"
+
+namespace packhorse::trainer {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+/// All there is to know of a metric: a new one is a line in one of these lists.
+template <class Figures>
+struct Metric {
+  const char* name;
+  MetricType type;
+  const char* help;
+  double (*value)(const Figures&);
+};
+
+constexpr auto kOfSteps = std::to_array<Metric<StepMetrics>>({
+    {"packhorse_train_steps_total", MetricType::Counter, "Steps done in the whole run.",
+     [](const StepMetrics& m) { return static_cast<double>(m.step); }},
+    {"packhorse_train_epoch", MetricType::Gauge, "The running epoch, counted from 1.",
+     [](const StepMetrics& m) { return static_cast<double>(m.epoch); }},
+    {"packhorse_train_epochs", MetricType::Gauge, "Epochs of the whole run.",
+     [](const StepMetrics& m) { return static_cast<double>(m.epochs); }},
+    {"packhorse_train_epoch_progress_ratio", MetricType::Gauge, "Share of the epoch done, 0 to 1.",
+     [](const StepMetrics& m) {
+       return m.epoch_steps > 0 ? static_cast<double>(m.epoch_step) / double(m.epoch_steps) : 0;
+     }},
+    {"packhorse_train_loss", MetricType::Gauge, "Mean training loss of the last steps.",
+     [](const StepMetrics& m) { return m.loss; }},
+    {"packhorse_train_learning_rate", MetricType::Gauge, "Learning rate of the last step.",
+     [](const StepMetrics& m) { return m.lr; }},
+    {"packhorse_train_images_per_second", MetricType::Gauge, "Images trained on a second, by all processes together.",
+     [](const StepMetrics& m) { return m.images_per_s; }},
+    {"packhorse_train_data_wait_ratio", MetricType::Gauge,
+     "Share of the time that training waited for data, 0 to 1.",
+     [](const StepMetrics& m) { return m.data_wait_share; }},
+    {"packhorse_train_device_memory_bytes", MetricType::Gauge,
+     "Most memory of the device this program had in use; 0 on the CPU.",
+     [](const StepMetrics& m) { return static_cast<double>(m.device_memory_bytes); }},
+});
+
+constexpr auto kOfScores = std::to_array<Metric<ScoreMetrics>>({
+    {"packhorse_train_val_loss", MetricType::Gauge, "Loss on the validation data.",
+     [](const ScoreMetrics& m) { return m.loss; }},
+    {"packhorse_train_val_top1_percent", MetricType::Gauge, "Top-1 accuracy, per cent.",
+     [](const ScoreMetrics& m) { return m.top1; }},
+    {"packhorse_train_val_top5_percent", MetricType::Gauge, "Top-5 accuracy, per cent.",
+     [](const ScoreMetrics& m) { return m.top5; }},
+});
+
+constexpr auto kOfGpu = std::to_array<Metric<GpuUse>>({
+    {"packhorse_gpu_utilization_ratio", MetricType::Gauge,
+     "Share of the last moments in which a kernel ran, 0 to 1 (NVML).",
+     [](const GpuUse& m) { return m.utilization; }},
+    {"packhorse_gpu_memory_used_bytes", MetricType::Gauge,
+     "Memory of the GPU in use by all programs (NVML).",
+     [](const GpuUse& m) { return static_cast<double>(m.memory_used_bytes); }},
+    {"packhorse_gpu_memory_total_bytes", MetricType::Gauge, "Memory of the GPU (NVML).",
+     [](const GpuUse& m) { return static_cast<double>(m.memory_total_bytes); }},
+});
+
+std::vector<ClientMetric::Label> to_labels(const reader::MetricLabels& labels) {
+  std::vector<ClientMetric::Label> all;
+  for (const auto& [name, value] : labels) {
+    if (name != "quantile") all.push_back({name, value});
+  }
+  return all;
+}
+
+template <class List, class Figures>
+void append(std::vector<MetricFamily>& families, const List& list, const Figures& figures,
+            const reader::MetricLabels& labels) {
+  for (const auto& metric : list) {
+    ClientMetric sample;
+    sample.label = to_labels(labels);
+    (metric.type == MetricType::Counter ? sample.counter.value : sample.gauge.value) =
+        metric.value(figures);
+    families.push_back({metric.name, metric.help, metric.type, {sample}});
+  }
+}
+
+/// One loader's family: a counter, or a summary of several lines.
+MetricFamily to_family(const reader::MetricFamily& family, const reader::MetricLabels& labels) {
+  ClientMetric sample;
+  sample.label = to_labels(labels);
+  const bool summary = family.type == "summary";
+  for (const reader::MetricSample& line : family.samples) {
+    if (!summary) {
+      sample.counter.value = line.value;
+    } else if (line.name == family.name + "_sum") {
+      sample.summary.sample_sum = line.value;
+    } else if (line.name == family.name + "_count") {
+      sample.summary.sample_count = static_cast<std::uint64_t>(line.value);
+    } else {
+      sample.summary.quantile.push_back({std::stod(line.labels.back().second), line.value});
+    }
+  }
+  return {family.name, family.help, summary ? MetricType::Summary : MetricType::Counter, {sample}};
+}
+
+/// Answers in the thread that takes the connections. httplib's own ThreadPool must not be used
+/// here: LibTorch has another version of it inside, and some of its symbols are the same.
+class OneByOne final : public httplib::TaskQueue {
+ public:
+  void enqueue(std::function<void()> answer) override { answer(); }
+  void shutdown() override {}
+};
+
+}  // namespace
+
+class MetricsServer::Metrics {
+ public:
+  explicit Metrics(reader::MetricLabels labels) : labels_(std::move(labels)) {}
+
+  std::vector<MetricFamily> collect() const {
+    const std::scoped_lock lock(mutex_);
+    std::vector<MetricFamily> families;
+    if (steps_) append(families, kOfSteps, *steps_, labels_);
+    if (scores_) append(families, kOfScores, *scores_, labels_);
+    if (const auto use = gpu_ ? gpu_->read() : std::nullopt) {
+      append(families, kOfGpu, *use, labels_);
+    }
+    if (source_ || steps_) {
+      const reader::LoaderMetrics loader{{}, source_ ? source_() : steps_->loader};
+      for (const auto& family : reader::loader_metrics(std::span(&loader, 1))) {
+        families.push_back(to_family(family, labels_));
+      }
+    }
+    return families;
+  }
+
+  template <class Change>
+  void change(const Change& change) {
+    const std::scoped_lock lock(mutex_);
+    change(*this);
+  }
+
+  const reader::MetricLabels labels_;
+  std::optional<StepMetrics> steps_;
+  std::optional<ScoreMetrics> scores_;
+  std::function<reader::LoaderCounters()> source_;
+  std::shared_ptr<const Nvml> gpu_;
+
+ private:
+  mutable std::mutex mutex_;
+};
+
+// prometheus-cpp's own server gives its threads stacks of 100 kB. LibTorch's thread-local data
+// alone takes more when it comes with CUDA, so that no such thread can be started in this program.
+struct MetricsServer::Impl {
+  explicit Impl(std::shared_ptr<const Metrics> metrics) {
+    // httplib would let two programs share a port.
+    http.set_socket_options([](socket_t socket) {
+      const int yes = 1;
+      ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    });
+    http.set_keep_alive_max_count(1);  // or an idle connection would hold up the end of the program
+    http.new_task_queue = [] { return new OneByOne; };
+    http.Get("/metrics", [metrics](const httplib::Request&, httplib::Response& answer) {
+      answer.set_content(prometheus::TextSerializer().Serialize(metrics->collect()),
+                         "text/plain; version=0.0.4; charset=utf-8");
+    });
+  }
+  ~Impl() { http.stop(); }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  bool bind(const std::string& address, int wanted) {
+    port = wanted != 0 ? wanted : http.bind_to_any_port(address);
+    return port > 0 && (wanted == 0 || http.bind_to_port(address, wanted));
+  }
+  void listen() {
+    thread = std::jthread([this] { http.listen_after_bind(); });
+    while (!http.is_running()) std::this_thread::yield();  // stop() would miss one not yet running
+  }
+
+  httplib::Server http;
+  int port = 0;
+  std::jthread thread;  // last: it uses the server
+};
+
+MetricsServer::MetricsServer(const std::string& address, int port, reader::MetricLabels labels)
+    : metrics_(std::make_shared<Metrics>(std::move(labels))),
+      impl_(std::make_unique<Impl>(metrics_)) {
+  if (!impl_->bind(address, port)) {
+    throw Error(ErrorKind::kExists, fmt::format("cannot serve metrics at {}:{}", address, port), {},
+                "Another program may use that port: choose another --metrics-port (0 takes a free "
+                "one); --metrics-address must be one of this machine.");
+  }
+  impl_->listen();
+}
+
+MetricsServer::~MetricsServer() = default;
+
+int MetricsServer::port() const { return impl_->port; }
+
+void MetricsServer::set(const StepMetrics& metrics) {
+  metrics_->change([&](Metrics& all) { all.steps_ = metrics; });
+}
+
+void MetricsServer::set(const ScoreMetrics& metrics) {
+  metrics_->change([&](Metrics& all) { all.scores_ = metrics; });
+}
+
+void MetricsServer::set_loader(std::function<reader::LoaderCounters()> source) {
+  metrics_->change([&](Metrics& all) { all.source_ = std::move(source); });
+}
+
+void MetricsServer::set_gpu(std::shared_ptr<const Nvml> gpu) {
+  metrics_->change([&](Metrics& all) { all.gpu_ = std::move(gpu); });
+}
+
+}  // namespace packhorse::trainer

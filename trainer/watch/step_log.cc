@@ -1,0 +1,72 @@
+#include "packhorse/trainer/watch/step_log.h"
+
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "packhorse/error.h"
+
+namespace packhorse::trainer {
+namespace {
+
+using nlohmann::json;
+
+/// Of one line of the file; nothing for one that is cut.
+std::optional<std::int64_t> step_of(const std::string& line) {
+  const json value = json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!value.is_object() || !value.contains("step")) return std::nullopt;
+  return value["step"].get<std::int64_t>();
+}
+
+/// Bytes of the leading lines that are whole and of steps up to `last_step`.
+std::uintmax_t bytes_to_keep(const std::filesystem::path& path, std::int64_t last_step) {
+  std::ifstream file(path);
+  std::uintmax_t bytes = 0;
+  for (std::string line; std::getline(file, line) && !file.eof();) {
+    const auto step = step_of(line);
+    if (!step || *step > last_step) break;
+    bytes += line.size() + 1;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+StepLog::StepLog(std::filesystem::path path, std::int64_t resumed_step) : path_(std::move(path)) {
+  const bool old = resumed_step >= 0 && std::filesystem::exists(path_);
+  if (old &&
+      ::truncate(path_.c_str(), static_cast<off_t>(bytes_to_keep(path_, resumed_step))) != 0) {
+    throw_errno("shorten", path_);
+  }
+  file_.open(path_, old ? std::ios::app : std::ios::trunc);
+  if (!file_) throw_errno("open", path_);
+}
+
+void StepLog::add(const StepMetrics& metrics) {
+  const auto seconds = [](std::uint64_t ns) { return static_cast<double>(ns) * 1e-9; };
+  const reader::LoaderCounters& loader = metrics.loader;
+  const nlohmann::ordered_json line = {
+      {"epoch", metrics.epoch},
+      {"step", metrics.step},
+      {"loss", metrics.loss},
+      {"lr", metrics.lr},
+      {"images_per_s", metrics.images_per_s},
+      {"data_wait_share", metrics.data_wait_share},
+      {"device_memory_bytes", metrics.device_memory_bytes},
+      {"loader",
+       {{"samples", loader.samples},
+        {"read_bytes", loader.bytes},
+        {"read_seconds", seconds(loader.read_ns)},
+        {"decode_seconds", seconds(loader.decode_ns)},
+        {"slot_wait_seconds", seconds(loader.slot_wait_ns)},
+        {"consumer_wait_seconds", seconds(loader.consumer_wait_ns)},
+        {"batches", loader.batches},
+        {"ready_batches_sum", loader.ready_batches_sum},
+        {"bad_samples", loader.bad_samples}}}};
+  errno = 0;
+  if (!(file_ << line.dump() << '\n' << std::flush)) throw_errno("write to", path_);
+}
+
+}  // namespace packhorse::trainer

@@ -1,0 +1,198 @@
+#include "packhorse/trainer/watch/trace.h"
+
+#include <ATen/Context.h>
+#include <fmt/format.h>
+#include <torch/csrc/autograd/profiler_kineto.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
+
+#include "packhorse/error.h"
+#include "packhorse/file.h"
+
+namespace packhorse::trainer {
+namespace {
+
+namespace profiler = torch::autograd::profiler;
+using Clock = std::chrono::steady_clock;
+using nlohmann::json;
+
+/// What a loader's thread did.
+struct LoaderEvent {
+  reader::Stage stage;
+  int thread;
+  Clock::time_point begin, end;
+};
+
+/// Where the loader's threads leave their events while a trace is under way.
+class LoaderEvents {
+ public:
+  void start() {
+    const std::scoped_lock lock(mutex_);
+    events_.clear();
+    recording_ = true;
+  }
+  std::vector<LoaderEvent> stop() {
+    const std::scoped_lock lock(mutex_);
+    recording_ = false;
+    return std::move(events_);
+  }
+  void add(reader::Stage stage, Clock::time_point begin, Clock::time_point end) {
+    if (!recording_.load(std::memory_order_relaxed)) return;
+    static thread_local const int thread = static_cast<int>(::gettid());
+    const std::scoped_lock lock(mutex_);
+    if (recording_) events_.push_back({stage, thread, begin, end});
+  }
+
+ private:
+  std::atomic<bool> recording_{false};
+  std::mutex mutex_;
+  std::vector<LoaderEvent> events_;
+};
+
+std::set<torch::profiler::impl::ActivityType> activities() {
+  using torch::profiler::impl::ActivityType;
+  std::set<ActivityType> all = {ActivityType::CPU};
+  if (at::hasCUDA() && at::getNumGPUs() > 0) all.insert(ActivityType::CUDA);
+  return all;
+}
+
+/// steady_clock's zero in Unix time, nanoseconds: Kineto's times are Unix times.
+std::int64_t steady_zero_ns() {
+  const auto unix_time = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::nanoseconds(unix_time - Clock::now().time_since_epoch()).count();
+}
+
+/// As Kineto's own events are: complete events ("X"), times in microseconds behind the base time.
+void append(json& events, const std::vector<LoaderEvent>& loader, std::int64_t zero_ns) {
+  const int process = static_cast<int>(::getpid());
+  std::set<int> threads;
+  for (const LoaderEvent& event : loader) {
+    const std::int64_t begin =
+        std::chrono::nanoseconds(event.begin.time_since_epoch()).count() + zero_ns;
+    const std::chrono::duration<double, std::micro> duration = event.end - event.begin;
+    events.push_back({{"ph", "X"},
+                      {"cat", "loader"},
+                      {"name", event.stage == reader::Stage::kRead ? "read" : "decode"},
+                      {"pid", process},
+                      {"tid", event.thread},
+                      {"ts", static_cast<double>(begin) * 1e-3},
+                      {"dur", duration.count()}});
+    threads.insert(event.thread);
+  }
+  for (const int thread : threads) {
+    events.push_back({{"ph", "M"},
+                      {"name", "thread_name"},
+                      {"pid", process},
+                      {"tid", thread},
+                      {"ts", 0},
+                      {"args", {{"name", fmt::format("loader {}", thread)}}}});
+  }
+}
+
+}  // namespace
+
+StepSpan StepSpan::parse(const std::string& text) {
+  StepSpan span;
+  const char* const end = text.data() + text.size();
+  std::int64_t first = 0;
+  const auto [colon, error] = std::from_chars(text.data(), end, first);
+  bool good = error == std::errc();
+  if (good && colon == end) {
+    span.end = span.begin + first;
+  } else if (good && *colon == ':') {
+    span.begin = first;
+    const auto [rest, second_error] = std::from_chars(colon + 1, end, span.end);
+    good = second_error == std::errc() && rest == end;
+  } else {
+    good = false;
+  }
+  if (!good || span.begin < 0 || span.end <= span.begin) {
+    throw Error(ErrorKind::kUsage, fmt::format("'{}' names no steps to trace", text), {},
+                "Give a number of steps, e.g. 10, or the first and the one behind the last, e.g. "
+                "20:30.");
+  }
+  return span;
+}
+
+struct StepTrace::Impl {
+  std::filesystem::path path;
+  StepSpan span;
+  std::shared_ptr<LoaderEvents> loader = std::make_shared<LoaderEvents>();
+  bool running = false;
+  std::int64_t zero_ns = 0;
+
+  void start() {
+    namespace impl = torch::profiler::impl;
+    impl::ExperimentalConfig all_threads;
+    all_threads.profile_all_threads = true;
+    const impl::ProfilerConfig config(impl::ProfilerState::KINETO, /*report_input_shapes=*/true,
+                                      /*profile_memory=*/false, /*with_stack=*/false,
+                                      /*with_flops=*/false, /*with_modules=*/false, all_threads);
+    profiler::prepareProfiler(config, activities());
+    zero_ns = steady_zero_ns();
+    loader->start();
+    profiler::enableProfiler(config, activities());
+    running = true;
+  }
+
+  void write() {
+    running = false;
+    const auto result = profiler::disableProfiler();
+    const std::vector<LoaderEvent> events = loader->stop();
+    const std::filesystem::path raw = temporary_name(path);
+    if (!path.parent_path().empty()) make_directories(path.parent_path());
+    result->save(raw.string());
+    json trace = json::parse(read_text(raw), nullptr, /*allow_exceptions=*/false);
+    std::filesystem::remove(raw);
+    if (!trace.is_object() || !trace.contains("traceEvents")) {
+      throw Error(ErrorKind::kIo, "LibTorch's profiler left no whole trace", path,
+                  "Check that there is space on the disk, and trace fewer steps.");
+    }
+    append(trace["traceEvents"], events, zero_ns - trace.value("baseTimeNanoseconds", 0LL));
+    write_file(path, as_bytes(trace.dump()));
+  }
+};
+
+StepTrace::StepTrace(std::filesystem::path path, const StepSpan& span)
+    : impl_(new Impl{.path = std::move(path), .span = span}) {
+  // Kineto tells stderr that there is no GPU, as if that were an error.
+  if (!activities().contains(torch::profiler::impl::ActivityType::CUDA)) {
+    ::setenv("KINETO_LOG_LEVEL", "5", /*overwrite=*/0);
+  }
+}
+
+StepTrace::~StepTrace() {
+  if (!impl_->running) return;
+  try {
+    profiler::disableProfiler();
+  } catch (const std::exception&) {  // training failed already; this must not hide why
+  }
+}
+
+bool StepTrace::at_step(std::int64_t step) {
+  if (step == impl_->span.begin && !impl_->running) impl_->start();
+  if (step != impl_->span.end || !impl_->running) return false;
+  impl_->write();
+  return true;
+}
+
+bool StepTrace::finish() {
+  if (!impl_->running) return false;
+  impl_->write();
+  return true;
+}
+
+reader::StageObserver StepTrace::observer() const {
+  return [events = impl_->loader](reader::Stage stage, Clock::time_point begin,
+                                  Clock::time_point end) { events->add(stage, begin, end); };
+}
+
+}  // namespace packhorse::trainer

@@ -1,0 +1,179 @@
+#include "packhorse/trainer/watch/watch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "packhorse/pack.h"
+#include "packhorse/trainer/fit.h"
+#include "packhorse/trainer/watch/advice.h"
+#include "packhorse/trainer/watch/event_file.h"
+#include "packhorse/trainer/watch/metrics_server.h"
+#include "packhorse/trainer/watch/step_log.h"
+
+namespace packhorse::trainer {
+namespace {
+
+/// Epochs shorter than this say little about the data: they are mostly their own beginning.
+constexpr double kTellingSeconds = 5;
+
+StepMetrics to_metrics(const StepReport& report, const reader::LoaderCounters& loader) {
+  return {.epoch = report.epoch,
+          .epochs = report.epochs,
+          .step = (report.epoch - 1) * report.steps + report.step,
+          .epoch_step = report.step,
+          .epoch_steps = report.steps,
+          .loss = report.loss,
+          .lr = report.lr,
+          .images_per_s = report.images_per_s,
+          .data_wait_share = report.data_wait_share,
+          .device_memory_bytes = report.device_memory_bytes,
+          .loader = loader};
+}
+
+std::filesystem::path of_rank(const std::filesystem::path& path, const WatchedRun& run) {
+  if (run.world == 1) return path;
+  auto name = path.stem();
+  name += fmt::format(".rank{}", run.rank);
+  return path.parent_path() / (name += path.extension());
+}
+
+}  // namespace
+
+struct Watch::Impl {
+  Impl(const WatchOptions& options, WatchedRun watched) : run(std::move(watched)) {
+    const bool files = options.files && !run.out.empty() && run.rank == 0;
+    if (files) log.emplace(run.out / "steps.jsonl", run.resumed_step);
+    if (files) events.emplace(run.out / "tensorboard", run.resumed_step + 1);
+    if (options.metrics_port) serve(options);
+    if (!options.trace.empty()) trace.emplace(of_rank(options.trace, run), options.trace_steps);
+  }
+
+  void serve(const WatchOptions& options) {
+    const int port = *options.metrics_port;
+    server.emplace(options.metrics_address, port == 0 ? 0 : port + run.local_rank,
+                   reader::MetricLabels{{"rank", std::to_string(run.rank)}});
+    tell(fmt::format("metrics are at http://{}:{}/metrics", options.metrics_address,
+                     server->port()));
+    if (!run.device.is_cuda()) return;
+    if (std::shared_ptr<const Nvml> gpu = Nvml::open(pci_bus_id(run.device))) {
+      server->set_gpu(gpu);
+    } else {
+      tell(
+          "NVIDIA's management library (libnvidia-ml.so.1) is not here or does not answer: the "
+          "metrics are without the GPU's utilisation");
+    }
+  }
+
+  void tell(const std::string& note) const {
+    if (run.note) run.note(note);
+  }
+  reader::LoaderCounters counters() const {
+    return loader ? loader->counters() : reader::LoaderCounters{};
+  }
+
+  void advise_on(const EpochLog& log_of_epoch) {
+    if (!loader) return;
+    const reader::LoaderCounters now = counters();
+    facts.seconds = log_of_epoch.seconds;
+    facts.data_wait_share = log_of_epoch.data_wait_share;
+    facts.counters = counters_between(counters_at_epoch, now);
+    counters_at_epoch = now;
+    if (log_of_epoch.seconds < kTellingSeconds) return;
+    const auto advice = advise(facts);
+    if (!advice || advice->remedy == told) return;
+    told = advice->remedy;
+    tell(advice->sentence);
+  }
+
+  void tell_of_trace(bool written) const {
+    if (written) tell("the trace is written; open it at https://ui.perfetto.dev");
+  }
+
+  WatchedRun run;
+  std::optional<StepLog> log;
+  std::optional<EventFile> events;
+  std::optional<MetricsServer> server;
+  std::optional<StepTrace> trace;
+  const reader::Loader* loader = nullptr;
+  LoadFacts facts;  ///< of the loader, filled in for each epoch
+  reader::LoaderCounters counters_at_epoch;
+  std::optional<Remedy> told;  ///< the advice given last
+};
+
+Watch::Watch(const WatchOptions& options, WatchedRun run)
+    : impl_(std::make_unique<Impl>(options, std::move(run))) {}
+
+Watch::~Watch() = default;
+
+std::optional<int> Watch::metrics_port() const {
+  if (!impl_->server) return std::nullopt;
+  return impl_->server->port();
+}
+
+reader::StageObserver Watch::observer() const {
+  return impl_->trace ? impl_->trace->observer() : reader::StageObserver{};
+}
+
+std::shared_ptr<void> Watch::loader(const reader::Loader& loader, const reader::Dataset& dataset) {
+  Impl& impl = *impl_;
+  impl.loader = &loader;
+  impl.counters_at_epoch = loader.counters();
+  impl.facts = {.workers = loader.workers(),
+                .cpus = std::max(1, available_cpus() / impl.run.local_world),
+                .format = dataset.format(),
+                .image_mode = dataset.image_mode()};
+  if (impl.server) impl.server->set_loader([&loader] { return loader.counters(); });
+  return {static_cast<void*>(nullptr), [&impl](void*) {
+            impl.loader = nullptr;
+            if (impl.server) impl.server->set_loader({});
+          }};
+}
+
+void Watch::before_step(std::int64_t step) {
+  const std::int64_t first = std::max<std::int64_t>(0, impl_->run.resumed_step);
+  if (impl_->trace) impl_->tell_of_trace(impl_->trace->at_step(step - first));
+}
+
+void Watch::on_step(const StepReport& report) {
+  Impl& impl = *impl_;
+  const StepMetrics metrics = to_metrics(report, impl.counters());
+  if (impl.log) impl.log->add(metrics);
+  if (impl.server) impl.server->set(metrics);
+  if (!impl.events) return;
+  impl.events->scalar("train/loss", metrics.step, metrics.loss);
+  impl.events->scalar("train/lr", metrics.step, metrics.lr);
+  impl.events->scalar("train/images_per_s", metrics.step, metrics.images_per_s);
+  impl.events->scalar("train/data_wait_share", metrics.step, metrics.data_wait_share);
+  if (metrics.device_memory_bytes > 0) {
+    impl.events->scalar("device/memory_gib", metrics.step,
+                        static_cast<double>(metrics.device_memory_bytes) / (1 << 30));
+  }
+  impl.events->flush();
+}
+
+void Watch::on_epoch(const EpochLog& log) {
+  Impl& impl = *impl_;
+  impl.advise_on(log);
+  if (impl.events) impl.events->scalar("epoch/train_loss", log.step, log.train_loss);
+  if (log.top1) {
+    const ScoreMetrics scores{.epoch = log.epoch,
+                              .step = log.step,
+                              .loss = log.val_loss.value_or(0),
+                              .top1 = *log.top1,
+                              .top5 = log.top5.value_or(0)};
+    if (impl.server) impl.server->set(scores);
+    if (impl.events) {
+      impl.events->scalar("val/loss", scores.step, scores.loss);
+      impl.events->scalar("val/top1", scores.step, scores.top1);
+      impl.events->scalar("val/top5", scores.step, scores.top5);
+    }
+  }
+  if (impl.events) impl.events->flush();
+}
+
+void Watch::finish() {
+  if (impl_->trace) impl_->tell_of_trace(impl_->trace->finish());
+}
+
+}  // namespace packhorse::trainer

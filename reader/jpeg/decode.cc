@@ -7,6 +7,7 @@
 #include "huffman.h"
 #include "kernels.h"
 #include "packhorse/jpeg.h"
+#include "rows.h"
 #include "segments.h"
 #include "strip.h"
 
@@ -17,19 +18,23 @@ struct Scratch::State {
   EntropyDecoder entropy = entropy_decoder();
   Tables tables;
   Strip strip;
-  Buffer<std::uint8_t> scan, last;
+  Buffer<std::uint8_t> scan, last, band;
   Buffer<std::int16_t> blocks;
   std::vector<SegmentTask> tasks;
 };
 
 namespace {
 
-bool fits(const Frame& frame, const Window& window, const Output& output) {
-  const std::size_t row = std::size_t{3} * window.width;
+bool lies_within(const Window& window, const Frame& frame) {
   const std::uint32_t width = frame.scaled_width(), height = frame.scaled_height();
   return window.width > 0 && window.height > 0 && window.x < width && window.y < height &&
-         window.width <= width - window.x && window.height <= height - window.y &&
-         output.stride >= row && output.pixels.size() >= row &&
+         window.width <= width - window.x && window.height <= height - window.y;
+}
+
+/// `window` is not empty.
+bool has_room(const Output& output, const Window& window) {
+  const std::size_t row = std::size_t{3} * window.width;
+  return output.stride >= row && output.pixels.size() >= row &&
          (output.pixels.size() - row) / output.stride >= window.height - 1;
 }
 
@@ -52,11 +57,11 @@ bool whole_segments(const Frame& frame) {
 /// One picture on its way from bytes to pixels.
 class Picture {
  public:
-  Picture(Bytes file, const Frame& frame, const Window& window, const Output& output,
+  Picture(Bytes file, const Frame& frame, const Window& window, const RowWriter& rows,
           Scratch::State& state)
       : frame_(frame),
         window_(window),
-        output_(output),
+        rows_(rows),
         state_(state),
         plan_(plan_of(frame, state.tables)),
         mcus_(needed_mcus(frame, window)),
@@ -77,7 +82,7 @@ class Picture {
 
   const Frame& frame_;
   const Window& window_;
-  const Output& output_;
+  RowWriter rows_;
   Scratch::State& state_;
   BlockPlan plan_;
   McuRange mcus_;
@@ -96,8 +101,8 @@ void Picture::write_rows(std::uint32_t bottom) {
     upto = std::min(end, bottom * frame_.mcu_height() - below);
   }
   for (; y_ < upto; ++y_) {
-    std::uint8_t* out = output_.pixels.data() + output_.stride * (y_ - window_.y);
-    state_.strip.write_row(y_, window_.x, window_.width, out);
+    state_.strip.write_row(y_, window_.x, window_.width, rows_.row());
+    rows_.done();
   }
 }
 
@@ -126,7 +131,7 @@ bool Picture::take_rows(std::uint32_t top, std::uint32_t bottom, std::uint32_t f
 /// Rows consist of whole segments: only those that the window needs are decoded, those of several
 /// rows together.
 bool Picture::decode_by_segments() {
-  constexpr std::size_t kBlocksTogether = 1536;  // 192 KB of coefficients: they stay in the cache
+  constexpr std::size_t kBlocksTogether = 768;  // 96 KB of coefficients: they stay in the cache
   constexpr std::size_t kRowsTogether = 8;
   const std::uint32_t interval = segments_.interval();
   const std::uint32_t first = mcus_.left / interval, end = (mcus_.right - 1) / interval + 1;
@@ -194,6 +199,23 @@ bool Picture::decode_in_order() {
   return true;
 }
 
+Result begin(Bytes file, const Window& window, Scale scale, Frame& frame) {
+  const Reason reason = parse_frame(file, frame);
+  Result result{reason, frame.width, frame.height};
+  if (!result.done()) return result;
+  scale_frame(frame, static_cast<std::uint32_t>(scale));
+  if (!lies_within(window, frame)) result.reason = Reason::kWindow;
+  return result;
+}
+
+void finish(Bytes file, const Frame& frame, const Window& window, const RowWriter& rows,
+            Scratch::State& state, Result& result) {
+  const unsigned bits = whole_segments(frame) ? AcTable::kInterleavedBits : AcTable::kSerialBits;
+  const bool good =
+      state.tables.prepare(frame, bits) && Picture(file, frame, window, rows, state).decode();
+  if (!good) result.reason = Reason::kDamaged;
+}
+
 }  // namespace
 
 Scratch::Scratch() = default;
@@ -209,25 +231,25 @@ Scratch::State& Scratch::state() {
 std::size_t Scratch::kept_bytes() const {
   if (!state_) return 0;
   return sizeof(State) + state_->strip.kept_bytes() + state_->scan.bytes() + state_->last.bytes() +
-         state_->blocks.bytes() + state_->tasks.capacity() * sizeof(SegmentTask);
+         state_->blocks.bytes() + state_->band.bytes() +
+         state_->tasks.capacity() * sizeof(SegmentTask);
 }
 
 Result decode(Bytes file, const Window& window, const Output& output, Scratch& scratch,
               Scale scale) {
   Frame frame;
-  const Reason reason = parse_frame(file, frame);
-  Result result{reason, frame.width, frame.height};
+  Result result = begin(file, window, scale, frame);
+  if (result.done() && !has_room(output, window)) result.reason = Reason::kWindow;
+  if (result.done()) finish(file, frame, window, RowWriter(output), scratch.state(), result);
+  return result;
+}
+
+Result decode(Bytes file, const Window& window, RowSink& sink, Scratch& scratch, Scale scale) {
+  Frame frame;
+  Result result = begin(file, window, scale, frame);
   if (!result.done()) return result;
-  scale_frame(frame, static_cast<std::uint32_t>(scale));
   Scratch::State& state = scratch.state();
-  if (!fits(frame, window, output)) {
-    result.reason = Reason::kWindow;
-    return result;
-  }
-  const unsigned bits = whole_segments(frame) ? AcTable::kInterleavedBits : AcTable::kSerialBits;
-  const bool good =
-      state.tables.prepare(frame, bits) && Picture(file, frame, window, output, state).decode();
-  if (!good) result.reason = Reason::kDamaged;
+  finish(file, frame, window, RowWriter(sink, window, state.band), state, result);
   return result;
 }
 

@@ -1,4 +1,6 @@
-"""Measures packhorse's JPEG decoder beside libjpeg-turbo, on photos as they are and as `--image roi` stores them.
+"""Measures packhorse's JPEG decoder beside libjpeg-turbo, on photos as they are, as `--image roi` stores them, and
+shrunk to a short side of 256 by `--image resize`; and crops that are scaled as they are decoded beside those that are
+scaled afterwards.
 
     cmake --build --preset release --target jpeg_bench
     python3 tests/bench/jpeg build/test-data/imagenet/imagenet200
@@ -19,12 +21,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 BEGIN, END = "<!-- jpeg bench: begin -->", "<!-- jpeg bench: end -->"
-WORK = {
-    "original, whole": "libjpeg-turbo",
-    "original, crop": "libjpeg-turbo crop/skip",
-    "roi, whole": "libjpeg-turbo",
-    "roi, crop": "libjpeg-turbo crop/skip",
-}
+KINDS = ["original", "roi", "short side 256"]
+PEERS = {"whole": "libjpeg-turbo", "crop": "libjpeg-turbo crop/skip"}
 
 
 def measure(program, folder, threads, repeats, limit):
@@ -43,20 +41,36 @@ def ratio(ours, theirs):
     return f"{statistics.median(a / b for a, b in zip(ours, theirs)):.2f}"
 
 
-def table(run):
+def lines_of(head, rows):
+    return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows])
+
+
+def decoders(run):
     rates = run["rates"]
-    lines = [
-        f"{run['photos']} photos, {run['threads']} thread{'s' if run['threads'] > 1 else ''}; photos a second.",
-        "",
-        "| work | libjpeg-turbo | packhorse | ratio | to libjpeg-turbo's whole picture |",
-        "| --- | --- | --- | --- | --- |",
-    ]
-    for work, peer in WORK.items():
-        ours, theirs = rates[f"{work}: packhorse"], rates[f"{work}: {peer}"]
-        whole = rates[f"{work.split(',')[0]}, whole: libjpeg-turbo"]
-        name = work + (" (crop/skip)" if "crop" in peer else "")
-        lines.append(f"| {name} | {spread(theirs)} | {spread(ours)} | {ratio(ours, theirs)} | {ratio(ours, whole)} |")
-    return "\n".join(lines)
+    rows = []
+    for kind in KINDS:
+        whole = rates[f"{kind}, whole: libjpeg-turbo"]
+        for work, peer in PEERS.items():
+            ours, theirs = rates[f"{kind}, {work}: packhorse"], rates[f"{kind}, {work}: {peer}"]
+            name = f"{kind}, {work}" + (" (crop/skip)" if "crop" in peer else "")
+            rows.append([name, spread(theirs), spread(ours), ratio(ours, theirs), ratio(ours, whole)])
+    return lines_of(["work", "libjpeg-turbo", "packhorse", "ratio", "to libjpeg-turbo's whole picture"], rows)
+
+
+def scalers(run):
+    rates = run["rates"]
+    rows = []
+    for kind in KINDS:
+        first, rows_ = (rates[f"{kind}, scaled: {way}"] for way in ("the crop first", "row by row"))
+        rows.append([kind, spread(first), spread(rows_), ratio(rows_, first)])
+    memory = [f"{size / 1024:.0f} KB" for size in run["memory"].values()]
+    rows.append(["memory kept", *memory, ""])
+    return lines_of(["crop, scaled to 224 x 224", "the crop first", "row by row", "ratio"], rows)
+
+
+def tables(run):
+    threads = f"{run['threads']} thread{'s' if run['threads'] > 1 else ''}"
+    return "\n\n".join([f"{run['photos']} photos, {threads}; photos a second.", decoders(run), scalers(run)])
 
 
 def put(path, text):
@@ -85,7 +99,7 @@ def main():
     parser.add_argument("--json", type=Path, help="file for all rates")
     args = parser.parse_args()
     runs = [measure(find_program(), args.folder, n, args.repeats, args.limit) for n in args.threads]
-    text = "\n\n".join(map(table, runs))
+    text = "\n\n".join(map(tables, runs))
     if args.json:
         args.json.write_text(json.dumps({"runs": runs}, indent=1) + "\n")
     if args.write:

@@ -1,4 +1,4 @@
-// Measures packhorse::jpeg beside libjpeg-turbo on one thread: the same files, one decoder after
+// Measures packhorse::jpeg beside libjpeg-turbo: the same files, one decoder after
 // the other in each repetition, so that what else the machine does hits all of them alike. JSON on
 // stdout; tests/bench/jpeg turns it into tables.
 //
@@ -26,18 +26,26 @@
 #include "packhorse/image_info.h"
 #include "packhorse/jpeg.h"
 #include "packhorse/transform.h"
+#include "resample.h"
 
 namespace {
 
 namespace fs = std::filesystem;
 namespace jpeg = packhorse::jpeg;
+namespace reader = packhorse::reader;
 using File = std::vector<std::byte>;
 using Pixels = std::vector<std::uint8_t>;
 
-struct Photo {
-  File original, roi;
+struct Picture {
+  File file;
   std::uint32_t width = 0, height = 0;
   jpeg::Window crop;  ///< of a RandomResizedCrop
+  jpeg::Window all() const { return {0, 0, width, height}; }
+};
+
+/// One photo, as it is and as `packhorse pack --image roi` and `resize` make it.
+struct Photo {
+  Picture original, roi, small;
 };
 
 /// As torchvision draws it: 8 to 100 % of the area, sides of 3:4 to 4:3.
@@ -55,32 +63,37 @@ jpeg::Window draw_crop(std::uint32_t width, std::uint32_t height, std::mt19937& 
   return {0, 0, width, height};
 }
 
-std::vector<Photo> load(const fs::path& folder, std::size_t limit, int restart_mcus) {
+Picture made_by(std::string_view mode, const packhorse::TransformOptions& options,
+                const Picture& original, packhorse::ImageInfo info) {
+  std::vector<std::byte> output;
+  const auto made =
+      packhorse::find_transform(mode).make(options)->apply(original.file, info, output);
+  return {{made.bytes.begin(), made.bytes.end()}, info.width, info.height, {}};
+}
+
+std::vector<Photo> load(const fs::path& folder, std::size_t limit,
+                        const packhorse::TransformOptions& options) {
   std::vector<fs::path> paths;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     if (entry.is_regular_file()) paths.push_back(entry.path());
   }
   std::sort(paths.begin(), paths.end());
-  packhorse::TransformOptions options;
-  options.restart_mcus = restart_mcus;
-  const auto roi = packhorse::find_transform("roi").make(options);
   std::mt19937 random(1);
   std::vector<Photo> photos;
   for (const fs::path& path : paths) {
     if (photos.size() == limit) break;
-    Photo photo{packhorse::read_file(path), {}, 0, 0, {}};
-    const packhorse::ProbeResult probe = packhorse::probe_image(photo.original);
+    const File file = packhorse::read_file(path);
+    const packhorse::ProbeResult probe = packhorse::probe_image(file);
     if (!probe.info || probe.info->kind != packhorse::ImageKind::kJpeg ||
         probe.info->components == 4) {
       continue;
     }
-    packhorse::ImageInfo info = *probe.info;
-    std::vector<std::byte> output;
-    const packhorse::Transformed made = roi->apply(photo.original, info, output);
-    photo.roi.assign(made.bytes.begin(), made.bytes.end());
-    photo.width = info.width;
-    photo.height = info.height;
-    photo.crop = draw_crop(photo.width, photo.height, random);
+    Photo photo{{file, probe.info->width, probe.info->height, {}}, {}, {}};
+    photo.roi = made_by("roi", options, photo.original, *probe.info);
+    photo.small = made_by("resize", options, photo.original, *probe.info);
+    photo.original.crop = photo.roi.crop =
+        draw_crop(photo.original.width, photo.original.height, random);
+    photo.small.crop = draw_crop(photo.small.width, photo.small.height, random);
     photos.push_back(std::move(photo));
   }
   return photos;
@@ -125,9 +138,61 @@ void by_ours(const File& file, const jpeg::Window& window, bool whole, jpeg::Scr
   by_libjpeg(file, whole ? nullptr : &window, pixels);
 }
 
+/// Hands on what the decoder makes.
+class Rows : public jpeg::RowSink {
+ public:
+  Rows(int width, reader::PixelSink& sink) : width_(width), sink_(sink) {}
+  void take(const std::uint8_t* rows, std::size_t stride, std::uint32_t count) override {
+    sink_.take({rows, width_, static_cast<int>(count), stride});
+  }
+
+ private:
+  int width_;
+  reader::PixelSink& sink_;
+};
+
+/// Decodes a crop and scales it, the crop first and then all of it, or each row as it comes.
+class CropScaler {
+ public:
+  void run(const Picture& p, bool by_rows) {
+    const auto of = [](std::uint32_t n) { return static_cast<int>(n); };
+    const reader::CropPlan plan{.x = of(p.crop.x),
+                                .y = of(p.crop.y),
+                                .w = of(p.crop.width),
+                                .h = of(p.crop.height),
+                                .scaled_w = kSize,
+                                .scaled_h = kSize};
+    const reader::Window w =
+        resampler_.prepare(plan, reader::Turn(1), kSize, of(p.width), of(p.height));
+    const jpeg::Window window{static_cast<std::uint32_t>(w.x), static_cast<std::uint32_t>(w.y),
+                              static_cast<std::uint32_t>(w.w), static_cast<std::uint32_t>(w.h)};
+    resampler_.write_to(slot_.data());
+    if (by_rows) {
+      Rows rows(w.w, resampler_);
+      (void)jpeg::decode(p.file, window, rows, scratch_);
+      return;
+    }
+    const std::size_t stride = std::size_t{3} * window.width, bytes = stride * window.height;
+    std::uint8_t* pixels = window_.reserve(bytes);
+    (void)jpeg::decode(p.file, window, {{pixels, bytes}, stride}, scratch_);
+    resampler_.take({pixels, w.w, w.h, stride});
+  }
+  std::size_t kept_bytes() const {
+    return scratch_.kept_bytes() + resampler_.kept_bytes() + window_.capacity();
+  }
+
+ private:
+  static constexpr int kSize = 224;
+  jpeg::Scratch scratch_;
+  reader::Resampler resampler_;
+  reader::PixelBuffer window_;
+  Pixels slot_ = Pixels(std::size_t{kSize} * kSize * 3);
+};
+
 struct Worker {
   jpeg::Scratch scratch;
   Pixels pixels;
+  CropScaler crop_first, by_rows;
 };
 
 struct Contender {
@@ -136,26 +201,41 @@ struct Contender {
   std::vector<double> rates = {};  ///< photos a second
 };
 
+/// ours and libjpeg-turbo's, for the whole of a picture and for its crop.
+void add_decoders(const std::string& name, Picture Photo::*which, std::vector<Contender>& all) {
+  all.push_back({name + ", whole: libjpeg-turbo", [=](const Photo& photo, Worker& w) {
+                   by_libjpeg((photo.*which).file, nullptr, w.pixels);
+                 }});
+  all.push_back({name + ", whole: packhorse", [=](const Photo& photo, Worker& w) {
+                   const Picture& p = photo.*which;
+                   by_ours(p.file, p.all(), true, w.scratch, w.pixels);
+                 }});
+  all.push_back({name + ", crop: libjpeg-turbo crop/skip", [=](const Photo& photo, Worker& w) {
+                   const Picture& p = photo.*which;
+                   by_libjpeg(p.file, &p.crop, w.pixels);
+                 }});
+  all.push_back({name + ", crop: packhorse", [=](const Photo& photo, Worker& w) {
+                   const Picture& p = photo.*which;
+                   by_ours(p.file, p.crop, false, w.scratch, w.pixels);
+                 }});
+}
+
+void add_scalers(const std::string& name, Picture Photo::*which, std::vector<Contender>& all) {
+  all.push_back({name + ", scaled: the crop first",
+                 [=](const Photo& photo, Worker& w) { w.crop_first.run(photo.*which, false); }});
+  all.push_back({name + ", scaled: row by row",
+                 [=](const Photo& photo, Worker& w) { w.by_rows.run(photo.*which, true); }});
+}
+
 std::vector<Contender> contenders() {
-  const auto all = [](const Photo& p) { return jpeg::Window{0, 0, p.width, p.height}; };
-  return {
-      {"original, whole: libjpeg-turbo",
-       [](const Photo& p, Worker& w) { by_libjpeg(p.original, nullptr, w.pixels); }},
-      {"original, whole: packhorse",
-       [=](const Photo& p, Worker& w) { by_ours(p.original, all(p), true, w.scratch, w.pixels); }},
-      {"original, crop: libjpeg-turbo crop/skip",
-       [](const Photo& p, Worker& w) { by_libjpeg(p.original, &p.crop, w.pixels); }},
-      {"original, crop: packhorse",
-       [](const Photo& p, Worker& w) { by_ours(p.original, p.crop, false, w.scratch, w.pixels); }},
-      {"roi, whole: libjpeg-turbo",
-       [](const Photo& p, Worker& w) { by_libjpeg(p.roi, nullptr, w.pixels); }},
-      {"roi, whole: packhorse",
-       [=](const Photo& p, Worker& w) { by_ours(p.roi, all(p), true, w.scratch, w.pixels); }},
-      {"roi, crop: libjpeg-turbo crop/skip",
-       [](const Photo& p, Worker& w) { by_libjpeg(p.roi, &p.crop, w.pixels); }},
-      {"roi, crop: packhorse",
-       [](const Photo& p, Worker& w) { by_ours(p.roi, p.crop, false, w.scratch, w.pixels); }},
-  };
+  std::vector<Contender> all;
+  for (const auto& [name, which] : {std::pair{"original", &Photo::original},
+                                    {"roi", &Photo::roi},
+                                    {"short side 256", &Photo::small}}) {
+    add_decoders(name, which, all);
+    add_scalers(name, which, all);
+  }
+  return all;
 }
 
 double seconds_of(const Contender& contender, std::span<const Photo> photos,
@@ -199,7 +279,9 @@ int main(int argc, char** argv) {
   app.add_option("--restart-mcus", restart_mcus, "of the roi images");
   CLI11_PARSE(app, argc, argv);
   try {
-    const std::vector<Photo> photos = load(folder, limit, restart_mcus);
+    packhorse::TransformOptions transform;
+    transform.restart_mcus = restart_mcus;
+    const std::vector<Photo> photos = load(folder, limit, transform);
     std::vector<Worker> workers(std::max<std::size_t>(1, threads));
     std::vector<Contender> all = contenders();
     for (int repeat = -1; repeat < repeats; ++repeat) {  // the first is not counted
@@ -210,6 +292,8 @@ int main(int argc, char** argv) {
     }
     nlohmann::ordered_json result{{"photos", photos.size()}, {"threads", workers.size()}};
     for (const Contender& contender : all) result["rates"][contender.name] = contender.rates;
+    result["memory"] = {{"the crop first", workers[0].crop_first.kept_bytes()},
+                        {"row by row", workers[0].by_rows.kept_bytes()}};
     fmt::print("{}\n", result.dump());
     return 0;
   } catch (const std::exception& error) {

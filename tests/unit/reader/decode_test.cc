@@ -259,6 +259,23 @@ TEST_CASE("decode: what our JPEG decoder does not take goes to libjpeg, counted 
   CHECK(by_libjpeg(jpeg::Reason::kDamaged) == 1);
 }
 
+TEST_CASE("decode: libjpeg begins anew where our JPEG decoder refuses at the end of the scan") {
+  for (int restart_interval : {0, 13}) {
+    const File file = make_jpeg(make_picture(203, 160), {.restart_interval = restart_interval});
+    File ends_otherwise = file;  // with a marker that libjpeg does not mind
+    const std::byte marker[] = {std::byte{0xff}, std::byte{0xd0}};
+    ends_otherwise.insert(ends_otherwise.end() - 2, std::begin(marker), std::end(marker));
+    Decoder decoder;
+    Picture out;
+    decoder.decode_full(ends_otherwise, out.pixels, out.width, out.height);
+    CHECK((out == decode_plainly(file)));
+    Picture scaled{64, 64, std::vector<std::uint8_t>(64 * 64 * 3)};
+    decoder.decode(ends_otherwise, Resize{64}, SampleRandom(0, 0, 0), scaled.pixels);
+    CHECK((scaled == decode(file, Resize{64})));
+    CHECK(decoder.counters().by_libjpeg[static_cast<std::size_t>(jpeg::Reason::kDamaged)] == 2);
+  }
+}
+
 TEST_CASE("decode: real photos decode with every augmentation") {
   const Augment crops[] = {RandomResizedCrop{}, ResizeCenterCrop{}, PadCrop{}};
   for (const auto& path : photos()) {

@@ -80,8 +80,9 @@ std::uint32_t magnitude(int value, int bits) {
 
 }  // namespace
 
-void ScanCoder::start(const Frame& frame) {
+void ScanCoder::start(const Frame& frame, std::size_t max_code_bits) {
   frame_ = &frame;
+  max_code_bits_ = max_code_bits;
   token_count_ = 0;
   segment_ends_.clear();
   for (Counts& counts : counts_) counts.fill(0);
@@ -229,7 +230,8 @@ void ScanCoder::finish() {
   std::array<Code, std::size_t{4} * 256> codes;
   for (std::size_t t = 0; t < 4; ++t) {
     HuffmanTable& table = t < 2 ? dc_[t] : ac_[t - 2];
-    table = t % 2 == 1 && frame_->count == 1 ? HuffmanTable{} : optimal_table(counts_[t]);
+    table = t % 2 == 1 && frame_->count == 1 ? HuffmanTable{}
+                                             : optimal_table(counts_[t], max_code_bits_);
     for (std::size_t symbol = 0; symbol < 256; ++symbol) {
       const int extra = static_cast<int>(symbol & 15);
       codes[t * 256 + symbol] = {std::uint32_t{table.code[symbol]} << extra,

@@ -51,8 +51,8 @@ class ScanCoder {
   /// [component][row of blocks within the MCU row]; null where the picture has no such row.
   using BlockRows = std::array<std::array<const Block*, 4>, kMaxComponents>;
 
-  /// `frame` must live until finish().
-  void start(const Frame& frame);
+  /// `frame` must live until finish(). `max_code_bits`: as of optimal_table().
+  void start(const Frame& frame, std::size_t max_code_bits = kMaxCodeBits);
   /// Throws Error(kCorrupt) for a coefficient beyond what 8-bit samples can give.
   void add_mcu_row(const BlockRows& rows);
   void finish();
@@ -76,6 +76,7 @@ class ScanCoder {
   std::size_t data_bound() const;
 
   const Frame* frame_ = nullptr;
+  std::size_t max_code_bits_ = kMaxCodeBits;
   std::array<int, kMaxComponents> previous_dc_{};
   std::array<Counts, 4> counts_{};  ///< DC 0, DC 1, AC 0, AC 1
   Scratch<Token> tokens_;

@@ -87,8 +87,8 @@ std::optional<std::string_view> reason_to_keep(Bytes file, const ImageInfo& info
   return std::nullopt;
 }
 
-void transcode(Bytes file, const ImageInfo& info, int restart_mcus,
-               std::vector<std::byte>& output) {
+void transcode(Bytes file, const ImageInfo& info, int restart_mcus, std::vector<std::byte>& output,
+               std::size_t max_code_bits) {
   thread_local ScanCoder coder;
   JpegSession session(file);
   session.keep_markers();
@@ -99,7 +99,7 @@ void transcode(Bytes file, const ImageInfo& info, int restart_mcus,
 
   const Frame frame = frame_of(jpeg, restart_mcus);
   ScanCoder::BlockRows rows{};
-  coder.start(frame);
+  coder.start(frame, max_code_bits);
   for (std::uint32_t row = 0; row < frame.mcu_rows(); ++row) {
     session.run([&] { fetch_rows(jpeg, coefficients, frame, row, rows); });
     coder.add_mcu_row(rows);

@@ -6,6 +6,11 @@ scaled afterwards.
     python3 tests/bench/jpeg build/test-data/imagenet/imagenet200
     python3 tests/bench/jpeg build/test-data/imagenet/imagenet200 --write docs/jpeg.md --json jpeg.json
 
+and what restart markers and shorter Huffman codes cost in bytes and gain in time:
+
+    cmake --build --preset release --target jpeg_tradeoff
+    python3 tests/bench/jpeg build/test-data/imagenet/imagenet200 --tradeoff --write docs/jpeg.md
+
 Prints Markdown. The decoders take turns, so that what else the machine does hits all of them alike; a ratio is the
 median of those of each turn.
 """
@@ -20,13 +25,13 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-BEGIN, END = "<!-- jpeg bench: begin -->", "<!-- jpeg bench: end -->"
+WHOLE_ROW = 8192
 KINDS = ["original", "roi", "short side 256"]
 PEERS = {"whole": "libjpeg-turbo", "crop": "libjpeg-turbo crop/skip"}
 
 
-def measure(program, folder, threads, repeats, limit):
-    command = [program, folder, "--threads", threads, "--repeats", repeats, "--limit", limit]
+def measure(program, *arguments):
+    command = [find(program), *arguments]
     done = subprocess.run([*map(str, command)], capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"jpeg: {program} failed:\n{done.stderr}")
@@ -73,37 +78,58 @@ def tables(run):
     return "\n\n".join([f"{run['photos']} photos, {threads}; photos a second.", decoders(run), scalers(run)])
 
 
-def put(path, text):
+def tradeoff(run):
+    usual = next(v for v in run["variants"] if (v["restart_mcus"], v["max_code_bits"]) == (4, 16))
+    rows = []
+    for v in run["variants"]:
+        interval = "a whole row" if v["restart_mcus"] == WHOLE_ROW else str(v["restart_mcus"])
+        more = [100 * (v["bytes"] / than - 1) for than in (run["original_bytes"], usual["bytes"])]
+        rates = [f"{statistics.median(v[work]):.0f} ({ratio(v[work], usual[work])})"
+                 for work in ("whole", "crop", "scaled")]
+        rows.append([interval, str(v["max_code_bits"]), *(f"{p:+.1f} %" for p in more), *rates])
+    head = ["`--restart-mcus`", "longest code", "bytes, to the originals", "bytes, to the default",
+            "whole", "crop", "crop, scaled to 224 x 224"]
+    return f"{run['photos']} photos, 1 thread; photos a second of CPU time (to the default).\n\n{lines_of(head, rows)}"
+
+
+def put(path, name, text):
+    begin, end = f"<!-- jpeg {name}: begin -->", f"<!-- jpeg {name}: end -->"
     old = path.read_text()
-    if BEGIN not in old:
-        sys.exit(f"jpeg: {path} has no line {BEGIN}")
-    between = re.compile(f"{re.escape(BEGIN)}.*{re.escape(END)}", re.DOTALL)
-    path.write_text(between.sub(lambda _: f"{BEGIN}\n{text}\n{END}", old))
+    if begin not in old:
+        sys.exit(f"jpeg: {path} has no line {begin}")
+    between = re.compile(f"{re.escape(begin)}.*{re.escape(end)}", re.DOTALL)
+    path.write_text(between.sub(lambda _: f"{begin}\n{text}\n{end}", old))
 
 
-def find_program():
+def find(program):
     bin_dirs = [os.environ.get("PACKHORSE_BIN"), *(ROOT / "build" / p / "bin" for p in ("release", "core"))]
     for folder in filter(None, bin_dirs):
-        if (Path(folder) / "jpeg_bench").exists():
-            return Path(folder) / "jpeg_bench"
-    sys.exit("jpeg: no jpeg_bench; build it: cmake --build --preset release --target jpeg_bench")
+        if (Path(folder) / program).exists():
+            return Path(folder) / program
+    sys.exit(f"jpeg: no {program}; build it: cmake --build --preset release --target {program}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="of JPEGs")
+    parser.add_argument("--tradeoff", action="store_true", help="restart markers and shorter codes instead")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--limit", type=int, default=200, help="photos to take")
     parser.add_argument("--write", type=Path, help="Markdown file to put the tables into")
     parser.add_argument("--json", type=Path, help="file for all rates")
     args = parser.parse_args()
-    runs = [measure(find_program(), args.folder, n, args.repeats, args.limit) for n in args.threads]
-    text = "\n\n".join(map(tables, runs))
+    usual = [args.folder, "--repeats", args.repeats, "--limit", args.limit]
+    if args.tradeoff:
+        runs = [measure("jpeg_tradeoff", *usual)]
+        text = tradeoff(*runs)
+    else:
+        runs = [measure("jpeg_bench", *usual, "--threads", n) for n in args.threads]
+        text = "\n\n".join(map(tables, runs))
     if args.json:
         args.json.write_text(json.dumps({"runs": runs}, indent=1) + "\n")
     if args.write:
-        put(args.write, text)
+        put(args.write, "tradeoff" if args.tradeoff else "bench", text)
     print(text)
 
 

@@ -14,7 +14,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -22,18 +21,19 @@
 #include <span>
 #include <thread>
 
-#include "packhorse/file.h"
+#include "crop_scaler.h"
 #include "packhorse/image_info.h"
 #include "packhorse/jpeg.h"
 #include "packhorse/transform.h"
-#include "resample.h"
+#include "photos.h"
 
 namespace {
 
-namespace fs = std::filesystem;
 namespace jpeg = packhorse::jpeg;
-namespace reader = packhorse::reader;
-using File = std::vector<std::byte>;
+using packhorse::bench::CropScaler;
+using packhorse::bench::draw_crop;
+using packhorse::bench::File;
+using packhorse::bench::jpegs_in;
 using Pixels = std::vector<std::uint8_t>;
 
 struct Picture {
@@ -48,21 +48,6 @@ struct Photo {
   Picture original, roi, small;
 };
 
-/// As torchvision draws it: 8 to 100 % of the area, sides of 3:4 to 4:3.
-jpeg::Window draw_crop(std::uint32_t width, std::uint32_t height, std::mt19937& random) {
-  std::uniform_real_distribution<double> unit(0, 1);
-  for (int attempt = 0; attempt < 10; ++attempt) {
-    const double area = width * double{1} * height * (0.08 + 0.92 * unit(random));
-    const double ratio = std::exp((2 * unit(random) - 1) * std::log(4.0 / 3));
-    const auto w = static_cast<std::uint32_t>(std::lround(std::sqrt(area * ratio)));
-    const auto h = static_cast<std::uint32_t>(std::lround(std::sqrt(area / ratio)));
-    if (w == 0 || h == 0 || w > width || h > height) continue;
-    return {static_cast<std::uint32_t>(unit(random) * (width - w)),
-            static_cast<std::uint32_t>(unit(random) * (height - h)), w, h};
-  }
-  return {0, 0, width, height};
-}
-
 Picture made_by(std::string_view mode, const packhorse::TransformOptions& options,
                 const Picture& original, packhorse::ImageInfo info) {
   std::vector<std::byte> output;
@@ -71,26 +56,14 @@ Picture made_by(std::string_view mode, const packhorse::TransformOptions& option
   return {{made.bytes.begin(), made.bytes.end()}, info.width, info.height, {}};
 }
 
-std::vector<Photo> load(const fs::path& folder, std::size_t limit,
+std::vector<Photo> load(const std::filesystem::path& folder, std::size_t limit,
                         const packhorse::TransformOptions& options) {
-  std::vector<fs::path> paths;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.is_regular_file()) paths.push_back(entry.path());
-  }
-  std::sort(paths.begin(), paths.end());
   std::mt19937 random(1);
   std::vector<Photo> photos;
-  for (const fs::path& path : paths) {
-    if (photos.size() == limit) break;
-    const File file = packhorse::read_file(path);
-    const packhorse::ProbeResult probe = packhorse::probe_image(file);
-    if (!probe.info || probe.info->kind != packhorse::ImageKind::kJpeg ||
-        probe.info->components == 4) {
-      continue;
-    }
-    Photo photo{{file, probe.info->width, probe.info->height, {}}, {}, {}};
-    photo.roi = made_by("roi", options, photo.original, *probe.info);
-    photo.small = made_by("resize", options, photo.original, *probe.info);
+  for (auto& [file, info] : jpegs_in(folder, limit)) {
+    Photo photo{{std::move(file), info.width, info.height, {}}, {}, {}};
+    photo.roi = made_by("roi", options, photo.original, info);
+    photo.small = made_by("resize", options, photo.original, info);
     photo.original.crop = photo.roi.crop =
         draw_crop(photo.original.width, photo.original.height, random);
     photo.small.crop = draw_crop(photo.small.width, photo.small.height, random);
@@ -138,57 +111,6 @@ void by_ours(const File& file, const jpeg::Window& window, bool whole, jpeg::Scr
   by_libjpeg(file, whole ? nullptr : &window, pixels);
 }
 
-/// Hands on what the decoder makes.
-class Rows : public jpeg::RowSink {
- public:
-  Rows(int width, reader::PixelSink& sink) : width_(width), sink_(sink) {}
-  void take(const std::uint8_t* rows, std::size_t stride, std::uint32_t count) override {
-    sink_.take({rows, width_, static_cast<int>(count), stride});
-  }
-
- private:
-  int width_;
-  reader::PixelSink& sink_;
-};
-
-/// Decodes a crop and scales it, the crop first and then all of it, or each row as it comes.
-class CropScaler {
- public:
-  void run(const Picture& p, bool by_rows) {
-    const auto of = [](std::uint32_t n) { return static_cast<int>(n); };
-    const reader::CropPlan plan{.x = of(p.crop.x),
-                                .y = of(p.crop.y),
-                                .w = of(p.crop.width),
-                                .h = of(p.crop.height),
-                                .scaled_w = kSize,
-                                .scaled_h = kSize};
-    const reader::Window w =
-        resampler_.prepare(plan, reader::Turn(1), kSize, of(p.width), of(p.height));
-    const jpeg::Window window{static_cast<std::uint32_t>(w.x), static_cast<std::uint32_t>(w.y),
-                              static_cast<std::uint32_t>(w.w), static_cast<std::uint32_t>(w.h)};
-    resampler_.write_to(slot_.data());
-    if (by_rows) {
-      Rows rows(w.w, resampler_);
-      (void)jpeg::decode(p.file, window, rows, scratch_);
-      return;
-    }
-    const std::size_t stride = std::size_t{3} * window.width, bytes = stride * window.height;
-    std::uint8_t* pixels = window_.reserve(bytes);
-    (void)jpeg::decode(p.file, window, {{pixels, bytes}, stride}, scratch_);
-    resampler_.take({pixels, w.w, w.h, stride});
-  }
-  std::size_t kept_bytes() const {
-    return scratch_.kept_bytes() + resampler_.kept_bytes() + window_.capacity();
-  }
-
- private:
-  static constexpr int kSize = 224;
-  jpeg::Scratch scratch_;
-  reader::Resampler resampler_;
-  reader::PixelBuffer window_;
-  Pixels slot_ = Pixels(std::size_t{kSize} * kSize * 3);
-};
-
 struct Worker {
   jpeg::Scratch scratch;
   Pixels pixels;
@@ -221,10 +143,14 @@ void add_decoders(const std::string& name, Picture Photo::*which, std::vector<Co
 }
 
 void add_scalers(const std::string& name, Picture Photo::*which, std::vector<Contender>& all) {
-  all.push_back({name + ", scaled: the crop first",
-                 [=](const Photo& photo, Worker& w) { w.crop_first.run(photo.*which, false); }});
-  all.push_back({name + ", scaled: row by row",
-                 [=](const Photo& photo, Worker& w) { w.by_rows.run(photo.*which, true); }});
+  all.push_back({name + ", scaled: the crop first", [=](const Photo& photo, Worker& w) {
+                   const Picture& p = photo.*which;
+                   w.crop_first.run(p.file, p.width, p.height, p.crop, CropScaler::kCropFirst);
+                 }});
+  all.push_back({name + ", scaled: row by row", [=](const Photo& photo, Worker& w) {
+                   const Picture& p = photo.*which;
+                   w.by_rows.run(p.file, p.width, p.height, p.crop, CropScaler::kRowByRow);
+                 }});
 }
 
 std::vector<Contender> contenders() {

@@ -1,6 +1,6 @@
 """Measures packhorse's JPEG decoder beside libjpeg-turbo, on photos as they are, as `--image roi` stores them, and
-shrunk to a short side of 256 by `--image resize`; and crops that are scaled as they are decoded beside those that are
-scaled afterwards.
+shrunk to a short side of 256 by `--image resize`; crops that are scaled as they are decoded beside those that are
+scaled afterwards; and the transcode of `--image roi` by our decoder beside that by libjpeg-turbo's.
 
     cmake --build --preset release --target jpeg_bench
     python3 tests/bench/jpeg build/test-data/imagenet/imagenet200
@@ -73,9 +73,15 @@ def scalers(run):
     return lines_of(["crop, scaled to 224 x 224", "the crop first", "row by row", "ratio"], rows)
 
 
+def transcoders(run):
+    theirs, ours = (run["rates"][f"transcode: {way}"] for way in ("through libjpeg-turbo", "packhorse"))
+    head = ["transcode to `roi`", "coefficients by libjpeg-turbo", "by packhorse", "ratio"]
+    return lines_of(head, [["original", spread(theirs), spread(ours), ratio(ours, theirs)]])
+
+
 def tables(run):
     threads = f"{run['threads']} thread{'s' if run['threads'] > 1 else ''}"
-    return "\n\n".join([f"{run['photos']} photos, {threads}; photos a second.", decoders(run), scalers(run)])
+    return "\n\n".join([f"{run['photos']} photos, {threads}; photos a second.", decoders(run), scalers(run), transcoders(run)])
 
 
 def tradeoff(run):

@@ -26,10 +26,12 @@
 #include "packhorse/jpeg.h"
 #include "packhorse/transform.h"
 #include "photos.h"
+#include "transforms/transcode.h"
 
 namespace {
 
 namespace jpeg = packhorse::jpeg;
+namespace transforms = packhorse::transforms;
 using packhorse::bench::CropScaler;
 using packhorse::bench::draw_crop;
 using packhorse::bench::File;
@@ -45,6 +47,7 @@ struct Picture {
 
 /// One photo, as it is and as `packhorse pack --image roi` and `resize` make it.
 struct Photo {
+  packhorse::ImageInfo info;
   Picture original, roi, small;
 };
 
@@ -61,7 +64,7 @@ std::vector<Photo> load(const std::filesystem::path& folder, std::size_t limit,
   std::mt19937 random(1);
   std::vector<Photo> photos;
   for (auto& [file, info] : jpegs_in(folder, limit)) {
-    Photo photo{{std::move(file), info.width, info.height, {}}, {}, {}};
+    Photo photo{info, {std::move(file), info.width, info.height, {}}, {}, {}};
     photo.roi = made_by("roi", options, photo.original, info);
     photo.small = made_by("resize", options, photo.original, info);
     photo.original.crop = photo.roi.crop =
@@ -115,6 +118,8 @@ struct Worker {
   jpeg::Scratch scratch;
   Pixels pixels;
   CropScaler crop_first, by_rows;
+  transforms::ScanCoder coder;
+  File output;
 };
 
 struct Contender {
@@ -153,8 +158,20 @@ void add_scalers(const std::string& name, Picture Photo::*which, std::vector<Con
                  }});
 }
 
+/// What `packhorse pack --image roi` does.
+void add_transcoders(std::vector<Contender>& all) {
+  all.push_back({"transcode: through libjpeg-turbo", [](const Photo& photo, Worker& w) {
+                   transforms::transcode_by_libjpeg(photo.original.file, photo.info, 4,
+                                                    transforms::kMaxCodeBits, w.coder, w.output);
+                 }});
+  all.push_back({"transcode: packhorse", [](const Photo& photo, Worker& w) {
+                   transforms::transcode(photo.original.file, photo.info, 4, w.output);
+                 }});
+}
+
 std::vector<Contender> contenders() {
   std::vector<Contender> all;
+  add_transcoders(all);
   for (const auto& [name, which] : {std::pair{"original", &Photo::original},
                                     {"roi", &Photo::roi},
                                     {"short side 256", &Photo::small}}) {

@@ -1,27 +1,16 @@
 #include <algorithm>
-#include <vector>
 
-#include "buffer.h"
 #include "entropy.h"
 #include "frame.h"
 #include "huffman.h"
-#include "kernels.h"
+#include "mcu_walk.h"
 #include "packhorse/jpeg.h"
 #include "rows.h"
+#include "scratch.h"
 #include "segments.h"
 #include "strip.h"
 
 namespace packhorse::jpeg {
-
-struct Scratch::State {
-  Kernels kernels = fastest_kernels();
-  EntropyDecoder entropy = entropy_decoder();
-  Tables tables;
-  Strip strip;
-  Buffer<std::uint8_t> scan, last, band;
-  Buffer<std::int16_t> blocks;
-  std::vector<SegmentTask> tasks;
-};
 
 namespace {
 
@@ -36,17 +25,6 @@ bool has_room(const Output& output, const Window& window) {
   const std::size_t row = std::size_t{3} * window.width;
   return output.stride >= row && output.pixels.size() >= row &&
          (output.pixels.size() - row) / output.stride >= window.height - 1;
-}
-
-BlockPlan plan_of(const Frame& frame, const Tables& tables) {
-  BlockPlan plan;
-  for (std::uint32_t i = 0; i < frame.components; ++i) {
-    const Component& c = frame.component[i];
-    for (std::uint32_t block = 0; block < c.h * c.v; ++block) {
-      plan.blocks[plan.count++] = {&tables.dc(c.dc), &tables.ac(c.ac), i};
-    }
-  }
-  return plan;
 }
 
 /// Each row of MCUs consists of some segments.
@@ -74,7 +52,6 @@ class Picture {
  private:
   bool decode_by_segments();
   bool decode_in_order();
-  bool decode_next(std::uint32_t mcus, std::int16_t* blocks, std::uint8_t* last);
   bool take_rows(std::uint32_t top, std::uint32_t bottom, std::uint32_t first, std::uint32_t end);
   void write_rows(std::uint32_t bottom);
 
@@ -88,8 +65,6 @@ class Picture {
   McuRange mcus_;
   Segments segments_;
   std::uint32_t y_;  // the next row of pixels to be written
-  OpenSegment open_;
-  std::uint32_t left_ = 0;  // MCUs of it
 };
 
 /// Writes the rows of pixels that are complete when the MCU rows above `bottom` are.
@@ -156,28 +131,6 @@ bool Picture::decode_by_segments() {
   return true;
 }
 
-/// Decodes the next MCUs of the scan, from segment to segment; without `blocks`, passes over them.
-bool Picture::decode_next(std::uint32_t mcus, std::int16_t* blocks, std::uint8_t* last) {
-  while (mcus > 0) {
-    if (left_ == 0) {
-      left_ =
-          std::min(segments_.interval(), frame_.mcus() - segments_.next() * segments_.interval());
-      if (!segments_.open(open_)) return false;
-    }
-    const std::uint32_t count = std::min({mcus, left_, open_.mcus()});
-    const SegmentTask task{{}, blocks, last, count};
-    if (!state_.entropy.decode_next(open_, task, plan_) || !segments_.feed(open_)) return false;
-    if (blocks != nullptr) {
-      blocks += blocks_of(count) * kBlock;
-      last += blocks_of(count);
-    }
-    mcus -= count;
-    left_ -= count;
-    if (left_ == 0 && !open_.ends_well()) return false;
-  }
-  return true;
-}
-
 /// Segments begin and end anywhere, or there is but one: MCUs are decoded one after the other, from
 /// the segment on in which the window begins.
 bool Picture::decode_in_order() {
@@ -187,10 +140,11 @@ bool Picture::decode_in_order() {
   state_.strip.begin(frame_, mcus_, 1, state_.kernels);
   const std::uint32_t begin = mcus_.top * frame_.mcus_per_row + mcus_.left;
   if (!segments_.go_to(begin / segments_.interval())) return false;
+  McuWalk walk(frame_, segments_, state_.entropy, plan_);
   std::uint32_t skipped = begin % segments_.interval();
   for (std::uint32_t row = mcus_.top; row < mcus_.bottom; ++row) {
-    if (!decode_next(skipped, nullptr, nullptr)) return false;
-    if (!decode_next(row_mcus, blocks, last)) return false;
+    if (!walk.next(skipped, nullptr, nullptr)) return false;
+    if (!walk.next(row_mcus, blocks, last)) return false;
     skipped = frame_.mcus_per_row - row_mcus;
     state_.strip.move_to(row);
     state_.strip.transform(row, blocks, last);

@@ -6,7 +6,7 @@ set(_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/packhorse")
 install(TARGETS packhorse_pack packhorse_jpeg packhorse_reader EXPORT packhorseTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT packhorseTargets NAMESPACE packhorse:: DESTINATION ${_package_dir})
-install(DIRECTORY libpack/include/ reader/include/ reader/jpeg/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY libpack/include/ reader/include/ libpack/jpeg/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(TARGET packhorse_trainer)
   install(TARGETS packhorse_trainer EXPORT packhorseTrainerTargets
           ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -1,6 +1,5 @@
 #include "packhorse/reader/decode.h"
 
-#include <algorithm>
 #include <string>
 
 #include "jpeg_decoder.h"
@@ -42,15 +41,15 @@ struct Decoder::State {
     return may ? shrinking_for(plan) : 1;
   }
 
-  PixelView decode_window(Bytes file, const ImageInfo& info, const Window& window, int shrunk = 1) {
-    switch (info.kind) {
-      case ImageKind::kJpeg:
-        return decode_jpeg(jpeg_decoders, {file, info, window, shrunk}, pixels);
-      case ImageKind::kRaw:
-        return raw_window(file, info, window, pixels);
-      default:
-        return decode_other(file, info, window, pixels);
+  void decode_window(Bytes file, const ImageInfo& info, const Window& window, int shrunk,
+                     PixelSink& sink) {
+    if (info.kind == ImageKind::kJpeg) {
+      return decode_jpeg(jpeg_decoders, {file, info, window, shrunk}, pixels, sink);
     }
+    const bool raw = info.kind == ImageKind::kRaw;
+    sink.start();
+    sink.take(raw ? raw_window(file, info, window, pixels)
+                  : decode_other(file, info, window, pixels));
   }
 
   Turn turn_for(const ImageInfo& info) const {
@@ -82,10 +81,9 @@ void Decoder::decode(Bytes file, const Augment& augment, SampleRandom random,
                                   : plan_crop(augment, width, height, random);
   const int shrunk = state_->shrinking(info, plan);
   const Window window = state_->resampler.prepare(plan, turn, size, width, height, shrunk);
-  if (window.w == 0 || window.h == 0) {
-    std::fill(out.begin(), out.end(), std::uint8_t{0});  // nothing but padding
-  } else {
-    state_->resampler.run(state_->decode_window(file, info, window, shrunk), out.data());
+  state_->resampler.write_to(out.data());
+  if (window.w > 0 && window.h > 0) {
+    state_->decode_window(file, info, window, shrunk, state_->resampler);
   }
   apply(state_->options.pixels, random, size, out);
 }
@@ -95,9 +93,9 @@ void Decoder::decode_full(Bytes file, std::vector<std::uint8_t>& out, int& width
   const ImageInfo info = header_of(file, known);
   const Turn turn = state_->turn_for(info);
   const Window all{0, 0, static_cast<int>(info.width), static_cast<int>(info.height)};
-  const PixelView view = state_->decode_window(file, info, all);
   out.resize(std::size_t{info.width} * info.height * kChannels);
-  turn_upright(view, turn, out.data());
+  UprightWriter writer(turn, all.w, all.h, out.data());
+  state_->decode_window(file, info, all, 1, writer);
   width = turn.swap ? all.h : all.w;
   height = turn.swap ? all.w : all.h;
 }

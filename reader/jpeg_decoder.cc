@@ -14,10 +14,12 @@ namespace {
 /// The segments of a crop, if the file has restart markers and a table of them.
 class SliceDecoder : public JpegDecoder {
  public:
-  std::optional<PixelView> decode(const JpegTask& task, PixelBuffer& buffer) override {
+  bool decode(const JpegTask& task, PixelBuffer& buffer, PixelSink& sink) override {
     const std::optional<JpegSlice> slice = slice_jpeg(task, slice_);
-    if (!slice) return std::nullopt;
-    return decode_with_libjpeg(slice->task, buffer);
+    if (!slice) return false;
+    sink.start();
+    sink.take(decode_with_libjpeg(slice->task, buffer));
+    return true;
   }
   std::size_t kept_bytes() const override { return slice_.capacity(); }
 
@@ -27,8 +29,10 @@ class SliceDecoder : public JpegDecoder {
 
 class WholeFileDecoder : public JpegDecoder {
  public:
-  std::optional<PixelView> decode(const JpegTask& task, PixelBuffer& buffer) override {
-    return decode_with_libjpeg(task, buffer);
+  bool decode(const JpegTask& task, PixelBuffer& buffer, PixelSink& sink) override {
+    sink.start();
+    sink.take(decode_with_libjpeg(task, buffer));
+    return true;
   }
 };
 
@@ -48,10 +52,10 @@ std::vector<std::unique_ptr<JpegDecoder>> make_jpeg_decoders() {
   return decoders;
 }
 
-PixelView decode_jpeg(std::span<const std::unique_ptr<JpegDecoder>> decoders, const JpegTask& task,
-                      PixelBuffer& buffer) {
+void decode_jpeg(std::span<const std::unique_ptr<JpegDecoder>> decoders, const JpegTask& task,
+                 PixelBuffer& buffer, PixelSink& sink) {
   for (const std::unique_ptr<JpegDecoder>& decoder : decoders) {
-    if (const std::optional<PixelView> view = decoder->decode(task, buffer)) return *view;
+    if (decoder->decode(task, buffer, sink)) return;
   }
   throw Error(ErrorKind::kUnsupported, "no JPEG decoder takes it");
 }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -26,10 +25,11 @@ struct JpegTask {
 class JpegDecoder {
  public:
   virtual ~JpegDecoder() = default;
-  /// The window, as pixels in `buffer`: the same as those of libjpeg-turbo's full decode. None:
-  /// this is no file for this decoder, and the next is to be asked. Throws Error(kCorrupt) for
-  /// damage; there is no need to look for damage outside of what it decodes.
-  virtual std::optional<PixelView> decode(const JpegTask& task, PixelBuffer& buffer) = 0;
+  /// Gives the window to `sink`, with the same pixels as those of libjpeg-turbo's full decode; a
+  /// decoder that makes all of it first does so in `buffer`. False: this is no file for this
+  /// decoder, and the next is to be asked. Throws Error(kCorrupt) for damage; there is no need to
+  /// look for damage outside of what it decodes. Either way, rows may have been given already.
+  virtual bool decode(const JpegTask& task, PixelBuffer& buffer, PixelSink& sink) = 0;
   /// Adds what it took and refused, if it is one that counts.
   virtual void count(DecodeCounters& /*counters*/) const {}
   /// Memory it keeps.
@@ -40,7 +40,7 @@ class JpegDecoder {
 std::vector<std::unique_ptr<JpegDecoder>> make_jpeg_decoders();
 
 /// Asks them in turn.
-PixelView decode_jpeg(std::span<const std::unique_ptr<JpegDecoder>> decoders, const JpegTask& task,
-                      PixelBuffer& buffer);
+void decode_jpeg(std::span<const std::unique_ptr<JpegDecoder>> decoders, const JpegTask& task,
+                 PixelBuffer& buffer, PixelSink& sink);
 
 }  // namespace packhorse::reader

@@ -9,7 +9,7 @@ namespace packhorse::reader {
 /// what is wrong with them.
 class OwnDecoder : public JpegDecoder {
  public:
-  std::optional<PixelView> decode(const JpegTask& task, PixelBuffer& buffer) override;
+  bool decode(const JpegTask& task, PixelBuffer& buffer, PixelSink& sink) override;
   void count(DecodeCounters& counters) const override;
   std::size_t kept_bytes() const override { return scratch_.kept_bytes(); }
 

@@ -21,6 +21,18 @@ struct PixelView {
   std::size_t stride = 0;
 };
 
+/// Takes the rows of a window, from the top, in one part or in many.
+class PixelSink {
+ public:
+  virtual ~PixelSink() = default;
+  /// The window's first row comes next. If there were rows before, they do not count: a decoder
+  /// found damage, and another one begins anew.
+  virtual void start() = 0;
+  /// The next rows, all as wide as the window, there until this returns, with PixelBuffer::kSlack
+  /// readable bytes behind them.
+  virtual void take(const PixelView& rows) = 0;
+};
+
 /// Memory that only grows, and is not cleared. One thread.
 class PixelBuffer {
  public:
@@ -38,6 +50,7 @@ class PixelBuffer {
     }
     return memory_.get();
   }
+  std::uint8_t* data() const { return memory_.get(); }
   std::size_t capacity() const { return capacity_; }
 
  private:

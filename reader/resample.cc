@@ -9,7 +9,13 @@ namespace packhorse::reader {
 
 namespace {
 
+// Rows that are scaled at a time: the kernels do four.
+constexpr int kBand = 8;
+
 std::size_t row_bytes(int pixels) { return static_cast<std::size_t>(pixels) * kChannels; }
+
+/// From one row to the next: the kernels write a byte beyond each, and vectors like to be aligned.
+std::size_t narrowed_stride(std::size_t pixels) { return (pixels * kChannels + 1 + 63) / 64 * 64; }
 
 const std::uint8_t* row_of(const PixelView& view, int y) {
   return view.data + static_cast<std::size_t>(y) * view.stride;
@@ -63,6 +69,13 @@ void Axis::build(const Spec& spec) {
   for (Tap& tap : taps_) tap.first -= tap.count == 0 ? 0 : begin_;
   begin_ += origin;
   end_ += origin;
+  runs_back_ = spec.reversed != spec.mirrored;
+}
+
+int Axis::longest() const {
+  int longest = 0;
+  for (const Tap& tap : taps_) longest = std::max(longest, tap.count);
+  return longest;
 }
 
 /// Pillow's precompute_coeffs() with the triangle filter; a position that lies in the range only in
@@ -119,36 +132,85 @@ Window Resampler::prepare(const CropPlan& plan, Turn turn, int size, int width, 
           rows_.end() - rows_.begin()};
 }
 
-void Resampler::run(const PixelView& view, std::uint8_t* out) {
-  const int size = static_cast<int>(rows_.taps().size());
-  const std::size_t stride = row_bytes(size);
-  const std::size_t narrow = stride + 1;  // the kernels write a byte beyond each row
-  std::uint8_t* narrowed = narrowed_.reserve(narrow * static_cast<std::size_t>(view.height));
-  kernels_.rows(view.data, view.stride, view.height, columns_.taps(), columns_.weights(), narrowed,
-                narrow);
-  std::uint8_t* scaled = swap_ ? scaled_.reserve(stride * static_cast<std::size_t>(size)) : out;
-  for (int y = 0; y < size; ++y) {
-    const Tap& tap = rows_.taps()[static_cast<std::size_t>(y)];
-    kernels_.column(narrowed + static_cast<std::size_t>(tap.first) * narrow, narrow,
-                    rows_.weights() + tap.weights, tap.count,
-                    scaled + static_cast<std::size_t>(y) * stride, stride);
-  }
-  if (swap_) transpose(scaled, size, out);
+void Resampler::write_to(std::uint8_t* out) {
+  const std::size_t size = rows_.taps().size();
+  const std::size_t stride = row_bytes(static_cast<int>(size));
+  out_ = out;
+  target_ = swap_ ? scaled_.reserve(stride * size) : out;
+  // More than needed, so that the rows in use are moved to the front seldom.
+  room_ = std::min(kBand + 3 * rows_.longest(), rows_.end() - rows_.begin());
+  narrowed_.reserve(narrowed_stride(size) * static_cast<std::size_t>(room_));
+  start();
 }
 
-void turn_upright(const PixelView& stored, Turn turn, std::uint8_t* out) {
-  const int width = turn.swap ? stored.height : stored.width;
-  const int height = turn.swap ? stored.width : stored.height;
-  for (int y = 0; y < height; ++y) {
-    if (!turn.swap && !turn.mirror_x) {
-      std::memcpy(out, row_of(stored, turn.mirror_y ? height - 1 - y : y), row_bytes(width));
-      out += row_bytes(width);
-      continue;
-    }
-    for (int x = 0; x < width; ++x, out += kChannels) {
-      const Window from = turn.to_stored({x, y, 1, 1}, stored.width, stored.height);
-      std::memcpy(out, row_of(stored, from.y) + row_bytes(from.x), kChannels);
-    }
+void Resampler::start() {
+  from_ = taken_ = 0;
+  done_ = 0;
+  write_rows();  // those of nothing but padding
+}
+
+void Resampler::take(const PixelView& rows) {
+  const std::size_t stride = narrowed_stride(rows_.taps().size());
+  for (int y = 0; y < rows.height; y += kBand) {
+    const int count = std::min(kBand, rows.height - y);
+    make_room(count);
+    kernels_.rows(row_of(rows, y), rows.stride, count, columns_.taps(), columns_.weights(),
+                  narrowed_.data() + static_cast<std::size_t>(taken_ - from_) * stride, stride);
+    taken_ += count;
+    write_rows();
+  }
+}
+
+/// Which output row is made after `before` others.
+std::size_t Resampler::row_made(std::size_t before) const {
+  return rows_.runs_back() ? rows_.taps().size() - 1 - before : before;
+}
+
+/// Moves the rows that are still needed to the front where there is no room for `rows` more.
+void Resampler::make_room(int rows) {
+  if (taken_ - from_ + rows <= room_) return;
+  const int first = std::min(rows_.taps()[row_made(done_)].first, taken_);
+  const std::size_t stride = narrowed_stride(rows_.taps().size());
+  std::uint8_t* front = narrowed_.data();
+  std::memmove(front, front + static_cast<std::size_t>(first - from_) * stride,
+               static_cast<std::size_t>(taken_ - first) * stride);
+  from_ = first;
+}
+
+/// Writes the output rows whose source rows are all there.
+void Resampler::write_rows() {
+  const std::size_t size = rows_.taps().size();
+  const std::size_t stride = row_bytes(static_cast<int>(size)), narrow = narrowed_stride(size);
+  for (; done_ < size; ++done_) {
+    const std::size_t y = row_made(done_);
+    const Tap& tap = rows_.taps()[y];
+    if (tap.first + tap.count > taken_) return;
+    const std::uint8_t* first =
+        narrowed_.data() +
+        static_cast<std::size_t>(tap.count == 0 ? 0 : tap.first - from_) * narrow;
+    kernels_.column(first, narrow, rows_.weights() + tap.weights, tap.count, target_ + y * stride,
+                    stride);
+  }
+  if (swap_) transpose(target_, static_cast<int>(size), out_);
+}
+
+void UprightWriter::take(const PixelView& rows) {
+  for (int y = 0; y < rows.height; ++y) put_row(row_of(rows, y), taken_++);
+}
+
+void UprightWriter::put_row(const std::uint8_t* row, int y) {
+  const int across = turn_.mirror_y ? height_ - 1 - y : y;
+  // From one pixel of the row to the next, and to the next row.
+  const std::size_t step = turn_.swap ? row_bytes(height_) : kChannels;
+  const std::size_t stride = turn_.swap ? kChannels : row_bytes(width_);
+  std::uint8_t* out = out_ + static_cast<std::size_t>(across) * stride;
+  if (!turn_.swap && !turn_.mirror_x) {
+    std::memcpy(out, row, stride);
+    return;
+  }
+  for (int x = 0; x < width_; ++x, row += kChannels) {
+    const int along = turn_.mirror_x ? width_ - 1 - x : x;
+    std::memcpy(out + static_cast<std::size_t>(along) * step, row, kChannels);
   }
 }
 

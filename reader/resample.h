@@ -43,6 +43,10 @@ class Axis {
   /// The (shrunk) source positions in use: [begin, end). Taps count from `begin`.
   int begin() const { return begin_; }
   int end() const { return end_; }
+  /// Each output position is made of earlier source positions than the one before.
+  bool runs_back() const { return runs_back_; }
+  /// Source positions that the largest tap is made of.
+  int longest() const;
 
  private:
   /// What reaches `support` to both sides of `centre`, within [low, high).
@@ -51,13 +55,19 @@ class Axis {
   std::vector<std::int16_t> weights_;
   std::vector<double> shares_;
   int begin_ = 0, end_ = 0;
+  bool runs_back_ = false;
 };
 
 /// Scales, turns, mirrors and places pixels as a plan says, in one go, and only those that are
 /// seen. The scale is bilinear with antialiasing: a triangle as wide as two output pixels (two
 /// source pixels when enlarging), as Pillow's BILINEAR and torchvision's antialiased bilinear,
-/// within one level of them. Keeps buffers. One thread.
-class Resampler {
+/// within one level of them. Rows are scaled as they come: only as many are kept as an output row
+/// is made of. Keeps buffers. One thread.
+///
+///     const Window window = resampler.prepare(plan, turn, size, width, height);
+///     resampler.write_to(out);
+///     ...  // start(), and take() until all rows of the window have been taken
+class Resampler : public PixelSink {
  public:
   explicit Resampler(const ResizeKernels& kernels = fastest_kernels()) : kernels_(kernels) {}
 
@@ -65,20 +75,47 @@ class Resampler {
   /// them. `shrunk`: the picture will come with its sides shrunk to one in so many, each pixel the
   /// mean of those it was; the window is in such pixels.
   Window prepare(const CropPlan& plan, Turn turn, int size, int width, int height, int shrunk = 1);
-  /// `view` holds the window that prepare() asked for, with 16 readable bytes after it. Writes
-  /// size x size x 3 bytes to `out`.
-  void run(const PixelView& view, std::uint8_t* out);
+  /// The next window taken is written to `out`, size x size x 3 bytes. Nothing is to be taken where
+  /// the window is empty: `out` is black.
+  void write_to(std::uint8_t* out);
+  void start() override;
+  /// Rows of the window that prepare() asked for.
+  void take(const PixelView& rows) override;
   /// Memory it keeps for pixels.
   std::size_t kept_bytes() const { return narrowed_.capacity() + scaled_.capacity(); }
 
  private:
+  std::size_t row_made(std::size_t before) const;
+  void make_room(int rows);
+  void write_rows();
+
   const ResizeKernels& kernels_;
   Axis columns_, rows_;  ///< of the stored picture
   PixelBuffer narrowed_, scaled_;
   bool swap_ = false;
+  std::uint8_t *out_ = nullptr, *target_ = nullptr;  ///< the same, unless turned at the end
+  int room_ = 0;          ///< rows of the window that narrowed_ has room for,
+  int from_ = 0;          ///< from this one on
+  int taken_ = 0;         ///< rows of the window
+  std::size_t done_ = 0;  ///< output rows, in the order in which they can be made
 };
 
-/// Turns a whole picture upright, without scaling. `out` has room for its pixels.
-void turn_upright(const PixelView& stored, Turn turn, std::uint8_t* out);
+/// Turns a whole picture of width x height, as it is stored, upright, without scaling. One thread.
+class UprightWriter : public PixelSink {
+ public:
+  /// `out` has room for its pixels.
+  UprightWriter(Turn turn, int width, int height, std::uint8_t* out)
+      : turn_(turn), width_(width), height_(height), out_(out) {}
+  void start() override { taken_ = 0; }
+  void take(const PixelView& rows) override;
+
+ private:
+  void put_row(const std::uint8_t* row, int y);
+
+  Turn turn_;
+  int width_, height_;
+  std::uint8_t* out_;
+  int taken_ = 0;  // rows
+};
 
 }  // namespace packhorse::reader

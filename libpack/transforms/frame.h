@@ -40,6 +40,11 @@ struct Frame {
   /// sampling factors (T.81 A.2.2).
   std::uint32_t mcu_h(std::size_t c) const { return count == 1 ? 1 : components[c].h; }
   std::uint32_t mcu_v(std::size_t c) const { return count == 1 ? 1 : components[c].v; }
+  std::uint32_t blocks_per_mcu() const {
+    std::uint32_t blocks = 0;
+    for (std::size_t c = 0; c < count; ++c) blocks += mcu_h(c) * mcu_v(c);
+    return blocks;
+  }
   std::uint32_t mcus_per_row() const { return divide_up(width, 8 * (count == 1 ? 1 : h_max())); }
   std::uint32_t mcu_rows() const { return divide_up(height, 8 * (count == 1 ? 1 : v_max())); }
 

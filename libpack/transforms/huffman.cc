@@ -6,7 +6,6 @@ namespace packhorse::transforms {
 
 namespace {
 
-constexpr std::size_t kMaxBits = 16;
 constexpr int kReserved = 256;  // stands for the code of ones only, which nothing may have
 
 struct Leaf {
@@ -47,9 +46,10 @@ std::vector<std::size_t> depths(const std::vector<Leaf>& leaves) {
   return depth;
 }
 
-/// Codes longer than 16 bits are shortened in pairs, at the cost of a shorter one (T.81 fig. K.3).
-void limit_lengths(std::vector<std::size_t>& of_length) {
-  for (std::size_t i = of_length.size() - 1; i > kMaxBits; --i) {
+/// Codes longer than `max_bits` are shortened in pairs, at the cost of a shorter one (T.81 fig.
+/// K.3).
+void limit_lengths(std::vector<std::size_t>& of_length, std::size_t max_bits) {
+  for (std::size_t i = of_length.size() - 1; i > max_bits; --i) {
     while (of_length[i] > 0) {
       std::size_t j = i - 2;
       while (of_length[j] == 0) --j;
@@ -63,22 +63,22 @@ void limit_lengths(std::vector<std::size_t>& of_length) {
 
 }  // namespace
 
-HuffmanTable optimal_table(std::span<const std::uint32_t, 256> counts) {
+HuffmanTable optimal_table(std::span<const std::uint32_t, 256> counts, std::size_t max_bits) {
   const std::vector<Leaf> leaves = sorted_leaves(counts);
   const std::vector<std::size_t> depth = depths(leaves);
   std::vector<std::size_t> of_length(
-      std::max(kMaxBits, *std::max_element(depth.begin(), depth.end())) + 1);
+      std::max(max_bits, *std::max_element(depth.begin(), depth.end())) + 1);
   for (std::size_t d : depth) ++of_length[d];
-  limit_lengths(of_length);
+  limit_lengths(of_length, max_bits);
 
   HuffmanTable table;
-  std::size_t longest = kMaxBits;
+  std::size_t longest = max_bits;
   while (of_length[longest] == 0) --longest;
   --of_length[longest];  // the reserved code
   // Frequent symbols first: leaves from the back, without the reserved one.
   std::size_t next = leaves.size();
   unsigned code = 0;
-  for (std::size_t length = 1; length <= kMaxBits; ++length, code <<= 1) {
+  for (std::size_t length = 1; length <= max_bits; ++length, code <<= 1) {
     table.lengths[length] = static_cast<std::uint8_t>(of_length[length]);
     for (std::size_t i = 0; i < of_length[length]; ++i, ++code) {
       const auto symbol = static_cast<std::size_t>(leaves[--next].symbol);

@@ -15,9 +15,14 @@ struct HuffmanTable {
   std::array<std::uint8_t, 256> bits{};    ///< by symbol; 0: the symbol does not occur
 };
 
-/// Optimal, but for JPEG's limits: at most 16 bits, and no code of ones only (T.81 K.2, with the
-/// tree built by merging two sorted queues). Something must have been counted. The same counts give
-/// the same table, always.
-HuffmanTable optimal_table(std::span<const std::uint32_t, 256> counts);
+/// What JPEG allows.
+inline constexpr std::size_t kMaxCodeBits = 16;
+
+/// Optimal, but for the limits: at most `max_bits`, and no code of ones only (T.81 K.2, with the
+/// tree built by merging two sorted queues). Something must have been counted, and there must be
+/// more than twice as many codes of `max_bits` as symbols. The same counts give the same table,
+/// always.
+HuffmanTable optimal_table(std::span<const std::uint32_t, 256> counts,
+                           std::size_t max_bits = kMaxCodeBits);
 
 }  // namespace packhorse::transforms

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "packhorse/bytes.h"
+#include "packhorse/roi_layout.h"
 
 /// Private to libpack/transforms: the marker segments of a JPEG's header. Source: ITU-T T.81 B.1.
 namespace packhorse::transforms {
@@ -19,6 +20,10 @@ struct Segment {
 
 constexpr bool is_start_of_frame(std::uint8_t marker) {
   return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
+}
+
+inline bool is_roi_table(std::uint8_t marker, Bytes body) {
+  return marker == RoiTable::kMarker && as_text(body).starts_with(RoiTable::kIdentifier);
 }
 
 inline std::uint32_t byte_at(Bytes bytes, std::size_t at) {

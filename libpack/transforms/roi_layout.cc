@@ -79,8 +79,7 @@ std::optional<RoiTable> find_roi_table(Bytes jpeg) {
       if (components != 0 || !take_frame(*segment, table, components)) return std::nullopt;
     } else if (segment->marker == kDri && body.size() == 2) {
       interval = big16(body, 0);
-    } else if (segment->marker == RoiTable::kMarker &&
-               as_text(body).starts_with(RoiTable::kIdentifier)) {
+    } else if (is_roi_table(segment->marker, body)) {
       if (!ours.empty()) return std::nullopt;
       ours = body;
     } else if (segment->marker == kSos) {

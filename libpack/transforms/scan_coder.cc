@@ -80,10 +80,16 @@ std::uint32_t magnitude(int value, int bits) {
 
 }  // namespace
 
-void ScanCoder::start(const Frame& frame) {
+void ScanCoder::start(const Frame& frame, std::size_t max_code_bits) {
   frame_ = &frame;
+  max_code_bits_ = max_code_bits;
   token_count_ = 0;
   segment_ends_.clear();
+  mcu_row_ = 0;
+  for (std::size_t c = 0; c < frame.count; ++c) {
+    wide_[c] = frame.blocks_wide(c);
+    high_[c] = frame.blocks_high(c);
+  }
   for (Counts& counts : counts_) counts.fill(0);
 }
 
@@ -132,25 +138,24 @@ void ScanCoder::close_segment(const Token* end) {
   previous_dc_.fill(0);
 }
 
-void ScanCoder::add_mcu_row(const BlockRows& rows) {
+/// `block_at(c, x, y)`: block of component `c`, in MCU order; null beyond the picture's edge.
+template <class BlockAt>
+void ScanCoder::add_row(const BlockAt& block_at) {
   // Beyond the picture's edge an MCU is filled with flat blocks: the cheapest, and never seen.
   static constexpr Block kNothing = {};
   const Frame& frame = *frame_;
   const std::uint32_t mcus = frame.mcus_per_row();
-  std::size_t blocks = 0;
-  for (std::size_t c = 0; c < frame.count; ++c)
-    blocks += std::size_t{frame.mcu_h(c)} * frame.mcu_v(c);
-  Token* out = tokens_.reserve(token_count_ + mcus * blocks * kMostTokensOfBlock, token_count_) +
+  Token* out = tokens_.reserve(token_count_ + mcus * frame.blocks_per_mcu() * kMostTokensOfBlock,
+                               token_count_) +
                token_count_;
   previous_dc_.fill(0);
   for (std::uint32_t mcu = 0; mcu < mcus; ++mcu) {
     for (std::size_t c = 0; c < frame.count; ++c) {
-      const std::uint32_t h = frame.mcu_h(c), v = frame.mcu_v(c), wide = frame.blocks_wide(c);
+      const std::uint32_t h = frame.mcu_h(c), v = frame.mcu_v(c);
       for (std::uint32_t y = 0; y < v; ++y) {
-        const Block* row = rows[c][y];
         for (std::uint32_t x = mcu * h; x < (mcu + 1) * h; ++x) {
-          if (row != nullptr && x < wide) {
-            out = add_block(row[x], c, out);
+          if (const Block* block = block_at(c, x, y)) {
+            out = add_block(*block, c, out);
           } else {
             const int dc = previous_dc_[c];
             previous_dc_[c] = 0;
@@ -163,6 +168,21 @@ void ScanCoder::add_mcu_row(const BlockRows& rows) {
     if ((mcu + 1) % frame.restart_interval == 0) close_segment(out);
   }
   token_count_ = static_cast<std::size_t>(out - tokens_.data());
+  ++mcu_row_;
+}
+
+void ScanCoder::add_mcu_row(const BlockRows& rows) {
+  add_row([&](std::size_t c, std::uint32_t x, std::uint32_t y) -> const Block* {
+    return rows[c][y] != nullptr && x < wide_[c] ? rows[c][y] + x : nullptr;
+  });
+}
+
+void ScanCoder::add_mcu_row(const Block* blocks) {
+  add_row([&](std::size_t c, std::uint32_t x, std::uint32_t y) -> const Block* {
+    const Block* block = blocks++;
+    const bool within = x < wide_[c] && mcu_row_ * frame_->mcu_v(c) + y < high_[c];
+    return within ? block : nullptr;
+  });
 }
 
 /// Writes bits with JPEG's byte stuffing. `free` bits of `held` are still empty.
@@ -229,7 +249,8 @@ void ScanCoder::finish() {
   std::array<Code, std::size_t{4} * 256> codes;
   for (std::size_t t = 0; t < 4; ++t) {
     HuffmanTable& table = t < 2 ? dc_[t] : ac_[t - 2];
-    table = t % 2 == 1 && frame_->count == 1 ? HuffmanTable{} : optimal_table(counts_[t]);
+    table = t % 2 == 1 && frame_->count == 1 ? HuffmanTable{}
+                                             : optimal_table(counts_[t], max_code_bits_);
     for (std::size_t symbol = 0; symbol < 256; ++symbol) {
       const int extra = static_cast<int>(symbol & 15);
       codes[t * 256 + symbol] = {std::uint32_t{table.code[symbol]} << extra,

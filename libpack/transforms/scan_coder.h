@@ -51,10 +51,12 @@ class ScanCoder {
   /// [component][row of blocks within the MCU row]; null where the picture has no such row.
   using BlockRows = std::array<std::array<const Block*, 4>, kMaxComponents>;
 
-  /// `frame` must live until finish().
-  void start(const Frame& frame);
+  /// `frame` must live until finish(). `max_code_bits`: as of optimal_table().
+  void start(const Frame& frame, std::size_t max_code_bits = kMaxCodeBits);
   /// Throws Error(kCorrupt) for a coefficient beyond what 8-bit samples can give.
   void add_mcu_row(const BlockRows& rows);
+  /// The same, of blocks as they stand in a scan with restart markers or without: MCU after MCU.
+  void add_mcu_row(const Block* blocks);
   void finish();
 
   /// Components 0 and 3 use table 0, the others 1.
@@ -70,12 +72,17 @@ class ScanCoder {
   using Token = std::uint32_t;
   using Counts = std::array<std::uint32_t, 256>;
 
+  template <class BlockAt>
+  void add_row(const BlockAt& block_at);
   Token* add_block(const Block& block, std::size_t component, Token* out);
   Token* add_dc(int difference, std::size_t table, Token* out);
   void close_segment(const Token* end);
   std::size_t data_bound() const;
 
   const Frame* frame_ = nullptr;
+  std::size_t max_code_bits_ = kMaxCodeBits;
+  std::array<std::uint32_t, kMaxComponents> wide_{}, high_{};  ///< of the picture, in blocks
+  std::uint32_t mcu_row_ = 0;                                  ///< the next one
   std::array<int, kMaxComponents> previous_dc_{};
   std::array<Counts, 4> counts_{};  ///< DC 0, DC 1, AC 0, AC 1
   Scratch<Token> tokens_;

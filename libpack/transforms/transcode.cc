@@ -1,9 +1,9 @@
 #include "transforms/transcode.h"
 
-#include "packhorse/roi_layout.h"
 #include "transforms/jpeg_segments.h"
 #include "transforms/jpeg_session.h"
 #include "transforms/jpeg_writer.h"
+#include "transforms/transcode_direct.h"
 
 namespace packhorse::transforms {
 
@@ -44,9 +44,7 @@ std::vector<Marker> markers_of(const jpeg_decompress_struct& jpeg) {
   std::vector<Marker> markers;
   for (auto* marker = jpeg.marker_list; marker != nullptr; marker = marker->next) {
     const Bytes body = std::as_bytes(std::span(marker->data, marker->data_length));
-    const bool old_table =
-        marker->marker == RoiTable::kMarker && as_text(body).starts_with(RoiTable::kIdentifier);
-    if (!old_table) markers.push_back({marker->marker, body});
+    if (!is_roi_table(marker->marker, body)) markers.push_back({marker->marker, body});
   }
   return markers;
 }
@@ -87,9 +85,9 @@ std::optional<std::string_view> reason_to_keep(Bytes file, const ImageInfo& info
   return std::nullopt;
 }
 
-void transcode(Bytes file, const ImageInfo& info, int restart_mcus,
-               std::vector<std::byte>& output) {
-  thread_local ScanCoder coder;
+void transcode_by_libjpeg(Bytes file, const ImageInfo& info, int restart_mcus,
+                          std::size_t max_code_bits, ScanCoder& coder,
+                          std::vector<std::byte>& output) {
   JpegSession session(file);
   session.keep_markers();
   session.read_header(info.width, info.height);
@@ -99,13 +97,20 @@ void transcode(Bytes file, const ImageInfo& info, int restart_mcus,
 
   const Frame frame = frame_of(jpeg, restart_mcus);
   ScanCoder::BlockRows rows{};
-  coder.start(frame);
+  coder.start(frame, max_code_bits);
   for (std::uint32_t row = 0; row < frame.mcu_rows(); ++row) {
     session.run([&] { fetch_rows(jpeg, coefficients, frame, row, rows); });
     coder.add_mcu_row(rows);
   }
   coder.finish();
   write_jpeg(frame, markers_of(jpeg), coder, output);
+}
+
+void transcode(Bytes file, const ImageInfo& info, int restart_mcus, std::vector<std::byte>& output,
+               std::size_t max_code_bits) {
+  thread_local ScanCoder coder;
+  if (transcode_direct(file, info, restart_mcus, max_code_bits, coder, output)) return;
+  transcode_by_libjpeg(file, info, restart_mcus, max_code_bits, coder, output);
 }
 
 }  // namespace packhorse::transforms

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "packhorse/image_info.h"
+#include "transforms/scan_coder.h"
 
 /// Private to libpack/transforms: the lossless transcode, which both `roi` and `resize` do.
 namespace packhorse::transforms {
@@ -14,7 +15,15 @@ std::optional<std::string_view> reason_to_keep(Bytes file, const ImageInfo& info
 
 /// Replaces `output` with the same picture, coefficient for coefficient, as baseline JPEG with
 /// restart markers and the table of roi_layout.h. APPn and comment segments stay, byte for byte;
-/// what lies behind the end mark goes. Throws Error(kCorrupt) when libjpeg warns.
-void transcode(Bytes file, const ImageInfo& info, int restart_mcus, std::vector<std::byte>& output);
+/// what lies behind the end mark goes. `max_code_bits`: as of optimal_table(); fewer than 16 gain
+/// nothing (docs/jpeg.md). Throws Error(kCorrupt) when libjpeg warns.
+void transcode(Bytes file, const ImageInfo& info, int restart_mcus, std::vector<std::byte>& output,
+               std::size_t max_code_bits = kMaxCodeBits);
+
+/// The same through libjpeg, whatever the file: for those that packhorse::jpeg does not take, and
+/// to say what is wrong with a damaged one.
+void transcode_by_libjpeg(Bytes file, const ImageInfo& info, int restart_mcus,
+                          std::size_t max_code_bits, ScanCoder& coder,
+                          std::vector<std::byte>& output);
 
 }  // namespace packhorse::transforms

@@ -1,6 +1,6 @@
 // Holds packhorse::jpeg against libjpeg-turbo on damaged files: what we decode, libjpeg must decode
 // without a warning, to the same pixels; windows must have the pixels of the whole, and scaled
-// pictures its verdict.
+// pictures and coefficients its verdict.
 //
 //     jpeg_differential [--runs N] [--seconds N] [--seed N] [--photos FOLDER] [--max-bytes N]
 //                       [--save FOLDER]
@@ -18,7 +18,7 @@
 #include <optional>
 
 #include "packhorse/file.h"
-#include "packhorse/jpeg.h"
+#include "packhorse/jpeg_coefficients.h"
 #include "seeds.h"
 #include "verdict.h"
 
@@ -32,6 +32,15 @@ namespace jpeg = packhorse::jpeg;
 struct Counts {
   std::uint64_t runs = 0, both_decode = 0, both_refuse = 0, only_libjpeg = 0, windows = 0;
   std::array<std::uint64_t, jpeg::kReasons> refused{};  // by reason, where libjpeg decodes
+};
+
+/// Looks at the first coefficient of each row, no more.
+class Rows : public jpeg::CoefficientSink {
+ public:
+  void take_mcu_row(const std::int16_t* blocks) override { first_ = *blocks; }
+
+ private:
+  std::int16_t first_ = 0;
 };
 
 class Trial {
@@ -58,6 +67,9 @@ class Trial {
     }
     const bool decodes = reason == jpeg::Reason::kNone;
     if (header.width > 0 && !try_scaled(file, header, decodes)) return "other verdict when scaled";
+    if (jpeg::decode_coefficients(file, rows_, scratch_).done() != decodes) {
+      return "other verdict of coefficients";
+    }
     return verdict_.clean ? try_window(file, decodes) : std::nullopt;
   }
 
@@ -108,6 +120,7 @@ class Trial {
   std::uint64_t max_pixels_;
   std::mt19937_64& random_;
   Verdict verdict_;
+  Rows rows_;
   jpeg::Scratch scratch_;
   std::vector<std::uint8_t> memory_ = std::vector<std::uint8_t>(3);
 };

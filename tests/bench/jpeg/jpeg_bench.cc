@@ -1,4 +1,4 @@
-// Measures packhorse::jpeg beside libjpeg-turbo on one thread: the same files, one decoder after
+// Measures packhorse::jpeg beside libjpeg-turbo: the same files, one decoder after
 // the other in each repetition, so that what else the machine does hits all of them alike. JSON on
 // stdout; tests/bench/jpeg turns it into tables.
 //
@@ -14,7 +14,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -22,65 +21,55 @@
 #include <span>
 #include <thread>
 
-#include "packhorse/file.h"
+#include "crop_scaler.h"
 #include "packhorse/image_info.h"
 #include "packhorse/jpeg.h"
 #include "packhorse/transform.h"
+#include "photos.h"
+#include "transforms/transcode.h"
 
 namespace {
 
-namespace fs = std::filesystem;
 namespace jpeg = packhorse::jpeg;
-using File = std::vector<std::byte>;
+namespace transforms = packhorse::transforms;
+using packhorse::bench::CropScaler;
+using packhorse::bench::draw_crop;
+using packhorse::bench::File;
+using packhorse::bench::jpegs_in;
 using Pixels = std::vector<std::uint8_t>;
 
-struct Photo {
-  File original, roi;
+struct Picture {
+  File file;
   std::uint32_t width = 0, height = 0;
   jpeg::Window crop;  ///< of a RandomResizedCrop
+  jpeg::Window all() const { return {0, 0, width, height}; }
 };
 
-/// As torchvision draws it: 8 to 100 % of the area, sides of 3:4 to 4:3.
-jpeg::Window draw_crop(std::uint32_t width, std::uint32_t height, std::mt19937& random) {
-  std::uniform_real_distribution<double> unit(0, 1);
-  for (int attempt = 0; attempt < 10; ++attempt) {
-    const double area = width * double{1} * height * (0.08 + 0.92 * unit(random));
-    const double ratio = std::exp((2 * unit(random) - 1) * std::log(4.0 / 3));
-    const auto w = static_cast<std::uint32_t>(std::lround(std::sqrt(area * ratio)));
-    const auto h = static_cast<std::uint32_t>(std::lround(std::sqrt(area / ratio)));
-    if (w == 0 || h == 0 || w > width || h > height) continue;
-    return {static_cast<std::uint32_t>(unit(random) * (width - w)),
-            static_cast<std::uint32_t>(unit(random) * (height - h)), w, h};
-  }
-  return {0, 0, width, height};
+/// One photo, as it is and as `packhorse pack --image roi` and `resize` make it.
+struct Photo {
+  packhorse::ImageInfo info;
+  Picture original, roi, small;
+};
+
+Picture made_by(std::string_view mode, const packhorse::TransformOptions& options,
+                const Picture& original, packhorse::ImageInfo info) {
+  std::vector<std::byte> output;
+  const auto made =
+      packhorse::find_transform(mode).make(options)->apply(original.file, info, output);
+  return {{made.bytes.begin(), made.bytes.end()}, info.width, info.height, {}};
 }
 
-std::vector<Photo> load(const fs::path& folder, std::size_t limit, int restart_mcus) {
-  std::vector<fs::path> paths;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.is_regular_file()) paths.push_back(entry.path());
-  }
-  std::sort(paths.begin(), paths.end());
-  packhorse::TransformOptions options;
-  options.restart_mcus = restart_mcus;
-  const auto roi = packhorse::find_transform("roi").make(options);
+std::vector<Photo> load(const std::filesystem::path& folder, std::size_t limit,
+                        const packhorse::TransformOptions& options) {
   std::mt19937 random(1);
   std::vector<Photo> photos;
-  for (const fs::path& path : paths) {
-    if (photos.size() == limit) break;
-    Photo photo{packhorse::read_file(path), {}, 0, 0, {}};
-    const packhorse::ProbeResult probe = packhorse::probe_image(photo.original);
-    if (!probe.info || probe.info->kind != packhorse::ImageKind::kJpeg ||
-        probe.info->components == 4) {
-      continue;
-    }
-    packhorse::ImageInfo info = *probe.info;
-    std::vector<std::byte> output;
-    const packhorse::Transformed made = roi->apply(photo.original, info, output);
-    photo.roi.assign(made.bytes.begin(), made.bytes.end());
-    photo.width = info.width;
-    photo.height = info.height;
-    photo.crop = draw_crop(photo.width, photo.height, random);
+  for (auto& [file, info] : jpegs_in(folder, limit)) {
+    Photo photo{info, {std::move(file), info.width, info.height, {}}, {}, {}};
+    photo.roi = made_by("roi", options, photo.original, info);
+    photo.small = made_by("resize", options, photo.original, info);
+    photo.original.crop = photo.roi.crop =
+        draw_crop(photo.original.width, photo.original.height, random);
+    photo.small.crop = draw_crop(photo.small.width, photo.small.height, random);
     photos.push_back(std::move(photo));
   }
   return photos;
@@ -128,6 +117,9 @@ void by_ours(const File& file, const jpeg::Window& window, bool whole, jpeg::Scr
 struct Worker {
   jpeg::Scratch scratch;
   Pixels pixels;
+  CropScaler crop_first, by_rows;
+  transforms::ScanCoder coder;
+  File output;
 };
 
 struct Contender {
@@ -136,26 +128,57 @@ struct Contender {
   std::vector<double> rates = {};  ///< photos a second
 };
 
+/// ours and libjpeg-turbo's, for the whole of a picture and for its crop.
+void add_decoders(const std::string& name, Picture Photo::*which, std::vector<Contender>& all) {
+  all.push_back({name + ", whole: libjpeg-turbo", [=](const Photo& photo, Worker& w) {
+                   by_libjpeg((photo.*which).file, nullptr, w.pixels);
+                 }});
+  all.push_back({name + ", whole: packhorse", [=](const Photo& photo, Worker& w) {
+                   const Picture& p = photo.*which;
+                   by_ours(p.file, p.all(), true, w.scratch, w.pixels);
+                 }});
+  all.push_back({name + ", crop: libjpeg-turbo crop/skip", [=](const Photo& photo, Worker& w) {
+                   const Picture& p = photo.*which;
+                   by_libjpeg(p.file, &p.crop, w.pixels);
+                 }});
+  all.push_back({name + ", crop: packhorse", [=](const Photo& photo, Worker& w) {
+                   const Picture& p = photo.*which;
+                   by_ours(p.file, p.crop, false, w.scratch, w.pixels);
+                 }});
+}
+
+void add_scalers(const std::string& name, Picture Photo::*which, std::vector<Contender>& all) {
+  all.push_back({name + ", scaled: the crop first", [=](const Photo& photo, Worker& w) {
+                   const Picture& p = photo.*which;
+                   w.crop_first.run(p.file, p.width, p.height, p.crop, CropScaler::kCropFirst);
+                 }});
+  all.push_back({name + ", scaled: row by row", [=](const Photo& photo, Worker& w) {
+                   const Picture& p = photo.*which;
+                   w.by_rows.run(p.file, p.width, p.height, p.crop, CropScaler::kRowByRow);
+                 }});
+}
+
+/// What `packhorse pack --image roi` does.
+void add_transcoders(std::vector<Contender>& all) {
+  all.push_back({"transcode: through libjpeg-turbo", [](const Photo& photo, Worker& w) {
+                   transforms::transcode_by_libjpeg(photo.original.file, photo.info, 4,
+                                                    transforms::kMaxCodeBits, w.coder, w.output);
+                 }});
+  all.push_back({"transcode: packhorse", [](const Photo& photo, Worker& w) {
+                   transforms::transcode(photo.original.file, photo.info, 4, w.output);
+                 }});
+}
+
 std::vector<Contender> contenders() {
-  const auto all = [](const Photo& p) { return jpeg::Window{0, 0, p.width, p.height}; };
-  return {
-      {"original, whole: libjpeg-turbo",
-       [](const Photo& p, Worker& w) { by_libjpeg(p.original, nullptr, w.pixels); }},
-      {"original, whole: packhorse",
-       [=](const Photo& p, Worker& w) { by_ours(p.original, all(p), true, w.scratch, w.pixels); }},
-      {"original, crop: libjpeg-turbo crop/skip",
-       [](const Photo& p, Worker& w) { by_libjpeg(p.original, &p.crop, w.pixels); }},
-      {"original, crop: packhorse",
-       [](const Photo& p, Worker& w) { by_ours(p.original, p.crop, false, w.scratch, w.pixels); }},
-      {"roi, whole: libjpeg-turbo",
-       [](const Photo& p, Worker& w) { by_libjpeg(p.roi, nullptr, w.pixels); }},
-      {"roi, whole: packhorse",
-       [=](const Photo& p, Worker& w) { by_ours(p.roi, all(p), true, w.scratch, w.pixels); }},
-      {"roi, crop: libjpeg-turbo crop/skip",
-       [](const Photo& p, Worker& w) { by_libjpeg(p.roi, &p.crop, w.pixels); }},
-      {"roi, crop: packhorse",
-       [](const Photo& p, Worker& w) { by_ours(p.roi, p.crop, false, w.scratch, w.pixels); }},
-  };
+  std::vector<Contender> all;
+  add_transcoders(all);
+  for (const auto& [name, which] : {std::pair{"original", &Photo::original},
+                                    {"roi", &Photo::roi},
+                                    {"short side 256", &Photo::small}}) {
+    add_decoders(name, which, all);
+    add_scalers(name, which, all);
+  }
+  return all;
 }
 
 double seconds_of(const Contender& contender, std::span<const Photo> photos,
@@ -199,7 +222,9 @@ int main(int argc, char** argv) {
   app.add_option("--restart-mcus", restart_mcus, "of the roi images");
   CLI11_PARSE(app, argc, argv);
   try {
-    const std::vector<Photo> photos = load(folder, limit, restart_mcus);
+    packhorse::TransformOptions transform;
+    transform.restart_mcus = restart_mcus;
+    const std::vector<Photo> photos = load(folder, limit, transform);
     std::vector<Worker> workers(std::max<std::size_t>(1, threads));
     std::vector<Contender> all = contenders();
     for (int repeat = -1; repeat < repeats; ++repeat) {  // the first is not counted
@@ -210,6 +235,8 @@ int main(int argc, char** argv) {
     }
     nlohmann::ordered_json result{{"photos", photos.size()}, {"threads", workers.size()}};
     for (const Contender& contender : all) result["rates"][contender.name] = contender.rates;
+    result["memory"] = {{"the crop first", workers[0].crop_first.kept_bytes()},
+                        {"row by row", workers[0].by_rows.kept_bytes()}};
     fmt::print("{}\n", result.dump());
     return 0;
   } catch (const std::exception& error) {

@@ -23,19 +23,16 @@ TEST_CASE("restart interval: the smallest divisor of the row that is not below t
   CHECK(restart_interval_from(4, 1) == 1);
 }
 
-TEST_CASE("huffman: codes are within 16 bits, prefix-free and leave out the code of ones") {
-  std::array<std::uint32_t, 256> counts{};
-  std::uint32_t a = 1, b = 1;  // Fibonacci's numbers make the deepest trees
-  for (std::size_t symbol = 0; symbol < 45; ++symbol) {
-    counts[symbol] = a;
-    a = std::exchange(b, a + b);
-  }
-  const HuffmanTable table = optimal_table(counts);
+namespace {
+
+void check_code(const std::array<std::uint32_t, 256>& counts, std::size_t max_bits) {
+  CAPTURE(max_bits);
+  const HuffmanTable table = optimal_table(counts, max_bits);
   double share = 0;
   for (std::size_t symbol = 0; symbol < 256; ++symbol) {
     CHECK((table.bits[symbol] > 0) == (counts[symbol] > 0));
     if (counts[symbol] == 0) continue;
-    CHECK(table.bits[symbol] <= 16);
+    CHECK(table.bits[symbol] <= max_bits);
     CHECK(table.code[symbol] != (1u << table.bits[symbol]) - 1);
     share += std::ldexp(1.0, -table.bits[symbol]);
     for (std::size_t other = 0; other < symbol; ++other) {
@@ -48,6 +45,18 @@ TEST_CASE("huffman: codes are within 16 bits, prefix-free and leave out the code
   }
   CHECK(share < 1);
   CHECK(table.symbols.size() == 45);
+}
+
+}  // namespace
+
+TEST_CASE("huffman: codes are within the limit, prefix-free and leave out the code of ones") {
+  std::array<std::uint32_t, 256> counts{};
+  std::uint32_t a = 1, b = 1;  // Fibonacci's numbers make the deepest trees
+  for (std::size_t symbol = 0; symbol < 45; ++symbol) {
+    counts[symbol] = a;
+    a = std::exchange(b, a + b);
+  }
+  for (std::size_t max_bits : {16u, 12u, 7u}) check_code(counts, max_bits);
 }
 
 TEST_CASE("huffman: a single symbol takes one bit, all 256 take eight or nine") {

@@ -4,6 +4,8 @@
 #include "packhorse/permutation.h"
 #include "packhorse/roi_layout.h"
 #include "transform_fixtures.h"
+#include "transforms/transcode.h"
+#include "transforms/transcode_direct.h"
 
 namespace packhorse::test {
 
@@ -124,6 +126,63 @@ TEST_CASE("roi: another restart interval is another file") {
   const File four = transform("roi", file, {.restart_mcus = 4}).bytes;
   CHECK(one != four);
   CHECK(transform("roi", one, {.restart_mcus = 4}).bytes == four);
+}
+
+TEST_CASE("roi: with our decoder and with libjpeg's, the file is the same") {
+  const auto check = [](const File& file, int restart_mcus) {
+    const ImageInfo info = probe_image(file).info.value();
+    transforms::ScanCoder coder;
+    File direct, by_libjpeg;
+    REQUIRE(transforms::transcode_direct(file, info, restart_mcus, 16, coder, direct));
+    transforms::transcode_by_libjpeg(file, info, restart_mcus, 16, coder, by_libjpeg);
+    CHECK((direct == by_libjpeg));
+  };
+  const int samplings[][2] = {{1, 1}, {2, 1}, {1, 2}, {2, 2}};
+  for (const auto& [h, v] : samplings) {
+    for (int width : {1, 8, 17, 95, 203}) {
+      for (int height : {1, 16, 33, 71}) {
+        CAPTURE(h);
+        CAPTURE(v);
+        CAPTURE(width);
+        CAPTURE(height);
+        const Picture picture = make_picture(width, height);
+        for (int interval : {0, 1, 5}) {
+          const File file = make_jpeg(picture, {.h = h,
+                                                .v = v,
+                                                .restart_interval = interval,
+                                                .orientation = 3,
+                                                .profile = "a profile",
+                                                .comment = "a comment"});
+          check(file, 4);
+          check(transform("roi", file, {.restart_mcus = 1}).bytes, 2);
+        }
+        check(make_jpeg(make_picture(width, height, 1), {.h = h, .v = v}), 4);
+      }
+    }
+  }
+  for (const auto& path : photos()) {
+    const File file = read_file(path);
+    const ImageInfo info = probe_image(file).info.value();
+    if (info.kind == ImageKind::kJpeg && info.components != 4) check(file, 4);
+  }
+}
+
+TEST_CASE("roi: what our decoder does not take goes through libjpeg") {
+  transforms::ScanCoder coder;
+  File output;
+  const auto direct = [&](const File& file) {
+    return transforms::transcode_direct(file, probe_image(file).info.value(), 4, 16, coder, output);
+  };
+  const Picture picture = make_picture(60, 40);
+  CHECK(direct(make_jpeg(picture)));
+  CHECK(!direct(make_jpeg(picture, {.progressive = true})));
+  CHECK(!direct(make_jpeg(picture, {.rgb = true})));
+  File damaged = make_jpeg(picture);
+  damaged.erase(damaged.end() - 40, damaged.end() - 2);
+  CHECK(!direct(damaged));
+  ImageInfo other = probe_image(make_jpeg(picture)).info.value();
+  other.width += 8;
+  CHECK(!transforms::transcode_direct(make_jpeg(picture), other, 4, 16, coder, output));
 }
 
 TEST_CASE("roi: what is behind the end mark goes") {

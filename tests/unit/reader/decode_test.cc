@@ -6,7 +6,9 @@
 #include <opencv2/imgcodecs.hpp>
 
 #include "fixtures.h"
+#include "jpeg_libjpeg.h"
 #include "packhorse/file.h"
+#include "resample.h"
 
 namespace packhorse::reader::test {
 
@@ -257,6 +259,60 @@ TEST_CASE("decode: what our JPEG decoder does not take goes to libjpeg, counted 
   CHECK(kind_of_error([&] { decoder.decode_full(cut, out.pixels, out.width, out.height); }) ==
         ErrorKind::kCorrupt);
   CHECK(by_libjpeg(jpeg::Reason::kDamaged) == 1);
+}
+
+TEST_CASE("decode: libjpeg begins anew where our JPEG decoder refuses at the end of the scan") {
+  for (int restart_interval : {0, 13}) {
+    const File file = make_jpeg(make_picture(203, 160), {.restart_interval = restart_interval});
+    File ends_otherwise = file;  // with a marker that libjpeg does not mind
+    const std::byte marker[] = {std::byte{0xff}, std::byte{0xd0}};
+    ends_otherwise.insert(ends_otherwise.end() - 2, std::begin(marker), std::end(marker));
+    Decoder decoder;
+    Picture out;
+    decoder.decode_full(ends_otherwise, out.pixels, out.width, out.height);
+    CHECK((out == decode_plainly(file)));
+    Picture scaled{64, 64, std::vector<std::uint8_t>(64 * 64 * 3)};
+    decoder.decode(ends_otherwise, Resize{64}, SampleRandom(0, 0, 0), scaled.pixels);
+    CHECK((scaled == decode(file, Resize{64})));
+    CHECK(decoder.counters().by_libjpeg[static_cast<std::size_t>(jpeg::Reason::kDamaged)] == 2);
+  }
+}
+
+TEST_CASE("decode: rows scaled as they come have the pixels of a window that is scaled at once") {
+  const auto shrinking = [](const CropPlan& plan) {
+    for (const int shrunk : {8, 4, 2}) {
+      if (plan.w / shrunk >= plan.scaled_w && plan.h / shrunk >= plan.scaled_h) return shrunk;
+    }
+    return 1;
+  };
+  Resampler resampler;
+  PixelBuffer buffer;
+  for (const auto& path : photos()) {
+    CAPTURE(path.string());
+    const File original = read_file(path);
+    const ImageInfo info = probe_image(original).info.value();
+    if (info.kind != ImageKind::kJpeg) continue;
+    const int width = static_cast<int>(info.width), height = static_cast<int>(info.height);
+    const Turn turn(info.orientation);
+    for (const File& file : {original, make_roi(original)}) {
+      for (const int size : {40, 224, 500}) {
+        const RandomResizedCrop crop{.size = size};
+        const SampleRandom random(0, 0, file.size());  // with and without a flip
+        const CropPlan plan = turn.swap ? plan_crop(crop, height, width, random)
+                                        : plan_crop(crop, width, height, random);
+        for (const ScaledDct scaled : {ScaledDct::kOff, ScaledDct::kWhenCovered}) {
+          const int shrunk = scaled == ScaledDct::kOff ? 1 : shrinking(plan);
+          const Window window = resampler.prepare(plan, turn, size, width, height, shrunk);
+          std::vector<std::uint8_t> at_once(static_cast<std::size_t>(size * size * 3)),
+              by_rows(at_once.size());
+          resampler.write_to(at_once.data());
+          resampler.take(decode_with_libjpeg({file, info, window, shrunk}, buffer));
+          Decoder({.scaled_dct = scaled}).decode(file, crop, random, by_rows);
+          REQUIRE((by_rows == at_once));
+        }
+      }
+    }
+  }
 }
 
 TEST_CASE("decode: real photos decode with every augmentation") {

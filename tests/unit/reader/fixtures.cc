@@ -24,6 +24,15 @@ int largest_difference(const Picture& a, const Picture& b) {
   return largest;
 }
 
+void PictureSink::take(const PixelView& rows) {
+  picture.width = rows.width;
+  picture.height += rows.height;
+  for (int y = 0; y < rows.height; ++y) {
+    const std::uint8_t* row = rows.data + static_cast<std::size_t>(y) * rows.stride;
+    picture.pixels.insert(picture.pixels.end(), row, row + kChannels * rows.width);
+  }
+}
+
 File make_roi(Bytes file, int restart_mcus) {
   ImageInfo info = probe_image(file).info.value();
   File buffer;

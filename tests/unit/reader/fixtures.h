@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "packhorse/reader/dataset.h"
+#include "pixels.h"
 #include "support/pictures.h"
 #include "support/support.h"
 
@@ -33,6 +34,13 @@ inline Picture decode_plainly(Bytes file) {
 Picture window_of(const Picture& picture, int x, int y, int w, int h);
 /// Largest difference of two pictures of one size; 256 for different sizes.
 int largest_difference(const Picture& a, const Picture& b);
+
+/// Puts rows one below the other.
+struct PictureSink : PixelSink {
+  Picture picture;
+  void start() override { picture = {}; }
+  void take(const PixelView& rows) override;
+};
 
 /// What packing with `--image roi` makes of a JPEG.
 File make_roi(Bytes file, int restart_mcus = 4);

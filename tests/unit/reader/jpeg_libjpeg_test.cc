@@ -16,12 +16,9 @@ Picture decoded_window(Bytes file, const Window& window, PixelBuffer& buffer) {
   const PixelView view = decode_with_libjpeg({file, info, window}, buffer);
   REQUIRE(view.width == window.w);
   REQUIRE(view.height == window.h);
-  Picture picture{view.width, view.height, {}};
-  for (int y = 0; y < view.height; ++y) {
-    const std::uint8_t* row = view.data + static_cast<std::size_t>(y) * view.stride;
-    picture.pixels.insert(picture.pixels.end(), row, row + 3 * view.width);
-  }
-  return picture;
+  PictureSink sink;
+  sink.take(view);
+  return sink.picture;
 }
 
 /// Windows that begin and end everywhere, in x with a few rows, in y with a few columns.

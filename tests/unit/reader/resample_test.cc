@@ -11,9 +11,12 @@ namespace packhorse::reader::test {
 
 namespace {
 
+/// How many rows of a window are given at a time.
+constexpr int kAll = 1 << 20;
+
 /// What `plan` makes of the stored `picture`; the resampler gets only the window it asks for.
 Picture placed(const Picture& picture, const CropPlan& plan, int size, int orientation = 1,
-               const ResizeKernels& kernels = fastest_kernels()) {
+               const ResizeKernels& kernels = fastest_kernels(), int rows = kAll) {
   Resampler resampler(kernels);
   const Window window =
       resampler.prepare(plan, Turn(orientation), size, picture.width, picture.height);
@@ -21,13 +24,16 @@ Picture placed(const Picture& picture, const CropPlan& plan, int size, int orien
   REQUIRE(window.y >= 0);
   REQUIRE(window.x + window.w <= picture.width);
   REQUIRE(window.y + window.h <= picture.height);
-  const Picture part = window_of(picture, window.x, window.y, window.w, window.h);
-  PixelBuffer buffer;
-  std::uint8_t* pixels = buffer.reserve(part.pixels.size());
-  std::copy(part.pixels.begin(), part.pixels.end(), pixels);
   Picture out{size, size, std::vector<std::uint8_t>(static_cast<std::size_t>(size * size * 3), 77)};
-  resampler.run({pixels, window.w, window.h, static_cast<std::size_t>(window.w) * 3},
-                out.pixels.data());
+  resampler.write_to(out.pixels.data());
+  for (int y = 0; y < window.h; y += rows) {
+    const int count = std::min(rows, window.h - y);
+    const Picture part = window_of(picture, window.x, window.y + y, window.w, count);
+    PixelBuffer buffer;
+    std::uint8_t* pixels = buffer.reserve(part.pixels.size());
+    std::copy(part.pixels.begin(), part.pixels.end(), pixels);
+    resampler.take({pixels, window.w, count, static_cast<std::size_t>(window.w) * 3});
+  }
   return out;
 }
 
@@ -163,9 +169,10 @@ TEST_CASE("resample: all orientations are turned upright") {
     CAPTURE(orientation);
     Picture upright = stored;
     if (orientation >= 5) std::swap(upright.width, upright.height);
-    const PixelView view{stored.pixels.data(), stored.width, stored.height,
-                         static_cast<std::size_t>(stored.width) * 3};
-    turn_upright(view, Turn(orientation), upright.pixels.data());
+    UprightWriter writer(Turn(orientation), stored.width, stored.height, upright.pixels.data());
+    writer.start();
+    writer.take({stored.pixels.data(), stored.width, stored.height,
+                 static_cast<std::size_t>(stored.width) * 3});
     const CropPlan plan{.x = 3,
                         .y = 5,
                         .w = 28,
@@ -178,6 +185,51 @@ TEST_CASE("resample: all orientations are turned upright") {
     CHECK(largest_difference(placed(stored, plan, 22, orientation), placed(upright, plan, 22)) <=
           1);
   }
+}
+
+TEST_CASE("resample: however many rows come at a time, the pixels are the same") {
+  const Picture picture = make_picture(150, 190);
+  for (int orientation : {1, 2, 4, 5, 6, 7}) {
+    for (int scaled : {7, 30, 150, 400}) {
+      for (const auto& [top, flip] : {std::pair{0, false}, {-9, true}, {scaled / 2, true}}) {
+        const CropPlan plan{.x = 11,
+                            .y = 7,
+                            .w = 131,
+                            .h = 133,
+                            .scaled_w = scaled,
+                            .scaled_h = scaled,
+                            .left = top,
+                            .top = top,
+                            .flip = flip};
+        const Picture whole = placed(picture, plan, 31, orientation);
+        for (int rows : {1, 3, 8, 16, 50}) {
+          CAPTURE(orientation);
+          CAPTURE(scaled);
+          CAPTURE(top);
+          CAPTURE(rows);
+          CHECK((placed(picture, plan, 31, orientation, fastest_kernels(), rows) == whole));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("resample: rows that came before a new start do not count") {
+  const Picture picture = make_picture(60, 90), other = make_picture(60, 90, 3, 1);
+  const CropPlan plan{.w = 60, .h = 90, .scaled_w = 30, .scaled_h = 30};
+  Resampler resampler;
+  resampler.prepare(plan, Turn(1), 30, 60, 90);
+  Picture out{30, 30, std::vector<std::uint8_t>(30 * 30 * 3)};
+  resampler.write_to(out.pixels.data());
+  const auto take = [&](const Picture& from, int rows) {
+    resampler.start();
+    resampler.take({from.pixels.data(), 60, rows, 180});
+  };
+  take(other, 70);
+  Picture padded = picture;
+  padded.pixels.resize(padded.pixels.size() + PixelBuffer::kSlack);
+  take(padded, 90);
+  CHECK((out == placed(picture, plan, 30)));
 }
 
 TEST_CASE("resample: only the pixels that show are asked for") {

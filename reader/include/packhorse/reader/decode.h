@@ -36,16 +36,18 @@ struct DecodeCounters {
   std::array<std::uint64_t, jpeg::kReasons> by_libjpeg{};
 };
 
-/// Turns an image file's bytes into pixels: RGB, 8 bit, interleaved. Keeps buffers between calls
-/// that grow to the largest crop seen. One thread at a time: one Decoder per thread.
+/// Turns an image file's bytes into pixels: RGB, 8 bit, interleaved. JPEGs are scaled row by row
+/// while they are decoded; for what cannot be, it keeps buffers between calls that grow to the
+/// largest crop seen. One thread at a time: one Decoder per thread.
 ///
 /// JPEG goes through packhorse::jpeg, and what that does not take through libjpeg-turbo, with the
 /// same pixels as a full decode: of a file packed with `--image roi` or `resize` only the restart
-/// segments of the crop are looked at, of any other all above the crop's end is parsed, but only the
-/// crop's blocks are transformed. PGM and PPM are read here, everything else through OpenCV. Raw
-/// pixels have no header, so the caller must say what they are: `known` is Dataset::image() of them,
-/// and anything but kRaw in it is told by the bytes instead. Grey is repeated into three channels,
-/// alpha is flattened onto black, 16 bit is scaled to 8, CMYK is converted without a profile.
+/// segments of the crop are looked at, of any other all above the crop's end is parsed, but only
+/// the crop's blocks are transformed. PGM and PPM are read here, everything else through OpenCV.
+/// Raw pixels have no header, so the caller must say what they are: `known` is Dataset::image() of
+/// them, and anything but kRaw in it is told by the bytes instead. Grey is repeated into three
+/// channels, alpha is flattened onto black, 16 bit is scaled to 8, CMYK is converted without a
+/// profile.
 ///
 /// Scaling is bilinear with antialiasing, as Pillow's BILINEAR and torchvision's antialias=True:
 /// each channel of each pixel is within 1 of theirs. Mirroring, turning and placing are part of it;
@@ -59,9 +61,10 @@ class Decoder {
   Decoder& operator=(Decoder&&) noexcept;
 
   /// Writes size x size x 3 bytes into `out` by `augment`, then changes them by the options'
-  /// `pixels`. Throws Error(kCorrupt) when the bytes cannot be decoded; warnings of the JPEG
-  /// library (damaged data it papered over) count as that too. Damage where nothing is decoded goes
-  /// unnoticed: below the crop, and around it in a file of restart segments.
+  /// `pixels`. Throws Error(kCorrupt) when the bytes cannot be decoded, and `out` may hold parts of
+  /// them then; warnings of the JPEG library (damaged data it papered over) count as that too.
+  /// Damage where nothing is decoded goes unnoticed: below the crop, and around it in a file of
+  /// restart segments.
   void decode(Bytes file, const Augment& augment, SampleRandom random, std::span<std::uint8_t> out,
               const ImageInfo& known = {});
 

@@ -17,7 +17,7 @@ using packhorse::test::make_picture;
 using packhorse::test::photos;
 
 /// RGB. By our decoder; none where it refuses. Checks that nothing but the window is written, and
-/// the file is given to it without a byte behind its end.
+/// the file is given to it without a byte behind its end; and that a sink is given the same pixels.
 std::optional<packhorse::test::Picture> decoded(Bytes file, const Window& window, Scratch& scratch,
                                                 Reason* reason = nullptr,
                                                 Scale scale = Scale::kWhole);

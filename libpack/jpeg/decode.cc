@@ -1,47 +1,30 @@
 #include <algorithm>
-#include <vector>
 
-#include "buffer.h"
 #include "entropy.h"
 #include "frame.h"
 #include "huffman.h"
-#include "kernels.h"
+#include "mcu_walk.h"
 #include "packhorse/jpeg.h"
+#include "rows.h"
+#include "scratch.h"
 #include "segments.h"
 #include "strip.h"
 
 namespace packhorse::jpeg {
 
-struct Scratch::State {
-  Kernels kernels = fastest_kernels();
-  EntropyDecoder entropy = entropy_decoder();
-  Tables tables;
-  Strip strip;
-  Buffer<std::uint8_t> scan, last;
-  Buffer<std::int16_t> blocks;
-  std::vector<SegmentTask> tasks;
-};
-
 namespace {
 
-bool fits(const Frame& frame, const Window& window, const Output& output) {
-  const std::size_t row = std::size_t{3} * window.width;
+bool lies_within(const Window& window, const Frame& frame) {
   const std::uint32_t width = frame.scaled_width(), height = frame.scaled_height();
   return window.width > 0 && window.height > 0 && window.x < width && window.y < height &&
-         window.width <= width - window.x && window.height <= height - window.y &&
-         output.stride >= row && output.pixels.size() >= row &&
-         (output.pixels.size() - row) / output.stride >= window.height - 1;
+         window.width <= width - window.x && window.height <= height - window.y;
 }
 
-BlockPlan plan_of(const Frame& frame, const Tables& tables) {
-  BlockPlan plan;
-  for (std::uint32_t i = 0; i < frame.components; ++i) {
-    const Component& c = frame.component[i];
-    for (std::uint32_t block = 0; block < c.h * c.v; ++block) {
-      plan.blocks[plan.count++] = {&tables.dc(c.dc), &tables.ac(c.ac), i};
-    }
-  }
-  return plan;
+/// `window` is not empty.
+bool has_room(const Output& output, const Window& window) {
+  const std::size_t row = std::size_t{3} * window.width;
+  return output.stride >= row && output.pixels.size() >= row &&
+         (output.pixels.size() - row) / output.stride >= window.height - 1;
 }
 
 /// Each row of MCUs consists of some segments.
@@ -52,11 +35,11 @@ bool whole_segments(const Frame& frame) {
 /// One picture on its way from bytes to pixels.
 class Picture {
  public:
-  Picture(Bytes file, const Frame& frame, const Window& window, const Output& output,
+  Picture(Bytes file, const Frame& frame, const Window& window, const RowWriter& rows,
           Scratch::State& state)
       : frame_(frame),
         window_(window),
-        output_(output),
+        rows_(rows),
         state_(state),
         plan_(plan_of(frame, state.tables)),
         mcus_(needed_mcus(frame, window)),
@@ -69,7 +52,6 @@ class Picture {
  private:
   bool decode_by_segments();
   bool decode_in_order();
-  bool decode_next(std::uint32_t mcus, std::int16_t* blocks, std::uint8_t* last);
   bool take_rows(std::uint32_t top, std::uint32_t bottom, std::uint32_t first, std::uint32_t end);
   void write_rows(std::uint32_t bottom);
 
@@ -77,14 +59,12 @@ class Picture {
 
   const Frame& frame_;
   const Window& window_;
-  const Output& output_;
+  RowWriter rows_;
   Scratch::State& state_;
   BlockPlan plan_;
   McuRange mcus_;
   Segments segments_;
   std::uint32_t y_;  // the next row of pixels to be written
-  OpenSegment open_;
-  std::uint32_t left_ = 0;  // MCUs of it
 };
 
 /// Writes the rows of pixels that are complete when the MCU rows above `bottom` are.
@@ -96,8 +76,8 @@ void Picture::write_rows(std::uint32_t bottom) {
     upto = std::min(end, bottom * frame_.mcu_height() - below);
   }
   for (; y_ < upto; ++y_) {
-    std::uint8_t* out = output_.pixels.data() + output_.stride * (y_ - window_.y);
-    state_.strip.write_row(y_, window_.x, window_.width, out);
+    state_.strip.write_row(y_, window_.x, window_.width, rows_.row());
+    rows_.done();
   }
 }
 
@@ -126,7 +106,7 @@ bool Picture::take_rows(std::uint32_t top, std::uint32_t bottom, std::uint32_t f
 /// Rows consist of whole segments: only those that the window needs are decoded, those of several
 /// rows together.
 bool Picture::decode_by_segments() {
-  constexpr std::size_t kBlocksTogether = 1536;  // 192 KB of coefficients: they stay in the cache
+  constexpr std::size_t kBlocksTogether = 768;  // 96 KB of coefficients: they stay in the cache
   constexpr std::size_t kRowsTogether = 8;
   const std::uint32_t interval = segments_.interval();
   const std::uint32_t first = mcus_.left / interval, end = (mcus_.right - 1) / interval + 1;
@@ -151,28 +131,6 @@ bool Picture::decode_by_segments() {
   return true;
 }
 
-/// Decodes the next MCUs of the scan, from segment to segment; without `blocks`, passes over them.
-bool Picture::decode_next(std::uint32_t mcus, std::int16_t* blocks, std::uint8_t* last) {
-  while (mcus > 0) {
-    if (left_ == 0) {
-      left_ =
-          std::min(segments_.interval(), frame_.mcus() - segments_.next() * segments_.interval());
-      if (!segments_.open(open_)) return false;
-    }
-    const std::uint32_t count = std::min({mcus, left_, open_.mcus()});
-    const SegmentTask task{{}, blocks, last, count};
-    if (!state_.entropy.decode_next(open_, task, plan_) || !segments_.feed(open_)) return false;
-    if (blocks != nullptr) {
-      blocks += blocks_of(count) * kBlock;
-      last += blocks_of(count);
-    }
-    mcus -= count;
-    left_ -= count;
-    if (left_ == 0 && !open_.ends_well()) return false;
-  }
-  return true;
-}
-
 /// Segments begin and end anywhere, or there is but one: MCUs are decoded one after the other, from
 /// the segment on in which the window begins.
 bool Picture::decode_in_order() {
@@ -182,16 +140,34 @@ bool Picture::decode_in_order() {
   state_.strip.begin(frame_, mcus_, 1, state_.kernels);
   const std::uint32_t begin = mcus_.top * frame_.mcus_per_row + mcus_.left;
   if (!segments_.go_to(begin / segments_.interval())) return false;
+  McuWalk walk(frame_, segments_, state_.entropy, plan_);
   std::uint32_t skipped = begin % segments_.interval();
   for (std::uint32_t row = mcus_.top; row < mcus_.bottom; ++row) {
-    if (!decode_next(skipped, nullptr, nullptr)) return false;
-    if (!decode_next(row_mcus, blocks, last)) return false;
+    if (!walk.next(skipped, nullptr, nullptr)) return false;
+    if (!walk.next(row_mcus, blocks, last)) return false;
     skipped = frame_.mcus_per_row - row_mcus;
     state_.strip.move_to(row);
     state_.strip.transform(row, blocks, last);
     write_rows(row + 1);
   }
   return true;
+}
+
+Result begin(Bytes file, const Window& window, Scale scale, Frame& frame) {
+  const Reason reason = parse_frame(file, frame);
+  Result result{reason, frame.width, frame.height};
+  if (!result.done()) return result;
+  scale_frame(frame, static_cast<std::uint32_t>(scale));
+  if (!lies_within(window, frame)) result.reason = Reason::kWindow;
+  return result;
+}
+
+void finish(Bytes file, const Frame& frame, const Window& window, const RowWriter& rows,
+            Scratch::State& state, Result& result) {
+  const unsigned bits = whole_segments(frame) ? AcTable::kInterleavedBits : AcTable::kSerialBits;
+  const bool good =
+      state.tables.prepare(frame, bits) && Picture(file, frame, window, rows, state).decode();
+  if (!good) result.reason = Reason::kDamaged;
 }
 
 }  // namespace
@@ -209,25 +185,25 @@ Scratch::State& Scratch::state() {
 std::size_t Scratch::kept_bytes() const {
   if (!state_) return 0;
   return sizeof(State) + state_->strip.kept_bytes() + state_->scan.bytes() + state_->last.bytes() +
-         state_->blocks.bytes() + state_->tasks.capacity() * sizeof(SegmentTask);
+         state_->blocks.bytes() + state_->band.bytes() +
+         state_->tasks.capacity() * sizeof(SegmentTask);
 }
 
 Result decode(Bytes file, const Window& window, const Output& output, Scratch& scratch,
               Scale scale) {
   Frame frame;
-  const Reason reason = parse_frame(file, frame);
-  Result result{reason, frame.width, frame.height};
+  Result result = begin(file, window, scale, frame);
+  if (result.done() && !has_room(output, window)) result.reason = Reason::kWindow;
+  if (result.done()) finish(file, frame, window, RowWriter(output), scratch.state(), result);
+  return result;
+}
+
+Result decode(Bytes file, const Window& window, RowSink& sink, Scratch& scratch, Scale scale) {
+  Frame frame;
+  Result result = begin(file, window, scale, frame);
   if (!result.done()) return result;
-  scale_frame(frame, static_cast<std::uint32_t>(scale));
   Scratch::State& state = scratch.state();
-  if (!fits(frame, window, output)) {
-    result.reason = Reason::kWindow;
-    return result;
-  }
-  const unsigned bits = whole_segments(frame) ? AcTable::kInterleavedBits : AcTable::kSerialBits;
-  const bool good =
-      state.tables.prepare(frame, bits) && Picture(file, frame, window, output, state).decode();
-  if (!good) result.reason = Reason::kDamaged;
+  finish(file, frame, window, RowWriter(sink, window, state.band), state, result);
   return result;
 }
 

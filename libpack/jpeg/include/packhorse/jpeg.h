@@ -57,6 +57,20 @@ struct Output {
   std::size_t stride = 0;
 };
 
+/// Takes the pixels of a window as they are made, so that what is done with them is done while they
+/// are in the processor's cache.
+class RowSink {
+ public:
+  /// Bytes behind the last row that may be read, whatever they are.
+  static constexpr std::size_t kSlack = 16;
+
+  virtual ~RowSink() = default;
+  /// The next `count` rows, from the top of the window on: 3 * width bytes each, RGB, `stride`
+  /// bytes apart, there until this returns. A multiple of 8 rows but for the last ones. What it
+  /// throws comes out of decode().
+  virtual void take(const std::uint8_t* rows, std::size_t stride, std::uint32_t count) = 0;
+};
+
 struct Result {
   Reason reason = Reason::kNone;
   /// Of the picture, not scaled, where its header was understood.
@@ -90,6 +104,11 @@ class Scratch {
 /// undefined. Neither reads nor writes outside of what it is given, whatever the bytes. Throws
 /// std::bad_alloc only. Any thread.
 Result decode(Bytes file, const Window& window, const Output& output, Scratch& scratch,
+              Scale scale = Scale::kWhole);
+
+/// The same, row after row, without memory for the window. When the result is not done(), `sink`
+/// may have been given rows nevertheless, which are to be thrown away.
+Result decode(Bytes file, const Window& window, RowSink& sink, Scratch& scratch,
               Scale scale = Scale::kWhole);
 
 }  // namespace packhorse::jpeg

@@ -1,8 +1,10 @@
 #include "packhorse/reader/decode.h"
 
+#include <cstring>
 #include <string>
 
 #include "jpeg_decoder.h"
+#include "jpeg_slice.h"
 #include "other_images.h"
 #include "packhorse/error.h"
 #include "raw.h"
@@ -86,6 +88,42 @@ void Decoder::decode(Bytes file, const Augment& augment, SampleRandom random,
     state_->decode_window(file, info, window, shrunk, state_->resampler);
   }
   apply(state_->options.pixels, random, size, out);
+}
+
+EncodedSample Decoder::leave_encoded(Bytes file, const Augment& augment, SampleRandom random,
+                                     std::span<std::uint8_t> out, const ImageInfo& known) {
+  const ImageInfo info = header_of(file, known);
+  const bool upright = !state_->options.apply_orientation || info.orientation <= 1;
+  if (info.kind != ImageKind::kJpeg || !upright || !does_nothing(state_->options.pixels)) return {};
+  const int width = static_cast<int>(info.width), height = static_cast<int>(info.height);
+  EncodedSample sample{
+      .width = width, .height = height, .plan = plan_crop(augment, width, height, random)};
+  CropPlan& plan = sample.plan;
+  if (plan.w <= 0 || plan.h <= 0) return {};
+  const JpegTask task{file, info, {plan.x, plan.y, plan.w, plan.h}};
+  Bytes jpeg = file;
+  if (const auto slice = slice_jpeg(task, state_->pixels)) {
+    jpeg = slice->task.file;
+    sample.width = static_cast<int>(slice->task.info.width);
+    sample.height = static_cast<int>(slice->task.info.height);
+    plan.x = slice->task.window.x;
+    plan.y = slice->task.window.y;
+  }
+  if (jpeg.size() > out.size()) return {};
+  std::memcpy(out.data(), jpeg.data(), jpeg.size());
+  sample.bytes = static_cast<std::uint32_t>(jpeg.size());
+  return sample;
+}
+
+void Decoder::decode_left(Bytes jpeg, const EncodedSample& sample, int size,
+                          std::span<std::uint8_t> out) {
+  const ImageInfo info = header_of(jpeg, {});
+  const Window window =
+      state_->resampler.prepare(sample.plan, Turn(1), size, sample.width, sample.height);
+  state_->resampler.write_to(out.data());
+  if (window.w > 0 && window.h > 0) {
+    state_->decode_window(jpeg, info, window, 1, state_->resampler);
+  }
 }
 
 void Decoder::decode_full(Bytes file, std::vector<std::uint8_t>& out, int& width, int& height,

@@ -105,6 +105,9 @@ void LoaderOptions::validate() const {
           "a slot allocator needs both functions, allocate and deallocate");
   require(run_bytes >= 1 && window_bytes >= run_bytes,
           "a window must hold a run of samples or more, and a run a byte");
+  require(encoded_share >= 0 && encoded_share <= 1, "the encoded share must be within 0 and 1");
+  require(encoded_share == 0 || scaled_dct == ScaledDct::kOff,
+          "samples that are left encoded are decoded at full size");
   reader::validate(augment);
   reader::validate(pixels);
   OrderOptions any = order_options(*this, 0, 0);
@@ -119,7 +122,14 @@ struct Loader::Impl {
         image_bytes(bytes_of_image(checked(options))),
         ring(options.slots, options.batch_size,
              static_cast<std::size_t>(options.batch_size) * image_bytes, options.allocator),
+        encoded_places(static_cast<std::size_t>(options.encoded_share *
+                                                static_cast<double>(options.batch_size))),
         bad(options.bad_samples, dataset->size(), options.seed) {
+    if (encoded_places > 0) {
+      for (std::uint64_t slot = 0; slot < static_cast<std::uint64_t>(options.slots); ++slot) {
+        ring.slot(slot).encoded.resize(static_cast<std::size_t>(options.batch_size));
+      }
+    }
     if (options.order == OrderKind::kWindow)
       runs = std::make_shared<Runs>(*dataset, options.run_bytes);
     const int workers = options.workers < 0 ? available_cpus() : options.workers;
@@ -218,9 +228,7 @@ struct Loader::Impl {
     if (options.observer) options.observer(Stage::kRead, begin, read);
     add(producer.bytes_read, bytes.size());
     if (options.decode) {
-      producer.decoder.decode(bytes, options.augment, SampleRandom(options.seed, epoch, sample),
-                              {slot.images + place * image_bytes, image_bytes},
-                              dataset->image(sample));
+      make(producer, slot, place, sample, bytes);
       dataset->check_whole(sample);
       const Clock::time_point decoded = Clock::now();
       add(producer.decode_ns, ns_between(read, decoded));
@@ -239,6 +247,22 @@ struct Loader::Impl {
   } catch (...) {
     ring.fail(std::current_exception());
     return false;
+  }
+
+  void make(Producer& producer, Ring::Slot& slot, std::size_t place, std::uint64_t sample,
+            Bytes bytes) {
+    const SampleRandom random(options.seed, epoch, sample);
+    const std::span out(slot.images + place * image_bytes, image_bytes);
+    const ImageInfo known = dataset->image(sample);
+    if (!slot.encoded.empty()) {
+      slot.encoded[place] = {};
+      if (place < encoded_places) {
+        slot.encoded[place] =
+            producer.decoder.leave_encoded(bytes, options.augment, random, out, known);
+        if (slot.encoded[place].bytes > 0) return;
+      }
+    }
+    producer.decoder.decode(bytes, options.augment, random, out, known);
   }
 
   /// What looks damaged may be what a file that was cut no longer has: that is the error then.
@@ -269,6 +293,7 @@ struct Loader::Impl {
   LoaderOptions options;
   std::size_t image_bytes;
   Ring ring;
+  std::size_t encoded_places;  ///< of a batch that are left so where they can be
   BadSampleLog bad;
   std::shared_ptr<const Runs> runs;  ///< for windows
   LatencyHistogram batch_wait, batch_make;
@@ -323,6 +348,7 @@ std::optional<Batch> Loader::next() {
   batch.images_ = {slot.images, size * impl.image_bytes};
   batch.labels_ = {slot.labels.data(), size};
   batch.samples_ = {slot.samples.data(), size};
+  if (!slot.encoded.empty()) batch.encoded_ = {slot.encoded.data(), size};
   ++impl.next_step;
   return batch;
 }
@@ -377,6 +403,7 @@ Batch& Batch::operator=(Batch&& other) noexcept {
   images_ = std::exchange(other.images_, {});
   labels_ = std::exchange(other.labels_, {});
   samples_ = std::exchange(other.samples_, {});
+  encoded_ = std::exchange(other.encoded_, {});
   return *this;
 }
 

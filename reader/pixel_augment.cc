@@ -41,6 +41,12 @@ void validate(const PixelAugment& augment) {
   }
 }
 
+bool does_nothing(const PixelAugment& augment) {
+  const ColorJitter& jitter = augment.jitter;
+  return jitter.brightness == 0 && jitter.contrast == 0 && jitter.saturation == 0 &&
+         jitter.hue == 0 && augment.erasing.probability <= 0;
+}
+
 void apply(const PixelAugment& augment, SampleRandom random, int width,
            std::span<std::uint8_t> pixels) {
   adjust_colors(plan_colors(augment.jitter, random.stream(kColors)), pixels);

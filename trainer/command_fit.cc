@@ -73,6 +73,11 @@ class CommandFit final : public program::Command {
                  "Measure for some seconds how many reader threads pay, and use so many");
     app.add_flag("--cuda-graph", options_.cuda_graph,
                  "Replay each step as one CUDA graph: less work for the CPU, the same losses");
+    app.add_option("--gpu-decode", gpu_decode_,
+                   "on: JPEGs are decoded on the GPU, by nvJPEG; auto: measure which share of them "
+                   "is best decoded there")
+        ->check(CLI::IsMember({"off", "on", "auto"}))
+        ->capture_default_str();
     watch_.add_options(app);
     app.add_option("--timeout", timeout_s_,
                    "Seconds that several processes wait for one of them before they give up")
@@ -97,6 +102,9 @@ class CommandFit final : public program::Command {
     options_.workers = run_.workers;
     options_.init_head = new_head_ ? Head::kMayDiffer : Head::kMustFit;
     options_.watch = watch_.options();
+    options_.gpu_decode = gpu_decode_ == "on"     ? FitOptions::GpuDecode::kOn
+                          : gpu_decode_ == "auto" ? FitOptions::GpuDecode::kAuto
+                                                  : FitOptions::GpuDecode::kOff;
     options_.bad_samples = reader::BadSampleOptions::parse(max_bad_);
     std::optional<Processes> processes;
     if (launch) {
@@ -203,7 +211,7 @@ class CommandFit final : public program::Command {
   RecipeOptions recipe_;
   RunOptions run_;
   WatchCommandOptions watch_;
-  std::string max_bad_ = "0";
+  std::string max_bad_ = "0", gpu_decode_ = "off";
   int timeout_s_ = 300;
   bool new_head_ = false;
   bool json_ = false;

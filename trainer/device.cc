@@ -115,19 +115,22 @@ std::vector<std::pair<std::string, std::string>> library_versions() {
           {"GPUs", std::to_string(static_cast<int>(at::getNumGPUs()))}};
 }
 
-void rethrow_as_error() {
+void rethrow_as_error(const std::string& doing) {
+  const std::string at = doing.empty() ? "" : ", with " + doing;
   try {
     throw;
   } catch (const c10::OutOfMemoryError&) {
-    throw Error(ErrorKind::kUnsupported, "the GPU's memory is full", {},
-                "Use a smaller --batch-size or --image-size, or --amp bf16.");
+    throw Error(ErrorKind::kUnsupported, "the GPU's memory is full" + at, {},
+                "Take a batch in more parts (--accumulate), or use --amp bf16, or a smaller "
+                "--batch-size or --image-size.");
   } catch (const c10::Error& error) {
     const std::string what = error.what_without_backtrace();
     const std::string first_line = what.substr(0, what.find('\n'));
     if (tells_of_lost_peer(what)) throw_lost_peer(what);
     if (what.find("DefaultCPUAllocator") != std::string::npos) {
-      throw Error(ErrorKind::kUnsupported, "memory is full: " + first_line, {},
-                  "Use a smaller --batch-size or --image-size.");
+      throw Error(ErrorKind::kUnsupported, "memory is full" + at + ": " + first_line, {},
+                  "Take a batch in more parts (--accumulate), or use a smaller --batch-size or "
+                  "--image-size.");
     }
     throw Error(ErrorKind::kUnsupported, "LibTorch failed: " + first_line);
   } catch (const Error&) {

@@ -9,6 +9,7 @@
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
+#include <fmt/format.h>
 
 #include <optional>
 
@@ -230,7 +231,8 @@ void Engine::train(const DeviceBatch& batch, const StepPlace& place) try {
   const bool last = place.part == impl_->recipe.accumulate - 1;
   if (last && impl_->ema) impl_->ema->update(place.step);
 } catch (...) {
-  rethrow_as_error();
+  rethrow_as_error(
+      fmt::format("{} pictures of {} px at a time", batch.size, impl_->recipe.image_size));
 }
 
 StepsReport Engine::report() try {

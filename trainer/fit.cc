@@ -15,6 +15,7 @@
 #include "packhorse/reader/autotune.h"
 #include "packhorse/reader/loader.h"
 #include "packhorse/trainer/evaluate.h"
+#include "packhorse/trainer/gpu_decode.h"
 #include "packhorse/trainer/prefetcher.h"
 #include "packhorse/trainer/schedule.h"
 #include "packhorse/trainer/watch/watch.h"
@@ -142,7 +143,21 @@ class Run {
       loader.workers = tuned.workers;
       note("autotune chose " + tuned.reason);
     }
+    choose_gpu_decode(loader);
     return loader;
+  }
+
+  void choose_gpu_decode(reader::LoaderOptions& loader) {
+    if (options_.gpu_decode == FitOptions::GpuDecode::kOff) return;
+    if (!options_.device.is_cuda()) {
+      throw Error(ErrorKind::kUsage, "decoding on a GPU needs a GPU", {},
+                  "Leave out --gpu-decode.");
+    }
+    loader.encoded_share = 1;
+    if (options_.gpu_decode == FitOptions::GpuDecode::kOn) return;
+    const GpuDecodeShare tuned = tune_gpu_decode(train_, loader, options_.device);
+    loader.encoded_share = tuned.share;
+    note("--gpu-decode auto chose " + tuned.reason);
   }
 
   /// Of those that have not been told of.

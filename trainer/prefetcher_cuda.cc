@@ -16,6 +16,8 @@
 #include <thread>
 #include <vector>
 
+#include "packhorse/trainer/gpu_decode.h"
+
 namespace packhorse::trainer {
 namespace {
 
@@ -119,6 +121,10 @@ class UploadPrefetcher final : public Prefetcher::Impl {
   DeviceBatch copy(const reader::Batch& batch, Buffer& buffer) {
     const Range range("copy");
     const auto images = view_images(batch);
+    const bool decodes = !batch.encoded().empty();
+    if (decodes && !decoder_) {
+      decoder_.emplace(Device{Device::Kind::kCuda, static_cast<int>(index_)}, batch.size());
+    }
     const auto labels = view_labels(batch);
     if (!buffer.images.defined() || buffer.images.size(0) < batch.size()) {
       const at::Device device(at::kCUDA, index_);
@@ -134,7 +140,11 @@ class UploadPrefetcher final : public Prefetcher::Impl {
                     .lease = {}};
     const auto pinned = buffer.pinned_labels.narrow(0, 0, batch.size());
     pinned.copy_(labels);
-    out.images.copy_(images, /*non_blocking=*/true);
+    if (decodes) {
+      decoder_->upload(batch, out.images);
+    } else {
+      out.images.copy_(images, /*non_blocking=*/true);
+    }
     out.labels.copy_(pinned, /*non_blocking=*/true);
     buffer.copied.record(stream_);
     return out;
@@ -144,6 +154,7 @@ class UploadPrefetcher final : public Prefetcher::Impl {
   const c10::DeviceIndex index_;
   c10::cuda::CUDAStream stream_;
   std::vector<Buffer> buffers_;
+  std::optional<GpuDecoder> decoder_;  ///< of samples that the loader left encoded
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -1,5 +1,7 @@
 #include "packhorse/trainer/device.h"
 
+#include <ATen/ops/empty.h>
+
 #include "support/support.h"
 
 using namespace packhorse;
@@ -9,6 +11,20 @@ TEST_CASE("device: auto is a GPU exactly where there is one") {
   CHECK(pick_device("auto").is_cuda() == cuda_available());
   CHECK(describe(pick_device("cpu")) == "cpu");
   CHECK(test::kind_of_error([] { pick_device("tpu"); }) == ErrorKind::kUsage);
+}
+
+TEST_CASE("device: memory that is full says what for, and what to do") {
+  try {
+    try {
+      at::empty({std::int64_t{1} << 50});
+    } catch (...) {
+      rethrow_as_error("32 pictures");
+    }
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(std::string(error.what()).starts_with("memory is full, with 32 pictures"));
+    CHECK(error.advice().find("--accumulate") != std::string::npos);
+  }
 }
 
 TEST_CASE("device: asking for a GPU that is not there says what to do") {

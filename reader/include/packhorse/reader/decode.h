@@ -29,6 +29,13 @@ struct DecodeOptions {
   PixelAugment pixels = {};  ///< done to what decode() makes
 };
 
+/// A JPEG that somebody else is to decode, such as a GPU, and what is to become of its pixels.
+struct EncodedSample {
+  std::uint32_t bytes = 0;    ///< of the JPEG; 0: there is none, but pixels
+  int width = 0, height = 0;  ///< of its picture
+  CropPlan plan = {};         ///< of that picture
+};
+
 /// Which decoder JPEGs went through.
 struct DecodeCounters {
   std::uint64_t jpegs = 0;  ///< packhorse's own
@@ -67,6 +74,18 @@ class Decoder {
   /// restart segments.
   void decode(Bytes file, const Augment& augment, SampleRandom random, std::span<std::uint8_t> out,
               const ImageInfo& known = {});
+
+  /// Instead of decode(): puts a JPEG that has all that decode() would look at into `out`. Of a
+  /// file with a table of its rows (`--image roi`) that is the restart segments of the crop, of any
+  /// other the whole. Nothing but its header is looked at. `bytes` stays 0 where that cannot be,
+  /// and decode() is to be called: another kind of image, one that must be turned, options'
+  /// `pixels` to be done, an empty crop, or one that has no room in `out`.
+  EncodedSample leave_encoded(Bytes file, const Augment& augment, SampleRandom random,
+                              std::span<std::uint8_t> out, const ImageInfo& known = {});
+
+  /// What was left: writes the pixels that decode() would have written. `size` is the side of
+  /// `out`.
+  void decode_left(Bytes jpeg, const EncodedSample& sample, int size, std::span<std::uint8_t> out);
 
   /// The whole picture, upright: out holds height x width x 3 bytes.
   void decode_full(Bytes file, std::vector<std::uint8_t>& out, int& width, int& height,

@@ -54,6 +54,9 @@ struct LoaderOptions {
   PixelAugment pixels = {};       ///< colour jitter, random erasing
   bool apply_orientation = true;  ///< turn pictures as their EXIF says
   ScaledDct scaled_dct = ScaledDct::kOff;
+  /// The share of a batch, from its first place on, that is left encoded where that can be, for a
+  /// consumer that decodes (Batch::encoded()). Not with ScaledDct.
+  double encoded_share = 0;
   bool decode = true;  ///< false: read (and check) only; images stay zero. For measuring storage.
   OrderKind order = OrderKind::kGlobal;
   /// kWindow: stored bytes that are mixed with each other, in runs of `run_bytes` that lie
@@ -110,6 +113,10 @@ class Batch {
   std::span<std::uint8_t> images() const { return images_; }           ///< [size, S, S, 3]
   std::span<const std::int64_t> labels() const { return labels_; }     ///< [size]
   std::span<const std::uint64_t> samples() const { return samples_; }  ///< dataset sample numbers
+  /// By place, where LoaderOptions::encoded_share asks for it, otherwise empty. Where `bytes` is
+  /// not 0, a place of images() begins with so many bytes of a JPEG, and what follows them means
+  /// nothing.
+  std::span<const EncodedSample> encoded() const { return encoded_; }
   std::uint64_t step() const { return step_; }
 
  private:
@@ -122,6 +129,7 @@ class Batch {
   std::span<std::uint8_t> images_;
   std::span<const std::int64_t> labels_;
   std::span<const std::uint64_t> samples_;
+  std::span<const EncodedSample> encoded_;
 };
 
 /// Worker threads take tickets (positions of the epoch's order) and decode straight into the slot

@@ -44,6 +44,8 @@ struct PixelAugment {
 
 /// Throws Error(kUsage).
 void validate(const PixelAugment& augment);
+/// Whether it leaves every sample as it is.
+bool does_nothing(const PixelAugment& augment);
 
 /// What ColorJitter drew.
 struct ColorPlan {

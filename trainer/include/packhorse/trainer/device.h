@@ -46,7 +46,7 @@ reader::SlotAllocator slot_allocator(const Device& device);
 std::vector<std::pair<std::string, std::string>> library_versions();
 
 /// To be called in a catch block: throws what LibTorch threw as an Error (out of memory and device
-/// faults with advice), and anything else as it is.
-[[noreturn]] void rethrow_as_error();
+/// faults with advice), and anything else as it is. `doing` is what the memory was for.
+[[noreturn]] void rethrow_as_error(const std::string& doing = {});
 
 }  // namespace packhorse::trainer

@@ -23,7 +23,9 @@ struct FitOptions {
   RecipeChoices recipe;
   Device device;
   bool cuda_graph = false;  ///< see EngineOptions
-  int workers = -1;  ///< of the reader; -1 = as many as the process may use
+  enum class GpuDecode { kOff, kOn, kAuto };
+  GpuDecode gpu_decode = GpuDecode::kOff;  ///< on: all JPEGs; auto: the share that is fastest
+  int workers = -1;                        ///< of the reader; -1 = as many as the process may use
   reader::BadSampleOptions bad_samples = {};  ///< replaced ones are told by FitEvents::note
   bool autotune = false;                      ///< measure how many workers pay, instead
   std::filesystem::path out;                  ///< for checkpoints and logs; empty: none are written

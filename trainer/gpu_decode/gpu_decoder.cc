@@ -1,0 +1,255 @@
+#include "packhorse/error.h"
+#include "packhorse/reader/decode.h"
+#include "packhorse/trainer/gpu_decode.h"
+
+#ifdef PACKHORSE_WITH_NVJPEG
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <c10/cuda/CUDAException.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "crop_kernel.h"
+#include "nvjpeg_library.h"
+
+namespace packhorse::trainer {
+namespace {
+
+void check(nvjpegStatus_t status, const char* what) {
+  if (status == NVJPEG_STATUS_SUCCESS) return;
+  throw Error(ErrorKind::kUnsupported,
+              fmt::format("nvJPEG failed: {} (status {})", what, static_cast<int>(status)), {},
+              "Use --gpu-decode off.");
+}
+
+/// A decoder on the JPEG engine, where the GPU has one, or on its cores.
+class NvJpeg {
+ public:
+  NvJpeg() : library_(NvJpegLibrary::get()) {
+    hardware_ = create(NVJPEG_BACKEND_HARDWARE);
+    if (!hardware_ && !create(NVJPEG_BACKEND_GPU_HYBRID)) {
+      throw Error(ErrorKind::kUnsupported, "nvJPEG does not start on this GPU", {},
+                  "Use --gpu-decode off.");
+    }
+    check(library_.state_create(handle_, &state_), "creating a state");
+    check(library_.stream_create(handle_, &stream_), "creating a stream");
+  }
+  ~NvJpeg() {
+    if (stream_ != nullptr) library_.stream_destroy(stream_);
+    if (state_ != nullptr) library_.state_destroy(state_);
+    if (handle_ != nullptr) library_.destroy(handle_);
+  }
+  NvJpeg(const NvJpeg&) = delete;
+  NvJpeg& operator=(const NvJpeg&) = delete;
+
+  bool hardware() const { return hardware_; }
+
+  /// Whether this JPEG can be part of a batch.
+  bool takes(const unsigned char* jpeg, std::size_t bytes) {
+    if (library_.stream_parse(handle_, jpeg, bytes, 0, 0, stream_) != NVJPEG_STATUS_SUCCESS)
+      return false;
+    int refused = 1;
+    return library_.batched_supported(handle_, stream_, &refused) == NVJPEG_STATUS_SUCCESS &&
+           refused == 0;
+  }
+
+  void decode(const std::vector<const unsigned char*>& jpegs, const std::vector<std::size_t>& bytes,
+              std::vector<nvjpegImage_t>& pictures, cudaStream_t stream) {
+    if (jpegs.empty()) return;
+    const int count = static_cast<int>(jpegs.size());
+    if (count != initialized_) {
+      check(library_.batched_initialize(handle_, state_, count, /*max_cpu_threads=*/1,
+                                        NVJPEG_OUTPUT_RGBI),
+            "preparing a batch");
+      initialized_ = count;
+    }
+    if (!used_) {
+      // On Hopper the engine's first batch has been seen to write before what was queued is done.
+      C10_CUDA_CHECK(cudaStreamSynchronize(stream));
+      used_ = true;
+    }
+    check(library_.batched(handle_, state_, jpegs.data(), bytes.data(), pictures.data(), stream),
+          "decoding a batch");
+  }
+
+ private:
+  bool create(nvjpegBackend_t backend) {
+    return library_.create_ex(backend, nullptr, nullptr, 0, &handle_) == NVJPEG_STATUS_SUCCESS;
+  }
+
+  const NvJpegLibrary& library_;
+  bool hardware_ = false, used_ = false;
+  int initialized_ = 0;
+  nvjpegHandle_t handle_ = nullptr;
+  nvjpegJpegState_t state_ = nullptr;
+  nvjpegJpegStream_t stream_ = nullptr;
+};
+
+}  // namespace
+
+struct GpuDecoder::Impl {
+  Impl(const Device& device_in, std::int64_t batch_size)
+      : device(at::kCUDA, static_cast<c10::DeviceIndex>(device_in.index)) {
+    const auto bytes = batch_size * static_cast<std::int64_t>(sizeof(CropTask));
+    host_tasks = at::empty({bytes}, at::TensorOptions().dtype(at::kByte).pinned_memory(true));
+    device_tasks = at::empty({bytes}, at::TensorOptions(device).dtype(at::kByte));
+  }
+
+  /// The places that nvJPEG takes; what it refuses is decoded here, in place.
+  void sort_out(const reader::Batch& batch);
+  void copy_pixels(const reader::Batch& batch, const at::Tensor& images) const;
+  void decode(const reader::Batch& batch, const at::Tensor& images);
+
+  std::span<std::uint8_t> place_of(const reader::Batch& batch, std::size_t place) const {
+    const std::size_t bytes = batch.images().size() / static_cast<std::size_t>(batch.size());
+    return batch.images().subspan(place * bytes, bytes);
+  }
+
+  at::Device device;
+  NvJpeg nvjpeg;
+  reader::Decoder on_cpu;
+  std::vector<std::uint8_t> jpeg;
+  at::Tensor pictures;                  ///< decoded, one behind the other; grows
+  at::Tensor host_tasks, device_tasks;  ///< CropTask by CropTask
+  std::vector<std::size_t> places;      ///< for the GPU
+  GpuDecodeCounters counters;
+};
+
+void GpuDecoder::Impl::sort_out(const reader::Batch& batch) {
+  places.clear();
+  const auto size =
+      static_cast<int>(std::lround(std::sqrt(static_cast<double>(place_of(batch, 0).size() / 3))));
+  for (std::size_t place = 0; place < batch.encoded().size(); ++place) {
+    const reader::EncodedSample& sample = batch.encoded()[place];
+    if (sample.bytes == 0) continue;
+    const auto out = place_of(batch, place);
+    if (nvjpeg.takes(out.data(), sample.bytes)) {
+      places.push_back(place);
+      continue;
+    }
+    jpeg.assign(out.begin(), out.begin() + sample.bytes);
+    on_cpu.decode_left(std::as_bytes(std::span(jpeg)), sample, size, out);
+    ++counters.by_cpu;
+  }
+  counters.by_gpu += places.size();
+}
+
+// In runs, between what is decoded on the GPU.
+void GpuDecoder::Impl::copy_pixels(const reader::Batch& batch, const at::Tensor& images) const {
+  const auto copy = [&](std::size_t from, std::size_t to) {
+    if (from == to) return;
+    const auto at = static_cast<std::int64_t>(from), count = static_cast<std::int64_t>(to - from);
+    const std::span<std::uint8_t> first = place_of(batch, from);
+    const auto host =
+        at::from_blob(first.data(), {count, images.size(1), images.size(2), 3}, at::kByte);
+    images.narrow(0, at, count).copy_(host, /*non_blocking=*/true);
+  };
+  std::size_t from = 0;
+  for (const std::size_t place : places) {
+    copy(from, place);
+    from = place + 1;
+  }
+  copy(from, static_cast<std::size_t>(batch.size()));
+}
+
+void GpuDecoder::Impl::decode(const reader::Batch& batch, const at::Tensor& images) {
+  if (places.empty()) return;
+  std::int64_t bytes = 0;
+  for (const std::size_t place : places) {
+    const reader::EncodedSample& sample = batch.encoded()[place];
+    bytes += std::int64_t{3} * sample.width * sample.height;
+  }
+  if (!pictures.defined() || pictures.numel() < bytes)
+    pictures = at::empty({bytes + bytes / 4}, at::TensorOptions(device).dtype(at::kByte));
+
+  std::vector<const unsigned char*> jpegs;
+  std::vector<std::size_t> lengths;
+  std::vector<nvjpegImage_t> targets;
+  auto* const tasks = reinterpret_cast<CropTask*>(host_tasks.mutable_data_ptr<std::uint8_t>());
+  auto* picture = pictures.mutable_data_ptr<std::uint8_t>();
+  auto* const samples = images.mutable_data_ptr<std::uint8_t>();
+  const std::int64_t sample_bytes = images.stride(0);
+  for (const std::size_t place : places) {
+    const reader::EncodedSample& sample = batch.encoded()[place];
+    const reader::CropPlan& plan = sample.plan;
+    const int stride = 3 * sample.width;
+    nvjpegImage_t target{};
+    target.channel[0] = picture;
+    target.pitch[0] = static_cast<std::size_t>(stride);
+    tasks[jpegs.size()] = {.picture = picture,
+                           .out = samples + static_cast<std::int64_t>(place) * sample_bytes,
+                           .stride = stride,
+                           .x = plan.x,
+                           .y = plan.y,
+                           .w = plan.w,
+                           .h = plan.h,
+                           .scaled_w = plan.scaled_w,
+                           .scaled_h = plan.scaled_h,
+                           .left = plan.left,
+                           .top = plan.top,
+                           .flip = plan.flip ? 1 : 0};
+    jpegs.push_back(place_of(batch, place).data());
+    lengths.push_back(sample.bytes);
+    targets.push_back(target);
+    picture += std::int64_t{stride} * sample.height;
+  }
+  const auto stream = c10::cuda::getCurrentCUDAStream(device.index());
+  nvjpeg.decode(jpegs, lengths, targets, stream);
+  device_tasks.copy_(host_tasks, /*non_blocking=*/true);
+  launch_crops(reinterpret_cast<const CropTask*>(device_tasks.const_data_ptr<std::uint8_t>()),
+               static_cast<int>(jpegs.size()), static_cast<int>(images.size(1)), stream);
+  C10_CUDA_KERNEL_LAUNCH_CHECK();
+}
+
+GpuDecoder::GpuDecoder(const Device& device, std::int64_t batch_size) {
+  if (!device.is_cuda()) {
+    throw Error(ErrorKind::kUnsupported, "decoding on a GPU needs a GPU", {},
+                "Use --gpu-decode off.");
+  }
+  const c10::cuda::CUDAGuard guard(static_cast<c10::DeviceIndex>(device.index));
+  impl_ = std::make_unique<Impl>(device, batch_size);
+}
+
+void GpuDecoder::upload(const reader::Batch& batch, const at::Tensor& images) {
+  impl_->sort_out(batch);
+  impl_->copy_pixels(batch, images);
+  impl_->decode(batch, images);
+}
+
+GpuDecodeCounters GpuDecoder::counters() const {
+  GpuDecodeCounters counters = impl_->counters;
+  counters.hardware = impl_->nvjpeg.hardware();
+  return counters;
+}
+
+}  // namespace packhorse::trainer
+
+#else
+
+namespace packhorse::trainer {
+
+struct GpuDecoder::Impl {};
+
+GpuDecoder::GpuDecoder(const Device&, std::int64_t) {
+  throw Error(ErrorKind::kUnsupported, "this build of packhorse cannot decode on a GPU", {},
+              "Build it where nvcc and nvJPEG's header are, or use --gpu-decode off.");
+}
+void GpuDecoder::upload(const reader::Batch&, const at::Tensor&) {}
+GpuDecodeCounters GpuDecoder::counters() const { return {}; }
+
+}  // namespace packhorse::trainer
+
+#endif
+
+namespace packhorse::trainer {
+
+GpuDecoder::~GpuDecoder() = default;
+
+}  // namespace packhorse::trainer

@@ -1,7 +1,7 @@
 """Trains a network twice on several processes, once killed in the middle and resumed, and compares what came out.
 
-    python3 tests/bench/resume build/test-data/cifar10 --write docs/resume.md
-    python3 tests/bench/resume DIR --arch resnet18-cifar --per-class 500 --epochs 8 --processes 2
+    .venv/bin/python tests/bench/resume build/test-data/cifar10 --write docs/resume.md
+    .venv/bin/python tests/bench/resume DIR --arch resnet18-cifar --per-class 500 --epochs 8 --processes 2
 
 DIR has train/ and test/ (or val/). Each process is killed (SIGKILL) once the run has saved a checkpoint in the middle
 of an epoch; then all are started again with --resume. A third run, with another seed, says how much chance alone does.

@@ -129,7 +129,7 @@ File make_jpeg(const Picture& picture, const JpegSpec& spec) {
   return file;
 }
 
-Picture decode_plainly(Bytes file, Colours colours) {
+Picture decode_plainly(Bytes file, Colours colours, unsigned scale) {
   jpeg_decompress_struct jpeg{};
   jpeg_error_mgr errors{};
   jpeg.err = jpeg_std_error(&errors);
@@ -138,6 +138,7 @@ Picture decode_plainly(Bytes file, Colours colours) {
   jpeg_read_header(&jpeg, TRUE);
   if (jpeg.num_components == 4) jpeg.out_color_space = JCS_CMYK;
   if (colours == Colours::kRgb) jpeg.out_color_space = JCS_RGB;
+  jpeg.scale_denom = scale;
   jpeg_start_decompress(&jpeg);
   Picture picture{static_cast<int>(jpeg.output_width),
                   static_cast<int>(jpeg.output_height),

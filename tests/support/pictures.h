@@ -53,8 +53,9 @@ struct JpegSpec {
 File make_jpeg(const Picture& picture, const JpegSpec& spec = {});
 
 enum class Colours { kAsStored, kRgb };
-/// By a plain libjpeg loop, not turned; as stored is grey, RGB or CMYK. A warning fails the test.
-Picture decode_plainly(Bytes file, Colours colours = Colours::kAsStored);
+/// By a plain libjpeg loop, not turned, at one over `scale` of its sides (1, 2, 4 or 8); as stored is
+/// grey, RGB or CMYK. A warning fails the test.
+Picture decode_plainly(Bytes file, Colours colours = Colours::kAsStored, unsigned scale = 1);
 
 /// Peak signal-to-noise ratio in dB; 99 for equal pictures, 0 for different sizes.
 double psnr(const Picture& a, const Picture& b);

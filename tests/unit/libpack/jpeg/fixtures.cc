@@ -79,26 +79,8 @@ std::optional<Picture> decoded(Bytes file, const Window& window, Scratch& scratc
 }
 
 Picture decoded_by_libjpeg(Bytes file, Scale scale) {
-  jpeg_decompress_struct jpeg{};
-  jpeg_error_mgr errors{};
-  jpeg.err = jpeg_std_error(&errors);
-  jpeg_create_decompress(&jpeg);
-  jpeg_mem_src(&jpeg, reinterpret_cast<const unsigned char*>(file.data()), file.size());
-  jpeg_read_header(&jpeg, TRUE);
-  jpeg.out_color_space = JCS_RGB;
-  jpeg.scale_denom = static_cast<unsigned>(scale);
-  jpeg_start_decompress(&jpeg);
-  Picture picture{static_cast<int>(jpeg.output_width), static_cast<int>(jpeg.output_height), {}};
-  const std::size_t stride = std::size_t{3} * jpeg.output_width;
-  picture.pixels.resize(stride * jpeg.output_height);
-  while (jpeg.output_scanline < jpeg.output_height) {
-    JSAMPROW row = picture.pixels.data() + jpeg.output_scanline * stride;
-    jpeg_read_scanlines(&jpeg, &row, 1);
-  }
-  jpeg_finish_decompress(&jpeg);
-  CHECK(errors.num_warnings == 0);
-  jpeg_destroy_decompress(&jpeg);
-  return picture;
+  return packhorse::test::decode_plainly(file, packhorse::test::Colours::kRgb,
+                                         static_cast<unsigned>(scale));
 }
 
 Window whole(const Picture& picture) {

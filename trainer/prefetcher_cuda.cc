@@ -68,7 +68,11 @@ class UploadPrefetcher final : public Prefetcher::Impl {
  private:
   // Any loader batches left are dropped: start_epoch() begins anew.
   void stop() {
-    copier_.request_stop();
+    {
+      // Under the mutex, or the copier could miss it between looking and waiting.
+      const std::lock_guard lock(mutex_);
+      copier_.request_stop();
+    }
     changed_.notify_all();
     if (copier_.joinable()) copier_.join();
   }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "crop_kernel.h"
+#include "crop_task.h"
 #include "nvjpeg_library.h"
 
 namespace packhorse::trainer {
@@ -178,23 +179,12 @@ void GpuDecoder::Impl::decode(const reader::Batch& batch, const at::Tensor& imag
   const std::int64_t sample_bytes = images.stride(0);
   for (const std::size_t place : places) {
     const reader::EncodedSample& sample = batch.encoded()[place];
-    const reader::CropPlan& plan = sample.plan;
     const int stride = 3 * sample.width;
     nvjpegImage_t target{};
     target.channel[0] = picture;
     target.pitch[0] = static_cast<std::size_t>(stride);
-    tasks[jpegs.size()] = {.picture = picture,
-                           .out = samples + static_cast<std::int64_t>(place) * sample_bytes,
-                           .stride = stride,
-                           .x = plan.x,
-                           .y = plan.y,
-                           .w = plan.w,
-                           .h = plan.h,
-                           .scaled_w = plan.scaled_w,
-                           .scaled_h = plan.scaled_h,
-                           .left = plan.left,
-                           .top = plan.top,
-                           .flip = plan.flip ? 1 : 0};
+    tasks[jpegs.size()] = crop_task(sample.plan, picture, stride,
+                                    samples + static_cast<std::int64_t>(place) * sample_bytes);
     jpegs.push_back(place_of(batch, place).data());
     lengths.push_back(sample.bytes);
     targets.push_back(target);

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "gpu_decode/crop_math.h"
+#include "gpu_decode/crop_task.h"
 #include "packhorse/reader/decode.h"
 #include "support/pictures.h"
 #include "support/support.h"
@@ -19,18 +19,7 @@ constexpr int kSize = 64;
 /// What the kernel makes of a whole picture, by the CPU.
 std::vector<std::uint8_t> crop(const test::Picture& picture, const reader::CropPlan& plan) {
   std::vector<std::uint8_t> out(std::size_t{kSize} * kSize * 3);
-  const CropTask task{.picture = picture.pixels.data(),
-                      .out = out.data(),
-                      .stride = 3 * picture.width,
-                      .x = plan.x,
-                      .y = plan.y,
-                      .w = plan.w,
-                      .h = plan.h,
-                      .scaled_w = plan.scaled_w,
-                      .scaled_h = plan.scaled_h,
-                      .left = plan.left,
-                      .top = plan.top,
-                      .flip = plan.flip};
+  const CropTask task = crop_task(plan, picture.pixels.data(), 3 * picture.width, out.data());
   for (int y = 0; y < kSize; ++y) {
     for (int x = 0; x < kSize; ++x) make_pixel(task, kSize, x, y);
   }

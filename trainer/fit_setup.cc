@@ -18,7 +18,9 @@ Recipe new_recipe(const FitOptions& options, std::uint64_t samples, const Proces
   const std::int64_t parts = processes.size() * recipe.accumulate;
   const auto all = static_cast<std::int64_t>(samples);
   if (recipe.batch_size > all && !options.recipe.batch_size) {
-    recipe.batch_size = std::max<std::int64_t>(1, all / parts) * parts;
+    RecipeChoices choices = options.recipe;
+    choices.batch_size = std::max<std::int64_t>(1, all / parts) * parts;
+    recipe = resolve(choices, base);
   }
   if (recipe.batch_size > all) {
     throw Error(ErrorKind::kUsage,

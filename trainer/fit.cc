@@ -113,6 +113,7 @@ class Run {
     return {.out = options_.out,
             .resumed_step = options_.resume ? state_.step : -1,
             .device = options_.device,
+            .gpu_decode = options_.gpu_decode != FitOptions::GpuDecode::kOff,
             .rank = processes().rank(),
             .world = processes().size(),
             .local_rank = processes().local_rank(),

@@ -130,7 +130,7 @@ void Processes::broadcast(const std::vector<at::Tensor>& tensors) const {
   if (!impl_) return;
   among_processes([&] {
     for (const auto& tensor : tensors) {
-      // Gloo takes dense tensors as they lie; memory orders may differ only in what is not dense.
+      // As they lie in memory: their order there must be the same everywhere, too.
       std::vector<at::Tensor> one = {tensor};
       impl_->group->broadcast(one)->wait();
     }

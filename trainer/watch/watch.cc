@@ -122,7 +122,8 @@ std::shared_ptr<void> Watch::loader(const reader::Loader& loader, const reader::
   impl.facts = {.workers = loader.workers(),
                 .cpus = std::max(1, available_cpus() / impl.run.local_world),
                 .format = dataset.format(),
-                .image_mode = dataset.image_mode()};
+                .image_mode = dataset.image_mode(),
+                .gpu_decode_offered = impl.run.device.is_cuda() && !impl.run.gpu_decode};
   if (impl.server) impl.server->set_loader([&loader] { return loader.counters(); });
   return {static_cast<void*>(nullptr), [&impl](void*) {
             impl.loader = nullptr;

@@ -58,7 +58,8 @@ class Processes {
 
   /// In place: the sum over all processes. On a GPU it is queued on the current stream.
   void sum(at::Tensor tensor) const;
-  /// In place: what the first process has. Tensors must have the same shapes everywhere.
+  /// In place: what the first process has. Tensors must have the same shapes and memory
+  /// order everywhere.
   void broadcast(const std::vector<at::Tensor>& tensors) const;
   /// Throws Error(kUsage), everywhere but in the first process, unless `text` is the same as there.
   /// `what` says what must agree.

@@ -20,6 +20,7 @@ struct WatchedRun {
   std::filesystem::path out{};     ///< where its files lie; empty: none are written
   std::int64_t resumed_step = -1;  ///< steps done before this call, if it goes on with a run
   Device device{};
+  bool gpu_decode = false;                         ///< the GPU decodes JPEGs
   int rank = 0, world = 1;                         ///< in data parallel training
   int local_rank = 0, local_world = 1;             ///< of them on this machine
   std::function<void(const std::string&)> note{};  ///< hears what people should know; may be empty

@@ -26,25 +26,6 @@ double seconds_between(Clock::time_point begin, Clock::time_point end) {
   return std::chrono::duration<double>(end - begin).count();
 }
 
-double cpu_seconds() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-/// Bytes this process made the disks read. Read-ahead counts, the page cache does not.
-std::uint64_t disk_bytes_read() {
-  std::ifstream io("/proc/self/io");
-  std::string name;
-  for (std::uint64_t value = 0; io >> name >> value;) {
-    if (name == "read_bytes:") return value;
-  }
-  return 0;
-}
-
 void bring_to(CacheState state, const Dataset& dataset) {
   if (state == CacheState::kWarm) make_warm(dataset);
   if (state == CacheState::kCold) make_cold(dataset);
@@ -59,11 +40,35 @@ std::uint64_t bytes_of_files(const Dataset& dataset) {
   return bytes;
 }
 
-/// That the disk delivered what the pass read. What is compressed takes less of the disk than it
-/// reads; of a pass over a part of that only the mean is known.
-void prove_cold(const Dataset& dataset, const Measurement& pass) {
+bool enough(const Measurement& so_far, const MeasureOptions& options) {
+  if (options.max_samples > 0 && so_far.images >= options.max_samples) return true;
+  return options.max_seconds > 0 &&
+         so_far.seconds >=
+             std::max(options.max_seconds, options.min_first_batches * so_far.first_batch_s);
+}
+
+}  // namespace
+
+ProcessUsage process_usage() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  ProcessUsage result{.cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime)};
+  std::ifstream io("/proc/self/io");
+  std::string name;
+  for (std::uint64_t value = 0; io >> name >> value;) {
+    if (name == "read_bytes:") result.disk_bytes = value;
+  }
+  return result;
+}
+
+void prove_cold(const Dataset& dataset, const ColdPass& pass) {
   const double part =
       std::min(1.0, static_cast<double>(pass.images) / static_cast<double>(dataset.size()));
+  // What is compressed takes less of the disk than it reads; of a pass over a part of that only the
+  // mean is known.
   const double expected = std::min(static_cast<double>(pass.bytes),
                                    part * static_cast<double>(bytes_of_files(dataset)));
   const double share = part < 1 ? kColdPartShare : kColdShare;
@@ -74,13 +79,6 @@ void prove_cold(const Dataset& dataset, const Measurement& pass) {
                   ", by /proc/self/io",
               {}, "measure where nothing else reads the files, on a local disk");
 }
-
-bool enough(const Measurement& so_far, const MeasureOptions& options) {
-  return (options.max_samples > 0 && so_far.images >= options.max_samples) ||
-         (options.max_seconds > 0 && so_far.seconds >= options.max_seconds);
-}
-
-}  // namespace
 
 void make_warm(const Dataset& dataset) {
   for (const std::filesystem::path& path : dataset.files()) load_file(path);
@@ -108,10 +106,10 @@ Measurement measure(const std::shared_ptr<const Dataset>& dataset, const Measure
   bring_to(options.cache, *dataset);
 
   Measurement result;
-  const std::uint64_t disk_before = disk_bytes_read();
+  const std::uint64_t disk_before = process_usage().disk_bytes;
   const Clock::time_point made = Clock::now();
   Loader loader(dataset, loader_options);
-  const double cpu_before = cpu_seconds();
+  const double cpu_before = process_usage().cpu_s;
   const Clock::time_point begin = Clock::now();
   Clock::time_point last = begin;
   std::uint64_t epoch = 0;
@@ -133,12 +131,14 @@ Measurement measure(const std::shared_ptr<const Dataset>& dataset, const Measure
     if (options.stop.stop_requested())
       throw Error(ErrorKind::kInterrupted, "stopped; nothing was measured to the end");
   }
-  result.cpu_s = cpu_seconds() - cpu_before;
+  const ProcessUsage after = process_usage();
+  result.cpu_s = after.cpu_s - cpu_before;
   result.counters = loader.counters();
   result.bytes = result.counters.bytes;
-  result.disk_bytes = disk_bytes_read() - disk_before;
+  result.disk_bytes = after.disk_bytes - disk_before;
   result.shuffle = loader.shuffle_quality();
-  if (options.cache == CacheState::kCold) prove_cold(*dataset, result);
+  if (options.cache == CacheState::kCold)
+    prove_cold(*dataset, {result.images, result.bytes, result.disk_bytes});
   return result;
 }
 

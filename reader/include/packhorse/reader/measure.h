@@ -21,7 +21,10 @@ struct MeasureOptions {
   LoaderOptions loader = {};
   std::uint64_t max_samples = 0;  ///< 0 = the whole epoch
   double max_seconds = 0;         ///< 0 = no limit
-  double min_seconds = 0;     ///< further epochs until then: a small set read once is only noise
+  double min_seconds = 0;  ///< further epochs until then: a small set read once is only noise
+  /// At least so many times as long as the first batch took, whatever `max_seconds` says: storage
+  /// that is asked far ahead delivers in bursts. 0 = not.
+  double min_first_batches = 0;
   std::stop_token stop = {};  ///< ends the pass with Error(kInterrupted)
 };
 
@@ -51,6 +54,22 @@ Measurement measure(const std::shared_ptr<const Dataset>& dataset, const Measure
 /// mapped by somebody else.
 void make_warm(const Dataset& dataset);
 void make_cold(const Dataset& dataset);
+
+/// What this process has used since it began.
+struct ProcessUsage {
+  double cpu_s = 0;              ///< user and system
+  std::uint64_t disk_bytes = 0;  ///< it made the disks read: read-ahead counts, the page cache does
+                                 ///< not; 0 without /proc/self/io
+};
+ProcessUsage process_usage();
+
+/// What was read, and what the disk delivered for it.
+struct ColdPass {
+  std::uint64_t images = 0, bytes = 0, disk_bytes = 0;
+};
+/// Throws Error(kUnsupported) unless the disk delivered 9 of 10 bytes of a whole epoch, or half of
+/// a part of one.
+void prove_cold(const Dataset& dataset, const ColdPass& pass);
 
 struct Spread {
   double min = 0, median = 0, max = 0;

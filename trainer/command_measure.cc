@@ -2,133 +2,116 @@
 
 #include <fmt/format.h>
 
-#include "common/machine.h"
+#include <filesystem>
+
 #include "common/terminal.h"
-#include "packhorse/trainer/measure.h"
+#include "measure/report_json.h"
+#include "measure/report_text.h"
+#include "measure_options.h"
+#include "packhorse/error.h"
 #include "recipe_options.h"
 
 namespace packhorse::trainer {
 
 namespace {
 
-using program::Json;
-using program::with_commas;
-
-double ratio(const reader::Spread& speed, const reader::Spread& base) {
-  return base.median > 0 ? speed.median / base.median : 0;
-}
-
-Json spread_json(const reader::Spread& spread) {
-  return {{"min", spread.min}, {"median", spread.median}, {"max", spread.max}};
-}
-
-std::string rate_text(const reader::Spread& spread) {
-  return with_commas(static_cast<std::uint64_t>(spread.median));
-}
-
 class CommandMeasure final : public program::Command {
  public:
   void setup(CLI::App& app) override {
-    app.add_option("--folder", options_.folder, "The folder of images, as it was before packing")
-        ->required();
-    app.add_option("--packed", options_.packed, "Packed datasets of that folder (may be repeated)")
-        ->required();
-    app.add_option("--split", options_.split, "Split to use (train)");
+    add_inputs(app);
     recipe_.add_model_options(app);
     run_.add_options(app);
-    app.add_option("--steps", options_.steps, "Timed training steps of one repeat")
-        ->capture_default_str();
-    app.add_option("--repeats", options_.repeats,
-                   "Passes over each input, in turns; figures are medians")
-        ->capture_default_str();
-    app.add_option("--max-read-seconds", options_.max_read_seconds,
-                   "Longest reading or decoding pass; one epoch if that is shorter")
-        ->capture_default_str();
-    app.add_flag("--json", json_, "Print one JSON object");
+    passes_.add_options(app);
+    app.add_flag("--cold", options_.cold,
+                 "Measure from the disk, too: drop an input from the page cache before each pass, "
+                 "and prove it");
+    app.add_option("--storage", storages_, storage_text() + " (may be repeated)");
+    app.add_flag("--cuda-graph", options_.cuda_graph, "Replay steps as one CUDA graph");
+    app.add_flag("--gpu-decode", options_.gpu_decode, "Decode JPEGs on the GPU");
+    app.add_flag("--json", json_, "Print one JSON object: see docs/measuring.md");
     app.footer(
-        "Example:\n  packhorse-train measure --folder photos --packed packed/wds --packed "
-        "packed/lmdb\n\n"
-        "The page cache is warm: every input is read once before the first repeat. `packhorse "
-        "bench --cold` measures\n"
-        "the storage itself.");
+        "Examples:\n"
+        "  packhorse-train measure --folder photos --packed packed/wds --packed packed/lmdb "
+        "--cold\n"
+        "  packhorse-train measure --folder photos --pack-all --storage hdd --storage nfs --json "
+        "> report.json\n"
+        "  scripts/plot report.json --out report.html\n\n"
+        "Warm is always measured. Repeats are interleaved; read, read+decode and training are "
+        "passes of their own.");
   }
 
   int run(const std::stop_token& stop) override {
     use_available_cpus();
+    if (options_.packed.empty() && !pack_all_) {
+      throw Error(ErrorKind::kUsage, "there is nothing to compare the folder with", {},
+                  "Give datasets packed from it with --packed, or let --pack-all make them.");
+    }
     options_.recipe = recipe_.choices();
     options_.device = pick_device(run_.device);
     options_.workers = run_.workers;
-    const bool terminal = program::stderr_is_terminal();
-    const SpeedReport report = measure(
-        options_,
-        [&](const std::string& note) {
-          if (terminal) fmt::print(stderr, "\r{}\x1b[K", note);
-          if (terminal) std::fflush(stderr);
-        },
-        stop);
-    if (terminal) fmt::print(stderr, "\r\x1b[K");
-    fmt::print("{}", json_ ? program::to_text(to_json(report)) : to_words(report));
+    passes_.put_into(options_);
+    for (const std::string& text : storages_)
+      options_.storages.push_back(reader::parse_storage(text));
+    options_.validate();
+    const StatusLine status;
+    const auto note = [&](const std::string& text) { status.show(text); };
+    const std::vector<PackingCost> packing = pack(note, stop);
+    const SpeedReport report = measure(options_, note, stop);
+    status.clear();
+    fmt::print("{}", json_ ? program::to_text(measurement_json(report, options_, packing))
+                           : measurement_text(report, options_, packing));
+    if (pack_all_ && !keep_) std::filesystem::remove_all(scratch_);
     return program::kDone;
   }
 
  private:
-  Json to_json(const SpeedReport& report) const {
-    Json inputs = Json::array();
-    const InputSpeed& base = report.inputs.front();
-    for (const InputSpeed& input : report.inputs) {
-      inputs.push_back({{"input", input.input.string()},
-                        {"format", input.format},
-                        {"image", input.image_mode},
-                        {"samples", input.samples},
-                        {"read_images_per_s", spread_json(input.read)},
-                        {"decode_images_per_s", spread_json(input.decode)},
-                        {"training_images_per_s", spread_json(input.training)},
-                        {"data_wait_share", input.wait_share},
-                        {"loss", input.loss},
-                        {"speedup",
-                         {{"read", ratio(input.read, base.read)},
-                          {"decode", ratio(input.decode, base.decode)},
-                          {"training", ratio(input.training, base.training)}}}});
-    }
-    return {{"machine", program::machine_json()},
-            {"device", report.device},
-            {"arch", report.recipe.arch},
-            {"image_size", report.recipe.image_size},
-            {"batch_size", report.recipe.batch_size},
-            {"workers", report.workers},
-            {"steps", options_.steps},
-            {"repeats", options_.repeats},
-            {"cache", "warm"},
-            {"inputs", inputs}};
+  void add_inputs(CLI::App& app) {
+    app.add_option("--folder", options_.folder, "The folder of images, as it was before packing")
+        ->required();
+    app.add_option("--packed", options_.packed, "Packed datasets of that folder (may be repeated)");
+    auto* all = app.add_flag("--pack-all", pack_all_,
+                             "Pack the folder into every format and image mode first, and say what "
+                             "that cost");
+    app.add_option("--formats", all_.formats, "With --pack-all: these formats only, e.g. wds,lmdb")
+        ->delimiter(',')
+        ->needs(all);
+    app.add_option("--modes", all_.image_modes,
+                   "With --pack-all: these image modes only, e.g. original,roi")
+        ->delimiter(',')
+        ->needs(all);
+    app.add_option("--scratch", scratch_,
+                   "With --pack-all: where to, a new folder, on the storage that is to be measured")
+        ->capture_default_str()
+        ->needs(all);
+    app.add_flag("--keep", keep_,
+                 "With --pack-all: keep what was packed, and take what an earlier run kept there")
+        ->needs(all);
+    app.add_option("--split", options_.split, "Split to use (train)");
   }
 
-  std::string to_words(const SpeedReport& report) const {
-    const InputSpeed& base = report.inputs.front();
-    std::vector<std::vector<std::string>> rows = {{"input", "format", "read img/s",
-                                                   "read+decode img/s", "training img/s", "waiting",
-                                                   "vs folder: read", "read+decode", "training"}};
-    for (const InputSpeed& input : report.inputs) {
-      rows.push_back({input.input.string(), input.format, rate_text(input.read),
-                      rate_text(input.decode), rate_text(input.training),
-                      fmt::format("{:.1f} %", 100 * input.wait_share),
-                      fmt::format("{:.2f}x", ratio(input.read, base.read)),
-                      fmt::format("{:.2f}x", ratio(input.decode, base.decode)),
-                      fmt::format("{:.2f}x", ratio(input.training, base.training))});
+  std::vector<PackingCost> pack(const std::function<void(const std::string&)>& note,
+                                const std::stop_token& stop) {
+    if (!pack_all_) return {};
+    // It is removed afterwards, so it must be ours.
+    if (!keep_ && std::filesystem::exists(scratch_)) {
+      throw Error(ErrorKind::kExists, "the scratch folder is there already", scratch_,
+                  "Remove it, name another with --scratch, or take what is in it with --keep.");
     }
-    return fmt::format(
-               "{} at {} px on {}, batch {}, {}, {} x {}, medians, page cache warm\n",
-               report.recipe.arch, report.recipe.image_size, report.device,
-               report.recipe.batch_size,
-               program::count_text(static_cast<std::uint64_t>(report.workers), "reader thread"),
-               options_.repeats,
-               program::count_text(static_cast<std::uint64_t>(options_.steps), "step")) +
-           program::table_text(rows);
+    all_.folder = options_.folder;
+    all_.scratch = scratch_;
+    std::vector<PackingCost> packing = pack_all(all_, note, stop);
+    for (const PackingCost& cost : packing) options_.packed.push_back(cost.path);
+    return packing;
   }
 
   MeasureOptions options_;
   RecipeOptions recipe_;
   RunOptions run_;
-  bool json_ = false;
+  PassOptions passes_;
+  PackAllOptions all_;
+  std::vector<std::string> storages_;
+  std::filesystem::path scratch_ = "packhorse-measure.scratch";
+  bool pack_all_ = false, keep_ = false, json_ = false;
 };
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include "command_eval.h"
 #include "command_fit.h"
 #include "command_measure.h"
+#include "command_predict.h"
+#include "command_sweep.h"
 #include "common/program.h"
 #include "packhorse/reader/version.h"
 #include "packhorse/trainer/device.h"
@@ -42,7 +44,9 @@ void start_over_with_settings(char** argv) {
 }
 
 constexpr std::array kCommands = {packhorse::trainer::kFitCommand, packhorse::trainer::kEvalCommand,
-                                  packhorse::trainer::kMeasureCommand};
+                                  packhorse::trainer::kMeasureCommand,
+                                  packhorse::trainer::kSweepCommand,
+                                  packhorse::trainer::kPredictCommand};
 
 }  // namespace
 

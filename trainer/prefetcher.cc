@@ -67,4 +67,6 @@ std::optional<DeviceBatch> Prefetcher::next() try {
 
 double Prefetcher::wait_seconds() const { return impl_->wait_s; }
 
+double Prefetcher::copy_seconds() const { return impl_->copy_s; }
+
 }  // namespace packhorse::trainer

@@ -9,6 +9,7 @@
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -92,6 +93,7 @@ class UploadPrefetcher final : public Prefetcher::Impl {
       while (Buffer* buffer = wait_for_buffer(token)) {
         std::optional<reader::Batch> batch = loader_.next();
         if (!batch) break;
+        const auto begin = std::chrono::steady_clock::now();
         DeviceBatch out = copy(*batch, *buffer);
         {
           const std::lock_guard lock(mutex_);
@@ -100,6 +102,7 @@ class UploadPrefetcher final : public Prefetcher::Impl {
         changed_.notify_all();
         // The loader decodes ahead only into slots that it has back.
         buffer->copied.synchronize();
+        copy_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
       }
     } catch (...) {
       const std::lock_guard lock(mutex_);

@@ -2,6 +2,7 @@
 
 #include <ATen/ops/from_blob.h>
 
+#include <atomic>
 #include <cmath>
 
 #include "packhorse/trainer/prefetcher.h"
@@ -13,6 +14,7 @@ struct Prefetcher::Impl {
   virtual void start_epoch(std::uint64_t epoch, std::uint64_t done) = 0;
   virtual std::optional<DeviceBatch> next() = 0;
   double wait_s = 0;
+  std::atomic<double> copy_s = 0;
 };
 
 /// Copies to a GPU. Throws Error(kUnsupported) where LibTorch has no CUDA.

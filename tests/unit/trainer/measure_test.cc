@@ -1,6 +1,8 @@
 #include "packhorse/trainer/measure.h"
 
 #include "packhorse/pack.h"
+#include "packhorse/trainer/pack_all.h"
+#include "packhorse/trainer/sweep.h"
 #include "support/support.h"
 #include "toy_set.h"
 
@@ -17,36 +19,245 @@ MeasureOptions short_options(const test::TemporaryDirectory& directory) {
   options.recipe.batch_size = 8;
   options.workers = 1;
   options.steps = 4;
+  options.warmup_steps = 2;
   options.repeats = 2;
+  options.max_seconds = 5;  // no more than the steps, and one epoch
   return options;
+}
+
+void make_inputs(const test::TemporaryDirectory& directory) {
+  test::make_toy_set(directory / "folder", 3, 8);
+  pack(directory / "folder", directory / "wds", PackOptions{.format = "wds"});
+}
+
+/// Passes of 100 images, of so many seconds of computing and of waiting.
+std::vector<Pass> passes(std::vector<std::pair<double, double>> repeats) {
+  std::vector<Pass> result;
+  for (const auto& [compute, wait] : repeats) {
+    result.push_back(
+        {.images = 100, .seconds = compute + wait, .wait_s = wait, .compute_s = compute});
+  }
+  return result;
+}
+
+/// A folder and a packed dataset of 1,000 images each, warm and on simulated storage; a device that
+/// takes 100 images/s.
+SpeedReport made_up(std::vector<std::vector<Pass>> training, const std::string& mode = "roi") {
+  SpeedReport report;
+  report.conditions = {{}, {Condition::Kind::kSimulated, reader::parse_storage("open=5ms")}};
+  for (const char* format : {"folder", "wds"}) {
+    MeasuredInput input;
+    input.name = input.format = format;
+    input.image_mode = input.format == "folder" ? "original" : mode;
+    input.samples = 1000;
+    report.inputs.push_back(input);
+  }
+  report.device_limit = passes({{1, 0}, {1, 0}, {1, 0}});
+  for (std::size_t at = 0; at < training.size(); ++at)
+    report.runs.push_back({.input = at % 2, .condition = at / 2, .training = training[at]});
+  report.conditions.resize(training.size() / 2);
+  return report;
+}
+
+bool says(const std::string& sentence, const std::string& part) {
+  CAPTURE(sentence);
+  CHECK(sentence.find(part) != std::string::npos);
+  return sentence.find(part) != std::string::npos;
 }
 
 }  // namespace
 
-TEST_CASE("measure: gives rates for the folder and the packed dataset") {
+TEST_CASE("measure: a pass a repeat of each work, for each input and condition") {
   const test::TemporaryDirectory directory;
-  test::make_toy_set(directory / "folder", 3, 8);
-  pack(directory / "folder", directory / "wds", PackOptions{.format = "wds"});
-  const SpeedReport report = measure(short_options(directory));
+  make_inputs(directory);
+  MeasureOptions options = short_options(directory);
+  options.storages = {reader::parse_storage("open=100us")};
+  const SpeedReport report = measure(options);
   REQUIRE(report.inputs.size() == 2);
-  CHECK(report.inputs[0].format == "folder");
-  CHECK(report.inputs[1].format == "wds");
+  CHECK(report.inputs[0].name == "folder");
+  CHECK(report.inputs[1].name == "wds original");
   CHECK(report.workers == 1);
-  for (const InputSpeed& input : report.inputs) {
-    CHECK(input.samples == 24);
-    CHECK(input.read.median > 0);
-    CHECK(input.decode.min > 0);
-    CHECK(input.training.min <= input.training.median);
-    CHECK(input.wait_share >= 0);
-    CHECK(input.wait_share <= 1);
-    CHECK(input.loss > 0);
+  CHECK(report.device_limit.size() == 2);
+  REQUIRE(report.conditions.size() == 2);
+  CHECK(report.conditions[0].name() == "warm");
+  CHECK(report.conditions[1].name() == "open=100us");
+  for (std::size_t condition = 0; condition < 2; ++condition) {
+    for (std::size_t input = 0; input < 2; ++input) {
+      const MeasuredRun& run = report.run(condition, input);
+      CHECK(run.condition == condition);
+      CHECK(run.input == input);
+      for (const auto* passes : {&run.read, &run.decode, &run.training}) {
+        REQUIRE(passes->size() == 2);
+        for (const Pass& pass : *passes) {
+          CHECK(pass.images_per_s() > 0);
+          CHECK(pass.bytes > 0);
+          CHECK(pass.first_batch_s > 0);
+          CHECK((pass.disk_bytes > 0) == (condition == 1));  // simulated storage counts its bytes
+        }
+      }
+      for (const Pass& pass : run.training) {
+        CHECK(pass.images == 32);
+        CHECK(pass.batch_ms.size() == 4);
+        CHECK(pass.loss > 0);
+        CHECK(pass.wait_s + pass.compute_s <= pass.seconds);
+      }
+    }
   }
 }
 
-TEST_CASE("measure: refuses a dataset that is not the folder's") {
+TEST_CASE("measure: the attributed times add up to the epoch") {
+  const test::TemporaryDirectory directory;
+  make_inputs(directory);
+  MeasureOptions options = short_options(directory);
+  options.storages = {reader::parse_storage("open=2ms")};
+  const SpeedReport report = measure(options);
+  for (const MeasuredRun& run : report.runs) {
+    const Attribution parts = attribute(report, run);
+    CHECK(parts.epoch_s > 0);
+    CHECK(parts.device_s + parts.sharing_s + parts.preparation_s + parts.fetch_s + parts.other_s ==
+          doctest::Approx(parts.epoch_s));
+  }
+}
+
+TEST_CASE("measure: a simulated device takes its time, whatever the model") {
+  const test::TemporaryDirectory directory;
+  make_inputs(directory);
+  MeasureOptions options = short_options(directory);
+  options.simulated_device = 800;
+  const SpeedReport report = measure(options);
+  // 8 images take 10 ms, and no sleep is too short.
+  for (const Pass& pass : report.device_limit) CHECK(pass.images_per_s() <= 801);
+  CHECK(report.device == "a simulated device of 800 images/s");
+}
+
+TEST_CASE("measure: refuses a dataset that is not the folder's, and options without sense") {
   const test::TemporaryDirectory directory;
   test::make_toy_set(directory / "folder", 3, 8);
   test::make_toy_set(directory / "other", 3, 9);
   pack(directory / "other", directory / "wds", PackOptions{.format = "wds"});
   CHECK(test::kind_of_error([&] { measure(short_options(directory)); }) == ErrorKind::kUsage);
+  for (const auto& spoil : std::vector<std::function<void(MeasureOptions&)>>{
+           [](MeasureOptions& options) { options.repeats = 0; },
+           [](MeasureOptions& options) { options.warmup_steps = 0; },
+           [](MeasureOptions& options) { options.max_seconds = 0; },
+           [](MeasureOptions& options) { options.steps = -1; },
+           [](MeasureOptions& options) { options.gpu_decode = true; },
+           [](MeasureOptions& options) { options.cuda_graph = true; }}) {
+    MeasureOptions options = short_options(directory);
+    spoil(options);
+    CHECK(test::kind_of_error([&] { measure(options); }) == ErrorKind::kUsage);
+  }
+}
+
+TEST_CASE(
+    "attribute: waiting is preparation as far as it is there warm, and fetching beyond that") {
+  const SpeedReport report = made_up(
+      {passes({{1.1, 0.2}, {1.1, 0.2}, {1.1, 0.2}}), passes({{1, 0}, {1, 0}, {1, 0}}),
+       passes({{1.2, 0.7}, {1.2, 0.9}, {1.2, 0.8}}), passes({{1, 0.1}, {1, 0.1}, {1, 0.1}})});
+  const Attribution parts = attribute(report, report.run(1, 0));
+  CHECK(parts.epoch_s == doctest::Approx(20));  // the repeat in the middle
+  CHECK(parts.device_s == doctest::Approx(10));
+  CHECK(parts.sharing_s == doctest::Approx(2));
+  CHECK(parts.preparation_s == doctest::Approx(2));
+  CHECK(parts.fetch_s == doctest::Approx(6));
+  CHECK(parts.other_s == doctest::Approx(0));
+}
+
+TEST_CASE("verdict: a device that never waits gains nothing from packing") {
+  const auto sentences = verdict(made_up({passes({{1, 0.004}, {1.01, 0.004}, {1, 0.004}}),
+                                          passes({{1, 0.001}, {1.003, 0.001}, {1.001, 0.001}})}));
+  REQUIRE(sentences.size() == 2);
+  says(sentences[0], "From the page cache: the device is the limit");
+  says(sentences[0], "packing would gain nothing");
+  says(sentences[1], "--image resize");
+}
+
+TEST_CASE("verdict: names the storage, the gain and what loses") {
+  const auto sentences =
+      verdict(made_up({passes({{1, 0}, {1, 0}, {1, 0}}), passes({{1.3, 0}, {1.31, 0}, {1.3, 0}}),
+                       passes({{1, 3.9}, {1, 4}, {1, 4.1}}), passes({{1, 0}, {1.05, 0}, {1, 0}})}));
+  REQUIRE(sentences.size() == 3);
+  says(sentences[0], "slower than the folder: wds 0.77x");
+  says(sentences[1],
+       "From simulated open=5ms: the storage is the limit: 80 % of the folder's epoch");
+  says(sentences[1], "packing gains 5.00x (wds: 100 images/s instead of 20)");
+}
+
+TEST_CASE("verdict: tells decoding from sharing cores, and smaller pictures from the same") {
+  const auto waiting = verdict(
+      made_up({passes({{1, 1}, {1, 1}, {1, 1}}), passes({{1, 0}, {1, 0}, {1, 0}})}, "resize"));
+  says(waiting[0], "decoding is the limit: 50 % of the folder's epoch");
+  says(waiting[0], "smaller pictures gain 2.00x");
+  CHECK(waiting.size() == 1);
+  const auto sharing = verdict(
+      made_up({passes({{1.5, 0}, {1.5, 0}, {1.5, 0}}), passes({{1.2, 0}, {1.2, 0}, {1.2, 0}})}));
+  says(sharing[0], "50 % longer");
+  says(sharing[0], "packing gains 1.25x");
+}
+
+TEST_CASE("verdict: what could not be measured is said") {
+  SpeedReport report =
+      made_up({passes({{1, 0}, {1, 0}, {1, 0}}), passes({{1, 0}, {1, 0}, {1, 0}}), {}, {}});
+  for (std::size_t input : {0u, 1u}) report.runs[2 + input].not_measured = "it stays in memory";
+  const auto sentences = verdict(report);
+  says(sentences[1], "not measured: it stays in memory");
+}
+
+TEST_CASE("pack_all: every format and mode asked for, and what is there is kept") {
+  const test::TemporaryDirectory directory;
+  test::make_toy_set(directory / "folder", 2, 4);
+  PackAllOptions options{.folder = directory / "folder",
+                         .scratch = directory / "scratch",
+                         .formats = {"wds", "lmdb"},
+                         .image_modes = {"original", "raw"}};
+  const auto first = pack_all(options);
+  REQUIRE(first.size() == 4);
+  for (const PackingCost& cost : first) {
+    CHECK_FALSE(cost.was_there);
+    CHECK(cost.seconds > 0);
+    CHECK(cost.bytes_out > 0);
+    CHECK(reader::Dataset::open(cost.path)->image_mode() == cost.image_mode);
+  }
+  for (const PackingCost& cost : pack_all(options)) CHECK(cost.was_there);
+}
+
+TEST_CASE("sweep: trains with every setting, and recommends the smallest that is near the best") {
+  const test::TemporaryDirectory directory;
+  make_inputs(directory);
+  SweepOptions options;
+  options.measure = short_options(directory);
+  options.data = directory / "wds";
+  options.workers = {2, 1, 2};
+  options.slots = {2, 3};
+  const SweepReport report = sweep(options);
+  REQUIRE(report.settings.size() == 4);
+  CHECK(report.settings[0].workers == 1);
+  CHECK(report.settings[3].workers == 2);
+  CHECK(report.settings[3].slots == 3);
+  CHECK(report.settings[3].batches_bytes == 3 * 8 * 16 * 16 * 3);
+  for (const SweepSetting& setting : report.settings) {
+    CHECK(setting.passes.size() == 2);
+    CHECK(setting.images_per_s() > 0);
+    CHECK(setting.memory_bytes > 0);
+  }
+  CHECK(report.memory_available > 0);
+  CHECK(recommend(report).setting < 4);
+}
+
+TEST_CASE("recommend: the knee, and whether it may lie beyond") {
+  SweepReport report;
+  report.cpus = 4;
+  report.device_limit = passes({{1, 0}});
+  const auto add = [&](int workers, double wait) {
+    report.settings.push_back({.workers = workers, .slots = 2, .passes = passes({{1, wait}})});
+  };
+  add(1, 1);
+  add(2, 0.02);
+  add(4, 0);
+  CHECK(recommend(report).setting == 1);
+  CHECK_FALSE(recommend(report).still_rising);
+  says(recommend(report).reason, "2 reader threads");
+  report.settings[1] = report.settings[0];
+  CHECK(recommend(report).setting == 2);
+  CHECK(recommend(report).still_rising);
 }

@@ -8,10 +8,25 @@
 #include <vector>
 
 #include "packhorse/reader/measure.h"
+#include "packhorse/reader/simulated_storage.h"
 #include "packhorse/trainer/device.h"
 #include "packhorse/trainer/recipe.h"
 
+/// What packing gains: the same work on a folder and on packed datasets of it, side by side.
 namespace packhorse::trainer {
+
+/// Where the bytes come from during a pass.
+struct Condition {
+  enum class Kind {
+    kWarm,       ///< the page cache
+    kCold,       ///< the disk: dropped from the cache before each pass, and proved afterwards
+    kSimulated,  ///< the page cache, with the delays of `storage`
+  };
+  Kind kind = Kind::kWarm;
+  reader::StorageModel storage = {};
+  /// "warm", "cold" or the storage's.
+  std::string name() const;
+};
 
 struct MeasureOptions {
   std::filesystem::path folder;
@@ -19,37 +34,106 @@ struct MeasureOptions {
   std::string split;  ///< empty: "train" where there are splits
   RecipeChoices recipe;
   Device device;
+  /// Steps that take as long as on a device with so many images a second, and no core: instead of
+  /// a model's. 0: a model's.
+  double simulated_device = 0;
   int workers = -1;
-  std::int64_t steps = 50;        ///< timed training steps of one repeat
-  std::int64_t warmup_steps = 3;  ///< before them, not timed
-  int repeats = 3;
-  double max_read_seconds =
-      5;  ///< of one reading or decoding pass; a whole epoch if that is shorter
+  int slots = 4;                                    ///< batches in memory
+  bool cold = false;                                ///< beside warm
+  std::vector<reader::StorageModel> storages = {};  ///< likewise, one by one
+  int repeats = 5;
+  std::int64_t warmup_steps = 5;  ///< training steps that are not timed, before those of a pass
+  std::int64_t steps = 0;         ///< timed training steps of a pass; 0: as `max_seconds` says
+  /// Of one timed pass; slow storage delivers in bursts, so not below eight times what the first
+  /// batch took.
+  double max_seconds = 3;
+  bool cuda_graph = false;  ///< see EngineOptions
+  bool gpu_decode = false;  ///< the GPU decodes all JPEGs
+  /// Throws Error(kUsage).
+  void validate() const;
 };
 
-/// One input: the folder, or a packed dataset. Images per second over the repeats.
-struct InputSpeed {
-  std::filesystem::path input;
-  std::string format, image_mode;
+/// One timed pass of one kind of work.
+struct Pass {
+  std::uint64_t images = 0;
+  double seconds = 0;
+  std::uint64_t bytes = 0;            ///< stored, read by it
+  std::uint64_t disk_bytes = 0;       ///< that the disk delivered for it, or the simulated storage
+  double cpu_s = 0;                   ///< of the process
+  double first_batch_s = 0;           ///< from making the loader to the first batch
+  std::vector<double> batch_ms = {};  ///< from one batch to the next; training: of each step
+  // Of training alone:
+  double wait_s = 0;     ///< waiting for batches
+  double compute_s = 0;  ///< from having a batch to the step's end
+  double copy_s = 0;     ///< to the device, beside the computing
+  double loss = 0;       ///< mean: proof that training happened
+  double images_per_s() const { return seconds > 0 ? static_cast<double>(images) / seconds : 0; }
+};
+
+/// The folder, or a packed dataset.
+struct MeasuredInput {
+  std::filesystem::path path;
+  std::string name;                ///< "folder", or format and image mode: "wds roi"
+  std::string format, image_mode;  ///< "folder", "wds", ...; "original", "roi", ...
   std::uint64_t samples = 0;
-  reader::Spread read, decode, training;
-  double wait_share = 0;  ///< median share of the training time spent waiting for data, 0..1
-  double loss = 0;        ///< mean of the last repeat's steps: proof that training happened
+  std::uint64_t bytes = 0;  ///< of its files
+  std::string file_system;
+};
+
+/// One input under one condition, a Pass a repeat; all empty where it could not be measured.
+struct MeasuredRun {
+  std::size_t input = 0, condition = 0;
+  std::vector<Pass> read = {}, decode = {}, training = {};
+  std::string not_measured = {};  ///< why
 };
 
 struct SpeedReport {
   Recipe recipe;
   std::string device;
   int workers = 0;
-  std::vector<InputSpeed> inputs;  ///< the folder first
+  std::vector<Condition> conditions;  ///< warm first
+  std::vector<MeasuredInput> inputs;  ///< the folder first
+  std::vector<Pass> device_limit;  ///< steps on made-up data that is on the device, a Pass a repeat
+  std::vector<MeasuredRun> runs;   ///< by condition, then by input
+  const MeasuredRun& run(std::size_t condition, std::size_t input) const {
+    return runs[condition * inputs.size() + input];
+  }
 };
 
-/// The same work on a folder and on packed datasets of it, from a warm page cache: reading only,
-/// reading and decoding, and training with a fresh model of the same seed. Repeats are interleaved
-/// (folder, packed 1, packed 2, folder, ...), so that a slow minute of the machine hits all inputs.
+/// Warm, and what else is asked for, over all inputs: reading only, reading and decoding, and
+/// training with a fresh model of the same seed. Repeats are interleaved (A B C A B C ...), so that
+/// a slow minute of the machine hits all. An input that cannot be made cold is reported so.
 /// `note` hears what is under way. Throws Error.
 SpeedReport measure(const MeasureOptions& options,
                     const std::function<void(const std::string&)>& note = {},
                     std::stop_token stop = {});
+
+/// Where the seconds of an epoch go, as DS-Analyzer (Mohan et al. 2021) divides them, with one part
+/// more for a device that shares its cores with the loader. Each is measured by a clock of its own;
+/// `other_s` is what these miss of the epoch.
+struct Attribution {
+  double epoch_s = 0;
+  double device_s = 0;       ///< what steps on made-up data take
+  double sharing_s = 0;      ///< what steps take longer beside the loading; noise may be below 0
+  double preparation_s = 0;  ///< waiting for data although all is in the page cache
+  double fetch_s = 0;        ///< waiting beyond that: for the storage
+  double other_s = 0;
+};
+
+/// Of the repeat with the median speed, against the device limit and the warm pass of that repeat.
+/// Zeros for what was not measured.
+Attribution attribute(const SpeedReport& report, const MeasuredRun& run);
+
+/// Of some passes, in repeats.
+reader::Spread images_per_s(const std::vector<Pass>& passes);
+/// Of anything of theirs.
+reader::Spread spread_of(const std::vector<Pass>& passes,
+                         const std::function<double(const Pass&)>& figure);
+/// The repeats lie further apart than 10 % of their median.
+bool is_noisy(const reader::Spread& spread);
+
+/// What the figures say, in sentences: for each condition its limit and what packing gains or
+/// loses. A gain counts when its slowest repeat beats the folder's fastest, and it is above 2 %.
+std::vector<std::string> verdict(const SpeedReport& report);
 
 }  // namespace packhorse::trainer

@@ -56,6 +56,8 @@ class Prefetcher {
   std::optional<DeviceBatch> next();
   /// Seconds spent in next() so far, waiting for a batch.
   double wait_seconds() const;
+  /// Seconds that copies to the GPU took, beside everything else; 0 on the CPU.
+  double copy_seconds() const;
 
   struct Impl;
 

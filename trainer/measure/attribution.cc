@@ -1,0 +1,58 @@
+#include <algorithm>
+
+#include "packhorse/trainer/measure.h"
+
+namespace packhorse::trainer {
+namespace {
+
+/// The repeat in the middle of the field.
+std::size_t median_repeat(const std::vector<Pass>& passes) {
+  std::vector<std::size_t> order(passes.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return passes[a].images_per_s() < passes[b].images_per_s();
+  });
+  return order[order.size() / 2];
+}
+
+}  // namespace
+
+Attribution attribute(const SpeedReport& report, const MeasuredRun& run) {
+  Attribution parts;
+  if (run.training.empty()) return parts;
+  const std::size_t repeat = median_repeat(run.training);
+  const auto samples = static_cast<double>(report.inputs[run.input].samples);
+  const Pass& pass = run.training[repeat];
+  /// Of an epoch, at the rate of a pass.
+  const auto epoch = [&](double seconds, const Pass& of) {
+    return of.images > 0 ? samples * seconds / static_cast<double>(of.images) : 0;
+  };
+  parts.epoch_s = epoch(pass.seconds, pass);
+  const Pass& alone = report.device_limit[repeat];
+  parts.device_s = epoch(alone.seconds, alone);
+  parts.sharing_s = epoch(pass.compute_s, pass) - parts.device_s;
+  const Pass& warm = report.run(0, run.input).training[repeat];
+  const double wait = epoch(pass.wait_s, pass);
+  parts.preparation_s = std::min(wait, epoch(warm.wait_s, warm));
+  parts.fetch_s = wait - parts.preparation_s;
+  parts.other_s = parts.epoch_s - epoch(pass.compute_s, pass) - wait;
+  return parts;
+}
+
+reader::Spread spread_of(const std::vector<Pass>& passes,
+                         const std::function<double(const Pass&)>& figure) {
+  std::vector<double> values;
+  for (const Pass& pass : passes) values.push_back(figure(pass));
+  return reader::spread_of(values);
+}
+
+reader::Spread images_per_s(const std::vector<Pass>& passes) {
+  return spread_of(passes, [](const Pass& pass) { return pass.images_per_s(); });
+}
+
+bool is_noisy(const reader::Spread& spread) {
+  constexpr double kNoise = 0.1;
+  return spread.max - spread.min > kNoise * spread.median;
+}
+
+}  // namespace packhorse::trainer

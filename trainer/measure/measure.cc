@@ -1,0 +1,126 @@
+#include "packhorse/trainer/measure.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "measure/inputs.h"
+#include "measure/passes.h"
+#include "packhorse/error.h"
+
+namespace packhorse::trainer {
+namespace {
+
+namespace fs = std::filesystem;
+using DatasetPtr = std::shared_ptr<const reader::Dataset>;
+
+class Measuring {
+ public:
+  Measuring(const MeasureOptions& options, const std::function<void(const std::string&)>& note,
+            std::stop_token stop)
+      : options_(options), note_(note), passes_(options, report_.recipe, std::move(stop)) {}
+
+  SpeedReport run() {
+    open_inputs();
+    report_.device = device_text(options_);
+    report_.conditions.emplace_back();
+    if (options_.cold) report_.conditions.push_back({.kind = Condition::Kind::kCold});
+    for (const reader::StorageModel& storage : options_.storages)
+      report_.conditions.push_back({Condition::Kind::kSimulated, storage});
+    for (std::size_t condition = 0; condition < report_.conditions.size(); ++condition) {
+      for (std::size_t input = 0; input < datasets_.size(); ++input)
+        report_.runs.push_back({.input = input, .condition = condition});
+    }
+    const auto classes = static_cast<std::int64_t>(datasets_.front()->classes().size());
+    for (int repeat = 0; repeat < options_.repeats; ++repeat) {
+      note(repeat, "what the device can take");
+      report_.device_limit.push_back(passes_.synthetic(classes));
+      for (MeasuredRun& run : report_.runs) {
+        note(repeat, fmt::format("{}, {}", report_.inputs[run.input].name,
+                                 report_.conditions[run.condition].name()));
+        if (run.not_measured.empty()) make_passes(run);
+      }
+    }
+    report_.workers = passes_.workers();
+    return report_;
+  }
+
+ private:
+  void note(int repeat, const std::string& what) const {
+    if (note_) note_(fmt::format("repeat {} of {}: {}", repeat + 1, options_.repeats, what));
+  }
+
+  void open_inputs() {
+    add_input(options_.folder);
+    for (const fs::path& path : options_.packed) add_input(path);
+    report_.recipe = recipe_for(options_, *datasets_.front());
+  }
+
+  void add_input(const fs::path& path) {
+    const DatasetPtr dataset = reader::Dataset::open(path, options_.split);
+    if (dataset->size() == 0) throw Error(ErrorKind::kUsage, "there is nothing to measure", path);
+    if (!datasets_.empty() && (dataset->classes() != datasets_.front()->classes() ||
+                               dataset->size() != datasets_.front()->size())) {
+      throw Error(
+          ErrorKind::kUsage,
+          "this does not hold the folder's pictures: it has other classes or another number", path,
+          "Pack the folder given with --folder and measure that.");
+    }
+    datasets_.push_back(dataset);
+    MeasuredInput input = describe_input(path, *dataset);
+    input.name = input_name(*dataset);
+    const auto alike = std::count_if(
+        report_.inputs.begin(), report_.inputs.end(), [&](const MeasuredInput& before) {
+          return before.format == input.format && before.image_mode == input.image_mode;
+        });
+    if (alike > 0) input.name += fmt::format(" {}", alike + 1);
+    report_.inputs.push_back(input);
+  }
+
+  void make_passes(MeasuredRun& run) {
+    const DatasetPtr& dataset = datasets_[run.input];
+    const Condition& condition = report_.conditions[run.condition];
+    try {
+      run.read.push_back(passes_.load(dataset, condition, reader::Work::kRead));
+      run.decode.push_back(passes_.load(dataset, condition, reader::Work::kDecode));
+      run.training.push_back(passes_.train(dataset, condition));
+    } catch (const Error& error) {
+      // Files that will not go cold. What else is unsupported fails warm as well.
+      if (error.kind() != ErrorKind::kUnsupported || condition.kind != Condition::Kind::kCold)
+        throw;
+      run = {.input = run.input, .condition = run.condition, .not_measured = error.what()};
+    }
+  }
+
+  const MeasureOptions& options_;
+  const std::function<void(const std::string&)>& note_;
+  SpeedReport report_;
+  Passes passes_;
+  std::vector<DatasetPtr> datasets_;
+};
+
+}  // namespace
+
+std::string Condition::name() const {
+  if (kind == Kind::kSimulated) return storage.name;
+  return kind == Kind::kCold ? "cold" : "warm";
+}
+
+void MeasureOptions::validate() const {
+  const auto refuse = [](const std::string& what) { throw Error(ErrorKind::kUsage, what); };
+  if (repeats < 1) refuse("there must be at least one repeat");
+  if (warmup_steps < 1) refuse("there must be at least one step to warm up");
+  if (steps < 0) refuse("a pass cannot have fewer steps than none");
+  if (max_seconds <= 0) refuse("a pass must be longer than 0 seconds");
+  if (simulated_device < 0) refuse("a simulated device takes 0 images a second or more");
+  if (gpu_decode && !device.is_cuda()) refuse("decoding on a GPU needs a GPU");
+  if (cuda_graph && !device.is_cuda()) refuse("a CUDA graph needs a GPU");
+}
+
+SpeedReport measure(const MeasureOptions& options,
+                    const std::function<void(const std::string&)>& note, std::stop_token stop) {
+  options.validate();
+  return Measuring(options, note, std::move(stop)).run();
+}
+
+}  // namespace packhorse::trainer

@@ -1,0 +1,248 @@
+#include "measure/passes.h"
+
+#include <ATen/ops/randint.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "packhorse/error.h"
+#include "packhorse/reader/loader.h"
+#include "packhorse/trainer/engine.h"
+#include "packhorse/trainer/prefetcher.h"
+
+namespace packhorse::trainer {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using DatasetPtr = std::shared_ptr<const reader::Dataset>;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// A dataset under a condition, from the moment it is brought there.
+class Place {
+ public:
+  Place(DatasetPtr dataset, const Condition& condition)
+      : condition_(condition), dataset_(std::move(dataset)) {
+    if (condition.kind == Condition::Kind::kSimulated) {
+      storage_ = std::make_shared<reader::SimulatedStorage>(condition.storage);
+      dataset_ = reader::on_simulated_storage(dataset_, storage_);
+    }
+    if (condition.kind != Condition::Kind::kCold) reader::make_warm(*dataset_);
+    forget();
+  }
+
+  const DatasetPtr& dataset() const { return dataset_; }
+
+  /// So that another epoch is like the first.
+  void forget() {
+    if (condition_.kind == Condition::Kind::kCold) reader::make_cold(*dataset_);
+    if (condition_.kind == Condition::Kind::kSimulated) dataset_->release();
+  }
+
+  std::uint64_t disk_bytes() const {
+    return storage_ ? storage_->bytes() : reader::process_usage().disk_bytes;
+  }
+
+  void prove(const Pass& pass) const {
+    if (condition_.kind == Condition::Kind::kCold) {
+      reader::prove_cold(*dataset_, {pass.images, pass.bytes, pass.disk_bytes});
+    }
+  }
+
+ private:
+  const Condition& condition_;
+  DatasetPtr dataset_;
+  std::shared_ptr<reader::SimulatedStorage> storage_;
+};
+
+/// Storage that is asked far ahead delivers in bursts of about the first batch's time.
+constexpr double kBursts = 8;
+
+/// Steps of a fresh model, or of a simulated device, and what they took.
+class Training {
+ public:
+  Training(const MeasureOptions& options, const Recipe& recipe, std::int64_t classes)
+      : options_(options), recipe_(recipe) {
+    if (options.simulated_device > 0) return;
+    engine_.emplace(recipe, classes,
+                    EngineOptions{.device = options.device, .cuda_graph = options.cuda_graph});
+  }
+
+  /// The batch is given back at the end. `wait_s` is what it was waited for.
+  void step(std::optional<DeviceBatch> batch, double wait_s) {
+    const auto begin = Clock::now();
+    compute(*batch, begin);
+    pass_.images += static_cast<std::uint64_t>(batch->size);
+    batch.reset();
+    pass_.wait_s += wait_s;
+    const double compute_s = seconds_since(begin);
+    pass_.compute_s += compute_s;
+    pass_.batch_ms.push_back(1e3 * (wait_s + compute_s));
+  }
+
+  /// Forgets the steps so far: they warmed up.
+  void start_clock(double first_batch_s) {
+    pass_ = {.first_batch_s = first_batch_s};
+    cpu_before_ = reader::process_usage().cpu_s;
+    begin_ = Clock::now();
+  }
+  /// Time that is no part of the training.
+  void pause(Clock::duration time) { begin_ += time; }
+
+  bool enough() const {
+    const auto steps = static_cast<std::int64_t>(pass_.batch_ms.size());
+    if (options_.steps > 0 && steps >= options_.steps) return true;
+    return steps > 0 &&
+           seconds_since(begin_) >= std::max(options_.max_seconds, kBursts * pass_.first_batch_s);
+  }
+
+  Pass pass() {
+    pass_.seconds = seconds_since(begin_);
+    pass_.cpu_s = reader::process_usage().cpu_s - cpu_before_;
+    pass_.loss /= static_cast<double>(std::max<std::size_t>(1, pass_.batch_ms.size()));
+    return pass_;
+  }
+
+ private:
+  void compute(const DeviceBatch& batch, Clock::time_point begin) {
+    if (!engine_) {
+      const std::chrono::duration<double> time(static_cast<double>(batch.size) /
+                                               options_.simulated_device);
+      reader::SimulatedStorage::wait_until(begin +
+                                           std::chrono::duration_cast<Clock::duration>(time));
+      return;
+    }
+    engine_->train(batch, {.step = done_++, .lr = recipe_.lr / 10});
+    // Waits for a GPU, whose work would otherwise be taken for waiting, later on.
+    pass_.loss += engine_->report().loss;
+  }
+
+  const MeasureOptions& options_;
+  const Recipe& recipe_;
+  std::optional<Engine> engine_;
+  std::int64_t done_ = 0;
+  Pass pass_;
+  double cpu_before_ = 0;
+  Clock::time_point begin_ = Clock::now();
+};
+
+}  // namespace
+
+Passes::Passes(const MeasureOptions& options, const Recipe& recipe, std::stop_token stop)
+    : options_(options), recipe_(recipe), stop_(std::move(stop)) {}
+
+void Passes::check_stop() const {
+  if (!stop_.stop_requested()) return;
+  throw Error(ErrorKind::kInterrupted, "the measurement was interrupted");
+}
+
+reader::LoaderOptions Passes::loader_options() const {
+  reader::LoaderOptions loader;
+  loader.batch_size = recipe_.batch_size;
+  loader.workers = options_.workers;
+  loader.slots = options_.slots;
+  loader.augment = train_augment(recipe_);
+  loader.seed = recipe_.seed;
+  loader.order = recipe_.order;
+  return loader;
+}
+
+Pass Passes::load(const DatasetPtr& dataset, const Condition& condition, reader::Work work) {
+  check_stop();
+  Place place(dataset, condition);
+  reader::MeasureOptions options;
+  options.work = work;
+  options.cache = condition.kind == Condition::Kind::kCold ? reader::CacheState::kCold
+                                                           : reader::CacheState::kAsIs;
+  options.loader = loader_options();
+  options.max_seconds = options_.max_seconds;
+  options.min_first_batches = kBursts;
+  // A small set read once is only noise; but a second epoch would be warm.
+  if (condition.kind == Condition::Kind::kWarm)
+    options.min_seconds = std::min(0.5, options_.max_seconds);
+  options.stop = stop_;
+  const std::uint64_t disk_before = place.disk_bytes();
+  const reader::Measurement measured = reader::measure(place.dataset(), options);
+  return {.images = measured.images,
+          .seconds = measured.seconds,
+          .bytes = measured.bytes,
+          .disk_bytes = place.disk_bytes() - disk_before,
+          .cpu_s = measured.cpu_s,
+          .first_batch_s = measured.first_batch_s,
+          .batch_ms = measured.batch_ms};
+}
+
+Pass Passes::train(const DatasetPtr& dataset, const Condition& condition) {
+  check_stop();
+  Training training(options_, recipe_, static_cast<std::int64_t>(dataset->classes().size()));
+  Place place(dataset, condition);
+  reader::LoaderOptions options = loader_options();
+  options.allocator = slot_allocator(options_.device);
+  options.encoded_share = options_.gpu_decode ? 1 : 0;
+
+  const auto made = Clock::now();
+  reader::Loader loader(place.dataset(), options);
+  workers_ = loader.workers();
+  Prefetcher batches(loader, options_.device);
+  std::uint64_t epoch = 0;
+  batches.start_epoch(epoch);
+  const auto next = [&] {
+    std::optional<DeviceBatch> batch = batches.next();
+    if (batch) return batch;
+    const auto begin = Clock::now();
+    place.forget();
+    training.pause(Clock::now() - begin);
+    batches.start_epoch(++epoch);
+    return batches.next();
+  };
+  const auto step = [&] {
+    check_stop();
+    const double before = batches.wait_seconds();
+    std::optional<DeviceBatch> batch = next();
+    training.step(std::move(batch), batches.wait_seconds() - before);
+  };
+  std::optional<DeviceBatch> first = batches.next();
+  const double first_batch_s = seconds_since(made);
+  training.step(std::move(first), first_batch_s);
+  for (std::int64_t i = 1; i < options_.warmup_steps; ++i) step();
+
+  const std::uint64_t disk_before = place.disk_bytes(), bytes_before = loader.counters().bytes;
+  const double copy_before = batches.copy_seconds();
+  training.start_clock(first_batch_s);
+  while (!training.enough()) step();
+  Pass pass = training.pass();
+  pass.bytes = loader.counters().bytes - bytes_before;
+  pass.disk_bytes = place.disk_bytes() - disk_before;
+  pass.copy_s = batches.copy_seconds() - copy_before;
+  place.prove(pass);
+  return pass;
+}
+
+Pass Passes::synthetic(std::int64_t classes) {
+  Training training(options_, recipe_, classes);
+  at::Device device(at::kCPU);
+  if (options_.device.is_cuda())
+    device = at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(options_.device.index));
+  const std::int64_t size = recipe_.image_size;
+  const auto batch = [&,
+                      images = at::randint(256, {recipe_.batch_size, size, size, 3},
+                                           at::TensorOptions(device).dtype(at::kByte)),
+                      labels = at::randint(classes, {recipe_.batch_size},
+                                           at::TensorOptions(device).dtype(at::kLong))] {
+    return DeviceBatch{
+        .images = images, .labels = labels, .size = recipe_.batch_size, .after = {}, .lease = {}};
+  };
+  const auto step = [&] {
+    check_stop();
+    training.step(batch(), 0);
+  };
+  for (std::int64_t i = 0; i < options_.warmup_steps; ++i) step();
+  training.start_clock(/*first_batch_s=*/0);
+  while (!training.enough()) step();
+  return training.pass();
+}
+
+}  // namespace packhorse::trainer

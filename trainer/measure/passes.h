@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+#include <stop_token>
+
+#include "packhorse/reader/dataset.h"
+#include "packhorse/trainer/measure.h"
+
+namespace packhorse::trainer {
+
+/// Makes the timed passes over one dataset, under one condition after another.
+class Passes {
+ public:
+  /// Keeps references to both.
+  Passes(const MeasureOptions& options, const Recipe& recipe, std::stop_token stop);
+
+  /// Reading, or reading and decoding, without a model.
+  Pass load(const std::shared_ptr<const reader::Dataset>& dataset, const Condition& condition,
+            reader::Work work);
+  Pass train(const std::shared_ptr<const reader::Dataset>& dataset, const Condition& condition);
+  /// Steps on a batch that is on the device already.
+  Pass synthetic(std::int64_t classes);
+  /// Reader threads of the last loader.
+  int workers() const { return workers_; }
+
+ private:
+  void check_stop() const;
+  reader::LoaderOptions loader_options() const;
+
+  const MeasureOptions& options_;
+  const Recipe& recipe_;
+  std::stop_token stop_;
+  int workers_ = 0;
+};
+
+}  // namespace packhorse::trainer

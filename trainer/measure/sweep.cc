@@ -1,0 +1,163 @@
+#include "packhorse/trainer/sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "measure/inputs.h"
+#include "measure/passes.h"
+#include "packhorse/error.h"
+#include "packhorse/pack.h"
+#include "packhorse/reader/knee.h"
+
+namespace packhorse::trainer {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A line "NAME:  N kB" of a file below /proc, in bytes; 0 where there is none.
+std::uint64_t kilobytes_in(const char* path, std::string_view name) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(name)) continue;
+    std::uint64_t value = 0;
+    std::istringstream(line.substr(name.size() + 1)) >> value;
+    return value * 1024;
+  }
+  return 0;
+}
+
+std::uint64_t number_in(const fs::path& path) {
+  std::uint64_t value = 0;
+  std::ifstream(path) >> value;
+  return value;
+}
+
+/// What the control group leaves of its limit; 0 where there is none. In a container its own group
+/// is the root that is mounted.
+std::uint64_t left_by_control_group() {
+  const fs::path root = "/sys/fs/cgroup";
+  for (const auto& [limit, usage] :
+       {std::pair("memory.max", "memory.current"),
+        std::pair("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes")}) {
+    const std::uint64_t most = number_in(root / limit);
+    if (most > 0) return std::max<std::uint64_t>(1, most - std::min(most, number_in(root / usage)));
+  }
+  return 0;
+}
+
+std::vector<int> workers_to_try(const SweepOptions& options) {
+  std::vector<int> workers = options.workers;
+  if (workers.empty())
+    for (int n = 1; n <= 2 * available_cpus(); n *= 2) workers.push_back(n);
+  std::sort(workers.begin(), workers.end());
+  workers.erase(std::unique(workers.begin(), workers.end()), workers.end());
+  return workers;
+}
+
+}  // namespace
+
+double SweepSetting::wait_share() const {
+  return spread_of(passes, [](const Pass& pass) { return pass.wait_s / pass.seconds; }).median;
+}
+
+std::uint64_t memory_available() {
+  const std::uint64_t machine = kilobytes_in("/proc/meminfo", "MemAvailable");
+  const std::uint64_t group = left_by_control_group();
+  return group == 0 ? machine : std::min(machine, group);
+}
+
+SweepReport sweep(const SweepOptions& options, const std::function<void(const std::string&)>& note,
+                  std::stop_token stop) {
+  options.measure.validate();
+  SweepReport report;
+  const auto dataset = reader::Dataset::open(options.data, options.measure.split);
+  report.input = describe_input(options.data, *dataset);
+  report.input.name = input_name(*dataset);
+  report.recipe = recipe_for(options.measure, *dataset);
+  report.device = device_text(options.measure);
+  report.condition = options.condition;
+  report.cpus = available_cpus();
+  report.memory_available = memory_available();
+
+  const auto side = static_cast<std::uint64_t>(report.recipe.image_size);
+  const std::uint64_t batch_bytes =
+      static_cast<std::uint64_t>(report.recipe.batch_size) * side * side * 3;
+  for (const int workers : workers_to_try(options)) {
+    for (const int slots : options.slots) {
+      const std::uint64_t bytes = batch_bytes * static_cast<std::uint64_t>(slots);
+      if (bytes > report.memory_available / 4) {
+        report.left_out.push_back(fmt::format(
+            "{} workers with {} batches: the batches would take {} of the {} MiB of memory there "
+            "are",
+            workers, slots, bytes >> 20, report.memory_available >> 20));
+        continue;
+      }
+      report.settings.push_back(
+          {.workers = workers, .slots = slots, .passes = {}, .batches_bytes = bytes});
+    }
+  }
+  if (report.settings.empty()) {
+    throw Error(ErrorKind::kUsage, "no setting fits into memory: " + report.left_out.front(), {},
+                "Use a smaller --batch-size or --image-size.");
+  }
+  const auto classes = static_cast<std::int64_t>(dataset->classes().size());
+  for (int repeat = 0; repeat < options.measure.repeats; ++repeat) {
+    report.device_limit.push_back(Passes(options.measure, report.recipe, stop).synthetic(classes));
+    for (SweepSetting& setting : report.settings) {
+      if (note) {
+        note(fmt::format("repeat {} of {}: {} workers, {} batches", repeat + 1,
+                         options.measure.repeats, setting.workers, setting.slots));
+      }
+      MeasureOptions measure = options.measure;
+      measure.workers = setting.workers;
+      measure.slots = setting.slots;
+      setting.passes.push_back(
+          Passes(measure, report.recipe, stop).train(dataset, options.condition));
+      setting.memory_bytes =
+          std::max(setting.memory_bytes, kilobytes_in("/proc/self/status", "RssAnon"));
+    }
+  }
+  return report;
+}
+
+Recommendation recommend(const SweepReport& report) {
+  const std::vector<SweepSetting>& settings = report.settings;
+  const auto best = std::max_element(
+      settings.begin(), settings.end(),
+      [](const auto& a, const auto& b) { return a.images_per_s() < b.images_per_s(); });
+  // In order of workers, then of slots.
+  const auto chosen = std::find_if(settings.begin(), settings.end(), [&](const auto& setting) {
+    return setting.images_per_s() >= reader::kKneeShare * best->images_per_s();
+  });
+  Recommendation result;
+  result.setting = static_cast<std::size_t>(chosen - settings.begin());
+  result.still_rising = chosen->workers == settings.back().workers &&
+                        settings.front().workers != settings.back().workers;
+  const double limit = images_per_s(report.device_limit).median;
+  result.reason = fmt::format(
+      "{} reader threads and {} batches make {:.0f} images/s, {} the best of all settings tried",
+      chosen->workers, chosen->slots, chosen->images_per_s(),
+      chosen == best ? "which is"
+                     : fmt::format("{:.1f} % below",
+                                   100 * (1 - chosen->images_per_s() / best->images_per_s())));
+  result.reason += fmt::format("; the device alone takes {:.0f}", limit);
+  if (chosen->wait_share() < 0.05) {
+    result.reason += fmt::format(", and waits {:.1f} % of the time", 100 * chosen->wait_share());
+  } else {
+    result.reason += fmt::format(
+        ", but waits {:.0f} % of the time: more CPUs, smaller pictures or faster storage would "
+        "help",
+        100 * chosen->wait_share());
+  }
+  if (result.still_rising && chosen->workers < 2 * report.cpus)
+    result.reason += "; more threads than were tried may be better still";
+  if (chosen->workers > report.cpus)
+    result.reason +=
+        fmt::format("; more threads than the {} CPUs pay where they wait for storage", report.cpus);
+  return result;
+}
+
+}  // namespace packhorse::trainer

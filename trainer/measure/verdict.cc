@@ -1,0 +1,134 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "packhorse/trainer/measure.h"
+
+namespace packhorse::trainer {
+namespace {
+
+/// A stall shorter than that is not worth anybody's while, nor a gain below the other.
+constexpr double kWorthwhile = 0.05, kNoticeable = 1.02;
+
+double ratio(const MeasuredRun& run, const MeasuredRun& base) {
+  return images_per_s(run.training).median / images_per_s(base.training).median;
+}
+
+bool gains(const MeasuredRun& run, const MeasuredRun& base) {
+  return images_per_s(run.training).min > images_per_s(base.training).max &&
+         ratio(run, base) > kNoticeable;
+}
+
+/// Pixels of another size than the folder's.
+bool is_smaller(const MeasuredInput& input) {
+  return input.image_mode == "resize" || input.image_mode == "raw";
+}
+
+class Verdict {
+ public:
+  explicit Verdict(const SpeedReport& report) : report_(report) {}
+
+  std::vector<std::string> sentences() {
+    for (std::size_t at = 0; at < report_.conditions.size(); ++at) judge(at);
+    const bool any_smaller = std::any_of(report_.inputs.begin(), report_.inputs.end(), is_smaller);
+    if (!any_smaller) {
+      sentences_.push_back(
+          "What smaller pictures would gain was not measured: pack with --image resize, or measure "
+          "with --pack-all.");
+    }
+    return std::move(sentences_);
+  }
+
+ private:
+  void judge(std::size_t condition) {
+    const MeasuredRun& folder = report_.run(condition, 0);
+    const std::string where = place_text(report_.conditions[condition]);
+    if (folder.training.empty()) {
+      sentences_.push_back(fmt::format("{}: not measured: {}.", where, folder.not_measured));
+      return;
+    }
+    std::string text = fmt::format("{}: {}; {}", where, limit_text(attribute(report_, folder)),
+                                   gain_text(condition, false));
+    if (const std::string smaller = gain_text(condition, true); !smaller.empty())
+      text += "; " + smaller;
+    sentences_.push_back(text + losses_text(condition) + ".");
+  }
+
+  static std::string place_text(const Condition& condition) {
+    switch (condition.kind) {
+      case Condition::Kind::kCold:
+        return "From the disk";
+      case Condition::Kind::kSimulated:
+        return "From simulated " + condition.storage.name;
+      case Condition::Kind::kWarm:
+        break;
+    }
+    return "From the page cache";
+  }
+
+  std::string limit_text(const Attribution& parts) const {
+    const std::pair<double, const char*> stalls[] = {
+        {parts.fetch_s,
+         "the storage is the limit: {:.0f} % of the folder's epoch is waiting for it"},
+        {parts.preparation_s,
+         "decoding is the limit: {:.0f} % of the folder's epoch is waiting for it"},
+        {parts.sharing_s,
+         "decoding takes cores from the training: steps beside it make the folder's epoch {:.0f} % "
+         "longer"}};
+    const auto& [seconds, text] = *std::max_element(std::begin(stalls), std::end(stalls));
+    if (seconds < kWorthwhile * parts.epoch_s) {
+      return fmt::format(
+          "the device is the limit, the folder's training waits for data {:.1f} % of the time",
+          100 * (parts.fetch_s + parts.preparation_s) / parts.epoch_s);
+    }
+    // In percent of what the epoch would be without it.
+    const bool longer = text == stalls[2].second;
+    const double whole = longer ? parts.epoch_s - seconds : parts.epoch_s;
+    return fmt::format(fmt::runtime(text), 100 * seconds / whole);
+  }
+
+  /// Of the fastest packed input with pixels of the folder's size, or with smaller ones.
+  std::string gain_text(std::size_t condition, bool smaller) const {
+    const MeasuredRun& folder = report_.run(condition, 0);
+    const MeasuredRun* best = nullptr;
+    for (std::size_t input = 1; input < report_.inputs.size(); ++input) {
+      const MeasuredRun& run = report_.run(condition, input);
+      if (run.training.empty() || is_smaller(report_.inputs[input]) != smaller) continue;
+      if (best == nullptr || ratio(run, folder) > ratio(*best, folder)) best = &run;
+    }
+    const char* const what = smaller ? "smaller pictures" : "packing";
+    if (best == nullptr) return smaller ? "" : "packing as it is was not measured";
+    const std::string& name = report_.inputs[best->input].name;
+    if (!gains(*best, folder)) {
+      return fmt::format(
+          "{} would gain nothing ({}, the fastest, makes {:.2f}x, within the spread)", what, name,
+          ratio(*best, folder));
+    }
+    return fmt::format("{} {} {:.2f}x ({}: {:.0f} images/s instead of {:.0f})", what,
+                       smaller ? "gain" : "gains", ratio(*best, folder), name,
+                       images_per_s(best->training).median, images_per_s(folder.training).median);
+  }
+
+  /// Of those whose fastest repeat is behind the folder's slowest.
+  std::string losses_text(std::size_t condition) const {
+    const MeasuredRun& folder = report_.run(condition, 0);
+    std::string text;
+    for (std::size_t input = 1; input < report_.inputs.size(); ++input) {
+      const MeasuredRun& run = report_.run(condition, input);
+      if (run.training.empty() || !gains(folder, run)) continue;
+      text += fmt::format("{}{} {:.2f}x", text.empty() ? "; slower than the folder: " : ", ",
+                          report_.inputs[input].name, ratio(run, folder));
+    }
+    return text;
+  }
+
+  const SpeedReport& report_;
+  std::vector<std::string> sentences_;
+};
+
+}  // namespace
+
+std::vector<std::string> verdict(const SpeedReport& report) { return Verdict(report).sentences(); }
+
+}  // namespace packhorse::trainer

@@ -15,6 +15,18 @@ namespace packhorse::trainer {
 
 namespace {
 
+/// Removes a folder in the end, whatever the end is; its path is cleared to keep it.
+struct Scratch {
+  std::filesystem::path path = {};
+  Scratch() = default;
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch() {
+    std::error_code ignored;
+    if (!path.empty()) std::filesystem::remove_all(path, ignored);
+  }
+};
+
 class CommandMeasure final : public program::Command {
  public:
   void setup(CLI::App& app) override {
@@ -55,12 +67,12 @@ class CommandMeasure final : public program::Command {
     options_.validate();
     const StatusLine status;
     const auto note = [&](const std::string& text) { status.show(text); };
-    const std::vector<PackingCost> packing = pack(note, stop);
+    Scratch scratch;
+    const std::vector<PackingCost> packing = pack(scratch, note, stop);
     const SpeedReport report = measure(options_, note, stop);
     status.clear();
     fmt::print("{}", json_ ? program::to_text(measurement_json(report, options_, packing))
                            : measurement_text(report, options_, packing));
-    if (pack_all_ && !keep_) std::filesystem::remove_all(scratch_);
     return program::kDone;
   }
 
@@ -89,13 +101,19 @@ class CommandMeasure final : public program::Command {
     app.add_option("--split", options_.split, "Split to use (train)");
   }
 
-  std::vector<PackingCost> pack(const std::function<void(const std::string&)>& note,
+  /// What is there is somebody's, and would be removed.
+  [[noreturn]] void refuse_scratch() const {
+    throw Error(ErrorKind::kExists, "the scratch folder is there already", scratch_,
+                "Remove it, name another with --scratch, or take what is in it with --keep.");
+  }
+
+  std::vector<PackingCost> pack(Scratch& scratch,
+                                const std::function<void(const std::string&)>& note,
                                 const std::stop_token& stop) {
     if (!pack_all_) return {};
-    // It is removed afterwards, so it must be ours.
-    if (!keep_ && std::filesystem::exists(scratch_)) {
-      throw Error(ErrorKind::kExists, "the scratch folder is there already", scratch_,
-                  "Remove it, name another with --scratch, or take what is in it with --keep.");
+    if (!keep_) {
+      if (std::filesystem::exists(scratch_)) refuse_scratch();
+      scratch.path = scratch_;
     }
     all_.folder = options_.folder;
     all_.scratch = scratch_;

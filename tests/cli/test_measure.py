@@ -1,0 +1,217 @@
+"""packhorse-train measure, sweep and predict from outside, on the sample set. No test asserts a speed."""
+
+import json
+import shutil
+import subprocess
+
+import pytest
+from python_support import BIN, DAMAGE, DONE, FAILED, FORMATS, SHAPES, USAGE, Result, flip_byte, pack, shards_of
+
+TRAIN = BIN / "packhorse-train"
+pytestmark = pytest.mark.skipif(not TRAIN.exists(), reason="packhorse-train is not part of this build")
+QUICK = ["--batch-size", "24", "--device", "cpu", "--repeats", "2", "--max-seconds", "0.1", "--steps", "2",
+         "--warmup-steps", "1"]  # fmt: skip
+PASS = ["images_per_s", "mb_per_s", "cpu_s_per_1000", "disk_bytes_per_image", "first_batch_s", "batch_p50_ms",
+        "batch_p99_ms"]  # fmt: skip
+
+
+def train(*args, cwd=None):
+    done = subprocess.run([TRAIN, *args], cwd=cwd, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+    return Result(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture(scope="module", name="packed")
+def packed_fixture(tmp_path_factory):
+    out = tmp_path_factory.mktemp("packed")
+    for name in FORMATS:
+        pack(SHAPES, out / name, "--format", name)
+    return out
+
+
+@pytest.fixture(scope="module", name="report")
+def report_fixture(packed, tmp_path_factory):
+    """Every format, warm and on storage that takes a while to open a file; as JSON and in a file."""
+    inputs = [option for name in FORMATS for option in ("--packed", packed / name)]
+    result = train("measure", "--folder", SHAPES, *inputs, *QUICK, "--storage", "open=1ms", "--storage", "nvme",
+                   "--json")  # fmt: skip
+    assert result.code == DONE, result
+    path = tmp_path_factory.mktemp("report") / "report.json"
+    path.write_text(result.out)
+    return result.json, path
+
+
+def check_spread(spread, repeats):
+    assert len(spread["values"]) == repeats
+    assert min(spread["values"]) == spread["min"] <= spread["median"] <= spread["max"] == max(spread["values"])
+    assert spread["noisy"] == (spread["max"] - spread["min"] > 0.1 * spread["median"])
+
+
+def test_every_input_is_measured_under_every_condition(report):
+    content, _ = report
+    assert content["schema"] == "packhorse-measurement/1"
+    inputs, conditions = [i["name"] for i in content["inputs"]], [c["name"] for c in content["conditions"]]
+    assert inputs == ["folder", *(f"{name} original" for name in FORMATS)]
+    assert conditions == ["warm", "open=1ms", "nvme"]
+    assert [(r["condition"], r["input"]) for r in content["runs"]] == [(c, i) for c in conditions for i in inputs]
+    for run in content["runs"]:
+        for work in ["read", "decode", "training"]:
+            for figure in PASS:
+                check_spread(run[work][figure], 2)
+            assert run[work]["images_per_s"]["min"] > 0
+            if run["condition"] != "warm" and work != "training":  # whose one timed batch was there before
+                assert run[work]["disk_bytes_per_image"]["min"] > 0
+        assert 0 <= run["training"]["wait_share"]["min"] <= run["training"]["wait_share"]["max"] <= 1
+        assert run["training"]["loss"] > 0
+        assert run["speedup"].keys() == {"read", "decode", "training"}
+    folder = content["runs"][0]
+    assert folder["speedup"] == {"read": 1, "decode": 1, "training": 1}
+    assert content["device_limit"]["images_per_s"]["min"] > 0
+    for field in ["created", "command", "versions", "machine", "recipe", "workers", "slots"]:
+        assert content[field], field
+    assert {"processor", "cpus", "kernel", "load_average"} <= content["machine"].keys()
+    assert "libtorch" in {name.lower() for name in content["versions"]}
+    assert content["not_measured"] == []
+
+
+def test_the_attributed_times_are_within_three_percent_of_the_epoch(report):
+    for run in report[0]["runs"]:
+        parts = run["attribution"]
+        others = [parts[f"{name}_s"] for name in ["device", "sharing", "preparation", "fetch"]]
+        assert abs(parts["other_s"]) <= 0.03 * parts["epoch_s"]
+        assert sum(others) == pytest.approx(parts["epoch_s"], rel=0.03)
+
+
+def test_simulated_storage_says_what_it_is(report):
+    simulated = report[0]["conditions"][1:]
+    assert simulated[0] == {"name": "open=1ms", "kind": "simulated", "open_ms": 1, "access_ms": 0, "mb_per_s": None,
+                            "depth": None}  # fmt: skip
+    assert simulated[1]["depth"] > 1 and simulated[1]["mb_per_s"] > 1000
+    assert report[0]["verdict"][1].startswith("From simulated open=1ms: ")
+
+
+def test_people_see_tables_and_a_verdict(packed):
+    result = train("measure", "--folder", SHAPES, "--packed", packed / "wds", *QUICK, "--storage", "open=1ms")
+    assert result.code == DONE, result
+    for text in ["warm: from the page cache", "open=1ms: simulated storage: 1 ms to open", "vs folder: read",
+                 "epoch s =", "From the page cache: ", "From simulated open=1ms: "]:  # fmt: skip
+        assert text in result.out
+
+
+def test_cold_is_measured_or_said_to_be_impossible(packed):
+    result = train("measure", "--folder", SHAPES, "--packed", packed / "lmdb", *QUICK, "--cold", "--json")
+    assert result.code == DONE, result
+    cold = [run for run in result.json["runs"] if run["condition"] == "cold"]
+    assert len(cold) + len(result.json["not_measured"]) == 2
+    for entry in result.json["not_measured"]:  # a file system that is memory, or files that others hold
+        assert "cold" in entry["reason"]
+    for run in cold:
+        assert run["training"]["disk_bytes_per_image"]["min"] > 0
+
+
+def test_pack_all_packs_measures_and_leaves_nothing(tmp_path):
+    options = ["--pack-all", "--formats", "wds,hdf5", "--modes", "original,raw", *QUICK]
+    result = train("measure", "--folder", SHAPES, *options, "--json", cwd=tmp_path)
+    assert result.code == DONE, result
+    names = ["wds original", "wds raw", "hdf5 original", "hdf5 raw"]
+    assert [cost["input"] for cost in result.json["packing"]] == names
+    for cost in result.json["packing"]:
+        assert cost["bytes_out"] > 0 and cost["bytes_in"] > 0 and not cost["was_there"]
+    assert [i["name"] for i in result.json["inputs"]] == ["folder", *names]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_pack_all_kept_is_taken_again(tmp_path):
+    options = ["--pack-all", "--formats", "wds", "--modes", "original", "--keep", "--scratch", tmp_path / "kept"]
+    for was_there in [False, True]:
+        result = train("measure", "--folder", SHAPES, *options, *QUICK, "--json")
+        assert result.code == DONE, result
+        assert [cost["was_there"] for cost in result.json["packing"]] == [was_there]
+    assert (tmp_path / "kept/wds-original").is_dir()
+    refused = train("measure", "--folder", SHAPES, *options[:5], "--scratch", tmp_path / "kept", *QUICK)
+    assert refused.code == FAILED and "there already" in refused.err and "--keep" in refused.err
+    assert (tmp_path / "kept/wds-original").is_dir()
+
+
+def test_damage_ends_a_measurement_by_name(packed, tmp_path):
+    shutil.copytree(packed / "wds", tmp_path / "wds")
+    flip_byte(shards_of(tmp_path / "wds/train")[0], 700)
+    result = train("measure", "--folder", SHAPES, "--packed", tmp_path / "wds", *QUICK)
+    assert result.code == DAMAGE and "000000000" in result.err, result
+
+
+@pytest.mark.parametrize(
+    "args, code, said",
+    [
+        (["--folder", SHAPES], USAGE, "nothing to compare"),
+        (["--folder", SHAPES, "--pack-all", "--storage", "floppy"], USAGE, "hdd, sata-ssd, nfs, nvme"),
+        (["--folder", SHAPES, "--pack-all", "--storage", "open=5"], USAGE, "units us, ms, s"),
+        (["--folder", SHAPES, "--pack-all", "--repeats", "0"], USAGE, "at least one repeat"),
+        (["--folder", SHAPES, "--pack-all", "--formats", "zip"], USAGE, "wds"),
+        (["--folder", SHAPES, "--pack-all", "--gpu-decode", "--device", "cpu"], USAGE, "needs a GPU"),
+        (["--folder", SHAPES, "--formats", "wds"], USAGE, "--pack-all"),
+        (["--folder", "nowhere", "--pack-all"], FAILED, "nowhere"),
+    ],
+)
+def test_misuse_is_explained(args, code, said, tmp_path):
+    result = train("measure", *args, cwd=tmp_path)
+    assert result.code == code and said in result.err, result
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_sweep_recommends_one_of_its_settings(packed):
+    options = ["--workers", "1,2", "--slots", "2,4", "--storage", "open=100us", *QUICK]
+    result = train("sweep", "--data", packed / "wds", *options, "--json")
+    assert result.code == DONE, result
+    report = result.json
+    assert report["schema"] == "packhorse-sweep/1" and report["condition"]["name"] == "open=100us"
+    settings = [(point["workers"], point["slots"]) for point in report["points"]]
+    assert settings == [(1, 2), (1, 4), (2, 2), (2, 4)]
+    for point in report["points"]:
+        check_spread(point["images_per_s"], 2)
+        assert point["memory_bytes"] > 0 and point["batches_bytes"] == point["slots"] * 24 * 32 * 32 * 3
+    chosen = report["recommended"]
+    assert (chosen["workers"], chosen["slots"]) in settings and "reader threads" in chosen["reason"]
+    assert report["limits"]["memory_available_bytes"] > 0
+    text = train("sweep", "--data", packed / "wds", *options).out
+    assert "* recommended: " in text and text.count("%") >= 8
+
+
+def test_settings_that_would_not_fit_into_memory_are_left_out(packed):
+    result = train("sweep", "--data", packed / "wds", "--workers", "1", "--slots", "2,1024", "--image-size", "2048",
+                   "--simulated-device", "1000", *QUICK, "--json")  # fmt: skip
+    assert result.code == DONE, result
+    assert [point["slots"] for point in result.json["points"]] == [2]
+    (left_out,) = result.json["limits"]["left_out"]
+    assert "1024 batches" in left_out and "memory" in left_out
+
+
+def test_a_prediction_has_bounds_a_bottleneck_and_a_check(report):
+    content, path = report
+    result = train("predict", path, "--cpus", "96", "--devices", "8", "--device-rate", "2800", "--storage", "hdd",
+                   "--json")  # fmt: skip
+    assert result.code == DONE, result
+    prediction = result.json
+    assert prediction["schema"] == "packhorse-prediction/1"
+    assert [p["input"] for p in prediction["predictions"]] == [i["name"] for i in content["inputs"]]
+    folder = prediction["predictions"][0]
+    assert folder["bottleneck"] == "storage" and folder["images_per_s"] == pytest.approx(1 / 0.024, rel=0.05)
+    for one in prediction["predictions"]:
+        bounds = [bound for bound in one["limits"].values() if bound is not None]
+        assert one["images_per_s"] == min(bounds) and one["limits"]["device"] == pytest.approx(8 * 2800)
+    checks = {(c["input"], c["condition"], c["work"]) for c in prediction["check"]}
+    assert ("folder", "warm", "decode") in checks and ("wds original", "nvme", "training") in checks
+    assert "error: median " in train("predict", path).out
+
+
+@pytest.mark.parametrize("content, said", [("{", "measure --json"), ('{"schema": "other/1"}', "other/1"),
+                                           ('{"schema": "packhorse-measurement/1"}', "inputs")])  # fmt: skip
+def test_what_is_no_measurement_is_refused(content, said, tmp_path):
+    (tmp_path / "report.json").write_text(content)
+    result = train("predict", tmp_path / "report.json")
+    assert result.code != DONE and said in result.err, result
+    assert train("predict", tmp_path / "none.json").code == FAILED
+
+
+def test_the_report_on_disk_is_what_was_printed(report):
+    content, path = report
+    assert json.loads(path.read_text()) == content

@@ -116,6 +116,7 @@ class Training {
       return;
     }
     engine_->train(batch, {.step = done_++, .lr = recipe_.lr / 10});
+    pass_.host_s += seconds_since(begin);
     // Waits for a GPU, whose work would otherwise be taken for waiting, later on.
     pass_.loss += engine_->report().loss;
   }

@@ -66,6 +66,7 @@ Json training_json(const std::vector<Pass>& passes) {
   json["compute_ms"] =
       spread_json(passes, [](const Pass& p) { return 1e3 * p.compute_s / steps(p); });
   json["copy_ms"] = spread_json(passes, [](const Pass& p) { return 1e3 * p.copy_s / steps(p); });
+  json["host_ms"] = spread_json(passes, [](const Pass& p) { return 1e3 * p.host_s / steps(p); });
   json["step_ms_quantiles"] = quantiles_json(passes);
   json["loss"] = passes.back().loss;
   return json;
@@ -199,6 +200,7 @@ Json measurement_json(const SpeedReport& report, const MeasureOptions& options,
   json["max_seconds"] = options.max_seconds;
   json["cuda_graph"] = options.cuda_graph;
   json["gpu_decode"] = options.gpu_decode;
+  json["device_memory_bytes"] = report.device_memory_bytes;
   json["conditions"] = Json::array();
   for (const Condition& condition : report.conditions)
     json["conditions"].push_back(to_json(condition));

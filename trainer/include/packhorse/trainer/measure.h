@@ -66,6 +66,7 @@ struct Pass {
   double wait_s = 0;     ///< waiting for batches
   double compute_s = 0;  ///< from having a batch to the step's end
   double copy_s = 0;     ///< to the device, beside the computing
+  double host_s = 0;     ///< of compute_s, until all work of the steps was queued
   double loss = 0;       ///< mean: proof that training happened
   double images_per_s() const { return seconds > 0 ? static_cast<double>(images) / seconds : 0; }
 };
@@ -95,6 +96,7 @@ struct SpeedReport {
   std::vector<MeasuredInput> inputs;  ///< the folder first
   std::vector<Pass> device_limit;  ///< steps on made-up data that is on the device, a Pass a repeat
   std::vector<MeasuredRun> runs;   ///< by condition, then by input
+  std::uint64_t device_memory_bytes = 0;  ///< peak on the GPU; 0 on the CPU
   const MeasuredRun& run(std::size_t condition, std::size_t input) const {
     return runs[condition * inputs.size() + input];
   }

@@ -1,0 +1,50 @@
+"""What tables and heads of sections say alike: the machine, the recipe, spreads."""
+
+from html import escape
+from typing import Any
+
+from report.look import bytes_text, condition_details, condition_name, number
+from report.page import Html, code
+
+
+def common(body: dict[str, Any]) -> list[tuple[str, str]]:
+    """Of a measurement or a sweep."""
+    machine, recipe = body["machine"], body["recipe"]
+    load = f"load {number(machine['load_average'])} when it started"
+    size = f"{machine['cpus']} CPU{'s' * (machine['cpus'] != 1)}, {bytes_text(machine['memory_bytes'])} of memory"
+    return [
+        ("made", body["created"]),
+        ("command", code(body["command"])),
+        ("machine", f"{machine['processor']}, {size}, {machine['architecture']}, Linux {machine['kernel']}; {load}"),
+        ("device", body["device"]),
+        ("versions", ", ".join(f"{name} {version}" for name, version in body["versions"].items())),
+        ("recipe", ", ".join(f"{key.replace('_', ' ')} {plain(value)}" for key, value in recipe.items())),
+    ]
+
+
+def input_facts(entry: dict[str, Any]) -> list[tuple[str, str]]:
+    text = f"{entry['name']}: {entry['format']}, {entry['image']}, {entry['samples']:,} images, {bytes_text(entry['bytes'])}"
+    return [("input", f"{text}, {entry['path']} on {entry['file_system']}")]
+
+
+def condition_facts(conditions: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    return [("condition", f"{condition_name(each)}: {condition_details(each)}") for each in conditions]
+
+
+def limit_text(limit: dict[str, Any]) -> str:
+    rate, step = limit["images_per_s"], limit["step_ms"]
+    noisy = ", noisy" if rate["noisy"] else ""
+    return f"{number(rate['median'])} images/s, {number(step['median'])} ms a step, with data already in its memory{noisy}"
+
+
+def plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return str(value)
+
+
+def spread(figure: dict[str, Any], scale: float = 1) -> Html:
+    """`312 (298 .. 320) noisy`"""
+    low, middle, high = (number(scale * figure[field]) for field in ("min", "median", "max"))
+    noisy = ' <span class="noisy">noisy</span>' if figure["noisy"] else ""
+    return Html(f"{escape(middle)} ({escape(low)} .. {escape(high)}){noisy}")

@@ -1,0 +1,177 @@
+"""The section of a measurement: what was gained, where the time goes, and the figures behind it."""
+
+from typing import Any
+
+from report import facts, speed, steps
+from report.documents import Document
+from report.look import Palette, bytes_text, condition_details, condition_name, number, times
+from report.page import Html, Note, Picture, Section, Table
+from report.runs import Runs
+
+WHISKERS = (
+    "A bar to the right of 1× is a gain, one to the left, on grey, a loss; the scale is logarithmic, so that twice as fast and half as fast are as "
+    "long. The thin line goes from the input's slowest repeat against the folder's fastest to the reverse: where it crosses 1× the two "
+    "cannot be told apart. Noisy: the repeats lie further apart than 10 % of their median."
+)
+PICTURES = (  # name, title, how to read it, what draws it
+    (
+        "speedup-training", "Training speed against the folder", WHISKERS,
+        lambda runs, palette: speed.speedup(runs, palette, "training", "Training speed against the folder (right of 1× is faster)"),
+    ),
+    (
+        "storage", "Speed by storage",
+        "Above: times the folder's speed under the same condition. Below: the speed itself, with the folder dotted and the device limit dashed; "
+        "an input whose line stays at the limit does not feel the storage.",
+        speed.storage,
+    ),
+    (
+        "step", "Time of a step",
+        "Waiting and compute make up the step. Only the waiting can be saved by storing or reading the data in another way. The dashed line is "
+        "a step with data already in the device's memory.",
+        steps.step_parts,
+    ),
+    (
+        "attribution", "Time of an epoch",
+        "Each row ends at the length of an epoch (black tick). Grey is what the device needs by itself; all right of the dashed line is "
+        "spent on getting data to it. A part left of 0 is a rest that noise made negative.",
+        steps.attribution,
+    ),
+    (
+        "latency", "Distribution of the steps",
+        "The thin line holds 98 % of the steps, the thick one half of them, the points are the fastest and the slowest.",
+        steps.latency,
+    ),
+    (
+        "speedup-read", "Reading speed against the folder", "Stored bytes only: nothing is decoded. " + WHISKERS,
+        lambda runs, palette: speed.speedup(runs, palette, "read", "Reading speed against the folder (right of 1× is faster)"),
+    ),
+    (
+        "speedup-decode", "Reading and decoding speed against the folder", "Batches as training gets them, without training. " + WHISKERS,
+        lambda runs, palette: speed.speedup(runs, palette, "decode", "Reading + decoding speed against the folder (right of 1× is faster)"),
+    ),
+)  # fmt: skip
+
+
+def section(document: Document, palette: Palette, stem: str) -> Section:
+    body = document.body
+    runs = Runs(body)
+    own = [
+        ("loading", f"{body['workers']} workers (reader threads), {body['slots']} batches in memory"),
+        ("measured", measured_text(body)),
+        ("device limit", facts.limit_text(body["device_limit"])),
+    ]
+    notes = [Note(text) for text in remarks(runs)]
+    drawn = [Picture.of(f"{stem}-{name}", title, caption, draw(runs, palette)) for name, title, caption, draw in PICTURES]
+    pictures = drawn if runs.found else [Note("Nothing was measured, so there is no picture.")]
+    tables = [training_table(runs), reading_table(runs), *gaps(runs), input_table(runs), *packing(body), condition_table(runs)]
+    return Section(f"Measurement ({document.path.name})", facts.common(body) + own, body["verdict"], [*notes, *pictures, *tables])
+
+
+def measured_text(body: dict[str, Any]) -> str:
+    repeats, steps_before = body["repeats"], body["warmup_steps"]
+    text = f"{repeats} repeat{'s' * (repeats != 1)}, at most {number(body['max_seconds'])} s each"
+    return f"{text}, after {steps_before} step{'s' * (steps_before != 1)} to warm up"
+
+
+def remarks(runs: Runs) -> list[str]:
+    """What a reader must know before the pictures."""
+    found = []
+    simulated = [each["name"] for each in runs.conditions if each["kind"] == "simulated"]
+    if simulated:
+        found.append(f"Simulated, not real storage: {', '.join(simulated)}. Each is the page cache, slowed down to the figures under Conditions.")
+    if runs.noisy_ones:
+        found.append(f"{runs.noisy_ones} of {len(runs.found)} runs are noisy: their repeats lie further apart than 10 % of the median. They are marked.")
+    if runs.reasons:
+        count = len(runs.reasons)
+        found.append(f"{count} combination{'s' * (count > 1)} of input and condition {'were' if count > 1 else 'was'} not measured; a table says why.")
+    return found
+
+
+def training_table(runs: Runs) -> Table:
+    def row(run: dict[str, Any], base: dict[str, Any]) -> list[str]:
+        training = run["training"]
+        quantiles = training["step_ms_quantiles"]
+        return [
+            ratio_text(runs, run, base, "training"),
+            *(facts.spread(training[field]) for field in ("images_per_s",)),
+            facts.spread(training["wait_share"], 100),
+            *(facts.spread(training[field]) for field in ("wait_ms", "compute_ms", "copy_ms")),
+            number(max(quantiles["ms"])),
+            *(facts.spread(training[field]) for field in ("cpu_s_per_1000", "first_batch_s")),
+            number(training["loss"]),
+        ]
+
+    head = ["input", "condition", "speedup", "images/s", "waiting, %", "waiting, ms/step", "compute, ms/step", "copy, ms/step",
+            "slowest step, ms", "CPU-s/1000 images", "first batch, s", "loss"]  # fmt: skip
+    return Table("Training", head, rows(runs, row), 2, "Median of the repeats (smallest .. largest). Copying goes on beside the compute.")
+
+
+def reading_table(runs: Runs) -> Table:
+    def row(run: dict[str, Any], base: dict[str, Any]) -> list[str]:
+        read, decode = run["read"], run["decode"]
+        return [
+            ratio_text(runs, run, base, "read"),
+            facts.spread(read["images_per_s"]),
+            facts.spread(read["mb_per_s"]),
+            disk_text(read["disk_bytes_per_image"]),
+            ratio_text(runs, run, base, "decode"),
+            facts.spread(decode["images_per_s"]),
+            facts.spread(decode["cpu_s_per_1000"]),
+            facts.spread(decode["batch_p50_ms"]),
+            facts.spread(decode["batch_p99_ms"]),
+        ]
+
+    head = ["input", "condition", "read: speedup", "images/s", "MB/s", "from disk, bytes/image", "read + decode: speedup", "images/s",
+            "CPU-s/1000 images", "batch p50, ms", "batch p99, ms"]  # fmt: skip
+    return Table("Reading, and reading + decoding", head, rows(runs, row), 2, "Median of the repeats (smallest .. largest).")
+
+
+def rows(runs: Runs, make: Any) -> list[list[str]]:
+    """A row for each condition and input, also for those not measured."""
+    found = []
+    for condition in runs.conditions:
+        base = runs.of(runs.folder, condition)
+        for name in runs.names:
+            run = runs.of(name, condition)
+            cells = make(run, base) if run else [f"not measured: {runs.reason(name, condition)}"]
+            found.append([name, condition_name(condition), *cells])
+    return found
+
+
+def ratio_text(runs: Runs, run: dict[str, Any], base: dict[str, Any] | None, what: str) -> str:
+    if run["input"] == runs.folder:
+        return "the folder"
+    if base is None or base[what]["images_per_s"]["median"] <= 0:
+        return "no folder"
+    ratio = run.get("speedup", {}).get(what) or run[what]["images_per_s"]["median"] / base[what]["images_per_s"]["median"]
+    return Html(f"<b>{times(ratio)}</b>") if ratio < 0.995 else times(ratio)
+
+
+def disk_text(figure: dict[str, Any]) -> str:
+    return "none" if figure["max"] == 0 else facts.spread(figure)
+
+
+def gaps(runs: Runs) -> list[Table]:
+    found = [[gap["input"], gap["condition"], gap["reason"]] for gap in runs.body["not_measured"]]
+    return [Table("Not measured", ["input", "condition", "why"], found, 3)] if found else []
+
+
+def input_table(runs: Runs) -> Table:
+    found = [
+        [each["name"], each["format"], each["image"], each["path"], each["file_system"], f"{each['samples']:,}", bytes_text(each["bytes"])]
+        for each in runs.inputs
+    ]
+    return Table("Inputs", ["input", "format", "images stored as", "path", "file system", "images", "bytes"], found, 5)
+
+
+def packing(body: dict[str, Any]) -> list[Table]:
+    found = [
+        [each["input"], number(each["seconds"]), number(each["cpu_s"]), bytes_text(each["bytes_in"]), bytes_text(each["bytes_out"])]
+        for each in body.get("packing", [])
+    ]
+    return [Table("What packing cost", ["input", "seconds", "CPU-seconds", "read", "written"], found)] if found else []
+
+
+def condition_table(runs: Runs) -> Table:
+    found = [[condition_name(each), condition_details(each)] for each in runs.conditions]
+    return Table("Conditions", ["condition", "what it is"], found, 2)

@@ -1,0 +1,182 @@
+"""The section of a prediction: what each part of a machine would allow, and how well the computation fits what was measured."""
+
+from typing import Any
+
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from report.documents import Document
+from report.look import (
+    FOLDER,
+    GREY,
+    MARKERS,
+    PALE,
+    ROW_TEXT,
+    Palette,
+    condition_details,
+    condition_name,
+    label,
+    log_axis,
+    name_rows,
+    number,
+    ordered,
+    paler,
+    panels,
+)
+from report.page import Html, Note, Picture, Section, Table
+
+PARTS = {"storage": "storage (MB/s)", "cpu": "CPU (reading, decoding)", "device": "device (training)", "latency": "latency (waiting for reads)"}
+BEYOND = 2.2  # times the fastest prediction: a limit above it is drawn as an arrow
+NAMED = 3  # worst errors that the scatter names
+COLUMN = 26  # entries of a legend's column
+
+
+def section(document: Document, palette: Palette, stem: str, simulated: set[str]) -> Section:
+    body = document.body
+    machine = body["machine"]
+    condition = machine["condition"]
+    facts = [
+        ("made", body["created"]),
+        ("computed from", body["from"]),
+        ("machine", f"{machine['cpus']} CPUs, {machine['devices']} device{'s' * (machine['devices'] != 1)}"),
+        ("condition", f"{condition_name(condition)}: {condition_details(condition)}"),
+    ]
+    title = f"Prediction: {machine['cpus']} CPUs, {machine['devices']} devices, {condition_name(condition)} ({document.path.name})"
+    return Section(title, facts, verdict(body), [*prediction_parts(body, palette, stem), *check_parts(body, palette, stem, simulated)])
+
+
+def verdict(body: dict[str, Any]) -> list[str]:
+    sentences = []
+    if body["predictions"]:
+        best = max(body["predictions"], key=lambda each: each["images_per_s"])
+        rate = number(best["images_per_s"])
+        sentences.append(f"Fastest is {best['input']}: {rate} images/s predicted, limited by its {best['bottleneck']}.")
+    errors = sorted(abs(each["error"]) for each in body["check"])
+    if errors:
+        middle = errors[len(errors) // 2]
+        sentences.append(
+            f"On the machine that was measured the same computation is off by {100 * middle:.0f} % in the median of "
+            f"{len(errors)} figures, by {100 * errors[-1]:.0f} % at worst."
+        )
+    return sentences
+
+
+def prediction_parts(body: dict[str, Any], palette: Palette, stem: str) -> list[Picture | Table | Note]:
+    if not body["predictions"]:
+        return [Note("The document predicts no input.")]
+    caption = (
+        "Images a second that each part by itself would allow; the shortest bar of a row, in full colour with its figure in bold, is the "
+        "bottleneck and so the prediction. The other parts have room to spare. An arrow goes on beyond the edge; its figure says how far."
+    )
+    rows = [
+        [each["input"], number(each["images_per_s"]), each["bottleneck"], *(limit_text(each["limits"].get(part)) for part in PARTS)]
+        for each in body["predictions"]
+    ]
+    head = ["input", "predicted, images/s", "bottleneck", *(f"{part} allows, images/s" for part in PARTS)]
+    return [
+        Picture.of(f"{stem}-limits", "What limits each input", caption, limits(body, palette)),
+        Table("Prediction", head, rows),
+    ]
+
+
+def check_parts(body: dict[str, Any], palette: Palette, stem: str, simulated: set[str]) -> list[Picture | Table | Note]:
+    checks = [{**each, "condition": check_condition(each["condition"], simulated)} for each in body["check"]]
+    drawn = [each for each in checks if each["predicted"] > 0 and each["measured"] > 0]
+    parts: list[Picture | Table | Note] = []
+    if drawn:
+        caption = (
+            "The same computation for the machine that was measured, beside what was measured there. Left: on the line the prediction is "
+            "right, above it too high; the grey band is 10 % to either side. Right: the error of each input; near 0 is good."
+        )
+        parts.append(Picture.of(f"{stem}-check", "Predicted against measured", caption, check(drawn, palette)))
+    else:
+        parts.append(Note("The document holds no figure to check the prediction with."))
+    rows = [
+        [each["input"], each["condition"], number(each["predicted"]), number(each["measured"]), error_text(each["error"])] for each in checks
+    ]
+    head = ["input", "condition", "predicted, images/s", "measured, images/s", "error"]
+    return [*parts, *([Table("Check", head, rows, texts=2)] if rows else [])]
+
+
+def check_condition(name: str, simulated: set[str]) -> str:
+    return f"{name} (simulated)" if name in simulated else name
+
+
+def limit_text(value: float | None) -> str:
+    return "no limit" if value is None else number(value)
+
+
+def error_text(error: float) -> str:
+    text = f"{100 * error:+.1f} %"
+    return Html(f"<b>{text}</b>") if abs(error) > 0.1 else text
+
+
+def limits(body: dict[str, Any], palette: Palette) -> Figure:
+    """A panel for each part, a row for each input."""
+    names = [each["input"] for each in body["predictions"]]
+    machine = body["machine"]
+    where = f"{machine['cpus']} CPUs, {machine['devices']} devices, {condition_name(machine['condition'])}"
+    figure, axes = panels(len(PARTS), len(names), f"What each part would allow (longer is faster): {where}", share_x=True, columns=4)
+    edge = BEYOND * max(each["images_per_s"] for each in body["predictions"]) or 1
+    for each, (part, title) in zip(axes, PARTS.items()):
+        each.set_title(title)
+        each.set_xlabel("images/s")
+        each.set_xlim(0, edge * 1.32)
+        each.grid(axis="x", color=PALE)
+        ticks = [tick for tick in each.get_xticks() if tick <= edge]
+        each.set_xticks(ticks, [number(tick) for tick in ticks])
+        name_rows(each, names, palette)
+        for y, entry in enumerate(body["predictions"]):
+            limit_row(each, y, entry["limits"].get(part), entry["bottleneck"] == part, palette.colour(entry["input"]), edge)
+    return figure
+
+
+def limit_row(axes: Any, y: int, value: float | None, bottleneck: bool, colour: Any, edge: float) -> None:
+    length = edge if value is None else min(value, edge)
+    axes.barh(y, length, height=0.72, color=colour if bottleneck else paler(colour, 0.72))
+    if value is None or value > edge:
+        axes.plot([edge], [y], marker=">", markersize=7, color=colour if bottleneck else paler(colour, 0.72), clip_on=False)
+    axes.annotate(
+        limit_text(value), (length, y), (6, 0), textcoords="offset points", va="center", fontsize=ROW_TEXT,
+        fontweight="bold" if bottleneck else "normal", color="black" if bottleneck else FOLDER,
+    )  # fmt: skip
+
+
+def check(checks: list[dict[str, Any]], palette: Palette) -> Figure:
+    conditions = ordered(each["condition"] for each in checks)
+    names = ordered(each["input"] for each in checks)
+    marker = {condition: MARKERS[i % len(MARKERS)] for i, condition in enumerate(conditions)}
+    figure = Figure(figsize=(12, max(5.2, 1.6 + 0.26 * len(names))), layout="constrained")
+    scatter, errors = figure.subplots(1, 2)
+    figure.suptitle("Prediction against measurement on the machine that was measured")
+    values = [value for each in checks for value in (each["predicted"], each["measured"])]
+    low, high = min(values) / 1.25, max(values) * 1.25
+    scatter.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high), aspect="equal")
+    scatter.set_title("On the line is right, above it too high")
+    scatter.plot([low, high], [low, high], color="black", linewidth=1)
+    scatter.fill_between([low, high], [low * 0.9, high * 0.9], [low * 1.1, high * 1.1], color=PALE, zorder=0)
+    for axis in (scatter.xaxis, scatter.yaxis):
+        log_axis(axis, low, high, number)
+    scatter.set_xlabel("measured, images/s (logarithmic)")
+    scatter.set_ylabel("predicted, images/s (logarithmic)")
+    errors.set_title("Error of each input (near 0 is good)")
+    errors.set_xlabel("error of the prediction, % (right: too high)")
+    errors.axvspan(-10, 10, color=PALE, zorder=0)
+    errors.axvline(0, color="black", linewidth=1)
+    name_rows(errors, names, palette)
+    for each in checks:
+        look = {"marker": marker[each["condition"]], "color": palette.colour(each["input"]), "markersize": 6.5, "linestyle": "",
+                "markeredgecolor": "black", "markeredgewidth": 0.4}  # fmt: skip
+        scatter.plot([each["measured"]], [each["predicted"]], **look)
+        errors.plot([100 * each["error"]], [names.index(each["input"])], **look)
+    furthest = max(15.0, max(abs(100 * each["error"]) for each in checks) * 1.12)
+    errors.set_xlim(-furthest, furthest)
+    handles = [
+        Line2D([], [], marker=marker[each], color=GREY, markeredgecolor="black", markeredgewidth=0.4, linestyle="", label=each)
+        for each in conditions
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=min(6, len(handles)), fontsize=8.5, title="condition (the colour is the input)")
+    return figure
+
+
+__all__ = ["section", "label"]

@@ -1,0 +1,41 @@
+"""A measurement as the pictures and tables ask for it: by input and condition."""
+
+from typing import Any
+
+
+class Runs:
+    def __init__(self, body: dict[str, Any]) -> None:
+        self.body = body
+        self.conditions: list[dict[str, Any]] = body["conditions"]
+        self.inputs: list[dict[str, Any]] = body["inputs"]
+        self.names = [entry["name"] for entry in self.inputs]
+        self.folder = next((entry["name"] for entry in self.inputs if entry["format"] == "folder"), self.names[0])
+        self.device_limit: float = body["device_limit"]["images_per_s"]["median"]
+        self.found = {(run["input"], run["condition"]): run for run in body["runs"]}
+        self.reasons = {(gap["input"], gap["condition"]): gap["reason"] for gap in body["not_measured"]}
+
+    def of(self, name: str, condition: dict[str, Any]) -> dict[str, Any] | None:
+        return self.found.get((name, condition["name"]))
+
+    def median(self, name: str, condition: dict[str, Any], what: str) -> float:
+        """Images a second; 0 where there is no run."""
+        run = self.of(name, condition)
+        return run[what]["images_per_s"]["median"] if run else 0
+
+    def noisy(self, name: str, condition: dict[str, Any], what: str) -> bool:
+        run = self.of(name, condition)
+        return bool(run and run[what]["images_per_s"]["noisy"])
+
+    def gap(self, name: str, condition: dict[str, Any]) -> str:
+        """Why there is nothing to compare."""
+        if self.of(name, condition) is None:
+            return "not measured"
+        return "no folder to compare with" if self.of(self.folder, condition) is None else "no images a second"
+
+    def reason(self, name: str, condition: dict[str, Any]) -> str:
+        return self.reasons.get((name, condition["name"]), "the document does not say why")
+
+    @property
+    def noisy_ones(self) -> int:
+        """Runs whose training, reading or decoding scattered."""
+        return sum(any(run[what]["images_per_s"]["noisy"] for what in ("training", "read", "decode")) for run in self.found.values())

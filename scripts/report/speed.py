@@ -1,0 +1,155 @@
+"""Pictures of how fast the inputs of a measurement are: against the folder, and by storage."""
+
+from typing import Any
+
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from report.look import (
+    FOLDER,
+    GREY,
+    LOSS,
+    PALE,
+    ROW_TEXT,
+    Palette,
+    condition_name,
+    label,
+    legend_below,
+    log_axis,
+    name_rows,
+    note_row,
+    number,
+    ordered,
+    paler,
+    panels,
+    times,
+)
+from report.runs import Runs
+
+ROOM = 0.28  # of a logarithmic axis, right of the longest bar, for its text
+
+
+def speedup(runs: Runs, palette: Palette, what: str, title: str) -> Figure:
+    """A bar for each input in a panel for each condition, from 1x to the right for a gain, to the left for a loss."""
+    figure, axes = panels(len(runs.conditions), len(runs.names), title, share_x=True)
+    low, high = limits([bounds for name in runs.names for c in runs.conditions if (bounds := ratios(runs, name, c, what))])
+    for each, condition in zip(axes, runs.conditions):
+        each.set_title(condition_name(condition))
+        each.set_xscale("log")
+        each.set_xlim(low, high)
+        log_axis(each.xaxis, low, high, lambda value: f"{number(value)}×")
+        each.set_xlabel("times the folder's images/s (logarithmic)")
+        each.axvspan(low, 1, color=PALE, zorder=0)
+        each.axvline(1, color=FOLDER, linewidth=1)
+        name_rows(each, runs.names, palette)
+        for y, name in enumerate(runs.names):
+            speedup_row(each, y, runs, name, condition, what, palette)
+    return figure
+
+
+def speedup_row(axes: Any, y: int, runs: Runs, name: str, condition: dict[str, Any], what: str, palette: Palette) -> None:
+    bounds = ratios(runs, name, condition, what)
+    if bounds is None:
+        note_row(axes, y, runs.gap(name, condition))
+        return
+    least, ratio, most = bounds
+    colour = palette.colour(name)
+    if name == runs.folder:
+        axes.plot([ratio], [y], marker="D", markersize=5, color=colour)
+    else:
+        axes.barh(y, ratio - 1, left=1, height=0.72, color=colour)
+    axes.plot([least, most], [y, y], color="black", linewidth=1, marker="|", markersize=4)
+    text = "the folder" if name == runs.folder else f"{times(ratio)} slower" if ratio < 0.995 else times(ratio)
+    noisy = runs.noisy(name, condition, what)
+    axes.annotate(
+        text + (", noisy" if noisy else ""), (max(most, 1), y), (4, 0), textcoords="offset points", fontsize=ROW_TEXT,
+        va="center", color=LOSS if ratio < 0.995 else FOLDER if name == runs.folder else "black",
+        fontweight="bold" if ratio < 0.995 else "normal",
+    )  # fmt: skip
+
+
+def ratios(runs: Runs, name: str, condition: dict[str, Any], what: str) -> tuple[float, float, float] | None:
+    """Least, median and most that the repeats allow: an input's slowest against the folder's fastest, and the reverse."""
+    run, folder = runs.of(name, condition), runs.of(runs.folder, condition)
+    if run is None or folder is None:
+        return None
+    mine, base = run[what]["images_per_s"], folder[what]["images_per_s"]
+    ratio = run.get("speedup", {}).get(what) or (mine["median"] / base["median"] if base["median"] > 0 else 0)
+    if not (ratio > 0 and mine["min"] > 0 and base["min"] > 0):
+        return None
+    if name == runs.folder:
+        return base["min"] / base["median"], 1.0, base["max"] / base["median"]
+    return min(ratio, mine["min"] / base["max"]), ratio, max(ratio, mine["max"] / base["min"])
+
+
+def limits(bounds: list[tuple[float, float, float]]) -> tuple[float, float]:
+    """Of the axis: 1 and all whiskers, and room for the text of the longest bar."""
+    low = min([0.85, *(least / 1.1 for least, _, _ in bounds)])
+    high = max([1.2, *(most for _, _, most in bounds)])
+    return low, high * (high / low) ** (ROOM / (1 - ROOM))
+
+
+def storage(runs: Runs, palette: Palette) -> Figure:
+    """Speedup and images a second over the conditions, from the fastest storage to the slowest; a panel for each format."""
+    conditions = sorted(runs.conditions, key=lambda each: -runs.median(runs.folder, each, "training"))
+    packed = [name for name in runs.names if name != runs.folder]
+    formats = ordered(map(palette.format, packed)) if palette.by_format else [""]
+    groups = [(kind, [name for name in packed if kind in ("", palette.format(name))]) for kind in formats]
+    figure = Figure(figsize=(max(7.5, min(14.0, 4.0 * len(groups))), 7.2), layout="constrained")
+    grid = figure.subplots(2, len(groups), sharex=True, sharey="row", squeeze=False)
+    figure.suptitle("Packing by storage, from where the folder is fastest to where it is slowest (up is faster)")
+    for column, (kind, names) in enumerate(groups):
+        above, below = grid[0][column], grid[1][column]
+        above.set_title(kind or "all inputs")
+        lines(above, names, conditions, palette, lambda name, each: (ratios(runs, name, each, "training") or (0, 0))[1])
+        above.axhline(1, color=FOLDER, linewidth=1)
+        shown = names + [runs.folder]
+        lines(below, shown, conditions, palette, lambda name, each: runs.median(name, each, "training"))
+        below.axhline(runs.device_limit, color="black", linewidth=1, linestyle="--")
+        below.set_xticks(range(len(conditions)), [condition_name(each).replace(" (", "\n(") for each in conditions])
+        below.tick_params(axis="x", labelsize=8)
+        below.set_xlim(-0.3, len(conditions) - 0.7)
+    grid[0][0].set_ylabel("times the folder's images/s in training\n(logarithmic)")
+    grid[1][0].set_ylabel("images/s in training\n(logarithmic)")
+    for row, text in ((0, lambda value: f"{number(value)}×"), (1, number)):
+        fit_heights(grid[row], text)
+    legend_below(figure, storage_legend(runs, palette, packed, formats))
+    return figure
+
+
+def lines(axes: Any, names: list[str], conditions: list[dict[str, Any]], palette: Palette, height: Any) -> None:
+    axes.set_yscale("log")
+    axes.grid(axis="y", color=PALE)
+    for name in names:
+        heights = [height(name, each) for each in conditions]
+        axes.plot(
+            range(len(conditions)), [value if value > 0 else float("nan") for value in heights], color=palette.colour(name),
+            marker=palette.marker(name), markersize=5.5, linewidth=1.6, markeredgecolor="white", markeredgewidth=0.5,
+            linestyle=":" if name not in palette.looks else "-",
+        )  # fmt: skip
+
+
+def fit_heights(row: Any, text: Any) -> None:
+    """Ticks between the lowest and the highest that any panel of a row shows."""
+    heights = [y for axes in row for line in axes.lines for y in line.get_ydata() if y == y and y > 0]
+    low, high = min(heights, default=1) / 1.15, max(heights, default=1) * 1.15
+    for axes in row:
+        axes.set_ylim(low, high)
+        log_axis(axes.yaxis, low, high, text)
+
+
+def storage_legend(runs: Runs, palette: Palette, packed: list[str], formats: list[str]) -> list[Line2D]:
+    """An entry for each input; where a panel shows one format, for each way of storing images."""
+    folder = Line2D([], [], color=FOLDER, marker="s", linestyle=":", label=f"{label(runs.folder)} (the folder)")
+    limit = Line2D([], [], color="black", linestyle="--", label="device limit: data already in its memory")
+    if not palette.by_format:
+        entries = [(label(name), palette.colour(name), palette.marker(name)) for name in packed]
+    else:
+        first = {palette.inputs[name]["image"]: name for name in reversed(packed)}
+        entries = [(image, palette.colour(first[image]), "") for image in ordered(palette.inputs[n]["image"] for n in packed)]
+        del formats
+    shown = [Line2D([], [], color=colour, marker=marker, label=text, linewidth=2) for text, colour, marker in entries]
+    return [*shown, folder, limit]
+
+
+__all__ = ["speedup", "storage", "ratios", "paler", "GREY"]

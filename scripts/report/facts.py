@@ -44,7 +44,12 @@ def plain(value: Any) -> str:
 
 
 def spread(figure: dict[str, Any], scale: float = 1) -> Html:
-    """`312 (298 .. 320) noisy`"""
-    low, middle, high = (number(scale * figure[field]) for field in ("min", "median", "max"))
+    """The median, and on a line below it the smallest and the largest: `312 noisy`, `298 .. 320`."""
+    low, high = (escape(number(scale * figure[field], aligned=True)) for field in ("min", "max"))
+    return Html(f'{middle(figure, scale)}<br><span class="range">{low} .. {high}</span>')
+
+
+def middle(figure: dict[str, Any], scale: float = 1) -> Html:
+    """The median alone: `312 noisy`"""
     noisy = ' <span class="noisy">noisy</span>' if figure["noisy"] else ""
-    return Html(f"{escape(middle)} ({escape(low)} .. {escape(high)}){noisy}")
+    return Html(escape(number(scale * figure["median"], aligned=True)) + noisy)

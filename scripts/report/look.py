@@ -1,7 +1,6 @@
 """What all pictures share: colours, names, numbers, and panels with a row for each input."""
 
 import io
-import itertools
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -11,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.transforms import offset_copy
 
 # Okabe and Ito's palette, which people with any kind of colour blindness can tell apart.
 BLUE, ORANGE, GREEN, VERMILLION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
@@ -18,7 +18,8 @@ PURPLE, SKY, BLACK = "#CC79A7", "#56B4E9", "#000000"
 HUES = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION)
 FOLDER, GREY, PALE = "#555555", "#999999", "#EEEEEE"
 LOSS = "#A84300"  # VERMILLION, dark enough for text
-MARKERS = "osD^vP"
+MARKERS = "osD^vPX<>p*"
+SHADES = (-0.2, 0.0, 0.32, 0.5)  # of a hue: darker, itself, paler
 LABEL = 26  # characters of a name that a picture shows
 
 WIDTH = 12.0  # inches of a picture with several panels
@@ -58,7 +59,7 @@ class Palette:
         for i, name in enumerate(packed):
             row, shade = images.index(self.inputs[name]["image"]), formats.index(self.inputs[name]["format"])
             if self.by_format:
-                look = paler(HUES[row % len(HUES)], min(0.22 * shade, 0.66)), MARKERS[shade % len(MARKERS)]
+                look = paler(HUES[row % len(HUES)], SHADES[shade % len(SHADES)]), MARKERS[shade % len(MARKERS)]
             else:
                 look = to_rgb(HUES[i]), MARKERS[i]
             self.looks[name] = look
@@ -78,8 +79,9 @@ def ordered(values: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(values))
 
 
-def paler(colour: str, share: float) -> tuple[float, ...]:
-    return tuple(channel + (1 - channel) * share for channel in to_rgb(colour))
+def paler(colour: Any, share: float) -> tuple[float, ...]:
+    """Nearer to white by a share of the way; with a negative one, to black."""
+    return tuple(channel + ((1 - channel) if share > 0 else channel) * share for channel in to_rgb(colour))
 
 
 def label(name: str) -> str:
@@ -103,8 +105,8 @@ def condition_details(condition: dict[str, Any]) -> str:
     return f"simulated: {times}, {speed}, {depth} at a time"
 
 
-def number(value: float) -> str:
-    """Three digits, or all of a whole number: 12,345, 123, 12.3, 0.123."""
+def number(value: float, aligned: bool = False) -> str:
+    """Three digits, or all of a whole number: 12,345, 123, 12.3, 0.123. `aligned` keeps zeros at the end: 3.10."""
     if value == 0:
         return "0"
     places = 2 - math.floor(math.log10(abs(value)))
@@ -114,7 +116,7 @@ def number(value: float) -> str:
     if abs(rounded) < 0.0001:
         return f"{value:.1e}"
     text = f"{rounded:.{max(0, places)}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return text.rstrip("0").rstrip(".") if "." in text and not aligned else text
 
 
 def bytes_text(value: float) -> str:
@@ -160,11 +162,11 @@ def name_rows(axes: Axes, names: Sequence[str], palette: Palette) -> None:
     """A row for each input from the top down: its name, and a square of its colour."""
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_yticks(range(len(names)), [label(name) for name in names])
-    axes.tick_params(axis="y", length=0, pad=10)
+    axes.tick_params(axis="y", length=0, pad=12)
     axes.spines["left"].set_visible(False)
+    beside = offset_copy(axes.get_yaxis_transform(), axes.figure, x=-7, units="points")
     for y, name in enumerate(names):
-        axes.plot([-0.018], [y], transform=axes.get_yaxis_transform(), marker="s", markersize=5, color=palette.colour(name),
-                  clip_on=False)  # fmt: skip
+        axes.plot([0], [y], transform=beside, marker="s", markersize=5, color=palette.colour(name), clip_on=False)
 
 
 def note_row(axes: Axes, y: float, text: str) -> None:
@@ -172,8 +174,9 @@ def note_row(axes: Axes, y: float, text: str) -> None:
     axes.text(0.02, y, text, transform=axes.get_yaxis_transform(), fontsize=ROW_TEXT, style="italic", color=FOLDER, va="center")
 
 
-def legend_below(figure: Figure, handles: Sequence[Any], columns: int = 6) -> None:
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(columns, len(handles)), fontsize=8.5)
+def legend_below(figure: Figure, handles: Sequence[Any], columns: int = 6, title: str | None = None) -> None:
+    columns = min(columns, len(handles))
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize=8.5, title=title)
 
 
 # --- scales --------------------------------------------------------------------------------------
@@ -200,7 +203,3 @@ def log_axis(axis: Any, low: float, high: float, text: Any) -> None:
 
 def plain_axis(axis: Any) -> None:
     axis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
-
-
-def in_turn(values: Sequence[Any]) -> Iterable[Any]:
-    return itertools.cycle(values)

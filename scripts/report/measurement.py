@@ -1,5 +1,6 @@
 """The section of a measurement: what was gained, where the time goes, and the figures behind it."""
 
+from collections.abc import Callable
 from typing import Any
 
 from report import facts, speed, steps
@@ -11,8 +12,9 @@ from report.runs import Runs
 WHISKERS = (
     "A bar to the right of 1× is a gain, one to the left, on grey, a loss; the scale is logarithmic, so that twice as fast and half as fast are as "
     "long. The thin line goes from the input's slowest repeat against the folder's fastest to the reverse: where it crosses 1× the two "
-    "cannot be told apart. Noisy: the repeats lie further apart than 10 % of their median."
+    "cannot be told apart, and the figure has a ≈. Noisy: the repeats lie further apart than 10 % of their median."
 )
+SPREADS = "Medians of the repeats; in grey the smallest and the largest. ≈: the spreads allow that there is no difference."
 PICTURES = (  # name, title, how to read it, what draws it
     (
         "speedup-training", "Training speed against the folder", WHISKERS,
@@ -63,7 +65,7 @@ def section(document: Document, palette: Palette, stem: str) -> Section:
     notes = [Note(text) for text in remarks(runs)]
     drawn = [Picture.of(f"{stem}-{name}", title, caption, draw(runs, palette)) for name, title, caption, draw in PICTURES]
     pictures = drawn if runs.found else [Note("Nothing was measured, so there is no picture.")]
-    tables = [training_table(runs), reading_table(runs), *gaps(runs), input_table(runs), *packing(body), condition_table(runs)]
+    tables = [training_table(runs), reading_table(runs), epoch_table(runs), *gaps(runs), input_table(runs), *packing(body), condition_table(runs)]
     return Section(f"Measurement ({document.path.name})", facts.common(body) + own, body["verdict"], [*notes, *pictures, *tables])
 
 
@@ -88,67 +90,77 @@ def remarks(runs: Runs) -> list[str]:
 
 
 def training_table(runs: Runs) -> Table:
-    def row(run: dict[str, Any], base: dict[str, Any]) -> list[str]:
+    copies = any(run["training"]["copy_ms"]["max"] > 0 for run in runs.found.values())
+
+    def row(run: dict[str, Any]) -> list[str]:
         training = run["training"]
-        quantiles = training["step_ms_quantiles"]
         return [
-            ratio_text(runs, run, base, "training"),
-            *(facts.spread(training[field]) for field in ("images_per_s",)),
+            ratio_text(runs, run, "training"),
+            facts.spread(training["images_per_s"]),
             facts.spread(training["wait_share"], 100),
-            *(facts.spread(training[field]) for field in ("wait_ms", "compute_ms", "copy_ms")),
-            number(max(quantiles["ms"])),
-            *(facts.spread(training[field]) for field in ("cpu_s_per_1000", "first_batch_s")),
-            number(training["loss"]),
+            facts.middle(training["wait_ms"]),
+            facts.middle(training["compute_ms"]),
+            *([facts.middle(training["copy_ms"])] if copies else []),
+            number(max(training["step_ms_quantiles"]["ms"]), aligned=True),
+            facts.middle(training["cpu_s_per_1000"]),
+            facts.middle(training["first_batch_s"]),
+            number(training["loss"], aligned=True),
         ]
 
-    head = ["input", "condition", "speedup", "images/s", "waiting, %", "waiting, ms/step", "compute, ms/step", "copy, ms/step",
+    head = ["input", "speedup", "images/s", "waiting, %", "waiting, ms/step", "compute, ms/step", *(["copy, ms/step"] if copies else []),
             "slowest step, ms", "CPU-s/1000 images", "first batch, s", "loss"]  # fmt: skip
-    return Table("Training", head, rows(runs, row), 2, "Median of the repeats (smallest .. largest). Copying goes on beside the compute.")
+    return Table("Training", head, rows(runs, row), 1, SPREADS + (" Copying goes on beside the compute." if copies else ""))
 
 
 def reading_table(runs: Runs) -> Table:
-    def row(run: dict[str, Any], base: dict[str, Any]) -> list[str]:
+    def row(run: dict[str, Any]) -> list[str]:
         read, decode = run["read"], run["decode"]
         return [
-            ratio_text(runs, run, base, "read"),
+            ratio_text(runs, run, "read"),
             facts.spread(read["images_per_s"]),
-            facts.spread(read["mb_per_s"]),
-            disk_text(read["disk_bytes_per_image"]),
-            ratio_text(runs, run, base, "decode"),
+            facts.middle(read["mb_per_s"]),
+            facts.middle(read["disk_bytes_per_image"]),
+            ratio_text(runs, run, "decode"),
             facts.spread(decode["images_per_s"]),
-            facts.spread(decode["cpu_s_per_1000"]),
-            facts.spread(decode["batch_p50_ms"]),
-            facts.spread(decode["batch_p99_ms"]),
+            facts.middle(decode["cpu_s_per_1000"]),
+            facts.middle(decode["batch_p50_ms"]),
+            facts.middle(decode["batch_p99_ms"]),
         ]
 
-    head = ["input", "condition", "read: speedup", "images/s", "MB/s", "from disk, bytes/image", "read + decode: speedup", "images/s",
+    head = ["input", "read: speedup", "images/s", "MB/s", "from disk, bytes/image", "read + decode: speedup", "images/s",
             "CPU-s/1000 images", "batch p50, ms", "batch p99, ms"]  # fmt: skip
-    return Table("Reading, and reading + decoding", head, rows(runs, row), 2, "Median of the repeats (smallest .. largest).")
+    return Table("Reading, and reading + decoding", head, rows(runs, row), 1, SPREADS)
 
 
-def rows(runs: Runs, make: Any) -> list[list[str]]:
-    """A row for each condition and input, also for those not measured."""
+def epoch_table(runs: Runs) -> Table:
+    def row(run: dict[str, Any]) -> list[str]:
+        return [number(run["attribution"][field], aligned=True) for field in ("epoch_s", *(field for field, *_ in steps.EPOCH))]
+
+    head = ["input", "epoch, s", "device, s", "sharing, s", "preparation stall, s", "fetch stall, s", "other, s"]
+    return Table("Time of an epoch", head, rows(runs, row))
+
+
+def rows(runs: Runs, make: Callable[[dict[str, Any]], list[str]]) -> list[list[str]]:
+    """For each condition a heading, and a row for each input, also for those not measured."""
     found = []
     for condition in runs.conditions:
-        base = runs.of(runs.folder, condition)
+        found.append([condition_name(condition)])
         for name in runs.names:
             run = runs.of(name, condition)
-            cells = make(run, base) if run else [f"not measured: {runs.reason(name, condition)}"]
-            found.append([name, condition_name(condition), *cells])
+            found.append([name, *(make(run) if run else [f"not measured: {runs.reason(name, condition)}"])])
     return found
 
 
-def ratio_text(runs: Runs, run: dict[str, Any], base: dict[str, Any] | None, what: str) -> str:
+def ratio_text(runs: Runs, run: dict[str, Any], what: str) -> str:
     if run["input"] == runs.folder:
         return "the folder"
-    if base is None or base[what]["images_per_s"]["median"] <= 0:
+    bounds = runs.ratios(run["input"], run["condition"], what)
+    if bounds is None:
         return "no folder"
-    ratio = run.get("speedup", {}).get(what) or run[what]["images_per_s"]["median"] / base[what]["images_per_s"]["median"]
-    return Html(f"<b>{times(ratio)}</b>") if ratio < 0.995 else times(ratio)
-
-
-def disk_text(figure: dict[str, Any]) -> str:
-    return "none" if figure["max"] == 0 else facts.spread(figure)
+    least, ratio, most = bounds
+    if least <= 1 <= most:
+        return f"≈ {times(ratio)}"
+    return Html(f"<b>{times(ratio)}</b>") if ratio < 1 else times(ratio)
 
 
 def gaps(runs: Runs) -> list[Table]:

@@ -2,7 +2,7 @@
 
 import base64
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
 
 from matplotlib.figure import Figure
@@ -27,6 +27,10 @@ td.gap { text-align: left; font-style: italic; color: #555; }
 td.path, dd code { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .92em; overflow-wrap: anywhere; }
 td b { color: #A84300; }
 .noisy { color: #A84300; font-size: .85em; }
+.range { color: #666; font-size: .85em; }
+td { white-space: nowrap; }
+td.text, td.gap { white-space: normal; min-width: 7em; max-width: 32em; overflow-wrap: anywhere; }
+tr.group td { text-align: left; font-weight: bold; background: #eee; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .15em 1.2em; }
 dt { color: #555; }
 dd { margin: 0; overflow-wrap: anywhere; }
@@ -45,7 +49,7 @@ class Html(str):
 class Table:
     title: str
     head: Sequence[str]
-    rows: Sequence[Sequence[str]]  # a row shorter than the head ends in a cell that spans the rest
+    rows: Sequence[Sequence[str]]  # a row shorter than the head ends in a cell that spans the rest; of one cell: a heading
     texts: int = 1  # columns from the left that hold no numbers
     note: str = ""
 
@@ -130,7 +134,7 @@ def picture_html(picture: Picture) -> str:
 
 def table_html(table: Table) -> str:
     head = "".join(cell("th", i, text, table) for i, text in enumerate(table.head))
-    rows = "".join(f"<tr>{row_html(row, table)}</tr>\n" for row in table.rows)
+    rows = "".join(row_html(row, table) for row in table.rows)
     note = f'<p class="note">{escape(table.note)}</p>\n' if table.note else ""
     return (
         f'<h3>{escape(table.title)}</h3>\n{note}<div class="scroll"><table>\n<thead><tr>{head}</tr></thead>\n'
@@ -142,13 +146,10 @@ def row_html(row: Sequence[str], table: Table) -> str:
     cells = [cell("td", i, text, table) for i, text in enumerate(row)]
     if len(row) < len(table.head):
         cells[-1] = f'<td class="gap" colspan="{len(table.head) - len(row) + 1}">{html(row[-1])}</td>'
-    return "".join(cells)
+    kind = ' class="group"' if len(row) == 1 else ""
+    return f"<tr{kind}>{''.join(cells)}</tr>\n"
 
 
 def cell(tag: str, column: int, text: str, table: Table) -> str:
     kind = ' class="text"' if column < table.texts else ""
     return f"<{tag}{kind}>{html(text)}</{tag}>"
-
-
-def names(pictures: Iterable[Picture]) -> list[str]:
-    return [picture.name for picture in pictures]

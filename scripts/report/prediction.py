@@ -15,7 +15,7 @@ from report.look import (
     Palette,
     condition_details,
     condition_name,
-    label,
+    legend_below,
     log_axis,
     name_rows,
     number,
@@ -27,8 +27,6 @@ from report.page import Html, Note, Picture, Section, Table
 
 PARTS = {"storage": "storage (MB/s)", "cpu": "CPU (reading, decoding)", "device": "device (training)", "latency": "latency (waiting for reads)"}
 BEYOND = 2.2  # times the fastest prediction: a limit above it is drawn as an arrow
-NAMED = 3  # worst errors that the scatter names
-COLUMN = 26  # entries of a legend's column
 
 
 def section(document: Document, palette: Palette, stem: str, simulated: set[str]) -> Section:
@@ -116,7 +114,7 @@ def limits(body: dict[str, Any], palette: Palette) -> Figure:
     names = [each["input"] for each in body["predictions"]]
     machine = body["machine"]
     where = f"{machine['cpus']} CPUs, {machine['devices']} devices, {condition_name(machine['condition'])}"
-    figure, axes = panels(len(PARTS), len(names), f"What each part would allow (longer is faster): {where}", share_x=True, columns=4)
+    figure, axes = panels(len(PARTS), len(names), f"What each part would allow; the shortest, in full colour, limits: {where}", share_x=True, columns=4)
     edge = BEYOND * max(each["images_per_s"] for each in body["predictions"]) or 1
     for each, (part, title) in zip(axes, PARTS.items()):
         each.set_title(title)
@@ -133,11 +131,10 @@ def limits(body: dict[str, Any], palette: Palette) -> Figure:
 
 def limit_row(axes: Any, y: int, value: float | None, bottleneck: bool, colour: Any, edge: float) -> None:
     length = edge if value is None else min(value, edge)
-    axes.barh(y, length, height=0.72, color=colour if bottleneck else paler(colour, 0.72))
-    if value is None or value > edge:
-        axes.plot([edge], [y], marker=">", markersize=7, color=colour if bottleneck else paler(colour, 0.72), clip_on=False)
+    axes.barh(y, length, height=0.72, color=colour if bottleneck else paler(colour, 0.72), edgecolor="black", linewidth=1.0 * bottleneck)
+    arrow = "→ " if value is None or value > edge else ""
     axes.annotate(
-        limit_text(value), (length, y), (6, 0), textcoords="offset points", va="center", fontsize=ROW_TEXT,
+        arrow + limit_text(value), (length, y), (4, 0), textcoords="offset points", va="center", fontsize=ROW_TEXT,
         fontweight="bold" if bottleneck else "normal", color="black" if bottleneck else FOLDER,
     )  # fmt: skip
 
@@ -147,7 +144,7 @@ def check(checks: list[dict[str, Any]], palette: Palette) -> Figure:
     names = ordered(each["input"] for each in checks)
     marker = {condition: MARKERS[i % len(MARKERS)] for i, condition in enumerate(conditions)}
     figure = Figure(figsize=(12, max(5.2, 1.6 + 0.26 * len(names))), layout="constrained")
-    scatter, errors = figure.subplots(1, 2)
+    scatter, errors = figure.subplots(1, 2, width_ratios=(1, 1.25))
     figure.suptitle("Prediction against measurement on the machine that was measured")
     values = [value for each in checks for value in (each["predicted"], each["measured"])]
     low, high = min(values) / 1.25, max(values) * 1.25
@@ -175,8 +172,6 @@ def check(checks: list[dict[str, Any]], palette: Palette) -> Figure:
         Line2D([], [], marker=marker[each], color=GREY, markeredgecolor="black", markeredgewidth=0.4, linestyle="", label=each)
         for each in conditions
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(6, len(handles)), fontsize=8.5, title="condition (the colour is the input)")
+    legend_below(figure, handles, title="condition (the colour is the input)")
     return figure
 
-
-__all__ = ["section", "label"]

@@ -17,6 +17,20 @@ class Runs:
     def of(self, name: str, condition: dict[str, Any]) -> dict[str, Any] | None:
         return self.found.get((name, condition["name"]))
 
+    def ratios(self, name: str, condition: str, what: str) -> tuple[float, float, float] | None:
+        """Least, median and most times the folder's speed that the repeats allow: an input's slowest against the folder's
+        fastest, and the reverse. Of the folder itself: its own spread."""
+        run, folder = self.found.get((name, condition)), self.found.get((self.folder, condition))
+        if run is None or folder is None:
+            return None
+        mine, base = run[what]["images_per_s"], folder[what]["images_per_s"]
+        if min(mine["min"], base["min"]) <= 0:
+            return None
+        if run is folder:
+            return base["min"] / base["median"], 1.0, base["max"] / base["median"]
+        ratio = run.get("speedup", {}).get(what) or mine["median"] / base["median"]
+        return min(ratio, mine["min"] / base["max"]), ratio, max(ratio, mine["max"] / base["min"])
+
     def median(self, name: str, condition: dict[str, Any], what: str) -> float:
         """Images a second; 0 where there is no run."""
         run = self.of(name, condition)

@@ -7,7 +7,6 @@ from matplotlib.lines import Line2D
 
 from report.look import (
     FOLDER,
-    GREY,
     LOSS,
     PALE,
     ROW_TEXT,
@@ -20,19 +19,18 @@ from report.look import (
     note_row,
     number,
     ordered,
-    paler,
     panels,
     times,
 )
 from report.runs import Runs
 
-ROOM = 0.28  # of a logarithmic axis, right of the longest bar, for its text
+ROOM = 0.22  # of a logarithmic axis, right of the longest bar, for its text
 
 
 def speedup(runs: Runs, palette: Palette, what: str, title: str) -> Figure:
     """A bar for each input in a panel for each condition, from 1x to the right for a gain, to the left for a loss."""
     figure, axes = panels(len(runs.conditions), len(runs.names), title, share_x=True)
-    low, high = limits([bounds for name in runs.names for c in runs.conditions if (bounds := ratios(runs, name, c, what))])
+    low, high = limits([bounds for name in runs.names for c in runs.conditions if (bounds := runs.ratios(name, c["name"], what))])
     for each, condition in zip(axes, runs.conditions):
         each.set_title(condition_name(condition))
         each.set_xscale("log")
@@ -40,6 +38,7 @@ def speedup(runs: Runs, palette: Palette, what: str, title: str) -> Figure:
         log_axis(each.xaxis, low, high, lambda value: f"{number(value)}×")
         each.set_xlabel("times the folder's images/s (logarithmic)")
         each.axvspan(low, 1, color=PALE, zorder=0)
+        each.grid(axis="x", color=PALE)
         each.axvline(1, color=FOLDER, linewidth=1)
         name_rows(each, runs.names, palette)
         for y, name in enumerate(runs.names):
@@ -48,7 +47,7 @@ def speedup(runs: Runs, palette: Palette, what: str, title: str) -> Figure:
 
 
 def speedup_row(axes: Any, y: int, runs: Runs, name: str, condition: dict[str, Any], what: str, palette: Palette) -> None:
-    bounds = ratios(runs, name, condition, what)
+    bounds = runs.ratios(name, condition["name"], what)
     if bounds is None:
         note_row(axes, y, runs.gap(name, condition))
         return
@@ -59,27 +58,15 @@ def speedup_row(axes: Any, y: int, runs: Runs, name: str, condition: dict[str, A
     else:
         axes.barh(y, ratio - 1, left=1, height=0.72, color=colour)
     axes.plot([least, most], [y, y], color="black", linewidth=1, marker="|", markersize=4)
-    text = "the folder" if name == runs.folder else f"{times(ratio)} slower" if ratio < 0.995 else times(ratio)
-    noisy = runs.noisy(name, condition, what)
-    axes.annotate(
-        text + (", noisy" if noisy else ""), (max(most, 1), y), (4, 0), textcoords="offset points", fontsize=ROW_TEXT,
-        va="center", color=LOSS if ratio < 0.995 else FOLDER if name == runs.folder else "black",
-        fontweight="bold" if ratio < 0.995 else "normal",
-    )  # fmt: skip
-
-
-def ratios(runs: Runs, name: str, condition: dict[str, Any], what: str) -> tuple[float, float, float] | None:
-    """Least, median and most that the repeats allow: an input's slowest against the folder's fastest, and the reverse."""
-    run, folder = runs.of(name, condition), runs.of(runs.folder, condition)
-    if run is None or folder is None:
-        return None
-    mine, base = run[what]["images_per_s"], folder[what]["images_per_s"]
-    ratio = run.get("speedup", {}).get(what) or (mine["median"] / base["median"] if base["median"] > 0 else 0)
-    if not (ratio > 0 and mine["min"] > 0 and base["min"] > 0):
-        return None
+    text, weight, shade = times(ratio), "normal", "black"
     if name == runs.folder:
-        return base["min"] / base["median"], 1.0, base["max"] / base["median"]
-    return min(ratio, mine["min"] / base["max"]), ratio, max(ratio, mine["max"] / base["min"])
+        text, shade = "the folder", FOLDER
+    elif least <= 1 <= most:
+        text, shade = f"≈ {text}", FOLDER
+    elif ratio < 1:
+        text, weight, shade = f"{text} slower", "bold", LOSS
+    text += ", noisy" if runs.noisy(name, condition, what) else ""
+    axes.annotate(text, (max(most, 1), y), (4, 0), textcoords="offset points", fontsize=ROW_TEXT, va="center", color=shade, fontweight=weight)
 
 
 def limits(bounds: list[tuple[float, float, float]]) -> tuple[float, float]:
@@ -101,19 +88,18 @@ def storage(runs: Runs, palette: Palette) -> Figure:
     for column, (kind, names) in enumerate(groups):
         above, below = grid[0][column], grid[1][column]
         above.set_title(kind or "all inputs")
-        lines(above, names, conditions, palette, lambda name, each: (ratios(runs, name, each, "training") or (0, 0))[1])
+        lines(above, names, conditions, palette, lambda name, each: (runs.ratios(name, each["name"], "training") or (0, 0))[1])
         above.axhline(1, color=FOLDER, linewidth=1)
         shown = names + [runs.folder]
         lines(below, shown, conditions, palette, lambda name, each: runs.median(name, each, "training"))
         below.axhline(runs.device_limit, color="black", linewidth=1, linestyle="--")
-        below.set_xticks(range(len(conditions)), [condition_name(each).replace(" (", "\n(") for each in conditions])
-        below.tick_params(axis="x", labelsize=8)
+        below.set_xticks(range(len(conditions)), [condition_name(each) for each in conditions], rotation=30, ha="right", rotation_mode="anchor")
         below.set_xlim(-0.3, len(conditions) - 0.7)
     grid[0][0].set_ylabel("times the folder's images/s in training\n(logarithmic)")
     grid[1][0].set_ylabel("images/s in training\n(logarithmic)")
     for row, text in ((0, lambda value: f"{number(value)}×"), (1, number)):
         fit_heights(grid[row], text)
-    legend_below(figure, storage_legend(runs, palette, packed, formats))
+    legend_below(figure, storage_legend(runs, palette, packed))
     return figure
 
 
@@ -138,7 +124,7 @@ def fit_heights(row: Any, text: Any) -> None:
         log_axis(axes.yaxis, low, high, text)
 
 
-def storage_legend(runs: Runs, palette: Palette, packed: list[str], formats: list[str]) -> list[Line2D]:
+def storage_legend(runs: Runs, palette: Palette, packed: list[str]) -> list[Line2D]:
     """An entry for each input; where a panel shows one format, for each way of storing images."""
     folder = Line2D([], [], color=FOLDER, marker="s", linestyle=":", label=f"{label(runs.folder)} (the folder)")
     limit = Line2D([], [], color="black", linestyle="--", label="device limit: data already in its memory")
@@ -147,9 +133,6 @@ def storage_legend(runs: Runs, palette: Palette, packed: list[str], formats: lis
     else:
         first = {palette.inputs[name]["image"]: name for name in reversed(packed)}
         entries = [(image, palette.colour(first[image]), "") for image in ordered(palette.inputs[n]["image"] for n in packed)]
-        del formats
     shown = [Line2D([], [], color=colour, marker=marker, label=text, linewidth=2) for text, colour, marker in entries]
     return [*shown, folder, limit]
 
-
-__all__ = ["speedup", "storage", "ratios", "paler", "GREY"]

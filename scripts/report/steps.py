@@ -63,7 +63,7 @@ def for_each_run(runs: Runs, axes: list[Axes], draw: Callable[[Axes, int, dict[s
 
 def step_parts(runs: Runs, palette: Palette) -> Figure:
     """Waiting and the rest of a step, and the copy that goes on beside it."""
-    figure, axes = row_panels(runs, palette, "Time of a training step (shorter is faster; waiting is what better storage can save)", False)
+    figure, axes = row_panels(runs, palette, "Time of a training step (shorter is faster; waiting is what better loading can save)", False)
     copies = any(run["training"]["copy_ms"]["median"] > 0 for run in runs.found.values())
 
     def draw(each: Axes, y: int, run: dict[str, Any]) -> float:
@@ -74,7 +74,7 @@ def step_parts(runs: Runs, palette: Palette) -> Figure:
         each.barh(y + 0.2, copy, left=wait, height=0.16, color="black")
         noisy = ", noisy" if training["wait_ms"]["noisy"] and training["images_per_s"]["noisy"] else ""
         row_text(each, y, wait + compute, f"{number(wait + compute)} ms, {percent(training['wait_share']['median'])} waiting{noisy}")
-        return (wait + compute) * 1.35
+        return (wait + compute) * 1.2
 
     for_each_run(runs, axes, draw)
     limit = runs.body["device_limit"]["step_ms"]["median"]
@@ -119,26 +119,27 @@ def attribution(runs: Runs, palette: Palette) -> Figure:
 
 def latency(runs: Runs, palette: Palette) -> Figure:
     """Quantiles of the steps: how long most take, and how much longer the slowest."""
-    times = [ms for run in runs.found.values() for ms in run["training"]["step_ms_quantiles"]["ms"] if ms > 0]
-    low, high = min(times, default=1) / 1.15, max(times, default=1) * 1.15
-    wide = high / low > RANGE
     title = "How evenly steps follow each other (left is faster; a long tail to the right is an uneven supply)"
-    figure, axes = row_panels(runs, palette, title, share_x=True)
+    figure, axes = row_panels(runs, palette, title, share_x=False)
     for each, condition in zip(axes, runs.conditions):
+        found = [run for name in runs.names if (run := runs.of(name, condition))]
+        times = [ms for run in found for ms in run["training"]["step_ms_quantiles"]["ms"] if ms > 0]
+        low, high = min(times, default=1) / 1.15, max(times, default=1) * 1.1
+        wide = high / low > RANGE
         if wide:
             each.set_xscale("log")
             log_axis(each.xaxis, low, high, number)
         else:
             plain_axis(each.xaxis)
         each.set_xlim(low if wide else 0, high)
-        each.set_xlabel(f"ms a step ({'logarithmic' if wide else 'linear'})")
+        each.set_xlabel(f"ms a step ({'logarithmic' if wide else 'linear'}; each panel has its own scale)")
         for y, name in enumerate(runs.names):
             if run := runs.of(name, condition):
                 quantile_row(each, y, run["training"]["step_ms_quantiles"], palette.colour(name))
     handles = [
         Line2D([], [], color=GREY, linewidth=1, label="1 % to 99 % of the steps"),
         Line2D([], [], color=GREY, linewidth=7, label="25 % to 75 %"),
-        Line2D([], [], color="black", marker="|", linestyle="", markersize=11, markeredgewidth=1.8, label="median"),
+        Line2D([], [], color="black", marker="|", linestyle="", markersize=10, markeredgewidth=1.4, label="median"),
         Line2D([], [], color=GREY, marker="o", linestyle="", markersize=3.5, label="fastest and slowest step"),
     ]
     legend_below(figure, handles)
@@ -154,7 +155,7 @@ def quantile_row(axes: Axes, y: int, quantiles: dict[str, list[float]], colour: 
     axes.plot([at(0.01), at(0.99)], [y, y], color=colour, linewidth=1.2)
     axes.plot([at(0.25), at(0.75)], [y, y], color=colour, linewidth=7, solid_capstyle="butt")
     axes.plot([at(0), at(1)], [y, y], color=colour, marker="o", markersize=3.5, linestyle="")
-    axes.plot([at(0.5)], [y], color="black", marker="|", markersize=10, markeredgewidth=1.8)
+    axes.plot([at(0.5)], [y], color="black", marker="|", markersize=10, markeredgewidth=1.4)
 
 
 def row_text(axes: Axes, y: int, x: float, text: str) -> None:

@@ -3,12 +3,13 @@
 from typing import Any
 
 import matplotlib
+from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from report import facts
 from report.documents import Document
-from report.look import FOLDER, MARKERS, PALE, VERMILLION, bytes_text, condition_name, number, plain_axis
+from report.look import FOLDER, MARKERS, PALE, VERMILLION, bytes_text, condition_name, legend_below, number, plain_axis
 from report.page import Note, Picture, Section, Table
 
 CURVES = 10  # that a picture shows
@@ -53,7 +54,7 @@ def curves(body: dict[str, Any]) -> tuple[list[int], list[int]]:
 
 
 def picture(body: dict[str, Any]) -> Figure:
-    figure = Figure(figsize=(12, 5.2), layout="constrained")
+    figure = Figure(figsize=(12, 5.6), layout="constrained")
     speed, wait = figure.subplots(1, 2)
     where = f"{body['input']['name']}, {condition_name(body['condition'])}"
     figure.suptitle(f"Training speed by reader threads: {where}")
@@ -80,8 +81,8 @@ def picture(body: dict[str, Any]) -> Figure:
         plain_axis(each.yaxis)
         worker_axis(each, [point["workers"] for point in body["points"]])
     wait.set_ylim(0, max(5.0, wait.get_ylim()[1]))
-    handles, labels = speed.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right center", fontsize=8.5)
+    handles = speed.get_legend_handles_labels()[0]
+    legend_below(figure, sorted(handles, key=lambda handle: not isinstance(handle, ErrorbarContainer)), columns=5)
     return figure
 
 
@@ -101,8 +102,8 @@ def marks(speed: Any, wait: Any, body: dict[str, Any]) -> None:
     found = {(point["workers"], point["slots"]): point for point in body["points"]}
     knee, best = body["knee"], body["recommended"]
     looks = (
-        (knee, {"marker": "*", "markersize": 15, "color": VERMILLION, "label": f"knee: {setting(knee)}"}),
-        (best, {"marker": "o", "markersize": 17, "color": VERMILLION, "markerfacecolor": "none", "markeredgewidth": 1.8,
+        (knee, {"marker": "*", "markersize": 11, "color": VERMILLION, "label": f"knee: {setting(knee)}"}),
+        (best, {"marker": "o", "markersize": 15, "color": VERMILLION, "markerfacecolor": "none", "markeredgewidth": 1.8,
                 "label": f"recommended: {setting(best)}"}),
     )  # fmt: skip
     for mark, look in looks:

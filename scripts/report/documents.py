@@ -1,7 +1,7 @@
 """Reads the documents of packhorse-train and holds them against docs/schemas.
 
-    document = load(Path("measurement.json"))
-    document.kind, document.body["runs"]
+document = load(Path("measurement.json"))
+document.kind, document.body["runs"]
 """
 
 import dataclasses
@@ -39,7 +39,9 @@ def schema_file(kind: str) -> Path:
 def validator(kind: str) -> Draft202012Validator:
     """Of one kind. The schemas name each other by file name."""
     files = map(schema_file, KINDS)
-    known = Registry().with_resources((file.name, Resource.from_contents(json.loads(file.read_text()))) for file in files)
+    known = Registry().with_resources(
+        (file.name, Resource.from_contents(json.loads(file.read_text()))) for file in files
+    )
     return Draft202012Validator({"$ref": schema_file(kind).name}, registry=known)
 
 
@@ -92,7 +94,9 @@ def schema_faults(kind: str, body: Any) -> Iterator[str]:
 def fault(error: ValidationError) -> str:
     where = error.json_path.removeprefix("$").removeprefix(".") or "the document"
     if error.validator == "required":
-        missing = next(name for name in error.validator_value if name not in error.instance and repr(name) in error.message)
+        missing = next(
+            name for name in error.validator_value if name not in error.instance and repr(name) in error.message
+        )
         return f'{where}: "{missing}" is missing'
     value = json.dumps(error.instance)
     shown = value if len(value) <= 40 else value[:37] + "..."

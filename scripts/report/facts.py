@@ -23,8 +23,9 @@ def common(body: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def input_facts(entry: dict[str, Any]) -> list[tuple[str, str]]:
-    text = f"{entry['name']}: {entry['format']}, {entry['image']}, {entry['samples']:,} images, {bytes_text(entry['bytes'])}"
-    return [("input", f"{text}, {entry['path']} on {entry['file_system']}")]
+    what = f"{entry['name']}: {entry['format']}, {entry['image']}"
+    size = f"{entry['samples']:,} images, {bytes_text(entry['bytes'])}"
+    return [("input", f"{what}, {size}, {entry['path']} on {entry['file_system']}")]
 
 
 def condition_facts(conditions: list[dict[str, Any]]) -> list[tuple[str, str]]:
@@ -34,7 +35,9 @@ def condition_facts(conditions: list[dict[str, Any]]) -> list[tuple[str, str]]:
 def limit_text(limit: dict[str, Any]) -> str:
     rate, step = limit["images_per_s"], limit["step_ms"]
     noisy = ", noisy" if rate["noisy"] else ""
-    return f"{number(rate['median'])} images/s, {number(step['median'])} ms a step, with data already in its memory{noisy}"
+    return (
+        f"{number(rate['median'])} images/s, {number(step['median'])} ms a step, with data already in its memory{noisy}"
+    )
 
 
 def plain(value: Any) -> str:

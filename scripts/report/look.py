@@ -2,6 +2,7 @@
 
 import io
 import math
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -25,6 +26,7 @@ LABEL = 26  # characters of a name that a picture shows
 WIDTH = 12.0  # inches of a picture with several panels
 ROW = 0.23  # of an input
 ROW_TEXT = 7.5  # points of what stands at a bar's end
+TITLE_LETTER, LEGEND_LETTER, LEGEND_SAMPLE, LEGEND_LINE = 0.1, 0.066, 0.62, 0.19  # inches
 
 matplotlib.rcParams.update({
     "font.family": "DejaVu Sans",  # comes with matplotlib
@@ -139,17 +141,15 @@ def png(figure: Figure) -> bytes:
 # --- panels --------------------------------------------------------------------------------------
 
 
-def panels(
-    count: int, rows: int, title: str, share_x: bool, legend: bool = False, columns: int = 3
-) -> tuple[Figure, list[Axes]]:
+def panels(count: int, rows: int, title: str, share_x: bool, columns: int = 3) -> tuple[Figure, list[Axes]]:
     """A figure of `count` panels side by side, at most `columns` in a row, each high enough for `rows` inputs."""
     columns = min(count, columns)
     lines = -(-count // columns)
-    width = {1: 8.0, 2: 10.5}.get(columns, WIDTH)
-    height = 0.55 + 0.35 * legend + lines * (ROW * max(rows, 3) + 0.95)
+    width = {1: 9.0, 2: 10.5}.get(columns, WIDTH)
+    height = 0.6 + lines * (ROW * max(rows, 3) + 0.95)
     figure = Figure(figsize=(width, height), layout="constrained")
     grid = figure.subplots(lines, columns, sharex=share_x, sharey=True, squeeze=False)
-    figure.suptitle(title)
+    head(figure, title)
     axes = list(grid.flat)
     for spare in axes[count:]:
         spare.remove()
@@ -160,7 +160,8 @@ def panels(
 
 def name_rows(axes: Axes, names: Sequence[str], palette: Palette) -> None:
     """A row for each input from the top down: its name, and a square of its colour."""
-    axes.set_ylim(len(names) - 0.5, -0.5)
+    middle, half = (len(names) - 1) / 2, max(len(names), 3) / 2  # one bar does not fill a panel
+    axes.set_ylim(middle + half, middle - half)
     axes.set_yticks(range(len(names)), [label(name) for name in names])
     axes.tick_params(axis="y", length=0, pad=12)
     axes.spines["left"].set_visible(False)
@@ -171,22 +172,48 @@ def name_rows(axes: Axes, names: Sequence[str], palette: Palette) -> None:
 
 def note_row(axes: Axes, y: float, text: str) -> None:
     """What stands in a row that has no figure."""
-    axes.text(0.02, y, text, transform=axes.get_yaxis_transform(), fontsize=ROW_TEXT, style="italic", color=FOLDER, va="center")
+    axes.text(
+        0.02,
+        y,
+        text,
+        transform=axes.get_yaxis_transform(),
+        fontsize=ROW_TEXT,
+        style="italic",
+        color=FOLDER,
+        va="center",
+    )
+
+
+def head(figure: Figure, title: str) -> None:
+    """The title of a picture, on as many lines as its width asks for."""
+    figure.suptitle(textwrap.fill(title, int(figure.get_figwidth() / TITLE_LETTER)))
 
 
 def legend_below(figure: Figure, handles: Sequence[Any], columns: int = 6, title: str | None = None) -> None:
-    columns = min(columns, len(handles))
+    """Below all panels, in as many columns as fit; the figure grows by its height."""
+    entry = LEGEND_SAMPLE + LEGEND_LETTER * max(len(handle.get_label()) for handle in handles)
+    columns = max(1, min(columns, len(handles), int(figure.get_figwidth() / entry)))
+    figure.set_figheight(figure.get_figheight() + LEGEND_LINE * (-(-len(handles) // columns) + bool(title)))
     figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize=8.5, title=title)
 
 
 # --- scales --------------------------------------------------------------------------------------
 
 
+STEPS = (  # of a decade, from fine to coarse
+    (1, 1.1, 1.2, 1.3, 1.5, 1.7, 2, 2.5, 3, 4, 5, 6, 7, 8, 9, 9.5),
+    (1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 9),
+    (1, 1.5, 2, 3, 5, 7),
+    (1, 2, 5),
+    (1, 3),
+    (1,),
+)
+
+
 def ratio_ticks(low: float, high: float) -> list[float]:
     """At most seven round factors between two limits of a logarithmic axis; 1 is one of them if it is between."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    for steps in ((1, 1.1, 1.2, 1.3, 1.5, 1.7, 2, 2.5, 3, 4, 5, 6, 7, 8, 9, 9.5), (1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 9), (1, 1.5, 2, 3, 5, 7), (1, 2, 5),
-                  (1, 3), (1,)):  # fmt: skip
+    for steps in STEPS:
         found = [step * 10.0**decade for decade in decades for step in steps]
         found = [value for value in found if low <= value <= high]
         if len(found) <= 7:

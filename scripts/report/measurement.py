@@ -10,48 +10,69 @@ from report.page import Html, Note, Picture, Section, Table
 from report.runs import Runs
 
 WHISKERS = (
-    "A bar to the right of 1× is a gain, one to the left, on grey, a loss; the scale is logarithmic, so that twice as fast and half as fast are as "
-    "long. The thin line goes from the input's slowest repeat against the folder's fastest to the reverse: where it crosses 1× the two "
-    "cannot be told apart, and the figure has a ≈. Noisy: the repeats lie further apart than 10 % of their median."
+    "A bar to the right of 1× is a gain, one to the left, on grey, a loss; the scale is logarithmic, so that twice as"
+    " fast and half as fast are as long. The thin line goes from the input's slowest repeat against the folder's "
+    "fastest to the reverse: where it crosses 1× the two cannot be told apart, and the figure has a ≈. Noisy: the "
+    "repeats lie further apart than 10 % of their median."
 )
-SPREADS = "Medians of the repeats; in grey the smallest and the largest. ≈: the spreads allow that there is no difference."
+SPREADS = (
+    "Medians of the repeats; in grey the smallest and the largest. ≈: the spreads allow that there is no difference."
+)
 PICTURES = (  # name, title, how to read it, what draws it
     (
-        "speedup-training", "Training speed against the folder", WHISKERS,
-        lambda runs, palette: speed.speedup(runs, palette, "training", "Training speed against the folder (right of 1× is faster)"),
+        "speedup-training",
+        "Training speed against the folder",
+        WHISKERS,
+        lambda runs, palette: speed.speedup(
+            runs, palette, "training", "Training speed against the folder (right of 1× is faster)"
+        ),
     ),
     (
-        "storage", "Speed by storage",
-        "Above: times the folder's speed under the same condition. Below: the speed itself, with the folder dotted and the device limit dashed; "
-        "an input whose line stays at the limit does not feel the storage.",
+        "storage",
+        "Speed by storage",
+        "Above: times the folder's speed under the same condition. Below: the speed itself, with the folder dotted "
+        "and the device limit dashed; an input whose line stays at the limit does not feel the storage.",
         speed.storage,
     ),
     (
-        "step", "Time of a step",
-        "Waiting and compute make up the step. Only the waiting can be saved by storing or reading the data in another way. The dashed line is "
-        "a step with data already in the device's memory.",
+        "step",
+        "Time of a step",
+        "Waiting and compute make up the step. The dashed line is a step with data already in the device's memory: "
+        "what a step takes beyond it is the cost of loading. On a CPU part of that cost is compute, slowed down by "
+        "the loading on the same cores.",
         steps.step_parts,
     ),
     (
-        "attribution", "Time of an epoch",
-        "Each row ends at the length of an epoch (black tick). Grey is what the device needs by itself; all right of the dashed line is "
-        "spent on getting data to it. A part left of 0 is a rest that noise made negative.",
+        "attribution",
+        "Time of an epoch",
+        "Each row ends at the length of an epoch (black tick). Grey is what the device needs by itself; all right of "
+        "the dashed line is spent on getting data to it. A part left of 0 is a rest that noise made negative.",
         steps.attribution,
     ),
     (
-        "latency", "Distribution of the steps",
-        "The thin line holds 98 % of the steps, the thick one half of them, the points are the fastest and the slowest.",
+        "latency",
+        "Distribution of the steps",
+        "The thin line holds 98 % of the steps, the thick one half of them; the points are the fastest and the "
+        "slowest.",
         steps.latency,
     ),
     (
-        "speedup-read", "Reading speed against the folder", "Stored bytes only: nothing is decoded. " + WHISKERS,
-        lambda runs, palette: speed.speedup(runs, palette, "read", "Reading speed against the folder (right of 1× is faster)"),
+        "speedup-read",
+        "Reading speed against the folder",
+        "Stored bytes only: nothing is decoded. " + WHISKERS,
+        lambda runs, palette: speed.speedup(
+            runs, palette, "read", "Reading speed against the folder (right of 1× is faster)"
+        ),
     ),
     (
-        "speedup-decode", "Reading and decoding speed against the folder", "Batches as training gets them, without training. " + WHISKERS,
-        lambda runs, palette: speed.speedup(runs, palette, "decode", "Reading + decoding speed against the folder (right of 1× is faster)"),
+        "speedup-decode",
+        "Reading and decoding speed against the folder",
+        "Batches as training gets them, without training. " + WHISKERS,
+        lambda runs, palette: speed.speedup(
+            runs, palette, "decode", "Reading + decoding speed against the folder (right of 1× is faster)"
+        ),
     ),
-)  # fmt: skip
+)
 
 
 def section(document: Document, palette: Palette, stem: str) -> Section:
@@ -63,10 +84,35 @@ def section(document: Document, palette: Palette, stem: str) -> Section:
         ("device limit", facts.limit_text(body["device_limit"])),
     ]
     notes = [Note(text) for text in remarks(runs)]
-    drawn = [Picture.of(f"{stem}-{name}", title, caption, draw(runs, palette)) for name, title, caption, draw in PICTURES]
-    pictures = drawn if runs.found else [Note("Nothing was measured, so there is no picture.")]
-    tables = [training_table(runs), reading_table(runs), epoch_table(runs), *gaps(runs), input_table(runs), *packing(body), condition_table(runs)]
-    return Section(f"Measurement ({document.path.name})", facts.common(body) + own, body["verdict"], [*notes, *pictures, *tables])
+    pictures = [
+        Note(f"No picture “{title}”: {why}.")
+        if (why := nothing_to_draw(runs, name))
+        else Picture.of(f"{stem}-{name}", title, caption, draw(runs, palette))
+        for name, title, caption, draw in PICTURES
+    ]
+    tables = [
+        training_table(runs),
+        reading_table(runs),
+        epoch_table(runs),
+        *gaps(runs),
+        input_table(runs),
+        *packing(body),
+        condition_table(runs),
+    ]
+    return Section(
+        f"Measurement ({document.path.name})", facts.common(body) + own, body["verdict"], [*notes, *pictures, *tables]
+    )
+
+
+def nothing_to_draw(runs: Runs, name: str) -> str:
+    """Why a picture would be empty."""
+    if not runs.found:
+        return "nothing was measured"
+    if name.startswith("speedup") and len(runs.names) == 1:
+        return "there is no other input beside the folder"
+    if name == "storage" and len(runs.conditions) == 1:
+        return "there is one condition only"
+    return ""
 
 
 def measured_text(body: dict[str, Any]) -> str:
@@ -80,12 +126,21 @@ def remarks(runs: Runs) -> list[str]:
     found = []
     simulated = [each["name"] for each in runs.conditions if each["kind"] == "simulated"]
     if simulated:
-        found.append(f"Simulated, not real storage: {', '.join(simulated)}. Each is the page cache, slowed down to the figures under Conditions.")
+        found.append(
+            f"Simulated, not real storage: {', '.join(simulated)}. Each is the page cache, slowed down to the figures "
+            "under Conditions."
+        )
     if runs.noisy_ones:
-        found.append(f"{runs.noisy_ones} of {len(runs.found)} runs are noisy: their repeats lie further apart than 10 % of the median. They are marked.")
+        found.append(
+            f"{runs.noisy_ones} of {len(runs.found)} runs are noisy: their repeats lie further apart than 10 % of the "
+            "median. They are marked."
+        )
     if runs.reasons:
         count = len(runs.reasons)
-        found.append(f"{count} combination{'s' * (count > 1)} of input and condition {'were' if count > 1 else 'was'} not measured; a table says why.")
+        found.append(
+            f"{count} combination{'s' * (count > 1)} of input and condition {'were' if count > 1 else 'was'} not "
+            "measured; a table says why."
+        )
     return found
 
 
@@ -107,9 +162,22 @@ def training_table(runs: Runs) -> Table:
             number(training["loss"], aligned=True),
         ]
 
-    head = ["input", "speedup", "images/s", "waiting, %", "waiting, ms/step", "compute, ms/step", *(["copy, ms/step"] if copies else []),
-            "slowest step, ms", "CPU-s/1000 images", "first batch, s", "loss"]  # fmt: skip
-    return Table("Training", head, rows(runs, row), 1, SPREADS + (" Copying goes on beside the compute." if copies else ""))
+    head = [
+        "input",
+        "speedup",
+        "images/s",
+        "waiting, %",
+        "waiting, ms/step",
+        "compute, ms/step",
+        *(["copy, ms/step"] if copies else []),
+        "slowest step, ms",
+        "CPU-s/1000 images",
+        "first batch, s",
+        "loss",
+    ]
+    return Table(
+        "Training", head, rows(runs, row), 1, SPREADS + (" Copying goes on beside the compute." if copies else "")
+    )
 
 
 def reading_table(runs: Runs) -> Table:
@@ -127,14 +195,27 @@ def reading_table(runs: Runs) -> Table:
             facts.middle(decode["batch_p99_ms"]),
         ]
 
-    head = ["input", "read: speedup", "images/s", "MB/s", "from disk, bytes/image", "read + decode: speedup", "images/s",
-            "CPU-s/1000 images", "batch p50, ms", "batch p99, ms"]  # fmt: skip
+    head = [
+        "input",
+        "read: speedup",
+        "images/s",
+        "MB/s",
+        "from disk, bytes/image",
+        "read + decode: speedup",
+        "images/s",
+        "CPU-s/1000 images",
+        "batch p50, ms",
+        "batch p99, ms",
+    ]
     return Table("Reading, and reading + decoding", head, rows(runs, row), 1, SPREADS)
 
 
 def epoch_table(runs: Runs) -> Table:
     def row(run: dict[str, Any]) -> list[str]:
-        return [number(run["attribution"][field], aligned=True) for field in ("epoch_s", *(field for field, *_ in steps.EPOCH))]
+        return [
+            number(run["attribution"][field], aligned=True)
+            for field in ("epoch_s", *(field for field, *_ in steps.EPOCH))
+        ]
 
     head = ["input", "epoch, s", "device, s", "sharing, s", "preparation stall, s", "fetch stall, s", "other, s"]
     return Table("Time of an epoch", head, rows(runs, row))
@@ -170,7 +251,15 @@ def gaps(runs: Runs) -> list[Table]:
 
 def input_table(runs: Runs) -> Table:
     found = [
-        [each["name"], each["format"], each["image"], each["path"], each["file_system"], f"{each['samples']:,}", bytes_text(each["bytes"])]
+        [
+            each["name"],
+            each["format"],
+            each["image"],
+            each["path"],
+            each["file_system"],
+            f"{each['samples']:,}",
+            bytes_text(each["bytes"]),
+        ]
         for each in runs.inputs
     ]
     return Table("Inputs", ["input", "format", "images stored as", "path", "file system", "images", "bytes"], found, 5)
@@ -178,7 +267,13 @@ def input_table(runs: Runs) -> Table:
 
 def packing(body: dict[str, Any]) -> list[Table]:
     found = [
-        [each["input"], number(each["seconds"]), number(each["cpu_s"]), bytes_text(each["bytes_in"]), bytes_text(each["bytes_out"])]
+        [
+            each["input"],
+            number(each["seconds"]),
+            number(each["cpu_s"]),
+            bytes_text(each["bytes_in"]),
+            bytes_text(each["bytes_out"]),
+        ]
         for each in body.get("packing", [])
     ]
     return [Table("What packing cost", ["input", "seconds", "CPU-seconds", "read", "written"], found)] if found else []

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from report.look import png
 
 STYLE = """
-body { font: 15px/1.5 system-ui, "DejaVu Sans", sans-serif; color: #1a1a1a; background: #fff; max-width: 1240px; margin: 2em auto;
-  padding: 0 1.5em; }
+body { font: 15px/1.5 system-ui, "DejaVu Sans", sans-serif; color: #1a1a1a; background: #fff;
+  max-width: 1240px; margin: 2em auto; padding: 0 1.5em; }
 h1 { font-size: 1.7em; margin-bottom: 0; }
 h2 { font-size: 1.35em; margin-top: 2.5em; border-top: 2px solid #1a1a1a; padding-top: .6em; overflow-wrap: anywhere; }
 h3 { font-size: 1.1em; margin: 2em 0 .4em; }
@@ -24,7 +24,7 @@ th { border-bottom: 2px solid #888; vertical-align: bottom; }
 tbody tr:hover { background: #f5f5f5; }
 td.text, th.text { text-align: left; }
 td.gap { text-align: left; font-style: italic; color: #555; }
-td.path, dd code { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .92em; overflow-wrap: anywhere; }
+dd code { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .92em; overflow-wrap: anywhere; }
 td b { color: #A84300; }
 .noisy { color: #A84300; font-size: .85em; }
 .range { color: #666; font-size: .85em; }
@@ -49,7 +49,9 @@ class Html(str):
 class Table:
     title: str
     head: Sequence[str]
-    rows: Sequence[Sequence[str]]  # a row shorter than the head ends in a cell that spans the rest; of one cell: a heading
+    rows: Sequence[
+        Sequence[str]
+    ]  # a row shorter than the head ends in a cell that spans the rest; of one cell: a heading
     texts: int = 1  # columns from the left that hold no numbers
     note: str = ""
 

@@ -1,7 +1,8 @@
-"""The section of a prediction: what each part of a machine would allow, and how well the computation fits what was measured."""
+"""The section of a prediction: what each part of a machine would allow, and how well that fits what was measured."""
 
 from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -15,6 +16,7 @@ from report.look import (
     Palette,
     condition_details,
     condition_name,
+    head,
     legend_below,
     log_axis,
     name_rows,
@@ -25,7 +27,12 @@ from report.look import (
 )
 from report.page import Html, Note, Picture, Section, Table
 
-PARTS = {"storage": "storage (MB/s)", "cpu": "CPU (reading, decoding)", "device": "device (training)", "latency": "latency (waiting for reads)"}
+PARTS = {
+    "storage": "storage (MB/s)",
+    "cpu": "CPU (reading, decoding)",
+    "device": "device (training)",
+    "latency": "latency (waiting for reads)",
+}
 BEYOND = 2.2  # times the fastest prediction: a limit above it is drawn as an arrow
 
 
@@ -36,11 +43,25 @@ def section(document: Document, palette: Palette, stem: str, simulated: set[str]
     facts = [
         ("made", body["created"]),
         ("computed from", body["from"]),
-        ("machine", f"{machine['cpus']} CPUs, {machine['devices']} device{'s' * (machine['devices'] != 1)}"),
+        ("machine", counts(machine)),
         ("condition", f"{condition_name(condition)}: {condition_details(condition)}"),
     ]
-    title = f"Prediction: {machine['cpus']} CPUs, {machine['devices']} devices, {condition_name(condition)} ({document.path.name})"
-    return Section(title, facts, verdict(body), [*prediction_parts(body, palette, stem), *check_parts(body, palette, stem, simulated)])
+    title = f"Prediction: {where(machine)} ({document.path.name})"
+    return Section(
+        title,
+        facts,
+        verdict(body),
+        [*prediction_parts(body, palette, stem), *check_parts(body, palette, stem, simulated)],
+    )
+
+
+def counts(machine: dict[str, Any]) -> str:
+    cpus, devices = machine["cpus"], machine["devices"]
+    return f"{cpus} CPU{'s' * (cpus != 1)}, {devices} device{'s' * (devices != 1)}"
+
+
+def where(machine: dict[str, Any]) -> str:
+    return f"{counts(machine)}, {condition_name(machine['condition'])}"
 
 
 def verdict(body: dict[str, Any]) -> list[str]:
@@ -63,11 +84,17 @@ def prediction_parts(body: dict[str, Any], palette: Palette, stem: str) -> list[
     if not body["predictions"]:
         return [Note("The document predicts no input.")]
     caption = (
-        "Images a second that each part by itself would allow; the shortest bar of a row, in full colour with its figure in bold, is the "
-        "bottleneck and so the prediction. The other parts have room to spare. An arrow goes on beyond the edge; its figure says how far."
+        "Images a second that each part by itself would allow; the shortest bar of a row, in full colour with its "
+        "figure in bold, is the bottleneck and so the prediction. The other parts have room to spare. An arrow goes "
+        "on beyond the edge; its figure says how far."
     )
     rows = [
-        [each["input"], number(each["images_per_s"]), each["bottleneck"], *(limit_text(each["limits"].get(part)) for part in PARTS)]
+        [
+            each["input"],
+            number(each["images_per_s"]),
+            each["bottleneck"],
+            *(limit_text(each["limits"].get(part)) for part in PARTS),
+        ]
         for each in body["predictions"]
     ]
     head = ["input", "predicted, images/s", "bottleneck", *(f"{part} allows, images/s" for part in PARTS)]
@@ -83,14 +110,22 @@ def check_parts(body: dict[str, Any], palette: Palette, stem: str, simulated: se
     parts: list[Picture | Table | Note] = []
     if drawn:
         caption = (
-            "The same computation for the machine that was measured, beside what was measured there. Left: on the line the prediction is "
-            "right, above it too high; the grey band is 10 % to either side. Right: the error of each input; near 0 is good."
+            "The same computation for the machine that was measured, beside what was measured there. Left: on the "
+            "line the prediction is right, above it too high; the grey band is 10 % to either side. Right: the error "
+            "of each input; near 0 is good."
         )
         parts.append(Picture.of(f"{stem}-check", "Predicted against measured", caption, check(drawn, palette)))
     else:
         parts.append(Note("The document holds no figure to check the prediction with."))
     rows = [
-        [each["input"], each["condition"], number(each["predicted"]), number(each["measured"]), error_text(each["error"])] for each in checks
+        [
+            each["input"],
+            each["condition"],
+            number(each["predicted"]),
+            number(each["measured"]),
+            error_text(each["error"]),
+        ]
+        for each in checks
     ]
     head = ["input", "condition", "predicted, images/s", "measured, images/s", "error"]
     return [*parts, *([Table("Check", head, rows, texts=2)] if rows else [])]
@@ -112,9 +147,13 @@ def error_text(error: float) -> str:
 def limits(body: dict[str, Any], palette: Palette) -> Figure:
     """A panel for each part, a row for each input."""
     names = [each["input"] for each in body["predictions"]]
-    machine = body["machine"]
-    where = f"{machine['cpus']} CPUs, {machine['devices']} devices, {condition_name(machine['condition'])}"
-    figure, axes = panels(len(PARTS), len(names), f"What each part would allow; the shortest, in full colour, limits: {where}", share_x=True, columns=4)
+    figure, axes = panels(
+        len(PARTS),
+        len(names),
+        f"What each part would allow; the shortest, in full colour, limits: {where(body['machine'])}",
+        share_x=True,
+        columns=4,
+    )
     edge = BEYOND * max(each["images_per_s"] for each in body["predictions"]) or 1
     for each, (part, title) in zip(axes, PARTS.items()):
         each.set_title(title)
@@ -125,27 +164,42 @@ def limits(body: dict[str, Any], palette: Palette) -> Figure:
         each.set_xticks(ticks, [number(tick) for tick in ticks])
         name_rows(each, names, palette)
         for y, entry in enumerate(body["predictions"]):
-            limit_row(each, y, entry["limits"].get(part), entry["bottleneck"] == part, palette.colour(entry["input"]), edge)
+            limit_row(
+                each, y, entry["limits"].get(part), entry["bottleneck"] == part, palette.colour(entry["input"]), edge
+            )
     return figure
 
 
-def limit_row(axes: Any, y: int, value: float | None, bottleneck: bool, colour: Any, edge: float) -> None:
+def limit_row(axes: Axes, y: int, value: float | None, bottleneck: bool, colour: Any, edge: float) -> None:
     length = edge if value is None else min(value, edge)
-    axes.barh(y, length, height=0.72, color=colour if bottleneck else paler(colour, 0.72), edgecolor="black", linewidth=1.0 * bottleneck)
+    axes.barh(
+        y,
+        length,
+        height=0.72,
+        color=colour if bottleneck else paler(colour, 0.72),
+        edgecolor="black",
+        linewidth=1.0 * bottleneck,
+    )
     arrow = "→ " if value is None or value > edge else ""
     axes.annotate(
-        arrow + limit_text(value), (length, y), (4, 0), textcoords="offset points", va="center", fontsize=ROW_TEXT,
-        fontweight="bold" if bottleneck else "normal", color="black" if bottleneck else FOLDER,
-    )  # fmt: skip
+        arrow + limit_text(value),
+        (length, y),
+        (4, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize=ROW_TEXT,
+        fontweight="bold" if bottleneck else "normal",
+        color="black" if bottleneck else FOLDER,
+    )
 
 
 def check(checks: list[dict[str, Any]], palette: Palette) -> Figure:
     conditions = ordered(each["condition"] for each in checks)
     names = ordered(each["input"] for each in checks)
     marker = {condition: MARKERS[i % len(MARKERS)] for i, condition in enumerate(conditions)}
-    figure = Figure(figsize=(12, max(5.2, 1.6 + 0.26 * len(names))), layout="constrained")
+    figure = Figure(figsize=(12, max(4.9, 1.3 + 0.26 * len(names))), layout="constrained")
     scatter, errors = figure.subplots(1, 2, width_ratios=(1, 1.25))
-    figure.suptitle("Prediction against measurement on the machine that was measured")
+    head(figure, "Prediction against measurement on the machine that was measured")
     values = [value for each in checks for value in (each["predicted"], each["measured"])]
     low, high = min(values) / 1.25, max(values) * 1.25
     scatter.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high), aspect="equal")
@@ -162,16 +216,30 @@ def check(checks: list[dict[str, Any]], palette: Palette) -> Figure:
     errors.axvline(0, color="black", linewidth=1)
     name_rows(errors, names, palette)
     for each in checks:
-        look = {"marker": marker[each["condition"]], "color": palette.colour(each["input"]), "markersize": 6.5, "linestyle": "",
-                "markeredgecolor": "black", "markeredgewidth": 0.4}  # fmt: skip
+        look = {
+            "marker": marker[each["condition"]],
+            "color": palette.colour(each["input"]),
+            "markersize": 6.5,
+            "linestyle": "",
+            "markeredgecolor": "black",
+            "markeredgewidth": 0.4,
+        }
         scatter.plot([each["measured"]], [each["predicted"]], **look)
         errors.plot([100 * each["error"]], [names.index(each["input"])], **look)
     furthest = max(15.0, max(abs(100 * each["error"]) for each in checks) * 1.12)
     errors.set_xlim(-furthest, furthest)
     handles = [
-        Line2D([], [], marker=marker[each], color=GREY, markeredgecolor="black", markeredgewidth=0.4, linestyle="", label=each)
+        Line2D(
+            [],
+            [],
+            marker=marker[each],
+            color=GREY,
+            markeredgecolor="black",
+            markeredgewidth=0.4,
+            linestyle="",
+            label=each,
+        )
         for each in conditions
     ]
     legend_below(figure, handles, title="condition (the colour is the input)")
     return figure
-

@@ -18,8 +18,8 @@ class Runs:
         return self.found.get((name, condition["name"]))
 
     def ratios(self, name: str, condition: str, what: str) -> tuple[float, float, float] | None:
-        """Least, median and most times the folder's speed that the repeats allow: an input's slowest against the folder's
-        fastest, and the reverse. Of the folder itself: its own spread."""
+        """Least, median and most times the folder's speed that the repeats allow: an input's slowest against the
+        folder's fastest, and the reverse. Of the folder itself: its own spread."""
         run, folder = self.found.get((name, condition)), self.found.get((self.folder, condition))
         if run is None or folder is None:
             return None
@@ -35,6 +35,16 @@ class Runs:
         """Images a second; 0 where there is no run."""
         run = self.of(name, condition)
         return run[what]["images_per_s"]["median"] if run else 0
+
+    def by_storage(self) -> list[dict[str, Any]]:
+        """The conditions, from the one where the folder is fastest. Where that was not measured the slowest input
+        stands for it."""
+
+        def speed(condition: dict[str, Any]) -> float:
+            found = [rate for name in self.names if (rate := self.median(name, condition, "training")) > 0]
+            return self.median(self.folder, condition, "training") or min(found, default=0)
+
+        return sorted(self.conditions, key=speed, reverse=True)
 
     def noisy(self, name: str, condition: dict[str, Any], what: str) -> bool:
         run = self.of(name, condition)
@@ -52,4 +62,7 @@ class Runs:
     @property
     def noisy_ones(self) -> int:
         """Runs whose training, reading or decoding scattered."""
-        return sum(any(run[what]["images_per_s"]["noisy"] for what in ("training", "read", "decode")) for run in self.found.values())
+        return sum(
+            any(run[what]["images_per_s"]["noisy"] for what in ("training", "read", "decode"))
+            for run in self.found.values()
+        )

@@ -1,7 +1,10 @@
 """Pictures of how fast the inputs of a measurement are: against the folder, and by storage."""
 
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -12,6 +15,7 @@ from report.look import (
     ROW_TEXT,
     Palette,
     condition_name,
+    head,
     label,
     legend_below,
     log_axis,
@@ -24,13 +28,16 @@ from report.look import (
 )
 from report.runs import Runs
 
+BESIDE = 0.008  # of a panel's width
 ROOM = 0.22  # of a logarithmic axis, right of the longest bar, for its text
 
 
 def speedup(runs: Runs, palette: Palette, what: str, title: str) -> Figure:
     """A bar for each input in a panel for each condition, from 1x to the right for a gain, to the left for a loss."""
     figure, axes = panels(len(runs.conditions), len(runs.names), title, share_x=True)
-    low, high = limits([bounds for name in runs.names for c in runs.conditions if (bounds := runs.ratios(name, c["name"], what))])
+    low, high = limits(
+        [bounds for name in runs.names for c in runs.conditions if (bounds := runs.ratios(name, c["name"], what))]
+    )
     for each, condition in zip(axes, runs.conditions):
         each.set_title(condition_name(condition))
         each.set_xscale("log")
@@ -46,7 +53,9 @@ def speedup(runs: Runs, palette: Palette, what: str, title: str) -> Figure:
     return figure
 
 
-def speedup_row(axes: Any, y: int, runs: Runs, name: str, condition: dict[str, Any], what: str, palette: Palette) -> None:
+def speedup_row(
+    axes: Axes, y: int, runs: Runs, name: str, condition: dict[str, Any], what: str, palette: Palette
+) -> None:
     bounds = runs.ratios(name, condition["name"], what)
     if bounds is None:
         note_row(axes, y, runs.gap(name, condition))
@@ -64,9 +73,18 @@ def speedup_row(axes: Any, y: int, runs: Runs, name: str, condition: dict[str, A
     elif least <= 1 <= most:
         text, shade = f"≈ {text}", FOLDER
     elif ratio < 1:
-        text, weight, shade = f"{text} slower", "bold", LOSS
+        text, weight, shade = f"{text}, slower", "bold", LOSS
     text += ", noisy" if runs.noisy(name, condition, what) else ""
-    axes.annotate(text, (max(most, 1), y), (4, 0), textcoords="offset points", fontsize=ROW_TEXT, va="center", color=shade, fontweight=weight)
+    axes.annotate(
+        text,
+        (max(most, 1), y),
+        (4, 0),
+        textcoords="offset points",
+        fontsize=ROW_TEXT,
+        va="center",
+        color=shade,
+        fontweight=weight,
+    )
 
 
 def limits(bounds: list[tuple[float, float, float]]) -> tuple[float, float]:
@@ -77,45 +95,74 @@ def limits(bounds: list[tuple[float, float, float]]) -> tuple[float, float]:
 
 
 def storage(runs: Runs, palette: Palette) -> Figure:
-    """Speedup and images a second over the conditions, from the fastest storage to the slowest; a panel for each format."""
-    conditions = sorted(runs.conditions, key=lambda each: -runs.median(runs.folder, each, "training"))
+    """Speedup and images a second over the conditions, from the fastest storage to the slowest. Many inputs have a
+    panel for each format."""
+    conditions = runs.by_storage()
     packed = [name for name in runs.names if name != runs.folder]
     formats = ordered(map(palette.format, packed)) if palette.by_format else [""]
     groups = [(kind, [name for name in packed if kind in ("", palette.format(name))]) for kind in formats]
-    figure = Figure(figsize=(max(7.5, min(14.0, 4.0 * len(groups))), 7.2), layout="constrained")
-    grid = figure.subplots(2, len(groups), sharex=True, sharey="row", squeeze=False)
-    figure.suptitle("Packing by storage, from where the folder is fastest to where it is slowest (up is faster)")
+    rows = 2 if packed else 1
+    figure = Figure(figsize=(max(9.0, min(14.0, 4.0 * len(groups))), 1.2 + 3 * rows), layout="constrained")
+    grid = figure.subplots(rows, len(groups), sharex=True, sharey="row", squeeze=False)
+    head(figure, "Speed by storage, from where the folder is fastest to where it is slowest (up is faster)")
     for column, (kind, names) in enumerate(groups):
-        above, below = grid[0][column], grid[1][column]
-        above.set_title(kind or "all inputs")
-        lines(above, names, conditions, palette, lambda name, each: (runs.ratios(name, each["name"], "training") or (0, 0))[1])
-        above.axhline(1, color=FOLDER, linewidth=1)
-        shown = names + [runs.folder]
-        lines(below, shown, conditions, palette, lambda name, each: runs.median(name, each, "training"))
+        below = grid[-1][column]
+        grid[0][column].set_title(kind)
+        if packed:
+            lines(
+                grid[0][column],
+                names,
+                conditions,
+                palette,
+                lambda name, each: (runs.ratios(name, each["name"], "training") or (0, 0))[1],
+            )
+            grid[0][column].axhline(1, color=FOLDER, linewidth=1)
+        lines(below, [*names, runs.folder], conditions, palette, lambda name, each: runs.median(name, each, "training"))
         below.axhline(runs.device_limit, color="black", linewidth=1, linestyle="--")
-        below.set_xticks(range(len(conditions)), [condition_name(each) for each in conditions], rotation=30, ha="right", rotation_mode="anchor")
-        below.set_xlim(-0.3, len(conditions) - 0.7)
-    grid[0][0].set_ylabel("times the folder's images/s in training\n(logarithmic)")
-    grid[1][0].set_ylabel("images/s in training\n(logarithmic)")
-    for row, text in ((0, lambda value: f"{number(value)}×"), (1, number)):
-        fit_heights(grid[row], text)
+        below.set_xticks(
+            range(len(conditions)),
+            [condition_name(each) for each in conditions],
+            rotation=30,
+            ha="right",
+            rotation_mode="anchor",
+        )
+        below.set_xlim(-0.4, len(conditions) - 0.6)
+    if packed:
+        grid[0][0].set_ylabel("times the folder's images/s in training\n(logarithmic)")
+        fit_heights(grid[0], lambda value: f"{number(value)}×")
+    grid[-1][0].set_ylabel("images/s in training\n(logarithmic)")
+    fit_heights(grid[-1], number)
     legend_below(figure, storage_legend(runs, palette, packed))
     return figure
 
 
-def lines(axes: Any, names: list[str], conditions: list[dict[str, Any]], palette: Palette, height: Any) -> None:
+def lines(
+    axes: Axes,
+    names: list[str],
+    conditions: list[dict[str, Any]],
+    palette: Palette,
+    height: Callable[[str, dict[str, Any]], float],
+) -> None:
+    """A line for each input. They stand a little beside each other, so that equal ones are all seen."""
     axes.set_yscale("log")
     axes.grid(axis="y", color=PALE)
-    for name in names:
+    for i, name in enumerate(names):
         heights = [height(name, each) for each in conditions]
+        aside = BESIDE * len(conditions) * (i - (len(names) - 1) / 2)
         axes.plot(
-            range(len(conditions)), [value if value > 0 else float("nan") for value in heights], color=palette.colour(name),
-            marker=palette.marker(name), markersize=5.5, linewidth=1.6, markeredgecolor="white", markeredgewidth=0.5,
+            [x + aside for x in range(len(conditions))],
+            [value if value > 0 else math.nan for value in heights],
+            color=palette.colour(name),
+            marker=palette.marker(name),
+            markersize=5.5,
+            linewidth=1.6,
+            markeredgecolor="white",
+            markeredgewidth=0.5,
             linestyle=":" if name not in palette.looks else "-",
-        )  # fmt: skip
+        )
 
 
-def fit_heights(row: Any, text: Any) -> None:
+def fit_heights(row: Sequence[Axes], text: Callable[[float], str]) -> None:
     """Ticks between the lowest and the highest that any panel of a row shows."""
     heights = [y for axes in row for line in axes.lines for y in line.get_ydata() if y == y and y > 0]
     low, high = min(heights, default=1) / 1.15, max(heights, default=1) * 1.15
@@ -132,7 +179,8 @@ def storage_legend(runs: Runs, palette: Palette, packed: list[str]) -> list[Line
         entries = [(label(name), palette.colour(name), palette.marker(name)) for name in packed]
     else:
         first = {palette.inputs[name]["image"]: name for name in reversed(packed)}
-        entries = [(image, palette.colour(first[image]), "") for image in ordered(palette.inputs[n]["image"] for n in packed)]
+        entries = [
+            (image, palette.colour(first[image]), "") for image in ordered(palette.inputs[n]["image"] for n in packed)
+        ]
     shown = [Line2D([], [], color=colour, marker=marker, label=text, linewidth=2) for text, colour, marker in entries]
     return [*shown, folder, limit]
-

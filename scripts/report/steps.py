@@ -40,7 +40,7 @@ RANGE = 20  # largest over smallest from which a logarithmic scale helps
 
 def row_panels(runs: Runs, palette: Palette, title: str, share_x: bool) -> tuple[Figure, list[Axes]]:
     """A panel for each condition with a row for each input."""
-    figure, axes = panels(len(runs.conditions), len(runs.names), title, share_x, legend=True)
+    figure, axes = panels(len(runs.conditions), len(runs.names), title, share_x)
     for each, condition in zip(axes, runs.conditions):
         each.set_title(condition_name(condition))
         each.grid(axis="x", color=PALE)
@@ -63,7 +63,9 @@ def for_each_run(runs: Runs, axes: list[Axes], draw: Callable[[Axes, int, dict[s
 
 def step_parts(runs: Runs, palette: Palette) -> Figure:
     """Waiting and the rest of a step, and the copy that goes on beside it."""
-    figure, axes = row_panels(runs, palette, "Time of a training step (shorter is faster; waiting is what better loading can save)", False)
+    figure, axes = row_panels(
+        runs, palette, "Time of a training step (shorter is faster; waiting is what better loading can save)", False
+    )
     copies = any(run["training"]["copy_ms"]["median"] > 0 for run in runs.found.values())
 
     def draw(each: Axes, y: int, run: dict[str, Any]) -> float:
@@ -73,7 +75,12 @@ def step_parts(runs: Runs, palette: Palette) -> Figure:
         each.barh(y, compute, left=wait, height=0.72, color=GREY)
         each.barh(y + 0.2, copy, left=wait, height=0.16, color="black")
         noisy = ", noisy" if training["wait_ms"]["noisy"] and training["images_per_s"]["noisy"] else ""
-        row_text(each, y, wait + compute, f"{number(wait + compute)} ms, {percent(training['wait_share']['median'])} waiting{noisy}")
+        row_text(
+            each,
+            y,
+            wait + compute,
+            f"{number(wait + compute)} ms, {percent(training['wait_share']['median'])} waiting{noisy}",
+        )
         return (wait + compute) * 1.2
 
     for_each_run(runs, axes, draw)
@@ -81,7 +88,10 @@ def step_parts(runs: Runs, palette: Palette) -> Figure:
     for each in axes:
         each.axvline(limit, color="black", linewidth=1, linestyle="--")
         each.set_xlabel("ms a step (each panel has its own scale)")
-    handles = [Patch(color=VERMILLION, label="waiting for data"), Patch(color=GREY, label="compute (all that is not waiting)")]
+    handles = [
+        Patch(color=VERMILLION, label="waiting for data"),
+        Patch(color=GREY, label="compute (all that is not waiting)"),
+    ]
     if copies:
         handles.append(Patch(color="black", label="copy to the device, beside the compute"))
     legend_below(figure, [*handles, limit_handle()])
@@ -90,7 +100,9 @@ def step_parts(runs: Runs, palette: Palette) -> Figure:
 
 def attribution(runs: Runs, palette: Palette) -> Figure:
     """The seconds of an epoch, by what they are spent on."""
-    figure, axes = row_panels(runs, palette, "Where an epoch's time goes (shorter is faster; grey is what the device needs anyway)", False)
+    figure, axes = row_panels(
+        runs, palette, "Where an epoch's time goes (shorter is faster; grey is what the device needs anyway)", False
+    )
 
     def draw(each: Axes, y: int, run: dict[str, Any]) -> float:
         parts = run["attribution"]
@@ -99,7 +111,16 @@ def attribution(runs: Runs, palette: Palette) -> Figure:
             seconds = parts[field]
             start = right if seconds >= 0 else left
             edge = FOLDER if hatch else colour
-            each.barh(y, seconds, left=start, height=0.72, color=colour, hatch=hatch, edgecolor=edge, linewidth=0.4 if hatch else 0)
+            each.barh(
+                y,
+                seconds,
+                left=start,
+                height=0.72,
+                color=colour,
+                hatch=hatch,
+                edgecolor=edge,
+                linewidth=0.4 if hatch else 0,
+            )
             right, left = right + max(seconds, 0), left + min(seconds, 0)
         each.plot([parts["epoch_s"]] * 2, [y - 0.4, y + 0.4], color="black", linewidth=1.2)
         row_text(each, y, max(right, parts["epoch_s"]), f"{number(parts['epoch_s'])} s")
@@ -111,7 +132,10 @@ def attribution(runs: Runs, palette: Palette) -> Figure:
         if device:
             each.axvline(sorted(device)[len(device) // 2], color="black", linewidth=1, linestyle="--")
         each.set_xlabel("seconds an epoch (each panel has its own scale)")
-    handles = [Patch(facecolor=colour, hatch=hatch, edgecolor=FOLDER if hatch else colour, label=text) for _, text, colour, hatch in EPOCH]
+    handles = [
+        Patch(facecolor=colour, hatch=hatch, edgecolor=FOLDER if hatch else colour, label=text)
+        for _, text, colour, hatch in EPOCH
+    ]
     end = Line2D([], [], color="black", marker="|", linestyle="", markersize=10, label="end of the epoch")
     legend_below(figure, [*handles, end, limit_handle()], columns=3)
     return figure

@@ -10,16 +10,20 @@ from report.page import Html, code
 def common(body: dict[str, Any]) -> list[tuple[str, str]]:
     """Of a measurement or a sweep."""
     machine, recipe = body["machine"], body["recipe"]
-    load = f"load {number(machine['load_average'])} when it started"
-    size = f"{machine['cpus']} CPU{'s' * (machine['cpus'] != 1)}, {bytes_text(machine['memory_bytes'])} of memory"
+    load = "" if machine["load_average"] is None else f"; load {number(machine['load_average'])} when it started"
+    size = f"{cpus(machine['cpus'])}, {bytes_text(machine['memory_bytes'])} of memory"
     return [
         ("made", body["created"]),
         ("command", code(body["command"])),
-        ("machine", f"{machine['processor']}, {size}, {machine['architecture']}, Linux {machine['kernel']}; {load}"),
+        ("machine", f"{machine['processor']}, {size}, {machine['architecture']}, {machine['kernel']}{load}"),
         ("device", body["device"]),
         ("versions", ", ".join(f"{name} {version}" for name, version in body["versions"].items())),
         ("recipe", ", ".join(f"{key.replace('_', ' ')} {plain(value)}" for key, value in recipe.items())),
     ]
+
+
+def cpus(count: float) -> str:
+    return f"{count:g} CPU{'s' * (count != 1)}"
 
 
 def input_facts(entry: dict[str, Any]) -> list[tuple[str, str]]:

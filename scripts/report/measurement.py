@@ -81,6 +81,11 @@ def section(document: Document, palette: Palette, stem: str) -> Section:
     own = [
         ("loading", f"{body['workers']} workers (reader threads), {body['slots']} batches in memory"),
         ("measured", measured_text(body)),
+        *(
+            (name, "on")
+            for field, name in (("cuda_graph", "CUDA graph"), ("gpu_decode", "GPU decoding"))
+            if body.get(field)
+        ),
         ("device limit", facts.limit_text(body["device_limit"])),
     ]
     notes = [Note(text) for text in remarks(runs)]
@@ -159,7 +164,7 @@ def training_table(runs: Runs) -> Table:
             number(max(training["step_ms_quantiles"]["ms"]), aligned=True),
             facts.middle(training["cpu_s_per_1000"]),
             facts.middle(training["first_batch_s"]),
-            number(training["loss"], aligned=True),
+            "no number" if training["loss"] is None else number(training["loss"], aligned=True),
         ]
 
     head = [
@@ -266,16 +271,13 @@ def input_table(runs: Runs) -> Table:
 
 
 def packing(body: dict[str, Any]) -> list[Table]:
-    found = [
-        [
-            each["input"],
-            number(each["seconds"]),
-            number(each["cpu_s"]),
-            bytes_text(each["bytes_in"]),
-            bytes_text(each["bytes_out"]),
-        ]
-        for each in body.get("packing", [])
-    ]
+    def row(cost: dict[str, Any]) -> list[str]:
+        if "seconds" not in cost:
+            return [cost["input"], "was packed already"]
+        sizes = (bytes_text(cost.get(field, 0)) for field in ("bytes_in", "bytes_out"))
+        return [cost["input"], number(cost["seconds"]), number(cost.get("cpu_s", 0)), *sizes]
+
+    found = [row(cost) for cost in body.get("packing", [])]
     return [Table("What packing cost", ["input", "seconds", "CPU-seconds", "read", "written"], found)] if found else []
 
 

@@ -1,11 +1,13 @@
 """The section of a prediction: what each part of a machine would allow, and how well that fits what was measured."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from report import facts
 from report.documents import Document
 from report.look import (
     FOLDER,
@@ -20,6 +22,7 @@ from report.look import (
     legend_below,
     log_axis,
     name_rows,
+    note_row,
     number,
     ordered,
     paler,
@@ -33,6 +36,7 @@ PARTS = {
     "device": "device (training)",
     "latency": "latency (waiting for reads)",
 }
+WORK = {"training": "training", "decode": "reading and decoding"}
 BEYOND = 2.2  # times the fastest prediction: a limit above it is drawn as an arrow
 
 
@@ -40,24 +44,33 @@ def section(document: Document, palette: Palette, stem: str, simulated: set[str]
     body = document.body
     machine = body["machine"]
     condition = machine["condition"]
-    facts = [
+    own = [
         ("made", body["created"]),
         ("computed from", body["from"]),
-        ("machine", counts(machine)),
+        ("machine", counts(machine) + "".join(details(machine))),
         ("condition", f"{condition_name(condition)}: {condition_details(condition)}"),
     ]
     title = f"Prediction: {where(machine)} ({document.path.name})"
     return Section(
         title,
-        facts,
+        own,
         verdict(body),
         [*prediction_parts(body, palette, stem), *check_parts(body, palette, stem, simulated)],
     )
 
 
 def counts(machine: dict[str, Any]) -> str:
-    cpus, devices = machine["cpus"], machine["devices"]
-    return f"{cpus} CPU{'s' * (cpus != 1)}, {devices} device{'s' * (devices != 1)}"
+    devices = machine["devices"]
+    return f"{facts.cpus(machine['cpus'])}, {devices} device{'s' * (devices != 1)}"
+
+
+def details(machine: dict[str, Any]) -> Iterator[str]:
+    if "workers" in machine:
+        yield f", {machine['workers']} workers (reader threads)"
+    if machine.get("core_speed", 1) != 1:
+        yield f", each CPU {number(machine['core_speed'])} times as fast as those measured"
+    if machine.get("device_is_cpu"):
+        yield "; the CPUs train, too"
 
 
 def where(machine: dict[str, Any]) -> str:
@@ -112,7 +125,7 @@ def check_parts(body: dict[str, Any], palette: Palette, stem: str, simulated: se
         caption = (
             "The same computation for the machine that was measured, beside what was measured there. Left: on the "
             "line the prediction is right, above it too high; the grey band is 10 % to either side. Right: the error "
-            "of each input; near 0 is good."
+            "of each input; near 0 is good. Filled points are training, hollow ones reading and decoding alone."
         )
         parts.append(Picture.of(f"{stem}-check", "Predicted against measured", caption, check(drawn, palette)))
     else:
@@ -121,14 +134,15 @@ def check_parts(body: dict[str, Any], palette: Palette, stem: str, simulated: se
         [
             each["input"],
             each["condition"],
+            WORK[work(each)],
             number(each["predicted"]),
             number(each["measured"]),
             error_text(each["error"]),
         ]
         for each in checks
     ]
-    head = ["input", "condition", "predicted, images/s", "measured, images/s", "error"]
-    return [*parts, *([Table("Check", head, rows, texts=2)] if rows else [])]
+    head = ["input", "condition", "work", "predicted, images/s", "measured, images/s", "error"]
+    return [*parts, *([Table("Check", head, rows, texts=3)] if rows else [])]
 
 
 def check_condition(name: str, simulated: set[str]) -> str:
@@ -171,7 +185,10 @@ def limits(body: dict[str, Any], palette: Palette) -> Figure:
 
 
 def limit_row(axes: Axes, y: int, value: float | None, bottleneck: bool, colour: Any, edge: float) -> None:
-    length = edge if value is None else min(value, edge)
+    if value is None:
+        note_row(axes, y, "no limit")
+        return
+    length = min(value, edge)
     axes.barh(
         y,
         length,
@@ -180,9 +197,9 @@ def limit_row(axes: Axes, y: int, value: float | None, bottleneck: bool, colour:
         edgecolor="black",
         linewidth=1.0 * bottleneck,
     )
-    arrow = "→ " if value is None or value > edge else ""
+    arrow = "→ " if value > edge else ""
     axes.annotate(
-        arrow + limit_text(value),
+        arrow + number(value),
         (length, y),
         (4, 0),
         textcoords="offset points",
@@ -215,31 +232,29 @@ def check(checks: list[dict[str, Any]], palette: Palette) -> Figure:
     errors.axvspan(-10, 10, color=PALE, zorder=0)
     errors.axvline(0, color="black", linewidth=1)
     name_rows(errors, names, palette)
+    both = len({work(each) for each in checks}) > 1
     for each in checks:
-        look = {
-            "marker": marker[each["condition"]],
-            "color": palette.colour(each["input"]),
-            "markersize": 6.5,
-            "linestyle": "",
-            "markeredgecolor": "black",
-            "markeredgewidth": 0.4,
-        }
+        colour, row = palette.colour(each["input"]), names.index(each["input"])
+        trained = work(each) == "training"
+        look = outline(marker[each["condition"]], colour if trained else "white", colour if not trained else "black")
         scatter.plot([each["measured"]], [each["predicted"]], **look)
-        errors.plot([100 * each["error"]], [names.index(each["input"])], **look)
+        errors.plot([100 * each["error"]], [row + (0.16 if trained else -0.16) * both], **look)
     furthest = max(15.0, max(abs(100 * each["error"]) for each in checks) * 1.12)
     errors.set_xlim(-furthest, furthest)
-    handles = [
-        Line2D(
-            [],
-            [],
-            marker=marker[each],
-            color=GREY,
-            markeredgecolor="black",
-            markeredgewidth=0.4,
-            linestyle="",
-            label=each,
-        )
-        for each in conditions
-    ]
+    handles = [Line2D([], [], **outline(marker[each], GREY, "black"), label=each) for each in conditions]
+    if both:
+        handles.append(Line2D([], [], **outline("o", GREY, "black"), label="filled: training"))
+        handles.append(Line2D([], [], **outline("o", "white", GREY), label="hollow: reading and decoding"))
     legend_below(figure, handles, title="condition (the colour is the input)")
     return figure
+
+
+def outline(marker: str, face: Any, edge: Any) -> dict[str, Any]:
+    width = 0.4 if face != "white" else 1.4
+    return {"marker": marker, "markersize": 6.5, "linestyle": "", "markerfacecolor": face, "markeredgecolor": edge,
+            "markeredgewidth": width}  # fmt: skip
+
+
+def work(entry: dict[str, Any]) -> str:
+    """What a check's figures are of; documents that do not say speak of training."""
+    return entry.get("work", "training")

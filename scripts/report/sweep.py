@@ -39,11 +39,11 @@ def section(document: Document, stem: str) -> Section:
     ]
     allowed = body["limits"]
     free = f"{bytes_text(allowed['memory_available_bytes'])} of memory free"
-    limits = f"{allowed['cpus']} CPUs, {free}, at most {allowed['most_slots']} batches"
+    most = f", at most {allowed['most_slots']} batches" if "most_slots" in allowed else ""
     own = [
         *facts.input_facts(body["input"]),
         *facts.condition_facts([body["condition"]]),
-        ("limits", limits),
+        ("limits", f"{facts.cpus(allowed['cpus'])}, {free}{most}"),
         ("repeats", str(body["repeats"])),
         ("device limit", facts.limit_text(body["device_limit"])),
     ]
@@ -55,10 +55,11 @@ def section(document: Document, stem: str) -> Section:
     )
     shown = Picture.of(f"{stem}-sweep", "Speed and waiting by workers and batches in memory", caption, picture(body))
     drawn, depths = curves(body)
-    left_out = [Note(f"The picture shows {len(drawn)} of {len(depths)} numbers of batches; the table holds all.")]
-    return Section(
-        title, facts.common(body) + own, verdict, [shown, *(left_out if len(drawn) < len(depths) else []), table(body)]
-    )
+    parts: list[Table | Picture | Note] = [shown]
+    if len(drawn) < len(depths):
+        parts.append(Note(f"The picture shows {len(drawn)} of {len(depths)} numbers of batches; the table holds all."))
+    parts += [table(body), *(Note(f"Not tried: {text}") for text in allowed.get("left_out", []))]
+    return Section(title, facts.common(body) + own, verdict, parts)
 
 
 def curves(body: dict[str, Any]) -> tuple[list[int], list[int]]:
@@ -156,7 +157,7 @@ def setting(mark: dict[str, Any]) -> str:
     return f"{mark['workers']} worker{'s' * (mark['workers'] != 1)}, {mark['slots']} batch{'es' * (mark['slots'] != 1)}"
 
 
-def worker_axis(axes: Axes, workers: list[int], cpus: int) -> None:
+def worker_axis(axes: Axes, workers: list[int], cpus: float) -> None:
     """Linear for few threads, else logarithmic, with a tick for the numbers tried as far as there is room; and a line
     for the CPUs."""
     tried = sorted(set(workers))
@@ -169,7 +170,7 @@ def worker_axis(axes: Axes, workers: list[int], cpus: int) -> None:
         color=FOLDER,
         linewidth=1,
         linestyle=":",
-        label=f"{cpus} CPUs{'' if near else ', far to the right'}",
+        label=facts.cpus(cpus) + ("" if near else ", far to the right"),
     )
     if high > 24:
         axes.set_xscale("symlog", base=2, linthresh=1)
@@ -194,9 +195,10 @@ def table(body: dict[str, Any]) -> Table:
                 str(point["workers"]),
                 facts.spread(point["images_per_s"]),
                 facts.spread(point["wait_share"], 100),
+                bytes_text(point["batches_bytes"]) if "batches_bytes" in point else "not said",
                 bytes_text(point["memory_bytes"]),
                 ", ".join(marks_of),
             ]
         )
-    head = ["batches in memory", "workers", "training, images/s", "waiting, %", "memory of the batches", ""]
-    return Table("Points", head, rows, texts=0)
+    head = ["batches in memory", "workers", "training, images/s", "waiting, %"]
+    return Table("Points", [*head, "memory of the batches", "of the program", ""], rows, texts=0)

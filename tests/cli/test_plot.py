@@ -148,10 +148,10 @@ def test_a_missing_field_is_named_with_its_place(kind, where, tmp_path):
 
 def test_a_value_of_another_type_is_named_with_its_place(tmp_path):
     body = made.measurement(2, ("warm",))
-    body["runs"][0]["training"]["loss"] = None
+    body["runs"][0]["training"]["loss"] = "none"
     body["conditions"][0]["kind"] = "hot"
     said = refusal(tmp_path, body)
-    assert "runs[0].training.loss: null is no number" in said
+    assert 'runs[0].training.loss: "none" is no number or null' in said
     assert 'conditions[0].kind: "hot" is none of warm, cold, simulated' in said
 
 
@@ -256,8 +256,8 @@ def test_the_tables_hold_every_figure(whole):
         for group, condition in zip(groups, body["conditions"], strict=True):
             assert group[0][0].startswith(condition["name"])
             assert [row[0] for row in group[1:]] == names
-    assert sum(row[:1] == ["8"] and len(row) == 6 for row in page.rows) == 6  # points of the sweep with 8 batches
-    checks = [row for row in page.rows if len(row) == 5 and row[-1].endswith("%")]
+    assert sum(row[:1] == ["8"] and len(row) == 7 for row in page.rows) == 6  # points of the sweep with 8 batches
+    checks = [row for row in page.rows if len(row) == 6 and row[-1].endswith("%")]
     assert len(checks) == len(documents["prediction"]["check"])
     (row,) = [row for row in page.rows if row[0] == "wds roi" and len(row) == 7 and row[2] == "storage"]
     assert row[1] == "27,049"
@@ -331,6 +331,7 @@ def test_odd_names_are_shown_as_they_are(tmp_path):
     page = page_of(tmp_path, m=body)
     assert "&lt;b&gt;&amp;$x_1$ an input" in page.html
     assert sum(row[0] == name for row in page.rows) == 5
+    assert [name, "was packed already"] in page.rows
 
 
 def test_a_point_of_a_sweep_says_that_it_is_the_knee(tmp_path):
@@ -339,6 +340,7 @@ def test_a_point_of_a_sweep_says_that_it_is_the_knee(tmp_path):
     (row,) = [row for row in page.rows if "knee" in row[-1]]
     assert row[:2] == [str(body["knee"]["slots"]), str(body["knee"]["workers"])]
     assert f"of {len(range(2, 40, 2))} numbers of batches" in page.text
+    assert f"Not tried: {made.LEFT_OUT}" in page.text
 
 
 def test_a_prediction_without_a_limit_or_a_check_makes_a_page(tmp_path):

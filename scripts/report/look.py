@@ -17,10 +17,11 @@ from matplotlib.transforms import offset_copy
 BLUE, ORANGE, GREEN, VERMILLION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 PURPLE, SKY, BLACK = "#CC79A7", "#56B4E9", "#000000"
 HUES = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION)
+IMAGES = ("original", "resize", "roi", "raw")  # in the order of HUES; others come behind them
 FOLDER, GREY, PALE = "#555555", "#999999", "#EEEEEE"
 LOSS = "#A84300"  # VERMILLION, dark enough for text
 MARKERS = "osD^vPX<>p*"
-SHADES = (-0.2, 0.0, 0.32, 0.5)  # of a hue: darker, itself, paler
+SHADES = (-0.3, 0.0, 0.25, 0.45)  # of a hue: darker, itself, paler
 LABEL = 26  # characters of a name that a picture shows
 
 WIDTH = 12.0  # inches of a picture with several panels
@@ -55,7 +56,7 @@ class Palette:
         self.inputs = {entry["name"]: entry for entry in inputs}
         packed = [name for name, entry in self.inputs.items() if entry["format"] != "folder"]
         formats = ordered(self.inputs[name]["format"] for name in packed)
-        images = ordered(self.inputs[name]["image"] for name in packed)
+        images = ordered([*IMAGES, *(self.inputs[name]["image"] for name in packed)])
         self.by_format = len(packed) > len(HUES)
         self.looks: dict[str, tuple[Any, str]] = {}
         for i, name in enumerate(packed):

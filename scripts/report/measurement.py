@@ -45,8 +45,9 @@ PICTURES = (  # name, title, how to read it, what draws it
     (
         "attribution",
         "Time of an epoch",
-        "Each row ends at the length of an epoch (black tick). Grey is what the device needs by itself; all right of "
-        "the dashed line is spent on getting data to it. A part left of 0 is a rest that noise made negative.",
+        "Each row ends at the length of an epoch (black tick). Grey is what the device needs by itself, in the same "
+        "repeat as the rest of the row, so it scatters about the dashed line, the median; all else is the cost of "
+        "loading. Where noise makes a part negative, it is left of 0.",
         steps.attribution,
     ),
     (

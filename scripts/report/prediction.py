@@ -199,7 +199,7 @@ def limit_row(axes: Axes, y: int, value: float | None, bottleneck: bool, colour:
     )
     arrow = "→ " if value > edge else ""
     axes.annotate(
-        arrow + number(value),
+        arrow + (f"{value / 1e6:.3g} M" if value >= 1e6 else number(value)),
         (length, y),
         (4, 0),
         textcoords="offset points",
@@ -228,9 +228,13 @@ def check(checks: list[dict[str, Any]], palette: Palette) -> Figure:
     scatter.set_xlabel("measured, images/s (logarithmic)")
     scatter.set_ylabel("predicted, images/s (logarithmic)")
     errors.set_title("Error of each input (near 0 is good)")
-    errors.set_xlabel("error of the prediction, % (right: too high)")
-    errors.axvspan(-10, 10, color=PALE, zorder=0)
-    errors.axvline(0, color="black", linewidth=1)
+    ratios = [each["predicted"] / each["measured"] for each in checks]
+    least, most = min([0.85, *ratios]) / 1.04, max([1.15, *ratios]) * 1.04
+    errors.set(xscale="log", xlim=(least, most))
+    log_axis(errors.xaxis, least, most, lambda ratio: f"{100 * (ratio - 1):+.0f} %" if ratio != 1 else "0")
+    errors.set_xlabel("error of the prediction (right: too high; logarithmic)")
+    errors.axvspan(0.9, 1.1, color=PALE, zorder=0)
+    errors.axvline(1, color="black", linewidth=1)
     name_rows(errors, names, palette)
     both = len({work(each) for each in checks}) > 1
     for each in checks:
@@ -238,9 +242,7 @@ def check(checks: list[dict[str, Any]], palette: Palette) -> Figure:
         trained = work(each) == "training"
         look = outline(marker[each["condition"]], colour if trained else "white", colour if not trained else "black")
         scatter.plot([each["measured"]], [each["predicted"]], **look)
-        errors.plot([100 * each["error"]], [row + (0.16 if trained else -0.16) * both], **look)
-    furthest = max(15.0, max(abs(100 * each["error"]) for each in checks) * 1.12)
-    errors.set_xlim(-furthest, furthest)
+        errors.plot([each["predicted"] / each["measured"]], [row + (0.16 if trained else -0.16) * both], **look)
     handles = [Line2D([], [], **outline(marker[each], GREY, "black"), label=each) for each in conditions]
     if both:
         handles.append(Line2D([], [], **outline("o", GREY, "black"), label="filled: training"))

@@ -50,6 +50,9 @@ class Runs:
         run = self.of(name, condition)
         return bool(run and run[what]["images_per_s"]["noisy"])
 
+    def any_noisy(self, what: str) -> bool:
+        return any(run[what]["images_per_s"]["noisy"] for run in self.found.values())
+
     def gap(self, name: str, condition: dict[str, Any]) -> str:
         """Why there is nothing to compare."""
         if self.of(name, condition) is None:

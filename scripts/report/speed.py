@@ -29,15 +29,15 @@ from report.look import (
 from report.runs import Runs
 
 BESIDE = 0.008  # of a panel's width
-ROOM = 0.22  # of a logarithmic axis, right of the longest bar, for its text
+ROOM, NOISY_ROOM = 0.18, 0.29  # of a logarithmic axis, right of the longest bar, for its text
 
 
 def speedup(runs: Runs, palette: Palette, what: str, title: str) -> Figure:
     """A bar for each input in a panel for each condition, from 1x to the right for a gain, to the left for a loss."""
     figure, axes = panels(len(runs.conditions), len(runs.names), title, share_x=True)
-    low, high = limits(
-        [bounds for name in runs.names for c in runs.conditions if (bounds := runs.ratios(name, c["name"], what))]
-    )
+    found = [(name, condition["name"]) for name in runs.names for condition in runs.conditions]
+    bounds = [ratio for name, condition in found if (ratio := runs.ratios(name, condition, what))]
+    low, high = limits(bounds, NOISY_ROOM if runs.any_noisy(what) else ROOM)
     for each, condition in zip(axes, runs.conditions):
         each.set_title(condition_name(condition))
         each.set_xscale("log")
@@ -87,11 +87,11 @@ def speedup_row(
     )
 
 
-def limits(bounds: list[tuple[float, float, float]]) -> tuple[float, float]:
+def limits(bounds: list[tuple[float, float, float]], room: float) -> tuple[float, float]:
     """Of the axis: 1 and all whiskers, and room for the text of the longest bar."""
     low = min([0.85, *(least / 1.1 for least, _, _ in bounds)])
     high = max([1.2, *(most for _, _, most in bounds)])
-    return low, high * (high / low) ** (ROOM / (1 - ROOM))
+    return low, high * (high / low) ** (room / (1 - room))
 
 
 def storage(runs: Runs, palette: Palette) -> Figure:

@@ -35,6 +35,7 @@ EPOCH = (  # field, what it is, colour, hatch
     ("fetch_s", "stalled for fetching (storage)", VERMILLION, ""),
     ("other_s", "other", "white", "////"),
 )
+ROOM, NOISY_ROOM, EPOCH_ROOM = 0.38, 0.47, 0.2  # of an axis, right of the longest bar, for its text
 RANGE = 20  # largest over smallest from which a logarithmic scale helps
 
 
@@ -51,13 +52,13 @@ def row_panels(runs: Runs, palette: Palette, title: str, share_x: bool) -> tuple
     return figure, axes
 
 
-def for_each_run(runs: Runs, axes: list[Axes], draw: Callable[[Axes, int, dict[str, Any]], float]) -> None:
+def for_each_run(runs: Runs, axes: list[Axes], draw: Callable[[Axes, int, dict[str, Any]], float], room: float) -> None:
     """Draws the rows of all panels, each from 0 to its own longest, with room for the text behind it."""
     for each, condition in zip(axes, runs.conditions):
         found = [(y, run) for y, name in enumerate(runs.names) if (run := runs.of(name, condition))]
         longest = max([draw(each, y, run) for y, run in found], default=1)
         low = min(0, each.dataLim.x0) if found else 0
-        each.set_xlim(low, longest * 1.3 or 1)
+        each.set_xlim(low, low + (longest - low) / (1 - room) or 1)
         plain_axis(each.xaxis)
 
 
@@ -81,9 +82,9 @@ def step_parts(runs: Runs, palette: Palette) -> Figure:
             wait + compute,
             f"{number(wait + compute)} ms, {percent(training['wait_share']['median'])} waiting{noisy}",
         )
-        return (wait + compute) * 1.2
+        return wait + compute
 
-    for_each_run(runs, axes, draw)
+    for_each_run(runs, axes, draw, NOISY_ROOM if runs.any_noisy("training") else ROOM)
     limit = runs.body["device_limit"]["step_ms"]["median"]
     for each in axes:
         each.axvline(limit, color="black", linewidth=1, linestyle="--")
@@ -126,11 +127,11 @@ def attribution(runs: Runs, palette: Palette) -> Figure:
         row_text(each, y, max(right, parts["epoch_s"]), f"{number(parts['epoch_s'])} s")
         return max(right, parts["epoch_s"])
 
-    for_each_run(runs, axes, draw)
-    for each, condition in zip(axes, runs.conditions):
-        device = [run["attribution"]["device_s"] for name in runs.names if (run := runs.of(name, condition))]
-        if device:
-            each.axvline(sorted(device)[len(device) // 2], color="black", linewidth=1, linestyle="--")
+    for_each_run(runs, axes, draw, EPOCH_ROOM)
+    images = runs.inputs[0]["samples"]
+    for each in axes:
+        if runs.device_limit > 0:
+            each.axvline(images / runs.device_limit, color="black", linewidth=1, linestyle="--")
         each.set_xlabel("seconds an epoch (each panel has its own scale)")
     handles = [
         Patch(facecolor=colour, hatch=hatch, edgecolor=FOLDER if hatch else colour, label=text)
@@ -183,7 +184,8 @@ def quantile_row(axes: Axes, y: int, quantiles: dict[str, list[float]], colour: 
 
 
 def row_text(axes: Axes, y: int, x: float, text: str) -> None:
-    axes.annotate(text, (x, y), (4, 0), textcoords="offset points", va="center", fontsize=ROW_TEXT)
+    back = {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.6}  # the device limit may run behind it
+    axes.annotate(text, (x, y), (4, 0), textcoords="offset points", va="center", fontsize=ROW_TEXT, bbox=back)
 
 
 def percent(share: float) -> str:

@@ -390,6 +390,10 @@ def overlapping(figure) -> list[str]:
         if text not in beyond and text.get_visible() and text.get_text().strip():
             shown.append((text.get_text(), text.get_window_extent(renderer).padded(-1), text.get_rotation()))
     found = [f"{text!r} leaves the picture" for text, box, _ in shown if not inside(whole_box, box)]
+    for axes in figure.axes:
+        edge = axes.get_window_extent(renderer).padded(8)
+        boxes = [(text.get_text(), text.get_window_extent(renderer)) for text in axes.texts]
+        found += [f"{text!r} leaves its panel" for text, box in boxes if not edge.x0 <= box.x0 <= box.x1 <= edge.x1]
     flat = [(text, box) for text, box, rotation in shown if rotation in (0, 90)]
     for i, (text, box) in enumerate(flat):
         found += [f"{text!r} covers {other!r}" for other, its in flat[i + 1 :] if box.overlaps(its)]

@@ -1,5 +1,6 @@
 """The section of a measurement: what was gained, where the time goes, and the figures behind it."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -218,10 +219,9 @@ def reading_table(runs: Runs) -> Table:
 
 def epoch_table(runs: Runs) -> Table:
     def row(run: dict[str, Any]) -> list[str]:
-        return [
-            number(run["attribution"][field], aligned=True)
-            for field in ("epoch_s", *(field for field, *_ in steps.EPOCH))
-        ]
+        parts = run["attribution"]
+        places = max(0, 2 - math.floor(math.log10(parts["epoch_s"]))) if parts["epoch_s"] > 0 else 3
+        return [f"{parts[field]:,.{places}f}" for field in ("epoch_s", *(field for field, *_ in steps.EPOCH))]
 
     head = ["input", "epoch, s", "device, s", "sharing, s", "preparation stall, s", "fetch stall, s", "other, s"]
     return Table("Time of an epoch", head, rows(runs, row))

@@ -207,7 +207,7 @@ def reading_table(runs: Runs) -> Table:
         "read: speedup",
         "images/s",
         "MB/s",
-        "from disk, bytes/image",
+        "from storage, bytes/image",
         "read + decode: speedup",
         "images/s",
         "CPU-s/1000 images",

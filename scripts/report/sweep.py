@@ -1,0 +1,204 @@
+"""The section of a sweep: speed and waiting against reader threads, a curve for each number of batches in memory."""
+
+from typing import Any
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.container import ErrorbarContainer
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from report import facts
+from report.documents import Document
+from report.look import (
+    FOLDER,
+    MARKERS,
+    PALE,
+    VERMILLION,
+    bytes_text,
+    condition_name,
+    head,
+    legend_below,
+    number,
+    plain_axis,
+)
+from report.page import Note, Picture, Section, Table
+
+CURVES = 10  # that a picture shows
+
+
+def section(document: Document, stem: str) -> Section:
+    body = document.body
+    condition = condition_name(body["condition"])
+    title = f"Sweep: {body['input']['name']}, {condition} ({document.path.name})"
+    knee, best = body["knee"], body["recommended"]
+    rising = "; speed still rose at the end of the sweep, so the knee may lie beyond" if knee["still_rising"] else ""
+    verdict = [
+        f"Recommended: {setting(best)} in memory. {best['reason']}",
+        f"Knee: {setting(knee)}, {number(knee['images_per_s'])} images/s{rising}.",
+    ]
+    allowed = body["limits"]
+    free = f"{bytes_text(allowed['memory_available_bytes'])} of memory free"
+    most = f", at most {allowed['most_slots']} batches" if "most_slots" in allowed else ""
+    own = [
+        *facts.input_facts(body["input"]),
+        *facts.condition_facts([body["condition"]]),
+        ("limits", f"{facts.cpus(allowed['cpus'])}, {free}{most}"),
+        ("repeats", str(body["repeats"])),
+        ("device limit", facts.limit_text(body["device_limit"])),
+    ]
+    caption = (
+        "Each curve is one number of batches in memory; the bars span the repeats, hollow points are noisy. Left: up "
+        "is faster, and nothing passes the dashed device limit. Right: down is better; at 0 the device never waits. "
+        "The star is the knee, from which more gains little; the ring is the setting to use. The dotted line is the "
+        "number of CPUs."
+    )
+    shown = Picture.of(f"{stem}-sweep", "Speed and waiting by workers and batches in memory", caption, picture(body))
+    drawn, depths = curves(body)
+    parts: list[Table | Picture | Note] = [shown]
+    if len(drawn) < len(depths):
+        parts.append(Note(f"The picture shows {len(drawn)} of {len(depths)} numbers of batches; the table holds all."))
+    parts += [table(body), *(Note(f"Not tried: {text}") for text in allowed.get("left_out", []))]
+    return Section(title, facts.common(body) + own, verdict, parts)
+
+
+def curves(body: dict[str, Any]) -> tuple[list[int], list[int]]:
+    """The numbers of batches to draw, those of the knee and the recommendation among them; and all there are."""
+    depths = sorted({point["slots"] for point in body["points"]})
+    kept = {body["knee"]["slots"], body["recommended"]["slots"]} & set(depths)
+    spread = [depths[round(i * (len(depths) - 1) / (CURVES - 3))] for i in range(CURVES - 2)]
+    return depths if len(depths) <= CURVES else sorted(kept | set(spread)), depths
+
+
+def picture(body: dict[str, Any]) -> Figure:
+    figure = Figure(figsize=(12, 5.0), layout="constrained")
+    speed, wait = figure.subplots(1, 2)
+    where = f"{body['input']['name']}, {condition_name(body['condition'])}"
+    head(figure, f"Training speed by reader threads: {where}")
+    speed.set_title("Speed (up is faster)")
+    wait.set_title("Waiting for data (down is better)")
+    depths, _ = curves(body)
+    for i, slots in enumerate(depths):
+        points = sorted((p for p in body["points"] if p["slots"] == slots), key=lambda point: point["workers"])
+        look = {
+            "color": matplotlib.colormaps["cividis"](0.05 + 0.8 * i / max(1, len(depths) - 1)),
+            "marker": MARKERS[i % len(MARKERS)],
+            "label": f"{slots} batch{'es' * (slots != 1)} in memory",
+        }
+        curve(speed, points, "images_per_s", 1, look)
+        curve(wait, points, "wait_share", 100, look)
+    limit = body["device_limit"]["images_per_s"]["median"]
+    speed.axhline(limit, color="black", linewidth=1, linestyle="--", label="device limit")
+    marks(speed, wait, body)
+    for each, text in ((speed, "images/s in training"), (wait, "% of the time waiting for data")):
+        each.set_ylabel(text)
+        each.set_ylim(bottom=0)
+        each.grid(color=PALE)
+        plain_axis(each.yaxis)
+        worker_axis(each, [point["workers"] for point in body["points"]], body["limits"]["cpus"])
+    speed.set_ylim(0, speed.get_ylim()[1] * 1.03)
+    wait.set_ylim(0, max(5.0, wait.get_ylim()[1] * 1.03))
+    handles = speed.get_legend_handles_labels()[0]
+    legend_below(figure, sorted(handles, key=lambda handle: not isinstance(handle, ErrorbarContainer)), columns=5)
+    return figure
+
+
+def curve(axes: Axes, points: list[dict[str, Any]], field: str, scale: float, look: dict[str, Any]) -> None:
+    xs = [point["workers"] for point in points]
+    middle = [scale * point[field]["median"] for point in points]
+    below = [max(0, m - scale * point[field]["min"]) for m, point in zip(middle, points)]
+    above = [max(0, scale * point[field]["max"] - m) for m, point in zip(middle, points)]
+    axes.errorbar(xs, middle, yerr=[below, above], capsize=2, linewidth=1.6, elinewidth=0.9, markersize=5.5, **look)
+    noisy = [i for i, point in enumerate(points) if point["images_per_s"]["noisy"]]
+    axes.plot(
+        [xs[i] for i in noisy],
+        [middle[i] for i in noisy],
+        linestyle="",
+        marker=look["marker"],
+        markersize=5.5,
+        markerfacecolor="white",
+        markeredgecolor=look["color"],
+        zorder=4,
+    )
+
+
+def marks(speed: Axes, wait: Axes, body: dict[str, Any]) -> None:
+    """The knee and the recommended setting, in both panels."""
+    found = {(point["workers"], point["slots"]): point for point in body["points"]}
+    knee, best = body["knee"], body["recommended"]
+    looks = (
+        (knee, {"marker": "*", "markersize": 11, "color": VERMILLION, "label": f"knee: {setting(knee)}"}),
+        (
+            best,
+            {
+                "marker": "o",
+                "markersize": 15,
+                "color": VERMILLION,
+                "markerfacecolor": "none",
+                "markeredgewidth": 1.8,
+                "label": f"recommended: {setting(best)}",
+            },
+        ),
+    )
+    for mark, look in looks:
+        point = found.get((mark["workers"], mark["slots"]))
+        if point:
+            speed.plot([mark["workers"]], [point["images_per_s"]["median"]], linestyle="", zorder=5, **look)
+            wait.plot(
+                [mark["workers"]], [100 * point["wait_share"]["median"]], linestyle="", zorder=5, clip_on=False, **look
+            )
+        else:
+            speed.axvline(
+                mark["workers"], color=VERMILLION, linewidth=1, label=look["label"] + ", not among the points"
+            )
+
+
+def setting(mark: dict[str, Any]) -> str:
+    return f"{mark['workers']} worker{'s' * (mark['workers'] != 1)}, {mark['slots']} batch{'es' * (mark['slots'] != 1)}"
+
+
+def worker_axis(axes: Axes, workers: list[int], cpus: float) -> None:
+    """Linear for few threads, else logarithmic, with a tick for the numbers tried as far as there is room; and a line
+    for the CPUs."""
+    tried = sorted(set(workers))
+    high = max(tried[-1], 1)
+    near = cpus <= 1.5 * high
+    if near:
+        high = max(high, cpus)
+    axes.axvline(
+        cpus if near else -9,
+        color=FOLDER,
+        linewidth=1,
+        linestyle=":",
+        label=facts.cpus(cpus) + ("" if near else ", far to the right"),
+    )
+    if high > 24:
+        axes.set_xscale("symlog", base=2, linthresh=1)
+        axes.set_xlim(tried[0] * 0.85 if tried[0] else -0.3, high * 1.2)
+        tried = [n for n in tried if n & (n - 1) == 0] or tried
+    else:
+        axes.set_xlim(tried[0] - 0.3 - 0.02 * high, high + 0.3 + 0.02 * high)
+    axes.xaxis.set_major_locator(FixedLocator(tried[:: -(-len(tried) // 13)]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.set_xlabel(f"workers (reader threads{', logarithmic' if high > 24 else ''})")
+
+
+def table(body: dict[str, Any]) -> Table:
+    rows = []
+    for point in sorted(body["points"], key=lambda each: (each["slots"], each["workers"])):
+        key = {"workers": point["workers"], "slots": point["slots"]}
+        marks_of = [name for name in ("knee", "recommended") if key.items() <= body[name].items()]
+        rows.append(
+            [
+                str(point["slots"]),
+                str(point["workers"]),
+                facts.spread(point["images_per_s"]),
+                facts.spread(point["wait_share"], 100),
+                bytes_text(point["batches_bytes"]) if "batches_bytes" in point else "not said",
+                bytes_text(point["memory_bytes"]),
+                ", ".join(marks_of),
+            ]
+        )
+    head = ["batches in memory", "workers", "training, images/s", "waiting, %"]
+    return Table("Points", [*head, "memory of the batches", "of the program", ""], rows, texts=0)

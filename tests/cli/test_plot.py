@@ -1,0 +1,441 @@
+"""scripts/plot: what it draws of the documents of packhorse-train, and which it refuses."""
+
+import base64
+import copy
+import json
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from python_support import ROOT
+
+pytest.importorskip("matplotlib", reason="needs scripts/requirements-plot.txt")
+pytest.importorskip("jsonschema", reason="needs scripts/requirements-plot.txt")
+
+import report_support as made  # noqa: E402
+
+PLOT = ROOT / "scripts/plot"
+SCHEMAS = ROOT / "docs/schemas"
+BUILDERS = {"measurement": made.measurement, "sweep": made.sweep, "prediction": made.prediction}
+MEASURED = ["speedup-training", "storage", "step", "attribution", "latency", "speedup-read", "speedup-decode"]
+
+
+def plot(*arguments: object) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, PLOT, *map(str, arguments)], capture_output=True, text=True, check=False)
+
+
+class Page(HTMLParser):
+    """What a reader finds: sentences, rows of tables, and pictures by name."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.html, self.rows, self.pictures, self.words, self.figure = html, [], {}, [], ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list) -> None:
+        fields = dict(attrs)
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th"):
+            self.rows[-1].append("")
+        elif tag == "figure":
+            self.figure = fields["id"]
+        elif tag == "img":
+            kind, data = fields["src"].split(",", 1)
+            assert kind == "data:image/png;base64"
+            self.pictures[self.figure] = base64.b64decode(data)
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+        if self.lasttag in ("td", "th", "b", "span", "br") and self.rows and self.rows[-1]:
+            self.rows[-1][-1] += data.strip()
+
+    @property
+    def text(self) -> str:
+        return " ".join("".join(self.words).split())
+
+
+def page_of(folder: Path, *options: object, **documents: dict) -> Page:
+    out = folder / "report.html"
+    done = plot(*made.write(folder, **documents), "--out", out, *options)
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    return Page(out.read_text())
+
+
+def refusal(folder: Path, body: object) -> str:
+    """What plot says of a document that it must refuse, in which case it writes no page."""
+    file, out = folder / "bad.json", folder / "report.html"
+    file.write_text(body if isinstance(body, str) else json.dumps(body))
+    done = plot(file, "--out", out)
+    assert done.returncode == 1 and done.stdout == "" and not out.exists()
+    assert done.stderr.startswith(f"plot: {file}") and "Traceback" not in done.stderr
+    return done.stderr
+
+
+def size_of(png: bytes) -> tuple[int, int]:
+    assert png.startswith(b"\x89PNG\r\n\x1a\n")
+    return struct.unpack(">II", png[16:24])
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Page, Path, dict]:
+    """13 inputs under 6 conditions, a sweep and a prediction, with the pictures as files too."""
+    folder = tmp_path_factory.mktemp("whole")
+    documents = {kind: build() for kind, build in BUILDERS.items()}
+    return page_of(folder, "--images", folder / "images", **documents), folder, documents
+
+
+# --- the schemas ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", BUILDERS)
+def test_a_schema_is_one_by_its_own_standard_and_describes_every_field(kind):
+    from jsonschema import Draft202012Validator
+
+    schema = json.loads((SCHEMAS / f"{kind}.schema.json").read_text())
+    Draft202012Validator.check_schema(schema)
+    assert "additionalProperties" not in schema  # fields are only ever added
+
+    def undescribed(node, path):
+        for name, field in node.get("properties", {}).items():
+            if "description" not in field and "$ref" not in field and "const" not in field:
+                yield f"{path}.{name}"
+            yield from undescribed(field, f"{path}.{name}")
+        if isinstance(node.get("items"), dict):
+            yield from undescribed(node["items"], f"{path}[]")
+
+    parts = [("", schema), *schema.get("$defs", {}).items()]
+    assert [field for name, part in parts for field in undescribed(part, name)] == []
+
+
+@pytest.mark.parametrize("kind", BUILDERS)
+def test_a_field_more_is_accepted(kind, tmp_path):
+    body = BUILDERS[kind]() | {"added_later": {"x": 1}}
+    page_of(tmp_path, doc=body)
+
+
+@pytest.mark.parametrize(
+    ("kind", "where"),
+    [
+        ("measurement", ["machine"]),
+        ("measurement", ["inputs", 0, "file_system"]),
+        ("measurement", ["runs", 1, "training", "wait_share"]),
+        ("measurement", ["runs", 1, "decode", "images_per_s", "noisy"]),
+        ("measurement", ["conditions", 2, "access_ms"]),
+        ("sweep", ["points", 3, "memory_bytes"]),
+        ("sweep", ["condition", "kind"]),
+        ("prediction", ["machine", "devices"]),
+        ("prediction", ["check", 0, "error"]),
+    ],
+)
+def test_a_missing_field_is_named_with_its_place(kind, where, tmp_path):
+    body = BUILDERS[kind]()
+    node = body
+    for step in where[:-1]:
+        node = node[step]
+    del node[where[-1]]
+    place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in where[:-1])
+    said = refusal(tmp_path, body)
+    assert f'{place.removeprefix(".") or "the document"}: "{where[-1]}" is missing' in said
+    assert f"docs/schemas/{kind}.schema.json" in said
+
+
+def test_a_value_of_another_type_is_named_with_its_place(tmp_path):
+    body = made.measurement(2, ("warm",))
+    body["runs"][0]["training"]["loss"] = "none"
+    body["conditions"][0]["kind"] = "hot"
+    said = refusal(tmp_path, body)
+    assert 'runs[0].training.loss: "none" is no number or null' in said
+    assert 'conditions[0].kind: "hot" is none of warm, cold, simulated' in said
+
+
+def test_many_faults_are_counted_not_listed(tmp_path):
+    body = made.measurement()
+    for run in body["runs"]:
+        del run["attribution"]
+    said = refusal(tmp_path, body)
+    assert said.count("is missing") == 5 and f"and {len(body['runs']) - 5} more" in said
+
+
+def test_names_that_lead_nowhere_or_come_twice_are_refused(tmp_path):
+    body = made.measurement(2, ("warm",))
+    body["runs"][1]["input"] = "lost"
+    assert "runs[1].input: 'lost' is none of the document's inputs" in refusal(tmp_path, body)
+    body = made.measurement(2, ("warm",))
+    body["runs"].append(copy.deepcopy(body["runs"][1]))
+    assert "runs[2]: 'wds original' under 'warm' is there twice" in refusal(tmp_path, body)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "it is empty: did the command that should have written it fail?"),
+        ("{", "is not JSON"),
+        ('{"schema": "packhorse-measurement/1", "workers": NaN}', "it holds NaN"),
+        ('{"schema": "packhorse-measurement/2"}', "its field \"schema\" is 'packhorse-measurement/2'"),
+        ("{}", 'it has no field "schema"'),
+        ("[1]", "is none of the documents this program reads"),
+    ],
+)
+def test_what_is_no_document_is_refused_in_a_sentence(text, said, tmp_path):
+    assert said in refusal(tmp_path, text)
+
+
+def test_a_file_that_is_not_there_and_a_page_over_a_document_are_refused(tmp_path):
+    done = plot(tmp_path / "no.json", "--out", tmp_path / "r.html")
+    assert done.returncode == 1 and done.stderr == f"plot: {tmp_path / 'no.json'}: No such file or directory\n"
+    (file,) = made.write(tmp_path, m=made.measurement(2, ("warm",)))
+    done = plot(file, "--out", file)
+    assert done.returncode == 1 and "is one of the documents" in done.stderr
+    json.loads(file.read_text())
+
+
+def test_usage(tmp_path):
+    assert plot("--help").returncode == 0
+    assert plot(tmp_path / "x.json").returncode == 2
+    assert plot("--out", tmp_path / "r.html").returncode == 2
+
+
+def test_without_its_packages_it_uses_the_venv_or_says_what_to_do(tmp_path):
+    shutil.copytree(ROOT / "scripts/report", tmp_path / "scripts/report")
+    shutil.copy(PLOT, tmp_path / "scripts/plot")
+    command = [sys.executable, "-S", tmp_path / "scripts/plot", "x.json", "--out", "y.html"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "run scripts/setup, or\n" in done.stderr
+    python = tmp_path / ".venv/bin/python"
+    python.parent.mkdir(parents=True)
+    python.write_text('#!/bin/sh\necho "$@"\n')
+    python.chmod(0o755)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and done.stdout.endswith("scripts/plot x.json --out y.html\n")
+
+
+# --- the page ------------------------------------------------------------------------------------
+
+
+def test_the_page_needs_nothing_beside_it(whole):
+    page, _, _ = whole
+    assert "<script" not in page.html
+    assert re.findall(r'(?:src|href)="(?!data:image/png;base64,|#s\d+")', page.html) == []
+
+
+def test_every_picture_is_in_the_page_and_in_the_folder(whole):
+    page, folder, _ = whole
+    wanted = {*(f"measurement-{name}" for name in MEASURED), "sweep-sweep", "prediction-limits", "prediction-check"}
+    assert page.pictures.keys() == wanted
+    assert {path.name: path.read_bytes() for path in (folder / "images").iterdir()} == {
+        f"{name}.png": data for name, data in page.pictures.items()
+    }
+    for name, data in page.pictures.items():
+        width, height = size_of(data)
+        assert 1000 <= width <= 2100 and 300 <= height <= 2000, (name, width, height)
+
+
+def test_the_page_says_machine_command_versions_and_verdict(whole):
+    page, _, documents = whole
+    body = documents["measurement"]
+    for said in (body["command"], body["machine"]["processor"], "libtorch 2.11.0", *body["verdict"], "890 images/s"):
+        assert said in page.text
+    assert documents["sweep"]["recommended"]["reason"] in page.text
+
+
+def test_the_tables_hold_every_figure(whole):
+    page, _, documents = whole
+    body = documents["measurement"]
+    names = [entry["name"] for entry in body["inputs"]]
+    for head in ("waiting, %", "MB/s", "sharing, s"):
+        (start,) = [i for i, row in enumerate(page.rows) if row[:1] == ["input"] and head in row]
+        table = page.rows[start + 1 : start + 1 + len(body["conditions"]) * (1 + len(names))]
+        groups = [table[i : i + 1 + len(names)] for i in range(0, len(table), 1 + len(names))]
+        for group, condition in zip(groups, body["conditions"], strict=True):
+            assert group[0][0].startswith(condition["name"])
+            assert [row[0] for row in group[1:]] == names
+    assert sum(row[:1] == ["8"] and len(row) == 7 for row in page.rows) == 6  # points of the sweep with 8 batches
+    checks = [row for row in page.rows if len(row) == 6 and row[-1].endswith("%")]
+    assert len(checks) == len(documents["prediction"]["check"])
+    (row,) = [row for row in page.rows if row[0] == "wds roi" and len(row) == 7 and row[2] == "storage"]
+    assert row[1] == "27,049"
+
+
+def test_a_simulated_condition_is_called_so_everywhere(whole):
+    page, _, _ = whole
+    for name in ("hdd", "sata-ssd", "nfs", "nvme"):
+        rows = [row for row in page.rows if any(re.match(rf"{name}\b", cell) for cell in row)]
+        assert rows and all(f"{name} (simulated)" in row for row in rows)
+    assert not re.search(r"\b(warm|cold) \(simulated\)", page.text)
+    assert "2 ms to open, 0.6 ms to access, 110 MB/s, 8 at a time" in page.text
+
+
+def test_noise_is_marked(tmp_path):
+    quiet = made.measurement(3, ("warm",))
+    assert "noisy" not in "".join(cell for row in page_of(tmp_path / "quiet", m=quiet).rows for cell in row)
+    noisy = copy.deepcopy(quiet)
+    noisy["runs"][1]["training"]["images_per_s"]["noisy"] = True
+    page = page_of(tmp_path / "noisy", m=noisy)
+    assert [row[0] for row in page.rows if any("noisy" in cell for cell in row)] == ["wds original"]
+    assert "1 of 3 runs are noisy" in page.text
+
+
+def test_what_was_not_measured_is_named_with_its_reason(whole):
+    page, _, documents = whole
+    (gap,) = documents["measurement"]["not_measured"]
+    assert [gap["input"], gap["condition"], gap["reason"]] in page.rows
+    assert page.rows.count([gap["input"], f"not measured: {gap['reason']}"]) == 3
+
+
+def test_a_loss_stands_out_and_what_the_spreads_allow_to_be_none_does_not(tmp_path):
+    body = made.measurement(3, ("warm",))
+    folder, same, slow = (run["training"]["images_per_s"] for run in body["runs"])
+    for mine, factor in ((same, 0.99), (slow, 0.5)):
+        mine |= {key: folder[key] * factor for key in ("min", "median", "max")}
+    for run, factor in zip(body["runs"][1:], (0.99, 0.5)):
+        run["speedup"]["training"] = factor
+    html = page_of(tmp_path, m=body).html
+    assert "≈ 0.99×" in html and "<b>0.50×</b>" in html and "<b>0.99×</b>" not in html
+
+
+def test_one_input_one_condition_and_nothing_measured_make_a_page(tmp_path):
+    alone = page_of(tmp_path / "alone", m=made.measurement(1))
+    assert alone.pictures.keys() == {f"m-{name}" for name in MEASURED if not name.startswith("speedup")}
+    assert alone.text.count("there is no other input beside the folder") == 3
+    warm = page_of(tmp_path / "warm", m=made.measurement(4, ("warm",)))
+    assert warm.pictures.keys() == {f"m-{name}" for name in MEASURED if name != "storage"}
+    assert "there is one condition only" in warm.text
+    nothing = made.measurement(2, ("cold",)) | {"runs": []}
+    page = page_of(tmp_path / "nothing", m=nothing)
+    assert not page.pictures and page.text.count("nothing was measured") == len(MEASURED)
+
+
+def test_without_the_folder_under_a_condition_there_is_no_speedup(tmp_path):
+    body = made.measurement(3, ("warm", "nfs"))
+    body["runs"] = [run for run in body["runs"] if (run["input"], run["condition"]) != ("folder", "nfs")]
+    for run in body["runs"]:
+        if run["condition"] == "nfs":
+            del run["speedup"]
+    body["not_measured"] = [{"input": "folder", "condition": "nfs", "reason": "took too long"}]
+    page = page_of(tmp_path, m=body)
+    assert len(page.pictures) == len(MEASURED)
+    assert sum(row[1:2] == ["no folder"] for row in page.rows) == 4
+
+
+def test_odd_names_are_shown_as_they_are(tmp_path):
+    body = made.measurement(2, ("warm",))
+    name = "<b>&$x_1$ an input with a name that is much too long for a picture"
+    body["inputs"][1]["name"] = body["runs"][1]["input"] = body["packing"][0]["input"] = name
+    page = page_of(tmp_path, m=body)
+    assert "&lt;b&gt;&amp;$x_1$ an input" in page.html
+    assert sum(row[0] == name for row in page.rows) == 5
+    assert [name, "was packed already"] in page.rows
+
+
+def test_a_point_of_a_sweep_says_that_it_is_the_knee(tmp_path):
+    body = made.sweep(workers=(0, 1, 8, 64, 96), slots=tuple(range(2, 40, 2)))
+    page = page_of(tmp_path, s=body)
+    (row,) = [row for row in page.rows if "knee" in row[-1]]
+    assert row[:2] == [str(body["knee"]["slots"]), str(body["knee"]["workers"])]
+    assert f"of {len(range(2, 40, 2))} numbers of batches" in page.text
+    assert f"Not tried: {made.LEFT_OUT}" in page.text
+
+
+def test_a_prediction_without_a_limit_or_a_check_makes_a_page(tmp_path):
+    body = made.prediction(1) | {"check": []}
+    body["predictions"][0]["limits"]["latency"] = None
+    page = page_of(tmp_path, p=body)
+    assert page.pictures.keys() == {"p-limits"}
+    assert "no limit" in page.rows[1] and "no figure to check the prediction with" in page.text
+
+
+def test_files_of_the_same_name_keep_their_pictures_apart(tmp_path):
+    one, two = (made.write(tmp_path / folder, m=made.sweep())[0] for folder in "ab")
+    done = plot(one, two, "--out", tmp_path / "r.html", "--images", tmp_path / "images")
+    assert done.returncode == 0, done.stderr
+    assert sorted(os.listdir(tmp_path / "images")) == ["m-1-sweep.png", "m-2-sweep.png"]
+
+
+# --- how pictures are laid out -------------------------------------------------------------------
+
+
+@pytest.fixture
+def report(monkeypatch: pytest.MonkeyPatch):
+    """The modules behind scripts/plot."""
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    from report import look, prediction, runs, speed, steps, sweep
+
+    return {module.__name__.split(".")[1]: module for module in (look, prediction, runs, speed, steps, sweep)}
+
+
+def overlapping(figure) -> list[str]:
+    """Texts of a figure that cover each other or leave it."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.text import Text
+
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    renderer, whole_box = canvas.get_renderer(), figure.bbox.padded(1)
+    beyond = {
+        tick.label1
+        for axes in figure.axes
+        for axis in (axes.xaxis, axes.yaxis)
+        for tick in axis.get_major_ticks()
+        if not min(axis.get_view_interval()) <= tick.get_loc() <= max(axis.get_view_interval())
+    }
+    shown = []
+    for text in figure.findobj(Text):
+        if text not in beyond and text.get_visible() and text.get_text().strip():
+            shown.append((text.get_text(), text.get_window_extent(renderer).padded(-1), text.get_rotation()))
+    found = [f"{text!r} leaves the picture" for text, box, _ in shown if not inside(whole_box, box)]
+    for axes in figure.axes:
+        edge = axes.get_window_extent(renderer).padded(8)
+        boxes = [(text.get_text(), text.get_window_extent(renderer)) for text in axes.texts]
+        found += [f"{text!r} leaves its panel" for text, box in boxes if not edge.x0 <= box.x0 <= box.x1 <= edge.x1]
+    flat = [(text, box) for text, box, rotation in shown if rotation in (0, 90)]
+    for i, (text, box) in enumerate(flat):
+        found += [f"{text!r} covers {other!r}" for other, its in flat[i + 1 :] if box.overlaps(its)]
+    return found
+
+
+def inside(outer, box) -> bool:
+    return outer.x0 <= box.x0 and box.x1 <= outer.x1 and outer.y0 <= box.y0 and box.y1 <= outer.y1
+
+
+@pytest.mark.parametrize(("count", "conditions"), [(13, 6), (5, 1), (4, 2), (7, 3), (1, 6)])
+def test_no_text_of_a_picture_covers_another_or_is_cut(report, count, conditions):
+    body = made.measurement(count, tuple(made.CONDITIONS)[-conditions:])
+    runs, palette = report["runs"].Runs(body), report["look"].Palette(body["inputs"])
+    figures = [report["speed"].speedup(runs, palette, what, "Speed") for what in ("training", "read", "decode")]
+    figures += [report["steps"].step_parts(runs, palette), report["steps"].attribution(runs, palette)]
+    figures += [report["steps"].latency(runs, palette), report["speed"].storage(runs, palette)]
+    predicted = made.prediction(count)
+    figures += [
+        report["prediction"].limits(predicted, palette),
+        report["prediction"].check(predicted["check"], palette),
+    ]
+    faults = [fault for figure in figures for fault in overlapping(figure)]
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize("workers", [(2,), (0, 1, 2, 3, 4), (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96)])
+def test_no_text_of_a_sweep_covers_another_or_is_cut(report, workers):
+    faults = overlapping(report["sweep"].picture(made.sweep(workers=workers, slots=(2, 3, 4, 8))))
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize("count", [4, 7, 13])
+def test_no_two_inputs_look_alike(report, count):
+    palette = report["look"].Palette(made.inputs(count))
+    looks = [tuple(round(255 * channel) for channel in palette.colour(entry["name"])) for entry in made.inputs(count)]
+    assert len(set(looks)) == count
+
+
+def test_ticks_are_few_and_hold_1(report):
+    for low, high in ((0.9, 1.4), (0.85, 50), (0.02, 3), (0.5, 2000), (0.999, 1.001), (1e-5, 1e7)):
+        ticks = report["look"].ratio_ticks(low, high)
+        assert 1 <= len(ticks) <= 7 and all(low <= tick <= high for tick in ticks), (low, high, ticks)
+        if high / low < 1e4:
+            assert any(abs(tick - 1) < 1e-9 for tick in ticks), (low, high, ticks)

@@ -6,13 +6,13 @@ namespace packhorse::trainer {
 namespace {
 
 /// The repeat in the middle of the field.
-std::size_t median_repeat(const std::vector<Pass>& passes) {
-  std::vector<std::size_t> order(passes.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return passes[a].images_per_s() < passes[b].images_per_s();
+const Pass& median_pass(const std::vector<Pass>& passes) {
+  std::vector<const Pass*> order;
+  for (const Pass& pass : passes) order.push_back(&pass);
+  std::sort(order.begin(), order.end(), [](const Pass* a, const Pass* b) {
+    return a->images_per_s() < b->images_per_s();
   });
-  return order[order.size() / 2];
+  return *order[order.size() / 2];
 }
 
 }  // namespace
@@ -20,18 +20,17 @@ std::size_t median_repeat(const std::vector<Pass>& passes) {
 Attribution attribute(const SpeedReport& report, const MeasuredRun& run) {
   Attribution parts;
   if (run.training.empty()) return parts;
-  const std::size_t repeat = median_repeat(run.training);
   const auto samples = static_cast<double>(report.inputs[run.input].samples);
-  const Pass& pass = run.training[repeat];
+  const Pass& pass = median_pass(run.training);
   /// Of an epoch, at the rate of a pass.
   const auto epoch = [&](double seconds, const Pass& of) {
     return of.images > 0 ? samples * seconds / static_cast<double>(of.images) : 0;
   };
   parts.epoch_s = epoch(pass.seconds, pass);
-  const Pass& alone = report.device_limit[repeat];
+  const Pass& alone = median_pass(report.device_limit);
   parts.device_s = epoch(alone.seconds, alone);
   parts.sharing_s = epoch(pass.compute_s, pass) - parts.device_s;
-  const Pass& warm = report.run(0, run.input).training[repeat];
+  const Pass& warm = median_pass(report.run(0, run.input).training);
   const double wait = epoch(pass.wait_s, pass);
   parts.preparation_s = std::min(wait, epoch(warm.wait_s, warm));
   parts.fetch_s = wait - parts.preparation_s;

@@ -190,20 +190,20 @@ Pass Passes::train(const DatasetPtr& dataset, const Condition& condition) {
   Prefetcher batches(loader, options_.device);
   std::uint64_t epoch = 0;
   batches.start_epoch(epoch);
-  const auto next = [&] {
-    std::optional<DeviceBatch> batch = batches.next();
-    if (batch) return batch;
-    const auto begin = Clock::now();
-    place.forget();
-    training.pause(Clock::now() - begin);
-    batches.start_epoch(++epoch);
-    return batches.next();
-  };
   const auto step = [&] {
     check_stop();
-    const double before = batches.wait_seconds();
-    std::optional<DeviceBatch> batch = next();
-    training.step(std::move(batch), batches.wait_seconds() - before);
+    const auto begin = Clock::now();
+    Clock::duration pause{};
+    std::optional<DeviceBatch> batch = batches.next();
+    if (!batch) {
+      const auto ended = Clock::now();
+      place.forget();
+      pause = Clock::now() - ended;
+      training.pause(pause);
+      batches.start_epoch(++epoch);
+      batch = batches.next();
+    }
+    training.step(std::move(batch), seconds_since(begin + pause));
   };
   std::optional<DeviceBatch> first = batches.next();
   const double first_batch_s = seconds_since(made);

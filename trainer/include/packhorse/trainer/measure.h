@@ -122,7 +122,7 @@ struct Attribution {
   double other_s = 0;
 };
 
-/// Of the repeat with the median speed, against the device limit and the warm pass of that repeat.
+/// Of the repeat with the median speed, against those of the device limit and of the warm passes.
 /// Zeros for what was not measured.
 Attribution attribute(const SpeedReport& report, const MeasuredRun& run);
 

@@ -1,0 +1,159 @@
+"""The study as Markdown: for each part its speeds, its speedups, its losses and its verdict."""
+
+from parts import PARTS
+
+
+def table(rows):
+    return "\n".join("| " + " | ".join(row) + " |" for row in [rows[0], ["---"] * len(rows[0]), *rows[1:]])
+
+
+def spread_text(spread):
+    """Median, and the spread where it is above 10 %."""
+    text = f"{spread['median']:,.0f}"
+    return f"{text} ({spread['min']:,.0f} .. {spread['max']:,.0f})" if spread["noisy"] else text
+
+
+def condition_text(condition):
+    if condition["kind"] != "simulated":
+        return condition["name"]
+    rate, depth = condition["mb_per_s"], condition["depth"]
+    return (f"{condition['name']} (simulated: {condition['open_ms']:g} ms to open, {condition['access_ms']:g} ms to "
+            f"access, {f'{rate:g} MB/s' if rate else 'any rate'}, {depth or 'any number'} at a time)")  # fmt: skip
+
+
+def by_condition(document):
+    for condition in document["conditions"]:
+        runs = [run for run in document["runs"] if run["condition"] == condition["name"]]
+        missing = [entry for entry in document["not_measured"] if entry["condition"] == condition["name"]]
+        yield condition, runs, missing
+
+
+def training_table(document):
+    """Training speed and speedup of every input under every condition."""
+    names = [condition["name"] for condition in document["conditions"]]
+    rows = [["training, images/s", *names]]
+    for entry in document["inputs"]:
+        row = [entry["name"]]
+        for name in names:
+            run = next((r for r in document["runs"] if r["input"] == entry["name"] and r["condition"] == name), None)
+            if run is None:
+                row.append("not measured")
+                continue
+            speedup = run.get("speedup", {}).get("training")
+            text = spread_text(run["training"]["images_per_s"])
+            if speedup is not None and entry["format"] != "folder":
+                text += f", {'**' if speedup < 1 else ''}{speedup:.2f}x{'**' if speedup < 1 else ''}"
+            row.append(text)
+        rows.append(row)
+    return table(rows)
+
+
+def loading_table(document, condition, runs):
+    head = [condition["name"], "read, images/s", "read + decode", "disk kB an image", "CPU s/1000 (decode)",
+            "first batch s", "step p50 / p99 ms", "waiting"]  # fmt: skip
+    rows = [head]
+    for run in runs:
+        training = run["training"]
+        rows.append([
+            run["input"], spread_text(run["read"]["images_per_s"]), spread_text(run["decode"]["images_per_s"]),
+            f"{run['decode']['disk_bytes_per_image']['median'] / 1e3:,.1f}",
+            f"{run['decode']['cpu_s_per_1000']['median']:.2f}", f"{training['first_batch_s']['median']:.3f}",
+            f"{training['batch_p50_ms']['median']:.1f} / {training['batch_p99_ms']['median']:.1f}",
+            f"{100 * training['wait_share']['median']:.1f} %"])  # fmt: skip
+    return table(rows)
+
+
+def epoch_table(condition, runs):
+    rows = [[f"{condition['name']}: an epoch's seconds", "all", "device", "sharing", "preparing", "fetching", "other"]]
+    for run in runs:
+        parts = run["attribution"]
+        names = ["epoch_s", "device_s", "sharing_s", "preparation_s", "fetch_s", "other_s"]
+        rows.append([run["input"], *(f"{parts[name]:.2f}" for name in names)])
+    return table(rows)
+
+
+def packing_table(document):
+    rows = [["packing", "seconds", "CPU s", "MB in", "MB out"]]
+    for cost in document.get("packing", []):
+        if not cost["was_there"]:
+            rows.append([cost["input"], f"{cost['seconds']:.1f}", f"{cost['cpu_s']:.1f}",
+                         f"{cost['bytes_in'] / 1e6:,.0f}", f"{cost['bytes_out'] / 1e6:,.0f}"])  # fmt: skip
+    return table(rows) if len(rows) > 1 else ""
+
+
+def measurement_text(document):
+    recipe = document["recipe"]
+    device = document["device"]
+    network = device if device.startswith("a simulated") else f"{recipe['arch']} on {device}"
+    parts = [
+        f"{network}, {recipe['image_size']} px, batch {recipe['batch_size']}, {document['workers']} reader threads, "
+        f"{recipe['order']} order, {document['repeats']} repeats of {document['max_seconds']:g} s or more, on "
+        f"{document['inputs'][0]['file_system']}. The device alone takes "
+        f"{spread_text(document['device_limit']['images_per_s'])} images/s.",
+        "Conditions: " + "; ".join(condition_text(condition) for condition in document["conditions"]) + ".",
+        training_table(document),
+        "\n".join(f"- {sentence}" for sentence in document["verdict"]),
+        packing_table(document),
+    ]  # fmt: skip
+    for condition, runs, missing in by_condition(document):
+        if runs:
+            parts += [loading_table(document, condition, runs), epoch_table(condition, runs)]
+        parts += [f"Not measured: {entry['input']}, {entry['condition']}: {entry['reason']}" for entry in missing]
+    return "\n\n".join(part for part in parts if part)
+
+
+def sweep_text(document):
+    rows = [["workers", "batches in memory", "images/s", "waiting"]]
+    for point in document["points"]:
+        rows.append([str(point["workers"]), str(point["slots"]), spread_text(point["images_per_s"]),
+                     f"{100 * point['wait_share']['median']:.1f} %"])  # fmt: skip
+    return f"{document['input']['name']}.\n\n{table(rows)}\n\nRecommended: {document['recommended']['reason']}."
+
+
+def prediction_text(document):
+    rows = [["input", "predicted images/s", "limit"]]
+    rows += [[p["input"], f"{p['images_per_s']:,.0f}", p["bottleneck"]] for p in document["predictions"]]
+    checks = [["check", "condition", "work", "predicted", "measured", "error"]]
+    checks += [[c["input"], c["condition"], c["work"], f"{c['predicted']:,.0f}", f"{c['measured']:,.0f}",
+                f"{100 * c['error']:+.0f} %"] for c in document["check"]]  # fmt: skip
+    errors = sorted(abs(check["error"]) for check in document["check"])
+    summary = f"Error on this machine: median {100 * errors[len(errors) // 2]:.0f} %, largest {100 * errors[-1]:.0f} %."
+    return "\n\n".join([table(rows), table(checks), summary])
+
+
+def delay_text(document, prediction):
+    """The speedups by a delay for each file, as predicted from the warm costs and as measured."""
+    name = document["conditions"][-1]["name"]
+    predicted = {c["input"]: c["predicted"] for c in prediction["check"]
+                 if c["condition"] == name and c["work"] == "training"}  # fmt: skip
+    rows = [["input", "predicted speedup", "measured", "apart"]]
+    for run in document["runs"]:
+        if run["condition"] == name and run["input"] != "folder":
+            ours, real = predicted[run["input"]] / predicted["folder"], run["speedup"]["training"]
+            rows.append([run["input"], f"{ours:.2f}x", f"{real:.2f}x", f"{100 * (ours / real - 1):+.1f} %"])
+    return table(rows)
+
+
+def text_of(document):
+    kind = document["schema"].split("/")[0]
+    texts = {"packhorse-measurement": measurement_text, "packhorse-sweep": sweep_text,
+             "packhorse-prediction": prediction_text}  # fmt: skip
+    return texts[kind](document)
+
+
+def page(documents, delay_prediction):
+    """All parts that were measured, in order, behind the machine they were measured on."""
+    first = next(iter(documents.values()))
+    machine = first["machine"]
+    lines = [f"{machine['processor']}, {machine['cpus']} CPUs, {machine['memory_bytes'] / 2**30:.0f} GiB, "
+             f"{machine['kernel']}; " + ", ".join(f"{name} {version}" for name, version in first["versions"].items())
+             + f". Begun {first['created']}."]  # fmt: skip
+    for part in PARTS:
+        document = documents.get(part.name)
+        if document is None:
+            lines += [f"### {part.title}", "Not measured."]
+            continue
+        lines += [f"### {part.title}", f"`{document['command']}`", text_of(document)]
+        if part.name == "delay" and delay_prediction:
+            lines.append(delay_text(document, delay_prediction))
+    return "\n\n".join(lines)

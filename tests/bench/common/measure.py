@@ -8,6 +8,7 @@ runs from that line to `done`. Behind `ready`, and in a last line `used`, it say
 far. Other commands are run by such a program (launch.py), which does nothing else.
 """
 
+import contextlib
 import ctypes
 import dataclasses
 import json
@@ -20,10 +21,11 @@ import threading
 import time
 from pathlib import Path
 
+from common.usage import machine_busy
+
 LAUNCH = [sys.executable, "-S", str(Path(__file__).resolve().parent / "launch.py")]
 LIBC = ctypes.CDLL(None, use_errno=True)
 REASON = 300  # characters of stderr that are kept
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Failed(Exception):
@@ -54,12 +56,6 @@ def sync(path):
             raise OSError(ctypes.get_errno(), "syncfs", str(path))
     finally:
         os.close(descriptor)
-
-
-def machine_busy():
-    """CPU seconds all cores together have spent working since the machine started."""
-    user, nice, system, _, _, irq, softirq = (int(x) for x in Path("/proc/stat").read_text().split()[1:8])
-    return (user + nice + system + irq + softirq) / TICKS
 
 
 class Process:
@@ -123,17 +119,22 @@ def timed(work, synced):
     return end - start, end - worked, machine_busy() - busy
 
 
-def run(argv, synced, timeout=900, waits=False):
-    """(Cost, stdout) of one run; raises Failed. What was dirty on the file system before is written beforehand."""
+def run(argv, synced, timeout=900, waits=False, watch=None):
+    """(Cost, stdout) of one run; raises Failed. What was dirty on the file system before is written beforehand.
+
+    `watch` is a context manager, made of the number of the process, to be in meanwhile (memory.py).
+    """
     with tempfile.NamedTemporaryFile() as printed:
         with Process(argv if waits else [*LAUNCH, printed.name, *argv], timeout) as process:
             before = process.reads(b"ready")
+            watching = watch(process.child.pid) if watch else contextlib.nullcontext()
 
             def work():
                 process.begin()
                 process.reads(b"done")
 
-            seconds, sync_seconds, busy = timed(work, synced)
+            with watching:
+                seconds, sync_seconds, busy = timed(work, synced)
             after = process.reads(b"used")
         return cost_of(before, after, seconds, sync_seconds, busy), printed.read()
 

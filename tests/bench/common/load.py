@@ -121,9 +121,6 @@ def main():
         return
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what the loader prints is no answer
-    if options.scratch:  # also for the files that some keep in the system's
-        os.environ["TMPDIR"] = os.path.join(options.scratch, "tmp")
-        os.makedirs(os.environ["TMPDIR"], exist_ok=True)
     loader = loaders.make(options.name, side=options.side, scratch=options.scratch, defaults=options.defaults)
     answer = run(loader, options) if options.work == "run" else check(loader, options)
     print(json.dumps(answer), file=answers, flush=True)

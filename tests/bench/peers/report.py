@@ -21,7 +21,17 @@ COLUMNS = (
     "s to convert",
     "shuffle",
 )
-VERIFY_COLUMNS = ("contender", "version", "lost", "repeated", "colours alike", "upright", "order moved by", "what is wrong")
+VERIFY_COLUMNS = (
+    "contender",
+    "version",
+    "lost",
+    "repeated",
+    "colours alike",
+    "not flipped",
+    "moved by",
+    "first batch, later",
+    "what is wrong",
+)
 
 
 def shown(value):
@@ -93,10 +103,11 @@ def entry_line(suite, entry):
 def verify_line(entry):
     ((run,), marks) = entry["runs"], []
     if run.get("packed_only"):
-        marks = [str(run["lost"][0]), "0", "as the source, by `inspect --against`", "", ""]
+        marks = [str(run["lost"][0]), "0", "as the source, by `inspect --against`", "", "", ""]
     else:
         marks = [*(", ".join(map(str, run[field])) for field in ("lost", "repeated")), f"{run['colours_alike']:.2f}"]
         marks += ["" if run["upright"] is None else f"{run['upright']:.0%}", f"{run['moved']:.2f}"]
+        marks += ["overwritten" if run["overwritten"] else "kept"]
     return line([entry["name"], entry["version"], *marks, "; ".join(run["wrong"]) or "nothing"])
 
 

@@ -91,7 +91,8 @@ class PassSession(FormSession):
     def one_pass(self, entry):
         tools, path, cold = self.settings.tools, self.inputs[entry.name], self.suite.cache == "cold"
         if cold:
-            cache.cool(path, [str(word) for word in entry.contender.wake(tools)])
+            # Only a folder of many files has names that matter; dropping them takes the pages of all other programs, too.
+            cache.cool(path, list(map(str, entry.contender.wake(tools))), names=isinstance(entry.form, AsIs))
         else:
             cache.warm(path)
         command = list(map(str, entry.contender.pass_over(tools, path, self.suite.side, cold)))

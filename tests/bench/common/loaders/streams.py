@@ -2,12 +2,15 @@
 
 import glob
 import os
+import sys
+import tempfile
 
 from common.litdata_folders import keep_litdata_in
 from common.loaders.indexed import TorchLoader
 from common.loaders.loader import BATCH
 
 SHUFFLE_BUFFER = 1000
+LONGEST_TEMPORARY = 107 - len("/pymp-12345678/listener-12345678")  # the names of sockets that DataLoaders pass batches by
 
 
 class WebDataset(TorchLoader):
@@ -56,6 +59,8 @@ class LitData(TorchLoader):
 
     def data_loader(self, source, jobs):
         keep_litdata_in(self.scratch)
+        if len(tempfile.gettempdir()) > LONGEST_TEMPORARY:  # or it would wait for ever
+            sys.exit(f"not run: {tempfile.gettempdir()} is too long a name for sockets in it: give a shorter --data")
         from litdata import StreamingDataLoader, StreamingDataset
 
         decode = self.decode()

@@ -86,6 +86,7 @@ class Seen:
             "colours_alike": min(like),
             "red_blue_alike": float(red_blue[0, 1]),
             "upright": float(statistics.fmean(self.upright)) if self.upright else None,
+            "upright_of": len(self.upright),
             "moved": statistics.fmean(abs(label - i) for i, label in enumerate(self.order)) / count,
             "same_crops": self.same_crops,
             "overwritten": self.overwritten,

@@ -14,7 +14,9 @@ import argparse
 import collections
 import json
 import os
+import shutil
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -121,10 +123,15 @@ def main():
         return
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what the loader prints is no answer
-    loader = loaders.make(options.name, side=options.side, scratch=options.scratch, defaults=options.defaults)
-    answer = run(loader, options) if options.work == "run" else check(loader, options)
-    print(json.dumps(answer), file=answers, flush=True)
-    loader.close()
+    # Workers that are ended leave sockets in it. Its name must be short enough for theirs.
+    temporary = tempfile.tempdir = os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="load-")
+    try:
+        loader = loaders.make(options.name, side=options.side, scratch=options.scratch, defaults=options.defaults)
+        answer = run(loader, options) if options.work == "run" else check(loader, options)
+        print(json.dumps(answer), file=answers, flush=True)
+        loader.close()
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
     os._exit(0)  # some wait for threads that never end
 
 

@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import math
 import shutil
 from pathlib import Path
 
@@ -17,8 +18,9 @@ COLD_SHARE = 0.90  # and a cold pass must have this
 ATTEMPTS = 3
 NOT_COLD = ("not cold", "cannot be made cold")  # as packhorse says it
 
+VERIFIED = 1000  # photos at most, no multiple of the batch
 COLOURS_ALIKE, RED_BLUE_ALIKE = 0.8, 0.5  # correlations with the original; 0 when labels and pictures do not belong together
-UPRIGHT = (0.4, 0.6)  # of pictures with a flip in every second
+DEVIATIONS = 5  # standard ones, by which the share of flipped pictures may differ from a half
 
 
 class FormSession(Session):
@@ -151,6 +153,9 @@ class VerifySession(FormSession):
         super().__init__(suite, dataclasses.replace(settings, repeats=1))
         self.wrong = []
 
+    def scaled(self, count):
+        return min(VERIFIED, super().scaled(count))
+
     def measured(self, entry):
         tools = self.settings.tools
         words = entry.contender.check(tools, self.inputs[entry.name], self.folder(entry).path, self.suite.side)
@@ -183,7 +188,7 @@ def wrong(facts):
         found.append(f"labels and pictures do not belong together (colours alike by {facts['colours_alike']:.2f})")
     if facts["red_blue_alike"] < RED_BLUE_ALIKE:
         found.append("red and blue are not where they were")
-    if facts["upright"] is not None and not UPRIGHT[0] <= facts["upright"] <= UPRIGHT[1]:
+    if facts["upright_of"] and abs(facts["upright"] - 0.5) > DEVIATIONS * 0.5 / math.sqrt(facts["upright_of"]):
         found.append(f"flips {1 - facts['upright']:.0%} of the pictures")
     if facts["same_crops"]:
         found.append(f"delivers {facts['same_crops']:,} crops again")

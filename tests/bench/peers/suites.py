@@ -11,7 +11,6 @@ from session import PassSession, VerifySession
 BASELINE = "ImageFolder + PIL"
 COPIES, ORIGINALS = 50, 200  # the photos are that many copies of that many
 CIFAR_TRAIN = 50_000
-VERIFIED = 1000  # photos, not a multiple of the batch
 IO = "torchvision.io"
 ROI = ("--image", "roi")
 
@@ -95,7 +94,7 @@ def verify():
     }
     packed = {contender: form for contender, form in ours().items() if isinstance(form, Packed)}
     forms = peers() | as_they_come | packed
-    entries = tuple(Entry(contender, "single photos", VERIFIED, form) for contender, form in forms.items())
+    entries = tuple(Entry(contender, "single photos", COPIES * ORIGINALS, form) for contender, form in forms.items())
     return Suite("verify", "what each delivers", entries, VerifySession)
 
 

@@ -89,7 +89,7 @@ def crop_box(width, height):
 class Spdl(Loader):
     """Threads over FFmpeg's decoder and filters."""
 
-    packages, modules = ["spdl"], ["spdl.io", "spdl.pipeline"]
+    packages, modules = ["spdl"], ["spdl.io", "spdl.pipeline", "torch"]
 
     def prove(self):
         import spdl.io

@@ -21,10 +21,11 @@ import threading
 import time
 from pathlib import Path
 
-from common.usage import machine_busy
+from common.usage import group_lives, machine_busy
 
 LAUNCH = [sys.executable, "-S", str(Path(__file__).resolve().parent / "launch.py")]
 LIBC = ctypes.CDLL(None, use_errno=True)
+DYING = 30  # seconds that workers have to end when they are killed
 REASON = 300  # characters of stderr that are kept
 
 
@@ -84,8 +85,15 @@ class Process:
         self.timer.cancel()
         self.kill()  # workers may outlive the program itself
         self.child.wait()
+        self.wait_for_workers()
         for stream in (self.err, self.child.stdin, self.child.stdout):
             stream.close()
+
+    def wait_for_workers(self):
+        """They take time to die, and what they have mapped stays in memory as long."""
+        deadline = time.monotonic() + DYING
+        while group_lives(self.child.pid) and time.monotonic() < deadline:
+            time.sleep(0.01)
 
     def reads(self, word):
         """The JSON behind `word`, on the next line that begins with it."""

@@ -38,6 +38,19 @@ def processes():
     return found
 
 
+def group_lives(group):
+    """Whether a process of the group still has memory: one that has ended and was not waited for has none."""
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat") as file:
+                state, _, found = file.read().rsplit(")", 1)[1].split()[:3]
+        except OSError:
+            continue  # it has ended
+        if int(found) == group and state not in "ZX":
+            return True
+    return False
+
+
 def tree_of(root, found):
     """`root` and all that stem from it, of what processes() has found."""
     tree, level = [], {root} & found.keys()

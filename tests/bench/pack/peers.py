@@ -200,13 +200,14 @@ class Ffcv(Peer):
     """FFCV's image field cannot take encoded bytes: it decodes every file and encodes it again."""
 
     package, modules = "ffcv", ["ffcv.writer", "ffcv.fields", "ffcv.reader", "PIL.Image"]
+    shard_bytes = 1 << 24  # its pages
 
     def pack(self, source, out, jobs):
         from ffcv.fields import IntField, RGBImageField
         from ffcv.writer import DatasetWriter
 
         fields = {"image": RGBImageField(write_mode="jpg", jpeg_quality=90), "label": IntField()}
-        writer = DatasetWriter(out, fields, num_workers=jobs, page_size=1 << 24)
+        writer = DatasetWriter(out, fields, num_workers=jobs, page_size=self.shard_bytes)
         writer.from_indexed_dataset(FfcvImages(source), chunksize=50)
 
     def count(self, out):

@@ -48,6 +48,11 @@ def median_text(runs, field):
     return shown(statistics.median(values)) if values else "none"
 
 
+def memory_text(runs, field):
+    largest = max(run[field] for run in runs)
+    return shown(largest / 2**20) if largest else "over too soon"
+
+
 def line(cells):
     return f"| {' | '.join(cells)} |"
 
@@ -92,8 +97,8 @@ def entry_line(suite, entry):
         median_text(runs, "first_batch_s"),
         median_text(runs, "import_s"),
         median_text(warmups, "images_per_s"),
-        shown(max(run["memory_bytes"] for run in runs) / 2**20),
-        shown(max(run["mapped_bytes"] for run in runs) / 2**20),
+        memory_text(runs, "memory_bytes"),
+        memory_text(runs, "mapped_bytes"),
         shown(entry["disk_bytes"] / 1e6),
         shown(entry["convert_s"]) if entry["convert_s"] else "none",
         entry["shuffle"],

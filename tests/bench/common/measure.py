@@ -25,7 +25,7 @@ from common.usage import group_lives, machine_busy
 
 LAUNCH = [sys.executable, "-S", str(Path(__file__).resolve().parent / "launch.py")]
 LIBC = ctypes.CDLL(None, use_errno=True)
-DYING = 30  # seconds that workers have to end when they are killed
+GRACE, DYING = 1.0, 30.0  # seconds that workers have to end by themselves, and when they are killed
 REASON = 300  # characters of stderr that are kept
 
 
@@ -83,15 +83,16 @@ class Process:
 
     def __exit__(self, *_):
         self.timer.cancel()
-        self.kill()  # workers may outlive the program itself
+        self.wait_for_workers(GRACE)  # some remove what would be left in /dev/shm
+        self.kill()  # others outlive the program itself
         self.child.wait()
-        self.wait_for_workers()
+        self.wait_for_workers(DYING)
         for stream in (self.err, self.child.stdin, self.child.stdout):
             stream.close()
 
-    def wait_for_workers(self):
-        """They take time to die, and what they have mapped stays in memory as long."""
-        deadline = time.monotonic() + DYING
+    def wait_for_workers(self, seconds):
+        """They take time to end, and what they have mapped stays in memory as long."""
+        deadline = time.monotonic() + seconds
         while group_lives(self.child.pid) and time.monotonic() < deadline:
             time.sleep(0.01)
 

@@ -91,7 +91,7 @@ class Packhorse:
         run = json.loads(printed)["runs"][0]
         kept = {name: run[name] for name in ("images", "seconds", "cpu_s", "first_batch_s")}
         rate = {"images_per_s": run["images"] / run["seconds"], "read_bytes": run["disk_bytes"]}
-        return {"samples": run["dataset_images"], **kept, **rate}
+        return {"samples": run["dataset_images"], **kept, **rate, "bytes": run["bytes"]}
 
     def facts(self, printed):
         """Of what it has packed: of what it reads, its own tests say the same."""

@@ -156,7 +156,7 @@ def test_a_peer_stands_beside_the_baseline(tmp_path):
     text = call("report", tmp_path / "results.json").stdout
     ratio = re.search(r"^\| packhorse folder \| .*?\) \| ([\d.,]+) \(", text, re.M)[1]
     assert float(ratio.replace(",", "")) == pytest.approx(ours["images_per_s"] / peer["images_per_s"], rel=0.05)
-    assert re.search(rf"^\| {re.escape(BASELINE)} \| torchvision [\d.]+.*? \| 1\.00 \(1\.00 \.\. 1\.00\) \| ", text, re.M)
+    assert re.search(rf"^\| {re.escape(BASELINE)} \| torchvision .*? \| 1\.00 \(1\.00 \.\. 1\.00\) \| ", text, re.M)
 
 
 @pytest.mark.parametrize("peer", PEERS)
@@ -211,7 +211,8 @@ def test_a_page_gets_its_tables_between_the_markers(measured, tmp_path):
         assert call("report", tmp_path / "whole.json", "--write", page).returncode == 0
         text = open(page).read()
         assert text.count("\n| packhorse wds roi | 0.") == 1 and "Not measured yet" not in text
-    before, after = PAGE.read_text().split("<!-- peers bench: begin -->")[0], PAGE.read_text().split("bench: end -->")[1]
+    page_text = PAGE.read_text()
+    before, after = page_text.split("<!-- peers bench: begin -->")[0], page_text.split("bench: end -->")[1]
     assert text.startswith(before) and text.endswith(after)
 
 

@@ -4,8 +4,8 @@
     watch.own, watch.mapped
 
 A page that several processes share counts once (PSS). Looked at every so often from outside, so that programs in any
-language are measured alike; what lasts for less can be missed. A look at the three processes of a DataLoader takes 25 ms
-of CPU time, so that looking more often would be felt.
+language are measured alike; what lasts for less can be missed. A look at the three processes of a DataLoader takes
+25 ms of CPU time, so that looking more often would be felt.
 """
 
 import re

@@ -36,7 +36,10 @@ def add_options(run):
         help=f"of each photo (default {COPIES}); of CIFAR-10, N {COPIES}ths",
     )
     run.add_argument(
-        "--seconds", type=float, default=SECONDS, help=f"a warm pass lasts at least, in whole epochs (default {SECONDS})"
+        "--seconds",
+        type=float,
+        default=SECONDS,
+        help=f"a warm pass lasts at least, in whole epochs (default {SECONDS})",
     )
 
 

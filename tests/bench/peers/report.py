@@ -125,8 +125,8 @@ def head_text(suite):
     if suite["name"] == "verify":
         return f"{folders_text(suite)}, each a class by itself."
     return (
-        f"{folders_text(suite)}. Cache {suite['cache']}, crops of {suite['side']}, {suite['jobs']} threads or processes,"
-        f" {suite['repeats']} rounds; {foreign_text(suite)}. Baseline: {suite['baseline']}."
+        f"{folders_text(suite)}. Cache {suite['cache']}, crops of {suite['side']}, {suite['jobs']} threads or"
+        f" processes, {suite['repeats']} rounds; {foreign_text(suite)}. Baseline: {suite['baseline']}."
     )
 
 

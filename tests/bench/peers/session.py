@@ -19,7 +19,7 @@ ATTEMPTS = 3
 NOT_COLD = ("not cold", "cannot be made cold")  # as packhorse says it
 
 VERIFIED = 1000  # photos at most, no multiple of the batch
-COLOURS_ALIKE, RED_BLUE_ALIKE = 0.8, 0.5  # correlations with the original; 0 when labels and pictures do not belong together
+COLOURS_ALIKE, RED_BLUE_ALIKE = 0.8, 0.5  # correlations with the original; of wrong labels, about 0
 DEVIATIONS = 5  # standard ones, by which the share of flipped pictures may differ from a half
 
 
@@ -93,7 +93,7 @@ class PassSession(FormSession):
     def one_pass(self, entry):
         tools, path, cold = self.settings.tools, self.inputs[entry.name], self.suite.cache == "cold"
         if cold:
-            # Only a folder of many files has names that matter; dropping them takes the pages of all other programs, too.
+            # Names matter in a folder of many files only; dropping them takes the pages of all other programs, too.
             cache.cool(path, list(map(str, entry.contender.wake(tools))), names=isinstance(entry.form, AsIs))
         else:
             cache.warm(path)

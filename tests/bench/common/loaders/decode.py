@@ -2,7 +2,10 @@
 
 import io
 
-MODULES = {"PIL": ["torchvision.transforms", "PIL.Image"], "torchvision.io": ["torchvision.io", "torchvision.transforms.v2"]}
+MODULES = {
+    "PIL": ["torchvision.transforms", "PIL.Image"],
+    "torchvision.io": ["torchvision.io", "torchvision.transforms.v2"],
+}
 PACKAGES = {"PIL": ["torchvision", "torch", "pillow"], "torchvision.io": ["torchvision", "torch"]}
 
 

@@ -10,7 +10,7 @@ from common.loaders.indexed import TorchLoader
 from common.loaders.loader import BATCH
 
 SHUFFLE_BUFFER = 1000
-LONGEST_TEMPORARY = 107 - len("/pymp-12345678/listener-12345678")  # the names of sockets that DataLoaders pass batches by
+LONGEST_TEMPORARY = 107 - len("/pymp-12345678/listener-12345678")  # sockets that DataLoaders pass batches by
 
 
 class WebDataset(TorchLoader):

@@ -20,8 +20,8 @@ def warm(path):
         os.close(descriptor)
 
 
-def cool(path, wake):
-    """Puts a folder's pages out of memory, and for root the directories and inodes too.
+def cool(path, wake, names=True):
+    """Puts a folder's pages out of memory, and with `names`, for root, all directories and inodes of the machine too.
 
     `wake` is a command that brings the contender's own program back: a cold source is measured, not a cold program.
     """
@@ -30,7 +30,7 @@ def cool(path, wake):
         descriptor = os.open(file, os.O_RDONLY)
         os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
         os.close(descriptor)
-    if can_drop_names():
+    if names and can_drop_names():
         DROP.write_text(PAGES_AND_NAMES)
     subprocess.run(wake, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 

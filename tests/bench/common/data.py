@@ -43,7 +43,10 @@ class Places:
 
 
 def files_below(path):
-    """Paths of all files below `path`, in the order of the directories."""
+    """Paths of all files below `path`, in the order of the directories; of a file, its own."""
+    if os.path.isfile(path):
+        yield os.fspath(path)
+        return
     folders = [os.fspath(path)]
     while folders:
         with os.scandir(folders.pop()) as entries:
@@ -175,6 +178,33 @@ def cifar(places, count):
     return measured(unpacked(places, "cifar10-jpeg.tar.zst"))
 
 
+def single_photos(places, count):
+    """`count` photos, each a class by itself, so that a label names its sample."""
+    originals = photos(places, count).path
+
+    def link(root):
+        for i, path in enumerate(sorted(files_below(originals))):
+            name = root / f"class-{i:06}" / Path(path).name
+            name.parent.mkdir()
+            os.link(path, name)
+
+    return measured(made_once(places.data / f"{originals.name}-single", link))
+
+
+def cifar_train(places, count):
+    """CIFAR-10's images for training, or as many of each class as make `count`, by links."""
+    train = unpacked(places, "cifar10-jpeg.tar.zst") / "train"
+
+    def link(root):
+        classes = sorted(folder for folder in train.iterdir() if folder.is_dir())
+        for folder in classes:
+            (root / folder.name).mkdir()
+            for file in sorted(folder.iterdir())[: -(-count // len(classes))]:
+                os.link(file, root / folder.name / file.name)
+
+    return measured(made_once(places.data / f"cifar-train-{count}", link))
+
+
 def packed_once(places, name, form, source):
     """The dataset `name`, packed from the folder that source() gives if it is not there yet."""
 
@@ -245,7 +275,9 @@ MAKERS = {
     "photos": photos,
     "linked photos": linked_photos,
     "photos in memory": photos_in_memory,
+    "single photos": single_photos,
     "cifar": cifar,
+    "cifar train": cifar_train,
     "tiny": tiny,
     **{f"packed {form}": packed(form) for form in FORMATS},
     **{f"packed tiny {form}": packed_tiny(form) for form in FORMATS},

@@ -8,6 +8,7 @@ runs from that line to `done`. Behind `ready`, and in a last line `used`, it say
 far. Other commands are run by such a program (launch.py), which does nothing else.
 """
 
+import contextlib
 import ctypes
 import dataclasses
 import json
@@ -20,10 +21,12 @@ import threading
 import time
 from pathlib import Path
 
+from common.usage import group_lives, machine_busy
+
 LAUNCH = [sys.executable, "-S", str(Path(__file__).resolve().parent / "launch.py")]
 LIBC = ctypes.CDLL(None, use_errno=True)
+GRACE, DYING = 1.0, 30.0  # seconds that workers have to end by themselves, and when they are killed
 REASON = 300  # characters of stderr that are kept
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Failed(Exception):
@@ -56,12 +59,6 @@ def sync(path):
         os.close(descriptor)
 
 
-def machine_busy():
-    """CPU seconds all cores together have spent working since the machine started."""
-    user, nice, system, _, _, irq, softirq = (int(x) for x in Path("/proc/stat").read_text().split()[1:8])
-    return (user + nice + system + irq + softirq) / TICKS
-
-
 class Process:
     """A program that waits, in a process group of its own, which is killed when it takes too long and at the end."""
 
@@ -86,10 +83,18 @@ class Process:
 
     def __exit__(self, *_):
         self.timer.cancel()
-        self.kill()  # workers may outlive the program itself
+        self.wait_for_workers(GRACE)  # some remove what would be left in /dev/shm
+        self.kill()  # others outlive the program itself
         self.child.wait()
+        self.wait_for_workers(DYING)
         for stream in (self.err, self.child.stdin, self.child.stdout):
             stream.close()
+
+    def wait_for_workers(self, seconds):
+        """They take time to end, and what they have mapped stays in memory as long."""
+        deadline = time.monotonic() + seconds
+        while group_lives(self.child.pid) and time.monotonic() < deadline:
+            time.sleep(0.01)
 
     def reads(self, word):
         """The JSON behind `word`, on the next line that begins with it."""
@@ -123,17 +128,22 @@ def timed(work, synced):
     return end - start, end - worked, machine_busy() - busy
 
 
-def run(argv, synced, timeout=900, waits=False):
-    """(Cost, stdout) of one run; raises Failed. What was dirty on the file system before is written beforehand."""
+def run(argv, synced, timeout=900, waits=False, watch=None):
+    """(Cost, stdout) of one run; raises Failed. What was dirty on the file system before is written beforehand.
+
+    `watch` is a context manager, made of the number of the process, to be in meanwhile (memory.py).
+    """
     with tempfile.NamedTemporaryFile() as printed:
         with Process(argv if waits else [*LAUNCH, printed.name, *argv], timeout) as process:
             before = process.reads(b"ready")
+            watching = watch(process.child.pid) if watch else contextlib.nullcontext()
 
             def work():
                 process.begin()
                 process.reads(b"done")
 
-            seconds, sync_seconds, busy = timed(work, synced)
+            with watching:
+                seconds, sync_seconds, busy = timed(work, synced)
             after = process.reads(b"used")
         return cost_of(before, after, seconds, sync_seconds, busy), printed.read()
 

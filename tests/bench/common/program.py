@@ -86,7 +86,7 @@ def settings_of(bench, options):
 
 
 def run(bench, options):
-    settings = settings_of(bench, options)
+    settings, wrong = settings_of(bench, options), []
     for name in bench.suites if "all" in options.suites else options.suites:
         suite = bench.suites[name]
         unknown = set(settings.only) - {entry.name for entry in suite.entries}
@@ -99,6 +99,9 @@ def run(bench, options):
         print(bench.book.markdown([result]), end="\n\n", flush=True)
         if options.json:
             bench.book.add_to(options.json, [result])
+        wrong += [f"{name}: {words}" for words in result.get("wrong", [])]
+    if wrong:
+        sys.exit("\n".join(wrong))
 
 
 def list_suites(bench):

@@ -18,7 +18,7 @@ class Book:
 
     bench: str  # as the file and the page's markers name it
     suite_text: Callable  # a suite's JSON -> Markdown
-    rounds: int = 1  # that a page asks for at least
+    rounds: int = 1  # that a page asks for at least, of suites that do not say otherwise
 
     @property
     def markers(self):
@@ -50,7 +50,7 @@ class Book:
         partial = [suite["name"] for suite in suites if suite["scale"] != 1 or suite["only"]]
         if partial:
             raise CannotWrite(f"measured in part only (--scale, --only): {', '.join(partial)}")
-        short = [suite["name"] for suite in suites if suite["repeats"] < self.rounds]
+        short = [suite["name"] for suite in suites if suite["repeats"] < suite.get("rounds", self.rounds)]
         if short:
             raise CannotWrite(f"measured in fewer than {self.rounds} rounds: {', '.join(short)}")
         text = page.read_text()

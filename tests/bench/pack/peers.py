@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Other tools that pack folders of images, run as the programs measure.py waits for, in the peers' own environment.
 
-    peers.py pack NAME SOURCE OUT JOBS SCRATCH   packs as soon as it reads a line, see measure.py
-    peers.py count NAME OUT                      prints how many samples OUT holds, read back from the disk
-    peers.py version NAME                        prints the version; fails where the peer cannot be imported
+    peers.py pack NAME SOURCE OUT JOBS SCRATCH [SHARD_BYTES]
+                              packs as soon as it reads a line, see measure.py; shards of 256 MiB where they can be chosen
+    peers.py count NAME OUT   prints how many samples OUT holds, read back from the disk
+    peers.py version NAME     prints the version; fails where the peer cannot be imported
 
 All take every file below SOURCE with its class as label, and list the folder themselves, as packhorse does.
 """
@@ -14,15 +15,14 @@ import multiprocessing
 import os
 import resource
 import sys
-import tempfile
 from importlib import metadata
 from pathlib import Path
 
 sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
 
+from common.litdata_folders import keep_litdata_in  # noqa: E402
 from common.usage import used  # noqa: E402
 
-SHARD_BYTES = 256 << 20  # packhorse's default
 LMDB_PUTS_PER_COMMIT = 1000
 BOTH = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
 
@@ -45,6 +45,7 @@ class Peer:
     """A tool: the package that has its version, what is imported before the clock runs, and its work."""
 
     package, modules = "", []
+    shard_bytes = 256 << 20  # packhorse's default
 
     def prepare(self, scratch):
         """Before the clock runs."""
@@ -64,7 +65,7 @@ class WebDataset(Peer):
 
         os.mkdir(out)
         pattern = os.path.join(out, "shard-%06d.tar")
-        with webdataset.ShardWriter(pattern, maxcount=1 << 30, maxsize=SHARD_BYTES, verbose=0) as writer:
+        with webdataset.ShardWriter(pattern, maxcount=1 << 30, maxsize=self.shard_bytes, verbose=0) as writer:
             for path, label, key in entries(source):
                 writer.write({"__key__": key.replace(".", "_"), "jpg": read(path), "cls": label})
 
@@ -164,20 +165,7 @@ class LitData(Peer):
     package, modules = "litdata", ["litdata"]
 
     def prepare(self, scratch):
-        """optimize() begins with rmtree() of $TMPDIR/chunks and $TMPDIR/data, by default /tmp/chunks and /tmp/data,
-        whatever they hold. Points all it clears at a folder of our own, and stops where LitData does not follow."""
-        scratch = os.path.realpath(scratch)
-        folders = {"DATA_OPTIMIZER_CACHE_FOLDER": "chunks", "DATA_OPTIMIZER_DATA_CACHE_FOLDER": "data", "TMPDIR": "tmp"}
-        for variable, name in folders.items():
-            os.environ[variable] = os.path.join(scratch, name)
-        os.makedirs(os.environ["TMPDIR"], exist_ok=True)
-        tempfile.tempdir = None
-        from litdata.processing import data_processor
-
-        cleared = [data_processor._get_cache_dir(), data_processor._get_cache_data_dir(), tempfile.gettempdir()]
-        for path in cleared:
-            if not os.path.realpath(path).startswith(scratch + os.sep):
-                sys.exit(f"not run: LitData would clear {path}")
+        keep_litdata_in(scratch)
 
     def pack(self, source, out, jobs):
         from litdata import optimize
@@ -212,13 +200,14 @@ class Ffcv(Peer):
     """FFCV's image field cannot take encoded bytes: it decodes every file and encodes it again."""
 
     package, modules = "ffcv", ["ffcv.writer", "ffcv.fields", "ffcv.reader", "PIL.Image"]
+    shard_bytes = 1 << 24  # its pages
 
     def pack(self, source, out, jobs):
         from ffcv.fields import IntField, RGBImageField
         from ffcv.writer import DatasetWriter
 
         fields = {"image": RGBImageField(write_mode="jpg", jpeg_quality=90), "label": IntField()}
-        writer = DatasetWriter(out, fields, num_workers=jobs, page_size=1 << 24)
+        writer = DatasetWriter(out, fields, num_workers=jobs, page_size=self.shard_bytes)
         writer.from_indexed_dataset(FfcvImages(source), chunksize=50)
 
     def count(self, out):
@@ -280,7 +269,9 @@ def main():
     elif work == "count":
         print(peer.count(*rest))
     else:
-        source, out, jobs, scratch = rest
+        source, out, jobs, scratch, *shard_bytes = rest
+        if shard_bytes:
+            peer.shard_bytes = int(shard_bytes[0])
         answers = os.fdopen(os.dup(1), "w", buffering=1)
         os.dup2(2, 1)  # what the peer prints is not for measure.py
         peer.prepare(scratch)

@@ -1,7 +1,6 @@
 """The commands that are measured side by side, and the figures each of them prints."""
 
 import dataclasses
-import functools
 import json
 import platform
 import re
@@ -10,11 +9,9 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from common.environment import LOAD, PEERS_PYTHON, version_of_loader
+from common.loaders import NAMES
 from common.machine import first_line, packhorse_versions
-from inputs import PEERS_PYTHON
-from peers import PEERS
-
-PEERS_FILE = Path(__file__).resolve().parent / "peers.py"
 
 # dd reads one file at a time; its own clocks are added up.
 DIRECT_READS = 'export LC_ALL=C; for file; do dd if="$file" of=/dev/null bs=16M iflag=direct 2>&1 || exit; done'
@@ -40,7 +37,7 @@ class Contender:
     argv: tuple
     shown: str
     figures: Callable  # printed bytes -> dictionary
-    peer: str = ""  # a key of PEERS, for what runs in their environment
+    peer: str = ""  # a name of common/loaders, for what runs in their environment
     reads_shards: bool = False  # the paths of the input's shards stand behind the command
 
     def command(self, tools, path):
@@ -51,7 +48,7 @@ class Contender:
             "jobs": tools.jobs,
             "seconds": tools.seconds,
             "python": PEERS_PYTHON,
-            "peers": PEERS_FILE,
+            "load": LOAD,
         }
         words = [word if word == DIRECT_READS else word.format(**filled) for word in self.argv]
         return words + (shards_of(tools, path) if self.reads_shards else [])
@@ -59,7 +56,7 @@ class Contender:
     def missing(self, tools):
         """Why it cannot run here, or nothing."""
         if self.peer:
-            return version_of_peer(self.peer)[1]
+            return version_of_loader(self.peer)[1]
         program = self.command(tools, "")[0] if not self.reads_shards else "dd"
         return None if shutil.which(program) else f"{program} is not installed"
 
@@ -87,8 +84,8 @@ def start(name):
 
 
 def peer(name):
-    argv = ("{python}", "{peers}", "run", name, "{input}", "{jobs}", "{seconds}")
-    return Contender(name, argv, f"peers.py run '{name}' INPUT JOBS SECONDS", json.loads, peer=name)
+    argv = ("{python}", "{load}", "run", name, "{input}", "{jobs}", "{seconds}")
+    return Contender(name, argv, f"load.py run '{name}' INPUT JOBS SECONDS", json.loads, peer=name)
 
 
 def dd(name):
@@ -114,22 +111,10 @@ def shards_of(tools, path):
     return [f"{path}/{shard['file']}" for shard in json.loads(described.stdout)["shards"]]
 
 
-@functools.cache
-def version_of_peer(name):
-    """(version, None), or (None, why it cannot be used)."""
-    if not PEERS_PYTHON.exists():
-        return None, "not installed: run tests/bench/setup"
-    command = [PEERS_PYTHON, PEERS_FILE, "version", name]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode == 0:
-        return done.stdout.strip(), None
-    return None, f"not installed: {(done.stderr.strip().splitlines() or ['no reason given'])[-1]}"
-
-
 def versions(settings, names):
     """The version of each contender of `names`, and of packhorse with its libraries."""
     found = {"packhorse": packhorse_versions(settings.tools.packhorse)}
-    found |= {name: version_of_peer(name)[0] for name in names if name in PEERS}
+    found |= {name: version_of_loader(name)[0] for name in names if name in NAMES}
     if any(name.startswith("dd") for name in names):
         found["dd"] = first_line("dd", "--version")
     return found | {"python": platform.python_version()}

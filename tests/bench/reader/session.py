@@ -5,9 +5,9 @@ import shutil
 from pathlib import Path
 
 from common.data import MAKERS, files_below
+from common.inputs import Kit
 from common.measure import Failed, run
 from common.session import Session, say
-from inputs import Kit
 from rows import Fastest
 
 WARM_SHARE = 0.05  # of what it reads a warm run may have from the disk
@@ -63,7 +63,7 @@ class ReaderSession(Session):
         return {
             **figures,
             "max_rss_bytes": cost.max_rss_bytes,
-            "foreign_cpus": cost.foreign_cpus,
+            "foreign_cpus": figures.get("foreign_cpus", cost.foreign_cpus),
             "cache_as_asked": self.suite.cache == "cold" or from_disk <= WARM_SHARE * figures.get("bytes", 0),
         }
 

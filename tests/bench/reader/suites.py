@@ -3,8 +3,8 @@
 import dataclasses
 
 from common.data import FORMATS
+from common.inputs import AsIs, Packed, PeerPacked, Shrunk, resize_options
 from contenders import dd, fetch, loop, ours, peer, start
-from inputs import AsIs, Packed, PeerPacked, Shrunk, resize_options
 from rows import Fastest, Figure, Overhead, Ratio
 
 FFCV, LMDB, DALI, SPDL = PEERS = ("FFCV", "LMDB + torchvision.io", "DALI", "SPDL")

@@ -9,11 +9,8 @@ from pathlib import Path
 
 from common import measure
 from common.data import CannotMake, Folder, files_below
-from common.measure import Failed
+from common.environment import PACK_PEERS, PEERS_PYTHON
 
-BENCHES = Path(__file__).resolve().parents[1]
-PEERS_PYTHON = BENCHES / ".venv/bin/python"
-PACK_PEERS = BENCHES / "pack/peers.py"
 SHORT_SIDE, QUALITY = 256, 90
 
 
@@ -34,7 +31,7 @@ class Packed:
 
     def make(self, kit):
         out = kit.new_path()
-        kit.packhorse("pack", kit.folder.path, out, "--format", self.format, *self.options)
+        kit.costs[self] = kit.packhorse("pack", kit.folder.path, out, "--format", self.format, *self.options)
         return out
 
 
@@ -66,12 +63,13 @@ class PeerPacked:
 
     peer: str  # a name there
     of: object = AsIs()
+    options: tuple = ()
 
     def make(self, kit):
         out = kit.new_path()
         source = kit.path(self.of)
         command = [PEERS_PYTHON, PACK_PEERS, "pack", self.peer, source, out, kit.tools.jobs, kit.tools.scratch]
-        measure.run(list(map(str, command)), kit.work, waits=True)
+        kit.costs[self], _ = measure.run([*map(str, command), *self.options], kit.work, waits=True)
         return out
 
 
@@ -87,6 +85,7 @@ class Kit:
     tools: object
     work: Path
     paths: dict = dataclasses.field(default_factory=dict)
+    costs: dict = dataclasses.field(default_factory=dict)  # of the forms that a tool made
     numbers: object = dataclasses.field(default_factory=itertools.count)
 
     def path(self, form):
@@ -98,6 +97,6 @@ class Kit:
         return self.work / f"{self.folder.path.name}-{next(self.numbers)}"
 
     def packhorse(self, *arguments):
-        done = subprocess.run([self.tools.packhorse, *arguments], capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise Failed(f"packhorse {arguments[0]}: {' '.join(done.stderr.split())[:measure.REASON]}")
+        """The cost of a call of ours."""
+        command = [self.tools.packhorse, *arguments]
+        return measure.run(list(map(str, command)), self.work)[0]

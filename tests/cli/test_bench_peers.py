@@ -1,0 +1,249 @@
+"""The bench of the field in tests/bench/peers from outside, on a few images: what it writes, and what each peer
+delivers. A peer that is not installed (tests/bench/setup) is skipped with a note. No test asserts a time."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from python_support import FORMATS, PACKHORSE, ROOT, SHAPES
+
+BENCH = ROOT / "tests/bench/peers"
+LOAD = ROOT / "tests/bench/common/load.py"
+PEERS_PYTHON = ROOT / "tests/bench/.venv/bin/python"
+PAGE = ROOT / "docs/peers.md"
+IMAGES = 200  # one of the 50 copies
+BASELINE = "ImageFolder + PIL"
+PEERS = [
+    BASELINE,
+    "ImageFolder + torchvision.io",
+    "webdataset + torchvision.io",
+    "LMDB + PIL",
+    "LMDB + torchvision.io",
+    "h5py + torchvision.io",
+    "DALI",
+    "FFCV",
+    "SPDL",
+    "LitData + torchvision.io",
+    "MDS + torchvision.io",
+]
+AS_THEY_COME = ["DALI", "FFCV"]
+
+SUITE_FIELDS = {"name", "title", "cache", "jobs", "side", "seconds", "baseline", "repeats", "scale", "only", "entries"}
+ENTRY_FIELDS = {"name", "command", "failed", "version", "shuffle", "disk_bytes", "bytes", "convert_s", "runs"}
+RUN_FIELDS = {
+    "images_per_s",
+    "images",
+    "seconds",
+    "cpu_s",
+    "read_bytes",
+    "first_batch_s",
+    "samples",
+    "memory_bytes",
+    "mapped_bytes",
+    "foreign_cpus",
+    "cache_as_asked",
+}
+
+
+def call(*arguments, bench=BENCH):
+    command = [sys.executable, bench, *arguments]
+    return subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=300, check=False)
+
+
+def jpegs():
+    """Our own pictures that are JPEG, whatever their names say: torchvision.io's decoder takes no other."""
+    return [path for path in sorted(SHAPES.rglob("*.jpg")) if path.read_bytes().startswith(b"\xff\xd8")]
+
+
+def run_suite(scratch, suite, only, *options, bench=BENCH):
+    """The suite's results on a few of our own pictures."""
+    result, photos = scratch / "results.json", scratch / "photos"
+    for path in [] if photos.exists() else jpegs()[:100]:
+        copied = photos / path.parent.name / path.name
+        copied.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, copied)
+    where = ["--data", scratch / "disk", "--tmpfs", scratch / "memory", "--photos", photos]
+    short = ["--copies", "1", "--seconds", "0.01", "--packhorse", PACKHORSE, "--json", result]
+    done = call("run", suite, "--only", only, *where, *short, *options, bench=bench)
+    assert done.returncode == 0, done.stderr
+    (found,) = json.loads(result.read_text())["suites"]
+    return found
+
+
+@pytest.fixture
+def short_path():
+    """A folder with a short name: DataLoaders make sockets below it."""
+    with tempfile.TemporaryDirectory() as path:
+        yield Path(path)
+
+
+def skip_without(peer):
+    if not PEERS_PYTHON.exists():
+        pytest.skip(f"{peer}: no tests/bench/.venv: run tests/bench/setup")
+    done = subprocess.run([PEERS_PYTHON, LOAD, "version", peer], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"{peer} is not installed: {(done.stderr.strip().splitlines() or ['no reason given'])[-1]}")
+
+
+def runs_of(suite):
+    assert [entry["failed"] for entry in suite["entries"]] == [None] * len(suite["entries"]), suite
+    return {entry["name"]: entry["runs"] for entry in suite["entries"]}
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """A folder with results.json: packhorse on the folder and on a dataset, twice."""
+    scratch = tmp_path_factory.mktemp("bench")
+    run_suite(scratch, "photos", "packhorse folder;packhorse wds roi", "--repeats", "2")
+    return scratch
+
+
+def test_json_has_the_documented_fields(measured):
+    results = json.loads((measured / "results.json").read_text())
+    assert (results["bench"], results["schema"]) == ("peers", 1)
+    (suite,) = results["suites"]
+    assert set(suite) >= SUITE_FIELDS
+    assert (suite["name"], suite["cache"], suite["side"], suite["repeats"]) == ("photos", "warm", 224, 2)
+    assert suite["scale"] == 1 / 50 and [folder["files"] for folder in suite["folders"]] == [IMAGES]
+    for entry in suite["entries"]:
+        assert set(entry) == ENTRY_FIELDS and entry["bytes"] > 0
+        for run in entry["runs"]:
+            assert set(run) >= RUN_FIELDS
+            assert run["samples"] == IMAGES and run["images"] % IMAGES == 0 and run["images_per_s"] > 0
+    folder, packed = suite["entries"]
+    assert folder["convert_s"] == 0 < packed["convert_s"] and len(folder["runs"]) == len(packed["runs"]) == 2
+
+
+def test_only_the_folders_to_be_used_again_are_left(measured):
+    assert {path.name for path in (measured / "disk/packhorse-bench").iterdir()} == {f"photos-{IMAGES}"}
+
+
+def test_a_table_without_the_baseline_has_no_ratios(measured):
+    text = call("report", measured / "results.json").stdout
+    assert len(re.findall(r"^\| packhorse (?:folder|wds roi) \| .* \| not measured \| ", text, re.M)) == 2
+
+
+def test_cold_passes_read_from_the_disk_or_say_why_not(tmp_path):
+    (entry,) = run_suite(tmp_path, "photos-cold", "packhorse lmdb original", "--repeats", "1")["entries"]
+    if entry["failed"]:  # a file system that is memory
+        assert "cold" in entry["failed"]
+    else:
+        (run,) = entry["runs"]
+        assert run["images"] == IMAGES and run["read_bytes"] > 0
+
+
+def test_what_is_not_installed_is_named(tmp_path):
+    bench = tmp_path / "bench"
+    shutil.copytree(BENCH.parent, bench, ignore=shutil.ignore_patterns(".venv"))
+    suite = run_suite(tmp_path, "photos", "packhorse folder;FFCV;DALI", "--repeats", "1", bench=bench / "peers")
+    failed = {entry["name"]: entry["failed"] for entry in suite["entries"]}
+    assert failed.pop("packhorse folder") is None
+    assert set(failed) == {"FFCV", "DALI"} and all("not installed" in reason for reason in failed.values())
+    text = call("report", tmp_path / "results.json").stdout
+    assert re.search(r"^- DALI: not installed: ", text, re.M)
+
+
+def test_a_peer_stands_beside_the_baseline(tmp_path):
+    skip_without(BASELINE)
+    suite = run_suite(tmp_path, "photos", f"{BASELINE};packhorse folder", "--repeats", "1")
+    (peer,), (ours,) = runs_of(suite).values()
+    assert peer["warmup"]["images"] == IMAGES and peer["import_s"] > 0 and peer["memory_bytes"] > 0
+    text = call("report", tmp_path / "results.json").stdout
+    ratio = re.search(r"^\| packhorse folder \| .*?\) \| ([\d.,]+) \(", text, re.M)[1]
+    assert float(ratio.replace(",", "")) == pytest.approx(ours["images_per_s"] / peer["images_per_s"], rel=0.05)
+    assert re.search(rf"^\| {re.escape(BASELINE)} \| torchvision .*? \| 1\.00 \(1\.00 \.\. 1\.00\) \| ", text, re.M)
+
+
+@pytest.mark.parametrize("peer", PEERS)
+def test_a_peer_delivers_each_sample_once_with_its_label(peer, short_path):
+    skip_without(peer)
+    ((run,),) = runs_of(run_suite(short_path, "verify", peer)).values()
+    assert (run["delivered"], run["lost"], run["repeated"]) == ([IMAGES] * 3, [0] * 3, [0] * 3)
+    assert run["wrong"] == []
+
+
+@pytest.mark.parametrize("peer", AS_THEY_COME)
+def test_a_peer_as_it_comes_loses_samples_and_the_table_says_so(peer, tmp_path):
+    skip_without(peer)
+    ((run,),) = runs_of(run_suite(tmp_path, "verify", f"{peer}, as it comes")).values()
+    assert sum(run["lost"]) > 0
+    assert re.search(rf"^\| {peer}, as it comes \| .* loses ", call("report", tmp_path / "results.json").stdout, re.M)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_what_packhorse_packed_is_held_against_the_folder(form, tmp_path):
+    ((run,),) = runs_of(run_suite(tmp_path, "verify", f"packhorse {form} roi")).values()
+    assert (run["samples"], run["lost"], run["wrong"]) == (IMAGES, [0], [])
+
+
+def test_wrong_labels_are_found(tmp_path):
+    """The folder that the peer reads has its pictures in other classes than the one they are held against."""
+    skip_without(BASELINE)
+    pictures = jpegs()[:70]
+    for name, shift in (("right", 0), ("shifted", 23)):
+        for i in range(len(pictures)):
+            target = tmp_path / name / f"class-{i:03}" / "picture.jpg"
+            target.parent.mkdir(parents=True)
+            shutil.copy(pictures[(i + shift) % len(pictures)], target)
+    facts = {}
+    for name in ("right", "shifted"):
+        command = [PEERS_PYTHON, LOAD, "verify", BASELINE, tmp_path / name, "1", tmp_path / "right"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        facts[name] = json.loads(done.stdout)
+    assert facts["right"]["colours_alike"] > 0.8 > facts["shifted"]["colours_alike"]
+
+
+def whole(results, repeats):
+    results["suites"][0] |= {"scale": 1.0, "only": [], "repeats": repeats}
+    return json.dumps(results)
+
+
+def test_a_page_gets_its_tables_between_the_markers(measured, tmp_path):
+    results = json.loads((measured / "results.json").read_text())
+    (tmp_path / "whole.json").write_text(whole(results, 5))
+    page = shutil.copy(PAGE, tmp_path)
+    for _ in range(2):
+        assert call("report", tmp_path / "whole.json", "--write", page).returncode == 0
+        text = open(page).read()
+        assert text.count("\n| packhorse wds roi | 0.") == 1 and "Not measured yet" not in text
+    page_text = PAGE.read_text()
+    before, after = page_text.split("<!-- peers bench: begin -->")[0], page_text.split("bench: end -->")[1]
+    assert text.startswith(before) and text.endswith(after)
+
+
+@pytest.mark.parametrize("why", ["in part", "fewer than 5 rounds"])
+def test_a_measurement_in_part_or_too_short_is_kept_out_of_pages(measured, tmp_path, why):
+    results = json.loads((measured / "results.json").read_text())
+    (tmp_path / "results.json").write_text(json.dumps(results) if why == "in part" else whole(results, 4))
+    page = shutil.copy(PAGE, tmp_path)
+    done = call("report", tmp_path / "results.json", "--write", page)
+    assert done.returncode == 1 and why in done.stderr
+    assert open(page).read() == PAGE.read_text()
+
+
+PARSE = """
+import runpy, shlex, sys
+bench, *commands = sys.argv[1:]
+sys.path.insert(0, bench)
+program = runpy.run_path(bench + "/__main__.py", run_name="bench")
+for command in commands:
+    program["parse"](shlex.split(command))
+print(*program["SUITES"])
+"""
+
+
+def test_every_command_of_the_page_is_one_the_bench_takes():
+    text = PAGE.read_text()
+    commands = re.findall(r"^python3 tests/bench/peers (.*?)(?: +#.*)?$", text, re.M)
+    assert len(commands) >= 6
+    program = [sys.executable, "-c", PARSE, str(BENCH)]
+    done = subprocess.run([*program, *commands], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert all(f"`{suite}`" in text for suite in done.stdout.split())
+    begin, end = "<!-- peers bench: begin -->", "<!-- peers bench: end -->"
+    assert text.count(begin) == text.count(end) == 1

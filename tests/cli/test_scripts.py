@@ -1,11 +1,14 @@
 """The scripts a user runs, as a user runs them. They build and run the release preset, so they are tested there only."""
 
+import importlib.util
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from python_support import make_source
 
 ROOT = Path(os.environ["PACKHORSE_ROOT"])
 BIN = Path(os.environ["PACKHORSE_BIN"])
@@ -33,13 +36,14 @@ def test_a_script_refuses_an_unknown_option(script):
 
 
 @release_only
-def test_demo_ends_with_the_table_for_the_folder_and_all_formats():
+def test_demo_ends_with_the_figures_of_the_folder_and_all_formats_and_a_verdict():
     done = run(ROOT / "scripts/demo")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("ok: ") == 3
-    table = done.stdout.splitlines()[-5:]
-    assert re.search(r"read img/s +read\+decode img/s +training img/s +waiting", table[0])
-    assert [line.split()[1] for line in table[1:]] == ["folder", "wds", "lmdb", "hdf5"]
+    lines = done.stdout.splitlines()
+    head = next(i for i, line in enumerate(lines) if re.match(r"images/s +read +read\+decode +training +waiting", line))
+    assert [line.split()[0] for line in lines[head + 1 : head + 5]] == ["folder", "wds", "lmdb", "hdf5"]
+    assert lines[-2].startswith("From the page cache: ")
 
 
 @release_only
@@ -85,3 +89,18 @@ def test_a_bundle_runs_where_it_is_unpacked_with_its_own_libraries(tmp_path):
     pack = subprocess.run([tree / "bin/packhorse", "pack", ROOT / "samples/shapes", "out", "--format", "hdf5"],
                           cwd=tmp_path, env={}, capture_output=True, text=True)  # fmt: skip
     assert pack.returncode == 0, pack.stderr
+
+def test_gpu_table_tries_everything_a_cpu_can_and_names_the_rest(tmp_path):
+    if not (BIN / "packhorse-train").exists() or importlib.util.find_spec("torchvision") is None:
+        pytest.skip("packhorse-train or torchvision is not there")
+    make_source(tmp_path / "photos", 16)
+    page = tmp_path / "page.md"
+    page.write_text("<!-- gpu table: begin -->\n<!-- gpu table: end -->\n")
+    done = run(sys.executable, ROOT / "scripts/gpu_table", tmp_path / "photos", "--images", "16", "--out", tmp_path / "out",
+               "--arch", "mobilenet_v2", "--image-size", "32", "--batch-size", "4", "--amp", "off", "--device", "cpu",
+               "--repeats", "1", "--seconds", "0.05", "--baseline-steps", "1", "--write", page)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "not measured" in done.stderr
+    rows = [line.split("|")[2].strip() for line in page.read_text().splitlines() if line.startswith("| 4 ")]
+    assert rows[:5] == ["made-up data (the limit)", "folder", "wds roi", "wds resize", "wds raw"]
+    assert rows[5].startswith("PyTorch's DataLoader")

@@ -137,8 +137,7 @@ std::string measurement_text(const SpeedReport& report, const MeasureOptions& op
   text +=
       fmt::format("{}, {} batches in memory, {} order; medians; ~ marks a spread above 10 %\n",
                   program::count_text(static_cast<std::uint64_t>(report.workers), "reader thread"),
-                  program::count_text(static_cast<std::uint64_t>(options.slots), "batch"),
-                  name_of(report.recipe.order));
+                  options.slots, name_of(report.recipe.order));
   for (std::size_t at = 0; at < report.conditions.size(); ++at) {
     text += "\n" + condition_text(report.conditions[at]) + "\n";
     text += program::table_text(speed_table(report, at));

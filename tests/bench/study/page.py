@@ -153,7 +153,7 @@ def page(documents, delay_prediction):
         if document is None:
             lines += [f"### {part.title}", "Not measured."]
             continue
-        lines += [f"### {part.title}", f"`{document['command']}`", text_of(document)]
+        lines += [f"### {part.title}", f"`{document.get('command', 'unknown command')}`", text_of(document)]
         if part.name == "delay" and delay_prediction:
             lines.append(delay_text(document, delay_prediction))
     return "\n\n".join(lines)

@@ -39,11 +39,12 @@ def section(document: Document, stem: str) -> Section:
     ]
     allowed = body["limits"]
     free = f"{bytes_text(allowed['memory_available_bytes'])} of memory free"
-    most = f", at most {allowed['most_slots']} batches" if "most_slots" in allowed else ""
+    worker = allowed.get("memory_per_worker_bytes")
+    each = f", about {bytes_text(worker)} for a further worker" if worker is not None else ""
     own = [
         *facts.input_facts(body["input"]),
         *facts.condition_facts([body["condition"]]),
-        ("limits", f"{facts.cpus(allowed['cpus'])}, {free}{most}"),
+        ("limits", f"{facts.cpus(allowed['cpus'])}, {free}{each}"),
         ("repeats", str(body["repeats"])),
         ("device limit", facts.limit_text(body["device_limit"])),
     ]

@@ -251,6 +251,7 @@ Json sweep_json(const SweepReport& report, const MeasureOptions& options) {
                   {"still_rising", chosen.still_rising}};
   json["limits"] = {{"cpus", report.cpus},
                     {"memory_available_bytes", report.memory_available},
+                    {"memory_per_worker_bytes", memory_per_worker(report)},
                     {"left_out", report.left_out}};
   json["recommended"] = {
       {"workers", setting.workers}, {"slots", setting.slots}, {"reason", chosen.reason}};

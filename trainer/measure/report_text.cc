@@ -171,6 +171,9 @@ std::string sweep_text(const SweepReport& report) {
                     program::bytes_text(setting.memory_bytes)});
   }
   text += program::table_text(rows);
+  text += fmt::format("{} of memory are available, a reader thread takes about {}\n",
+                      program::bytes_text(report.memory_available),
+                      program::bytes_text(memory_per_worker(report)));
   for (const std::string& left_out : report.left_out) text += "not tried: " + left_out + "\n";
   return text + "* recommended: " + chosen.reason + "\n";
 }

@@ -123,6 +123,16 @@ SweepReport sweep(const SweepOptions& options, const std::function<void(const st
   return report;
 }
 
+std::uint64_t memory_per_worker(const SweepReport& report) {
+  const SweepSetting& first = report.settings.front();
+  const auto last =
+      std::find_if(report.settings.rbegin(), report.settings.rend(),
+                   [&](const SweepSetting& setting) { return setting.slots == first.slots; });
+  if (last->workers <= first.workers || last->memory_bytes <= first.memory_bytes) return 0;
+  return (last->memory_bytes - first.memory_bytes) /
+         static_cast<std::uint64_t>(last->workers - first.workers);
+}
+
 Recommendation recommend(const SweepReport& report) {
   const std::vector<SweepSetting>& settings = report.settings;
   const auto best = std::max_element(

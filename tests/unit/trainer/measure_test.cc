@@ -261,3 +261,17 @@ TEST_CASE("recommend: the knee, and whether it may lie beyond") {
   CHECK(recommend(report).setting == 2);
   CHECK(recommend(report).still_rising);
 }
+
+TEST_CASE("sweep: a worker's memory is what the memory grew by, between the same slots") {
+  SweepReport report;
+  const auto add = [&](int workers, int slots, std::uint64_t memory) {
+    report.settings.push_back(
+        {.workers = workers, .slots = slots, .passes = {}, .memory_bytes = memory});
+  };
+  add(1, 2, 1000);
+  CHECK(memory_per_worker(report) == 0);
+  add(1, 4, 5000);
+  add(4, 2, 1600);
+  add(4, 4, 9000);
+  CHECK(memory_per_worker(report) == 200);
+}

@@ -57,6 +57,10 @@ SweepReport sweep(const SweepOptions& options,
                   std::stop_token stop = {});
 Recommendation recommend(const SweepReport& report);
 
+/// What a further reader thread took of this process's memory, from the fewest to the most that
+/// were tried with the same slots; 0 with one number of them.
+std::uint64_t memory_per_worker(const SweepReport& report);
+
 /// Memory that this process may still take: what is free in the machine, within the limit of its
 /// control groups.
 std::uint64_t memory_available();

@@ -42,7 +42,7 @@ def test_a_page_has_every_input_and_condition_and_says_what_is_missing(results, 
     for condition in photos["conditions"]:
         assert f"| {condition['name']}: an epoch's seconds |" in text
     assert all(sentence in text for sentence in photos["verdict"])
-    assert "### The same on a disk that turns\n\nNot measured." in text
+    assert "### 5 ms to open a file, and nothing else\n\nNot measured." in text
     assert (results / "report.html").stat().st_size > 0
 
 

@@ -120,7 +120,7 @@ def parse(arguments=None):
     runs.add_argument("--data", type=Path, default=ROOT / "build/packhorse-bench", help="for folders and datasets")
     runs.add_argument("--photos", type=int, default=10000, help="how many the 200 are repeated to")
     runs.add_argument("--repeats", type=int, default=5)
-    runs.add_argument("--seconds", type=float, default=2, help="of a pass (%(default)s)")
+    runs.add_argument("--seconds", type=float, default=1, help="of a pass (%(default)s)")
     runs.set_defaults(do=run)
     reports = commands.add_parser("report", help="write the page and draw the pictures")
     reports.add_argument("--out", type=Path, default=ROOT / "build/study")

@@ -8,7 +8,7 @@ import dataclasses
 from pathlib import Path
 
 FORMATS, MODES = "wds,lmdb,hdf5", "original,roi,resize,raw"
-FAST = ["--storage", "sata-ssd", "--storage", "nfs", "--storage", "nvme"]
+EVERY_STORAGE = ["--storage", "hdd", "--storage", "sata-ssd", "--storage", "nfs", "--storage", "nvme"]
 PHOTOS = ["--image-size", "224", "--augment", "rrc", "--batch-size", "64", "--device", "cpu"]
 CIFAR = ["--image-size", "32", "--augment", "pad-crop", "--batch-size", "128", "--device", "cpu"]
 PHOTO_DEVICE, CIFAR_DEVICE = ["--simulated-device", "1500"], ["--simulated-device", "20000"]
@@ -43,16 +43,13 @@ def measured(name, title, folder, *options, **more):
 
 
 PARTS = [
-    measured("photos", "10,000 photos, a device of 1,500 images/s", "photos", *PHOTOS, *PHOTO_DEVICE, "--cold", *FAST),
-    measured("photos-hdd", "The same on a disk that turns", "photos", *PHOTOS, *PHOTO_DEVICE, "--storage",
-             "hdd"),  # fmt: skip
+    measured("photos", "10,000 photos, a device of 1,500 images/s", "photos", *PHOTOS, *PHOTO_DEVICE, "--cold",
+             *EVERY_STORAGE),  # fmt: skip
     measured("photos-window", "The same in windows (--order window), for storage that hates random reads", "photos",
              *PHOTOS, *PHOTO_DEVICE, "--order", "window", "--cold", "--storage", "hdd", "--storage", "nfs",
              formats="wds"),  # fmt: skip
     measured("cifar", "CIFAR-10 as 50,000 files of 900 bytes, a device of 20,000 images/s", "cifar", *CIFAR,
-             *CIFAR_DEVICE, "--cold", *FAST),  # fmt: skip
-    measured("cifar-hdd", "The same on a disk that turns", "cifar", *CIFAR, *CIFAR_DEVICE, "--storage",
-             "hdd"),  # fmt: skip
+             *CIFAR_DEVICE, "--cold", *EVERY_STORAGE),  # fmt: skip
     measured("delay", "5 ms to open a file, and nothing else", "photos", *PHOTOS, *PHOTO_DEVICE, "--storage",
              "open=5ms", formats="wds"),  # fmt: skip
     measured("cpu", "ResNet-18 on the cores, all files cached: where packing gains nothing", "photos", "--arch",

@@ -44,7 +44,7 @@ struct MeasureOptions {
   int repeats = 5;
   std::int64_t warmup_steps = 5;  ///< training steps that are not timed, before those of a pass
   std::int64_t steps = 0;         ///< timed training steps of a pass; 0: as `max_seconds` says
-  /// Of one timed pass; slow storage delivers in bursts, so not below eight times what the first
+  /// Of one timed pass; slow storage delivers in bursts, so not below four times what the first
   /// batch took.
   double max_seconds = 3;
   bool cuda_graph = false;  ///< see EngineOptions

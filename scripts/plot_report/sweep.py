@@ -8,9 +8,9 @@ from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from report import facts
-from report.documents import Document
-from report.look import (
+from plot_report import facts
+from plot_report.documents import Document
+from plot_report.look import (
     FOLDER,
     MARKERS,
     PALE,
@@ -22,7 +22,7 @@ from report.look import (
     number,
     plain_axis,
 )
-from report.page import Note, Picture, Section, Table
+from plot_report.page import Note, Picture, Section, Table
 
 CURVES = 10  # that a picture shows
 

@@ -7,9 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from report import facts
-from report.documents import Document
-from report.look import (
+from plot_report import facts
+from plot_report.documents import Document
+from plot_report.look import (
     FOLDER,
     GREY,
     MARKERS,
@@ -28,7 +28,7 @@ from report.look import (
     paler,
     panels,
 )
-from report.page import Html, Note, Picture, Section, Table
+from plot_report.page import Html, Note, Picture, Section, Table
 
 PARTS = {
     "storage": "storage (MB/s)",

@@ -7,7 +7,7 @@ from html import escape
 
 from matplotlib.figure import Figure
 
-from report.look import png
+from plot_report.look import png
 
 STYLE = """
 body { font: 15px/1.5 system-ui, "DejaVu Sans", sans-serif; color: #1a1a1a; background: #fff;

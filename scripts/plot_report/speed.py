@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from report.look import (
+from plot_report.look import (
     FOLDER,
     LOSS,
     PALE,
@@ -26,7 +26,7 @@ from report.look import (
     panels,
     times,
 )
-from report.runs import Runs
+from plot_report.runs import Runs
 
 BESIDE = 0.008  # of a panel's width
 ROOM, NOISY_ROOM = 0.18, 0.29  # of a logarithmic axis, right of the longest bar, for its text

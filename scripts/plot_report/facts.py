@@ -3,8 +3,8 @@
 from html import escape
 from typing import Any
 
-from report.look import bytes_text, condition_details, condition_name, number
-from report.page import Html, code
+from plot_report.look import bytes_text, condition_details, condition_name, number
+from plot_report.page import Html, code
 
 
 def common(body: dict[str, Any]) -> list[tuple[str, str]]:

@@ -5,10 +5,10 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from report import measurement, prediction, sweep
-from report.documents import KINDS, Document, Unfit, load
-from report.look import Palette
-from report.page import Section, page
+from plot_report import measurement, prediction, sweep
+from plot_report.documents import KINDS, Document, Unfit, load
+from plot_report.look import Palette
+from plot_report.page import Section, page
 
 TITLE = "packhorse: what packing gains"
 

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from report.look import (
+from plot_report.look import (
     FOLDER,
     GREY,
     ORANGE,
@@ -26,7 +26,7 @@ from report.look import (
     panels,
     plain_axis,
 )
-from report.runs import Runs
+from plot_report.runs import Runs
 
 EPOCH = (  # field, what it is, colour, hatch
     ("device_s", "device: what it needs by itself", GREY, ""),

@@ -4,11 +4,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from report import facts, speed, steps
-from report.documents import Document
-from report.look import Palette, bytes_text, condition_details, condition_name, number, times
-from report.page import Html, Note, Picture, Section, Table
-from report.runs import Runs
+from plot_report import facts, speed, steps
+from plot_report.documents import Document
+from plot_report.look import Palette, bytes_text, condition_details, condition_name, number, times
+from plot_report.page import Html, Note, Picture, Section, Table
+from plot_report.runs import Runs
 
 WHISKERS = (
     "A bar to the right of 1× is a gain, one to the left, on grey, a loss; the scale is logarithmic, so that twice as"

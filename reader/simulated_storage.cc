@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <charconv>
+#include <cmath>
 #include <thread>
 
 #include "packhorse/error.h"
@@ -54,7 +55,7 @@ double parse_quantity(const std::string& text, std::string_view value,
   const char* const end = value.data() + value.size();
   const auto [rest, error] = std::from_chars(value.data(), end, number);
   const std::string_view unit(rest, static_cast<std::size_t>(end - rest));
-  if (error == std::errc() && number >= 0) {
+  if (error == std::errc() && number >= 0 && std::isfinite(number)) {
     if (unit.empty() && number == 0) return 0;
     for (const Unit& known : units)
       if (unit == known.name) return number * known.factor;
@@ -203,6 +204,7 @@ class Delayed final : public Dataset {
 std::span<const StorageModel> storage_presets() { return kPresets; }
 
 StorageModel parse_storage(const std::string& text) {
+  constexpr double kHour = 3600;
   StorageModel model;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
@@ -217,6 +219,9 @@ StorageModel parse_storage(const std::string& text) {
     }
     begin = end + 1;
   }
+  if (std::max(model.open_s, model.access_s) > kHour) refuse(text, "that is more than an hour");
+  if (model.bytes_per_s > 0 && model.bytes_per_s < 1)
+    refuse(text, "that is less than a byte a second");
   model.name = text;
   return model;
 }

@@ -68,8 +68,9 @@ TEST_CASE("simulated storage: presets and delays are told apart, and what is nei
   CHECK(changed.open_s == doctest::Approx(20e-6));
   CHECK(changed.bytes_per_s == parse_storage("nfs").bytes_per_s);
   CHECK(parse_storage("rate=2.5MB").bytes_per_s == doctest::Approx(2.5e6));
-  for (const char* text : {"", "disk", "open", "open=5", "open=-1ms", "open=5ms,", "rate=1ms",
-                           "depth=two", "depth=-1", "5ms", "nfs,hdd", "speed=1MB"}) {
+  for (const char* text :
+       {"", "disk", "open", "open=5", "open=-1ms", "open=5ms,", "rate=1ms", "depth=two", "depth=-1",
+        "5ms", "nfs,hdd", "speed=1MB", "open=infs", "open=nans", "access=1e30s", "rate=0.001B"}) {
     CAPTURE(text);
     CHECK(kind_of_error([&] { parse_storage(text); }) == ErrorKind::kUsage);
   }

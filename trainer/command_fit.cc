@@ -69,6 +69,10 @@ class CommandFit final : public program::Command {
                    "Damaged pictures an epoch that are replaced by others, e.g. 10 or 0.1%; one "
                    "more ends the run")
         ->capture_default_str();
+    app.add_option("--slots", options_.slots,
+                   "Batches in memory; `packhorse-train sweep` finds how many pay")
+        ->check(CLI::Range(2, 1024))
+        ->capture_default_str();
     app.add_flag("--autotune", options_.autotune,
                  "Measure for some seconds how many reader threads pay, and use so many");
     app.add_flag("--cuda-graph", options_.cuda_graph,

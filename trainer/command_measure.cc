@@ -34,6 +34,9 @@ class CommandMeasure final : public program::Command {
     recipe_.add_model_options(app);
     run_.add_options(app);
     passes_.add_options(app);
+    app.add_option("--slots", options_.slots, "Batches in memory")
+        ->check(CLI::Range(2, 1024))
+        ->capture_default_str();
     app.add_flag("--cold", options_.cold,
                  "Measure from the disk, too: drop an input from the page cache before each pass, "
                  "and prove it");

@@ -130,6 +130,7 @@ class Run {
     reader::LoaderOptions loader;
     loader.batch_size = part_size(recipe(), processes());
     loader.workers = workers();
+    loader.slots = options_.slots;
     loader.augment = train_augment(recipe());
     loader.pixels = pixel_augment(recipe());
     loader.seed = recipe().seed;

@@ -1,5 +1,7 @@
 #include "packhorse/trainer/measure.h"
 
+#include <cmath>
+
 #include "packhorse/pack.h"
 #include "packhorse/trainer/pack_all.h"
 #include "packhorse/trainer/sweep.h"
@@ -114,8 +116,7 @@ TEST_CASE("measure: the attributed times add up to the epoch") {
   for (const MeasuredRun& run : report.runs) {
     const Attribution parts = attribute(report, run);
     CHECK(parts.epoch_s > 0);
-    CHECK(parts.device_s + parts.sharing_s + parts.preparation_s + parts.fetch_s + parts.other_s ==
-          doctest::Approx(parts.epoch_s));
+    CHECK(std::abs(parts.other_s) <= 0.03 * parts.epoch_s);
   }
 }
 

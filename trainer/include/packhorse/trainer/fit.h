@@ -26,6 +26,7 @@ struct FitOptions {
   enum class GpuDecode { kOff, kOn, kAuto };
   GpuDecode gpu_decode = GpuDecode::kOff;  ///< on: all JPEGs; auto: the share that is fastest
   int workers = -1;                        ///< of the reader; -1 = as many as the process may use
+  int slots = 4;                           ///< batches in memory, see LoaderOptions
   reader::BadSampleOptions bad_samples = {};  ///< replaced ones are told by FitEvents::note
   bool autotune = false;                      ///< measure how many workers pay, instead
   std::filesystem::path out;                  ///< for checkpoints and logs; empty: none are written

@@ -18,6 +18,7 @@ import pytest
 ROOT = Path(os.environ.get("PACKHORSE_ROOT", Path(__file__).resolve().parent.parent))
 BIN = Path(os.environ.get("PACKHORSE_BIN", ROOT / "build/release/bin"))
 PACKHORSE = BIN / "packhorse"
+TRAIN = BIN / "packhorse-train"
 SHAPES = ROOT / "samples/shapes"
 BROKEN = ROOT / "samples/broken"
 FORMATS = ["wds", "lmdb", "hdf5"]
@@ -62,6 +63,12 @@ def packhorse(*args, cwd=None, prefix=()):
     result = run(*args, cwd=cwd, prefix=prefix)
     assert result.code == DONE and result.err == "", result
     return result
+
+
+def train(*args, cwd=None):
+    """Runs packhorse-train."""
+    done = subprocess.run([TRAIN, *map(str, args)], cwd=cwd, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+    return Result(done.returncode, done.stdout, done.stderr)
 
 
 def refused(*args, code=FAILED, cwd=None, prefix=()):

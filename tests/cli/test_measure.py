@@ -2,22 +2,27 @@
 
 import json
 import shutil
-import subprocess
 
 import pytest
-from python_support import BIN, DAMAGE, DONE, FAILED, FORMATS, SHAPES, USAGE, Result, flip_byte, pack, shards_of
+from python_support import (
+    DAMAGE,
+    DONE,
+    FAILED,
+    FORMATS,
+    SHAPES,
+    TRAIN,
+    USAGE,
+    flip_byte,
+    pack,
+    shards_of,
+    train,
+)
 
-TRAIN = BIN / "packhorse-train"
 pytestmark = pytest.mark.skipif(not TRAIN.exists(), reason="packhorse-train is not part of this build")
 QUICK = ["--batch-size", "24", "--device", "cpu", "--repeats", "2", "--max-seconds", "0.1", "--steps", "2",
          "--warmup-steps", "1"]  # fmt: skip
 PASS = ["images_per_s", "mb_per_s", "cpu_s_per_1000", "disk_bytes_per_image", "first_batch_s", "batch_p50_ms",
         "batch_p99_ms"]  # fmt: skip
-
-
-def train(*args, cwd=None):
-    done = subprocess.run([TRAIN, *args], cwd=cwd, capture_output=True, stdin=subprocess.DEVNULL, check=False)
-    return Result(done.returncode, done.stdout, done.stderr)
 
 
 @pytest.fixture(scope="module", name="packed")
@@ -174,6 +179,15 @@ def test_a_sweep_recommends_one_of_its_settings(packed):
     assert report["limits"]["memory_available_bytes"] > 0
     text = train("sweep", "--data", packed / "wds", *options).out
     assert "* recommended: " in text and text.count("%") >= 8
+
+
+def test_what_a_sweep_recommends_can_be_used(packed):
+    options = ["--workers", "1", "--slots", "2", "--device", "cpu"]
+    result = train("measure", "--folder", SHAPES, "--packed", packed / "wds", "--slots", "2", *QUICK, "--json")
+    assert result.code == DONE and result.json["slots"] == 2, result
+    fit = train("fit", "--data", packed / "wds", "--arch", "smallnet", "--batch-size", "24", "--epochs", "1", *options)
+    assert fit.code == DONE, fit
+    assert train("fit", "--data", packed / "wds", "--slots", "1").code == USAGE
 
 
 def test_settings_that_would_not_fit_into_memory_are_left_out(packed):

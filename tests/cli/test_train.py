@@ -9,16 +9,24 @@ import sys
 import time
 
 import pytest
-from python_support import BIN, DAMAGE, DONE, FAILED, FORMATS, ROOT, SHAPES, USAGE, Result, flip_byte, pack
+from python_support import (
+    BIN,
+    DAMAGE,
+    DONE,
+    FAILED,
+    FORMATS,
+    ROOT,
+    SHAPES,
+    TRAIN,
+    USAGE,
+    Result,
+    flip_byte,
+    pack,
+    train,
+)
 
-TRAIN = BIN / "packhorse-train"
 pytestmark = pytest.mark.skipif(not TRAIN.exists(), reason="packhorse-train is not part of this build")
 QUICK = ["--arch", "smallnet", "--batch-size", "24", "--device", "cpu"]
-
-
-def train(*args, cwd=None):
-    done = subprocess.run([TRAIN, *args], cwd=cwd, capture_output=True, stdin=subprocess.DEVNULL, check=False)
-    return Result(done.returncode, done.stdout, done.stderr)
 
 
 @pytest.fixture(scope="module", name="packed")

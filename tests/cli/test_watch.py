@@ -11,19 +11,13 @@ import time
 import urllib.request
 
 import pytest
-from python_support import BIN, DONE, FAILED, ROOT, SHAPES, TERMINATED, USAGE, Result, pack, packhorse
+from python_support import DONE, FAILED, ROOT, SHAPES, TERMINATED, TRAIN, USAGE, Result, pack, packhorse, train
 
-TRAIN = BIN / "packhorse-train"
 pytestmark = pytest.mark.skipif(not TRAIN.exists(), reason="packhorse-train is not part of this build")
 QUICK = ["--arch", "smallnet", "--batch-size", "24", "--device", "cpu", "--workers", "2"]
 EACH_STEP = ["--checkpoint-every", "1"]  # which also reports each step
 GRAFANA = ROOT / "docs/grafana"
 WATCH_PAGE = ROOT / "docs/trainer-watch.md"
-
-
-def train(*args):
-    done = subprocess.run([TRAIN, *map(str, args)], capture_output=True, stdin=subprocess.DEVNULL, check=False)
-    return Result(done.returncode, done.stdout, done.stderr)
 
 
 @pytest.fixture(scope="module", name="data")

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "packhorse/error.h"
-#include "packhorse/pack.h"
 #include "packhorse/permutation.h"
+#include "packhorse/resources.h"
 #include "parallel.h"
 #include "stored_pixels.h"
 

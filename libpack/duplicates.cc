@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "packhorse/error.h"
-#include "packhorse/pack.h"
+#include "packhorse/resources.h"
 #include "parallel.h"
 #include "perceptual_hash.h"
 #include "stored_pixels.h"

@@ -5,8 +5,8 @@
 #include "packhorse/error.h"
 #include "packhorse/file.h"
 #include "packhorse/hash.h"
-#include "packhorse/pack.h"
 #include "packhorse/packed_dataset.h"
+#include "packhorse/resources.h"
 #include "packing/peer_files.h"
 #include "parallel.h"
 

@@ -8,6 +8,7 @@
 #include "packhorse/npy.h"
 #include "packhorse/pack.h"
 #include "packhorse/packed_dataset.h"
+#include "packhorse/resources.h"
 #include "parallel.h"
 #include "sources/folder_walk.h"
 

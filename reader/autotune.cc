@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "packhorse/error.h"
-#include "packhorse/pack.h"
 #include "packhorse/reader/measure.h"
+#include "packhorse/resources.h"
 
 namespace packhorse::reader {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "packhorse/error.h"
-#include "packhorse/pack.h"
 #include "packhorse/reader/decode.h"
+#include "packhorse/resources.h"
 #include "prefetcher.h"
 #include "ring.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "packhorse/error.h"
-#include "packhorse/pack.h"
+#include "packhorse/resources.h"
 #include "packhorse/trainer/archs.h"
 #include "packhorse/trainer/device.h"
 

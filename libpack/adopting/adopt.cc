@@ -11,6 +11,7 @@
 #include "packhorse/error.h"
 #include "packhorse/file.h"
 #include "packhorse/hash.h"
+#include "packhorse/resources.h"
 #include "packhorse/version.h"
 #include "packing/publish.h"
 #include "parallel.h"

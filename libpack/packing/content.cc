@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "packhorse/error.h"
-#include "packhorse/pack.h"
+#include "packhorse/resources.h"
 #include "parallel.h"
 #include "xxh3.h"
 

@@ -11,7 +11,7 @@
 #include "packhorse/error.h"
 #include "packhorse/file.h"
 #include "packhorse/hash.h"
-#include "packhorse/pack.h"
+#include "packhorse/resources.h"
 
 namespace packhorse {
 

@@ -12,6 +12,7 @@
 #include "packhorse/file.h"
 #include "packhorse/hash.h"
 #include "packhorse/packed_dataset.h"
+#include "packhorse/resources.h"
 #include "packing/pack_item.h"
 #include "packing/read_ahead.h"
 #include "parallel.h"

@@ -10,6 +10,7 @@
 #include "packhorse/error.h"
 #include "packhorse/hash.h"
 #include "packhorse/packed_dataset.h"
+#include "packhorse/resources.h"
 #include "packing/pack_item.h"
 #include "packing/pack_shard.h"
 #include "packing/peer_files.h"

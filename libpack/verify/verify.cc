@@ -8,8 +8,8 @@
 
 #include "packhorse/error.h"
 #include "packhorse/file.h"
-#include "packhorse/pack.h"
 #include "packhorse/packed_dataset.h"
+#include "packhorse/resources.h"
 #include "packhorse/source.h"
 #include "parallel.h"
 #include "verify/shard.h"

@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "packhorse/pack.h"
+#include "packhorse/resources.h"
 
 namespace packhorse::program {
 

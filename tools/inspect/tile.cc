@@ -10,8 +10,8 @@
 
 #include "packhorse/error.h"
 #include "packhorse/opencv_codecs.h"
-#include "packhorse/pack.h"
 #include "packhorse/reader/decode.h"
+#include "packhorse/resources.h"
 
 namespace packhorse::inspect {
 

@@ -3,50 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 
 #include "measure/inputs.h"
 #include "measure/passes.h"
 #include "packhorse/error.h"
-#include "packhorse/pack.h"
 #include "packhorse/reader/knee.h"
+#include "packhorse/resources.h"
 
 namespace packhorse::trainer {
 namespace {
-
-namespace fs = std::filesystem;
-
-/// A line "NAME:  N kB" of a file below /proc, in bytes; 0 where there is none.
-std::uint64_t kilobytes_in(const char* path, std::string_view name) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with(name)) continue;
-    std::uint64_t value = 0;
-    std::istringstream(line.substr(name.size() + 1)) >> value;
-    return value * 1024;
-  }
-  return 0;
-}
-
-std::uint64_t number_in(const fs::path& path) {
-  std::uint64_t value = 0;
-  std::ifstream(path) >> value;
-  return value;
-}
-
-/// What the control group leaves of its limit; 0 where there is none. In a container its own group
-/// is the root that is mounted.
-std::uint64_t left_by_control_group() {
-  const fs::path root = "/sys/fs/cgroup";
-  for (const auto& [limit, usage] :
-       {std::pair("memory.max", "memory.current"),
-        std::pair("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes")}) {
-    const std::uint64_t most = number_in(root / limit);
-    if (most > 0) return std::max<std::uint64_t>(1, most - std::min(most, number_in(root / usage)));
-  }
-  return 0;
-}
 
 std::vector<int> workers_to_try(const SweepOptions& options) {
   std::vector<int> workers = options.workers;
@@ -63,12 +28,6 @@ double SweepSetting::wait_share() const {
   return spread_of(passes, [](const Pass& pass) { return pass.wait_s / pass.seconds; }).median;
 }
 
-std::uint64_t memory_available() {
-  const std::uint64_t machine = kilobytes_in("/proc/meminfo", "MemAvailable");
-  const std::uint64_t group = left_by_control_group();
-  return group == 0 ? machine : std::min(machine, group);
-}
-
 SweepReport sweep(const SweepOptions& options, const std::function<void(const std::string&)>& note,
                   std::stop_token stop) {
   options.measure.validate();
@@ -80,7 +39,7 @@ SweepReport sweep(const SweepOptions& options, const std::function<void(const st
   report.device = device_text(options.measure);
   report.condition = options.condition;
   report.cpus = available_cpus();
-  report.memory_available = memory_available();
+  report.memory_available = available_memory();
 
   const auto side = static_cast<std::uint64_t>(report.recipe.image_size);
   const std::uint64_t batch_bytes =
@@ -116,8 +75,7 @@ SweepReport sweep(const SweepOptions& options, const std::function<void(const st
       measure.slots = setting.slots;
       setting.passes.push_back(
           Passes(measure, report.recipe, stop).train(dataset, options.condition));
-      setting.memory_bytes =
-          std::max(setting.memory_bytes, kilobytes_in("/proc/self/status", "RssAnon"));
+      setting.memory_bytes = std::max(setting.memory_bytes, anonymous_memory());
     }
   }
   return report;

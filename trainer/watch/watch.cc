@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "packhorse/pack.h"
+#include "packhorse/resources.h"
 #include "packhorse/trainer/fit.h"
 #include "packhorse/trainer/watch/advice.h"
 #include "packhorse/trainer/watch/event_file.h"

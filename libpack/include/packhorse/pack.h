@@ -109,7 +109,4 @@ PackReport pack(const std::filesystem::path& source, const std::filesystem::path
 /// The directory a dataset is built in.
 std::filesystem::path staging_path(const std::filesystem::path& out);
 
-/// How many threads this process may use: its affinity mask, bounded by the cgroup's CPU quota.
-int available_cpus();
-
 }  // namespace packhorse

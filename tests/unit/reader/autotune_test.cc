@@ -4,7 +4,7 @@
 
 #include "fixtures.h"
 #include "packhorse/error.h"
-#include "packhorse/pack.h"
+#include "packhorse/resources.h"
 
 namespace packhorse::reader::test {
 

@@ -61,8 +61,4 @@ Recommendation recommend(const SweepReport& report);
 /// were tried with the same slots; 0 with one number of them.
 std::uint64_t memory_per_worker(const SweepReport& report);
 
-/// Memory that this process may still take: what is free in the machine, within the limit of its
-/// control groups.
-std::uint64_t memory_available();
-
 }  // namespace packhorse::trainer

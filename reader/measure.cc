@@ -7,6 +7,8 @@
 #include <cmath>
 #include <fstream>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "packhorse/error.h"
 #include "packhorse/file.h"
@@ -40,11 +42,21 @@ std::uint64_t bytes_of_files(const Dataset& dataset) {
   return bytes;
 }
 
-bool enough(const Measurement& so_far, const MeasureOptions& options) {
-  if (options.max_samples > 0 && so_far.images >= options.max_samples) return true;
+/// How far a pass has come.
+struct Progress {
+  Clock::time_point at;
+  double cpu_s = 0;
+  std::uint64_t images = 0, bytes = 0;
+  std::size_t batches = 0;
+};
+
+/// Whether a limit is reached by what came after `begin`.
+bool enough(const Progress& now, const Progress& begin, double first_batch_s,
+            const MeasureOptions& options) {
+  if (options.max_samples > 0 && now.images >= options.max_samples) return true;
   return options.max_seconds > 0 &&
-         so_far.seconds >=
-             std::max(options.max_seconds, options.min_first_batches * so_far.first_batch_s);
+         seconds_between(begin.at, now.at) >=
+             std::max(options.max_seconds, options.min_first_batches * first_batch_s);
 }
 
 }  // namespace
@@ -65,8 +77,7 @@ ProcessUsage process_usage() {
 }
 
 void prove_cold(const Dataset& dataset, const ColdPass& pass) {
-  const double part =
-      std::min(1.0, static_cast<double>(pass.images) / static_cast<double>(dataset.size()));
+  const double part = static_cast<double>(pass.images) / static_cast<double>(dataset.size());
   // What is compressed takes less of the disk than it reads; of a pass over a part of that only the
   // mean is known.
   const double expected = std::min(static_cast<double>(pass.bytes),
@@ -86,59 +97,86 @@ void make_warm(const Dataset& dataset) {
 
 void make_cold(const Dataset& dataset) {
   dataset.release();  // a mapped page stays
+  std::vector<std::filesystem::path> files = dataset.files();
   Pages total;
-  for (const std::filesystem::path& path : dataset.files()) {
-    const Pages pages = drop_file(path);
-    total.all += pages.all;
-    total.resident += pages.resident;
+  // What is still on its way from the disk, asked for ahead by an earlier pass, cannot be dropped.
+  for (int tries = 20; tries > 0; --tries) {
+    Pages left;
+    std::erase_if(files, [&](const std::filesystem::path& path) {
+      const Pages pages = drop_file(path);
+      left.all += pages.all;
+      left.resident += pages.resident;
+      return pages.resident == 0;
+    });
+    total = {std::max(total.all, left.all), left.resident};
+    if (total.resident * 100 <= total.all) {
+      if (can_drop_names()) drop_names();
+      return;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
-  if (total.resident * 100 > total.all) {
-    throw Error(ErrorKind::kUnsupported,
-                "the dataset cannot be made cold: " + std::to_string(total.resident) + " of its " +
-                    std::to_string(total.all) + " pages stay in memory",
-                {}, "measure on a file system backed by a disk, as the files' owner");
-  }
+  throw Error(ErrorKind::kUnsupported,
+              "the dataset cannot be made cold: " + std::to_string(total.resident) + " of its " +
+                  std::to_string(total.all) + " pages stay in memory",
+              {},
+              "measure on a file system backed by a disk, as the files' owner, while nobody else "
+              "reads them");
 }
 
 Measurement measure(const std::shared_ptr<const Dataset>& dataset, const MeasureOptions& options) {
   LoaderOptions loader_options = options.loader;
   loader_options.decode = options.work == Work::kDecode;
+  const auto disk_bytes = [&] {
+    return options.disk_bytes ? options.disk_bytes() : process_usage().disk_bytes;
+  };
   bring_to(options.cache, *dataset);
 
   Measurement result;
-  const std::uint64_t disk_before = process_usage().disk_bytes;
+  const std::uint64_t disk_before = disk_bytes();
   const Clock::time_point made = Clock::now();
   Loader loader(dataset, loader_options);
-  const double cpu_before = process_usage().cpu_s;
-  const Clock::time_point begin = Clock::now();
-  Clock::time_point last = begin;
+  const auto progress = [&](const Progress& last, const Clock::time_point now) {
+    return Progress{now, process_usage().cpu_s, last.images, loader.counters().bytes, last.batches};
+  };
+  Progress begin = progress({}, Clock::now());
+  Progress warmed = begin, last = begin;
   std::uint64_t epoch = 0;
   loader.start_epoch(epoch);
   while (true) {
     const std::optional<Batch> batch = loader.next();
     if (!batch) {
-      if (loader.steps() == 0 || result.seconds >= options.min_seconds) break;
+      if (loader.steps() == 0 || seconds_between(begin.at, last.at) >= options.min_seconds) break;
       loader.start_epoch(++epoch);
       continue;
     }
-    const Clock::time_point now = Clock::now();
-    if (result.images == 0) result.first_batch_s = seconds_between(made, now);
-    result.batch_ms.push_back(seconds_between(last, now) * 1e3);
-    result.images += static_cast<std::uint64_t>(batch->size());
-    result.seconds = seconds_between(begin, now);
-    last = now;
-    if (enough(result, options)) break;
     if (options.stop.stop_requested())
       throw Error(ErrorKind::kInterrupted, "stopped; nothing was measured to the end");
+    const Clock::time_point now = Clock::now();
+    if (last.batches == 0) result.first_batch_s = seconds_between(made, now);
+    result.batch_ms.push_back(seconds_between(last.at, now) * 1e3);
+    last.at = now;
+    last.images += static_cast<std::uint64_t>(batch->size());
+    ++last.batches;
+    if (last.batches == options.warmup_batches) warmed = progress(last, now);
+    if (last.batches > options.warmup_batches &&
+        enough(last, warmed, result.first_batch_s, options)) {
+      begin = warmed;
+      break;
+    }
   }
-  const ProcessUsage after = process_usage();
-  result.cpu_s = after.cpu_s - cpu_before;
+  last = progress(last, last.at);
+  result.images = last.images - begin.images;
+  result.warmup_images = begin.images;
+  result.seconds = seconds_between(begin.at, last.at);
+  result.cpu_s = last.cpu_s - begin.cpu_s;
+  result.bytes = last.bytes - begin.bytes;
+  result.batch_ms.erase(result.batch_ms.begin(),
+                        result.batch_ms.begin() + static_cast<std::ptrdiff_t>(begin.batches));
   result.counters = loader.counters();
-  result.bytes = result.counters.bytes;
-  result.disk_bytes = after.disk_bytes - disk_before;
+  result.disk_bytes = disk_bytes() - disk_before;
   result.shuffle = loader.shuffle_quality();
   if (options.cache == CacheState::kCold)
-    prove_cold(*dataset, {result.images, result.bytes, result.disk_bytes});
+    prove_cold(*dataset, {last.images, last.bytes, result.disk_bytes});
   return result;
 }
 

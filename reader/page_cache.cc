@@ -9,12 +9,14 @@
 
 #include "packhorse/error.h"
 #include "packhorse/file.h"
+#include "packhorse/reader/measure.h"
 
 namespace packhorse::reader {
 
 namespace {
 
 constexpr std::size_t kChunk = std::size_t{1} << 20;
+constexpr const char* kDropCaches = "/proc/sys/vm/drop_caches";  // proc_sys_vm(5)
 
 /// A mapping of `length` bytes; touching none of them leaves the page cache as it is.
 class Mapping {
@@ -60,6 +62,13 @@ Pages drop_file(const std::filesystem::path& path) {
   Pages pages{in_memory.size(), 0};
   for (const unsigned char state : in_memory) pages.resident += state & 1u;
   return pages;
+}
+
+bool can_drop_names() { return ::access(kDropCaches, W_OK) == 0; }
+
+void drop_names() {
+  const UniqueFd fd(::open(kDropCaches, O_WRONLY | O_CLOEXEC));
+  if (fd.get() < 0 || ::write(fd.get(), "3", 1) != 1) throw_errno("write", kDropCaches);
 }
 
 }  // namespace packhorse::reader

@@ -16,4 +16,9 @@ void load_file(const std::filesystem::path& path);
 /// stay.
 Pages drop_file(const std::filesystem::path& path);
 
+/// Makes the kernel forget the names and inodes of all files that nobody has open, and the disk
+/// blocks these stand in, which are pages like all others: all that can be forgotten goes. Throws
+/// Error(kIo).
+void drop_names();
+
 }  // namespace packhorse::reader

@@ -62,6 +62,35 @@ TEST_CASE("measure: a limit of time ends the pass") {
   CHECK(measure(make_dataset(40), options).images == 5);
 }
 
+TEST_CASE("measure: a pass that time ends is timed without the batches that warm up") {
+  MeasureOptions options = options_for(Work::kRead);
+  options.max_seconds = 1e-9;
+  options.warmup_batches = 3;
+  std::uint64_t asked = 0;
+  options.disk_bytes = [&] { return 1000 * asked++; };
+  const Measurement result = measure(make_dataset(40), options);
+  CHECK(result.images == 5);
+  CHECK(result.warmup_images == 15);
+  CHECK(result.batch_ms.size() == 1);
+  CHECK(result.counters.batches == 4);
+  CHECK(result.bytes < result.counters.bytes);
+  CHECK(result.first_batch_s > 0);
+  CHECK(result.disk_bytes == 1000);  // from the beginning
+}
+
+TEST_CASE("measure: a pass to its epoch's end is timed whole, however many batches warm up") {
+  for (const std::size_t warmup : {3u, 100u}) {
+    MeasureOptions options = options_for(Work::kRead);
+    options.max_seconds = 1e9;
+    options.warmup_batches = warmup;
+    const Measurement result = measure(make_dataset(40), options);
+    CHECK(result.images == 40);
+    CHECK(result.warmup_images == 0);
+    CHECK(result.batch_ms.size() == 8);
+    CHECK(result.bytes == result.counters.bytes);
+  }
+}
+
 TEST_CASE("measure: a pass that is to stop ends with an error") {
   std::stop_source source;
   MeasureOptions options = options_for(Work::kRead);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -25,17 +26,24 @@ struct MeasureOptions {
   /// At least so many times as long as the first batch took, whatever `max_seconds` says: storage
   /// that is asked far ahead delivers in bursts. 0 = not.
   double min_first_batches = 0;
+  /// A pass that `max_seconds` ends is timed without so many of its first batches, in which all is
+  /// asked for ahead: it stands for what goes on. A pass to an epoch's end is timed whole.
+  std::size_t warmup_batches = 0;
+  /// What the disk has delivered so far. Empty: by /proc/self/io.
+  std::function<std::uint64_t()> disk_bytes = {};
   std::stop_token stop = {};  ///< ends the pass with Error(kInterrupted)
 };
 
 /// One timed pass. Times begin at start_epoch(), when threads and slots are there.
 struct Measurement {
   std::uint64_t images = 0;
+  std::uint64_t warmup_images = 0;  ///< before those, and not timed
   double seconds = 0;
-  double first_batch_s = 0;      ///< from making the loader to the first batch
-  double cpu_s = 0;              ///< user + system time of the process
-  std::uint64_t bytes = 0;       ///< stored bytes read
-  std::uint64_t disk_bytes = 0;  ///< read from the disk meanwhile, from /proc/self/io; 0 without it
+  double first_batch_s = 0;  ///< from making the loader to the first batch
+  double cpu_s = 0;          ///< user + system time of the process
+  std::uint64_t bytes = 0;   ///< stored bytes read
+  std::uint64_t disk_bytes =
+      0;  ///< that the disk delivered, warm-up included; 0 without /proc/self/io
   std::vector<double> batch_ms;  ///< time between batches
   LoaderCounters counters;
   ShuffleQuality shuffle;  ///< of the last epoch
@@ -49,11 +57,14 @@ struct Measurement {
 /// cannot be made cold, or were not; kInterrupted.
 Measurement measure(const std::shared_ptr<const Dataset>& dataset, const MeasureOptions& options);
 
-/// Brings a dataset's files into the page cache, or drops them from it: make_cold() throws
-/// Error(kUnsupported) when more than 1 % of a dataset's pages stay, as on a tmpfs, or with a file
-/// mapped by somebody else.
+/// Brings a dataset's files into the page cache, or drops them from it, with their names and inodes
+/// where that can be done. make_cold() throws Error(kUnsupported) when more than 1 % of a dataset's
+/// pages stay, as on a tmpfs, or with a file mapped by somebody else.
 void make_warm(const Dataset& dataset);
 void make_cold(const Dataset& dataset);
+/// Whether this process may make the kernel forget names and inodes: the superuser may, of all
+/// files there are. Where they stay, finding a file is not cold, which favours many small ones.
+bool can_drop_names();
 
 /// What this process has used since it began.
 struct ProcessUsage {
@@ -63,7 +74,7 @@ struct ProcessUsage {
 };
 ProcessUsage process_usage();
 
-/// What was read, and what the disk delivered for it.
+/// What was read, of one epoch or several, each of them cold, and what the disk delivered for it.
 struct ColdPass {
   std::uint64_t images = 0, bytes = 0, disk_bytes = 0;
 };

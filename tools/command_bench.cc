@@ -6,6 +6,7 @@
 
 #include "bench/run_json.h"
 #include "bench/run_text.h"
+#include "common/storage.h"
 #include "packhorse/error.h"
 #include "packhorse/file.h"
 
@@ -60,8 +61,10 @@ class CommandBench final : public program::Command {
         ->check(CLI::IsMember({"read", "decode"}))
         ->default_str("decode");
     app.add_flag("--cold", request_.cold, "Drop the inputs from the page cache before each pass");
-    app.add_flag("--warm", request_.warm,
-                 "Read the inputs once before the first pass (default without --cold)");
+    app.add_flag(
+        "--warm", request_.warm,
+        "Read the inputs once before the first pass (default without --cold and --storage)");
+    app.add_option("--storage", request_.storages, program::storages_text() + " (may be repeated)");
     app.add_option("--split", request_.split, "Split to read where an input has several");
     app.add_option("--order", request_.order, bench::orders_text())
         ->check(CLI::IsMember(bench::order_names()))

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <optional>
 
+#include "common/storage.h"
 #include "common/terminal.h"
+#include "measure/inputs.h"
 #include "measure/report_json.h"
 #include "measure/report_text.h"
 #include "measure_options.h"
@@ -40,7 +43,7 @@ class CommandMeasure final : public program::Command {
     app.add_flag("--cold", options_.cold,
                  "Measure from the disk, too: drop an input from the page cache before each pass, "
                  "and prove it");
-    app.add_option("--storage", storages_, storage_text() + " (may be repeated)");
+    app.add_option("--storage", storages_, program::storages_text() + " (may be repeated)");
     app.add_flag("--cuda-graph", options_.cuda_graph, "Replay steps as one CUDA graph");
     app.add_flag("--gpu-decode", options_.gpu_decode, "Decode JPEGs on the GPU");
     app.add_flag("--json", json_, "Print one JSON object: see docs/measuring.md");
@@ -94,6 +97,11 @@ class CommandMeasure final : public program::Command {
                    "With --pack-all: these image modes only, e.g. original,roi")
         ->delimiter(',')
         ->needs(all);
+    app.add_option("--pack-side", side_,
+                   "With --pack-all: shorter side of resize, side of raw, in pixels (with "
+                   "--augment rrc 8/7 of --image-size: 256 for 224; otherwise --image-size)")
+        ->check(CLI::PositiveNumber)
+        ->needs(all);
     app.add_option("--scratch", scratch_,
                    "With --pack-all: where to, a new folder, on the storage that is to be measured")
         ->capture_default_str()
@@ -120,6 +128,7 @@ class CommandMeasure final : public program::Command {
     }
     all_.folder = options_.folder;
     all_.scratch = scratch_;
+    all_.side = side_.value_or(side_for(recipe_for(options_)));
     std::vector<PackingCost> packing = pack_all(all_, note, stop);
     for (const PackingCost& cost : packing) options_.packed.push_back(cost.path);
     return packing;
@@ -131,6 +140,7 @@ class CommandMeasure final : public program::Command {
   PassOptions passes_;
   PackAllOptions all_;
   std::vector<std::string> storages_;
+  std::optional<int> side_;
   std::filesystem::path scratch_ = "packhorse-measure.scratch";
   bool pack_all_ = false, keep_ = false, json_ = false;
 };

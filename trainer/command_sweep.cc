@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "common/storage.h"
 #include "measure/report_json.h"
 #include "measure/report_text.h"
 #include "measure_options.h"
@@ -31,7 +32,7 @@ class CommandSweep final : public program::Command {
         ->capture_default_str();
     passes_.add_options(app);
     auto* cold = app.add_flag("--cold", cold_, "From the disk instead of the page cache");
-    app.add_option("--storage", storage_, storage_text())->excludes(cold);
+    app.add_option("--storage", storage_, program::storages_text())->excludes(cold);
     app.add_flag("--json", json_, "Print one JSON object: see docs/measuring.md");
     app.footer("Example:\n  packhorse-train sweep --data packed/wds --storage nfs");
   }
@@ -41,7 +42,7 @@ class CommandSweep final : public program::Command {
     options_.measure.recipe = recipe_.choices();
     options_.measure.device = pick_device(device_);
     passes_.put_into(options_.measure);
-    if (cold_) options_.condition.kind = Condition::Kind::kCold;
+    if (cold_) options_.condition = Condition::cold();
     if (!storage_.empty())
       options_.condition = {Condition::Kind::kSimulated, reader::parse_storage(storage_)};
     const StatusLine status;

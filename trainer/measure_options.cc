@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "common/terminal.h"
-#include "packhorse/reader/simulated_storage.h"
 
 namespace packhorse::trainer {
 
@@ -17,7 +16,7 @@ void PassOptions::add_options(CLI::App& app) {
                  "Timed training steps of a pass, if that is shorter; 0: as many as it takes")
       ->capture_default_str();
   app.add_option("--warmup-steps", defaults_.warmup_steps,
-                 "Training steps before those of a pass, not timed")
+                 "Batches before those of a pass, not timed")
       ->capture_default_str();
   app.add_option("--simulated-device", defaults_.simulated_device,
                  "Instead of a network's steps: wait as long as a device with so many images/s "
@@ -31,16 +30,6 @@ void PassOptions::put_into(MeasureOptions& options) const {
   options.max_seconds = defaults_.max_seconds;
   options.steps = defaults_.steps;
   options.warmup_steps = defaults_.warmup_steps;
-}
-
-std::string storage_text() {
-  std::string text = "Simulate storage, whose delays come on top of the page cache:";
-  for (const reader::StorageModel& preset : reader::storage_presets()) {
-    text += fmt::format("\n  {}: {}; {:g} ms to open, {:g} ms to access, {:g} MB/s, {} at a time",
-                        preset.name, preset.stands_for, 1e3 * preset.open_s, 1e3 * preset.access_s,
-                        1e-6 * preset.bytes_per_s, preset.depth);
-  }
-  return text + "\nor delays such as open=5ms,access=0.1ms,rate=100MB,depth=4, each optional";
 }
 
 StatusLine::StatusLine() : terminal_(program::stderr_is_terminal()) {}

@@ -18,9 +18,6 @@ class PassOptions {
   MeasureOptions defaults_;
 };
 
-/// The help text of --storage: the presets with their figures.
-std::string storage_text();
-
 /// A line on stderr that is written over, where that is a terminal.
 class StatusLine {
  public:

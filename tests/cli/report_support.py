@@ -11,7 +11,7 @@ from typing import Any
 
 CONDITIONS: dict[str, dict[str, Any]] = {
     "warm": {"name": "warm", "kind": "warm"},
-    "cold": {"name": "cold", "kind": "cold"},
+    "cold": {"name": "cold", "kind": "cold", "names_dropped": True},
     "hdd": {"name": "hdd", "kind": "simulated", "open_ms": 9.0, "access_ms": 9.0, "mb_per_s": 160.0, "depth": 1},
     "sata-ssd": {
         "name": "sata-ssd",

@@ -105,6 +105,30 @@ def test_a_cold_pass_reads_from_the_disk_or_says_why_it_cannot(inputs):
         assert result.code == 1 and "cannot be made cold" in result.err and "next: " in result.err, result
 
 
+def test_simulated_storage_is_a_section_of_its_own_with_its_delays(inputs):
+    options = ["--work", "read", "--workers", "1", "--repeats", "1", "--max-images", "20", "--batch-size", "10"]
+    report = packhorse(
+        "bench", "folder", "wds", *options, "--warm", "--storage", "open=5ms", "--storage", "nfs", "--json", cwd=inputs
+    ).json
+    places = ["warm", "simulated open=5ms", "simulated nfs"]
+    assert [r["cache"] for r in report["runs"]] == [place for place in places for _ in range(2)]
+    assert "storage" not in report["runs"][0]
+    delayed, packed = report["runs"][2:4]
+    assert delayed["storage"] == {"open_ms": 5, "access_ms": 0, "mb_per_s": None, "depth": None}
+    assert delayed["images_per_s"]["max"] <= 200 < packed["images_per_s"]["median"]
+    assert delayed["disk_bytes"] >= delayed["bytes"]  # what is read ahead, too
+    assert report["runs"][5]["storage"]["depth"] == 64
+
+
+def test_simulated_storage_alone_is_labelled_and_each_pass_finds_it_empty(inputs):
+    options = ["--work", "read", "--workers", "1", "--repeats", "3", "--min-seconds", "9"]
+    result = packhorse("bench", "wds", *options, "--storage", "access=1ms", cwd=inputs)
+    assert result.out.startswith("read, simulated access=1ms, ")
+    assert "simulated: 0 ms to open, 1 ms to access, any rate, any number at a time" in result.out
+    report = packhorse("bench", "wds", *options, "--storage", "access=1ms", "--json", cwd=inputs).json
+    assert [(r["images"], r["disk_bytes"] >= r["bytes"]) for r in report["runs"]] == [(100, True)]
+
+
 def tables(text):
     """The blocks of a report, each a list of lines of which each is a list of words."""
     return [[line.split() for line in block.splitlines()] for block in text.split("\n\n")]
@@ -213,6 +237,7 @@ def test_a_missing_input_is_named(inputs):
         ("--work", "dream"),
         ("--work", "read,dream"),
         ("--order", "random"),
+        ("--storage", "tape"),
         ("--sweep", "--workers", "2"),
         ("--sequential", "--order", "global"),
         ("--repeats", "0"),

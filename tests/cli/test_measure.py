@@ -109,8 +109,8 @@ def test_cold_is_measured_or_said_to_be_impossible(packed):
     assert len(cold) + len(result.json["not_measured"]) == 2
     for entry in result.json["not_measured"]:  # a file system that is memory, or files that others hold
         assert "cold" in entry["reason"]
-    for run in cold:  # what the one timed step of training needs was there before
-        assert run["read"]["disk_bytes_per_image"]["min"] > 0 and run["decode"]["disk_bytes_per_image"]["min"] > 0
+    for run in cold:
+        assert all(run[work]["disk_bytes_per_image"]["min"] > 0 for work in ("read", "decode", "training"))
 
 
 def test_pack_all_packs_measures_and_leaves_nothing(tmp_path):
@@ -123,6 +123,16 @@ def test_pack_all_packs_measures_and_leaves_nothing(tmp_path):
         assert cost["bytes_out"] > 0 and cost["bytes_in"] > 0 and not cost["was_there"]
     assert [i["name"] for i in result.json["inputs"]] == ["folder", *names]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_pack_all_keeps_pictures_as_large_as_the_training_wants_them(tmp_path):
+    options = ["--pack-all", "--formats", "wds", "--modes", "raw", *QUICK, "--keep", "--scratch", tmp_path / "kept"]
+    result = train("measure", "--folder", SHAPES, *options, "--json")
+    assert result.code == DONE, result
+    assert [cost["settings"] for cost in result.json["packing"]] == ["size=32 fit=crop"]
+    refused = train("measure", "--folder", SHAPES, *options, "--pack-side", "40")
+    assert refused.code == FAILED and "next: " in refused.err
+    assert "--image raw size=32 fit=crop, not raw size=40 fit=crop" in refused.err
 
 
 def test_what_pack_all_kept_is_taken_again(tmp_path):

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "packhorse/pack.h"
+#include "packhorse/resources.h"
 
 namespace packhorse::bench {
 
@@ -38,7 +38,10 @@ void choose_order(const std::string& name, LoaderOptions& options) {
 
 const char* name_of(Work work) { return work == Work::kRead ? "read" : "decode"; }
 
-const char* name_of(CacheState cache) { return cache == CacheState::kCold ? "cold" : "warm"; }
+std::string place_of(const Section& section) {
+  if (section.storage) return "simulated " + section.storage->name;
+  return section.cache == CacheState::kCold ? "cold" : "warm";
+}
 
 std::vector<std::string> order_names() {
   std::vector<std::string> names;
@@ -59,7 +62,10 @@ std::vector<Section> sections_of(const Request& request) {
     if (std::find(request.works.begin(), request.works.end(), name_of(work)) == request.works.end())
       continue;
     if (request.cold) sections.push_back({work, CacheState::kCold});
-    if (request.warm || !request.cold) sections.push_back({work, CacheState::kWarm});
+    if (request.warm || (!request.cold && request.storages.empty()))
+      sections.push_back({work, CacheState::kWarm});
+    for (const std::string& storage : request.storages)
+      sections.push_back({work, CacheState::kWarm, reader::parse_storage(storage)});
   }
   return sections;
 }
@@ -86,7 +92,8 @@ reader::MeasureOptions options_of(const Request& request, const Section& section
   // What is warm stays so; the first pass over each input makes sure.
   options.cache = cold || repeat == 0 ? section.cache : CacheState::kAsIs;
   options.max_samples = request.max_images;
-  options.min_seconds = cold ? 0 : request.min_seconds;
+  // What a first epoch has brought into memory is there in the second.
+  options.min_seconds = cold || section.storage ? 0 : request.min_seconds;
   options.loader.workers = workers;
   options.loader.batch_size = request.batch_size;
   options.loader.seed = static_cast<std::uint64_t>(repeat);

@@ -6,10 +6,11 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "common/terminal.h"
 #include "packhorse/error.h"
-#include "packhorse/pack.h"
+#include "packhorse/resources.h"
 
 namespace packhorse::bench {
 
@@ -22,7 +23,9 @@ namespace {
 
 constexpr double kBusy = 0.9;  // of the CPUs: then more threads have nothing to run on
 
-bool same(const Section& a, const Section& b) { return a.work == b.work && a.cache == b.cache; }
+bool same(const Section& a, const Section& b) {
+  return a.work == b.work && place_of(a) == place_of(b);
+}
 
 /// A line on a terminal that the next one replaces, gone at the end.
 class Note {
@@ -70,19 +73,27 @@ std::vector<Run> planned(const Request& request, const Section& section, OpenInp
   return runs;
 }
 
+Measurement measure_pass(std::shared_ptr<const Dataset> dataset, const Section& section,
+                         reader::MeasureOptions options) {
+  if (!section.storage) return reader::measure(dataset, options);
+  const auto storage = std::make_shared<reader::SimulatedStorage>(*section.storage);
+  options.disk_bytes = [&] { return storage->bytes(); };
+  return reader::measure(reader::on_simulated_storage(std::move(dataset), storage), options);
+}
+
 std::vector<Run> measure_section(const Request& request, const Section& section, const Note& note,
                                  const std::stop_token& stop) {
   OpenInputs inputs(request, section);
   std::vector<Run> runs = planned(request, section, inputs);
   for (int repeat = 0; repeat < request.repeats; ++repeat) {
     for (Run& run : runs) {
-      note.show(fmt::format(
-          "{}, {}: repeat {} of {}: {}, {}", name_of(section.work), name_of(section.cache),
-          repeat + 1, request.repeats, program::one_line(run.input, 40),
-          program::count_text(static_cast<std::uint64_t>(run.workers), "worker")));
+      note.show(
+          fmt::format("{}, {}: repeat {} of {}: {}, {}", name_of(section.work), place_of(section),
+                      repeat + 1, request.repeats, program::one_line(run.input, 40),
+                      program::count_text(static_cast<std::uint64_t>(run.workers), "worker")));
       reader::MeasureOptions options = options_of(request, section, run.workers, repeat);
       options.stop = stop;
-      run.passes.push_back(reader::measure(inputs.open(run.input), options));
+      run.passes.push_back(measure_pass(inputs.open(run.input), section, options));
     }
   }
   return runs;
@@ -96,7 +107,8 @@ std::string limit_text(const Run& run, const reader::Knee& knee) {
   const int cpus = available_cpus();
   const std::string used = fmt::format("{:.1f} of {} CPUs are busy", busy, cpus);
   if (busy >= kBusy * cpus) return used + ": the processor is the limit";
-  if (run.section.cache == CacheState::kCold) return used + ": the storage is the limit";
+  if (run.section.cache == CacheState::kCold || run.section.storage)
+    return used + ": the storage is the limit";
   if (knee.workers >= cpus) return used + ", each has a worker: others may have had the rest";
   return used + ", and more workers bring under 5 %";
 }

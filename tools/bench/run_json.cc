@@ -1,6 +1,7 @@
 #include "bench/run_json.h"
 
 #include "common/machine.h"
+#include "common/storage.h"
 #include "common/terminal.h"
 #include "packhorse/reader/metrics.h"
 
@@ -34,36 +35,41 @@ Json stages_json(const Run& run) {
 Json run_json(const Request& request, const Run& run) {
   const reader::Spread rate = run.rate();
   const Measurement& pass = run.median_pass();
-  return {{"input", run.input},
-          {"format", run.format},
-          {"image", run.image},
-          {"work", name_of(run.section.work)},
-          {"cache", name_of(run.section.cache)},
-          {"order", request.order},
-          {"workers", run.workers},
-          {"batch_size", request.batch_size},
-          {"images", pass.images},
-          {"images_per_s", {{"min", rate.min}, {"median", rate.median}, {"max", rate.max}}},
-          {"images_per_cpu_s", over(static_cast<double>(pass.images), pass.cpu_s)},
-          {"bytes", pass.bytes},
-          {"disk_bytes", pass.disk_bytes},
-          {"first_batch_s", pass.first_batch_s},
-          {"batch_ms",
-           {{"p50", reader::percentile(pass.batch_ms, 0.5)},
-            {"p99", reader::percentile(pass.batch_ms, 0.99)}}},
-          {"stages", stages_json(run)},
-          {"shuffle", {{"neighbours", pass.shuffle.neighbours}, {"classes", pass.shuffle.classes}}},
-          {"prefetched_bytes", pass.counters.prefetched_bytes},
-          {"bad_samples", pass.counters.bad_samples},
-          {"dataset_images", run.samples},
-          {"seconds", pass.seconds},
-          {"cpu_s", pass.cpu_s}};
+  Json json = {
+      {"input", run.input},
+      {"format", run.format},
+      {"image", run.image},
+      {"work", name_of(run.section.work)},
+      {"cache", place_of(run.section)},
+      {"order", request.order},
+      {"workers", run.workers},
+      {"batch_size", request.batch_size},
+      {"images", pass.images},
+      {"images_per_s", {{"min", rate.min}, {"median", rate.median}, {"max", rate.max}}},
+      {"images_per_cpu_s", over(static_cast<double>(pass.images), pass.cpu_s)},
+      {"bytes", pass.bytes},
+      {"disk_bytes", pass.disk_bytes},
+      {"first_batch_s", pass.first_batch_s},
+      {"batch_ms",
+       {{"p50", reader::percentile(pass.batch_ms, 0.5)},
+        {"p99", reader::percentile(pass.batch_ms, 0.99)}}},
+      {"stages", stages_json(run)},
+      {"shuffle", {{"neighbours", pass.shuffle.neighbours}, {"classes", pass.shuffle.classes}}},
+      {"prefetched_bytes", pass.counters.prefetched_bytes},
+      {"bad_samples", pass.counters.bad_samples},
+      {"dataset_images", run.samples},
+      {"seconds", pass.seconds},
+      {"cpu_s", pass.cpu_s}};
+  if (run.section.cache == reader::CacheState::kCold)
+    json["names_dropped"] = reader::can_drop_names();
+  if (run.section.storage) json["storage"] = program::delays_json(*run.section.storage);
+  return json;
 }
 
 Json knee_json(const RunKnee& found) {
   return {{"input", found.run->input},
           {"work", name_of(found.run->section.work)},
-          {"cache", name_of(found.run->section.cache)},
+          {"cache", place_of(found.run->section)},
           {"workers", found.knee.workers},
           {"images_per_s", found.knee.images_per_s},
           {"best_workers", found.knee.best_workers},
@@ -90,7 +96,7 @@ std::string metrics_text(const Request& request, const std::vector<Run>& runs) {
     loaders.push_back({{{"input", program::visible_text(run.input)},
                         {"format", run.format},
                         {"work", name_of(run.section.work)},
-                        {"cache", name_of(run.section.cache)},
+                        {"cache", place_of(run.section)},
                         {"order", request.order},
                         {"workers", std::to_string(run.workers)}},
                        run.median_pass().counters});

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "common/storage.h"
 #include "common/terminal.h"
 
 namespace packhorse::bench {
@@ -34,16 +35,21 @@ std::string short_time(double seconds) {
 }
 
 std::string section_name(const Section& section) {
-  return fmt::format("{}, {}", name_of(section.work), name_of(section.cache));
+  return fmt::format("{}, {}", name_of(section.work), place_of(section));
 }
 
 std::string title_text(const Request& request, const std::vector<const Run*>& runs) {
   const std::uint64_t size = runs.front()->samples;
-  return fmt::format(
-      "{}, {} order, {}, {}\n", section_name(runs.front()->section), request.order,
-      program::count_text(request.max_images > 0 ? std::min(request.max_images, size) : size,
-                          "image"),
-      program::count_text(static_cast<std::uint64_t>(request.repeats), "repeat"));
+  std::string text =
+      fmt::format("{}, {} order, {}, {}\n", section_name(runs.front()->section), request.order,
+                  program::count_text(
+                      request.max_images > 0 ? std::min(request.max_images, size) : size, "image"),
+                  program::count_text(static_cast<std::uint64_t>(request.repeats), "repeat"));
+  if (const auto& storage = runs.front()->section.storage)
+    text += fmt::format("simulated: {}\n", program::delays_text(*storage));
+  if (runs.front()->section.cache == CacheState::kCold && !reader::can_drop_names())
+    text += "names and inodes of files stayed in memory: only root may drop them\n";
+  return text;
 }
 
 std::string rates_text(const std::vector<const Run*>& runs) {
@@ -104,7 +110,7 @@ std::string doubts_text(const std::vector<const Run*>& runs) {
   for (const Run* run : runs) {
     const Measurement& pass = run->median_pass();
     const auto from_disk = static_cast<double>(pass.disk_bytes);
-    if (run->section.cache == CacheState::kCold ||
+    if (run->section.cache == CacheState::kCold || run->section.storage ||
         from_disk <= kWarmShare * static_cast<double>(pass.bytes))
       continue;
     text +=

@@ -58,9 +58,13 @@ MeasuredInput describe_input(const fs::path& path, const reader::Dataset& datase
           .file_system = file_system_of(path)};
 }
 
+Recipe recipe_for(const MeasureOptions& options) {
+  return resolve(options.recipe,
+                 default_recipe(find_arch(options.recipe.arch.value_or("smallnet"))));
+}
+
 Recipe recipe_for(const MeasureOptions& options, const reader::Dataset& dataset) {
-  Recipe recipe =
-      resolve(options.recipe, default_recipe(find_arch(options.recipe.arch.value_or("smallnet"))));
+  Recipe recipe = recipe_for(options);
   recipe.accumulate = 1;
   recipe.batch_size = std::min(recipe.batch_size, static_cast<std::int64_t>(dataset.size()));
   return recipe;

@@ -10,7 +10,9 @@ namespace packhorse::trainer {
 std::string input_name(const reader::Dataset& dataset);
 /// All but the name.
 MeasuredInput describe_input(const std::filesystem::path& path, const reader::Dataset& dataset);
-/// The network's own settings with what is asked for; a batch no larger than the dataset.
+/// The network's own settings with what is asked for.
+Recipe recipe_for(const MeasureOptions& options);
+/// Likewise, with a batch no larger than the dataset.
 Recipe recipe_for(const MeasureOptions& options, const reader::Dataset& dataset);
 
 /// What the steps ran on.

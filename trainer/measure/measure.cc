@@ -24,7 +24,7 @@ class Measuring {
     open_inputs();
     report_.device = device_text(options_);
     report_.conditions.emplace_back();
-    if (options_.cold) report_.conditions.push_back({.kind = Condition::Kind::kCold});
+    if (options_.cold) report_.conditions.push_back(Condition::cold());
     for (const reader::StorageModel& storage : options_.storages)
       report_.conditions.push_back({Condition::Kind::kSimulated, storage});
     for (std::size_t condition = 0; condition < report_.conditions.size(); ++condition) {
@@ -101,6 +101,10 @@ class Measuring {
 };
 
 }  // namespace
+
+Condition Condition::cold() {
+  return {.kind = Kind::kCold, .names_dropped = reader::can_drop_names()};
+}
 
 std::string Condition::name() const {
   if (kind == Kind::kSimulated) return storage.name;

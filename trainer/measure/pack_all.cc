@@ -6,6 +6,7 @@
 
 #include "packhorse/error.h"
 #include "packhorse/format.h"
+#include "packhorse/manifest.h"
 #include "packhorse/pack.h"
 #include "packhorse/reader/measure.h"
 #include "packhorse/transform.h"
@@ -13,19 +14,36 @@
 namespace packhorse::trainer {
 namespace {
 
+/// That what lies at `path` was packed in that mode, with these settings.
+void check_settings(const std::filesystem::path& path, const PackingCost& wanted) {
+  std::vector<std::filesystem::path> datasets = {path};
+  if (!std::filesystem::exists(path / kManifestName))
+    datasets.assign(std::filesystem::directory_iterator(path), {});  // one for each split
+  for (const std::filesystem::path& dataset : datasets) {
+    const Manifest manifest = Manifest::load(dataset);
+    if (manifest.image == wanted.image_mode && manifest.image_settings == wanted.settings) continue;
+    throw Error(ErrorKind::kExists,
+                fmt::format("it was packed with --image {} {}, not {} {}", manifest.image,
+                            manifest.image_settings, wanted.image_mode, wanted.settings),
+                dataset, "Remove it, or name another folder with --scratch.");
+  }
+}
+
 PackingCost pack_one(const PackAllOptions& options, const std::string& format,
                      const std::string& mode, const std::stop_token& stop) {
   PackingCost cost{.path = options.scratch / fmt::format("{}-{}", format, mode),
                    .format = format,
                    .image_mode = mode};
+  PackOptions packing{.format = format, .image = mode};
+  packing.transform.short_side = packing.transform.size = options.side;
+  cost.settings = find_transform(mode).settings(packing.transform);
   if (std::filesystem::exists(cost.path)) {
+    check_settings(cost.path, cost);
     cost.was_there = true;
     return cost;
   }
   const double cpu_before = reader::process_usage().cpu_s;
   const auto begin = std::chrono::steady_clock::now();
-  PackOptions packing{.format = format};
-  packing.image = mode;
   const PackReport report = pack(options.folder, cost.path, packing, nullptr, stop);
   if (!report.published) {
     throw Error(
@@ -43,6 +61,11 @@ PackingCost pack_one(const PackAllOptions& options, const std::string& format,
 }
 
 }  // namespace
+
+int side_for(const Recipe& recipe) {
+  return recipe.augment == AugmentKind::kRandomResizedCrop ? (8 * recipe.image_size + 6) / 7
+                                                           : recipe.image_size;
+}
 
 std::vector<PackingCost> pack_all(const PackAllOptions& options,
                                   const std::function<void(const std::string&)>& note,

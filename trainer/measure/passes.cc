@@ -47,10 +47,8 @@ class Place {
     return storage_ ? storage_->bytes() : reader::process_usage().disk_bytes;
   }
 
-  void prove(const Pass& pass) const {
-    if (condition_.kind == Condition::Kind::kCold) {
-      reader::prove_cold(*dataset_, {pass.images, pass.bytes, pass.disk_bytes});
-    }
+  void prove(const reader::ColdPass& pass) const {
+    if (condition_.kind == Condition::Kind::kCold) reader::prove_cold(*dataset_, pass);
   }
 
  private:
@@ -86,7 +84,7 @@ class Training {
 
   /// Forgets the steps so far: they warmed up.
   void start_clock(double first_batch_s) {
-    pass_ = {.first_batch_s = first_batch_s};
+    pass_ = {.warmup_images = pass_.images, .first_batch_s = first_batch_s};
     cpu_before_ = reader::process_usage().cpu_s;
     begin_ = Clock::now();
   }
@@ -168,16 +166,18 @@ Pass Passes::load(const DatasetPtr& dataset, const Condition& condition, reader:
   options.loader = loader_options();
   options.max_seconds = options_.max_seconds;
   options.min_first_batches = kBursts;
+  options.warmup_batches = static_cast<std::size_t>(options_.warmup_steps);
+  options.disk_bytes = [&] { return place.disk_bytes(); };
   // A small set read once is only noise; but a second epoch would be warm.
   if (condition.kind == Condition::Kind::kWarm)
     options.min_seconds = std::min(0.5, options_.max_seconds);
   options.stop = stop_;
-  const std::uint64_t disk_before = place.disk_bytes();
   const reader::Measurement measured = reader::measure(place.dataset(), options);
   return {.images = measured.images,
+          .warmup_images = measured.warmup_images,
           .seconds = measured.seconds,
           .bytes = measured.bytes,
-          .disk_bytes = place.disk_bytes() - disk_before,
+          .disk_bytes = measured.disk_bytes,
           .cpu_s = measured.cpu_s,
           .first_batch_s = measured.first_batch_s,
           .batch_ms = measured.batch_ms};
@@ -191,6 +191,7 @@ Pass Passes::train(const DatasetPtr& dataset, const Condition& condition) {
   options.allocator = slot_allocator(options_.device);
   options.encoded_share = options_.gpu_decode ? 1 : 0;
 
+  const std::uint64_t disk_before = place.disk_bytes();
   const auto made = Clock::now();
   reader::Loader loader(place.dataset(), options);
   workers_ = loader.workers();
@@ -217,15 +218,16 @@ Pass Passes::train(const DatasetPtr& dataset, const Condition& condition) {
   training.step(std::move(first), first_batch_s);
   for (std::int64_t i = 1; i < options_.warmup_steps; ++i) step();
 
-  const std::uint64_t disk_before = place.disk_bytes(), bytes_before = loader.counters().bytes;
+  const std::uint64_t bytes_before = loader.counters().bytes;
   const double copy_before = batches.copy_seconds();
   training.start_clock(first_batch_s);
   while (!training.enough()) step();
   Pass pass = training.pass();
-  pass.bytes = loader.counters().bytes - bytes_before;
+  const std::uint64_t bytes = loader.counters().bytes;
+  pass.bytes = bytes - bytes_before;
   pass.disk_bytes = place.disk_bytes() - disk_before;
   pass.copy_s = batches.copy_seconds() - copy_before;
-  place.prove(pass);
+  place.prove({pass.warmup_images + pass.images, bytes, pass.disk_bytes});
   return pass;
 }
 

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "common/machine.h"
+#include "common/storage.h"
 #include "packhorse/reader/version.h"
 #include "packhorse/version.h"
 
@@ -42,8 +43,7 @@ Json pass_json(const std::vector<Pass>& passes) {
                    [](const Pass& p) { return 1e-6 * static_cast<double>(p.bytes) / p.seconds; })},
       {"cpu_s_per_1000", spread_json(passes, cpu_s_per_1000)},
       {"disk_bytes_per_image",
-       spread_json(passes,
-                   [](const Pass& p) { return static_cast<double>(p.disk_bytes) / images(p); })},
+       spread_json(passes, [](const Pass& p) { return p.disk_bytes_per_image(); })},
       {"first_batch_s", spread_json(passes, [](const Pass& p) { return p.first_batch_s; })},
       {"batch_p50_ms",
        spread_json(passes, [](const Pass& p) { return reader::percentile(p.batch_ms, 0.5); })},
@@ -130,6 +130,7 @@ Json packing_json(const std::vector<PackingCost>& packing) {
   Json json = Json::array();
   for (const PackingCost& cost : packing) {
     Json entry = {{"input", fmt::format("{} {}", cost.format, cost.image_mode)},
+                  {"settings", cost.settings},
                   {"was_there", cost.was_there}};
     if (!cost.was_there) {
       entry["seconds"] = cost.seconds;
@@ -162,12 +163,9 @@ Json to_json(const Condition& condition) {
   static constexpr std::array kKinds = {"warm", "cold", "simulated"};
   Json json = {{"name", condition.name()},
                {"kind", kKinds[static_cast<std::size_t>(condition.kind)]}};
+  if (condition.kind == Condition::Kind::kCold) json["names_dropped"] = condition.names_dropped;
   if (condition.kind != Condition::Kind::kSimulated) return json;
-  const reader::StorageModel& storage = condition.storage;
-  json["open_ms"] = 1e3 * storage.open_s;
-  json["access_ms"] = 1e3 * storage.access_s;
-  json["mb_per_s"] = storage.bytes_per_s > 0 ? Json(1e-6 * storage.bytes_per_s) : Json();
-  json["depth"] = storage.depth > 0 ? Json(storage.depth) : Json();
+  json.update(program::delays_json(condition.storage));
   return json;
 }
 

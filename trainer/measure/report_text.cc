@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "common/storage.h"
 #include "common/terminal.h"
 
 namespace packhorse::trainer {
@@ -35,7 +36,9 @@ std::string ratio_text(const std::vector<Pass>& passes, const std::vector<Pass>&
 std::string condition_text(const Condition& condition) {
   switch (condition.kind) {
     case Condition::Kind::kCold:
-      return "cold: dropped from the page cache before each pass";
+      return std::string("cold: dropped from the page cache before each pass, ") +
+             (condition.names_dropped ? "with names and inodes"
+                                      : "but for names and inodes, which only root may drop");
     case Condition::Kind::kSimulated:
       break;
     case Condition::Kind::kWarm:
@@ -44,12 +47,7 @@ std::string condition_text(const Condition& condition) {
   const reader::StorageModel& storage = condition.storage;
   std::string text = fmt::format("{}: simulated storage", storage.name);
   if (!storage.stands_for.empty()) text += fmt::format(", {}", storage.stands_for);
-  text += fmt::format(": {:.4g} ms to open, {:.4g} ms to access", 1e3 * storage.open_s,
-                      1e3 * storage.access_s);
-  text += storage.bytes_per_s > 0 ? fmt::format(", {:.4g} MB/s", 1e-6 * storage.bytes_per_s)
-                                  : ", any rate";
-  return text + (storage.depth > 0 ? fmt::format(", {} at a time", storage.depth)
-                                   : ", any number at a time");
+  return text + ": " + program::delays_text(storage);
 }
 
 Table speed_table(const SpeedReport& report, std::size_t condition) {
@@ -89,8 +87,7 @@ Table detail_table(const SpeedReport& report, std::size_t condition) {
         report.inputs[input].name,
         figure("{:.1f}",
                [](const Pass& p) { return 1e-6 * static_cast<double>(p.bytes) / p.seconds; }),
-        figure("{:.1f}",
-               [&](const Pass& p) { return 1e-3 * static_cast<double>(p.disk_bytes) / images(p); }),
+        figure("{:.1f}", [](const Pass& p) { return 1e-3 * p.disk_bytes_per_image(); }),
         figure("{:.2f}", [&](const Pass& p) { return 1e3 * p.cpu_s / images(p); }),
         figure("{:.3f}", [](const Pass& p) { return p.first_batch_s; }),
         figure("{:.1f}", [](const Pass& p) { return reader::percentile(p.batch_ms, 0.5); }),
@@ -106,14 +103,15 @@ Table detail_table(const SpeedReport& report, std::size_t condition) {
 
 std::string packing_text(const std::vector<PackingCost>& packing) {
   if (packing.empty()) return "";
-  Table rows = {{"packing", "seconds", "CPU s", "in", "out"}};
+  Table rows = {{"packing", "seconds", "CPU s", "in", "out", "settings"}};
   for (const PackingCost& cost : packing) {
     const std::string name = fmt::format("{} {}", cost.format, cost.image_mode);
     if (cost.was_there) {
-      rows.push_back({name, "was there already", "", "", ""});
+      rows.push_back({name, "was there already", "", "", "", cost.settings});
     } else {
       rows.push_back({name, fmt::format("{:.1f}", cost.seconds), fmt::format("{:.1f}", cost.cpu_s),
-                      program::bytes_text(cost.bytes_in), program::bytes_text(cost.bytes_out)});
+                      program::bytes_text(cost.bytes_in), program::bytes_text(cost.bytes_out),
+                      cost.settings});
     }
   }
   return program::table_text(rows) + "\n";

@@ -31,6 +31,13 @@ class Verdict {
 
   std::vector<std::string> sentences() {
     for (std::size_t at = 0; at < report_.conditions.size(); ++at) judge(at);
+    if (waits_for_storage_) {
+      sentences_.push_back(fmt::format(
+          "The folder's files were waited for one at a time by each of {} reader thread{}: more of "
+          "them (--workers) may gain a part of that without packing; `packhorse-train sweep` on "
+          "the folder tells.",
+          report_.workers, report_.workers == 1 ? "" : "s"));
+    }
     const bool any_smaller = std::any_of(report_.inputs.begin(), report_.inputs.end(), is_smaller);
     if (!any_smaller) {
       sentences_.push_back(
@@ -67,7 +74,7 @@ class Verdict {
     return "From the page cache";
   }
 
-  std::string limit_text(const Attribution& parts) const {
+  std::string limit_text(const Attribution& parts) {
     const std::pair<double, const char*> stalls[] = {
         {parts.fetch_s,
          "the storage is the limit: {:.0f} % of the folder's epoch is waiting for it"},
@@ -82,6 +89,7 @@ class Verdict {
           "the device is the limit, the folder's training waits for data {:.1f} % of the time",
           100 * (parts.fetch_s + parts.preparation_s) / parts.epoch_s);
     }
+    waits_for_storage_ = waits_for_storage_ || text == stalls[0].second;
     // In percent of what the epoch would be without it.
     const bool longer = text == stalls[2].second;
     const double whole = longer ? parts.epoch_s - seconds : parts.epoch_s;
@@ -125,6 +133,7 @@ class Verdict {
 
   const SpeedReport& report_;
   std::vector<std::string> sentences_;
+  bool waits_for_storage_ = false;  ///< the folder's training, under some condition
 };
 
 }  // namespace

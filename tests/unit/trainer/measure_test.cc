@@ -46,6 +46,7 @@ std::vector<Pass> passes(std::vector<std::pair<double, double>> repeats) {
 /// takes 100 images/s.
 SpeedReport made_up(std::vector<std::vector<Pass>> training, const std::string& mode = "roi") {
   SpeedReport report;
+  report.workers = 2;
   report.conditions = {{}, {Condition::Kind::kSimulated, reader::parse_storage("open=5ms")}};
   for (const char* format : {"folder", "wds"}) {
     MeasuredInput input;
@@ -177,11 +178,12 @@ TEST_CASE("verdict: names the storage, the gain and what loses") {
   const auto sentences =
       verdict(made_up({passes({{1, 0}, {1, 0}, {1, 0}}), passes({{1.3, 0}, {1.31, 0}, {1.3, 0}}),
                        passes({{1, 3.9}, {1, 4}, {1, 4.1}}), passes({{1, 0}, {1.05, 0}, {1, 0}})}));
-  REQUIRE(sentences.size() == 3);
+  REQUIRE(sentences.size() == 4);
   says(sentences[0], "slower than the folder: wds 0.77x");
   says(sentences[1],
        "From simulated open=5ms: the storage is the limit: 80 % of the folder's epoch");
   says(sentences[1], "packing gains 5.00x (wds: 100 images/s instead of 20)");
+  says(sentences[2], "one at a time by each of 2 reader threads");
 }
 
 TEST_CASE("verdict: tells decoding from sharing cores, and smaller pictures from the same") {
@@ -220,6 +222,20 @@ TEST_CASE("pack_all: every format and mode asked for, and what is there is kept"
     CHECK(reader::Dataset::open(cost.path)->image_mode() == cost.image_mode);
   }
   for (const PackingCost& cost : pack_all(options)) CHECK(cost.was_there);
+  CHECK(first[1].settings == "size=256 fit=crop");
+  options.side = 32;
+  CHECK(test::kind_of_error([&] { pack_all(options); }) == ErrorKind::kExists);
+}
+
+TEST_CASE("pack_all: smaller pictures are as large as the training wants them") {
+  Recipe recipe;
+  recipe.image_size = 224;
+  recipe.augment = AugmentKind::kRandomResizedCrop;
+  CHECK(side_for(recipe) == 256);
+  recipe.image_size = 32;
+  CHECK(side_for(recipe) == 37);
+  recipe.augment = AugmentKind::kPadCrop;
+  CHECK(side_for(recipe) == 32);
 }
 
 TEST_CASE("sweep: trains with every setting, and recommends the smallest that is near the best") {

@@ -19,11 +19,13 @@ namespace packhorse::trainer {
 struct Condition {
   enum class Kind {
     kWarm,       ///< the page cache
-    kCold,       ///< the disk: dropped from the cache before each pass, and proved afterwards
+    kCold,       ///< the disk: see reader::make_cold(); proved after each pass
     kSimulated,  ///< the page cache, with the delays of `storage`
   };
   Kind kind = Kind::kWarm;
   reader::StorageModel storage = {};
+  bool names_dropped = false;  ///< cold: file names and inodes, too
+  static Condition cold();
   /// "warm", "cold" or the storage's.
   std::string name() const;
 };
@@ -42,8 +44,9 @@ struct MeasureOptions {
   bool cold = false;                                ///< beside warm
   std::vector<reader::StorageModel> storages = {};  ///< likewise, one by one
   int repeats = 5;
-  std::int64_t warmup_steps = 5;  ///< training steps that are not timed, before those of a pass
-  std::int64_t steps = 0;         ///< timed training steps of a pass; 0: as `max_seconds` says
+  /// Batches that are not timed, before those of a pass: training steps, where it trains.
+  std::int64_t warmup_steps = 5;
+  std::int64_t steps = 0;  ///< timed training steps of a pass; 0: as `max_seconds` says
   /// Of one timed pass; slow storage delivers in bursts, so not below four times what the first
   /// batch took.
   double max_seconds = 3;
@@ -56,9 +59,11 @@ struct MeasureOptions {
 /// One timed pass of one kind of work.
 struct Pass {
   std::uint64_t images = 0;
+  std::uint64_t warmup_images = 0;  ///< before those, and not timed
   double seconds = 0;
-  std::uint64_t bytes = 0;            ///< stored, read by it
-  std::uint64_t disk_bytes = 0;       ///< that the disk delivered for it, or the simulated storage
+  std::uint64_t bytes = 0;  ///< stored, read by it
+  /// That the disk delivered, or the simulated storage, warm-up included.
+  std::uint64_t disk_bytes = 0;
   double cpu_s = 0;                   ///< of the process
   double first_batch_s = 0;           ///< from making the loader to the first batch
   std::vector<double> batch_ms = {};  ///< from one batch to the next; training: of each step
@@ -69,6 +74,10 @@ struct Pass {
   double host_s = 0;     ///< of compute_s, until all work of the steps was queued
   double loss = 0;       ///< mean: proof that training happened
   double images_per_s() const { return seconds > 0 ? static_cast<double>(images) / seconds : 0; }
+  double disk_bytes_per_image() const {
+    const std::uint64_t all = warmup_images + images;
+    return all > 0 ? static_cast<double>(disk_bytes) / static_cast<double>(all) : 0;
+  }
 };
 
 /// The folder, or a packed dataset.

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "packhorse/trainer/recipe.h"
+
 namespace packhorse::trainer {
 
 struct PackAllOptions {
@@ -14,20 +16,27 @@ struct PackAllOptions {
   std::filesystem::path scratch;              ///< the datasets become folders in it: "wds-roi", ...
   std::vector<std::string> formats = {};      ///< empty: all that packhorse writes
   std::vector<std::string> image_modes = {};  ///< empty: all
+  int side = 256;                             ///< of resize (the shorter one) and raw, in pixels
 };
 
 /// A dataset packed to be measured, and what that cost.
 struct PackingCost {
   std::filesystem::path path;
   std::string format, image_mode;
-  bool was_there = false;  ///< from an earlier run, so that nothing is known of its cost
+  std::string settings = {};  ///< of the image mode, e.g. "size=256 fit=crop"
+  bool was_there = false;     ///< from an earlier run, so that nothing is known of its cost
   double seconds = 0, cpu_s = 0;
   std::uint64_t bytes_in = 0, bytes_out = 0;
 };
 
+/// A side that leaves room for crops where `recipe` takes random ones: 8/7 of the network's input,
+/// as 256 is for 224, or else the input's own.
+int side_for(const Recipe& recipe);
+
 /// Packs the folder into every format and image mode, one after another with all CPUs. Those that
-/// lie there already are taken as they are. `note` hears what is under way. Throws Error, what
-/// pack() throws, and kCorrupt when pictures are rejected: what lacks some cannot be compared.
+/// lie there already are taken. `note` hears what is under way. Throws Error, what pack() throws,
+/// kCorrupt when pictures are rejected, since what lacks some cannot be compared, and kExists when
+/// what lies there was packed with other settings.
 std::vector<PackingCost> pack_all(const PackAllOptions& options,
                                   const std::function<void(const std::string&)>& note = {},
                                   std::stop_token stop = {});

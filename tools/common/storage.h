@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "common/program.h"
+#include "packhorse/reader/simulated_storage.h"
+
+/// Simulated storage on the command line and in reports.
+namespace packhorse::program {
+
+/// What `--storage` takes, for a help text: the presets with their figures, and one's own.
+std::string storages_text();
+
+/// "1.5 ms to open, 0.5 ms to access, 1100 MB/s, 64 at a time".
+std::string delays_text(const reader::StorageModel& storage);
+
+/// {open_ms, access_ms, mb_per_s, depth}; null for no limit.
+Json delays_json(const reader::StorageModel& storage);
+
+}  // namespace packhorse::program

@@ -54,20 +54,69 @@ def test_a_page_without_its_markers_stays_as_it_is(results, tmp_path):
     assert code == 1 and "has no lines" in err and page.read_text() == "no markers\n"
 
 
-def test_runs_agree_where_their_repeats_overlap(results, tmp_path):
-    code, out, _ = study("agree", results, results)
-    rates = int(out.split(" of ")[1].split()[0])
-    assert code == 0 and out == f"{rates} of {rates} rates agree within their spread\n"
+def scaled(spread, factor):
+    values = [value * factor for value in spread["values"]]
+    return {**spread, "min": min(values), "median": spread["median"] * factor, "max": max(values), "values": values}
+
+
+def agreement(results, folder, change):
+    """What `agree` prints of the results and the same results with the photos' measurement changed."""
     other = copy.deepcopy(json.loads((results / "photos.json").read_text()))
-    spread = other["runs"][0]["decode"]["images_per_s"]
-    for key in ["min", "median", "max"]:
-        spread[key] *= 2
-    again = tmp_path / "again"
-    again.mkdir()
-    (again / "photos.json").write_text(json.dumps(other))
-    code, out, _ = study("agree", results, again)
-    run = other["runs"][0]
-    assert code == 0 and f"{run['input']}, {run['condition']}, decode" in out.splitlines()[0]
+    change(other)
+    folder.mkdir()
+    (folder / "photos.json").write_text(json.dumps(other))
+    code, out, err = study("agree", results, folder)
+    assert code == 0, err
+    return out.splitlines()
+
+
+def test_runs_agree_where_their_repeats_overlap(results):
+    code, out, _ = study("agree", results, results)
+    rates, speedups = (int(line.split(" of ")[1].split()[0]) for line in out.splitlines())
+    assert code == 0 and rates > speedups > 0
+    assert out == (f"{rates} of {rates} rates agree within their spread, or 1 %\n"
+                   f"{speedups} of {speedups} speedups agree within their spread, or 1 %\n")  # fmt: skip
+
+
+def test_runs_disagree_where_their_repeats_do_not_overlap(results, tmp_path):
+    def double_one(document):
+        run = document["runs"][1]
+        run["decode"]["images_per_s"] = scaled(run["decode"]["images_per_s"], 2)
+
+    run = documents.measurement(4)["runs"][1]
+    lines = agreement(results, tmp_path / "again", double_one)
+    assert [line.split(":")[1] for line in lines if "apart" in line] == [
+        f" {run['input']}, {run['condition']}, decode"
+    ] * 2
+
+
+def test_a_machine_that_is_slower_as_a_whole_has_the_same_speedups(results, tmp_path):
+    def halve_all(document):
+        for run in document["runs"]:
+            for work in ("read", "decode", "training"):
+                run[work]["images_per_s"] = scaled(run[work]["images_per_s"], 0.5)
+
+    lines = agreement(results, tmp_path / "again", halve_all)
+    rates, speedups = (line.split() for line in lines if "agree within" in line)
+    assert int(rates[0]) == 1, "only the device's limit stayed as it was"
+    assert speedups[0] == speedups[2]
+
+
+def test_spreads_of_next_to_nothing_agree_within_a_percent(results, tmp_path):
+    def set_training(factor):
+        def change(document):
+            for run in document["runs"]:
+                flat = scaled({**run["training"]["images_per_s"], "median": 100, "values": [100] * 5}, factor)
+                run["training"]["images_per_s"] = flat
+
+        return change
+
+    first = json.loads((results / "photos.json").read_text())
+    set_training(1)(first)
+    (results / "photos.json").write_text(json.dumps(first))
+    assert not [line for line in agreement(results, tmp_path / "near", set_training(1.009)) if "apart" in line]
+    apart = [line for line in agreement(results, tmp_path / "far", set_training(1.011)) if "apart" in line]
+    assert len(apart) == len(first["runs"]) and all("training" in line for line in apart)
 
 
 def test_no_results_and_unknown_parts_are_named(tmp_path):

@@ -100,15 +100,15 @@ def report(options):
 
 def agreement(options):
     one, two = documents_in(options.one), documents_in(options.two)
-    figures, apart = 0, []
-    for name in one.keys() & two.keys():
-        count, differences = agree.compare(one[name], two[name])
-        figures += count
-        apart += [(name, difference) for difference in differences]
-    for name, difference in sorted(apart, key=lambda pair: -pair[1].gap):
-        spreads = [f"{s['median']:,.0f} ({s['min']:,.0f} .. {s['max']:,.0f})" for s in (difference.one, difference.two)]
-        print(f"{name}: {difference.where}: {' and '.join(spreads)} images/s, {100 * difference.gap:.1f} % apart")
-    print(f"{figures - len(apart)} of {figures} rates agree within their spread")
+    for figures, what, unit in [(agree.rates, "rates", "images/s"), (agree.speedups, "speedups", "x")]:
+        count, apart = 0, []
+        for name in sorted(one.keys() & two.keys()):
+            both, differences = agree.compare(one[name], two[name], figures, unit)
+            count += both
+            apart += [(name, difference) for difference in differences]
+        for name, difference in sorted(apart, key=lambda pair: -pair[1].gap):
+            print(f"{name}: {difference}")
+        print(f"{count - len(apart)} of {count} {what} agree within their spread, or {100 * agree.TOLERANCE:g} %")
 
 
 def parse(arguments=None):

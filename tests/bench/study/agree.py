@@ -1,13 +1,21 @@
-"""Whether two runs of the study agree: each figure's repeats in one run overlap those in the other."""
+"""Whether two runs of the study agree: each figure's repeats in one run overlap those in the other.
+
+Compared are the rates, and the speedups against the folder. The inputs take turns within a run, so that a machine
+which is slower for some minutes slows all of them: a speedup, taken turn by turn, says less of the hour than a rate.
+"""
 
 import dataclasses
+import statistics
+
+TOLERANCE = 0.01  # between spreads that are next to nothing: a clock decides no agreement
 
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """Two spreads of images a second that do not overlap."""
+    """Two spreads of images a second, or of speedups, that do not overlap."""
 
     where: str
+    unit: str
     one: dict
     two: dict
 
@@ -16,6 +24,15 @@ class Difference:
         """How far apart they lie, of the smaller median."""
         low, high = sorted([self.one, self.two], key=lambda spread: spread["median"])
         return (high["min"] - low["max"]) / low["median"]
+
+    def __str__(self):
+        digits = 0 if self.unit == "images/s" else 2
+        spreads = [" .. ".join(f"{s[key]:,.{digits}f}" for key in ("min", "max")) for s in (self.one, self.two)]
+        return f"{self.where}: {spreads[0]} and {spreads[1]} {self.unit}, {100 * self.gap:.1f} % apart"
+
+
+def spread_of(values):
+    return {"min": min(values), "median": statistics.median(values), "max": max(values)}
 
 
 def rates(document):
@@ -30,13 +47,27 @@ def rates(document):
                 yield f"{run['input']}, {run['condition']}, {work}", run[work]["images_per_s"]
 
 
+def speedups(document):
+    """(what, spread) of every input's rates against the folder's of the same turn and condition."""
+    if not document["schema"].startswith("packhorse-measurement"):
+        return
+    folder = document["inputs"][0]["name"]
+    folders = {run["condition"]: run for run in document["runs"] if run["input"] == folder}
+    for run in document["runs"]:
+        if run["input"] == folder or run["condition"] not in folders:
+            continue
+        for work in ("read", "decode", "training"):
+            ours, theirs = (r[work]["images_per_s"]["values"] for r in (run, folders[run["condition"]]))
+            turns = [mine / its for mine, its in zip(ours, theirs, strict=True)]
+            yield f"{run['input']}, {run['condition']}, {work}", spread_of(turns)
+
+
 def overlap(one, two):
-    return one["min"] <= two["max"] and two["min"] <= one["max"]
+    return one["min"] <= two["max"] * (1 + TOLERANCE) and two["min"] <= one["max"] * (1 + TOLERANCE)
 
 
-def compare(one, two):
-    """How many figures both have, and those that disagree, the worst first."""
-    others = dict(rates(two))
-    pairs = [(where, spread, others[where]) for where, spread in rates(one) if where in others]
-    apart = [Difference(*pair) for pair in pairs if not overlap(pair[1], pair[2])]
-    return len(pairs), sorted(apart, key=lambda difference: -difference.gap)
+def compare(one, two, figures, unit):
+    """How many of the figures both documents have, and those that disagree."""
+    others = dict(figures(two))
+    pairs = [(where, spread, others[where]) for where, spread in figures(one) if where in others]
+    return len(pairs), [Difference(where, unit, *pair) for where, *pair in pairs if not overlap(*pair)]

@@ -25,6 +25,7 @@ class Part:
     command: str = "measure"
     formats: str = FORMATS
     modes: str = MODES
+    swept: str = "folder"  # or the name of a packed dataset
 
     def arguments(self, folder, scratch, results, run):
         """The command line behind the program, without --json."""
@@ -32,7 +33,8 @@ class Part:
             return ["predict", results / "photos.json", *self.options]
         passes = ["--repeats", run.repeats, "--max-seconds", run.seconds]
         if self.command == "sweep":
-            return ["sweep", "--data", scratch / "wds-roi", *passes, *self.options]
+            data = folder if self.swept == "folder" else scratch / self.swept
+            return ["sweep", "--data", data, *passes, *self.options]
         packed = ["--pack-all", "--keep", "--scratch", scratch, "--formats", self.formats, "--modes", self.modes]
         split = ["--split", "train"] if self.folder == "cifar" else []
         return ["measure", "--folder", folder, *packed, *split, *passes, *self.options]
@@ -56,6 +58,9 @@ PARTS = [
              "resnet18", "--image-size", "224", "--batch-size", "16", "--device", "cpu", "--warmup-steps", "2",
              formats="wds", modes="original,roi"),  # fmt: skip
     measured("sweep", "Reader threads and batches ahead", "photos", *PHOTOS, *PHOTO_DEVICE, "--slots", "2,4,8",
+             command="sweep", swept="wds-roi"),  # fmt: skip
+    measured("folder-threads", "Threads in the place of packing: the folder on NFS, read by more threads than cores",
+             "photos", *PHOTOS, *PHOTO_DEVICE, "--storage", "nfs", "--workers", "2,4,8,16,32", "--slots", "8",
              command="sweep"),  # fmt: skip
     measured("predict", "A machine that is not here: 96 cores and 8 GPUs of 2,800 images/s on NFS", None, "--cpus",
              "96", "--devices", "8", "--device-rate", "2800", "--storage", "nfs", command="predict"),  # fmt: skip

@@ -160,7 +160,7 @@ def page(documents, delay_prediction):
     machine = first["machine"]
     lines = [f"{machine['processor']}, {machine['cpus']} CPUs, {machine['memory_bytes'] / 2**30:.0f} GiB, "
              f"{machine['kernel']}; " + ", ".join(f"{name} {version}" for name, version in first["versions"].items())
-             + f". Begun {first['created']}."]  # fmt: skip
+             + f". Measured until {first['created']}."]  # fmt: skip
     for part in PARTS:
         document = documents.get(part.name)
         if document is None:

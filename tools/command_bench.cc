@@ -60,7 +60,9 @@ class CommandBench final : public program::Command {
         ->delimiter(',')
         ->check(CLI::IsMember({"read", "decode"}))
         ->default_str("decode");
-    app.add_flag("--cold", request_.cold, "Drop the inputs from the page cache before each pass");
+    app.add_flag("--cold", request_.cold,
+                 "Drop the inputs from the page cache before each pass, as root with all else that "
+                 "is in it");
     app.add_flag(
         "--warm", request_.warm,
         "Read the inputs once before the first pass (default without --cold and --storage)");

@@ -42,7 +42,7 @@ class CommandMeasure final : public program::Command {
         ->capture_default_str();
     app.add_flag("--cold", options_.cold,
                  "Measure from the disk, too: drop an input from the page cache before each pass, "
-                 "and prove it");
+                 "as root with all else that is in it, and prove it");
     app.add_option("--storage", storages_, program::storages_text() + " (may be repeated)");
     app.add_flag("--cuda-graph", options_.cuda_graph, "Replay steps as one CUDA graph");
     app.add_flag("--gpu-decode", options_.gpu_decode, "Decode JPEGs on the GPU");

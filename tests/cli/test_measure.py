@@ -1,6 +1,7 @@
 """packhorse-train measure, sweep and predict from outside, on the sample set. No test asserts a speed."""
 
 import json
+import os
 import shutil
 
 import pytest
@@ -109,6 +110,8 @@ def test_cold_is_measured_or_said_to_be_impossible(packed):
     assert len(cold) + len(result.json["not_measured"]) == 2
     for entry in result.json["not_measured"]:  # a file system that is memory, or files that others hold
         assert "cold" in entry["reason"]
+    names = os.geteuid() == 0 and os.access("/proc/sys/vm/drop_caches", os.W_OK)
+    assert [c["names_dropped"] for c in result.json["conditions"] if c["name"] == "cold"] == [names]
     for run in cold:
         assert all(run[work]["disk_bytes_per_image"]["min"] > 0 for work in ("read", "decode", "training"))
 

@@ -31,7 +31,7 @@ Result decode_coefficients(Bytes file, CoefficientSink& sink, Scratch& scratch) 
   Result result{reason, frame.width, frame.height};
   if (!result.done()) return result;
   Scratch::State& state = scratch.state();
-  if (!state.tables.prepare(frame, AcTable::kSerialBits) ||
+  if (!state.tables.prepare(frame, AcTable::kSerialBits, file.size() - frame.scan) ||
       !decode_scan(file, frame, sink, state)) {
     result.reason = Reason::kDamaged;
   }

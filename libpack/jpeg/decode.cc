@@ -165,8 +165,8 @@ Result begin(Bytes file, const Window& window, Scale scale, Frame& frame) {
 void finish(Bytes file, const Frame& frame, const Window& window, const RowWriter& rows,
             Scratch::State& state, Result& result) {
   const unsigned bits = whole_segments(frame) ? AcTable::kInterleavedBits : AcTable::kSerialBits;
-  const bool good =
-      state.tables.prepare(frame, bits) && Picture(file, frame, window, rows, state).decode();
+  const bool good = state.tables.prepare(frame, bits, file.size() - frame.scan) &&
+                    Picture(file, frame, window, rows, state).decode();
   if (!good) result.reason = Reason::kDamaged;
 }
 

@@ -125,12 +125,12 @@ struct Stream {
     if constexpr (kStore) std::memset(out, 0, kBlock * sizeof *out);
     in.refill();
     const BlockPlan::Block& with = plan->blocks[block];
-    const std::uint32_t entry = with.dc->values[in.bits >> (64 - DcTable::kBits)];
-    std::uint32_t difference = static_cast<std::uint32_t>(static_cast<std::int32_t>(entry) >> 16);
+    const std::uint64_t entry = with.dc->differences[in.bits >> (64 - DcTable::kBits)];
+    auto difference = static_cast<std::uint32_t>(static_cast<std::int32_t>(entry) >> 16);
     if (HWY_LIKELY((entry & 255) != 0)) {
-      in.skip(entry & 255);
+      in.skip(static_cast<std::uint32_t>(entry & 255));
     } else {
-      difference = static_cast<std::uint32_t>(long_difference(*with.dc));
+      difference = long_difference(*with.dc, static_cast<CodeEntry>(entry >> 32));
     }
     const std::uint32_t value = dc[with.component] += difference;
     dc_range |= value ^ (0 - (value >> 31));
@@ -140,10 +140,10 @@ struct Stream {
     in.refill();
   }
 
-  HWY_INLINE std::int32_t long_difference(const DcTable& table) {
-    CodeEntry entry = table.codes[in.bits >> (64 - DcTable::kBits)];
+  /// One that does not fit into a lookup.
+  HWY_INLINE std::uint32_t long_difference(const DcTable& table, CodeEntry entry) {
     if (entry == 0) entry = long_code(table.list, in.bits, DcTable::kBits + 1, kMaxDcBits);
-    if (HWY_LIKELY(entry >> 24 == 0)) return in.take(entry);
+    if (HWY_LIKELY(entry >> 24 == 0)) return static_cast<std::uint32_t>(in.take(entry));
     failed = true;
     return 0;
   }
@@ -227,43 +227,52 @@ struct Stream {
   }
 };
 
-using InterleavedStream = Stream<AcTable::kInterleavedBits>;
-
-HWY_INLINE void start(InterleavedStream& stream, const SegmentTask& task, const BlockPlan& plan) {
+template <unsigned kBits>
+HWY_INLINE void start(Stream<kBits>& stream, const SegmentTask& task, const BlockPlan& plan) {
   stream.open(OpenSegment(task.segment), task, plan);
 }
 
-template <bool kStore>
+template <unsigned kBits, bool kStore>
 HWY_INLINE bool decode_some(OpenSegment& open, const SegmentTask& task, const BlockPlan& plan) {
-  Stream<AcTable::kSerialBits, kStore> stream;
+  Stream<kBits, kStore> stream;
   stream.open(open, task, plan);
   stream.finish();
   stream.close(open);
   return stream.valid_so_far();
 }
 
-bool decode_next(OpenSegment& open, const SegmentTask& task, const BlockPlan& plan) {
-  return task.blocks != nullptr ? decode_some<true>(open, task, plan)
-                                : decode_some<false>(open, task, plan);
+template <unsigned kBits>
+bool decode_next_by(OpenSegment& open, const SegmentTask& task, const BlockPlan& plan) {
+  return task.blocks != nullptr ? decode_some<kBits, true>(open, task, plan)
+                                : decode_some<kBits, false>(open, task, plan);
 }
 
+bool decode_next(OpenSegment& open, const SegmentTask& task, const BlockPlan& plan) {
+  return plan.ac_bits == AcTable::kShortBits
+             ? decode_next_by<AcTable::kShortBits>(open, task, plan)
+             : decode_next_by<AcTable::kSerialBits>(open, task, plan);
+}
+
+template <unsigned kBits>
 bool decode_alone(const SegmentTask& task, const BlockPlan& plan) {
-  InterleavedStream stream;
+  Stream<kBits> stream;
   start(stream, task, plan);
   stream.finish();
   return stream.good();
 }
 
-HWY_NOINLINE bool finished(InterleavedStream stream) {
+template <unsigned kBits>
+HWY_NOINLINE bool finished(Stream<kBits> stream) {
   stream.finish();
   return stream.good();
 }
 
 /// One lookup of each stream in turn, until no task is left to begin with.
+template <unsigned kBits>
 bool decode_interleaved(std::span<const SegmentTask> tasks, const BlockPlan& plan) {
   constexpr int kLookups = 4;  // of 11 bits: fewer than a refill brings
   std::size_t next = 3;
-  InterleavedStream a, b, c;
+  Stream<kBits> a, b, c;
   start(a, tasks[0], plan);
   start(b, tasks[1], plan);
   start(c, tasks[2], plan);
@@ -292,10 +301,16 @@ bool decode_interleaved(std::span<const SegmentTask> tasks, const BlockPlan& pla
   }
 }
 
-bool decode(std::span<const SegmentTask> tasks, const BlockPlan& plan) {
-  if (tasks.size() >= 3) return decode_interleaved(tasks, plan);
+template <unsigned kBits>
+bool decode_by(std::span<const SegmentTask> tasks, const BlockPlan& plan) {
+  if (tasks.size() >= 3) return decode_interleaved<kBits>(tasks, plan);
   return std::all_of(tasks.begin(), tasks.end(),
-                     [&](const SegmentTask& task) { return decode_alone(task, plan); });
+                     [&](const SegmentTask& task) { return decode_alone<kBits>(task, plan); });
+}
+
+bool decode(std::span<const SegmentTask> tasks, const BlockPlan& plan) {
+  return plan.ac_bits == AcTable::kShortBits ? decode_by<AcTable::kShortBits>(tasks, plan)
+                                             : decode_by<AcTable::kInterleavedBits>(tasks, plan);
 }
 
 EntropyDecoder this_target() { return {decode, decode_next}; }

@@ -18,6 +18,7 @@ struct BlockPlan {
   };
   std::array<Block, kMaxBlocksPerMcu> blocks{};
   std::uint32_t count = 0;
+  unsigned ac_bits = 0;  ///< of a lookup in each `ac`
 };
 
 /// The most that an MCU may take, damaged or not: 6 blocks of 27 + 63 * 26 bits.
@@ -69,10 +70,10 @@ struct OpenSegment {
 /// left over. The entropy decoder is compiled for several instruction sets; this is one of them.
 struct EntropyDecoder {
   /// Decodes whole segments, three at a time, a lookup of each in turn: the processor works on one
-  /// while it waits for another. Tables must be made of AcTable::kInterleavedBits.
+  /// while it waits for another. `plan.ac_bits` is kInterleavedBits or kShortBits of AcTable.
   bool (*decode)(std::span<const SegmentTask> tasks, const BlockPlan& plan);
   /// Decodes the next `task.mcus` MCUs of `open`, at most open.mcus(). Without `task.blocks`, only
-  /// passes over them. Tables must be made of AcTable::kSerialBits.
+  /// passes over them. `plan.ac_bits` is kSerialBits or kShortBits of AcTable.
   bool (*decode_next)(OpenSegment& open, const SegmentTask& task, const BlockPlan& plan);
 };
 

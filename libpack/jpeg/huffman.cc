@@ -1,6 +1,7 @@
 #include "huffman.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace packhorse::jpeg {
 
@@ -16,56 +17,61 @@ std::uint32_t as_half(std::int32_t value) {
   return static_cast<std::uint32_t>(static_cast<std::uint16_t>(value));
 }
 
-/// Calls take(code, length, symbol) for each code of up to `bits` bits, in order.
-template <class Take>
-void for_each_code(const HuffmanSpec& spec, unsigned bits, const Take& take) {
-  std::uint32_t code = 0;
-  std::size_t next = 0;
-  for (std::uint32_t length = 1; length <= bits; ++length, code <<= 1) {
-    for (int i = 0; i < spec.counts[length - 1]; ++i) take(code++, length, spec.symbols[next++]);
-  }
-}
-
-/// Fills the entries of a code of `length` bits, or of a code and value together.
-template <class T, std::size_t N>
-void fill(std::array<T, N>& table, unsigned bits, std::uint32_t code, std::uint32_t length,
-          T entry) {
-  const std::size_t width = std::size_t{1} << (bits - length);
-  std::fill_n(table.begin() + static_cast<std::ptrdiff_t>(code * width), width, entry);
-}
-
-/// Calls take(code and value, length of both, value) for each value that fits into `bits` bits.
-template <class Take>
-void for_each_value(unsigned bits, std::uint32_t code, std::uint32_t length, std::uint32_t size,
-                    const Take& take) {
-  if (length + size > bits) return;
-  for (std::uint32_t value = 0; value < 1u << size; ++value) {
-    take(code << size | value, length + size, extend(value, size));
-  }
-}
-
 CodeEntry code_entry(std::uint32_t length, std::uint32_t size, std::uint32_t run) {
   return (length + size) | length << 8 | size << 16 | run << 24;
 }
 
-/// One AC symbol: bits 0..7 length, 8..15 run, 16..31 value.
-using Single = std::uint32_t;
+/// Calls take(length, symbol) for each code of up to `bits` bits, in order.
+template <class Take>
+void for_each_code(const HuffmanSpec& spec, unsigned bits, const Take& take) {
+  std::size_t next = 0;
+  for (std::uint32_t length = 1; length <= bits; ++length) {
+    for (int i = 0; i < spec.counts[length - 1]; ++i) take(length, spec.symbols[next++]);
+  }
+}
 
-/// What the pair table has where `first` is followed by `second` (0: by nothing that fits).
-std::uint64_t pair_entry(Single first, Single second, unsigned bits) {
-  const std::uint64_t length = first & 255, run = first >> 8 & 255, value = first >> 16;
+/// Fills a table of 2^bits entries from front to back: codes come in order, and so do values.
+template <class Entry>
+class Filler {
+ public:
+  Filler(Entry* table, unsigned bits)
+      : at_(table), end_(table + (std::size_t{1} << bits)), bits_(bits) {}
+
+  /// The next entries: those whose index begins with the same `length` bits.
+  void take(std::uint32_t length, Entry entry) {
+    at_ = std::fill_n(at_, std::size_t{1} << (bits_ - length), entry);
+  }
+  /// The same for each value of `size` bits behind a code, as entry_of(value) says.
+  template <class EntryOf>
+  void take_values(std::uint32_t length, std::uint32_t size, const EntryOf& entry_of) {
+    for (std::uint32_t value = 0; value < 1u << size; ++value) {
+      take(length + size, entry_of(extend(value, size)));
+    }
+  }
+  void take_rest(Entry entry) { std::fill(at_, end_, entry); }
+
+ private:
+  Entry *at_, *end_;
+  unsigned bits_;
+};
+
+/// One AC symbol: bits 0..7 length, 8..15 run, 16..31 value. Where it does not fit into a lookup,
+/// the length is 0, and bits 32..63 are a CodeEntry.
+using Single = std::uint64_t;
+
+/// What the pair table has where no second symbol fits behind `single`.
+std::uint64_t lone_entry(Single single) {
+  const Single length = single & 255, run = single >> 8 & 255, value = single >> 16;
   if (run == kEndOfBlock) return length | std::uint64_t{kEndOfBlock} << 24;  // stores a zero
-  const std::uint64_t length2 = second & 255, run2 = second >> 8 & 255;
-  if (length2 == 0 || length + length2 > bits) {
-    return length | run << 8 | run << 16 | (run + 1) << 24 | value << 32 | value << 48;
-  }
-  if (run2 == kEndOfBlock) {
-    return (length + length2) | run << 8 | run << 16 | (run + 1 + kEndOfBlock) << 24 | value << 32 |
-           value << 48;
-  }
-  const std::uint64_t at2 = run + 1 + run2;
-  return (length + length2) | run << 8 | at2 << 16 | (at2 + 1) << 24 | value << 32 |
-         std::uint64_t{second >> 16} << 48;
+  return length | run << 8 | run << 16 | (run + 1) << 24 | value << 32 | value << 48;
+}
+
+/// The same where `second` fits, too. `lone` is no end of a block.
+std::uint64_t pair_entry(std::uint64_t lone, Single second) {
+  const Single length = second & 255, run = second >> 8 & 255, value = second >> 16;
+  if (run == kEndOfBlock) return lone + (length | std::uint64_t{kEndOfBlock} << 24);
+  constexpr std::uint64_t kValue = std::uint64_t{0xffff} << 48;
+  return (lone & ~kValue) + (length | (run + 1) << 16 | (run + 1) << 24) + (value << 48);
 }
 
 }  // namespace
@@ -88,47 +94,81 @@ bool CodeList::build(const HuffmanSpec& spec) {
 
 bool DcTable::build(const HuffmanSpec& spec) {
   if (!list.build(spec)) return false;
-  values.fill(0);
-  codes.fill(0);
-  bool valid = true;
-  for_each_code(spec, 16, [&](std::uint32_t code, std::uint32_t length, std::uint32_t symbol) {
-    if (symbol > 15) valid = false;
-    if (length > kBits) return;
-    if (symbol > kMaxDcBits) return fill(codes, kBits, code, length, kInvalidCode);
-    fill(codes, kBits, code, length, code_entry(length, symbol, 0));
-    for_each_value(kBits, code, length, symbol,
-                   [&](std::uint32_t bits, std::uint32_t both, std::int32_t value) {
-                     fill(values, kBits, bits, both, both | as_half(value) << 16);
-                   });
+  const auto last =
+      spec.symbols.begin() + std::accumulate(spec.counts.begin(), spec.counts.end(), 0);
+  const bool valid =
+      std::all_of(spec.symbols.begin(), last, [](auto symbol) { return symbol < 16; });
+  if (!valid) return false;
+  Filler filler(differences.data(), kBits);
+  for_each_code(spec, kBits, [&](std::uint32_t length, std::uint32_t size) {
+    if (size <= kMaxDcBits && length + size <= kBits) {
+      filler.take_values(
+          length, size, [&](std::int32_t value) { return (length + size) | as_half(value) << 16; });
+    } else {
+      const CodeEntry entry = size <= kMaxDcBits ? code_entry(length, size, 0) : kInvalidCode;
+      filler.take(length, std::uint64_t{entry} << 32);
+    }
   });
-  return valid;
+  filler.take_rest(0);
+  return true;
 }
 
 bool AcTable::build(const HuffmanSpec& spec, unsigned bits) {
   if (!list.build(spec)) return false;
-  std::array<Single, 1 << kInterleavedBits> singles{};
-  pairs.fill(0);
-  for_each_code(spec, bits, [&](std::uint32_t code, std::uint32_t length, std::uint32_t symbol) {
+  std::array<Single, 1 << kInterleavedBits> singles;
+  Filler filler(singles.data(), bits);
+  for_each_code(spec, bits, [&](std::uint32_t length, std::uint32_t symbol) {
     const std::uint32_t size = symbol & 15;
     const std::uint32_t run = size == 0 && symbol != 0xf0 ? kEndOfBlock : symbol >> 4;
-    const bool valid = size <= kMaxAcBits;
-    const CodeEntry entry = valid ? code_entry(length, size, run) : kInvalidCode;
-    fill(pairs, bits, code, length, std::uint64_t{entry} << 32);
-    if (!valid) return;
-    for_each_value(bits, code, length, size,
-                   [&](std::uint32_t read, std::uint32_t both, std::int32_t value) {
-                     fill(singles, bits, read, both, both | run << 8 | as_half(value) << 16);
-                   });
+    if (size <= kMaxAcBits && length + size <= bits) {
+      filler.take_values(length, size, [&](std::int32_t value) {
+        return (length + size) | run << 8 | as_half(value) << 16;
+      });
+    } else {
+      const CodeEntry entry = size <= kMaxAcBits ? code_entry(length, size, run) : kInvalidCode;
+      filler.take(length, Single{entry} << 32);
+    }
   });
-  for (std::uint32_t i = 0; i < 1u << bits; ++i) {
-    if (singles[i] == 0) continue;
-    const std::uint32_t behind = (i << (singles[i] & 255)) & ((1u << bits) - 1);
-    pairs[i] = pair_entry(singles[i], singles[behind], bits);
+  filler.take_rest(0);
+  for (std::size_t i = 0; i < std::size_t{1} << bits;) {
+    const auto length = static_cast<unsigned>(singles[i] & 255), rest = bits - length;
+    if (length == 0) {
+      pairs[i] = singles[i];
+      ++i;
+      continue;
+    }
+    const std::uint64_t lone = lone_entry(singles[i]);
+    const std::size_t count = std::size_t{1} << rest;  // entries that begin with it
+    const bool ends = (lone >> 24 & kEndOfBlock) != 0;
+    for (std::size_t behind = 0; behind < count; ++behind) {
+      const Single second = singles[behind << length];
+      const bool fits = !ends && (second & 255) != 0 && (second & 255) <= rest;
+      pairs[i + behind] = fits ? pair_entry(lone, second) : lone;
+    }
+    i += count;
   }
   return true;
 }
 
-bool Tables::prepare(const Frame& frame, unsigned ac_bits) {
+/// All tables of a frame are there, and the AC ones have `ac_bits`.
+bool Tables::are_of(const Frame& frame, unsigned ac_bits) const {
+  const auto end = frame.component.begin() + frame.components;
+  return std::all_of(frame.component.begin(), end, [&](const Component& c) {
+    return dc_specs_[c.dc] == frame.dc[c.dc] && ac_specs_[c.ac] == frame.ac[c.ac] &&
+           ac_bits_[c.ac] == ac_bits;
+  });
+}
+
+bool Tables::prepare(const Frame& frame, unsigned ac_bits, std::size_t scan_bytes) {
+  // Building a table of all bits takes as long as it saves in scans of this length.
+  constexpr std::size_t kShortScan = 4096;
+  constexpr std::size_t kSameTables = 16;  // in so many short scans: the next will have them, too
+  bits_ = ac_bits;
+  if (are_of(frame, ac_bits)) return true;
+  if (scan_bytes < kShortScan) {
+    short_scans_ = are_of(frame, AcTable::kShortBits) ? short_scans_ + 1 : 0;
+    if (short_scans_ < kSameTables) bits_ = AcTable::kShortBits;
+  }
   for (std::uint32_t i = 0; i < frame.components; ++i) {
     const Component& c = frame.component[i];
     if (dc_specs_[c.dc] != frame.dc[c.dc]) {
@@ -136,11 +176,11 @@ bool Tables::prepare(const Frame& frame, unsigned ac_bits) {
       if (!dc_[c.dc].build(frame.dc[c.dc])) return false;
       dc_specs_[c.dc] = frame.dc[c.dc];
     }
-    if (ac_specs_[c.ac] != frame.ac[c.ac] || ac_bits_[c.ac] != ac_bits) {
+    if (ac_specs_[c.ac] != frame.ac[c.ac] || ac_bits_[c.ac] != bits_) {
       ac_specs_[c.ac].defined = false;
-      if (!ac_[c.ac].build(frame.ac[c.ac], ac_bits)) return false;
+      if (!ac_[c.ac].build(frame.ac[c.ac], bits_)) return false;
       ac_specs_[c.ac] = frame.ac[c.ac];
-      ac_bits_[c.ac] = ac_bits;
+      ac_bits_[c.ac] = bits_;
     }
   }
   return true;

@@ -35,9 +35,9 @@ inline constexpr CodeEntry kInvalidCode = 0xff000001;
 /// One DC difference a lookup.
 struct DcTable {
   static constexpr unsigned kBits = 9;
-  /// bits 0..7 length (0: look into `codes`), 16..31 value
-  std::array<std::uint32_t, 1 << kBits> values;
-  std::array<CodeEntry, 1 << kBits> codes;
+  /// bits 0..7 length of code and value, 16..31 value. Where they do not fit, the length is 0, and
+  ///      32..63  a CodeEntry
+  std::array<std::uint64_t, 1 << kBits> differences;
   CodeList list;
 
   bool build(const HuffmanSpec& spec);
@@ -46,8 +46,9 @@ struct DcTable {
 /// One or two AC symbols a lookup.
 struct AcTable {
   /// A lookup takes so many bits: more where segments are interleaved, which hides the time that
-  /// larger tables take; fewer where the next lookup waits for the last.
-  static constexpr unsigned kInterleavedBits = 11, kSerialBits = 10;
+  /// larger tables take; fewer where the next lookup waits for the last; fewest where a scan is so
+  /// short that it takes less time than building a table.
+  static constexpr unsigned kInterleavedBits = 11, kSerialBits = 10, kShortBits = 8;
   /// bits 0..7    length of both symbols
   ///      8..15   where the first value goes, from the current position
   ///      16..23  where the second value goes; there is one symbol only: the same again
@@ -64,15 +65,22 @@ struct AcTable {
 /// The tables of one picture, remembered for the next: many have the same.
 class Tables {
  public:
-  /// `ac_bits`: of a lookup. False where libjpeg would refuse a table.
-  bool prepare(const Frame& frame, unsigned ac_bits);
+  /// `ac_bits`: of a lookup in a scan of some length; `scan_bytes`: how long this one is at most.
+  /// False where libjpeg would refuse a table.
+  bool prepare(const Frame& frame, unsigned ac_bits, std::size_t scan_bytes);
 
   const DcTable& dc(std::uint32_t i) const { return dc_[i]; }
   const AcTable& ac(std::uint32_t i) const { return ac_[i]; }
+  /// Of a lookup in any AC table: what was asked for, or AcTable::kShortBits.
+  unsigned ac_bits() const { return bits_; }
 
  private:
+  bool are_of(const Frame& frame, unsigned ac_bits) const;
+
   std::array<HuffmanSpec, 4> dc_specs_{}, ac_specs_{};  // of what is built
   std::array<unsigned, 4> ac_bits_{};
+  unsigned bits_ = 0;
+  std::size_t short_scans_ = 0;  // decoded with these very tables of kShortBits
   std::array<DcTable, 4> dc_;
   std::array<AcTable, 4> ac_;
 };

@@ -12,6 +12,7 @@ BlockPlan plan_of(const Frame& frame, const Tables& tables) {
       plan.blocks[plan.count++] = {&tables.dc(c.dc), &tables.ac(c.ac), i};
     }
   }
+  plan.ac_bits = tables.ac_bits();
   return plan;
 }
 

@@ -15,7 +15,7 @@ BlockPlan plan_of(const Frame& frame, const Tables& tables);
 /// Decodes MCUs one after the other, in segments that begin and end anywhere. One thread.
 class McuWalk {
  public:
-  /// All must outlive this. Tables must be made of AcTable::kSerialBits.
+  /// All must outlive this. Tables must have been prepared for AcTable::kSerialBits.
   McuWalk(const Frame& frame, Segments& segments, const EntropyDecoder& entropy,
           const BlockPlan& plan)
       : frame_(frame), segments_(segments), entropy_(entropy), plan_(plan) {}

@@ -11,6 +11,10 @@ and what restart markers and shorter Huffman codes cost in bytes and gain in tim
     cmake --build --preset release --target jpeg_tradeoff
     python3 tests/bench/jpeg build/test-data/imagenet/imagenet200 --tradeoff --write docs/jpeg.md
 
+and the decoders on pictures of some hundred bytes, where preparing takes as long as decoding:
+
+    python3 tests/bench/jpeg build/test-data/cifar10/train --tiny --limit 3000 --write docs/jpeg.md
+
 Prints Markdown. The decoders take turns, so that what else the machine does hits all of them alike; a ratio is the
 median of those of each turn.
 """
@@ -79,9 +83,16 @@ def transcoders(run):
     return lines_of(head, [["original", spread(theirs), spread(ours), ratio(ours, theirs)]])
 
 
+def head(run, pictures="photos"):
+    return f"{run['photos']} {pictures}, {run['threads']} thread{'s' if run['threads'] > 1 else ''}; {pictures} a second."
+
+
 def tables(run):
-    threads = f"{run['threads']} thread{'s' if run['threads'] > 1 else ''}"
-    return "\n\n".join([f"{run['photos']} photos, {threads}; photos a second.", decoders(run), scalers(run), transcoders(run)])
+    return "\n\n".join([head(run), decoders(run), scalers(run), transcoders(run)])
+
+
+def tiny(run):
+    return "\n\n".join([head(run, "pictures"), decoders(run), transcoders(run)]).replace("short side 256", "`resize`")
 
 
 def tradeoff(run):
@@ -118,7 +129,9 @@ def find(program):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="of JPEGs")
-    parser.add_argument("--tradeoff", action="store_true", help="restart markers and shorter codes instead")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--tradeoff", action="store_true", help="restart markers and shorter codes instead")
+    what.add_argument("--tiny", action="store_true", help="decoding alone, of pictures too small to be scaled")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--limit", type=int, default=200, help="photos to take")
@@ -131,11 +144,11 @@ def main():
         text = tradeoff(*runs)
     else:
         runs = [measure("jpeg_bench", *usual, "--threads", n) for n in args.threads]
-        text = "\n\n".join(map(tables, runs))
+        text = "\n\n".join(map(tiny if args.tiny else tables, runs))
     if args.json:
         args.json.write_text(json.dumps({"runs": runs}, indent=1) + "\n")
     if args.write:
-        put(args.write, "tradeoff" if args.tradeoff else "bench", text)
+        put(args.write, "tradeoff" if args.tradeoff else "tiny" if args.tiny else "bench", text)
     print(text)
 
 

@@ -101,6 +101,22 @@ TEST_CASE("jpeg decoder: roi images of any interval have libjpeg's pixels") {
   }
 }
 
+TEST_CASE("jpeg decoder: tables fit each picture, whatever was decoded before") {
+  // Short scans get smaller tables until some have had the same. Seen from each kind to each.
+  const File standard = make_jpeg(make_picture(48, 40), spec_of(kSamplings[3]));
+  const File other = make_jpeg(make_picture(33, 47, 3, 2), spec_of(kSamplings[0], 3, 70));
+  const File large = make_jpeg(make_picture(300, 200), spec_of(kSamplings[3]));
+  const File files[] = {
+      standard, made_roi(standard, 1), made_roi(standard, 100), other, made_roi(other, 2),
+      large,    made_roi(large, 4)};
+  std::mt19937 random(8);
+  Scratch scratch;
+  for (int i = 0; i < 150; ++i) {
+    const File& file = files[random() % std::size(files)];
+    for (auto times = 1 + random() % 24; times > 0; --times) check(file, random, 1, scratch);
+  }
+}
+
 TEST_CASE("jpeg decoder: a scan that is taken in parts may be cut anywhere") {
   std::mt19937 random(6);
   Scratch scratch;

@@ -221,7 +221,8 @@ def epoch_table(runs: Runs) -> Table:
     def row(run: dict[str, Any]) -> list[str]:
         parts = run["attribution"]
         places = max(0, 2 - math.floor(math.log10(parts["epoch_s"]))) if parts["epoch_s"] > 0 else 3
-        return [f"{parts[field]:,.{places}f}" for field in ("epoch_s", *(field for field, *_ in steps.EPOCH))]
+        fields = ("epoch_s", *(field for field, *_ in steps.EPOCH))
+        return [f"{round(parts[field], places) + 0.0:,.{places}f}" for field in fields]  # + 0.0: no -0.00
 
     head = ["input", "epoch, s", "device, s", "sharing, s", "preparation stall, s", "fetch stall, s", "other, s"]
     return Table("Time of an epoch", head, rows(runs, row))

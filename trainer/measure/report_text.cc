@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "common/storage.h"
 #include "common/terminal.h"
 
@@ -94,7 +96,7 @@ Table detail_table(const SpeedReport& report, std::size_t condition) {
         figure("{:.1f}", [](const Pass& p) { return reader::percentile(p.batch_ms, 0.99); })};
     for (const double seconds : {parts.epoch_s, parts.device_s, parts.sharing_s,
                                  parts.preparation_s, parts.fetch_s, parts.other_s}) {
-      row.push_back(fmt::format("{:.2f}", seconds));
+      row.push_back(fmt::format("{:.2f}", std::round(100 * seconds) / 100 + 0.0));  // no -0.00
     }
     rows.push_back(row);
   }

@@ -78,7 +78,7 @@ def epoch_table(condition, runs):
     for run in runs:
         parts = run["attribution"]
         names = ["epoch_s", "device_s", "sharing_s", "preparation_s", "fetch_s", "other_s"]
-        rows.append([run["input"], *(f"{parts[name]:.2f}" for name in names)])
+        rows.append([run["input"], *(f"{round(parts[name], 2) + 0.0:.2f}" for name in names)])  # + 0.0: no -0.00
     return table(rows)
 
 

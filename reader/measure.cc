@@ -95,8 +95,16 @@ void make_warm(const Dataset& dataset) {
   for (const std::filesystem::path& path : dataset.files()) load_file(path);
 }
 
-void make_cold(const Dataset& dataset) {
+void load_afresh(const Dataset& dataset) {
   dataset.release();  // a mapped page stays
+  for (const std::filesystem::path& path : dataset.files()) {
+    static_cast<void>(drop_file(path));
+    load_file(path);
+  }
+}
+
+void make_cold(const Dataset& dataset) {
+  dataset.release();
   std::vector<std::filesystem::path> files = dataset.files();
   Pages total;
   // What is still on its way from the disk, asked for ahead by an earlier pass, cannot be dropped.

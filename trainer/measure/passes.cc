@@ -24,14 +24,13 @@ double seconds_since(Clock::time_point begin) {
 /// A dataset under a condition, from the moment it is brought there.
 class Place {
  public:
-  /// `warm`: its files are in the page cache already.
-  Place(DatasetPtr dataset, const Condition& condition, bool warm)
+  /// Unless the condition is cold, its files are in the page cache already.
+  Place(DatasetPtr dataset, const Condition& condition)
       : condition_(condition), dataset_(std::move(dataset)) {
     if (condition.kind == Condition::Kind::kSimulated) {
       storage_ = std::make_shared<reader::SimulatedStorage>(condition.storage);
       dataset_ = reader::on_simulated_storage(dataset_, storage_);
     }
-    if (condition.kind != Condition::Kind::kCold && !warm) reader::make_warm(*dataset_);
     forget();
   }
 
@@ -139,10 +138,19 @@ void Passes::check_stop() const {
   throw Error(ErrorKind::kInterrupted, "the measurement was interrupted");
 }
 
-bool Passes::warmed(const DatasetPtr& dataset, const Condition& condition) {
-  const bool warm = warm_ == dataset;
-  warm_ = condition.kind == Condition::Kind::kCold ? nullptr : dataset;
-  return warm;
+/// Brings its files into the page cache, unless the condition is cold.
+void Passes::bring(const DatasetPtr& dataset, const Condition& condition) {
+  if (condition.kind == Condition::Kind::kCold) {
+    warm_ = nullptr;
+    afresh_.erase(dataset);
+    return;
+  }
+  if (afresh_.insert(dataset).second) {
+    reader::load_afresh(*dataset);
+  } else if (warm_ != dataset) {
+    reader::make_warm(*dataset);
+  }
+  warm_ = dataset;
 }
 
 reader::LoaderOptions Passes::loader_options() const {
@@ -158,7 +166,8 @@ reader::LoaderOptions Passes::loader_options() const {
 
 Pass Passes::load(const DatasetPtr& dataset, const Condition& condition, reader::Work work) {
   check_stop();
-  Place place(dataset, condition, warmed(dataset, condition));
+  bring(dataset, condition);
+  Place place(dataset, condition);
   reader::MeasureOptions options;
   options.work = work;
   options.cache = condition.kind == Condition::Kind::kCold ? reader::CacheState::kCold
@@ -186,7 +195,8 @@ Pass Passes::load(const DatasetPtr& dataset, const Condition& condition, reader:
 Pass Passes::train(const DatasetPtr& dataset, const Condition& condition) {
   check_stop();
   Training training(options_, recipe_, static_cast<std::int64_t>(dataset->classes().size()));
-  Place place(dataset, condition, warmed(dataset, condition));
+  bring(dataset, condition);
+  Place place(dataset, condition);
   reader::LoaderOptions options = loader_options();
   options.allocator = slot_allocator(options_.device);
   options.encoded_share = options_.gpu_decode ? 1 : 0;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <stop_token>
 
 #include "packhorse/reader/dataset.h"
@@ -27,12 +28,13 @@ class Passes {
   void check_stop() const;
   reader::LoaderOptions loader_options() const;
   /// Whether the pass before has left the dataset in the page cache. To be called for each.
-  bool warmed(const std::shared_ptr<const reader::Dataset>& dataset, const Condition& condition);
+  void bring(const std::shared_ptr<const reader::Dataset>& dataset, const Condition& condition);
 
   const MeasureOptions& options_;
   const Recipe& recipe_;
   std::stop_token stop_;
   std::shared_ptr<const reader::Dataset> warm_ = {};  ///< of the last pass, unless that was cold
+  std::set<std::shared_ptr<const reader::Dataset>> afresh_ = {};  ///< loaded since they were cold
   int workers_ = 0;
 };
 

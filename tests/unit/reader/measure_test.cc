@@ -113,6 +113,22 @@ TEST_CASE("measure: files become warm, and cold where the file system allows it"
   make_warm(files);
 }
 
+TEST_CASE("measure: files that are in memory already are read from the disk afresh") {
+  const TemporaryDirectory directory;
+  const Files files(directory.path(), 3, 300'000);
+  try {
+    make_cold(files);
+  } catch (const Error&) {
+    return;  // a tmpfs, whose files stay
+  }
+  make_warm(files);
+  const std::uint64_t before = process_usage().disk_bytes;
+  make_warm(files);
+  CHECK(process_usage().disk_bytes == before);
+  load_afresh(files);
+  CHECK(process_usage().disk_bytes - before >= 900'000);
+}
+
 TEST_CASE("measure: files that stay in memory are refused as cold") {
   if (!std::filesystem::is_directory("/dev/shm")) return;
   std::error_code code;

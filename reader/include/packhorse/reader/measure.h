@@ -61,6 +61,10 @@ Measurement measure(const std::shared_ptr<const Dataset>& dataset, const Measure
 /// where that can be done. make_cold() throws Error(kUnsupported) when more than 1 % of a dataset's
 /// pages stay, as on a tmpfs, or with a file mapped by somebody else.
 void make_warm(const Dataset& dataset);
+/// The same as make_warm(), but what is in the page cache already is dropped and read again, as far
+/// as it can be. How a file was read decides in how large pieces the page cache holds it, and
+/// reading it through a mapping is slower from small ones.
+void load_afresh(const Dataset& dataset);
 void make_cold(const Dataset& dataset);
 /// Whether this process may make the kernel forget names and inodes: the superuser may, of all
 /// files there are. Where they stay, finding a file is not cold, which favours many small ones.

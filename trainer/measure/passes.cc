@@ -138,7 +138,6 @@ void Passes::check_stop() const {
   throw Error(ErrorKind::kInterrupted, "the measurement was interrupted");
 }
 
-/// Brings its files into the page cache, unless the condition is cold.
 void Passes::bring(const DatasetPtr& dataset, const Condition& condition) {
   if (condition.kind == Condition::Kind::kCold) {
     warm_ = nullptr;

@@ -12,7 +12,7 @@ namespace packhorse::trainer {
 /// Makes the timed passes over one dataset, under one condition after another.
 class Passes {
  public:
-  /// Keeps references to both.
+  /// Keeps references to both; options may change between passes.
   Passes(const MeasureOptions& options, const Recipe& recipe, std::stop_token stop);
 
   /// Reading, or reading and decoding, without a model.
@@ -27,7 +27,8 @@ class Passes {
  private:
   void check_stop() const;
   reader::LoaderOptions loader_options() const;
-  /// Whether the pass before has left the dataset in the page cache. To be called for each.
+  /// Brings its files into the page cache, unless the condition is cold. To be called for each
+  /// pass.
   void bring(const std::shared_ptr<const reader::Dataset>& dataset, const Condition& condition);
 
   const MeasureOptions& options_;

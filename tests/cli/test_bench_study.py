@@ -46,6 +46,24 @@ def test_a_page_has_every_input_and_condition_and_says_what_is_missing(results, 
     assert (results / "report.html").stat().st_size > 0
 
 
+def test_a_page_says_whether_a_second_run_agrees(results, tmp_path):
+    pytest.importorskip("matplotlib")
+    again = tmp_path / "again"
+    again.mkdir()
+    photos = documents.measurement(4)
+    run = photos["runs"][1]
+    run["decode"]["images_per_s"] = scaled(run["decode"]["images_per_s"], 2)
+    (again / "photos.json").write_text(json.dumps(photos))
+    code, out, err = study("report", "--out", results, "--again", again)
+    assert code == 0, err
+    section = out.split("### Whether a second run says the same\n\n")[1]
+    assert section.startswith("Run twice: photos. Once: sweep, predict.\n\n")
+    _, printed, _ = study("agree", results, again)
+    for line in printed.splitlines():
+        assert (f"- {line}\n" if "apart" in line else f"{line}:\n\n- ") in section
+    assert "### Whether" not in study("report", "--out", results)[1]
+
+
 def test_a_page_without_its_markers_stays_as_it_is(results, tmp_path):
     pytest.importorskip("matplotlib")
     page = tmp_path / "page.md"

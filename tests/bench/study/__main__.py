@@ -2,7 +2,8 @@
 
     python3 tests/bench/study run                                   all parts, into build/study
     python3 tests/bench/study run photos delay --out build/again    some of them, elsewhere
-    python3 tests/bench/study report --write docs/benchmarks.md     the page, and build/study/report.html
+    python3 tests/bench/study report --again build/again --write docs/benchmarks.md
+                                                                    the page, and build/study/report.html
     python3 tests/bench/study agree build/study build/again         whether two runs agree within their spread
 
 Needs imagenet200.tar and cifar10-jpeg.tar.zst in PACKHORSE_DATA (default ../shared/data), 20 GB of disk below --data,
@@ -84,7 +85,8 @@ def report(options):
     prediction = None
     if "delay" in documents:
         prediction = json.loads(output_of(["predict", options.out / "delay.json", "--json"]))
-    text = page.page(documents, prediction)
+    again = documents_in(options.again) if options.again else {}
+    text = page.page(documents, prediction, again)
     pictures = [options.out / f"{name}.json" for name in documents]
     subprocess.run([ROOT / "scripts/plot", *pictures, "--out", options.out / "report.html", "--images",
                     options.out / "pictures"], check=True)  # fmt: skip
@@ -99,16 +101,8 @@ def report(options):
 
 
 def agreement(options):
-    one, two = documents_in(options.one), documents_in(options.two)
-    for figures, what, unit in [(agree.rates, "rates", "images/s"), (agree.speedups, "speedups", "x")]:
-        count, apart = 0, []
-        for name in sorted(one.keys() & two.keys()):
-            both, differences = agree.compare(one[name], two[name], figures, unit)
-            count += both
-            apart += [(name, difference) for difference in differences]
-        for name, difference in sorted(apart, key=lambda pair: -pair[1].gap):
-            print(f"{name}: {difference}")
-        print(f"{count - len(apart)} of {count} {what} agree within their spread, or {100 * agree.TOLERANCE:g} %")
+    for kind in agree.agreements(documents_in(options.one), documents_in(options.two)):
+        print("\n".join([*kind.lines(), str(kind)]))
 
 
 def parse(arguments=None):
@@ -124,6 +118,7 @@ def parse(arguments=None):
     runs.set_defaults(do=run)
     reports = commands.add_parser("report", help="write the page and draw the pictures")
     reports.add_argument("--out", type=Path, default=ROOT / "build/study")
+    reports.add_argument("--again", type=Path, help="a second run, and whether it agrees")
     reports.add_argument("--write", type=Path)
     reports.set_defaults(do=report)
     agrees = commands.add_parser("agree", help="compare two runs")

@@ -71,3 +71,33 @@ def compare(one, two, figures, unit):
     others = dict(figures(two))
     pairs = [(where, spread, others[where]) for where, spread in figures(one) if where in others]
     return len(pairs), [Difference(where, unit, *pair) for where, *pair in pairs if not overlap(*pair)]
+
+
+KINDS = [(rates, "rates", "images/s"), (speedups, "speedups", "x")]
+
+
+@dataclasses.dataclass(frozen=True)
+class Agreement:
+    """Of two runs' documents by part: how many figures of a kind both have, and those that lie apart."""
+
+    what: str
+    count: int
+    apart: list  # of (part, Difference), the furthest first
+
+    def __str__(self):
+        agree = self.count - len(self.apart)
+        return f"{agree} of {self.count} {self.what} agree within their spread, or {100 * TOLERANCE:g} %"
+
+    def lines(self):
+        return [f"{part}: {difference}" for part, difference in self.apart]
+
+
+def agreements(one, two):
+    """An Agreement for each kind of figure, over the parts that both runs have."""
+    for figures, what, unit in KINDS:
+        count, apart = 0, []
+        for part in sorted(one.keys() & two.keys()):
+            both, differences = compare(one[part], two[part], figures, unit)
+            count += both
+            apart += [(part, difference) for difference in differences]
+        yield Agreement(what, count, sorted(apart, key=lambda pair: -pair[1].gap))

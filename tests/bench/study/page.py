@@ -1,5 +1,6 @@
 """The study as Markdown: for each part its speeds, its speedups, its losses and its verdict."""
 
+import agree
 from parts import PARTS
 
 
@@ -154,13 +155,25 @@ def text_of(document):
     return texts[kind](document)
 
 
-def page(documents, delay_prediction):
+def again_text(documents, again):
+    """Whether a second run says the same, with everything on which it does not."""
+    both = [part.name for part in PARTS if part.name in documents and part.name in again]
+    once = [part.name for part in PARTS if part.name in documents and part.name not in again]
+    parts = [f"Run twice: {', '.join(both)}." + (f" Once: {', '.join(once)}." if once else "")]
+    for kind in agree.agreements(documents, again):
+        parts.append(f"{kind}{':' if kind.apart else '.'}")
+        parts.append("\n".join(f"- {line}" for line in kind.lines()))
+    return "\n\n".join(part for part in parts if part)
+
+
+def page(documents, delay_prediction, again):
     """All parts that were measured, in order, behind the machine they were measured on."""
     first = next(iter(documents.values()))
     machine = first["machine"]
+    last = max(document["created"] for document in documents.values())
     lines = [f"{machine['processor']}, {machine['cpus']} CPUs, {machine['memory_bytes'] / 2**30:.0f} GiB, "
              f"{machine['kernel']}; " + ", ".join(f"{name} {version}" for name, version in first["versions"].items())
-             + f". Measured until {first['created']}."]  # fmt: skip
+             + f". Measured until {last}."]  # fmt: skip
     for part in PARTS:
         document = documents.get(part.name)
         if document is None:
@@ -169,4 +182,6 @@ def page(documents, delay_prediction):
         lines += [f"### {part.title}", f"`{document.get('command', 'unknown command')}`", text_of(document)]
         if part.name == "delay" and delay_prediction:
             lines.append(delay_text(document, delay_prediction))
+    if again:
+        lines += ["### Whether a second run says the same", again_text(documents, again)]
     return "\n\n".join(lines)

@@ -118,15 +118,18 @@ TEST_CASE("measure: files that are in memory already are read from the disk afre
   const Files files(directory.path(), 3, 300'000);
   try {
     make_cold(files);
-  } catch (const Error&) {
-    return;  // a tmpfs, whose files stay
+  } catch (const Error& error) {
+    MESSAGE("skipped: " << error.what());  // a tmpfs, whose files stay
+    return;
   }
   make_warm(files);
-  const std::uint64_t before = process_usage().disk_bytes;
-  make_warm(files);
-  CHECK(process_usage().disk_bytes == before);
-  load_afresh(files);
-  CHECK(process_usage().disk_bytes - before >= 900'000);
+  const auto from_disk = [&](auto&& load) {
+    const std::uint64_t before = process_usage().disk_bytes;
+    load(files);
+    return process_usage().disk_bytes - before;
+  };
+  CHECK(from_disk(make_warm) < 900'000);  // what the process loads of itself counts, too
+  CHECK(from_disk(load_afresh) >= 900'000);
 }
 
 TEST_CASE("measure: files that stay in memory are refused as cold") {

@@ -65,7 +65,7 @@ class LmdbSamples:
         import lmdb
 
         if self.values is None:
-            environment = lmdb.open(self.path, subdir=False, readonly=True, lock=False, readahead=False)
+            environment = lmdb.open(self.path, subdir=False, readonly=True, lock=False)
             self.values = environment.begin(buffers=True)
         value = self.values.get(b"%08d" % i)
         return self.decode(value[4:]), int.from_bytes(value[:4], "little")

@@ -31,7 +31,10 @@ class CommandSweep final : public program::Command {
         ->check(CLI::Range(2, 1024))
         ->capture_default_str();
     passes_.add_options(app);
-    auto* cold = app.add_flag("--cold", cold_, "From the disk instead of the page cache");
+    auto* cold = app.add_flag(
+        "--cold", cold_,
+        "From the disk instead of the page cache: drop the input from it before each pass, as root "
+        "with all else that is in it, and prove it");
     app.add_option("--storage", storage_, program::storages_text())->excludes(cold);
     app.add_flag("--json", json_, "Print one JSON object: see docs/measuring.md");
     app.footer("Example:\n  packhorse-train sweep --data packed/wds --storage nfs");

@@ -1,7 +1,9 @@
 """The bench of the field in tests/bench/peers from outside, on a few images: what it writes, and what each peer
 delivers. A peer that is not installed (tests/bench/setup) is skipped with a note. No test asserts a time."""
 
+import fcntl
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -128,6 +130,14 @@ def test_a_table_without_the_baseline_has_no_ratios(measured):
     assert len(re.findall(r"^\| packhorse (?:folder|wds roi) \| .* \| not measured \| ", text, re.M)) == 2
 
 
+def test_a_table_has_no_columns_that_say_nothing(measured):
+    text = call("report", measured / "results.json").stdout
+    (head,) = re.findall(r"^\| contender .*", text, re.M)
+    assert "| s to convert |" in head, "the folder alone has none"
+    assert "first epoch" not in head, "packhorse has none"
+    assert {line.count("|") for line in text.splitlines() if line.startswith("| packhorse")} == {head.count("|")}
+
+
 def test_cold_passes_read_from_the_disk_or_say_why_not(tmp_path):
     (entry,) = run_suite(tmp_path, "photos-cold", "packhorse lmdb original", "--repeats", "1")["entries"]
     if entry["failed"]:  # a file system that is memory
@@ -135,6 +145,17 @@ def test_cold_passes_read_from_the_disk_or_say_why_not(tmp_path):
     else:
         (run,) = entry["runs"]
         assert run["images"] == IMAGES and run["read_bytes"] > 0
+
+
+def test_a_folder_that_another_bench_is_at_work_in_is_left_alone(tmp_path):
+    taken = tmp_path / "packhorse-bench"
+    taken.mkdir()
+    folder = os.open(taken, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    done = call("run", "photos", "--only", "packhorse folder", "--packhorse", PACKHORSE, "--data", tmp_path)
+    os.close(folder)
+    assert done.returncode == 1 and f"another bench is at work in {taken}" in done.stderr
+    assert list(taken.iterdir()) == []
 
 
 def test_what_is_not_installed_is_named(tmp_path):

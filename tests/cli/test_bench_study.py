@@ -64,6 +64,13 @@ def test_a_page_says_whether_a_second_run_agrees(results, tmp_path):
     assert "### Whether" not in study("report", "--out", results)[1]
 
 
+def test_runs_of_different_parts_cannot_be_compared(results, tmp_path):
+    (tmp_path / "cifar.json").write_text(json.dumps(documents.measurement(4)))
+    for command in (["report", "--out", results, "--again", tmp_path], ["agree", results, tmp_path]):
+        code, out, err = study(*command)
+        assert code == 1 and out == "" and "no part in common: photos, sweep, predict and cifar" in err
+
+
 def test_a_page_without_its_markers_stays_as_it_is(results, tmp_path):
     pytest.importorskip("matplotlib")
     page = tmp_path / "page.md"

@@ -3,7 +3,9 @@
 A folder has its final name only when it is whole, and none is begun that the file system has no room for.
 """
 
+import contextlib
 import dataclasses
+import fcntl
 import itertools
 import os
 import shutil
@@ -40,6 +42,25 @@ class Places:
     archives: Path  # the folder of imagenet200.tar and cifar10-jpeg.tar.zst
     photos: Path | None  # JPEG files to use instead of imagenet200.tar
     packhorse: Path  # makes the packed ones
+
+
+@contextlib.contextmanager
+def reserved(path):
+    """Keeps other benches out of the folder meanwhile: each clears away what lies there."""
+    path.mkdir(parents=True, exist_ok=True)
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        lock(folder, path)
+        yield
+    finally:
+        os.close(folder)
+
+
+def lock(folder, path):
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as taken:
+        raise CannotMake(f"another bench is at work in {path}: let it end, or give another --data") from taken
 
 
 def files_below(path):

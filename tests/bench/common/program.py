@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from common.data import Places
+from common.data import CannotMake, Places, reserved
 from common.machine import machine
 from common.report import Book, CannotWrite, bar_text, merged
 from common.session import Settings, run_suite
@@ -93,7 +93,8 @@ def run(bench, options):
         if unknown:
             called = f"python3 tests/bench/{bench.book.bench} list"
             sys.exit(f"{name} has no contender {', '.join(sorted(unknown))}; see: {called}")
-        result = run_suite(bench.session(suite, settings))
+        with reserved(settings.places.data):
+            result = run_suite(bench.session(suite, settings))
         ran = [entry["name"] for entry in result["entries"] if entry["runs"]]
         result |= {"machine": machine(settings.places), "versions": bench.versions(settings, ran)}
         print(bench.book.markdown([result]), end="\n\n", flush=True)
@@ -133,5 +134,5 @@ def main(bench):
             list_suites(bench)
         else:
             report(bench, options)
-    except CannotWrite as reason:
+    except (CannotMake, CannotWrite) as reason:
         sys.exit(str(reason))

@@ -6,6 +6,7 @@ from common.report import Book, failures_text, folders_text
 from common.rows import is_noisy
 
 ROUNDS = 5  # fewer are no table
+NONE = "none"
 COLUMNS = (
     "contender",
     "version",
@@ -45,7 +46,7 @@ def spread_text(values):
 
 def median_text(runs, field):
     values = [run[field] for run in runs if field in run]
-    return shown(statistics.median(values)) if values else "none"
+    return shown(statistics.median(values)) if values else NONE
 
 
 def memory_text(runs, field):
@@ -57,8 +58,11 @@ def line(cells):
     return f"| {' | '.join(cells)} |"
 
 
-def table(columns, lines):
-    return [line(columns), "|---" * len(columns) + "|", *lines]
+def table(columns, rows):
+    """Without the columns that have nothing to say of any row."""
+    told = [k for k in range(len(columns)) if not rows or any(row[k] != NONE for row in rows)]
+    kept = [[row[k] for k in told] for row in (columns, *rows)]
+    return [line(kept[0]), "|---" * len(told) + "|", *map(line, kept[1:])]
 
 
 def rates(entry):
@@ -84,11 +88,11 @@ def rate_text(suite, entry):
     return text
 
 
-def entry_line(suite, entry):
+def entry_row(suite, entry):
     runs = entry["runs"]
     warmups = [run["warmup"] for run in runs if "warmup" in run]
     cpu = [1000 * run["cpu_s"] / run["images"] for run in runs]
-    return line([
+    return [
         entry["name"],
         entry["version"],
         rate_text(suite, entry),
@@ -100,12 +104,12 @@ def entry_line(suite, entry):
         memory_text(runs, "memory_bytes"),
         memory_text(runs, "mapped_bytes"),
         shown(entry["disk_bytes"] / 1e6),
-        shown(entry["convert_s"]) if entry["convert_s"] else "none",
+        shown(entry["convert_s"]) if entry["convert_s"] else NONE,
         entry["shuffle"],
-    ])
+    ]
 
 
-def verify_line(entry):
+def verify_row(entry):
     ((run,), marks) = entry["runs"], []
     if run.get("packed_only"):
         marks = [str(run["lost"][0]), "0", "as the source, by `inspect --against`", "", "", ""]
@@ -113,7 +117,7 @@ def verify_line(entry):
         marks = [*(", ".join(map(str, run[field])) for field in ("lost", "repeated")), f"{run['colours_alike']:.2f}"]
         marks += ["" if run["upright"] is None else f"{run['upright']:.0%}", f"{run['moved']:.2f}"]
         marks += ["overwritten" if run["overwritten"] else "kept"]
-    return line([entry["name"], entry["version"], *marks, "; ".join(run["wrong"]) or "nothing"])
+    return [entry["name"], entry["version"], *marks, "; ".join(run["wrong"]) or "nothing"]
 
 
 def foreign_text(suite):
@@ -133,10 +137,10 @@ def head_text(suite):
 def suite_text(suite):
     entries = measured_entries(suite)
     if suite["name"] == "verify":
-        body = table(VERIFY_COLUMNS, map(verify_line, entries))
+        body = table(VERIFY_COLUMNS, [verify_row(entry) for entry in entries])
     else:
         fastest_first = sorted(entries, key=lambda entry: -statistics.median(rates(entry)))
-        body = table(COLUMNS, [entry_line(suite, entry) for entry in fastest_first])
+        body = table(COLUMNS, [entry_row(suite, entry) for entry in fastest_first])
     heading = f"### `{suite['name']}`: {suite['title']}"
     return "\n".join([heading, "", head_text(suite), "", *body, *failures_text(suite)])
 

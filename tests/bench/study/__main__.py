@@ -58,18 +58,22 @@ def run(options):
     if not TRAIN.exists():
         stop(f"{TRAIN} is not there: build it first (scripts/demo does), or set PACKHORSE_BIN")
     options.out.mkdir(parents=True, exist_ok=True)
-    options.data.mkdir(parents=True, exist_ok=True)
-    for part in [find(name) for name in options.parts] or PARTS:
-        say(f"{part.name}: {part.title}")
-        folder = scratch = None
-        if part.folder:
-            folder = folder_of(part, options)
-            scratch = scratch_of(Path(os.path.relpath(options.data, ROOT)), folder)
-        arguments = part.arguments(folder, scratch, Path(os.path.relpath(options.out, ROOT)), options)
-        result = options.out / f"{part.name}.json"
-        partial = result.with_suffix(".partial")
-        partial.write_bytes(output_of([*arguments, "--json"]))
-        partial.replace(result)
+    with data.reserved(options.data):
+        for part in [find(name) for name in options.parts] or PARTS:
+            say(f"{part.name}: {part.title}")
+            measure(part, options)
+
+
+def measure(part, options):
+    folder = scratch = None
+    if part.folder:
+        folder = folder_of(part, options)
+        scratch = scratch_of(Path(os.path.relpath(options.data, ROOT)), folder)
+    arguments = part.arguments(folder, scratch, Path(os.path.relpath(options.out, ROOT)), options)
+    result = options.out / f"{part.name}.json"
+    partial = result.with_suffix(".partial")
+    partial.write_bytes(output_of([*arguments, "--json"]))
+    partial.replace(result)
 
 
 def documents_in(folder):
@@ -86,6 +90,8 @@ def report(options):
     if "delay" in documents:
         prediction = json.loads(output_of(["predict", options.out / "delay.json", "--json"]))
     again = documents_in(options.again) if options.again else {}
+    if again:
+        require_common_part(documents, again)
     text = page.page(documents, prediction, again)
     pictures = [options.out / f"{name}.json" for name in documents]
     subprocess.run([ROOT / "scripts/plot", *pictures, "--out", options.out / "report.html", "--images",
@@ -100,8 +106,15 @@ def report(options):
     options.write.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}")
 
 
+def require_common_part(one, two):
+    if not one.keys() & two.keys():
+        stop(f"the runs have no part in common: {', '.join(one)} and {', '.join(two)}; run one of the parts again")
+
+
 def agreement(options):
-    for kind in agree.agreements(documents_in(options.one), documents_in(options.two)):
+    one, two = documents_in(options.one), documents_in(options.two)
+    require_common_part(one, two)
+    for kind in agree.agreements(one, two):
         print("\n".join([*kind.lines(), str(kind)]))
 
 

@@ -49,6 +49,7 @@ RUN_FIELDS = {
     "mapped_bytes",
     "foreign_cpus",
     "cache_as_asked",
+    "held",
 }
 
 
@@ -245,6 +246,43 @@ def test_a_measurement_in_part_or_too_short_is_kept_out_of_pages(measured, tmp_p
     done = call("report", tmp_path / "results.json", "--write", page)
     assert done.returncode == 1 and why in done.stderr
     assert open(page).read() == PAGE.read_text()
+
+
+HOLD = """
+import os, sys
+bench, folder = sys.argv[1:]
+sys.path.insert(0, bench)
+from common import cache
+
+def cached():
+    found = 0
+    for path in sorted(cache.files_below(folder)):
+        file = os.open(path, os.O_RDONLY)
+        size = os.fstat(file).st_size
+        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+        try:
+            found += os.preadv(file, [bytearray(size)], 0, os.RWF_NOWAIT)
+        except BlockingIOError:
+            pass
+        os.close(file)
+    return found
+
+os.sync()
+print(cached())
+with cache.held(folder) as held:
+    print(held, cached())
+"""
+
+
+def test_what_is_held_cannot_be_dropped_from_the_page_cache(tmp_path):
+    sizes = [5 << 20, 4097, 1]
+    for k, size in enumerate(sizes):
+        (tmp_path / str(k)).write_bytes(bytes(size))
+    command = [sys.executable, "-c", HOLD, BENCH.parent, tmp_path]
+    free, held = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+    if free != "0":
+        pytest.skip("the page cache of this file system cannot be dropped")
+    assert held == f"True {sum(sizes)}"
 
 
 PARSE = """

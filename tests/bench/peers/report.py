@@ -125,12 +125,17 @@ def foreign_text(suite):
     return f"other work, the kernel's included, kept up to {foreign:.2f} cores busy"
 
 
+def held_text(suite):
+    free = any(run.get("held") is False for entry in suite["entries"] for run in entry["runs"])
+    return "; the kernel was free to take inputs out of the page cache (holding them takes root)" if free else ""
+
+
 def head_text(suite):
     if suite["name"] == "verify":
         return f"{folders_text(suite)}, each a class by itself."
     return (
         f"{folders_text(suite)}. Cache {suite['cache']}, crops of {suite['side']}, {suite['jobs']} threads or"
-        f" processes, {suite['repeats']} rounds; {foreign_text(suite)}. Baseline: {suite['baseline']}."
+        f" processes, {suite['repeats']} rounds; {foreign_text(suite)}{held_text(suite)}. Baseline: {suite['baseline']}."
     )
 
 

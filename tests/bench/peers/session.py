@@ -1,6 +1,7 @@
 """A suite of this bench: every contender reads the form of the folder that suits it, in a process of its own."""
 
 import collections
+import contextlib
 import dataclasses
 import math
 import shutil
@@ -92,22 +93,31 @@ class PassSession(FormSession):
 
     def one_pass(self, entry):
         tools, path, cold = self.settings.tools, self.inputs[entry.name], self.suite.cache == "cold"
-        if cold:
-            # Names matter in a folder of many files only; dropping them takes the pages of all other programs, too.
-            cache.cool(path, list(map(str, entry.contender.wake(tools))), names=isinstance(entry.form, AsIs))
-        else:
-            cache.warm(path)
         command = list(map(str, entry.contender.pass_over(tools, path, self.suite.side, cold)))
-        cost, printed = run(command, self.work, self.settings.timeout, watch=self.watching)
+        with (self.cold if cold else self.warm)(entry, path) as facts:
+            cost, printed = run(command, self.work, self.settings.timeout, watch=self.watching)
         figures = entry.contender.figures(printed)
         self.require_all(entry, figures)
         return {
             "foreign_cpus": cost.foreign_cpus,
+            **facts,
             **figures,
             "memory_bytes": self.watch.own,
             "mapped_bytes": self.watch.mapped,
             "cache_as_asked": self.cache_was_right(entry, figures),
         }
+
+    @contextlib.contextmanager
+    def cold(self, entry, path):
+        # Names matter in a folder of many files only; dropping them takes the pages of all other programs, too.
+        cache.cool(path, list(map(str, entry.contender.wake(self.settings.tools))), names=isinstance(entry.form, AsIs))
+        yield {}
+
+    @contextlib.contextmanager
+    def warm(self, entry, path):
+        cache.warm(path)
+        with cache.held(path) as held:
+            yield {"held": held}
 
     def watching(self, pid):
         self.watch = MemoryWatch(pid)

@@ -36,7 +36,9 @@ VERIFY_COLUMNS = (
 
 
 def shown(value):
-    """With three digits that mean something."""
+    """With the digits that mean something."""
+    if value < 0.1:
+        return f"{value:.2g}"
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 

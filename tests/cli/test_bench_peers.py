@@ -285,6 +285,19 @@ def test_what_is_held_cannot_be_dropped_from_the_page_cache(tmp_path):
     assert held == f"True {sum(sizes)}"
 
 
+def test_a_limit_of_open_files_leaves_inputs_free_and_says_so(measured, tmp_path):
+    (tmp_path / "input").write_bytes(bytes(5 << 20))
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (8, 8))\n"
+    command = [sys.executable, "-c", limit + HOLD, BENCH.parent, tmp_path]
+    printed = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    assert printed.splitlines()[1].startswith("False ")
+    results = json.loads((measured / "results.json").read_text())
+    assert "not held" not in call("report", measured / "results.json").stdout
+    results["suites"][0]["entries"][0]["runs"][0]["held"] = False
+    (tmp_path / "results.json").write_text(json.dumps(results))
+    assert "; inputs not held in the page cache (it takes root" in call("report", tmp_path / "results.json").stdout
+
+
 PARSE = """
 import runpy, shlex, sys
 bench, *commands = sys.argv[1:]

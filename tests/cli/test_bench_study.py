@@ -1,6 +1,7 @@
 """tests/bench/study: the page it writes and how two runs are compared; and a run of its smallest part."""
 
 import copy
+import fcntl
 import json
 import os
 import subprocess
@@ -69,6 +70,14 @@ def test_runs_of_different_parts_cannot_be_compared(results, tmp_path):
     for command in (["report", "--out", results, "--again", tmp_path], ["agree", results, tmp_path]):
         code, out, err = study(*command)
         assert code == 1 and out == "" and "no part in common: photos, sweep, predict and cifar" in err
+
+
+def test_a_folder_that_another_bench_is_at_work_in_is_left_alone(tmp_path):
+    folder = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    code, _, err = study("run", "predict", "--data", tmp_path, "--out", tmp_path / "out")
+    os.close(folder)
+    assert code == 1 and f"another bench is at work in {tmp_path}" in err
 
 
 def test_a_page_without_its_markers_stays_as_it_is(results, tmp_path):

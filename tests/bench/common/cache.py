@@ -56,9 +56,8 @@ class Pipes:
 def held(path):
     """Keeps a folder's pages in the page cache; gives whether that may be done, which above 64 MiB takes root.
 
-    A kernel may take pages away that nobody has read for some seconds, with most of the memory free. Pages that lie in
-    a pipe, too, stay. Locking them (mlock) would have to map them, and half of each page that a contender maps would
-    then be ours (PSS).
+    A kernel may take pages away that nobody has read for a while. Pages that lie in a pipe, too, stay. Locking them
+    (mlock) would have to map them, and half of each page that a contender maps would then be ours (PSS).
     """
     pipes = Pipes()
     try:

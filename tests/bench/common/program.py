@@ -86,23 +86,30 @@ def settings_of(bench, options):
 
 
 def run(bench, options):
-    settings, wrong = settings_of(bench, options), []
+    settings = settings_of(bench, options)
+    with reserved(settings.places.data):
+        wrong = run_suites(bench, settings, options)
+    if wrong:
+        sys.exit("\n".join(wrong))
+
+
+def run_suites(bench, settings, options):
+    """What was found wrong, in words."""
+    wrong = []
     for name in bench.suites if "all" in options.suites else options.suites:
         suite = bench.suites[name]
         unknown = set(settings.only) - {entry.name for entry in suite.entries}
         if unknown:
             called = f"python3 tests/bench/{bench.book.bench} list"
             sys.exit(f"{name} has no contender {', '.join(sorted(unknown))}; see: {called}")
-        with reserved(settings.places.data):
-            result = run_suite(bench.session(suite, settings))
+        result = run_suite(bench.session(suite, settings))
         ran = [entry["name"] for entry in result["entries"] if entry["runs"]]
         result |= {"machine": machine(settings.places), "versions": bench.versions(settings, ran)}
         print(bench.book.markdown([result]), end="\n\n", flush=True)
         if options.json:
             bench.book.add_to(options.json, [result])
         wrong += [f"{name}: {words}" for words in result.get("wrong", [])]
-    if wrong:
-        sys.exit("\n".join(wrong))
+    return wrong
 
 
 def list_suites(bench):

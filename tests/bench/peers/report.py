@@ -129,7 +129,7 @@ def foreign_text(suite):
 
 def held_text(suite):
     free = any(run.get("held") is False for entry in suite["entries"] for run in entry["runs"])
-    return "; the kernel was free to take inputs out of the page cache (holding them takes root)" if free else ""
+    return "; inputs not held in the page cache (it takes root, and some thousand open files)" if free else ""
 
 
 def head_text(suite):
@@ -137,7 +137,8 @@ def head_text(suite):
         return f"{folders_text(suite)}, each a class by itself."
     return (
         f"{folders_text(suite)}. Cache {suite['cache']}, crops of {suite['side']}, {suite['jobs']} threads or"
-        f" processes, {suite['repeats']} rounds; {foreign_text(suite)}{held_text(suite)}. Baseline: {suite['baseline']}."
+        f" processes, {suite['repeats']} rounds; {foreign_text(suite)}{held_text(suite)}."
+        f" Baseline: {suite['baseline']}."
     )
 
 

@@ -126,6 +126,15 @@ def test_a_page_gets_its_table_between_the_markers(measured, tmp_path):
         assert text.count("| wds | tar | >= 0.95x |") == 1
 
 
+def test_a_report_has_the_suites_as_list_has_them_whenever_they_ran(measured, tmp_path):
+    results = json.loads((measured / "results.json").read_text())
+    (suite,) = results["suites"]
+    results["suites"] = [suite | {"name": name} for name in ("gone", "summary", "tmpfs", "photos")]
+    (tmp_path / "results.json").write_text(json.dumps(results))
+    titles = re.findall(r"^### `([\w-]+)`", bench("report", tmp_path / "results.json").stdout, re.M)
+    assert titles == ["photos", "tmpfs", "summary", "gone"]
+
+
 def test_a_measurement_in_part_is_kept_out_of_pages(measured, tmp_path):
     page = shutil.copy(PAGE, tmp_path)
     done = bench("report", measured / "results.json", "--write", page)

@@ -10,6 +10,8 @@ namespace {
 
 /// A stall shorter than that is not worth anybody's while, nor a gain below the other.
 constexpr double kWorthwhile = 0.05, kNoticeable = 1.02;
+/// Of the bytes of warm passes, from the disk. A process may still load some pages of its own.
+constexpr double kStray = 0.01;
 
 double ratio(const MeasuredRun& run, const MeasuredRun& base) {
   return images_per_s(run.training).median / images_per_s(base.training).median;
@@ -18,6 +20,20 @@ double ratio(const MeasuredRun& run, const MeasuredRun& base) {
 bool gains(const MeasuredRun& run, const MeasuredRun& base) {
   return images_per_s(run.training).min > images_per_s(base.training).max &&
          ratio(run, base) > kNoticeable;
+}
+
+/// How much of what a warm input's passes read came from the disk: of the work with the most.
+double disk_share(const MeasuredRun& run) {
+  double share = 0;
+  for (const std::vector<Pass>* passes : {&run.read, &run.decode, &run.training}) {
+    if (passes->empty()) continue;
+    const reader::Spread of_work = spread_of(*passes, [](const Pass& pass) {
+      return pass.disk_bytes_per_image() * static_cast<double>(pass.images) /
+             static_cast<double>(std::max<std::uint64_t>(1, pass.bytes));
+    });
+    share = std::max(share, of_work.median);
+  }
+  return share;
 }
 
 /// Pixels of another size than the folder's.
@@ -31,6 +47,7 @@ class Verdict {
 
   std::vector<std::string> sentences() {
     for (std::size_t at = 0; at < report_.conditions.size(); ++at) judge(at);
+    name_stray_reads();
     if (waits_for_storage_) {
       sentences_.push_back(fmt::format(
           "The folder's files were waited for one at a time by each of {} reader thread{}: more of "
@@ -60,6 +77,23 @@ class Verdict {
     if (const std::string smaller = gain_text(condition, true); !smaller.empty())
       text += "; " + smaller;
     sentences_.push_back(text + losses_text(condition) + ".");
+  }
+
+  /// Warm inputs that the kernel did not keep in the page cache.
+  void name_stray_reads() {
+    std::string names;
+    for (const MeasuredRun& run : report_.runs) {
+      if (report_.conditions[run.condition].kind != Condition::Kind::kWarm) continue;
+      const double share = disk_share(run);
+      if (share <= kStray) continue;
+      names += fmt::format("{}{} ({:.0f} %)", names.empty() ? "" : ", ",
+                           report_.inputs[run.input].name, 100 * share);
+    }
+    if (names.empty()) return;
+    sentences_.push_back(fmt::format(
+        "Not all warm bytes came from the page cache, although the files had been read just "
+        "before; the disk's share: {}. Free memory, or measure a smaller folder.",
+        names));
   }
 
   static std::string place_text(const Condition& condition) {

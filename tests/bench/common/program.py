@@ -126,6 +126,8 @@ def report(bench, options):
     suites = []
     for path in options.results:
         suites = merged(suites, bench.book.load(path))
+    places = {name: place for place, name in enumerate(bench.suites)}
+    suites.sort(key=lambda suite: places.get(suite["name"], len(places)))  # as `list` has them
     if options.write:
         bench.book.put_into(options.write, suites)
     else:

@@ -179,6 +179,30 @@ TEST_CASE("verdict: a device that never waits gains nothing from packing") {
   says(sentences[1], "--image resize");
 }
 
+TEST_CASE("verdict: names warm inputs that the disk had a part in") {
+  SpeedReport report =
+      made_up({passes({{1, 0}, {1, 0}, {1, 0}}), passes({{1, 0}, {1, 0}, {1, 0}}),
+               passes({{1, 4}, {1, 4}, {1, 4}}), passes({{1, 0}, {1, 0}, {1, 0}})});
+  for (MeasuredRun& run : report.runs) {
+    for (Pass& pass : run.training) pass.bytes = 100'000;
+  }
+  const auto deliver = [&](std::size_t condition, std::size_t input, std::uint64_t bytes) {
+    for (Pass& pass : report.runs[condition * 2 + input].training) pass.disk_bytes = bytes;
+  };
+  deliver(0, 1, 1'000);
+  deliver(1, 0, 100'000);  // which simulated storage always does
+  for (const std::string& sentence : verdict(report))
+    CHECK(sentence.find("Not all warm bytes") == std::string::npos);
+  deliver(0, 1, 7'000);
+  const auto sentences = verdict(report);
+  REQUIRE(sentences.size() == 5);
+  says(sentences[2], "Not all warm bytes");
+  says(sentences[2], "the disk's share: wds (7 %).");
+  // A single repeat may have loaded the program.
+  report.runs[1].training[0].disk_bytes = report.runs[1].training[1].disk_bytes = 0;
+  CHECK(verdict(report).size() == 4);
+}
+
 TEST_CASE("verdict: names the storage, the gain and what loses") {
   const auto sentences =
       verdict(made_up({passes({{1, 0}, {1, 0}, {1, 0}}), passes({{1.3, 0}, {1.31, 0}, {1.3, 0}}),

@@ -145,6 +145,7 @@ bool is_noisy(const reader::Spread& spread);
 
 /// What the figures say, in sentences: for each condition its limit and what packing gains or
 /// loses. A gain counts when its slowest repeat beats the folder's fastest, and it is above 2 %.
+/// Warm inputs of which the disk delivered more than 1 % are named.
 std::vector<std::string> verdict(const SpeedReport& report);
 
 }  // namespace packhorse::trainer

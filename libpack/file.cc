@@ -82,13 +82,10 @@ std::vector<std::byte> read_file(const fs::path& path) {
 std::string read_text(const fs::path& path) { return std::string(as_text(read_file(path))); }
 
 fs::path temporary_name(const fs::path& path) {
-  static const std::string kSuffix = [] {
-    std::random_device random;
-    char text[24];
-    std::snprintf(text, sizeof text, ".%08x%08x.tmp", random(), random());
-    return std::string(text);
-  }();
-  return fs::path(path.native() + kSuffix);
+  std::random_device random;
+  char suffix[24];
+  std::snprintf(suffix, sizeof suffix, ".%08x%08x.tmp", random(), random());
+  return fs::path(path.native() + suffix);
 }
 
 void start_write_back(int fd, std::uint64_t begin, std::uint64_t end) {
@@ -96,8 +93,7 @@ void start_write_back(int fd, std::uint64_t begin, std::uint64_t end) {
                     SYNC_FILE_RANGE_WRITE);
 }
 
-AtomicFile::AtomicFile(fs::path path)
-    : path_(std::move(path)), temporary_(temporary_name(path_)) {
+AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)), temporary_(temporary_name(path_)) {
   fd_.reset(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!fd_) throw_errno("create", temporary_);
   buffer_.reserve(kWriteBuffer);

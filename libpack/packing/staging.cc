@@ -35,10 +35,20 @@ bool still_there(int fd, const fs::path& path) {
          opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
 }
 
+/// Something, and no lock. A writer's lock is there before all else and goes after it, so it is
+/// looked for after the rest; and twice, as a writer may come or go between the two.
+bool is_somebody_elses(const fs::path& root) {
+  const auto looks_so = [&] {
+    std::error_code code;
+    const bool empty = fs::is_empty(root, code);
+    return !code && !empty && !fs::exists(root / "lock", code);
+  };
+  return looks_so() && looks_so();
+}
+
 UniqueFd lock_file(const fs::path& root, bool shared) {
   const fs::path path = root / "lock";
-  std::error_code code;
-  if (fs::exists(root, code) && !fs::exists(path, code) && !fs::is_empty(root, code)) {
+  if (is_somebody_elses(root)) {
     throw Error(ErrorKind::kExists, "the name of the staging directory is taken by something else",
                 root, "move it away, or choose another target");
   }
@@ -65,14 +75,17 @@ UniqueFd lock_file(const fs::path& root, bool shared) {
   }
 }
 
-/// The lock goes last: a directory without one is taken for somebody else's.
+/// The lock goes last: a directory without one is taken for somebody else's. A writer that puts one
+/// of its own there, before the directory goes, keeps it.
 void remove_staging(const fs::path& root) {
   std::vector<fs::path> others;
   for (const fs::directory_entry& entry : fs::directory_iterator(root)) {
     if (entry.path().filename() != "lock") others.push_back(entry.path());
   }
   for (const fs::path& path : others) fs::remove_all(path);
-  fs::remove_all(root);
+  fs::remove(root / "lock");
+  if (::rmdir(root.c_str()) != 0 && errno != ENOTEMPTY && errno != ENOENT)
+    throw_errno("remove", root);
 }
 
 }  // namespace

@@ -86,8 +86,8 @@ class AtomicFile {
 /// a hint: whether it worked shows at the sync.
 void start_write_back(int fd, std::uint64_t begin, std::uint64_t end);
 
-/// The name under which a file is written until it is complete. No two processes have the same, so
-/// that several may make the same file at once; the last to finish wins.
+/// A name under which a file is written until it is complete: another one each time, so that
+/// several processes and threads may make the same file at once; the last to finish wins.
 std::filesystem::path temporary_name(const std::filesystem::path& path);
 
 /// Writes a small file as AtomicFile does.

@@ -1,8 +1,65 @@
 #include "packing/staging.h"
 
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <functional>
+#include <sstream>
+
 #include "pack_place.h"
 
 namespace packhorse {
+namespace {
+
+constexpr int kWriters = 8;
+
+/// For processes that were forked after it was made.
+class SharedBarrier {
+ public:
+  SharedBarrier() {
+    pthread_barrierattr_t shared;
+    ::pthread_barrierattr_init(&shared);
+    ::pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
+    ::pthread_barrier_init(barrier_, &shared, kWriters);
+  }
+  ~SharedBarrier() { ::munmap(barrier_, sizeof *barrier_); }
+  void wait() { ::pthread_barrier_wait(barrier_); }
+
+ private:
+  pthread_barrier_t* barrier_ = static_cast<pthread_barrier_t*>(
+      ::mmap(nullptr, sizeof *barrier_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+};
+
+/// Lines of what went wrong where processes write at the same time, round by round.
+std::string complaints(int rounds, const std::function<void(int round)>& write) {
+  SharedBarrier barrier;
+  std::FILE* const texts = std::tmpfile();
+  ::fcntl(::fileno(texts), F_SETFL, O_APPEND);
+  for (int i = 0; i < kWriters; ++i) {
+    if (::fork() != 0) continue;
+    for (int round = 0; round < rounds; ++round) {
+      barrier.wait();
+      try {
+        write(round);
+      } catch (const std::exception& error) {
+        ::dprintf(::fileno(texts), "%s\n", error.what());
+      }
+    }
+    ::_exit(0);
+  }
+  while (::wait(nullptr) > 0) continue;
+  std::rewind(texts);
+  std::string all(1 << 20, '\0');
+  all.resize(std::fread(all.data(), 1, all.size(), texts));
+  std::fclose(texts);
+  return all;
+}
+
+}  // namespace
 
 TEST_CASE("pack: a refused run publishes nothing and lists the rejects in path order") {
   Place place;
@@ -185,6 +242,24 @@ TEST_CASE("pack: a staging directory that is somebody else's is not touched") {
   put(place.partial / "precious", "x");
   CHECK(kind_of_error([&] { place.pack(); }) == ErrorKind::kExists);
   CHECK(read_text(place.partial / "precious") == "x");
+}
+
+TEST_CASE("pack: tasks that begin at the same time share a staging directory") {
+  const test::TemporaryDirectory directory;
+  CHECK(complaints(400, [&](int round) {
+          const Staging staging(directory / std::to_string(round), Staging::Hold::kShared, "job");
+          if (read_text(staging.root() / "job") != "job") throw std::runtime_error("no job");
+        }) == "");
+}
+
+TEST_CASE("pack: writers that come as others go are told of those at most") {
+  const test::TemporaryDirectory directory;
+  const fs::path out = directory / "out";
+  std::istringstream lines(
+      complaints(200, [&](int) { Staging(out, Staging::Hold::kAlone, "job").discard(); }));
+  for (std::string line; std::getline(lines, line);)
+    CHECK_MESSAGE(line.starts_with("another writer is at work"), line);
+  CHECK_FALSE(fs::exists(staging_path(out)));
 }
 
 TEST_CASE("pack: a target inside the source is refused") {

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <set>
+#include <thread>
 
 #include "packhorse/error.h"
 #include "packhorse/pack.h"
@@ -36,14 +38,16 @@ bool still_there(int fd, const fs::path& path) {
 }
 
 /// Something, and no lock. A writer's lock is there before all else and goes after it, so it is
-/// looked for after the rest; and twice, as a writer may come or go between the two.
+/// looked for after the rest; and several times, as writers may come and go between the two.
 bool is_somebody_elses(const fs::path& root) {
-  const auto looks_so = [&] {
+  constexpr int kLooks = 10;
+  for (int look = 0; look < kLooks; ++look) {
     std::error_code code;
     const bool empty = fs::is_empty(root, code);
-    return !code && !empty && !fs::exists(root / "lock", code);
-  };
-  return looks_so() && looks_so();
+    if (code || empty || fs::exists(root / "lock", code)) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
 }
 
 UniqueFd lock_file(const fs::path& root, bool shared) {

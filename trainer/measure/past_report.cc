@@ -1,6 +1,7 @@
 #include "measure/past_report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <string_view>
 
@@ -53,8 +54,7 @@ PastReport::PastReport(const std::filesystem::path& path) try : path_(path) {
 
 ImageCosts PastReport::costs(const std::string& name) const {
   const Json& warm = run(name, "warm");
-  const Json& input = *std::find_if(json_.at("inputs").begin(), json_.at("inputs").end(),
-                                    [&](const Json& one) { return one.at("name") == name; });
+  const Json& input = this->input(name);
   ImageCosts costs;
   costs.read_cpu_s = 1e-3 * median(warm.at("read").at("cpu_s_per_1000"));
   costs.decode_cpu_s =
@@ -81,6 +81,12 @@ Machine PastReport::machine() const {
   return machine;
 }
 
+Epoch PastReport::epoch(const std::string& name) const {
+  const double samples = input(name).at("samples");
+  const double batch = json_.at("recipe").at("batch_size");
+  return {.images = batch * std::floor(samples / batch), .batch = batch};
+}
+
 std::vector<PastReport::Check> PastReport::check() const {
   std::vector<Check> checks;
   for (const Json& condition : json_.at("conditions")) {
@@ -95,10 +101,15 @@ std::vector<PastReport::Check> PastReport::check() const {
                           median(run.at(work).at("images_per_s"))});
       };
       put("decode", predict_decoding(costs, machine));
-      put("training", predict_training(costs, machine));
+      put("training", predict_training(costs, machine, epoch(run.at("input"))));
     }
   }
   return checks;
+}
+
+const Json& PastReport::input(const std::string& name) const {
+  return *std::find_if(json_.at("inputs").begin(), json_.at("inputs").end(),
+                       [&](const Json& one) { return one.at("name") == name; });
 }
 
 const Json& PastReport::run(const std::string& input, const std::string& condition) const {

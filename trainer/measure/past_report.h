@@ -22,6 +22,9 @@ class PastReport {
   /// The one it was made on, reading from the page cache.
   Machine machine() const;
 
+  /// Of training on an input, whose last batch is left out where it is not full.
+  Epoch epoch(const std::string& input) const;
+
   /// A prediction beside what was measured.
   struct Check {
     std::string input, condition, work;
@@ -33,6 +36,7 @@ class PastReport {
   std::vector<Check> check() const;
 
  private:
+  const program::Json& input(const std::string& name) const;
   const program::Json& run(const std::string& input, const std::string& condition) const;
 
   std::filesystem::path path_;

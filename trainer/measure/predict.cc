@@ -80,10 +80,16 @@ Prediction predict_decoding(const ImageCosts& costs, const Machine& machine) {
   return prediction;
 }
 
-Prediction predict_training(const ImageCosts& costs, const Machine& machine) {
+Prediction predict_training(const ImageCosts& costs, const Machine& machine, const Epoch& epoch) {
   Prediction prediction = predict(costs, machine, machine.device_is_cpu ? costs.step_cpu_s : 0);
   prediction.device = rate(machine.devices, costs.step_s);
   choose_bottleneck(prediction);
+  if (epoch.images > 0 && prediction.images_per_s > 0) {
+    // The slower of loading and computing is at work but for one batch of the other.
+    const double loading = predict_decoding(costs, machine).images_per_s;
+    const double apart_s = epoch.batch / std::max(loading, prediction.device);
+    prediction.images_per_s = epoch.images / (epoch.images / prediction.images_per_s + apart_s);
+  }
   return prediction;
 }
 

@@ -10,6 +10,8 @@ namespace {
 
 /// A stall shorter than that is not worth anybody's while, nor a gain below the other.
 constexpr double kWorthwhile = 0.05, kNoticeable = 1.02;
+/// Of an epoch, until its first batch is there.
+constexpr double kShortEpoch = 0.05;
 /// Of the bytes of warm passes, from the disk. A process may still load some pages of its own.
 constexpr double kStray = 0.01;
 
@@ -48,6 +50,7 @@ class Verdict {
   std::vector<std::string> sentences() {
     for (std::size_t at = 0; at < report_.conditions.size(); ++at) judge(at);
     name_stray_reads();
+    name_short_epochs();
     if (waits_for_storage_) {
       sentences_.push_back(fmt::format(
           "The folder's files were waited for one at a time by each of {} reader thread{}: more of "
@@ -94,6 +97,20 @@ class Verdict {
         "Not all warm bytes came from the page cache, although the files had been read just "
         "before; the disk's share: {}. Free memory, or measure a smaller folder.",
         names));
+  }
+
+  /// What a part of a folder, measured in its place, has more of than the whole.
+  void name_short_epochs() {
+    const std::vector<Pass>& training = report_.run(0, 0).training;
+    const double first_s =
+        spread_of(training, [](const Pass& pass) { return pass.first_batch_s; }).median;
+    const double epoch_s =
+        static_cast<double>(report_.inputs[0].samples) / images_per_s(training).median;
+    if (first_s <= kShortEpoch * epoch_s) return;
+    sentences_.push_back(
+        fmt::format("An epoch is short here: of its {:.2g} s from the page cache, {:.2g} s pass "
+                    "before its first batch is there. A larger folder waits for that less often.",
+                    epoch_s, first_s));
   }
 
   static std::string place_text(const Condition& condition) {

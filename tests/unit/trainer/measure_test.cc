@@ -203,6 +203,17 @@ TEST_CASE("verdict: names warm inputs that the disk had a part in") {
   CHECK(verdict(report).size() == 4);
 }
 
+TEST_CASE("verdict: says where an epoch is short") {
+  SpeedReport report =
+      made_up({passes({{1, 0}, {1, 0}, {1, 0}}), passes({{1, 0}, {1, 0}, {1, 0}})});
+  for (Pass& pass : report.runs[0].training) pass.first_batch_s = 0.49;
+  CHECK(verdict(report).size() == 2);
+  for (Pass& pass : report.runs[0].training) pass.first_batch_s = 0.51;
+  const auto sentences = verdict(report);
+  REQUIRE(sentences.size() == 3);
+  says(sentences[1], "An epoch is short here: of its 10 s from the page cache, 0.51 s pass before");
+}
+
 TEST_CASE("verdict: names the storage, the gain and what loses") {
   const auto sentences =
       verdict(made_up({passes({{1, 0}, {1, 0}, {1, 0}}), passes({{1.3, 0}, {1.31, 0}, {1.3, 0}}),

@@ -49,6 +49,19 @@ TEST_CASE("predict: steps on the cores take them from the loading") {
   CHECK(prediction.images_per_s == doctest::Approx(2 / 0.005));
 }
 
+TEST_CASE("predict: an epoch begins with a batch to load, and ends with one to compute") {
+  const Epoch two_steps{.images = 100, .batch = 50};
+  const Prediction device = predict_training(costs(), machine(4, 1), two_steps);
+  CHECK(device.images_per_s == doctest::Approx(100 / (100.0 / 500 + 50.0 / 4000)));
+  CHECK(device.device == doctest::Approx(500));
+  const Prediction cpu = predict_training(costs(), machine(2, 8), two_steps);
+  CHECK(cpu.images_per_s == doctest::Approx(100 / (100.0 / 2000 + 50.0 / 4000)));
+  Machine shared = machine(2, 1);
+  shared.device_is_cpu = true;  // which has nothing to compute before the first batch
+  CHECK(predict_training(costs(), shared, two_steps).images_per_s ==
+        doctest::Approx(100 / (100 * 0.005 / 2 + 50.0 / 2000)));
+}
+
 TEST_CASE("predict: storage is bound by its rate, or by its places") {
   const Prediction rate = predict_training(costs(), machine(96, 8, "rate=100MB"));
   CHECK(rate.bottleneck == "storage");

@@ -38,6 +38,12 @@ struct Machine {
   std::optional<reader::StorageModel> storage = {};  ///< none: the page cache
 };
 
+/// Each begins with no batch ready, and its last batch is computed with nothing left to load.
+struct Epoch {
+  double images = 0;  ///< 0: it never ends
+  double batch = 0;   ///< images of a step
+};
+
 /// Images a second. A part that is no limit is 0.
 struct Prediction {
   double images_per_s = 0;
@@ -49,8 +55,9 @@ struct Prediction {
 };
 
 /// Training; the smallest bound, so an upper bound itself: near the crossing of two of them the
-/// truth is below.
-Prediction predict_training(const ImageCosts& costs, const Machine& machine);
+/// truth is below. In epochs that end, `images_per_s` is below the bound by what they begin with.
+Prediction predict_training(const ImageCosts& costs, const Machine& machine,
+                            const Epoch& epoch = {});
 /// Reading and decoding without a model.
 Prediction predict_decoding(const ImageCosts& costs, const Machine& machine);
 

@@ -108,7 +108,7 @@ class Verdict {
         static_cast<double>(report_.inputs[0].samples) / images_per_s(training).median;
     if (first_s <= kShortEpoch * epoch_s) return;
     sentences_.push_back(
-        fmt::format("An epoch is short here: of its {:.2g} s from the page cache, {:.2g} s pass "
+        fmt::format("An epoch is short here: of its {:.3g} s from the page cache, {:.3g} s pass "
                     "before its first batch is there. A larger folder waits for that less often.",
                     epoch_s, first_s));
   }

@@ -1,5 +1,6 @@
 """packhorse-train measure, sweep and predict from outside, on the sample set. No test asserts a speed."""
 
+import copy
 import json
 import os
 import shutil
@@ -228,6 +229,22 @@ def test_a_prediction_has_bounds_a_bottleneck_and_a_check(report):
     checks = {(c["input"], c["condition"], c["work"]) for c in prediction["check"]}
     assert ("folder", "warm", "decode") in checks and ("wds original", "nvme", "training") in checks
     assert "error: median " in train("predict", path).out
+
+
+def test_the_check_of_a_prediction_has_what_epochs_begin_and_end_with(report, tmp_path):
+    content = copy.deepcopy(report[0])
+    content["device"] = "a GPU"
+    content["recipe"]["batch_size"] = 100
+    for one in content["inputs"]:
+        one["samples"] = 250  # two steps; the rest is no batch
+    (tmp_path / "report.json").write_text(json.dumps(content))
+    checks = train("predict", tmp_path / "report.json", "--json").json["check"]
+    predicted = {c["work"]: c["predicted"] for c in checks if (c["input"], c["condition"]) == ("folder", "warm")}
+    (folder,) = (run for run in content["runs"] if (run["input"], run["condition"]) == ("folder", "warm"))
+    cores = content["machine"]["cpus"] / max(folder[work]["cpu_s_per_1000"]["median"] for work in ("read", "decode"))
+    loading, device = predicted["decode"], content["device_limit"]["images_per_s"]["median"]
+    bound = min(device, 1000 * cores)
+    assert predicted["training"] == pytest.approx(200 / (200 / bound + 100 / max(loading, device)))
 
 
 @pytest.mark.parametrize("content, said", [("{", "measure --json"), ('{"schema": "other/1"}', "other/1"),

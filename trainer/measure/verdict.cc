@@ -12,7 +12,7 @@ namespace {
 constexpr double kWorthwhile = 0.05, kNoticeable = 1.02;
 /// Of an epoch, until its first batch is there.
 constexpr double kShortEpoch = 0.05;
-/// Of the bytes of warm passes, from the disk. A process may still load some pages of its own.
+/// Of the bytes of warm passes, from the disk.
 constexpr double kStray = 0.01;
 
 double ratio(const MeasuredRun& run, const MeasuredRun& base) {
@@ -24,15 +24,17 @@ bool gains(const MeasuredRun& run, const MeasuredRun& base) {
          ratio(run, base) > kNoticeable;
 }
 
-/// How much of what a warm input's passes read came from the disk: of the work with the most.
+/// How much of what a warm input's passes read came from the disk: of the work with the most. The
+/// first repeat does not count, in which the process loads pages of its own.
 double disk_share(const MeasuredRun& run) {
   double share = 0;
   for (const std::vector<Pass>* passes : {&run.read, &run.decode, &run.training}) {
-    if (passes->empty()) continue;
-    const reader::Spread of_work = spread_of(*passes, [](const Pass& pass) {
-      return pass.disk_bytes_per_image() * static_cast<double>(pass.images) /
-             static_cast<double>(std::max<std::uint64_t>(1, pass.bytes));
-    });
+    if (passes->size() < 2) continue;
+    const reader::Spread of_work =
+        spread_of({passes->begin() + 1, passes->end()}, [](const Pass& pass) {
+          return pass.disk_bytes_per_image() * static_cast<double>(pass.images) /
+                 static_cast<double>(std::max<std::uint64_t>(1, pass.bytes));
+        });
     share = std::max(share, of_work.median);
   }
   return share;

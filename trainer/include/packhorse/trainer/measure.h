@@ -145,7 +145,8 @@ bool is_noisy(const reader::Spread& spread);
 
 /// What the figures say, in sentences: for each condition its limit and what packing gains or
 /// loses. A gain counts when its slowest repeat beats the folder's fastest, and it is above 2 %.
-/// Warm inputs of which the disk delivered more than 1 % are named.
+/// Warm inputs of which the disk delivered more than 1 % are named, and so are epochs too short to
+/// stand for those of a larger folder.
 std::vector<std::string> verdict(const SpeedReport& report);
 
 }  // namespace packhorse::trainer

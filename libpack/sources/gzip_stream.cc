@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kBuffer = 256u << 10;
 constexpr int kGzipOnly = MAX_WBITS + 16;  // zlib.h: inflateInit2
 
-/// zlib itself, as libarchive's gzip filter does not look at the CRC (nor does that of version 3.7).
+/// zlib itself, as libarchive's gzip filter does not look at the CRC (nor does version 3.7).
 class GzipStream final : public ByteStream {
  public:
   GzipStream(std::unique_ptr<ByteStream> stored, std::filesystem::path path)

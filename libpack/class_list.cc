@@ -7,13 +7,17 @@
 namespace packhorse {
 
 std::vector<std::string> read_class_list(const std::filesystem::path& path) {
-  const std::string text = read_text(path);
+  return parse_class_list(read_text(path), path);
+}
+
+std::vector<std::string> parse_class_list(std::string_view text,
+                                          const std::filesystem::path& path) {
   std::vector<std::string> classes;
   std::set<std::string> known;
   for (std::size_t begin = 0; begin < text.size();) {
     std::size_t end = text.find('\n', begin);
     if (end == std::string::npos) end = text.size();
-    std::string name = text.substr(begin, end - begin);
+    std::string name(text.substr(begin, end - begin));
     if (name.ends_with('\r')) name.pop_back();
     const std::string line = "line " + std::to_string(classes.size() + 1);
     if (name.empty())

@@ -6,6 +6,7 @@
 #include <opencv2/imgcodecs.hpp>
 #include <string>
 
+#include "image_probe.h"
 #include "packhorse/error.h"
 #include "packhorse/opencv_codecs.h"
 
@@ -16,16 +17,17 @@ namespace {
 /// PGM and PPM (P5, P6): any maximum value is scaled to 255, which OpenCV does not do.
 class PnmImage final : public DecodedImage {
  public:
-  PnmImage(Bytes file, const ImageInfo& info) : text_(as_text(file)) {
-    std::size_t at = 2;
-    read_number(at);  // width
-    read_number(at);  // height
-    maximum_ = read_number(at);
+  explicit PnmImage(Bytes file) {
+    std::string reason = "it does not begin as one";
+    const bool begins = sniff_image(file) == ImageKind::kPnm;
+    const auto header = begins ? probe::pnm_header(file, reason) : std::nullopt;
+    if (!header) throw Error(ErrorKind::kCorrupt, "damaged pnm: " + reason);
+    maximum_ = header->maximum;
     depth_ = maximum_ > 255 ? 2 : 1;
-    pixels_ = file.data() + at + 1;
-    width = static_cast<int>(info.width);
-    height = static_cast<int>(info.height);
-    channels = info.components;
+    pixels_ = file.data() + header->pixels;
+    width = static_cast<int>(header->info.width);
+    height = static_cast<int>(header->info.height);
+    channels = header->info.components;
     if (depth_ == 2) note = "16 bit scaled to 8";
   }
 
@@ -44,20 +46,6 @@ class PnmImage final : public DecodedImage {
   }
 
  private:
-  /// The number at or after `at`, past white space and comments.
-  unsigned read_number(std::size_t& at) const {
-    const auto is_space = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
-    while (is_space(text_[at]) || text_[at] == '#') {
-      if (text_[at] == '#') at = text_.find('\n', at);
-      ++at;
-    }
-    unsigned value = 0;
-    for (; text_[at] >= '0' && text_[at] <= '9'; ++at)
-      value = value * 10 + static_cast<unsigned>(text_[at] - '0');
-    return value;
-  }
-
-  std::string_view text_;
   const std::byte* pixels_ = nullptr;
   unsigned maximum_ = 255;
   std::size_t depth_ = 1;  ///< bytes a sample
@@ -128,7 +116,7 @@ class OtherImage final : public DecodedImage {
 }  // namespace
 
 std::unique_ptr<DecodedImage> decode_image(Bytes file, const ImageInfo& info) {
-  if (info.kind == ImageKind::kPnm) return std::make_unique<PnmImage>(file, info);
+  if (info.kind == ImageKind::kPnm) return std::make_unique<PnmImage>(file);
   return std::make_unique<OtherImage>(file, info);
 }
 

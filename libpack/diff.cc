@@ -27,16 +27,11 @@ class Side {
   explicit Side(const fs::path& path) {
     if (!is_packed_dataset(path))
       static_cast<void>(find_datasets(path));  // throws with the right advice
-    manifest_ = Manifest::load(path);
-    classes_ = read_class_list(path / kClassesName);
-    for (const ShardRecord& record : manifest_.shards) {
-      indexes_.emplace_back(path / record.index);
-      if (indexes_.back().size() != record.samples ||
-          indexes_.back().fields() != manifest_.fields) {
-        throw Error(ErrorKind::kCorrupt, "the index does not fit the manifest", path / record.index,
-                    "run `packhorse inspect --verify quick` on the dataset");
-      }
-    }
+    const DatasetDirectory directory(path);
+    manifest_ = Manifest::load(directory);
+    classes_ = classes_of(directory, manifest_);
+    for (const ShardRecord& record : manifest_.shards)
+      indexes_.push_back(open_index(directory, record, manifest_));
   }
 
   struct Row {

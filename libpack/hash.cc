@@ -52,16 +52,20 @@ std::string sha256(Bytes bytes) {
 }
 
 std::string sha256_file(const std::filesystem::path& path) {
-  const UniqueFd fd = open_for_reading(path);
-  posix_fadvise(fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+  return sha256_file(open_for_reading(path).get(), path);
+}
+
+std::string sha256_file(int fd, const std::filesystem::path& path) {
+  ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
   std::vector<std::byte> buffer(1u << 20);
   Sha256 hash;
-  while (true) {
-    const ssize_t n = ::read(fd.get(), buffer.data(), buffer.size());
+  for (off_t at = 0;;) {
+    const ssize_t n = ::pread(fd, buffer.data(), buffer.size(), at);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) throw_errno("read", path);
     if (n == 0) return hash.finish();
     hash.update(Bytes(buffer).first(static_cast<std::size_t>(n)));
+    at += n;
   }
 }
 

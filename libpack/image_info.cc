@@ -1,8 +1,11 @@
 #include "packhorse/image_info.h"
 
 #include <array>
+#include <limits>
 
 #include "image_probe.h"
+#include "packhorse/error.h"
+#include "packhorse/npy.h"
 
 namespace packhorse {
 
@@ -79,6 +82,22 @@ ProbeResult probe_image(Bytes file, std::uint64_t max_pixels) {
                          std::to_string(max_pixels));
   }
   return result;
+}
+
+void check_described(Bytes file, const ImageInfo& described) {
+  if (described.kind == ImageKind::kRaw) {
+    if (file.size() == pixel_bytes(described)) return;
+    throw Error(ErrorKind::kCorrupt, "raw pixels of another size than the index says");
+  }
+  const ProbeResult probe = probe_image(file, std::numeric_limits<std::uint64_t>::max());
+  if (!probe.info) throw Error(ErrorKind::kCorrupt, probe.reason);
+  const auto words = [](const ImageInfo& info) {
+    return std::string(name_of(info.kind)) + " of " + std::to_string(info.width) + " x " +
+           std::to_string(info.height) + " with " + std::to_string(info.components) + " channels";
+  };
+  const std::string found = words(*probe.info), said = words(described);
+  if (found != said)
+    throw Error(ErrorKind::kCorrupt, "it is a " + found + ", and its index says " + said);
 }
 
 }  // namespace packhorse

@@ -211,8 +211,9 @@ ProbeResult bmp(Bytes file) {
   return accept(info);
 }
 
-ProbeResult pnm(Bytes file) {
+std::optional<PnmHeader> pnm_header(Bytes file, std::string& reason) {
   const std::string_view text = as_text(file);
+  constexpr std::uint64_t kTooLarge = 1'000'000'000;
   std::size_t at = 2;
   const auto number = [&]() -> std::uint64_t {
     while (at < text.size()) {
@@ -225,23 +226,36 @@ ProbeResult pnm(Bytes file) {
       }
     }
     std::uint64_t value = 0;
-    for (; at < text.size() && text[at] >= '0' && text[at] <= '9' && value < 100'000'000; ++at) {
-      value = value * 10 + static_cast<std::uint64_t>(text[at] - '0');
-    }
+    // A number that is too large stays so, however many digits follow.
+    for (; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at)
+      value = std::min(value * 10 + static_cast<std::uint64_t>(text[at] - '0'), kTooLarge);
     return value;
   };
-  ImageInfo info;
+  PnmHeader header;
+  ImageInfo& info = header.info;
   info.components = text[1] == '6' ? 3 : 1;
   info.width = static_cast<std::uint32_t>(number());
   info.height = static_cast<std::uint32_t>(number());
   const std::uint64_t maximum = number();
-  if (maximum == 0 || maximum > 65535) return refuse("damaged header: bad maximum value");
+  if (maximum == 0 || maximum > 65535) {
+    reason = "damaged header: bad maximum value";
+    return std::nullopt;
+  }
   info.bit_depth = maximum > 255 ? 16 : 8;
   const std::uint64_t row = std::uint64_t{info.width} * info.components * (maximum > 255 ? 2 : 1);
   if (at + 1 > text.size() || row * info.height > text.size() - at - 1) {
-    return refuse("truncated: its pixels reach beyond the end of the file");
+    reason = "truncated: its pixels reach beyond the end of the file";
+    return std::nullopt;
   }
-  return accept(info);
+  header.maximum = static_cast<unsigned>(maximum);
+  header.pixels = at + 1;
+  return header;
+}
+
+ProbeResult pnm(Bytes file) {
+  std::string reason;
+  const std::optional<PnmHeader> header = pnm_header(file, reason);
+  return header ? accept(header->info) : refuse(std::move(reason));
 }
 
 }  // namespace packhorse::probe

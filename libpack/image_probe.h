@@ -6,7 +6,8 @@
 
 #include "packhorse/image_info.h"
 
-/// Private to the image_*.cc files: one probe per kind, and the byte access they share.
+/// Private to the image_*.cc files and decoded_image.cc: one probe per kind, and the byte access they
+/// share.
 namespace packhorse::probe {
 
 /// Reads numbers out of a file's bytes; stepping outside gives nullopt rather than garbage.
@@ -50,6 +51,15 @@ ProbeResult webp(Bytes file);
 ProbeResult bmp(Bytes file);
 ProbeResult tiff(Bytes file);
 ProbeResult pnm(Bytes file);
+
+/// The header of a PGM or PPM whose pixels are all there.
+struct PnmHeader {
+  ImageInfo info;
+  unsigned maximum = 0;    ///< what a sample can be at most, 1 to 65535
+  std::size_t pixels = 0;  ///< where they begin
+};
+/// Or `reason` says why it is none.
+std::optional<PnmHeader> pnm_header(Bytes file, std::string& reason);
 
 /// Orientation (tag 0x0112) from a TIFF structure, as EXIF embeds one; 1 when it says nothing
 /// usable.

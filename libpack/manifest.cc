@@ -1,16 +1,28 @@
 #include "packhorse/manifest.h"
 
-#include <nlohmann/json.hpp>
-
+#include "packhorse/dataset_directory.h"
 #include "packhorse/error.h"
 #include "packhorse/file.h"
 #include "packhorse/hash.h"
+#include "packhorse/json.h"
 
 namespace packhorse {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+/// Room for some 180,000 shards.
+constexpr JsonLimits kLimits{.bytes = std::size_t{64} << 20, .depth = 16};
+
+/// All files of the dataset that it names.
+std::vector<std::string_view> names_in(const Manifest& manifest) {
+  std::vector<std::string_view> names;
+  for (const ShardRecord& shard : manifest.shards)
+    names.insert(names.end(), {shard.file, shard.index});
+  for (const FileRecord& file : manifest.files) names.emplace_back(file.file);
+  return names;
+}
 
 Json to_json(const Manifest& m) {
   Json shards = Json::array(), files = Json::array(), skipped = Json::object();
@@ -113,30 +125,48 @@ std::string Manifest::serialise() const {
 
 Manifest Manifest::parse(std::string_view text, const std::filesystem::path& path) {
   constexpr const char* kAdvice = "restore the file from a copy, or pack again";
+  const auto damaged = [&](const char* what) {
+    return Error(ErrorKind::kCorrupt, std::string("damaged manifest: ") + what, path, kAdvice);
+  };
   try {
-    const Json json = Json::parse(text);
+    const Json json = parse_json<Json>(text, kLimits);
     Json content = json;
     content.erase("packhorse");
     content.erase("id");
     if (sha256(as_bytes(content.dump())) != json.at("id")) {
-      throw Error(ErrorKind::kCorrupt, "damaged manifest: its id does not fit its content", path,
-                  kAdvice);
+      throw damaged("its id does not fit its content");
     }
     const int version = json.at("manifest_version");
     if (version > kManifestVersion) {
       throw Error(ErrorKind::kUnsupported, "the dataset was written by a later packhorse", path,
                   "use that version or a later one");
     }
-    return from_json(json);
+    Manifest manifest = from_json(json);
+    for (const std::string_view name : names_in(manifest)) {
+      if (!is_inner_name(name))
+        throw damaged("it names a file that is not in the dataset's directory");
+    }
+    std::uint64_t samples = 0;
+    for (const ShardRecord& shard : manifest.shards) {
+      if (shard.first_sample != samples) throw damaged("its counts do not add up");
+      samples += shard.samples;
+    }
+    if (samples != manifest.samples) throw damaged("its counts do not add up");
+    return manifest;
   } catch (const Json::exception& error) {
-    throw Error(ErrorKind::kCorrupt, std::string("damaged manifest: ") + error.what(), path,
-                kAdvice);
+    throw damaged(error.what());
+  } catch (const Error& error) {
+    if (!error.path().empty()) throw;
+    throw damaged(error.what());  // of parse_json()
   }
 }
 
+Manifest Manifest::load(const DatasetDirectory& dataset) {
+  return parse(dataset.read_text(std::string(kManifestName)), dataset.path() / kManifestName);
+}
+
 Manifest Manifest::load(const std::filesystem::path& dataset) {
-  const std::filesystem::path path = dataset / kManifestName;
-  return parse(read_text(path), path);
+  return load(DatasetDirectory(dataset));
 }
 
 std::string Manifest::sums() const {

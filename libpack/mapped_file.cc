@@ -100,11 +100,13 @@ void* address_of(Bytes bytes) { return const_cast<std::byte*>(bytes.data()); }
 
 }  // namespace
 
-MappedFile::MappedFile(const std::filesystem::path& path) {
-  const UniqueFd fd = open_for_reading(path);
-  const std::uint64_t size = file_size(fd.get(), path);
+MappedFile::MappedFile(const std::filesystem::path& path)
+    : MappedFile(open_for_reading(path).get(), path) {}
+
+MappedFile::MappedFile(int fd, const std::filesystem::path& path) {
+  const std::uint64_t size = file_size(fd, path);
   if (size == 0) return;
-  void* memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
+  void* memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
   if (memory == MAP_FAILED) throw_errno("map", path);
   bytes_ = Bytes(static_cast<const std::byte*>(memory), size);
   region_ = Regions::all().add(bytes_);

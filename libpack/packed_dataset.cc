@@ -70,42 +70,44 @@ std::vector<fs::path> find_datasets(const fs::path& path) {
   return found;
 }
 
+std::vector<std::string> classes_of(const DatasetDirectory& dataset, const Manifest& manifest) {
+  const fs::path path = dataset.path() / kClassesName;
+  std::vector<std::string> classes =
+      parse_class_list(dataset.read_text(std::string(kClassesName)), path);
+  if (classes.size() == manifest.class_samples.size()) return classes;
+  throw Error(ErrorKind::kCorrupt, "the class list does not fit the manifest", path, kVerifyAdvice);
+}
+
+ShardIndex open_index(const DatasetDirectory& dataset, const ShardRecord& record,
+                      const Manifest& manifest) {
+  const fs::path path = dataset.path() / record.index;
+  ShardIndex index(dataset.open(record.index).get(), path);
+  if (const auto why = index.why_not_of(record, manifest))
+    throw Error(ErrorKind::kCorrupt, *why, path, kVerifyAdvice);
+  return index;
+}
+
 PackedDataset::PackedDataset(const fs::path& path)
-    : path_(checked(path)), manifest_(Manifest::load(path)), serial_(next_serial++) {
-  classes_ = read_class_list(path_ / kClassesName);
-  if (classes_.size() != manifest_.class_samples.size()) {
-    throw Error(ErrorKind::kCorrupt, "the class list does not fit the manifest",
-                path_ / kClassesName, kVerifyAdvice);
-  }
+    : directory_(checked(path)), manifest_(Manifest::load(directory_)), serial_(next_serial++) {
+  classes_ = classes_of(directory_, manifest_);
   shards_.reserve(manifest_.shards.size());
-  std::uint64_t samples = 0;
+  const DatasetDirectory::Links links = DatasetDirectory::links_of(manifest_);
   for (const ShardRecord& record : manifest_.shards) {
-    const fs::path data = path_ / record.file;
-    shards_.push_back({ShardIndex(path_ / record.index), MappedFile(data)});
-    const Shard& shard = shards_.back();
-    if (shard.index.size() != record.samples || record.first_sample != samples ||
-        shard.index.fields() != manifest_.fields ||
-        shard.index.compressed() != !manifest_.compress.empty()) {
-      throw Error(ErrorKind::kCorrupt, "the index does not fit the manifest", path_ / record.index,
-                  kVerifyAdvice);
-    }
-    const std::uint64_t size = shard.data.bytes().size();
-    if (size != record.bytes || shard.index.data_bytes() != record.bytes) {
+    const fs::path data = this->path() / record.file;
+    shards_.push_back({open_index(directory_, record, manifest_),
+                       MappedFile(directory_.open(record.file, links).get(), data)});
+    const std::uint64_t size = shards_.back().data.bytes().size();
+    if (size != record.bytes) {
       throw Error(
           ErrorKind::kCorrupt,
           "the shard has " + std::to_string(size) + " bytes, not " + std::to_string(record.bytes),
           data, kVerifyAdvice);
     }
-    samples += record.samples;
-  }
-  if (samples != manifest_.samples) {
-    throw Error(ErrorKind::kCorrupt, "the shards do not fit the manifest's count",
-                path_ / kManifestName, kVerifyAdvice);
   }
 }
 
 fs::path PackedDataset::data_path(std::size_t shard) const {
-  return path_ / manifest_.shards[shard].file;
+  return path() / manifest_.shards[shard].file;
 }
 
 PackedDataset::Place PackedDataset::place(std::size_t sample) const {
@@ -124,7 +126,7 @@ std::size_t PackedDataset::find(std::string_view key) const {
     }
   }
   throw Error(ErrorKind::kNotFound, "there is no sample with the key '" + std::string(key) + "'",
-              path_, "`packhorse inspect --list` shows the keys");
+              path(), "`packhorse inspect --list` shows the keys");
 }
 
 ImageInfo PackedDataset::image(std::size_t sample) const {
@@ -144,9 +146,9 @@ void PackedDataset::check_whole(std::size_t sample) const {
   const Shard& shard = shards_[place(sample).shard];
   if (!shard.data.torn() && !shard.index.torn()) [[likely]]
     return;
-  const fs::path path = shard.data.torn() ? data_path(place(sample).shard)
-                                          : path_ / manifest_.shards[place(sample).shard].index;
-  throw Error(ErrorKind::kIo, "the file was cut while it was open, or its disk fails", path,
+  const fs::path file = shard.data.torn() ? data_path(place(sample).shard)
+                                          : path() / manifest_.shards[place(sample).shard].index;
+  throw Error(ErrorKind::kIo, "the file was cut while it was open, or its disk fails", file,
               kVerifyAdvice, std::string(shard.index.key(place(sample).row)));
 }
 
@@ -244,9 +246,8 @@ Bytes PackedDataset::frame_content(Place at) const {
     return cache.content;
   cache.dataset = 0;
   const Frame frame = index(at.shard).frame(at.row);
-  cache.content.resize(frame.content.length);
   try {
-    decompress_frame(stored(at, frame.stored), cache.content);
+    decompress_frame(stored(at, frame.stored), frame.content.length, cache.content);
   } catch (const Error& error) {
     check_whole(manifest_.shards[at.shard].first_sample + at.row);
     corrupt(at, error.what());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "packhorse/dataset_directory.h"
 #include "packhorse/error.h"
 #include "packhorse/file.h"
 #include "packhorse/hash.h"
@@ -21,8 +22,10 @@ int threads(int jobs) { return jobs > 0 ? jobs : available_cpus(); }
 /// A file on its way to its place, whose SHA-256 is known before it gets there.
 class HashedFile {
  public:
+  /// The name is that of a shard, with another ending, or fixed. Shards lie in the dataset's
+  /// directory itself, so nothing on the way to the file can be a link.
   HashedFile(std::string name, const fs::path& directory)
-      : file_(directory / name), path_(directory / name), record_{std::move(name), 0, {}} {}
+      : file_(checked(name, directory)), path_(directory / name), record_{std::move(name), 0, {}} {}
 
   void write(std::string_view piece) {
     file_.write(as_bytes(piece));
@@ -37,6 +40,12 @@ class HashedFile {
   const fs::path& path() const { return path_; }
 
  private:
+  static fs::path checked(const std::string& name, const fs::path& directory) {
+    if (is_inner_name(name) && name.find('/') == std::string::npos) return directory / name;
+    throw Error(ErrorKind::kCorrupt, "a shard of such a name has no place for its index",
+                directory / name, "do not trust this dataset");
+  }
+
   AtomicFile file_;
   fs::path path_;
   Sha256 hash_;
@@ -86,7 +95,8 @@ const PeerIndexes& peer_indexes_of(const Manifest& manifest, const fs::path& dat
 
 bool is_there(const fs::path& path, const FileRecord& file) {
   std::error_code code;
-  return fs::is_regular_file(path, code) && fs::file_size(path, code) == file.bytes &&
+  return fs::is_regular_file(fs::symlink_status(path, code)) &&
+         fs::file_size(path, code) == file.bytes &&
          sha256_file(path) == file.sha256;
 }
 
@@ -127,7 +137,8 @@ PeerIndexReport write_peer_indexes(const fs::path& dataset, const fs::path& out,
                                    const PeerIndexOptions& options, int jobs) {
   if (!is_packed_dataset(dataset))
     static_cast<void>(find_datasets(dataset));  // throws with the right advice
-  const Manifest manifest = Manifest::load(dataset);
+  const DatasetDirectory opened(dataset);
+  const Manifest manifest = Manifest::load(opened);
   const PeerIndexes& indexes = peer_indexes_of(manifest, dataset);
   const fs::path directory = out.empty() ? dataset : out;
   const bool beside = out.empty() || fs::weakly_canonical(out) == fs::weakly_canonical(dataset);
@@ -139,7 +150,8 @@ PeerIndexReport write_peer_indexes(const fs::path& dataset, const fs::path& out,
   };
   std::vector<Outcome> outcomes(manifest.shards.size());
   const auto write_shard = [&](const ShardRecord& record, const PeerIndexes::Out& to) {
-    indexes.of_shard(dataset, record, options, to);
+    const UniqueFd fd = opened.open(record.file, DatasetDirectory::links_of(manifest));
+    indexes.of_shard(fd.get(), dataset / record.file, record, options, to);
   };
   make_files(indexes, manifest, directory, jobs, write_shard,
              [&](std::size_t place, HashedFile& file) {

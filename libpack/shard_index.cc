@@ -4,11 +4,14 @@
 #include <array>
 #include <bit>
 #include <cstring>
-#include <optional>
+#include <limits>
 
 #include "packhorse/error.h"
 #include "packhorse/file.h"
+#include "packhorse/manifest.h"
+#include "packhorse/npy.h"
 #include "xxh3.h"
+#include "zstd_frame.h"
 
 namespace packhorse {
 
@@ -58,9 +61,6 @@ enum SectionId : std::uint32_t {
   kSectionIds,
 };
 
-// What a frame's content may be to its stored bytes, at most: a zstd block of 128 KiB takes three
-// bytes or more. Keeps a damaged index from asking for all memory there is.
-constexpr std::uint64_t kMostExpansion = (128u << 10) / 3 + 1;
 static_assert(sizeof(Frame) == 32 && sizeof(ByteRange) == 16);
 
 struct ImageRow {
@@ -91,15 +91,14 @@ class Checksum {
 };
 
 /// Read, not mapped: a mapped page would count as memory of this process from then on.
-std::uint64_t checksum_of(const std::filesystem::path& path, std::uint64_t bytes) {
+std::uint64_t checksum_of(int fd, std::uint64_t bytes, const std::filesystem::path& path) {
   constexpr std::size_t kChunk = 256u << 10;  // stays in the processor's cache
-  const UniqueFd fd = open_for_reading(path);
   std::vector<std::byte> chunk(sizeof(Header));
-  read_exactly(fd.get(), 0, chunk, path);
+  read_exactly(fd, 0, chunk, path);
   Checksum checksum(chunk);
   for (std::uint64_t at = chunk.size(); at < bytes; at += chunk.size()) {
     chunk.resize(std::min<std::uint64_t>(kChunk, bytes - at));
-    read_exactly(fd.get(), at, chunk, path);
+    read_exactly(fd, at, chunk, path);
     checksum.add(chunk);
   }
   return checksum.finish();
@@ -284,7 +283,10 @@ struct ShardIndex::Sections {
   }
 };
 
-ShardIndex::ShardIndex(const std::filesystem::path& path) : file_(path) {
+ShardIndex::ShardIndex(const std::filesystem::path& path)
+    : ShardIndex(open_for_reading(path).get(), path) {}
+
+ShardIndex::ShardIndex(int fd, const std::filesystem::path& path) : file_(fd, path) {
   const Bytes file = file_.bytes();
   Header header{};
   if (file.size() < sizeof header) corrupt(path, "it is too short");
@@ -292,7 +294,7 @@ ShardIndex::ShardIndex(const std::filesystem::path& path) : file_(path) {
   if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0)
     corrupt(path, "it does not start as an index does");
   if (header.file_bytes != file.size()) corrupt(path, "its length is not the one in its header");
-  if (header.checksum != checksum_of(path, file.size())) corrupt(path, "its checksum does not fit");
+  if (header.checksum != checksum_of(fd, file.size(), path)) corrupt(path, "its checksum does not fit");
   // The checksum vouches for what a writer wrote; the bounds below, for the writer.
   samples_ = header.samples;
   data_bytes_ = header.data_bytes;
@@ -300,6 +302,8 @@ ShardIndex::ShardIndex(const std::filesystem::path& path) : file_(path) {
   read_columns(sections);
   read_fields(sections);
   check_ranges(path);
+  check_images(path);
+  check_labels(path);
   file_.release();
 }
 
@@ -340,8 +344,8 @@ void ShardIndex::check_ranges(const std::filesystem::path& path) const {
     if (compressed_) {
       const auto& [stored, content] = frames_[i];
       if (!inside(stored, file) || content.offset > ~content.length ||
-          content.length / kMostExpansion > stored.length) {
-        corrupt(path, "a frame lies outside the data file");
+          !frame_may_hold(stored.length, content.length)) {
+        corrupt(path, "a frame lies outside the data file, or would hold more than it can");
       }
     }
     bool fits = inside(ranges_[i], within);
@@ -351,6 +355,44 @@ void ShardIndex::check_ranges(const std::filesystem::path& path) const {
     }
     if (!fits) corrupt(path, "a sample lies outside the data file");
   }
+}
+
+/// What the bytes themselves do not tell, or only those who decode them.
+void ShardIndex::check_images(const std::filesystem::path& path) const {
+  constexpr std::uint32_t kLongestSide = std::numeric_limits<std::int32_t>::max();
+  for (std::size_t i = 0; i < samples_; ++i) {
+    const ImageInfo info = image(i);
+    if (info.kind < ImageKind::kJpeg || info.kind > ImageKind::kRaw)
+      corrupt(path, "an image is of a kind that there is not");
+    if (info.width == 0 || info.height == 0 || info.width > kLongestSide ||
+        info.height > kLongestSide) {
+      corrupt(path, "an image has a size that none has");
+    }
+    if (info.kind == ImageKind::kRaw && (pixel_bytes(info) != ranges_[i].length ||
+                                         (info.components != 1 && info.components != 3))) {
+      corrupt(path, "raw pixels are not as many as their size says");
+    }
+  }
+}
+
+void ShardIndex::check_labels(const std::filesystem::path& path) {
+  std::int64_t lowest = 0;
+  for (const std::int64_t label : labels_) {
+    lowest = std::min(lowest, label);
+    highest_label_ = std::max(highest_label_, label);
+  }
+  if (lowest < 0) corrupt(path, "a label is negative");
+}
+
+std::optional<std::string> ShardIndex::why_not_of(const ShardRecord& record,
+                                                  const Manifest& manifest) const {
+  if (size() != record.samples || data_bytes() != record.bytes || fields() != manifest.fields ||
+      compressed() == manifest.compress.empty()) {
+    return "the index does not fit the manifest";
+  }
+  if (highest_label_ >= static_cast<std::int64_t>(manifest.class_samples.size()))
+    return "the index has a label that is none of the dataset's classes";
+  return std::nullopt;
 }
 
 ImageInfo ShardIndex::image(std::size_t i) const {

@@ -12,7 +12,9 @@ void decode_stored(const PackedDataset& dataset, std::size_t sample, std::vector
   dataset.read(sample, bytes);
   const int side = least_side > 0 ? least_side : kFull;
   try {
-    show(*transforms::open_rows(bytes, dataset.image(sample), side, side));
+    const ImageInfo image = dataset.image(sample);
+    check_described(bytes, image);
+    show(*transforms::open_rows(bytes, image, side, side));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kCorrupt && error.kind() != ErrorKind::kUnsupported) throw;
     const PackedDataset::Place at = dataset.place(sample);

@@ -182,18 +182,19 @@ void AdoptionTarget::publish_beside(const Manifest& manifest) {
   for (const std::string& name : names) lines += sha256_file(staged() / name) + "  " + name + "\n";
   write_file(journal(), as_bytes(lines));
   if (is_there(path_ / kManifestName)) remove_before(adopted_before(path_));
-  std::vector<std::string> moved;
   try {
     for (const std::string& name : names) {
       if (name == kManifestName) sync_path(path_);
       rename_no_replace(staged() / name, path_ / name);
-      moved.push_back(name);
     }
     sync_path(path_);
   } catch (...) {
+    // What is no longer staged has been moved, also when it was the sync behind the rename that
+    // failed. dataset.json first: without it the others are no dataset.
     std::error_code ignored;
-    for (auto name = moved.rbegin(); name != moved.rend(); ++name)
-      fs::remove(path_ / *name, ignored);
+    for (auto name = names.rbegin(); name != names.rend(); ++name) {
+      if (!is_there(staged() / *name)) fs::remove(path_ / *name, ignored);
+    }
     throw;
   }
 }

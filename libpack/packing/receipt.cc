@@ -1,10 +1,9 @@
 #include "packing/receipt.h"
 
-#include <nlohmann/json.hpp>
-
 #include "packhorse/error.h"
 #include "packhorse/file.h"
 #include "packhorse/hash.h"
+#include "packhorse/json.h"
 
 namespace packhorse {
 
@@ -13,6 +12,9 @@ namespace fs = std::filesystem;
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+/// A shard of small files that are all rejected names each of them.
+constexpr JsonLimits kReceiptLimits{.bytes = std::size_t{1} << 30};
 
 bool unchanged(const ShardRecord& record, const fs::path& data) {
   std::error_code code;
@@ -45,7 +47,7 @@ void write_receipt(const fs::path& receipt, const std::string& inputs, const Sha
 bool read_receipt(const fs::path& receipt, const std::string& inputs, const fs::path& data,
                   ShardOutcome& outcome) try {
   if (!fs::exists(receipt)) return false;
-  const Json json = Json::parse(read_text(receipt));
+  const Json json = parse_json<Json>(read_text(receipt), kReceiptLimits);
   if (json.at("inputs") != inputs || json.at("may_change")) return false;
   ShardRecord& record = outcome.record;
   record.samples = json.at("samples");
@@ -59,6 +61,9 @@ bool read_receipt(const fs::path& receipt, const std::string& inputs, const fs::
     outcome.rejects.push_back({reject.at(0), reject.at(1)});
   return record.samples == 0 || unchanged(record, data);
 } catch (const Json::exception&) {
+  return false;
+} catch (const Error& error) {
+  if (error.kind() != ErrorKind::kCorrupt && error.kind() != ErrorKind::kUnsupported) throw;
   return false;
 }
 

@@ -1,6 +1,6 @@
 #include "sources/json_members.h"
 
-#include <nlohmann/json.hpp>
+#include "packhorse/json.h"
 
 namespace packhorse {
 
@@ -38,7 +38,7 @@ std::size_t end_of_value(std::string_view text, std::size_t at) {
 std::string characters(std::string_view text) {
   if (text.find('\\') == std::string_view::npos)
     return std::string(text.substr(1, text.size() - 2));
-  return nlohmann::json::parse(text).get<std::string>();
+  return parse_json(text).get<std::string>();
 }
 
 std::string_view without_space_behind(std::string_view text) {
@@ -49,10 +49,13 @@ std::string_view without_space_behind(std::string_view text) {
 
 std::string json_members(std::string_view line, std::vector<JsonMember>& members) {
   members.clear();
+  // Looks at names and values where they stand, and keeps nothing that could be nested.
   if (!nlohmann::json::accept(line)) return "no JSON";
   std::size_t at = skip_space(line, 0);
   if (line[at] != '{') return "no JSON object";
   for (at = skip_space(line, at + 1); line[at] != '}';) {
+    if (members.size() == JsonLimits{}.members)
+      return "more than " + std::to_string(members.size()) + " members";
     const std::size_t colon = end_of_value(line, at);
     const std::size_t value = skip_space(line, colon + 1);
     const std::size_t end = end_of_value(line, value);

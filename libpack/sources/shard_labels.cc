@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "packhorse/error.h"
+#include "packhorse/json.h"
 #include "packhorse/source.h"
 #include "sources/naming.h"
 
@@ -41,9 +41,8 @@ ShardLabel checked(std::string_view text) {
 
 ShardLabel label_in_cls(std::string_view content) { return checked(content); }
 
-std::optional<ShardLabel> label_in_json(std::string_view content) {
-  const auto json = nlohmann::json::parse(content, nullptr, false);
-  if (json.is_discarded()) return ShardLabel{{}, "its .json is no JSON"};
+std::optional<ShardLabel> label_in_json(std::string_view content) try {
+  const auto json = parse_json(content);
   if (!json.is_object()) return std::nullopt;
   for (const char* name : {"label", "cls"}) {
     const auto member = json.find(name);
@@ -53,6 +52,9 @@ std::optional<ShardLabel> label_in_json(std::string_view content) {
     return ShardLabel{{}, "the label in its .json is neither a whole number nor text"};
   }
   return std::nullopt;
+} catch (const Error& error) {
+  if (error.kind() == ErrorKind::kCorrupt) return ShardLabel{{}, "its .json is no JSON"};
+  return ShardLabel{{}, "its .json is " + std::string(error.what())};
 }
 
 std::optional<std::int64_t> label_among(

@@ -4,6 +4,7 @@
 
 #include "packhorse/foreign_shard.h"
 #include "packhorse/hash.h"
+#include "packhorse/packed_dataset.h"
 #include "sources/naming.h"
 #include "sources/shard_labels.h"
 
@@ -56,7 +57,7 @@ void check_adopted(const fs::path& dataset, const Manifest& manifest, const Shar
   const auto shard = format.open_foreign(dataset / record.file, options_of(manifest));
   if (shard->layout() != manifest.adopted->layout)
     differs("the shard has another layout than the manifest says", false);
-  const auto classes = naming::labels_of(read_class_list(dataset / kClassesName));
+  const auto classes = naming::labels_of(classes_of(DatasetDirectory(dataset), manifest));
   const bool labelled = manifest.adopted->labels == Adoption::kFromShards;
   const std::string prefix = key_prefix(*manifest.adopted, record);
   std::size_t row = 0;

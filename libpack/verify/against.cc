@@ -4,13 +4,13 @@
 #include <atomic>
 #include <map>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <tuple>
 
 #include "packhorse/error.h"
 #include "packhorse/file.h"
 #include "packhorse/hash.h"
+#include "packhorse/json.h"
 #include "packhorse/packed_dataset.h"
 #include "packhorse/resources.h"
 #include "packing/pack_item.h"
@@ -30,16 +30,17 @@ constexpr std::size_t kWindow = 64 * kBatch;
 /// path -> reason, by what rejects.jsonl says. A damaged one is for verify() to find.
 std::map<std::string, std::string> rejects_of(const PackedDataset& dataset) {
   std::map<std::string, std::string> rejects;
-  const fs::path file = dataset.path() / kRejectsName;
   std::error_code code;
-  if (!fs::exists(file, code)) return rejects;
-  const std::string text = read_text(file);
+  if (!fs::exists(fs::symlink_status(dataset.path() / kRejectsName, code))) return rejects;
+  const std::string text = dataset.directory().read_text(std::string(kRejectsName));
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
-    const auto json =
-        nlohmann::json::parse(std::string_view(text).substr(at, end - at), nullptr, false);
-    if (json.is_object() && json.contains("path") && json["path"].is_string())
-      rejects.emplace(json["path"], json.value("reason", ""));
+    try {
+      const auto json = parse_json(std::string_view(text).substr(at, end - at));
+      rejects.emplace(json.at("path"), json.value("reason", ""));
+    } catch (const nlohmann::json::exception&) {
+    } catch (const Error&) {
+    }
     at = end + 1;
   }
   return rejects;

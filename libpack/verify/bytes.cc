@@ -81,14 +81,14 @@ class RangeHasher {
 /// Reads the file front to back, so that its SHA-256 comes out at the end.
 class Pass {
  public:
-  Pass(const std::filesystem::path& path, Progress& progress, const std::stop_token& stop)
-      : path_(path), fd_(open_for_reading(path)), progress_(progress), stop_(stop) {}
+  Pass(int fd, const std::filesystem::path& path, Progress& progress, const std::stop_token& stop)
+      : path_(path), fd_(fd), progress_(progress), stop_(stop) {}
 
   std::uint64_t position() const { return position_; }
 
   void read(std::span<std::byte> out) {
     if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
-    read_exactly(fd_.get(), position_, out, path_);
+    read_exactly(fd_, position_, out, path_);
     whole_.update(out);
     position_ += out.size();
     progress_.bytes += out.size();
@@ -109,7 +109,7 @@ class Pass {
 
  private:
   const std::filesystem::path& path_;
-  UniqueFd fd_;
+  int fd_;
   Progress& progress_;
   const std::stop_token& stop_;
   Sha256 whole_;
@@ -121,9 +121,8 @@ class Pass {
 void check_frame(const ShardIndex& index, std::size_t row, Bytes stored,
                  std::vector<std::byte>& content, std::vector<DamagedPiece>& damage) {
   const Frame frame = index.frame(row);
-  content.resize(frame.content.length);
   try {
-    decompress_frame(stored, content);
+    decompress_frame(stored, frame.content.length, content);
   } catch (const Error& error) {
     damage.push_back({row, {}, frame.stored, error.what()});
     return;
@@ -155,9 +154,9 @@ std::vector<DamagedPiece> check_frames(const ShardIndex& index, Pass& pass) {
 
 }  // namespace
 
-ShardBytes check_bytes(const std::filesystem::path& data_file, std::uint64_t bytes,
+ShardBytes check_bytes(int fd, const std::filesystem::path& data_file, std::uint64_t bytes,
                        const ShardIndex* index, Progress& progress, const std::stop_token& stop) {
-  Pass pass(data_file, progress, stop);
+  Pass pass(fd, data_file, progress, stop);
   ShardBytes result;
   if (index != nullptr && index->compressed()) {
     result.damage = check_frames(*index, pass);
@@ -173,16 +172,15 @@ ShardBytes check_bytes(const std::filesystem::path& data_file, std::uint64_t byt
   return result;
 }
 
-std::vector<DamagedPiece> check_rows(const std::filesystem::path& data_file,
+std::vector<DamagedPiece> check_rows(int fd, const std::filesystem::path& data_file,
                                      const ShardIndex& index, std::size_t first, std::size_t rows,
                                      Progress& progress, const std::stop_token& stop) {
-  const UniqueFd fd = open_for_reading(data_file);
   std::vector<DamagedPiece> damage;
   std::vector<std::byte> bytes, content;
   std::vector<Piece> pieces;
   const auto read = [&](ByteRange range) {
     bytes.resize(range.length);
-    read_exactly(fd.get(), range.offset, bytes, data_file);
+    read_exactly(fd, range.offset, bytes, data_file);
     progress.bytes += range.length;
   };
   for (std::size_t row = first; row < first + rows; ++row) {
@@ -211,9 +209,9 @@ void read_image(int fd, const std::filesystem::path& data_file, const ShardIndex
     return;
   }
   const Frame frame = index.frame(row);
-  std::vector<std::byte> stored(frame.stored.length), content(frame.content.length);
+  std::vector<std::byte> stored(frame.stored.length), content;
   read_exactly(fd, frame.stored.offset, stored, data_file);
-  decompress_frame(stored, content);
+  decompress_frame(stored, frame.content.length, content);
   const Bytes image = Bytes(content).subspan(range.offset - frame.content.offset, range.length);
   out.assign(image.begin(), image.end());
 }

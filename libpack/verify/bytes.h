@@ -24,14 +24,14 @@ struct ShardBytes {
   std::vector<DamagedPiece> damage;  ///< in the order of samples
 };
 
-/// Reads a data file once, from its start to its end: its SHA-256, and, with an index, the hash of
+/// Reads an open data file once, from its start to its end: its SHA-256, and, with an index, the hash of
 /// every image and field. Bytes read are counted in `progress`. Throws Error(kInterrupted), and
 /// Error(kCorrupt) when the index's frames overlap.
-ShardBytes check_bytes(const std::filesystem::path& data_file, std::uint64_t bytes,
+ShardBytes check_bytes(int fd, const std::filesystem::path& data_file, std::uint64_t bytes,
                        const ShardIndex* index, Progress& progress, const std::stop_token& stop);
 
 /// The same of some rows alone, each read by itself. Rows are counted in `progress` as bytes only.
-std::vector<DamagedPiece> check_rows(const std::filesystem::path& data_file,
+std::vector<DamagedPiece> check_rows(int fd, const std::filesystem::path& data_file,
                                      const ShardIndex& index, std::size_t first, std::size_t rows,
                                      Progress& progress, const std::stop_token& stop);
 

@@ -9,10 +9,8 @@
 namespace packhorse {
 
 void decode_strictly(Bytes image, const ImageInfo& info) {
-  if (info.kind == ImageKind::kRaw) {
-    if (image.size() == std::uint64_t{info.width} * info.height * info.components) return;
-    throw Error(ErrorKind::kCorrupt, "raw pixels of another size than the index says");
-  }
+  check_described(image, info);
+  if (info.kind == ImageKind::kRaw) return;
   const auto as_int = [](std::uint32_t value) {
     return static_cast<int>(
         std::min<std::uint32_t>(value, std::uint32_t{std::numeric_limits<int>::max()}));

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <set>
 
+#include "packhorse/dataset_directory.h"
 #include "packhorse/error.h"
 #include "packhorse/hash.h"
 #include "packhorse/packed_dataset.h"
@@ -34,43 +35,51 @@ std::size_t number_of(const std::string& file) {
   return number;
 }
 
+/// In the dataset, where nobody else works: beside it, that of a `pack --overwrite` may wait to go on.
+/// And what is made is on the same file system as its place.
+constexpr const char* kStagingName = ".packhorse-repair";
+
 /// One call of repair().
 class Repair {
  public:
   Repair(const fs::path& dataset, const fs::path& from, const PackOptions& options,
          Progress& progress, const std::stop_token& stop)
-      : dataset_(dataset),
+      : directory_(dataset),
+        dataset_(directory_.path()),
         from_(from),
         given_(options),
         progress_(progress),
         stop_(stop),
-        manifest_(Manifest::load(dataset)),
+        manifest_(Manifest::load(directory_)),
+        links_(DatasetDirectory::links_of(manifest_)),
         jobs_(options.jobs > 0 ? options.jobs : available_cpus()) {}
 
   RepairReport run() {
     const std::vector<FileRecord> damaged = find_damaged();
     const bool sums_damaged = !sums_are_right();
     if (damaged.empty() && !sums_damaged) return std::move(report_);
-    Staging staging(dataset_, Staging::Hold::kAlone, "repair\n");
+    refuse_link(staging_path(dataset_ / kStagingName));
+    Staging staging(dataset_ / kStagingName, Staging::Hold::kAlone, "repair\n");
     make_directories(staging.data(""));
     make_directories(staging.receipts(""));
     try {
       std::vector<FileRecord> left;
       for (const FileRecord& file : damaged) {
-        refuse_elsewhere(file.file);
+        refuse_foreign(file.file);
         if (!copy(file, staging)) left.push_back(file);
       }
       if (!left.empty()) rebuild(left, staging);
       for (const FileRecord& file : damaged) replace(file.file, staging);
+      if (sums_damaged) {
+        write_file(staging.data("") / kSumsName, as_bytes(manifest_.sums()));
+        replace(std::string(kSumsName), staging);
+        report_.rebuilt.emplace_back(kSumsName);
+      }
     } catch (...) {
       staging.discard();
       throw;
     }
     staging.discard();
-    if (sums_damaged) {
-      write_file(dataset_ / kSumsName, as_bytes(manifest_.sums()));
-      report_.rebuilt.emplace_back(kSumsName);
-    }
     return std::move(report_);
   }
 
@@ -86,7 +95,7 @@ class Repair {
     std::vector<char> damaged(all.size());
     run_parallel(jobs_, all.size(), [&](std::size_t i) {
       if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
-      damaged[i] = fits(dataset_ / all[i].file, all[i]) ? 0 : 1;
+      damaged[i] = is_sound(all[i]) ? 0 : 1;
     });
     progress_.phase = nullptr;
     std::vector<FileRecord> found;
@@ -96,19 +105,28 @@ class Repair {
     return found;
   }
 
+  bool is_sound(const FileRecord& file) const {
+    return directory_.holds(file.file, file.bytes, file.sha256, is_shard(file.file) ? links_ : kNone);
+  }
+
+  /// Of a file that was made.
   static bool fits(const fs::path& path, const FileRecord& file) {
     std::error_code code;
     return fs::file_size(path, code) == file.bytes && !code && sha256_file(path) == file.sha256;
   }
 
+  bool is_shard(const std::string& file) const {
+    return std::any_of(manifest_.shards.begin(), manifest_.shards.end(),
+                       [&](const ShardRecord& shard) { return shard.file == file; });
+  }
+
   /// The sums can be made again from the manifest. But when both can be read and contradict each
   /// other about the manifest, nobody can tell which of them is right.
   bool sums_are_right() const {
-    std::error_code code;
-    const std::string text = read_text(dataset_ / kManifestName);
+    const std::string text = directory_.read_text(std::string(kManifestName));
     const std::string line = sha256(as_bytes(text)) + "  " + std::string(kManifestName) + "\n";
-    const bool there = fs::exists(dataset_ / kSumsName, code);
-    const std::string sums = there ? read_text(dataset_ / kSumsName) : std::string();
+    const bool there = fs::exists(fs::symlink_status(dataset_ / kSumsName));
+    const std::string sums = there ? directory_.read_text(std::string(kSumsName)) : std::string();
     const bool canonical = text == manifest_.serialise();
     if (canonical && sums == manifest_.sums()) return true;
     const bool manifest_vouched = sums.find(line) != std::string::npos;
@@ -124,17 +142,28 @@ class Repair {
     return sums.find("  " + std::string(kManifestName) + "\n") == std::string::npos;
   }
 
-  /// Shards that others made may lie outside of the dataset: those are theirs.
-  void refuse_elsewhere(const fs::path& file) const {
-    const bool leads_out = std::find(file.begin(), file.end(), "..") != file.end();
-    if (file.is_relative() && !leads_out && !fs::is_symlink(dataset_ / file)) return;
-    throw Error(ErrorKind::kUnsupported, "a damaged file lies outside of the dataset",
-                dataset_ / file, "get it again from where it came from");
+  /// Shards that others made are theirs, wherever they lie.
+  void refuse_foreign(const std::string& file) const {
+    if (manifest_.adopted && is_shard(file)) {
+      throw Error(ErrorKind::kUnsupported, "a damaged shard is not one that packhorse wrote",
+                  dataset_ / file, "get it again from where it came from");
+    }
+    fs::path part = dataset_;
+    for (const fs::path& next : fs::path(file)) refuse_link(part /= next);
+  }
+
+  static void refuse_link(const fs::path& path) {
+    if (!fs::is_symlink(path)) return;
+    throw Error(ErrorKind::kUnsupported,
+                "what a symbolic link leads to lies outside of the dataset and is not repaired", path,
+                "put the file itself there, or remove the link");
   }
 
   bool copy(const FileRecord& file, const Staging& staging) {
     for (const fs::path& root : {from_, from_ / manifest_.split}) {
-      if (!is_packed_dataset(root) || !fits(root / file.file, file)) continue;
+      if (!is_packed_dataset(root)) continue;
+      const DatasetDirectory other(root);
+      if (!other.holds(file.file, file.bytes, file.sha256)) continue;
       const fs::path target = staging.data("") / file.file;
       make_directories(target.parent_path());
       fs::copy_file(root / file.file, target, fs::copy_options::overwrite_existing);
@@ -166,7 +195,12 @@ class Repair {
   void rebuild_for_peers(const Staging& staging) const {
     for (const ShardRecord& shard : manifest_.shards) {
       const fs::path made = staging.data("") / shard.index;
-      if (!fs::exists(made)) fs::copy_file(dataset_ / shard.index, made);
+      if (!fs::exists(made)) {
+        const UniqueFd fd = directory_.open(shard.index);
+        std::vector<std::byte> index(file_size(fd.get(), dataset_ / shard.index));
+        read_exactly(fd.get(), 0, index, dataset_ / shard.index);
+        write_file(made, index);
+      }
     }
     publish_peer_files(staging.data(""), manifest_, jobs_);
   }
@@ -215,8 +249,8 @@ class Repair {
   /// The class list, unless that is what is damaged.
   std::vector<std::string> sound_classes() const {
     for (const FileRecord& file : manifest_.files) {
-      if (file.file == kClassesName && fits(dataset_ / kClassesName, file))
-        return read_class_list(dataset_ / kClassesName);
+      if (file.file == kClassesName && is_sound(file))
+        return parse_class_list(directory_.read_text(file.file), dataset_ / kClassesName);
     }
     return {};
   }
@@ -254,16 +288,18 @@ class Repair {
   }
 
   void replace(const std::string& file, const Staging& staging) const {
-    make_directories((dataset_ / file).parent_path());
-    publish_file(staging.data("") / file, dataset_ / file);
+    directory_.replace(staging.data("") / file, file);
   }
 
+  static constexpr auto kNone = DatasetDirectory::Links::kNone;
+  const DatasetDirectory directory_;
   const fs::path& dataset_;
   const fs::path& from_;
   const PackOptions& given_;
   Progress& progress_;
   const std::stop_token& stop_;
   const Manifest manifest_;
+  const DatasetDirectory::Links links_;
   const int jobs_;
   RepairReport report_;
 };

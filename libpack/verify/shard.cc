@@ -18,6 +18,7 @@ constexpr std::uint64_t kLeastMemory = std::uint64_t{1} << 30;
 constexpr std::uint64_t kLeastCpu = 10;            // seconds
 constexpr std::uint64_t kBytesPerCpu = 10u << 20;  // a second: a tenth of what any walk manages
 constexpr std::uint64_t kPixelsPerCpu = 1u << 20;
+constexpr std::uint64_t kMostPixels = std::uint64_t{1} << 32;  // of an image, as JPEG has them
 constexpr double kWallPerCpu = 6;  // storage may be slow, and the machine busy
 
 /// How much of a shard there is to look at.
@@ -46,7 +47,7 @@ Extent extent_of(const ShardIndex& index, std::size_t first, std::size_t rows) {
 
 }  // namespace
 
-ShardCheck::ShardCheck(const fs::path& dataset, const Manifest& manifest, const ShardRecord& record,
+ShardCheck::ShardCheck(const DatasetDirectory& dataset, const Manifest& manifest, const ShardRecord& record,
                        const VerifyOptions& options, Meter& meter, const std::stop_token& stop)
     : dataset_(dataset),
       manifest_(manifest),
@@ -64,15 +65,15 @@ void ShardCheck::open() {
 
 /// Of a file that was cut, the samples behind its end are lost.
 bool ShardCheck::check_size() {
-  if (verify_file(dataset_, record_.file, record_.bytes, "", files_)) {
-    data_exists_ = true;
-    return true;
-  }
+  const std::size_t before = files_.size();
+  const UniqueFd fd = verify_file(dataset_, record_.file, record_.bytes, "", files_,
+                                  DatasetDirectory::links_of(manifest_));
+  if (!fd) return false;
+  data_bytes_ = file_size(fd.get(), data_path());
+  if (files_.size() == before) return true;
   Finding& finding = files_.back();
-  std::error_code code;
-  const std::uint64_t size = fs::file_size(dataset_ / record_.file, code);
-  data_exists_ = !code;
-  if (code || size >= record_.bytes || !index_) return false;
+  const std::uint64_t size = *data_bytes_;
+  if (size >= record_.bytes || !index_) return false;
   const auto is_cut = [&](std::size_t row) {
     return (index_->compressed() ? index_->frame(row).stored : index_->range(row)).end() > size;
   };
@@ -90,27 +91,26 @@ bool ShardCheck::check_size() {
 }
 
 void ShardCheck::open_index() {
-  if (!verify_file(dataset_, record_.index, record_.index_bytes, record_.index_sha256, files_))
-    return;
+  const std::size_t before = files_.size();
+  const UniqueFd fd =
+      verify_file(dataset_, record_.index, record_.index_bytes, record_.index_sha256, files_);
+  if (files_.size() != before) return;
   const auto refuse = [&](std::string detail) {
     files_.push_back({"index", record_.index, -1, {}, 0, 0, std::move(detail)});
     index_.reset();
   };
   try {
-    index_.emplace(dataset_ / record_.index);
+    index_.emplace(fd.get(), dataset_.path() / record_.index);
   } catch (const Error& error) {
     return refuse(error.what());
   }
-  if (index_->size() != record_.samples || index_->data_bytes() != record_.bytes ||
-      index_->fields() != manifest_.fields || index_->compressed() != !manifest_.compress.empty()) {
-    refuse("the index does not fit the manifest");
-  }
+  if (auto why = index_->why_not_of(record_, manifest_)) refuse(std::move(*why));
 }
 
 void ShardCheck::bytes() {
   bool intact = false;
   if (data_there_) try {
-      const ShardBytes found = check_bytes(dataset_ / record_.file, record_.bytes,
+      const ShardBytes found = check_bytes(open_data().get(), data_path(), record_.bytes,
                                            index_ ? &*index_ : nullptr, meter_.progress(), stop_);
       add_damage(found.damage);
       const bool whole = found.sha256 == record_.sha256;
@@ -130,18 +130,19 @@ void ShardCheck::bytes() {
     walk_here(task(WalkTask::Kind::kStructure));
     walked_ = true;
   } else {
-    not_walked_ = data_exists_;
+    not_walked_ = data_bytes_.has_value();
   }
 }
 
 void ShardCheck::bytes_of(std::size_t first, std::size_t rows) {
   if (data_there_ && index_)
-    add_damage(check_rows(dataset_ / record_.file, *index_, first, rows, meter_.progress(), stop_));
+    add_damage(check_rows(open_data().get(), data_path(), *index_, first, rows,
+                          meter_.progress(), stop_));
   meter_.add(!options_.walkers ? rows : 2 * rows);  // their shard is walked in another part
 }
 
 void ShardCheck::structure() {
-  if (options_.walkers && data_exists_) {
+  if (options_.walkers && data_bytes_) {
     walk_apart(task(WalkTask::Kind::kStructure));
     walked_ = true;
   }
@@ -165,23 +166,30 @@ void ShardCheck::decode(std::size_t first, std::size_t rows) {
 }
 
 WalkTask ShardCheck::task(WalkTask::Kind kind) const {
-  return {kind, manifest_.format, dataset_ / record_.file,
-          index_ ? dataset_ / record_.index : fs::path(),
-          manifest_.adopted ? dataset_ : fs::path()};
+  return {kind, manifest_.format, data_path(),
+          index_ ? dataset_.path() / record_.index : fs::path(),
+          manifest_.adopted ? dataset_.path() : fs::path()};
+}
+
+fs::path ShardCheck::data_path() const { return dataset_.path() / record_.file; }
+
+UniqueFd ShardCheck::open_data() const {
+  return dataset_.open(record_.file, DatasetDirectory::links_of(manifest_));
 }
 
 WalkBounds ShardCheck::bounds(const WalkTask& task) const {
-  const std::size_t first = std::min<std::size_t>(task.first, record_.samples);
-  const std::size_t rows = std::min<std::size_t>(task.rows, record_.samples - first);
-  const Extent extent =
-      index_ ? extent_of(*index_, first, rows) : Extent{record_.bytes, record_.bytes, 0, 0};
+  const std::uint64_t bytes = *data_bytes_;
+  const std::size_t samples = index_ ? index_->size() : 0;
+  const std::size_t first = std::min<std::size_t>(task.first, samples);
+  const std::size_t rows = std::min<std::size_t>(task.rows, samples - first);
+  const Extent extent = index_ ? extent_of(*index_, first, rows) : Extent{bytes, bytes, 0, 0};
   WalkBounds bounds;
-  bounds.cpu_s = kLeastCpu + (extent.bytes + record_.bytes) / kBytesPerCpu;
+  bounds.cpu_s = kLeastCpu + (extent.bytes + bytes) / kBytesPerCpu;
   // LMDB maps the whole file and more; the readers hold a sample or two, and a column of keys.
-  bounds.memory_bytes = kLeastMemory + 2 * record_.bytes + 8 * extent.largest;
+  bounds.memory_bytes = kLeastMemory + 2 * bytes + 8 * extent.largest;
   if (task.kind == WalkTask::Kind::kDecode) {
     bounds.cpu_s += extent.pixels / kPixelsPerCpu;
-    bounds.memory_bytes += 24 * extent.largest_pixels;
+    bounds.memory_bytes += 24 * std::min(extent.largest_pixels, kMostPixels);
   }
   if (options_.limits.cpu_s > 0) bounds.cpu_s = options_.limits.cpu_s;
   if (options_.limits.memory_bytes > 0) bounds.memory_bytes = options_.limits.memory_bytes;
@@ -280,20 +288,27 @@ std::vector<Finding> ShardCheck::findings() {
   return all;
 }
 
-bool verify_file(const fs::path& dataset, const std::string& file, std::uint64_t bytes,
-                 const std::string& sum, std::vector<Finding>& findings) {
+UniqueFd verify_file(const DatasetDirectory& dataset, const std::string& file, std::uint64_t bytes,
+                     const std::string& sum, std::vector<Finding>& findings,
+                     DatasetDirectory::Links links) {
   const auto add = [&](const char* kind, std::string detail) {
     findings.push_back({kind, file, -1, {}, 0, 0, std::move(detail)});
-    return false;
   };
-  std::error_code code;
-  const std::uint64_t size = fs::file_size(dataset / file, code);
-  if (code) return add("missing", "the file is not there, or cannot be read: " + code.message());
-  if (size != bytes) {
-    return add("size", "it has " + std::to_string(size) + " bytes, not " + std::to_string(bytes));
+  UniqueFd fd;
+  try {
+    fd = dataset.open(file, links);
+  } catch (const Error& error) {
+    add("missing", std::string("the file is not there, or cannot be read: ") + error.what());
+    return fd;
   }
-  if (!sum.empty() && sha256_file(dataset / file) != sum) return add("hash", "SHA-256 differs");
-  return true;
+  const fs::path path = dataset.path() / file;
+  const std::uint64_t size = file_size(fd.get(), path);
+  if (size != bytes) {
+    add("size", "it has " + std::to_string(size) + " bytes, not " + std::to_string(bytes));
+  } else if (!sum.empty() && sha256_file(fd.get(), path) != sum) {
+    add("hash", "SHA-256 differs");
+  }
+  return fd;
 }
 
 }  // namespace packhorse

@@ -6,6 +6,7 @@
 #include <stop_token>
 #include <vector>
 
+#include "packhorse/dataset_directory.h"
 #include "packhorse/manifest.h"
 #include "packhorse/shard_index.h"
 #include "packhorse/verify.h"
@@ -18,7 +19,7 @@ namespace packhorse {
 /// All it refers to must outlive it.
 class ShardCheck {
  public:
-  ShardCheck(const std::filesystem::path& dataset, const Manifest& manifest,
+  ShardCheck(const DatasetDirectory& dataset, const Manifest& manifest,
              const ShardRecord& record, const VerifyOptions& options, Meter& meter,
              const std::stop_token& stop);
 
@@ -32,7 +33,8 @@ class ShardCheck {
   void structure();
   void decode(std::size_t first, std::size_t rows);
 
-  std::size_t rows() const { return record_.samples; }
+  /// Whether its index can be used, after open().
+  bool has_index() const { return index_.has_value(); }
   /// What was found, in the order of the steps above. Last.
   std::vector<Finding> findings();
   bool walked() const { return walked_; }
@@ -45,6 +47,9 @@ class ShardCheck {
   void walk_here(const WalkTask& task);
   void walk_apart(const WalkTask& task);
   WalkTask task(WalkTask::Kind kind) const;
+  std::filesystem::path data_path() const;
+  /// Anew for each step, as shards may be more than files that can be open.
+  UniqueFd open_data() const;
   WalkBounds bounds(const WalkTask& task) const;
   void take(const WalkFinding& finding);
   void take(const WalkTask& task, const WalkEnd& end);
@@ -52,7 +57,7 @@ class ShardCheck {
   void add(std::string kind, std::string detail);
   Finding about(std::string kind, std::int64_t row, std::string detail) const;
 
-  const std::filesystem::path& dataset_;
+  const DatasetDirectory& dataset_;
   const Manifest& manifest_;
   const ShardRecord& record_;
   const VerifyOptions& options_;
@@ -60,8 +65,8 @@ class ShardCheck {
   const std::stop_token& stop_;
 
   std::optional<ShardIndex> index_;
-  bool data_there_ = false;   ///< with the size it should have
-  bool data_exists_ = false;  ///< with some size
+  std::optional<std::uint64_t> data_bytes_;  ///< the size it has; nothing when it is not there
+  bool data_there_ = false;                  ///< with the size it should have
   std::mutex mutex_;          ///< of all below
   std::vector<Finding> files_, payload_, walk_;
   std::vector<bool> bytes_only_;  ///< of walk_: nothing beyond what `payload_` may say
@@ -69,9 +74,10 @@ class ShardCheck {
   std::uint64_t decoded_ = 0;
 };
 
-/// Checks that a file is there, has `bytes` bytes and, with a sum, that SHA-256. Adds what is
-/// wrong.
-bool verify_file(const std::filesystem::path& dataset, const std::string& file, std::uint64_t bytes,
-                 const std::string& sum, std::vector<Finding>& findings);
+/// Opens a file of the dataset, which must have `bytes` bytes and, with a sum, that SHA-256. Adds
+/// what is wrong; nothing is open when it is not there at all, or is not in the dataset.
+UniqueFd verify_file(const DatasetDirectory& dataset, const std::string& file, std::uint64_t bytes,
+                     const std::string& sum, std::vector<Finding>& findings,
+                     DatasetDirectory::Links links = DatasetDirectory::Links::kNone);
 
 }  // namespace packhorse

@@ -5,7 +5,9 @@
 #include <iterator>
 #include <memory>
 #include <numeric>
+#include <optional>
 
+#include "packhorse/dataset_directory.h"
 #include "packhorse/error.h"
 #include "packhorse/file.h"
 #include "packhorse/packed_dataset.h"
@@ -22,17 +24,17 @@ namespace {
 
 /// dataset.json and SHA256SUMS vouch for each other: each can be made again from the other files,
 /// byte by byte.
-void verify_manifest(const fs::path& dataset, const Manifest& manifest,
+void verify_manifest(const DatasetDirectory& dataset, const std::string& text,
+                     const Manifest& manifest,
                      std::vector<Finding>& findings) {
   const auto add = [&](std::string_view file, std::string detail) {
     findings.push_back({"manifest", std::string(file), -1, {}, 0, 0, std::move(detail)});
   };
-  const std::string text = read_text(dataset / kManifestName);
   const std::string sum = sha256(as_bytes(text));
   bool sums_readable = true;
   std::string sums;
   try {
-    sums = read_text(dataset / kSumsName);
+    sums = dataset.read_text(std::string(kSumsName));
   } catch (const Error& error) {
     add(kSumsName, error.what());
     sums_readable = false;
@@ -53,6 +55,13 @@ void verify_manifest(const fs::path& dataset, const Manifest& manifest,
       samples != manifest.samples || labelled != manifest.samples) {
     add(kManifestName, "its counts do not add up");
   }
+}
+
+/// Whether what was looked at is still what a reader would find.
+bool is_still(const DatasetDirectory& dataset, const std::string& manifest) try {
+  return dataset.still_there() && dataset.read_text(std::string(kManifestName)) == manifest;
+} catch (const Error&) {
+  return false;
 }
 
 /// What one thread does at a time.
@@ -101,7 +110,7 @@ std::string words_of(const Share& share, const Manifest& manifest, const VerifyP
 /// Everything one call works on.
 class Check {
  public:
-  Check(const fs::path& dataset, const Manifest& manifest, const VerifyOptions& options,
+  Check(const DatasetDirectory& dataset, const Manifest& manifest, const VerifyOptions& options,
         Progress& progress, const std::stop_token& stop)
       : manifest_(manifest),
         options_(options),
@@ -110,13 +119,14 @@ class Check {
     for (const ShardRecord& record : manifest.shards)
       shards_.push_back(
           std::make_unique<ShardCheck>(dataset, manifest, record, options_, meter_, stop));
-    plan();
+    choose();
     progress.total_samples += samples_;
   }
 
   void run(VerifyReport& report) {
     const int jobs = options_.jobs > 0 ? options_.jobs : available_cpus();
-    run_parallel(jobs, opened_.size(), [&](std::size_t i) { shards_[opened_[i]]->open(); });
+    run_parallel(jobs, opened_.size(), [&](std::size_t i) { shards_[opened_[i].shard]->open(); });
+    plan();
     arrange(static_cast<std::size_t>(jobs));
     run_parallel(jobs, steps_.size(), [&](std::size_t i) { run(steps_[i]); });
     collect(report);
@@ -132,8 +142,8 @@ class Check {
     steps_.push_back({kind, shard, first, rows});
   }
 
-  /// Which shards are looked into, and the steps to take.
-  void plan() {
+  /// Which shards are looked into.
+  void choose() {
     std::vector<bool> whole(shards_.size());
     for (const std::size_t shard : share_.whole) whole[shard] = true;
     for (std::size_t shard = 0; shard < shards_.size(); ++shard) {
@@ -143,16 +153,24 @@ class Check {
           std::min(share_.first_sample + share_.samples, record.first_sample + record.samples);
       const std::uint64_t rows = begin < end ? end - begin : 0;
       if (!whole[shard] && rows == 0) continue;
-      opened_.push_back(shard);
-      samples_ += whole[shard] ? record.samples : rows;
-      if (options_.level == VerifyLevel::kQuick) continue;
       const std::uint64_t first = whole[shard] ? 0 : begin - record.first_sample;
-      const std::uint64_t count = whole[shard] ? record.samples : rows;
-      add(whole[shard] ? Step::Kind::kBytes : Step::Kind::kRows, shard, first, count);
-      if (whole[shard] && options_.walkers) add(Step::Kind::kStructure, shard, 0, 0);
+      opened_.push_back({shard, whole[shard], first, whole[shard] ? record.samples : rows});
+      samples_ += opened_.back().rows;
+    }
+  }
+
+  /// The steps to take. Once shards are open: only an index that fits says how many rows there are.
+  void plan() {
+    if (options_.level == VerifyLevel::kQuick) return;
+    for (const Opened& one : opened_) {
+      add(one.whole ? Step::Kind::kBytes : Step::Kind::kRows, one.shard, one.first, one.rows);
+      if (one.whole && options_.walkers) add(Step::Kind::kStructure, one.shard, 0, 0);
+      if (!options_.decode) continue;
+      if (!shards_[one.shard]->has_index()) meter_.add(one.rows);
+      const std::uint64_t end = one.first + (shards_[one.shard]->has_index() ? one.rows : 0);
       constexpr std::uint64_t kImages = 256;
-      for (std::uint64_t at = first; options_.decode && at < first + count; at += kImages)
-        add(Step::Kind::kDecode, shard, at, std::min(kImages, first + count - at));
+      for (std::uint64_t at = one.first; at < end; at += kImages)
+        add(Step::Kind::kDecode, one.shard, at, std::min(kImages, end - at));
     }
   }
 
@@ -182,7 +200,8 @@ class Check {
 
   void collect(VerifyReport& report) {
     std::uint64_t not_walked = 0;
-    for (const std::size_t shard : opened_) {
+    for (const Opened& one : opened_) {
+      const std::size_t shard = one.shard;
       std::vector<Finding> found = shards_[shard]->findings();
       std::move(found.begin(), found.end(), std::back_inserter(report.findings));
       report.walked += shards_[shard]->walked() ? 1u : 0u;
@@ -205,10 +224,38 @@ class Check {
   const Share share_;
   Meter meter_;
   std::vector<std::unique_ptr<ShardCheck>> shards_;
-  std::vector<std::size_t> opened_;  ///< shards that are looked into
+  struct Opened {
+    std::size_t shard = 0;
+    bool whole = false;
+    std::uint64_t first = 0, rows = 0;  ///< whose bytes are checked
+  };
+  std::vector<Opened> opened_;
   std::vector<Step> steps_;
   std::uint64_t samples_ = 0;
 };
+
+VerifyReport verify(const DatasetDirectory& dataset, const std::string& text,
+                    const VerifyOptions& options, Progress& progress, const std::stop_token& stop) {
+  VerifyReport report;
+  Manifest manifest;
+  report.files = 1;
+  try {
+    manifest = Manifest::parse(text, dataset.path() / kManifestName);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kCorrupt) throw;
+    report.findings.push_back({"manifest", std::string(kManifestName), -1, {}, 0, 0, error.what()});
+    return report;
+  }
+  const std::uint64_t bytes_before = progress.bytes;
+  verify_manifest(dataset, text, manifest, report.findings);
+  for (const FileRecord& file : manifest.files) {
+    verify_file(dataset, file.file, file.bytes, file.sha256, report.findings);
+  }
+  report.files += 1 + manifest.files.size();
+  Check(dataset, manifest, options, progress, stop).run(report);
+  report.bytes = progress.bytes - bytes_before;
+  return report;
+}
 
 }  // namespace
 
@@ -231,27 +278,21 @@ VerifyReport verify(const fs::path& dataset, const VerifyOptions& options, Progr
                     std::stop_token stop) {
   Progress unseen;
   if (progress == nullptr) progress = &unseen;
-  VerifyReport report;
   if (!is_packed_dataset(dataset))
     static_cast<void>(find_datasets(dataset));  // throws with the right advice
-  Manifest manifest;
-  report.files = 1;
+  const DatasetDirectory directory(dataset);
+  const std::string text = directory.read_text(std::string(kManifestName));
+  std::optional<VerifyReport> report;
   try {
-    manifest = Manifest::load(dataset);
+    report = verify(directory, text, options, *progress, stop);
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::kCorrupt) throw;
-    report.findings.push_back({"manifest", std::string(kManifestName), -1, {}, 0, 0, error.what()});
-    return report;
+    if (error.kind() == ErrorKind::kInterrupted || is_still(directory, text)) throw;
   }
-  const std::uint64_t bytes_before = progress->bytes;
-  verify_manifest(dataset, manifest, report.findings);
-  for (const FileRecord& file : manifest.files) {
-    verify_file(dataset, file.file, file.bytes, file.sha256, report.findings);
+  if (!report || !is_still(directory, text)) {
+    throw Error(ErrorKind::kIo, "the dataset was replaced or removed while it was verified",
+                dataset, "verify it again");
   }
-  report.files += 1 + manifest.files.size();
-  Check(dataset, manifest, options, *progress, stop).run(report);
-  report.bytes = progress->bytes - bytes_before;
-  return report;
+  return std::move(*report);
 }
 
 }  // namespace packhorse

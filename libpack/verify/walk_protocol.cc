@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
+
+#include "packhorse/json.h"
 
 namespace packhorse {
 
@@ -36,11 +37,11 @@ std::string line_of(const Json& json) {
 
 template <class Read>
 auto parsed(std::string_view line, const Read& read) -> std::optional<decltype(read(Json()))> {
-  const Json json = Json::parse(line, nullptr, false);
-  if (!json.is_object()) return std::nullopt;
   try {
-    return read(json);
+    return read(parse_json<Json>(line));
   } catch (const Json::exception&) {
+    return std::nullopt;
+  } catch (const Error&) {  // not even JSON
     return std::nullopt;
   }
 }

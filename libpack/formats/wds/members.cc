@@ -37,10 +37,8 @@ void visit_members_by_index(const ShardIndex& index, const VisitMember& visit) {
   }
 }
 
-void visit_members_by_headers(const std::filesystem::path& tar, const VisitMember& visit) {
-  const UniqueFd fd = open_for_reading(tar);
-  const auto walk =
-      walk_tar(read_range(fd.get(), {0, file_size(fd.get(), tar)}, tar), tar, /*insist=*/true);
+void visit_members_by_headers(int fd, const std::filesystem::path& tar, const VisitMember& visit) {
+  const auto walk = walk_tar(read_range(fd, {0, file_size(fd, tar)}, tar), tar, /*insist=*/true);
   Member member;
   while (walk->next(member)) {
     if (member.type != Member::Type::kFile) continue;

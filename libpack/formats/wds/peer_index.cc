@@ -85,10 +85,10 @@ void of_own_shard(const ShardRecord& record, const ShardIndex& index,
   dali.finish();
 }
 
-void of_shard(const std::filesystem::path& dataset, const ShardRecord& record,
+void of_shard(int fd, const std::filesystem::path& data_file, const ShardRecord& record,
               const PeerIndexOptions& options, const PeerIndexes::Out& out) {
   DaliIndex dali(options, record, out);
-  visit_members_by_headers(dataset / record.file,
+  visit_members_by_headers(fd, data_file,
                            [&](std::string_view name, ByteRange data) { dali.add(name, data); });
   dali.finish();
 }

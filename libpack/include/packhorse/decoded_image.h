@@ -23,7 +23,8 @@ class DecodedImage {
   std::string_view note;  ///< what was converted, e.g. "16 bit scaled to 8"; empty: nothing
 };
 
-/// Decodes a file that probe_image() has accepted, which must outlive the image. Throws
+/// Decodes a file, which must outlive the image, of the kind and size that `info` says: as
+/// probe_image() found it, or check_described() agreed. Throws
 /// Error(kCorrupt), or Error(kUnsupported) for samples or channels that are none of the usual.
 std::unique_ptr<DecodedImage> decode_image(Bytes file, const ImageInfo& info);
 

@@ -112,7 +112,7 @@ struct PeerIndexes {
                        const PeerIndexOptions& options, const Out& out);
   /// Of a shard whoever wrote it: from the headers between its payloads. Throws Error(kCorrupt),
   /// Error(kUnsupported) with the member that has no place in such a file.
-  void (*of_shard)(const std::filesystem::path& dataset, const ShardRecord& record,
+  void (*of_shard)(int fd, const std::filesystem::path& data_file, const ShardRecord& record,
                    const PeerIndexOptions& options, const Out& out);
   /// Of all shards together.
   std::vector<PeerFile> (*of_dataset)(const Manifest& manifest);

@@ -12,6 +12,8 @@
 /// none. No time, host name or absolute path is in it: same input, same bytes.
 namespace packhorse {
 
+class DatasetDirectory;
+
 inline constexpr std::string_view kManifestName = "dataset.json";
 inline constexpr std::string_view kSumsName = "SHA256SUMS";
 inline constexpr std::string_view kClassesName = "classes.txt";
@@ -78,9 +80,11 @@ struct Manifest {
   std::string id() const;
   /// The canonical text of dataset.json. Parsing and serialising gives the same bytes again.
   std::string serialise() const;
-  /// Throws Error(kCorrupt) with the path for anything that is no manifest or whose id does not
-  /// fit, Error(kUnsupported) for a later manifest version.
+  /// Throws Error(kCorrupt) with the path for anything that is no manifest, whose id or counts of
+  /// samples do not fit, or that names a file by a path out of the dataset (is_inner_name()), Error(kUnsupported) for a
+  /// later manifest version.
   static Manifest parse(std::string_view text, const std::filesystem::path& path);
+  static Manifest load(const DatasetDirectory& dataset);
   static Manifest load(const std::filesystem::path& dataset);
   /// The text of SHA256SUMS: a line for each shard, index and other file, and for dataset.json.
   std::string sums() const;

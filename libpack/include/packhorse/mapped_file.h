@@ -19,6 +19,8 @@ class MappedFile {
   MappedFile() = default;
   /// Throws Error(kNotFound | kIo).
   explicit MappedFile(const std::filesystem::path& path);
+  /// Of an open file, which may be closed then; `path` is for messages.
+  MappedFile(int fd, const std::filesystem::path& path);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "packhorse/bytes.h"
+#include "packhorse/dataset_directory.h"
 #include "packhorse/manifest.h"
 #include "packhorse/mapped_file.h"
 #include "packhorse/shard_index.h"
@@ -17,7 +18,8 @@ namespace packhorse {
 /// A published dataset, opened for reading: manifest, class list, and every index and data file,
 /// mapped (mapped_file.h). A file that is removed or hidden by its rights while the dataset is open
 /// stays readable; one that is cut is an Error(kIo) with its name as soon as a sample behind the
-/// cut is wanted. Thread-safe after construction.
+/// cut is wanted. What the dataset names is opened as DatasetDirectory opens it. Thread-safe after
+/// construction.
 class PackedDataset {
  public:
   /// Throws Error(kNotFound) when `path` is no dataset (a staging directory is none),
@@ -31,7 +33,8 @@ class PackedDataset {
     std::size_t row;
   };
 
-  const std::filesystem::path& path() const { return path_; }
+  const std::filesystem::path& path() const { return directory_.path(); }
+  const DatasetDirectory& directory() const { return directory_; }
   const Manifest& manifest() const { return manifest_; }
   const std::vector<std::string>& classes() const { return classes_; }
   std::size_t size() const { return manifest_.samples; }
@@ -84,12 +87,18 @@ class PackedDataset {
     ShardIndex index;
     MappedFile data;
   };
-  std::filesystem::path path_;
+  DatasetDirectory directory_;
   Manifest manifest_;
   std::vector<std::string> classes_;
   std::vector<Shard> shards_;
   std::uint64_t serial_;  ///< of this object; no other in the process has had it
 };
+
+/// The pieces of a dataset beside its shards, for who needs no more: the class list, and a shard's
+/// index. Both throw Error(kCorrupt) when they do not fit the manifest.
+std::vector<std::string> classes_of(const DatasetDirectory& dataset, const Manifest& manifest);
+ShardIndex open_index(const DatasetDirectory& dataset, const ShardRecord& record,
+                      const Manifest& manifest);
 
 /// True when `path` holds a dataset.json.
 bool is_packed_dataset(const std::filesystem::path& path);

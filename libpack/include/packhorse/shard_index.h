@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -75,13 +76,22 @@ class ShardIndexWriter {
 };
 
 /// A mapped index. Opening checks the checksum of the whole file and every bound, so that no
-/// accessor can step outside afterwards. Thread-safe; views live as long as the object. Memory:
-/// those of the file's pages that are looked at, which the kernel can drop again. Of a file that is
-/// cut while it is open, what is lost reads as zeros, and torn() says so.
+/// accessor can step outside afterwards; that each image is of a kind there is and has pixels, raw
+/// ones as many bytes as their size says; and that no label is negative. Whether it belongs to a
+/// dataset is why_not_of()'s to say, and whether an image is what the index says of it, the
+/// decoders'. Thread-safe; views live as long as the object. Memory: those of the file's pages that
+/// are looked at, which the kernel can drop again. Of a file that is cut while it is open, what is
+/// lost reads as zeros, and torn() says so.
 class ShardIndex {
  public:
   /// Throws Error(kNotFound | kCorrupt | kUnsupported).
   explicit ShardIndex(const std::filesystem::path& path);
+  /// Of an open file, which may be closed then; `path` is for messages.
+  ShardIndex(int fd, const std::filesystem::path& path);
+
+  /// Why it cannot be the index of this shard of a dataset, in words; nothing when it can. Every
+  /// label is then one of the dataset's classes.
+  std::optional<std::string> why_not_of(const ShardRecord& record, const Manifest& manifest) const;
 
   std::size_t size() const { return samples_; }
   std::uint64_t data_bytes() const { return data_bytes_; }
@@ -118,6 +128,8 @@ class ShardIndex {
   void read_columns(const Sections& sections);
   void read_fields(const Sections& sections);
   void check_ranges(const std::filesystem::path& path) const;
+  void check_images(const std::filesystem::path& path) const;
+  void check_labels(const std::filesystem::path& path);
   static std::string_view text(std::span<const std::uint64_t> ends, std::string_view all,
                                std::size_t i) {
     const std::uint64_t begin = i == 0 ? 0 : ends[i - 1];
@@ -137,6 +149,7 @@ class ShardIndex {
   std::span<const std::uint64_t> field_hashes_;
   std::span<const Frame> frames_;
   bool compressed_ = false;
+  std::int64_t highest_label_ = -1;  ///< -1: it has no samples
 };
 
 }  // namespace packhorse

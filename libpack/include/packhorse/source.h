@@ -198,6 +198,8 @@ std::map<std::string, std::uint64_t> count_by_rule(const std::vector<Skip>& skip
 
 /// Class names from a text file, one a line. Throws Error(kUsage) for an empty or repeated name.
 std::vector<std::string> read_class_list(const std::filesystem::path& path);
+/// The same of a file's text; `path` is for messages.
+std::vector<std::string> parse_class_list(std::string_view text, const std::filesystem::path& path);
 /// The same file's text; throws Error(kUsage) for a name with a line break in it.
 std::string class_list_text(const std::vector<std::string>& classes);
 

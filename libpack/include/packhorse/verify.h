@@ -71,7 +71,7 @@ struct VerifyReport {
 
 /// Compares a dataset with its own manifest and indexes. Damage is a finding, not an exception.
 /// Throws Error(kNotFound) when `dataset` has no dataset.json, Error(kIo) when the walker cannot be
-/// started, Error(kInterrupted).
+/// started or another dataset took this one's place meanwhile, Error(kInterrupted).
 VerifyReport verify(const std::filesystem::path& dataset, const VerifyOptions& options,
                     Progress* progress = nullptr, std::stop_token stop = {});
 

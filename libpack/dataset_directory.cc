@@ -1,0 +1,162 @@
+#include "packhorse/dataset_directory.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "packhorse/error.h"
+#include "packhorse/hash.h"
+#include "packhorse/manifest.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kDirectory = O_DIRECTORY | O_CLOEXEC;
+
+/// Part by part: what openat2 does at once. -1 with errno, as open(2).
+int walk_beneath(int directory, const fs::path& name, int flags) {
+  UniqueFd at(::openat(directory, ".", kDirectory | O_PATH));
+  for (auto part = name.begin(); at && part != name.end(); ++part) {
+    const bool last = std::next(part) == name.end();
+    at = UniqueFd(::openat(at.get(), part->c_str(),
+                           O_NOFOLLOW | O_CLOEXEC | (last ? flags : O_DIRECTORY | O_PATH)));
+  }
+  return at.release();
+}
+
+int open_beneath_at(int directory, const std::string& name, int flags) {
+  open_how how{};
+  how.flags = static_cast<__u64>(flags | O_CLOEXEC);
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
+  const long fd = ::syscall(SYS_openat2, directory, name.c_str(), &how, sizeof how);
+  // Kernels before 5.6 do not know it, and some sandboxes forbid what they do not know.
+  if (fd < 0 && (errno == ENOSYS || errno == EPERM)) return walk_beneath(directory, name, flags);
+  return static_cast<int>(fd);
+}
+
+[[noreturn]] void refuse_link(const fs::path& path) {
+  throw Error(ErrorKind::kCorrupt, "a symbolic link inside a dataset is not followed", path,
+              "put the file itself there: `cp -rL` copies a directory without its links");
+}
+
+bool is_link_in(int directory, const fs::path& name) {
+  struct stat status {};
+  return ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+         S_ISLNK(status.st_mode);
+}
+
+}  // namespace
+
+bool is_inner_name(std::string_view name) {
+  if (name.empty() || name.find('\0') != std::string_view::npos) return false;
+  for (std::size_t begin = 0; begin <= name.size();) {
+    const std::size_t end = std::min(name.find('/', begin), name.size());
+    const std::string_view part = name.substr(begin, end - begin);
+    if (part.empty() || part == "." || part == "..") return false;
+    begin = end + 1;
+  }
+  return true;
+}
+
+DatasetDirectory::Links DatasetDirectory::links_of(const Manifest& manifest) {
+  return manifest.adopted ? Links::kToShards : Links::kNone;
+}
+
+DatasetDirectory::DatasetDirectory(fs::path path)
+    : path_(std::move(path)), directory_(::open(path_.c_str(), kDirectory | O_RDONLY)) {
+  if (!directory_) throw_errno("open", path_);
+}
+
+UniqueFd DatasetDirectory::open_beneath(const std::string& name, int flags) const {
+  if (!is_inner_name(name)) {
+    throw Error(ErrorKind::kCorrupt, "a name that is not in the dataset's directory", path_ / name,
+                "do not trust this dataset");
+  }
+  UniqueFd fd(open_beneath_at(directory_.get(), name, flags));
+  if (fd) return fd;
+  // ENOTDIR: a link in the place of a directory, where the walk wants one.
+  const int code = errno;
+  bool link = code == ELOOP || code == EXDEV;
+  fs::path part;
+  for (const fs::path& next : fs::path(name))
+    link = link || (code == ENOTDIR && is_link_in(directory_.get(), part /= next));
+  if (link) refuse_link(path_ / name);
+  errno = code;
+  throw_errno("open", path_ / name);
+}
+
+UniqueFd DatasetDirectory::open(const std::string& name, Links links) const {
+  constexpr int kFlags = O_RDONLY | O_NONBLOCK | O_CLOEXEC;  // a pipe must not keep us waiting
+  UniqueFd fd;
+  if (links == Links::kNone || !is_inner_name(name)) {
+    fd = open_beneath(name, kFlags);
+  } else {
+    fd.reset(::openat(directory_.get(), name.c_str(), kFlags));
+    if (!fd) throw_errno("open", path_ / name);
+  }
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) throw_errno("look at", path_ / name);
+  if (!S_ISREG(status.st_mode)) {
+    throw Error(ErrorKind::kCorrupt, "what should be a file of the dataset is none", path_ / name,
+                "restore the file from a copy, or pack again");
+  }
+  return fd;
+}
+
+std::string DatasetDirectory::read_text(const std::string& name) const {
+  const UniqueFd fd = open(name);
+  std::string text(file_size(fd.get(), path_ / name), '\0');
+  read_exactly(fd.get(), 0, std::as_writable_bytes(std::span(text)), path_ / name);
+  return text;
+}
+
+bool DatasetDirectory::holds(const std::string& name, std::uint64_t bytes,
+                             const std::string& sha256, Links links) const try {
+  const UniqueFd fd = open(name, links);
+  return file_size(fd.get(), path_ / name) == bytes && sha256_file(fd.get(), path_ / name) == sha256;
+} catch (const Error& error) {
+  if (error.kind() == ErrorKind::kInterrupted) throw;
+  return false;
+}
+
+/// The directory that holds the last part of a name; each is made where it is missing.
+UniqueFd DatasetDirectory::open_parent(const std::string& name) const {
+  UniqueFd parent(::openat(directory_.get(), ".", kDirectory | O_RDONLY));
+  if (!parent) throw_errno("open", path_);
+  for (std::size_t begin = 0, slash = name.find('/'); slash != std::string::npos;
+       begin = slash + 1, slash = name.find('/', begin)) {
+    const std::string part = name.substr(begin, slash - begin);
+    if (::mkdirat(parent.get(), part.c_str(), 0777) != 0 && errno != EEXIST)
+      throw_errno("create", path_ / name);
+    parent = open_beneath(name.substr(0, slash), kDirectory | O_RDONLY);
+  }
+  return parent;
+}
+
+void DatasetDirectory::replace(const fs::path& finished, const std::string& name) const {
+  if (!is_inner_name(name)) open_beneath(name, O_PATH);  // throws
+  sync_path(finished);
+  const UniqueFd parent = open_parent(name);
+  const std::string last = name.substr(name.rfind('/') + 1);
+  if (::renameat(AT_FDCWD, finished.c_str(), parent.get(), last.c_str()) != 0)
+    throw_errno("rename a file to", path_ / name);
+  if (::fsync(parent.get()) != 0) throw_errno("sync", path_ / name);
+}
+
+bool DatasetDirectory::still_there() const {
+  struct stat held {
+  }, named{};
+  return ::fstat(directory_.get(), &held) == 0 && ::stat(path_.c_str(), &named) == 0 &&
+         held.st_ino == named.st_ino && held.st_dev == named.st_dev;
+}
+
+}  // namespace packhorse

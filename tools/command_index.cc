@@ -68,6 +68,7 @@ class CommandIndex final : public program::Command {
     options_.max_rejects = RejectLimit::parse(max_rejects_);
     if (!classes_file_.empty()) options_.classes = read_class_list(classes_file_);
     if (!fields_.empty()) options_.shards.fields.names = parse_fields(fields_);
+    options_.walkers = walkers_of_this_program();
     Progress progress;
     PackReport report;
     try {

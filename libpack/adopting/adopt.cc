@@ -38,7 +38,7 @@ std::vector<ScannedShard> scan_all(const NamedShards& named, const AdoptOptions&
                [&](std::size_t i) {
                  const NamedShard& shard = named.shards[i];
                  scanned[i] = scan_shard(*named.format, shard.data_file(), shard.name(),
-                                         options.shards, options.max_pixels, progress, stop);
+                                         options, progress, stop);
                });
   for (std::size_t i = 1; i < scanned.size(); ++i) {
     if (scanned[i].layout == scanned.front().layout) continue;

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "adopting/describe.h"
 #include "packhorse/error.h"
 #include "packhorse/file.h"
 
@@ -86,13 +87,13 @@ class Passage {
   Sha256 whole_;
 };
 
-class Scanner {
+class Scanner final : ShardVisitor {
  public:
-  Scanner(const fs::path& path, const std::string& name, std::uint64_t max_pixels,
+  Scanner(const fs::path& path, const std::string& name, const AdoptOptions& options,
           Progress& progress, const std::stop_token& stop)
       : path_(path),
         name_(name),
-        max_pixels_(max_pixels),
+        options_(options),
         progress_(progress),
         stop_(stop),
         fd_(open_for_reading(path)),
@@ -100,12 +101,9 @@ class Scanner {
     result_.bytes = file_size(fd_.get(), path);
   }
 
-  ScannedShard run(const Format& format, const ForeignOptions& options) {
-    {
-      const std::unique_ptr<ForeignShard> shard = format.open_foreign(path_, options);
-      progress_.total_samples += shard->size();
-      find_samples(*shard);
-    }
+  ScannedShard run(const Format& format) {
+    describe_shard(format, path_, options_.shards, options_.walkers, *this, stop_);
+    keys_.clear();
     read_pieces();
     drop_rejects();
     if (stamp_of(fd_.get(), path_) != stamp_) {
@@ -116,22 +114,17 @@ class Scanner {
   }
 
  private:
-  void find_samples(ForeignShard& shard) {
-    result_.layout = shard.layout();
-    result_.fields = shard.fields();
-    result_.rejects = shard.rejects();
-    result_.skips = shard.skips();
-    std::unordered_set<std::string> keys;
-    for (std::size_t i = 0; i < shard.size(); ++i) {
-      if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
-      FoundSample sample = shard.found(i);
-      if (!keys.insert(sample.key).second && sample.problem.empty())
-        sample.problem = "its key was there before";
-      add(std::move(sample));
-    }
+  void begin(ShardFacts facts) override {
+    result_.layout = std::move(facts.layout);
+    result_.fields = std::move(facts.fields);
+    result_.rejects = std::move(facts.rejects);
+    result_.skips = std::move(facts.skips);
+    progress_.total_samples += facts.samples;
   }
 
-  void add(FoundSample sample) {
+  void add(FoundSample sample) override {
+    if (!keys_.insert(sample.key).second && sample.problem.empty())
+      sample.problem = "its key was there before";
     const std::size_t row = result_.rows.size();
     result_.keys += sample.key;
     result_.rows.push_back({sample.image, 0, sample.pixels, label_number(sample.label),
@@ -198,10 +191,10 @@ class Scanner {
     row.hash = xxh3(bytes);
     if (row.image.kind == ImageKind::kRaw) {
       const std::uint64_t pixels = std::uint64_t{row.image.width} * row.image.height;
-      if (pixels > max_pixels_) row.problem = "more pixels than --max-pixels allows";
+      if (pixels > options_.max_pixels) row.problem = "more pixels than --max-pixels allows";
       return;
     }
-    ProbeResult probe = probe_image(bytes, max_pixels_);
+    ProbeResult probe = probe_image(bytes, options_.max_pixels);
     if (probe.info) {
       row.image = *probe.info;
     } else if (row.problem.empty()) {
@@ -240,22 +233,23 @@ class Scanner {
 
   const fs::path& path_;
   const std::string& name_;
-  std::uint64_t max_pixels_;
+  const AdoptOptions& options_;
   Progress& progress_;
   const std::stop_token& stop_;
   UniqueFd fd_;
   Stamp stamp_;
   ScannedShard result_;
   std::vector<Piece> pieces_;
+  std::unordered_set<std::string> keys_;  ///< while samples are described
   std::unordered_map<std::string, std::int32_t> label_numbers_;
 };
 
 }  // namespace
 
 ScannedShard scan_shard(const Format& format, const fs::path& data_file, const std::string& name,
-                        const ForeignOptions& options, std::uint64_t max_pixels, Progress& progress,
+                        const AdoptOptions& options, Progress& progress,
                         const std::stop_token& stop) {
-  return Scanner(data_file, name, max_pixels, progress, stop).run(format, options);
+  return Scanner(data_file, name, options, progress, stop).run(format);
 }
 
 }  // namespace packhorse

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <new>
 
+#include "adopting/describe.h"
 #include "packhorse/error.h"
 #include "packhorse/file.h"
 #include "packhorse/walk.h"
@@ -62,7 +63,11 @@ void bound(const WalkBounds& bounds) {
                        std::atomic<std::int64_t>& row) {
   bound(bounds);
   try {
-    walk(task, row, [](const WalkFinding& finding) { say(finding_line(finding)); });
+    if (task.kind == WalkTask::Kind::kDescribe) {
+      describe_in_lines(task, row, say);
+    } else {
+      walk(task, row, [](const WalkFinding& finding) { say(finding_line(finding)); });
+    }
   } catch (const std::bad_alloc&) {
     _exit(kNoMemory);
   } catch (const std::exception& error) {

@@ -14,12 +14,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint64_t kLeastMemory = std::uint64_t{1} << 30;
-constexpr std::uint64_t kLeastCpu = 10;            // seconds
-constexpr std::uint64_t kBytesPerCpu = 10u << 20;  // a second: a tenth of what any walk manages
 constexpr std::uint64_t kPixelsPerCpu = 1u << 20;
 constexpr std::uint64_t kMostPixels = std::uint64_t{1} << 32;  // of an image, as JPEG has them
-constexpr double kWallPerCpu = 6;  // storage may be slow, and the machine busy
 
 /// How much of a shard there is to look at.
 struct Extent {
@@ -183,10 +179,8 @@ WalkBounds ShardCheck::bounds(const WalkTask& task) const {
   const std::size_t first = std::min<std::size_t>(task.first, samples);
   const std::size_t rows = std::min<std::size_t>(task.rows, samples - first);
   const Extent extent = index_ ? extent_of(*index_, first, rows) : Extent{bytes, bytes, 0, 0};
-  WalkBounds bounds;
-  bounds.cpu_s = kLeastCpu + (extent.bytes + bytes) / kBytesPerCpu;
-  // LMDB maps the whole file and more; the readers hold a sample or two, and a column of keys.
-  bounds.memory_bytes = kLeastMemory + 2 * bytes + 8 * extent.largest;
+  WalkBounds bounds = bounds_for(bytes, extent.bytes);
+  bounds.memory_bytes += 8 * extent.largest;  // the readers hold a sample or two
   if (task.kind == WalkTask::Kind::kDecode) {
     bounds.cpu_s += extent.pixels / kPixelsPerCpu;
     bounds.memory_bytes += 24 * std::min(extent.largest_pixels, kMostPixels);
@@ -204,10 +198,11 @@ void ShardCheck::walk_here(const WalkTask& task) {
 
 void ShardCheck::walk_apart(const WalkTask& task) {
   const WalkBounds some = bounds(task);
-  const double wall_s = options_.limits.wall_s > 0 ? options_.limits.wall_s
-                                                   : static_cast<double>(some.cpu_s) * kWallPerCpu;
-  take(task, options_.walkers->run(
-                 task, some, wall_s, [&](const WalkFinding& finding) { take(finding); }, stop_));
+  const double wall_s = options_.limits.wall_s > 0 ? options_.limits.wall_s : wall_time(some);
+  const auto take_line = [&](std::string_view line) {
+    if (const std::optional<WalkFinding> finding = parse_finding(line)) take(*finding);
+  };
+  take(task, options_.walkers->run(task, some, wall_s, take_line, stop_));
 }
 
 void ShardCheck::take(const WalkFinding& finding) {

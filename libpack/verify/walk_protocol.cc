@@ -11,25 +11,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::array<const char*, 3> kKinds = {"structure", "decode", "describe"};
 constexpr std::array<const char*, 5> kEnds = {"done", "crashed", "time", "memory", "failed"};
-
-std::string to_hex(const std::string& bytes) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const char c : bytes) {
-    text += kDigits[static_cast<unsigned char>(c) >> 4];
-    text += kDigits[static_cast<unsigned char>(c) & 15];
-  }
-  return text;
-}
-
-std::string from_hex(const std::string& text) {
-  const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
-  std::string bytes;
-  for (std::size_t i = 0; i + 1 < text.size(); i += 2)
-    bytes += static_cast<char>(digit(text[i]) << 4 | digit(text[i + 1]));
-  return bytes;
-}
 
 std::string line_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -46,16 +29,55 @@ auto parsed(std::string_view line, const Read& read) -> std::optional<decltype(r
   }
 }
 
+/// What is not there is null: no names and all names are two things.
+Json fields_json(const FieldChoice& fields) {
+  if (!fields.names) return nullptr;
+  Json names = Json::array();
+  for (const std::string& name : *fields.names) names.push_back(to_hex(name));
+  return names;
+}
+
+FieldChoice fields_of(const Json& json) {
+  FieldChoice fields;
+  if (json.is_null()) return fields;
+  fields.names.emplace();
+  for (const Json& name : json) fields.names->push_back(from_hex(name.get<std::string>()));
+  return fields;
+}
+
 }  // namespace
 
+std::string to_hex(std::string_view bytes) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const char c : bytes) {
+    text += kDigits[static_cast<unsigned char>(c) >> 4];
+    text += kDigits[static_cast<unsigned char>(c) & 15];
+  }
+  return text;
+}
+
+std::string from_hex(std::string_view text) {
+  const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
+  std::string bytes;
+  for (std::size_t i = 0; i + 1 < text.size(); i += 2)
+    bytes += static_cast<char>(digit(text[i]) << 4 | digit(text[i + 1]));
+  return bytes;
+}
+
 std::string task_line(const WalkTask& task, const WalkBounds& bounds) {
-  return line_of({{"kind", task.kind == WalkTask::Kind::kDecode ? "decode" : "structure"},
+  const ArrayNames& arrays = task.foreign.arrays;
+  return line_of({{"kind", kKinds.at(static_cast<std::size_t>(task.kind))},
                   {"format", task.format},
                   {"data", to_hex(task.data.native())},
                   {"index", to_hex(task.index.native())},
                   {"adopted", to_hex(task.adopted.native())},
                   {"first", task.first},
                   {"rows", task.rows},
+                  {"arrays",
+                   {to_hex(arrays.images), to_hex(arrays.offsets), to_hex(arrays.labels),
+                    to_hex(arrays.keys)}},
+                  {"fields", fields_json(task.foreign.fields)},
                   {"cpu_s", bounds.cpu_s},
                   {"memory", bounds.memory_bytes}});
 }
@@ -63,13 +85,21 @@ std::string task_line(const WalkTask& task, const WalkBounds& bounds) {
 std::optional<std::pair<WalkTask, WalkBounds>> parse_task(std::string_view line) {
   return parsed(line, [](const Json& json) {
     WalkTask task;
-    task.kind = json.at("kind") == "decode" ? WalkTask::Kind::kDecode : WalkTask::Kind::kStructure;
+    const auto kind = std::find(kKinds.begin(), kKinds.end(), json.at("kind").get<std::string>());
+    if (kind == kKinds.end()) throw Error(ErrorKind::kCorrupt, "no such task");
+    task.kind = static_cast<WalkTask::Kind>(kind - kKinds.begin());
     task.format = json.at("format");
-    task.data = from_hex(json.at("data"));
-    task.index = from_hex(json.at("index"));
-    task.adopted = from_hex(json.at("adopted"));
+    task.data = from_hex(json.at("data").get<std::string>());
+    task.index = from_hex(json.at("index").get<std::string>());
+    task.adopted = from_hex(json.at("adopted").get<std::string>());
     task.first = json.at("first");
     task.rows = json.at("rows");
+    const Json& arrays = json.at("arrays");
+    task.foreign.arrays = {from_hex(arrays.at(0).get<std::string>()),
+                           from_hex(arrays.at(1).get<std::string>()),
+                           from_hex(arrays.at(2).get<std::string>()),
+                           from_hex(arrays.at(3).get<std::string>())};
+    task.foreign.fields = fields_of(json.at("fields"));
     return std::pair(task, WalkBounds{json.at("cpu_s"), json.at("memory")});
   });
 }
@@ -98,6 +128,7 @@ std::string end_line(const WalkEnd& end) {
 }
 
 std::optional<WalkEnd> parse_end(std::string_view line) {
+  if (!line.starts_with("{\"end\"")) return std::nullopt;  // most lines are others
   return parsed(line, [](const Json& json) {
     const std::string name = json.at("end");
     const auto at = std::find(kEnds.begin(), kEnds.end(), name);

@@ -9,12 +9,13 @@
 
 /// What a walker and the process that does its walks say to each other: JSON, an object a line.
 ///
-///     walker  -> process   {"kind", "format", "data", "index", "adopted", "first", "rows", "cpu_s",
-///                           "memory"}
+///     walker  -> process   {"kind", "format", "data", "index", "adopted", "first", "rows",
+///                           "arrays", "fields", "cpu_s", "memory"}
 ///     process -> walker    {"finding": {"kind", "row", "about_bytes", "detail"}}      any number
 ///     process -> walker    {"end": "done", "signal": 0, "row": 42, "detail": ""}      one a task
 ///
-/// Paths may hold any bytes, and are written in hexadecimal.
+/// The first member says what a line is; those of a description are in adopting/describe.cc. Paths
+/// may hold any bytes, and are written in hexadecimal.
 namespace packhorse {
 
 /// How a walk ended.
@@ -30,6 +31,10 @@ struct WalkBounds {
   std::uint64_t cpu_s = 60;
   std::uint64_t memory_bytes = std::uint64_t{1} << 30;  ///< beyond what the process has anyway
 };
+
+/// Any bytes as text, and back.
+std::string to_hex(std::string_view bytes);
+std::string from_hex(std::string_view text);
 
 std::string task_line(const WalkTask& task, const WalkBounds& bounds);
 /// Nothing for a line that is none.

@@ -130,7 +130,7 @@ bool Walker::send(const std::string& line) {
 }
 
 WalkEnd Walker::run(const WalkTask& task, const WalkBounds& bounds, double wall_s,
-                    const std::function<void(const WalkFinding&)>& report,
+                    const WalkLines& lines,
                     const std::stop_token& stop) {
   if (pid_ < 0) start();
   if (!send(task_line(task, bounds))) return died();
@@ -141,8 +141,8 @@ WalkEnd Walker::run(const WalkTask& task, const WalkBounds& bounds, double wall_
          end = pending_.find('\n')) {
       const std::string line = pending_.substr(0, end);
       pending_.erase(0, end + 1);
-      if (const std::optional<WalkFinding> finding = parse_finding(line)) report(*finding);
       if (std::optional<WalkEnd> ended = parse_end(line)) return std::move(*ended);
+      lines(line);
     }
     if (stop.stop_requested()) {
       end();
@@ -161,8 +161,21 @@ WalkEnd Walker::run(const WalkTask& task, const WalkBounds& bounds, double wall_
   }
 }
 
+WalkBounds bounds_for(std::uint64_t file_bytes, std::uint64_t content_bytes) {
+  constexpr std::uint64_t kLeastMemory = std::uint64_t{1} << 30;
+  constexpr std::uint64_t kLeastCpu = 10;            // seconds
+  constexpr std::uint64_t kBytesPerCpu = 10u << 20;  // a second: a tenth of what any walk manages
+  // LMDB maps the whole file and more.
+  return {kLeastCpu + (content_bytes + file_bytes) / kBytesPerCpu, kLeastMemory + 2 * file_bytes};
+}
+
+double wall_time(const WalkBounds& bounds) {
+  constexpr double kWallPerCpu = 6;  // storage may be slow, and the machine busy
+  return kWallPerCpu * static_cast<double>(bounds.cpu_s);
+}
+
 WalkEnd WalkerPool::run(const WalkTask& task, const WalkBounds& bounds, double wall_s,
-                        const std::function<void(const WalkFinding&)>& report,
+                        const WalkLines& lines,
                         const std::stop_token& stop) {
   std::unique_ptr<Walker> walker;
   {
@@ -173,7 +186,7 @@ WalkEnd WalkerPool::run(const WalkTask& task, const WalkBounds& bounds, double w
     }
   }
   if (!walker) walker = std::make_unique<Walker>(command_);
-  WalkEnd end = walker->run(task, bounds, wall_s, report, stop);
+  WalkEnd end = walker->run(task, bounds, wall_s, lines, stop);
   const std::scoped_lock lock(mutex_);
   idle_.push_back(std::move(walker));
   return end;

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "packhorse/file.h"
@@ -14,6 +15,10 @@
 #include "verify/walk_protocol.h"
 
 namespace packhorse {
+
+/// Gets each line that is said before the end of a walk; what it does not know it passes over. What
+/// it throws ends the walk.
+using WalkLines = std::function<void(std::string_view line)>;
 
 /// A process that does walks (packhorse/walk.h). It starts with the first of them, and is killed
 /// with all it started when this object goes. One thread at a time.
@@ -27,7 +32,7 @@ class Walker {
   /// Does one walk and says how it ended; it is killed after `wall_s` seconds. Throws Error(kIo)
   /// when the process cannot be started, Error(kInterrupted).
   WalkEnd run(const WalkTask& task, const WalkBounds& bounds, double wall_s,
-              const std::function<void(const WalkFinding&)>& report, const std::stop_token& stop);
+              const WalkLines& lines, const std::stop_token& stop);
 
  private:
   void start();
@@ -41,13 +46,19 @@ class Walker {
   std::string pending_;
 };
 
+/// What a walk through a shard may take at most: of a file of `file_bytes`, which holds
+/// `content_bytes` when it is decompressed.
+WalkBounds bounds_for(std::uint64_t file_bytes, std::uint64_t content_bytes);
+/// In seconds by the clock.
+double wall_time(const WalkBounds& bounds);
+
 /// See packhorse/walk.h.
 class WalkerPool {
  public:
   explicit WalkerPool(std::vector<std::string> command) : command_(std::move(command)) {}
   /// As Walker::run().
   WalkEnd run(const WalkTask& task, const WalkBounds& bounds, double wall_s,
-              const std::function<void(const WalkFinding&)>& report, const std::stop_token& stop);
+              const WalkLines& lines, const std::stop_token& stop);
 
  private:
   const std::vector<std::string> command_;

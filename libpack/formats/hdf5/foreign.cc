@@ -4,6 +4,7 @@
 #include "formats/hdf5/foreign_layout.h"
 #include "formats/hdf5/global_heap.h"
 #include "formats/hdf5/hdf5.h"
+#include "formats/hdf5/inner_objects.h"
 #include "formats/hdf5/layout.h"
 #include "packhorse/file.h"
 #include "packhorse/sample.h"
@@ -75,7 +76,7 @@ class Hdf5Shard final : public ForeignShard {
   enum class Kind { kArrays, kVlen, kFlat };
 
   void open(const ForeignOptions& options) {
-    arrays_.emplace(File(H5Fopen(path_.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "open", path_));
+    arrays_.emplace(open_file(path_));
     const hid_t file = arrays_->file.get();
     const bool no_fields = options.fields.names && options.fields.names->empty();
     if (!no_fields && H5Lexists(file, kFields, H5P_DEFAULT) > 0) {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "formats/hdf5/global_heap.h"
+#include "formats/hdf5/inner_objects.h"
 
 namespace packhorse::hdf5 {
 
@@ -20,20 +21,10 @@ constexpr const char* kRewrite =
   throw Error(ErrorKind::kUnsupported, "the array '" + column.name + "' " + what, path, kRewrite);
 }
 
-/// Links can lead to other files, whose offsets would mean nothing here.
-unsigned long file_number(hid_t object, const fs::path& path) {
-  H5O_info_t info;
-  check(H5Oget_info(object, &info), "look at", path);
-  return info.fileno;
-}
-
 std::optional<Column> open_column(hid_t file, const std::string& name, const fs::path& path) {
-  // H5Dopen fails for what is a group, and for a path whose first part is none.
-  const hid_t id = H5Dopen2(file, name.c_str(), H5P_DEFAULT);
-  if (id < 0) return std::nullopt;
-  Column column{name, Dataset(id, "open", path), {}};
-  if (file_number(column.dataset.get(), path) != file_number(file, path))
-    refuse(column, "lies in another file", path);
+  auto dataset = find_dataset(file, name, path);
+  if (!dataset) return std::nullopt;
+  Column column{name, std::move(*dataset), {}};
   const Space space(H5Dget_space(column.dataset.get()), "read", path);
   const int axes = H5Sget_simple_extent_ndims(space.get());
   column.axes.resize(axes > 0 ? static_cast<std::size_t>(axes) : 0);
@@ -104,7 +95,6 @@ std::optional<Column> find_column(hid_t file, const std::string& given,
 
 H5D_layout_t layout_of(const Column& column, const fs::path& path) {
   const Properties made(H5Dget_create_plist(column.dataset.get()), "look at", path);
-  if (H5Pget_external_count(made.get()) > 0) refuse(column, "lies in another file", path);
   if (H5Pget_nfilters(made.get()) > 0)
     refuse(column, "is compressed or filtered, so nothing in it can be read at random", path);
   return H5Pget_layout(made.get());

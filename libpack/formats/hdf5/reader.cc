@@ -3,6 +3,7 @@
 
 #include "formats/hdf5/handles.h"
 #include "formats/hdf5/hdf5.h"
+#include "formats/hdf5/inner_objects.h"
 #include "formats/hdf5/layout.h"
 #include "formats/hdf5/open.h"
 #include "packhorse/file.h"
@@ -33,7 +34,7 @@ std::size_t length(const Dataset& dataset, const std::filesystem::path& path) {
 template <class T>
 std::vector<T> read_column(hid_t parent, const char* name, hid_t type,
                            const std::filesystem::path& path) {
-  const Dataset dataset(H5Dopen2(parent, name, H5P_DEFAULT), "find a column in", path);
+  const Dataset dataset = open_dataset(parent, name, path);
   std::vector<T> values(length(dataset, path));
   check(H5Dread(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), "read", path);
   return values;
@@ -45,8 +46,8 @@ class Blob {
   /// A group of data and offsets, for `samples` of them.
   static Blob open_group(hid_t file, const std::string& name, std::size_t samples,
                          const std::filesystem::path& path) {
-    const Group group(H5Gopen2(file, name.c_str(), H5P_DEFAULT), "find a group in", path);
-    Blob blob(Dataset(H5Dopen2(group.get(), kData, H5P_DEFAULT), "find the data in", path));
+    const Group group = hdf5::open_group(file, name, path);
+    Blob blob(open_dataset(group.get(), kData, path));
     blob.offsets_ = read_column<std::uint64_t>(group.get(), kOffsets, H5T_NATIVE_UINT64, path);
     if (blob.offsets_.size() != samples + 1 || blob.offsets_.front() != 0 ||
         !std::is_sorted(blob.offsets_.begin(), blob.offsets_.end()) ||
@@ -147,19 +148,18 @@ class Reader final : public ShardReader {
 
  private:
   void open() {
-    contents_.emplace(File(H5Fopen(path_.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "open", path_));
+    contents_.emplace(open_file(path_));
     const hid_t file = contents_->file.get();
     labels_ = read_column<std::int64_t>(file, kLabels, H5T_NATIVE_INT64, path_);
     read_keys(file);
-    const hid_t array = H5Dopen2(file, kImages, H5P_DEFAULT);  // fails for a group
-    contents_->images.emplace(
-        array < 0 ? Blob::open_group(file, kImages, size(), path_)
-                  : Blob::open_array(Dataset(array, "find the images in", path_), size(), path_));
+    auto array = find_dataset(file, kImages, path_);  // nothing for a group
+    contents_->images.emplace(array ? Blob::open_array(std::move(*array), size(), path_)
+                                    : Blob::open_group(file, kImages, size(), path_));
     if (H5Lexists(file, kFields, H5P_DEFAULT) > 0) open_fields(file);
   }
 
   void open_fields(hid_t file) {
-    const Group group(H5Gopen2(file, kFields, H5P_DEFAULT), "find the fields in", path_);
+    const Group group = hdf5::open_group(file, kFields, path_);
     H5G_info_t info{};
     check(H5Gget_info(group.get(), &info), "read", path_);
     for (hsize_t i = 0; i < info.nlinks; ++i) {
@@ -181,7 +181,7 @@ class Reader final : public ShardReader {
   }
 
   void read_keys(hid_t file) {
-    const Dataset dataset(H5Dopen2(file, kKeys, H5P_DEFAULT), "find the keys in", path_);
+    const Dataset dataset = open_dataset(file, kKeys, path_);
     const Type type(H5Dget_type(dataset.get()), "read", path_);
     key_width_ = H5Tget_size(type.get());
     keys_.resize(length(dataset, path_) * key_width_);

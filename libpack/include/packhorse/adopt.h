@@ -8,6 +8,7 @@
 
 #include "packhorse/foreign_shard.h"
 #include "packhorse/pack.h"
+#include "packhorse/walk.h"
 
 /// Shards made by others -> a dataset, without writing a byte of them anew.
 ///
@@ -23,6 +24,9 @@ struct AdoptOptions {
   ForeignOptions shards;
   RejectLimit max_rejects;
   std::uint64_t max_pixels = kDefaultMaxPixels;
+  /// The processes in which the formats' libraries look through the shards (walk.h), since a file
+  /// from outside may crash them, or never let go of them. None: in this process.
+  std::shared_ptr<WalkerPool> walkers = {};
   int jobs = 0;            ///< threads; 0 = as many as the process may use
   bool overwrite = false;  ///< replace an earlier adoption, and nothing else
   void validate() const;

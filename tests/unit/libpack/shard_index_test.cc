@@ -1,8 +1,11 @@
 #include "packhorse/shard_index.h"
 
 #include <cstring>
+#include <limits>
 
+#include "packhorse/file.h"
 #include "packhorse/hash.h"
+#include "packhorse/manifest.h"
 #include "support/support.h"
 
 namespace packhorse {
@@ -21,10 +24,10 @@ std::vector<IndexEntry> rows() {
           {{10, 0},
            ~std::uint64_t{0},
            2147483647,
-           {ImageKind::kPng, 4, 16, 1, 1, 4294967295u},
+           {ImageKind::kPng, 4, 16, 1, 1, 2147483647u},
            "000000003",
            ""},
-          {{500, 500}, 0, -1, {ImageKind::kUnknown, 0, 0, 0, 0, 0}, "", "\xff\xfe/no UTF-8\n.jpg"},
+          {{500, 500}, 0, 0, {ImageKind::kRaw, 1, 8, 0, 50, 10}, "", "\xff\xfe/no UTF-8\n.jpg"},
           {{5, 20}, 42, 7, {ImageKind::kPnm, 1, 8, 1, 2, 2}, "k", std::string(5000, 'p')}};
 }
 
@@ -157,6 +160,63 @@ TEST_CASE("shard index: a sample outside the data file is corrupt, though the ch
     row.range = range;
     CHECK(is_corrupt(directory / "index", serialised({row})));
   }
+}
+
+TEST_CASE("shard index: what no image and no label can be is corrupt, though the checksum fits") {
+  const TemporaryDirectory directory;
+  const auto corrupt_with = [&](const auto& change) {
+    IndexEntry row = rows()[0];
+    change(row);
+    return is_corrupt(directory / "index", serialised({row}));
+  };
+  for (const int kind : {0, 8, 255})
+    CHECK(corrupt_with([&](IndexEntry& e) { e.image.kind = static_cast<ImageKind>(kind); }));
+  for (const std::uint32_t side : {0u, 2147483648u, 4294967295u}) {
+    CHECK(corrupt_with([&](IndexEntry& e) { e.image.width = side; }));
+    CHECK(corrupt_with([&](IndexEntry& e) { e.image.height = side; }));
+  }
+  for (const std::int64_t label : {std::int64_t{-1}, std::numeric_limits<std::int64_t>::min()})
+    CHECK(corrupt_with([&](IndexEntry& e) { e.label = label; }));
+  // Of raw pixels the index alone says the size: 10 bytes.
+  for (const ImageInfo& pixels :
+       {ImageInfo{ImageKind::kRaw, 1, 8, 1, 5, 3}, ImageInfo{ImageKind::kRaw, 2, 8, 1, 5, 1},
+        ImageInfo{ImageKind::kRaw, 0, 8, 1, 5, 2}}) {
+    CHECK(corrupt_with([&](IndexEntry& e) { e.image = pixels; }));
+  }
+}
+
+TEST_CASE("shard index: says why it is not the index of a shard") {
+  const TemporaryDirectory directory;
+  put(directory / "index", serialised({rows()[3]}));  // label 7
+  const ShardIndex index(directory / "index");
+  Manifest manifest;
+  manifest.class_samples.resize(8);
+  ShardRecord record;
+  record.samples = 1;
+  record.bytes = kDataBytes;
+  CHECK_FALSE(index.why_not_of(record, manifest));
+  manifest.class_samples.resize(7);
+  REQUIRE(index.why_not_of(record, manifest));
+  CHECK(index.why_not_of(record, manifest)->find("label") != std::string::npos);
+  manifest.class_samples.resize(8);
+  record.samples = 2;
+  CHECK(index.why_not_of(record, manifest));
+  record.samples = 1;
+  record.bytes = 1;
+  CHECK(index.why_not_of(record, manifest));
+  record.bytes = kDataBytes;
+  manifest.compress = "zstd:3";
+  CHECK(index.why_not_of(record, manifest));
+}
+
+TEST_CASE("shard index: maps and checks one and the same file") {
+  const TemporaryDirectory directory;
+  put(directory / "index", serialised({rows()[0]}));
+  const UniqueFd fd = open_for_reading(directory / "index");
+  put(directory / "other", serialised({rows()[3]}));
+  fs::rename(directory / "other", directory / "index");
+  const ShardIndex index(fd.get(), directory / "index");
+  CHECK(index.key(0) == rows()[0].key);
 }
 
 TEST_CASE("shard index: a file that is not there is kNotFound") {

@@ -136,6 +136,24 @@ TEST_CASE("verify walk: what is no line of the protocol is passed over") {
           .ok());
 }
 
+TEST_CASE("verify walk: a dataset that is replaced meanwhile is not judged") {
+  const Packed packed, other;
+  const std::string out = packed.path.string();
+  const std::string swap = "mv -T " + out + " " + out + ".before && mv -T " + other.path.string() +
+                           " " + out + " || true";
+  const std::string edit = "sed -i s/cats/dogs/ " + out + "/dataset.json; rm -f " + out + "/*.tar";
+  for (const std::string& change : {edit, swap}) {
+    CAPTURE(change);
+    try {
+      static_cast<void>(packed.verify_with("(" + change + ") 2>/dev/null; " + kDone));
+      FAIL("it was judged");
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::kIo);
+      CHECK(std::string(error.what()).find("replaced") != std::string::npos);
+    }
+  }
+}
+
 TEST_CASE("verify walk: a program that is not there is an Error, not damage") {
   const Packed packed;
   VerifyOptions options;
@@ -163,6 +181,7 @@ TEST_CASE("walk protocol: tasks keep paths of any bytes") {
   task.index = fs::path("i");
   task.first = 7;
   task.rows = 9;
+  task.foreign.arrays = {"a", "", "c\xff", "d"};
   const auto again = parse_task(task_line(task, {3, 5}));
   REQUIRE(again);
   CHECK(again->first.kind == task.kind);
@@ -170,6 +189,12 @@ TEST_CASE("walk protocol: tasks keep paths of any bytes") {
   CHECK(again->first.index == task.index);
   CHECK(again->first.first == 7);
   CHECK(again->first.rows == 9);
+  CHECK(again->first.foreign.arrays == task.foreign.arrays);
+  CHECK_FALSE(again->first.foreign.fields.names);
+  for (const std::vector<std::string>& names : {std::vector<std::string>{}, {"json", "\xff"}}) {
+    task.foreign.fields.names = names;
+    CHECK(parse_task(task_line(task, {}))->first.foreign.fields.names == names);
+  }
   CHECK(again->second.cpu_s == 3);
   CHECK(again->second.memory_bytes == 5);
   CHECK_FALSE(parse_task("{}"));

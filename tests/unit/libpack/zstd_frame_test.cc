@@ -77,6 +77,40 @@ TEST_CASE("zstd frame: any flipped bit is found") {
   }
 }
 
+TEST_CASE("zstd frame: what would expand too far is written as it is, and any zstd tool reads it") {
+  const std::string blank((64u << 20) + 5, 'b');
+  const std::string frame = frame_of(blank);
+  CHECK(frame.size() > blank.size());
+  CHECK(frame.size() <= frame_bound(blank.size()));
+  const bool same = content_of(frame, blank.size()) == blank;
+  CHECK(same);
+  CHECK(frame_of(blank.substr(5)).size() < 10000);
+}
+
+TEST_CASE("zstd frame: makes room only for what frame and index agree on, within bounds") {
+  std::vector<std::byte> content;
+  const std::string frame = frame_of("some text");
+  decompress_frame(as_bytes(frame), 9, content);
+  CHECK(as_text(content) == "some text");
+  const auto refused = [&](const std::string& bytes, std::uint64_t size) {
+    content = {};
+    const bool corrupt = kind_of_error([&] {
+                           decompress_frame(as_bytes(bytes), size, content);
+                         }) == ErrorKind::kCorrupt;
+    return corrupt && content.capacity() == 0;
+  };
+  CHECK(refused(frame, 8));
+  CHECK(refused(frame, std::uint64_t{1} << 62));
+  CHECK(refused("no frame", 9));
+  std::string bomb = frame_of(std::string(64u << 20, 'b'));
+  bomb[6] = '\x01';  // the content size in the header: one byte more than is allowed
+  CHECK(refused(bomb, (64u << 20) + 1));
+  CHECK(frame_may_hold(1, 64u << 20));
+  CHECK_FALSE(frame_may_hold(262143, (64u << 20) + 256));
+  CHECK(frame_may_hold(std::uint64_t{1} << 40, std::uint64_t{1} << 48));
+  CHECK_FALSE(frame_may_hold(~std::uint64_t{0} >> 9, ~std::uint64_t{0}));
+}
+
 TEST_CASE("zstd frame: cut, longer, or of another size than it should be, it is corrupt") {
   const std::string content(1000, 'c');
   const std::string good = frame_of(content);

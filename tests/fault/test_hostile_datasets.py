@@ -1,0 +1,314 @@
+"""Datasets made to do harm, by every command: a clean verdict each, in bounded memory and time.
+
+No case may end a program by a signal, take more than MEMORY or TIME, or write outside of what it was told to. The
+commands named with a case must fail, since what they would have to hand on is wrong; what the others say is theirs.
+"""
+
+import os
+import resource
+import shutil
+import struct
+import subprocess
+import tempfile
+import threading
+import zlib
+
+import hostile_datasets as hostile
+import pytest
+from hostile_datasets import HASHES, IMAGES, KEY_ENDS, LABELS, PATH_ENDS, RANGES, Index
+from python_support import DAMAGE, DONE, PACKHORSE, SHAPES, Result, copy_tree, pack, put, refused, run, tree
+
+MEMORY = 512 << 20  # resident, of a command and all it starts
+ADDRESSES = 6 << 30  # reserved; most of it are the stacks and arenas of threads
+TIME = 120  # seconds; a guard against hanging, on any machine
+
+COMMANDS = {
+    "inspect": ("inspect", "{d}"),
+    "list": ("inspect", "{d}", "--list"),
+    "show": ("inspect", "{d}", "--show", "0", "-o", "{out}"),
+    "quick": ("inspect", "{d}", "--verify", "quick"),
+    "full": ("inspect", "{d}", "--verify", "full"),
+    "decode": ("inspect", "{d}", "--verify", "full", "--decode"),
+    "stats": ("inspect", "{d}", "--stats"),
+    "duplicates": ("inspect", "{d}", "--duplicates"),
+    "sheet": ("inspect", "{d}", "--sheet", "{out}.png"),
+    "bench": ("bench", "{d}", "--work", "read,decode", "--repeats", "1", "--min-seconds", "0"),
+    "unpack": ("unpack", "{d}", "{out}"),
+    "pack": ("pack", "{d}", "{out}", "--format", "hdf5"),
+    "export": ("export-index", "{d}", "-o", "{out}"),
+    "export beside": ("export-index", "{d}"),
+    "diff": ("diff", "{d}", "{sound}"),
+    "repair": ("inspect", "{d}", "--repair", "{sound}"),
+}
+EVERY = set(COMMANDS)
+OPENS_ALL = EVERY - {"export", "export beside", "repair", "diff"}  # read every index and shard
+OPENS_INDEX = EVERY - {"export", "export beside", "repair"}
+DECODES = {"decode", "stats", "duplicates", "sheet"}
+
+
+def grey_png(side):
+    """A PNG whose header fits its data."""
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    rows = zlib.compress(b"".join(b"\0" + bytes(side) for _ in range(side)))
+    header = struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    """Three samples of two classes: a PNM of 10 x 10, a JPEG and a PNG, in this order."""
+    root = tmp_path_factory.mktemp("sound")
+    put(root / "source/a/0.ppm", b"P6 10 10 255\n" + bytes(range(100)) * 3)
+    put(root / "source/a/1.jpg")
+    put(root / "source/b/2.png", grey_png(40))
+    pack(root / "source", root / "packed", "--format", "wds", "--no-shuffle")
+    pack(root / "source", root / "frames", "--format", "wds", "--no-shuffle", "--compress", "zstd")
+    pack(root / "source", root / "database", "--format", "lmdb", "--no-shuffle")
+    return root
+
+
+PNM, JPEG, PNG = 0, 1, 2
+
+
+def image(row, at, form, value):
+    return lambda d: hostile.edit_index(d, lambda i: i.put(IMAGES, row, at, form, value))
+
+
+def label(value):
+    return lambda d: hostile.edit_index(d, lambda i: i.put(LABELS, 1, 0, "q", value))
+
+
+def bytes_at(at, form, value):
+    """In the header or the section table."""
+    return lambda d: hostile.edit_index(d, lambda i: None, lambda data: struct.pack_into("<" + form, data, at, value))
+
+
+def section_end(number, value):
+    return lambda d: hostile.edit_index(d, lambda i: i.put(number, 0, 0, "Q", value))
+
+
+def name_of_shard(kind, name):
+    def edit(manifest):
+        manifest["shards"][0][kind] = name
+
+    return lambda d: hostile.edit_manifest(d, edit)
+
+
+def count(path, value):
+    def edit(manifest):
+        at = manifest
+        for part in path[:-1]:
+            at = at[part]
+        at[path[-1]] = value
+
+    return lambda d: hostile.edit_manifest(d, edit)
+
+
+def in_place(name, make):
+    def change(dataset):
+        path = dataset / name
+        path.unlink()
+        make(path)
+
+    return change
+
+
+def text_of_manifest(text):
+    return lambda d: (d / "dataset.json").write_text(text)
+
+
+def claims_larger(dataset):
+    hostile.edit_index(dataset, lambda i: (i.put(IMAGES, PNM, 0, "I", 3000), i.put(IMAGES, PNM, 4, "I", 3000)))
+
+
+def jpeg_as_pnm(dataset):
+    hostile.edit_index(dataset, lambda i: i.put(IMAGES, JPEG, 8, "B", hostile.PNM))
+
+
+def pnm_with_long_numbers(dataset):
+    """Ten digits are one number to who reads them all, and two to who stops before."""
+    hostile.replace_image(dataset, PNM, b"P6 1000000005 255 " + b"\x01" * 80)
+
+
+SHARD, INDEX = "shard-000000.tar", "shard-000000.index"
+DEEP = "[" * 200000 + "]" * 200000
+
+# case -> (what is changed, the commands that must fail)
+CASES = {
+    "manifest nested deep": (text_of_manifest(DEEP), EVERY),
+    "manifest of deep objects": (text_of_manifest('{"a":' * 200000 + "1" + "}" * 200000), EVERY),
+    "manifest is a number": (text_of_manifest("1e999"), EVERY),
+    "manifest with one name many times": (text_of_manifest("{" + ",".join(f'"k{i}":0' for i in range(99999)) + "}"), EVERY),
+    "shard outside by ..": (name_of_shard("file", "../packed/" + SHARD), EVERY),
+    "shard outside by a path": (name_of_shard("file", "/etc/passwd"), EVERY),
+    "shard outside and back": (name_of_shard("file", "x/../../" + SHARD), EVERY),
+    "shard with no name": (name_of_shard("file", ""), EVERY),
+    "shard is the directory": (name_of_shard("file", "."), EVERY),
+    "name cut by a zero": (name_of_shard("file", SHARD + "\0x"), EVERY),
+    "index outside": (name_of_shard("index", "../packed/" + INDEX), EVERY),
+    "list outside": (count(("files", 0, "file"), "../../etc/passwd"), EVERY),
+    "counts beyond all": (count(("samples",), 2**63), EVERY),
+    "shard of counts beyond all": (count(("shards", 0, "samples"), 2**64 - 1), EVERY),
+    "shard begins beyond all": (count(("shards", 0, "first_sample"), 2**64 - 2), EVERY),
+    "shard with bytes beyond all": (count(("shards", 0, "bytes"), 2**63), OPENS_ALL),
+    "shard is a link": (lambda d: hostile.link_away(d / SHARD, d.parent / "elsewhere"), OPENS_ALL | {"export"}),
+    "index is a link": (lambda d: hostile.link_away(d / INDEX, d.parent / "elsewhere"), OPENS_INDEX),
+    "class list is a link": (lambda d: hostile.link_away(d / "classes.txt", d.parent / "elsewhere"), OPENS_INDEX),
+    "shard is a pipe": (in_place(SHARD, os.mkfifo), OPENS_ALL | {"export"}),
+    "index is a pipe": (in_place(INDEX, os.mkfifo), OPENS_INDEX),
+    "class list is a pipe": (in_place("classes.txt", os.mkfifo), OPENS_INDEX),
+    "shard is a folder": (in_place(SHARD, os.mkdir), OPENS_ALL | {"export"}),
+    "no kind": (image(PNM, 8, "B", 0), OPENS_INDEX),
+    "unknown kind": (image(PNM, 8, "B", 8), OPENS_INDEX),
+    "no pixels": (image(PNM, 0, "I", 0), OPENS_INDEX),
+    "too wide": (image(JPEG, 0, "I", 2**31), OPENS_INDEX),
+    "raw pixels that are none": (image(JPEG, 8, "B", hostile.RAW), OPENS_INDEX),
+    "PNM that claims more": (claims_larger, DECODES),
+    "PNM with other channels": (image(PNM, 9, "B", 4), DECODES),
+    "PNM with long numbers": (pnm_with_long_numbers, DECODES | {"bench"}),
+    "JPEG as PNM": (jpeg_as_pnm, DECODES - {"sheet"}),
+    "JPEG that claims more": (image(JPEG, 4, "I", 60000), DECODES - {"sheet"}),
+    "PNG that claims more": (image(PNG, 0, "I", 2**31 - 1), DECODES - {"sheet"}),
+    "negative label": (label(-1), OPENS_INDEX),
+    "label of no class": (label(2), OPENS_INDEX),
+    "label beyond all": (label(2**63 - 1), OPENS_INDEX),
+    "image behind the end": (lambda d: hostile.edit_index(d, lambda i: i.put(RANGES, 0, 0, "Q", 2**40)), OPENS_INDEX),
+    "image that wraps": (lambda d: hostile.edit_index(d, lambda i: i.put(RANGES, 0, 8, "Q", 2**64 - 1)), OPENS_INDEX),
+    "keys that run back": (section_end(KEY_ENDS, 2**40), OPENS_INDEX),
+    "paths that run back": (section_end(PATH_ENDS, 2**63), OPENS_INDEX),
+    "samples beyond all": (bytes_at(16, "Q", 2**60), OPENS_INDEX),
+    "sections beyond all": (bytes_at(12, "I", 2**32 - 1), OPENS_INDEX),
+    "section behind the end": (bytes_at(64 + 8, "Q", 2**63), OPENS_INDEX),
+    "section that wraps": (bytes_at(64 + 16, "Q", 2**64 - 64), OPENS_INDEX),
+    "a hash of other bytes": (lambda d: hostile.edit_index(d, lambda i: i.put(HASHES, 0, 0, "Q", 1)), {"full", "unpack"}),
+}
+
+
+def outcome(command, dataset, sound, out):
+    """How a command ends under the limits, and the most memory that it, or a process it started, had at a time."""
+    words = [w.format(d=dataset, out=out, sound=sound) for w in COMMANDS[command]]
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+    with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as complained:
+        process = subprocess.Popen(
+            [PACKHORSE, *words], stdin=subprocess.DEVNULL, stdout=said, stderr=complained, preexec_fn=limit
+        )
+        guard = threading.Timer(TIME, process.kill)
+        guard.start()
+        _, status, usage = os.wait4(process.pid, 0)
+        guard.cancel()
+        process.returncode = os.waitstatus_to_exitcode(status)
+        said.seek(0)
+        complained.seek(0)
+        return Result(process.returncode, said.read(), complained.read()), usage.ru_maxrss << 10
+
+
+def judge(command, dataset, sound, out, must_fail):
+    result, peak = outcome(command, dataset, sound, out)
+    assert 0 <= result.code < 128, (command, result)
+    assert peak < MEMORY, (command, peak)
+    assert (result.code != DONE) or not must_fail, (command, result)
+    assert (result.code == DONE) or "packhorse: error: " in result.err, (command, result)
+
+
+def judge_all(change, must_fail, root, source, tmp_path):
+    """The dataset anew for each command: some of them write into it. Nothing else may change."""
+    for command in COMMANDS:
+        place = tmp_path / "place"
+        dataset = copy_tree(source, place / "packed")
+        change(dataset)
+        around = tree(root)
+        judge(command, dataset, source, place / "out", command in must_fail)
+        assert tree(root) == around, command
+        assert {p.name for p in place.iterdir()} <= {"packed", "out", "out.png", "elsewhere"}, command
+        shutil.rmtree(place)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_hostile_dataset_gets_a_clean_verdict(sound, tmp_path, case):
+    change, must_fail = CASES[case]
+    judge_all(change, must_fail, sound, sound / "packed", tmp_path)
+
+
+def frame_claims(content):
+    def edit(index):
+        begin = struct.unpack_from("<Q", index.column(hostile.FRAMES), 16)[0]
+        index.put(hostile.FRAMES, 0, 24, "Q", content)
+        index.put(RANGES, 0, 0, "Q", begin)
+        index.put(RANGES, 0, 8, "Q", content)
+
+    return lambda d: hostile.edit_index(d, edit)
+
+
+def real_bomb(content):
+    """Not only the index says so: the frame expands to it, and the hash fits as far as anybody gets to look."""
+
+    def change(dataset):
+        shard = dataset / hostile.manifest_of(dataset)["shards"][0]["file"]
+        bomb = hostile.zstd_bomb(content)
+        index = Index(dataset / INDEX)
+        index.put(hostile.FRAMES, 0, 0, "Q", shard.stat().st_size)
+        index.put(hostile.FRAMES, 0, 8, "Q", len(bomb))
+        with open(shard, "ab") as file:
+            file.write(bomb)
+        index.data_bytes = shard.stat().st_size
+        index.write()
+        frame_claims(content)(dataset)
+
+    return change
+
+
+@pytest.mark.parametrize("content", [1 << 20, 4 << 30, 1 << 50], ids=["1 MiB", "4 GiB", "1 PiB"])
+def test_a_frame_that_claims_more_than_it_holds_takes_no_memory(sound, tmp_path, content):
+    must_fail = {"full", "stats", "unpack", "pack"} if content == 1 << 20 else OPENS_INDEX
+    judge_all(frame_claims(content), must_fail, sound, sound / "frames", tmp_path)
+
+
+def test_a_frame_that_expands_to_gigabytes_is_refused_before_it_does(sound, tmp_path):
+    judge_all(real_bomb(4 << 30), OPENS_INDEX, sound, sound / "frames", tmp_path)
+
+
+def test_a_folder_on_the_way_to_a_shard_that_is_a_link_is_not_followed(sound, tmp_path):
+    def change(dataset):
+        hostile.link_away(dataset / "shard-000000.lmdb", dataset.parent / "elsewhere")
+
+    judge_all(change, OPENS_ALL | {"repair"}, sound, sound / "database", tmp_path)
+
+
+def test_a_repair_never_writes_through_a_link(sound, tmp_path):
+    """Neither of the shard's folder, nor of the place where the repair is made."""
+    for name in ("shard-000000.lmdb", ".packhorse-repair.partial"):
+        place = tmp_path / name
+        dataset = copy_tree(sound / "database", place / "packed")
+        (dataset / "shard-000000.lmdb/data.mdb").write_bytes(b"damaged")
+        put(place / "elsewhere/data.mdb", "somebody's")
+        if name.endswith(".lmdb"):
+            shutil.rmtree(dataset / name)
+        (dataset / name).symlink_to("../elsewhere")
+        before = tree(place)
+        result = refused("inspect", dataset, "--repair", sound / "source")
+        assert "symbolic link" in result.err and name in result.err, result
+        assert tree(place) == before
+
+
+def test_a_repair_leaves_alone_what_a_pack_has_left_to_go_on_with(sound, tmp_path):
+    dataset = copy_tree(sound / "packed", tmp_path / "packed")
+    put(tmp_path / "packed.partial/lock", "")
+    put(tmp_path / "packed.partial/data/shard-000000.tar", "a finished shard")
+    before = tree(tmp_path / "packed.partial")
+    (dataset / SHARD).write_bytes(b"damaged")
+    result = run("inspect", dataset, "--repair", sound / "source")
+    assert result.code == DONE and tree(dataset) == tree(sound / "packed"), result
+    assert tree(tmp_path / "packed.partial") == before
+
+
+def test_links_to_directories_above_a_dataset_are_nobodys_business(sound, tmp_path):
+    (tmp_path / "link").symlink_to(sound)
+    assert run("inspect", tmp_path / "link/packed", "--verify", "full").code == DONE
+    assert refused("inspect", tmp_path / "nothing").code != DAMAGE

@@ -113,8 +113,16 @@ UniqueFd DatasetDirectory::open(const std::string& name, Links links) const {
 }
 
 std::string DatasetDirectory::read_text(const std::string& name) const {
+  constexpr std::uint64_t kMost = std::uint64_t{256} << 20;  // some two million rejects
   const UniqueFd fd = open(name);
-  std::string text(file_size(fd.get(), path_ / name), '\0');
+  const std::uint64_t bytes = file_size(fd.get(), path_ / name);
+  if (bytes > kMost) {
+    throw Error(ErrorKind::kUnsupported,
+                "a list of the dataset has " + std::to_string(bytes) + " bytes, the limit is " +
+                    std::to_string(kMost),
+                path_ / name, "do not trust this dataset");
+  }
+  std::string text(bytes, '\0');
   read_exactly(fd.get(), 0, std::as_writable_bytes(std::span(text)), path_ / name);
   return text;
 }

@@ -129,8 +129,12 @@ class LineReader {
   explicit LineReader(ShardVisitor& visitor) : visitor_(visitor) {}
 
   void take(std::string_view line) {
-    if (!line.starts_with('{')) return;
-    const Json json = parse_json(line, {.bytes = std::size_t{256} << 20});
+    Json json;
+    try {
+      json = parse_json(line, {.bytes = std::size_t{256} << 20});
+    } catch (const Error&) {
+      return;  // cut by a crash, or nothing at all
+    }
     const auto member = json.begin();
     if (member == json.end()) return;
     const Json& value = member.value();

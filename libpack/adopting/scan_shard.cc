@@ -106,7 +106,9 @@ class Scanner final : ShardVisitor {
     keys_.clear();
     read_pieces();
     drop_rejects();
-    if (stamp_of(fd_.get(), path_) != stamp_) {
+    // Also when another file has its name now: the library opened it by that.
+    if (stamp_of(fd_.get(), path_) != stamp_ ||
+        stamp_of(open_for_reading(path_).get(), path_) != stamp_) {
       throw Error(ErrorKind::kIo, "the shard changed while it was read", path_,
                   "adopt it again once nobody writes to it");
     }

@@ -40,7 +40,7 @@ class DatasetDirectory {
   /// Opens a file for reading. Throws Error(kCorrupt) for a name that leads out, a link or what is
   /// no regular file, Error(kNotFound | kIo).
   UniqueFd open(const std::string& name, Links links = Links::kNone) const;
-  std::string read_text(const std::string& name) const;
+  std::string read_text(const std::string& name) const;  ///< of 256 MiB at most
   /// Whether it holds `bytes` bytes with this SHA-256. False for what open() throws for.
   bool holds(const std::string& name, std::uint64_t bytes, const std::string& sha256,
              Links links = Links::kNone) const;

@@ -141,8 +141,8 @@ TEST_CASE("verify walk: a dataset that is replaced meanwhile is not judged") {
   const std::string out = packed.path.string();
   const std::string swap = "mv -T " + out + " " + out + ".before && mv -T " + other.path.string() +
                            " " + out + " || true";
-  const std::string edit = "sed -i s/cats/dogs/ " + out + "/dataset.json; rm -f " + out + "/*.tar";
-  for (const std::string& change : {edit, swap}) {
+  const std::string edit = "echo >> " + out + "/dataset.json";
+  for (const std::string& change : {swap, edit}) {
     CAPTURE(change);
     try {
       static_cast<void>(packed.verify_with("(" + change + ") 2>/dev/null; " + kDone));

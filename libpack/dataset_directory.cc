@@ -130,7 +130,8 @@ std::string DatasetDirectory::read_text(const std::string& name) const {
 bool DatasetDirectory::holds(const std::string& name, std::uint64_t bytes,
                              const std::string& sha256, Links links) const try {
   const UniqueFd fd = open(name, links);
-  return file_size(fd.get(), path_ / name) == bytes && sha256_file(fd.get(), path_ / name) == sha256;
+  return file_size(fd.get(), path_ / name) == bytes &&
+         sha256_file(fd.get(), path_ / name) == sha256;
 } catch (const Error& error) {
   if (error.kind() == ErrorKind::kInterrupted) throw;
   return false;

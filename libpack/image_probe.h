@@ -6,8 +6,8 @@
 
 #include "packhorse/image_info.h"
 
-/// Private to the image_*.cc files and decoded_image.cc: one probe per kind, and the byte access they
-/// share.
+/// Private to the image_*.cc files and decoded_image.cc: one probe per kind, and the byte access
+/// they share.
 namespace packhorse::probe {
 
 /// Reads numbers out of a file's bytes; stepping outside gives nullopt rather than garbage.

@@ -96,8 +96,7 @@ const PeerIndexes& peer_indexes_of(const Manifest& manifest, const fs::path& dat
 bool is_there(const fs::path& path, const FileRecord& file) {
   std::error_code code;
   return fs::is_regular_file(fs::symlink_status(path, code)) &&
-         fs::file_size(path, code) == file.bytes &&
-         sha256_file(path) == file.sha256;
+         fs::file_size(path, code) == file.bytes && sha256_file(path) == file.sha256;
 }
 
 /// A published file is never changed: its SHA-256 is part of the dataset.

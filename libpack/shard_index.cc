@@ -294,7 +294,8 @@ ShardIndex::ShardIndex(int fd, const std::filesystem::path& path) : file_(fd, pa
   if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0)
     corrupt(path, "it does not start as an index does");
   if (header.file_bytes != file.size()) corrupt(path, "its length is not the one in its header");
-  if (header.checksum != checksum_of(fd, file.size(), path)) corrupt(path, "its checksum does not fit");
+  if (header.checksum != checksum_of(fd, file.size(), path))
+    corrupt(path, "its checksum does not fit");
   // The checksum vouches for what a writer wrote; the bounds below, for the writer.
   samples_ = header.samples;
   data_bytes_ = header.data_bytes;

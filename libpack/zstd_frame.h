@@ -16,9 +16,10 @@ inline constexpr int kLowestZstdLevel = 1, kHighestZstdLevel = 19;
 /// Throws Error(kUsage) for a level that is not within 1 and 19.
 void check_zstd_level(int level);
 
-/// What a frame of `stored` bytes may hold: 64 MiB, or 256 times as much as it is, whichever is more.
-/// Blank pictures fill as little as a 40,000th, and so would a few bytes of somebody who wants all
-/// our memory: a larger frame that would expand more is written uncompressed, and none is read.
+/// What a frame of `stored` bytes may hold: 64 MiB, or 256 times as much as it is, whichever is
+/// more. Blank pictures fill as little as a 40,000th, and so would a few bytes of somebody who
+/// wants all our memory: a larger frame that would expand more is written uncompressed, and none is
+/// read.
 bool frame_may_hold(std::uint64_t stored, std::uint64_t content);
 
 /// Bytes the frame of `content` bytes takes at most.

@@ -34,12 +34,12 @@ std::map<std::string, std::string> array_names(const ArrayNames& names) {
 std::vector<ScannedShard> scan_all(const NamedShards& named, const AdoptOptions& options,
                                    Progress& progress, const std::stop_token& stop) {
   std::vector<ScannedShard> scanned(named.shards.size());
-  run_parallel(options.jobs > 0 ? options.jobs : available_cpus(), named.shards.size(),
-               [&](std::size_t i) {
-                 const NamedShard& shard = named.shards[i];
-                 scanned[i] = scan_shard(*named.format, shard.data_file(), shard.name(),
-                                         options, progress, stop);
-               });
+  run_parallel(
+      options.jobs > 0 ? options.jobs : available_cpus(), named.shards.size(), [&](std::size_t i) {
+        const NamedShard& shard = named.shards[i];
+        scanned[i] =
+            scan_shard(*named.format, shard.data_file(), shard.name(), options, progress, stop);
+      });
   for (std::size_t i = 1; i < scanned.size(); ++i) {
     if (scanned[i].layout == scanned.front().layout) continue;
     throw Error(ErrorKind::kUsage,

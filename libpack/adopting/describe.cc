@@ -1,6 +1,5 @@
 #include "adopting/describe.h"
 
-#include <cstring>
 #include <mutex>
 #include <set>
 
@@ -14,8 +13,8 @@
 ///     {"reject": [path, reason]}, {"skip": [path, rule]}                           any number
 ///     {"samples": [[key, label, problem, offset, length,
 ///                   kind, components, bits, orientation, width, height,
-///                   [[field, offset, length], ...]], ...]}                       any number
-///     {"error": [kind, what, path, advice, key]}                                 in place of the rest
+///                   [[field, offset, length], ...]], ...]}                         any number
+///     {"error": [kind, what, path, advice, key]}                             instead of the rest
 ///
 /// Texts may hold any bytes, and are written in hexadecimal.
 namespace packhorse {
@@ -107,9 +106,9 @@ class LineVisitor final : public ShardVisitor {
   }
 
   void fail(const Error& error) {
-    say("error", Json::array({static_cast<int>(error.kind()), to_hex(error.what()),
-                              to_hex(error.path().native()), to_hex(error.advice()),
-                              to_hex(error.key())}));
+    say("error",
+        Json::array({static_cast<int>(error.kind()), to_hex(error.what()),
+                     to_hex(error.path().native()), to_hex(error.advice()), to_hex(error.key())}));
   }
 
  private:
@@ -181,20 +180,6 @@ class LineReader {
   std::size_t fields_ = 0, samples_ = 0, expected_ = 0;
 };
 
-std::string words_of(const WalkEnd& end) {
-  switch (end.kind) {
-    case WalkEnd::Kind::kCrashed:
-      return "the format's own library crashed on it (" +
-             std::string(::strsignal(end.signal)) + ")";
-    case WalkEnd::Kind::kTime:
-      return "the format's own library did not come to an end with it in time";
-    case WalkEnd::Kind::kMemory:
-      return "the format's own library needed more memory for it than is sensible";
-    default:
-      return "it could not be looked at: " + end.detail;
-  }
-}
-
 }  // namespace
 
 void describe_shard(const Format& format, const fs::path& data_file, const ForeignOptions& options,
@@ -217,7 +202,8 @@ void describe_shard(const Format& format, const fs::path& data_file, const Forei
         task, bounds, wall_time(bounds), [&](std::string_view line) { reader.take(line); }, stop);
     if (end.kind == WalkEnd::Kind::kDone || reader.failed()) return reader.finish();
     const std::string at = end.row < 0 ? "" : ", at sample " + std::to_string(end.row);
-    throw Error(ErrorKind::kCorrupt, words_of(end) + at, data_file,
+    throw Error(ErrorKind::kCorrupt, words_of(end, "the format's own library", "looked at") + at,
+                data_file,
                 "the shard is damaged or made to do harm: get it again from where it came from");
   } catch (const Json::exception& error) {
     throw Error(ErrorKind::kCorrupt,

@@ -39,10 +39,10 @@ struct ScannedShard {
   }
 };
 
-/// Finds the samples by way of the format's library (describe.h), then reads the file once from its start to its
-/// end: SHA-256 of all, and of each piece whether it is an image, and its XXH3. What is no usable
-/// image, lies outside the file or over another sample is a reject; its path is the key behind
-/// `name`. Throws Error(kIo) when the file changes meanwhile, Error(kInterrupted).
+/// Finds the samples by way of the format's library (describe.h), then reads the file once from its
+/// start to its end: SHA-256 of all, and of each piece whether it is an image, and its XXH3. What
+/// is no usable image, lies outside the file or over another sample is a reject; its path is the
+/// key behind `name`. Throws Error(kIo) when the file changes meanwhile, Error(kInterrupted).
 ScannedShard scan_shard(const Format& format, const std::filesystem::path& data_file,
                         const std::string& name, const AdoptOptions& options, Progress& progress,
                         const std::stop_token& stop);

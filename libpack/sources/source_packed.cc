@@ -17,8 +17,8 @@ namespace fs = std::filesystem;
 namespace {
 
 /// Whether every format can hold the keys in their order: letters, digits, '-' and '_' only, and
-/// increasing also with the dot that members' names have behind them. Those of adopted shards may
-/// be anything.
+/// increasing also with the dot that members' names have behind them. Those of shards or indexes
+/// that others made may be anything.
 bool keys_fit(const PackedDataset& dataset) {
   constexpr std::size_t kLongest = 64;
   std::string last;
@@ -54,7 +54,7 @@ class PackedSource final : public Source {
     for (const fs::path& one : paths) {
       parts_.push_back({splits ? one.filename().string() : "", PackedDataset(one), {}, true});
       Part& part = parts_.back();
-      part.own_keys = !manifest(part).adopted || keys_fit(part.dataset);
+      part.own_keys = keys_fit(part.dataset);
     }
     for (const Part& part : parts_) {
       if (manifest(part).image == image_mode() && manifest(part).image_settings == image_settings())

@@ -24,9 +24,9 @@ struct ShardBytes {
   std::vector<DamagedPiece> damage;  ///< in the order of samples
 };
 
-/// Reads an open data file once, from its start to its end: its SHA-256, and, with an index, the hash of
-/// every image and field. Bytes read are counted in `progress`. Throws Error(kInterrupted), and
-/// Error(kCorrupt) when the index's frames overlap.
+/// Reads an open data file once, from its start to its end: its SHA-256, and, with an index, the
+/// hash of every image and field. Bytes read are counted in `progress`. Throws Error(kInterrupted),
+/// and Error(kCorrupt) when the index's frames overlap.
 ShardBytes check_bytes(int fd, const std::filesystem::path& data_file, std::uint64_t bytes,
                        const ShardIndex* index, Progress& progress, const std::stop_token& stop);
 

@@ -35,8 +35,8 @@ std::size_t number_of(const std::string& file) {
   return number;
 }
 
-/// In the dataset, where nobody else works: beside it, that of a `pack --overwrite` may wait to go on.
-/// And what is made is on the same file system as its place.
+/// In the dataset, where nobody else works: beside it, that of a `pack --overwrite` may wait to go
+/// on. And what is made is on the same file system as its place.
 constexpr const char* kStagingName = ".packhorse-repair";
 
 /// One call of repair().
@@ -106,7 +106,8 @@ class Repair {
   }
 
   bool is_sound(const FileRecord& file) const {
-    return directory_.holds(file.file, file.bytes, file.sha256, is_shard(file.file) ? links_ : kNone);
+    return directory_.holds(file.file, file.bytes, file.sha256,
+                            is_shard(file.file) ? links_ : kNone);
   }
 
   /// Of a file that was made.
@@ -155,8 +156,8 @@ class Repair {
   static void refuse_link(const fs::path& path) {
     if (!fs::is_symlink(path)) return;
     throw Error(ErrorKind::kUnsupported,
-                "what a symbolic link leads to lies outside of the dataset and is not repaired", path,
-                "put the file itself there, or remove the link");
+                "what a symbolic link leads to lies outside of the dataset and is not repaired",
+                path, "put the file itself there, or remove the link");
   }
 
   bool copy(const FileRecord& file, const Staging& staging) {

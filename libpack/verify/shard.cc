@@ -43,8 +43,9 @@ Extent extent_of(const ShardIndex& index, std::size_t first, std::size_t rows) {
 
 }  // namespace
 
-ShardCheck::ShardCheck(const DatasetDirectory& dataset, const Manifest& manifest, const ShardRecord& record,
-                       const VerifyOptions& options, Meter& meter, const std::stop_token& stop)
+ShardCheck::ShardCheck(const DatasetDirectory& dataset, const Manifest& manifest,
+                       const ShardRecord& record, const VerifyOptions& options, Meter& meter,
+                       const std::stop_token& stop)
     : dataset_(dataset),
       manifest_(manifest),
       record_(record),
@@ -132,8 +133,8 @@ void ShardCheck::bytes() {
 
 void ShardCheck::bytes_of(std::size_t first, std::size_t rows) {
   if (data_there_ && index_)
-    add_damage(check_rows(open_data().get(), data_path(), *index_, first, rows,
-                          meter_.progress(), stop_));
+    add_damage(
+        check_rows(open_data().get(), data_path(), *index_, first, rows, meter_.progress(), stop_));
   meter_.add(!options_.walkers ? rows : 2 * rows);  // their shard is walked in another part
 }
 
@@ -214,24 +215,9 @@ void ShardCheck::take(const WalkFinding& finding) {
 
 void ShardCheck::take(const WalkTask& task, const WalkEnd& end) {
   const bool decode = task.kind == WalkTask::Kind::kDecode;
-  const std::string who = decode ? "the decoder" : "the format's own library";
-  std::string what;
-  switch (end.kind) {
-    case WalkEnd::Kind::kDone:
-      return;
-    case WalkEnd::Kind::kCrashed:
-      what = who + " crashed on it (" + std::string(::strsignal(end.signal)) + ")";
-      break;
-    case WalkEnd::Kind::kTime:
-      what = who + " did not come to an end with it in time";
-      break;
-    case WalkEnd::Kind::kMemory:
-      what = who + " needed more memory for it than is sensible";
-      break;
-    case WalkEnd::Kind::kFailed:
-      what = "it could not be " + std::string(decode ? "decoded: " : "walked: ") + end.detail;
-      break;
-  }
+  if (end.kind == WalkEnd::Kind::kDone) return;
+  std::string what = decode ? words_of(end, "the decoder", "decoded")
+                            : words_of(end, "the format's own library", "walked");
   take({decode ? "decode" : "structure", end.row, false, std::move(what)});
 }
 

@@ -19,9 +19,8 @@ namespace packhorse {
 /// All it refers to must outlive it.
 class ShardCheck {
  public:
-  ShardCheck(const DatasetDirectory& dataset, const Manifest& manifest,
-             const ShardRecord& record, const VerifyOptions& options, Meter& meter,
-             const std::stop_token& stop);
+  ShardCheck(const DatasetDirectory& dataset, const Manifest& manifest, const ShardRecord& record,
+             const VerifyOptions& options, Meter& meter, const std::stop_token& stop);
 
   /// Presence, sizes, and all about the index. First, and alone.
   void open();
@@ -67,7 +66,7 @@ class ShardCheck {
   std::optional<ShardIndex> index_;
   std::optional<std::uint64_t> data_bytes_;  ///< the size it has; nothing when it is not there
   bool data_there_ = false;                  ///< with the size it should have
-  std::mutex mutex_;          ///< of all below
+  std::mutex mutex_;                         ///< of all below
   std::vector<Finding> files_, payload_, walk_;
   std::vector<bool> bytes_only_;  ///< of walk_: nothing beyond what `payload_` may say
   bool walked_ = false, not_walked_ = false;

@@ -25,8 +25,7 @@ namespace {
 /// dataset.json and SHA256SUMS vouch for each other: each can be made again from the other files,
 /// byte by byte.
 void verify_manifest(const DatasetDirectory& dataset, const std::string& text,
-                     const Manifest& manifest,
-                     std::vector<Finding>& findings) {
+                     const Manifest& manifest, std::vector<Finding>& findings) {
   const auto add = [&](std::string_view file, std::string detail) {
     findings.push_back({"manifest", std::string(file), -1, {}, 0, 0, std::move(detail)});
   };

@@ -24,7 +24,7 @@ struct WalkTask {
   std::filesystem::path data;   ///< the shard's data file
   std::filesystem::path index;  ///< empty: it cannot be used; the structure is then walked alone
   std::filesystem::path adopted = {};  ///< the dataset, when others made its shards; else empty
-  std::size_t first = 0;        ///< kDecode: the first row
+  std::size_t first = 0;               ///< kDecode: the first row
   std::size_t rows = std::numeric_limits<std::size_t>::max();  ///< kDecode: up to so many
   ForeignOptions foreign = {};                                 ///< kDescribe
 };
@@ -39,7 +39,8 @@ struct WalkFinding {
 /// Calls `report` for everything that is wrong. `row` says at any time which row is being looked
 /// at, -1 before the first: who watches from outside knows then where it ended. Runs other people's
 /// libraries on bytes that may be damaged, so that it may crash or never return: walkers (walker.h)
-/// run it in a process of its own. Not for kDescribe, which has more to say. Throws Error(kInterrupted), and Error(kIo) as files do.
+/// run it in a process of its own. Not for kDescribe, which has more to say. Throws
+/// Error(kInterrupted), and Error(kIo) as files do.
 void walk(const WalkTask& task, std::atomic<std::int64_t>& row,
           const std::function<void(const WalkFinding&)>& report, const std::stop_token& stop = {});
 

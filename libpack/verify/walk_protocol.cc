@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "packhorse/json.h"
 
@@ -46,6 +47,19 @@ FieldChoice fields_of(const Json& json) {
 }
 
 }  // namespace
+
+std::string words_of(const WalkEnd& end, const std::string& who, const std::string& done) {
+  switch (end.kind) {
+    case WalkEnd::Kind::kCrashed:
+      return who + " crashed on it (" + ::strsignal(end.signal) + ")";
+    case WalkEnd::Kind::kTime:
+      return who + " did not come to an end with it in time";
+    case WalkEnd::Kind::kMemory:
+      return who + " needed more memory for it than is sensible";
+    default:
+      return "it could not be " + done + ": " + end.detail;
+  }
+}
 
 std::string to_hex(std::string_view bytes) {
   static constexpr char kDigits[] = "0123456789abcdef";
@@ -95,10 +109,9 @@ std::optional<std::pair<WalkTask, WalkBounds>> parse_task(std::string_view line)
     task.first = json.at("first");
     task.rows = json.at("rows");
     const Json& arrays = json.at("arrays");
-    task.foreign.arrays = {from_hex(arrays.at(0).get<std::string>()),
-                           from_hex(arrays.at(1).get<std::string>()),
-                           from_hex(arrays.at(2).get<std::string>()),
-                           from_hex(arrays.at(3).get<std::string>())};
+    task.foreign.arrays = {
+        from_hex(arrays.at(0).get<std::string>()), from_hex(arrays.at(1).get<std::string>()),
+        from_hex(arrays.at(2).get<std::string>()), from_hex(arrays.at(3).get<std::string>())};
     task.foreign.fields = fields_of(json.at("fields"));
     return std::pair(task, WalkBounds{json.at("cpu_s"), json.at("memory")});
   });

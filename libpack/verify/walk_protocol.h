@@ -26,6 +26,9 @@ struct WalkEnd {
   std::string detail;     ///< kFailed
 };
 
+/// How it ended when not well, in words: `who` crashed on it, or it could not be `done`, ...
+std::string words_of(const WalkEnd& end, const std::string& who, const std::string& done);
+
 /// Of one walk; see WalkLimits.
 struct WalkBounds {
   std::uint64_t cpu_s = 60;

@@ -130,8 +130,7 @@ bool Walker::send(const std::string& line) {
 }
 
 WalkEnd Walker::run(const WalkTask& task, const WalkBounds& bounds, double wall_s,
-                    const WalkLines& lines,
-                    const std::stop_token& stop) {
+                    const WalkLines& lines, const std::stop_token& stop) {
   if (pid_ < 0) start();
   if (!send(task_line(task, bounds))) return died();
   const auto deadline = Clock::now() + std::chrono::duration<double>(wall_s);
@@ -175,8 +174,7 @@ double wall_time(const WalkBounds& bounds) {
 }
 
 WalkEnd WalkerPool::run(const WalkTask& task, const WalkBounds& bounds, double wall_s,
-                        const WalkLines& lines,
-                        const std::stop_token& stop) {
+                        const WalkLines& lines, const std::stop_token& stop) {
   std::unique_ptr<Walker> walker;
   {
     const std::scoped_lock lock(mutex_);

@@ -31,8 +31,8 @@ class Walker {
 
   /// Does one walk and says how it ended; it is killed after `wall_s` seconds. Throws Error(kIo)
   /// when the process cannot be started, Error(kInterrupted).
-  WalkEnd run(const WalkTask& task, const WalkBounds& bounds, double wall_s,
-              const WalkLines& lines, const std::stop_token& stop);
+  WalkEnd run(const WalkTask& task, const WalkBounds& bounds, double wall_s, const WalkLines& lines,
+              const std::stop_token& stop);
 
  private:
   void start();
@@ -57,8 +57,8 @@ class WalkerPool {
  public:
   explicit WalkerPool(std::vector<std::string> command) : command_(std::move(command)) {}
   /// As Walker::run().
-  WalkEnd run(const WalkTask& task, const WalkBounds& bounds, double wall_s,
-              const WalkLines& lines, const std::stop_token& stop);
+  WalkEnd run(const WalkTask& task, const WalkBounds& bounds, double wall_s, const WalkLines& lines,
+              const std::stop_token& stop);
 
  private:
   const std::vector<std::string> command_;

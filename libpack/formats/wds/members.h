@@ -16,9 +16,9 @@ using VisitMember = std::function<void(std::string_view name, ByteRange data)>;
 /// layout.h says where those lie that the index does not name. Not for compressed shards.
 void visit_members_by_index(const ShardIndex& index, const VisitMember& visit);
 
-/// The regular files of any plain tar, which is open, from its headers; large payloads are passed over unread.
-/// Throws Error(kCorrupt) for a damaged tar, Error(kUnsupported) for a member whose data do not lie
-/// in one piece.
+/// The regular files of any plain tar, which is open, from its headers; large payloads are passed
+/// over unread. Throws Error(kCorrupt) for a damaged tar, Error(kUnsupported) for a member whose
+/// data do not lie in one piece.
 void visit_members_by_headers(int fd, const std::filesystem::path& tar, const VisitMember& visit);
 
 }  // namespace packhorse::wds

@@ -55,8 +55,8 @@ inline constexpr std::uint64_t kDefaultMaxPixels = 178'956'970;
 /// RFC 9649, BMP BITMAPINFOHEADER, TIFF 6.0 section 2, Netpbm pgm(5) and ppm(5).
 ProbeResult probe_image(Bytes file, std::uint64_t max_pixels = kDefaultMaxPixels);
 
-/// For those who decode what an index describes: throws Error(kCorrupt) when the bytes are not those
-/// of an image of the kind, size and channels that `described` says. Any thread.
+/// For those who decode what an index describes: throws Error(kCorrupt) when the bytes are not
+/// those of an image of the kind, size and channels that `described` says. Any thread.
 void check_described(Bytes file, const ImageInfo& described);
 
 /// The kind by the first bytes alone (16 suffice).

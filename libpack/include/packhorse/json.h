@@ -9,8 +9,8 @@
 #include "packhorse/error.h"
 
 /// The one door for JSON that comes from outside: manifests, receipts, lists, members of shards,
-/// lines of other processes. nlohmann's parser needs no stack for nesting, but copying, printing and
-/// comparing a value go as deep as the value does. Who includes this needs nlohmann_json.
+/// lines of other processes. nlohmann's parser needs no stack for nesting, but copying, printing
+/// and comparing a value go as deep as the value does. Who includes this needs nlohmann_json.
 namespace packhorse {
 
 /// What a text may hold. The defaults have room for all that packhorse writes but a manifest, which
@@ -28,8 +28,8 @@ struct JsonLimits {
 template <class Json = nlohmann::json>
 Json parse_json(std::string_view text, const JsonLimits& limits = {}) {
   const auto refuse = [](const char* what, std::size_t limit) {
-    throw Error(ErrorKind::kUnsupported, std::string("JSON ") + what + ", the limit is " +
-                                         std::to_string(limit));
+    throw Error(ErrorKind::kUnsupported,
+                std::string("JSON ") + what + ", the limit is " + std::to_string(limit));
   };
   if (text.size() > limits.bytes) refuse("of too many bytes", limits.bytes);
   std::vector<std::size_t> open;  // members so far of what is open

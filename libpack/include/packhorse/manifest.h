@@ -81,8 +81,8 @@ struct Manifest {
   /// The canonical text of dataset.json. Parsing and serialising gives the same bytes again.
   std::string serialise() const;
   /// Throws Error(kCorrupt) with the path for anything that is no manifest, whose id or counts of
-  /// samples do not fit, or that names a file by a path out of the dataset (is_inner_name()), Error(kUnsupported) for a
-  /// later manifest version.
+  /// samples do not fit, or that names a file by a path out of the dataset (is_inner_name()),
+  /// Error(kUnsupported) for a later manifest version.
   static Manifest parse(std::string_view text, const std::filesystem::path& path);
   static Manifest load(const DatasetDirectory& dataset);
   static Manifest load(const std::filesystem::path& dataset);

@@ -17,8 +17,8 @@ int directory_syncs = 0, failing_directory_sync = 0;
 
 }  // namespace
 
-/// In the place of the C library's, for the whole test program: the disk that fails at one sync of a
-/// directory.
+/// In the place of the C library's, for the whole test program: the disk that fails at one sync of
+/// a directory.
 extern "C" int fsync(int fd) {
   struct stat status {};
   if (failing_directory_sync > 0 && ::fstat(fd, &status) == 0 && S_ISDIR(status.st_mode) &&

@@ -94,9 +94,8 @@ TEST_CASE("zstd frame: makes room only for what frame and index agree on, within
   CHECK(as_text(content) == "some text");
   const auto refused = [&](const std::string& bytes, std::uint64_t size) {
     content = {};
-    const bool corrupt = kind_of_error([&] {
-                           decompress_frame(as_bytes(bytes), size, content);
-                         }) == ErrorKind::kCorrupt;
+    const bool corrupt = kind_of_error([&] { decompress_frame(as_bytes(bytes), size, content); }) ==
+                         ErrorKind::kCorrupt;
     return corrupt && content.capacity() == 0;
   };
   CHECK(refused(frame, 8));

@@ -1,7 +1,6 @@
 #include "verify/shard.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "packhorse/error.h"
 #include "packhorse/file.h"

@@ -1,7 +1,9 @@
+#include <cstring>
 #include <random>
 
 #include "formats/lmdb/foreign.h"
 #include "formats/lmdb/page_check.h"
+#include "formats/lmdb/pages.h"
 #include "packhorse/file.h"
 #include "support/support.h"
 
@@ -79,6 +81,34 @@ TEST_CASE("foreign lmdb: damaged pages are told before the library sees them") {
     std::filesystem::remove(file);
   }
   CHECK(refused > 100);
+}
+
+TEST_CASE("foreign lmdb: a branch with a single node, which ends liblmdb's program, is told") {
+  const TemporaryDirectory directory;
+  const auto path = write_database(directory);
+  std::vector<std::byte> file = read_file(path);
+  const auto number = [&]<class T>(std::size_t at, T& value) {
+    std::memcpy(&value, file.data() + at, sizeof value);
+  };
+  const auto put = [&](std::size_t at, const auto& value) {
+    std::memcpy(file.data() + at, &value, sizeof value);
+  };
+  std::uint64_t transactions[2], root = 0;
+  number(kMetaTransaction, transactions[0]);
+  number(kPageBytes + kMetaTransaction, transactions[1]);
+  const std::size_t meta = transactions[1] > transactions[0] ? kPageBytes : 0;
+  number(meta + kMetaMain + kDbRoot, root);
+  const std::size_t branch = root * kPageBytes;
+  std::uint16_t kind = 0, node = 0, child = 0, lower = 0;
+  number(branch + 10, kind);
+  REQUIRE(kind == kBranchPage);
+  put(branch + 12, static_cast<std::uint16_t>(kPageHead + 2));  // the first node alone
+  number(branch + kPageHead, node);
+  number(branch + node, child);
+  number(child * kPageBytes + 12, lower);
+  put(meta + kMetaMain + kDbEntries, std::uint64_t{(lower - kPageHead) / 2});
+  write_file(path, file);
+  CHECK(kind_of_error([&] { check_pages(path); }) == ErrorKind::kCorrupt);
 }
 
 TEST_CASE("foreign lmdb: pickles are known by their first and last bytes") {

@@ -67,6 +67,19 @@ bool is_inner_name(std::string_view name) {
   return true;
 }
 
+void refuse_links(const fs::path& directory) {
+  const auto refuse = [](const fs::path& path) {
+    throw Error(ErrorKind::kUnsupported, "a symbolic link is in the way, and is not followed", path,
+                "remove it, if it is nobody's");
+  };
+  if (!fs::exists(fs::symlink_status(directory))) return;
+  if (fs::is_symlink(directory)) refuse(directory);
+  if (!fs::is_directory(directory)) return;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(directory)) {
+    if (entry.is_symlink()) refuse(entry.path());
+  }
+}
+
 DatasetDirectory::Links DatasetDirectory::links_of(const Manifest& manifest) {
   return manifest.adopted ? Links::kToShards : Links::kNone;
 }

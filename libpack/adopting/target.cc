@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "packhorse/dataset_directory.h"
 #include "packhorse/error.h"
 #include "packhorse/file.h"
 #include "packhorse/hash.h"
@@ -63,6 +64,7 @@ AdoptionTarget::AdoptionTarget(const NamedShards& shards, const std::optional<fs
       overwrite_(overwrite) {
   if (!path_.has_filename()) path_ = path_.parent_path();
   if (!beside_) check_out();
+  if (beside_) refuse_links(staging_path(path_ / kStagingName));
   staging_.emplace(beside_ ? path_ / kStagingName : path_, Staging::Hold::kAlone, "adopt\n");
   try {
     if (beside_) {

@@ -58,7 +58,7 @@ class Repair {
     const std::vector<FileRecord> damaged = find_damaged();
     const bool sums_damaged = !sums_are_right();
     if (damaged.empty() && !sums_damaged) return std::move(report_);
-    refuse_link(staging_path(dataset_ / kStagingName));
+    refuse_links(staging_path(dataset_ / kStagingName));
     Staging staging(dataset_ / kStagingName, Staging::Hold::kAlone, "repair\n");
     make_directories(staging.data(""));
     make_directories(staging.receipts(""));

@@ -298,6 +298,27 @@ def test_a_repair_never_writes_through_a_link(sound, tmp_path):
         assert tree(place) == before
 
 
+@pytest.mark.parametrize("name", ["lock", "data", "receipts"])
+def test_a_place_of_work_that_came_with_links_in_it_is_not_used(sound, tmp_path, name):
+    """Neither by a repair, nor by an adoption beside its shards."""
+    victim = put(tmp_path / "elsewhere/file", "somebody's")
+    for folder, command in (("packed", "repair"), ("shards", "index")):
+        dataset = copy_tree(sound / "packed", tmp_path / folder)
+        place = dataset / f".packhorse-{command}.partial"
+        put(place / "lock", "").unlink()
+        (place / name).symlink_to(victim if name == "lock" else victim.parent)
+        if command == "index":
+            for file in dataset.glob("*.*"):
+                if file.suffix != ".tar" and file.is_file():
+                    file.unlink()
+        else:
+            (dataset / SHARD).write_bytes(b"damaged")
+        before = tree(tmp_path)
+        words = ("index", dataset) if command == "index" else ("inspect", dataset, "--repair", sound / "source")
+        assert "symbolic link" in refused(*words).err
+        assert tree(tmp_path) == before
+
+
 def test_a_repair_leaves_alone_what_a_pack_has_left_to_go_on_with(sound, tmp_path):
     dataset = copy_tree(sound / "packed", tmp_path / "packed")
     put(tmp_path / "packed.partial/lock", "")

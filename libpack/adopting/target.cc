@@ -7,6 +7,7 @@
 #include "packhorse/error.h"
 #include "packhorse/file.h"
 #include "packhorse/hash.h"
+#include "packhorse/pack.h"
 #include "packhorse/packed_dataset.h"
 
 namespace packhorse {

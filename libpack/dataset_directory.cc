@@ -1,14 +1,13 @@
 #include "packhorse/dataset_directory.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "packhorse/error.h"
 #include "packhorse/hash.h"
@@ -22,36 +21,14 @@ namespace {
 
 constexpr int kDirectory = O_DIRECTORY | O_CLOEXEC;
 
-/// Part by part: what openat2 does at once. -1 with errno, as open(2).
-int walk_beneath(int directory, const fs::path& name, int flags) {
-  UniqueFd at(::openat(directory, ".", kDirectory | O_PATH));
-  for (auto part = name.begin(); at && part != name.end(); ++part) {
-    const bool last = std::next(part) == name.end();
-    at = UniqueFd(::openat(at.get(), part->c_str(),
-                           O_NOFOLLOW | O_CLOEXEC | (last ? flags : O_DIRECTORY | O_PATH)));
-  }
-  return at.release();
-}
-
-int open_beneath_at(int directory, const std::string& name, int flags) {
-  open_how how{};
-  how.flags = static_cast<__u64>(flags | O_CLOEXEC);
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
-  const long fd = ::syscall(SYS_openat2, directory, name.c_str(), &how, sizeof how);
-  // Kernels before 5.6 do not know it, and some sandboxes forbid what they do not know.
-  if (fd < 0 && (errno == ENOSYS || errno == EPERM)) return walk_beneath(directory, name, flags);
-  return static_cast<int>(fd);
-}
-
 [[noreturn]] void refuse_link(const fs::path& path) {
   throw Error(ErrorKind::kCorrupt, "a symbolic link inside a dataset is not followed", path,
               "put the file itself there: `cp -rL` copies a directory without its links");
 }
 
-bool is_link_in(int directory, const fs::path& name) {
+bool is_link_in(int directory, const char* name) {
   struct stat status {};
-  return ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-         S_ISLNK(status.st_mode);
+  return ::fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(status.st_mode);
 }
 
 }  // namespace
@@ -94,17 +71,24 @@ UniqueFd DatasetDirectory::open_beneath(const std::string& name, int flags) cons
     throw Error(ErrorKind::kCorrupt, "a name that is not in the dataset's directory", path_ / name,
                 "do not trust this dataset");
   }
-  UniqueFd fd(open_beneath_at(directory_.get(), name, flags));
-  if (fd) return fd;
-  // ENOTDIR: a link in the place of a directory, where the walk wants one.
-  const int code = errno;
-  bool link = code == ELOOP || code == EXDEV;
-  fs::path part;
-  for (const fs::path& next : fs::path(name))
-    link = link || (code == ENOTDIR && is_link_in(directory_.get(), part /= next));
-  if (link) refuse_link(path_ / name);
-  errno = code;
-  throw_errno("open", path_ / name);
+  // Part by part, so that no part but the next is ever looked up: nothing can be put in between.
+  UniqueFd at;
+  for (std::size_t begin = 0; begin <= name.size();) {
+    const std::size_t end = std::min(name.find('/', begin), name.size());
+    const std::string part = name.substr(begin, end - begin);
+    const int above = at ? at.get() : directory_.get();
+    const int how = end == name.size() ? flags : O_DIRECTORY | O_PATH;
+    UniqueFd next(::openat(above, part.c_str(), how | O_NOFOLLOW | O_CLOEXEC));
+    if (!next) {
+      const int code = errno;
+      if (is_link_in(above, part.c_str())) refuse_link(path_ / name);
+      errno = code;
+      throw_errno("open", path_ / name);
+    }
+    at = std::move(next);
+    begin = end + 1;
+  }
+  return at;
 }
 
 UniqueFd DatasetDirectory::open(const std::string& name, Links links) const {

@@ -21,9 +21,8 @@ void refuse_links(const std::filesystem::path& directory);
 
 /// A dataset's directory, and the one door to what is in it: a dataset never names anything outside
 /// of itself. Names are is_inner_name(), whatever they lead to must be a regular file, and no
-/// symbolic link is followed on the way (openat2 with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS;
-/// where the kernel does not have it, part by part with O_NOFOLLOW). The one exception are the
-/// shards of others that `index` made a dataset of: those may be reached through links, to be read.
+/// symbolic link is followed on the way. The one exception are the shards of others that `index`
+/// made a dataset of: those may be reached through links, to be read.
 ///
 /// The directory is held open: a path that leads to another directory meanwhile changes nothing.
 /// Thread-safe.

@@ -11,9 +11,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <iostream>
 
 #include "packhorse/permutation.h"
+#include "support/support.h"
 
 namespace packhorse::test {
 
@@ -178,10 +178,7 @@ std::vector<fs::path> photos() {
     }
     std::sort(found.begin(), found.end());
   }
-  if (found.empty()) {
-    std::cerr << "note: no real photos to test with; set PACKHORSE_TEST_DATA to a directory that "
-                 "holds imagenet/imagenet200/\n";
-  }
+  if (found.empty()) skipped("PACKHORSE_TEST_DATA has no imagenet/imagenet200");
   return found;
 }
 

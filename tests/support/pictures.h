@@ -60,8 +60,8 @@ Picture decode_plainly(Bytes file, Colours colours = Colours::kAsStored, unsigne
 /// Peak signal-to-noise ratio in dB; 99 for equal pictures, 0 for different sizes.
 double psnr(const Picture& a, const Picture& b);
 
-/// Real photos, from $PACKHORSE_TEST_DATA/imagenet/imagenet200; none (and a note is printed) where
-/// that is not set.
+/// Real photos, from $PACKHORSE_TEST_DATA/imagenet/imagenet200; none, and skipped(), where that is
+/// not set.
 std::vector<std::filesystem::path> photos();
 
 }  // namespace packhorse::test

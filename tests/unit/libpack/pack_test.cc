@@ -242,7 +242,11 @@ TEST_CASE("pack: progress ends at the totals") {
   CHECK(progress.rejected == 0);
 }
 
-TEST_CASE("pack: an unreadable file is a reject" * doctest::skip(::geteuid() == 0)) {
+TEST_CASE("pack: an unreadable file is a reject") {
+  if (::geteuid() == 0) {
+    skipped("root may read everything");
+    return;
+  }
   Place place;
   fs::permissions(place.source / "c0/0003.pgm", fs::perms::none);
   const PackReport report = place.pack();

@@ -23,14 +23,14 @@ def run(*command):
     return subprocess.run([str(c) for c in command], cwd=ROOT, capture_output=True, text=True, timeout=900)
 
 
-@pytest.mark.parametrize("script", ["bundle", "demo", "test", "train_from_shards", "setup"])
+@pytest.mark.parametrize("script", ["bundle", "demo", "test", "test_bare", "train_from_shards", "setup"])
 def test_a_script_explains_itself(script):
     done = run(ROOT / "scripts" / script, "--help")
     assert done.returncode == 0
     assert done.stdout.startswith(f"Usage: scripts/{script}")
 
 
-@pytest.mark.parametrize("script", ["bundle", "demo", "test", "setup"])
+@pytest.mark.parametrize("script", ["bundle", "demo", "test", "test_bare", "setup"])
 def test_a_script_refuses_an_unknown_option(script):
     assert run(ROOT / "scripts" / script, "--nonsense").returncode == 2
 

@@ -244,7 +244,7 @@ TEST_CASE("pack: progress ends at the totals") {
 
 TEST_CASE("pack: an unreadable file is a reject") {
   if (::geteuid() == 0) {
-    skipped("root may read everything");
+    test::skipped("root may read everything");
     return;
   }
   Place place;

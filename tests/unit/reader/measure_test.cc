@@ -119,7 +119,7 @@ TEST_CASE("measure: files that are in memory already are read from the disk afre
   try {
     make_cold(files);
   } catch (const Error&) {
-    skipped("the page cache of this file system cannot be dropped");
+    packhorse::test::skipped("the page cache of this file system cannot be dropped");
     return;
   }
   make_warm(files);

@@ -25,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,6 +58,7 @@ FAULTS = {
 HARMLESS = {(group, fault) for group in ("read", "write", "pwrite") for fault in ("EINTR", "SHORT")}
 ALLOCATIONS = 150  # of a command that are tried, spread evenly
 LONGEST = 120  # seconds
+MARKS = ("<!-- faults: begin -->", "<!-- faults: end -->")
 UNFINISHED = (".partial", ".packhorse-index", ".packhorse-repair")
 
 
@@ -104,7 +106,7 @@ def must(*command):
 
 def is_unfinished(name):
     parts = os.fsdecode(name).split("/")
-    return any(part.endswith(UNFINISHED) for part in parts) or parts[-1].endswith(".tmp")
+    return any(part.endswith(UNFINISHED) for part in parts) or parts[-1].endswith((".tmp", ".new"))
 
 
 class Case:
@@ -112,6 +114,8 @@ class Case:
 
     `one_step`: what it publishes appears at once. Otherwise file by file, each whole, dataset.json last.
     """
+
+    groups = GROUPS
 
     def __init__(self, name, prepare, command, one_step=True, refuses=False):
         self.name, self.prepare, self.command = name, prepare, command
@@ -134,6 +138,41 @@ class Case:
         manifest = b"dataset.json"
         if manifest in now and manifest not in before:
             raise Violation(f"a dataset.json before the rest: {difference(now, before, after)}")
+
+
+class FitCase(Case):
+    """Training over an earlier run. Checkpoints tell the time they took, so they are old, new and whole, or broken."""
+
+    def __init__(self):
+        self.groups = [group for group in GROUPS if group not in ("alloc", "read", "mmap")]
+        super().__init__("fit-overwrite", self.prepare_run, self.fit, one_step=False)
+
+    @staticmethod
+    def fit(place):
+        data = ("--data", place / "packed", "--out", place / "run", "--overwrite", "--keep", "1")
+        return (TRAIN, "fit", *data, "--arch", "smallnet", "--epochs", "1", "--batch-size", "2", "--device", "cpu")
+
+    @staticmethod
+    def prepare_run(place):
+        must(PACKHORSE, "pack", SHAPES, place / "packed", "--format", "wds", "--limit", "4")
+        for name in ("last.pt", "best.pt", "step-000000009.pt"):
+            (place / "run").mkdir(exist_ok=True)
+            (place / "run" / name).write_bytes(b"old")
+
+    def published(self, place):
+        return {os.fsencode(path.name): self.state_of(path) for path in (place / "run").glob("*.pt")}
+
+    @staticmethod
+    def state_of(path):
+        if path.read_bytes() == b"old":
+            return "old"
+        with zipfile.ZipFile(path) as checkpoint:
+            return "broken" if checkpoint.testzip() else "new"
+
+    def check_state(self, now, before, after):
+        super().check_state(now, before, after)
+        if b"last.pt" not in now or (now[b"last.pt"] == "new" and now != after):
+            raise Violation(f"last.pt is not there, or before the others: {now}")
 
 
 def tree_or_none(place):
@@ -174,7 +213,8 @@ class Bench:
         return dict(zip(GROUPS, struct.unpack(f"{len(GROUPS)}Q", counts.read_bytes())))
 
     def faults(self):
-        for group, kinds in FAULTS.items():
+        for group in self.case.groups:
+            kinds = FAULTS[group]
             n = self.counts[group]
             step = max(1, n // ALLOCATIONS) if group == "alloc" else 1
             for at in range(1, n + 1, step):
@@ -351,7 +391,7 @@ def cases():
             one_step=False,
         ),
     ]
-    return found
+    return [*found, FitCase()] if TRAIN.exists() else found
 
 
 # ---- the loop
@@ -435,11 +475,18 @@ def main():
     parser.add_argument("--only", default="", help="cases and calls, separated by commas")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--scratch", help="where files are written (default: a folder in the system's place for them)")
+    parser.add_argument("--write", type=Path, help="put the table into this file, between its marks")
     arguments = parser.parse_args()
     only = [name for name in arguments.only.split(",") if name]
     with tempfile.TemporaryDirectory(dir=arguments.scratch) as scratch:
         tally = loop(scratch, only, arguments.stride, arguments.jobs, lambda line: print(line, flush=True))
     print(tally.table())
+    if arguments.write:
+        which = "Each of them" if arguments.stride == 1 else f"Every {arguments.stride}th of them"
+        head, rest = arguments.write.read_text().split(MARKS[0])
+        tail = rest.split(MARKS[1])[1]
+        table = f"{which} was tried{', of ' + arguments.only if only else ''}.\n\n{tally.table()}"
+        arguments.write.write_text(f"{head}{MARKS[0]}\n\n{table}\n\n{MARKS[1]}{tail}")
     return 1 if tally.violations else 0
 
 

@@ -3,7 +3,7 @@
 import fault_loop
 import pytest
 
-STRIDE = 211
+STRIDE = 400
 
 
 def test_every_nth_fault_kill_and_failed_allocation_leaves_the_old_or_the_new_state(tmp_path):

@@ -204,7 +204,9 @@ int run_program(const ProgramInfo& program, int argc, char** argv) {
   try {
     return run_command(program, argc, argv);
   } catch (...) {
-    return flushed(program.name, report_failure());
+    const int code = flushed(program.name, report_failure());
+    // Past the libraries' last acts, which may want memory, too.
+    ::_exit(code);
   }
 }
 

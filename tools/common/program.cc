@@ -153,7 +153,7 @@ int report_failure() noexcept try {
 /// For an exception that nothing can catch: it left a thread, or a library's boundary.
 [[noreturn]] void end_with_words() {
   static std::atomic_flag ending;
-  if (ending.test_and_set()) ::pause();  // another thread is about to end the process
+  while (ending.test_and_set()) ::pause();  // another thread is about to end the process
   if (!std::current_exception()) std::abort();
   ::_exit(report_failure());
 }

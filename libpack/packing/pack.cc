@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <mutex>
 
 #include "packhorse/error.h"
@@ -124,7 +125,7 @@ std::string name_of_job(const Job& job) {
                       fmt::join(select.include, "\n"), fmt::join(select.exclude, "\n"),
                       static_cast<int>(select.duplicates), fmt::join(select.split, ":"),
                       select.limit, select.samples_per_class);
-  return sha256(as_bytes(text)) + "\n";
+  return "pack " + sha256(as_bytes(text)) + "\n";
 }
 
 std::vector<ShardJob> shard_jobs(const Job& job, const Staging& staging, std::size_t tokens,
@@ -215,12 +216,23 @@ void collect_shards(Job& job, const Staging& staging, Progress& progress,
                          missing[i].second);
   }
   throw Error(ErrorKind::kNotFound,
-              fmt::format("{} of {} shards are not packed, or not from what the source holds now: "
-                          "number {}{}",
+              fmt::format("{} of {} shards are not packed, or not from what the source holds now, "
+                          "or by another version: number {}{}",
                           missing.size(), todo.size(), names, missing.size() > 20 ? ", ..." : ""),
               staging.root(),
               "task I of N packs the shards whose number leaves the remainder I when divided by N: "
               "run those tasks again, then finish; finished shards are kept");
+}
+
+/// How many shards other versions had finished.
+std::map<std::string, std::size_t> other_versions(const Job& job) {
+  std::map<std::string, std::size_t> shards;
+  for (const SplitWork& split : job.splits) {
+    for (const ShardOutcome& outcome : split.outcomes) {
+      if (!outcome.other_version.empty()) ++shards[outcome.other_version];
+    }
+  }
+  return shards;
 }
 
 void account(PackReport& report, const Job& job) {
@@ -247,6 +259,11 @@ void account(PackReport& report, const Job& job) {
       if (outcome.kept) ++report.shards_kept;
       for (const auto& [note, count] : outcome.notes) report.image_notes[note] += count;
     }
+  }
+  for (const auto& [made_by, shards] : other_versions(job)) {
+    report.notes.push_back(fmt::format("{} finished shard{} of packhorse {} {} made again by {}",
+                                       shards, shards == 1 ? "" : "s", made_by,
+                                       shards == 1 ? "was" : "were", version()));
   }
   report.accounting.seen = job.listing.seen();
   report.accounting.rejected = report.rejects.size();

@@ -233,7 +233,7 @@ class ShardPacker {
   bool may_change_ = false;
 };
 
-/// Names everything the shard's bytes depend on.
+/// Names everything the shard's bytes depend on, but for the version of packhorse.
 std::string fingerprint(const ShardJob& job, std::size_t shard) {
   Sha256 hash;
   const auto add = [&](std::string_view text) {
@@ -256,12 +256,13 @@ std::string fingerprint(const ShardJob& job, std::size_t shard) {
   return hash.finish();
 }
 
-std::optional<ShardOutcome> keep(const ShardJob& job, std::size_t shard, const std::string& inputs,
-                                 Progress& progress) {
+/// What an earlier run made of the shard, if `kept`; else at most the version that made it.
+ShardOutcome earlier(const ShardJob& job, std::size_t shard, const std::string& inputs,
+                     Progress& progress) {
   ShardOutcome outcome;
   outcome.record = record_of(job, shard);
-  if (!read_receipt(receipt_of(job, shard), inputs, job.data, outcome)) return std::nullopt;
-  outcome.kept = true;
+  outcome.kept = read_receipt(receipt_of(job, shard), inputs, job.data, outcome);
+  if (!outcome.kept) return outcome;
   progress.samples += outcome.record.samples + outcome.rejects.size();
   progress.rejected += outcome.rejects.size();
   progress.bytes += outcome.bytes_in;
@@ -273,14 +274,17 @@ std::optional<ShardOutcome> keep(const ShardJob& job, std::size_t shard, const s
 ShardOutcome pack_shard(const ShardJob& job, std::size_t shard, Progress& progress,
                         const std::stop_token& stop) {
   const std::string inputs = fingerprint(job, shard);
-  if (std::optional<ShardOutcome> kept = keep(job, shard, inputs, progress))
-    return std::move(*kept);
+  ShardOutcome before = earlier(job, shard, inputs, progress);
+  if (before.kept) return before;
   fs::remove(receipt_of(job, shard));
-  return ShardPacker(job, shard, progress, stop).run(receipt_of(job, shard), inputs);
+  ShardOutcome made = ShardPacker(job, shard, progress, stop).run(receipt_of(job, shard), inputs);
+  made.other_version = std::move(before.other_version);
+  return made;
 }
 
 std::optional<ShardOutcome> kept_shard(const ShardJob& job, std::size_t shard, Progress& progress) {
-  return keep(job, shard, fingerprint(job, shard), progress);
+  ShardOutcome before = earlier(job, shard, fingerprint(job, shard), progress);
+  return before.kept ? std::optional(std::move(before)) : std::nullopt;
 }
 
 }  // namespace packhorse

@@ -5,6 +5,7 @@
 #include "packhorse/error.h"
 #include "packhorse/file.h"
 #include "packhorse/hash.h"
+#include "packhorse/version.h"
 
 namespace packhorse {
 
@@ -29,7 +30,8 @@ void write_receipt(const fs::path& receipt, const std::string& inputs, const Sha
   Json rejects = Json::array();
   for (const Reject& reject : outcome.rejects) rejects.push_back({reject.path, reject.reason});
   const ShardRecord& record = outcome.record;
-  const Json json = {{"inputs", inputs},
+  const Json json = {{"version", version()},
+                     {"inputs", inputs},
                      {"samples", record.samples},
                      {"bytes", record.bytes},
                      {"index_bytes", record.index_bytes},
@@ -47,6 +49,10 @@ bool read_receipt(const fs::path& receipt, const std::string& inputs, const fs::
   if (!fs::exists(receipt)) return false;
   const Json json = Json::parse(read_text(receipt));
   if (json.at("inputs") != inputs || json.at("may_change")) return false;
+  if (const std::string by = json.at("version"); by != version()) {
+    outcome.other_version = by;
+    return false;
+  }
   ShardRecord& record = outcome.record;
   record.samples = json.at("samples");
   record.bytes = json.at("bytes");

@@ -8,6 +8,7 @@
 #include "common/terminal.h"
 #include "measure/past_report.h"
 #include "measure/report_json.h"
+#include "packhorse/printable.h"
 #include "packhorse/reader/measure.h"
 #include "packhorse/trainer/predict.h"
 
@@ -107,11 +108,12 @@ class CommandPredict final : public program::Command {
 
   std::string to_words(const PastReport& measured, const std::vector<Prediction>& predictions,
                        const std::vector<PastReport::Check>& checks) const {
-    std::string text = fmt::format(
-        "predicted for {:g} cores, {}, {}, from {}\n", machine_.cpus,
-        program::count_text(static_cast<std::uint64_t>(machine_.devices), "device"),
-        machine_.storage ? "storage " + machine_.storage->name : std::string("the page cache"),
-        report_.string());
+    std::string text =
+        fmt::format("predicted for {:g} cores, {}, {}, from {}\n", machine_.cpus,
+                    program::count_text(static_cast<std::uint64_t>(machine_.devices), "device"),
+                    machine_.storage ? "storage " + printable(machine_.storage->name)
+                                     : std::string("the page cache"),
+                    printable(report_.native()));
     std::vector<std::vector<std::string>> rows = {{"training", "images/s", "limit", "device",
                                                    "cores", "storage", "waiting workers",
                                                    "vs folder"}};

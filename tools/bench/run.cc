@@ -10,6 +10,7 @@
 
 #include "common/terminal.h"
 #include "packhorse/error.h"
+#include "packhorse/printable.h"
 #include "packhorse/resources.h"
 
 namespace packhorse::bench {
@@ -33,7 +34,7 @@ class Note {
   ~Note() { show(""); }
   void show(const std::string& text) const {
     if (!terminal_) return;
-    fmt::print(stderr, "\r{}\x1b[K", text);
+    fmt::print(stderr, "\r{}\x1b[K", printable_text(text));
     std::fflush(stderr);
   }
 

@@ -6,6 +6,7 @@
 
 #include "common/storage.h"
 #include "common/terminal.h"
+#include "packhorse/printable.h"
 
 namespace packhorse::trainer {
 namespace {
@@ -139,26 +140,28 @@ std::string measurement_text(const SpeedReport& report, const MeasureOptions& op
                   program::count_text(static_cast<std::uint64_t>(report.workers), "reader thread"),
                   options.slots, name_of(report.recipe.order));
   for (std::size_t at = 0; at < report.conditions.size(); ++at) {
-    text += "\n" + condition_text(report.conditions[at]) + "\n";
+    text += "\n" + printable_text(condition_text(report.conditions[at])) + "\n";
     text += program::table_text(speed_table(report, at));
     const Table details = detail_table(report, at);
     if (details.size() > 1) text += "\n" + program::table_text(details);
     for (const MeasuredRun& run : report.runs) {
       if (run.condition != at || run.not_measured.empty()) continue;
-      text +=
-          fmt::format("not measured: {}: {}\n", report.inputs[run.input].name, run.not_measured);
+      text += printable_text(fmt::format("not measured: {}: {}", report.inputs[run.input].name,
+                                         run.not_measured)) +
+              "\n";
     }
   }
   text += "\n";
-  for (const std::string& sentence : verdict(report)) text += sentence + "\n";
+  for (const std::string& sentence : verdict(report)) text += printable_text(sentence) + "\n";
   return text;
 }
 
 std::string sweep_text(const SweepReport& report) {
   std::string text = header_text(report.recipe, report.device,
                                  static_cast<int>(report.device_limit.size()), report.device_limit);
-  text += fmt::format("{}, {}; medians; ~ marks a spread above 10 %\n", report.input.name,
-                      condition_text(report.condition));
+  text += fmt::format("{}, {}; medians; ~ marks a spread above 10 %\n",
+                      printable_text(report.input.name),
+                      printable_text(condition_text(report.condition)));
   Table rows = {{"workers", "batches", "images/s ", "of the device's limit", "waiting", "memory"}};
   const Recommendation chosen = recommend(report);
   const double limit = images_per_s(report.device_limit).median;

@@ -53,7 +53,7 @@ class CommandPredict final : public program::Command {
     if (!storage_.empty()) machine_.storage = reader::parse_storage(storage_);
     std::vector<Prediction> predictions;
     for (const std::string& input : measured.inputs()) {
-      ImageCosts costs = measured.costs(input);
+      ImageCosts costs = measured.costs(input, machine_.storage);
       costs.read_cpu_s /= core_speed_;
       costs.decode_cpu_s /= core_speed_;
       if (device_rate_ > 0) costs.step_s = 1 / device_rate_;

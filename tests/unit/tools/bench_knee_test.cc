@@ -33,7 +33,9 @@ const Case kCases[] = {
 
 Run run_of(const Case& c, int workers, double images_per_s) {
   const double cpus = available_cpus();
-  Run run{.input = "d", .workers = workers};
+  Run run;
+  run.input = "d";
+  run.workers = workers;
   if (c.from_storage) run.section.storage = reader::parse_storage("nfs");
   reader::Measurement pass;
   pass.images = static_cast<std::uint64_t>(images_per_s);

@@ -9,6 +9,7 @@
 #include "packhorse/error.h"
 #include "packhorse/file.h"
 #include "packhorse/pack.h"
+#include "packhorse/printable.h"
 #include "packhorse/transform.h"
 #include "source_arguments.h"
 
@@ -196,8 +197,8 @@ class CommandPack final : public program::Command {
                "the same command again;\n"
                "         finished shards are kept, and all rejects are listed in {}\n",
                with_commas(report.accounting.rejected), with_commas(report.accounting.seen),
-               options_.max_rejects.allowed(report.accounting.seen), source_,
-               report.rejects_file.string());
+               options_.max_rejects.allowed(report.accounting.seen), printable(source_),
+               printable(report.rejects_file.native()));
   }
 
   std::string source_, out_, log_file_, compress_, task_;

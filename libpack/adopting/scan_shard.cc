@@ -10,6 +10,7 @@
 
 #include "packhorse/error.h"
 #include "packhorse/file.h"
+#include "packhorse/printable.h"
 
 namespace packhorse {
 
@@ -220,7 +221,7 @@ class Scanner {
           std::string_view(result_.keys).substr(begin, row.key_end - begin);
       begin = row.key_end;
       if (!row.problem.empty()) {
-        result_.rejects.push_back({name_ + '/' + as_utf8(key), std::move(row.problem)});
+        result_.rejects.push_back({name_ + '/' + printable(key), std::move(row.problem)});
         ++progress_.rejected;
         continue;
       }

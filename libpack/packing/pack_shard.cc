@@ -8,6 +8,7 @@
 #include "packhorse/error.h"
 #include "packhorse/file.h"
 #include "packhorse/hash.h"
+#include "packhorse/printable.h"
 #include "packhorse/shard_index.h"
 #include "packing/pack_item.h"
 #include "packing/receipt.h"
@@ -190,7 +191,7 @@ class ShardPacker {
     if (!item.reason.empty()) {
       ++progress_.rejected;
       may_change_ = may_change_ || item.may_change;
-      outcome_.rejects.push_back({as_utf8(item.entry.path), std::move(item.reason)});
+      outcome_.rejects.push_back({printable(item.entry.path), std::move(item.reason)});
       return;
     }
     if (!writer_) {

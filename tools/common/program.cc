@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "packhorse/error.h"
+#include "packhorse/printable.h"
 #include "packhorse/process.h"
 
 namespace packhorse::program {
@@ -83,12 +84,18 @@ int exit_code_of(const Error& error, int signal_received) {
 }
 
 void print_error(const char* program, const Error& error) {
-  std::string text = fmt::format("{}: error: {}", program, error.what());
-  if (!error.path().empty()) text += fmt::format("\n  where: {}", error.path().string());
+  std::string text = fmt::format("{}: error: {}", program, printable_text(error.what()));
+  if (!error.path().empty()) text += "\n  where: " + printable(error.path().native());
   if (!error.key().empty())
-    text += fmt::format("{}sample {}", error.path().empty() ? "\n  where: " : ", ", error.key());
-  if (!error.advice().empty()) text += fmt::format("\n  next:  {}", error.advice());
+    text += (error.path().empty() ? "\n  where: sample " : ", sample ") + printable(error.key());
+  if (!error.advice().empty()) text += "\n  next:  " + printable_text(error.advice());
   std::fputs((text + "\n").c_str(), stderr);
+}
+
+/// CLI11's own, of arguments that may be any bytes: a shell's pattern matches what there is.
+std::string failure_text(const CLI::App* app, const CLI::Error& error) {
+  return CLI::FailureMessage::simple(
+      app, CLI::Error(error.get_name(), printable_text(error.what()), error.get_exit_code()));
 }
 
 /// stdout may be a full disk or a closed pipe; losing output must not look like success.
@@ -163,7 +170,7 @@ int report_failure() noexcept try {
 int received_signal() { return first_signal; }
 
 std::string to_text(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return printable_json(json.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 namespace {
@@ -175,6 +182,7 @@ int run_command(const ProgramInfo& program, int argc, char** argv) {
   app.set_version_flag("--version", program.version_text,
                        "Version of the program and of the libraries it runs with");
   app.set_help_all_flag("--help-all", "Help of all subcommands");
+  app.failure_message(failure_text);
   std::vector<std::pair<CLI::App*, std::unique_ptr<Command>>> commands;
   for (const CommandKind& kind : program.commands) {
     CLI::App* sub = app.add_subcommand(kind.name, kind.summary);

@@ -24,8 +24,8 @@ enum ExitCode : int {
 
 using Json = nlohmann::ordered_json;
 
-/// One JSON object as --json prints it. Text that is no UTF-8 (file names may be anything) is
-/// replaced character by character, never refused.
+/// One JSON object as --json prints it: printable_json(), so text that is no UTF-8 (file names may
+/// be anything) is replaced character by character, never refused.
 std::string to_text(const Json& json);
 
 /// One subcommand. setup() only declares options; run() does the work and returns the exit code.

@@ -5,6 +5,7 @@
 #include "common/terminal.h"
 #include "inspect/verify_text.h"
 #include "packhorse/error.h"
+#include "packhorse/printable.h"
 
 namespace packhorse::inspect {
 
@@ -133,7 +134,7 @@ int VerifyAction::run(const std::vector<fs::path>& paths, const std::stop_token&
                             compared->findings.end());
   fmt::print(stderr, "packhorse: error: {}\n  where: {}\n  next:  {}\n",
              damaged ? "the dataset is damaged" : "the dataset is not what the source is",
-             request_.path,
+             printable(request_.path),
              damaged ? "replace the files named above with `packhorse inspect --repair SOURCE`, or "
                        "pack the source again"
                      : "pack the source again, or find out which of the two is right");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "common/terminal.h"
+#include "packhorse/printable.h"
 
 namespace packhorse::inspect {
 
@@ -25,12 +26,13 @@ Json finding_json(const Finding& f) {
 }
 
 std::string finding_text(const Finding& f) {
-  std::string text = f.path.empty() ? fmt::format("damage: {}: {}", f.shard, f.kind)
+  const std::string shard = printable(f.shard);
+  std::string text = f.path.empty() ? fmt::format("damage: {}: {}", shard, f.kind)
                                     : fmt::format("difference: {}: {}", f.path, f.kind);
-  if (!f.path.empty() && !f.shard.empty()) text += ", " + f.shard;
-  if (f.sample >= 0) text += fmt::format(", sample {}, key {}", f.sample, program::visible_text(f.key));
+  if (!f.path.empty() && !shard.empty()) text += ", " + shard;
+  if (f.sample >= 0) text += fmt::format(", sample {}, key {}", f.sample, printable(f.key));
   if (f.length > 0) text += fmt::format(", bytes {} to {}", f.offset, f.offset + f.length);
-  return fmt::format("{}: {}\n", text, f.detail);
+  return fmt::format("{}: {}\n", text, printable_text(f.detail));
 }
 
 std::string verdict(const std::vector<Finding>& findings, const std::string& checked) {
@@ -41,7 +43,7 @@ std::string verdict(const std::vector<Finding>& findings, const std::string& che
 
 std::string notes_text(const std::vector<std::string>& notes) {
   std::string text;
-  for (const std::string& note : notes) text += fmt::format("note: {}\n", note);
+  for (const std::string& note : notes) text += fmt::format("note: {}\n", printable_text(note));
   return text;
 }
 
@@ -71,9 +73,10 @@ std::string compared_text(const AgainstReport& report) {
 
 std::string repaired_text(const RepairReport& report) {
   std::string text;
-  for (const std::string& file : report.copied) text += fmt::format("repaired: {}: copied\n", file);
+  for (const std::string& file : report.copied)
+    text += fmt::format("repaired: {}: copied\n", printable(file));
   for (const std::string& file : report.rebuilt)
-    text += fmt::format("repaired: {}: made again\n", file);
+    text += fmt::format("repaired: {}: made again\n", printable(file));
   return text.empty() ? "nothing to repair\n" : text;
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "image_probe.h"
+#include "packhorse/error.h"
 
 namespace packhorse {
 
@@ -29,6 +30,27 @@ const Kind* find(ImageKind kind) {
     if (candidate.kind == kind) return &candidate;
   }
   return nullptr;
+}
+
+/// Which limit is too low for it, in words.
+std::string beyond(const ImageLimits& limits, const ImageInfo& info, const DecodeCost& cost) {
+  const std::uint64_t pixels = std::uint64_t{info.width} * info.height;
+  const std::string size = std::to_string(info.width) + " x " + std::to_string(info.height);
+  const auto limit = [](std::uint64_t most, const char* option) {
+    return ", the limit is " + std::to_string(most) + " (" + option + ")";
+  };
+  if (pixels > limits.pixels)
+    return "too large: " + size + " pixels" + limit(limits.pixels, "--max-pixels");
+  if (pixels > limits.scan_pixels / cost.scans) {
+    return "too long to decode: " + std::to_string(cost.scans) + " scans of " + size +
+           " pixels, in all " + std::to_string(pixels * cost.scans) +
+           limit(limits.scan_pixels, "--max-scan-pixels");
+  }
+  if (cost.bytes > limits.decoded_bytes) {
+    return "too large to decode: " + size + " pixels take " + std::to_string(cost.bytes) +
+           " bytes" + limit(limits.decoded_bytes, "--max-decoded-bytes");
+  }
+  return {};
 }
 
 }  // namespace
@@ -60,7 +82,13 @@ ImageKind sniff_image(Bytes head) {
   return ImageKind::kUnknown;
 }
 
-ProbeResult probe_image(Bytes file, std::uint64_t max_pixels) {
+void ImageLimits::validate() const {
+  if (pixels == 0) throw Error(ErrorKind::kUsage, "the pixel limit must be positive");
+  if (scan_pixels == 0 || decoded_bytes == 0)
+    throw Error(ErrorKind::kUsage, "the limits of decoding must be positive");
+}
+
+ProbeResult probe_image(Bytes file, const ImageLimits& limits) {
   if (file.empty()) return probe::refuse("empty file");
   const Kind* kind = find(sniff_image(file));
   if (kind == nullptr) {
@@ -74,11 +102,15 @@ ProbeResult probe_image(Bytes file, std::uint64_t max_pixels) {
   info.kind = kind->kind;
   const std::string size = std::to_string(info.width) + " x " + std::to_string(info.height);
   if (info.width == 0 || info.height == 0) return probe::refuse("damaged header: size " + size);
-  if (std::uint64_t{info.width} * info.height > max_pixels) {
-    return probe::refuse("too large: " + size + " pixels, the limit is " +
-                         std::to_string(max_pixels));
-  }
+  if (std::string reason = beyond(limits, info, result.cost); !reason.empty())
+    return {std::nullopt, std::move(reason), result.cost, true};
   return result;
+}
+
+ImageInfo header_to_decode(Bytes file, const ImageLimits& limits) {
+  const ProbeResult result = probe_image(file, limits);
+  if (result.info) return *result.info;
+  throw Error(result.beyond_limits ? ErrorKind::kUnsupported : ErrorKind::kCorrupt, result.reason);
 }
 
 }  // namespace packhorse

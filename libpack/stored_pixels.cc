@@ -7,12 +7,15 @@
 namespace packhorse {
 
 void decode_stored(const PackedDataset& dataset, std::size_t sample, std::vector<std::byte>& bytes,
-                   int least_side, const std::function<void(transforms::RowSource&)>& show) {
+                   int least_side, const ImageLimits& limits, const ShowRows& show) {
   constexpr int kFull = std::numeric_limits<int>::max();
   dataset.read(sample, bytes);
   const int side = least_side > 0 ? least_side : kFull;
   try {
-    show(*transforms::open_rows(bytes, dataset.image(sample), side, side));
+    const ImageInfo stored = dataset.image(sample);
+    const bool raw = stored.kind == ImageKind::kRaw;
+    const ImageInfo info = raw ? stored : header_to_decode(bytes, limits);
+    show(*transforms::open_rows(bytes, info, side, side), info);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kCorrupt && error.kind() != ErrorKind::kUnsupported) throw;
     const PackedDataset::Place at = dataset.place(sample);

@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "common/image_limits.h"
 #include "common/terminal.h"
 #include "pack_text.h"
 #include "packhorse/error.h"
@@ -66,6 +67,10 @@ class CommandPack final : public program::Command {
     app.add_option("--max-rejects", max_rejects_,
                    "Publish with up to N, or P%, of the inputs rejected")
         ->capture_default_str()
+        ->group("Source");
+    program::add_image_limits(app, options_.limits, "Source");
+    app.add_flag("--decode", options_.decode,
+                 "Decode what keeps its bytes, too, and reject what is damaged inside; takes time")
         ->group("Source");
     setup_images(app);
     setup_shards(app);

@@ -202,7 +202,7 @@ class Scanner {
       if (pixels > max_pixels_) row.problem = "more pixels than --max-pixels allows";
       return;
     }
-    ProbeResult probe = probe_image(bytes, max_pixels_);
+    ProbeResult probe = probe_image(bytes, ImageLimits::of_pixels(max_pixels_));
     if (probe.info) {
       row.image = *probe.info;
     } else if (row.problem.empty()) {

@@ -245,7 +245,7 @@ std::string fingerprint(const ShardJob& job, std::size_t shard) {
   const Format& format = find_format(options.format);
   add(fmt::format("{} {} {} {} {} {}", format.name, format.version, options.zstd_level,
                   options.image, find_transform(options.image).settings(options.transform),
-                  options.max_pixels));
+                  name_of_checks(options)));
   add(fmt::format("{}", fmt::join(job.listing.fields, " ")));
   for (const std::string& name : job.listing.classes) add(name);
   for (std::size_t p = job.plan.shard_begin(shard); p < job.plan.shard_begin(shard + 1); ++p) {

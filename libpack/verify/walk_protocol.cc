@@ -48,15 +48,19 @@ auto parsed(std::string_view line, const Read& read) -> std::optional<decltype(r
 }  // namespace
 
 std::string task_line(const WalkTask& task, const WalkBounds& bounds) {
-  return line_of({{"kind", task.kind == WalkTask::Kind::kDecode ? "decode" : "structure"},
-                  {"format", task.format},
-                  {"data", to_hex(task.data.native())},
-                  {"index", to_hex(task.index.native())},
-                  {"adopted", to_hex(task.adopted.native())},
-                  {"first", task.first},
-                  {"rows", task.rows},
-                  {"cpu_s", bounds.cpu_s},
-                  {"memory", bounds.memory_bytes}});
+  const ImageLimits& limits = task.limits;
+  const bool decode = task.kind == WalkTask::Kind::kDecode;
+  Json json = {{"kind", decode ? "decode" : "structure"},
+               {"format", task.format},
+               {"data", to_hex(task.data.native())},
+               {"index", to_hex(task.index.native())},
+               {"adopted", to_hex(task.adopted.native())},
+               {"first", task.first},
+               {"rows", task.rows},
+               {"cpu_s", bounds.cpu_s},
+               {"memory", bounds.memory_bytes}};
+  if (decode) json["limits"] = {limits.pixels, limits.scan_pixels, limits.decoded_bytes};
+  return line_of(json);
 }
 
 std::optional<std::pair<WalkTask, WalkBounds>> parse_task(std::string_view line) {
@@ -69,6 +73,10 @@ std::optional<std::pair<WalkTask, WalkBounds>> parse_task(std::string_view line)
     task.adopted = from_hex(json.at("adopted"));
     task.first = json.at("first");
     task.rows = json.at("rows");
+    if (task.kind == WalkTask::Kind::kDecode) {
+      const Json& limits = json.at("limits");
+      task.limits = {limits.at(0), limits.at(1), limits.at(2)};
+    }
     return std::pair(task, WalkBounds{json.at("cpu_s"), json.at("memory")});
   });
 }

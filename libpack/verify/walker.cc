@@ -95,7 +95,11 @@ WalkEnd Walker::run(const WalkTask& task, const WalkBounds& bounds, double wall_
       const std::string line = pending_.substr(0, end);
       pending_.erase(0, end + 1);
       if (const std::optional<WalkFinding> finding = parse_finding(line)) report(*finding);
-      if (std::optional<WalkEnd> ended = parse_end(line)) return std::move(*ended);
+      std::optional<WalkEnd> ended = parse_end(line);
+      if (!ended) continue;
+      // What failed says so twice, itself and who waited for it: nobody reads the second.
+      if (ended->kind == WalkEnd::Kind::kFailed) this->end();
+      return std::move(*ended);
     }
     if (stop.stop_requested()) {
       end();

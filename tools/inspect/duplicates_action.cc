@@ -158,6 +158,7 @@ int DuplicatesAction::run(const std::vector<fs::path>& paths, const std::stop_to
   for (const PackedDataset& dataset : compared.opened) compared.datasets.push_back(&dataset);
   DuplicateSearch search = search_;
   search.jobs = request_.jobs;
+  search.limits = request_.limits;
   DuplicateReport report;
   {
     Progress progress;

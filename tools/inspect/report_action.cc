@@ -103,7 +103,7 @@ ReportSection ReportAction::section(const PackedDataset& dataset,
   std::vector<std::size_t> samples(dataset.size());
   std::iota(samples.begin(), samples.end(), std::size_t{0});
   for (ClassPicks& picks : spread(picks_by_class(dataset, samples, images_, kSeed), classes_)) {
-    std::vector<Tile> tiles = make_tiles(dataset, picks.picks, kTileSide, request_.jobs, stop);
+    std::vector<Tile> tiles = make_tiles(dataset, picks.picks, kTileSide, request_, stop);
     section.classes.push_back({std::move(picks), std::move(tiles)});
   }
   return section;

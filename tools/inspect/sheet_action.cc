@@ -69,7 +69,7 @@ int SheetAction::run(const std::vector<std::filesystem::path>& paths,
   const PackedDataset dataset(paths.front());
   const std::vector<std::size_t> samples = picked(dataset);
   const SheetLayout layout = this->layout(dataset, samples.size());
-  const std::vector<Tile> tiles = make_tiles(dataset, samples, tile_, request_.jobs, stop);
+  const std::vector<Tile> tiles = make_tiles(dataset, samples, tile_, request_, stop);
   write_file(file_, encoded(draw_sheet(layout, tiles, dataset.classes()),
                             std::filesystem::path(file_).extension().string()));
   report(dataset, tiles, layout);

@@ -82,6 +82,7 @@ void StatsAction::setup(CLI::App& app) {
 int StatsAction::run(const std::vector<fs::path>& paths, const std::stop_token& stop) const {
   StatsOptions options = options_;
   options.jobs = request_.jobs;
+  options.limits = request_.limits;
   std::vector<Json> objects;
   std::string text;
   {

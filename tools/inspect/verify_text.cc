@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "common/terminal.h"
 #include "packhorse/printable.h"
 
@@ -71,6 +73,13 @@ std::string compared_text(const AgainstReport& report) {
          notes_text(report.notes);
 }
 
+/// The bytes of such an image are what the dataset says: it was packed as it is.
+bool is_about_decoding(const Finding& finding) { return finding.kind == "decode"; }
+
+bool has_other_bytes(const VerifyReport& report) {
+  return !std::all_of(report.findings.begin(), report.findings.end(), is_about_decoding);
+}
+
 std::string repaired_text(const RepairReport& report) {
   std::string text;
   for (const std::string& file : report.copied)
@@ -109,6 +118,25 @@ Json to_json(const Outcome& outcome) {
   json["notes"] = notes;
   json["findings"] = findings;
   return json;
+}
+
+std::string what_is_wrong(const VerifyReport& report) {
+  if (report.ok()) return "the dataset is not what the source is";
+  return has_other_bytes(report) ? "the dataset is damaged"
+                                 : "images of the dataset cannot be decoded";
+}
+
+std::string advice_for(const VerifyReport& report) {
+  if (report.ok()) return "pack the source again, or find out which of the two is right";
+  const std::string repair =
+      "replace the files named above with `packhorse inspect --repair SOURCE`, or pack the source "
+      "again";
+  const std::string decode =
+      "their bytes are those that were packed, so that no repair makes them others: mend or remove "
+      "the source images, or pack again with `pack --decode`, which rejects them";
+  if (!has_other_bytes(report)) return decode;
+  const bool both = std::any_of(report.findings.begin(), report.findings.end(), is_about_decoding);
+  return both ? repair + "; of what cannot be decoded, " + decode : repair;
 }
 
 std::string to_words(const Outcome& outcome) {

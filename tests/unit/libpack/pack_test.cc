@@ -212,7 +212,7 @@ TEST_CASE("pack: options that make no sense are refused") {
                         +[](PackOptions& options) { options.format = "zip"; },
                         +[](PackOptions& options) { options.image = "zip"; },
                         +[](PackOptions& options) { options.jobs = -1; },
-                        +[](PackOptions& options) { options.max_pixels = 0; }};
+                        +[](PackOptions& options) { options.limits.pixels = 0; }};
   for (const auto& change : changes) {
     Place place;
     change(place.options);

@@ -172,7 +172,7 @@ TEST_CASE("pack: shards of another seed, class list or format are not kept") {
                           options.list.classes = {"c2", "c1", "c0"};
                         },
                         +[](PackOptions& options) { options.format = "lmdb"; },
-                        +[](PackOptions& options) { options.max_pixels = 5; }};
+                        +[](PackOptions& options) { options.limits.pixels = 5; }};
   for (const auto& change : changes) {
     Place place;
     place.put_broken();

@@ -11,7 +11,11 @@ std::shared_ptr<AlignedBuffer> BufferPool::take() {
       free_->buffers.pop_back();
     }
   }
-  if (!buffer) buffer = std::make_unique<AlignedBuffer>();
+  if (!buffer) {
+    buffer = std::make_unique<AlignedBuffer>();
+    const std::scoped_lock lock(free_->mutex);
+    free_->buffers.reserve(++free_->made);  // a buffer's return must not fail
+  }
   return {buffer.release(), [free = free_](AlignedBuffer* returned) {
             const std::scoped_lock lock(free->mutex);
             free->buffers.emplace_back(returned);

@@ -42,6 +42,7 @@ class BufferPool {
   struct Free {
     std::mutex mutex;
     std::vector<std::unique_ptr<AlignedBuffer>> buffers;
+    std::size_t made = 0;
   };
   std::shared_ptr<Free> free_ = std::make_shared<Free>();  ///< lives until the last comes back
 };

@@ -116,9 +116,10 @@ DatasetStats measure_stats(const PackedDataset& dataset, const StatsOptions& opt
         const std::size_t end = std::min(images, (batch + 1) * kBatch);
         for (std::size_t i = batch * kBatch; i < end; ++i) {
           if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
-          decode_stored(
-              dataset, chosen ? (*chosen)[i] : i, bytes, /*least_side=*/0,
-              [&](transforms::RowSource& rows) { batches[batch].add(sums_of_image(rows)); });
+          decode_stored(dataset, chosen ? (*chosen)[i] : i, bytes, /*least_side=*/0, options.limits,
+                        [&](transforms::RowSource& rows, const ImageInfo&) {
+                          batches[batch].add(sums_of_image(rows));
+                        });
           ++progress->samples;
           progress->bytes += bytes.size();
         }

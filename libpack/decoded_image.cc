@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
 #include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
 #include <string>
@@ -66,6 +67,7 @@ cv::Mat decode_by_opencv(Bytes file, ImageKind kind) {
     if (image.empty()) throw Error(ErrorKind::kCorrupt, what);
     return image;
   } catch (const cv::Exception& error) {
+    if (error.code == cv::Error::StsNoMem) throw std::bad_alloc();  // no fault of the file
     throw Error(ErrorKind::kCorrupt, what + ": " + error.err);
   }
 }

@@ -140,9 +140,9 @@ class Search {
         if (identical_to_[item] != item) continue;  // its first one is hashed
         const At place = at(item);
         const PackedDataset& dataset = *datasets_[place.dataset];
-        decode_stored(dataset, place.sample, bytes, kThumbnailSide,
-                      [&](transforms::RowSource& rows) {
-                        const auto hash = perceptual_hash(rows, dataset.image(place.sample));
+        decode_stored(dataset, place.sample, bytes, kThumbnailSide, search_.limits,
+                      [&](transforms::RowSource& rows, const ImageInfo& image) {
+                        const auto hash = perceptual_hash(rows, image);
                         has_hash_[item] = hash ? 1 : 0;
                         hashes_[item] = hash.value_or(0);
                       });

@@ -93,15 +93,29 @@ void start_write_back(int fd, std::uint64_t begin, std::uint64_t end) {
                     SYNC_FILE_RANGE_WRITE);
 }
 
-AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)), temporary_(temporary_name(path_)) {
-  fd_.reset(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (!fd_) throw_errno("create", temporary_);
-  buffer_.reserve(kWriteBuffer);
+TemporaryFile::TemporaryFile(fs::path path)
+    : path_(std::move(path)),
+      name_(temporary_name(path_)),
+      fd_(::open(name_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) {
+  if (!fd_) throw_errno("create", name_);
 }
 
-AtomicFile::~AtomicFile() {
-  if (fd_) ::unlink(temporary_.c_str());
+TemporaryFile::~TemporaryFile() {
+  if (fd_) ::unlink(name_.c_str());
 }
+
+void TemporaryFile::publish() {
+  publish_file(name_, path_);
+  fd_.reset();
+}
+
+std::string TemporaryFile::publish_hashed() {
+  std::string sum = publish_file_hashed(name_, path_);
+  fd_.reset();
+  return sum;
+}
+
+AtomicFile::AtomicFile(fs::path path) : file_(std::move(path)) { buffer_.reserve(kWriteBuffer); }
 
 void AtomicFile::write(Bytes bytes) {
   while (!bytes.empty()) {
@@ -113,10 +127,10 @@ void AtomicFile::write(Bytes bytes) {
 }
 
 void AtomicFile::flush() {
-  write_all(fd_.get(), buffer_, path_);
+  write_all(file_.fd(), buffer_, file_.path());
   flushed_ += buffer_.size();
   if (flushed_ - written_back_ >= kWriteBackStep) {
-    start_write_back(fd_.get(), written_back_, flushed_);
+    start_write_back(file_.fd(), written_back_, flushed_);
     written_back_ = flushed_;
   }
   buffer_.clear();
@@ -124,8 +138,7 @@ void AtomicFile::flush() {
 
 void AtomicFile::commit() {
   flush();
-  publish_file(temporary_, path_);
-  fd_.reset();
+  file_.publish();
 }
 
 void write_file(const fs::path& path, Bytes bytes) {
@@ -135,14 +148,15 @@ void write_file(const fs::path& path, Bytes bytes) {
 }
 
 void write_plain_file(const fs::path& path, Bytes bytes) {
-  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!fd) throw_errno("create", path);
   write_all(fd.get(), bytes, path);
+  // Network file systems may say only here that there is no room.
+  if (::close(fd.release()) != 0 && errno != EINTR) throw_errno("write to", path);
 }
 
-void sync_filesystem(const fs::path& path) {
-  const UniqueFd fd = open_for_reading(path);
-  if (::syncfs(fd.get()) != 0) throw_errno("sync", path);
+void sync_filesystem(int fd, const fs::path& path) {
+  if (::syncfs(fd) != 0) throw_errno("sync", path);
 }
 
 void sync_path(const fs::path& path) {
@@ -158,15 +172,31 @@ std::string publish_file_hashed(const fs::path& from, const fs::path& to) {
   return text;
 }
 
+namespace {
+
+/// The new name is there, whatever comes of this.
+void sync_new_name(const fs::path& path) {
+  try {
+    sync_path(directory_of(path));
+  } catch (const Error& error) {
+    throw Error(error.kind(),
+                std::string(error.what()) + "; what was renamed is in place, but a power failure " +
+                    "may undo it",
+                path, "look at the disk, and whether it is there, before the next command");
+  }
+}
+
+}  // namespace
+
 void publish_file(const fs::path& from, const fs::path& to) {
   sync_path(from);
   if (::rename(from.c_str(), to.c_str()) != 0) throw_errno("rename a file to", to);
-  sync_path(directory_of(to));
+  sync_new_name(to);
 }
 
 void rename_no_replace(const fs::path& from, const fs::path& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) {
-    sync_path(directory_of(to));
+    sync_new_name(to);
     return;
   }
   if (errno == EEXIST || errno == ENOTEMPTY) {
@@ -181,23 +211,37 @@ void rename_no_replace(const fs::path& from, const fs::path& to) {
                 "choose another name, or remove it first");
   }
   if (::rename(from.c_str(), to.c_str()) != 0) throw_errno("rename a directory to", to);
-  sync_path(directory_of(to));
+  sync_new_name(to);
 }
 
 void rename_exchange(const fs::path& a, const fs::path& b) {
   if (::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) != 0) {
     throw_errno("swap in place", b);
   }
-  sync_path(directory_of(b));
+  sync_new_name(b);
+}
+
+void remove_tree(const fs::path& path) {
+  std::error_code code;
+  fs::remove_all(path, code);
+  if (code) throw_code(code, "remove", path);
 }
 
 void make_directories(const fs::path& path) {
+  constexpr int kMostTries = 1000;
   std::error_code code;
-  fs::create_directories(path, code);
-  if (code) {
-    errno = code.value();
-    throw_errno("create the directory", path);
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    fs::create_directories(path, code);
+    if (!code) return;
+    // Others may remove a directory between the look at it and the next step.
+    std::error_code look;
+    const bool removed =
+        code == std::errc::no_such_file_or_directory ||
+        (code == std::errc::file_exists &&
+         (fs::is_directory(path, look) || !fs::exists(fs::symlink_status(path, look))));
+    if (!removed) break;
   }
+  throw_code(code, "create the directory", path);
 }
 
 }  // namespace packhorse

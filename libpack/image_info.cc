@@ -1,7 +1,6 @@
 #include "packhorse/image_info.h"
 
 #include <array>
-#include <limits>
 
 #include "image_probe.h"
 #include "packhorse/error.h"
@@ -34,6 +33,27 @@ const Kind* find(ImageKind kind) {
   return nullptr;
 }
 
+/// Which limit is too low for it, in words.
+std::string beyond(const ImageLimits& limits, const ImageInfo& info, const DecodeCost& cost) {
+  const std::uint64_t pixels = std::uint64_t{info.width} * info.height;
+  const std::string size = std::to_string(info.width) + " x " + std::to_string(info.height);
+  const auto limit = [](std::uint64_t most, const char* option) {
+    return ", the limit is " + std::to_string(most) + " (" + option + ")";
+  };
+  if (pixels > limits.pixels)
+    return "too large: " + size + " pixels" + limit(limits.pixels, "--max-pixels");
+  if (pixels > limits.scan_pixels / cost.scans) {
+    return "too long to decode: " + std::to_string(cost.scans) + " scans of " + size +
+           " pixels, in all " + std::to_string(pixels * cost.scans) +
+           limit(limits.scan_pixels, "--max-scan-pixels");
+  }
+  if (cost.bytes > limits.decoded_bytes) {
+    return "too large to decode: " + size + " pixels take " + std::to_string(cost.bytes) +
+           " bytes" + limit(limits.decoded_bytes, "--max-decoded-bytes");
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string_view name_of(ImageKind kind) {
@@ -63,7 +83,13 @@ ImageKind sniff_image(Bytes head) {
   return ImageKind::kUnknown;
 }
 
-ProbeResult probe_image(Bytes file, std::uint64_t max_pixels) {
+void ImageLimits::validate() const {
+  if (pixels == 0) throw Error(ErrorKind::kUsage, "the pixel limit must be positive");
+  if (scan_pixels == 0 || decoded_bytes == 0)
+    throw Error(ErrorKind::kUsage, "the limits of decoding must be positive");
+}
+
+ProbeResult probe_image(Bytes file, const ImageLimits& limits) {
   if (file.empty()) return probe::refuse("empty file");
   const Kind* kind = find(sniff_image(file));
   if (kind == nullptr) {
@@ -77,27 +103,30 @@ ProbeResult probe_image(Bytes file, std::uint64_t max_pixels) {
   info.kind = kind->kind;
   const std::string size = std::to_string(info.width) + " x " + std::to_string(info.height);
   if (info.width == 0 || info.height == 0) return probe::refuse("damaged header: size " + size);
-  if (std::uint64_t{info.width} * info.height > max_pixels) {
-    return probe::refuse("too large: " + size + " pixels, the limit is " +
-                         std::to_string(max_pixels));
-  }
+  if (std::string reason = beyond(limits, info, result.cost); !reason.empty())
+    return {std::nullopt, std::move(reason), result.cost, true};
   return result;
 }
 
-void check_described(Bytes file, const ImageInfo& described) {
+ImageInfo header_to_decode(Bytes file, const ImageLimits& limits) {
+  const ProbeResult result = probe_image(file, limits);
+  if (result.info) return *result.info;
+  throw Error(result.beyond_limits ? ErrorKind::kUnsupported : ErrorKind::kCorrupt, result.reason);
+}
+
+ImageInfo described_to_decode(Bytes file, const ImageInfo& described, const ImageLimits& limits) {
   if (described.kind == ImageKind::kRaw) {
-    if (file.size() == pixel_bytes(described)) return;
+    if (file.size() == pixel_bytes(described)) return described;
     throw Error(ErrorKind::kCorrupt, "raw pixels of another size than the index says");
   }
-  const ProbeResult probe = probe_image(file, std::numeric_limits<std::uint64_t>::max());
-  if (!probe.info) throw Error(ErrorKind::kCorrupt, probe.reason);
-  const auto words = [](const ImageInfo& info) {
-    return std::string(name_of(info.kind)) + " of " + std::to_string(info.width) + " x " +
-           std::to_string(info.height) + " with " + std::to_string(info.components) + " channels";
+  const ImageInfo info = header_to_decode(file, limits);
+  const auto words = [](const ImageInfo& one) {
+    return std::string(name_of(one.kind)) + " of " + std::to_string(one.width) + " x " +
+           std::to_string(one.height) + " with " + std::to_string(one.components) + " channels";
   };
-  const std::string found = words(*probe.info), said = words(described);
-  if (found != said)
-    throw Error(ErrorKind::kCorrupt, "it is a " + found + ", and its index says " + said);
+  const std::string found = words(info), said = words(described);
+  if (found == said) return info;
+  throw Error(ErrorKind::kCorrupt, "it is a " + found + ", and its index says " + said);
 }
 
 }  // namespace packhorse

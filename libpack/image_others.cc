@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdlib>
 
 #include "image_probe.h"
@@ -74,7 +75,31 @@ bool pixels_inside(const Cursor& data, std::size_t directory, std::uint32_t offs
   return true;
 }
 
-std::uint8_t narrow(std::uint32_t value) { return static_cast<std::uint8_t>(value); }
+std::uint8_t narrow(std::uint32_t value) {
+  return static_cast<std::uint8_t>(std::min(value, 255u));
+}
+
+/// Pixels of a strip or of a tile, which may be larger than the picture.
+std::uint64_t block_pixels(const Cursor& data, std::size_t directory, const ImageInfo& info) {
+  const std::uint64_t tile_width = tag_value(data, directory, 322, 0);
+  if (tile_width > 0) return tile_width * tag_value(data, directory, 323, 0);
+  const std::uint32_t rows = tag_value(data, directory, 278, 0);
+  const bool one_strip = rows == 0 || rows > 0x7fffffffu;
+  return std::uint64_t{info.width} * (one_strip ? info.height : rows);
+}
+
+/// Samples of 8 bit come as RGBA, a strip or tile at a time, and all others as they are.
+DecodeCost tiff_cost(const Cursor& data, std::size_t directory, const ImageInfo& info) {
+  const unsigned sample = info.bit_depth <= 8    ? 1
+                          : info.bit_depth <= 16 ? 2
+                          : info.bit_depth <= 32 ? 4
+                                                 : 8;
+  const unsigned pixel = info.components * sample;
+  const std::uint64_t picture = std::uint64_t{info.width} * info.height * pixel;
+  const std::uint64_t block =
+      block_pixels(data, directory, info) * (sample == 1 ? std::max(pixel, 4u) : pixel);
+  return {1, std::max(picture, block)};
+}
 
 }  // namespace
 
@@ -98,13 +123,13 @@ ProbeResult tiff(Bytes file) {
   if (!pixels_inside(*data, directory, 273, 279) && !pixels_inside(*data, directory, 324, 325)) {
     return refuse("truncated: its pixels reach beyond the end of the file");
   }
-  return accept(info);
+  return accept(info, tiff_cost(*data, directory, info));
 }
 
 ProbeResult png(Bytes file) {
   const Cursor data(file);
   ImageInfo info;
-  bool pixels_seen = false;
+  bool pixels_seen = false, transparent_colour = false;
   for (std::size_t at = 8;;) {
     const std::optional<std::uint32_t> length = data.u32(at);
     if (!length || !data.piece(at + 8, std::size_t{*length} + 4)) {
@@ -135,10 +160,15 @@ ProbeResult png(Bytes file) {
       }
     } else if (data.has(at + 4, "IDAT")) {
       pixels_seen = true;
+    } else if (data.has(at + 4, "tRNS")) {
+      transparent_colour = true;
     } else if (data.has(at + 4, "eXIf")) {
       info.orientation = exif_orientation(*data.piece(at + 8, *length));
     } else if (data.has(at + 4, "IEND")) {
-      return pixels_seen ? accept(info) : refuse("damaged: no pixels in it");
+      if (!pixels_seen) return refuse("damaged: no pixels in it");
+      const bool grey = info.components == 1 && !transparent_colour;
+      const bool alpha = info.components == 2 || info.components == 4 || transparent_colour;
+      return accept(info, (grey ? 1u : alpha ? 4u : 3u) * (info.bit_depth == 16 ? 2u : 1u));
     }
     at += std::size_t{*length} + 12;
   }
@@ -150,6 +180,7 @@ ProbeResult webp(Bytes file) {
   if (riff + 8 > file.size()) return refuse("truncated: shorter than its header says");
   ImageInfo info;
   info.components = 3;
+  bool lossless = false;
   for (std::size_t at = 12; at + 8 <= riff + 8;) {
     const std::uint32_t length = data.u32(at + 4).value_or(0);
     const std::optional<Bytes> chunk = data.piece(at + 8, length);
@@ -165,11 +196,14 @@ ProbeResult webp(Bytes file) {
     } else if (data.has(at, "VP8 ") && length >= 10 && info.width == 0) {
       info.width = *data.u16(at + 14) & 0x3fff;
       info.height = *data.u16(at + 16) & 0x3fff;
-    } else if (data.has(at, "VP8L") && length >= 5 && info.width == 0) {
-      const std::uint32_t bits = *data.u32(at + 9);
-      info.width = 1 + (bits & 0x3fff);
-      info.height = 1 + ((bits >> 14) & 0x3fff);
-      if ((bits >> 28 & 1) != 0) info.components = 4;
+    } else if (data.has(at, "VP8L")) {
+      lossless = true;
+      if (length >= 5 && info.width == 0) {
+        const std::uint32_t bits = *data.u32(at + 9);
+        info.width = 1 + (bits & 0x3fff);
+        info.height = 1 + ((bits >> 14) & 0x3fff);
+        if ((bits >> 28 & 1) != 0) info.components = 4;
+      }
     } else if (data.has(at, "EXIF")) {
       // Some writers keep JPEG's "Exif\0\0" in front of the TIFF structure.
       const bool prefixed = data.has(at + 8, std::string_view("Exif\0\0", 6));
@@ -178,7 +212,7 @@ ProbeResult webp(Bytes file) {
     at += 8 + std::size_t{length} + (length & 1);
   }
   if (info.width == 0) return refuse("damaged header: no picture chunk");
-  return accept(info);
+  return accept(info, info.components + (lossless ? 4u : 0u));
 }
 
 ProbeResult bmp(Bytes file) {
@@ -208,7 +242,7 @@ ProbeResult bmp(Bytes file) {
   if (info.width > 0x7fffffffu || data.u32(10).value_or(0) + pixels > file.size()) {
     return refuse("truncated: its pixels reach beyond the end of the file");
   }
-  return accept(info);
+  return accept(info, 3);
 }
 
 std::optional<PnmHeader> pnm_header(Bytes file, std::string& reason) {
@@ -255,7 +289,8 @@ std::optional<PnmHeader> pnm_header(Bytes file, std::string& reason) {
 ProbeResult pnm(Bytes file) {
   std::string reason;
   const std::optional<PnmHeader> header = pnm_header(file, reason);
-  return header ? accept(header->info) : refuse(std::move(reason));
+  if (!header) return refuse(std::move(reason));
+  return accept(header->info, DecodeCost{});  // it is read where it lies
 }
 
 }  // namespace packhorse::probe

@@ -43,7 +43,13 @@ class Cursor {
 };
 
 inline ProbeResult refuse(std::string reason) { return {std::nullopt, std::move(reason)}; }
-inline ProbeResult accept(const ImageInfo& info) { return {info, {}}; }
+inline ProbeResult accept(const ImageInfo& info, const DecodeCost& cost) {
+  return {info, {}, cost};
+}
+/// One that is decoded as a whole, with so many bytes a pixel.
+inline ProbeResult accept(const ImageInfo& info, std::uint64_t bytes_per_pixel) {
+  return accept(info, DecodeCost{1, std::uint64_t{info.width} * info.height * bytes_per_pixel});
+}
 
 ProbeResult jpeg(Bytes file);
 ProbeResult png(Bytes file);

@@ -26,7 +26,7 @@ struct Library {
 
 [[noreturn]] void refuse() {
   const char* why = ::dlerror();
-  throw Error(ErrorKind::kUnsupported,
+  throw Error(ErrorKind::kNotFound,
               std::string("OpenCV's image codecs cannot be loaded: ") + (why ? why : "unknown"),
               PACKHORSE_OPENCV_IMGCODECS,
               "install OpenCV's imgcodecs of version " CV_VERSION " (scripts/setup does)");

@@ -189,8 +189,6 @@ Bytes PackedDataset::view_range(Place at, ByteRange range) const {
 }
 
 std::uint64_t PackedDataset::prefetch(std::span<const std::uint64_t> samples) const {
-  constexpr std::uint64_t kGap = 64u << 10;  // cheaper read than skipped
-  constexpr std::uint64_t kMost = 4u << 20;  // at once, so that no request holds up the next
   std::uint64_t asked = 0;
   std::size_t shard = 0;
   ByteRange run;
@@ -201,8 +199,8 @@ std::uint64_t PackedDataset::prefetch(std::span<const std::uint64_t> samples) co
   for (const std::uint64_t sample : samples) {
     const Place at = place(sample);
     const ByteRange range = stored_range(at);
-    const bool joins = run.length > 0 && at.shard == shard && range.offset >= run.offset &&
-                       range.offset <= run.end() + kGap && range.end() - run.offset <= kMost;
+    const bool joins = run.length > 0 && run.length < kJoinedBytes && at.shard == shard &&
+                       range.offset >= run.offset && range.offset <= run.end() + kJoinedGap;
     if (joins) {
       run.length = std::max(run.end(), range.end()) - run.offset;
       continue;

@@ -29,8 +29,13 @@ void run_parallel(int jobs, std::size_t n, const Work& work) {
   };
   {
     std::vector<std::jthread> threads;
-    for (std::size_t t = 1; t < static_cast<std::size_t>(jobs) && t < n; ++t)
-      threads.emplace_back(loop);
+    try {
+      for (std::size_t t = 1; t < static_cast<std::size_t>(jobs) && t < n; ++t)
+        threads.emplace_back(loop);
+    } catch (...) {  // no more threads, or no memory for them
+      next = n;
+      throw;
+    }
     loop();
   }
   if (failure) std::rethrow_exception(failure);

@@ -7,14 +7,13 @@
 namespace packhorse {
 
 void decode_stored(const PackedDataset& dataset, std::size_t sample, std::vector<std::byte>& bytes,
-                   int least_side, const std::function<void(transforms::RowSource&)>& show) {
+                   int least_side, const ImageLimits& limits, const ShowRows& show) {
   constexpr int kFull = std::numeric_limits<int>::max();
   dataset.read(sample, bytes);
   const int side = least_side > 0 ? least_side : kFull;
   try {
-    const ImageInfo image = dataset.image(sample);
-    check_described(bytes, image);
-    show(*transforms::open_rows(bytes, image, side, side));
+    const ImageInfo info = described_to_decode(bytes, dataset.image(sample), limits);
+    show(*transforms::open_rows(bytes, info, side, side), info);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kCorrupt && error.kind() != ErrorKind::kUnsupported) throw;
     const PackedDataset::Place at = dataset.place(sample);

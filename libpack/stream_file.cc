@@ -26,21 +26,13 @@ void write_at(int fd, std::uint64_t offset, Bytes bytes, const std::filesystem::
 
 }  // namespace
 
-StreamFile::StreamFile(std::filesystem::path path, Front front)
-    : path_(std::move(path)),
-      temporary_(temporary_name(path_)),
-      fd_(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
-  if (!fd_) throw_errno("create", temporary_);
+StreamFile::StreamFile(std::filesystem::path path, Front front) : file_(std::move(path)) {
   buffer_ = pool_.take();
   if (front == Front::kFinal) {
-    direct_.reset(::open(temporary_.c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC));
+    direct_.reset(::open(file_.name().c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC));
     hasher_.emplace([this](const ByteThread::Piece& piece) { hash_.update(piece.bytes()); });
   }
   writer_.emplace([this](const ByteThread::Piece& piece) { write_piece(piece); });
-}
-
-StreamFile::~StreamFile() {
-  if (fd_) ::unlink(temporary_.c_str());
 }
 
 void StreamFile::write(Bytes bytes) {
@@ -75,8 +67,8 @@ void StreamFile::write_piece(const ByteThread::Piece& piece) {
     }
   }
   if (written == piece.size) return;
-  write_at(fd_.get(), piece.offset + written, piece.bytes().subspan(written), path_);
-  start_write_back(fd_.get(), piece.offset + written, piece.offset + piece.size);
+  write_at(file_.fd(), piece.offset + written, piece.bytes().subspan(written), file_.path());
+  start_write_back(file_.fd(), piece.offset + written, piece.offset + piece.size);
 }
 
 void StreamFile::replace(std::uint64_t offset, std::string bytes) {
@@ -87,16 +79,15 @@ std::string StreamFile::commit() {
   if (filled_ > 0) hand_on();
   writer_->finish();
   for (const Replacement& other : replacements_)
-    write_at(fd_.get(), other.offset, as_bytes(other.bytes), path_);
+    write_at(file_.fd(), other.offset, as_bytes(other.bytes), file_.path());
   std::string sum;
   if (hasher_ && replacements_.empty()) {
-    publish_file(temporary_, path_);
+    file_.publish();
     hasher_->finish();
     sum = hash_.finish();
   } else {
-    sum = publish_file_hashed(temporary_, path_);
+    sum = file_.publish_hashed();
   }
-  fd_.reset();
   return sum;
 }
 

@@ -23,10 +23,6 @@ class StreamFile {
   };
   /// Throws Error(kIo | kNoSpace).
   explicit StreamFile(std::filesystem::path path, Front front = Front::kFinal);
-  ~StreamFile();
-  StreamFile(const StreamFile&) = delete;
-  StreamFile& operator=(const StreamFile&) = delete;
-
   /// Appends. Throws what an earlier piece met, too.
   void write(Bytes bytes);
   /// Bytes appended so far.
@@ -45,8 +41,8 @@ class StreamFile {
   void hand_on();
   void write_piece(const ByteThread::Piece& piece);
 
-  std::filesystem::path path_, temporary_;
-  UniqueFd fd_, direct_;
+  TemporaryFile file_;
+  UniqueFd direct_;
   Sha256 hash_;
   BufferPool pool_;
   std::shared_ptr<AlignedBuffer> buffer_;  ///< being filled

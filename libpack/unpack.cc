@@ -9,6 +9,7 @@
 #include "packhorse/pack.h"
 #include "packhorse/packed_dataset.h"
 #include "packhorse/resources.h"
+#include "packing/staging.h"
 #include "parallel.h"
 #include "sources/folder_walk.h"
 
@@ -124,23 +125,23 @@ UnpackReport unpack(const fs::path& dataset, const fs::path& out, Progress* prog
   Progress unseen;
   if (progress == nullptr) progress = &unseen;
   if (fs::exists(fs::symlink_status(out))) {
+    Staging::clear_leftover(out);
     throw Error(ErrorKind::kExists, "the target is already there", out,
                 "choose another target, or remove it first");
   }
   const std::vector<fs::path> paths = find_datasets(dataset);
   const bool splits = paths.front() != dataset;
-  const fs::path staging = staging_path(out);
-  if (fs::exists(staging)) {
-    throw Error(ErrorKind::kExists, "something is in the way of unpacking", staging,
-                "remove it, if an unpack was killed there");
-  }
-  make_directories(staging);
+  Staging staging(out, Staging::Hold::kAlone, "unpack\n");
   UnpackReport report;
   try {
+    const fs::path data = staging.data("");
+    remove_tree(data);  // of an unpack that was killed
+    make_directories(data);
+    const UniqueFd file_system = open_for_reading(data);
     for (const fs::path& path : paths) {
       const PackedDataset opened(path);
       progress->total_samples += opened.size();
-      const fs::path target = splits ? staging / path.filename() : staging;
+      const fs::path target = splits ? data / path.filename() : data;
       for (const std::string& name : opened.classes()) make_class_folder(target, name, path);
       std::atomic<std::uint64_t> bytes{0};
       run_parallel(available_cpus(), opened.shards(), [&](std::size_t shard) {
@@ -149,11 +150,10 @@ UnpackReport unpack(const fs::path& dataset, const fs::path& out, Progress* prog
       report.samples += opened.size();
       report.bytes += bytes;
     }
-    sync_filesystem(staging);
-    rename_no_replace(staging, out);
+    sync_filesystem(file_system.get(), data);
+    staging.publish(false);
   } catch (...) {
-    std::error_code ignored;
-    fs::remove_all(staging, ignored);
+    staging.abandon();
     throw;
   }
   return report;

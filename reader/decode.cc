@@ -14,13 +14,6 @@ namespace packhorse::reader {
 
 namespace {
 
-ImageInfo header_of(Bytes file, const ImageInfo& known) {
-  if (known.kind == ImageKind::kRaw) return known;
-  const ProbeResult result = probe_image(file);
-  if (!result.info) throw Error(ErrorKind::kCorrupt, result.reason);
-  return *result.info;
-}
-
 /// The largest of 8, 4 and 2 that leaves the crop no smaller than it will be; 1 where none does.
 int shrinking_for(const CropPlan& plan) {
   for (const int shrunk : {8, 4, 2}) {
@@ -54,6 +47,10 @@ struct Decoder::State {
                   : decode_other(file, info, window, pixels));
   }
 
+  ImageInfo header_of(Bytes file, const ImageInfo& known) const {
+    return known.kind == ImageKind::kRaw ? known : header_to_decode(file, options.limits);
+  }
+
   Turn turn_for(const ImageInfo& info) const {
     return Turn(options.apply_orientation ? info.orientation : 1);
   }
@@ -61,6 +58,7 @@ struct Decoder::State {
 
 Decoder::Decoder(DecodeOptions options) : state_(std::make_unique<State>()) {
   validate(options.pixels);
+  options.limits.validate();
   state_->options = options;
 }
 Decoder::~Decoder() = default;
@@ -76,7 +74,7 @@ void Decoder::decode(Bytes file, const Augment& augment, SampleRandom random,
     throw Error(ErrorKind::kUsage, "the pixels take " + std::to_string(bytes) +
                                        " bytes, there is room for " + std::to_string(out.size()));
   }
-  const ImageInfo info = header_of(file, known);
+  const ImageInfo info = state_->header_of(file, known);
   const Turn turn = state_->turn_for(info);
   const int width = static_cast<int>(info.width), height = static_cast<int>(info.height);
   const CropPlan plan = turn.swap ? plan_crop(augment, height, width, random)
@@ -92,7 +90,7 @@ void Decoder::decode(Bytes file, const Augment& augment, SampleRandom random,
 
 EncodedSample Decoder::leave_encoded(Bytes file, const Augment& augment, SampleRandom random,
                                      std::span<std::uint8_t> out, const ImageInfo& known) {
-  const ImageInfo info = header_of(file, known);
+  const ImageInfo info = state_->header_of(file, known);
   const bool upright = !state_->options.apply_orientation || info.orientation <= 1;
   if (info.kind != ImageKind::kJpeg || !upright || !does_nothing(state_->options.pixels)) return {};
   const int width = static_cast<int>(info.width), height = static_cast<int>(info.height);
@@ -117,7 +115,7 @@ EncodedSample Decoder::leave_encoded(Bytes file, const Augment& augment, SampleR
 
 void Decoder::decode_left(Bytes jpeg, const EncodedSample& sample, int size,
                           std::span<std::uint8_t> out) {
-  const ImageInfo info = header_of(jpeg, {});
+  const ImageInfo info = state_->header_of(jpeg, {});
   const Window window =
       state_->resampler.prepare(sample.plan, Turn(1), size, sample.width, sample.height);
   state_->resampler.write_to(out.data());
@@ -128,7 +126,7 @@ void Decoder::decode_left(Bytes jpeg, const EncodedSample& sample, int size,
 
 void Decoder::decode_full(Bytes file, std::vector<std::uint8_t>& out, int& width, int& height,
                           const ImageInfo& known) {
-  const ImageInfo info = header_of(file, known);
+  const ImageInfo info = state_->header_of(file, known);
   const Turn turn = state_->turn_for(info);
   const Window all{0, 0, static_cast<int>(info.width), static_cast<int>(info.height)};
   out.resize(std::size_t{info.width} * info.height * kChannels);

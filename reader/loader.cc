@@ -63,6 +63,11 @@ std::string words_of(const std::exception_ptr& error) {
   }
 }
 
+/// Rather than about the storage, or about the whole run.
+bool is_about_sample(const Error& error) {
+  return error.kind() == ErrorKind::kCorrupt || error.kind() == ErrorKind::kUnsupported;
+}
+
 /// `last`, with the reason why it was not replaced like those before.
 std::exception_ptr too_many(const std::exception_ptr& last) {
   return std::make_exception_ptr(
@@ -135,7 +140,8 @@ struct Loader::Impl {
     const int workers = options.workers < 0 ? available_cpus() : options.workers;
     const DecodeOptions decode_options{.apply_orientation = options.apply_orientation,
                                        .scaled_dct = options.scaled_dct,
-                                       .pixels = options.pixels};
+                                       .pixels = options.pixels,
+                                       .limits = options.limits};
     for (int i = 0; i < std::max(workers, 1); ++i) {
       producers.push_back(std::make_unique<Producer>(decode_options));
     }
@@ -240,8 +246,7 @@ struct Loader::Impl {
     return true;
   } catch (const Error& error) {
     producer.error = current_error_at(*dataset, sample);
-    const bool replaceable =
-        bad.replaces() && error.kind() == ErrorKind::kCorrupt && is_whole(producer, sample);
+    const bool replaceable = bad.replaces() && is_about_sample(error) && is_whole(producer, sample);
     if (!replaceable) ring.fail(producer.error);
     return false;
   } catch (...) {

@@ -141,6 +141,7 @@ Measurement measure(const std::shared_ptr<const Dataset>& dataset, const Measure
 
   Measurement result;
   const std::uint64_t disk_before = disk_bytes();
+  const CpuWatch cpus;
   const Clock::time_point made = Clock::now();
   Loader loader(dataset, loader_options);
   const auto progress = [&](const Progress& last, const Clock::time_point now) {
@@ -173,6 +174,7 @@ Measurement measure(const std::shared_ptr<const Dataset>& dataset, const Measure
     }
   }
   last = progress(last, last.at);
+  result.load = cpus.load();
   result.images = last.images - begin.images;
   result.warmup_images = begin.images;
   result.seconds = seconds_between(begin.at, last.at);

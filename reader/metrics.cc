@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "packhorse/error.h"
+#include "packhorse/printable.h"
 
 namespace packhorse::reader {
 
@@ -77,11 +78,12 @@ void check_name(const std::string& name) {
               "use letters, digits and _, not beginning with a digit");
 }
 
+/// Of a printable value, which has no line breaks.
 std::string escaped(std::string_view value) {
   std::string text;
   for (const char c : value) {
     if (c == '\\' || c == '"') text += '\\';
-    text += c == '\n' ? std::string("\\n") : std::string(1, c);
+    text += c;
   }
   return text;
 }
@@ -89,7 +91,7 @@ std::string escaped(std::string_view value) {
 std::string labels_text(const MetricLabels& labels) {
   std::string text;
   for (const auto& [name, value] : labels) {
-    text += (text.empty() ? "" : ",") + name + "=\"" + escaped(value) + "\"";
+    text += (text.empty() ? "" : ",") + name + "=\"" + escaped(printable(value)) + "\"";
   }
   return text.empty() ? text : "{" + text + "}";
 }

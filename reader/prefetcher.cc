@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <span>
 
+#include "packhorse/packed_dataset.h"
+
 namespace packhorse::reader {
 
 namespace {
 
-constexpr std::uint64_t kPieceBytes = 4u << 20;  // asked for at once, at most
-constexpr std::uint64_t kStride = 8;             // tickets between two looks at the progress
+constexpr std::uint64_t kStride = 8;  // tickets between two looks at the progress
 
 /// Mean stored size of a sample, by looking at some.
 std::uint64_t mean_bytes(const Dataset& dataset) {
@@ -58,16 +59,28 @@ bool Prefetcher::ask(std::uint64_t begin, std::uint64_t end, std::uint64_t ahead
   for (std::uint64_t ticket = begin; ticket < end; ++ticket)
     samples_.push_back(order_.sample(ticket));
   std::sort(samples_.begin(), samples_.end());
-  const std::uint64_t piece =
-      std::max<std::uint64_t>(1, std::min(kPieceBytes / sample_bytes_, (end - begin) / 4));
-  for (std::uint64_t at = 0; at < samples_.size(); at += piece) {
+  const std::size_t most = std::max<std::size_t>(1, samples_.size() / 4);
+  for (std::size_t at = 0; at < samples_.size();) {
     const std::uint64_t due = begin + at;
     if (due > ahead && !wait_for(due - ahead, stop)) return false;
     if (stop.stop_requested()) return false;
-    const std::uint64_t n = std::min<std::uint64_t>(piece, samples_.size() - at);
-    bytes_ += dataset_.prefetch(std::span(samples_).subspan(at, n));
+    const std::size_t behind = piece_end(at, most);
+    bytes_ += dataset_.prefetch(std::span(samples_).subspan(at, behind - at));
+    at = behind;
   }
   return true;
+}
+
+std::size_t Prefetcher::piece_end(std::size_t at, std::size_t most) const {
+  const std::size_t last = std::min(samples_.size(), at + most);
+  std::uint64_t bytes = dataset_.bytes(samples_[at]);
+  std::size_t end = at + 1;
+  // As Runs has it, so that no run is asked for in two requests.
+  for (; end < last && bytes < kJoinedBytes; ++end) {
+    if (dataset_.file_of(samples_[end]) != dataset_.file_of(samples_[end - 1])) break;
+    bytes += dataset_.bytes(samples_[end]);
+  }
+  return end;
 }
 
 bool Prefetcher::wait_for(std::uint64_t ticket, const std::stop_token& stop) {

@@ -32,6 +32,8 @@ class Prefetcher {
   /// Tickets [begin, end), asked for as they are stored. False: stopped.
   bool ask(std::uint64_t begin, std::uint64_t end, std::uint64_t ahead,
            const std::stop_token& stop);
+  /// Where the piece of samples_ ends that begins at `at`: a run of a window, or less.
+  std::size_t piece_end(std::size_t at, std::size_t most) const;
   bool wait_for(std::uint64_t ticket, const std::stop_token& stop);
 
   const Dataset& dataset_;

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "packhorse/error.h"
+#include "packhorse/packed_dataset.h"
 
 namespace packhorse::reader {
 
@@ -97,6 +98,7 @@ class Delayed final : public Dataset {
   Delayed(std::shared_ptr<const Dataset> dataset, std::shared_ptr<SimulatedStorage> storage)
       : dataset_(std::move(dataset)),
         storage_(std::move(storage)),
+        gap_(joined_gap(storage_->model())),
         files_apart_(dataset_->format() == "folder"),
         arrival_(dataset_->size()),
         opened_(files_apart_ ? 0 : std::max<std::size_t>(1, dataset_->files().size())) {}
@@ -147,19 +149,17 @@ class Delayed final : public Dataset {
   using Ticks = Clock::rep;
   static constexpr Ticks kNotAsked = 0;
 
-  /// As PackedDataset::prefetch() joins samples: up to 4 MiB, nothing else between them but what is
-  /// cheaper read than skipped.
+  /// As PackedDataset::prefetch() joins samples, over gaps that are cheaper read than skipped here.
   std::size_t end_of_run(std::span<const std::uint64_t> samples, std::size_t begin) const {
-    constexpr std::uint64_t kGap = 64u << 10, kMost = 4u << 20;
     std::uint64_t bytes = dataset_->bytes(samples[begin]);
     std::size_t end = begin + 1;
-    for (; end < samples.size(); ++end) {
+    for (; end < samples.size() && bytes < kJoinedBytes; ++end) {
       const std::uint64_t last = samples[end - 1], next = samples[end];
       if (dataset_->file_of(last) != dataset_->file_of(next)) break;
       std::uint64_t gap = 0;
-      for (std::uint64_t i = last + 1; i < next && gap <= kGap; ++i) gap += dataset_->bytes(i);
+      for (std::uint64_t i = last + 1; i < next && gap <= gap_; ++i) gap += dataset_->bytes(i);
+      if (gap > gap_) break;
       bytes += gap + dataset_->bytes(next);
-      if (gap > kGap || bytes > kMost) break;
     }
     return end;
   }
@@ -193,6 +193,7 @@ class Delayed final : public Dataset {
 
   const std::shared_ptr<const Dataset> dataset_;
   const std::shared_ptr<SimulatedStorage> storage_;
+  const std::uint64_t gap_;
   const bool files_apart_;
   mutable std::vector<std::atomic<Ticks>> arrival_;  ///< by sample, when it is there
   mutable std::vector<std::atomic<bool>> opened_;    ///< by file
@@ -224,6 +225,13 @@ StorageModel parse_storage(const std::string& text) {
     refuse(text, "that is less than a byte a second");
   model.name = text;
   return model;
+}
+
+std::uint64_t joined_gap(const StorageModel& storage) {
+  if (storage.access_s <= 0 || storage.depth <= 0) return 0;
+  if (storage.bytes_per_s <= 0) return kJoinedBytes;
+  const double bytes = storage.access_s * storage.bytes_per_s / storage.depth;
+  return static_cast<std::uint64_t>(std::min<double>(bytes, kJoinedBytes));
 }
 
 SimulatedStorage::SimulatedStorage(StorageModel model)

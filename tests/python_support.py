@@ -1,7 +1,7 @@
 """What the tests that drive the programs from outside share: running them, folders to pack, damage, comparing.
 
 PACKHORSE_BIN is the folder of the programs, PACKHORSE_ROOT the project's root, PACKHORSE_TEST_DATA a folder with
-imagenet/imagenet200/ and cifar10/{train,test}/; tests on those skip without it.
+imagenet/imagenet200/, cifar10/{train,test}/ and the archives those come in; tests on those skip without it.
 """
 
 import hashlib

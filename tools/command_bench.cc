@@ -6,6 +6,7 @@
 
 #include "bench/run_json.h"
 #include "bench/run_text.h"
+#include "common/image_limits.h"
 #include "common/storage.h"
 #include "packhorse/error.h"
 #include "packhorse/file.h"
@@ -95,6 +96,7 @@ class CommandBench final : public program::Command {
                    "Damaged images an epoch that are replaced by others, e.g. 10 or 0.1%; one more "
                    "is an error")
         ->capture_default_str();
+    program::add_image_limits(app, request_.limits, "Images that are decoded");
     app.add_flag("--huge-pages", request_.huge_pages, "Batches in memory pages of 2 MiB");
     app.add_option("--repeats", request_.repeats,
                    "Passes over each input, in turns: A B C A B C ...")

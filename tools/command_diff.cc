@@ -8,6 +8,7 @@
 #include "common/terminal.h"
 #include "packhorse/diff.h"
 #include "packhorse/packed_dataset.h"
+#include "packhorse/printable.h"
 
 namespace packhorse {
 
@@ -82,16 +83,17 @@ Json diff_json(const DatasetDiff& diff) {
 }
 
 std::string name_of(const SampleRef& ref) {
-  return fmt::format("{} ({}, key {})", ref.path.empty() ? "?" : ref.path, ref.class_name, ref.key);
+  return fmt::format("{} ({}, key {})", ref.path.empty() ? "?" : printable(ref.path),
+                     printable(ref.class_name), printable(ref.key));
 }
 
 std::string change_text(const SampleChange& change) {
   std::string text = fmt::format("~ {}: {}", name_of(change.a), fmt::join(words_of(change), ", "));
-  if (change.renamed) text += fmt::format("; now {}", change.b.path);
-  if (change.relabelled) text += fmt::format("; now of class {}", change.b.class_name);
+  if (change.renamed) text += "; now " + printable(change.b.path);
+  if (change.relabelled) text += "; now of class " + printable(change.b.class_name);
   if (change.moved) {
-    text += fmt::format("; {}[{}] -> {}[{}]", change.a.shard, change.a.row, change.b.shard,
-                        change.b.row);
+    text += fmt::format("; {}[{}] -> {}[{}]", printable(change.a.shard), change.a.row,
+                        printable(change.b.shard), change.b.row);
   }
   return text + "\n";
 }
@@ -100,7 +102,7 @@ std::string diff_text(const DatasetDiff& diff) {
   if (diff.equal()) return fmt::format("equal: id {}\n", diff.id_a.substr(0, 12));
   std::string text;
   for (const DatasetDiff::Setting& s : diff.settings)
-    text += fmt::format("! {}: {} -> {}\n", s.name, s.a, s.b);
+    text += printable_text(fmt::format("! {}: {} -> {}", s.name, s.a, s.b)) + "\n";
   for (const SampleRef& ref : diff.only_a) text += fmt::format("- {}\n", name_of(ref));
   for (const SampleRef& ref : diff.only_b) text += fmt::format("+ {}\n", name_of(ref));
   for (const SampleChange& change : diff.changes) text += change_text(change);
@@ -142,14 +144,14 @@ class CommandDiff final : public program::Command {
       Json json = {{"split", pair.split}};
       if (pair.a.empty() || pair.b.empty()) {
         const char* side = pair.b.empty() ? "A" : "B";
-        text +=
-            fmt::format("{} split {}: only in {}\n", *side == 'A' ? '-' : '+', pair.split, side);
+        text += fmt::format("{} split {}: only in {}\n", *side == 'A' ? '-' : '+',
+                            printable(pair.split), side);
         json.update({{"equal", false}, {"only_in", side}});
         equal = false;
       } else {
         const DatasetDiff diff = diff_datasets(
             pair.a, pair.b, limit_ == 0 ? std::nullopt : std::optional<std::size_t>(limit_));
-        if (!pair.split.empty()) text += pair.split + ":\n";
+        if (!pair.split.empty()) text += printable(pair.split) + ":\n";
         text += diff_text(diff);
         json.update(diff_json(diff));
         equal = equal && diff.equal();

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include "common/terminal.h"
-#include "packhorse/peer_index.h"
 #include "packhorse/packed_dataset.h"
+#include "packhorse/peer_index.h"
+#include "packhorse/printable.h"
 
 namespace packhorse {
 
@@ -47,7 +48,8 @@ class CommandExportIndex final : public program::Command {
       if (!output_.empty() && split) out /= path.filename();
       const PeerIndexReport report = write_peer_indexes(path, out, options_, jobs_);
       if (!json_) {
-        fmt::print("{}: {} written, {} unchanged, {}\n", (out.empty() ? path : out).string(),
+        fmt::print("{}: {} written, {} unchanged, {}\n",
+                   printable((out.empty() ? path : out).native()),
                    program::count_text(report.written.size(), "file"), report.unchanged.size(),
                    program::bytes_text(report.bytes));
       }

@@ -7,6 +7,7 @@
 #include "packhorse/adopt.h"
 #include "packhorse/error.h"
 #include "packhorse/file.h"
+#include "packhorse/printable.h"
 
 namespace packhorse {
 
@@ -88,7 +89,7 @@ class CommandIndex final : public program::Command {
                "published\n  where: {}\n"
                "  next:  allow them with --max-rejects; --log FILE lists all of them\n",
                with_commas(report.accounting.rejected), with_commas(report.accounting.seen),
-               options_.max_rejects.allowed(report.accounting.seen), shards_.front());
+               options_.max_rejects.allowed(report.accounting.seen), printable(shards_.front()));
     return program::kDamage;
   }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 
+#include "common/image_limits.h"
 #include "common/terminal.h"
 #include "inspect/duplicates_action.h"
 #include "inspect/list_action.h"
@@ -38,6 +39,8 @@ class CommandInspect final : public program::Command {
     app.add_option("--jobs", request_.jobs, "Threads; 0 = as many as this process may use")
         ->capture_default_str();
     app.add_flag("--json", request_.json, "Print one JSON object");
+    program::add_image_limits(app, request_.limits, "Images that are decoded");
+    app_ = &app;
     // One thing at a time, so that --json has one object to print.
     constexpr std::array kShown = {"--list", "--show", "--sheet", "--stats", "--duplicates"};
     for (const char* const part : kShown) {
@@ -64,6 +67,12 @@ class CommandInspect final : public program::Command {
       throw Error(ErrorKind::kUsage, "--class and --samples choose what --list and --sheet show",
                   {}, "add one of those, or leave them out");
     }
+    if (program::has_image_limits(*app_) && !decodes()) {
+      throw Error(ErrorKind::kUsage, "limits of images count where images are decoded", {},
+                  "add --verify full --decode, --against, --repair, --stats, --duplicates, --sheet "
+                  "or --report, or leave them out");
+    }
+    request_.limits.validate();
     const std::vector<fs::path> paths = find_datasets(request_.path);
     if (verify_.wanted()) return prove(paths, stop);
     if (show_.wanted()) return show_.run(paths, stop);
@@ -76,6 +85,11 @@ class CommandInspect final : public program::Command {
   }
 
  private:
+  bool decodes() const {
+    return verify_.decodes() || stats_.wanted() || duplicates_.wanted() || sheet_.wanted() ||
+           report_.wanted();
+  }
+
   int prove(const std::vector<fs::path>& paths, const std::stop_token& stop) {
     const int code = verify_.run(paths, stop);
     if (!report_.wanted()) return code;
@@ -83,6 +97,7 @@ class CommandInspect final : public program::Command {
     return code != program::kDone ? code : shown;
   }
 
+  const CLI::App* app_ = nullptr;
   inspect::Request request_;
   inspect::SampleChoice choice_;
   inspect::SummaryAction summary_{request_};

@@ -4,11 +4,13 @@
 
 #include <charconv>
 
+#include "common/image_limits.h"
 #include "common/terminal.h"
 #include "pack_text.h"
 #include "packhorse/error.h"
 #include "packhorse/file.h"
 #include "packhorse/pack.h"
+#include "packhorse/printable.h"
 #include "packhorse/transform.h"
 #include "source_arguments.h"
 
@@ -65,6 +67,10 @@ class CommandPack final : public program::Command {
     app.add_option("--max-rejects", max_rejects_,
                    "Publish with up to N, or P%, of the inputs rejected")
         ->capture_default_str()
+        ->group("Source");
+    program::add_image_limits(app, options_.limits, "Source");
+    app.add_flag("--decode", options_.decode,
+                 "Decode what keeps its bytes, too, and reject what is damaged inside; takes time")
         ->group("Source");
     setup_images(app);
     setup_shards(app);
@@ -196,8 +202,8 @@ class CommandPack final : public program::Command {
                "the same command again;\n"
                "         finished shards are kept, and all rejects are listed in {}\n",
                with_commas(report.accounting.rejected), with_commas(report.accounting.seen),
-               options_.max_rejects.allowed(report.accounting.seen), source_,
-               report.rejects_file.string());
+               options_.max_rejects.allowed(report.accounting.seen), printable(source_),
+               printable(report.rejects_file.native()));
   }
 
   std::string source_, out_, log_file_, compress_, task_;

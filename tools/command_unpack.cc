@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "common/terminal.h"
+#include "packhorse/printable.h"
 #include "packhorse/unpack.h"
 
 namespace packhorse {
@@ -34,7 +35,7 @@ class CommandUnpack final : public program::Command {
       fmt::print("{}", program::to_text({{"samples", report.samples}, {"bytes", report.bytes}}));
     } else {
       fmt::print("unpacked {} images, {}, into {}\n", program::with_commas(report.samples),
-                 program::bytes_text(report.bytes), out_);
+                 program::bytes_text(report.bytes), printable(out_));
     }
     return program::kDone;
   }

@@ -6,6 +6,7 @@
 
 #include "common/terminal.h"
 #include "packhorse/error.h"
+#include "packhorse/printable.h"
 
 namespace packhorse {
 
@@ -91,12 +92,12 @@ std::string to_words(const PackReport& report, const PackOptions& options) {
           : fmt::format("seen {} = packed {} + rejected {} + skipped {}\n", with_commas(a.seen),
                         with_commas(a.packed), with_commas(a.rejected), with_commas(a.skipped));
   for (const auto& [rule, count] : report.skipped_by_rule) {
-    text += fmt::format("  skipped {}: {}\n", with_commas(count), rule);
+    text += fmt::format("  skipped {}: {}\n", with_commas(count), printable_text(rule));
   }
   for (const auto& [note, count] : report.image_notes)
-    text += fmt::format("  images {}: {}\n", with_commas(count), note);
+    text += fmt::format("  images {}: {}\n", with_commas(count), printable_text(note));
   text += duplicates_in_words(report);
-  for (const std::string& note : report.notes) text += "note: " + note + "\n";
+  for (const std::string& note : report.notes) text += "note: " + printable_text(note) + "\n";
   if (options.dry_run) {
     return text + fmt::format("would pack them into {} of {} at most; nothing was written\n",
                               count_text(report.shards, "shard"), bytes_text(report.estimate));
@@ -110,7 +111,7 @@ std::string to_words(const PackReport& report, const PackOptions& options) {
   }
   if (!report.published) return text;
   for (const PackedSplit& split : report.splits) {
-    text += fmt::format("{}: {}, {}, {}, id {}\n", split.path.string(),
+    text += fmt::format("{}: {}, {}, {}, id {}\n", printable(split.path.native()),
                         count_text(split.manifest.samples, "image"),
                         count_text(split.manifest.class_samples.size(), "class"),
                         count_text(split.manifest.shards.size(), split.manifest.format + " shard"),
@@ -126,7 +127,7 @@ std::string to_words(const PackReport& report, const PackOptions& options) {
 std::string pack_log_text(const PackReport& report) {
   std::string text;
   const auto add = [&](const Json& line) {
-    text += line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    text += printable_json(line.dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n";
   };
   for (const Reject& reject : report.rejects)
     add({{"event", "reject"}, {"path", reject.path}, {"reason", reject.reason}});
@@ -142,7 +143,8 @@ std::string pack_log_text(const PackReport& report) {
 
 void print_rejects(const PackReport& report) {
   for (std::size_t i = 0; i < report.rejects.size() && i < kRejectsShown; ++i) {
-    fmt::print(stderr, "rejected: {}: {}\n", report.rejects[i].path, report.rejects[i].reason);
+    fmt::print(stderr, "rejected: {}: {}\n", report.rejects[i].path,
+               printable_text(report.rejects[i].reason));
   }
   if (report.rejects.size() > kRejectsShown) {
     fmt::print(stderr, "rejected: ... and {} more\n",

@@ -19,9 +19,6 @@ void SourceArguments::setup(CLI::App& app, const std::string& source,
          "Extra fields to pack with x.jpg, e.g. json,seg.png for x.json and x.seg.png; none "
          "= leave out those the source brings")
       ->group(source);
-  app.add_option("--max-pixels", options_.max_pixels, "Reject images with more pixels")
-      ->capture_default_str()
-      ->group(source);
   SelectOptions& select = options_.select;
   app.add_option(
          "--include", select.include,

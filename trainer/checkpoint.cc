@@ -7,7 +7,6 @@
 #include <caffe2/serialize/inline_container.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <torch/csrc/jit/serialization/pickle.h>
 #include <torch/csrc/jit/serialization/pickler.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 #include "packhorse/error.h"
 #include "packhorse/file.h"
 #include "packhorse/hash.h"
+#include "weights/weight_files.h"
 
 namespace packhorse::trainer {
 namespace {
@@ -216,11 +216,11 @@ void write_checkpoint(const std::filesystem::path& path, const Checkpoint& check
 }
 
 Checkpoint read_checkpoint(const std::filesystem::path& path) {
-  const auto bytes = read_file(path);
   Checkpoint checkpoint;
   try {
-    const auto* begin = reinterpret_cast<const char*>(bytes.data());
-    checkpoint = parse(torch::jit::pickle_load(std::vector<char>(begin, begin + bytes.size())));
+    checkpoint = parse(read_torch_zip(path));
+  } catch (const Error&) {
+    throw;
   } catch (const c10::Error& error) {
     throw_corrupt(path, first_sentence(error.what_without_backtrace()));
   } catch (const std::exception& error) {

@@ -1,19 +1,17 @@
 #include "packhorse/trainer/checkpoint_store.h"
 
 #include <fmt/format.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <exception>
 #include <mutex>
 #include <thread>
 
 #include "packhorse/error.h"
 #include "packhorse/file.h"
+#include "packhorse/process.h"
 
 namespace packhorse::trainer {
 namespace {
@@ -37,42 +35,38 @@ std::vector<fs::path> kept_in(const fs::path& directory) {
   return kept;
 }
 
-/// A second name for the file, which appears at once; a copy where the file system has no links.
+/// What runs left that were killed while they wrote `made`: as large as a checkpoint each.
+void remove_unfinished(const fs::path& made) {
+  const std::string start = made.filename().native() + ".";
+  for (const auto& entry : fs::directory_iterator(made.parent_path())) {
+    const fs::path& path = entry.path();
+    if (path.filename().native().starts_with(start) && path.extension() == ".tmp") fs::remove(path);
+  }
+}
+
+/// A second name for a file that is on the disk; a copy where the file system has no links. It
+/// appears at once.
 void give_name(const fs::path& file, const fs::path& name) {
   const fs::path aside = name.native() + ".new";
   std::error_code error;
   fs::remove(aside, error);
   fs::create_hard_link(file, aside, error);
-  if (error) fs::copy_file(file, aside, fs::copy_options::overwrite_existing, error);
+  if (error) {
+    fs::copy_file(file, aside, fs::copy_options::overwrite_existing, error);
+    if (!error) sync_path(aside);
+  }
   if (!error) fs::rename(aside, name, error);
-  if (error) throw Error(ErrorKind::kIo, "cannot write: " + error.message(), name);
+  if (error) throw_code(error, "write", name);
 }
 
-/// What went wrong, or nothing. The program blocks signals in all threads, and its stdout is for
-/// results: the command gets neither.
-std::string run_command(const std::string& command, const fs::path& file) {
-  std::string shell = "/bin/sh", option = "-c", text = command, name = "sh", path = file.native();
-  char* arguments[] = {shell.data(), option.data(), text.data(), name.data(), path.data(), nullptr};
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-  pid_t child = 0;
-  const int error = ::posix_spawn(&child, shell.c_str(), &actions, &attributes, arguments, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  if (error != 0) return std::strerror(error);
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) return std::strerror(errno);
-  }
+/// What went wrong, or nothing. Our stdout is for results, so the command writes to stderr.
+std::string run_command(const std::string& command, const fs::path& file) try {
+  const int status = wait_for_process(start_process({"/bin/sh", "-c", command, "sh", file.native()},
+                                                    {.out = STDERR_FILENO}, ProcessGroup::kOurs));
   if (WIFSIGNALED(status)) return fmt::format("it was ended by signal {}", WTERMSIG(status));
   return WEXITSTATUS(status) == 0 ? "" : fmt::format("exit status {}", WEXITSTATUS(status));
+} catch (const Error& error) {
+  return error.what();
 }
 
 }  // namespace
@@ -83,17 +77,28 @@ struct CheckpointStore::Impl {
   std::exception_ptr failure = {};  ///< of the writer, read when it has ended
   std::mutex mutex = {};            ///< of notes
   std::vector<std::string> notes = {};
+  bool replaces_earlier = false;
+  bool first = true;  ///< nothing was written yet
 
   fs::path last() const { return options.directory / "last.pt"; }
   fs::path best() const { return options.directory / "best.pt"; }
 
+  /// The new checkpoint is on the disk before anything of the old ones goes, and all other names
+  /// are before last.pt tells of them: it is the one that a run is resumed from.
   void write(const Checkpoint& checkpoint, std::int64_t step, bool is_best) {
-    write_checkpoint(last(), checkpoint);
-    if (is_best) give_name(last(), best());
+    const fs::path made = last().native() + ".new";
+    if (std::exchange(first, false)) remove_unfinished(made);
+    write_checkpoint(made, checkpoint);
+    if (std::exchange(replaces_earlier, false)) remove_earlier(is_best);
+    if (is_best) give_name(made, best());
     fs::path saved = last();
     if (options.keep > 0) {
       saved = options.directory / step_name(step);
-      give_name(last(), saved);
+      give_name(made, saved);
+    }
+    sync_path(options.directory);
+    publish_file(made, last());
+    if (options.keep > 0) {
       auto kept = kept_in(options.directory);
       const auto surplus = std::max<std::ptrdiff_t>(0, std::ssize(kept) - options.keep);
       for (std::ptrdiff_t i = 0; i < surplus; ++i) fs::remove(kept[static_cast<std::size_t>(i)]);
@@ -103,6 +108,12 @@ struct CheckpointStore::Impl {
     if (failed.empty()) return;
     const std::lock_guard lock(mutex);
     notes.push_back(fmt::format("the command after saving {} failed: {}", saved.string(), failed));
+  }
+
+  /// Nothing that tells of another run stands beside the new last.pt.
+  void remove_earlier(bool is_best) const {
+    for (const fs::path& path : kept_in(options.directory)) fs::remove(path);
+    if (!is_best) fs::remove(best());
   }
 
   void wait() {
@@ -140,10 +151,6 @@ std::vector<std::string> CheckpointStore::take_notes() {
   return std::exchange(impl_->notes, {});
 }
 
-void CheckpointStore::clear() {
-  finish();
-  for (const auto& path : kept_in(impl_->options.directory)) fs::remove(path);
-  for (const auto& path : {best(), last()}) fs::remove(path);
-}
+void CheckpointStore::replace_earlier() { impl_->replaces_earlier = true; }
 
 }  // namespace packhorse::trainer

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "common/terminal.h"
+#include "packhorse/printable.h"
 #include "packhorse/trainer/fit.h"
 #include "recipe_options.h"
 #include "watch_command_options.h"
@@ -122,7 +123,7 @@ class CommandFit final : public program::Command {
                    "packhorse-train: stopped after {}; give the same command with --resume to go "
                    "on from {}\n",
                    program::count_text(static_cast<std::uint64_t>(result.steps), "step"),
-                   result.checkpoint.string());
+                   printable(result.checkpoint.native()));
       }
       fmt::print("{}", json_ ? program::to_text(to_json(result)) : to_words(result));
     }
@@ -134,7 +135,7 @@ class CommandFit final : public program::Command {
   FitEvents events() const {
     FitEvents events;
     events.note = [](const std::string& note) {
-      fmt::print(stderr, "packhorse-train: note: {}\n", note);
+      fmt::print(stderr, "packhorse-train: note: {}\n", printable_text(note));
     };
     events.epoch = [](const EpochLog& log, int epochs) {
       fmt::print(stderr,
@@ -206,7 +207,7 @@ class CommandFit final : public program::Command {
                           program::count_text(result.val->images, "image"));
     }
     if (!result.checkpoint.empty()) {
-      text += fmt::format("checkpoint: {}\n", result.checkpoint.string());
+      text += "checkpoint: " + printable(result.checkpoint.native()) + "\n";
     }
     return text;
   }

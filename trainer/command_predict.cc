@@ -8,6 +8,7 @@
 #include "common/terminal.h"
 #include "measure/past_report.h"
 #include "measure/report_json.h"
+#include "packhorse/printable.h"
 #include "packhorse/reader/measure.h"
 #include "packhorse/trainer/predict.h"
 
@@ -52,7 +53,7 @@ class CommandPredict final : public program::Command {
     if (!storage_.empty()) machine_.storage = reader::parse_storage(storage_);
     std::vector<Prediction> predictions;
     for (const std::string& input : measured.inputs()) {
-      ImageCosts costs = measured.costs(input);
+      ImageCosts costs = measured.costs(input, machine_.storage);
       costs.read_cpu_s /= core_speed_;
       costs.decode_cpu_s /= core_speed_;
       if (device_rate_ > 0) costs.step_s = 1 / device_rate_;
@@ -107,11 +108,12 @@ class CommandPredict final : public program::Command {
 
   std::string to_words(const PastReport& measured, const std::vector<Prediction>& predictions,
                        const std::vector<PastReport::Check>& checks) const {
-    std::string text = fmt::format(
-        "predicted for {:g} cores, {}, {}, from {}\n", machine_.cpus,
-        program::count_text(static_cast<std::uint64_t>(machine_.devices), "device"),
-        machine_.storage ? "storage " + machine_.storage->name : std::string("the page cache"),
-        report_.string());
+    std::string text =
+        fmt::format("predicted for {:g} cores, {}, {}, from {}\n", machine_.cpus,
+                    program::count_text(static_cast<std::uint64_t>(machine_.devices), "device"),
+                    machine_.storage ? "storage " + printable(machine_.storage->name)
+                                     : std::string("the page cache"),
+                    printable(report_.native()));
     std::vector<std::vector<std::string>> rows = {{"training", "images/s", "limit", "device",
                                                    "cores", "storage", "waiting workers",
                                                    "vs folder"}};

@@ -61,8 +61,7 @@ class Run {
     if (!options_.init_from.empty()) init_from();
     if (!options_.resume && !options_.out.empty() && processes().first()) {
       make_directories(options_.out);
-      // Or an interruption before the first save would leave the old run to be resumed.
-      store_.clear();
+      store_.replace_earlier();
     }
     watch_ = std::make_unique<Watch>(options_.watch, watched_run());
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "common/terminal.h"
+#include "packhorse/printable.h"
 
 namespace packhorse::trainer {
 
@@ -36,7 +37,7 @@ StatusLine::StatusLine() : terminal_(program::stderr_is_terminal()) {}
 
 void StatusLine::show(const std::string& text) const {
   if (!terminal_) return;
-  fmt::print(stderr, "\r{}\x1b[K", text);
+  fmt::print(stderr, "\r{}\x1b[K", printable_text(text));
   std::fflush(stderr);
 }
 

@@ -11,6 +11,7 @@
 #include "adopting/describe.h"
 #include "packhorse/error.h"
 #include "packhorse/file.h"
+#include "packhorse/printable.h"
 
 namespace packhorse {
 
@@ -196,7 +197,7 @@ class Scanner final : ShardVisitor {
       if (pixels > options_.max_pixels) row.problem = "more pixels than --max-pixels allows";
       return;
     }
-    ProbeResult probe = probe_image(bytes, options_.max_pixels);
+    ProbeResult probe = probe_image(bytes, ImageLimits::of_pixels(options_.max_pixels));
     if (probe.info) {
       row.image = *probe.info;
     } else if (row.problem.empty()) {
@@ -215,7 +216,7 @@ class Scanner final : ShardVisitor {
           std::string_view(result_.keys).substr(begin, row.key_end - begin);
       begin = row.key_end;
       if (!row.problem.empty()) {
-        result_.rejects.push_back({name_ + '/' + as_utf8(key), std::move(row.problem)});
+        result_.rejects.push_back({name_ + '/' + printable(key), std::move(row.problem)});
         ++progress_.rejected;
         continue;
       }

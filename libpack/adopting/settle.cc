@@ -5,6 +5,7 @@
 
 #include "packhorse/error.h"
 #include "packhorse/hash.h"
+#include "packhorse/printable.h"
 #include "packhorse/sample.h"
 #include "packhorse/shard_index.h"
 #include "sources/archive_layout.h"
@@ -81,8 +82,8 @@ class Settling {
 
   void reject(std::size_t shard, std::size_t row, std::string reason) {
     ++settled_.rejected;
-    rejects_.push_back(
-        {named_.shards[shard].name() + '/' + as_utf8(scanned_[shard].key(row)), std::move(reason)});
+    rejects_.push_back({named_.shards[shard].name() + '/' + printable(scanned_[shard].key(row)),
+                        std::move(reason)});
   }
 
   void label_by_file() {

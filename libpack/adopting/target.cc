@@ -119,6 +119,7 @@ void AdoptionTarget::check_beside(const NamedShards& shards) const {
 void AdoptionTarget::check_out() const {
   if (!is_there(path_)) return;
   if (!overwrite_) {
+    Staging::clear_leftover(path_);
     throw Error(ErrorKind::kExists, "the target is already there", path_,
                 "choose another target, or say --overwrite to replace an earlier adoption");
   }

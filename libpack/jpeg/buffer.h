@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sanitizer/asan_interface.h>
+
 #include <cstddef>
 #include <memory>
 #include <new>
@@ -7,6 +9,7 @@
 namespace packhorse::jpeg {
 
 /// Memory that only grows, and loses its content when it does. Zeros at first. One thread.
+/// AddressSanitizer sees whoever touches more than was asked for last.
 template <class T>
 class Buffer {
  public:
@@ -20,7 +23,13 @@ class Buffer {
       memory_.reset(new (kAlignment) T[count]());
       count_ = count;
     }
+    limit_to(count);
     return memory_.get();
+  }
+  /// Until the next reserve(), no more than the first `count` elements will be touched.
+  void limit_to([[maybe_unused]] std::size_t count) {
+    ASAN_UNPOISON_MEMORY_REGION(memory_.get(), count * sizeof(T));
+    ASAN_POISON_MEMORY_REGION(memory_.get() + count, (count_ - count) * sizeof(T));
   }
   T* data() const { return memory_.get(); }
   std::size_t bytes() const { return count_ * sizeof(T); }

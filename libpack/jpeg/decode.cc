@@ -100,6 +100,7 @@ bool Picture::take_rows(std::uint32_t top, std::uint32_t bottom, std::uint32_t f
       last += blocks_of(mcus);
     }
   }
+  segments_.limit_reads();
   return true;
 }
 

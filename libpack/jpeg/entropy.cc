@@ -116,6 +116,9 @@ struct Stream {
     to.dc = dc;
   }
   HWY_INLINE bool valid_so_far() const { return !failed && dc_range < 0x8000; }
+  /// A sound segment is read ahead by a word and no more. Asked after each MCU, so that a damaged
+  /// one is left within kMcuBytes of its end.
+  HWY_INLINE bool within() const { return in.next <= end + sizeof(std::uint64_t); }
   HWY_INLINE bool good() const {
     const std::int64_t unread = (end - in.next) * 8 + static_cast<std::int64_t>(in.valid);
     return valid_so_far() && unread >= 0 && unread < 8;
@@ -210,7 +213,7 @@ struct Stream {
     if (--left == 0) return true;
     if (++block == plan->count) {
       block = 0;
-      if (HWY_UNLIKELY(in.next > end + 8)) {  // bits were missing: never read far beyond the end
+      if (HWY_UNLIKELY(!within())) {  // bits are missing
         failed = true;
         return true;
       }
@@ -238,7 +241,7 @@ HWY_INLINE bool decode_some(OpenSegment& open, const SegmentTask& task, const Bl
   stream.open(open, task, plan);
   stream.finish();
   stream.close(open);
-  return stream.valid_so_far();
+  return stream.valid_so_far() && stream.within();
 }
 
 template <unsigned kBits>

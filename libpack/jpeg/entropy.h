@@ -73,7 +73,8 @@ struct EntropyDecoder {
   /// while it waits for another. `plan.ac_bits` is kInterleavedBits or kShortBits of AcTable.
   bool (*decode)(std::span<const SegmentTask> tasks, const BlockPlan& plan);
   /// Decodes the next `task.mcus` MCUs of `open`, at most open.mcus(). Without `task.blocks`, only
-  /// passes over them. `plan.ac_bits` is kSerialBits or kShortBits of AcTable.
+  /// passes over them. `plan.ac_bits` is kSerialBits or kShortBits of AcTable. After false, `open`
+  /// may lie beyond its end, and is not to be decoded any further.
   bool (*decode_next)(OpenSegment& open, const SegmentTask& task, const BlockPlan& plan);
 };
 

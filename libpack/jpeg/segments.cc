@@ -12,6 +12,7 @@ constexpr std::uint8_t kRst0 = 0xd0, kEoi = 0xd9;
 // Of a segment that comes in parts: their size, what is little enough to ask for the next, and what
 // stays in front of the next byte, some of whose bits may be given back.
 constexpr std::size_t kPart = 32768, kLittle = 16 * kMcuBytes, kBehind = 16;
+constexpr std::size_t kOpenBytes = kBehind + kLittle + kPart + kSegmentPadding + kKernelSlack;
 
 std::uint32_t little32(Bytes bytes, std::size_t at) {
   std::uint32_t value = 0;
@@ -84,9 +85,10 @@ bool Segments::take(Segment& segment) {
   return end_segment(copied.stop);
 }
 
+void Segments::limit_reads() { memory_.limit_to(used_ + kSegmentPadding); }
+
 bool Segments::open(OpenSegment& segment) {
-  const std::uint8_t* begin =
-      memory_.reserve(kBehind + kLittle + kPart + kSegmentPadding + kKernelSlack) + kBehind;
+  const std::uint8_t* begin = memory_.reserve(kOpenBytes) + kBehind;
   segment = OpenSegment({begin, begin});
   segment.complete = false;
   return feed(segment);
@@ -94,13 +96,14 @@ bool Segments::open(OpenSegment& segment) {
 
 bool Segments::feed(OpenSegment& segment) {
   if (segment.complete || segment.end - segment.next >= std::ptrdiff_t{kLittle}) return true;
-  std::uint8_t* to = memory_.data();
+  std::uint8_t* to = memory_.reserve(kOpenBytes);
   const auto kept = static_cast<std::size_t>(segment.end - segment.next) + kBehind;
   std::memmove(to, segment.next - kBehind, kept);
   const std::uint8_t* limit = at_ + std::min(kPart, static_cast<std::size_t>(end_ - at_));
   const Unstuffed copied = kernels_.unstuff(at_, limit, to + kept);
   segment.next = to + kBehind;
   segment.end = copied.out;
+  memory_.limit_to(static_cast<std::size_t>(copied.out - to) + kSegmentPadding);
   // A part may end between the two bytes of ff 00, or of a marker.
   if (limit != end_ && limit - copied.stop <= 1) {
     at_ = copied.stop;

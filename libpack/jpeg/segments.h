@@ -31,6 +31,8 @@ class Segments {
   /// Copies the next segment, un-stuffed, behind those copied since clear(). False, too, where it
   /// has more bytes than there is room for.
   bool take(Segment& segment);
+  /// All have been taken: no more than the padding behind the last one will be read.
+  void limit_reads();
 
   /// Begins with the next segment, a part of which is copied at a time, to where the one before
   /// was.

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <mutex>
 
 #include "packhorse/error.h"
@@ -15,6 +16,7 @@
 #include "packhorse/hash.h"
 #include "packhorse/resources.h"
 #include "packhorse/version.h"
+#include "packing/pack_item.h"
 #include "packing/pack_shard.h"
 #include "packing/publish.h"
 #include "packing/space.h"
@@ -114,17 +116,17 @@ Job prepare(const fs::path& source_path, const fs::path& out, const PackOptions&
 /// What each task of one job must have in common.
 std::string name_of_job(const Job& job) {
   const PackOptions& o = job.options;
-  std::string text =
-      fmt::format("{} {} {} {} {} {} {} {} {} {} {}\n", version(), o.format, o.zstd_level, o.image,
-                  find_transform(o.image).settings(o.transform), o.max_pixels, o.plan.shuffle,
-                  o.plan.seed, o.plan.shard_bytes, o.plan.shard_samples, job.keep_keys);
+  std::string text = fmt::format(
+      "{} {} {} {} {} {} {} {} {} {} {}\n", version(), o.format, o.zstd_level, o.image,
+      find_transform(o.image).settings(o.transform), name_of_checks(o), o.plan.shuffle, o.plan.seed,
+      o.plan.shard_bytes, o.plan.shard_samples, job.keep_keys);
   for (const std::string& name : job.listing.classes) text += name + "\n";
   const SelectOptions& select = o.select;
   text += fmt::format("{}\n{}\n{}\n{} {} {} {}\n", fmt::join(job.listing.fields, " "),
                       fmt::join(select.include, "\n"), fmt::join(select.exclude, "\n"),
                       static_cast<int>(select.duplicates), fmt::join(select.split, ":"),
                       select.limit, select.samples_per_class);
-  return sha256(as_bytes(text)) + "\n";
+  return "pack " + sha256(as_bytes(text)) + "\n";
 }
 
 std::vector<ShardJob> shard_jobs(const Job& job, const Staging& staging, std::size_t tokens,
@@ -215,12 +217,23 @@ void collect_shards(Job& job, const Staging& staging, Progress& progress,
                          missing[i].second);
   }
   throw Error(ErrorKind::kNotFound,
-              fmt::format("{} of {} shards are not packed, or not from what the source holds now: "
-                          "number {}{}",
+              fmt::format("{} of {} shards are not packed, or not from what the source holds now, "
+                          "or by another version: number {}{}",
                           missing.size(), todo.size(), names, missing.size() > 20 ? ", ..." : ""),
               staging.root(),
               "task I of N packs the shards whose number leaves the remainder I when divided by N: "
               "run those tasks again, then finish; finished shards are kept");
+}
+
+/// How many shards other versions had finished.
+std::map<std::string, std::size_t> other_versions(const Job& job) {
+  std::map<std::string, std::size_t> shards;
+  for (const SplitWork& split : job.splits) {
+    for (const ShardOutcome& outcome : split.outcomes) {
+      if (!outcome.other_version.empty()) ++shards[outcome.other_version];
+    }
+  }
+  return shards;
 }
 
 void account(PackReport& report, const Job& job) {
@@ -247,6 +260,11 @@ void account(PackReport& report, const Job& job) {
       if (outcome.kept) ++report.shards_kept;
       for (const auto& [note, count] : outcome.notes) report.image_notes[note] += count;
     }
+  }
+  for (const auto& [made_by, shards] : other_versions(job)) {
+    report.notes.push_back(fmt::format("{} finished shard{} of packhorse {} {} made again by {}",
+                                       shards, shards == 1 ? "" : "s", made_by,
+                                       shards == 1 ? "was" : "were", version()));
   }
   report.accounting.seen = job.listing.seen();
   report.accounting.rejected = report.rejects.size();

@@ -1,7 +1,10 @@
 #include "packing/pack_item.h"
 
+#include <fmt/format.h>
+
 #include "packhorse/error.h"
 #include "packhorse/hash.h"
+#include "verify/decode.h"
 
 namespace packhorse {
 
@@ -14,6 +17,12 @@ void shrink_buffer(std::vector<std::byte>& buffer) {
 }
 
 }  // namespace
+
+std::string name_of_checks(const PackOptions& options) {
+  const ImageLimits& limits = options.limits;
+  return fmt::format("{} {} {} {}", limits.pixels, limits.scan_pixels, limits.decoded_bytes,
+                     options.decode);
+}
 
 std::uint64_t PackItem::bytes_in() const {
   std::uint64_t bytes = input.bytes.size();
@@ -50,7 +59,7 @@ void ItemPreparer::prepare(PackItem& item, std::size_t entry) const {
   }
   item.image = item.input.image;
   if (item.image.kind == ImageKind::kUnknown) {
-    ProbeResult probe = probe_image(item.input.bytes, options_.max_pixels);
+    ProbeResult probe = probe_image(item.input.bytes, options_.limits);
     if (!probe.info) {
       item.reason = std::move(probe.reason);
       return;
@@ -61,6 +70,9 @@ void ItemPreparer::prepare(PackItem& item, std::size_t entry) const {
     const Transformed made = transform_->apply(item.input.bytes, item.image, item.output);
     item.stored = made.bytes;
     item.note = made.note;
+    // What a mode has made anew it has decoded.
+    if (options_.decode && item.stored.data() == item.input.bytes.data())
+      decode_strictly(item.stored, item.image);
   } catch (const Error& error) {
     item.reason = error.what();
     return;

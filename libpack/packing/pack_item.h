@@ -12,6 +12,9 @@
 
 namespace packhorse {
 
+/// What decides which images are rejected, for the names of what the shards depend on.
+std::string name_of_checks(const PackOptions& options);
+
 /// One input on its way into a shard. Reused from input to input.
 struct PackItem {
   std::size_t position = 0;  ///< in the plan; the caller sets it

@@ -58,7 +58,7 @@ void PackOptions::validate() const {
   transform.validate();
   select.validate();
   if (jobs < 0) throw Error(ErrorKind::kUsage, "jobs must not be negative");
-  if (max_pixels == 0) throw Error(ErrorKind::kUsage, "the pixel limit must be positive");
+  limits.validate();
   if (task && task->index >= task->count)
     throw Error(ErrorKind::kUsage, "tasks are counted from 0 to their number less one");
   if (task && finish)

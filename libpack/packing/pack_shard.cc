@@ -8,6 +8,7 @@
 #include "packhorse/error.h"
 #include "packhorse/file.h"
 #include "packhorse/hash.h"
+#include "packhorse/printable.h"
 #include "packhorse/shard_index.h"
 #include "packing/pack_item.h"
 #include "packing/receipt.h"
@@ -190,7 +191,7 @@ class ShardPacker {
     if (!item.reason.empty()) {
       ++progress_.rejected;
       may_change_ = may_change_ || item.may_change;
-      outcome_.rejects.push_back({as_utf8(item.entry.path), std::move(item.reason)});
+      outcome_.rejects.push_back({printable(item.entry.path), std::move(item.reason)});
       return;
     }
     if (!writer_) {
@@ -233,7 +234,7 @@ class ShardPacker {
   bool may_change_ = false;
 };
 
-/// Names everything the shard's bytes depend on.
+/// Names everything the shard's bytes depend on, but for the version of packhorse.
 std::string fingerprint(const ShardJob& job, std::size_t shard) {
   Sha256 hash;
   const auto add = [&](std::string_view text) {
@@ -244,7 +245,7 @@ std::string fingerprint(const ShardJob& job, std::size_t shard) {
   const Format& format = find_format(options.format);
   add(fmt::format("{} {} {} {} {} {}", format.name, format.version, options.zstd_level,
                   options.image, find_transform(options.image).settings(options.transform),
-                  options.max_pixels));
+                  name_of_checks(options)));
   add(fmt::format("{}", fmt::join(job.listing.fields, " ")));
   for (const std::string& name : job.listing.classes) add(name);
   for (std::size_t p = job.plan.shard_begin(shard); p < job.plan.shard_begin(shard + 1); ++p) {
@@ -256,12 +257,13 @@ std::string fingerprint(const ShardJob& job, std::size_t shard) {
   return hash.finish();
 }
 
-std::optional<ShardOutcome> keep(const ShardJob& job, std::size_t shard, const std::string& inputs,
-                                 Progress& progress) {
+/// What an earlier run made of the shard, if `kept`; else at most the version that made it.
+ShardOutcome earlier(const ShardJob& job, std::size_t shard, const std::string& inputs,
+                     Progress& progress) {
   ShardOutcome outcome;
   outcome.record = record_of(job, shard);
-  if (!read_receipt(receipt_of(job, shard), inputs, job.data, outcome)) return std::nullopt;
-  outcome.kept = true;
+  outcome.kept = read_receipt(receipt_of(job, shard), inputs, job.data, outcome);
+  if (!outcome.kept) return outcome;
   progress.samples += outcome.record.samples + outcome.rejects.size();
   progress.rejected += outcome.rejects.size();
   progress.bytes += outcome.bytes_in;
@@ -273,14 +275,17 @@ std::optional<ShardOutcome> keep(const ShardJob& job, std::size_t shard, const s
 ShardOutcome pack_shard(const ShardJob& job, std::size_t shard, Progress& progress,
                         const std::stop_token& stop) {
   const std::string inputs = fingerprint(job, shard);
-  if (std::optional<ShardOutcome> kept = keep(job, shard, inputs, progress))
-    return std::move(*kept);
+  ShardOutcome before = earlier(job, shard, inputs, progress);
+  if (before.kept) return before;
   fs::remove(receipt_of(job, shard));
-  return ShardPacker(job, shard, progress, stop).run(receipt_of(job, shard), inputs);
+  ShardOutcome made = ShardPacker(job, shard, progress, stop).run(receipt_of(job, shard), inputs);
+  made.other_version = std::move(before.other_version);
+  return made;
 }
 
 std::optional<ShardOutcome> kept_shard(const ShardJob& job, std::size_t shard, Progress& progress) {
-  return keep(job, shard, fingerprint(job, shard), progress);
+  ShardOutcome before = earlier(job, shard, fingerprint(job, shard), progress);
+  return before.kept ? std::optional(std::move(before)) : std::nullopt;
 }
 
 }  // namespace packhorse

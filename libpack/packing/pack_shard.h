@@ -37,6 +37,7 @@ struct ShardOutcome {
   std::vector<Reject> rejects;
   std::map<std::string, std::uint64_t> notes;  ///< of the transform, counted
   bool kept = false;                           ///< taken over from an earlier run
+  std::string other_version;  ///< of packhorse, which had finished it: it was made again
 };
 
 /// Packs shard number `shard`, or keeps what an earlier run made of it when its inputs (names,

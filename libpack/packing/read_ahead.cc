@@ -50,8 +50,11 @@ void ReadAhead::loop() {
       windows_.pop_front();
     lock.unlock();
     bool slow = false;
-    for (std::size_t i = begin; i < end; ++i)
-      slow = source_.prefetch(*window->split, window->entries[i]) || slow;
+    try {
+      for (std::size_t i = begin; i < end; ++i)
+        slow = source_.prefetch(*window->split, window->entries[i]) || slow;
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the read itself will say it
+    }
     lock.lock();
     window->quiet = slow ? 0 : window->quiet + 1;
     if (!window->tried && slow && end < window->entries.size()) {

@@ -4,6 +4,7 @@
 #include "packhorse/file.h"
 #include "packhorse/hash.h"
 #include "packhorse/json.h"
+#include "packhorse/version.h"
 
 namespace packhorse {
 
@@ -31,7 +32,8 @@ void write_receipt(const fs::path& receipt, const std::string& inputs, const Sha
   Json rejects = Json::array();
   for (const Reject& reject : outcome.rejects) rejects.push_back({reject.path, reject.reason});
   const ShardRecord& record = outcome.record;
-  const Json json = {{"inputs", inputs},
+  const Json json = {{"version", version()},
+                     {"inputs", inputs},
                      {"samples", record.samples},
                      {"bytes", record.bytes},
                      {"index_bytes", record.index_bytes},
@@ -49,6 +51,10 @@ bool read_receipt(const fs::path& receipt, const std::string& inputs, const fs::
   if (!fs::exists(receipt)) return false;
   const Json json = parse_json<Json>(read_text(receipt), kReceiptLimits);
   if (json.at("inputs") != inputs || json.at("may_change")) return false;
+  if (const std::string by = json.at("version"); by != version()) {
+    outcome.other_version = by;
+    return false;
+  }
   ShardRecord& record = outcome.record;
   record.samples = json.at("samples");
   record.bytes = json.at("bytes");

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "packhorse/error.h"
+#include "packhorse/printable.h"
 #include "packing/content.h"
 #include "xxh3.h"
 
@@ -75,8 +76,8 @@ DuplicateGroup describe(const std::vector<Work>& works, const std::vector<Conten
   DuplicateGroup group;
   for (const ContentPlace place : places) {
     const Work& work = works[place.split];
-    group.members.push_back(
-        {as_utf8(work.full_path(place.entry)), work.listing.entries.label_of(place.entry), false});
+    group.members.push_back({printable(work.full_path(place.entry)),
+                             work.listing.entries.label_of(place.entry), false});
     group.across_splits = group.across_splits || place.split != places.front().split;
     group.across_classes =
         group.across_classes || group.members.back().label != group.members.front().label;
@@ -185,7 +186,7 @@ SplitListing finish(Work work) {
     if (work.kept(i)) {
       kept.add_from(work.listing.entries, i);
     } else {
-      work.listing.skips.push_back({as_utf8(work.listing.entries.path_of(i)),
+      work.listing.skips.push_back({printable(work.listing.entries.path_of(i)),
                                     kRules.at(static_cast<std::size_t>(work.verdicts[i]))});
     }
   }

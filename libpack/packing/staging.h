@@ -3,47 +3,55 @@
 #include <filesystem>
 #include <string>
 
-#include "packhorse/file.h"
+#include "packing/staging_lock.h"
 
 namespace packhorse {
 
 /// The directory a dataset is built in:
 ///
-///     OUT.partial/lock                    held (flock) by whoever writes here
-///     OUT.partial/job                     names the options of the tasks that share it
+///     OUT.partial/lock                    held (flock) by whoever writes here (staging_lock.h)
+///     OUT.partial/job                     what is made here: "pack SHA-256-of-the-options", ...
 ///     OUT.partial/data/...                becomes OUT in one rename
 ///     OUT.partial/receipts/<split>/...    one for each finished shard: what it was made from
 ///
 /// Nothing in it has a dataset.json before the very end, so no reader takes it for a dataset.
 class Staging {
  public:
-  /// kAlone: nobody else works here meanwhile. kShared: any number of tasks of one job do.
-  enum class Hold { kAlone, kShared };
+  using Hold = StagingLock::Hold;
 
-  /// Creates or takes over the directory. `job` names all that must be the same in each task:
-  /// whoever shares must have the same. Throws Error(kExists) naming the process that holds it, or
-  /// saying that the tasks there belong to another job.
+  /// Creates the directory, or takes over that of a run that died. `job` names what is made: a word
+  /// for the kind of work, and behind a space all that must be the same in each task. Throws
+  /// Error(kExists) as StagingLock does, when another kind of work has begun there, and for who
+  /// shares it, when the tasks there belong to another job.
   Staging(const std::filesystem::path& out, Hold hold, const std::string& job);
 
   const std::filesystem::path& root() const { return root_; }
   std::filesystem::path data(const std::string& split) const;
   std::filesystem::path receipts(const std::string& split) const;
 
+  /// Removes what a run left that died right after its rename: a staging directory without data,
+  /// where nobody is at work. For who finds that `out` is there.
+  static void clear_leftover(const std::filesystem::path& out);
+
   /// Removes every file below `directory` that is not in `keep`, and the directories that leaves
   /// empty.
   static void remove_others(const std::filesystem::path& directory,
                             const std::vector<std::filesystem::path>& keep);
 
-  /// Syncs all directories and gives the data its final name; with `overwrite`, in exchange for
-  /// what is there. Then removes the staging directory.
+  /// Syncs all directories of the data and gives the data its final name; with `overwrite`, in
+  /// exchange for what is there. Then removes the staging directory. An error behind the rename
+  /// says that the data is in place.
   void publish(bool overwrite);
   /// Removes the staging directory, with all that is in it.
   void discard();
+  /// The same, but what cannot be removed stays behind, for the next writer to take over.
+  void abandon() noexcept;
 
  private:
   void clear_unfinished() const;
+  void begin(Hold hold, const std::string& job) const;
   std::filesystem::path out_, root_;
-  UniqueFd lock_;
+  StagingLock lock_;
 };
 
 /// Throws Error(kExists) when `out` is there; with `overwrite`, only when it is no packed dataset,

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "packhorse/error.h"
+#include "packhorse/printable.h"
 #include "sources/naming.h"
 
 namespace packhorse {
@@ -171,7 +172,7 @@ class ContentsReader {
       if (!target && !naming::has_image_name(link.path)) {
         skip(link.path, naming::kNotAnImage);
       } else if (!target) {
-        reject(link.path, "a hard link to '" + as_utf8(link.target) +
+        reject(link.path, "a hard link to '" + printable(link.target) +
                               "', which is no image before it in the archive");
       } else {
         const std::uint64_t locator = payloads_.add_again(target->locator);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "packhorse/error.h"
+#include "packhorse/printable.h"
 #include "sources/label_file.h"
 #include "sources/naming.h"
 
@@ -58,7 +59,7 @@ class Layout {
     for (std::size_t i = 0; i < contents_.images.size(); ++i) place_image(i);
     for (const ArchiveContents::Other& other : contents_.others) place_other(other);
     for (const Reject& reject : contents_.outside) {
-      listing_.splits.front().rejects.push_back({as_utf8(reject.path), reject.reason});
+      listing_.splits.front().rejects.push_back({printable(reject.path), reject.reason});
     }
     for (SplitListing& split : listing_.splits) split.entries.sort_by_path();
     if (labels) apply_labels(*labels, listing_);
@@ -109,9 +110,9 @@ class Layout {
     std::string_view path = entry.path;
     SplitListing* split = split_of(path);
     if (split == nullptr) {
-      listing_.skips.push_back({as_utf8(path), naming::kOutsideSplits});
+      listing_.skips.push_back({printable(path), naming::kOutsideSplits});
     } else if (!in_folder(path) && !anywhere_) {
-      split->rejects.push_back({as_utf8(path), naming::kNoClassFolder});
+      split->rejects.push_back({printable(path), naming::kNoClassFolder});
     } else {
       entry.label = anywhere_ ? 0 : labels_.at(std::string(cut_first(path).first));
       const std::size_t slash = path.rfind('/');
@@ -126,11 +127,12 @@ class Layout {
     SplitListing* split = split_of(path);
     if (split == nullptr) {
       const bool hidden = other.rule == naming::kHidden;
-      listing_.skips.push_back({as_utf8(path), hidden ? naming::kHidden : naming::kOutsideSplits});
+      listing_.skips.push_back(
+          {printable(path), hidden ? naming::kHidden : naming::kOutsideSplits});
     } else if (other.rule.empty()) {
-      split->rejects.push_back({as_utf8(path), other.reason});
+      split->rejects.push_back({printable(path), other.reason});
     } else {
-      split->skips.push_back({as_utf8(path), other.rule});
+      split->skips.push_back({printable(path), other.rule});
     }
   }
 

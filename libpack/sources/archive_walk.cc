@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "packhorse/error.h"
+#include "packhorse/printable.h"
 #include "packhorse/source.h"
 #include "sources/archive_input.h"
 #include "sources/tar_header.h"
@@ -105,7 +106,7 @@ class Walk : public ArchiveWalk {
 
   [[noreturn]] void fail(const std::string& what) const {
     const std::string where =
-        last_.empty() ? "at its first member" : "after '" + as_utf8(last_) + "'";
+        last_.empty() ? "at its first member" : "after '" + printable(last_) + "'";
     throw Error(ErrorKind::kCorrupt, "the archive is damaged or cut " + where + ": " + what, path_,
                 "get it again from where it came from, or repair it", last_);
   }

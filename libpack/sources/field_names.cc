@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "packhorse/error.h"
+#include "packhorse/printable.h"
 #include "packhorse/source.h"
 #include "sources/naming.h"
 
@@ -49,8 +50,8 @@ std::vector<std::string> checked_fields(std::vector<std::string> names,
   for (const std::string& name : names) {
     if (const std::string problem = problem_of(name); !problem.empty()) {
       throw Error(ErrorKind::kUsage,
-                  "'" + as_utf8(name) + "' cannot be the name of an extra field: " + problem, where,
-                  "rename it, or choose the others with --fields");
+                  "'" + printable(name) + "' cannot be the name of an extra field: " + problem,
+                  where, "rename it, or choose the others with --fields");
     }
   }
   return names;
@@ -62,8 +63,8 @@ std::vector<std::string> wanted_fields(const std::vector<std::string>& wanted,
   for (const std::string& name : wanted) {
     if (std::find(there.begin(), there.end(), name) != there.end()) continue;
     std::string names;
-    for (const std::string& other : there) names += (names.empty() ? "" : ", ") + as_utf8(other);
-    throw Error(ErrorKind::kUsage, "the source has no extra field '" + as_utf8(name) + "'", where,
+    for (const std::string& other : there) names += (names.empty() ? "" : ", ") + printable(other);
+    throw Error(ErrorKind::kUsage, "the source has no extra field '" + printable(name) + "'", where,
                 names.empty() ? "it has none; leave --fields out" : "it has: " + names);
   }
   return sorted_fields(wanted, where);

@@ -38,7 +38,8 @@ FolderItems::FolderItems(int fd, int threads) {
 }
 
 void FolderItems::read_names(int fd) {
-  const std::unique_ptr<DIR, CloseDirectory> directory(::fdopendir(::dup(fd)));
+  const std::unique_ptr<DIR, CloseDirectory> directory(
+      ::fdopendir(::fcntl(fd, F_DUPFD_CLOEXEC, 0)));
   if (!directory) {
     error_ = errno;
     return;

@@ -11,6 +11,7 @@
 
 #include "packhorse/file.h"
 #include "packhorse/image_info.h"
+#include "packhorse/printable.h"
 #include "sources/listed_file.h"
 #include "sources/naming.h"
 
@@ -53,14 +54,14 @@ void FolderWalk::folder(int parent, const std::string& name, const std::string& 
                         std::int64_t label) {
   const auto unreadable = [&](int error) {
     out_.rejects.push_back(
-        {as_utf8(path), std::string("unreadable folder: ") + std::strerror(error)});
+        {printable(path), std::string("unreadable folder: ") + std::strerror(error)});
   };
   const UniqueFd fd(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0) return unreadable(errno);
   const auto identity = std::pair(status.st_dev, status.st_ino);
   if (!above_.insert(identity).second) {
-    out_.skips.push_back({as_utf8(path), kLoop});
+    out_.skips.push_back({printable(path), kLoop});
     return;
   }
   const FolderItems items(fd.get(), threads_);
@@ -81,7 +82,7 @@ void FolderWalk::files(int fd, const FolderItems& items, const std::string& path
         .size = items[i].size, .stamp = items[i].stamp, .locator = items[i].inode, .label = label};
     if (!take_fields(items, i, verdicts, facts)) {
       out_.rejects.push_back(
-          {as_utf8(join(path, items.name(i))), "its extra fields have more than 4 GiB together"});
+          {printable(join(path, items.name(i))), "its extra fields have more than 4 GiB together"});
       continue;
     }
     out_.fields |= facts.fields;
@@ -89,7 +90,7 @@ void FolderWalk::files(int fd, const FolderItems& items, const std::string& path
   }
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (verdicts[i] == Verdict::kField)
-      out_.skips.push_back({as_utf8(join(path, items.name(i))), kFieldAlone});
+      out_.skips.push_back({printable(join(path, items.name(i))), kFieldAlone});
   }
 }
 
@@ -99,7 +100,7 @@ FolderWalk::Verdict FolderWalk::judge(int fd, const FolderItems& items, std::siz
   const FolderItems::Item& item = items[i];
   const std::string_view name = items.name(i);
   const auto skip = [&](const char* rule) {
-    out_.skips.push_back({as_utf8(join(path, name)), rule});
+    out_.skips.push_back({printable(join(path, name)), rule});
     return Verdict::kNone;
   };
   if (item.type == Type::kDirectory) return Verdict::kNone;
@@ -112,7 +113,7 @@ FolderWalk::Verdict FolderWalk::judge(int fd, const FolderItems& items, std::siz
   }
   const bool leads_nowhere = item.error == ENOENT || item.error == ELOOP;
   if (leads_nowhere && !has_image_name(name)) return skip(naming::kNotAnImage);
-  out_.rejects.push_back({as_utf8(join(path, name)),
+  out_.rejects.push_back({printable(join(path, name)),
                           leads_nowhere ? "a link that leads nowhere"
                                         : std::string("unreadable: ") + std::strerror(item.error)});
   return Verdict::kNone;

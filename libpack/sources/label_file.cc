@@ -5,6 +5,7 @@
 
 #include "packhorse/error.h"
 #include "packhorse/file.h"
+#include "packhorse/printable.h"
 #include "packhorse/source.h"
 #include "sources/field_names.h"
 #include "sources/naming.h"
@@ -116,7 +117,7 @@ void LabelFile::sort(const fs::path& path) {
     throw Error(ErrorKind::kUsage,
                 "lines " + std::to_string(lines_[i - 1].number) + " and " +
                     std::to_string(lines_[i].number) + " of the labels file give '" +
-                    as_utf8(path_of(lines_[i])) + "' different labels",
+                    printable(path_of(lines_[i])) + "' different labels",
                 path, "keep the one that is right");
   }
   const auto same = [this](const Line& a, const Line& b) { return path_of(a) == path_of(b); };
@@ -176,7 +177,7 @@ void apply_labels(LabelFile& labels, Listing& listing) {
     split.entries.relabel([&](std::size_t i) {
       std::string reason;
       const auto label = labels.take(path(split, i), reason);
-      if (!label) split.rejects.push_back({as_utf8(split.entries.path_of(i)), reason});
+      if (!label) split.rejects.push_back({printable(split.entries.path_of(i)), reason});
       return label;
     });
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "packhorse/printable.h"
 #include "packhorse/source.h"
 
 namespace packhorse {
@@ -68,17 +69,17 @@ std::optional<std::int64_t> LabelNames::label(std::string_view text, std::string
   if (text.empty()) {
     reason = "no label";
   } else if (leads_out(text)) {
-    reason = "the class '" + as_utf8(text) + "' cannot be the name of a folder, which it becomes";
+    reason = "the class '" + printable(text) + "' cannot be the name of a folder, which it becomes";
   } else if (value && *value < 0) {
-    reason = "the label " + as_utf8(text) + " is negative";
+    reason = "the label " + printable(text) + " is negative";
   } else if (value && pinned_) {
     if (*value < static_cast<std::int64_t>(classes_.size())) return value;
-    reason = "the label " + as_utf8(text) + " is beyond the class list, which has " +
+    reason = "the label " + printable(text) + " is beyond the class list, which has " +
              std::to_string(classes_.size());
   } else if (pinned_) {
-    reason = "the class '" + as_utf8(text) + "' is not in the class list";
+    reason = "the class '" + printable(text) + "' is not in the class list";
   } else {
-    reason = "the label " + as_utf8(text) + " is larger than " + std::to_string(kLargestUnnamed) +
+    reason = "the label " + printable(text) + " is larger than " + std::to_string(kLargestUnnamed) +
              ", and no class list names it";
   }
   return std::nullopt;

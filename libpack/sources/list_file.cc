@@ -4,6 +4,7 @@
 #include <set>
 
 #include "packhorse/error.h"
+#include "packhorse/printable.h"
 #include "sources/field_names.h"
 #include "sources/json_members.h"
 
@@ -43,7 +44,7 @@ ListFile::ListFile(fs::path path, const FieldChoice& choice)
     if (std::find(columns.begin(), columns.end(), needed) == columns.end()) {
       std::string found;
       for (const std::string& column : columns)
-        found += (found.empty() ? "" : ", ") + as_utf8(column);
+        found += (found.empty() ? "" : ", ") + printable(column);
       throw Error(ErrorKind::kUsage,
                   "the list has no column '" + std::string(needed) +
                       "'; it has: " + (found.empty() ? "none" : found),

@@ -6,6 +6,7 @@
 
 #include "packhorse/error.h"
 #include "packhorse/json.h"
+#include "packhorse/printable.h"
 #include "packhorse/source.h"
 #include "sources/naming.h"
 
@@ -32,7 +33,7 @@ ShardLabel checked(std::string_view text) {
   const bool control = std::any_of(text.begin(), text.end(), [](char c) {
     return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
   });
-  if (control || text.size() > kLongestLabel || as_utf8(text) != text)
+  if (control || text.size() > kLongestLabel || !is_utf8(text))
     return {{}, "its label is no line of text"};
   return {std::string(text), {}};
 }

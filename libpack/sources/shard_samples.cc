@@ -5,6 +5,7 @@
 
 #include "formats/wds/layout.h"
 #include "packhorse/error.h"
+#include "packhorse/printable.h"
 #include "sources/archive_layout.h"
 #include "sources/field_names.h"
 #include "sources/naming.h"
@@ -65,7 +66,7 @@ void ShardSamples::add_member(ArchiveScan& scan) {
   const std::optional<std::string> path = clean_path(member.name);
   if (!path && name) return reject(member.name, "its path leaves the archive");
   const auto skip = [&](std::string_view rule) {
-    found_.skips.push_back({as_utf8(shard_ + '/' + path.value_or(member.name)), rule});
+    found_.skips.push_back({printable(shard_ + '/' + path.value_or(member.name)), rule});
   };
   if (path && is_hidden(*path)) return skip(naming::kHidden);
   if (wds::is_meta_name(member.name) || (name && is_reserved(name->extension))) return skip(kMeta);
@@ -174,7 +175,7 @@ std::uint32_t ShardSamples::field_number(const std::string& name) {
 }
 
 void ShardSamples::reject(const std::string& path, const std::string& reason) {
-  found_.rejects.push_back({as_utf8(shard_ + '/' + path), reason});
+  found_.rejects.push_back({printable(shard_ + '/' + path), reason});
 }
 
 std::string ShardSamples::label_of(std::size_t i) const {
@@ -243,7 +244,7 @@ Listing ShardSamples::finish(const std::vector<std::string>& classes, const fs::
     std::string problem;
     const std::optional<std::int64_t> label = settle(entry, problem);
     if (!label) {
-      split.rejects.push_back({as_utf8(entry.path), problem});
+      split.rejects.push_back({printable(entry.path), problem});
       continue;
     }
     entry.label = *label;

@@ -9,6 +9,7 @@
 
 #include "packhorse/error.h"
 #include "packhorse/file.h"
+#include "packhorse/printable.h"
 #include "parallel.h"
 #include "sources/field_names.h"
 #include "sources/folder_walk.h"
@@ -148,7 +149,7 @@ class FolderSource final : public Source {
       if (top.items[i].type == FolderItems::Type::kDirectory) continue;
       const bool hidden = top.items[i].type == FolderItems::Type::kHidden;
       listing.skips.push_back(
-          {as_utf8(top.items.name(i)), hidden ? naming::kHidden : naming::kOutsideSplits});
+          {printable(top.items.name(i)), hidden ? naming::kHidden : naming::kOutsideSplits});
     }
     return roots;
   }
@@ -193,7 +194,7 @@ class FolderSource final : public Source {
     if (anywhere) return part;
     part.fields = 0;
     for (std::size_t i = 0; i < part.entries.size(); ++i)
-      part.rejects.push_back({as_utf8(part.entries.path_of(i)), naming::kNoClassFolder});
+      part.rejects.push_back({printable(part.entries.path_of(i)), naming::kNoClassFolder});
     part.entries = {};
     return part;
   }

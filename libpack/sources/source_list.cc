@@ -14,6 +14,7 @@
 #include "packhorse/error.h"
 #include "packhorse/file.h"
 #include "packhorse/hash.h"
+#include "packhorse/printable.h"
 #include "parallel.h"
 #include "sources/label_names.h"
 #include "sources/list_file.h"
@@ -212,7 +213,7 @@ class ListSource final : public Source {
                            ? 0
                            : static_cast<std::size_t>(split - survey.splits.begin())];
     if (row.problem.empty() && split == survey.splits.end())
-      row.problem = "'" + as_utf8(row.split) + "' is no name for a split";
+      row.problem = "'" + printable(row.split) + "' is no name for a split";
     const std::string stored = row.problem.empty() ? survey.paths.stored(row.path) : row.path;
     if (row.problem.empty() && without_time(stored).size() != stored.size())
       row.problem = "its path begins like those of files listed again, with ~ and a number";
@@ -220,8 +221,9 @@ class ListSource final : public Source {
       if (const auto label = survey.labels.label(row.label, row.problem)) row.facts.label = *label;
     }
     if (!row.problem.empty()) {
-      out.rejects.push_back({stored.empty() ? as_utf8(path_.filename().string()) : as_utf8(stored),
-                             "line " + std::to_string(row.line) + ": " + row.problem});
+      out.rejects.push_back(
+          {stored.empty() ? printable(path_.filename().string()) : printable(stored),
+           "line " + std::to_string(row.line) + ": " + row.problem});
       return;
     }
     const auto repeat = survey.repeats.find(hash_of(row.split, row.path));

@@ -1,5 +1,9 @@
 #include "transforms/jpeg_session.h"
 
+#include <jerror.h>
+
+#include <new>
+
 namespace packhorse::transforms {
 
 namespace {
@@ -26,6 +30,7 @@ JpegSession::JpegSession(Bytes file) {
 
 void JpegSession::on_error(j_common_ptr jpeg) {
   JpegSession& session = session_of(jpeg);
+  session.no_memory_ = jpeg->err->msg_code == JERR_OUT_OF_MEMORY;
   jpeg->err->format_message(jpeg, session.message_);
   std::longjmp(session.jump_, 1);
 }
@@ -42,6 +47,7 @@ void JpegSession::on_progress(j_common_ptr jpeg) {
 }
 
 void JpegSession::throw_message() const {
+  if (no_memory_) throw std::bad_alloc();  // no fault of the file
   throw Error(ErrorKind::kCorrupt, std::string("damaged JPEG: ") + message_);
 }
 

@@ -51,6 +51,7 @@ class JpegSession {
   jpeg_progress_mgr progress_{};
   std::jmp_buf jump_{};
   char message_[JMSG_LENGTH_MAX] = {};
+  bool no_memory_ = false;  ///< is what the message says
 };
 
 }  // namespace packhorse::transforms

@@ -111,8 +111,8 @@ class Resize final : public Transform {
   Transformed apply(Bytes input, ImageInfo& info, std::vector<std::byte>& output) const override {
     refuse_pixels(info, "resize");
     const bool shrink = std::min(info.width, info.height) > side();
-    if (!shrink && info.orientation == 1 && !reason_to_keep(input, info)) {
-      transcode(input, info, options_.restart_mcus, output);
+    if (!shrink && info.orientation == 1 && !reason_to_keep(input, info) &&
+        transcode(input, info, options_.restart_mcus, output)) {
       if (as_text(input) == as_text(output)) return {input, "kept: already roi-ready"};
       return {output, "size and pixels kept: no larger than asked for"};
     }

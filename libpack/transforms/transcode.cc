@@ -1,5 +1,7 @@
 #include "transforms/transcode.h"
 
+#include <algorithm>
+
 #include "transforms/jpeg_segments.h"
 #include "transforms/jpeg_session.h"
 #include "transforms/jpeg_writer.h"
@@ -49,6 +51,16 @@ std::vector<Marker> markers_of(const jpeg_decompress_struct& jpeg) {
   return markers;
 }
 
+/// Whether the scans leave any bit of a coefficient unknown. Of such pictures libjpeg makes smooth
+/// transitions from block to block (its block smoothing), without a warning.
+bool lacks_scans(const jpeg_decompress_struct& jpeg) {
+  if (jpeg.progressive_mode == FALSE) return false;
+  const auto is_known = [](int bits_missing) { return bits_missing == 0; };
+  return !std::all_of(jpeg.coef_bits, jpeg.coef_bits + jpeg.num_components, [&](const auto& bits) {
+    return std::all_of(bits, bits + kBlockSize, is_known);
+  });
+}
+
 /// The rows of blocks of MCU row `mcu_row`; libjpeg holds all coefficients in memory.
 void fetch_rows(jpeg_decompress_struct& jpeg, jvirt_barray_ptr* coefficients, const Frame& frame,
                 std::uint32_t mcu_row, ScanCoder::BlockRows& rows) {
@@ -85,7 +97,7 @@ std::optional<std::string_view> reason_to_keep(Bytes file, const ImageInfo& info
   return std::nullopt;
 }
 
-void transcode_by_libjpeg(Bytes file, const ImageInfo& info, int restart_mcus,
+bool transcode_by_libjpeg(Bytes file, const ImageInfo& info, int restart_mcus,
                           std::size_t max_code_bits, ScanCoder& coder,
                           std::vector<std::byte>& output) {
   JpegSession session(file);
@@ -94,6 +106,7 @@ void transcode_by_libjpeg(Bytes file, const ImageInfo& info, int restart_mcus,
   jpeg_decompress_struct& jpeg = session.jpeg();
   jvirt_barray_ptr* coefficients = nullptr;
   session.run([&] { coefficients = jpeg_read_coefficients(&jpeg); });
+  if (lacks_scans(jpeg)) return false;
 
   const Frame frame = frame_of(jpeg, restart_mcus);
   ScanCoder::BlockRows rows{};
@@ -104,13 +117,14 @@ void transcode_by_libjpeg(Bytes file, const ImageInfo& info, int restart_mcus,
   }
   coder.finish();
   write_jpeg(frame, markers_of(jpeg), coder, output);
+  return true;
 }
 
-void transcode(Bytes file, const ImageInfo& info, int restart_mcus, std::vector<std::byte>& output,
+bool transcode(Bytes file, const ImageInfo& info, int restart_mcus, std::vector<std::byte>& output,
                std::size_t max_code_bits) {
   thread_local ScanCoder coder;
-  if (transcode_direct(file, info, restart_mcus, max_code_bits, coder, output)) return;
-  transcode_by_libjpeg(file, info, restart_mcus, max_code_bits, coder, output);
+  return transcode_direct(file, info, restart_mcus, max_code_bits, coder, output) ||
+         transcode_by_libjpeg(file, info, restart_mcus, max_code_bits, coder, output);
 }
 
 }  // namespace packhorse::transforms

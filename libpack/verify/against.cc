@@ -12,6 +12,7 @@
 #include "packhorse/hash.h"
 #include "packhorse/json.h"
 #include "packhorse/packed_dataset.h"
+#include "packhorse/printable.h"
 #include "packhorse/resources.h"
 #include "packing/pack_item.h"
 #include "packing/read_ahead.h"
@@ -148,17 +149,17 @@ class Comparison {
     progress_.bytes += item.bytes_in();
     bytes_ += item.bytes_in();
     const std::optional<std::size_t> sample = samples_.find(item.entry.path);
-    if (!sample) return not_there(as_utf8(item.entry.path), item.reason);
+    if (!sample) return not_there(printable(item.entry.path), item.reason);
     seen_[*sample] = 1;
     if (!item.reason.empty()) {
-      add("changed", sample, as_utf8(item.entry.path),
+      add("changed", sample, printable(item.entry.path),
           "it can no longer be packed: " + item.reason);
       return;
     }
     const PackedDataset::Place at = dataset_.place(*sample);
     const ShardIndex& index = dataset_.index(at.shard);
     if (item.hash != index.hash(at.row))
-      add("changed", sample, as_utf8(item.entry.path), "the image is another one in the source");
+      add("changed", sample, printable(item.entry.path), "the image is another one in the source");
     compare_fields(item, *sample, index, at.row);
     compare_label(item, *sample, index.label(at.row));
   }
@@ -202,7 +203,7 @@ class Comparison {
       if (!listed && index.has_field(row, f)) differ.push_back(index.fields()[f]);
     }
     for (const std::string& name : differ) {
-      add("changed", sample, as_utf8(item.entry.path),
+      add("changed", sample, printable(item.entry.path),
           "the field '" + name + "' is another one in the source, or only in one of them");
     }
   }
@@ -221,7 +222,7 @@ class Comparison {
     const std::string ours = name(dataset_.classes(), label);
     const std::string theirs = name(replay_.listing.classes, item.entry.label);
     if (ours == theirs) return;
-    add("relabelled", sample, as_utf8(item.entry.path),
+    add("relabelled", sample, printable(item.entry.path),
         "its class is '" + ours + "' in the dataset and '" + theirs + "' in the source");
   }
 
@@ -230,7 +231,7 @@ class Comparison {
     for (const Skip& skip : split_.skips) skipped.emplace(skip.path, skip.rule);
     for (std::size_t sample = 0; sample < seen_.size(); ++sample) {
       if (seen_[sample] != 0) continue;
-      const std::string path = as_utf8(samples_.path(sample));
+      const std::string path = printable(samples_.path(sample));
       const auto skip = skipped.find(path);
       add("extra", sample, path,
           skip == skipped.end()

@@ -4,19 +4,38 @@
 #include <limits>
 
 #include "packhorse/error.h"
+#include "packhorse/jpeg_coefficients.h"
 #include "transforms/decode_any.h"
 
 namespace packhorse {
 
+namespace {
+
+class Nowhere final : public jpeg::CoefficientSink {
+ public:
+  void take_mcu_row(const std::int16_t*) override {}
+};
+
+/// Whether our decoder has accounted for every bit of the scan: whatever coefficients say, they
+/// make pixels, so these need not be made. It never takes what libjpeg would warn about
+/// (docs/jpeg.md).
+bool is_sound_jpeg(Bytes image, const ImageInfo& info) {
+  thread_local jpeg::Scratch scratch;
+  Nowhere nowhere;
+  const jpeg::Result result = jpeg::decode_coefficients(image, nowhere, scratch);
+  return result.done() && result.width == info.width && result.height == info.height;
+}
+
+}  // namespace
+
 void decode_strictly(Bytes image, const ImageInfo& info) {
-  check_described(image, info);
-  if (info.kind == ImageKind::kRaw) return;
-  const auto as_int = [](std::uint32_t value) {
-    return static_cast<int>(
-        std::min<std::uint32_t>(value, std::uint32_t{std::numeric_limits<int>::max()}));
-  };
-  const auto rows =
-      transforms::open_rows(image, info, as_int(info.width), as_int(info.height));  // full size
+  if (info.kind == ImageKind::kRaw) {
+    if (image.size() == std::uint64_t{info.width} * info.height * info.components) return;
+    throw Error(ErrorKind::kCorrupt, "raw pixels of another size than the index says");
+  }
+  if (info.kind == ImageKind::kJpeg && is_sound_jpeg(image, info)) return;
+  constexpr int kFull = std::numeric_limits<int>::max();
+  const auto rows = transforms::open_rows(image, info, kFull, kFull);
   for (int y = 0; y < rows->height; ++y) static_cast<void>(rows->next_row());
 }
 

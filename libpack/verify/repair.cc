@@ -11,6 +11,7 @@
 #include "packhorse/error.h"
 #include "packhorse/hash.h"
 #include "packhorse/packed_dataset.h"
+#include "packhorse/printable.h"
 #include "packhorse/resources.h"
 #include "packing/pack_item.h"
 #include "packing/pack_shard.h"
@@ -269,7 +270,7 @@ class Repair {
         preparer.prepare(item, i);
         if (item.reason.empty()) continue;
         const std::scoped_lock lock(mutex);
-        rejects.push_back({as_utf8(item.entry.path), item.reason});
+        rejects.push_back({printable(item.entry.path), item.reason});
       }
     });
     std::sort(rejects.begin(), rejects.end(),

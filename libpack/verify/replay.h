@@ -20,10 +20,10 @@ struct Replay {
 };
 
 /// What shaped the dataset comes from its manifest; from `given`, what that does not record: kind
-/// of source, class list, labels file, selection, pixel limit. `classes`: the dataset's, which pin
-/// the labels where `given` does not and the source has no others; may be empty. Throws Error as
-/// listing does, and Error(kUsage) when the manifest tells that an option was given then that is
-/// not now: nothing is guessed.
+/// of source, class list, labels file, selection, limits of images, whether to decode them.
+/// `classes`: the dataset's, which pin the labels where `given` does not and the source has no
+/// others; may be empty. Throws Error as listing does, and Error(kUsage) when the manifest tells
+/// that an option was given then that is not now: nothing is guessed.
 Replay replay(const Manifest& manifest, const std::vector<std::string>& classes,
               const std::filesystem::path& source, const PackOptions& given, Progress& progress,
               const std::stop_token& stop);

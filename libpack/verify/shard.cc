@@ -148,15 +148,14 @@ void ShardCheck::structure() {
 void ShardCheck::decode(std::size_t first, std::size_t rows) {
   if (data_there_ && index_) {
     WalkTask images = task(WalkTask::Kind::kDecode);
-    images.first = first;
-    images.rows = rows;
-    if (!options_.walkers) {
-      walk_here(images);
-    } else {
-      walk_apart(images);
+    images.limits = options_.image_limits;
+    const std::size_t end = first + rows;
+    // What ends a walk is a finding about the image that it was at: the next walk begins behind.
+    for (std::size_t next = first; next < end;) {
+      images.first = next;
+      images.rows = end - next;
+      next = options_.walkers ? walk_apart(images) : walk_here(images);
     }
-    const std::scoped_lock lock(mutex_);
-    decoded_ += rows;
   }
   meter_.add(rows);
 }
@@ -190,19 +189,42 @@ WalkBounds ShardCheck::bounds(const WalkTask& task) const {
   return bounds;
 }
 
-void ShardCheck::walk_here(const WalkTask& task) {
+std::size_t ShardCheck::walk_here(const WalkTask& task) {
   std::atomic<std::int64_t> row{-1};
-  walk(
-      task, row, [&](const WalkFinding& finding) { take(finding); }, stop_);
+  std::size_t not_decoded = 0;
+  const auto report = [&](const WalkFinding& finding) {
+    ++not_decoded;
+    take(finding);
+  };
+  walk(task, row, report, stop_);
+  return walked_to(task, task.first + task.rows, not_decoded);
 }
 
-void ShardCheck::walk_apart(const WalkTask& task) {
+std::size_t ShardCheck::walk_apart(const WalkTask& task) {
   const WalkBounds some = bounds(task);
   const double wall_s = options_.limits.wall_s > 0 ? options_.limits.wall_s : wall_time(some);
+  std::size_t not_decoded = 0;
   const auto take_line = [&](std::string_view line) {
-    if (const std::optional<WalkFinding> finding = parse_finding(line)) take(*finding);
+    const std::optional<WalkFinding> finding = parse_finding(line);
+    if (!finding) return;
+    ++not_decoded;
+    take(*finding);
   };
-  take(task, options_.walkers->run(task, some, wall_s, take_line, stop_));
+  const WalkEnd end = options_.walkers->run(task, some, wall_s, take_line, stop_);
+  take(task, end);
+  const std::size_t all = task.first + task.rows;
+  if (end.kind == WalkEnd::Kind::kDone) return walked_to(task, all, not_decoded);
+  // One that ended before its first image will do so again.
+  const auto at = static_cast<std::size_t>(std::max(end.row, std::int64_t{0}));
+  if (end.row < 0 || at < task.first || at >= all) return all;
+  return walked_to(task, at + 1, not_decoded + 1);
+}
+
+/// Counts the images from the task's first one on, and returns the next one.
+std::size_t ShardCheck::walked_to(const WalkTask& task, std::size_t next, std::size_t not_decoded) {
+  const std::scoped_lock lock(mutex_);
+  if (task.kind == WalkTask::Kind::kDecode) decoded_ += next - task.first - not_decoded;
+  return next;
 }
 
 void ShardCheck::take(const WalkFinding& finding) {

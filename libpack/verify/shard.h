@@ -43,8 +43,10 @@ class ShardCheck {
  private:
   bool check_size();
   void open_index();
-  void walk_here(const WalkTask& task);
-  void walk_apart(const WalkTask& task);
+  /// Both return the row behind the last one that was walked, and count what was decoded.
+  std::size_t walk_here(const WalkTask& task);
+  std::size_t walk_apart(const WalkTask& task);
+  std::size_t walked_to(const WalkTask& task, std::size_t next, std::size_t not_decoded);
   WalkTask task(WalkTask::Kind kind) const;
   std::filesystem::path data_path() const;
   /// Anew for each step, as shards may be more than files that can be open.

@@ -54,10 +54,14 @@ class Walk {
       at(row);
       try {
         read_image(fd.get(), task_.data, *index_, row, image);
-        if (xxh3(image) != index_->hash(row)) continue;  // not what was packed: known already
-        decode_strictly(image, index_->image(row));
+        if (xxh3(image) == index_->hash(row)) {
+          decode(image, index_->image(row));
+        } else {
+          add("payload", "the image's bytes are not the ones that were packed",
+              /*about_bytes=*/true);
+        }
       } catch (const Error& error) {
-        if (error.kind() != ErrorKind::kCorrupt) throw;
+        if (error.kind() == ErrorKind::kInterrupted) throw;
         add("decode", error.what());
       }
     }
@@ -75,6 +79,10 @@ class Walk {
             add("structure", what, about_bytes);
           });
     }
+  }
+
+  void decode(Bytes image, const ImageInfo& stored) const {
+    decode_strictly(image, described_to_decode(image, stored, task_.limits));
   }
 
   void at(std::size_t row) {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "packhorse/foreign_shard.h"
+#include "packhorse/image_info.h"
 
 namespace packhorse {
 
@@ -26,17 +27,19 @@ struct WalkTask {
   std::filesystem::path adopted = {};  ///< the dataset, when others made its shards; else empty
   std::size_t first = 0;               ///< kDecode: the first row
   std::size_t rows = std::numeric_limits<std::size_t>::max();  ///< kDecode: up to so many
+  ImageLimits limits = {};                                     ///< kDecode
   ForeignOptions foreign = {};                                 ///< kDescribe
 };
 
 struct WalkFinding {
-  std::string kind;          ///< "structure", "decode"
+  std::string kind;          ///< "structure", "decode", "payload"
   std::int64_t row = -1;     ///< in the shard; -1: not about one sample
   bool about_bytes = false;  ///< only the bytes of an image or a field are others
   std::string detail;        ///< a sentence for people
 };
 
-/// Calls `report` for everything that is wrong. `row` says at any time which row is being looked
+/// Calls `report` for everything that is wrong; kDecode: for each image that was not decoded to its
+/// end, once. `row` says at any time which row is being looked
 /// at, -1 before the first: who watches from outside knows then where it ended. Runs other people's
 /// libraries on bytes that may be damaged, so that it may crash or never return: walkers (walker.h)
 /// run it in a process of its own. Not for kDescribe, which has more to say. Throws

@@ -30,20 +30,26 @@ auto parsed(std::string_view line, const Read& read) -> std::optional<decltype(r
   }
 }
 
-/// What is not there is null: no names and all names are two things.
-Json fields_json(const FieldChoice& fields) {
-  if (!fields.names) return nullptr;
-  Json names = Json::array();
-  for (const std::string& name : *fields.names) names.push_back(to_hex(name));
-  return names;
+/// Names of arrays, and of fields: no choice of these is null, which is not a choice of none.
+Json foreign_json(const ForeignOptions& options) {
+  const ArrayNames& arrays = options.arrays;
+  Json fields;
+  if (options.fields.names) {
+    fields = Json::array();
+    for (const std::string& name : *options.fields.names) fields.push_back(to_hex(name));
+  }
+  return Json::array({to_hex(arrays.images), to_hex(arrays.offsets), to_hex(arrays.labels),
+                      to_hex(arrays.keys), std::move(fields)});
 }
 
-FieldChoice fields_of(const Json& json) {
-  FieldChoice fields;
-  if (json.is_null()) return fields;
-  fields.names.emplace();
-  for (const Json& name : json) fields.names->push_back(from_hex(name.get<std::string>()));
-  return fields;
+ForeignOptions foreign_of(const Json& json) {
+  const auto text = [](const Json& one) { return from_hex(one.get<std::string>()); };
+  ForeignOptions options;
+  options.arrays = {text(json.at(0)), text(json.at(1)), text(json.at(2)), text(json.at(3))};
+  if (json.at(4).is_null()) return options;
+  options.fields.names.emplace();
+  for (const Json& name : json.at(4)) options.fields.names->push_back(text(name));
+  return options;
 }
 
 }  // namespace
@@ -80,20 +86,21 @@ std::string from_hex(std::string_view text) {
 }
 
 std::string task_line(const WalkTask& task, const WalkBounds& bounds) {
-  const ArrayNames& arrays = task.foreign.arrays;
-  return line_of({{"kind", kKinds.at(static_cast<std::size_t>(task.kind))},
-                  {"format", task.format},
-                  {"data", to_hex(task.data.native())},
-                  {"index", to_hex(task.index.native())},
-                  {"adopted", to_hex(task.adopted.native())},
-                  {"first", task.first},
-                  {"rows", task.rows},
-                  {"arrays",
-                   {to_hex(arrays.images), to_hex(arrays.offsets), to_hex(arrays.labels),
-                    to_hex(arrays.keys)}},
-                  {"fields", fields_json(task.foreign.fields)},
-                  {"cpu_s", bounds.cpu_s},
-                  {"memory", bounds.memory_bytes}});
+  Json json = {{"kind", kKinds.at(static_cast<std::size_t>(task.kind))},
+               {"format", task.format},
+               {"data", to_hex(task.data.native())},
+               {"index", to_hex(task.index.native())},
+               {"adopted", to_hex(task.adopted.native())},
+               {"first", task.first},
+               {"rows", task.rows},
+               {"cpu_s", bounds.cpu_s},
+               {"memory", bounds.memory_bytes}};
+  if (task.kind == WalkTask::Kind::kDecode) {
+    const ImageLimits& limits = task.limits;
+    json["limits"] = {limits.pixels, limits.scan_pixels, limits.decoded_bytes};
+  }
+  if (task.kind == WalkTask::Kind::kDescribe) json["foreign"] = foreign_json(task.foreign);
+  return line_of(json);
 }
 
 std::optional<std::pair<WalkTask, WalkBounds>> parse_task(std::string_view line) {
@@ -108,11 +115,11 @@ std::optional<std::pair<WalkTask, WalkBounds>> parse_task(std::string_view line)
     task.adopted = from_hex(json.at("adopted").get<std::string>());
     task.first = json.at("first");
     task.rows = json.at("rows");
-    const Json& arrays = json.at("arrays");
-    task.foreign.arrays = {
-        from_hex(arrays.at(0).get<std::string>()), from_hex(arrays.at(1).get<std::string>()),
-        from_hex(arrays.at(2).get<std::string>()), from_hex(arrays.at(3).get<std::string>())};
-    task.foreign.fields = fields_of(json.at("fields"));
+    if (task.kind == WalkTask::Kind::kDecode) {
+      const Json& limits = json.at("limits");
+      task.limits = {limits.at(0), limits.at(1), limits.at(2)};
+    }
+    if (task.kind == WalkTask::Kind::kDescribe) task.foreign = foreign_of(json.at("foreign"));
     return std::pair(task, WalkBounds{json.at("cpu_s"), json.at("memory")});
   });
 }

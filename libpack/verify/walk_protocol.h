@@ -10,7 +10,8 @@
 /// What a walker and the process that does its walks say to each other: JSON, an object a line.
 ///
 ///     walker  -> process   {"kind", "format", "data", "index", "adopted", "first", "rows",
-///                           "arrays", "fields", "cpu_s", "memory"}
+///                           "cpu_s", "memory", "limits" (of images to be decoded),
+///                           "foreign" (what of a shard to describe)}
 ///     process -> walker    {"finding": {"kind", "row", "about_bytes", "detail"}}      any number
 ///     process -> walker    {"end": "done", "signal": 0, "row": 42, "detail": ""}      one a task
 ///

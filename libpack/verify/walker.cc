@@ -1,8 +1,6 @@
 #include "verify/walker.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,8 +12,7 @@
 #include <utility>
 
 #include "packhorse/error.h"
-
-extern char** environ;
+#include "packhorse/process.h"
 
 namespace packhorse {
 
@@ -36,58 +33,14 @@ struct Pipe {
   }
 };
 
-/// Attributes of the new process: a group of its own, so that a Ctrl-C meant for us ends it through
-/// us, and nothing of our signal handling.
-struct SpawnAttributes {
-  posix_spawnattr_t value{};
-  SpawnAttributes() {
-    ::posix_spawnattr_init(&value);
-    sigset_t none, usual;
-    sigemptyset(&none);
-    sigemptyset(&usual);
-    sigaddset(&usual, SIGPIPE);
-    ::posix_spawnattr_setsigmask(&value, &none);
-    ::posix_spawnattr_setsigdefault(&value, &usual);
-    ::posix_spawnattr_setpgroup(&value, 0);
-    ::posix_spawnattr_setflags(
-        &value, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  }
-  ~SpawnAttributes() { ::posix_spawnattr_destroy(&value); }
-  SpawnAttributes(const SpawnAttributes&) = delete;
-  SpawnAttributes& operator=(const SpawnAttributes&) = delete;
-};
-
-struct SpawnActions {
-  posix_spawn_file_actions_t value{};
-  SpawnActions(int in, int out) {
-    ::posix_spawn_file_actions_init(&value);
-    ::posix_spawn_file_actions_adddup2(&value, in, STDIN_FILENO);
-    ::posix_spawn_file_actions_adddup2(&value, out, STDOUT_FILENO);
-    // What a library prints about a damaged file is no part of our output.
-    ::posix_spawn_file_actions_addopen(&value, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  }
-  ~SpawnActions() { ::posix_spawn_file_actions_destroy(&value); }
-  SpawnActions(const SpawnActions&) = delete;
-  SpawnActions& operator=(const SpawnActions&) = delete;
-};
-
 }  // namespace
 
 void Walker::start() {
   Pipe in, out;
-  const SpawnActions actions(in.read.get(), out.write.get());
-  const SpawnAttributes attributes;
-  std::vector<char*> arguments;
-  for (const std::string& argument : command_)
-    arguments.push_back(const_cast<char*>(argument.c_str()));
-  arguments.push_back(nullptr);
-  const int code = ::posix_spawn(&pid_, arguments.front(), &actions.value, &attributes.value,
-                                 arguments.data(), environ);
-  if (code != 0) {
-    pid_ = -1;
-    errno = code;
-    throw_errno("start the process that walks shards,", command_.front());
-  }
+  // What a library prints about a damaged file is no part of our output. A Ctrl-C meant for us ends
+  // the process through us.
+  pid_ = start_process(command_, {.in = in.read.get(), .out = out.write.get(), .quiet = true},
+                       ProcessGroup::kOwn);
   to_ = std::move(in.write);
   from_ = std::move(out.read);
   pending_.clear();
@@ -140,8 +93,14 @@ WalkEnd Walker::run(const WalkTask& task, const WalkBounds& bounds, double wall_
          end = pending_.find('\n')) {
       const std::string line = pending_.substr(0, end);
       pending_.erase(0, end + 1);
-      if (std::optional<WalkEnd> ended = parse_end(line)) return std::move(*ended);
-      lines(line);
+      std::optional<WalkEnd> ended = parse_end(line);
+      if (!ended) {
+        lines(line);
+        continue;
+      }
+      // What failed says so twice, itself and who waited for it: nobody reads the second.
+      if (ended->kind == WalkEnd::Kind::kFailed) this->end();
+      return std::move(*ended);
     }
     if (stop.stop_requested()) {
       end();

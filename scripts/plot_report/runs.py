@@ -2,6 +2,8 @@
 
 from typing import Any
 
+ENOUGH_REPEATS = 5  # kEnoughRepeats of packhorse-train
+
 
 class Runs:
     def __init__(self, body: dict[str, Any]) -> None:
@@ -30,6 +32,15 @@ class Runs:
             return base["min"] / base["median"], 1.0, base["max"] / base["median"]
         ratio = run.get("speedup", {}).get(what) or mine["median"] / base["median"]
         return min(ratio, mine["min"] / base["max"]), ratio, max(ratio, mine["max"] / base["min"])
+
+    def told_apart(self, bounds: tuple[float, float, float]) -> bool:
+        """Whether such ratios() are more than chance, by the rule of docs/measuring.md."""
+        least, _, most = bounds
+        return self.body["repeats"] >= ENOUGH_REPEATS and not least <= 1 <= most
+
+    def other_work(self, name: str) -> bool:
+        """Whether it decodes less than the folder, or other pixels."""
+        return any(entry["name"] == name and entry["image"] != "original" for entry in self.inputs)
 
     def median(self, name: str, condition: dict[str, Any], what: str) -> float:
         """Images a second; 0 where there is no run."""

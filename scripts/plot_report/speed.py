@@ -70,10 +70,11 @@ def speedup_row(
     text, weight, shade = times(ratio), "normal", "black"
     if name == runs.folder:
         text, shade = "the folder", FOLDER
-    elif least <= 1 <= most:
+    elif not runs.told_apart(bounds):
         text, shade = f"≈ {text}", FOLDER
     elif ratio < 1:
         text, weight, shade = f"{text}, slower", "bold", LOSS
+    text += ", other work" if runs.other_work(name) else ""
     text += ", noisy" if runs.noisy(name, condition, what) else ""
     axes.annotate(
         text,

@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+import re
 import shutil
 
 import pytest
@@ -69,7 +70,8 @@ def test_every_input_is_measured_under_every_condition(report):
                 assert run[work]["disk_bytes_per_image"]["min"] > 0
         assert 0 <= run["training"]["wait_share"]["min"] <= run["training"]["wait_share"]["max"] <= 1
         assert run["training"]["loss"] > 0
-        assert run["speedup"].keys() == {"read", "decode", "training"}
+        assert run["speedup"].keys() == run["told"].keys() == {"read", "decode", "training"}
+        assert set(run["told"].values()) == {"not told apart"}  # by two repeats
     folder = content["runs"][0]
     assert folder["speedup"] == {"read": 1, "decode": 1, "training": 1}
     assert content["device_limit"]["images_per_s"]["min"] > 0
@@ -99,6 +101,14 @@ def test_simulated_storage_says_what_it_is(report):
 def test_people_see_tables_and_a_verdict(packed):
     result = train("measure", "--folder", SHAPES, "--packed", packed / "wds", *QUICK, "--storage", "open=1ms")
     assert result.code == DONE, result
+    first, second = result.out.splitlines()[:2]
+    assert re.fullmatch(
+        r"I/O speedup from simulated open=1ms: training [\d.]+x \(not told apart\), read \+ decode [\d.]+x "
+        r"\(not told apart\), read [\d.]+x \(not told apart\) \(wds original against the folder\)",
+        first,
+    )
+    assert second.startswith("I/O speedup from the page cache: ")
+    assert "in 2 repeats where 5 are needed" in result.out
     for text in ["warm: from the page cache", "open=1ms: simulated storage: 1 ms to open", "vs folder: read",
                  "epoch s =", "From the page cache: ", "From simulated open=1ms: "]:  # fmt: skip
         assert text in result.out

@@ -23,14 +23,14 @@ def run(*command):
     return subprocess.run([str(c) for c in command], cwd=ROOT, capture_output=True, text=True, timeout=900)
 
 
-@pytest.mark.parametrize("script", ["bundle", "demo", "test", "train_from_shards", "setup"])
+@pytest.mark.parametrize("script", ["bundle", "demo", "test", "test_bare", "train_from_shards", "setup"])
 def test_a_script_explains_itself(script):
     done = run(ROOT / "scripts" / script, "--help")
     assert done.returncode == 0
     assert done.stdout.startswith(f"Usage: scripts/{script}")
 
 
-@pytest.mark.parametrize("script", ["bundle", "demo", "test", "setup"])
+@pytest.mark.parametrize("script", ["bundle", "demo", "test", "test_bare", "setup"])
 def test_a_script_refuses_an_unknown_option(script):
     assert run(ROOT / "scripts" / script, "--nonsense").returncode == 2
 
@@ -104,3 +104,33 @@ def test_gpu_table_tries_everything_a_cpu_can_and_names_the_rest(tmp_path):
     rows = [line.split("|")[2].strip() for line in page.read_text().splitlines() if line.startswith("| 4 ")]
     assert rows[:5] == ["made-up data (the limit)", "folder", "wds roi", "wds resize", "wds raw"]
     assert rows[5].startswith("PyTorch's DataLoader")
+
+
+SKIPPING = """
+import pytest
+
+def test_one():
+    pytest.skip("no GPU")
+
+def test_two():
+    pytest.importorskip("no_such_module_anywhere", reason="there is no such module")
+"""
+
+
+def judged(skipped):
+    return run(sys.executable, ROOT / "tests/skips.py", skipped)
+
+
+def test_a_skip_that_is_not_on_the_list_of_optional_ones_fails_the_run(tmp_path):
+    (tmp_path / "test_skipping.py").write_text(SKIPPING)
+    skipped = tmp_path / "skipped.jsonl"
+    assert judged(skipped).stdout == "test: nothing was skipped\n"
+    environment = dict(os.environ, PACKHORSE_SKIPS=str(skipped), PYTHONPATH=str(ROOT / "tests"))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "conftest", "-p", "no:cacheprovider", tmp_path]
+    for only, code in (("one", 0), ("two", 1)):  # the second run adds to the file
+        subprocess.run([*command, "-k", only], env=environment, capture_output=True, check=True, cwd=tmp_path)
+        done = judged(skipped)
+        assert done.returncode == code, done
+    assert "1 x no GPU: GPU code runs only where" in done.stdout
+    assert "1 x there is no such module: NOT OPTIONAL\n" in done.stdout and "test_two" in done.stdout
+    assert "next: have scripts/setup install" in done.stderr

@@ -90,7 +90,7 @@ def test_a_source_that_changed_after_the_tasks_is_noticed_by_the_finish(tmp_path
     changed = sorted(p for p in source.rglob("*") if p.is_file())[0]
     os.utime(changed, ns=(1, 1))
     result = refused("pack", source, out, *options, "--finish", code=FAILED)
-    assert "1 of 6 shards are not packed, or not from what the source holds now: number 0\n" in result.err
+    assert "1 of 6 shards are not packed, or not from what the source holds now, or by another version: number 0\n" in result.err
     pack(source, out, *options, "--task", "0/1")
     packhorse("pack", source, out, *options, "--finish")
 

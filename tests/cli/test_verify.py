@@ -28,6 +28,7 @@ from python_support import (
     packhorse,
     refused,
     run,
+    tree,
     truncate,
 )
 
@@ -164,6 +165,43 @@ def test_decode_finds_what_only_a_decoder_sees(tmp_path, form):
     assert (found["kind"], found["sample"], found["key"]) == ("decode", sample["sample"], sample["key"])
     assert (found["offset"], found["length"]) == (sample["offset"], sample["bytes"])
     assert "damaged JPEG" in found["detail"]
+
+
+def test_what_was_damaged_before_it_was_packed_is_not_sent_to_a_repair(tmp_path):
+    source = make_source(tmp_path / "source", 8, classes=2)
+    photo = source / "class-1/000005.jpg"
+    whole = photo.read_bytes()
+    photo.write_bytes(whole[: len(whole) // 2] + b"\xff\xd9")
+    pack(source, tmp_path / "out", "--format", "wds")
+    result = run("inspect", tmp_path / "out", "--verify", "full", "--decode")
+    assert result.code == DAMAGE and "images of the dataset cannot be decoded" in result.err, result
+    assert "`pack --decode`" in result.err and "--repair" not in result.err and "7 images decoded" in result.out, result
+    # The dataset's own bytes are what a repair is for, and those of the source stay what they are.
+    flip_byte(tmp_path / "out/shard-000000.tar", 3)
+    both = run("inspect", tmp_path / "out", "--verify", "full", "--decode")
+    assert "the dataset is damaged" in both.err and "--repair" in both.err and "`pack --decode`" in both.err, both
+    repaired = run("inspect", tmp_path / "out", "--repair", source, "--verify", "full")
+    assert repaired.code == USAGE
+    repaired = run("inspect", tmp_path / "out", "--repair", source)
+    assert repaired.code == DONE and "made again" in repaired.out, repaired
+    # The advice works.
+    result = run("pack", source, tmp_path / "out", "--format", "wds", "--overwrite", "--decode", "--max-rejects", "1")
+    assert result.code == DONE
+    packhorse("inspect", tmp_path / "out", "--verify", "full", "--decode")
+
+
+def test_a_dataset_packed_with_decode_is_compared_and_repaired_with_it(tmp_path):
+    source = make_source(tmp_path / "source", 8, classes=2)
+    photo = source / "class-1/000005.jpg"
+    whole = photo.read_bytes()
+    photo.write_bytes(whole[: len(whole) // 2] + b"\xff\xd9")
+    run("pack", source, tmp_path / "out", "--format", "wds", "--decode", "--max-rejects", "1")
+    report = packhorse("inspect", tmp_path / "out", "--against", source, "--decode", "--json").json
+    assert report["against"] == {"compared": 8, "bytes": report["against"]["bytes"], "rejected": 1}
+    before = tree(tmp_path / "out")
+    flip_byte(tmp_path / "out/shard-000000.tar", 600)
+    packhorse("inspect", tmp_path / "out", "--repair", source, "--decode")
+    assert tree(tmp_path / "out") == before
 
 
 @pytest.mark.parametrize("options", [(), ("--image", "raw", "--size", "16"), ("--image", "roi"), ("--compress", "zstd")])

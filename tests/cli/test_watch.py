@@ -283,3 +283,13 @@ def test_watching_changes_no_parameter(data, tmp_path):
     plain, watched = (
         torch.load(tmp_path / run / "last.pt", weights_only=True)["model"] for run in ("plain", "watched"))
     assert all(plain[name].equal(watched[name]) for name in plain)
+
+
+def test_training_ends_while_a_client_of_the_metrics_says_nothing_to_its_end(data, tmp_path):
+    process = start("fit", "--data", data, "--out", tmp_path / "run", *QUICK, "--metrics-port", "0", "--epochs", "1000")
+    address = metrics_address(process)
+    port = int(re.search(r":(\d+)/", address)[1])
+    with socket.create_connection(("127.0.0.1", port)) as client:
+        client.sendall(b"GET /metrics HTTP/1.1\r\nHost: here\r\n")
+        assert urllib.request.urlopen(address).status == 200  # the others are answered meanwhile
+        assert end(process).code == TERMINATED

@@ -17,6 +17,7 @@
 #include <cstring>
 #include <optional>
 
+#include "guarded.h"
 #include "packhorse/file.h"
 #include "packhorse/jpeg_coefficients.h"
 #include "seeds.h"
@@ -45,11 +46,12 @@ class Rows : public jpeg::CoefficientSink {
 
 class Trial {
  public:
-  Trial(std::uint64_t max_pixels, std::mt19937_64& random)
-      : max_pixels_(max_pixels), random_(random) {}
+  Trial(std::uint64_t max_pixels, std::size_t max_bytes, std::mt19937_64& random)
+      : max_pixels_(max_pixels), random_(random), input_(max_bytes) {}
 
   /// What differs, or nothing.
-  std::optional<std::string> run(const File& file) {
+  std::optional<std::string> run(const File& made) {
+    const Bytes file = random_() % 4 == 0 ? input_.at_begin(made) : input_.at_end(made);
     ++counts.runs;
     ask_libjpeg(file, max_pixels_, verdict_);
     const jpeg::Result header = jpeg::decode(file, {0, 0, 1, 1}, {memory_, 3}, scratch_);
@@ -76,7 +78,7 @@ class Trial {
   Counts counts;
 
  private:
-  jpeg::Reason decode(const File& file, const jpeg::Window& window,
+  jpeg::Reason decode(Bytes file, const jpeg::Window& window,
                       jpeg::Scale scale = jpeg::Scale::kWhole) {
     const std::size_t stride = std::size_t{3} * window.width, bytes = stride * window.height;
     std::vector<std::uint8_t>(bytes).swap(memory_);  // a sanitizer sees where it ends
@@ -94,7 +96,7 @@ class Trial {
   }
 
   /// The scan is the same, so the verdict must be.
-  bool try_scaled(const File& file, const jpeg::Result& header, bool must_decode) {
+  bool try_scaled(Bytes file, const jpeg::Result& header, bool must_decode) {
     const std::uint32_t scale = 2u << random_() % 3;
     const jpeg::Window all{0, 0, (header.width + scale - 1) / scale,
                            (header.height + scale - 1) / scale};
@@ -102,7 +104,7 @@ class Trial {
            must_decode;
   }
 
-  std::optional<std::string> try_window(const File& file, bool must_decode) {
+  std::optional<std::string> try_window(Bytes file, bool must_decode) {
     const auto draw = [&](std::uint32_t size, std::uint32_t& from, std::uint32_t& length) {
       length = 1 + static_cast<std::uint32_t>(random_() % size);
       from = static_cast<std::uint32_t>(random_() % (size - length + 1));
@@ -119,6 +121,7 @@ class Trial {
 
   std::uint64_t max_pixels_;
   std::mt19937_64& random_;
+  packhorse::fuzz::GuardedMemory input_;
   Verdict verdict_;
   Rows rows_;
   jpeg::Scratch scratch_;
@@ -155,7 +158,9 @@ int run(const Options& options) {
   }
   fmt::print(stderr, "{} seeds\n", seeds.size());
   constexpr std::uint64_t kMaxPixels = 1 << 20;
-  Trial trial(kMaxPixels, random);
+  std::size_t most_bytes = options.max_bytes * 2;
+  for (const File& seed : seeds) most_bytes = std::max(most_bytes, seed.size());
+  Trial trial(kMaxPixels, most_bytes, random);
   const auto start = std::chrono::steady_clock::now();
   for (std::uint64_t i = 0; i < options.runs; ++i) {
     if (i % 1024 == 0 &&
@@ -165,7 +170,6 @@ int run(const Options& options) {
     }
     File file = seeds[random() % seeds.size()];
     if (i >= seeds.size()) packhorse::fuzz::mutate(file, seeds, options.max_bytes * 2, random);
-    file.shrink_to_fit();
     if (const std::optional<std::string> difference = trial.run(file)) {
       const std::string path = fmt::format("{}/finding-{}-{}.jpg", options.save, options.seed, i);
       packhorse::write_file(path, file);

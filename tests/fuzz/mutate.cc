@@ -14,7 +14,7 @@ class Mutation {
       : file_(file), others_(others), random_(random) {}
 
   void run() {
-    switch (draw(16)) {
+    switch (draw(17)) {
       case 0:
       case 1:
         return flip(anywhere());
@@ -43,6 +43,8 @@ class Mutation {
         return marker();
       case 14:
         return insert();
+      case 15:
+        return starve();
       default:
         return truncate();
     }
@@ -124,6 +126,11 @@ class Mutation {
     const std::size_t i = in_scan();
     put(i, std::byte{0xff});
     put(i + 1, static_cast<std::byte>(0xd0 + draw(10)));
+  }
+  /// Leaves out any part of the scan, and what ends it as it is.
+  void starve() {
+    const std::size_t from = in_scan();
+    if (from + 2 < file_.size()) file_.erase(at(from), at(from + draw(file_.size() - 2 - from)));
   }
   void truncate() {
     if (draw(4) == 0) file_.erase(at(in_scan()), file_.end());

@@ -6,6 +6,7 @@
 #include <jpeglib.h>
 // clang-format on
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "packhorse/file.h"
@@ -31,12 +32,25 @@ std::vector<unsigned char> make_pixels(int width, int height, std::mt19937_64& r
   return pixels;
 }
 
+struct Size {
+  int width, height;
+};
+
+int draw(std::mt19937_64& random, int from, int to) {
+  return from + static_cast<int>(random() % static_cast<std::uint64_t>(to - from + 1));
+}
+
+/// Mostly small; some with as many MCU rows of one MCU as there can be nearly, or as wide and flat.
+Size draw_size(std::mt19937_64& random) {
+  if (random() % 8 != 0) return {draw(random, 1, 80), draw(random, 1, 60)};
+  const int length = draw(random, 100, random() % 16 == 0 ? 65500 : 3000);
+  const int other = draw(random, 1, random() % 4 == 0 ? 16 : 8);
+  return random() % 2 == 0 ? Size{other, length} : Size{length, other};
+}
+
 File make(std::mt19937_64& random) {
-  const auto draw = [&](int from, int to) {
-    return from + static_cast<int>(random() % static_cast<std::uint64_t>(to - from + 1));
-  };
   const Kind& kind = kKinds[random() % std::size(kKinds)];
-  const int width = draw(1, 80), height = draw(1, 60);
+  const auto [width, height] = draw_size(random);
   const std::vector<unsigned char> pixels = make_pixels(width, height, random);
   jpeg_compress_struct jpeg{};
   jpeg_error_mgr errors{};
@@ -50,11 +64,11 @@ File make(std::mt19937_64& random) {
   jpeg.input_components = kind.components;
   jpeg.in_color_space = kind.components == 1 ? JCS_GRAYSCALE : JCS_RGB;
   jpeg_set_defaults(&jpeg);
-  jpeg_set_quality(&jpeg, random() % 3 == 0 ? 100 : draw(1, 100), TRUE);
+  jpeg_set_quality(&jpeg, random() % 3 == 0 ? 100 : draw(random, 1, 100), TRUE);
   jpeg.optimize_coding = random() % 2 == 0 ? TRUE : FALSE;
   jpeg.comp_info[0].h_samp_factor = kind.h;
   jpeg.comp_info[0].v_samp_factor = kind.v;
-  jpeg.restart_interval = random() % 2 == 0 ? 0 : static_cast<unsigned>(draw(1, 12));
+  jpeg.restart_interval = random() % 2 == 0 ? 0 : static_cast<unsigned>(draw(random, 1, 12));
   jpeg_start_compress(&jpeg, TRUE);
   for (int y = 0; y < height; ++y) {
     JSAMPROW row = const_cast<unsigned char*>(pixels.data()) + y * width * kind.components;
@@ -65,6 +79,15 @@ File make(std::mt19937_64& random) {
   File file(begin, begin + size);
   jpeg_destroy_compress(&jpeg);
   std::free(memory);
+  return file;
+}
+
+/// With most of its scan left out, but its end there: there are fewer bytes than blocks.
+File starved(File file, std::mt19937_64& random) {
+  const std::byte start[] = {std::byte{0xff}, std::byte{0xda}};
+  const auto scan = std::search(file.begin(), file.end(), std::begin(start), std::end(start));
+  const auto from = scan + 14, end = file.end() - 2;
+  if (from < end) file.erase(from + static_cast<std::ptrdiff_t>(random() % 64) % (end - from), end);
   return file;
 }
 
@@ -86,6 +109,7 @@ std::vector<File> made_seeds(std::size_t count, std::mt19937_64& random) {
     if (random() % 3 == 0) {
       seeds.push_back(with_roi_table(seeds.back(), 1 + static_cast<int>(random() % 6)));
     }
+    if (random() % 4 == 0) seeds.push_back(starved(seeds.back(), random));
   }
   return seeds;
 }

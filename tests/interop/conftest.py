@@ -1,7 +1,4 @@
 import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from peer_versions import PEERS, version_of
 

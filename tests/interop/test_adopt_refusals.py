@@ -255,7 +255,7 @@ def test_the_leftovers_of_a_killed_adoption_are_cleared(shards, photos, tmp_path
     id_before = index(shards)["id"]
     staging = shards / ".packhorse-index.partial"
     staging.mkdir()
-    (staging / "lock").touch()
+    (staging / "lock").write_text("process 1 on this machine\n")
     names = ["classes.txt", "s-0.tar.index", "SHA256SUMS"]
     (staging / "moved").write_text("".join(f"{other.sum_of(shards / n)}  {n}\n" for n in names))
     (shards / "dataset.json").unlink()

@@ -11,9 +11,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <iostream>
 
 #include "packhorse/permutation.h"
+#include "support/support.h"
 
 namespace packhorse::test {
 
@@ -129,6 +129,27 @@ File make_jpeg(const Picture& picture, const JpegSpec& spec) {
   return file;
 }
 
+File make_float_tiff() {
+  File file;
+  const auto add = [&](std::uint32_t value, int bytes) {
+    for (int i = 0; i < bytes; ++i) file.push_back(static_cast<std::byte>(value >> 8 * i));
+  };
+  const std::pair<std::uint32_t, std::uint32_t> tags[] = {{256, 2}, {257, 1},   {258, 32}, {259, 1},
+                                                          {262, 1}, {273, 134}, {277, 1},  {278, 1},
+                                                          {279, 8}, {339, 3}};
+  add(0x002a4949, 4);  // "II*"
+  add(8, 4);
+  add(std::size(tags), 2);
+  for (const auto& [tag, value] : tags) {
+    add(tag | 4 << 16, 4);  // one LONG
+    add(1, 4);
+    add(value, 4);
+  }
+  add(0, 4);
+  file.resize(file.size() + 8);
+  return file;
+}
+
 Picture decode_plainly(Bytes file, Colours colours, unsigned scale) {
   jpeg_decompress_struct jpeg{};
   jpeg_error_mgr errors{};
@@ -178,10 +199,7 @@ std::vector<fs::path> photos() {
     }
     std::sort(found.begin(), found.end());
   }
-  if (found.empty()) {
-    std::cerr << "note: no real photos to test with; set PACKHORSE_TEST_DATA to a directory that "
-                 "holds imagenet/imagenet200/\n";
-  }
+  if (found.empty()) skipped("PACKHORSE_TEST_DATA has no imagenet/imagenet200");
   return found;
 }
 

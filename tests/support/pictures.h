@@ -52,16 +52,19 @@ struct JpegSpec {
 /// Grey, RGB or CMYK by the picture's channels.
 File make_jpeg(const Picture& picture, const JpegSpec& spec = {});
 
+/// 2 x 1 grey pixels in 32-bit floating point: sound, and nothing that packhorse decodes.
+File make_float_tiff();
+
 enum class Colours { kAsStored, kRgb };
-/// By a plain libjpeg loop, not turned, at one over `scale` of its sides (1, 2, 4 or 8); as stored is
-/// grey, RGB or CMYK. A warning fails the test.
+/// By a plain libjpeg loop, not turned, at one over `scale` of its sides (1, 2, 4 or 8); as stored
+/// is grey, RGB or CMYK. A warning fails the test.
 Picture decode_plainly(Bytes file, Colours colours = Colours::kAsStored, unsigned scale = 1);
 
 /// Peak signal-to-noise ratio in dB; 99 for equal pictures, 0 for different sizes.
 double psnr(const Picture& a, const Picture& b);
 
-/// Real photos, from $PACKHORSE_TEST_DATA/imagenet/imagenet200; none (and a note is printed) where
-/// that is not set.
+/// Real photos, from $PACKHORSE_TEST_DATA/imagenet/imagenet200; none, and skipped(), where that is
+/// not set.
 std::vector<std::filesystem::path> photos();
 
 }  // namespace packhorse::test

@@ -49,6 +49,10 @@ std::string tree(const std::filesystem::path& root);
 /// more field, and the id that fits.
 std::string as_later_version(std::string_view manifest);
 
+/// Says that the rest of the running test case is left out, and notes it in the file that
+/// $PACKHORSE_SKIPS names, which scripts/test holds against tests/optional_skips.txt.
+void skipped(std::string_view reason);
+
 /// Runs `work` and returns the kind of the Error it throws; fails the test when it throws none.
 template <class Work>
 ErrorKind kind_of_error(const Work& work) {

@@ -98,6 +98,7 @@ reader::MeasureOptions options_of(const Request& request, const Section& section
   options.loader.batch_size = request.batch_size;
   options.loader.seed = static_cast<std::uint64_t>(repeat);
   options.loader.augment = reader::RandomResizedCrop{.size = request.size};
+  options.loader.limits = request.limits;
   options.loader.tail = reader::Tail::kKeep;
   options.loader.bad_samples = reader::BadSampleOptions::parse(request.max_bad);
   if (request.huge_pages) options.loader.allocator = reader::huge_page_allocator();

@@ -23,6 +23,7 @@ struct Request {
   std::uint64_t max_images = 0;
   double min_seconds = 0.5;
   int repeats = 3, size = 224;
+  ImageLimits limits = {};
   bool cold = false, warm = false, sweep = false, huge_pages = false, json = false;
 };
 

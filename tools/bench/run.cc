@@ -10,6 +10,7 @@
 
 #include "common/terminal.h"
 #include "packhorse/error.h"
+#include "packhorse/printable.h"
 #include "packhorse/resources.h"
 
 namespace packhorse::bench {
@@ -21,7 +22,8 @@ using reader::Measurement;
 
 namespace {
 
-constexpr double kBusy = 0.9;  // of the CPUs: then more threads have nothing to run on
+constexpr double kBusy = 0.9;    // of the CPUs: then more threads have nothing to run on
+constexpr double kMostly = 0.5;  // of the workers' time
 
 bool same(const Section& a, const Section& b) {
   return a.work == b.work && place_of(a) == place_of(b);
@@ -33,7 +35,7 @@ class Note {
   ~Note() { show(""); }
   void show(const std::string& text) const {
     if (!terminal_) return;
-    fmt::print(stderr, "\r{}\x1b[K", text);
+    fmt::print(stderr, "\r{}\x1b[K", printable_text(text));
     std::fflush(stderr);
   }
 
@@ -107,9 +109,14 @@ std::string limit_text(const Run& run, const reader::Knee& knee) {
   const int cpus = available_cpus();
   const std::string used = fmt::format("{:.1f} of {} CPUs are busy", busy, cpus);
   if (busy >= kBusy * cpus) return used + ": the processor is the limit";
-  if (run.section.cache == CacheState::kCold || run.section.storage)
-    return used + ": the storage is the limit";
-  if (knee.workers >= cpus) return used + ", each has a worker: others may have had the rest";
+  const Stages stages = stages_of(run);
+  const bool from_storage = run.section.cache == CacheState::kCold || run.section.storage;
+  if (from_storage && stages.read >= kMostly * stages.total())
+    return used + ", and workers wait for reading: the storage is the limit";
+  const double foreign = pass.load.foreign_cpus.value_or(0);
+  if (busy + foreign >= kBusy * cpus)
+    return fmt::format("{}, other processes have {:.1f}: the processor is the limit", used,
+                       foreign);
   return used + ", and more workers bring under 5 %";
 }
 

@@ -93,7 +93,7 @@ Json report_json(const Request& request, const std::vector<Run>& runs) {
 std::string metrics_text(const Request& request, const std::vector<Run>& runs) {
   std::vector<reader::LoaderMetrics> loaders;
   for (const Run& run : runs) {
-    loaders.push_back({{{"input", program::visible_text(run.input)},
+    loaders.push_back({{{"input", run.input},
                         {"format", run.format},
                         {"work", name_of(run.section.work)},
                         {"cache", place_of(run.section)},

@@ -113,9 +113,8 @@ std::string doubts_text(const std::vector<const Run*>& runs) {
     if (run->section.cache == CacheState::kCold || run->section.storage ||
         from_disk <= kWarmShare * static_cast<double>(pass.bytes))
       continue;
-    text +=
-        fmt::format("not warm: {} of {} came from the disk, as memory does not hold the files\n",
-                    program::one_line(run->input, 60), program::bytes_text(pass.disk_bytes));
+    text += fmt::format("not warm: {} of {} came from the disk\n",
+                        program::one_line(run->input, 60), program::bytes_text(pass.disk_bytes));
   }
   return text;
 }

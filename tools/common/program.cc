@@ -5,12 +5,21 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <initializer_list>
+#include <new>
+#include <system_error>
 #include <thread>
 
 #include "packhorse/error.h"
+#include "packhorse/printable.h"
+#include "packhorse/process.h"
 
 namespace packhorse::program {
 
@@ -26,7 +35,6 @@ class SignalWatch {
     sigemptyset(&signals_);
     for (const int number : {SIGINT, SIGTERM, SIGUSR1}) sigaddset(&signals_, number);
     pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
-    signal(SIGPIPE, SIG_IGN);  // a closed stdout is a failed write, not a silent death
     thread_ = std::thread([this] { watch(); });
   }
 
@@ -76,12 +84,18 @@ int exit_code_of(const Error& error, int signal_received) {
 }
 
 void print_error(const char* program, const Error& error) {
-  std::string text = fmt::format("{}: error: {}", program, error.what());
-  if (!error.path().empty()) text += fmt::format("\n  where: {}", error.path().string());
+  std::string text = fmt::format("{}: error: {}", program, printable_text(error.what()));
+  if (!error.path().empty()) text += "\n  where: " + printable(error.path().native());
   if (!error.key().empty())
-    text += fmt::format("{}sample {}", error.path().empty() ? "\n  where: " : ", ", error.key());
-  if (!error.advice().empty()) text += fmt::format("\n  next:  {}", error.advice());
+    text += (error.path().empty() ? "\n  where: sample " : ", sample ") + printable(error.key());
+  if (!error.advice().empty()) text += "\n  next:  " + printable_text(error.advice());
   std::fputs((text + "\n").c_str(), stderr);
+}
+
+/// CLI11's own, of arguments that may be any bytes: a shell's pattern matches what there is.
+std::string failure_text(const CLI::App* app, const CLI::Error& error) {
+  return CLI::FailureMessage::simple(
+      app, CLI::Error(error.get_name(), printable_text(error.what()), error.get_exit_code()));
 }
 
 /// stdout may be a full disk or a closed pipe; losing output must not look like success.
@@ -91,21 +105,84 @@ int flushed(const char* program, int code) {
   return code == kDone ? kFailed : code;
 }
 
+/// "packhorse pack". Written before other threads are started.
+std::array<char, 64> where{};
+const char* program_name = "";
+
+/// Without a byte of memory.
+void print_plainly(std::initializer_list<std::string_view> pieces) {
+  for (const std::string_view piece : pieces) {
+    [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, piece.data(), piece.size());
+  }
+}
+
+/// What the standard library threw, with what is known of it.
+Error error_of(const std::system_error& error) {
+  if (error.code() == std::errc::resource_unavailable_try_again) {
+    return {ErrorKind::kIo, "cannot start a thread: " + error.code().message(), where.data(),
+            "raise the limits on memory (ulimit -v) and processes (ulimit -u), or use fewer "
+            "threads"};
+  }
+  const auto* const file = dynamic_cast<const std::filesystem::filesystem_error*>(&error);
+  if (file == nullptr) return {ErrorKind::kIo, error.what()};
+  try {
+    throw_code(error.code(), "work with", file->path1());
+  } catch (const Error& worded) {
+    return worded;
+  }
+}
+
+/// Words the exception that is being handled, and returns the exit code.
+int report_failure() noexcept try {
+  try {
+    throw;
+  } catch (const Error& error) {
+    print_error(program_name, error);
+    return exit_code_of(error, received_signal());
+  } catch (const std::system_error& error) {
+    print_error(program_name, error_of(error));
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    print_error(program_name, Error(ErrorKind::kIo, error.what()));
+  }
+  return kFailed;
+} catch (const std::bad_alloc&) {
+  print_plainly({program_name, ": error: out of memory\n  where: ", where.data(),
+                 "\n  next:  raise the memory limit (ulimit -v, or the container's), or use fewer "
+                 "threads and smaller batches\n"});
+  return kFailed;
+} catch (...) {
+  print_plainly({program_name, ": error: an unknown failure\n  where: ", where.data(), "\n"});
+  return kFailed;
+}
+
+/// For an exception that nothing can catch: it left a thread, or a library's boundary.
+[[noreturn]] void end_with_words() {
+  static std::atomic_flag ending;
+  while (ending.test_and_set()) ::pause();  // another thread is about to end the process
+  if (!std::current_exception()) std::abort();
+  ::_exit(report_failure());
+}
+
 }  // namespace
 
 int received_signal() { return first_signal; }
 
 std::string to_text(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return printable_json(json.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
-int run_program(const ProgramInfo& program, int argc, char** argv) {
+namespace {
+
+int run_command(const ProgramInfo& program, int argc, char** argv) {
   const SignalWatch signals;
   CLI::App app(program.summary, program.name);
   app.require_subcommand(1);
   app.set_version_flag("--version", program.version_text,
                        "Version of the program and of the libraries it runs with");
   app.set_help_all_flag("--help-all", "Help of all subcommands");
+  app.failure_message(failure_text);
   std::vector<std::pair<CLI::App*, std::unique_ptr<Command>>> commands;
   for (const CommandKind& kind : program.commands) {
     CLI::App* sub = app.add_subcommand(kind.name, kind.summary);
@@ -117,18 +194,28 @@ int run_program(const ProgramInfo& program, int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return flushed(program.name, app.exit(error) == 0 ? kDone : kUsage);
   }
-  try {
-    for (const auto& [sub, command] : commands) {
-      if (sub->parsed()) return flushed(program.name, command->run(signals.token()));
-    }
-  } catch (const Error& error) {
-    print_error(program.name, error);
-    return flushed(program.name, exit_code_of(error, received_signal()));
-  } catch (const std::exception& error) {
-    print_error(program.name, Error(ErrorKind::kIo, error.what()));
-    return flushed(program.name, kFailed);
+  for (const auto& [sub, command] : commands) {
+    if (!sub->parsed()) continue;
+    std::snprintf(where.data(), where.size(), "%s %s", program.name, sub->get_name().c_str());
+    return flushed(program.name, command->run(signals.token()));
   }
   return kUsage;
+}
+
+}  // namespace
+
+int run_program(const ProgramInfo& program, int argc, char** argv) {
+  program_name = program.name;
+  std::snprintf(where.data(), where.size(), "%s", program.name);
+  std::set_terminate(end_with_words);
+  ignore_write_signals();
+  try {
+    return run_command(program, argc, argv);
+  } catch (...) {
+    const int code = flushed(program.name, report_failure());
+    // Past the libraries' last acts, which may want memory, too.
+    ::_exit(code);
+  }
 }
 
 }  // namespace packhorse::program

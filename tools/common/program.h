@@ -24,8 +24,8 @@ enum ExitCode : int {
 
 using Json = nlohmann::ordered_json;
 
-/// One JSON object as --json prints it. Text that is no UTF-8 (file names may be anything) is
-/// replaced character by character, never refused.
+/// One JSON object as --json prints it: printable_json(), so text that is no UTF-8 (file names may
+/// be anything) is replaced character by character, never refused.
 std::string to_text(const Json& json);
 
 /// One subcommand. setup() only declares options; run() does the work and returns the exit code.
@@ -50,7 +50,8 @@ struct ProgramInfo {
 };
 
 /// Parses the command line, runs the subcommand, words its errors on stderr and returns the exit
-/// code. SIGINT and SIGTERM request a stop; another one a second later or more ends the process at
+/// code, also for the want of memory and for exceptions that leave a thread: then the process ends
+/// there and then. Writes that cannot be done fail, without a signal. SIGINT and SIGTERM request a stop; another one a second later or more ends the process at
 /// once (a terminal and a launcher may both send the first).
 int run_program(const ProgramInfo& program, int argc, char** argv);
 

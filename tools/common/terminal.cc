@@ -13,7 +13,7 @@
 #include <cstdlib>
 
 #include "packhorse/error.h"
-#include "packhorse/source.h"
+#include "packhorse/printable.h"
 
 namespace packhorse::program {
 
@@ -61,14 +61,14 @@ std::size_t columns_of(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), is_utf8_start));
 }
 
-std::string one_line(std::string_view text, std::size_t columns) {
+std::string one_line(std::string_view name, std::size_t columns) {
+  const std::string text = printable(name);
   const bool cut = columns_of(text) > columns && columns > 3;
   std::string line;
   std::size_t shown = 0;
   for (const char c : text) {
     if (is_utf8_start(c) && shown++ == columns - (cut ? 3 : 0)) break;
-    const auto byte = static_cast<unsigned char>(c);
-    line += byte < 0x20 || byte == 0x7f ? '?' : c;
+    line += c;
   }
   return cut ? line + "..." : line;
 }
@@ -89,15 +89,6 @@ std::string bytes_text(std::uint64_t bytes) {
   std::size_t unit = 0;
   for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
   return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kUnits[unit]);
-}
-
-std::string visible_text(std::string_view bytes) {
-  std::string text;
-  for (const char c : as_utf8(bytes)) {
-    const auto byte = static_cast<unsigned char>(c);
-    text += byte < 0x20 || byte == 0x7f ? fmt::format("\\x{:02x}", byte) : std::string(1, c);
-  }
-  return text;
 }
 
 std::string seconds_text(double seconds) {
@@ -138,7 +129,9 @@ std::uint64_t parse_bytes(const std::string& text) {
               "say it like 256MiB, 1GB or 4096");
 }
 
-std::string table_text(const std::vector<std::vector<std::string>>& rows) {
+std::string table_text(std::vector<std::vector<std::string>> rows) {
+  for (std::vector<std::string>& row : rows)
+    std::transform(row.begin(), row.end(), row.begin(), printable_text);
   std::vector<std::size_t> widths;
   for (const std::vector<std::string>& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));

@@ -28,25 +28,23 @@ enum class Paint { kPlain, kStrong, kFaint, kBar };
 /// `text` in a colour, where `style` has colours.
 std::string painted(const std::string& text, Paint paint, const Style& style);
 
-/// Text from outside on one line of a terminal: control characters become '?', and what is longer
-/// than `columns` ends in "...". UTF-8 is counted by characters.
-std::string one_line(std::string_view text, std::size_t columns);
+/// A printable() name of so many columns at most: what is longer ends in "...". UTF-8 is counted by
+/// characters.
+std::string one_line(std::string_view name, std::size_t columns);
 /// Columns that UTF-8 text takes, a character each.
 std::size_t columns_of(std::string_view text);
 
 std::string with_commas(std::uint64_t value);                      ///< 1234567 -> "1,234,567"
 std::string count_text(std::uint64_t n, const std::string& noun);  ///< "1 shard", "1,200 shards"
 std::string bytes_text(std::uint64_t bytes);                       ///< "21.3 MiB"
-/// Any bytes as a line a terminal can show: control characters, and what is no UTF-8, become \xNN.
-/// Keys of adopted shards may hold such.
-std::string visible_text(std::string_view bytes);
-std::string seconds_text(double seconds);  ///< "0.42 s", "3 min 05 s"
+std::string seconds_text(double seconds);                          ///< "0.42 s", "3 min 05 s"
 
 /// Parses "256MiB", "1GB", "4096". Throws Error(kUsage).
 std::uint64_t parse_bytes(const std::string& text);
 
-/// Columns aligned to their widest cell: the first to the left, the others to the right.
-std::string table_text(const std::vector<std::vector<std::string>>& rows);
+/// Columns aligned to their widest cell: the first to the left, the others to the right. Cells are
+/// printable_text().
+std::string table_text(std::vector<std::vector<std::string>> rows);
 
 /// Shows `progress` on stderr from a thread of its own until it is destroyed: a line that is
 /// rewritten five times a second on a terminal, else a new line every ten seconds. Short runs on no

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "common/terminal.h"
+#include "packhorse/printable.h"
 
 namespace packhorse::inspect {
 
@@ -45,10 +46,10 @@ std::string set_text(const Compared& compared, const DuplicateSet& set) {
                                  set.across_classes ? ", labels differ" : "");
   for (const DuplicateSet::Member& member : set.members) {
     const Sample sample(compared, member);
-    text += fmt::format("  {}\t{}\t{}\t{}\t{}\n", sample.dataset.path().string(),
-                        sample.index.key(sample.row), sample.class_name(),
+    text += fmt::format("  {}\t{}\t{}\t{}\t{}\n", printable(sample.dataset.path().native()),
+                        printable(sample.index.key(sample.row)), printable(sample.class_name()),
                         member.identical ? "same bytes" : fmt::format("{} bits", member.distance),
-                        sample.index.path(sample.row));
+                        printable(sample.index.path(sample.row)));
   }
   return text;
 }
@@ -157,6 +158,7 @@ int DuplicatesAction::run(const std::vector<fs::path>& paths, const std::stop_to
   for (const PackedDataset& dataset : compared.opened) compared.datasets.push_back(&dataset);
   DuplicateSearch search = search_;
   search.jobs = request_.jobs;
+  search.limits = request_.limits;
   DuplicateReport report;
   {
     Progress progress;

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 
-#include "common/program.h"
+#include "common/terminal.h"
+#include "packhorse/printable.h"
 
 namespace packhorse::inspect {
 
@@ -14,18 +15,11 @@ namespace {
 constexpr int kRow = 22, kLabel = 170, kBar = 270, kChart = 620;  ///< user units of the SVG
 constexpr std::size_t kLabelColumns = 24;
 
-/// Valid UTF-8, by the library that does it for --json.
-std::string as_utf8(std::string_view text) {
-  using program::Json;
-  return Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace))
-      .get<std::string>();
-}
-
 }  // namespace
 
 std::string escaped(std::string_view text) {
   std::string html;
-  for (const char c : as_utf8(text)) {
+  for (const char c : printable_text(text)) {
     switch (c) {
       case '&':
         html += "&amp;";
@@ -43,11 +37,7 @@ std::string escaped(std::string_view text) {
         html += "&#39;";
         break;
       default:
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-          html += "&#xFFFD;";
-        } else {
-          html += c;
-        }
+        html += c;
     }
   }
   return html;

@@ -10,8 +10,7 @@
 /// Pieces of an HTML page that needs nothing beside itself.
 namespace packhorse::inspect {
 
-/// Text as it may stand in an element or in a quoted attribute. What is no UTF-8, and control
-/// characters, become U+FFFD.
+/// Text as it may stand in an element or in a quoted attribute: printable_text(), escaped.
 std::string escaped(std::string_view text);
 
 /// Bars as SVG, in colours of the page's style sheet. Empty for fewer than two rows.

@@ -9,6 +9,7 @@
 #include "common/terminal.h"
 #include "packhorse/error.h"
 #include "packhorse/file.h"
+#include "packhorse/printable.h"
 
 namespace packhorse::inspect {
 
@@ -76,10 +77,11 @@ int ReportAction::run(const std::vector<std::filesystem::path>& paths, const std
     fmt::print(stderr,
                "packhorse: error: {} of {} could not be shown\n  where: {}\n"
                "  next:  `packhorse inspect --verify full` finds all damage\n",
-               program::with_commas(damaged), program::count_text(images, "image"), request_.path);
+               program::with_commas(damaged), program::count_text(images, "image"),
+               printable(request_.path));
   }
   if (!request_.json) {
-    fmt::print("{}: {} of {}\n", file_, program::count_text(images, "picture"),
+    fmt::print("{}: {} of {}\n", printable(file_), program::count_text(images, "picture"),
                program::count_text(paths.size(), "dataset"));
   } else if (verification == nullptr) {
     fmt::print("{}", program::to_text({{"path", request_.path},
@@ -101,7 +103,7 @@ ReportSection ReportAction::section(const PackedDataset& dataset,
   std::vector<std::size_t> samples(dataset.size());
   std::iota(samples.begin(), samples.end(), std::size_t{0});
   for (ClassPicks& picks : spread(picks_by_class(dataset, samples, images_, kSeed), classes_)) {
-    std::vector<Tile> tiles = make_tiles(dataset, picks.picks, kTileSide, request_.jobs, stop);
+    std::vector<Tile> tiles = make_tiles(dataset, picks.picks, kTileSide, request_, stop);
     section.classes.push_back({std::move(picks), std::move(tiles)});
   }
   return section;

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "packhorse/image_info.h"
+
 /// What the parts of `packhorse inspect` have in common: each is a class with setup(), wanted() and
 /// run(), which command_inspect.cc collects.
 namespace packhorse::inspect {
@@ -11,6 +13,7 @@ struct Request {
   std::string path;  ///< as typed: a dataset, or a directory of splits
   int jobs = 0;      ///< threads; 0 = as many as this process may use
   bool json = false;
+  ImageLimits limits = {};  ///< of images that are decoded
 };
 
 }  // namespace packhorse::inspect

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "common/terminal.h"
+#include "packhorse/printable.h"
 
 namespace packhorse::inspect {
 
@@ -64,10 +65,10 @@ std::string sample_line(const PackedDataset& dataset, std::size_t sample) {
   const PackedDataset::Place at = dataset.place(sample);
   const ShardIndex& index = dataset.index(at.shard);
   const ImageInfo image = index.image(at.row);
-  return fmt::format("{}\t{}\t{}\t{}\t{}\t{}x{}\t{}\t{}\n", sample,
-                     program::visible_text(index.key(at.row)), index.label(at.row),
-                     class_name(dataset, index.label(at.row)), index.range(at.row).length,
-                     image.width, image.height, name_of(image.kind), index.path(at.row));
+  return fmt::format("{}\t{}\t{}\t{}\t{}\t{}x{}\t{}\t{}\n", sample, printable(index.key(at.row)),
+                     index.label(at.row), printable(class_name(dataset, index.label(at.row))),
+                     index.range(at.row).length, image.width, image.height, name_of(image.kind),
+                     printable(index.path(at.row)));
 }
 
 }  // namespace packhorse::inspect

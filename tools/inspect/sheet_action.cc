@@ -12,6 +12,7 @@
 #include "inspect/sheet.h"
 #include "packhorse/error.h"
 #include "packhorse/file.h"
+#include "packhorse/printable.h"
 
 namespace packhorse::inspect {
 
@@ -68,7 +69,7 @@ int SheetAction::run(const std::vector<std::filesystem::path>& paths,
   const PackedDataset dataset(paths.front());
   const std::vector<std::size_t> samples = picked(dataset);
   const SheetLayout layout = this->layout(dataset, samples.size());
-  const std::vector<Tile> tiles = make_tiles(dataset, samples, tile_, request_.jobs, stop);
+  const std::vector<Tile> tiles = make_tiles(dataset, samples, tile_, request_, stop);
   write_file(file_, encoded(draw_sheet(layout, tiles, dataset.classes()),
                             std::filesystem::path(file_).extension().string()));
   report(dataset, tiles, layout);
@@ -128,7 +129,8 @@ void SheetAction::report(const PackedDataset& dataset, const std::vector<Tile>& 
                          {"label", tile.label},
                          {"class", class_name(dataset, tile.label)}};
     if (!tile.damage.empty()) {
-      fmt::print(stderr, "damaged: sample {}, key {}: {}\n", tile.sample, tile.key, tile.damage);
+      fmt::print(stderr, "damaged: sample {}, key {}: {}\n", tile.sample, printable(tile.key),
+                 printable_text(tile.damage));
       damaged.push_back({{"sample", tile.sample}, {"key", tile.key}, {"detail", tile.damage}});
     }
     shown.push_back(std::move(one));
@@ -138,7 +140,7 @@ void SheetAction::report(const PackedDataset& dataset, const std::vector<Tile>& 
                "packhorse: error: {} of {} could not be shown\n  where: {}\n"
                "  next:  `packhorse inspect --verify full` finds all damage\n",
                program::with_commas(damaged.size()), program::count_text(tiles.size(), "image"),
-               dataset.path().string());
+               printable(dataset.path().native()));
   }
   if (request_.json) {
     fmt::print("{}", program::to_text({{"path", dataset.path().string()},
@@ -152,8 +154,9 @@ void SheetAction::report(const PackedDataset& dataset, const std::vector<Tile>& 
                                          {"damaged", damaged}}}}));
     return;
   }
-  fmt::print("{}: {} of {}, {} x {} pixels\n", file_, program::count_text(tiles.size(), "image"),
-             dataset.path().string(), size.width, size.height);
+  fmt::print("{}: {} of {}, {} x {} pixels\n", printable(file_),
+             program::count_text(tiles.size(), "image"), printable(dataset.path().native()),
+             size.width, size.height);
 }
 
 }  // namespace packhorse::inspect

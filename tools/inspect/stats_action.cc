@@ -8,6 +8,7 @@
 
 #include "common/terminal.h"
 #include "inspect/summary_action.h"
+#include "packhorse/printable.h"
 
 namespace packhorse::inspect {
 
@@ -60,7 +61,7 @@ std::string stats_text(const PackedDataset& dataset, const DatasetStats& stats) 
       "# {}: {} of {} images, {} pixels; RGB in [0, 1]\n"
       "{}  # each pixel counts the same\n"
       "{}  # each image counts the same\n{}",
-      dataset.path().string(), with_commas(stats.images), with_commas(dataset.size()),
+      printable(dataset.path().native()), with_commas(stats.images), with_commas(dataset.size()),
       with_commas(stats.pixels), channels_text(stats.by_pixel), channels_text(stats.by_image),
       weights_text(dataset.manifest().class_samples));
 }
@@ -81,6 +82,7 @@ void StatsAction::setup(CLI::App& app) {
 int StatsAction::run(const std::vector<fs::path>& paths, const std::stop_token& stop) const {
   StatsOptions options = options_;
   options.jobs = request_.jobs;
+  options.limits = request_.limits;
   std::vector<Json> objects;
   std::string text;
   {

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "inspect/chart.h"
+#include "packhorse/printable.h"
 
 namespace packhorse::inspect {
 
@@ -105,7 +106,7 @@ std::string shards_text(const Manifest& m, const program::Style& style) {
       return from == to ? from : from + " to " + to;
     };
     return fmt::format("  {} to {}, each of {} samples and {}; --json has all\n",
-                       m.shards.front().file, m.shards.back().file,
+                       printable(m.shards.front().file), printable(m.shards.back().file),
                        range(with_commas(fewest->samples), with_commas(most->samples)),
                        range(bytes_text(least->bytes), bytes_text(largest->bytes)));
   }
@@ -168,18 +169,19 @@ Lines summary_lines(const PackedDataset& dataset, const Summary& summary) {
                                m.adopted->qualified_keys ? ", keys with their shard's name" : ""));
   }
   lines.emplace_back("id", m.id());
-  lines.emplace_back(
-      "made by", m.adopted ? fmt::format("packhorse {}: index SHARDS", m.version)
-                           : fmt::format("packhorse {}: pack SOURCE OUT {}", m.version,
-                                         fmt::join(recorded_options(m), " ")));
+  lines.emplace_back("made by", m.adopted
+                                    ? fmt::format("packhorse {}: index SHARDS", m.version)
+                                    : fmt::format("packhorse {}: pack SOURCE OUT {}", m.version,
+                                                  fmt::join(recorded_options(m), " ")));
   return lines;
 }
 
 std::string summary_text(const PackedDataset& dataset, const Summary& summary,
                          const program::Style& style) {
-  std::string text = painted(dataset.path().string(), Paint::kStrong, style) + "\n";
+  std::string text = painted(printable(dataset.path().native()), Paint::kStrong, style) + "\n";
   for (const auto& [name, value] : summary_lines(dataset, summary))
-    text += painted(fmt::format("  {:<8}", name), Paint::kFaint, style) + " " + value + "\n";
+    text += painted(fmt::format("  {:<8}", name), Paint::kFaint, style) + " " +
+            printable_text(value) + "\n";
   const auto chart = [&](const char* title, const std::vector<ChartRow>& rows) {
     if (rows.size() < 2) return;  // the lines above say as much
     text += painted(fmt::format("  {}", title), Paint::kStrong, style) + "\n" +

@@ -40,7 +40,8 @@ cv::Mat fitted(const cv::Mat& picture, int side) {
 /// Keeps its buffers from one tile to the next. One thread.
 class TileMaker {
  public:
-  TileMaker(const PackedDataset& dataset, int side) : dataset_(dataset), side_(side) {}
+  TileMaker(const PackedDataset& dataset, int side, const ImageLimits& limits)
+      : dataset_(dataset), side_(side), decoder_({.limits = limits}) {}
 
   Tile make(std::size_t sample) {
     const PackedDataset::Place at = dataset_.place(sample);
@@ -72,14 +73,14 @@ class TileMaker {
 }  // namespace
 
 std::vector<Tile> make_tiles(const PackedDataset& dataset, std::span<const std::size_t> samples,
-                             int side, int jobs, const std::stop_token& stop) {
+                             int side, const Request& request, const std::stop_token& stop) {
   std::vector<Tile> tiles(samples.size());
   std::atomic<std::size_t> next{0};
   std::mutex mutex;
   std::exception_ptr failure;
   const auto work = [&] {
     try {
-      TileMaker maker(dataset, side);
+      TileMaker maker(dataset, side, request.limits);
       for (std::size_t i = next++; i < samples.size() && !stop.stop_requested(); i = next++)
         tiles[i] = maker.make(samples[i]);
     } catch (...) {
@@ -89,7 +90,8 @@ std::vector<Tile> make_tiles(const PackedDataset& dataset, std::span<const std::
     }
   };
   {
-    const auto threads = static_cast<std::size_t>(jobs > 0 ? jobs : available_cpus());
+    const auto threads =
+        static_cast<std::size_t>(request.jobs > 0 ? request.jobs : available_cpus());
     std::vector<std::jthread> others;
     for (std::size_t i = 1; i < std::min(threads, samples.size()); ++i) others.emplace_back(work);
     work();

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "inspect/request.h"
 #include "packhorse/packed_dataset.h"
 
 /// Small pictures of samples, for contact sheets and reports.
@@ -23,9 +24,9 @@ struct Tile {
 
 /// One tile for each sample, in their order; its longer side has `side` pixels, or is a whole
 /// multiple of a smaller image's, so that its pixels stay what they are. Damage is told by the
-/// tile. `jobs` threads; 0 = as many as this process may use. Throws Error(kInterrupted | kIo).
+/// tile. Of `request`, its threads and limits count. Throws Error(kInterrupted | kIo).
 std::vector<Tile> make_tiles(const PackedDataset& dataset, std::span<const std::size_t> samples,
-                             int side, int jobs, const std::stop_token& stop);
+                             int side, const Request& request, const std::stop_token& stop);
 
 /// As JPEG, or as the file name's extension says. Throws Error(kUsage) when that is no kind of
 /// picture OpenCV writes.

@@ -5,6 +5,7 @@
 #include "common/terminal.h"
 #include "inspect/verify_text.h"
 #include "packhorse/error.h"
+#include "packhorse/printable.h"
 
 namespace packhorse::inspect {
 
@@ -17,7 +18,9 @@ void VerifyAction::setup(CLI::App& app) {
                                 "by its format's own library")
                      ->check(CLI::IsMember({"quick", "full"}))
                      ->group(group);
-  app.add_flag("--decode", decode_, "With --verify full: decode every image, strictly")
+  app.add_flag("--decode", decode_,
+               "With --verify full: decode every image, strictly; with --against and --repair, as "
+               "`pack` was told, too")
       ->group(group);
   auto* subset = app.add_option("--subset", part_,
                                 "With --verify: only part I of N (0/10 ... 9/10); all N together "
@@ -44,7 +47,8 @@ VerifyOptions VerifyAction::read_options() {
   VerifyOptions options;
   options.level = level_ == "quick" ? VerifyLevel::kQuick : VerifyLevel::kFull;
   options.jobs = packed_.jobs = request_.jobs;
-  options.decode = decode_;
+  options.decode = packed_.decode = decode_;
+  options.image_limits = packed_.limits = request_.limits;
   options.walkers = walkers_of_this_program();
   if (!part_.empty()) options.part = VerifyPart::parse(part_);
   if (decode_ && options.level != VerifyLevel::kFull)
@@ -122,7 +126,7 @@ int VerifyAction::run(const std::vector<fs::path>& paths, const std::stop_token&
   std::optional<RepairReport> repaired;
   if (!repair_from_.empty()) repaired = repair_all(paths, stop);
   report_ = verify_all(paths, options, stop);
-  const bool damaged = !report_.ok();
+  const std::string wrong = what_is_wrong(report_), advice = advice_for(report_);
   std::optional<AgainstReport> compared;
   if (!source_.empty()) compared = compare(paths, stop);
   const Outcome outcome{report_, repaired, compared};
@@ -131,12 +135,8 @@ int VerifyAction::run(const std::vector<fs::path>& paths, const std::stop_token&
   if (compared)
     report_.findings.insert(report_.findings.end(), compared->findings.begin(),
                             compared->findings.end());
-  fmt::print(stderr, "packhorse: error: {}\n  where: {}\n  next:  {}\n",
-             damaged ? "the dataset is damaged" : "the dataset is not what the source is",
-             request_.path,
-             damaged ? "replace the files named above with `packhorse inspect --repair SOURCE`, or "
-                       "pack the source again"
-                     : "pack the source again, or find out which of the two is right");
+  fmt::print(stderr, "packhorse: error: {}\n  where: {}\n  next:  {}\n", wrong,
+             printable(request_.path), advice);
   return program::kDamage;
 }
 

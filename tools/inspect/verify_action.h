@@ -23,6 +23,7 @@ class VerifyAction {
   /// After the options of `app` that exclude these.
   void setup(CLI::App& app);
   bool wanted() const { return !level_.empty() || !source_.empty() || !repair_from_.empty(); }
+  bool decodes() const { return decode_ || !source_.empty() || !repair_from_.empty(); }
   /// Prints what was found, and returns the exit code.
   int run(const std::vector<std::filesystem::path>& paths, const std::stop_token& stop);
   /// After run(): what was verified, with the findings of the comparison as well.

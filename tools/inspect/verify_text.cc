@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "common/terminal.h"
+#include "packhorse/printable.h"
 
 namespace packhorse::inspect {
 
@@ -25,12 +28,13 @@ Json finding_json(const Finding& f) {
 }
 
 std::string finding_text(const Finding& f) {
-  std::string text = f.path.empty() ? fmt::format("damage: {}: {}", f.shard, f.kind)
+  const std::string shard = printable(f.shard);
+  std::string text = f.path.empty() ? fmt::format("damage: {}: {}", shard, f.kind)
                                     : fmt::format("difference: {}: {}", f.path, f.kind);
-  if (!f.path.empty() && !f.shard.empty()) text += ", " + f.shard;
-  if (f.sample >= 0) text += fmt::format(", sample {}, key {}", f.sample, program::visible_text(f.key));
+  if (!f.path.empty() && !shard.empty()) text += ", " + shard;
+  if (f.sample >= 0) text += fmt::format(", sample {}, key {}", f.sample, printable(f.key));
   if (f.length > 0) text += fmt::format(", bytes {} to {}", f.offset, f.offset + f.length);
-  return fmt::format("{}: {}\n", text, f.detail);
+  return fmt::format("{}: {}\n", text, printable_text(f.detail));
 }
 
 std::string verdict(const std::vector<Finding>& findings, const std::string& checked) {
@@ -41,7 +45,7 @@ std::string verdict(const std::vector<Finding>& findings, const std::string& che
 
 std::string notes_text(const std::vector<std::string>& notes) {
   std::string text;
-  for (const std::string& note : notes) text += fmt::format("note: {}\n", note);
+  for (const std::string& note : notes) text += fmt::format("note: {}\n", printable_text(note));
   return text;
 }
 
@@ -69,11 +73,19 @@ std::string compared_text(const AgainstReport& report) {
          notes_text(report.notes);
 }
 
+/// The bytes of such an image are what the dataset says: it was packed as it is.
+bool is_about_decoding(const Finding& finding) { return finding.kind == "decode"; }
+
+bool has_other_bytes(const VerifyReport& report) {
+  return !std::all_of(report.findings.begin(), report.findings.end(), is_about_decoding);
+}
+
 std::string repaired_text(const RepairReport& report) {
   std::string text;
-  for (const std::string& file : report.copied) text += fmt::format("repaired: {}: copied\n", file);
+  for (const std::string& file : report.copied)
+    text += fmt::format("repaired: {}: copied\n", printable(file));
   for (const std::string& file : report.rebuilt)
-    text += fmt::format("repaired: {}: made again\n", file);
+    text += fmt::format("repaired: {}: made again\n", printable(file));
   return text.empty() ? "nothing to repair\n" : text;
 }
 
@@ -106,6 +118,25 @@ Json to_json(const Outcome& outcome) {
   json["notes"] = notes;
   json["findings"] = findings;
   return json;
+}
+
+std::string what_is_wrong(const VerifyReport& report) {
+  if (report.ok()) return "the dataset is not what the source is";
+  return has_other_bytes(report) ? "the dataset is damaged"
+                                 : "images of the dataset cannot be decoded";
+}
+
+std::string advice_for(const VerifyReport& report) {
+  if (report.ok()) return "pack the source again, or find out which of the two is right";
+  const std::string repair =
+      "replace the files named above with `packhorse inspect --repair SOURCE`, or pack the source "
+      "again";
+  const std::string decode =
+      "their bytes are those that were packed, so that no repair makes them others: mend or remove "
+      "the source images, or pack again with `pack --decode`, which rejects them";
+  if (!has_other_bytes(report)) return decode;
+  const bool both = std::any_of(report.findings.begin(), report.findings.end(), is_about_decoding);
+  return both ? repair + "; of what cannot be decoded, " + decode : repair;
 }
 
 std::string to_words(const Outcome& outcome) {

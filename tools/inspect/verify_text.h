@@ -19,6 +19,11 @@ struct Outcome {
 };
 
 program::Json to_json(const Outcome& outcome);
+/// For who is told that not all is well: what that is, and what to do next. Findings of the check
+/// alone; without any, it is the source that differs.
+std::string what_is_wrong(const VerifyReport& report);
+std::string advice_for(const VerifyReport& report);
+
 /// A line for each file repaired, for each finding, then what was checked, then the notes.
 std::string to_words(const Outcome& outcome);
 

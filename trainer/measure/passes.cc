@@ -85,6 +85,7 @@ class Training {
   void start_clock(double first_batch_s) {
     pass_ = {.warmup_images = pass_.images, .first_batch_s = first_batch_s};
     cpu_before_ = reader::process_usage().cpu_s;
+    cpus_ = {};
     begin_ = Clock::now();
   }
   /// Time that is no part of the training.
@@ -100,6 +101,7 @@ class Training {
   Pass pass() {
     pass_.seconds = seconds_since(begin_);
     pass_.cpu_s = reader::process_usage().cpu_s - cpu_before_;
+    pass_.load = cpus_.load();
     pass_.loss /= static_cast<double>(std::max<std::size_t>(1, pass_.batch_ms.size()));
     return pass_;
   }
@@ -125,6 +127,7 @@ class Training {
   std::int64_t done_ = 0;
   Pass pass_;
   double cpu_before_ = 0;
+  reader::CpuWatch cpus_;
   Clock::time_point begin_ = Clock::now();
 };
 
@@ -187,6 +190,7 @@ Pass Passes::load(const DatasetPtr& dataset, const Condition& condition, reader:
           .bytes = measured.bytes,
           .disk_bytes = measured.disk_bytes,
           .cpu_s = measured.cpu_s,
+          .load = measured.load,
           .first_batch_s = measured.first_batch_s,
           .batch_ms = measured.batch_ms};
 }

@@ -44,7 +44,7 @@ PastReport::PastReport(const std::filesystem::path& path) try : path_(path) {
   if (inputs_.empty())
     throw Error(ErrorKind::kCorrupt, "the measurement has no inputs", path,
                 "Make it anew with `packhorse-train measure --json`.");
-  for (const std::string& input : inputs_) static_cast<void>(costs(input));
+  for (const std::string& input : inputs_) static_cast<void>(costs(input, {}));
   static_cast<void>(check());
 } catch (const nlohmann::json::exception& error) {
   throw Error(ErrorKind::kCorrupt,
@@ -52,7 +52,8 @@ PastReport::PastReport(const std::filesystem::path& path) try : path_(path) {
               "Make it anew with `packhorse-train measure --json`.");
 }
 
-ImageCosts PastReport::costs(const std::string& name) const {
+ImageCosts PastReport::costs(const std::string& name,
+                             const std::optional<reader::StorageModel>& storage) const {
   const Json& warm = run(name, "warm");
   const Json& input = this->input(name);
   ImageCosts costs;
@@ -64,10 +65,11 @@ ImageCosts PastReport::costs(const std::string& name) const {
   costs.bytes =
       1e6 * median(warm.at("read").at("mb_per_s")) / median(warm.at("read").at("images_per_s"));
   costs.file_apart = input.at("format") == "folder";
-  if (costs.file_apart) return costs;
+  if (costs.file_apart || !storage) return costs;
   const auto order =
       parse_name<reader::OrderKind>("order", json_.at("recipe").at("order").get<std::string>());
-  const Requests requests = requests_of(order, input.at("samples"), costs.bytes);
+  const Requests requests = requests_of(order, input.at("samples"), costs.bytes,
+                                        static_cast<double>(reader::joined_gap(*storage)));
   costs.images_per_request = requests.images;
   costs.bytes = requests.bytes_per_image;
   return costs;
@@ -95,7 +97,7 @@ std::vector<PastReport::Check> PastReport::check() const {
     if (condition.at("kind") == "simulated") machine.storage = storage_of(condition);
     for (const Json& run : json_.at("runs")) {
       if (run.at("condition") != condition.at("name")) continue;
-      const ImageCosts costs = this->costs(run.at("input"));
+      const ImageCosts costs = this->costs(run.at("input"), machine.storage);
       const auto put = [&](const char* work, const Prediction& prediction) {
         checks.push_back({run.at("input"), condition.at("name"), work, prediction.images_per_s,
                           median(run.at(work).at("images_per_s"))});

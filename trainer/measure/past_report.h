@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,10 @@ class PastReport {
 
   /// Names, the folder's first.
   const std::vector<std::string>& inputs() const { return inputs_; }
-  /// What an image of an input costs, from its warm run.
-  ImageCosts costs(const std::string& input) const;
+  /// What an image of an input costs, from its warm run. It depends on the storage how many are
+  /// asked for together; none: the page cache.
+  ImageCosts costs(const std::string& input,
+                   const std::optional<reader::StorageModel>& storage) const;
   /// The one it was made on, reading from the page cache.
   Machine machine() const;
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "packhorse/packed_dataset.h"
+
 namespace packhorse::trainer {
 namespace {
 
@@ -51,17 +53,18 @@ Prediction predict(const ImageCosts& costs, const Machine& machine, double step_
 
 }  // namespace
 
-Requests requests_of(reader::OrderKind order, double samples, double sample_bytes) {
-  // LoaderOptions::window_bytes, a quarter of prefetch_bytes, and what PackedDataset joins.
-  constexpr double kWindow = 256 << 20, kAhead = 8 << 20, kGap = 64 << 10, kMost = 4 << 20;
+Requests requests_of(reader::OrderKind order, double samples, double sample_bytes,
+                     double gap_bytes) {
+  // LoaderOptions::window_bytes, and a quarter of prefetch_bytes.
+  constexpr double kWindow = 256 << 20, kAhead = 8 << 20, kMost = kJoinedBytes;
   if (samples <= 0 || sample_bytes <= 0) return {};
   if (order == reader::OrderKind::kSequential ||
       (order == reader::OrderKind::kWindow && sample_bytes < kWindow)) {
-    return {std::max(1.0, kMost / sample_bytes), sample_bytes};
+    return {std::ceil(kMost / sample_bytes), sample_bytes};
   }
   // Those asked for together lie anywhere, so that a gap's length is geometrically distributed.
   const double density = std::clamp(kAhead / sample_bytes / samples, 1 / samples, 1.0);
-  const double longest_gap = std::floor(kGap / sample_bytes);  // in samples
+  const double longest_gap = std::floor(gap_bytes / sample_bytes);  // in samples
   const double joins = 1 - std::pow(1 - density, longest_gap + 1);
   const double span = sample_bytes / density;
   Requests requests;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 
 #include "common/machine.h"
 #include "common/storage.h"
@@ -35,20 +36,29 @@ double images(const Pass& pass) { return static_cast<double>(pass.images); }
 double steps(const Pass& pass) { return static_cast<double>(pass.batch_ms.size()); }
 double cpu_s_per_1000(const Pass& pass) { return 1000 * pass.cpu_s / images(pass); }
 
+/// null where it is not known of each pass.
+Json load_json(const std::vector<Pass>& passes, std::optional<double> reader::CpuLoad::*figure) {
+  for (const Pass& pass : passes)
+    if (!(pass.load.*figure)) return {};
+  return spread_json(passes, [&](const Pass& pass) { return *(pass.load.*figure); });
+}
+
 Json pass_json(const std::vector<Pass>& passes) {
-  return {
-      {"images_per_s", spread_json(passes, [](const Pass& p) { return p.images_per_s(); })},
-      {"mb_per_s",
-       spread_json(passes,
-                   [](const Pass& p) { return 1e-6 * static_cast<double>(p.bytes) / p.seconds; })},
-      {"cpu_s_per_1000", spread_json(passes, cpu_s_per_1000)},
-      {"disk_bytes_per_image",
-       spread_json(passes, [](const Pass& p) { return p.disk_bytes_per_image(); })},
-      {"first_batch_s", spread_json(passes, [](const Pass& p) { return p.first_batch_s; })},
-      {"batch_p50_ms",
-       spread_json(passes, [](const Pass& p) { return reader::percentile(p.batch_ms, 0.5); })},
-      {"batch_p99_ms",
-       spread_json(passes, [](const Pass& p) { return reader::percentile(p.batch_ms, 0.99); })}};
+  return {{"images_per_s", spread_json(passes, [](const Pass& p) { return p.images_per_s(); })},
+          {"mb_per_s", spread_json(passes,
+                                   [](const Pass& p) {
+                                     return 1e-6 * static_cast<double>(p.bytes) / p.seconds;
+                                   })},
+          {"cpu_s_per_1000", spread_json(passes, cpu_s_per_1000)},
+          {"disk_bytes_per_image",
+           spread_json(passes, [](const Pass& p) { return p.disk_bytes_per_image(); })},
+          {"first_batch_s", spread_json(passes, [](const Pass& p) { return p.first_batch_s; })},
+          {"batch_p50_ms",
+           spread_json(passes, [](const Pass& p) { return reader::percentile(p.batch_ms, 0.5); })},
+          {"batch_p99_ms",
+           spread_json(passes, [](const Pass& p) { return reader::percentile(p.batch_ms, 0.99); })},
+          {"foreign_cpus", load_json(passes, &reader::CpuLoad::foreign_cpus)},
+          {"cpu_pressure", load_json(passes, &reader::CpuLoad::pressure)}};
 }
 
 Json quantiles_json(const std::vector<Pass>& passes) {
@@ -84,6 +94,7 @@ Json input_json(const MeasuredInput& input) {
           {"path", input.path.string()},
           {"format", input.format},
           {"image", input.image_mode},
+          {"same_work", same_work(input) == SameWork::kYes},
           {"samples", input.samples},
           {"bytes", input.bytes},
           {"file_system", input.file_system}};
@@ -105,9 +116,9 @@ Json attribution_json(const Attribution& parts) {
           {"fetch_s", parts.fetch_s},     {"other_s", parts.other_s}};
 }
 
-double ratio(const std::vector<Pass>& passes, const std::vector<Pass>& base) {
-  const double divisor = images_per_s(base).median;
-  return divisor > 0 ? images_per_s(passes).median / divisor : 0;
+const char* told_text(const std::vector<Pass>& passes, const std::vector<Pass>& base) {
+  static constexpr std::array kNames = {"not told apart", "faster", "slower", "alike"};
+  return kNames[static_cast<std::size_t>(compare(passes, base).told)];
 }
 
 Json run_json(const SpeedReport& report, const MeasuredRun& run) {
@@ -118,9 +129,12 @@ Json run_json(const SpeedReport& report, const MeasuredRun& run) {
                {"training", training_json(run.training)}};
   const MeasuredRun& folder = report.run(run.condition, 0);
   if (!folder.training.empty()) {
-    json["speedup"] = {{"read", ratio(run.read, folder.read)},
-                       {"decode", ratio(run.decode, folder.decode)},
-                       {"training", ratio(run.training, folder.training)}};
+    json["speedup"] = {{"read", compare(run.read, folder.read).ratio},
+                       {"decode", compare(run.decode, folder.decode).ratio},
+                       {"training", compare(run.training, folder.training).ratio}};
+    json["told"] = {{"read", told_text(run.read, folder.read)},
+                    {"decode", told_text(run.decode, folder.decode)},
+                    {"training", told_text(run.training, folder.training)}};
   }
   json["attribution"] = attribution_json(attribute(report, run));
   return json;
@@ -217,6 +231,7 @@ Json measurement_json(const SpeedReport& report, const MeasureOptions& options,
                                     {"condition", report.conditions[run.condition].name()},
                                     {"reason", run.not_measured}});
   }
+  json["io_speedup"] = io_speedups(report);
   json["verdict"] = verdict(report);
   return json;
 }

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "common/storage.h"
 #include "common/terminal.h"
+#include "packhorse/printable.h"
 
 namespace packhorse::trainer {
 namespace {
@@ -34,6 +36,8 @@ std::string ratio_text(const std::vector<Pass>& passes, const std::vector<Pass>&
   if (base.empty()) return "";
   return fmt::format("{:.2f}x", images_per_s(passes).median / images_per_s(base).median);
 }
+
+bool is_other_work(const MeasuredInput& input) { return same_work(input) != SameWork::kYes; }
 
 std::string condition_text(const Condition& condition) {
   switch (condition.kind) {
@@ -65,7 +69,8 @@ Table speed_table(const SpeedReport& report, std::size_t condition) {
     }
     const double wait =
         median(run.training, [](const Pass& pass) { return pass.wait_s / pass.seconds; });
-    rows.push_back({name, rate_text(run.read), rate_text(run.decode), rate_text(run.training),
+    rows.push_back({name + (is_other_work(report.inputs[input]) ? " *" : ""), rate_text(run.read),
+                    rate_text(run.decode), rate_text(run.training),
                     fmt::format("{:.1f} %", 100 * wait), ratio_text(run.read, folder.read),
                     ratio_text(run.decode, folder.decode),
                     ratio_text(run.training, folder.training)});
@@ -132,33 +137,42 @@ std::string header_text(const Recipe& recipe, const std::string& device, int rep
 
 std::string measurement_text(const SpeedReport& report, const MeasureOptions& options,
                              const std::vector<PackingCost>& packing) {
-  std::string text = packing_text(packing);
+  std::string text;
+  for (const std::string& line : io_speedups(report)) text += printable_text(line) + "\n";
+  text += "\n" + packing_text(packing);
   text += header_text(report.recipe, report.device, options.repeats, report.device_limit);
   text +=
       fmt::format("{}, {} batches in memory, {} order; medians; ~ marks a spread above 10 %\n",
                   program::count_text(static_cast<std::uint64_t>(report.workers), "reader thread"),
                   options.slots, name_of(report.recipe.order));
+  if (std::any_of(report.inputs.begin(), report.inputs.end(), is_other_work)) {
+    text +=
+        "* other work than the folder's: roi decodes less for the same pixels, resize and raw "
+        "have other pixels\n";
+  }
   for (std::size_t at = 0; at < report.conditions.size(); ++at) {
-    text += "\n" + condition_text(report.conditions[at]) + "\n";
+    text += "\n" + printable_text(condition_text(report.conditions[at])) + "\n";
     text += program::table_text(speed_table(report, at));
     const Table details = detail_table(report, at);
     if (details.size() > 1) text += "\n" + program::table_text(details);
     for (const MeasuredRun& run : report.runs) {
       if (run.condition != at || run.not_measured.empty()) continue;
-      text +=
-          fmt::format("not measured: {}: {}\n", report.inputs[run.input].name, run.not_measured);
+      text += printable_text(fmt::format("not measured: {}: {}", report.inputs[run.input].name,
+                                         run.not_measured)) +
+              "\n";
     }
   }
   text += "\n";
-  for (const std::string& sentence : verdict(report)) text += sentence + "\n";
+  for (const std::string& sentence : verdict(report)) text += printable_text(sentence) + "\n";
   return text;
 }
 
 std::string sweep_text(const SweepReport& report) {
   std::string text = header_text(report.recipe, report.device,
                                  static_cast<int>(report.device_limit.size()), report.device_limit);
-  text += fmt::format("{}, {}; medians; ~ marks a spread above 10 %\n", report.input.name,
-                      condition_text(report.condition));
+  text += fmt::format("{}, {}; medians; ~ marks a spread above 10 %\n",
+                      printable_text(report.input.name),
+                      printable_text(condition_text(report.condition)));
   Table rows = {{"workers", "batches", "images/s ", "of the device's limit", "waiting", "memory"}};
   const Recommendation chosen = recommend(report);
   const double limit = images_per_s(report.device_limit).median;

@@ -22,6 +22,21 @@ std::vector<int> workers_to_try(const SweepOptions& options) {
   return workers;
 }
 
+/// Of the CPUs, by this process.
+double busy_share(const SweepSetting& setting, int cpus) {
+  return spread_of(
+             setting.passes,
+             [&](const Pass& pass) { return pass.cpu_s / (pass.seconds * std::max(1, cpus)); })
+      .median;
+}
+
+/// What shortens the waiting, as far as the figures tell.
+const char* remedy_text(double busy, bool from_storage) {
+  constexpr double kBusy = 0.9;
+  if (busy >= kBusy) return ": more CPUs or smaller pictures would help";
+  return from_storage ? ": faster storage or smaller pictures may help" : "";
+}
+
 }  // namespace
 
 double SweepSetting::wait_share() const {
@@ -112,19 +127,20 @@ Recommendation recommend(const SweepReport& report) {
                      : fmt::format("{:.1f} % below",
                                    100 * (1 - chosen->images_per_s() / best->images_per_s())));
   result.reason += fmt::format("; the device alone takes {:.0f}", limit);
+  const bool from_storage = report.condition.kind != Condition::Kind::kWarm;
   if (chosen->wait_share() < 0.05) {
     result.reason += fmt::format(", and waits {:.1f} % of the time", 100 * chosen->wait_share());
   } else {
-    result.reason += fmt::format(
-        ", but waits {:.0f} % of the time: more CPUs, smaller pictures or faster storage would "
-        "help",
-        100 * chosen->wait_share());
+    result.reason += fmt::format(", but waits {:.0f} % of the time{}", 100 * chosen->wait_share(),
+                                 remedy_text(busy_share(*chosen, report.cpus), from_storage));
   }
   if (result.still_rising && chosen->workers < 2 * report.cpus)
     result.reason += "; more threads than were tried may be better still";
-  if (chosen->workers > report.cpus)
+  if (chosen->workers > report.cpus && from_storage)
     result.reason +=
         fmt::format("; more threads than the {} CPUs pay where they wait for storage", report.cpus);
+  if (is_noisy(images_per_s(chosen->passes)) || is_noisy(images_per_s(best->passes)))
+    result.reason += "; but the repeats lie further apart than the 5 % that choose";
   return result;
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "packhorse/trainer/measure.h"
@@ -8,20 +9,17 @@
 namespace packhorse::trainer {
 namespace {
 
-/// A stall shorter than that is not worth anybody's while, nor a gain below the other.
-constexpr double kWorthwhile = 0.05, kNoticeable = 1.02;
+/// A stall shorter than that is not worth anybody's while.
+constexpr double kWorthwhile = 0.05;
 /// Of an epoch, until its first batch is there.
 constexpr double kShortEpoch = 0.05;
 /// Of the bytes of warm passes, from the disk.
 constexpr double kStray = 0.01;
+/// Of the CPUs, that others may use: on average, and in a single pass.
+constexpr double kForeignMean = 0.05, kForeignPass = 0.25;
 
-double ratio(const MeasuredRun& run, const MeasuredRun& base) {
-  return images_per_s(run.training).median / images_per_s(base.training).median;
-}
-
-bool gains(const MeasuredRun& run, const MeasuredRun& base) {
-  return images_per_s(run.training).min > images_per_s(base.training).max &&
-         ratio(run, base) > kNoticeable;
+Comparison training_of(const MeasuredRun& run, const MeasuredRun& folder) {
+  return compare(run.training, folder.training);
 }
 
 /// How much of what a warm input's passes read came from the disk: of the work with the most. The
@@ -40,9 +38,46 @@ double disk_share(const MeasuredRun& run) {
   return share;
 }
 
-/// Pixels of another size than the folder's.
-bool is_smaller(const MeasuredInput& input) {
-  return input.image_mode == "resize" || input.image_mode == "raw";
+/// The input with the fastest training, of those with such work; nullptr: none was measured.
+const MeasuredRun* fastest(const SpeedReport& report, std::size_t condition, SameWork work) {
+  const MeasuredRun* best = nullptr;
+  for (std::size_t input = 1; input < report.inputs.size(); ++input) {
+    const MeasuredRun& run = report.run(condition, input);
+    if (run.training.empty() || same_work(report.inputs[input]) != work) continue;
+    if (best == nullptr || images_per_s(run.training).median > images_per_s(best->training).median)
+      best = &run;
+  }
+  return best;
+}
+
+/// "from the disk".
+std::string place_text(const SpeedReport& report, std::size_t condition) {
+  const Condition& at = report.conditions[condition];
+  if (at.kind == Condition::Kind::kCold)
+    return fmt::format("from the disk ({})", report.inputs[0].file_system);
+  if (at.kind == Condition::Kind::kSimulated) return "from simulated " + at.storage.name;
+  return "from the page cache";
+}
+
+std::string speedup_text(const std::vector<Pass>& passes, const std::vector<Pass>& base) {
+  const Comparison speed = compare(passes, base);
+  return fmt::format("{:.2f}x{}", speed.ratio, speed.told == Told::kNot ? " (not told apart)" : "");
+}
+
+struct What {
+  const char* words;
+  bool plural;
+};
+What what_of(SameWork work) {
+  switch (work) {
+    case SameWork::kLessDecoding:
+      return {"packing for less decoding", false};
+    case SameWork::kOtherPixels:
+      return {"smaller pictures", true};
+    case SameWork::kYes:
+      break;
+  }
+  return {"packing", false};
 }
 
 class Verdict {
@@ -51,6 +86,7 @@ class Verdict {
 
   std::vector<std::string> sentences() {
     for (std::size_t at = 0; at < report_.conditions.size(); ++at) judge(at);
+    name_foreign_load();
     name_stray_reads();
     name_short_epochs();
     if (waits_for_storage_) {
@@ -60,8 +96,10 @@ class Verdict {
           "the folder tells.",
           report_.workers, report_.workers == 1 ? "" : "s"));
     }
-    const bool any_smaller = std::any_of(report_.inputs.begin(), report_.inputs.end(), is_smaller);
-    if (!any_smaller) {
+    const auto is_smaller = [](const MeasuredInput& input) {
+      return same_work(input) == SameWork::kOtherPixels;
+    };
+    if (std::none_of(report_.inputs.begin(), report_.inputs.end(), is_smaller)) {
       sentences_.push_back(
           "What smaller pictures would gain was not measured: pack with --image resize, or measure "
           "with --pack-all.");
@@ -72,16 +110,52 @@ class Verdict {
  private:
   void judge(std::size_t condition) {
     const MeasuredRun& folder = report_.run(condition, 0);
-    const std::string where = place_text(report_.conditions[condition]);
+    std::string where = place_text(report_, condition);
+    where.front() = 'F';
     if (folder.training.empty()) {
       sentences_.push_back(fmt::format("{}: not measured: {}.", where, folder.not_measured));
       return;
     }
-    std::string text = fmt::format("{}: {}; {}", where, limit_text(attribute(report_, folder)),
-                                   gain_text(condition, false));
-    if (const std::string smaller = gain_text(condition, true); !smaller.empty())
-      text += "; " + smaller;
+    std::string text = fmt::format("{}: {}", where, limit_text(attribute(report_, folder)));
+    for (const SameWork work : {SameWork::kYes, SameWork::kLessDecoding, SameWork::kOtherPixels}) {
+      const std::string gain = gain_text(condition, work);
+      if (!gain.empty()) text += "; " + gain;
+    }
     sentences_.push_back(text + losses_text(condition) + ".");
+  }
+
+  /// What others did on the CPUs, which may be in any of the figures.
+  void name_foreign_load() {
+    std::vector<double> foreign, pressure;
+    double cpus = 0;
+    const auto look = [&](const std::vector<Pass>& passes) {
+      for (const Pass& pass : passes) {
+        if (pass.load.foreign_cpus) foreign.push_back(*pass.load.foreign_cpus);
+        if (pass.load.pressure) pressure.push_back(*pass.load.pressure);
+        cpus = std::max<double>(cpus, pass.load.cpus);
+      }
+    };
+    look(report_.device_limit);
+    for (const MeasuredRun& run : report_.runs)
+      for (const std::vector<Pass>* passes : {&run.read, &run.decode, &run.training}) look(*passes);
+    if (foreign.empty()) return;
+    const auto mean = [](const std::vector<double>& values) {
+      return std::accumulate(values.begin(), values.end(), 0.0) /
+             static_cast<double>(values.size());
+    };
+    const double most = *std::max_element(foreign.begin(), foreign.end());
+    if (mean(foreign) <= kForeignMean * cpus && most <= kForeignPass * cpus) return;
+    std::string text = fmt::format(
+        "Other processes kept {:.1f} of the {:g} CPUs busy while this was measured, up to {:.1f} "
+        "in "
+        "a pass",
+        mean(foreign), cpus, most);
+    if (!pressure.empty()) {
+      text +=
+          fmt::format(" (tasks, this program's among them, waited for a CPU {:.0f} % of the time)",
+                      100 * mean(pressure));
+    }
+    sentences_.push_back(text + ": all speeds here are those of a shared machine.");
   }
 
   /// Warm inputs that the kernel did not keep in the page cache.
@@ -115,18 +189,6 @@ class Verdict {
                     epoch_s, first_s));
   }
 
-  static std::string place_text(const Condition& condition) {
-    switch (condition.kind) {
-      case Condition::Kind::kCold:
-        return "From the disk";
-      case Condition::Kind::kSimulated:
-        return "From simulated " + condition.storage.name;
-      case Condition::Kind::kWarm:
-        break;
-    }
-    return "From the page cache";
-  }
-
   std::string limit_text(const Attribution& parts) {
     const std::pair<double, const char*> stalls[] = {
         {parts.fetch_s,
@@ -149,37 +211,51 @@ class Verdict {
     return fmt::format(fmt::runtime(text), 100 * seconds / whole);
   }
 
-  /// Of the fastest packed input with pixels of the folder's size, or with smaller ones.
-  std::string gain_text(std::size_t condition, bool smaller) const {
+  /// Of the fastest packed input with such work. Empty where there is none, but for packing as it
+  /// is.
+  std::string gain_text(std::size_t condition, SameWork work) const {
     const MeasuredRun& folder = report_.run(condition, 0);
-    const MeasuredRun* best = nullptr;
-    for (std::size_t input = 1; input < report_.inputs.size(); ++input) {
-      const MeasuredRun& run = report_.run(condition, input);
-      if (run.training.empty() || is_smaller(report_.inputs[input]) != smaller) continue;
-      if (best == nullptr || ratio(run, folder) > ratio(*best, folder)) best = &run;
-    }
-    const char* const what = smaller ? "smaller pictures" : "packing";
-    if (best == nullptr) return smaller ? "" : "packing as it is was not measured";
+    const MeasuredRun* const best = fastest(report_, condition, work);
+    if (best == nullptr) return work == SameWork::kYes ? "packing as it is was not measured" : "";
+    const What what = what_of(work);
+    const Comparison speed = training_of(*best, folder);
     const std::string& name = report_.inputs[best->input].name;
-    if (!gains(*best, folder)) {
-      return fmt::format(
-          "{} would gain nothing ({}, the fastest, makes {:.2f}x, within the spread)", what, name,
-          ratio(*best, folder));
+    switch (speed.told) {
+      case Told::kFaster:
+        return fmt::format("{} {} {:.2f}x ({}: {:.0f} images/s instead of {:.0f})", what.words,
+                           what.plural ? "gain" : "gains", speed.ratio, name,
+                           images_per_s(best->training).median,
+                           images_per_s(folder.training).median);
+      case Told::kSlower:
+        return fmt::format("{} {}: {}, the fastest, makes {:.2f}x", what.words,
+                           what.plural ? "lose" : "loses", name, speed.ratio);
+      case Told::kAlike:
+        return fmt::format("{} {} no difference of {:.0f} % ({}, the fastest, makes {:.2f}x)",
+                           what.words, what.plural ? "make" : "makes", 100 * (kNoticeable - 1),
+                           name, speed.ratio);
+      case Told::kNot:
+        break;
     }
-    return fmt::format("{} {} {:.2f}x ({}: {:.0f} images/s instead of {:.0f})", what,
-                       smaller ? "gain" : "gains", ratio(*best, folder), name,
-                       images_per_s(best->training).median, images_per_s(folder.training).median);
+    return fmt::format("{} {} not told apart from the folder ({}, the fastest, makes {:.2f}x, {})",
+                       what.words, what.plural ? "are" : "is", name, speed.ratio,
+                       speed.repeats < kEnoughRepeats
+                           ? fmt::format("in {} repeat{} where {} are needed", speed.repeats,
+                                         speed.repeats == 1 ? "" : "s", kEnoughRepeats)
+                           : fmt::format("and anything from {:.2f}x to {:.2f}x by single repeats",
+                                         speed.least, speed.most));
   }
 
-  /// Of those whose fastest repeat is behind the folder's slowest.
+  /// Of those that are slower than the folder, but for those named as the fastest of their kind.
   std::string losses_text(std::size_t condition) const {
     const MeasuredRun& folder = report_.run(condition, 0);
     std::string text;
     for (std::size_t input = 1; input < report_.inputs.size(); ++input) {
       const MeasuredRun& run = report_.run(condition, input);
-      if (run.training.empty() || !gains(folder, run)) continue;
+      if (&run == fastest(report_, condition, same_work(report_.inputs[input]))) continue;
+      const Comparison speed = training_of(run, folder);
+      if (speed.told != Told::kSlower) continue;
       text += fmt::format("{}{} {:.2f}x", text.empty() ? "; slower than the folder: " : ", ",
-                          report_.inputs[input].name, ratio(run, folder));
+                          report_.inputs[input].name, speed.ratio);
     }
     return text;
   }
@@ -190,6 +266,34 @@ class Verdict {
 };
 
 }  // namespace
+
+SameWork same_work(const MeasuredInput& input) {
+  if (input.image_mode == "original") return SameWork::kYes;
+  return input.image_mode == "roi" ? SameWork::kLessDecoding : SameWork::kOtherPixels;
+}
+
+std::vector<std::string> io_speedups(const SpeedReport& report) {
+  std::vector<std::string> lines;
+  const auto add = [&](std::size_t condition) {
+    const std::string where = "I/O speedup " + place_text(report, condition);
+    const MeasuredRun& folder = report.run(condition, 0);
+    const MeasuredRun* const best = fastest(report, condition, SameWork::kYes);
+    if (folder.training.empty()) {
+      lines.push_back(where + ": not measured: " + folder.not_measured);
+    } else if (best == nullptr) {
+      lines.push_back(where + ": not measured: nothing was packed as it is (--image original)");
+    } else {
+      lines.push_back(fmt::format(
+          "{}: training {}, read + decode {}, read {} ({} against the folder)", where,
+          speedup_text(best->training, folder.training), speedup_text(best->decode, folder.decode),
+          speedup_text(best->read, folder.read), report.inputs[best->input].name));
+    }
+  };
+  // The page cache is no storage: it comes last.
+  for (std::size_t at = 1; at < report.conditions.size(); ++at) add(at);
+  add(0);
+  return lines;
+}
 
 std::vector<std::string> verdict(const SpeedReport& report) { return Verdict(report).sentences(); }
 

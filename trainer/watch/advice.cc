@@ -35,7 +35,7 @@ Picture look_at(const LoadFacts& facts) {
 
 Advice when_reading_is_slow(const LoadFacts& facts, const Picture& picture) {
   const std::string seen =
-      fmt::format("reading takes {:.0f} % of the reader threads' time ({:.0f} MB/s)",
+      fmt::format("reading takes {:.0f} % of the reader threads' working time ({:.0f} MB/s)",
                   100 * picture.read_share, picture.bytes_per_s / 1e6);
   if (facts.format == "folder") {
     return {Remedy::kPack, seen + ": pack the folder into shards (packhorse pack)"};
@@ -51,8 +51,9 @@ Advice when_reading_is_slow(const LoadFacts& facts, const Picture& picture) {
 }
 
 Advice when_decoding_is_slow(const LoadFacts& facts, const Picture& picture) {
-  const std::string seen = fmt::format("decoding takes {:.0f} % of the reader threads' time",
-                                       100 * (1 - picture.read_share));
+  const std::string seen =
+      fmt::format("decoding takes {:.0f} % of the reader threads' working time",
+                  100 * (1 - picture.read_share));
   if (facts.workers < facts.cpus) {
     return {Remedy::kWorkers,
             fmt::format("{}, and there are {} of them for {} CPUs: use --workers {}", seen,

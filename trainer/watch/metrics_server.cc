@@ -1,19 +1,18 @@
 #include "packhorse/trainer/watch/metrics_server.h"
 
 #include <fmt/format.h>
-#include <httplib.h>
 #include <prometheus/client_metric.h>
 #include <prometheus/metric_family.h>
 #include <prometheus/metric_type.h>
 #include <prometheus/text_serializer.h>
-#include <sys/socket.h>
 
 #include <array>
 #include <mutex>
 #include <optional>
-#include <thread>
+#include <stdexcept>
 
 #include "packhorse/error.h"
+#include "watch/http_server.h"
 
 namespace packhorse::trainer {
 namespace {
@@ -52,8 +51,12 @@ constexpr auto kOfSteps = std::to_array<Metric<StepMetrics>>({
      "Share of the time that training waited for data, 0 to 1.",
      [](const StepMetrics& m) { return m.data_wait_share; }},
     {"packhorse_train_device_memory_bytes", MetricType::Gauge,
-     "Most memory of the device this program had in use; 0 on the CPU.",
+     "Most memory of the device that LibTorch had reserved at once, its cache included; 0 on the "
+     "CPU.",
      [](const StepMetrics& m) { return static_cast<double>(m.device_memory_bytes); }},
+    {"packhorse_train_device_memory_allocated_bytes", MetricType::Gauge,
+     "Most memory of the device that tensors had in use at once; 0 on the CPU.",
+     [](const StepMetrics& m) { return static_cast<double>(m.device_memory_allocated_bytes); }},
 });
 
 constexpr auto kOfScores = std::to_array<Metric<ScoreMetrics>>({
@@ -115,14 +118,6 @@ MetricFamily to_family(const reader::MetricFamily& family, const reader::MetricL
   return {family.name, family.help, summary ? MetricType::Summary : MetricType::Counter, {sample}};
 }
 
-/// Answers in the thread that takes the connections. httplib's own ThreadPool must not be used
-/// here: LibTorch has another version of it inside, and some of its symbols are the same.
-class OneByOne final : public httplib::TaskQueue {
- public:
-  void enqueue(std::function<void()> answer) override { answer(); }
-  void shutdown() override {}
-};
-
 }  // namespace
 
 class MetricsServer::Metrics {
@@ -165,51 +160,26 @@ class MetricsServer::Metrics {
 // prometheus-cpp's own server gives its threads stacks of 100 kB. LibTorch's thread-local data
 // alone takes more when it comes with CUDA, so that no such thread can be started in this program.
 struct MetricsServer::Impl {
-  explicit Impl(std::shared_ptr<const Metrics> metrics) {
-    // httplib would let two programs share a port.
-    http.set_socket_options([](socket_t socket) {
-      const int yes = 1;
-      ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    });
-    http.set_keep_alive_max_count(1);  // or an idle connection would hold up the end of the program
-    http.new_task_queue = [] { return new OneByOne; };
-    http.Get("/metrics", [metrics](const httplib::Request&, httplib::Response& answer) {
-      answer.set_content(prometheus::TextSerializer().Serialize(metrics->collect()),
-                         "text/plain; version=0.0.4; charset=utf-8");
-    });
-  }
-  ~Impl() { http.stop(); }
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
-
-  bool bind(const std::string& address, int wanted) {
-    port = wanted != 0 ? wanted : http.bind_to_any_port(address);
-    return port > 0 && (wanted == 0 || http.bind_to_port(address, wanted));
-  }
-  void listen() {
-    thread = std::jthread([this] { http.listen_after_bind(); });
-    while (!http.is_running()) std::this_thread::yield();  // stop() would miss one not yet running
-  }
-
-  httplib::Server http;
-  int port = 0;
-  std::jthread thread;  // last: it uses the server
+  HttpServer http;
 };
 
-MetricsServer::MetricsServer(const std::string& address, int port, reader::MetricLabels labels)
+MetricsServer::MetricsServer(const std::string& address, int port, reader::MetricLabels labels) try
     : metrics_(std::make_shared<Metrics>(std::move(labels))),
-      impl_(std::make_unique<Impl>(metrics_)) {
-  if (!impl_->bind(address, port)) {
-    throw Error(ErrorKind::kExists, fmt::format("cannot serve metrics at {}:{}", address, port), {},
-                "Another program may use that port: choose another --metrics-port (0 takes a free "
-                "one); --metrics-address must be one of this machine.");
-  }
-  impl_->listen();
+      impl_(new Impl{.http = HttpServer(
+                         address, port, "/metrics", "text/plain; version=0.0.4; charset=utf-8",
+                         [metrics = metrics_] {
+                           return prometheus::TextSerializer().Serialize(metrics->collect());
+                         })}) {
+} catch (const std::runtime_error& error) {
+  throw Error(ErrorKind::kExists,
+              fmt::format("cannot serve metrics at {}:{}: {}", address, port, error.what()), {},
+              "Another program may use that port: choose another --metrics-port (0 takes a free "
+              "one); --metrics-address must be one of this machine.");
 }
 
 MetricsServer::~MetricsServer() = default;
 
-int MetricsServer::port() const { return impl_->port; }
+int MetricsServer::port() const { return impl_->http.port(); }
 
 void MetricsServer::set(const StepMetrics& metrics) {
   metrics_->change([&](Metrics& all) { all.steps_ = metrics; });

@@ -4,8 +4,10 @@
 
 #include <map>
 #include <memory>
+#include <stdexcept>
 
 #include "packhorse/error.h"
+#include "packhorse/file.h"
 #include "weights/unpickle.h"
 #include "weights/weight_files.h"
 
@@ -19,24 +21,35 @@ struct ArchiveFree {
 /// The members by name, as bytes, without the folder that all of them lie in. libarchive checks
 /// their CRCs, which LibTorch's own reader of these files does not.
 std::map<std::string, at::Tensor> read_members(const std::filesystem::path& path) {
+  const UniqueFd fd = open_for_reading(path);
   const std::unique_ptr<archive, ArchiveFree> reader(archive_read_new());
   const auto check = [&](long long status) {
-    if (status < ARCHIVE_OK) throw_bad_weights(path, archive_error_string(reader.get()));
-    return status;
+    if (status >= ARCHIVE_OK) return status;
+    const char* why = archive_error_string(reader.get());
+    throw std::runtime_error(why != nullptr ? why : "it is no zip file");
   };
   archive_read_support_format_zip_seekable(reader.get());
   constexpr std::size_t kBlock = std::size_t{1} << 20;
-  check(archive_read_open_filename(reader.get(), path.c_str(), kBlock));
+  check(archive_read_open_fd(reader.get(), fd.get(), kBlock));
   std::map<std::string, at::Tensor> members;
+  // torch.save() compresses nothing: what unpacks to more than the file is no work of its.
+  std::uint64_t left = file_size(fd.get(), path);
   for (archive_entry* entry = nullptr;
        check(archive_read_next_header(reader.get(), &entry)) == ARCHIVE_OK;) {
-    const std::string name = archive_entry_pathname(entry);
-    auto bytes = at::empty({archive_entry_size(entry)}, at::kByte);
+    const char* const full_name = archive_entry_pathname(entry);
+    if (full_name == nullptr) throw std::runtime_error("a name in it is no text");
+    const std::string name = full_name;
+    const auto size = archive_entry_size(entry);
+    if (size < 0 || static_cast<std::uint64_t>(size) > left) {
+      throw std::runtime_error("'" + name + "' in it is larger than the file");
+    }
+    left -= static_cast<std::uint64_t>(size);
+    auto bytes = at::empty({size}, at::kByte);
     auto* out = bytes.mutable_data_ptr<std::uint8_t>();
     std::size_t done = 0;
     while (done < bytes.nbytes()) {
       const auto read = check(archive_read_data(reader.get(), out + done, bytes.nbytes() - done));
-      if (read == 0) throw_bad_weights(path, "'" + name + "' in it is cut");
+      if (read == 0) throw std::runtime_error("'" + name + "' in it is cut");
       done += static_cast<std::size_t>(read);
     }
     std::uint8_t beyond = 0;  // reading on to the end is what makes libarchive compare the CRC
@@ -52,7 +65,7 @@ c10::IValue read_torch_zip(const std::filesystem::path& path) {
   const auto members = read_members(path);
   const auto find = [&](const std::string& name) -> const at::Tensor& {
     const auto found = members.find(name);
-    if (found == members.end()) throw_bad_weights(path, "'" + name + "' is missing in it");
+    if (found == members.end()) throw std::runtime_error("'" + name + "' is missing in it");
     return found->second;
   };
   const at::Tensor& pickle = find("data.pkl");

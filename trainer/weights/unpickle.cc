@@ -6,9 +6,12 @@
 #include <ATen/ops/empty.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iterator>
 #include <map>
+#include <memory>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
@@ -18,6 +21,13 @@ namespace {
 
 using GenericDict = c10::impl::GenericDict;
 using GenericList = c10::impl::GenericList;
+
+/// What files of torch.save() are far from: they nest a handful deep, and take some 25 instructions
+/// for each tensor. The memory of a pickle is bounded by its instructions, some 300 bytes each.
+constexpr std::size_t kMostNested = 64;
+constexpr std::size_t kMostInstructions = std::size_t{1} << 20;
+constexpr std::size_t kMostWeight = std::size_t{1} << 26;
+constexpr std::size_t kMostSharers = 64;  ///< whole tensors that may lie in the same bytes
 
 [[noreturn]] void fail(const std::string& why) { throw std::runtime_error(why); }
 
@@ -60,13 +70,22 @@ class Cursor {
   Bytes bytes_;
 };
 
+/// Of a value with all that it contains, each thing counted as often as it is reached: what a walk
+/// over it costs. Values share parts, so a short pickle can make one that no walk would finish.
+struct Extent {
+  std::size_t depth = 0;   ///< containers inside containers
+  std::size_t weight = 1;  ///< values, and characters of texts
+  bool contained = false;  ///< in another value, so it may grow no more: its extent is known there
+};
+
 /// On the stack: a value, or the name of a class or function.
 struct Item {
   c10::IValue value{};
-  std::string global{};
+  bool global = false;               ///< a name, as text in `value`
+  std::shared_ptr<Extent> extent{};  ///< of a container, shared by all that name it
 };
 
-/// A storage that a tensor lies in.
+/// The scalar type of a storage that a tensor lies in.
 at::ScalarType type_of_storage(const std::string& global) {
   static const std::map<std::string, at::ScalarType> kTypes = {
       {"torch.FloatStorage", at::kFloat}, {"torch.DoubleStorage", at::kDouble},
@@ -93,7 +112,8 @@ class Machine {
     if (in_.number<std::uint8_t>() != 0x80 || in_.number<std::uint8_t>() != 2) {
       fail("its pickle is not of protocol 2");
     }
-    for (;;) {
+    for (std::size_t done = 0;; ++done) {
+      if (done == kMostInstructions) fail("its pickle is too long");
       const auto opcode = in_.number<std::uint8_t>();
       if (opcode == '.') return pop().value;
       if (!constant(opcode) && !memory(opcode) && !container(opcode) && !object(opcode)) {
@@ -125,7 +145,7 @@ class Machine {
         return push(std::string(in_.take(in_.number<std::uint32_t>())));
       case 'c': {
         const std::string module = in_.line();
-        stack_.push_back({.global = module + "." + in_.line()});
+        stack_.push_back({.value = module + "." + in_.line(), .global = true});
         return true;
       }
       default:
@@ -156,9 +176,9 @@ class Machine {
   bool container(std::uint8_t opcode) {
     switch (opcode) {
       case '}':
-        return push(GenericDict(c10::AnyType::get(), c10::AnyType::get()));
+        return push_container(new_dict(), {});
       case ']':
-        return push(GenericList(c10::AnyType::get()));
+        return push_container(GenericList(c10::AnyType::get()), {});
       case ')':
         return push_tuple(0);
       case 0x85:
@@ -189,8 +209,9 @@ class Machine {
         return true;  // the tuple that names a storage is its own value here
       case 'R':
       case 0x81: {
-        const c10::IValue arguments = pop().value;
-        return push(call(pop().global, arguments));
+        const Item arguments = pop();
+        stack_.push_back(call(pop(), arguments));
+        return true;
       }
       case 'b':  // attributes of an object, such as a state dict's _metadata
         pop();
@@ -200,13 +221,17 @@ class Machine {
     }
   }
 
-  c10::IValue call(const std::string& function, const c10::IValue& arguments) {
-    if (function == "collections.OrderedDict") {
-      return GenericDict(c10::AnyType::get(), c10::AnyType::get());
+  static GenericDict new_dict() { return GenericDict(c10::AnyType::get(), c10::AnyType::get()); }
+
+  Item call(const Item& function, const Item& arguments) {
+    if (!function.global) return {};
+    const std::string& name = function.value.toStringRef();
+    if (name == "collections.OrderedDict") {
+      return {.value = new_dict(), .extent = std::make_shared<Extent>()};
     }
-    if (function == "torch._utils._rebuild_tensor_v2") return rebuild_tensor(arguments);
-    if (function == "torch._utils._rebuild_parameter") {
-      return arguments.toTupleRef().elements().at(0);
+    if (name == "torch._utils._rebuild_tensor_v2") return {.value = rebuild_tensor(arguments.value)};
+    if (name == "torch._utils._rebuild_parameter") {
+      return {.value = arguments.value.toTupleRef().elements().at(0).toTensor()};
     }
     return {};
   }
@@ -223,10 +248,19 @@ class Machine {
         std::ranges::any_of(strides, negative)) {
       fail("it has a tensor of an impossible shape");
     }
-    const c10::Storage storage = storages_(source.at(2).toStringRef());
-    if (at::detail::computeStorageNbytes(sizes, strides, c10::elementSize(type),
-                                         static_cast<std::size_t>(offset)) > storage.nbytes()) {
+    const std::string& key = source.at(2).toStringRef();
+    const c10::Storage storage = storages_(key);
+    const std::size_t needed = at::detail::computeStorageNbytes(
+        sizes, strides, c10::elementSize(type), static_cast<std::size_t>(offset));
+    // Strides of 0 make many numbers of few bytes.
+    const std::size_t dense =
+        at::detail::computeStorageNbytesContiguous(sizes, c10::elementSize(type));
+    if (std::max(needed, dense) > storage.nbytes()) {
       fail("it has a tensor that is larger than its bytes");
+    }
+    // Tensors may share a storage (tied weights, parts of one buffer), within reason.
+    if ((read_of_[key] += dense) / kMostSharers > storage.nbytes()) {
+      fail("it has too many tensors of the same bytes");
     }
     return at::empty({0}, type).set_(storage, offset, sizes, strides);
   }
@@ -234,6 +268,31 @@ class Machine {
   bool push(c10::IValue value) {
     stack_.push_back({.value = std::move(value)});
     return true;
+  }
+  /// A new container of these items.
+  bool push_container(c10::IValue value, const std::vector<Item>& items) {
+    stack_.push_back({.value = std::move(value), .extent = std::make_shared<Extent>()});
+    grow(stack_.back(), items);
+    return true;
+  }
+  /// Takes account of items that go into a container. A value that is in another one may not change
+  /// any more, so none can contain itself, and destroying and walking go no deeper than kMostNested.
+  static void grow(const Item& container, const std::vector<Item>& items) {
+    for (const Item& item : items) {
+      if (item.extent) item.extent->contained = true;
+    }
+    Extent& extent = *container.extent;
+    if (extent.contained) fail("its pickle changes a value that is part of another");
+    for (const Item& item : items) {
+      extent.weight += weight_of(item);
+      extent.depth = std::max(extent.depth, item.extent ? item.extent->depth + 1 : 1);
+    }
+    if (extent.depth > kMostNested) fail("its pickle is nested too deeply");
+    if (extent.weight > kMostWeight) fail("its pickle repeats itself too often");
+  }
+  static std::size_t weight_of(const Item& item) {
+    if (item.extent) return item.extent->weight;
+    return item.value.isString() ? 1 + item.value.toStringRef().size() : 1;
   }
   Item& top() {
     if (stack_.empty()) fail("its pickle is damaged");
@@ -256,30 +315,37 @@ class Machine {
     marks_.pop_back();
     return count;
   }
-  /// The last `count` items in order, taken off the stack. A class is given by its name.
-  std::vector<c10::IValue> take(std::size_t count) {
+  /// The last `count` items in order, taken off the stack.
+  std::vector<Item> take(std::size_t count) {
     if (count > stack_.size()) fail("its pickle is damaged");
-    std::vector<c10::IValue> values;
-    for (std::size_t i = stack_.size() - count; i < stack_.size(); ++i) {
-      values.push_back(stack_[i].global.empty() ? stack_[i].value : c10::IValue(stack_[i].global));
-    }
-    stack_.resize(stack_.size() - count);
-    return values;
+    const auto begin = stack_.end() - static_cast<std::ptrdiff_t>(count);
+    std::vector<Item> items(std::make_move_iterator(begin), std::make_move_iterator(stack_.end()));
+    stack_.erase(begin, stack_.end());
+    return items;
   }
-  bool push_tuple(std::size_t count) { return push(c10::ivalue::Tuple::create(take(count))); }
+  bool push_tuple(std::size_t count) {
+    const auto items = take(count);
+    std::vector<c10::IValue> values;
+    values.reserve(items.size());
+    for (const Item& item : items) values.push_back(item.value);
+    return push_container(c10::ivalue::Tuple::create(std::move(values)), items);
+  }
   bool set_items(std::size_t count) {
     const auto items = take(count);
     if (!top().value.isGenericDict()) return true;  // an object of a class that is not known
+    grow(top(), items);
     auto dict = top().value.toGenericDict();
-    for (std::size_t i = 0; i + 1 < items.size(); i += 2)
-      dict.insert_or_assign(items[i], items[i + 1]);
+    for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
+      dict.insert_or_assign(items[i].value, items[i + 1].value);
+    }
     return true;
   }
   bool append(std::size_t count) {
     const auto items = take(count);
     if (!top().value.isList()) return true;
+    grow(top(), items);
     auto list = top().value.toList();
-    for (const c10::IValue& item : items) list.push_back(item);
+    for (const Item& item : items) list.push_back(item.value);
     return true;
   }
 
@@ -288,6 +354,7 @@ class Machine {
   std::vector<Item> stack_;
   std::vector<std::size_t> marks_;
   std::map<std::uint32_t, Item> memo_;
+  std::map<std::string, std::size_t> read_of_;  ///< bytes of tensors, by the key of their storage
 };
 
 }  // namespace

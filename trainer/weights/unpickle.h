@@ -20,7 +20,12 @@ using StorageSource = std::function<c10::Storage(const std::string& key)>;
 ///
 /// LibTorch's own torch::jit::Unpickler knows no OrderedDict, which is what state_dict() returns.
 ///
-/// Throws std::runtime_error for a pickle that is damaged or of another protocol.
+/// Values are nested at most 64 deep, and walking over the result takes bounded time, however its
+/// parts are shared: destroying, copying and printing it may recurse. No tensor has more numbers
+/// than its storage.
+///
+/// Throws std::runtime_error for a pickle that is damaged, of another protocol or beyond those
+/// bounds.
 c10::IValue unpickle(Bytes pickle, const StorageSource& storages);
 
 }  // namespace packhorse::trainer

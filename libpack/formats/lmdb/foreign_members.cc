@@ -4,6 +4,7 @@
 #include "formats/lmdb/foreign.h"
 #include "formats/lmdb/layout.h"
 #include "packhorse/image_info.h"
+#include "packhorse/printable.h"
 #include "sources/naming.h"
 #include "sources/shard_labels.h"
 
@@ -42,7 +43,7 @@ class MembersShard final : public ForeignShard {
     for (std::size_t i = 0; i < database_->size(); ++i) {
       const std::string_view whole = database_->read(i).key;
       if (is_meta_key(whole)) {
-        skips_.push_back({as_utf8(whole), kMetaRule});
+        skips_.push_back({printable(whole), kMetaRule});
         open = false;
         continue;
       }

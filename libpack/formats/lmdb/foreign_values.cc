@@ -5,6 +5,7 @@
 #include "formats/lmdb/foreign.h"
 #include "formats/lmdb/layout.h"
 #include "packhorse/image_info.h"
+#include "packhorse/printable.h"
 #include "sources/shard_labels.h"
 
 namespace packhorse::lmdb {
@@ -24,11 +25,11 @@ class ValuesShard final : public ForeignShard {
     for (std::size_t i = 0; i < database_->size(); ++i) {
       const std::string_view key = database_->read(i).key;
       if (is_meta_key(key)) {
-        skips_.push_back({as_utf8(key), kMetaRule});
+        skips_.push_back({printable(key), kMetaRule});
       } else if (layout_ != Layout::kPairs || key.starts_with(kImagePrefix)) {
         rows_.push_back(i);
       } else if (!key.starts_with(kLabelPrefix)) {
-        rejects_.push_back({as_utf8(key), "neither an image- nor a label- key"});
+        rejects_.push_back({printable(key), "neither an image- nor a label- key"});
       }
     }
     if (layout_ == Layout::kPairs) check_pairs();
@@ -104,7 +105,7 @@ class ValuesShard final : public ForeignShard {
     const std::optional<std::int64_t> number = parse_label(as_text(*count));
     if (number && *number == static_cast<std::int64_t>(rows_.size())) return;
     const std::string said =
-        as_utf8(as_text(count->first(std::min<std::size_t>(20, count->size()))));
+        printable(as_text(count->first(std::min<std::size_t>(20, count->size()))));
     rejects_.push_back({std::string(kCountKey), "it says " + said + ", and there are " +
                                                     std::to_string(rows_.size()) + " images"});
   }

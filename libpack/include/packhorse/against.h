@@ -26,8 +26,8 @@ struct AgainstReport {
 /// indexes say is for verify() to tell.
 ///
 /// Of `options` those count that the manifest does not record: source_kind, list, select,
-/// max_pixels; and jobs. Throws Error as packing does, Error(kUsage) when the manifest tells of an
-/// option that is missing, Error(kCorrupt) for a dataset whose indexes cannot be used.
+/// limits, decode; and jobs. Throws Error as packing does, Error(kUsage) when the manifest tells of
+/// an option that is missing, Error(kCorrupt) for a dataset whose indexes cannot be used.
 AgainstReport compare_with_source(const std::vector<std::filesystem::path>& datasets,
                                   const std::filesystem::path& source, const PackOptions& options,
                                   Progress* progress = nullptr, std::stop_token stop = {});

@@ -17,6 +17,7 @@ struct StatsOptions {
   std::uint64_t images = 0;  ///< of how many images, at most; 0 = all
   std::uint64_t seed = 0;    ///< decides which
   int jobs = 0;              ///< threads; 0 = as many as the process may use
+  ImageLimits limits = {};   ///< an image beyond counts as one that cannot be decoded
 };
 
 /// Of red, green and blue, in [0, 1].
@@ -36,8 +37,8 @@ struct DatasetStats {
 /// Decodes whole images as they are stored, without resizing or cropping: grey counts as R = G = B,
 /// alpha is flattened onto black, 16 bit is scaled to 8. Sums are exact for each image and added up
 /// in stored order, so that the result depends on neither threads nor machine. Memory: one image a
-/// thread, and a word for each image of a subset. Throws Error(kCorrupt) naming shard and key for
-/// an image that is damaged or cannot be decoded, Error(kInterrupted).
+/// thread, and a word for each image of a subset. Throws Error(kCorrupt | kUnsupported) naming
+/// shard and key for an image that is damaged or cannot be decoded, Error(kInterrupted).
 DatasetStats measure_stats(const PackedDataset& dataset, const StatsOptions& options,
                            Progress* progress = nullptr, std::stop_token stop = {});
 

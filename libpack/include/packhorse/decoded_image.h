@@ -24,7 +24,7 @@ class DecodedImage {
 };
 
 /// Decodes a file, which must outlive the image, of the kind and size that `info` says: as
-/// probe_image() found it, or check_described() agreed. Throws
+/// probe_image() found it. Throws
 /// Error(kCorrupt), or Error(kUnsupported) for samples or channels that are none of the usual.
 std::unique_ptr<DecodedImage> decode_image(Bytes file, const ImageInfo& info);
 

@@ -25,6 +25,7 @@ struct DuplicateSearch {
   int max_distance = 6;
   bool identical_only = false;  ///< compare bytes alone, by the indexes' hashes; decode nothing
   int jobs = 0;                 ///< threads; 0 = as many as the process may use
+  ImageLimits limits = {};      ///< an image beyond counts as one that cannot be decoded
 };
 
 /// Images that are the same or look the same, each linked to another of the set by one of the two.
@@ -51,8 +52,8 @@ struct DuplicateReport {
 /// in the indexes and confirmed by their bytes; near ones by perceptual_hash.h, with all pairs up
 /// to the distance found: hashes that differ by up to 7 bits agree within one bit in one of their
 /// four bands of 16. Memory: about 60 bytes a sample. Throws Error(kUsage) for a distance beyond
-/// kMostDistance, Error(kCorrupt) naming shard and key for an image that is damaged or cannot be
-/// decoded, Error(kInterrupted).
+/// kMostDistance, Error(kCorrupt | kUnsupported) naming shard and key for an image that is damaged
+/// or cannot be decoded, Error(kInterrupted).
 DuplicateReport find_duplicates(std::span<const PackedDataset* const> datasets,
                                 const DuplicateSearch& search, Progress* progress = nullptr,
                                 std::stop_token stop = {});

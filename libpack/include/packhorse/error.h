@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 
 namespace packhorse {
 
@@ -47,5 +48,8 @@ class Error : public std::runtime_error {
 /// Throws an Error for the current `errno`: kNoSpace for ENOSPC and EDQUOT, kNotFound for ENOENT,
 /// kIo otherwise. `doing` completes "cannot ...", e.g. "write to".
 [[noreturn]] void throw_errno(const std::string& doing, const std::filesystem::path& path);
+/// The same for the code of std::filesystem.
+[[noreturn]] void throw_code(const std::error_code& code, const std::string& doing,
+                             const std::filesystem::path& path);
 
 }  // namespace packhorse

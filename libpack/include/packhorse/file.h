@@ -52,6 +52,28 @@ void read_exactly(int fd, std::uint64_t offset, std::span<std::byte> out,
 std::vector<std::byte> read_file(const std::filesystem::path& path);
 std::string read_text(const std::filesystem::path& path);
 
+/// A new file that has a temporary name beside `path` until it is published. Destroyed before, it
+/// is removed. One thread.
+class TemporaryFile {
+ public:
+  /// Throws Error(kIo | kNoSpace | kNotFound).
+  explicit TemporaryFile(std::filesystem::path path);
+  ~TemporaryFile();
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  int fd() const { return fd_.get(); }
+  const std::filesystem::path& path() const { return path_; }
+  const std::filesystem::path& name() const { return name_; }
+  /// As publish_file() and publish_file_hashed(). The last call.
+  void publish();
+  std::string publish_hashed();
+
+ private:
+  std::filesystem::path path_, name_;
+  UniqueFd fd_;
+};
+
 /// A file being written: bytes go to a temporary name beside `path`; `commit()` syncs it, renames
 /// it to `path` and syncs the directory. Destroyed without commit(), it removes the temporary file.
 /// The kernel is asked to write to the disk as the bytes come, so that the sync at the end is
@@ -59,9 +81,6 @@ std::string read_text(const std::filesystem::path& path);
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);
-  ~AtomicFile();
-  AtomicFile(const AtomicFile&) = delete;
-  AtomicFile& operator=(const AtomicFile&) = delete;
 
   /// Appends, buffered.
   void write(Bytes bytes);
@@ -70,13 +89,11 @@ class AtomicFile {
   void flush();
   void commit();
 
-  int fd() const { return fd_.get(); }
-  const std::filesystem::path& temporary() const { return temporary_; }
+  int fd() const { return file_.fd(); }
+  const std::filesystem::path& temporary() const { return file_.name(); }
 
  private:
-  std::filesystem::path path_;
-  std::filesystem::path temporary_;
-  UniqueFd fd_;
+  TemporaryFile file_;
   std::vector<std::byte> buffer_;
   std::uint64_t flushed_ = 0;
   std::uint64_t written_back_ = 0;  ///< up to where the kernel was asked to write to the disk
@@ -97,8 +114,9 @@ void write_file(const std::filesystem::path& path, Bytes bytes);
 /// a whole.
 void write_plain_file(const std::filesystem::path& path, Bytes bytes);
 
-/// Brings everything written to the file system that holds `path` to the disk.
-void sync_filesystem(const std::filesystem::path& path);
+/// Brings everything written to the file system of the open file or directory `fd` to the disk.
+/// What went wrong there since `fd` was opened is an error here: open it before writing.
+void sync_filesystem(int fd, const std::filesystem::path& path);
 
 /// fsync of an already written file, or of a directory (so that a rename in it survives a crash).
 void sync_path(const std::filesystem::path& path);
@@ -113,7 +131,10 @@ void rename_no_replace(const std::filesystem::path& from, const std::filesystem:
 /// Swaps two existing paths in one step.
 void rename_exchange(const std::filesystem::path& a, const std::filesystem::path& b);
 
-/// mkdir -p. Throws Error(kIo | kNoSpace).
+/// rm -rf. Throws Error(kIo).
+void remove_tree(const std::filesystem::path& path);
+
+/// mkdir -p, also while others remove what it makes. Throws Error(kIo | kNoSpace | kNotFound).
 void make_directories(const std::filesystem::path& path);
 
 }  // namespace packhorse

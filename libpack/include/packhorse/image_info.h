@@ -38,26 +38,62 @@ struct ImageInfo {
   friend bool operator==(const ImageInfo&, const ImageInfo&) = default;
 };
 
+/// What decoding an image takes, as far as its headers tell.
+struct DecodeCost {
+  /// Each scan of a progressive JPEG goes over all pixels, and costs time even where it says
+  /// nothing.
+  std::uint32_t scans = 1;
+  /// Memory for what must be there as a whole: of a JPEG, the coefficients of one in several scans
+  /// and nothing of any other; of a PNM nothing; else the pixels as their library decodes them, or
+  /// a TIFF's strip or tile if that is larger. A lossless WebP has four bytes a pixel besides.
+  std::uint64_t bytes = 0;
+};
+
 /// Outcome of looking at a file's bytes: either `info`, or the `reason` it is no usable image.
 struct ProbeResult {
   std::optional<ImageInfo> info;
   std::string reason;
+  DecodeCost cost = {};
+  bool beyond_limits = false;  ///< the reason: sound as it may be, it is too large
 };
 
 /// Pillow's limit (2 x 89,478,485), so that what we pack is what the common readers open.
 inline constexpr std::uint64_t kDefaultMaxPixels = 178'956'970;
 
+/// What an image may take, so that a small file cannot ask for hours and for all memory. The
+/// defaults are beyond what cameras and scanners make (docs/image_modes.md).
+struct ImageLimits {
+  std::uint64_t pixels = kDefaultMaxPixels;
+  /// Pixels times DecodeCost::scans. A second or two of libjpeg-turbo; progressive JPEGs have some
+  /// ten scans.
+  std::uint64_t scan_pixels = 4'000'000'000;
+  /// DecodeCost::bytes: what the most pixels take as 8-bit RGB.
+  std::uint64_t decoded_bytes = std::uint64_t{512} << 20;
+
+  /// Pixels alone, for who decodes nothing.
+  static ImageLimits of_pixels(std::uint64_t pixels) { return {pixels, kNone, kNone}; }
+  /// Throws Error(kUsage) for a limit of nothing.
+  void validate() const;
+
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+};
+
 /// Reads the header and checks that the file is whole as far as that can be told without decoding:
-/// all marker segments or chunks lie inside the file and its end mark is there. Refuses images of
-/// more than `max_pixels`. Any thread; looks at each byte at most once.
+/// all marker segments or chunks lie inside the file and its end mark is there. Refuses images
+/// beyond `limits`, and names the option of `packhorse` that says otherwise. Any thread; looks at
+/// each byte at most twice.
 ///
 /// Sources: JPEG ITU-T T.81 B.1 and B.2, EXIF 2.32 4.6.4, PNG (ISO/IEC 15948) 5 and 11.2.2, WebP
 /// RFC 9649, BMP BITMAPINFOHEADER, TIFF 6.0 section 2, Netpbm pgm(5) and ppm(5).
-ProbeResult probe_image(Bytes file, std::uint64_t max_pixels = kDefaultMaxPixels);
+ProbeResult probe_image(Bytes file, const ImageLimits& limits = {});
 
-/// For those who decode what an index describes: throws Error(kCorrupt) when the bytes are not
-/// those of an image of the kind, size and channels that `described` says. Any thread.
-void check_described(Bytes file, const ImageInfo& described);
+/// The header of a file that is to be decoded, whoever says what it is. Throws Error(kCorrupt) for
+/// what probe_image() refuses, Error(kUnsupported) for what is beyond `limits`.
+ImageInfo header_to_decode(Bytes file, const ImageLimits& limits);
+
+/// The same of what an index describes. Throws Error(kCorrupt) also when the bytes are not those of
+/// an image of the kind, size and channels that `described` says. Raw pixels have no header.
+ImageInfo described_to_decode(Bytes file, const ImageInfo& described, const ImageLimits& limits);
 
 /// The kind by the first bytes alone (16 suffice).
 ImageKind sniff_image(Bytes head);

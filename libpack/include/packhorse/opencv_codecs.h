@@ -12,7 +12,7 @@ class Mat;
 /// nothing but JPEGs, which need none of it. Thread-safe.
 namespace packhorse::opencv_codecs {
 
-/// cv::imdecode: an empty Mat for what is damaged. Throws cv::Exception, and Error(kUnsupported)
+/// cv::imdecode: an empty Mat for what is damaged. Throws cv::Exception, and Error(kNotFound)
 /// with the way out when the library cannot be loaded.
 cv::Mat decode(const cv::Mat& bytes, int flags);
 

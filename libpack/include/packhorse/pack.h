@@ -50,7 +50,9 @@ struct PackOptions {
   /// Shuffles and names anew even what comes with keys and an order of its own (a packed dataset).
   bool reorder = false;
   RejectLimit max_rejects = {};
-  std::uint64_t max_pixels = kDefaultMaxPixels;
+  ImageLimits limits = {};  ///< images beyond are rejected, whether the mode decodes or not
+  /// Decodes each image whose bytes are kept as they are, too: what cannot be decoded is rejected.
+  bool decode = false;
   int jobs = 0;  ///< threads; 0 = as many as the process may use
   bool overwrite = false;
   bool dry_run = false;     ///< list and plan only; nothing is written

@@ -15,6 +15,15 @@
 
 namespace packhorse {
 
+/// Neighbours in a shard are asked for together where no more bytes than this lie between them:
+/// what a solid-state disk behind SATA reads in the time of one access, so that a longer gap is
+/// cheaper skipped. What the storage under a file is like cannot be told reliably (virtual disks
+/// call themselves rotating), so this is one figure for all.
+inline constexpr std::uint64_t kJoinedGap = 64u << 10;
+/// A request ends with the sample that brings it to so many bytes: long enough for the full speed
+/// of a disk, and so short that none holds up the next.
+inline constexpr std::uint64_t kJoinedBytes = 4u << 20;
+
 /// A published dataset, opened for reading: manifest, class list, and every index and data file,
 /// mapped (mapped_file.h). A file that is removed or hidden by its rights while the dataset is open
 /// stays readable; one that is cut is an Error(kIo) with its name as soon as a sample behind the
@@ -65,7 +74,8 @@ class PackedDataset {
   bool read_field(std::size_t sample, std::size_t field, std::vector<std::byte>& out) const;
 
   /// Asks the kernel to read the images of `samples`, in ascending order, into memory, without
-  /// waiting for it; neighbours in one go. Returns the bytes asked for.
+  /// waiting for it; neighbours in one go, as kJoinedGap and kJoinedBytes say. Returns the bytes
+  /// asked for.
   std::uint64_t prefetch(std::span<const std::uint64_t> samples) const;
   /// Share of the data that is in memory, by looking at some hundred places: 0 to 1; 0 where the
   /// file system does not say.

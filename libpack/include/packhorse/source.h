@@ -25,7 +25,7 @@ namespace packhorse {
 
 /// One input that does not become a sample although it looks like one, and why.
 struct Reject {
-  std::string path;  ///< relative to the source; bytes that are no UTF-8 appear as \xNN
+  std::string path;  ///< relative to the source, as printable() writes it
   std::string reason;
 };
 
@@ -34,9 +34,6 @@ struct Skip {
   std::string path;       ///< as Reject::path
   std::string_view rule;  ///< a constant, e.g. "not a regular file"
 };
-
-/// A file name as text: what is no valid UTF-8 becomes \xNN, byte by byte.
-std::string as_utf8(std::string_view name);
 
 /// The entries of one split in compact form: 58 bytes each plus the file name. Grows without ever
 /// holding them twice.

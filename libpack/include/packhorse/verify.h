@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "packhorse/image_info.h"
 #include "packhorse/progress.h"
 #include "packhorse/walk.h"
 
@@ -57,12 +58,13 @@ struct VerifyOptions {
   /// shards are then not walked, and the report says so.
   std::shared_ptr<WalkerPool> walkers = {};
   WalkLimits limits = {};
+  ImageLimits image_limits = {};  ///< an image beyond is not decoded, which is a finding
 };
 
 struct VerifyReport {
   std::uint64_t files = 0, samples = 0, bytes = 0;  ///< that were checked
   std::uint64_t walked = 0;                         ///< shards, by the format's own library
-  std::uint64_t decoded = 0;                        ///< images
+  std::uint64_t decoded = 0;                        ///< images, to their end
   bool isolated = false;                            ///< walks had a process of their own
   std::vector<std::string> notes = {};              ///< what was left out, in words
   std::vector<Finding> findings = {};

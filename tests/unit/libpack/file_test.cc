@@ -1,5 +1,11 @@
 #include "packhorse/file.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <thread>
 #include <utility>
 
 #include "support/support.h"
@@ -153,6 +159,47 @@ TEST_CASE("make_directories: makes all of them, and names a file in the way") {
   CHECK(fs::is_directory(directory / "a/b/c"));
   put(directory / "file", "");
   CHECK_THROWS_AS(make_directories(directory / "file/a"), Error);
+}
+
+TEST_CASE("make_directories: makes them while others remove them") {
+  const TemporaryDirectory directory;
+  const fs::path parent = directory / "a", path = parent / "b";
+  std::atomic<bool> done{false};
+  std::jthread other([&] {
+    while (!done) {
+      ::rmdir(path.c_str());
+      ::rmdir(parent.c_str());
+    }
+  });
+  int failed = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    try {
+      make_directories(path);
+    } catch (const Error&) {
+      ++failed;
+    }
+  }
+  done = true;
+  CHECK(failed == 0);
+}
+
+TEST_CASE("atomic file: the limit on file sizes is named") {
+  const TemporaryDirectory directory;
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const auto usual = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{1000, before.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  std::string text;
+  try {
+    write_file(directory / "a", as_bytes(std::string(2000, 'x')));
+  } catch (const Error& error) {
+    text = error.what();
+  }
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, usual);
+  CHECK(text.ends_with("File too large, by the process's file size limit (ulimit -f)"));
+  CHECK(fs::is_empty(directory.path()));
 }
 
 }  // namespace packhorse

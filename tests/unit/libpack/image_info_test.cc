@@ -1,6 +1,7 @@
 #include "packhorse/image_info.h"
 
 #include "packhorse/file.h"
+#include "support/pictures.h"
 #include "support/support.h"
 
 namespace packhorse {
@@ -13,7 +14,7 @@ using test::samples;
 /// Looks at a copy that ends where the bytes end, so that a sanitizer sees every step outside.
 ProbeResult probe(std::string_view bytes, std::uint64_t max_pixels = kDefaultMaxPixels) {
   const std::vector<char> exact(bytes.begin(), bytes.end());
-  return probe_image(as_bytes({exact.data(), exact.size()}), max_pixels);
+  return probe_image(as_bytes({exact.data(), exact.size()}), ImageLimits::of_pixels(max_pixels));
 }
 
 struct Known {
@@ -129,7 +130,7 @@ TEST_CASE("image info: every picture among the samples is taken") {
 
 TEST_CASE("image info: every broken sample is refused with its reason") {
   const std::pair<const char*, const char*> verdicts[] = {
-      {"bomb.png", "too large: 60000 x 60000 pixels, the limit is 178956970"},
+      {"bomb.png", "too large: 60000 x 60000 pixels, the limit is 178956970 (--max-pixels)"},
       {"damaged_header.jpg", "damaged header: size 128 x 0"},
       {"huge.bmp", "truncated: its pixels reach beyond the end of the file"},
       {"text.jpg", "not an image: its first bytes are those of no supported kind"},
@@ -178,7 +179,66 @@ TEST_CASE("image info: a Netpbm size of more digits than a number holds is refus
 
 TEST_CASE("image info: the pixel limit is exact") {
   CHECK(probe(pgm(), 6).info);
-  CHECK(probe(pgm(), 5).reason == "too large: 3 x 2 pixels, the limit is 5");
+  CHECK(probe(pgm(), 5).reason == "too large: 3 x 2 pixels, the limit is 5 (--max-pixels)");
+}
+
+TEST_CASE("image limits: the scans of a JPEG are counted, whatever stands between them") {
+  const test::File progressive =
+      test::make_jpeg(test::make_picture(60, 40), {.progressive = true, .restart_interval = 2});
+  const std::string file(as_text(progressive));
+  const auto scans_of = [](const std::string& bytes) { return probe(bytes).cost.scans; };
+  CHECK(scans_of(std::string(as_text(test::make_jpeg(test::make_picture(60, 40))))) == 1);
+  REQUIRE(scans_of(file) == 10);  // libjpeg's script for YCbCr
+  const std::size_t second = file.find("\xff\xda", file.find("\xff\xda") + 1);
+  const auto with = [&](const std::string& inserted) {
+    std::string longer = file;
+    return longer.insert(second, inserted);
+  };
+  for (const std::string& harmless : {"\xff\x01"s, "\xff\xff\xff"s, "\xff\xd3"s, "\xff\x00"s,
+                                      "\xff\xfe\x00\x06\xff\xda.."s, "between"s}) {
+    CHECK(scans_of(with(harmless)) == 10);
+  }
+  const std::string scan = file.substr(second, file.find("\xff\xc4", second) - second);
+  CHECK(scans_of(with(scan + scan)) == 12);
+}
+
+TEST_CASE("image limits: scans times pixels and memory are refused by name and number") {
+  const test::File file = test::make_jpeg(test::make_picture(64, 48), {.progressive = true});
+  ImageLimits limits;
+  limits.scan_pixels = 10 * 64 * 48;
+  limits.decoded_bytes = 2 * 64 * 48 * 3 / 2;  // the coefficients of 4:2:0
+  CHECK(probe_image(file, limits).info);
+  --limits.decoded_bytes;
+  CHECK(probe_image(file, limits).reason ==
+        "too large to decode: 64 x 48 pixels take 9216 bytes, the limit is 9215 "
+        "(--max-decoded-bytes)");
+  --limits.scan_pixels;
+  const ProbeResult refused = probe_image(file, limits);
+  CHECK(refused.reason ==
+        "too long to decode: 10 scans of 64 x 48 pixels, in all 30720, the limit is 30719 "
+        "(--max-scan-pixels)");
+  CHECK(refused.beyond_limits);
+  CHECK(probe_image(file, ImageLimits::of_pixels(64 * 48)).info);
+  CHECK(test::kind_of_error([&] { header_to_decode(file, limits); }) == ErrorKind::kUnsupported);
+  CHECK(test::kind_of_error([&] { header_to_decode(as_bytes("text"), limits); }) ==
+        ErrorKind::kCorrupt);
+  CHECK(probe_image(test::make_jpeg(test::make_picture(64, 48)), limits).info);
+}
+
+TEST_CASE("image limits: memory is that of the samples as they are decoded") {
+  const auto bytes_of = [](const std::string& file) { return probe(file).cost.bytes; };
+  CHECK(bytes_of(read_text(samples() / "shapes/train/clouds/clouds-13-16bit.png")) == 96 * 96 * 2);
+  CHECK(bytes_of(read_text(samples() / "shapes/train/balls/balls-14-cutout.png")) == 128 * 112 * 4);
+  CHECK(bytes_of(read_text(samples() / "shapes/train/wood/wood-07-bitmap.bmp")) == 97 * 101 * 3);
+  CHECK(bytes_of(read_text(samples() / "shapes/val/pebbles/pebbles-01-web.webp")) == 136 * 136 * 3);
+  CHECK(bytes_of(webp_lossless()) == 300 * 200 * 8);
+  CHECK(bytes_of(ppm16()) == 0);
+  CHECK(bytes_of(tiff()) == 5 * 2 * 4);
+  const std::string tiled = "II*\0"s + le32(8) + le16(10) + tiff_tag(256, 5) + tiff_tag(257, 2) +
+                            tiff_tag(258, 64) + tiff_tag(259, 1) + tiff_tag(274, 1) +
+                            tiff_tag(277, 3) + tiff_tag(322, 4096) + tiff_tag(323, 8192) +
+                            tiff_tag(324, 134) + tiff_tag(325, 10) + le32(0) + "0123456789";
+  CHECK(bytes_of(tiled) == std::uint64_t{4096} * 8192 * 3 * 8);
 }
 
 TEST_CASE("image info: bytes behind the end of a JPEG or PNG do no harm") {

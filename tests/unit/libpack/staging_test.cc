@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "pack_place.h"
+#include "packhorse/version.h"
 
 namespace packhorse {
 namespace {
@@ -171,7 +172,7 @@ TEST_CASE("pack: shards of another seed, class list or format are not kept") {
                           options.list.classes = {"c2", "c1", "c0"};
                         },
                         +[](PackOptions& options) { options.format = "lmdb"; },
-                        +[](PackOptions& options) { options.max_pixels = 5; }};
+                        +[](PackOptions& options) { options.limits.pixels = 5; }};
   for (const auto& change : changes) {
     Place place;
     place.put_broken();
@@ -244,12 +245,112 @@ TEST_CASE("pack: a staging directory that is somebody else's is not touched") {
   CHECK(read_text(place.partial / "precious") == "x");
 }
 
+TEST_CASE("staging lock: what is somebody else's is given no lock, and keeps its own") {
+  const Place place;
+  const auto refused = [&] {
+    return kind_of_error([&] { StagingLock(place.partial, StagingLock::Hold::kAlone); }) ==
+           ErrorKind::kExists;
+  };
+  put(place.partial / "precious", "x");
+  CHECK(refused());
+  CHECK_FALSE(fs::exists(place.partial / "lock"));
+  put(place.partial / "lock", "");
+  CHECK(refused());
+  CHECK(read_text(place.partial / "lock").empty());
+  put(place.partial / "lock", "of another program");
+  CHECK(refused());
+  CHECK(read_text(place.partial / "lock") == "of another program");
+  fs::remove(place.partial / "lock");
+  fs::create_directory(place.partial / "lock");
+  CHECK(refused());
+  CHECK(read_text(place.partial / "precious") == "x");
+}
+
+TEST_CASE("staging lock: one whose maker died before it signed is taken over") {
+  const Place place;
+  put(place.partial / "lock", "");
+  CHECK(place.pack().published);
+  CHECK_FALSE(fs::exists(place.partial));
+}
+
+TEST_CASE("staging lock: only what a dead writer signed is a leftover") {
+  const Place place;
+  CHECK_FALSE(StagingLock::take_over(place.partial));
+  put(place.partial / "lock", "");
+  CHECK_FALSE(StagingLock::take_over(place.partial));
+  {
+    const StagingLock held(place.partial, StagingLock::Hold::kAlone);
+    CHECK_FALSE(StagingLock::take_over(place.partial));
+  }
+  auto left = StagingLock::take_over(place.partial);
+  REQUIRE(left);
+  left->remove_root();
+  CHECK_FALSE(fs::exists(place.partial));
+}
+
+TEST_CASE("pack: what another command has begun is not taken over") {
+  const Place place;
+  { const Staging left(place.out, Staging::Hold::kAlone, "unpack\n"); }
+  put(place.partial / "data/a.jpg", "x");
+  CHECK(kind_of_error([&] { place.pack(); }) == ErrorKind::kExists);
+  CHECK(read_text(place.partial / "data/a.jpg") == "x");
+}
+
+TEST_CASE("pack: shards of another version are made again, and it is said") {
+  Place place;
+  place.put_broken();
+  place.pack();
+  for (const auto& entry : fs::directory_iterator(place.partial / "receipts")) {
+    std::string text = read_text(entry.path());
+    text.replace(text.find(version()), version().size(), "0.0.9");
+    put(entry.path(), text);
+  }
+  place.allow(1);
+  const PackReport report = place.pack();
+  CHECK(report.shards_kept == 0);
+  REQUIRE(report.notes.size() == 1);
+  CHECK(report.notes[0] == "7 finished shards of packhorse 0.0.9 were made again by " + version());
+  CHECK(tree(place.out) == fresh_tree(place));
+}
+
 TEST_CASE("pack: tasks that begin at the same time share a staging directory") {
   const test::TemporaryDirectory directory;
   CHECK(complaints(400, [&](int round) {
           const Staging staging(directory / std::to_string(round), Staging::Hold::kShared, "job");
           if (read_text(staging.root() / "job") != "job") throw std::runtime_error("no job");
         }) == "");
+}
+
+TEST_CASE("pack: of tasks of two jobs that begin at the same time, only those of one go on") {
+  const test::TemporaryDirectory directory;
+  constexpr int kRounds = 200;
+  std::istringstream lines(complaints(kRounds, [&](int round) {
+    const fs::path out = directory / std::to_string(round);
+    const std::string job = "pack " + std::to_string(::getpid() % 2);
+    const Staging staging(out, Staging::Hold::kShared, job);
+    if (read_text(staging.root() / "job") != job) throw std::runtime_error("another's job");
+  }));
+  for (std::string line; std::getline(lines, line);)
+    CHECK_MESSAGE(line.starts_with("tasks with other options"), line);
+}
+
+TEST_CASE("pack: writers that replace one dataset never lose a directory they hold") {
+  const test::TemporaryDirectory directory;
+  const fs::path out = directory / "out", source = directory / "source";
+  fs::create_directory(out);
+  std::istringstream lines(complaints(200, [&](int) {
+    // Refused, as the target is there; what a dead writer left goes on the way.
+    if (kind_of_error([&] { check_target(source, out, false); }) != ErrorKind::kExists)
+      throw std::runtime_error("not refused");
+    Staging staging(out, Staging::Hold::kAlone, "job");
+    write_plain_file(staging.root() / "mine", as_bytes(std::to_string(::getpid())));
+    if (read_text(staging.root() / "mine") != std::to_string(::getpid()))
+      throw std::runtime_error("another's directory");
+    staging.discard();
+  }));
+  for (std::string line; std::getline(lines, line);)
+    CHECK_MESSAGE(line.starts_with("another writer is at work"), line);
+  CHECK_FALSE(fs::exists(staging_path(out)));
 }
 
 TEST_CASE("pack: writers that come as others go are told of those at most") {

@@ -18,4 +18,15 @@ Outcome transform(std::string_view mode, Bytes file, const TransformOptions& opt
   return transform(mode, file, probe_image(file).info.value(), options);
 }
 
+File with_scans(const File& progressive, std::size_t scans) {
+  const std::string_view text = as_text(progressive);
+  std::size_t at = 0;
+  for (std::size_t i = 0; i <= scans; ++i) at = text.find("\xff\xda", at + 1);
+  REQUIRE(at != std::string_view::npos);
+  // The tables of the next scan stand in front of it.
+  File file(progressive.begin(), progressive.begin() + static_cast<std::ptrdiff_t>(at));
+  file.insert(file.end(), {std::byte{0xff}, std::byte{0xd9}});
+  return file;
+}
+
 }  // namespace packhorse::test

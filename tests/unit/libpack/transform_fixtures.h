@@ -22,4 +22,7 @@ Outcome transform(std::string_view mode, Bytes file, const TransformOptions& opt
 Outcome transform(std::string_view mode, Bytes file, const ImageInfo& info,
                   const TransformOptions& options);
 
+/// A progressive JPEG with its first `scans` scans alone, and an end behind them.
+File with_scans(const File& progressive, std::size_t scans);
+
 }  // namespace packhorse::test

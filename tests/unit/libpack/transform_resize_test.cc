@@ -75,6 +75,27 @@ TEST_CASE("resize: a photo gets the short side, chroma as it was, and a table") 
   }
 }
 
+TEST_CASE("resize and raw: a picture with missing scans is what a decoder makes of it") {
+  const Picture picture = make_picture(95, 71);
+  for (std::size_t scans = 1; scans < 10; ++scans) {
+    CAPTURE(scans);
+    const File file = with_scans(make_jpeg(picture, {.h = 1, .v = 1, .progressive = true}), scans);
+    const Picture seen = decode_plainly(file);
+    // No larger than asked for, which is transcoded where that changes nothing.
+    const Outcome kept = transform("resize", file, {.quality = 100});
+    CHECK(kept.note == "");
+    CHECK(psnr(decode_plainly(kept.bytes), seen) > 45);
+    const Outcome raw = transform("raw", file, {.size = 71});
+    const Outcome same =
+        transform("raw", make_jpeg(seen, {.h = 1, .v = 1, .quality = 100}), {.size = 71});
+    const auto as_picture = [](const File& bytes) {
+      const auto* begin = reinterpret_cast<const std::uint8_t*>(bytes.data());
+      return Picture{71, 71, {begin, begin + bytes.size()}};
+    };
+    CHECK(psnr(as_picture(raw.bytes), as_picture(same.bytes)) > 45);
+  }
+}
+
 TEST_CASE("resize: every orientation comes out upright, with chroma in its place") {
   const Picture upright = make_gradient(301, 203);  // odd: where chroma could slip
   for (int orientation = 1; orientation <= 8; ++orientation) {

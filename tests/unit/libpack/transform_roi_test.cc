@@ -216,6 +216,33 @@ TEST_CASE("roi: what is no plain JPEG stays, and says why") {
   kept(crowded, "kept: a JPEG whose sampling does not fit into one scan");
 }
 
+TEST_CASE(
+    "roi: a progressive picture with missing scans stays as it is, as it would look otherwise") {
+  for (const JpegSpec& spec :
+       {JpegSpec{.progressive = true}, JpegSpec{.progressive = true, .arithmetic = true},
+        JpegSpec{.h = 1, .v = 1, .progressive = true}}) {
+    const File whole = make_jpeg(make_picture(95, 71), spec);
+    for (std::size_t scans = 1; scans < 10; ++scans) {
+      CAPTURE(scans);
+      const File file = with_scans(whole, scans);
+      const Outcome made = transform("roi", file);
+      CHECK(made.bytes == file);
+      CHECK(made.note == "kept: a progressive JPEG with missing scans");
+      CHECK(made.info == probe_image(file).info.value());
+    }
+  }
+}
+
+TEST_CASE("roi: real photos of missing scans keep their pixels") {
+  for (const auto& path : photos()) {
+    const File file = read_file(path);
+    if (probe_image(file).cost.scans < 3) continue;
+    CAPTURE(path.string());
+    const File cut = with_scans(file, 2);
+    CHECK(decode_plainly(transform("roi", cut).bytes) == decode_plainly(cut));
+  }
+}
+
 TEST_CASE("roi: decoded pixels are refused") {
   const File pixels(3 * 4 * 4);
   const ImageInfo info{.kind = ImageKind::kRaw, .components = 3, .width = 4, .height = 4};

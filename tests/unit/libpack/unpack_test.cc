@@ -4,6 +4,8 @@
 
 #include "packhorse/file.h"
 #include "packhorse/npy.h"
+#include "packhorse/pack.h"
+#include "packing/staging.h"
 #include "support/made_dataset.h"
 #include "support/support.h"
 
@@ -35,6 +37,32 @@ ErrorKind kind_of_unpacking(const MadeDataset& made) {
 }
 
 }  // namespace
+
+TEST_CASE("unpack: what an unpack that was killed left is replaced") {
+  const TemporaryDirectory directory;
+  test::make_folder(directory / "source", 2, 3);
+  PackOptions options;
+  options.format = "wds";
+  pack(directory / "source", directory / "packed", options);
+  { const Staging killed(directory / "out", Staging::Hold::kAlone, "unpack\n"); }
+  test::put(directory / "out.partial/data/half.jpg", "x");
+  unpack(directory / "packed", directory / "out");
+  CHECK(test::tree(directory / "out") == test::tree(directory / "source"));
+  CHECK_FALSE(fs::exists(directory / "out.partial"));
+}
+
+TEST_CASE("unpack: a target that another writer works on is refused, and not touched") {
+  const TemporaryDirectory directory;
+  test::make_folder(directory / "source", 2, 3);
+  PackOptions options;
+  options.format = "wds";
+  pack(directory / "source", directory / "packed", options);
+  const Staging other(directory / "out", Staging::Hold::kAlone, "unpack\n");
+  test::put(directory / "out.partial/data/half.jpg", "x");
+  CHECK(kind_of_error([&] { unpack(directory / "packed", directory / "out"); }) ==
+        ErrorKind::kExists);
+  CHECK(fs::exists(directory / "out.partial/data/half.jpg"));
+}
 
 TEST_CASE("unpack: fields stand beside their image, as a folder with such fields has them") {
   for (const auto& [format, level] :

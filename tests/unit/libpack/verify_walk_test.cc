@@ -1,10 +1,12 @@
 // Walks in processes of their own, here with programs that do it badly.
 #include <algorithm>
+#include <array>
 
 #include "packhorse/file.h"
 #include "packhorse/verify.h"
 #include "packhorse/walk.h"
 #include "support/made_dataset.h"
+#include "support/pictures.h"
 #include "support/support.h"
 #include "verify/walk_protocol.h"
 
@@ -36,10 +38,12 @@ struct Packed {
   }
 
   /// Verifies with a shell script in the place of the walking process.
-  VerifyReport verify_with(const std::string& script, double wall_s = 20) const {
+  VerifyReport verify_with(const std::string& script, double wall_s = 20,
+                           bool decode = false) const {
     VerifyOptions options;
+    options.decode = decode;
+    options.jobs = decode ? 1 : 2;
     options.level = VerifyLevel::kFull;
-    options.jobs = 2;
     options.walkers = make_walkers({"/bin/sh", "-c", script});
     options.limits.wall_s = wall_s;
     return verify(path, options);
@@ -173,6 +177,82 @@ TEST_CASE("verify walk: that other bytes come out where other bytes are in is sa
   CHECK(report.findings[1].shard == "shard-1.tar");
 }
 
+/// What it answers to a task about images, in turn: an image that crashes the decoder, one that
+/// cannot be decoded, and the end. Walks of structures are done at once.
+const std::string kBadDecoder = R"sh(
+at() { echo "$task" | sed 's/.*"first":\([0-9]*\),.*/\1/'; }
+while read task; do
+  case "$task" in
+    *'"kind":"decode"'*)
+      if [ "$(at)" = 0 ]; then
+        echo '{"end": "crashed", "signal": 11, "row": 1, "detail": ""}'
+      else
+        echo '{"finding": {"kind": "decode", "row": 3, "about_bytes": false, "detail": "odd"}}'
+        echo '{"end": "done", "signal": 0, "row": 3, "detail": ""}'
+      fi;;
+    *) echo '{"end": "done", "signal": 0, "row": 2, "detail": ""}';;
+  esac
+done)sh";
+
+TEST_CASE("verify walk: images behind one that ends the walk are decoded, and only those counted") {
+  const Packed packed;
+  const VerifyReport report = packed.verify_with(kBadDecoder, 20, /*decode=*/true);
+  REQUIRE(report.findings.size() == 3);  // the second shard has two images only
+  CHECK(report.findings[0].sample == 1);
+  CHECK(report.findings[0].detail.find("crashed") != std::string::npos);
+  CHECK(report.findings[1].sample == 3);
+  CHECK(report.findings[2].sample == 5);
+  CHECK(report.decoded == 3);  // 0, 2 and 4
+}
+
+TEST_CASE("verify walk: a process that ends before the first image has decoded none") {
+  const Packed packed;
+  const std::string script =
+      "while read task; do case \"$task\" in *decode*) exit 0;; *) echo '{\"end\": \"done\", "
+      "\"signal\": 0, \"row\": 2, \"detail\": \"\"}';; esac; done";
+  const VerifyReport report = packed.verify_with(script, 20, /*decode=*/true);
+  CHECK(report.findings.size() == 2);
+  CHECK(report.decoded == 0);
+}
+
+TEST_CASE("verify walk: what a failed walk says at its end is not taken for the next one's") {
+  const Packed packed;
+  const VerifyReport report = packed.verify_with(
+      "while read task; do echo '{\"end\": \"failed\", \"signal\": 0, \"row\": 0, \"detail\": "
+      "\"why\"}'; echo '{\"end\": \"failed\", \"signal\": 0, \"row\": 0, \"detail\": "
+      "\"it ended by itself\"}'; done");
+  REQUIRE(report.findings.size() == 2);
+  for (const Finding& finding : report.findings)
+    CHECK(finding.detail.find("why") != std::string::npos);
+}
+
+TEST_CASE("verify decode: an image of any error is a finding of its own, and no other is missed") {
+  const TemporaryDirectory directory;
+  MadeDataset dataset;
+  dataset.shard_samples = 6;
+  const std::string good(as_text(test::make_jpeg(test::make_picture(10, 10))));
+  const std::string progressive(
+      as_text(test::make_jpeg(test::make_picture(10, 10), {.progressive = true})));
+  const std::string files[] = {
+      good, "no image", good, std::string(as_text(test::make_float_tiff())), progressive, good};
+  for (std::size_t i = 0; i < 6; ++i) dataset.rows.push_back({key_of(i), 0, files[i]});
+  dataset.rows[3].image.kind = ImageKind::kTiff;
+  dataset.write(directory / "out");
+  VerifyOptions options;
+  options.level = VerifyLevel::kFull;
+  options.decode = true;
+  options.image_limits.scan_pixels = 999;
+  const VerifyReport report = verify(directory / "out", options);
+  CHECK(report.decoded == 3);
+  REQUIRE(report.findings.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(report.findings[i].kind == "decode");
+    CHECK(report.findings[i].sample == std::array{1, 3, 4}[i]);
+  }
+  CHECK(report.findings[1].detail.find("neither 8 nor 16 bit") != std::string::npos);
+  CHECK(report.findings[2].detail.find("--max-scan-pixels") != std::string::npos);
+}
+
 TEST_CASE("walk protocol: tasks keep paths of any bytes") {
   WalkTask task;
   task.kind = WalkTask::Kind::kDecode;
@@ -181,7 +261,7 @@ TEST_CASE("walk protocol: tasks keep paths of any bytes") {
   task.index = fs::path("i");
   task.first = 7;
   task.rows = 9;
-  task.foreign.arrays = {"a", "", "c\xff", "d"};
+  task.limits = {1, 2, 3};
   const auto again = parse_task(task_line(task, {3, 5}));
   REQUIRE(again);
   CHECK(again->first.kind == task.kind);
@@ -189,15 +269,27 @@ TEST_CASE("walk protocol: tasks keep paths of any bytes") {
   CHECK(again->first.index == task.index);
   CHECK(again->first.first == 7);
   CHECK(again->first.rows == 9);
+  CHECK(again->first.limits.pixels == 1);
+  CHECK(again->first.limits.scan_pixels == 2);
+  CHECK(again->first.limits.decoded_bytes == 3);
+  CHECK(again->second.cpu_s == 3);
+  CHECK(again->second.memory_bytes == 5);
+  CHECK_FALSE(parse_task("{}"));
+}
+
+TEST_CASE("walk protocol: tasks keep what is to be described of a shard") {
+  WalkTask task;
+  task.kind = WalkTask::Kind::kDescribe;
+  task.foreign.arrays = {"a", "", "c\xff", "d"};
+  const auto again = parse_task(task_line(task, {}));
+  REQUIRE(again);
+  CHECK(again->first.kind == task.kind);
   CHECK(again->first.foreign.arrays == task.foreign.arrays);
   CHECK_FALSE(again->first.foreign.fields.names);
   for (const std::vector<std::string>& names : {std::vector<std::string>{}, {"json", "\xff"}}) {
     task.foreign.fields.names = names;
     CHECK(parse_task(task_line(task, {}))->first.foreign.fields.names == names);
   }
-  CHECK(again->second.cpu_s == 3);
-  CHECK(again->second.memory_bytes == 5);
-  CHECK_FALSE(parse_task("{}"));
 }
 
 TEST_CASE("verify part: is I/N with I below N") {

@@ -261,6 +261,22 @@ TEST_CASE("decode: what our JPEG decoder does not take goes to libjpeg, counted 
   CHECK(by_libjpeg(jpeg::Reason::kDamaged) == 1);
 }
 
+TEST_CASE("decode: an image beyond the limits is refused before the work, all others are decoded") {
+  const File progressive = make_jpeg(make_picture(40, 30), {.progressive = true});
+  ImageLimits limits;
+  limits.scan_pixels = 10 * 40 * 30;
+  CHECK(decode_full(progressive, {.limits = limits}) == decode_full(progressive));
+  --limits.scan_pixels;
+  const auto refused = [&](const File& file) {
+    return kind_of_error([&] { decode_full(file, {.limits = limits}); });
+  };
+  CHECK(refused(progressive) == ErrorKind::kUnsupported);
+  const File baseline = make_jpeg(make_picture(40, 30));
+  CHECK(decode_full(baseline, {.limits = limits}) == decode_full(baseline));
+  limits.pixels = 40 * 30 - 1;
+  CHECK(refused(baseline) == ErrorKind::kUnsupported);
+}
+
 TEST_CASE("decode: libjpeg begins anew where our JPEG decoder refuses at the end of the scan") {
   for (int restart_interval : {0, 13}) {
     const File file = make_jpeg(make_picture(203, 160), {.restart_interval = restart_interval});

@@ -109,6 +109,32 @@ TEST_CASE("bad samples: replaced ones are named, and the rest of the epoch is as
   }
 }
 
+TEST_CASE("bad samples: what cannot be decoded for another reason than damage is replaced, too") {
+  const auto dataset = make_dataset(40);
+  dataset->contents()[7] = packhorse::test::make_float_tiff();
+  dataset->contents()[23] = make_jpeg(make_picture(90, 70), {.progressive = true});
+  LoaderOptions options = replacing(2);
+  options.limits.scan_pixels = 9 * 90 * 70;
+  Loader loader(dataset, options);
+  CHECK(epoch_of(loader).samples.size() == 40);
+  std::set<std::uint64_t> named;
+  for (const BadSample& bad : loader.bad_samples()) named.insert(bad.sample);
+  CHECK(named == std::set<std::uint64_t>{7, 23});
+
+  options.bad_samples = {};
+  Loader strict(dataset, options);
+  CHECK(kind_of_error([&] { epoch_of(strict); }) == ErrorKind::kUnsupported);
+}
+
+TEST_CASE("bad samples: what the storage does not give is no bad sample") {
+  const auto dataset = make_dataset(40);
+  dataset->on_read = [](std::size_t i) {
+    if (i == 7) throw Error(ErrorKind::kIo, "the disk says no");
+  };
+  Loader loader(dataset, replacing(2));
+  CHECK(kind_of_error([&] { epoch_of(loader); }) == ErrorKind::kIo);
+}
+
 TEST_CASE("bad samples: one more than the cap ends the epoch, by count and by share") {
   const auto dataset = make_dataset(40);
   for (const std::size_t i : {3u, 9u, 17u, 30u}) dataset->contents()[i] = File(50);

@@ -9,6 +9,7 @@
 
 #include "fixtures.h"
 #include "packhorse/reader/loader.h"
+#include "packhorse/reader/simulated_storage.h"
 #include "support/made_dataset.h"
 
 namespace packhorse::reader::test {
@@ -38,6 +39,15 @@ class SlowDataset final : public MemoryDataset {
   mutable std::mutex mutex_;
   mutable std::vector<std::uint64_t> asked_;
   mutable bool sorted_ = true;
+};
+
+/// Says that its samples have 300 kB each, in files of 140.
+class LargeSamples final : public MemoryDataset {
+ public:
+  explicit LargeSamples(std::size_t samples) : MemoryDataset(std::vector<File>(samples, File(1))) {}
+  std::uint64_t bytes(std::size_t) const override { return 300'000; }
+  std::size_t file_of(std::size_t i) const override { return i / 140; }
+  std::vector<std::filesystem::path> files() const override { return {"a", "b"}; }
 };
 
 /// Waits until `n` samples were asked for, or more.
@@ -77,6 +87,22 @@ TEST_CASE("prefetcher: a window is asked for while the one before is worked on")
   CHECK(wait_for(dataset, 350).size() == 350);
   prefetcher.reached(192);
   CHECK(wait_for(dataset, 400).size() == 400);
+}
+
+TEST_CASE("prefetcher: a window's runs are one request each") {
+  const auto base = std::make_shared<LargeSamples>(280);
+  const auto runs = std::make_shared<Runs>(*base, 4u << 20);
+  const auto storage = std::make_shared<SimulatedStorage>(parse_storage("rate=100GB,depth=1"));
+  const auto dataset = on_simulated_storage(base, storage);
+  const Order order(280, {.kind = OrderKind::kWindow,
+                          .runs = runs,
+                          .runs_per_window = 5,
+                          .seed = 3,
+                          .batch_size = 10});
+  Prefetcher prefetcher(*dataset, order, 1u << 30);
+  prefetcher.reached(272);
+  while (prefetcher.bytes() < 280 * 300'000) std::this_thread::yield();
+  CHECK(storage->requests() == runs->size());
 }
 
 TEST_CASE("prefetcher: in a loader every sample is asked for once, unless all is in memory") {

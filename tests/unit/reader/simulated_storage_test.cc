@@ -4,6 +4,7 @@
 
 #include "fixtures.h"
 #include "packhorse/error.h"
+#include "packhorse/packed_dataset.h"
 #include "packhorse/reader/measure.h"
 
 namespace packhorse::reader::test {
@@ -93,7 +94,8 @@ TEST_CASE("simulated storage: the bytes and what is known of them stay the same"
 }
 
 TEST_CASE("simulated storage: what lies together is one request, and what has come is not asked") {
-  const auto storage = std::make_shared<SimulatedStorage>(parse_storage("open=1us"));
+  const auto storage =
+      std::make_shared<SimulatedStorage>(parse_storage("access=1us,rate=100GB,depth=1"));
   const auto slow = on_simulated_storage(make_shards(), storage);
   CHECK(slow->resident_share() == 0);
   const std::vector<std::uint64_t> samples = {1, 2, 3, 9, 10, 11};
@@ -108,6 +110,34 @@ TEST_CASE("simulated storage: what lies together is one request, and what has co
   CHECK(slow->prefetch(samples) == 0);
   slow->release();
   slow->read(1, out);
+  CHECK(storage->requests() == 4);
+}
+
+TEST_CASE("simulated storage: a gap is read along where that takes no longer than an access") {
+  struct Case {
+    const char* storage;
+    std::uint64_t gap;
+  };
+  for (const Case& c : {Case{"access=1ms,rate=100MB,depth=1", 100'000},
+                        Case{"access=1ms,rate=100MB,depth=4", 25'000},  // four overlap
+                        Case{"access=0.1ms,rate=1MB,depth=1", 100},     // the line is the limit
+                        Case{"rate=1MB,depth=1", 0},                    // a request costs nothing
+                        Case{"access=1ms,rate=100MB", 0},               // all overlap
+                        Case{"access=1ms,depth=1", kJoinedBytes},       // bytes cost nothing
+                        Case{"access=1s,rate=1GB,depth=1", kJoinedBytes}, Case{"hdd", 2'160'000}}) {
+    CAPTURE(c.storage);
+    CHECK(joined_gap(parse_storage(c.storage)) == c.gap);
+  }
+}
+
+TEST_CASE("simulated storage: a slow line carries no byte that was not asked for") {
+  const auto base = make_shards();
+  const std::vector<std::uint64_t> samples = {1, 3, 5, 6, 9};
+  std::uint64_t wanted = 0;
+  for (const std::uint64_t sample : samples) wanted += base->bytes(sample);
+  const auto storage = std::make_shared<SimulatedStorage>(parse_storage("rate=100MB,depth=8"));
+  on_simulated_storage(base, storage)->prefetch(samples);
+  CHECK(storage->bytes() == wanted);
   CHECK(storage->requests() == 4);
 }
 

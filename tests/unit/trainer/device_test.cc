@@ -29,7 +29,7 @@ TEST_CASE("device: memory that is full says what for, and what to do") {
 
 TEST_CASE("device: asking for a GPU that is not there says what to do") {
   if (cuda_available()) {
-    MESSAGE("skipped: there is a GPU");
+    test::skipped("there is a GPU");
     return;
   }
   try {

@@ -332,7 +332,7 @@ TEST_CASE("fit: a batch that its parts do not divide is an error") {
 
 TEST_CASE("fit: trains on a GPU") {
   if (!cuda_available()) {
-    MESSAGE("skipped: no GPU");
+    test::skipped("no GPU");
     return;
   }
   const Toy toy;

@@ -56,7 +56,7 @@ TEST_CASE("gpu decode: without a GPU it says so") {
 
 TEST_CASE("gpu decode: pixels are near the CPU's") {
   if (!cuda_available()) {
-    MESSAGE("skipped: no GPU");
+    test::skipped("no GPU");
     return;
   }
   const auto photos = test::photos();

@@ -72,7 +72,7 @@ TEST_CASE("normalize: takes an empty batch and refuses other layouts") {
 
 TEST_CASE("normalize: the GPU's kernel agrees with the definition") {
   if (!cuda_available()) {
-    MESSAGE("skipped: no GPU");
+    test::skipped("no GPU");
     return;
   }
   const auto images = all_bytes().to(at::kCUDA);

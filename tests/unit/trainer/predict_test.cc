@@ -94,13 +94,16 @@ TEST_CASE("predict: without a model only loading counts") {
 
 TEST_CASE("requests: alone in a large dataset, together in windows and in small ones") {
   using reader::OrderKind;
-  const Requests alone = requests_of(OrderKind::kGlobal, 1.3e6, 110'000);
+  const Requests alone = requests_of(OrderKind::kGlobal, 1.3e6, 110'000, 65'536);
   CHECK(alone.images == doctest::Approx(1).epsilon(0.01));
   CHECK(alone.bytes_per_image == doctest::Approx(110'000).epsilon(0.01));
-  const Requests window = requests_of(OrderKind::kWindow, 1.3e6, 110'000);
-  CHECK(window.images == doctest::Approx(4194304.0 / 110'000));
-  const Requests small = requests_of(OrderKind::kGlobal, 60'000, 900);
+  const Requests window = requests_of(OrderKind::kWindow, 1.3e6, 110'000, 0);
+  CHECK(window.images == 39);  // which brings it to 4 MiB
+  const Requests small = requests_of(OrderKind::kGlobal, 60'000, 900, 65'536);
   CHECK(small.images > 100);
   CHECK(small.bytes_per_image > 900);
-  CHECK(requests_of(OrderKind::kSequential, 100, 8 << 20).images == 1);
+  const Requests apart = requests_of(OrderKind::kGlobal, 60'000, 900, 0);
+  CHECK(apart.images < 2);
+  CHECK(apart.bytes_per_image == doctest::Approx(900));
+  CHECK(requests_of(OrderKind::kSequential, 100, 8 << 20, 0).images == 1);
 }

@@ -9,7 +9,7 @@
 
 namespace packhorse::reader {
 
-/// What becomes of a sample whose bytes are damaged or cannot be decoded.
+/// What becomes of a sample whose bytes are damaged or cannot be decoded, for whatever reason.
 enum class BadSamplePolicy {
   kFail,     ///< the epoch ends with its error
   kReplace,  ///< another sample of the dataset takes its place in the batch

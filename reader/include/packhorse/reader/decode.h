@@ -27,6 +27,7 @@ struct DecodeOptions {
   bool apply_orientation = true;  ///< turn the picture as its EXIF says, before anything else
   ScaledDct scaled_dct = ScaledDct::kOff;
   PixelAugment pixels = {};  ///< done to what decode() makes
+  ImageLimits limits = {};   ///< images beyond are not decoded
 };
 
 /// A JPEG that somebody else is to decode, such as a GPU, and what is to become of its pixels.
@@ -70,6 +71,8 @@ class Decoder {
   /// Writes size x size x 3 bytes into `out` by `augment`, then changes them by the options'
   /// `pixels`. Throws Error(kCorrupt) when the bytes cannot be decoded, and `out` may hold parts of
   /// them then; warnings of the JPEG library (damaged data it papered over) count as that too.
+  /// Throws Error(kUnsupported) for what is none of the usual images, or beyond the options'
+  /// `limits`.
   /// Damage where nothing is decoded goes unnoticed: below the crop, and around it in a file of
   /// restart segments.
   void decode(Bytes file, const Augment& augment, SampleRandom random, std::span<std::uint8_t> out,

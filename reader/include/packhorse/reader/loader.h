@@ -54,6 +54,7 @@ struct LoaderOptions {
   PixelAugment pixels = {};       ///< colour jitter, random erasing
   bool apply_orientation = true;  ///< turn pictures as their EXIF says
   ScaledDct scaled_dct = ScaledDct::kOff;
+  ImageLimits limits = {};  ///< images beyond are bad samples
   /// The share of a batch, from its first place on, that is left encoded where that can be, for a
   /// consumer that decodes (Batch::encoded()). Not with ScaledDct.
   double encoded_share = 0;
@@ -136,7 +137,8 @@ class Batch {
 /// the ticket belongs to, so batches come in order, all threads work on the batch that is needed
 /// next, and memory is bounded by the ring of slots. An error in a worker ends the epoch: next()
 /// throws it, with the sample named, as soon as it has happened, and again until start_epoch().
-/// Damaged samples can be replaced instead; files that are gone, cut or unreadable never are.
+/// Samples that are damaged, or that cannot be decoded, can be replaced instead; files that are
+/// gone, cut or unreadable never are.
 ///
 /// One thread, the consumer, calls everything but counters() and bad_samples(), which are
 /// thread-safe, as giving batches back is. The destructor stops and joins; batches still leased

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "packhorse/reader/cpu_load.h"
 #include "packhorse/reader/loader.h"
 
 /// Measuring how fast a dataset is read. Behind `packhorse bench` and `packhorse-train measure`.
@@ -47,6 +48,7 @@ struct Measurement {
   std::vector<double> batch_ms;  ///< time between batches
   LoaderCounters counters;
   ShuffleQuality shuffle;  ///< of the last epoch
+  CpuLoad load;            ///< warm-up included
   double images_per_s() const { return seconds > 0 ? static_cast<double>(images) / seconds : 0; }
 };
 

@@ -34,6 +34,12 @@ std::span<const StorageModel> storage_presets();
 /// rates a second, in B, kB, MB or GB. Throws Error(kUsage).
 StorageModel parse_storage(const std::string& text);
 
+/// Bytes between two samples of a file that are read along, as one request for both and the gap
+/// takes no longer than two: what the line delivers in the part of an access that is not hidden
+/// behind those of the other places. 0 where requests cost nothing, or where any number is under
+/// way at a time; at most kJoinedBytes.
+std::uint64_t joined_gap(const StorageModel& storage);
+
 /// When requests would have been answered, and waiting for it. Thread-safe.
 class SimulatedStorage {
  public:
@@ -62,9 +68,9 @@ class SimulatedStorage {
 
 /// `dataset`, as if it lay on `storage` with nothing of it cached. A file apart for each sample is
 /// opened for each; other files once. What is prefetched or read is there from when it has arrived,
-/// until release(). What lies together is asked for together, as PackedDataset does; compressed
-/// shards count with their samples' own sizes. The delays come on top of what the real storage
-/// takes, so the files should be in the page cache.
+/// until release(). What lies together is asked for together, up to kJoinedBytes, over gaps as
+/// joined_gap() has them; compressed shards count with their samples' own sizes. The delays come on
+/// top of what the real storage takes, so the files should be in the page cache.
 std::shared_ptr<const Dataset> on_simulated_storage(std::shared_ptr<const Dataset> dataset,
                                                     std::shared_ptr<SimulatedStorage> storage);
 

@@ -6,6 +6,7 @@
 #include "fixtures.h"
 #include "packhorse/file.h"
 #include "packhorse/image_info.h"
+#include "packhorse/jpeg_coefficients.h"
 #include "packhorse/roi_layout.h"
 
 namespace packhorse::jpeg::test {
@@ -257,6 +258,28 @@ TEST_CASE("jpeg decoder: a scan with anything missing, left over or out of order
   SUBCASE("what follows the end is nobody's business") {
     changed.insert(changed.end(), 100, std::byte{0xff});
     CHECK(decoded(changed, {0, 0, 64, 48}, scratch).has_value());
+  }
+}
+
+/// Counts the rows of MCUs or of pixels that a decoder gives.
+struct RowCount final : CoefficientSink, RowSink {
+  std::uint32_t count = 0;
+  void take_mcu_row(const std::int16_t*) override { ++count; }
+  void take(const std::uint8_t*, std::size_t, std::uint32_t rows) override { count += rows / 8; }
+};
+
+TEST_CASE("jpeg decoder: no block is made of what lies behind a scan, however many are missing") {
+  constexpr std::uint32_t kRows = 8187;
+  for (const std::size_t bytes : {38u, 900u, 40000u}) {
+    CAPTURE(bytes);
+    const File file = made_of_starved_blocks(kRows, bytes);
+    const auto whole_blocks = static_cast<std::uint32_t>(bytes * 8 / (1 + 63 * 11));
+    Scratch scratch;  // new: what is behind the scan are zeros
+    RowCount coefficients, pixels;
+    CHECK(decode_coefficients(file, coefficients, scratch).reason == Reason::kDamaged);
+    CHECK(coefficients.count <= whole_blocks + 1);
+    CHECK(decode(file, {0, 0, 8, 8 * kRows}, pixels, scratch).reason == Reason::kDamaged);
+    CHECK(pixels.count <= whole_blocks + 1);
   }
 }
 

@@ -148,6 +148,28 @@ File made_of_extremes(std::mt19937& random, unsigned step) {
   return file;
 }
 
+File made_of_starved_blocks(std::uint32_t rows, std::size_t bytes) {
+  File file;
+  const auto add = [&](std::initializer_list<unsigned> values) {
+    for (const unsigned value : values) file.push_back(static_cast<std::byte>(value));
+  };
+  const auto add_table = [&](unsigned which, unsigned symbol) {  // one code of one bit
+    add({0xff, 0xc4, 0, 20, which, 1});
+    file.insert(file.end(), 15, std::byte{0});
+    add({symbol});
+  };
+  const unsigned height = 8 * rows;
+  add({0xff, 0xd8, 0xff, 0xdb, 0, 67, 0});
+  file.insert(file.end(), 64, std::byte{1});
+  add({0xff, 0xc0, 0, 11, 8, height >> 8, height & 255, 0, 8, 1, 1, 0x11, 0});
+  add_table(0x00, 0x00);  // DC: no difference
+  add_table(0x10, 0x0a);  // AC: a value of ten bits
+  add({0xff, 0xda, 0, 8, 1, 1, 0, 0, 63, 0});
+  file.insert(file.end(), bytes, std::byte{0});
+  add({0xff, 0xd9});
+  return file;
+}
+
 File made_roi(Bytes file, int restart_mcus) {
   TransformOptions options;
   options.restart_mcus = restart_mcus;

@@ -34,6 +34,11 @@ Window draw_window(std::mt19937& random, std::uint32_t width, std::uint32_t heig
 /// first row, or their mean.
 File made_of_extremes(std::mt19937& random, unsigned step);
 
+/// Grey, one block wide and `rows` blocks high, with a scan of `bytes` zeros. Its tables have each
+/// block take 87 bytes of zeros, without an end: whoever goes on behind the scan finds blocks for
+/// as long as there are zeros.
+File made_of_starved_blocks(std::uint32_t rows, std::size_t bytes);
+
 /// The same pixels with restart markers and a RoiTable.
 File made_roi(Bytes file, int restart_mcus);
 

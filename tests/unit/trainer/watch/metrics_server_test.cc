@@ -1,12 +1,6 @@
 #include "packhorse/trainer/watch/metrics_server.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-
-#include <thread>
-
-#include "packhorse/file.h"
+#include "http_client.h"
 #include "support/support.h"
 
 using namespace packhorse;
@@ -15,22 +9,7 @@ using namespace packhorse::trainer;
 namespace {
 
 std::string scrape(int port) {
-  const UniqueFd socket(::socket(AF_INET, SOCK_STREAM, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  REQUIRE(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) ==
-          0);
-  const std::string request = "GET /metrics HTTP/1.0\r\n\r\n";
-  REQUIRE(::send(socket.get(), request.data(), request.size(), 0) ==
-          static_cast<ssize_t>(request.size()));
-  std::string answer;
-  char part[4096];
-  for (ssize_t got = 0; (got = ::recv(socket.get(), part, sizeof part, 0)) > 0;) {
-    answer.append(part, static_cast<std::size_t>(got));
-  }
-  return answer;
+  return test::HttpClient(port).ask("GET /metrics HTTP/1.0\r\n\r\n");
 }
 
 bool contains(const std::string& text, const std::string& part) {

@@ -18,7 +18,7 @@ struct CheckpointStoreOptions {
 
 /// The checkpoints of a run: last.pt, best.pt, and the latest `keep` as step-000001234.pt. They are
 /// written by a thread, one after the other, while training goes on; each appears at once and
-/// whole. One thread at a time, apart from that.
+/// whole, and last.pt last, when the others are on the disk. One thread at a time, apart from that.
 class CheckpointStore {
  public:
   explicit CheckpointStore(CheckpointStoreOptions options);
@@ -38,8 +38,9 @@ class CheckpointStore {
   /// What the command said when it failed, since the last call.
   std::vector<std::string> take_notes();
 
-  /// Removes last.pt, best.pt and all step-N.pt of an earlier run.
-  void clear();
+  /// The first checkpoint takes the place of an earlier run's: of its last.pt, best.pt and step-N.pt
+  /// none stays, and none goes before the new one is on the disk. Call before save().
+  void replace_earlier();
 
  private:
   struct Impl;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "packhorse/reader/cpu_load.h"
 #include "packhorse/reader/measure.h"
 #include "packhorse/reader/simulated_storage.h"
 #include "packhorse/trainer/device.h"
@@ -65,6 +66,7 @@ struct Pass {
   /// That the disk delivered, or the simulated storage, warm-up included.
   std::uint64_t disk_bytes = 0;
   double cpu_s = 0;                   ///< of the process
+  reader::CpuLoad load = {};          ///< of others meanwhile
   double first_batch_s = 0;           ///< from making the loader to the first batch
   std::vector<double> batch_ms = {};  ///< from one batch to the next; training: of each step
   // Of training alone:
@@ -143,10 +145,43 @@ reader::Spread spread_of(const std::vector<Pass>& passes,
 /// The repeats lie further apart than 10 % of their median.
 bool is_noisy(const reader::Spread& spread);
 
-/// What the figures say, in sentences: for each condition its limit and what packing gains or
-/// loses. A gain counts when its slowest repeat beats the folder's fastest, and it is above 2 %.
-/// Warm inputs of which the disk delivered more than 1 % are named, and so are epochs too short to
-/// stand for those of a larger folder.
+/// What repeats can tell of a speed against another.
+enum class Told {
+  kNot,     ///< too few repeats, or they overlap
+  kFaster,  ///< told apart, by 2 % or more
+  kSlower,  ///< likewise
+  kAlike,   ///< told to be nearer than 2 %
+};
+struct Comparison {
+  double ratio = 0;            ///< of the medians
+  double least = 0, most = 0;  ///< of the slowest to the other's fastest repeat, and the reverse
+  std::size_t repeats = 0;
+  Told told = Told::kNot;
+};
+/// Fewer repeats tell nothing. From them on two speeds are told apart where each repeat of the one
+/// is faster than every one of the other: of n and n repeats of the same speed, in any order, that
+/// comes about by chance in 2 of (2n over n) measurements, 1 of 126 with five. It holds however the
+/// speeds are distributed, and a machine that drifts makes it rarer, as repeats go round.
+inline constexpr std::size_t kEnoughRepeats = 5;
+/// A difference below is not worth a word.
+inline constexpr double kNoticeable = 1.02;
+Comparison compare(const std::vector<Pass>& passes, const std::vector<Pass>& base);
+
+/// How the work on an input compares with the folder's.
+enum class SameWork {
+  kYes,           ///< packed as it is
+  kLessDecoding,  ///< the same pixels by less decoding: roi
+  kOtherPixels,   ///< resize, raw
+};
+SameWork same_work(const MeasuredInput& input);
+
+/// The headline, a line for each condition, slow storage first: how many times the folder's speed
+/// the packed input with the fastest training has, of those packed as they are.
+std::vector<std::string> io_speedups(const SpeedReport& report);
+
+/// What the figures say, in sentences: for each condition its limit, and what packing gains or
+/// loses as far as compare() can tell. CPUs that others used are named, warm inputs of which the
+/// disk delivered more than 1 %, and epochs too short to stand for those of a larger folder.
 std::vector<std::string> verdict(const SpeedReport& report);
 
 }  // namespace packhorse::trainer

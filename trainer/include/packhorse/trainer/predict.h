@@ -23,12 +23,13 @@ struct ImageCosts {
 };
 
 /// How a packed dataset is asked for: what chance, or a window, brings close together is read at
-/// once, with the gaps (Dataset::prefetch()).
+/// once, with gaps of up to `gap_bytes` (reader::joined_gap()).
 struct Requests {
   double images = 1;           ///< of one request
   double bytes_per_image = 0;  ///< with the gaps
 };
-Requests requests_of(reader::OrderKind order, double samples, double sample_bytes);
+Requests requests_of(reader::OrderKind order, double samples, double sample_bytes,
+                     double gap_bytes);
 
 struct Machine {
   double cpus = 1;  ///< cores; in those that were measured

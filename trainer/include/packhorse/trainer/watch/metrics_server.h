@@ -10,8 +10,8 @@
 
 namespace packhorse::trainer {
 
-/// Answers Prometheus at http://ADDRESS:PORT/metrics, from threads of its own, until it is
-/// destroyed:
+/// Answers Prometheus at http://ADDRESS:PORT/metrics, from a thread of its own, until it is
+/// destroyed, which waits for no client:
 ///
 ///     MetricsServer server("127.0.0.1", 9400, {{"rank", "0"}});
 ///     server.set_loader([&] { return loader.counters(); });   // asked at each scrape

@@ -15,7 +15,8 @@ struct StepMetrics {
   double lr = 0;                                 ///< of its last step
   double images_per_s = 0;
   double data_wait_share = 0;             ///< of the time, 0..1
-  std::uint64_t device_memory_bytes = 0;  ///< most that was in use so far; 0 on the CPU
+  /// PeakMemory: reserved, and allocated of it; 0 on the CPU
+  std::uint64_t device_memory_bytes = 0, device_memory_allocated_bytes = 0;
   reader::LoaderCounters loader = {};     ///< totals since the loader was made
 };
 

@@ -1,0 +1,150 @@
+#include "packing/staging_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "packhorse/error.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view kSignature = "process ";
+constexpr int kMostTries = 10'000;  // each is lost to a writer that ended just then
+
+std::string this_process() {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  return std::string(kSignature) + std::to_string(::getpid()) + " on " + host.data() + "\n";
+}
+
+/// The first line of the lock; empty in one that is not signed.
+std::string owner_in(int fd) {
+  std::array<char, 512> text{};
+  const ssize_t n = ::pread(fd, text.data(), text.size(), 0);
+  const std::string_view line(text.data(), n > 0 ? static_cast<std::size_t>(n) : 0);
+  return std::string(line.substr(0, line.find('\n')));
+}
+
+bool is_signed(int fd) { return owner_in(fd).starts_with(kSignature); }
+
+/// All in `root` but the lock.
+std::vector<fs::path> others_in(const fs::path& root) {
+  std::vector<fs::path> others;
+  for (const fs::directory_entry& entry : fs::directory_iterator(root)) {
+    if (entry.path().filename() != "lock") others.push_back(entry.path());
+  }
+  return others;
+}
+
+[[noreturn]] void refuse_foreign(const fs::path& root) {
+  throw Error(ErrorKind::kExists, "the name of the staging directory is taken by something else",
+              root, "move it away, or choose another target");
+}
+
+[[noreturn]] void refuse_held(const fs::path& root, const std::string& owner) {
+  throw Error(ErrorKind::kExists,
+              "another writer is at work on this target: " +
+                  (owner.empty() ? "one that begins or ends just now" : owner),
+              root, "wait for it, or stop it, or choose another target");
+}
+
+}  // namespace
+
+StagingLock::StagingLock(fs::path root, Hold hold) : root_(std::move(root)), path_(root_ / "lock") {
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    make_directories(root_);
+    fd_.reset(::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    made_ = static_cast<bool>(fd_);
+    if (!fd_ && errno == EEXIST) fd_.reset(::open(path_.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd_ && errno == ENOENT) continue;
+    if (!fd_ && (errno == EISDIR || errno == ELOOP)) refuse_foreign(root_);
+    if (!fd_) throw_errno("open the lock", path_);
+    const Found found = try_to_take(hold);
+    if (found == Found::kHeld) refuse_held(root_, owner_in(fd_.get()));
+    if (found == Found::kGone) continue;
+    try {
+      claim();
+    } catch (...) {
+      if (made_ && hold == Hold::kAlone) undo();
+      throw;
+    }
+    return;
+  }
+  throw Error(ErrorKind::kExists, "the staging directory is made and removed all the time", root_,
+              "choose another target");
+}
+
+StagingLock::StagingLock(fs::path root, UniqueFd fd)
+    : root_(std::move(root)), path_(root_ / "lock"), fd_(std::move(fd)) {}
+
+std::optional<StagingLock> StagingLock::take_over(const fs::path& root) {
+  UniqueFd fd(::open((root / "lock").c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd) return std::nullopt;
+  StagingLock lock(root, std::move(fd));
+  if (lock.try_to_take(Hold::kAlone) != Found::kTaken || !is_signed(lock.fd_.get()))
+    return std::nullopt;
+  return lock;
+}
+
+/// Rules 1 and 2.
+StagingLock::Found StagingLock::try_to_take(Hold hold) {
+  const int how = hold == Hold::kShared ? LOCK_SH : LOCK_EX;
+  if (::flock(fd_.get(), how | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) return Found::kHeld;
+    throw_errno("lock", path_);
+  }
+  struct stat opened {
+  }, named{};
+  if (::fstat(fd_.get(), &opened) != 0) throw_errno("stat", path_);
+  if (::stat(path_.c_str(), &named) != 0) {
+    if (errno == ENOENT) return Found::kGone;
+    throw_errno("stat", path_);
+  }
+  const bool same = opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+  return same ? Found::kTaken : Found::kGone;
+}
+
+/// Rule 3.
+void StagingLock::claim() {
+  const bool empty = others_in(root_).empty();
+  const bool ours = is_signed(fd_.get());
+  if (!empty && !ours) {
+    if (made_) ::unlink(path_.c_str());  // who shares it finds the same, and is refused as well
+    refuse_foreign(root_);
+  }
+  fresh_ = empty;
+  // Over an earlier name, never without any: a line's end says where the name ends.
+  const std::string owner = this_process();
+  const ssize_t n = ::pwrite(fd_.get(), owner.data(), owner.size(), 0);
+  if (n >= 0 && n < static_cast<ssize_t>(owner.size())) errno = ENOSPC;
+  const bool written = n == static_cast<ssize_t>(owner.size());
+  if (!written || (!ours && ::fsync(fd_.get()) != 0)) throw_errno("write to", path_);
+}
+
+/// Of a directory that could not be claimed. What is somebody else's stays, as it is not empty.
+void StagingLock::undo() {
+  ::unlink(path_.c_str());
+  ::rmdir(root_.c_str());
+}
+
+/// Rule 5.
+void StagingLock::remove_root() {
+  for (const fs::path& path : others_in(root_)) remove_tree(path);
+  if (::unlink(path_.c_str()) != 0) throw_errno("remove", path_);
+  fd_.reset();
+  if (::rmdir(root_.c_str()) != 0 && errno != ENOTEMPTY && errno != EEXIST && errno != ENOENT)
+    throw_errno("remove", root_);
+}
+
+}  // namespace packhorse

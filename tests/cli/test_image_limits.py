@@ -1,0 +1,98 @@
+"""What is refused of images themselves: damage inside their pixels, and more work than limits allow."""
+
+import pytest
+from python_support import DAMAGE, DONE, SHAPES, USAGE, listed, make_source, pack, packhorse, refused, run, tree
+
+
+def rejected(source, out, *options):
+    return run("pack", source, out, *options).json["rejects"]
+
+
+# Damage inside the pixels
+
+
+def cut_inside(path):
+    """Leaves out half of the scan: the markers are whole, the picture is not."""
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2] + b"\xff\xd9")
+
+
+@pytest.fixture
+def damaged(tmp_path):
+    source = make_source(tmp_path / "source", 12, classes=2)
+    cut_inside(source / "class-1/000007.jpg")
+    return source
+
+
+@pytest.mark.parametrize("mode", ["original", "roi", "resize", "raw"])
+def test_with_decode_every_mode_rejects_what_is_damaged_inside(tmp_path, damaged, mode):
+    options = ("--format", "wds", "--image", mode, "--decode")
+    result = run("pack", damaged, tmp_path / "out", *options, "--json")
+    assert result.code == DAMAGE and [r["path"] for r in result.json["rejects"]] == ["class-1/000007.jpg"], result
+    assert "damaged JPEG" in result.json["rejects"][0]["reason"]
+    run("pack", damaged, tmp_path / "out", *options, "--max-rejects", "1")
+    assert packhorse("inspect", tmp_path / "out", "--verify", "full", "--decode", "--json").json["checked"]["decoded"] == 11
+
+
+def test_decode_changes_no_byte_of_what_is_sound(tmp_path):
+    pack(SHAPES, tmp_path / "a", "--format", "wds")
+    pack(SHAPES, tmp_path / "b", "--format", "wds", "--decode")
+    assert tree(tmp_path / "a") == tree(tmp_path / "b")
+
+
+def test_without_decode_finished_shards_are_not_taken_for_decoded_ones(tmp_path, damaged):
+    run("pack", damaged, tmp_path / "out", "--format", "wds", "--task", "0/1")
+    result = run("pack", damaged, tmp_path / "out", "--format", "wds", "--decode", "--json")
+    assert result.code == DAMAGE and len(result.json["rejects"]) == 1, result
+
+
+# Limits
+
+
+PROGRESSIVE = "train/clouds/clouds-08-progressive.jpg"  # 300 x 200 in ten scans, 4:2:0
+DEEP = "train/clouds/clouds-13-16bit.png"  # 96 x 96 grey
+
+
+@pytest.mark.parametrize(
+    "option,limit,path,reason",
+    [
+        ("--max-scan-pixels", 599_999, PROGRESSIVE, "10 scans of 300 x 200 pixels, in all 600000, the limit is 599999"),
+        ("--max-decoded-bytes", 189_695, PROGRESSIVE, "300 x 200 pixels take 189696 bytes, the limit is 189695"),
+        ("--max-pixels", 59_999, PROGRESSIVE, "300 x 200 pixels, the limit is 59999"),
+        ("--max-decoded-bytes", 18_431, DEEP, "96 x 96 pixels take 18432 bytes, the limit is 18431"),
+    ],
+)
+def test_an_image_beyond_a_limit_is_rejected_with_the_number_and_the_option(tmp_path, option, limit, path, reason):
+    options = ("--format", "wds", "--json", "--max-rejects", "100%")
+    rejects = {r["path"]: r["reason"] for r in rejected(SHAPES, tmp_path / "a", option, str(limit), *options)}
+    assert reason in rejects[path] and rejects[path].endswith(f"({option})"), rejects
+    assert path not in {r["path"] for r in rejected(SHAPES, tmp_path / "b", option, str(limit + 1), *options)}
+
+
+@pytest.mark.parametrize("option", ["--max-pixels", "--max-scan-pixels", "--max-decoded-bytes"])
+def test_a_limit_of_nothing_is_a_usage_error(tmp_path, option):
+    refused("pack", SHAPES, tmp_path / "out", "--format", "wds", option, "0", code=USAGE)
+
+
+@pytest.mark.parametrize("action", [("--verify", "full", "--decode"), ("--stats",), ("--duplicates",)])
+def test_who_decodes_a_dataset_has_the_limits_of_packing(tmp_path, action):
+    pack(SHAPES / "train", tmp_path / "out", "--format", "wds")
+    result = run("inspect", tmp_path / "out", *action, "--max-scan-pixels", "599999", "--json")
+    assert result.code != DONE and "--max-scan-pixels" in result.err + result.out, result
+    assert "clouds-08" in str(listed(tmp_path / "out")) and "10 scans of 300 x 200" in result.err + result.out, result
+    packhorse("inspect", tmp_path / "out", *action, "--max-scan-pixels", "600000", "--json")
+
+
+def test_a_sheet_shows_what_is_beyond_a_limit_as_damaged(tmp_path):
+    pack(SHAPES / "train", tmp_path / "out", "--format", "wds", "--no-shuffle")
+    for limit in ("1000000", "600000"):
+        packhorse("inspect", tmp_path / "out", "--sheet", tmp_path / f"{limit}.png", "--max-scan-pixels", limit)
+    packhorse("inspect", tmp_path / "out", "--sheet", tmp_path / "less.png", "--max-scan-pixels", "599999")
+    pictures = [(tmp_path / f"{name}.png").read_bytes() for name in ("1000000", "600000", "less")]
+    assert pictures[0] == pictures[1] != pictures[2]
+
+
+def test_limits_where_nothing_is_decoded_are_a_usage_error(tmp_path):
+    pack(SHAPES, tmp_path / "out", "--format", "wds")
+    result = refused("inspect", tmp_path / "out/val", "--list", "--max-scan-pixels", "9", code=USAGE)
+    assert "--decode" in result.err

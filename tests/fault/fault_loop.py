@@ -1,0 +1,494 @@
+"""Makes each system call of packhorse fail once, and from then on, kills it at each, and lets each allocation fail.
+
+    python tests/fault/fault_loop.py                      all of it: see docs/reliability.md
+    python tests/fault/fault_loop.py --stride 50          every 50th
+    python tests/fault/fault_loop.py --only pack-wds,fsync
+
+build/*/bin/packhorse_faults.so (tests/fault/preload) is loaded into the program. A first run without faults counts
+the calls on files below the scratch folder; then the same command meets one fault, on a fresh copy of its files:
+
+- what is published is the old state or the new one, byte for byte, and nothing in between;
+- exit code 0 only with the new state, complete and with nothing left over; an error says so on stderr; no signal ends it
+  but our own;
+- the same command, run again without faults, succeeds and ends with the very bytes of a run that met none. Where the
+  first run has come as far as to publish, it may be told that the target is there.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from python_support import BIN, BROKEN, PACKHORSE, SHAPES, TRAIN, tree  # noqa: E402
+
+PRELOAD = BIN / "packhorse_faults.so"
+GROUPS = (
+    "open read write pwrite fsync rename link unlink mkdir truncate close mmap flock alloc change".split()
+)
+FAULTS = {
+    "open": ("EIO", "ENOSPC", "EINTR"),
+    "read": ("EIO", "EINTR", "SHORT"),
+    "write": ("EIO", "ENOSPC", "EINTR", "SHORT"),
+    "pwrite": ("EIO", "ENOSPC", "EINTR", "SHORT"),
+    "fsync": ("EIO", "ENOSPC"),
+    "rename": ("EIO", "ENOSPC"),
+    "link": ("EIO", "ENOSPC"),
+    "unlink": ("EIO",),
+    "mkdir": ("EIO", "ENOSPC", "EEXIST"),
+    "truncate": ("EIO", "ENOSPC"),
+    "close": ("EIO",),
+    "mmap": ("ENOMEM",),
+    "flock": ("EIO",),
+    "alloc": ("ENOMEM",),
+    "change": ("KILL", "TORN"),
+}
+# What a program has to live with: it goes on as if nothing had been.
+HARMLESS = {(group, fault) for group in ("read", "write", "pwrite") for fault in ("EINTR", "SHORT")}
+ALLOCATIONS = 150  # of a command that are tried, spread evenly
+LONGEST = 120  # seconds
+MARKS = ("<!-- faults: begin -->", "<!-- faults: end -->")
+UNFINISHED = (".partial", ".packhorse-index", ".packhorse-repair")
+
+
+@dataclass(frozen=True)
+class Fault:
+    group: str
+    at: int
+    what: str
+    always: bool
+
+    @property
+    def kills(self):
+        return self.what in ("KILL", "TORN")
+
+    def __str__(self):
+        return f"{self.group} {self.at} {self.what}{' always' if self.always else ''}"
+
+    def environment(self):
+        extra = {"FAULT_ALWAYS": "1"} if self.always else {}
+        return {"FAULT_CALL": self.group, "FAULT_AT": str(self.at), "FAULT_DO": self.what, **extra}
+
+
+class Violation(Exception):
+    pass
+
+
+def run(command, root=None, **environment):
+    """The command; with `root`, under the preload."""
+    env = dict(os.environ)
+    if root is not None:
+        env |= {"LD_PRELOAD": str(PRELOAD), "FAULT_ROOT": str(root), **environment}
+    try:
+        return subprocess.run(
+            list(map(str, command)), env=env, capture_output=True, stdin=subprocess.DEVNULL, timeout=LONGEST, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise Violation(f"not ended after {LONGEST} s") from None
+
+
+def must(*command):
+    done = run(command)
+    if done.returncode != 0:
+        raise RuntimeError(f"{command}: {done.returncode}\n{done.stderr.decode(errors='replace')}")
+
+
+def is_unfinished(name):
+    parts = os.fsdecode(name).split("/")
+    return any(part.endswith(UNFINISHED) for part in parts) or parts[-1].endswith((".tmp", ".new"))
+
+
+class Case:
+    """A command, and the files it works on: `prepare` makes them in a folder, `command` is for such a folder.
+
+    `one_step`: what it publishes appears at once. Otherwise file by file, each whole, dataset.json last.
+    """
+
+    groups = GROUPS
+
+    def __init__(self, name, prepare, command, one_step=True, refuses=False):
+        self.name, self.prepare, self.command = name, prepare, command
+        self.one_step, self.refuses = one_step, refuses
+
+    def published(self, place):
+        return {name: digest for name, digest in tree_or_none(place).items() if not is_unfinished(name)}
+
+    def left_over(self, place):
+        return sorted(os.fsdecode(name) for name in tree_or_none(place) if is_unfinished(name))
+
+    def check_state(self, now, before, after):
+        if now in (before, after):
+            return
+        if self.one_step:
+            raise Violation(f"neither the old nor the new state: {difference(now, before, after)}")
+        for name, digest in now.items():
+            if digest not in (before.get(name, 0), after.get(name, 0)):
+                raise Violation(f"{os.fsdecode(name)} is neither the old nor the new file")
+        manifest = b"dataset.json"
+        if manifest in now and manifest not in before:
+            raise Violation(f"a dataset.json before the rest: {difference(now, before, after)}")
+
+
+class FitCase(Case):
+    """Training over an earlier run. Checkpoints tell the time they took, so they are old, new and whole, or broken."""
+
+    def __init__(self):
+        self.groups = [group for group in GROUPS if group not in ("alloc", "read", "mmap")]
+        super().__init__("fit-overwrite", self.prepare_run, self.fit, one_step=False)
+
+    @staticmethod
+    def fit(place):
+        data = ("--data", place / "packed", "--out", place / "run", "--overwrite", "--keep", "1")
+        return (TRAIN, "fit", *data, "--arch", "smallnet", "--epochs", "1", "--batch-size", "2", "--device", "cpu")
+
+    @staticmethod
+    def prepare_run(place):
+        must(PACKHORSE, "pack", SHAPES, place / "packed", "--format", "wds", "--limit", "4")
+        for name in ("last.pt", "best.pt", "step-000000009.pt"):
+            (place / "run").mkdir(exist_ok=True)
+            (place / "run" / name).write_bytes(b"old")
+
+    def published(self, place):
+        return {os.fsencode(path.name): self.state_of(path) for path in (place / "run").glob("*.pt")}
+
+    @staticmethod
+    def state_of(path):
+        if path.read_bytes() == b"old":
+            return "old"
+        with zipfile.ZipFile(path) as checkpoint:
+            return "broken" if checkpoint.testzip() else "new"
+
+    def check_state(self, now, before, after):
+        super().check_state(now, before, after)
+        if b"last.pt" not in now or (now[b"last.pt"] == "new" and now != after):
+            raise Violation(f"last.pt is not there, or before the others: {now}")
+
+
+def tree_or_none(place):
+    return tree(place) if any(os.scandir(place)) else {}
+
+
+def difference(now, before, after):
+    def names(a, b):
+        return sorted(os.fsdecode(name) for name in a.keys() | b.keys() if a.get(name, 0) != b.get(name, 0))[:5]
+
+    return f"differs from the old in {names(now, before)}, from the new in {names(now, after)}"
+
+
+class Bench:
+    """One case in a scratch folder of its own."""
+
+    def __init__(self, case, scratch):
+        self.case, self.root = case, Path(scratch)
+        self.original, self.place = self.root / "original", self.root / "place"
+        self.original.mkdir(parents=True)
+        case.prepare(self.original)
+        self.before = case.published(self.original)
+        self.counts = self.count()
+        self.after = case.published(self.place)
+        if self.after == self.before or case.left_over(self.place):
+            raise RuntimeError(f"{case.name}: a run without faults changed nothing, or left something")
+
+    def fresh(self):
+        shutil.rmtree(self.place, ignore_errors=True)
+        shutil.copytree(self.original, self.place, symlinks=True)
+
+    def count(self):
+        self.fresh()
+        counts = self.root / "counts"
+        done = run(self.case.command(self.place), self.root, FAULT_COUNT=str(counts))
+        if done.returncode != 0:
+            raise RuntimeError(f"{self.case.name}: {done.stderr.decode(errors='replace')}")
+        return dict(zip(GROUPS, struct.unpack(f"{len(GROUPS)}Q", counts.read_bytes())))
+
+    def faults(self):
+        for group in self.case.groups:
+            kinds = FAULTS[group]
+            n = self.counts[group]
+            step = max(1, n // ALLOCATIONS) if group == "alloc" else 1
+            for at in range(1, n + 1, step):
+                for what in kinds:
+                    yield Fault(group, at, what, False)
+                    if what not in ("EINTR", "EEXIST", "KILL", "TORN"):
+                        yield Fault(group, at, what, True)
+
+    def try_fault(self, fault):
+        """How the program ended: "done", "refused" or "killed". Raises Violation."""
+        self.fresh()
+        done = run(self.case.command(self.place), self.root, **fault.environment())
+        try:
+            ended = self.check(fault, done)
+            self.check_next(fault)
+        except Violation as violation:
+            text = (done.stdout + done.stderr).decode(errors="replace")
+            raise Violation(f"{violation}\n  exit code {done.returncode}\n  {text.strip()[-600:]}") from None
+        return ended
+
+    def check(self, fault, done):
+        now = self.case.published(self.place)
+        self.case.check_state(now, self.before, self.after)
+        if done.returncode == -signal.SIGKILL and fault.kills:
+            return "killed"
+        if done.returncode == 0:
+            if now != self.after:
+                raise Violation(f"exit code 0 without the result: {difference(now, self.before, self.after)}")
+            if left := self.case.left_over(self.place):
+                raise Violation(f"exit code 0 and left over: {left[:3]}")
+            return "done"
+        if done.returncode not in (1, 3):
+            raise Violation("ended by a signal or with another code")
+        if b"error: " not in done.stderr:
+            raise Violation("an exit code without a word")
+        if (fault.group, fault.what) in HARMLESS:
+            raise Violation("ended by what it has to live with")
+        return "refused"
+
+    def check_next(self, fault):
+        was_there = self.case.published(self.place) == self.after
+        again = run(self.case.command(self.place))
+        now = self.case.published(self.place)
+        text = again.stderr.decode(errors="replace")
+        if again.returncode != 0 and not (self.case.refuses and was_there and "already" in text):
+            raise Violation(f"the next run ended with {again.returncode}: {text.strip()[-300:]}")
+        if now != self.after:
+            raise Violation(f"the next run made something else: {difference(now, self.before, self.after)}")
+        left = [name for name in self.case.left_over(self.place) if self.case.one_step or not fault.kills]
+        if left:
+            raise Violation(f"left over after the next run: {left[:3]}")
+
+
+# ---- the cases
+
+def make_source(folder, names, fields=False):
+    for i, name in enumerate(names):
+        target = folder / f"class-{i % 2}" / f"{i}{name.suffix}"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(name, target)
+        if fields:
+            target.with_suffix(".json").write_text(f'{{"number": {i}}}')
+
+
+def photos(number):
+    return sorted(SHAPES.rglob("*.jpg"))[:number]
+
+
+def make_large(folder):
+    """Two pictures of 3 MiB: whole pieces go past the page cache."""
+    for i in range(2):
+        target = folder / f"class-{i}" / f"{i}.ppm"
+        target.parent.mkdir(parents=True)
+        target.write_bytes(b"P6\n1024 1024\n255\n" + bytes([i]) * (3 << 20))
+
+
+def pack_case(name, *options, make=lambda folder: make_source(folder, photos(6)), old=None, source="source"):
+    def command(place):
+        return (PACKHORSE, "pack", place.parent / "source" / source, place / "out", "--jobs", "2", *options)
+
+    def prepare(place):
+        make(place.parent / "source" / source)
+        if old:
+            old(place)
+        else:
+            (place / "beside").write_bytes(b"not ours")
+
+    return Case(name, prepare, command, refuses="--overwrite" not in options)
+
+
+def old_dataset(place):
+    must(PACKHORSE, "pack", SHAPES / "val", place / "out", "--format", "lmdb", "--shard-samples", "20")
+
+
+def make_archive(path):
+    make_source(path.parent / "unpacked", photos(6))
+    shutil.make_archive(str(path).removesuffix(".tar.gz"), "gztar", path.parent / "unpacked")
+
+
+def packed(place, *options):
+    make_source(place.parent / "source", photos(6))
+    must(PACKHORSE, "pack", place.parent / "source", place / "packed", "--shard-samples", "2", *options)
+
+
+def prepare_unpack(place):
+    packed(place, "--format", "wds")
+
+
+def prepare_foreign(place):
+    """Tars of another writer."""
+    packed(place, "--format", "wds")
+    for shard in sorted((place / "packed").glob("*.tar")):
+        shard.rename(place / f"foreign-{shard.name}")
+    shutil.rmtree(place / "packed")
+
+
+def foreign_shards(place):
+    return sorted(place.glob("foreign-*.tar"))
+
+
+def prepare_export(place):
+    prepare_foreign(place)
+    must(PACKHORSE, "index", *foreign_shards(place))
+
+
+def prepare_repair(place):
+    packed(place, "--format", "wds")
+    for name in ("shard-000001.tar", "shard-000002.index", "classes.txt"):
+        with open(place / "packed" / name, "r+b") as file:
+            file.seek(5)
+            file.write(b"\xff\xff")
+
+
+def cases():
+    two = ("--shard-samples", "2")
+    fields = {"make": lambda folder: make_source(folder, photos(6), fields=True)}
+    found = [
+        pack_case("pack-wds", "--format", "wds", *two),
+        pack_case("pack-wds-zstd", "--format", "wds", "--compress", "zstd", *two, **fields),
+        pack_case("pack-lmdb", "--format", "lmdb", *two),
+        pack_case("pack-lmdb-members", "--format", "lmdb-members", "--fields", "json", *two, **fields),
+        pack_case("pack-hdf5", "--format", "hdf5", *two),
+        pack_case("pack-hdf5-fields", "--format", "hdf5", "--fields", "json", *two, **fields),
+        pack_case("pack-large", "--format", "wds", make=make_large),
+        pack_case("pack-roi", "--format", "wds", "--image", "roi", *two),
+        pack_case("pack-resize", "--format", "lmdb", "--image", "resize", "--short-side", "16", *two),
+        pack_case("pack-raw", "--format", "hdf5", "--image", "raw", "--size", "16", *two),
+        pack_case("pack-archive", "--format", "wds", *two, make=make_archive, source="a.tar.gz"),
+        pack_case("pack-overwrite", "--format", "wds", "--overwrite", *two, old=old_dataset),
+        Case(
+            "unpack",
+            prepare_unpack,
+            lambda place: (PACKHORSE, "unpack", place / "packed", place / "out"),
+            refuses=True,
+        ),
+        Case(
+            "index",
+            prepare_foreign,
+            lambda place: (PACKHORSE, "index", *foreign_shards(place)),
+            one_step=False,
+            refuses=True,
+        ),
+        Case(
+            "index-out",
+            prepare_foreign,
+            lambda place: (PACKHORSE, "index", *foreign_shards(place), "--out", place / "out"),
+            refuses=True,
+        ),
+        Case("export-index", prepare_export, lambda place: (PACKHORSE, "export-index", place), one_step=False),
+        Case(
+            "repair",
+            prepare_repair,
+            lambda place: (PACKHORSE, "inspect", place / "packed", "--repair", place.parent / "source"),
+            one_step=False,
+        ),
+    ]
+    return [*found, FitCase()] if TRAIN.exists() else found
+
+
+# ---- the loop
+
+class Tally:
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.ended = collections.Counter()  # (case, kind, how)
+        self.violations = []
+
+    def add(self, case, fault, how):
+        kind = "kills" if fault.kills else "allocations" if fault.group == "alloc" else "faults"
+        with self.lock:
+            self.ended[case, kind, how] += 1
+
+    def table(self):
+        rows = ["| command | faults | went on | refused | kills | allocations | went on | refused | **violations** |"]
+        rows.append("|" + "---|" * 9)
+        broken = collections.Counter(case for case, _, _ in self.violations)
+        names = sorted({case for case, _, _ in self.ended} | broken.keys())
+
+        def row(title, chosen):
+            def count(kind, *hows):
+                return sum(self.ended[case, kind, how] for case in chosen for how in hows)
+
+            cells = [
+                count("faults", "done", "refused", "violation"),
+                count("faults", "done"),
+                count("faults", "refused"),
+                count("kills", "done", "killed", "refused", "violation"),
+                count("allocations", "done", "refused", "violation"),
+                count("allocations", "done"),
+                count("allocations", "refused"),
+                sum(broken[case] for case in chosen),
+            ]
+            return f"| {title} | " + " | ".join(f"{cell:,}" for cell in cells) + " |"
+
+        rows += [row(f"`{name}`", [name]) for name in names]
+        return "\n".join([*rows, row("all", names)])
+
+
+def chosen_cases(only):
+    all_cases = cases()
+    names = {case.name for case in all_cases}
+    if unknown := set(only) - names - set(GROUPS):
+        sys.exit(f"fault_loop: no case and no call: {', '.join(sorted(unknown))}\n  cases: {' '.join(sorted(names))}")
+    wanted = set(only) & names
+    return [case for case in all_cases if not wanted or case.name in wanted]
+
+
+def loop(scratch, only=(), stride=1, jobs=2, report=lambda line: None):
+    """Runs every `stride`th fault of each chosen case. Returns the Tally."""
+    groups = set(only) & set(GROUPS) or set(GROUPS)
+    tally = Tally()
+
+    def work(numbered):
+        number, case = numbered
+        bench = Bench(case, Path(scratch) / case.name)
+        plan = [fault for fault in bench.faults() if fault.group in groups]
+        # Each case begins elsewhere, so that all together see all kinds of faults.
+        for fault in plan[number * 7 % stride :: stride]:
+            try:
+                tally.add(case.name, fault, bench.try_fault(fault))
+            except Violation as violation:
+                tally.add(case.name, fault, "violation")
+                with tally.lock:
+                    tally.violations.append((case.name, fault, str(violation)))
+                report(f"{case.name}: {fault}: {violation}")
+        report(f"{case.name}: {len(plan[number * 7 % stride :: stride])} of {len(plan)} tried")
+        shutil.rmtree(bench.root)
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for _ in pool.map(work, enumerate(chosen_cases(only))):
+            pass
+    return tally
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--stride", type=int, default=1, help="only every Nth fault of each case")
+    parser.add_argument("--only", default="", help="cases and calls, separated by commas")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--scratch", help="where files are written (default: a folder in the system's place for them)")
+    parser.add_argument("--write", type=Path, help="put the table into this file, between its marks")
+    arguments = parser.parse_args()
+    only = [name for name in arguments.only.split(",") if name]
+    with tempfile.TemporaryDirectory(dir=arguments.scratch) as scratch:
+        tally = loop(scratch, only, arguments.stride, arguments.jobs, lambda line: print(line, flush=True))
+    print(tally.table())
+    if arguments.write:
+        which = "Each of them" if arguments.stride == 1 else f"Every {arguments.stride}th of them"
+        head, rest = arguments.write.read_text().split(MARKS[0])
+        tail = rest.split(MARKS[1])[1]
+        table = f"{which} was tried{', of ' + arguments.only if only else ''}.\n\n{tally.table()}"
+        arguments.write.write_text(f"{head}{MARKS[0]}\n\n{table}\n\n{MARKS[1]}{tail}")
+    return 1 if tally.violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

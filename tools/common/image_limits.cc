@@ -1,0 +1,34 @@
+#include "common/image_limits.h"
+
+#include <algorithm>
+#include <array>
+
+namespace packhorse::program {
+
+namespace {
+
+constexpr std::array kNames = {"--max-pixels", "--max-scan-pixels", "--max-decoded-bytes"};
+
+}  // namespace
+
+void add_image_limits(CLI::App& app, ImageLimits& limits, const std::string& group) {
+  app.add_option(kNames[0], limits.pixels, "Refuse images with more pixels")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option(kNames[1], limits.scan_pixels,
+                 "Refuse JPEGs with more pixels times scans, which take too long")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option(kNames[2], limits.decoded_bytes,
+                 "Refuse images that take more memory to decode, e.g. 2GiB")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
+      ->capture_default_str()
+      ->group(group);
+}
+
+bool has_image_limits(const CLI::App& app) {
+  return std::any_of(kNames.begin(), kNames.end(),
+                     [&](const char* name) { return app.get_option(name)->count() > 0; });
+}
+
+}  // namespace packhorse::program

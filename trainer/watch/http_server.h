@@ -1,0 +1,43 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace packhorse::trainer {
+
+/// What a client may take of an HttpServer.
+struct HttpLimits {
+  std::chrono::milliseconds deadline = std::chrono::seconds(10);  ///< of a connection as a whole
+  std::size_t header_bytes = 8192;                                ///< request line and headers
+  int connections = 16;  ///< at a time; others wait until one ends
+};
+
+/// Answers `GET PATH` with a text, one request a connection, from a thread of its own:
+///
+///     const HttpServer server("127.0.0.1", 9400, "/metrics", "text/plain", [] { return text(); });
+///
+/// Clients are not trusted: one that is slow, or says too much, is cut off, and holds up neither
+/// the others nor the destructor. Boost.Beast reads and writes; cpp-httplib limits only the time of
+/// a single read, and its stop() waits for the clients.
+class HttpServer {
+ public:
+  /// `port` 0: one that is free. `answer` is called in the server's thread. Throws
+  /// std::runtime_error where nothing can be served at that address and port.
+  HttpServer(const std::string& address, int port, std::string path, std::string content_type,
+             std::function<std::string()> answer, const HttpLimits& limits = {});
+  /// Returns when `answer` is not running any more.
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  int port() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace packhorse::trainer

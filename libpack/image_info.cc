@@ -43,7 +43,7 @@ std::string beyond(const ImageLimits& limits, const ImageInfo& info, const Decod
     return "too large: " + size + " pixels" + limit(limits.pixels, "--max-pixels");
   if (pixels > limits.scan_pixels / cost.scans) {
     return "too long to decode: " + std::to_string(cost.scans) + " scans of " + size +
-           " pixels, in all " + std::to_string(pixels * cost.scans) +
+           " pixels, in all " + std::to_string(probe::product(pixels, cost.scans)) +
            limit(limits.scan_pixels, "--max-scan-pixels");
   }
   if (cost.bytes > limits.decoded_bytes) {

@@ -115,10 +115,10 @@ Job prepare(const fs::path& source_path, const fs::path& out, const PackOptions&
 /// What each task of one job must have in common.
 std::string name_of_job(const Job& job) {
   const PackOptions& o = job.options;
-  std::string text = fmt::format(
-      "{} {} {} {} {} {} {} {} {} {} {} {}\n", version(), o.format, o.zstd_level, o.image,
-      find_transform(o.image).settings(o.transform), name_of_checks(o), o.plan.shuffle, o.plan.seed,
-      o.plan.shard_bytes, o.plan.shard_samples, job.keep_keys);
+  std::string text =
+      fmt::format("{} {} {} {} {} {} {} {} {} {} {}\n", version(), o.format, o.zstd_level, o.image,
+                  find_transform(o.image).settings(o.transform), name_of_checks(o), o.plan.shuffle,
+                  o.plan.seed, o.plan.shard_bytes, o.plan.shard_samples, job.keep_keys);
   for (const std::string& name : job.listing.classes) text += name + "\n";
   const SelectOptions& select = o.select;
   text += fmt::format("{}\n{}\n{}\n{} {} {} {}\n", fmt::join(job.listing.fields, " "),

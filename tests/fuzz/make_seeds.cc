@@ -160,7 +160,8 @@ void add_archives(const Seeds& seeds, const std::string& jpeg) {
     seeds.put({"compressed", "archive"}, filter, fuzz::make_archive(samples, "ustar", filter));
   seeds.put({"zip", "archive"}, "tree.zip", fuzz::make_archive(tree, "zip"));
   seeds.put({"zip", "archive"}, "samples.zip", fuzz::make_archive(samples, "zip"));
-  for (const ArchiveMember& member : tree) seeds.put("names", std::to_string(member.name.size()), member.name);
+  for (const ArchiveMember& member : tree)
+    seeds.put("names", std::to_string(member.name.size()), member.name);
 }
 
 /// A heap collection with two objects, and references to them behind it.
@@ -187,9 +188,10 @@ std::string heap() {
 }
 
 void add_values(const Seeds& seeds, const std::string& jpeg) {
-  for (const ImageInfo& info : {ImageInfo{ImageKind::kJpeg, 3, 8, 1, 5, 3},
-                                ImageInfo{ImageKind::kRaw, 3, 8, 1, 5, 3}}) {
-    const std::string bytes = info.kind == ImageKind::kRaw ? std::string(45, 'p') : jpeg.substr(0, 99);
+  for (const ImageInfo& info :
+       {ImageInfo{ImageKind::kJpeg, 3, 8, 1, 5, 3}, ImageInfo{ImageKind::kRaw, 3, 8, 1, 5, 3}}) {
+    const std::string bytes =
+        info.kind == ImageKind::kRaw ? std::string(45, 'p') : jpeg.substr(0, 99);
     const lmdb::DatumFrame frame = lmdb::frame_datum(info, bytes.size(), 7);
     seeds.put("datum", extension_of(info.kind).data() + 1, frame.head + bytes + frame.tail);
     if (info.kind == ImageKind::kRaw) seeds.put("npy", "pixels", npy_header(info) + bytes);
@@ -197,12 +199,41 @@ void add_values(const Seeds& seeds, const std::string& jpeg) {
   seeds.put("hdf5_heap", "two", heap());
 }
 
+/// What torch.save() makes of {"a": torch.zeros(2)}.
+std::string pickled() {
+  using namespace std::string_literals;
+  return "\x80\2ccollections\nOrderedDict\nq\0)Rq\1X\1\0\0\0aq\2"s +
+         "ctorch._utils\n_rebuild_tensor_v2\nq\3((X\7\0\0\0storageq\4ctorch\nFloatStorage\nq\5"s +
+         "X\1\0\0\0"s + "0q\6X\3\0\0\0cpuq\7K\2tq\x08QK\0K\2\x85q\tK\1\x85q\n\x89"s +
+         "ccollections\nOrderedDict\nq\x0b)Rq\x0ctq\rRq\x0es."s;
+}
+
+void add_weights(const Seeds& seeds) {
+  const std::string numbers(8, '\0');
+  seeds.put("pickle", "state", pickled());
+  seeds.put("torch_zip", "state",
+            fuzz::make_archive({{"m/data.pkl", pickled()},
+                                {"m/byteorder", "little"},
+                                {"m/data/0", numbers},
+                                {"m/version", "3\n"}},
+                               "zip"));
+  const std::string header =
+      R"({"__metadata__":{"a":"b"},"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
+  std::string length(8, '\0');
+  length[0] = static_cast<char>(header.size());
+  seeds.put("safetensors", "one", length + header + numbers);
+}
+
 void add_texts(const Seeds& seeds) {
-  seeds.put("list", "csv", std::string("path,label,split,note\na.jpg,cat,train,\"x, \"\"y\"\"\"\n"
-                                       "../b.jpg,dog,val,\r\n/c.jpg,7,train,z\n") + '\0');
+  seeds.put("list", "csv",
+            std::string("path,label,split,note\na.jpg,cat,train,\"x, \"\"y\"\"\"\n"
+                        "../b.jpg,dog,val,\r\n/c.jpg,7,train,z\n") +
+                '\0');
   seeds.put("list", "tsv", std::string("path\tlabel\na.jpg\t1\nb/c.jpg\t0\n") + '\1');
-  seeds.put("list", "jsonl", std::string("{\"path\": \"a.jpg\", \"label\": 1, \"box\": [1, 2.50]}\n"
-                                         "{\"path\": \"b.jpg\", \"label\": \"cat\", \"note\": null}\n") + '\2');
+  seeds.put("list", "jsonl",
+            std::string("{\"path\": \"a.jpg\", \"label\": 1, \"box\": [1, 2.50]}\n"
+                        "{\"path\": \"b.jpg\", \"label\": \"cat\", \"note\": null}\n") +
+                '\2');
   seeds.put("labels", "spaces", "a.jpg 3\nb/a.jpg 2\n\nd.png 0\n");
   seeds.put("labels", "commas", "path,label\n\"a.jpg\",cat\n./c/d.png, dog\n");
   seeds.put("labels", "tabs", "a.jpg\tgreat grey owl\r\nb/a.jpg\tcat\r\n");
@@ -210,10 +241,11 @@ void add_texts(const Seeds& seeds) {
   seeds.put("json", "task", task_line({WalkTask::Kind::kDecode, "wds", "/a", "/b"}, {}));
   seeds.put("json", "finding", finding_line({"structure", 3, true, "words"}));
   seeds.put("json", "end", end_line({WalkEnd::Kind::kCrashed, 11, 4, "words"}));
-  seeds.put("receipt", "good",
-            "{\"inputs\": \"inputs\", \"samples\": 0, \"bytes\": 3, \"index_bytes\": 4, \"sha256\": "
-            "\"ab\", \"index_sha256\": \"cd\", \"bytes_in\": 5, \"may_change\": false, \"notes\": "
-            "{\"kept\": 1}, \"rejects\": [[\"a.jpg\", \"empty\"]]}");
+  seeds.put(
+      "receipt", "good",
+      "{\"inputs\": \"inputs\", \"samples\": 0, \"bytes\": 3, \"index_bytes\": 4, \"sha256\": "
+      "\"ab\", \"index_sha256\": \"cd\", \"bytes_in\": 5, \"may_change\": false, \"notes\": "
+      "{\"kept\": 1}, \"rejects\": [[\"a.jpg\", \"empty\"]]}");
 }
 
 void make_seeds(const fs::path& folder) {
@@ -226,6 +258,7 @@ void make_seeds(const fs::path& folder) {
   add_shards(seeds, jpegs, scratch);
   add_archives(seeds, as_string(jpegs[0]));
   add_values(seeds, as_string(jpegs[0]));
+  add_weights(seeds);
   add_texts(seeds);
   fs::remove_all(scratch);
 }

@@ -50,8 +50,7 @@ std::string make_archive(const std::vector<ArchiveMember>& members, const std::s
   archive_write_set_bytes_in_last_block(handle.get(), 1);
   std::string bytes(kRoom, '\0');
   std::size_t used = 0;
-  check(handle.get(),
-        archive_write_open_memory(handle.get(), bytes.data(), bytes.size(), &used));
+  check(handle.get(), archive_write_open_memory(handle.get(), bytes.data(), bytes.size(), &used));
   for (const ArchiveMember& member : members) add(handle.get(), member);
   check(handle.get(), archive_write_close(handle.get()));
   bytes.resize(used);

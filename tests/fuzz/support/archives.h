@@ -8,7 +8,12 @@ namespace packhorse::fuzz {
 
 struct ArchiveMember {
   std::string name, content;
-  enum class Type { kFile, kDirectory, kLink, kHardLink } type = Type::kFile;  ///< links: to content
+  enum class Type {
+    kFile,
+    kDirectory,
+    kLink,
+    kHardLink
+  } type = Type::kFile;  ///< links: to content
 };
 
 /// `format` and `filter` are libarchive's names: "ustar", "pax", "gnutar", "zip"; "none", "gzip",

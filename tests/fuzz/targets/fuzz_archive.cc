@@ -18,8 +18,9 @@ void look_at(const std::filesystem::path& path) {
   for (std::size_t i = 0; i < contents.images.size(); ++i) {
     const EntryTable::Entry entry = contents.images[i];
     const std::string inside = "/" + entry.path + "/";
-    fuzz::promise(inside.find("/../") == std::string::npos && inside.find("//") == std::string::npos,
-                  "a path stays inside its archive");
+    fuzz::promise(
+        inside.find("/../") == std::string::npos && inside.find("//") == std::string::npos,
+        "a path stays inside its archive");
     payloads.read(entry, read);
     fuzz::touch(read.bytes);
   }

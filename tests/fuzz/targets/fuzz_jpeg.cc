@@ -56,18 +56,17 @@ void look_at(Bytes file) {
   if (header.width == 0 || header.height == 0) return;
   const std::uint64_t random = xxh3(file);
   const std::uint32_t scale = 1u << (random & 3);
-  const jpeg::Window window = draw_window((header.width + scale - 1) / scale,
-                                          (header.height + scale - 1) / scale, random);
+  const jpeg::Window window =
+      draw_window((header.width + scale - 1) / scale, (header.height + scale - 1) / scale, random);
   std::vector<std::uint8_t> pixels(std::size_t{3} * window.width * window.height);
-  const bool done =
-      jpeg::decode(file, window, {pixels, std::size_t{3} * window.width}, scratch,
-                   static_cast<jpeg::Scale>(scale))
-          .done();
+  const bool done = jpeg::decode(file, window, {pixels, std::size_t{3} * window.width}, scratch,
+                                 static_cast<jpeg::Scale>(scale))
+                        .done();
   fuzz::touch(std::as_bytes(std::span(pixels)));
   Rows rows(window.width);
-  fuzz::promise(jpeg::decode(file, window, rows, scratch, static_cast<jpeg::Scale>(scale)).done() ==
-                    done,
-                "the same verdict whichever way the rows go");
+  fuzz::promise(
+      jpeg::decode(file, window, rows, scratch, static_cast<jpeg::Scale>(scale)).done() == done,
+      "the same verdict whichever way the rows go");
   if (std::uint64_t{header.width} * header.height > std::uint64_t{1} << 20) return;
   Blocks blocks;
   static_cast<void>(jpeg::decode_coefficients(file, blocks, scratch));

@@ -14,8 +14,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const std::string_view path : {"a.jpg", "b/a.jpg", "c/d.png"}) {
       std::string reason;
       const auto label = labels.take(path, reason);
-      fuzz::promise(label ? *label >= 0 && static_cast<std::size_t>(*label) < labels.classes().size()
-                          : !reason.empty(),
+      fuzz::promise(label
+                        ? *label >= 0 && static_cast<std::size_t>(*label) < labels.classes().size()
+                        : !reason.empty(),
                     "a label is one of the classes, or there is a reason");
     }
     std::vector<std::string> notes;

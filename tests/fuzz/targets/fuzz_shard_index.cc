@@ -24,9 +24,9 @@ std::vector<std::byte> with_checksum(Bytes input) {
 }
 
 void promise_inside(ByteRange inner, ByteRange outer) {
-  fuzz::promise(inner.offset >= outer.offset && inner.end() >= inner.offset &&
-                    inner.end() <= outer.end(),
-                "a range of the index lies where it should");
+  fuzz::promise(
+      inner.offset >= outer.offset && inner.end() >= inner.offset && inner.end() <= outer.end(),
+      "a range of the index lies where it should");
 }
 
 void look_at(const ShardIndex& index) {

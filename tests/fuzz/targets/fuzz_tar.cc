@@ -13,8 +13,7 @@ using namespace packhorse;
 
 class Pieces final : public ByteStream {
  public:
-  Pieces(Bytes bytes, std::size_t piece, bool skips)
-      : left_(bytes), piece_(piece), skips_(skips) {}
+  Pieces(Bytes bytes, std::size_t piece, bool skips) : left_(bytes), piece_(piece), skips_(skips) {}
   Bytes next() override { return take(piece_); }
   std::uint64_t skip(std::uint64_t n) override {
     return skips_ ? take(std::min<std::uint64_t>(n, left_.size())).size() : 0;
@@ -40,8 +39,7 @@ void walk(Bytes file, std::size_t piece, bool skips, unsigned read) {
     if (read > 0) fuzz::touch(tar->head());
     if (read < 2) continue;
     try {
-      for (Bytes some = tar->next_data(); !some.empty(); some = tar->next_data())
-        fuzz::touch(some);
+      for (Bytes some = tar->next_data(); !some.empty(); some = tar->next_data()) fuzz::touch(some);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kRejected) throw;
     }

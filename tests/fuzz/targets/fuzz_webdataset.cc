@@ -16,7 +16,8 @@ void look_at(ForeignShard& shard) {
     fuzz::touch(found.key);
     fuzz::touch(found.label);
     const StoredSample stored = shard.read(i);
-    fuzz::promise(stored.bytes.size() == found.image.length, "an image has the size it is found with");
+    fuzz::promise(stored.bytes.size() == found.image.length,
+                  "an image has the size it is found with");
     fuzz::touch(stored.bytes);
     for (const Field& field : stored.fields) fuzz::touch(field.bytes);
   }

@@ -51,11 +51,13 @@ jpeg::Window draw_window(std::uint32_t width, std::uint32_t height, std::uint64_
 
 void look_at(Bytes file) {
   static jpeg::Scratch scratch;
+  const std::uint64_t random = xxh3(file);
+  // Kept memory has room from larger pictures, in which small ones may lose themselves unseen.
+  if (random % 64 == 0) scratch = jpeg::Scratch();
   std::uint8_t pixel[3];
   const jpeg::Result header = jpeg::decode(file, {0, 0, 1, 1}, {pixel, 3}, scratch);
   if (header.width == 0 || header.height == 0) return;
-  const std::uint64_t random = xxh3(file);
-  const std::uint32_t scale = 1u << (random & 3);
+  const std::uint32_t scale = 1u << (random >> 8 & 3);
   const jpeg::Window window =
       draw_window((header.width + scale - 1) / scale, (header.height + scale - 1) / scale, random);
   std::vector<std::uint8_t> pixels(std::size_t{3} * window.width * window.height);

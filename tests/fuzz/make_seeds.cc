@@ -160,8 +160,7 @@ void add_archives(const Seeds& seeds, const std::string& jpeg) {
     seeds.put({"compressed", "archive"}, filter, fuzz::make_archive(samples, "ustar", filter));
   seeds.put({"zip", "archive"}, "tree.zip", fuzz::make_archive(tree, "zip"));
   seeds.put({"zip", "archive"}, "samples.zip", fuzz::make_archive(samples, "zip"));
-  for (const ArchiveMember& member : tree)
-    seeds.put("names", std::to_string(member.name.size()), member.name);
+  for (std::size_t i = 0; i < tree.size(); ++i) seeds.put("names", std::to_string(i), tree[i].name);
 }
 
 /// A heap collection with two objects, and references to them behind it.

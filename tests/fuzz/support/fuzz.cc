@@ -49,6 +49,15 @@ std::uint64_t touch(Bytes bytes) {
   return kept;
 }
 
+bool has_long_number(Bytes text, std::size_t digits) {
+  std::size_t run = 0;
+  for (const char c : as_text(text)) {
+    run = c >= '0' && c <= '9' ? run + 1 : 0;
+    if (run == digits) return true;
+  }
+  return false;
+}
+
 MemoryFile::MemoryFile(const std::string& name) : fd_(::memfd_create("fuzz", MFD_CLOEXEC)) {
   if (fd_ < 0) die("no file in memory");
   path_ = "/proc/self/fd/" + std::to_string(fd_);

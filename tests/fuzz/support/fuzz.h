@@ -40,6 +40,10 @@ int attempt(const std::uint8_t* data, std::size_t size, const Parse& parse) {
   return 0;
 }
 
+/// Whether a number of `digits` digits or more stands in it: as a label it makes that many classes,
+/// which is in order, and takes too long to be done a million times.
+bool has_long_number(Bytes text, std::size_t digits = 5);
+
 /// A file that is in memory alone, for parsers that take a path. Memory mapped from it that lies
 /// behind the file's end is poisoned (see mapped_memory.cc).
 class MemoryFile {

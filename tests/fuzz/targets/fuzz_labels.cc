@@ -9,7 +9,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static fuzz::MemoryFile file;
   fuzz::attempt(data, size, [](Bytes input) {
     file.hold(input);
-    LabelFile labels(file.path(), {});
+    // A class list, where it is given, is the whole choice of labels.
+    std::vector<std::string> classes;
+    if (fuzz::has_long_number(input)) classes = {"cat", "dog"};
+    LabelFile labels(file.path(), classes);
     for (const std::string_view path : {"a.jpg", "b/a.jpg", "c/d.png"}) labels.mark(path);
     for (const std::string_view path : {"a.jpg", "b/a.jpg", "c/d.png"}) {
       std::string reason;

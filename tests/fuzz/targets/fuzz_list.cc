@@ -8,9 +8,9 @@ namespace {
 
 using namespace packhorse;
 
-void look_at(const std::filesystem::path& path) {
+void look_at(const std::filesystem::path& path, std::vector<std::string> classes) {
   const ListFile list(path, {});
-  LabelNames names({});
+  LabelNames names(std::move(classes));
   ListedPaths paths("/data/lists");
   std::vector<ListRow> rows;
   ListRow row;
@@ -41,6 +41,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   return fuzz::attempt(data, size, [](Bytes input) {
     fuzz::MemoryFile& file = files[fuzz::Choices(input).next() % std::size(files)];
     file.hold(input);
-    look_at(file.path());
+    std::vector<std::string> classes;
+    if (fuzz::has_long_number(input)) classes = {"cat", "dog"};
+    look_at(file.path(), std::move(classes));
   });
 }

@@ -1,37 +1,17 @@
 // A tar, header by header and through libarchive, read from memory in pieces of any size.
-#include <algorithm>
-
-#include "packhorse/shard_index.h"
 #include "sources/archive_walk.h"
 #include "sources/tar_header.h"
 #include "support/fuzz.h"
+#include "support/memory_stream.h"
 #include "support/tar_checksums.h"
 
 namespace {
 
 using namespace packhorse;
 
-class Pieces final : public ByteStream {
- public:
-  Pieces(Bytes bytes, std::size_t piece, bool skips) : left_(bytes), piece_(piece), skips_(skips) {}
-  Bytes next() override { return take(piece_); }
-  std::uint64_t skip(std::uint64_t n) override {
-    return skips_ ? take(std::min<std::uint64_t>(n, left_.size())).size() : 0;
-  }
-
- private:
-  Bytes take(std::size_t n) {
-    const Bytes taken = left_.first(std::min(n, left_.size()));
-    left_ = left_.subspan(taken.size());
-    return taken;
-  }
-  Bytes left_;
-  std::size_t piece_;
-  bool skips_;
-};
-
 void walk(Bytes file, std::size_t piece, bool skips, unsigned read) {
-  const auto tar = walk_tar(std::make_unique<Pieces>(file, piece, skips), "input.tar", true);
+  const auto tar =
+      walk_tar(std::make_unique<fuzz::MemoryStream>(file, piece, skips), "input.tar", true);
   for (Member member; tar->next(member);) {
     fuzz::touch(member.name);
     fuzz::touch(member.link);
@@ -55,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   return fuzz::attempt(data, size, [](Bytes input) {
     fuzz::Choices choices(input);
     const unsigned choice = choices.next();
-    static constexpr std::size_t kPieces[] = {1, 100, 512, 10240};
+    static constexpr std::size_t kPieces[] = {100, 512, 1000, 10240};
     const std::vector<std::byte> file = fuzz::with_tar_checksums(input);
     walk(file, kPieces[choice & 3], (choice & 4) != 0, choice >> 3 & 3);
   });

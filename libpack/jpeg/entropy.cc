@@ -210,7 +210,8 @@ struct Stream {
     if (--left == 0) return true;
     if (++block == plan->count) {
       block = 0;
-      if (HWY_UNLIKELY(in.next > end + 8)) {  // bits were missing: never read far beyond the end
+      // Bits were missing: never read far beyond the end. Or no code fits, which takes no bits.
+      if (HWY_UNLIKELY(failed || in.next > end + 8)) {
         failed = true;
         return true;
       }

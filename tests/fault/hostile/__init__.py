@@ -35,6 +35,7 @@ WAITING = (
     "manifest-format-unknown",
     "index-paths-control",
     "index-keys-control",
+    "classes-control",
 )
 
 

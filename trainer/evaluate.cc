@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "packhorse/error.h"
+#include "packhorse/printable.h"
 #include "packhorse/reader/loader.h"
 #include "packhorse/trainer/archs.h"
 #include "packhorse/trainer/checkpoint.h"
@@ -21,17 +22,23 @@ std::string find_val_split(const std::filesystem::path& data) {
   return "";
 }
 
+std::vector<std::string> class_texts(const reader::Dataset& dataset) {
+  std::vector<std::string> texts = dataset.classes();
+  for (std::string& text : texts)
+    if (!is_utf8(text)) text = printable(text);
+  return texts;
+}
+
 void check_classes(const std::vector<std::string>& classes, const reader::Dataset& dataset,
                    const std::filesystem::path& path) {
-  if (dataset.classes() == classes) return;
-  const auto differ = std::mismatch(classes.begin(), classes.end(), dataset.classes().begin(),
-                                    dataset.classes().end());
+  const std::vector<std::string> here = class_texts(dataset);
+  if (here == classes) return;
+  const auto differ = std::mismatch(classes.begin(), classes.end(), here.begin(), here.end());
   const std::string first =
-      differ.first != classes.end() && differ.second != dataset.classes().end()
+      differ.first != classes.end() && differ.second != here.end()
           ? fmt::format("label {} is '{}' in the model and '{}' here",
                         differ.first - classes.begin(), *differ.first, *differ.second)
-          : fmt::format("the model has {} classes, this has {}", classes.size(),
-                        dataset.classes().size());
+          : fmt::format("the model has {} classes, this has {}", classes.size(), here.size());
   throw Error(
       ErrorKind::kUsage, "the classes are not the model's: " + first, path,
       "Use data with the class list of the training data (packhorse pack --classes pins it).");
@@ -98,7 +105,7 @@ EvaluateResult evaluate(const EvaluateOptions& options, std::stop_token stop) {
   } else {
     result.state.recipe = resolve(
         options.recipe, default_recipe(find_arch(options.recipe.arch.value_or("resnet18"))));
-    result.state.classes = dataset->classes();
+    result.state.classes = class_texts(*dataset);
   }
   const Recipe& recipe = result.state.recipe;
   Engine engine(recipe, static_cast<std::int64_t>(result.state.classes.size()),

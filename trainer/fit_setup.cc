@@ -95,7 +95,7 @@ Beginning begin_run(const FitOptions& options, const reader::Dataset& train,
   if (options.resume) return resume_run(options, train, processes, store.last());
   Beginning beginning;
   beginning.state.recipe = new_recipe(options, train.size(), processes);
-  beginning.state.classes = train.classes();
+  beginning.state.classes = class_texts(train);
   beginning.state.train_samples = train.size();
   if (options.out.empty() || !processes.first()) return beginning;
   if (std::filesystem::exists(store.last()) && !options.overwrite) {

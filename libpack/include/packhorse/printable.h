@@ -26,6 +26,7 @@ std::string printable_text(std::string_view text);
 /// and what is no UTF-8 becomes U+FFFD. White space between values stays.
 std::string printable_json(std::string_view json);
 
+/// By RFC 3629.
 bool is_utf8(std::string_view text);
 
 }  // namespace packhorse

@@ -85,6 +85,23 @@ TEST_CASE("fit: learns a toy set, scores its test split and logs each epoch") {
   CHECK(lines_of(toy.directory / "run/log.csv") == 4);
 }
 
+TEST_CASE("fit: class names that are no UTF-8 are written printably, and are the same afterwards") {
+  const Toy toy;
+  for (const char* split : {"train", "test"})
+    std::filesystem::rename(toy.directory / "data" / split / "red",
+                            toy.directory / "data" / split / "r\xe9d");
+  FitOptions options = toy.options("out");
+  options.recipe.epochs = 1;
+  fit(options);
+  const auto classes = read_checkpoint(toy.directory / "out/last.pt").meta.at("classes");
+  CHECK(std::count(classes.begin(), classes.end(), "r\\xe9d") == 1);
+  options.resume = true;
+  fit(options);
+  const EvaluateResult result =
+      evaluate({.checkpoint = toy.directory / "out/last.pt", .data = toy.directory / "data"});
+  CHECK(result.scores.images == 15);
+}
+
 TEST_CASE("fit: evaluating the checkpoint repeats its figures exactly") {
   const Toy toy;
   const FitResult result = fit(toy.options("run"));

@@ -41,7 +41,10 @@ Scores score(Engine& engine, const Recipe& recipe, const Device& device, int wor
              const std::shared_ptr<const reader::Dataset>& dataset, const Processes& processes,
              std::stop_token stop);
 
-/// Throws Error(kUsage) unless the dataset's class names are `classes`, in that order.
+/// The dataset's class names as checkpoints hold them, which is UTF-8: those that are none, as
+/// printable() writes them.
+std::vector<std::string> class_texts(const reader::Dataset& dataset);
+/// Throws Error(kUsage) unless the dataset's class_texts() are `classes`, in that order.
 void check_classes(const std::vector<std::string>& classes, const reader::Dataset& dataset,
                    const std::filesystem::path& path);
 

@@ -260,7 +260,7 @@ class Machine {
       fail("it has a tensor that is larger than its bytes");
     }
     // Tensors may share a storage (tied weights, parts of one buffer), within reason.
-    if ((read_of_[key] += dense) / kMostSharers > storage.nbytes()) {
+    if ((read_of_[key] += dense) > kMostSharers * storage.nbytes()) {
       fail("it has too many tensors of the same bytes");
     }
     return at::empty({0}, type).set_(storage, offset, sizes, strides);

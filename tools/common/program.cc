@@ -85,10 +85,16 @@ void print_error(const char* program, const Error& error) {
   std::fputs((text + "\n").c_str(), stderr);
 }
 
-/// Whatever option or argument it is: no program of ours reads or writes one yet.
-void refuse_urls(const CLI::App& app) {
+/// Values that no option and no argument can have: a URL, which nothing reads or writes yet, and
+/// nothing at all, which would be as if the option had not been given.
+void check_values(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& value : option->results()) refuse_url(value);
+    for (const std::string& value : option->results()) {
+      refuse_url(value);
+      if (!value.empty()) continue;
+      throw Error(ErrorKind::kUsage, "the value of " + option->get_name() + " is empty", {},
+                  "leave it out, or say what it is");
+    }
   }
 }
 
@@ -128,7 +134,7 @@ int run_program(const ProgramInfo& program, int argc, char** argv) {
   try {
     for (const auto& [sub, command] : commands) {
       if (!sub->parsed()) continue;
-      refuse_urls(*sub);
+      check_values(*sub);
       return flushed(program.name, command->run(signals.token()));
     }
   } catch (const Error& error) {

@@ -310,9 +310,6 @@ void ShardIndex::read_columns(const Sections& sections) {
   images_ = std::as_bytes(sections.column<ImageRow>(kImages, samples_));
   keys_ = as_text(sections.bytes(kKeys));
   key_ends_ = sections.ends(kKeyEnds, samples_, keys_);
-  // A key is how a sample is named wherever it is spoken of.
-  for (std::size_t i = 0; i < samples_; ++i)
-    if (key(i).empty()) corrupt(sections.path, "a sample has no key");
   paths_ = as_text(sections.bytes(kPaths));
   path_ends_ = sections.ends(kPathEnds, samples_, paths_);
   compressed_ = sections.found[kFrames].has_value();

@@ -1,7 +1,7 @@
 """Options that would change nothing, values that are none, and URLs: usage errors, before anything is done."""
 
 import pytest
-from python_support import DONE, USAGE, make_source, pack, run, train
+from python_support import DONE, TRAIN, USAGE, make_source, pack, run, train
 
 USES = {
     "original": set(),
@@ -106,6 +106,7 @@ def test_a_url_is_refused_wherever_it_stands(source, tmp_path, url):
     assert list(here.iterdir()) == []
 
 
+@pytest.mark.skipif(not TRAIN.exists(), reason="packhorse-train is not part of this build")
 def test_the_trainer_refuses_a_url_too(source, tmp_path):
     result = train("fit", source, "--out", "s3://bucket/run", cwd=tmp_path)
     assert result.code == USAGE and "is a URL" in result.err and list(tmp_path.iterdir()) == [], result

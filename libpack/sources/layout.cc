@@ -95,7 +95,8 @@ class Finder {
       std::vector<Item> splits;
       std::copy_if(all.begin(), all.end(), std::back_inserter(splits),
                    [](const Item& item) { return item.role.kind == Kind::kSplit; });
-      if (!splits.empty()) return splits_in(folder, all, splits, around);
+      // With labels from a file, one folder alone is but where the images lie.
+      if (splits.size() > (labelled_ ? 1 : 0)) return splits_in(folder, all, splits, around);
     }
     const Item* inner = around < kMostAround ? only_one(folder, all) : nullptr;
     if (inner == nullptr) return classes_in(folder);

@@ -168,10 +168,9 @@ REFUSES = [
     Layout("Oxford Pets", [*images("images"), "annotations/list.txt", *images("annotations/trimaps")], refuses=["'annotations', 'images'"]),
     Layout("Flowers 102", [*images("jpg"), "imagelabels.mat"], refuses=["'jpg'"]),
     Layout("Tiny ImageNet", [*images("train/n01/images", "train/n02/images", "val/images"), "val/val_annotations.txt"], refuses=["'images'"]),
-    Layout("flat", ["0.jpg", "1.jpg", "labels.csv"], refuses=["no class folders"]),
     Layout("flat test folder", [*split("train"), *images("test")], refuses=["'test'", "--split-folders train=train"]),
     Layout("dogs vs cats", images("train", "test1"), refuses=["'test1', 'train'"]),
-    Layout("val and valid", split("train", "val", "valid"), refuses=["'val' and 'valid'", "the split val"]),
+    Layout("val and valid", split("train", "val", "valid"), refuses=["'val', 'valid'", "the split val"]),
     Layout("train1 and train2", split("train1", "train2"), refuses=["the split train"]),
     Layout("an unknown split", split("train", "val", "extra"), refuses=["'extra'", "--split-folders train=train,val=val"]),
     Layout("chest x-ray: the data set twice", [*split("train", "test"), *split("chest_xray/train", "chest_xray/test")], refuses=["'chest_xray'"]),
@@ -272,6 +271,14 @@ def test_a_layout_that_tells_no_classes_is_refused_in_each_form(layout, tmp_path
             assert not out.exists() and not (tmp_path / f"{form}.partial").exists()
         messages.add(result.err.replace(str(source), "SOURCE"))
     assert len(messages) == 1, messages
+
+
+def test_images_without_folders_are_refused(tmp_path):
+    """In an archive they could be WebDataset samples, too, so that the kind has to be said first."""
+    for form, source in sources(Layout("", ["0.jpg", "1.jpg", "labels.csv"]), tmp_path).items():
+        kind = "folder" if form == "folder" else "archive"
+        result = run("pack", source, tmp_path / form, "--format", "wds", "--source-kind", kind)
+        assert result.code == USAGE and "no class folders" in result.err and "--labels" in result.err, result
 
 
 @pytest.mark.parametrize("layout", REFUSES, ids=lambda layout: layout.name)

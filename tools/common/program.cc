@@ -99,10 +99,16 @@ std::string failure_text(const CLI::App* app, const CLI::Error& error) {
       app, CLI::Error(error.get_name(), printable_text(error.what()), error.get_exit_code()));
 }
 
-/// Whatever option or argument it is: no program of ours reads or writes one yet.
-void refuse_urls(const CLI::App& app) {
+/// Values that no option and no argument can have: a URL, which nothing reads or writes yet, and
+/// nothing at all, which would be as if the option had not been given.
+void check_values(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& value : option->results()) refuse_url(value);
+    for (const std::string& value : option->results()) {
+      refuse_url(value);
+      if (!value.empty()) continue;
+      throw Error(ErrorKind::kUsage, "the value of " + option->get_name() + " is empty", {},
+                  "leave it out, or say what it is");
+    }
   }
 }
 
@@ -204,7 +210,7 @@ int run_command(const ProgramInfo& program, int argc, char** argv) {
   }
   for (const auto& [sub, command] : commands) {
     if (!sub->parsed()) continue;
-    refuse_urls(*sub);
+    check_values(*sub);
     std::snprintf(where.data(), where.size(), "%s %s", program.name, sub->get_name().c_str());
     return flushed(program.name, command->run(signals.token()));
   }

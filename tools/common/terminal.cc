@@ -7,12 +7,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
 
+#include "packhorse/decimal.h"
 #include "packhorse/error.h"
 #include "packhorse/printable.h"
 
@@ -116,17 +116,13 @@ std::uint64_t parse_bytes(const std::string& text) {
       {"TiB", 1ull << 40},
       {"TB", 1000'000'000'000},
   }};
-  // Digits, and a point with digits on both sides: from_chars() would take "inf" and "1e3", too.
   const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
-  const std::string_view number = std::string_view(text).substr(0, end);
-  const bool plain = !number.empty() && number.front() != '.' && number.back() != '.' &&
-                     std::count(number.begin(), number.end(), '.') <= 1;
   for (const auto& [name, factor] : kUnits) {
-    if (!plain || text.substr(end) != name) continue;
-    double value = 0;
-    std::from_chars(number.data(), number.data() + number.size(), value);
-    value *= static_cast<double>(factor);
-    if (value >= 1 && value < 9e18) return static_cast<std::uint64_t>(value);
+    if (text.substr(end) != name) continue;
+    const auto value = parse_decimal(std::string_view(text).substr(0, end));
+    if (!value) continue;
+    const double bytes = *value * static_cast<double>(factor);
+    if (bytes >= 1 && bytes < 9e18) return static_cast<std::uint64_t>(bytes);
   }
   throw Error(ErrorKind::kUsage, "'" + text + "' is no size", {},
               "say it like 256MiB, 1.5GB or 4096");

@@ -44,7 +44,7 @@ std::string beyond(const ImageLimits& limits, const ImageInfo& info, const Decod
     return "too large: " + size + " pixels" + limit(limits.pixels, "--max-pixels");
   if (pixels > limits.scan_pixels / cost.scans) {
     return "too long to decode: " + std::to_string(cost.scans) + " scans of " + size +
-           " pixels, in all " + std::to_string(pixels * cost.scans) +
+           " pixels, in all " + std::to_string(probe::product(pixels, cost.scans)) +
            limit(limits.scan_pixels, "--max-scan-pixels");
   }
   if (cost.bytes > limits.decoded_bytes) {
@@ -93,9 +93,9 @@ ProbeResult probe_image(Bytes file, const ImageLimits& limits) {
   if (file.empty()) return probe::refuse("empty file");
   const Kind* kind = find(sniff_image(file));
   if (kind == nullptr) {
-    return probe::refuse(as_text(file).starts_with("GIF8")
-                             ? "GIF images are not supported"
-                             : "not an image: its first bytes are those of no supported kind");
+    const std::string_view other = unsupported_kind(file);
+    if (!other.empty()) return probe::refuse("unsupported kind: " + std::string(other));
+    return probe::refuse("not an image: its first bytes are those of no supported kind");
   }
   ProbeResult result = kind->probe(file);
   if (!result.info) return result;

@@ -82,10 +82,10 @@ std::uint8_t narrow(std::uint32_t value) {
 /// Pixels of a strip or of a tile, which may be larger than the picture.
 std::uint64_t block_pixels(const Cursor& data, std::size_t directory, const ImageInfo& info) {
   const std::uint64_t tile_width = tag_value(data, directory, 322, 0);
-  if (tile_width > 0) return tile_width * tag_value(data, directory, 323, 0);
+  if (tile_width > 0) return product(tile_width, tag_value(data, directory, 323, 0));
   const std::uint32_t rows = tag_value(data, directory, 278, 0);
   const bool one_strip = rows == 0 || rows > 0x7fffffffu;
-  return std::uint64_t{info.width} * (one_strip ? info.height : rows);
+  return product(info.width, one_strip ? info.height : rows);
 }
 
 /// Samples of 8 bit come as RGBA, a strip or tile at a time, and all others as they are.
@@ -95,9 +95,9 @@ DecodeCost tiff_cost(const Cursor& data, std::size_t directory, const ImageInfo&
                           : info.bit_depth <= 32 ? 4
                                                  : 8;
   const unsigned pixel = info.components * sample;
-  const std::uint64_t picture = std::uint64_t{info.width} * info.height * pixel;
+  const std::uint64_t picture = product(product(info.width, info.height), pixel);
   const std::uint64_t block =
-      block_pixels(data, directory, info) * (sample == 1 ? std::max(pixel, 4u) : pixel);
+      product(block_pixels(data, directory, info), sample == 1 ? std::max(pixel, 4u) : pixel);
   return {1, std::max(picture, block)};
 }
 

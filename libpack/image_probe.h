@@ -46,9 +46,16 @@ inline ProbeResult refuse(std::string reason) { return {std::nullopt, std::move(
 inline ProbeResult accept(const ImageInfo& info, const DecodeCost& cost) {
   return {info, {}, cost};
 }
+
+/// Headers may say anything: a product beyond 64 bits is the largest number.
+inline std::uint64_t product(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t result = 0;
+  return __builtin_mul_overflow(a, b, &result) ? ~std::uint64_t{0} : result;
+}
+
 /// One that is decoded as a whole, with so many bytes a pixel.
 inline ProbeResult accept(const ImageInfo& info, std::uint64_t bytes_per_pixel) {
-  return accept(info, DecodeCost{1, std::uint64_t{info.width} * info.height * bytes_per_pixel});
+  return accept(info, DecodeCost{1, product(product(info.width, info.height), bytes_per_pixel)});
 }
 
 ProbeResult jpeg(Bytes file);

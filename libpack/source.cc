@@ -3,6 +3,7 @@
 #include <array>
 
 #include "packhorse/error.h"
+#include "packhorse/file.h"
 #include "sources/shard_names.h"
 #include "sources/source_archive.h"
 #include "sources/source_folder.h"
@@ -13,6 +14,10 @@
 namespace packhorse {
 
 namespace fs = std::filesystem;
+
+void refuse(const Doubt& doubt, const fs::path& source) {
+  throw Error(ErrorKind::kUsage, doubt.what, source, doubt.advice);
+}
 
 std::uint64_t Listing::seen() const {
   std::uint64_t total = skips.size();
@@ -35,6 +40,7 @@ std::span<const SourceKind> all_sources() {
 }
 
 std::unique_ptr<Source> open_source(const fs::path& path, std::string_view wanted) {
+  refuse_url(path.native());
   std::error_code code;
   if (!fs::exists(path, code) && !is_shard_pattern(path)) {
     throw Error(ErrorKind::kNotFound, "the source is not there", path, "check the path");

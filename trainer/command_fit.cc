@@ -152,17 +152,18 @@ class CommandFit final : public program::Command {
       const bool terminal = program::stderr_is_terminal();
       if (!terminal && Clock::now() - last < kLogInterval) return;
       last = Clock::now();
-      fmt::print(
-          stderr,
-          "{}epoch {}/{}, step {}/{}: {} img/s, loss {:.4f}, lr {:.4g}, {:.1f} % waiting "
-          "for data{}{}{}",
-          terminal ? "\r" : "", step.epoch, step.epochs, step.step, step.steps,
-          rate_text(step.images_per_s), step.loss, step.lr, 100 * step.data_wait_share,
-          step.device_memory_bytes == 0
-              ? ""
-              : fmt::format(", {} on the GPU", program::bytes_text(step.device_memory_bytes)),
-          step.skipped > 0 ? fmt::format(", {} skipped", step.skipped) : "",
-          terminal ? "\x1b[K" : "\n");
+      fmt::print(stderr,
+                 "{}epoch {}/{}, step {}/{}: {} img/s, loss {:.4f}, lr {:.4g}, {:.1f} % waiting "
+                 "for data{}{}{}",
+                 terminal ? "\r" : "", step.epoch, step.epochs, step.step, step.steps,
+                 rate_text(step.images_per_s), step.loss, step.lr, 100 * step.data_wait_share,
+                 step.device_memory.reserved == 0
+                     ? ""
+                     : fmt::format(", at most {} of the GPU's memory reserved, {} of it in use",
+                                   program::bytes_text(step.device_memory.reserved),
+                                   program::bytes_text(step.device_memory.allocated)),
+                 step.skipped > 0 ? fmt::format(", {} skipped", step.skipped) : "",
+                 terminal ? "\x1b[K" : "\n");
       std::fflush(stderr);
     };
     return events;

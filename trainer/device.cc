@@ -24,7 +24,7 @@ namespace packhorse::trainer {
 
 bool cuda_available() { return at::hasCUDA() && at::getNumGPUs() > 0; }
 
-Device pick_device(std::string_view name, int index) {
+Device pick_device(std::string_view name, int local_rank) {
   if (name == "cpu") return {};
   if (name == "auto" && !cuda_available()) return {};
   if (name != "auto" && name != "cuda") {
@@ -36,13 +36,17 @@ Device pick_device(std::string_view name, int index) {
                 "Check that `nvidia-smi` lists one and that the driver supports CUDA 13, or use "
                 "--device cpu.");
   }
-  const int gpus = static_cast<int>(at::getNumGPUs());
-  if (index >= gpus) {
-    throw Error(ErrorKind::kUnsupported,
-                fmt::format("process {} of this machine has no GPU: there are {}", index, gpus), {},
-                "Start as many processes as there are GPUs, or use --device cpu.");
-  }
-  return {Device::Kind::kCuda, index};
+  return {Device::Kind::kCuda, pick_gpu(local_rank, static_cast<int>(at::getNumGPUs()))};
+}
+
+int pick_gpu(int local_rank, int visible) {
+  if (visible == 1) return 0;
+  if (local_rank < visible) return local_rank;
+  throw Error(
+      ErrorKind::kUnsupported,
+      fmt::format("process {} of this machine has no GPU: {} are visible", local_rank, visible), {},
+      "Start as many processes as there are GPUs, show each process its own one "
+      "(CUDA_VISIBLE_DEVICES, srun --gpus-per-task=1), or use --device cpu.");
 }
 
 void set_compute_threads(int threads) { at::set_num_threads(threads); }
@@ -65,12 +69,13 @@ std::string pci_bus_id(const Device& device) {
   return id.data();
 }
 
-std::uint64_t peak_memory_bytes(const Device& device) {
-  if (!device.is_cuda()) return 0;
+PeakMemory peak_memory(const Device& device) {
+  if (!device.is_cuda()) return {};
   const auto stats =
       c10::cuda::CUDACachingAllocator::getDeviceStats(static_cast<c10::DeviceIndex>(device.index));
   constexpr auto kAll = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
-  return static_cast<std::uint64_t>(stats.reserved_bytes[kAll].peak);
+  return {.allocated = static_cast<std::uint64_t>(stats.allocated_bytes[kAll].peak),
+          .reserved = static_cast<std::uint64_t>(stats.reserved_bytes[kAll].peak)};
 }
 
 reader::SlotAllocator slot_allocator(const Device& device) {
@@ -99,7 +104,7 @@ reader::SlotAllocator slot_allocator(const Device& device) {
 
 std::string describe(const Device& device) { return device.is_cuda() ? "cuda" : "cpu"; }
 std::string pci_bus_id(const Device&) { return ""; }
-std::uint64_t peak_memory_bytes(const Device&) { return 0; }
+PeakMemory peak_memory(const Device&) { return {}; }
 reader::SlotAllocator slot_allocator(const Device&) { return {}; }
 
 #endif

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <utility>
 
 #include "packhorse/error.h"
 #include "packhorse/permutation.h"
@@ -45,12 +46,21 @@ std::shared_ptr<Model> prepare_model(const Recipe& recipe, std::int64_t classes,
   return model;
 }
 
-/// float16 needs a scale that changes; leaving out what is not finite needs none.
-std::optional<GradScaler> make_scaler(const Recipe& recipe, const at::Device& device) {
+/// float16 needs a scale that changes; noticing what is not finite needs none.
+GradScaler make_scaler(const Recipe& recipe, const at::Device& device) {
   if (recipe.amp == Amp::kFp16) return GradScaler(device);
-  if (recipe.non_finite == NonFinite::kStop) return std::nullopt;
   return GradScaler(device, {.init_scale = 1, .growth = 1, .backoff = 1});
 }
+
+/// Whether steps are left out and counted, which a resumed run goes on with.
+bool skips_steps(const Recipe& recipe) {
+  return recipe.amp == Amp::kFp16 || recipe.non_finite == NonFinite::kSkip;
+}
+
+constexpr const char* kDivergedAdvice =
+    "Use a lower --lr, a longer --warmup-epochs or --clip-norm. Checkpoints hold finite numbers "
+    "only, but the latest may be from after the step that went wrong: start anew, or go on from an "
+    "older one (--keep).";
 
 at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& labels, double smoothing,
                          at::Reduction::Reduction reduction) {
@@ -78,10 +88,19 @@ struct Engine::Impl {
     if (graph) require_graphable();
   }
 
-  at::Tensor pixels(const DeviceBatch& batch, at::ScalarType type = at::kFloat) const {
+  at::Tensor pixels(const DeviceBatch& batch, at::ScalarType type) const {
     auto x = normalize(batch.images, normalization, type);
     return recipe.channels_last ? x : x.contiguous();
   }
+
+  bool low_precision() const { return recipe.amp != Amp::kOff; }
+  at::ScalarType low_type() const { return recipe.amp == Amp::kFp16 ? at::kHalf : at::kBFloat16; }
+  /// The batch as the model takes it. On a CPU oneDNN casts what it wants cast.
+  at::Tensor input(const DeviceBatch& batch) const {
+    return pixels(batch, low_precision() && device.is_cuda() ? low_type() : at::kFloat);
+  }
+  /// Within this the model computes in the recipe's precision.
+  Autocast autocast() const { return {device.type(), low_type(), low_precision()}; }
 
   at::Tensor training_loss(const DeviceBatch& batch, const StepPlace& place) const;
   /// All that the device does in a step.
@@ -105,22 +124,20 @@ struct Engine::Impl {
   std::shared_ptr<Model> model;
   std::unique_ptr<Optimizer> optimizer;
   DataParallel parallel;
-  std::optional<GradScaler> scaler;
+  GradScaler scaler;
   std::optional<Ema> ema;
   std::unique_ptr<StepGraph> graph;
   DeviceBatch held = {};
   Normalization normalization;
   at::Tensor sums;  ///< of the finite losses, and how many they were; on the device until report()
-  std::int64_t losses = 0;  ///< added since the last report, finite or not
+  std::int64_t losses = 0;   ///< added since the last report, finite or not
+  std::int64_t skipped = 0;  ///< steps, at the last report
 };
 
 // Mixing is linear, so it may come after normalize(), where it runs on the device.
 at::Tensor Engine::Impl::training_loss(const DeviceBatch& batch, const StepPlace& place) const {
   const Range range("forward");
-  const bool low = recipe.amp != Amp::kOff;
-  const auto type = recipe.amp == Amp::kFp16 ? at::kHalf : at::kBFloat16;
-  // On a CPU oneDNN casts what it wants cast.
-  auto x = pixels(batch, low && device.is_cuda() ? type : at::kFloat);
+  auto x = input(batch);
   const auto step = static_cast<std::uint64_t>(place.step * recipe.accumulate + place.part);
   const auto size = static_cast<int>(batch.images.size(1));
   const reader::MixPlan plan =
@@ -135,7 +152,7 @@ at::Tensor Engine::Impl::training_loss(const DeviceBatch& batch, const StepPlace
     const auto box = x.narrow(2, plan.y, plan.h).narrow(3, plan.x, plan.w);
     box.copy_(box.index_select(0, partners));
   }
-  const Autocast autocast(device.type(), type, low);
+  const Autocast precision = autocast();
   const auto logits = model->forward(x);
   const auto loss_of = [&](const at::Tensor& labels) {
     return cross_entropy(logits, labels, recipe.label_smoothing, at::Reduction::Mean);
@@ -154,7 +171,7 @@ void Engine::Impl::work(const DeviceBatch& batch, const StepPlace& place) {
   const auto share = loss / static_cast<double>(recipe.accumulate);
   {
     const Range range("backward");
-    (scaler ? scaler->scale(share) : share).backward();
+    scaler.scale(share).backward();
   }
   if (last) update();
   const at::NoGradGuard no_grad;
@@ -166,16 +183,16 @@ void Engine::Impl::work(const DeviceBatch& batch, const StepPlace& place) {
 void Engine::Impl::update() {
   const Range range("optimiser");
   const auto gradients = optimizer->gradients();
-  if (scaler) scaler->unscale(gradients);
+  scaler.unscale(gradients);
   if (recipe.clip_norm > 0) clip_grad_norm(gradients, recipe.clip_norm);
-  optimizer->step(scaler ? scaler->found_inf() : at::Tensor());
-  if (scaler) scaler->update();
+  optimizer->step(scaler.found_inf());
+  scaler.update();
 }
 
 // What changes from step to step other than in tensors would be replayed as it was captured.
 void Engine::Impl::require_graphable() const {
   const auto mix = mix_options(recipe);
-  if (processes.size() == 1 && recipe.accumulate == 1 && mix.mixup_alpha == 0 &&
+  if (processes.group() == nullptr && recipe.accumulate == 1 && mix.mixup_alpha == 0 &&
       mix.cutmix_alpha == 0) {
     return;
   }
@@ -238,21 +255,25 @@ void Engine::train(const DeviceBatch& batch, const StepPlace& place) try {
 StepsReport Engine::report() try {
   StepsReport report;
   if (impl_->losses == 0) return report;
+  impl_->processes.meet();
   auto sums = impl_->sums.cpu().clone();
   impl_->processes.sum(sums);
   const double finite = sums[1].item<double>();
   const auto all = static_cast<double>(impl_->losses * impl_->processes.size());
   impl_->sums.zero_();
   impl_->losses = 0;
-  if (impl_->scaler) {
-    report.skipped = impl_->scaler->skipped();
-    report.loss_scale = impl_->scaler->current_scale();
-  }
-  if (impl_->recipe.non_finite == NonFinite::kStop && finite < all) {
+  const std::int64_t skipped_before = std::exchange(impl_->skipped, impl_->scaler.skipped());
+  const bool stops = impl_->recipe.non_finite == NonFinite::kStop;
+  if (stops && finite < all) {
     throw Error(ErrorKind::kUnsupported, "the loss is no longer a finite number", {},
-                "Use a lower --lr, a longer --warmup-epochs or --clip-norm; the last checkpoint "
-                "is from before.");
+                kDivergedAdvice);
   }
+  if (stops && !skips_steps(impl_->recipe) && impl_->skipped > skipped_before) {
+    throw Error(ErrorKind::kUnsupported, "the gradients are no longer finite numbers", {},
+                kDivergedAdvice);
+  }
+  report.skipped = impl_->skipped;
+  report.loss_scale = impl_->scaler.current_scale();
   if (finite == 0 || report.loss_scale < kLeastScale) {
     throw Error(ErrorKind::kUnsupported,
                 "the gradients are no longer finite numbers, step after step", {},
@@ -267,10 +288,12 @@ StepsReport Engine::report() try {
 
 void Engine::share_statistics() try {
   impl_->parallel.share_buffers();
-  if (!impl_->ema) return;
-  std::vector<at::Tensor> averages;
-  for (const auto& [name, tensor] : impl_->ema->average()) averages.push_back(tensor);
-  impl_->processes.broadcast(averages);
+  if (impl_->ema) {
+    std::vector<at::Tensor> averages;
+    for (const auto& [name, tensor] : impl_->ema->average()) averages.push_back(tensor);
+    impl_->processes.broadcast(averages);
+  }
+  impl_->processes.meet();
 } catch (...) {
   rethrow_as_error();
 }
@@ -285,7 +308,10 @@ ScoreSums Engine::evaluate(Prefetcher& batches, std::stop_token stop) try {
   ScoreSums scores;
   while (auto batch = batches.next()) {
     if (stop.stop_requested()) break;
-    const auto logits = impl_->model->forward(impl_->pixels(*batch));
+    const auto logits = [&] {
+      const Autocast precision = impl_->autocast();
+      return impl_->model->forward(impl_->input(*batch)).to(at::kFloat);
+    }();
     const auto best = std::get<1>(logits.topk(std::min<std::int64_t>(5, logits.size(1)), 1));
     const auto right = best.eq(batch->labels.unsqueeze(1));
     sums[0].add_(
@@ -305,6 +331,17 @@ ScoreSums Engine::evaluate(Prefetcher& batches, std::stop_token stop) try {
 
 Checkpoint Engine::snapshot(const nlohmann::json& meta) const try {
   const Range range("save");
+  NamedTensors all = named_state(*impl_->model);
+  for (const auto& [slot, tensors] : impl_->optimizer->state()) {
+    all.insert(all.end(), tensors.begin(), tensors.end());
+  }
+  if (impl_->ema) all.insert(all.end(), impl_->ema->average().begin(), impl_->ema->average().end());
+  if (!all_finite(all)) {
+    throw Error(ErrorKind::kUnsupported,
+                "the parameters, or what is kept beside them, are no longer finite numbers; they "
+                "are not saved",
+                {}, kDivergedAdvice);
+  }
   Checkpoint checkpoint;
   checkpoint.meta = meta;
   checkpoint.meta["mean"] = impl_->normalization.mean;
@@ -313,7 +350,7 @@ Checkpoint Engine::snapshot(const nlohmann::json& meta) const try {
   for (const auto& [slot, tensors] : impl_->optimizer->state())
     checkpoint.optimizer[slot] = copied_to_cpu(tensors);
   if (impl_->ema) checkpoint.ema = copied_to_cpu(impl_->ema->average());
-  if (impl_->scaler) checkpoint.scaler = impl_->scaler->state();
+  if (skips_steps(impl_->recipe)) checkpoint.scaler = impl_->scaler.state();
   return checkpoint;
 } catch (...) {
   rethrow_as_error();
@@ -330,7 +367,10 @@ void Engine::load(const Checkpoint& checkpoint, const std::filesystem::path& pat
     copy_into(tensors, saved->second, path);
   }
   if (impl_->ema) copy_into(impl_->ema->average(), checkpoint.ema, path);
-  if (impl_->scaler && checkpoint.scaler.defined()) impl_->scaler->load(checkpoint.scaler);
+  if (skips_steps(impl_->recipe) && checkpoint.scaler.defined()) {
+    impl_->scaler.load(checkpoint.scaler);
+    impl_->skipped = impl_->scaler.skipped();
+  }
 } catch (...) {
   rethrow_as_error();
 }

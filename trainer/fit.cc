@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <exception>
 #include <nlohmann/json.hpp>
 
 #include "fit_setup.h"
@@ -37,6 +38,22 @@ constexpr double kReportSeconds = 2;
 
 /// What a process tells the others at each step.
 enum Flag { kStop = 1, kReport = 2 };
+
+/// Where an error ends a scope, the processes' work on GPUs is given up: what waits for the device
+/// there would wait for ever when another process is gone.
+class AbortOnError {
+ public:
+  explicit AbortOnError(Processes& processes) : processes_(processes) {}
+  ~AbortOnError() {
+    if (std::uncaught_exceptions() > before_) processes_.abort();
+  }
+  AbortOnError(const AbortOnError&) = delete;
+  AbortOnError& operator=(const AbortOnError&) = delete;
+
+ private:
+  Processes& processes_;
+  int before_ = std::uncaught_exceptions();
+};
 
 class Run {
  public:
@@ -72,6 +89,7 @@ class Run {
     reader::Loader loader(train_, loader_options());
     const auto watching = watch_->loader(loader, *train_);
     Prefetcher batches(loader, options_.device);
+    const AbortOnError leaving(processes());  // before `batches` goes, whose copies wait for steps
     steps_per_epoch_ = static_cast<std::int64_t>(train_->size()) / recipe().batch_size;
     if (steps_per_epoch_ == 0) {
       throw Error(ErrorKind::kUsage, "there is nothing to train on", options_.data);
@@ -209,7 +227,7 @@ class Run {
                     .data_wait_share = share(wait, seconds),
                     .skipped = steps.skipped,
                     .loss_scale = steps.loss_scale,
-                    .device_memory_bytes = peak_memory_bytes(options_.device)});
+                    .device_memory = peak_memory(options_.device)});
     }
     unread_steps_ = 0;
     restart_clock(batches);

@@ -4,22 +4,19 @@
 
 #include <algorithm>
 
-#include "normalize_kernel.h"
+#include "normalize_math.h"
 
 namespace packhorse::trainer {
 namespace {
 
 template <class T>
 __global__ void normalize(const std::uint8_t* __restrict__ in, T* __restrict__ out,
-                          std::int64_t pixels, PixelScale scale) {
+                          std::int64_t values, std::int64_t vectors, PixelScale scale) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < pixels;
-       i += stride) {
-#pragma unroll
-    for (int c = 0; c < 3; ++c) {
-      out[3 * i + c] =
-          static_cast<T>(static_cast<float>(in[3 * i + c]) * scale.factor[c] + scale.offset[c]);
-    }
+  const std::int64_t first = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  for (std::int64_t i = first; i < vectors; i += stride) normalize_vector(in, out, i, scale);
+  for (std::int64_t i = kVector * vectors + first; i < values; i += stride) {
+    normalize_value(in, out, i, scale);
   }
 }
 
@@ -29,9 +26,11 @@ void launch(const std::uint8_t* in, void* out, std::int64_t pixels, const PixelS
   constexpr int kThreads = 256;
   constexpr std::int64_t kMaxBlocks = 16 * 132;  // 16 for each multiprocessor of a large GPU
   if (pixels == 0) return;
+  const std::int64_t values = 3 * pixels, vectors = whole_vectors(in, out, values);
+  const std::int64_t items = std::max(vectors, values - kVector * vectors);
   const auto blocks =
-      static_cast<unsigned>(std::min((pixels + kThreads - 1) / kThreads, kMaxBlocks));
-  normalize<T><<<blocks, kThreads, 0, stream>>>(in, static_cast<T*>(out), pixels, scale);
+      static_cast<unsigned>(std::min((items + kThreads - 1) / kThreads, kMaxBlocks));
+  normalize<T><<<blocks, kThreads, 0, stream>>>(in, static_cast<T*>(out), values, vectors, scale);
 }
 
 }  // namespace

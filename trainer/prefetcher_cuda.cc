@@ -14,6 +14,7 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -22,12 +23,29 @@
 namespace packhorse::trainer {
 namespace {
 
+/// The host sleeps while it waits for such an event; by default it spins, on a core that the
+/// reader's threads need.
+constexpr unsigned int kSleeping = cudaEventDisableTiming | cudaEventBlockingSync;
+
 /// One of the buffers on the GPU.
 struct Buffer {
-  at::Tensor images, labels;   ///< of the largest batch
-  at::Tensor pinned_labels;    ///< the loader's slots pin only the pixels
-  at::cuda::CUDAEvent copied;  ///< on the copy stream: the batch is there
-  at::cuda::CUDAEvent used;    ///< on the compute stream: nothing queued reads it any more
+  at::Tensor images, labels;              ///< of the largest batch
+  at::Tensor pinned_labels;               ///< the loader's slots pin only the pixels
+  at::cuda::CUDAEvent copied{kSleeping};  ///< on a copy stream: the batch is there
+  at::cuda::CUDAEvent used;  ///< on the compute stream: nothing queued reads it any more
+};
+
+/// Batches take turns on these: while the GPU decodes one, the next is looked through and queued.
+struct Lane {
+  c10::cuda::CUDAStream stream;
+  std::optional<GpuDecoder> decoder = {};  ///< of samples that the loader left encoded
+};
+constexpr std::size_t kLanes = 2;
+
+/// A batch that is being copied or decoded. It keeps the loader's slot until that is done.
+struct Flight {
+  reader::Batch batch;
+  Buffer* buffer;
 };
 
 class UploadPrefetcher final : public Prefetcher::Impl {
@@ -35,8 +53,11 @@ class UploadPrefetcher final : public Prefetcher::Impl {
   UploadPrefetcher(reader::Loader& loader, const Device& device, int depth)
       : loader_(loader),
         index_(static_cast<c10::DeviceIndex>(device.index)),
-        stream_(c10::cuda::getStreamFromPool(/*isHighPriority=*/true, index_)),
-        buffers_(static_cast<std::size_t>(depth)) {}
+        buffers_(static_cast<std::size_t>(depth)) {
+    for (std::size_t i = 0; i < kLanes; ++i) {
+      lanes_.emplace_back(c10::cuda::getStreamFromPool(/*isHighPriority=*/true, index_));
+    }
+  }
 
   ~UploadPrefetcher() override { stop(); }
 
@@ -88,31 +109,45 @@ class UploadPrefetcher final : public Prefetcher::Impl {
   }
 
   void copy_all(const std::stop_token& token) {
+    std::deque<Flight> flying;
     try {
-      const c10::cuda::CUDAStreamGuard guard(stream_);
-      while (Buffer* buffer = wait_for_buffer(token)) {
+      for (std::size_t turn = 0; Buffer* buffer = wait_for_buffer(token); ++turn) {
         std::optional<reader::Batch> batch = loader_.next();
         if (!batch) break;
         const auto begin = std::chrono::steady_clock::now();
-        DeviceBatch out = copy(*batch, *buffer);
+        const bool decodes = !batch->encoded().empty();
+        DeviceBatch out = copy(*batch, *buffer, lanes_[turn % kLanes]);
+        flying.push_back({std::move(*batch), buffer});
         {
           const std::lock_guard lock(mutex_);
           ready_.emplace_back(buffer, std::move(out));
         }
         changed_.notify_all();
-        // The loader decodes ahead only into slots that it has back.
-        buffer->copied.synchronize();
+        // The loader decodes ahead only into slots that it has back. Pixels are only copied: there
+        // is nothing to do for the next batch meanwhile.
+        land(flying, decodes ? kLanes - 1 : 0);
         copy_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
       }
     } catch (...) {
       const std::lock_guard lock(mutex_);
       failure_ = std::current_exception();
     }
+    try {
+      land(flying, 0);  // or the loader would write into slots that are still being read
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+    }
     {
       const std::lock_guard lock(mutex_);
       ended_ = true;
     }
     changed_.notify_all();
+  }
+
+  /// Waits until no more than `left` batches are under way; gives the slots of the others back.
+  static void land(std::deque<Flight>& flying, std::size_t left) {
+    for (; flying.size() > left; flying.pop_front()) flying.front().buffer->copied.synchronize();
   }
 
   /// nullptr: it is to stop.
@@ -125,12 +160,13 @@ class UploadPrefetcher final : public Prefetcher::Impl {
     return buffer;
   }
 
-  DeviceBatch copy(const reader::Batch& batch, Buffer& buffer) {
+  DeviceBatch copy(const reader::Batch& batch, Buffer& buffer, Lane& lane) {
     const Range range("copy");
+    const c10::cuda::CUDAStreamGuard guard(lane.stream);
     const auto images = view_images(batch);
     const bool decodes = !batch.encoded().empty();
-    if (decodes && !decoder_) {
-      decoder_.emplace(Device{Device::Kind::kCuda, static_cast<int>(index_)}, batch.size());
+    if (decodes && !lane.decoder) {
+      lane.decoder.emplace(Device{Device::Kind::kCuda, static_cast<int>(index_)}, batch.size());
     }
     const auto labels = view_labels(batch);
     if (!buffer.images.defined() || buffer.images.size(0) < batch.size()) {
@@ -139,7 +175,7 @@ class UploadPrefetcher final : public Prefetcher::Impl {
       buffer.labels = at::empty(labels.sizes(), labels.options().device(device));
       buffer.pinned_labels = at::empty(labels.sizes(), labels.options().pinned_memory(true));
     }
-    buffer.used.block(stream_);
+    buffer.used.block(lane.stream);
     DeviceBatch out{.images = buffer.images.narrow(0, 0, batch.size()),
                     .labels = buffer.labels.narrow(0, 0, batch.size()),
                     .size = batch.size(),
@@ -148,20 +184,19 @@ class UploadPrefetcher final : public Prefetcher::Impl {
     const auto pinned = buffer.pinned_labels.narrow(0, 0, batch.size());
     pinned.copy_(labels);
     if (decodes) {
-      decoder_->upload(batch, out.images);
+      lane.decoder->upload(batch, out.images);
     } else {
       out.images.copy_(images, /*non_blocking=*/true);
     }
     out.labels.copy_(pinned, /*non_blocking=*/true);
-    buffer.copied.record(stream_);
+    buffer.copied.record(lane.stream);
     return out;
   }
 
   reader::Loader& loader_;
   const c10::DeviceIndex index_;
-  c10::cuda::CUDAStream stream_;
   std::vector<Buffer> buffers_;
-  std::optional<GpuDecoder> decoder_;  ///< of samples that the loader left encoded
+  std::deque<Lane> lanes_;  // not a vector: a decoder does not move
 
   std::mutex mutex_;
   std::condition_variable changed_;

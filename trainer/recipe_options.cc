@@ -102,7 +102,8 @@ void RecipeOptions::add_schedule_options(CLI::App& app) {
   app.add_option("--beta1", choices_.beta1, "Of adamw (0.9)");
   app.add_option("--beta2", choices_.beta2, "Of adamw (0.999)");
   app.add_option("--weight-decay", choices_.weight_decay,
-                 "Of weights, not of biases and norms (the network's; another optimizer brings its "
+                 "Of weights, not of biases, norms, tokens and positions (the network's; another "
+                 "optimizer brings its "
                  "own)");
   app.add_option("--clip-norm", choices_.clip_norm, "Longest gradient; 0: any (0)");
   app.add_option("--label-smoothing", choices_.label_smoothing,

@@ -1,6 +1,11 @@
 #include "state_dict.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/_foreach_norm.h>
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/stack.h>
+
+#include <limits>
 
 #include "packhorse/error.h"
 
@@ -30,6 +35,19 @@ NamedTensors copied_to_cpu(const NamedTensors& tensors) {
     all.emplace_back(name, tensor.detach().to(at::kCPU, /*non_blocking=*/false, /*copy=*/true));
   }
   return all;
+}
+
+bool all_finite(const NamedTensors& tensors) {
+  const at::NoGradGuard no_grad;
+  std::vector<at::Tensor> numbers;
+  for (const auto& [name, tensor] : tensors) {
+    if (tensor.is_floating_point() && tensor.numel() > 0) numbers.push_back(tensor.detach());
+  }
+  if (numbers.empty()) return true;
+  // The largest of each, as a sum could overflow where every number is finite.
+  auto largest = at::_foreach_norm(numbers, std::numeric_limits<double>::infinity());
+  for (auto& number : largest) number = number.to(at::kFloat);
+  return at::stack(largest).isfinite().all().item<bool>();
 }
 
 void copy_into(const NamedTensors& to, const NamedTensors& from,

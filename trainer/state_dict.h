@@ -18,6 +18,9 @@ NamedTensors named_state(const Model& model);
 /// Of their own memory, whatever becomes of the originals.
 NamedTensors copied_to_cpu(const NamedTensors& tensors);
 
+/// Whether all numbers of floating point are finite. Waits for the device, once.
+bool all_finite(const NamedTensors& tensors);
+
 /// Throws Error(kCorrupt) naming the first tensor that does not fit. `path` is what `from` is of.
 void copy_into(const NamedTensors& to, const NamedTensors& from, const std::filesystem::path& path);
 

@@ -5,6 +5,7 @@
 #ifdef PACKHORSE_TORCH_HAS_CUDA
 #include <ATen/cuda/CUDAEvent.h>
 #include <ATen/cuda/CUDAGraph.h>
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 #endif
@@ -65,6 +66,9 @@ void StepGraph::run(const std::function<void()>& work) {
       ++impl_->warm_ups;
     } else {
       impl_->side.synchronize();
+      // A graph has a pool of memory of its own: what the steps before have left in the cache would
+      // be of no use to it, and missing. torch.cuda.graph() does the same.
+      c10::cuda::CUDACachingAllocator::emptyCache();
       // The prefetcher's thread goes on making CUDA calls meanwhile.
       impl_->graph.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
       work();

@@ -213,7 +213,8 @@ struct Stream {
     if (--left == 0) return true;
     if (++block == plan->count) {
       block = 0;
-      if (HWY_UNLIKELY(!within())) {  // bits are missing
+      // Bits are missing; or no code fits, which takes no bits.
+      if (HWY_UNLIKELY(failed || !within())) {
         failed = true;
         return true;
       }

@@ -14,6 +14,7 @@
 #include "packhorse/error.h"
 #include "packhorse/file.h"
 #include "packhorse/hash.h"
+#include "packhorse/printable.h"
 #include "packhorse/resources.h"
 #include "packhorse/version.h"
 #include "packing/pack_item.h"
@@ -98,6 +99,8 @@ Job prepare(const fs::path& source_path, const fs::path& out, const PackOptions&
   ListOptions list = options.list;
   if (list.scratch.empty() && !options.dry_run) list.scratch = fs::absolute(out).parent_path();
   job.listing = job.source->list(list);
+  if (!list.allow_odd_classes && !job.listing.doubts.empty())
+    refuse(job.listing.doubts.front(), source_path);
   class_list_text(job.listing.classes);  // refuses names it cannot hold before any work is done
   refuse_fields(job);
   job.keep_keys = job.source->ordered() && !options.reorder;
@@ -116,10 +119,10 @@ Job prepare(const fs::path& source_path, const fs::path& out, const PackOptions&
 /// What each task of one job must have in common.
 std::string name_of_job(const Job& job) {
   const PackOptions& o = job.options;
-  std::string text = fmt::format(
-      "{} {} {} {} {} {} {} {} {} {} {}\n", version(), o.format, o.zstd_level, o.image,
-      find_transform(o.image).settings(o.transform), name_of_checks(o), o.plan.shuffle, o.plan.seed,
-      o.plan.shard_bytes, o.plan.shard_samples, job.keep_keys);
+  std::string text =
+      fmt::format("{} {} {} {} {} {} {} {} {} {} {}\n", version(), o.format, o.zstd_level, o.image,
+                  find_transform(o.image).settings(o.transform), name_of_checks(o), o.plan.shuffle,
+                  o.plan.seed, o.plan.shard_bytes, o.plan.shard_samples, job.keep_keys);
   for (const std::string& name : job.listing.classes) text += name + "\n";
   const SelectOptions& select = o.select;
   text += fmt::format("{}\n{}\n{}\n{} {} {} {}\n", fmt::join(job.listing.fields, " "),
@@ -244,11 +247,13 @@ void account(PackReport& report, const Job& job) {
     }
   };
   add_skips(job.listing.skips, "");
+  report.classes = job.listing.classes;
   report.notes = job.listing.notes;
   report.notes.insert(report.notes.end(), job.selection.notes.begin(), job.selection.notes.end());
   report.duplicates = job.selection.duplicates;
   for (const SplitWork& split : job.splits) {
-    const std::string prefix = split.listing.split.empty() ? "" : split.listing.split + "/";
+    const std::string& folder = split.listing.prefix();
+    const std::string prefix = folder.empty() ? "" : printable(folder) + "/";
     add_skips(split.listing.skips, prefix);
     for (Reject& reject : split.rejects())
       report.rejects.push_back({prefix + reject.path, std::move(reject.reason)});
@@ -282,6 +287,7 @@ void write_rejects(PackReport& report, const Staging& staging) {
 PackReport pack(const fs::path& source, const fs::path& out, const PackOptions& options,
                 Progress* progress, std::stop_token stop) {
   options.validate();
+  refuse_url(out.native());
   const auto begin = std::chrono::steady_clock::now();
   Progress unseen;
   if (progress == nullptr) progress = &unseen;

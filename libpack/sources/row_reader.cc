@@ -11,7 +11,12 @@ namespace packhorse {
 
 RowReader::RowReader(int fd, std::filesystem::path path, RowSyntax syntax, std::uint64_t offset,
                      std::size_t read_bytes)
-    : fd_(fd), path_(std::move(path)), syntax_(syntax), read_bytes_(read_bytes), offset_(offset) {
+    : fd_(fd),
+      path_(std::move(path)),
+      syntax_(syntax),
+      // No more than there is: most lists are small, and are read again for single rows.
+      read_bytes_(std::min(read_bytes, std::size_t{file_size(fd, path_)} + 1)),
+      offset_(offset) {
   if (offset == 0 && has(2) && buffer_.starts_with("\xef\xbb\xbf")) begin_ = 3;
 }
 

@@ -123,7 +123,7 @@ void ShardCheck::bytes() {
   meter_.add(record_.samples);
   if (options_.walkers) return;
   if (intact && index_) {
-    walk_here(task(WalkTask::Kind::kStructure));
+    walk(task(WalkTask::Kind::kStructure));
     walked_ = true;
   } else {
     not_walked_ = data_bytes_.has_value();
@@ -139,7 +139,7 @@ void ShardCheck::bytes_of(std::size_t first, std::size_t rows) {
 
 void ShardCheck::structure() {
   if (options_.walkers && data_bytes_) {
-    walk_apart(task(WalkTask::Kind::kStructure));
+    walk(task(WalkTask::Kind::kStructure));
     walked_ = true;
   }
   meter_.add(record_.samples);
@@ -151,11 +151,8 @@ void ShardCheck::decode(std::size_t first, std::size_t rows) {
     images.limits = options_.image_limits;
     const std::size_t end = first + rows;
     // What ends a walk is a finding about the image that it was at: the next walk begins behind.
-    for (std::size_t next = first; next < end;) {
-      images.first = next;
-      images.rows = end - next;
-      next = options_.walkers ? walk_apart(images) : walk_here(images);
-    }
+    for (images.first = first; images.first < end; images.first = walk(images))
+      images.rows = end - images.first;
   }
   meter_.add(rows);
 }
@@ -189,41 +186,36 @@ WalkBounds ShardCheck::bounds(const WalkTask& task) const {
   return bounds;
 }
 
-std::size_t ShardCheck::walk_here(const WalkTask& task) {
-  std::atomic<std::int64_t> row{-1};
-  std::size_t not_decoded = 0;
+std::size_t ShardCheck::walk(const WalkTask& task) {
+  std::size_t found = 0, next = task.first + task.rows;
   const auto report = [&](const WalkFinding& finding) {
-    ++not_decoded;
+    ++found;
     take(finding);
   };
-  walk(task, row, report, stop_);
-  return walked_to(task, task.first + task.rows, not_decoded);
-}
-
-std::size_t ShardCheck::walk_apart(const WalkTask& task) {
-  const WalkBounds some = bounds(task);
-  const double wall_s = options_.limits.wall_s > 0 ? options_.limits.wall_s : wall_time(some);
-  std::size_t not_decoded = 0;
-  const auto take_line = [&](std::string_view line) {
-    const std::optional<WalkFinding> finding = parse_finding(line);
-    if (!finding) return;
-    ++not_decoded;
-    take(*finding);
-  };
-  const WalkEnd end = options_.walkers->run(task, some, wall_s, take_line, stop_);
-  take(task, end);
-  const std::size_t all = task.first + task.rows;
-  if (end.kind == WalkEnd::Kind::kDone) return walked_to(task, all, not_decoded);
-  // One that ended before its first image will do so again.
-  const auto at = static_cast<std::size_t>(std::max(end.row, std::int64_t{0}));
-  if (end.row < 0 || at < task.first || at >= all) return all;
-  return walked_to(task, at + 1, not_decoded + 1);
-}
-
-/// Counts the images from the task's first one on, and returns the next one.
-std::size_t ShardCheck::walked_to(const WalkTask& task, std::size_t next, std::size_t not_decoded) {
-  const std::scoped_lock lock(mutex_);
-  if (task.kind == WalkTask::Kind::kDecode) decoded_ += next - task.first - not_decoded;
+  if (!options_.walkers) {
+    std::atomic<std::int64_t> row{-1};
+    packhorse::walk(task, row, report, stop_);
+  } else {
+    const WalkBounds some = bounds(task);
+    const double wall_s = options_.limits.wall_s > 0 ? options_.limits.wall_s : wall_time(some);
+    const auto take_line = [&](std::string_view line) {
+      if (const std::optional<WalkFinding> finding = parse_finding(line)) report(*finding);
+    };
+    const WalkEnd end = options_.walkers->run(task, some, wall_s, take_line, stop_);
+    take(task, end);
+    if (end.kind != WalkEnd::Kind::kDone) {
+      const auto row = static_cast<std::size_t>(end.row);
+      // Where it ended before the first image, it would do so again.
+      if (end.row < 0 || row < task.first || row >= next) return next;
+      next = row + 1;
+      ++found;
+    }
+  }
+  if (task.kind == WalkTask::Kind::kDecode) {
+    const std::size_t rows = next - task.first;
+    const std::scoped_lock lock(mutex_);
+    decoded_ += rows - std::min(rows, found);
+  }
   return next;
 }
 

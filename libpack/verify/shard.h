@@ -43,10 +43,9 @@ class ShardCheck {
  private:
   bool check_size();
   void open_index();
-  /// Both return the row behind the last one that was walked, and count what was decoded.
-  std::size_t walk_here(const WalkTask& task);
-  std::size_t walk_apart(const WalkTask& task);
-  std::size_t walked_to(const WalkTask& task, std::size_t next, std::size_t not_decoded);
+  /// In a process of its own if there are some, or else here. Counts the images that were decoded,
+  /// and returns the row behind the last one that was walked.
+  std::size_t walk(const WalkTask& task);
   WalkTask task(WalkTask::Kind kind) const;
   std::filesystem::path data_path() const;
   /// Anew for each step, as shards may be more than files that can be open.

@@ -1,6 +1,7 @@
 """The scripts a user runs, as a user runs them. They build and run the release preset, so they are tested there only."""
 
 import importlib.util
+import json
 import os
 import re
 import subprocess
@@ -90,20 +91,84 @@ def test_a_bundle_runs_where_it_is_unpacked_with_its_own_libraries(tmp_path):
                           cwd=tmp_path, env={}, capture_output=True, text=True)  # fmt: skip
     assert pack.returncode == 0, pack.stderr
 
+
+@release_only
+def test_a_bundle_for_a_gpu_machine_fits_and_runs_on_the_libtorch_of_a_python(tmp_path):
+    done = run(ROOT / "scripts/bundle", "--gpu", tmp_path / "bundle.tar.xz")
+    if "built without CUDA kernels" in done.stderr or "nvJPEG's library is not here" in done.stderr:
+        pytest.skip(done.stderr)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "bundle.tar.xz").stat().st_size < 40 << 20  # with this tree and 60 photos: 64 MiB
+    subprocess.run(["tar", "-xf", "bundle.tar.xz"], cwd=tmp_path, check=True)
+    (tree,) = tmp_path.glob("packhorse-gpu-*/")
+    assert not list(tree.glob("lib/libicudata*")) and not list(tree.glob("lib/libgfortran*"))
+    refused = run(tree / "use-torch", "false")
+    assert refused.returncode == 1 and "false has no torch" in refused.stderr
+    taken = run(tree / "use-torch", sys.executable)
+    assert taken.returncode == 0, taken.stderr
+    for program in tree.glob("bin/*"):
+        missing = subprocess.run(["ldd", program], capture_output=True, text=True, check=True)
+        assert "not found" not in missing.stdout, missing.stdout
+    tests = subprocess.run([tree / "bin/trainer_unit_tests", "--test-suite=gpu"], cwd=tmp_path, capture_output=True, text=True)
+    assert tests.returncode == 0, tests.stdout
+    make_source(tmp_path / "photos", 16)
+    table = subprocess.run([sys.executable, tree / "scripts/gpu_table", "photos", "--result", "r.json", "--parts", "idle",
+                            *TINY_TABLE, "--out", "out"], cwd=tmp_path, capture_output=True, text=True)  # fmt: skip
+    assert table.returncode == 0, table.stderr
+
+
+# A table of one batch size that a CPU makes in seconds.
+TINY_TABLE = ["--images", "16", "--arch", "mobilenet_v2", "--image-size", "32", "--batch-size", "4", "--amp", "off",
+              "--device", "cpu", "--repeats", "1", "--seconds", "0.05", "--baseline-steps", "1"]  # fmt: skip
+
+
+def gpu_table(tmp_path, *more):
+    return run(sys.executable, ROOT / "scripts/gpu_table", tmp_path / "photos", "--out", tmp_path / "out", *TINY_TABLE, *more)
+
+
+needs_baseline = pytest.mark.skipif(
+    not (BIN / "packhorse-train").exists() or importlib.util.find_spec("torchvision") is None,
+    reason="packhorse-train or torchvision is not there")  # fmt: skip
+
+
+@needs_baseline
 def test_gpu_table_tries_everything_a_cpu_can_and_names_the_rest(tmp_path):
-    if not (BIN / "packhorse-train").exists() or importlib.util.find_spec("torchvision") is None:
-        pytest.skip("packhorse-train or torchvision is not there")
     make_source(tmp_path / "photos", 16)
     page = tmp_path / "page.md"
     page.write_text("<!-- gpu table: begin -->\n<!-- gpu table: end -->\n")
-    done = run(sys.executable, ROOT / "scripts/gpu_table", tmp_path / "photos", "--images", "16", "--out", tmp_path / "out",
-               "--arch", "mobilenet_v2", "--image-size", "32", "--batch-size", "4", "--amp", "off", "--device", "cpu",
-               "--repeats", "1", "--seconds", "0.05", "--baseline-steps", "1", "--write", page)  # fmt: skip
+    done = gpu_table(tmp_path, "--write", page)
     assert done.returncode == 0, done.stderr
     assert "not measured" in done.stderr
     rows = [line.split("|")[2].strip() for line in page.read_text().splitlines() if line.startswith("| 4 ")]
     assert rows[:5] == ["made-up data (the limit)", "folder", "wds roi", "wds resize", "wds raw"]
     assert rows[5].startswith("PyTorch's DataLoader")
+
+
+@needs_baseline
+def test_gpu_table_keeps_what_is_measured_goes_on_after_a_failure_and_does_only_what_is_missing(tmp_path):
+    make_source(tmp_path / "photos", 16)
+    kept = tmp_path / "kept.json"
+    failed = gpu_table(tmp_path, "--result", kept, "--parts", "plain", "baseline", "--baseline-arch", "no_such_net")
+    assert failed.returncode == 1
+    assert "failed: baseline-4" in failed.stderr
+    parts = json.loads(kept.read_text())["parts"]
+    assert "no_such_net" in parts["baseline-4"]["failed"] and parts["plain-4"]["runs"]
+    again = gpu_table(tmp_path, "--result", kept, "--parts", "plain", "baseline")
+    assert again.returncode == 0, again.stderr
+    assert "plain-4 is in" in again.stderr and "PyTorch's DataLoader, " in again.stdout
+    assert json.loads(kept.read_text())["parts"]["plain-4"] == parts["plain-4"]
+    other = gpu_table(tmp_path, "--result", kept, "--amp", "bf16")
+    assert other.returncode == 1
+    assert "was measured with another amp" in other.stderr
+
+
+@needs_baseline
+def test_gpu_table_ends_a_part_that_takes_too_long(tmp_path):
+    make_source(tmp_path / "photos", 16)
+    done = gpu_table(tmp_path, "--parts", "plain", "--part-minutes", "0.0001")
+    assert done.returncode == 1
+    assert "not done after 0.0001 minutes" in done.stderr
+    assert "no batch size has its part" in done.stdout
 
 
 SKIPPING = """

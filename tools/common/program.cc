@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "packhorse/error.h"
+#include "packhorse/file.h"
 #include "packhorse/printable.h"
 #include "packhorse/process.h"
 
@@ -96,6 +97,13 @@ void print_error(const char* program, const Error& error) {
 std::string failure_text(const CLI::App* app, const CLI::Error& error) {
   return CLI::FailureMessage::simple(
       app, CLI::Error(error.get_name(), printable_text(error.what()), error.get_exit_code()));
+}
+
+/// Whatever option or argument it is: no program of ours reads or writes one yet.
+void refuse_urls(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& value : option->results()) refuse_url(value);
+  }
 }
 
 /// stdout may be a full disk or a closed pipe; losing output must not look like success.
@@ -196,6 +204,7 @@ int run_command(const ProgramInfo& program, int argc, char** argv) {
   }
   for (const auto& [sub, command] : commands) {
     if (!sub->parsed()) continue;
+    refuse_urls(*sub);
     std::snprintf(where.data(), where.size(), "%s %s", program.name, sub->get_name().c_str());
     return flushed(program.name, command->run(signals.token()));
   }

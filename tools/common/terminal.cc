@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <clocale>
 #include <cstdio>
@@ -115,18 +116,20 @@ std::uint64_t parse_bytes(const std::string& text) {
       {"TiB", 1ull << 40},
       {"TB", 1000'000'000'000},
   }};
-  std::size_t digits = 0;
-  while (digits < text.size() &&
-         (std::isdigit(static_cast<unsigned char>(text[digits])) != 0 || text[digits] == '.')) {
-    ++digits;
-  }
+  // Digits, and a point with digits on both sides: from_chars() would take "inf" and "1e3", too.
+  const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
+  const std::string_view number = std::string_view(text).substr(0, end);
+  const bool plain = !number.empty() && number.front() != '.' && number.back() != '.' &&
+                     std::count(number.begin(), number.end(), '.') <= 1;
   for (const auto& [name, factor] : kUnits) {
-    if (digits == 0 || text.substr(digits) != name) continue;
-    const double value = std::stod(text.substr(0, digits)) * static_cast<double>(factor);
+    if (!plain || text.substr(end) != name) continue;
+    double value = 0;
+    std::from_chars(number.data(), number.data() + number.size(), value);
+    value *= static_cast<double>(factor);
     if (value >= 1 && value < 9e18) return static_cast<std::uint64_t>(value);
   }
   throw Error(ErrorKind::kUsage, "'" + text + "' is no size", {},
-              "say it like 256MiB, 1GB or 4096");
+              "say it like 256MiB, 1.5GB or 4096");
 }
 
 std::string table_text(std::vector<std::vector<std::string>> rows) {

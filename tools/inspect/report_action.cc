@@ -76,7 +76,7 @@ int ReportAction::run(const std::vector<std::filesystem::path>& paths, const std
   if (damaged > 0) {
     fmt::print(stderr,
                "packhorse: error: {} of {} could not be shown\n  where: {}\n"
-               "  next:  `packhorse inspect --verify full` finds all damage\n",
+               "  next:  `packhorse inspect --verify full --decode` finds all damage\n",
                program::with_commas(damaged), program::count_text(images, "image"),
                printable(request_.path));
   }

@@ -138,7 +138,7 @@ void SheetAction::report(const PackedDataset& dataset, const std::vector<Tile>& 
   if (!damaged.empty()) {
     fmt::print(stderr,
                "packhorse: error: {} of {} could not be shown\n  where: {}\n"
-               "  next:  `packhorse inspect --verify full` finds all damage\n",
+               "  next:  `packhorse inspect --verify full --decode` finds all damage\n",
                program::with_commas(damaged.size()), program::count_text(tiles.size(), "image"),
                printable(dataset.path().native()));
   }

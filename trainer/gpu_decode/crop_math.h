@@ -2,11 +2,7 @@
 
 #include <cstdint>
 
-#ifdef __CUDACC__
-#define PACKHORSE_ON_BOTH __host__ __device__
-#else
-#define PACKHORSE_ON_BOTH
-#endif
+#include "on_both.h"
 
 /// How a pixel of a sample is made of a decoded picture, for the GPU and for the tests of it.
 namespace packhorse::trainer {

@@ -39,12 +39,11 @@ class NvJpeg {
       throw Error(ErrorKind::kUnsupported, "nvJPEG does not start on this GPU", {},
                   "Use --gpu-decode off.");
     }
-    check(library_.state_create(handle_, &state_), "creating a state");
     check(library_.stream_create(handle_, &stream_), "creating a stream");
   }
   ~NvJpeg() {
     if (stream_ != nullptr) library_.stream_destroy(stream_);
-    if (state_ != nullptr) library_.state_destroy(state_);
+    for (const nvjpegJpegState_t state : states_) library_.state_destroy(state);
     if (handle_ != nullptr) library_.destroy(handle_);
   }
   NvJpeg(const NvJpeg&) = delete;
@@ -61,35 +60,51 @@ class NvJpeg {
            refused == 0;
   }
 
-  void decode(const std::vector<const unsigned char*>& jpegs, const std::vector<std::size_t>& bytes,
-              std::vector<nvjpegImage_t>& pictures, cudaStream_t stream) {
-    if (jpegs.empty()) return;
-    const int count = static_cast<int>(jpegs.size());
-    if (count != initialized_) {
-      check(library_.batched_initialize(handle_, state_, count, /*max_cpu_threads=*/1,
-                                        NVJPEG_OUTPUT_RGBI),
-            "preparing a batch");
-      initialized_ = count;
-    }
-    if (!used_) {
+  /// Queues the decoding of these JPEGs. `spare` has room for the last of them once more: the lists
+  /// are made a multiple of kTogether by repeating it.
+  void decode(std::vector<const unsigned char*>& jpegs, std::vector<std::size_t>& bytes,
+              std::vector<nvjpegImage_t>& pictures, const nvjpegImage_t& spare,
+              cudaStream_t stream) {
+    const std::size_t calls = (jpegs.size() + kTogether - 1) / kTogether;
+    jpegs.resize(calls * kTogether, jpegs.back());
+    bytes.resize(calls * kTogether, bytes.back());
+    pictures.resize(calls * kTogether, spare);
+    if (states_.size() < calls) {
+      while (states_.size() < calls) add_state();
       // On Hopper the engine's first batch has been seen to write before what was queued is done.
       C10_CUDA_CHECK(cudaStreamSynchronize(stream));
-      used_ = true;
     }
-    check(library_.batched(handle_, state_, jpegs.data(), bytes.data(), pictures.data(), stream),
-          "decoding a batch");
+    for (std::size_t call = 0; call < calls; ++call) {
+      const std::size_t first = call * kTogether;
+      check(library_.batched(handle_, states_[call], &jpegs[first], &bytes[first], &pictures[first],
+                             stream),
+            "decoding a batch");
+    }
   }
 
  private:
+  /// Pictures in a call of nvJPEG. Each call of a batch has a state of its own that is prepared
+  /// once: preparing one anew waits for the GPU, which would do so whenever a batch has another
+  /// number of JPEGs; and a state is busy until the GPU is done with its pictures.
+  static constexpr std::size_t kTogether = 32;
+
+  void add_state() {
+    nvjpegJpegState_t state = nullptr;
+    check(library_.state_create(handle_, &state), "creating a state");
+    states_.push_back(state);
+    check(library_.batched_initialize(handle_, state, kTogether, /*max_cpu_threads=*/1,
+                                      NVJPEG_OUTPUT_RGBI),
+          "preparing a state");
+  }
+
   bool create(nvjpegBackend_t backend) {
     return library_.create_ex(backend, nullptr, nullptr, 0, &handle_) == NVJPEG_STATUS_SUCCESS;
   }
 
   const NvJpegLibrary& library_;
-  bool hardware_ = false, used_ = false;
-  int initialized_ = 0;
+  bool hardware_ = false;
   nvjpegHandle_t handle_ = nullptr;
-  nvjpegJpegState_t state_ = nullptr;
+  std::vector<nvjpegJpegState_t> states_;  ///< by the number of the call within a batch
   nvjpegJpegStream_t stream_ = nullptr;
 };
 
@@ -167,6 +182,8 @@ void GpuDecoder::Impl::decode(const reader::Batch& batch, const at::Tensor& imag
     const reader::EncodedSample& sample = batch.encoded()[place];
     bytes += std::int64_t{3} * sample.width * sample.height;
   }
+  const reader::EncodedSample& last = batch.encoded()[places.back()];
+  bytes += std::int64_t{3} * last.width * last.height;  // spare
   if (!pictures.defined() || pictures.numel() < bytes)
     pictures = at::empty({bytes + bytes / 4}, at::TensorOptions(device).dtype(at::kByte));
 
@@ -191,10 +208,13 @@ void GpuDecoder::Impl::decode(const reader::Batch& batch, const at::Tensor& imag
     picture += std::int64_t{stride} * sample.height;
   }
   const auto stream = c10::cuda::getCurrentCUDAStream(device.index());
-  nvjpeg.decode(jpegs, lengths, targets, stream);
+  const int count = static_cast<int>(jpegs.size());
+  nvjpegImage_t spare = targets.back();
+  spare.channel[0] = picture;
+  nvjpeg.decode(jpegs, lengths, targets, spare, stream);
   device_tasks.copy_(host_tasks, /*non_blocking=*/true);
   launch_crops(reinterpret_cast<const CropTask*>(device_tasks.const_data_ptr<std::uint8_t>()),
-               static_cast<int>(jpegs.size()), static_cast<int>(images.size(1)), stream);
+               count, static_cast<int>(images.size(1)), stream);
   C10_CUDA_KERNEL_LAUNCH_CHECK();
 }
 

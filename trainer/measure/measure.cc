@@ -42,7 +42,7 @@ class Measuring {
       }
     }
     report_.workers = passes_.workers();
-    report_.device_memory_bytes = peak_memory_bytes(options_.device);
+    report_.device_memory_bytes = peak_memory(options_.device).reserved;
     return report_;
   }
 

@@ -147,8 +147,8 @@ class Verdict {
     if (mean(foreign) <= kForeignMean * cpus && most <= kForeignPass * cpus) return;
     std::string text = fmt::format(
         "Other processes kept {:.1f} of the {:g} CPUs busy while this was measured, up to {:.1f} "
-        "in "
-        "a pass",
+        "in a "
+        "pass",
         mean(foreign), cpus, most);
     if (!pressure.empty()) {
       text +=

@@ -9,10 +9,28 @@
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros_like.h>
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include "adamw.h"
 #include "sgd.h"
 
 namespace packhorse::trainer {
+
+namespace {
+
+/// Torchvision's names of a vision transformer's learned tokens and positions, and timm's.
+constexpr std::array<std::string_view, 4> kTokens = {"class_token", "pos_embedding", "cls_token",
+                                                     "pos_embed"};
+
+/// Weights of layers, as apart from norms, biases, tokens and positions.
+bool is_weight(const std::string& name, const at::Tensor& parameter) {
+  const std::string_view last = std::string_view(name).substr(name.rfind('.') + 1);
+  return parameter.dim() > 1 && std::find(kTokens.begin(), kTokens.end(), last) == kTokens.end();
+}
+
+}  // namespace
 
 std::vector<at::Tensor> Optimizer::Group::gradients() const {
   std::vector<at::Tensor> all;
@@ -24,10 +42,10 @@ std::vector<at::Tensor> Optimizer::Group::gradients() const {
 Optimizer::Optimizer(const NamedTensors& parameters, const OptimizerOptions& options,
                      const std::vector<std::string>& slots)
     : options_(options) {
-  Group weights{.weight_decay = options.weight_decay};
-  Group rest{.weight_decay = 0};
+  Group weights{.weights = true, .weight_decay = options.weight_decay};
+  Group rest;
   for (const auto& [name, parameter] : parameters) {
-    Group& group = parameter.dim() > 1 ? weights : rest;
+    Group& group = is_weight(name, parameter) ? weights : rest;
     group.names.push_back(name);
     group.parameters.push_back(parameter);
     for (const auto& slot : slots) {

@@ -42,7 +42,7 @@ void Sgd::step(const at::Tensor& found_inf) {
   for (Group& group : groups_) {
     const auto gradients = group.gradients();
     double weight_decay = group.weight_decay;
-    if (options_.kind == OptimizerKind::kLars && group.parameters.front().dim() > 1) {
+    if (options_.kind == OptimizerKind::kLars && group.weights) {
       scale_by_trust(group.parameters, gradients, weight_decay, options_.trust);
       weight_decay = 0;
     }

@@ -8,7 +8,7 @@ namespace packhorse::trainer {
 ///
 ///     g += weight_decay * p;  m = momentum * m + g;  p -= lr * (nesterov ? g + momentum * m : m)
 ///
-/// LARS first multiplies g + weight_decay * p of each weight (not of norms and biases) by
+/// LARS first multiplies g + weight_decay * p of each weight (of what decays) by
 /// trust * |p| / (|g| + weight_decay * |p|).
 class Sgd final : public Optimizer {
  public:

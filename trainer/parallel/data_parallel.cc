@@ -52,7 +52,7 @@ struct DataParallel::Impl {
 
 DataParallel::DataParallel(const Processes& processes, const NamedTensors& parameters,
                            const NamedTensors& buffers) {
-  if (processes.size() == 1) return;
+  if (processes.group() == nullptr) return;
   impl_ = std::make_unique<Impl>(processes, tensors_of(parameters), tensors_of(buffers));
 }
 

@@ -15,6 +15,8 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 #endif
 
+#include <unistd.h>
+
 #include <array>
 #include <string_view>
 
@@ -73,6 +75,7 @@ struct Processes::Impl {
     group->setDefaultBackend(c10d::ProcessGroup::BackendType::GLOO);
 #ifdef PACKHORSE_TORCH_HAS_CUDA
     if (device.is_cuda()) {
+      claim(device);
       c10::cuda::set_device(static_cast<c10::DeviceIndex>(device.index));
       const auto nccl_options = c10d::ProcessGroupNCCL::Options::create();
       nccl_options->timeout = timeout;
@@ -85,6 +88,18 @@ struct Processes::Impl {
     }
 #endif
     group->setGroupName("default");
+  }
+
+  /// A GPU is for one process: NCCL would say so in its own way, or hang.
+  void claim(const Device& device) const {
+    std::array<char, 256> host{};
+    ::gethostname(host.data(), host.size() - 1);
+    const std::string gpu = pci_bus_id(device);
+    if (store->add(fmt::format("gpu/{}/{}", host.data(), gpu), 1) == 1) return;
+    throw Error(ErrorKind::kUsage,
+                fmt::format("another process of this training has the same GPU, {} of {}", gpu,
+                            host.data()),
+                {}, "Start as many processes on a machine as it has GPUs.");
   }
 
   intrusive_ptr<c10d::Work> reduce(const at::Tensor& tensor, c10d::ReduceOp::RedOpType by) const {
@@ -106,9 +121,10 @@ Processes::Processes() = default;
 
 Processes::Processes(const Launch& launch, const Device& device, std::chrono::seconds timeout)
     : launch_(launch) {
-  if (launch.world == 1) return;
   try {
     impl_ = std::make_unique<Impl>(launch, device, timeout);
+  } catch (const Error&) {
+    throw;
   } catch (const std::exception& error) {
     const std::string what = error.what();
     throw Error(ErrorKind::kIo,
@@ -148,6 +164,14 @@ void Processes::check_same(const std::string& what, const std::string& text) con
   throw Error(ErrorKind::kUsage,
               fmt::format("process {} has {} that process 0 does not have", rank(), what), {},
               "Start all processes with the same command, on the same data.");
+}
+
+void Processes::meet() const { any(false); }
+
+void Processes::abort() noexcept try {
+  if (impl_) impl_->group->abort();
+} catch (const std::exception&) {
+  // The communicators are as gone as they can be.
 }
 
 int Processes::flags_before(int here) {

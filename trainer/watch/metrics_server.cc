@@ -45,7 +45,8 @@ constexpr auto kOfSteps = std::to_array<Metric<StepMetrics>>({
      [](const StepMetrics& m) { return m.loss; }},
     {"packhorse_train_learning_rate", MetricType::Gauge, "Learning rate of the last step.",
      [](const StepMetrics& m) { return m.lr; }},
-    {"packhorse_train_images_per_second", MetricType::Gauge, "Images trained on a second, by all processes together.",
+    {"packhorse_train_images_per_second", MetricType::Gauge,
+     "Images trained on a second, by all processes together.",
      [](const StepMetrics& m) { return m.images_per_s; }},
     {"packhorse_train_data_wait_ratio", MetricType::Gauge,
      "Share of the time that training waited for data, 0 to 1.",
@@ -165,11 +166,11 @@ struct MetricsServer::Impl {
 
 MetricsServer::MetricsServer(const std::string& address, int port, reader::MetricLabels labels) try
     : metrics_(std::make_shared<Metrics>(std::move(labels))),
-      impl_(new Impl{.http = HttpServer(
-                         address, port, "/metrics", "text/plain; version=0.0.4; charset=utf-8",
-                         [metrics = metrics_] {
-                           return prometheus::TextSerializer().Serialize(metrics->collect());
-                         })}) {
+      impl_(new Impl{
+          .http = HttpServer(address, port, "/metrics", "text/plain; version=0.0.4; charset=utf-8",
+                             [metrics = metrics_] {
+                               return prometheus::TextSerializer().Serialize(metrics->collect());
+                             })}) {
 } catch (const std::runtime_error& error) {
   throw Error(ErrorKind::kExists,
               fmt::format("cannot serve metrics at {}:{}: {}", address, port, error.what()), {},

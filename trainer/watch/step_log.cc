@@ -55,6 +55,7 @@ void StepLog::add(const StepMetrics& metrics) {
       {"images_per_s", metrics.images_per_s},
       {"data_wait_share", metrics.data_wait_share},
       {"device_memory_bytes", metrics.device_memory_bytes},
+      {"device_memory_allocated_bytes", metrics.device_memory_allocated_bytes},
       {"loader",
        {{"samples", loader.samples},
         {"read_bytes", loader.bytes},

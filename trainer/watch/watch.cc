@@ -27,7 +27,8 @@ StepMetrics to_metrics(const StepReport& report, const reader::LoaderCounters& l
           .lr = report.lr,
           .images_per_s = report.images_per_s,
           .data_wait_share = report.data_wait_share,
-          .device_memory_bytes = report.device_memory_bytes,
+          .device_memory_bytes = report.device_memory.reserved,
+          .device_memory_allocated_bytes = report.device_memory.allocated,
           .loader = loader};
 }
 

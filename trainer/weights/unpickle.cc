@@ -229,7 +229,8 @@ class Machine {
     if (name == "collections.OrderedDict") {
       return {.value = new_dict(), .extent = std::make_shared<Extent>()};
     }
-    if (name == "torch._utils._rebuild_tensor_v2") return {.value = rebuild_tensor(arguments.value)};
+    if (name == "torch._utils._rebuild_tensor_v2")
+      return {.value = rebuild_tensor(arguments.value)};
     if (name == "torch._utils._rebuild_parameter") {
       return {.value = arguments.value.toTupleRef().elements().at(0).toTensor()};
     }
@@ -276,7 +277,8 @@ class Machine {
     return true;
   }
   /// Takes account of items that go into a container. A value that is in another one may not change
-  /// any more, so none can contain itself, and destroying and walking go no deeper than kMostNested.
+  /// any more, so none can contain itself, and destroying and walking go no deeper than
+  /// kMostNested.
   static void grow(const Item& container, const std::vector<Item>& items) {
     for (const Item& item : items) {
       if (item.extent) item.extent->contained = true;

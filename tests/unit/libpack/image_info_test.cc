@@ -167,7 +167,7 @@ TEST_CASE("image info: WebP keeps its orientation in EXIF, with JPEG's prefix or
 
 TEST_CASE("image info: what is not supported says so") {
   CHECK(probe(webp_extended('\x02')).reason == "animated WebP is not supported");
-  CHECK(probe("GIF89a and so on").reason == "GIF images are not supported");
+  CHECK(probe("GIF89a and so on").reason == "unsupported kind: GIF");
 }
 
 TEST_CASE("image info: a Netpbm size of more digits than a number holds is refused") {
@@ -234,11 +234,14 @@ TEST_CASE("image limits: memory is that of the samples as they are decoded") {
   CHECK(bytes_of(webp_lossless()) == 300 * 200 * 8);
   CHECK(bytes_of(ppm16()) == 0);
   CHECK(bytes_of(tiff()) == 5 * 2 * 4);
-  const std::string tiled = "II*\0"s + le32(8) + le16(10) + tiff_tag(256, 5) + tiff_tag(257, 2) +
-                            tiff_tag(258, 64) + tiff_tag(259, 1) + tiff_tag(274, 1) +
-                            tiff_tag(277, 3) + tiff_tag(322, 4096) + tiff_tag(323, 8192) +
-                            tiff_tag(324, 134) + tiff_tag(325, 10) + le32(0) + "0123456789";
-  CHECK(bytes_of(tiled) == std::uint64_t{4096} * 8192 * 3 * 8);
+  const auto tiled = [](std::uint32_t tile_width, std::uint32_t tile_height) {
+    return "II*\0"s + le32(8) + le16(10) + tiff_tag(256, 5) + tiff_tag(257, 2) + tiff_tag(258, 64) +
+           tiff_tag(259, 1) + tiff_tag(274, 1) + tiff_tag(277, 3) + tiff_tag(322, tile_width) +
+           tiff_tag(323, tile_height) + tiff_tag(324, 134) + tiff_tag(325, 10) + le32(0) +
+           "0123456789";
+  };
+  CHECK(bytes_of(tiled(4096, 8192)) == std::uint64_t{4096} * 8192 * 3 * 8);
+  CHECK(bytes_of(tiled(~0u, ~0u)) == ImageLimits::kNone);
 }
 
 TEST_CASE("image info: bytes behind the end of a JPEG or PNG do no harm") {

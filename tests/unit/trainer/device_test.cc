@@ -13,6 +13,13 @@ TEST_CASE("device: auto is a GPU exactly where there is one") {
   CHECK(test::kind_of_error([] { pick_device("tpu"); }) == ErrorKind::kUsage);
 }
 
+TEST_CASE("device: a process takes the GPU of its number, or the only one it sees") {
+  CHECK(pick_gpu(0, 4) == 0);
+  CHECK(pick_gpu(3, 4) == 3);
+  CHECK(pick_gpu(3, 1) == 0);  // srun --gpus-per-task=1
+  CHECK(test::kind_of_error([] { pick_gpu(4, 4); }) == ErrorKind::kUnsupported);
+}
+
 TEST_CASE("device: memory that is full says what for, and what to do") {
   try {
     try {

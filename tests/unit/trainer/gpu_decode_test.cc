@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "gpu.h"
 #include "gpu_decode/crop_task.h"
 #include "packhorse/reader/decode.h"
 #include "support/pictures.h"
@@ -54,11 +55,8 @@ TEST_CASE("gpu decode: without a GPU it says so") {
   CHECK(test::kind_of_error([] { GpuDecoder({}, 4); }) == ErrorKind::kUnsupported);
 }
 
-TEST_CASE("gpu decode: pixels are near the CPU's") {
-  if (!cuda_available()) {
-    test::skipped("no GPU");
-    return;
-  }
+TEST_CASE("gpu decode: pixels are near the CPU's" * doctest::test_suite("gpu")) {
+  if (test::no_gpu()) return;
   const auto photos = test::photos();
   if (photos.empty()) return;
   const auto dataset = reader::Dataset::open(photos.front().parent_path().parent_path());

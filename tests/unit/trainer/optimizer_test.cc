@@ -1,6 +1,7 @@
 #include "packhorse/trainer/optim/optimizer.h"
 
 #include <ATen/ops/full.h>
+#include <ATen/ops/full_like.h>
 #include <ATen/ops/randn.h>
 #include <torch/nn/utils/clip_grad.h>
 #include <torch/optim/adamw.h>
@@ -70,6 +71,24 @@ TEST_CASE("optimizer: ten steps of AdamW agree with torch::optim::AdamW") {
   check_against<torch::optim::AdamW>(
       {.kind = OptimizerKind::kAdamW, .beta1 = 0.8, .beta2 = 0.95, .weight_decay = 0.05},
       torch::optim::AdamWOptions(0.1).betas({0.8, 0.95}));
+}
+
+TEST_CASE("optimizer: a vision transformer's class token and positions do not decay") {
+  for (const auto kind : {OptimizerKind::kSgd, OptimizerKind::kAdamW, OptimizerKind::kLars}) {
+    const NamedTensors tensors = {{"class_token", at::full({1, 1, 4}, 2.0)},
+                                  {"encoder.pos_embedding", at::full({1, 5, 4}, 2.0)},
+                                  {"encoder.bias", at::full({4}, 2.0)},
+                                  {"encoder.weight", at::full({4, 4}, 2.0)}};
+    for (const auto& [name, tensor] : tensors) tensor.mutable_grad() = at::full_like(tensor, 1e-8);
+    const auto optimizer = make_optimizer(tensors, {.kind = kind, .weight_decay = 0.5});
+    optimizer->set_lr(kind == OptimizerKind::kAdamW ? 1e-3 : 1);
+    optimizer->step();
+    const auto length = [&](int i) { return tensors[std::size_t(i)].second.norm().item<double>(); };
+    const double token = length(0) / std::sqrt(4 * 4.0), bias = length(2) / std::sqrt(4 * 4.0);
+    CHECK(token == doctest::Approx(bias).epsilon(1e-6));
+    CHECK(length(1) / std::sqrt(20 * 4.0) == doctest::Approx(bias).epsilon(1e-6));
+    CHECK(length(3) / std::sqrt(16 * 4.0) < bias - 1e-4);
+  }
 }
 
 TEST_CASE("optimizer: LARS gives each weight a step of a share of its length") {

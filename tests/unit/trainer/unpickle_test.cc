@@ -43,8 +43,8 @@ std::string text(const std::string& value) {
 /// A float tensor in storage "0", of these sizes and strides (single bytes).
 std::string tensor(const std::string& sizes, const std::string& strides) {
   return "ctorch._utils\n_rebuild_tensor_v2\n((" + text("storage") + "ctorch\nFloatStorage\n" +
-         text("0") + text("cpu") + "K\x04tQK" + std::string(1, '\0') + "(" + sizes + "t(" + strides +
-         "t\x89}tR";
+         text("0") + text("cpu") + "K\x04tQK" + std::string(1, '\0') + "(" + sizes + "t(" +
+         strides + "t\x89}tR";
 }
 
 /// What torch.save() would make of this pickle.
@@ -72,7 +72,7 @@ TEST_CASE("unpickle: containers nested as deep as the bound come back, deeper on
   CHECK(read(tuples(64)).isTuple());
   CHECK(read(lists(65)).isList());
   CHECK(read(dicts(64)).isGenericDict());
-  for (const std::size_t deep : {65, 200'000}) {
+  for (const std::size_t deep : {std::size_t{65}, std::size_t{200'000}}) {
     CHECK(refusal(tuples(deep)) == "its pickle is nested too deeply");
     CHECK(refusal(lists(deep + 1)) == "its pickle is nested too deeply");
     CHECK(refusal(dicts(deep)) == "its pickle is nested too deeply");
@@ -91,10 +91,16 @@ TEST_CASE("unpickle: a value cannot contain itself, at once or through others") 
 TEST_CASE("unpickle: a value that only repeats its parts is bounded by what a walk over it costs") {
   // Each list holds the one before twice.
   std::string doubled = kBegin + "]";
-  for (int i = 0; i < 40; ++i) doubled += "q\x01]h\x01" + std::string("ah\x01" "a");
+  for (int i = 0; i < 40; ++i)
+    doubled += "q\x01]h\x01" + std::string(
+                                   "ah\x01"
+                                   "a");
   CHECK(refusal(doubled + ".") == "its pickle repeats itself too often");
   std::string few = kBegin + "]";
-  for (int i = 0; i < 10; ++i) few += "q\x01]h\x01" + std::string("ah\x01" "a");
+  for (int i = 0; i < 10; ++i)
+    few += "q\x01]h\x01" + std::string(
+                               "ah\x01"
+                               "a");
   CHECK(read(few + ".").isList());
 }
 

@@ -12,7 +12,8 @@ namespace {
 
 constexpr const char* kRequest = "GET /text HTTP/1.1\r\nHost: here\r\n\r\n";
 
-std::unique_ptr<HttpServer> serve(const HttpLimits& limits = {}, const std::string& text = "hello") {
+std::unique_ptr<HttpServer> serve(const HttpLimits& limits = {},
+                                  const std::string& text = "hello") {
   return std::make_unique<HttpServer>(
       "127.0.0.1", 0, "/text", "text/plain", [text] { return text; }, limits);
 }
@@ -54,7 +55,8 @@ TEST_CASE("http server: a client that never ends its request holds up neither ot
   CHECK(slow.receive().empty());
 }
 
-TEST_CASE("http server: a client that does not take its answer holds up neither others nor the end") {
+TEST_CASE(
+    "http server: a client that does not take its answer holds up neither others nor the end") {
   auto server = serve({}, std::string(std::size_t{64} << 20, 'x'));
   const test::HttpClient deaf(server->port());
   REQUIRE(deaf.send(kRequest));

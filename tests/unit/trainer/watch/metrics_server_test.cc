@@ -8,9 +8,7 @@ using namespace packhorse::trainer;
 
 namespace {
 
-std::string scrape(int port) {
-  return test::HttpClient(port).ask("GET /metrics HTTP/1.0\r\n\r\n");
-}
+std::string scrape(int port) { return test::HttpClient(port).ask("GET /metrics HTTP/1.0\r\n\r\n"); }
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;

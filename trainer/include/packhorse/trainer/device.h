@@ -19,10 +19,14 @@ struct Device {
   friend bool operator==(const Device&, const Device&) = default;
 };
 
-/// "auto" (a GPU where there is one), "cpu" or "cuda"; `index` is that of the GPU, for one of
-/// several processes on a machine. Throws Error(kUsage) for another name and Error(kUnsupported)
-/// when there is no such usable GPU.
-Device pick_device(std::string_view name, int index = 0);
+/// "auto" (a GPU where there is one), "cpu" or "cuda"; `local_rank` is this process's number among
+/// those of its machine. Throws Error(kUsage) for another name and Error(kUnsupported) when there
+/// is no usable GPU for it.
+Device pick_device(std::string_view name, int local_rank = 0);
+
+/// The GPU of a process that sees `visible` of them: the one of its number, or the only one, which
+/// launchers show each process alone (srun --gpus-per-task=1). Throws Error(kUnsupported).
+int pick_gpu(int local_rank, int visible);
 
 /// "cpu", or the GPU's name.
 std::string describe(const Device& device);
@@ -30,8 +34,13 @@ std::string describe(const Device& device);
 /// Where a GPU sits, e.g. "0000:65:00.0"; "" for the CPU.
 std::string pci_bus_id(const Device& device);
 
-/// The most of a GPU's memory that LibTorch has held at once so far, in bytes; 0 for the CPU.
-std::uint64_t peak_memory_bytes(const Device& device);
+/// Peaks of a GPU's memory so far, in bytes; 0 for the CPU.
+struct PeakMemory {
+  std::uint64_t allocated = 0;  ///< of tensors, all at once
+  std::uint64_t reserved =
+      0;  ///< that LibTorch took from the driver, what it keeps cached included
+};
+PeakMemory peak_memory(const Device& device);
 
 bool cuda_available();
 

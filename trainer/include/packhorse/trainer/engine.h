@@ -73,22 +73,22 @@ class Engine {
   /// Forward and backward, and after the last part of a step one step of the optimiser. On a GPU
   /// it returns when all that is queued.
   void train(const DeviceBatch& batch, const StepPlace& place);
-  /// Waits for the device and for the other processes. Throws Error(kUnsupported) when a loss was
-  /// not a finite number (unless Recipe::non_finite says to skip those), or when no scale keeps
-  /// float16 finite.
+  /// Waits for the device and for the other processes. Throws Error(kUnsupported) when a loss or a
+  /// gradient was not a finite number (unless Recipe::non_finite says to skip those), or when no
+  /// scale keeps float16 finite. A step whose gradients are not finite changes no parameter.
   StepsReport report();
 
   /// Before an evaluation: gives all processes the first one's running statistics.
   void share_statistics();
-  /// The whole of a started epoch, in this process alone. Float32 whatever the recipe says, so the
-  /// figures depend on the parameters alone - the averaged ones, where the recipe has an average.
-  /// Ends early when `stop` is requested.
+  /// The whole of a started epoch, in this process alone, in the precision that the recipe trains
+  /// in (Recipe::amp), by the averaged parameters where the recipe has an average. Ends early when
+  /// `stop` is requested.
   ScoreSums evaluate(Prefetcher& batches, std::stop_token stop = {});
 
   std::int64_t parameters() const;
 
   /// A copy of model, optimiser, average and scaler in the CPU's memory; `meta` is stored with
-  /// them.
+  /// them. Throws Error(kUnsupported) when a number in it is not finite.
   Checkpoint snapshot(const nlohmann::json& meta) const;
   /// Throws Error(kCorrupt) when the tensors do not fit this model and recipe.
   void load(const Checkpoint& checkpoint, const std::filesystem::path& path);

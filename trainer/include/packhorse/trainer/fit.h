@@ -47,9 +47,9 @@ struct StepReport {
   int epoch = 0, epochs = 0;         ///< counted from 1
   std::int64_t step = 0, steps = 0;  ///< in the epoch
   double loss = 0, lr = 0, images_per_s = 0, data_wait_share = 0;
-  std::int64_t skipped = 0;               ///< steps of the run whose gradients were not finite
-  double loss_scale = 1;                  ///< of float16
-  std::uint64_t device_memory_bytes = 0;  ///< see peak_memory_bytes()
+  std::int64_t skipped = 0;  ///< steps of the run whose gradients were not finite
+  double loss_scale = 1;     ///< of float16
+  PeakMemory device_memory = {};
 };
 
 /// Called from the thread that runs fit(); of several processes, only in the first.
@@ -77,9 +77,9 @@ struct FitResult {
 
 /// Trains. Writes out/last.pt (after each epoch and every `checkpoint_every` steps, while training
 /// goes on), out/best.pt (the epoch with the best top-1), out/log.jsonl and out/log.csv. A run
-/// resumed from last.pt ends with exactly the parameters of one that was not stopped, on the same
-/// machine with the same numbers of threads and processes; with another number of processes it sees
-/// exactly the samples not yet seen, and differs by rounding.
+/// resumed from last.pt ends with exactly the parameters of one that was not stopped, on the CPU of
+/// the same machine with the same numbers of threads and processes; on a GPU, or with another
+/// number of processes, it sees exactly the samples not yet seen, and differs by rounding.
 ///
 /// Several processes call fit() with the same options; a step's batch is split between them, the
 /// first one writes and calls `events`.

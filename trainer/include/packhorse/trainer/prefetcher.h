@@ -31,12 +31,13 @@ struct DeviceBatch {
 ///       train(batch->images, batch->labels);
 ///     }
 ///
-/// On a GPU a thread takes batches from the loader and copies them, on a stream of its own, into
+/// On a GPU a thread takes batches from the loader and copies them, on streams of its own, into
 /// `depth` buffers that stay where they are: uint8, a quarter of what floats would take. The
-/// loader's pinned slot goes back as soon as its copy is done. The stream that is current in next()
-/// waits for the copy; the host never does. Fixed buffers with two events each, not
-/// record_stream(): nothing is allocated after the first batch, and a captured CUDA graph can read
-/// them.
+/// loader's pinned slot goes back as soon as its copy is done; of batches that the GPU decodes, two
+/// are under way, so that one is parsed and queued while the other is decoded. The stream that is
+/// current in next() waits for the copy; the host never does. Fixed buffers with two events each,
+/// not record_stream(): nothing is allocated after the first batch, and a captured CUDA graph can
+/// read them.
 ///
 /// On the CPU the tensors are views of the loader's slot, and nothing is copied.
 ///

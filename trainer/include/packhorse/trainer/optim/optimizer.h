@@ -29,8 +29,11 @@ struct OptimizerOptions {
   double momentum = 0.9;                          ///< SGD, LARS
   bool nesterov = true;                           ///< SGD, LARS
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;  ///< AdamW
-  double trust = 0.001;        ///< LARS: a step's length as a share of the weights'
-  double weight_decay = 1e-4;  ///< only of parameters of two and more dimensions: no norms, biases
+  double trust = 0.001;  ///< LARS: a step's length as a share of the weights'
+  /// Of the weights of layers alone: of parameters of two and more dimensions, but not of a vision
+  /// transformer's class token and positions (timm's no_weight_decay), known by torchvision's and
+  /// timm's names.
+  double weight_decay = 1e-4;
 };
 
 /// By the name of what is stored ("momentum", "exp_avg", ...), a tensor for each parameter.
@@ -58,6 +61,7 @@ class Optimizer {
  protected:
   /// Parameters with one weight decay, and what is kept for each of them.
   struct Group {
+    bool weights = false;  ///< of layers: those that decay, and that LARS scales
     double weight_decay = 0;
     std::vector<std::string> names = {};
     std::vector<at::Tensor> parameters = {};

@@ -44,7 +44,8 @@ class Processes {
  public:
   /// A process alone: every call returns at once.
   Processes();
-  /// Meets the others, at most `timeout` long.
+  /// Meets the others, at most `timeout` long. Throws Error(kUsage), too, where another process has
+  /// the same GPU.
   Processes(const Launch& launch, const Device& device, std::chrono::seconds timeout);
   ~Processes();
   Processes(const Processes&) = delete;
@@ -70,6 +71,14 @@ class Processes {
   int flags_before(int here);
   /// Whether any process says yes, now.
   bool any(bool here) const;
+
+  /// Waits, on the host, until all processes are here. What was queued on a GPU before it will end:
+  /// each has queued its part. Without it a device would wait for ever for a process that is gone.
+  void meet() const;
+  /// Gives up what is under way between the GPUs, so that nothing on this one waits for another
+  /// process any more. For a process that is about to end by an error: only the destructor may
+  /// follow.
+  void abort() noexcept;
 
   /// nullptr for a process alone.
   c10d::ProcessGroup* group() const;

@@ -14,10 +14,10 @@ struct StepMetrics {
   double loss = 0;                               ///< mean of the stretch
   double lr = 0;                                 ///< of its last step
   double images_per_s = 0;
-  double data_wait_share = 0;             ///< of the time, 0..1
+  double data_wait_share = 0;  ///< of the time, 0..1
   /// PeakMemory: reserved, and allocated of it; 0 on the CPU
   std::uint64_t device_memory_bytes = 0, device_memory_allocated_bytes = 0;
-  reader::LoaderCounters loader = {};     ///< totals since the loader was made
+  reader::LoaderCounters loader = {};  ///< totals since the loader was made
 };
 
 /// Scores on the validation data after an epoch.

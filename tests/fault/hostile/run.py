@@ -1,0 +1,136 @@
+"""Gives a hostile input to each command it concerns, in a process of its own, and says what is wrong with how it ended."""
+
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from python_support import PACKHORSE, put, tree
+
+MODES = ("original", "roi", "resize", "raw")
+MOST_MEMORY = 512 << 20
+HANG = 120  # seconds; no promise, as the machine may be busy
+# No promise: only so that a bomb which goes off takes this process down, and not the machine.
+BRAKES = {resource.RLIMIT_AS: 8 << 30, resource.RLIMIT_FSIZE: 4 << 30, resource.RLIMIT_CORE: 0}
+ESCAPED = Path("/tmp/packhorse-escaped")
+
+
+@dataclass
+class Ending:
+    command: list
+    code: int
+    seconds: float  # of CPU time, which other work on the machine does not change much
+    memory: int
+    out: bytes
+    err: bytes
+    hung: bool
+
+    def problems(self):
+        said = self.err.decode(errors="replace")
+        if self.hung:
+            yield f"it did not end in {HANG} s"
+        elif self.code < 0:
+            yield f"ended by {signal.Signals(-self.code).name}"
+        elif self.code not in (0, 1, 2, 3):
+            yield f"exit code {self.code}"
+        if self.memory > MOST_MEMORY:
+            yield f"took {self.memory >> 20} MiB"
+        if "terminate called" in said or "std::" in said or "bad_alloc" in said:
+            yield "words for programmers"
+        if self.code > 0 and "packhorse" not in said:
+            yield "failed without a sentence"
+        if any(c < 0x20 and c not in b"\t\n\r" for c in self.err) or b"\x1b" in self.out:
+            yield "control characters reached the terminal"
+
+    def __str__(self):
+        return f"{' '.join(map(str, self.command))}: exit code {self.code}, {self.seconds:.1f} s of CPU time, {self.memory >> 20} MiB"
+
+
+def limit():
+    for what, most in BRAKES.items():
+        resource.setrlimit(what, (most, most))
+
+
+def run_limited(*command, cwd):
+    out, err = cwd / "stdout", cwd / "stderr"
+    with open(out, "wb") as stdout, open(err, "wb") as stderr:
+        process = subprocess.Popen([PACKHORSE, *command], cwd=cwd, stdin=subprocess.DEVNULL, stdout=stdout,
+                                   stderr=stderr, preexec_fn=limit, env=os.environ | {"TMPDIR": str(cwd / "tmp")})
+        hung = threading.Event()
+        guard = threading.Timer(HANG, lambda: (hung.set(), process.kill()))
+        guard.start()
+        _, status, usage = os.wait4(process.pid, 0)
+        guard.cancel()
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return Ending(["packhorse", *command], process.returncode, usage.ru_utime + usage.ru_stime, usage.ru_maxrss << 10,
+                  out.read_bytes(), err.read_bytes(), hung.is_set())
+
+
+def commands(entry, path, work):
+    """Each command with the folder it may write."""
+    if entry.kind == "image":
+        for mode in MODES:
+            yield ["pack", path.parent.parent, work / mode, "--format", "wds", "--image", mode, "--max-rejects", "1"]
+        return
+    if entry.kind == "archive":
+        yield ["pack", path, work / "packed", "--format", "wds", "--max-rejects", "100%"]
+        yield ["index", path, "--out", work / "adopted", "--max-rejects", "100%"]
+        return
+    if entry.kind == "shard":
+        yield ["index", path, "--out", work / "adopted", "--max-rejects", "100%"]
+        return
+    yield ["inspect", path]
+    yield ["inspect", path, "--list"]
+    yield ["inspect", path, "--verify", "full", "--decode"]
+    yield ["inspect", path, "--stats"]
+    yield ["inspect", path, "--duplicates"]
+    yield ["unpack", path, work / "unpacked"]
+    yield ["pack", path, work / "packed", "--format", "wds"]
+    yield ["bench", path, "--repeats", "1", "--min-seconds", "0", "--size", "8", "--workers", "1"]
+    yield ["export-index", path, "-o", work / "exported"]
+
+
+def place(entry, work):
+    """Writes the input where its commands expect it. An image has a sound one beside it."""
+    if entry.kind == "image":
+        path = work / "in/cat" / entry.name
+        put(work / "in/dog/good.jpg")
+    else:
+        path = work / "in" / entry.name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    entry.make(path)
+    return path
+
+
+def run_entry(entry, folder):
+    """Runs all its commands below `folder`, which is emptied. Returns their endings and what is wrong: (command, words)."""
+    shutil.rmtree(folder, ignore_errors=True)
+    work = folder / "a/b/work"  # what leads out of it stays in the folder for three steps
+    (work / "tmp").mkdir(parents=True)
+    path = place(entry, work)
+    before = tree(folder / "a/b/work/in")
+    endings, wrong = [], []
+    for command in commands(entry, path, work):
+        ending = run_limited(*command, cwd=work)
+        endings.append(ending)
+        wrong += [(ending, words) for words in ending.problems()]
+        if tree(work / "in") != before:
+            wrong.append((ending, "changed its input"))
+        strangers = [found for found in strange(folder, work) if found]
+        wrong += [(ending, f"wrote {found}") for found in strangers]
+    shutil.rmtree(folder, ignore_errors=True)
+    return endings, wrong
+
+
+def strange(folder, work):
+    """What lies where nothing may."""
+    outside = {folder / "a", folder / "a/b", work}
+    found = [path for top in (folder, folder / "a", folder / "a/b") for path in top.iterdir() if path not in outside]
+    found += list((work / "tmp").iterdir())
+    if ESCAPED.exists():
+        found.append(ESCAPED)
+    return found

@@ -1,0 +1,15 @@
+"""Hostile inputs end in one verdict: no signal, no hang, at most 512 MiB, nothing written but where it was told to.
+
+tests/fault/make_hostile writes the corpus, and measures it."""
+
+import pytest
+from hostile import corpus
+from hostile.run import run_entry
+
+ENTRIES = corpus()
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_hostile_input_ends_in_a_verdict(entry, tmp_path):
+    endings, wrong = run_entry(entry, tmp_path / "corpus")
+    assert endings and not wrong, "\n".join(f"{words}: {ending}\n{ending.err.decode(errors='replace')[-500:]}" for ending, words in wrong)

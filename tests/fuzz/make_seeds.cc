@@ -1,0 +1,279 @@
+// Writes the seeds of the fuzz targets: FOLDER/<target>/<name>, small files of every kind that a
+// target takes. What shards are made of comes from packing in every format and image mode.
+//
+//     fuzz_seeds FOLDER
+#include <fmt/core.h>
+
+#include <cstring>
+#include <opencv2/core.hpp>
+
+#include "formats/lmdb/layout.h"
+#include "packhorse/file.h"
+#include "packhorse/npy.h"
+#include "packhorse/opencv_codecs.h"
+#include "packhorse/pack.h"
+#include "packhorse/shard_index.h"
+#include "seeds.h"
+#include "support/archives.h"
+#include "verify/walk_protocol.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace packhorse;
+using fuzz::ArchiveMember;
+using Type = ArchiveMember::Type;
+
+class Seeds {
+ public:
+  explicit Seeds(fs::path folder) : folder_(std::move(folder)) { fs::remove_all(folder_); }
+
+  void put(const char* target, const std::string& name, std::string_view bytes) const {
+    fs::create_directories(folder_ / target);
+    write_plain_file(folder_ / target / name, as_bytes(bytes));
+  }
+  void put(std::initializer_list<const char*> targets, const std::string& name,
+           std::string_view bytes) const {
+    for (const char* target : targets) put(target, name, bytes);
+  }
+
+ private:
+  fs::path folder_;
+};
+
+std::string as_string(Bytes bytes) { return std::string(as_text(bytes)); }
+
+/// One of each kind that is no JPEG, named by its extension.
+std::vector<std::pair<std::string, std::string>> other_images() {
+  std::vector<std::pair<std::string, std::string>> images;
+  const cv::Mat colour(3, 5, CV_8UC3, cv::Scalar(10, 200, 70)), deep(3, 5, CV_16UC1, 40000.0),
+      alpha(3, 5, CV_8UC4, cv::Scalar(10, 200, 70, 9));
+  const auto add = [&](const std::string& name, const cv::Mat& pixels) {
+    std::vector<unsigned char> bytes;
+    const std::string extension = name.substr(name.find('.'));
+    if (!opencv_codecs::encode(extension, pixels, bytes, {})) throw std::runtime_error(name);
+    images.emplace_back(name, std::string(bytes.begin(), bytes.end()));
+  };
+  add("colour.png", colour);
+  add("deep.png", deep);
+  add("alpha.png", alpha);
+  add("colour.webp", colour);
+  add("alpha.webp", alpha);
+  add("colour.bmp", colour);
+  add("colour.tiff", colour);
+  add("deep.tiff", deep);
+  images.emplace_back("grey.pgm", "P5 5 3 255\n" + std::string(15, 'g'));
+  images.emplace_back("colour.ppm", "P6\n# a comment\n2 2 100\n" + std::string(12, 'c'));
+  images.emplace_back("deep.pgm", "P5 2 2 65535 " + std::string(8, 'd'));
+  return images;
+}
+
+/// The same bytes under a header that says another size: a picture of many rows of one MCU, or of
+/// one row of many.
+std::string resized(std::string jpeg, unsigned width, unsigned height) {
+  const std::size_t frame = jpeg.find("\xff\xc0");
+  const unsigned numbers[] = {height >> 8, height & 255, width >> 8, width & 255};
+  for (std::size_t i = 0; i < 4; ++i) jpeg.at(frame + 5 + i) = static_cast<char>(numbers[i]);
+  return jpeg;
+}
+
+void add_images(const Seeds& seeds, const std::vector<fuzz::File>& jpegs) {
+  const std::initializer_list<const char*> targets = {"jpeg", "jpeg_reader", "jpeg_transcode",
+                                                      "image_probe"};
+  for (std::size_t i = 0; i < jpegs.size(); ++i) {
+    const std::string jpeg = as_string(jpegs[i]);
+    seeds.put(targets, fmt::format("{}.jpg", i), jpeg);
+    if (i % 4 == 0) seeds.put("jpeg", fmt::format("{}-tall.jpg", i), resized(jpeg, 8, 65500));
+    if (i % 4 == 1) seeds.put("jpeg", fmt::format("{}-flat.jpg", i), resized(jpeg, 65500, 8));
+    if (i % 4 == 2) seeds.put("jpeg", fmt::format("{}-mcu.jpg", i), resized(jpeg, 8, 8));
+  }
+  for (const auto& [name, bytes] : other_images()) seeds.put({"image_probe", "pnm"}, name, bytes);
+}
+
+/// A class folder with a sidecar, packed in a format and an image mode.
+void add_shard(const Seeds& seeds, const fs::path& source, const fs::path& out,
+               const std::string& format, const std::string& image, int zstd_level) {
+  PackOptions options;
+  options.format = format;
+  options.image = image;
+  options.zstd_level = zstd_level;
+  options.transform.size = options.transform.short_side = 8;
+  if (format != "lmdb") options.list.fields.names = {"json"};
+  pack(source, out, options);
+  const std::string name = fmt::format("{}-{}-{}", format, image, zstd_level);
+  for (const auto& entry : fs::recursive_directory_iterator(out)) {
+    if (!entry.is_regular_file()) continue;
+    const std::string file = entry.path().filename();
+    const std::string bytes = read_text(entry.path());
+    if (file == kManifestName) seeds.put({"manifest", "json"}, name, bytes);
+    if (file.ends_with(".index")) seeds.put("shard_index", name, bytes);
+    if (file.ends_with(".mdb")) seeds.put("lmdb", name, bytes);
+    if (file.ends_with(".zst")) seeds.put({"compressed", "archive"}, name, bytes);
+    if (file.ends_with(".tar")) {
+      seeds.put({"webdataset", "archive"}, name, bytes);
+      seeds.put("tar", name, bytes + '\x1f');  // a choice: read all of it, in large pieces
+    }
+  }
+}
+
+void add_shards(const Seeds& seeds, const std::vector<fuzz::File>& jpegs, const fs::path& scratch) {
+  const fs::path source = scratch / "source";
+  for (std::size_t i = 0; i < 3; ++i) {
+    const fs::path stem = source / (i == 0 ? "cat" : "dog") / std::to_string(i);
+    fs::create_directories(stem.parent_path());
+    write_plain_file(stem.native() + ".jpg", jpegs[i]);
+    if (i < 2) write_plain_file(stem.native() + ".json", as_bytes("{\"box\": [1, 2]}"));
+  }
+  for (const Format* format : all_formats()) {
+    for (const TransformKind& mode : all_transforms()) {
+      const std::string name(format->name), image(mode.name);
+      add_shard(seeds, source, scratch / (name + image), name, image, 0);
+    }
+    if (format->compressed_suffix.empty()) continue;
+    add_shard(seeds, source, scratch / "zstd", std::string(format->name), "original", 3);
+  }
+}
+
+void add_archives(const Seeds& seeds, const std::string& jpeg) {
+  const std::string far = std::string(120, 'd') + "/" + std::string(120, 'n') + ".jpg";
+  const std::vector<ArchiveMember> samples = {
+      {"a.jpg", jpeg}, {"a.cls", "3"}, {"a.json", "{\"label\": 3}"}, {"__meta__/x", "1"}};
+  const std::vector<ArchiveMember> tree = {{"train/", {}, Type::kDirectory},
+                                           {"train/cat/a.jpg", jpeg},
+                                           {"train/cat/a.txt", "a cat"},
+                                           {"train/dog/b.jpg", "train/cat/a.jpg", Type::kHardLink},
+                                           {"train/dog/c.jpg", "../cat/a.jpg", Type::kLink},
+                                           {"val/cat/" + far, jpeg},
+                                           {"../out.jpg", jpeg},
+                                           {"/etc/out.jpg", jpeg}};
+  const std::string inner = fuzz::make_archive(samples, "ustar");
+  for (const char* format : {"ustar", "pax", "gnutar"}) {
+    const bool all = std::strcmp(format, "ustar") != 0;  // which has no room for the long name
+    const auto members = all ? tree : samples;
+    const std::string tar = fuzz::make_archive(members, format);
+    seeds.put({"archive", "webdataset"}, format, tar);
+    seeds.put("tar", format, tar + '\x1f');
+    seeds.put("archive", std::string("nested-") + format,
+              fuzz::make_archive({{"x/in.tar", tar}, {"x/y.tar", inner}}, format));
+  }
+  for (const char* filter : {"gzip", "zstd", "xz"})
+    seeds.put({"compressed", "archive"}, filter, fuzz::make_archive(samples, "ustar", filter));
+  seeds.put({"zip", "archive"}, "tree.zip", fuzz::make_archive(tree, "zip"));
+  seeds.put({"zip", "archive"}, "samples.zip", fuzz::make_archive(samples, "zip"));
+  for (std::size_t i = 0; i < tree.size(); ++i) seeds.put("names", std::to_string(i), tree[i].name);
+}
+
+/// A heap collection with two objects, and references to them behind it.
+std::string heap() {
+  std::string file;
+  const auto number = [&](std::uint64_t value, std::size_t bytes) {
+    for (std::size_t i = 0; i < bytes; ++i) file += static_cast<char>(value >> 8 * i);
+  };
+  file += std::string("GCOL\1\0\0\0", 8);
+  number(16 + 2 * 24 + 16, 8);
+  for (std::uint64_t index = 1; index <= 2; ++index) {
+    number(index | 1 << 16, 8);
+    number(5, 8);
+    file += "bytes" + std::string(3, '\0');
+  }
+  number(0, 8);
+  number(16, 8);
+  for (std::uint64_t index = 1; index <= 2; ++index) {
+    number(5, 4);
+    number(0, 8);
+    number(index, 4);
+  }
+  return file;
+}
+
+void add_values(const Seeds& seeds, const std::string& jpeg) {
+  for (const ImageInfo& info :
+       {ImageInfo{ImageKind::kJpeg, 3, 8, 1, 5, 3}, ImageInfo{ImageKind::kRaw, 3, 8, 1, 5, 3}}) {
+    const std::string bytes =
+        info.kind == ImageKind::kRaw ? std::string(45, 'p') : jpeg.substr(0, 99);
+    const lmdb::DatumFrame frame = lmdb::frame_datum(info, bytes.size(), 7);
+    seeds.put("datum", extension_of(info.kind).data() + 1, frame.head + bytes + frame.tail);
+    if (info.kind == ImageKind::kRaw) seeds.put("npy", "pixels", npy_header(info) + bytes);
+  }
+  seeds.put("hdf5_heap", "two", heap());
+}
+
+/// What torch.save() makes of {"a": torch.zeros(2)}.
+std::string pickled() {
+  using namespace std::string_literals;
+  return "\x80\2ccollections\nOrderedDict\nq\0)Rq\1X\1\0\0\0aq\2"s +
+         "ctorch._utils\n_rebuild_tensor_v2\nq\3((X\7\0\0\0storageq\4ctorch\nFloatStorage\nq\5"s +
+         "X\1\0\0\0"s + "0q\6X\3\0\0\0cpuq\7K\2tq\x08QK\0K\2\x85q\tK\1\x85q\n\x89"s +
+         "ccollections\nOrderedDict\nq\x0b)Rq\x0ctq\rRq\x0es."s;
+}
+
+void add_weights(const Seeds& seeds) {
+  const std::string numbers(8, '\0');
+  seeds.put("pickle", "state", pickled());
+  seeds.put("torch_zip", "state",
+            fuzz::make_archive({{"m/data.pkl", pickled()},
+                                {"m/byteorder", "little"},
+                                {"m/data/0", numbers},
+                                {"m/version", "3\n"}},
+                               "zip"));
+  const std::string header =
+      R"({"__metadata__":{"a":"b"},"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
+  std::string length(8, '\0');
+  length[0] = static_cast<char>(header.size());
+  seeds.put("safetensors", "one", length + header + numbers);
+}
+
+void add_texts(const Seeds& seeds) {
+  seeds.put("list", "csv",
+            std::string("path,label,split,note\na.jpg,cat,train,\"x, \"\"y\"\"\"\n"
+                        "../b.jpg,dog,val,\r\n/c.jpg,7,train,z\n") +
+                '\0');
+  seeds.put("list", "tsv", std::string("path\tlabel\na.jpg\t1\nb/c.jpg\t0\n") + '\1');
+  seeds.put("list", "jsonl",
+            std::string("{\"path\": \"a.jpg\", \"label\": 1, \"box\": [1, 2.50]}\n"
+                        "{\"path\": \"b.jpg\", \"label\": \"cat\", \"note\": null}\n") +
+                '\2');
+  seeds.put("labels", "spaces", "a.jpg 3\nb/a.jpg 2\n\nd.png 0\n");
+  seeds.put("labels", "commas", "path,label\n\"a.jpg\",cat\n./c/d.png, dog\n");
+  seeds.put("labels", "tabs", "a.jpg\tgreat grey owl\r\nb/a.jpg\tcat\r\n");
+  seeds.put("json", "row", "{\"path\": \"a\\u00e9.jpg\", \"label\": -1, \"x\": [{\"y\": null}]}");
+  seeds.put("json", "task", task_line({WalkTask::Kind::kDecode, "wds", "/a", "/b"}, {}));
+  seeds.put("json", "finding", finding_line({"structure", 3, true, "words"}));
+  seeds.put("json", "end", end_line({WalkEnd::Kind::kCrashed, 11, 4, "words"}));
+  seeds.put(
+      "receipt", "good",
+      "{\"inputs\": \"inputs\", \"samples\": 0, \"bytes\": 3, \"index_bytes\": 4, \"sha256\": "
+      "\"ab\", \"index_sha256\": \"cd\", \"bytes_in\": 5, \"may_change\": false, \"notes\": "
+      "{\"kept\": 1}, \"rejects\": [[\"a.jpg\", \"empty\"]]}");
+}
+
+void make_seeds(const fs::path& folder) {
+  const Seeds seeds(folder);
+  std::mt19937_64 random(1);
+  const std::vector<fuzz::File> jpegs = fuzz::made_seeds(24, random);
+  const fs::path scratch = folder.native() + ".scratch";
+  fs::remove_all(scratch);
+  add_images(seeds, jpegs);
+  add_shards(seeds, jpegs, scratch);
+  add_archives(seeds, as_string(jpegs[0]));
+  add_values(seeds, as_string(jpegs[0]));
+  add_weights(seeds);
+  add_texts(seeds);
+  fs::remove_all(scratch);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    fmt::print(stderr, "Usage: fuzz_seeds FOLDER\n");
+    return 2;
+  }
+  try {
+    make_seeds(argv[1]);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "fuzz_seeds: {}\n", error.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "packhorse/bytes.h"
+#include "packhorse/error.h"
+
+/// What the fuzz targets share. A target is one function that libFuzzer calls with bytes of its
+/// making; it hands them to a parser and looks at all that comes out:
+///
+///     extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+///       return packhorse::fuzz::attempt(data, size, [](Bytes input) { npy_pixels(input); });
+///     }
+///
+/// The only exception that bytes from outside may cause is packhorse::Error.
+namespace packhorse::fuzz {
+
+/// A copy that ends at a page nobody may touch: what a sanitizer does not see, such as a library,
+/// cannot read past it either. One thread; the view lives until the next call.
+Bytes guarded(const std::uint8_t* data, std::size_t size);
+
+/// Ends the process, with a report, unless `kept`: a promise that the code under test makes.
+void promise(bool kept, const char* what);
+
+/// Reads all of it, so that a view that leads out of its memory is found out. Returns a number that
+/// depends on every byte.
+std::uint64_t touch(Bytes bytes);
+inline std::uint64_t touch(std::string_view text) { return touch(as_bytes(text)); }
+
+template <class Parse>
+int attempt(const std::uint8_t* data, std::size_t size, const Parse& parse) {
+  try {
+    parse(guarded(data, size));
+  } catch (const Error& error) {
+    promise(error.what()[0] != '\0', "an error says what is wrong");
+  }
+  return 0;
+}
+
+/// Whether a number of `digits` digits or more stands in it: as a label it makes that many classes,
+/// which is in order, and takes too long to be done a million times.
+bool has_long_number(Bytes text, std::size_t digits = 5);
+
+/// A file that is in memory alone, for parsers that take a path. Memory mapped from it that lies
+/// behind the file's end is poisoned (see mapped_memory.cc).
+class MemoryFile {
+ public:
+  /// `name`: its path ends so, for parsers that look at that. Empty: any path.
+  explicit MemoryFile(const std::string& name = {});
+  ~MemoryFile();
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  /// Makes `content` its content, whatever it was.
+  void hold(Bytes content);
+  const std::filesystem::path& path() const { return path_; }
+  int fd() const { return fd_; }
+
+ private:
+  int fd_;
+  std::filesystem::path path_, folder_;
+};
+
+/// Cuts choices off the end of an input, where they do not shift what is parsed.
+class Choices {
+ public:
+  explicit Choices(Bytes& input) : input_(input) {}
+  /// 0 to 255; 0 when nothing is left.
+  unsigned next() {
+    if (input_.empty()) return 0;
+    const auto last = std::to_integer<unsigned>(input_.back());
+    input_ = input_.first(input_.size() - 1);
+    return last;
+  }
+  /// 0 to `below` - 1.
+  unsigned below(unsigned below) { return (next() << 8 | next()) % below; }
+
+ private:
+  Bytes& input_;
+};
+
+}  // namespace packhorse::fuzz

@@ -1,0 +1,12 @@
+#include "support/torch.h"
+
+#include "weights/weight_files.h"
+
+namespace packhorse::trainer {
+
+// Of weights.cc, which would bring the networks with it.
+void throw_bad_weights(const std::filesystem::path& path, const std::string& why) {
+  throw Error(ErrorKind::kCorrupt, why, path);
+}
+
+}  // namespace packhorse::trainer

@@ -1,0 +1,39 @@
+// An archive of any kind as a source: nested archives, members by their names, images among them.
+#include "sources/archive_contents.h"
+#include "sources/archive_walk.h"
+#include "support/fuzz.h"
+#include "support/tar_checksums.h"
+
+namespace {
+
+using namespace packhorse;
+
+void look_at(const std::filesystem::path& path) {
+  static const std::vector<std::string> kFields = {"json", "txt"};
+  Payloads payloads("/dev/shm");
+  const std::uint32_t number = payloads.add_file(path);
+  const ArchiveContents contents = read_contents(payloads, number, path, kFields);
+  payloads.seal();
+  Input read;
+  for (std::size_t i = 0; i < contents.images.size(); ++i) {
+    const EntryTable::Entry entry = contents.images[i];
+    const std::string inside = "/" + entry.path + "/";
+    fuzz::promise(
+        inside.find("/../") == std::string::npos && inside.find("//") == std::string::npos,
+        "a path stays inside its archive");
+    payloads.read(entry, read);
+    fuzz::touch(read.bytes);
+  }
+  for (const Reject& reject : contents.outside) fuzz::touch(reject.path);
+  fuzz::touch(lay_out(contents, {}, path).classes.empty() ? "" : "classes");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static fuzz::MemoryFile file("input.tar");
+  return fuzz::attempt(data, size, [](Bytes input) {
+    file.hold(fuzz::with_tar_checksums(input));
+    look_at(file.path());
+  });
+}

@@ -1,0 +1,10 @@
+// A Caffe Datum.
+#include "formats/lmdb/layout.h"
+#include "support/fuzz.h"
+
+using namespace packhorse;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return fuzz::attempt(data, size,
+                       [](Bytes input) { fuzz::touch(lmdb::parse_datum(input).image); });
+}

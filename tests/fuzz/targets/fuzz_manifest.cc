@@ -1,0 +1,45 @@
+// dataset.json: as it is, and with the id that fits, without which nothing of it is looked at.
+#include <nlohmann/json.hpp>
+
+#include "packhorse/hash.h"
+#include "packhorse/manifest.h"
+#include "packhorse/transform.h"
+#include "support/fuzz.h"
+
+namespace {
+
+using namespace packhorse;
+using Json = nlohmann::ordered_json;
+
+std::string with_id(std::string_view text) {
+  Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) return {};
+  try {
+    Json content = json;
+    content.erase("packhorse");
+    content.erase("id");
+    json["id"] = sha256(as_bytes(content.dump()));
+    return json.dump();
+  } catch (const Json::exception&) {  // no UTF-8
+    return {};
+  }
+}
+
+void look_at(std::string_view text) {
+  const Manifest manifest = Manifest::parse(text, "dataset.json");
+  const std::string again = manifest.serialise();
+  fuzz::promise(Manifest::parse(again, "dataset.json").serialise() == again,
+                "parsing and serialising a manifest gives the same bytes again");
+  fuzz::touch(manifest.sums());
+  static_cast<void>(TransformOptions::parse(manifest.image_settings));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  fuzz::attempt(data, size, [](Bytes input) { look_at(as_text(input)); });
+  return fuzz::attempt(data, size, [](Bytes input) {
+    const std::string text = with_id(as_text(input));
+    if (!text.empty()) look_at(text);
+  });
+}

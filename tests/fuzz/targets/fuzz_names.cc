@@ -1,0 +1,32 @@
+// Names of members and classes, and what they are cut into.
+#include "formats/wds/layout.h"
+#include "packhorse/source.h"
+#include "sources/archive_layout.h"
+#include "sources/archive_scan.h"
+#include "sources/shard_names.h"
+#include "support/fuzz.h"
+
+using namespace packhorse;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return fuzz::attempt(data, size, [](Bytes input) {
+    const std::string_view name = as_text(input);
+    if (const auto clean = clean_path(name)) {
+      const std::string inside = "/" + *clean + "/";
+      fuzz::promise(!clean->empty() && inside.find("/../") == std::string::npos &&
+                        inside.find("/./") == std::string::npos &&
+                        inside.find("//") == std::string::npos &&
+                        clean->find('\0') == std::string::npos,
+                    "a clean path is one");
+      fuzz::promise(clean_path(*clean) == clean, "a clean path stays as it is");
+    }
+    if (const auto cut = wds::cut_member_name(name)) {
+      fuzz::promise(cut->extension.find('/') == std::string::npos && name.starts_with(cut->key),
+                    "a member's name is cut behind its key");
+    }
+    static_cast<void>(wds::is_meta_name(name));
+    fuzz::touch(archive_stem(name));
+    const std::string text = as_utf8(name);
+    fuzz::promise(as_utf8(text) == text, "a name as text is text");
+  });
+}

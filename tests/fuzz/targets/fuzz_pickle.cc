@@ -1,0 +1,14 @@
+// What torch.save() pickled, with storages of 64 bytes for all that it names.
+#include <ATen/ops/empty.h>
+
+#include "support/torch.h"
+#include "weights/unpickle.h"
+
+using namespace packhorse;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const c10::Storage storage = at::empty({64}, at::kByte).storage();
+  return fuzz::attempt_with_torch(data, size, [](Bytes input) {
+    static_cast<void>(trainer::unpickle(input, [](const std::string&) { return storage; }));
+  });
+}

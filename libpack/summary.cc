@@ -36,7 +36,6 @@ void add_image(const ImageInfo& image, Summary& summary, Counts& counts) {
   ++counts.kinds[static_cast<std::uint8_t>(image.kind)];
   ++counts.components[image.components];
   if (image.orientation > 1) ++summary.turned;
-  if (image.width == 0 || image.height == 0) return;  // not known
   const bool swap = image.orientation >= 5 && image.orientation <= 8;
   const std::uint32_t width = swap ? image.height : image.width;
   const std::uint32_t height = swap ? image.width : image.height;

@@ -5,13 +5,13 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+
+#include "guarded.h"
 
 namespace packhorse::fuzz {
 
 namespace {
 
-constexpr std::size_t kPage = 4096;
 constexpr std::size_t kLargest = std::size_t{8} << 20;
 
 [[noreturn]] void die(const char* what) {
@@ -19,23 +19,12 @@ constexpr std::size_t kLargest = std::size_t{8} << 20;
   std::abort();
 }
 
-/// kLargest bytes and a page behind them that faults.
-std::byte* end_of_guarded_memory() {
-  void* memory =
-      ::mmap(nullptr, kLargest + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) die("no memory for the input");
-  std::byte* const end = static_cast<std::byte*>(memory) + kLargest;
-  if (::mprotect(end, kPage, PROT_NONE) != 0) die("cannot guard the input");
-  return end;
-}
-
 }  // namespace
 
 Bytes guarded(const std::uint8_t* data, std::size_t size) {
-  static std::byte* const end = end_of_guarded_memory();
+  static GuardedMemory memory(kLargest);
   if (size > kLargest) die("an input of more than 8 MiB: set -max_len");
-  if (size > 0) std::memcpy(end - size, data, size);
-  return {end - size, size};
+  return memory.at_end({reinterpret_cast<const std::byte*>(data), size});
 }
 
 void promise(bool kept, const char* what) {

@@ -25,7 +25,7 @@ class Rows final : public PixelSink {
 };
 
 void look_at(Bytes file) {
-  const ProbeResult probe = probe_image(file, 1 << 16);
+  const ProbeResult probe = probe_image(file, ImageLimits::of_pixels(1 << 16));
   if (!probe.info || probe.info->kind != ImageKind::kJpeg) return;
   std::uint64_t random = xxh3(file);
   const auto draw = [&](int below) {

@@ -19,7 +19,7 @@ void look_at_table(Bytes file) {
 
 void look_at(Bytes file) {
   look_at_table(file);
-  const ProbeResult probe = probe_image(file, 1 << 16);
+  const ProbeResult probe = probe_image(file, ImageLimits::of_pixels(1 << 16));
   if (!probe.info || probe.info->kind != ImageKind::kJpeg) return;
   TransformOptions options;
   options.restart_mcus = 1 + static_cast<int>(file.size() % 8);

@@ -8,7 +8,7 @@ using namespace packhorse;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   return fuzz::attempt(data, size, [](Bytes input) {
-    const ProbeResult probe = probe_image(input, 1 << 16);
+    const ProbeResult probe = probe_image(input, ImageLimits::of_pixels(1 << 16));
     if (!probe.info || probe.info->kind != ImageKind::kPnm) return;
     const auto image = decode_image(input, *probe.info);
     std::vector<std::uint8_t> row(static_cast<std::size_t>(image->width * image->channels));

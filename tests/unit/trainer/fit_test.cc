@@ -97,9 +97,10 @@ TEST_CASE("fit: class names that are no UTF-8 are written printably, and are the
   CHECK(std::count(classes.begin(), classes.end(), "r\\xe9d") == 1);
   options.resume = true;
   fit(options);
-  const EvaluateResult result =
-      evaluate({.checkpoint = toy.directory / "out/last.pt", .data = toy.directory / "data"});
-  CHECK(result.scores.images == 15);
+  EvaluateOptions scored;
+  scored.checkpoint = toy.directory / "out/last.pt";
+  scored.data = toy.directory / "data";
+  CHECK(evaluate(scored).scores.images == 15);
 }
 
 TEST_CASE("fit: evaluating the checkpoint repeats its figures exactly") {

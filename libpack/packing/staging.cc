@@ -1,5 +1,7 @@
 #include "packing/staging.h"
 
+#include <unistd.h>
+
 #include <optional>
 #include <set>
 #include <utility>
@@ -130,6 +132,7 @@ void Staging::clear_leftover(const fs::path& out) {
   const fs::path root = staging_path(out);
   std::optional<StagingLock> lock = StagingLock::take_over(root);
   if (lock && !fs::exists(root / "data")) lock->remove_root();
+  if (!lock) ::rmdir(root.c_str());  // of one that died behind its lock: only ever an empty one
 }
 
 void check_target(const fs::path& source, const fs::path& out, bool overwrite) {

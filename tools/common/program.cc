@@ -130,20 +130,22 @@ void print_plainly(std::initializer_list<std::string_view> pieces) {
   }
 }
 
-/// What the standard library threw, with what is known of it.
-Error error_of(const std::system_error& error) {
-  if (error.code() == std::errc::resource_unavailable_try_again) {
-    return {ErrorKind::kIo, "cannot start a thread: " + error.code().message(), where.data(),
-            "raise the limits on memory (ulimit -v) and processes (ulimit -u), or use fewer "
-            "threads"};
-  }
-  const auto* const file = dynamic_cast<const std::filesystem::filesystem_error*>(&error);
-  if (file == nullptr) return {ErrorKind::kIo, error.what()};
+/// What the file system refused, as other errors of files are worded.
+Error error_of(const std::filesystem::filesystem_error& error) {
   try {
-    throw_code(error.code(), "work with", file->path1());
+    throw_code(error.code(), "work with", error.path1());
   } catch (const Error& worded) {
     return worded;
   }
+}
+
+/// What else was thrown. That no thread can be started, TBB says in words alone.
+Error error_of(const std::exception& error) {
+  const auto no_more = std::make_error_code(std::errc::resource_unavailable_try_again);
+  if (std::string_view(error.what()).find(no_more.message()) == std::string_view::npos)
+    return {ErrorKind::kIo, error.what()};
+  return {ErrorKind::kIo, std::string("cannot start a thread: ") + error.what(), where.data(),
+          "raise the limits on memory (ulimit -v) and processes (ulimit -u), or use fewer threads"};
 }
 
 /// Words the exception that is being handled, and returns the exit code.
@@ -153,12 +155,12 @@ int report_failure() noexcept try {
   } catch (const Error& error) {
     print_error(program_name, error);
     return exit_code_of(error, received_signal());
-  } catch (const std::system_error& error) {
+  } catch (const std::filesystem::filesystem_error& error) {
     print_error(program_name, error_of(error));
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
-    print_error(program_name, Error(ErrorKind::kIo, error.what()));
+    print_error(program_name, error_of(error));
   }
   return kFailed;
 } catch (const std::bad_alloc&) {

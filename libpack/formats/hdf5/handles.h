@@ -35,12 +35,15 @@ class Session {
   void* data_ = nullptr;
 };
 
+/// What the system's own words tell better: a full disk, a quota, the limit on file sizes.
+inline bool is_want_of_room(int code) { return code == ENOSPC || code == EDQUOT || code == EFBIG; }
+
 /// Owns an HDF5 identifier; a negative one (HDF5's failure) throws on construction.
 template <auto Close>
 class Hid {
  public:
   Hid(hid_t id, const char* doing, const std::filesystem::path& path) : id_(id) {
-    if (id < 0 && errno == ENOSPC) throw_errno(doing, path);
+    if (id < 0 && is_want_of_room(errno)) throw_errno(doing, path);
     if (id < 0) throw Error(ErrorKind::kCorrupt, std::string("HDF5 cannot ") + doing, path);
   }
   ~Hid() {
@@ -62,7 +65,7 @@ using Attribute = Hid<H5Aclose>;
 using Properties = Hid<H5Pclose>;
 
 inline void check(herr_t code, const char* doing, const std::filesystem::path& path) {
-  if (code < 0 && errno == ENOSPC) throw_errno(doing, path);
+  if (code < 0 && is_want_of_room(errno)) throw_errno(doing, path);
   if (code < 0) throw Error(ErrorKind::kIo, std::string("HDF5 cannot ") + doing, path);
 }
 

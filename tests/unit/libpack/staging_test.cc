@@ -288,6 +288,14 @@ TEST_CASE("staging lock: only what a dead writer signed is a leftover") {
   CHECK_FALSE(fs::exists(place.partial));
 }
 
+TEST_CASE("pack: an empty staging directory beside a target that is there goes") {
+  const Place place;
+  place.pack();
+  fs::create_directory(place.partial);
+  CHECK(kind_of_error([&] { place.pack(); }) == ErrorKind::kExists);
+  CHECK_FALSE(fs::exists(place.partial));
+}
+
 TEST_CASE("pack: what another command has begun is not taken over") {
   const Place place;
   { const Staging left(place.out, Staging::Hold::kAlone, "unpack\n"); }

@@ -263,8 +263,7 @@ Bytes PackedDataset::frame_content(Place at) const {
 }
 
 void PackedDataset::corrupt(Place at, const std::string& what) const {
-  throw Error(ErrorKind::kCorrupt, what, data_path(at.shard), kVerifyAdvice,
-              name_at(at));
+  throw Error(ErrorKind::kCorrupt, what, data_path(at.shard), kVerifyAdvice, name_at(at));
 }
 
 }  // namespace packhorse

@@ -48,8 +48,9 @@ ListOptions with_classes(Names classes) {
 }  // namespace
 
 TEST_CASE("folder roles: splits are told by their words, in any case") {
-  for (const char* name : {"train", "Train", "TRAINING", "trn", "train2017", "train_256", "trainset",
-                           "TrainSet", "train_images", "images-train", "Final_Training"}) {
+  for (const char* name :
+       {"train", "Train", "TRAINING", "trn", "train2017", "train_256", "trainset", "TrainSet",
+        "train_images", "images-train", "Final_Training"}) {
     CAPTURE(name);
     CHECK(split_named(name) == "train");
   }
@@ -68,7 +69,8 @@ TEST_CASE("folder roles: another word makes a name plain") {
 }
 
 TEST_CASE("folder roles: another word that two splits share is none") {
-  const std::vector<FolderRole> roles = roles_of({"seg_pred", "seg_test", "seg_train", "sea_train"});
+  const std::vector<FolderRole> roles =
+      roles_of({"seg_pred", "seg_test", "seg_train", "sea_train"});
   CHECK(roles[0].kind == Kind::kBeside);
   CHECK(roles[1].split == "test");
   CHECK(roles[2].split == "train");
@@ -154,8 +156,7 @@ TEST_CASE("layout: a path belongs to the root it lies in") {
 TEST_CASE("layout: split folders that are said are taken, and no others") {
   ListOptions options;
   options.split_folders = parse_split_folders("val=b,train=a/deep/");
-  CHECK(roots(layout_of({"a/deep/x", "b/x", "test/x"}, options)) ==
-        Names{"train:a/deep", "val:b"});
+  CHECK(roots(layout_of({"a/deep/x", "b/x", "test/x"}, options)) == Names{"train:a/deep", "val:b"});
   CHECK(test::kind_of_error([&] { layout_of({"a/x"}, options); }) == ErrorKind::kUsage);
   options.split_folders = parse_split_folders("none");
   CHECK(roots(layout_of({"train", "val"}, options)) == Names{":"});

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <future>
@@ -42,6 +43,20 @@ fs::path directory_of(const fs::path& path) {
 void UniqueFd::reset(int fd) {
   if (fd_ >= 0) ::close(fd_);
   fd_ = fd;
+}
+
+void refuse_url(std::string_view path) {
+  const std::size_t colon = path.find("://");
+  const auto is_scheme = [](std::string_view text) {
+    return text.size() > 1 && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+             return std::isalnum(c) != 0 || c == '+' || c == '-' || c == '.';
+           });
+  };
+  if (colon == std::string_view::npos || !is_scheme(path.substr(0, colon))) return;
+  throw Error(ErrorKind::kUsage,
+              "'" + std::string(path) + "' is a URL, and only files are read and written", {},
+              "copy it to a disk, or mount it as one; a folder that is really called so is ./" +
+                  std::string(path));
 }
 
 UniqueFd open_for_reading(const fs::path& path) {

@@ -64,9 +64,9 @@ ProbeResult probe_image(Bytes file, std::uint64_t max_pixels) {
   if (file.empty()) return probe::refuse("empty file");
   const Kind* kind = find(sniff_image(file));
   if (kind == nullptr) {
-    return probe::refuse(as_text(file).starts_with("GIF8")
-                             ? "GIF images are not supported"
-                             : "not an image: its first bytes are those of no supported kind");
+    const std::string_view other = unsupported_kind(file);
+    if (!other.empty()) return probe::refuse("unsupported kind: " + std::string(other));
+    return probe::refuse("not an image: its first bytes are those of no supported kind");
   }
   ProbeResult result = kind->probe(file);
   if (!result.info) return result;

@@ -140,6 +140,12 @@ Bytes PackedDataset::view(std::size_t sample) const {
   return bytes;
 }
 
+std::string PackedDataset::name_at(Place at) const {
+  const std::string_view key = index(at.shard).key(at.row);
+  if (!key.empty()) return std::string(key);
+  return "number " + std::to_string(manifest_.shards[at.shard].first_sample + at.row);
+}
+
 void PackedDataset::check_whole(std::size_t sample) const {
   const Shard& shard = shards_[place(sample).shard];
   if (!shard.data.torn() && !shard.index.torn()) [[likely]]
@@ -147,7 +153,7 @@ void PackedDataset::check_whole(std::size_t sample) const {
   const fs::path path = shard.data.torn() ? data_path(place(sample).shard)
                                           : path_ / manifest_.shards[place(sample).shard].index;
   throw Error(ErrorKind::kIo, "the file was cut while it was open, or its disk fails", path,
-              kVerifyAdvice, std::string(shard.index.key(place(sample).row)));
+              kVerifyAdvice, name_at(place(sample)));
 }
 
 void PackedDataset::read(std::size_t sample, std::vector<std::byte>& out) const {
@@ -258,8 +264,7 @@ Bytes PackedDataset::frame_content(Place at) const {
 }
 
 void PackedDataset::corrupt(Place at, const std::string& what) const {
-  throw Error(ErrorKind::kCorrupt, what, data_path(at.shard), kVerifyAdvice,
-              std::string(index(at.shard).key(at.row)));
+  throw Error(ErrorKind::kCorrupt, what, data_path(at.shard), kVerifyAdvice, name_at(at));
 }
 
 }  // namespace packhorse

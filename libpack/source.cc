@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "packhorse/error.h"
+#include "packhorse/file.h"
 #include "sources/shard_names.h"
 #include "sources/source_archive.h"
 #include "sources/source_folder.h"
@@ -52,6 +53,10 @@ std::string as_utf8(std::string_view name) {
   return text;
 }
 
+void refuse(const Doubt& doubt, const fs::path& source) {
+  throw Error(ErrorKind::kUsage, doubt.what, source, doubt.advice);
+}
+
 std::uint64_t Listing::seen() const {
   std::uint64_t total = skips.size();
   for (const SplitListing& split : splits) {
@@ -73,6 +78,7 @@ std::span<const SourceKind> all_sources() {
 }
 
 std::unique_ptr<Source> open_source(const fs::path& path, std::string_view wanted) {
+  refuse_url(path.native());
   std::error_code code;
   if (!fs::exists(path, code) && !is_shard_pattern(path)) {
     throw Error(ErrorKind::kNotFound, "the source is not there", path, "check the path");

@@ -20,7 +20,7 @@ void decode_stored(const PackedDataset& dataset, std::size_t sample, std::vector
         error.kind(), std::string("an image cannot be decoded: ") + error.what(),
         dataset.data_path(at.shard),
         "its bytes are those that were packed: mend or remove the source image and pack again",
-        std::string(dataset.index(at.shard).key(at.row)));
+        dataset.name_at(at));
   }
 }
 

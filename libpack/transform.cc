@@ -25,20 +25,64 @@ void check(bool sense, std::string_view setting, int value, std::string_view ran
               "give a number " + std::string(range));
 }
 
-std::string restart_setting(const TransformOptions& options) {
-  return "restart_mcus=" + std::to_string(options.restart_mcus);
+using Chroma = TransformOptions::Chroma;
+using Fit = TransformOptions::Fit;
+
+/// A setting as text, and back.
+struct Setting {
+  std::string_view name;
+  std::string (*text)(const TransformOptions&);
+  bool (*parse)(TransformOptions&, std::string_view);  ///< false for text that is no value of it
+};
+
+template <int TransformOptions::*kMember>
+std::string number_text(const TransformOptions& options) {
+  return std::to_string(options.*kMember);
 }
 
-std::string resize_settings(const TransformOptions& options) {
-  return "short_side=" + std::to_string(options.short_side) +
-         " quality=" + std::to_string(options.quality) +
-         " chroma=" + (options.chroma == TransformOptions::Chroma::k420 ? "420" : "source") + " " +
-         restart_setting(options);
+template <int TransformOptions::*kMember>
+bool parse_number(TransformOptions& options, std::string_view text) {
+  const char* const end = text.data() + text.size();
+  const auto [stopped, code] = std::from_chars(text.data(), end, options.*kMember);
+  return code == std::errc() && stopped == end;
 }
 
-std::string raw_settings(const TransformOptions& options) {
-  return "size=" + std::to_string(options.size) +
-         " fit=" + (options.fit == TransformOptions::Fit::kCrop ? "crop" : "letterbox");
+template <int TransformOptions::*kMember>
+constexpr Setting number(std::string_view name) {
+  return {name, number_text<kMember>, parse_number<kMember>};
+}
+
+constexpr std::array kSettings = {
+    number<&TransformOptions::restart_mcus>("restart_mcus"),
+    number<&TransformOptions::short_side>("short_side"),
+    number<&TransformOptions::quality>("quality"),
+    Setting{"chroma",
+            [](const TransformOptions& options) {
+              return std::string(options.chroma == Chroma::k420 ? "420" : "source");
+            },
+            [](TransformOptions& options, std::string_view text) {
+              options.chroma = text == "420" ? Chroma::k420 : Chroma::kAsSource;
+              return text == "420" || text == "source";
+            }},
+    number<&TransformOptions::size>("size"),
+    Setting{"fit",
+            [](const TransformOptions& options) {
+              return std::string(options.fit == Fit::kCrop ? "crop" : "letterbox");
+            },
+            [](TransformOptions& options, std::string_view text) {
+              options.fit = text == "crop" ? Fit::kCrop : Fit::kLetterbox;
+              return text == "crop" || text == "letterbox";
+            }},
+};
+
+constexpr std::array<std::string_view, 1> kRoiUses = {"restart_mcus"};
+constexpr std::array<std::string_view, 4> kResizeUses = {"short_side", "quality", "chroma",
+                                                         "restart_mcus"};
+constexpr std::array<std::string_view, 2> kRawUses = {"size", "fit"};
+
+const Setting* find_setting(std::string_view name) {
+  const auto* found = std::ranges::find(kSettings, name, &Setting::name);
+  return found != kSettings.end() ? found : nullptr;
 }
 
 /// Restart markers and the table: a few percent of a photo, more of a small or a flat picture, and
@@ -66,23 +110,22 @@ constexpr std::array kTransforms = {
                   .make = [](const TransformOptions&) -> std::unique_ptr<Transform> {
                     return std::make_unique<Original>();
                   },
-                  .settings = [](const TransformOptions&) { return std::string(); },
                   .estimate = [](const TransformOptions&, std::uint64_t input) { return input; },
                   .keeps = true},
     TransformKind{.name = "roi",
                   .summary = "the same pixels; crops of JPEGs can be decoded without the rest",
                   .make = transforms::make_roi,
-                  .settings = restart_setting,
+                  .uses = kRoiUses,
                   .estimate = roi_estimate},
     TransformKind{.name = "resize",
                   .summary = "JPEGs with a short side of a given length, upright, ready as roi",
                   .make = transforms::make_resize,
-                  .settings = resize_settings,
+                  .uses = kResizeUses,
                   .estimate = resize_estimate},
     TransformKind{.name = "raw",
                   .summary = "decoded pixels of one size, upright: no file format, no decoding",
                   .make = transforms::make_raw,
-                  .settings = raw_settings,
+                  .uses = kRawUses,
                   .estimate = raw_estimate,
                   .makes_pixels = true},
 };
@@ -102,29 +145,31 @@ TransformOptions TransformOptions::parse(std::string_view settings) {
   for (std::string word; words >> word;) {
     const std::size_t equals = std::min(word.find('='), word.size() - 1);
     const std::string name = word.substr(0, equals), value = word.substr(equals + 1);
-    const auto number = [&](int& out) {
-      const auto [end, code] = std::from_chars(value.data(), value.data() + value.size(), out);
-      return code == std::errc() && end == value.data() + value.size();
-    };
-    const auto choice = [&](auto& out, auto first, const char* name_of_first, auto second,
-                            const char* name_of_second) {
-      out = value == name_of_first ? first : second;
-      return value == name_of_first || value == name_of_second;
-    };
-    const bool known =
-        name == "restart_mcus" ? number(options.restart_mcus)
-        : name == "short_side" ? number(options.short_side)
-        : name == "quality"    ? number(options.quality)
-        : name == "size"       ? number(options.size)
-        : name == "chroma"
-            ? choice(options.chroma, Chroma::kAsSource, "source", Chroma::k420, "420")
-        : name == "fit" ? choice(options.fit, Fit::kCrop, "crop", Fit::kLetterbox, "letterbox")
-                        : false;
-    if (known) continue;
+    const Setting* setting = find_setting(name);
+    if (setting != nullptr && setting->parse(options, value)) continue;
     throw Error(ErrorKind::kUnsupported, "the image setting '" + word + "' is unknown", {},
                 "use the version of packhorse that packed it");
   }
   return options;
+}
+
+bool TransformKind::uses_setting(std::string_view setting) const {
+  return std::ranges::find(uses, setting) != uses.end();
+}
+
+std::string TransformKind::settings(const TransformOptions& options) const {
+  std::string text;
+  for (const std::string_view setting : uses) {
+    text += (text.empty() ? "" : " ") + std::string(setting) + '=' +
+            find_setting(setting)->text(options);
+  }
+  return text;
+}
+
+std::vector<std::string_view> all_settings() {
+  std::vector<std::string_view> names;
+  for (const Setting& setting : kSettings) names.push_back(setting.name);
+  return names;
 }
 
 std::span<const TransformKind> all_transforms() { return kTransforms; }

@@ -123,6 +123,8 @@ UnpackReport unpack(const fs::path& dataset, const fs::path& out, Progress* prog
                     std::stop_token stop) {
   Progress unseen;
   if (progress == nullptr) progress = &unseen;
+  refuse_url(dataset.native());
+  refuse_url(out.native());
   if (fs::exists(fs::symlink_status(out))) {
     throw Error(ErrorKind::kExists, "the target is already there", out,
                 "choose another target, or remove it first");

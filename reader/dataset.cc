@@ -5,6 +5,7 @@
 
 #include "dataset_kinds.h"
 #include "packhorse/error.h"
+#include "packhorse/file.h"
 #include "packhorse/packed_dataset.h"
 
 namespace packhorse::reader {
@@ -60,7 +61,9 @@ std::size_t choose_split(const std::vector<std::string>& splits, const std::stri
               path, "name one of these: " + names);
 }
 
-std::shared_ptr<const Dataset> Dataset::open(const fs::path& path, const std::string& split) {
+std::shared_ptr<const Dataset> Dataset::open(const fs::path& path, const std::string& split,
+                                             OddClasses odd) {
+  refuse_url(path.native());
   refuse_staging(path);
   if (is_packed_dataset(path)) {
     // A split's own directory was named; naming the split as well is no contradiction.
@@ -73,7 +76,7 @@ std::shared_ptr<const Dataset> Dataset::open(const fs::path& path, const std::st
     for (const fs::path& dataset : datasets) names.push_back(dataset.filename().string());
     return open_packed(datasets[choose_split(names, split, path)]);
   }
-  return open_folder(path, split);
+  return open_folder(path, split, odd);
 }
 
 }  // namespace packhorse::reader

@@ -10,14 +10,15 @@ namespace {
 
 class Folder final : public Dataset {
  public:
-  Folder(const fs::path& path, const std::string& split)
+  Folder(const fs::path& path, const std::string& split, OddClasses odd)
       : source_(open_source(path, "folder")), root_(path) {
     Listing listing = source_->list({});
+    if (odd == OddClasses::kRefuse) refuse_wrong_labels(listing, path);
     std::vector<std::string> names;
     for (const SplitListing& found : listing.splits) names.push_back(found.split);
     split_ = std::move(listing.splits[choose_split(names, split, path)]);
     classes_ = std::move(listing.classes);
-    if (!split_.split.empty()) root_ /= split_.split;
+    if (!split_.origin.empty()) root_ /= split_.origin;
     if (split_.entries.size() == 0) {
       throw Error(ErrorKind::kNotFound, "there are no images in it", root_,
                   "a class folder holds its images in one folder a class: FOLDER/<class>/<image>");
@@ -45,6 +46,16 @@ class Folder final : public Dataset {
   std::string image_mode() const override { return "original"; }
 
  private:
+  /// As `packhorse pack` does; but a class alone, or without an image, has no wrong label.
+  static void refuse_wrong_labels(const Listing& listing, const fs::path& path) {
+    for (const Doubt& doubt : listing.doubts) {
+      if (doubt.kind != Doubt::Kind::kLayout && doubt.kind != Doubt::Kind::kClassName) continue;
+      throw Error(ErrorKind::kUsage, doubt.what, path,
+                  "give the folder of the class folders; or say what is what to `packhorse pack` "
+                  "(--split-folders, --labels, --allow-odd-classes), and use what it packs");
+    }
+  }
+
   fs::path path(std::size_t i) const { return root_ / split_.entries.path_of(i); }
 
   std::unique_ptr<Source> source_;
@@ -55,8 +66,9 @@ class Folder final : public Dataset {
 
 }  // namespace
 
-std::shared_ptr<const Dataset> open_folder(const fs::path& path, const std::string& split) {
-  return std::make_shared<Folder>(path, split);
+std::shared_ptr<const Dataset> open_folder(const fs::path& path, const std::string& split,
+                                           OddClasses odd) {
+  return std::make_shared<Folder>(path, split, odd);
 }
 
 }  // namespace packhorse::reader

@@ -9,7 +9,7 @@ namespace packhorse::reader {
 std::shared_ptr<const Dataset> open_packed(const std::filesystem::path& path);
 /// A class folder, or one of its splits.
 std::shared_ptr<const Dataset> open_folder(const std::filesystem::path& path,
-                                           const std::string& split);
+                                           const std::string& split, OddClasses odd);
 
 /// Which of `splits` is meant by `wanted`: that one, or "train" when nothing is wanted, or the only
 /// one when it has no name. Throws Error(kUsage) with the splits there are.

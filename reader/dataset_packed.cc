@@ -31,8 +31,7 @@ class Packed final : public Dataset {
   void release() const override { packed_.release(); }
   std::string describe(std::size_t i) const override {
     const PackedDataset::Place place = packed_.place(i);
-    return "sample " + std::string(packed_.index(place.shard).key(place.row)) + " in " +
-           packed_.data_path(place.shard).string();
+    return "sample " + packed_.name_at(place) + " in " + packed_.data_path(place.shard).string();
   }
   std::vector<std::filesystem::path> files() const override {
     std::vector<std::filesystem::path> files;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "bench/run_json.h"
@@ -35,6 +36,10 @@ class CommandBench final : public program::Command {
   }
 
   int run(const std::stop_token& stop) override {
+    if (size_->count() > 0 && std::ranges::find(request_.works, "decode") == request_.works.end()) {
+      throw Error(ErrorKind::kUsage, "--size is for decoding, and --work read does not decode", {},
+                  "leave it out, or say --work decode");
+    }
     if (request_.repeats < 1) throw Error(ErrorKind::kUsage, "--repeats must be at least 1");
     // Made first: a file that cannot be written is known before the measurement.
     std::optional<AtomicFile> metrics;
@@ -89,8 +94,8 @@ class CommandBench final : public program::Command {
     app.add_flag("--sweep", request_.sweep, "Try 1, 2, 4, ... workers, up to twice the CPUs")
         ->excludes(workers);
     app.add_option("--batch-size", request_.batch_size, "Images a batch")->capture_default_str();
-    app.add_option("--size", request_.size, "Side of the random resized crop, in pixels")
-        ->capture_default_str();
+    size_ = app.add_option("--size", request_.size, "Side of the random resized crop, in pixels")
+                ->capture_default_str();
     app.add_option("--max-bad", request_.max_bad,
                    "Damaged images an epoch that are replaced by others, e.g. 10 or 0.1%; one more "
                    "is an error")
@@ -105,6 +110,7 @@ class CommandBench final : public program::Command {
   }
 
   bench::Request request_;
+  CLI::Option* size_ = nullptr;
 };
 
 }  // namespace

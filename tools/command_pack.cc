@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "common/terminal.h"
@@ -49,6 +50,7 @@ int parse_compression(const std::string& text) {
 class CommandPack final : public program::Command {
  public:
   void setup(CLI::App& app) override {
+    app_ = &app;
     app.add_option("source", source_, "What to pack, see below")->required();
     app.add_option("out", out_, "The dataset to write; appears only when it is complete")
         ->required();
@@ -149,6 +151,7 @@ class CommandPack final : public program::Command {
             ->group("Shards");
     app.add_option("--shard-samples", options_.plan.shard_samples,
                    "Exactly this many images a shard instead")
+        ->check(CLI::PositiveNumber)
         ->excludes(bytes)
         ->group("Shards");
     seed_ =
@@ -177,7 +180,26 @@ class CommandPack final : public program::Command {
         ->group("Several machines");
   }
 
+  /// An option that the image mode does not look at would change nothing, unseen.
+  void refuse_unused_settings() const {
+    const TransformKind& mode = find_transform(options_.image);
+    for (const std::string_view setting : all_settings()) {
+      std::string option = "--" + std::string(setting);
+      std::replace(option.begin(), option.end(), '_', '-');
+      if (mode.uses_setting(setting) || app_->get_option(option)->count() == 0) continue;
+      std::string users;
+      for (const TransformKind& kind : all_transforms()) {
+        if (kind.uses_setting(setting))
+          users += (users.empty() ? "" : " or ") + std::string(kind.name);
+      }
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("--image {} has no use for {}", options_.image, option), {},
+                  fmt::format("leave it out, or say --image {}", users));
+    }
+  }
+
   void read_options() {
+    refuse_unused_settings();
     options_.plan.shuffle = !no_shuffle_;
     options_.check_space = !no_space_check_;
     options_.reorder = seed_->count() > 0;
@@ -204,6 +226,7 @@ class CommandPack final : public program::Command {
   std::string shard_bytes_ = "256MiB", max_rejects_ = "0";
   PackOptions options_;
   SourceArguments source_arguments_{options_};
+  const CLI::App* app_ = nullptr;
   CLI::Option* seed_ = nullptr;
   bool no_shuffle_ = false, no_space_check_ = false, json_ = false;
 };

@@ -6,6 +6,7 @@
 
 #include "common/terminal.h"
 #include "packhorse/error.h"
+#include "packhorse/source.h"
 
 namespace packhorse {
 
@@ -45,6 +46,15 @@ std::string duplicates_in_words(const PackReport& report) {
       contradictions, with_commas(dropped));
 }
 
+/// A wrong layout shows in the names of its classes before anywhere else.
+std::string classes_in_words(const std::vector<std::string>& classes) {
+  if (classes.empty()) return {};
+  const std::string first = program::visible_text(classes.front());
+  if (classes.size() == 1) return fmt::format("1 class: {}\n", first);
+  return fmt::format("{}: {} {} {}\n", count_text(classes.size(), "class"), first,
+                     classes.size() == 2 ? "and" : "...", program::visible_text(classes.back()));
+}
+
 }  // namespace
 
 Json to_json(const PackReport& report) {
@@ -79,6 +89,9 @@ Json to_json(const PackReport& report) {
           {"duplicates", duplicates},
           {"notes", report.notes},
           {"estimate", report.estimate},
+          {"classes", report.classes.size()},
+          {"first_class", report.classes.empty() ? Json() : Json(as_utf8(report.classes.front()))},
+          {"last_class", report.classes.empty() ? Json() : Json(as_utf8(report.classes.back()))},
           {"rejects", rejects}};
 }
 
@@ -96,6 +109,7 @@ std::string to_words(const PackReport& report, const PackOptions& options) {
   for (const auto& [note, count] : report.image_notes)
     text += fmt::format("  images {}: {}\n", with_commas(count), note);
   text += duplicates_in_words(report);
+  text += classes_in_words(report.classes);
   for (const std::string& note : report.notes) text += "note: " + note + "\n";
   if (options.dry_run) {
     return text + fmt::format("would pack them into {} of {} at most; nothing was written\n",

@@ -11,6 +11,14 @@ void SourceArguments::setup(CLI::App& app, const std::string& source,
   app.add_option("--classes", classes_file_,
                  "File with one class name a line, which fixes the labels")
       ->group(source);
+  app.add_option("--split-folders", split_folders_,
+                 "Which folders are splits, e.g. train=Training,val=Testing; none = no folder is; "
+                 "default: told by their names")
+      ->group(source);
+  app.add_flag("--allow-odd-classes", options_.list.allow_odd_classes,
+               "Take class folders as they are: one alone, empty ones, or called like a split, "
+               "images, masks, labels")
+      ->group(source);
   app.add_option("--labels", options_.list.labels,
                  "File of lines `path label`, in the place of class folders")
       ->group(source);
@@ -31,9 +39,12 @@ void SourceArguments::setup(CLI::App& app, const std::string& source,
   app.add_option("--exclude", select.exclude, "Not what matches one of these globs")
       ->allow_extra_args(false)
       ->group(selection);
-  app.add_option("--limit", select.limit, "At most N images a split")->group(selection);
+  app.add_option("--limit", select.limit, "At most N images a split")
+      ->check(CLI::PositiveNumber)
+      ->group(selection);
   app.add_option("--sample-per-class", select.samples_per_class,
                  "At most N images of each class in a split")
+      ->check(CLI::PositiveNumber)
       ->group(selection);
   app.add_option("--split", split_,
                  "Divide into train and val (and test), e.g. 90:10, by the images' bytes")
@@ -46,6 +57,7 @@ void SourceArguments::setup(CLI::App& app, const std::string& source,
 
 void SourceArguments::read() {
   if (!classes_file_.empty()) options_.list.classes = read_class_list(classes_file_);
+  if (!split_folders_.empty()) options_.list.split_folders = parse_split_folders(split_folders_);
   if (!fields_.empty()) options_.list.fields.names = parse_fields(fields_);
   if (!split_.empty()) options_.select.split = SelectOptions::parse_split(split_);
   using Duplicates = SelectOptions::Duplicates;

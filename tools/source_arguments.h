@@ -20,7 +20,7 @@ class SourceArguments {
 
  private:
   PackOptions& options_;
-  std::string classes_file_, fields_, split_, deduplicate_;
+  std::string classes_file_, split_folders_, fields_, split_, deduplicate_;
 };
 
 }  // namespace packhorse

@@ -130,6 +130,7 @@ PackReport adopt(const std::vector<fs::path>& named_paths, const AdoptOptions& o
   PackReport report;
   Settled settled = settle(named, scanned, with_classes, report.rejects);
   report.notes = std::move(settled.notes);
+  report.classes = settled.classes;
   for (ScannedShard& shard : scanned) {
     report.rejects.insert(report.rejects.end(), shard.rejects.begin(), shard.rejects.end());
     report.skips.insert(report.skips.end(), shard.skips.begin(), shard.skips.end());

@@ -96,6 +96,8 @@ Job prepare(const fs::path& source_path, const fs::path& out, const PackOptions&
   ListOptions list = options.list;
   if (list.scratch.empty() && !options.dry_run) list.scratch = fs::absolute(out).parent_path();
   job.listing = job.source->list(list);
+  if (!list.allow_odd_classes && !job.listing.doubts.empty())
+    refuse(job.listing.doubts.front(), source_path);
   class_list_text(job.listing.classes);  // refuses names it cannot hold before any work is done
   refuse_fields(job);
   job.keep_keys = job.source->ordered() && !options.reorder;
@@ -231,11 +233,13 @@ void account(PackReport& report, const Job& job) {
     }
   };
   add_skips(job.listing.skips, "");
+  report.classes = job.listing.classes;
   report.notes = job.listing.notes;
   report.notes.insert(report.notes.end(), job.selection.notes.begin(), job.selection.notes.end());
   report.duplicates = job.selection.duplicates;
   for (const SplitWork& split : job.splits) {
-    const std::string prefix = split.listing.split.empty() ? "" : split.listing.split + "/";
+    const std::string& folder = split.listing.prefix();
+    const std::string prefix = folder.empty() ? "" : as_utf8(folder) + "/";
     add_skips(split.listing.skips, prefix);
     for (Reject& reject : split.rejects())
       report.rejects.push_back({prefix + reject.path, std::move(reject.reason)});
@@ -264,6 +268,7 @@ void write_rejects(PackReport& report, const Staging& staging) {
 PackReport pack(const fs::path& source, const fs::path& out, const PackOptions& options,
                 Progress* progress, std::stop_token stop) {
   options.validate();
+  refuse_url(out.native());
   const auto begin = std::chrono::steady_clock::now();
   Progress unseen;
   if (progress == nullptr) progress = &unseen;

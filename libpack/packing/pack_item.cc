@@ -13,6 +13,16 @@ void shrink_buffer(std::vector<std::byte>& buffer) {
   if (buffer.capacity() > kKeptCapacity) std::vector<std::byte>().swap(buffer);
 }
 
+/// Bytes that tell nothing may still have a name that does.
+std::string reason_of(const ProbeResult& probe, const PackItem& item) {
+  const Bytes bytes = item.input.bytes;
+  const std::string_view named = unsupported_kind_by_name(item.entry.path);
+  const bool told = bytes.empty() || sniff_image(bytes) != ImageKind::kUnknown ||
+                    !unsupported_kind(bytes).empty();
+  if (told || named.empty()) return probe.reason;
+  return "unsupported kind: " + std::string(named) + ", by its name";
+}
+
 }  // namespace
 
 std::uint64_t PackItem::bytes_in() const {
@@ -52,7 +62,7 @@ void ItemPreparer::prepare(PackItem& item, std::size_t entry) const {
   if (item.image.kind == ImageKind::kUnknown) {
     ProbeResult probe = probe_image(item.input.bytes, options_.max_pixels);
     if (!probe.info) {
-      item.reason = std::move(probe.reason);
+      item.reason = reason_of(probe, item);
       return;
     }
     item.image = *probe.info;

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "packhorse/decimal.h"
 #include "packhorse/error.h"
 #include "packhorse/pack.h"
 
@@ -16,17 +17,13 @@ std::uint64_t RejectLimit::allowed(std::uint64_t seen) const {
 
 RejectLimit RejectLimit::parse(const std::string& text) {
   RejectLimit limit;
-  std::size_t used = 0;
-  try {
-    if (text.ends_with('%')) {
-      limit.percent = std::stod(text, &used);
-      if (used + 1 == text.size() && *limit.percent >= 0 && *limit.percent <= 100) return limit;
-    } else if (!text.empty() && text.front() >= '0' &&
-               text.front() <= '9') {  // stoull takes " -1" for 2^64 - 1
-      limit.count = std::stoull(text, &used);
-      if (used == text.size()) return limit;
-    }
-  } catch (const std::logic_error&) {  // falls through to the one message
+  if (text.ends_with('%')) {
+    limit.percent = parse_decimal(std::string_view(text).substr(0, text.size() - 1));
+    if (limit.percent && *limit.percent <= 100) return limit;
+  } else {
+    const char* const end = text.data() + text.size();
+    const auto [stopped, code] = std::from_chars(text.data(), end, limit.count);
+    if (code == std::errc() && stopped == end) return limit;
   }
   throw Error(ErrorKind::kUsage, "'" + text + "' is no limit for rejects", {},
               "say a number, or a percentage like 0.5%");

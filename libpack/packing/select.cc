@@ -118,7 +118,7 @@ std::vector<Work> split_by_content(Work whole, const Contents& contents,
   std::vector<std::vector<Verdict>> verdicts(weights.size());
   for (std::size_t s = 0; s < parts.size(); ++s) {
     parts[s].split = kNames[s];
-    parts[s].divided = true;
+    parts[s].origin = whole.listing.origin;
   }
   for (std::size_t i = 0; i < whole.size(); ++i) {
     // What was left out, or cannot be read, has no content: it counts where most are.

@@ -1,6 +1,7 @@
 #include "sources/archive_contents.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
 #include "packhorse/error.h"
@@ -21,10 +22,6 @@ std::pair<std::string_view, std::string_view> directory_and_name(std::string_vie
   return {path.substr(0, slash), path.substr(slash + 1)};
 }
 
-bool any_hidden(std::string_view path) {
-  return naming::is_hidden(path) || path.find("/.") != std::string_view::npos;
-}
-
 /// The members of an archive, one after the other.
 class ContentsReader {
  public:
@@ -43,6 +40,10 @@ class ContentsReader {
     resolve_links();
     drop_replaced();
     attach_fields();
+    for (const std::string& path : passed_over_)
+      skip(path, naming::passed_over(directory_and_name(path).second));
+    for (std::size_t i = 0; i < contents_.images.size(); ++i)
+      contents_.tree.add_image(contents_.images.path_of(i));
     return std::move(contents_);
   }
 
@@ -58,19 +59,21 @@ class ContentsReader {
   };
 
   void take(const Member& member) {
-    std::optional<std::string> path = clean_path(member.name);
-    if (member.type == Member::Type::kDirectory) {
-      if (path) contents_.add_folders(*path + '/');
-      return;
-    }
+    const bool folder = member.type == Member::Type::kDirectory;
+    const std::optional<std::string> path = clean_path(member.name);
     if (!path) {
-      contents_.outside.push_back({member.name, kLeaves});
+      if (!folder) contents_.outside.push_back({member.name, kLeaves});
       return;
     }
-    contents_.add_folders(*path);
-    if (any_hidden(*path)) {
-      skip(*path, naming::kHidden);
-    } else if (member.type == Member::Type::kHardLink) {
+    // As in a folder on disk: one skip for it and all that is in it.
+    if (const std::string_view over = naming::passed_over_in(*path); !over.empty()) {
+      contents_.tree.add_other(over);
+      passed_over_.emplace(over);
+      return;
+    }
+    contents_.tree.add_other(folder ? *path + '/' : *path);
+    if (folder) return;
+    if (member.type == Member::Type::kHardLink) {
       links_.push_back({*path, clean_path(member.link).value_or(""), payloads_.size()});
     } else if (member.type == Member::Type::kOther) {
       skip(*path, naming::kNotRegular);
@@ -80,7 +83,7 @@ class ContentsReader {
   }
 
   void take_file(const Member& member, const std::string& path) {
-    const bool image_name = naming::has_image_name(path);
+    const bool image_name = naming::has_any_image_name(path);
     try {
       if (!image_name && has_archive_name(path)) {
         if (!scan_.enter()) reject(path, "an archive in the archive that is not read");
@@ -94,7 +97,7 @@ class ContentsReader {
       if (field) {
         companions_[companion_key(path, *field)] = {locator,
                                                     static_cast<std::uint32_t>(member.size), false};
-        if (!image) lone_.emplace_back(path, companion_key(path, *field));
+        field_files_.emplace_back(path, companion_key(path, *field));
       }
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kRejected) throw;
@@ -102,7 +105,7 @@ class ContentsReader {
     }
   }
 
-  bool looks_like_image() { return sniff_image(scan_.head()) != ImageKind::kUnknown; }
+  bool looks_like_image() { return naming::has_image_bytes(scan_.head()); }
 
   void add_image(std::string_view path, std::uint64_t size, std::uint64_t locator) {
     const auto [directory, name] = directory_and_name(path);
@@ -168,7 +171,7 @@ class ContentsReader {
         target->size = earlier->second.first;
         target->locator = earlier->second.second;
       }
-      if (!target && !naming::has_image_name(link.path)) {
+      if (!target && !naming::has_any_image_name(link.path)) {
         skip(link.path, naming::kNotAnImage);
       } else if (!target) {
         reject(link.path, "a hard link to '" + as_utf8(link.target) +
@@ -206,15 +209,15 @@ class ContentsReader {
     std::vector<EntryTable::Facts> facts;
     for (std::size_t i = 0; i < images_.size(); ++i) facts.push_back(with_fields(i));
     std::vector<bool> is_field(payloads_.size());
-    for (const auto& [key, companion] : companions_) is_field[companion.locator] = companion.taken;
+    for (const auto& [key, companion] : companions_) is_field[companion.locator] = true;
     for (std::size_t i = 0; i < images_.size(); ++i) {
       if (is_field[facts[i].locator]) continue;
       const std::string path = images_.path_of(i);
       const auto [directory, name] = directory_and_name(path);
       contents_.images.add(directory, name, facts[i]);
     }
-    for (const auto& [path, key] : lone_) {
-      if (!companions_.at(key).taken) skip(path, naming::kNotAnImage);
+    for (const auto& [path, key] : field_files_) {
+      if (!companions_.at(key).taken) skip(path, naming::kFieldAlone);
     }
   }
 
@@ -243,10 +246,10 @@ class ContentsReader {
   const std::vector<std::string>& fields_;
   ArchiveContents contents_;
   EntryTable images_;
+  std::set<std::string, std::less<>> passed_over_;  ///< files and folders, hidden or junk
   std::vector<Link> links_;
   std::unordered_map<std::string, Companion> companions_;  ///< by path, the field in lower case
-  std::vector<std::pair<std::string, std::string>>
-      lone_;  ///< companions that are no images: path, key
+  std::vector<std::pair<std::string, std::string>> field_files_;  ///< path, key in companions_
 };
 
 }  // namespace

@@ -1,9 +1,10 @@
 #include "sources/archive_layout.h"
 
-#include <algorithm>
+#include <set>
 
 #include "packhorse/error.h"
 #include "sources/label_file.h"
+#include "sources/layout.h"
 #include "sources/naming.h"
 
 namespace packhorse {
@@ -11,8 +12,6 @@ namespace packhorse {
 namespace fs = std::filesystem;
 
 namespace {
-
-constexpr std::size_t kLevels = 3;  // one around everything, split, class
 
 /// The first component, and what follows it ("" when nothing does).
 std::pair<std::string_view, std::string_view> cut_first(std::string_view path) {
@@ -23,37 +22,26 @@ std::pair<std::string_view, std::string_view> cut_first(std::string_view path) {
 
 bool in_folder(std::string_view path) { return path.find('/') != std::string_view::npos; }
 
-/// The folders right in `parent` ("" = the archive).
-std::vector<std::string> folders_in(const std::set<std::string>& folders,
-                                    const std::string& parent) {
-  const std::string prefix = parent.empty() ? "" : parent + '/';
-  std::vector<std::string> names;
-  for (auto it = folders.lower_bound(prefix); it != folders.end() && it->starts_with(prefix);
-       ++it) {
-    const std::string_view rest = std::string_view(*it).substr(prefix.size());
-    if (!rest.empty() && !in_folder(rest)) names.emplace_back(rest);
-  }
-  return names;
-}
-
-class Layout {
+/// Puts what an archive holds where the layout says it belongs.
+class Placement {
  public:
-  Layout(const ArchiveContents& contents, const ListOptions& options, fs::path source)
-      : contents_(contents), options_(options), source_(std::move(source)) {}
+  Placement(const ArchiveContents& contents, const Layout& layout, const ListOptions& options,
+            const fs::path& source)
+      : contents_(contents), layout_(layout), options_(options), source_(source) {}
 
   Listing run() {
-    around_ = folder_around();
-    splits_ = naming::split_folders(folders_in(contents_.folders, around_));
+    listing_.notes = layout_.notes;
+    listing_.doubts = layout_.doubts;
     std::optional<LabelFile> labels;
     if (!options_.labels.empty()) labels.emplace(options_.labels, options_.classes);
     anywhere_ = labels.has_value();
     listing_.classes = labels ? labels->classes()
                               : naming::class_names(options_.classes, class_folders(), source_);
     labels_ = naming::labels_of(listing_.classes);
-    if (splits_.empty()) {
-      listing_.splits.emplace_back();
-    } else {
-      for (const std::string& split : splits_) listing_.splits.emplace_back().split = split;
+    for (const Layout::Root& root : layout_.roots) {
+      SplitListing& split = listing_.splits.emplace_back();
+      split.split = root.split;
+      split.origin = root.folder;
     }
     for (std::size_t i = 0; i < contents_.images.size(); ++i) place_image(i);
     for (const ArchiveContents::Other& other : contents_.others) place_other(other);
@@ -62,54 +50,34 @@ class Layout {
     }
     for (SplitListing& split : listing_.splits) split.entries.sort_by_path();
     if (labels) apply_labels(*labels, listing_);
+    doubt_classes(listing_, options_);
     return std::move(listing_);
   }
 
  private:
-  /// The one folder around everything, or nothing.
-  std::string folder_around() const {
-    const std::vector<std::string> top = folders_in(contents_.folders, "");
-    if (top.size() != 1 || contents_.images.size() == 0) return {};
-    if (!naming::split_folders(top).empty()) return {};
-    for (std::size_t i = 0; i < contents_.images.size(); ++i) {
-      const std::string path = contents_.images.path_of(i);
-      if (!in_folder(cut_first(path).second)) return {};
-    }
-    return top.front();
-  }
-
   std::set<std::string> class_folders() const {
     std::set<std::string> found;
-    const auto add = [&](const std::string& parent) {
-      for (std::string& name : folders_in(contents_.folders, parent)) found.insert(std::move(name));
-    };
-    if (splits_.empty()) add(around_);
-    for (const std::string& split : splits_) add(naming::join(around_, split));
+    for (const Layout::Root& root : layout_.roots) found.merge(names_in(root.folder));
     return found;
   }
-
-  std::string_view without_around(std::string_view path) const {
-    const auto [first, rest] = cut_first(path);
-    return !around_.empty() && first == around_ && !rest.empty() ? rest : path;
+  std::set<std::string> names_in(const std::string& folder) const {
+    const std::vector<std::string> names = contents_.tree.folders(folder);
+    return {names.begin(), names.end()};
   }
 
-  /// The split a path belongs to, which is taken off it; null for one outside of all.
-  SplitListing* split_of(std::string_view& path) {
-    path = without_around(path);
-    if (splits_.empty()) return &listing_.splits.front();
-    const auto [first, rest] = cut_first(path);
-    const auto split = std::find(splits_.begin(), splits_.end(), first);
-    if (split == splits_.end() || rest.empty()) return nullptr;
-    path = rest;
-    return &listing_.splits[static_cast<std::size_t>(split - splits_.begin())];
+  /// The split a path belongs to, and the path in it; null for one outside of all.
+  SplitListing* split_of(std::string_view path, std::string_view& below) {
+    const Layout::Root* root = layout_.root_of(path, below);
+    if (root == nullptr) return nullptr;
+    return &listing_.splits[static_cast<std::size_t>(root - layout_.roots.data())];
   }
 
   void place_image(std::size_t i) {
     EntryTable::Entry entry = contents_.images[i];
-    std::string_view path = entry.path;
-    SplitListing* split = split_of(path);
+    std::string_view path;
+    SplitListing* split = split_of(entry.path, path);
     if (split == nullptr) {
-      listing_.skips.push_back({as_utf8(path), naming::kOutsideSplits});
+      listing_.skips.push_back({as_utf8(entry.path), layout_.rule_outside()});
     } else if (!in_folder(path) && !anywhere_) {
       split->rejects.push_back({as_utf8(path), naming::kNoClassFolder});
     } else {
@@ -122,11 +90,12 @@ class Layout {
   }
 
   void place_other(const ArchiveContents::Other& other) {
-    std::string_view path = other.path;
-    SplitListing* split = split_of(path);
+    std::string_view path;
+    SplitListing* split = split_of(other.path, path);
     if (split == nullptr) {
-      const bool hidden = other.rule == naming::kHidden;
-      listing_.skips.push_back({as_utf8(path), hidden ? naming::kHidden : naming::kOutsideSplits});
+      const bool passed_over = other.rule == naming::kHidden || other.rule == naming::kJunk;
+      listing_.skips.push_back(
+          {as_utf8(other.path), passed_over ? other.rule : layout_.rule_outside()});
     } else if (other.rule.empty()) {
       split->rejects.push_back({as_utf8(path), other.reason});
     } else {
@@ -135,10 +104,9 @@ class Layout {
   }
 
   const ArchiveContents& contents_;
+  const Layout& layout_;
   const ListOptions& options_;
-  const fs::path source_;
-  std::string around_;
-  std::vector<std::string> splits_;
+  const fs::path& source_;
   std::unordered_map<std::string, std::int64_t> labels_;
   bool anywhere_ = false;  ///< images need no class folder: a file has their labels
   Listing listing_;
@@ -162,19 +130,10 @@ std::optional<std::string> clean_path(std::string_view name) {
   return path;
 }
 
-void ArchiveContents::add_folders(std::string_view path) {
-  std::size_t slash = 0;
-  std::size_t begin = 0;
-  for (std::size_t level = 0; level < kLevels; ++level, begin = slash + 1) {
-    slash = path.find('/', begin);
-    if (slash == std::string_view::npos || naming::is_hidden(path.substr(begin))) return;
-    folders.emplace(path.substr(0, slash));
-  }
-}
-
 Listing lay_out(const ArchiveContents& contents, const ListOptions& options,
                 const fs::path& source) {
-  Listing listing = Layout(contents, options, source).run();
+  const Layout layout = find_layout(contents.tree, options, source);
+  Listing listing = Placement(contents, layout, options, source).run();
   naming::refuse_empty(listing, source,
                        "packhorse expects class folders in an archive: <class>/<image>");
   return listing;

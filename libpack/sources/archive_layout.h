@@ -2,11 +2,11 @@
 
 #include <filesystem>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "packhorse/source.h"
+#include "sources/folder_tree.h"
 
 namespace packhorse {
 
@@ -25,15 +25,11 @@ struct ArchiveContents {
   };
   EntryTable images;  ///< labels are not set
   std::vector<Other> others;
-  std::vector<Reject> outside;    ///< names that are no clean path
-  std::set<std::string> folders;  ///< down to the third level, none of them hidden
-
-  /// Notes the folders that a file (or, with a slash at its end, a folder) lies in.
-  void add_folders(std::string_view path);
+  std::vector<Reject> outside;  ///< names that are no clean path
+  PathTree tree;                ///< of the folders and images
 };
 
-/// The listing of a tree of class folders in an archive, by the same rules as a folder on disk. One
-/// folder around everything is taken off first, when all images lie in folders within it.
+/// The listing of a tree of class folders in an archive, by the same rules as a folder on disk.
 Listing lay_out(const ArchiveContents& contents, const ListOptions& options,
                 const std::filesystem::path& source);
 

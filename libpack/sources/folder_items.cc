@@ -11,6 +11,7 @@
 
 #include "parallel.h"
 #include "sources/listed_file.h"
+#include "sources/naming.h"
 
 namespace packhorse {
 
@@ -52,9 +53,9 @@ void FolderItems::read_names(int fd) {
     Item& item = items_.emplace_back();
     item.name = names_.size();
     item.length = static_cast<std::uint32_t>(name.size());
-    item.type = name.front() == '.'       ? Type::kHidden
-                : entry->d_type == DT_DIR ? Type::kDirectory
-                                          : Type::kOther;
+    item.type = naming::passed_over(name) != nullptr ? Type::kPassedOver
+                : entry->d_type == DT_DIR            ? Type::kDirectory
+                                                     : Type::kOther;
     names_.append(name.data(), name.size() + 1);
   }
   error_ = errno;

@@ -15,8 +15,8 @@ class FolderItems {
     kDirectory,
     kFile,
     kOther,
-    kBroken,  ///< nothing can be learnt about it
-    kHidden   ///< its name starts with a dot; not looked at
+    kBroken,     ///< nothing can be learnt about it
+    kPassedOver  ///< hidden or junk by its name (naming::passed_over); not looked at
   };
   struct Item {
     std::uint64_t size = 0, inode = 0;

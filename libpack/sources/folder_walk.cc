@@ -18,24 +18,21 @@ namespace packhorse {
 
 namespace {
 
-using naming::has_image_name;
+using naming::has_any_image_name;
 using naming::join;
 using Type = FolderItems::Type;
 
 constexpr const char* kLoop = "a link to a folder above it";
-constexpr const char* kFieldAlone = "a field without its image";
-
-/// Whether a file that is not named like an image is one by its first bytes. One that cannot be
-/// read is taken for one, so that it is rejected by name when it is packed, not lost.
-bool looks_like_image(int folder, const char* name) {
-  const UniqueFd fd(::openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  std::array<std::byte, 16> head{};
-  const ssize_t n = fd ? ::read(fd.get(), head.data(), head.size()) : -1;
-  if (n < 0) return true;
-  return sniff_image(Bytes(head).first(static_cast<std::size_t>(n))) != ImageKind::kUnknown;
-}
 
 }  // namespace
+
+bool looks_like_image(int folder, const char* name) {
+  const UniqueFd fd(::openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  std::array<std::byte, kSniffedBytes> head{};
+  const ssize_t n = fd ? ::read(fd.get(), head.data(), head.size()) : -1;
+  if (n < 0) return true;
+  return naming::has_image_bytes(Bytes(head).first(static_cast<std::size_t>(n)));
+}
 
 std::string field_file(std::string_view image, std::string_view field) {
   const std::size_t name = image.rfind('/') + 1;  // npos + 1 = 0
@@ -71,6 +68,32 @@ void FolderWalk::folder(int parent, const std::string& name, const std::string& 
   above_.erase(identity);
 }
 
+void FolderWalk::outside(int fd, const std::string& path, std::string_view rule,
+                         const std::function<bool(const std::string&)>& left_alone) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return;
+  const auto identity = std::pair(status.st_dev, status.st_ino);
+  const bool loop = !above_.insert(identity).second;
+  if (loop) return out_.skips.push_back({as_utf8(path), kLoop});
+  const FolderItems items(fd, threads_);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const std::string below = join(path, items.name(i));
+    if (items[i].type == Type::kPassedOver) {
+      out_.skips.push_back({as_utf8(below), naming::passed_over(items.name(i))});
+    } else if (items[i].type != Type::kDirectory) {
+      out_.skips.push_back({as_utf8(below), rule});
+    } else if (!left_alone(below)) {
+      const UniqueFd folder(::openat(fd, items.c_name(i), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      if (folder) {
+        outside(folder.get(), below, rule, left_alone);
+      } else {
+        out_.skips.push_back({as_utf8(below), rule});
+      }
+    }
+  }
+  above_.erase(identity);
+}
+
 void FolderWalk::files(int fd, const FolderItems& items, const std::string& path,
                        std::int64_t label) {
   std::vector<Verdict> verdicts(items.size(), Verdict::kNone);
@@ -89,7 +112,7 @@ void FolderWalk::files(int fd, const FolderItems& items, const std::string& path
   }
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (verdicts[i] == Verdict::kField)
-      out_.skips.push_back({as_utf8(join(path, items.name(i))), kFieldAlone});
+      out_.skips.push_back({as_utf8(join(path, items.name(i))), naming::kFieldAlone});
   }
 }
 
@@ -103,15 +126,15 @@ FolderWalk::Verdict FolderWalk::judge(int fd, const FolderItems& items, std::siz
     return Verdict::kNone;
   };
   if (item.type == Type::kDirectory) return Verdict::kNone;
-  if (item.type == Type::kHidden) return skip(naming::kHidden);
+  if (item.type == Type::kPassedOver) return skip(naming::passed_over(name));
   if (item.type == Type::kOther) return skip(naming::kNotRegular);
   if (has_field_name(name)) return Verdict::kField;
   if (item.type == Type::kFile) {
-    if (has_image_name(name) || looks_like_image(fd, items.c_name(i))) return Verdict::kEntry;
+    if (has_any_image_name(name) || looks_like_image(fd, items.c_name(i))) return Verdict::kEntry;
     return skip(naming::kNotAnImage);
   }
   const bool leads_nowhere = item.error == ENOENT || item.error == ELOOP;
-  if (leads_nowhere && !has_image_name(name)) return skip(naming::kNotAnImage);
+  if (leads_nowhere && !has_any_image_name(name)) return skip(naming::kNotAnImage);
   out_.rejects.push_back({as_utf8(join(path, name)),
                           leads_nowhere ? "a link that leads nowhere"
                                         : std::string("unreadable: ") + std::strerror(item.error)});

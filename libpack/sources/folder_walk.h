@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -33,6 +34,10 @@ class FolderWalk {
   void folder(int parent, const std::string& name, const std::string& path, std::int64_t label);
   /// The files alone of a folder.
   void files(int fd, const FolderItems& items, const std::string& path, std::int64_t label);
+  /// Passes over all in the folder open as `fd`, by `rule`, but for folders that are to be left
+  /// alone.
+  void outside(int fd, const std::string& path, std::string_view rule,
+               const std::function<bool(const std::string&)>& left_alone);
 
  private:
   enum class Verdict : std::uint8_t { kNone, kEntry, kField, kTaken };
@@ -46,6 +51,10 @@ class FolderWalk {
   FolderListing& out_;
   std::set<std::pair<dev_t, ino_t>> above_;
 };
+
+/// Whether a file that is not named like an image is one by its first bytes. One that cannot be
+/// read is taken for one, so that it is rejected by name when it is packed, not lost.
+bool looks_like_image(int folder, const char* name);
 
 /// The name of an image's field in its folder: "a.b.jpg" has the field "json" in "a.b.json". May be
 /// given a path.

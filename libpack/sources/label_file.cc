@@ -167,7 +167,7 @@ void LabelFile::note_unused(std::vector<std::string>& notes, std::string_view wh
 
 void apply_labels(LabelFile& labels, Listing& listing) {
   const auto path = [](const SplitListing& split, std::size_t i) {
-    return naming::join(split.split, split.entries.path_of(i));
+    return naming::join(split.origin, split.entries.path_of(i));
   };
   for (const SplitListing& split : listing.splits) {
     for (std::size_t i = 0; i < split.entries.size(); ++i) labels.mark(path(split, i));

@@ -13,29 +13,66 @@ namespace {
 constexpr std::array<std::string_view, 12> kImageNames = {".jpg",  ".jpeg", ".jpe", ".jfif",
                                                           ".png",  ".webp", ".bmp", ".tif",
                                                           ".tiff", ".ppm",  ".pgm", ".pnm"};
-constexpr std::array<std::string_view, 5> kSplitNames = {"train", "val", "valid", "validation",
-                                                         "test"};
+
+// In lower case. macOS archivers; Windows; NAS of Synology and QNAP; ext4; tar's headers as
+// unpacked by what does not know them; Python.
+constexpr std::array<std::string_view, 15> kJunkNames = {"__macosx",
+                                                         "icon\r",
+                                                         "thumbs.db",
+                                                         "ehthumbs.db",
+                                                         "desktop.ini",
+                                                         "$recycle.bin",
+                                                         "system volume information",
+                                                         "@eadir",
+                                                         "#recycle",
+                                                         "#snapshot",
+                                                         "@recycle",
+                                                         "@recently-snapshot",
+                                                         "lost+found",
+                                                         "paxheader",
+                                                         "__pycache__"};
+constexpr std::string_view kPaxHeaders = "paxheaders.";  // and a process's number
+
+std::string lowered(std::string_view name) {
+  std::string lower(name);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return lower;
+}
 
 }  // namespace
 
 bool has_image_name(std::string_view name) {
   const std::size_t dot = name.rfind('.');
   if (dot == std::string_view::npos) return false;
-  std::string extension(name.substr(dot));
-  for (char& c : extension) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const std::string extension = lowered(name.substr(dot));
   return std::find(kImageNames.begin(), kImageNames.end(), extension) != kImageNames.end();
+}
+
+bool has_any_image_name(std::string_view name) {
+  return has_image_name(name) || !unsupported_kind_by_name(name).empty();
+}
+
+bool has_image_bytes(Bytes head) {
+  return sniff_image(head) != ImageKind::kUnknown || !unsupported_kind(head).empty();
+}
+
+const char* passed_over(std::string_view name) {
+  if (is_hidden(name)) return kHidden;
+  const std::string lower = lowered(name);
+  const bool junk = std::find(kJunkNames.begin(), kJunkNames.end(), lower) != kJunkNames.end();
+  return junk || lower.starts_with(kPaxHeaders) ? kJunk : nullptr;
+}
+
+std::string_view passed_over_in(std::string_view path) {
+  for (std::size_t begin = 0, end = 0; end < path.size(); begin = end + 1) {
+    end = std::min(path.find('/', begin), path.size());
+    if (passed_over(path.substr(begin, end - begin)) != nullptr) return path.substr(0, end);
+  }
+  return {};
 }
 
 std::string join(std::string_view directory, std::string_view name) {
   return directory.empty() ? std::string(name) : std::string(directory) + '/' + std::string(name);
-}
-
-std::vector<std::string> split_folders(std::vector<std::string> folders) {
-  const bool all = std::all_of(folders.begin(), folders.end(), [](const std::string& name) {
-    return std::find(kSplitNames.begin(), kSplitNames.end(), name) != kSplitNames.end();
-  });
-  if (!all || std::find(folders.begin(), folders.end(), "train") == folders.end()) folders.clear();
-  return folders;
 }
 
 std::vector<std::string> class_names(const std::vector<std::string>& pinned,
@@ -49,6 +86,21 @@ std::vector<std::string> class_names(const std::vector<std::string>& pinned,
     }
   }
   return pinned;
+}
+
+bool is_split_name(std::string_view name) {
+  constexpr std::string_view kAllowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+  return !name.empty() && name.front() != '.' && name.size() <= 64 &&
+         name.find_first_not_of(kAllowed) == std::string_view::npos;
+}
+
+void refuse_folder_options(const ListOptions& options, const std::filesystem::path& source) {
+  if (!options.split_folders && !options.allow_odd_classes) return;
+  throw Error(ErrorKind::kUsage,
+              std::string(options.split_folders ? "--split-folders" : "--allow-odd-classes") +
+                  " is about class folders, and the source has none",
+              source, "leave it out");
 }
 
 std::unordered_map<std::string, std::int64_t> labels_of(const std::vector<std::string>& classes) {

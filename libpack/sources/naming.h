@@ -13,28 +13,44 @@
 namespace packhorse::naming {
 
 inline constexpr const char* kHidden = "hidden (its name starts with a dot)";
+inline constexpr const char* kJunk = "left by a system or an archiver";
 inline constexpr const char* kNotAnImage = "not an image, by name and first bytes";
+inline constexpr const char* kFieldAlone = "a field without its image";
 inline constexpr const char* kNotRegular = "not a regular file";
 inline constexpr const char* kOutsideSplits = "outside the split folders";
+inline constexpr const char* kOutsideClasses = "outside the folder of the class folders";
 inline constexpr const char* kNoClassFolder = "not in a class folder";
 
 inline bool is_hidden(std::string_view name) { return name.starts_with('.'); }
 
-/// A file with such a name must be an image or is rejected; any other file is looked into and taken
-/// when its first bytes are an image's.
+/// The rule by which a file or folder of that name is passed over with all that is in it: kHidden,
+/// kJunk ("__MACOSX", "Thumbs.db", "@eaDir", ...), or null.
+const char* passed_over(std::string_view name);
+
+/// The part of a path that ends with the first name in it that is passed over; empty when none is.
+std::string_view passed_over_in(std::string_view path);
+
+/// A file with such a name must be an image that can be packed or is rejected; any other file is
+/// looked into and taken when its first bytes are an image's.
 bool has_image_name(std::string_view name);
+/// The same, or the name of an image kind that cannot be packed: the file is an input, too.
+bool has_any_image_name(std::string_view name);
+/// Whether a file is an input by its first bytes.
+bool has_image_bytes(Bytes head);
 
 std::string join(std::string_view directory, std::string_view name);
-
-/// torchvision's convention: every folder is a split, and one of them is "train". Returns the
-/// folders if so, else nothing.
-std::vector<std::string> split_folders(std::vector<std::string> folders);
 
 /// The classes of a source that holds the class folders `found`: label -> name. Throws
 /// Error(kUsage) for a folder that is not among `pinned`, unless that is empty.
 std::vector<std::string> class_names(const std::vector<std::string>& pinned,
                                      const std::set<std::string>& found,
                                      const std::filesystem::path& source);
+
+/// Splits become folders of the dataset: letters, digits, '.', '_' and '-', up to 64.
+bool is_split_name(std::string_view name);
+
+/// Throws Error(kUsage) for options about class folders, of a source that has none.
+void refuse_folder_options(const ListOptions& options, const std::filesystem::path& source);
 
 /// name -> label
 std::unordered_map<std::string, std::int64_t> labels_of(const std::vector<std::string>& classes);

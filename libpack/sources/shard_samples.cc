@@ -102,7 +102,10 @@ void ShardSamples::add_piece(ArchiveScan& scan, const std::string& path,
     if (const auto label = label_in_json(as_text(scan.load()))) take_label(*label);
   }
   Piece piece{extension, path, size, 0, sniff_image(scan.head()) != ImageKind::kUnknown};
-  if (!wanted(extension) && !piece.image && !has_image_extension(extension)) return;
+  piece.unsupported =
+      !unsupported_kind(scan.head()).empty() || !unsupported_kind_by_name(path).empty();
+  if (!wanted(extension) && !piece.image && !piece.unsupported && !has_image_extension(extension))
+    return;
   piece.locator = payloads_.add(file_, scan.keep());
   open_.pieces.push_back(std::move(piece));
 }
@@ -125,6 +128,8 @@ void ShardSamples::close_sample() {
   };
   auto image = by([](const Piece& piece) { return has_image_extension(piece.extension); });
   if (image == open_.pieces.end()) image = by([](const Piece& piece) { return piece.image; });
+  // One of a kind that cannot be packed is rejected as that, rather than called no image.
+  if (image == open_.pieces.end()) image = by([](const Piece& piece) { return piece.unsupported; });
   const bool has_image = image != open_.pieces.end();
   std::string problem = std::move(open_.problem);
   if (!keys_.insert(open_.key).second) problem = "its key was there before, with others in between";

@@ -40,7 +40,8 @@ class ShardSamples {
     std::string extension, path;
     std::uint64_t size = 0;
     std::uint64_t locator = 0;
-    bool image = false;  ///< by its bytes
+    bool image = false;        ///< by its bytes
+    bool unsupported = false;  ///< an image of a kind that cannot be packed, by bytes or name
   };
   struct Open {  ///< the sample whose members come now
     std::string key, path, label, label_problem, problem;

@@ -11,8 +11,10 @@
 #include "packhorse/file.h"
 #include "parallel.h"
 #include "sources/field_names.h"
+#include "sources/folder_tree.h"
 #include "sources/folder_walk.h"
 #include "sources/label_file.h"
+#include "sources/layout.h"
 #include "sources/listed_file.h"
 #include "sources/naming.h"
 
@@ -28,18 +30,30 @@ UniqueFd open_folder(const fs::path& path) {
   return fd;
 }
 
-/// A folder whose sub-folders are classes: the source, or one of its splits.
+/// A folder whose folders are classes: the source, one in it, or one of its splits.
 struct Root {
-  Root(const fs::path& path, std::string name)
-      : split(std::move(name)), fd(open_folder(path)), items(fd.get(), listing_threads()) {
+  Root(const fs::path& source, const Layout::Root& root)
+      : split(root.split),
+        folder(root.folder),
+        fd(open_folder(source / folder)),
+        items(fd.get(), listing_threads()) {
     if (items.error() == 0) return;
     errno = items.error();
-    throw_errno("list the folder", path);
+    throw_errno("list the folder", source / folder);
   }
-  std::string split;
+  std::string split, folder;
   UniqueFd fd;
   FolderItems items;
 };
+
+/// The folders from the source down to `folder`, but not that itself.
+std::vector<UniqueFd> folders_above(const fs::path& source, const std::string& folder) {
+  std::vector<UniqueFd> above;
+  for (std::size_t end = 0; end < folder.size();
+       end = std::min(folder.find('/', end + 1), folder.size()))
+    above.push_back(open_folder(source / folder.substr(0, end)));
+  return above;
+}
 
 /// Puts the listings of class folders together in the folders' order, each as soon as those before
 /// it are in: nearly all of them would otherwise be held twice in the end.
@@ -76,21 +90,28 @@ class FolderSource final : public Source {
     if (options.fields.names) fields_ = checked_fields(*options.fields.names, root_);
     std::optional<LabelFile> labels;
     if (!options.labels.empty()) labels.emplace(options.labels, options.classes);
+    const DiskTree tree(root_);
+    const Layout layout = find_layout(tree, options, root_);
     Listing listing;
-    const std::vector<Root> roots = open_roots(listing);
-    listing.classes = labels ? labels->classes() : class_names(options, roots);
+    listing.notes = layout.notes;
+    listing.doubts = layout.doubts;
+    std::vector<Root> roots;
+    for (const Layout::Root& root : layout.roots) roots.emplace_back(root_, root);
+    listing.classes = labels ? labels->classes() : class_names(options, tree, roots);
     std::uint32_t found = 0;
     for (const Root& root : roots) found |= fill(listing, root, labels.has_value());
+    skip_outside(listing, layout);
     if (labels) apply_labels(*labels, listing);
     naming::refuse_empty(listing, root_,
                          "packhorse expects a folder of class folders: SOURCE/<class>/<image>");
+    doubt_classes(listing, options);
     listing.fields = wanted_fields(fields_, names_of(found), root_);
     return listing;
   }
 
   void read(const SplitListing& split, std::size_t i, Input& out) const override {
     const EntryTable::Entry entry = split.entries[i];
-    const std::string path = naming::join(split.origin(), entry.path);
+    const std::string path = naming::join(split.origin, entry.path);
     out.image = {};
     out.fields = 0;
     folder_.read(path, entry.size, out.bytes);
@@ -98,7 +119,7 @@ class FolderSource final : public Source {
   }
 
   bool prefetch(const SplitListing& split, std::size_t i) const override {
-    const std::string path = naming::join(split.origin(), split.entries.path_of(i));
+    const std::string path = naming::join(split.origin, split.entries.path_of(i));
     const std::uint32_t fields = split.entries.facts(i).fields;
     bool slow = folder_.prefetch(path);
     for (std::size_t f = 0; f < fields_.size(); ++f) {
@@ -135,39 +156,32 @@ class FolderSource final : public Source {
     return names;
   }
 
-  /// The source itself or its split folders, beside which everything is skipped.
-  std::vector<Root> open_roots(Listing& listing) {
-    std::vector<Root> roots;
-    roots.emplace_back(root_, "");
-    const std::vector<std::string> splits = naming::split_folders(roots.front().items.folders());
-    if (splits.empty()) return roots;
-    const Root top = std::move(roots.front());
-    roots.clear();
-    for (const std::string& split : splits) roots.emplace_back(root_ / split, split);
-    for (std::size_t i = 0; i < top.items.size(); ++i) {
-      if (top.items[i].type == FolderItems::Type::kDirectory) continue;
-      const bool hidden = top.items[i].type == FolderItems::Type::kHidden;
-      listing.skips.push_back(
-          {as_utf8(top.items.name(i)), hidden ? naming::kHidden : naming::kOutsideSplits});
-    }
-    return roots;
-  }
-
-  std::vector<std::string> class_names(const ListOptions& options,
+  std::vector<std::string> class_names(const ListOptions& options, const DiskTree& tree,
                                        const std::vector<Root>& roots) const {
     std::set<std::string> found;
     for (const Root& root : roots) {
-      for (const std::string& name : root.items.folders()) found.insert(name);
+      for (const std::string& name : tree.folders(root.folder)) found.insert(name);
     }
     return naming::class_names(options.classes, found, root_);
+  }
+
+  void skip_outside(Listing& listing, const Layout& layout) const {
+    if (layout.roots.front().folder.empty()) return;
+    FolderListing outside;
+    const UniqueFd fd = open_folder(root_);
+    FolderWalk(fields_, listing_threads(), outside)
+        .outside(fd.get(), "", layout.rule_outside(),
+                 [&](const std::string& folder) { return layout.is_root(folder); });
+    listing.skips = std::move(outside.skips);
   }
 
   /// Lists one root; returns which fields occur. `anywhere`: images need no class folder.
   std::uint32_t fill(Listing& listing, const Root& root, bool anywhere) const {
     const auto labels = naming::labels_of(listing.classes);
-    const UniqueFd above = open_folder(root_);
+    const std::vector<UniqueFd> above = folders_above(root_, root.folder);
     SplitListing& out = listing.splits.emplace_back();
     out.split = root.split;
+    out.origin = root.folder;
     // In the order of the paths below them, so that nothing is left to sort.
     std::vector<std::string> folders = root.items.folders();
     std::sort(folders.begin(), folders.end(),
@@ -177,9 +191,12 @@ class FolderSource final : public Source {
     run_parallel(listing_threads(), folders.size(), [&](std::size_t i) {
       FolderListing part;
       FolderWalk walk(fields_, listing_threads(), part);
-      walk.start_below(above.get());
+      for (const UniqueFd& fd : above) walk.start_below(fd.get());
       walk.start_below(root.fd.get());
-      walk.folder(root.fd.get(), folders[i], folders[i], anywhere ? 0 : labels.at(folders[i]));
+      // A link to a folder above is no class, and the walk skips it.
+      const auto label = labels.find(folders[i]);
+      walk.folder(root.fd.get(), folders[i], folders[i],
+                  anywhere || label == labels.end() ? 0 : label->second);
       part.entries.sort_by_path();
       parts.put(i + 1, std::move(part));
     });

@@ -48,14 +48,6 @@ std::string_view without_time(std::string_view stored) {
   return number ? stored.substr(slash + 1) : stored;
 }
 
-/// Splits become folders of the dataset.
-bool is_split_name(std::string_view name) {
-  constexpr std::string_view kAllowed =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-  return name.front() != '.' && name.size() <= 64 &&
-         name.find_first_not_of(kAllowed) == std::string_view::npos;
-}
-
 /// What must be known of all rows before the first can become an entry.
 struct Survey {
   Survey(const ListFile& list, const ListOptions& options, const fs::path& folder);
@@ -76,7 +68,7 @@ Survey::Survey(const ListFile& list, const ListOptions& options, const fs::path&
     labels.add(row.label);
     paths.add(place);
     hashes.push_back(hash_of(row.split, place));
-    if (row.split.empty() || !is_split_name(row.split)) continue;
+    if (row.split.empty() || !naming::is_split_name(row.split)) continue;
     names.insert(row.split);
     if (names.size() > kMaxSplits) {
       throw Error(ErrorKind::kUsage,
@@ -113,6 +105,7 @@ class ListSource final : public Source {
   explicit ListSource(fs::path path) : path_(std::move(path)) {}
 
   Listing list(const ListOptions& options) override {
+    naming::refuse_folder_options(options, path_);
     if (!options.labels.empty()) {
       throw Error(ErrorKind::kUsage, "a list file has labels of its own", path_,
                   "leave --labels out, or give the folder as the source");

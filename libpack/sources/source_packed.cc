@@ -66,6 +66,7 @@ class PackedSource final : public Source {
   }
 
   Listing list(const ListOptions& options) override {
+    naming::refuse_folder_options(options, path_);
     if (!options.labels.empty()) {
       throw Error(ErrorKind::kUsage, "a packed dataset has labels of its own", path_,
                   "leave --labels out; --classes can give them another order");
@@ -78,7 +79,7 @@ class PackedSource final : public Source {
       std::vector<std::int64_t> label_of;  // label there -> label here
       for (const std::string& name : part.dataset.classes()) label_of.push_back(labels.at(name));
       SplitListing& split = listing.splits.emplace_back();
-      split.split = part.split;
+      split.split = split.origin = part.split;
       for (std::size_t shard = 0; shard < part.dataset.shards(); ++shard)
         list_shard(part, shard, label_of, split.entries);
     }
@@ -124,7 +125,7 @@ class PackedSource final : public Source {
 
   const Part& part_of(const SplitListing& split) const {
     return *std::find_if(parts_.begin(), parts_.end(),
-                         [&](const Part& part) { return part.split == split.origin(); });
+                         [&](const Part& part) { return part.split == split.origin; });
   }
 
   std::vector<std::string> class_names(const ListOptions& options) const {

@@ -26,6 +26,7 @@ class WebDatasetSource final : public PayloadSource {
   explicit WebDatasetSource(fs::path path) : path_(std::move(path)) {}
 
   Listing list(const ListOptions& options) override {
+    naming::refuse_folder_options(options, path_);
     payloads_.emplace(options.scratch);
     const std::vector<fs::path> shards = find_shards(path_);
     const std::vector<std::string> classes = class_list(options, shards.front());
@@ -57,7 +58,7 @@ class Clues {
       key_ = name->key;
       image_ = label_ = other_ = false;
     }
-    if (naming::has_image_name(path)) {
+    if (naming::has_any_image_name(path)) {
       image_ = true;
     } else {
       (name->extension == "cls" ? label_ : other_) = true;
@@ -96,8 +97,10 @@ Look look_at(const fs::path& archive) {
   Clues clues;
   for (int i = 0; i < kMembersLookedAt && scan.next(); ++i) {
     const std::optional<std::string> path = clean_path(scan.member().name);
-    if (!path || scan.member().type == Member::Type::kDirectory || naming::is_hidden(*path))
+    if (!path || scan.member().type == Member::Type::kDirectory ||
+        !naming::passed_over_in(*path).empty()) {
       continue;
+    }
     if (has_archive_name(*path)) return Look::kClassFolders;
     clues.add(*path);
   }

@@ -78,7 +78,7 @@ def test_each_odd_thing_in_a_folder_has_its_verdict(tmp_path):
     (source / "a/link.jpg").symlink_to("1.jpg")
     os.mkfifo(source / "a/pipe.jpg")
     os.mkfifo(source / "a/pipe")
-    result = run("pack", source, tmp_path / "out", "--format", "wds", "--max-rejects", "4", "--json")
+    result = run("pack", source, tmp_path / "out", "--format", "wds", "--allow-odd-classes", "--max-rejects", "4", "--json")
     assert result.code == DONE, result
     report = result.json
     assert balanced(report)
@@ -170,7 +170,7 @@ def test_fields_not_asked_for_stay_behind_and_are_counted(tmp_path):
 def test_a_mask_not_asked_for_is_an_image_of_its_own(tmp_path):
     put(tmp_path / "source/a/1.jpg")
     put(tmp_path / "source/a/1.seg.png")
-    assert pack(tmp_path / "source", tmp_path / "out", "--format", "wds")["packed"] == 2
+    assert pack(tmp_path / "source", tmp_path / "out", "--format", "wds", "--allow-odd-classes")["packed"] == 2
 
 
 def test_a_changed_field_is_packed_anew_when_an_interrupted_run_goes_on(tmp_path):

@@ -49,13 +49,18 @@ class OpenInputs {
       : request_(request), keep_(section.cache != CacheState::kCold) {}
 
   std::shared_ptr<const Dataset> open(const std::string& input) {
-    if (!keep_) return Dataset::open(input, request_.split);
+    if (!keep_) return open_now(input);
     std::shared_ptr<const Dataset>& dataset = open_[input];
-    if (!dataset) dataset = Dataset::open(input, request_.split);
+    if (!dataset) dataset = open_now(input);
     return dataset;
   }
 
  private:
+  /// Reading and decoding is measured; labels are not looked at.
+  std::shared_ptr<const Dataset> open_now(const std::string& input) const {
+    return Dataset::open(input, request_.split, reader::OddClasses::kTake);
+  }
+
   const Request& request_;
   bool keep_;
   std::map<std::string, std::shared_ptr<const Dataset>> open_;

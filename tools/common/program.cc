@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "packhorse/error.h"
+#include "packhorse/file.h"
 
 namespace packhorse::program {
 
@@ -84,6 +85,19 @@ void print_error(const char* program, const Error& error) {
   std::fputs((text + "\n").c_str(), stderr);
 }
 
+/// Values that no option and no argument can have: a URL, which nothing reads or writes yet, and
+/// nothing at all, which would be as if the option had not been given.
+void check_values(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& value : option->results()) {
+      refuse_url(value);
+      if (!value.empty()) continue;
+      throw Error(ErrorKind::kUsage, "the value of " + option->get_name() + " is empty", {},
+                  "leave it out, or say what it is");
+    }
+  }
+}
+
 /// stdout may be a full disk or a closed pipe; losing output must not look like success.
 int flushed(const char* program, int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
@@ -119,7 +133,9 @@ int run_program(const ProgramInfo& program, int argc, char** argv) {
   }
   try {
     for (const auto& [sub, command] : commands) {
-      if (sub->parsed()) return flushed(program.name, command->run(signals.token()));
+      if (!sub->parsed()) continue;
+      check_values(*sub);
+      return flushed(program.name, command->run(signals.token()));
     }
   } catch (const Error& error) {
     print_error(program.name, error);

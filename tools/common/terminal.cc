@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "packhorse/decimal.h"
 #include "packhorse/error.h"
 #include "packhorse/source.h"
 
@@ -124,18 +125,16 @@ std::uint64_t parse_bytes(const std::string& text) {
       {"TiB", 1ull << 40},
       {"TB", 1000'000'000'000},
   }};
-  std::size_t digits = 0;
-  while (digits < text.size() &&
-         (std::isdigit(static_cast<unsigned char>(text[digits])) != 0 || text[digits] == '.')) {
-    ++digits;
-  }
+  const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
   for (const auto& [name, factor] : kUnits) {
-    if (digits == 0 || text.substr(digits) != name) continue;
-    const double value = std::stod(text.substr(0, digits)) * static_cast<double>(factor);
-    if (value >= 1 && value < 9e18) return static_cast<std::uint64_t>(value);
+    if (text.substr(end) != name) continue;
+    const auto value = parse_decimal(std::string_view(text).substr(0, end));
+    if (!value) continue;
+    const double bytes = *value * static_cast<double>(factor);
+    if (bytes >= 1 && bytes < 9e18) return static_cast<std::uint64_t>(bytes);
   }
   throw Error(ErrorKind::kUsage, "'" + text + "' is no size", {},
-              "say it like 256MiB, 1GB or 4096");
+              "say it like 256MiB, 1.5GB or 4096");
 }
 
 std::string table_text(const std::vector<std::vector<std::string>>& rows) {

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "packhorse/bytes.h"
@@ -35,6 +36,10 @@ class UniqueFd {
  private:
   int fd_ = -1;
 };
+
+/// Throws Error(kUsage) for text that is a URL ("s3://bucket/x"): nothing here reads or writes one,
+/// and as a path it would make local folders of that name.
+void refuse_url(std::string_view path);
 
 /// Opens for reading (O_CLOEXEC). Throws Error(kNotFound | kIo).
 UniqueFd open_for_reading(const std::filesystem::path& path);

@@ -58,4 +58,12 @@ ProbeResult probe_image(Bytes file, std::uint64_t max_pixels = kDefaultMaxPixels
 /// The kind by the first bytes alone (16 suffice).
 ImageKind sniff_image(Bytes head);
 
+/// What suffices for both of these.
+inline constexpr std::size_t kSniffedBytes = 160;
+/// The name of an image kind that is not taken, "GIF" or "AVIF", by the first bytes of a file;
+/// empty for anything else.
+std::string_view unsupported_kind(Bytes head);
+/// The same by a file's name alone, for kinds whose bytes do not tell ("TGA"), too.
+std::string_view unsupported_kind_by_name(std::string_view name);
+
 }  // namespace packhorse

@@ -77,9 +77,10 @@ struct PackReport {
   double seconds = 0;
   std::string id;          ///< the dataset's id; with splits, SHA-256 over the ids in split order
   bool published = false;  ///< false: dry run, a task, or more rejects than allowed
-  std::vector<Reject> rejects;         ///< paths start with the split
+  std::vector<std::string> classes;    ///< label -> class name, bytes as the source has them
+  std::vector<Reject> rejects;         ///< paths are those in the source
   std::filesystem::path rejects_file;  ///< where they are listed when nothing was published
-  std::vector<Skip> skips;             ///< paths start with the split
+  std::vector<Skip> skips;             ///< paths are those in the source
   std::map<std::string, std::uint64_t> skipped_by_rule;
   std::map<std::string, std::uint64_t> image_notes;  ///< what the image mode did, counted
   std::vector<DuplicateGroup> duplicates;
@@ -99,9 +100,10 @@ struct PackReport {
 /// run.
 ///
 /// More rejects than allowed are no exception: the report says `published == false` and lists them.
-/// Throws Error: kUsage (options that do not fit each other, the format or the source), kNotFound
-/// (no source, nothing to pack, shards missing at the finish), kExists (target there, or another
-/// writer has it), kIo, kNoSpace (also by the estimate, before anything is written), kInterrupted.
+/// Throws Error: kUsage (options that do not fit each other, the format or the source; class
+/// folders that are doubtful, see Doubt, unless `options.list.allow_odd_classes`), kNotFound (no
+/// source, nothing to pack, shards missing at the finish), kExists (target there, or another writer
+/// has it), kIo, kNoSpace (also by the estimate, before anything is written), kInterrupted.
 PackReport pack(const std::filesystem::path& source, const std::filesystem::path& out,
                 const PackOptions& options, Progress* progress = nullptr,
                 std::stop_token stop = {});

@@ -39,6 +39,8 @@ class PackedDataset {
   const ShardIndex& index(std::size_t shard) const { return shards_[shard].index; }
   std::filesystem::path data_path(std::size_t shard) const;
   Place place(std::size_t sample) const;
+  /// What messages call a sample: its key, or "number 17" where that is empty.
+  std::string name_at(Place place) const;
   /// Sample number of a key; throws Error(kNotFound).
   std::size_t find(std::string_view key) const;
 

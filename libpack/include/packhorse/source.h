@@ -1,8 +1,7 @@
 #pragma once
 
-#include <deque>
+#include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "packhorse/bytes.h"
+#include "packhorse/entry_table.h"
 #include "packhorse/image_info.h"
 
 /// Where samples come from. A source lists what there is once (`list`), then hands out bytes
@@ -38,80 +38,29 @@ struct Skip {
 /// A file name as text: what is no valid UTF-8 becomes \xNN, byte by byte.
 std::string as_utf8(std::string_view name);
 
-/// The entries of one split in compact form: 58 bytes each plus the file name. Grows without ever
-/// holding them twice.
-class EntryTable {
- public:
-  /// All numbers of an entry.
-  struct Facts {
-    std::uint64_t size = 0;     ///< bytes of the image
-    std::int64_t stamp = 0;     ///< differs when the input has changed; 0 = the source has none
-    std::uint64_t locator = 0;  ///< for the source itself; reads near each other in it are cheap
-    std::int64_t label = 0;
-    std::uint32_t field_bytes = 0;  ///< of all extra fields together
-    std::uint32_t fields = 0;       ///< bit f: it has field f of Listing::fields
-  };
-  struct Entry : Facts {
-    std::string path;  ///< relative to the split's root; bytes as the file system has them
-  };
-
-  void add(std::string_view directory, std::string_view name, const Facts& facts);
-  std::size_t size() const { return records_.size(); }
-  Entry operator[](std::size_t i) const;
-  Facts facts(std::size_t i) const;
-  std::uint64_t size_of(std::size_t i) const { return records_[i].size; }
-  std::int64_t label_of(std::size_t i) const { return records_[i].label; }
-  std::string path_of(std::size_t i) const;
-  std::size_t path_length(std::size_t i) const;
-  /// By path, byte by byte, so that the order never depends on the file system.
-  void sort_by_path();
-  /// Adds entry `i` of another table, in any order of the `i`.
-  void add_from(const EntryTable& other, std::size_t i);
-  /// Adds all entries of another table.
-  void append(EntryTable&& other);
-  /// Gives entry `i` the label `label_of(i)`, and drops it where that is none.
-  void relabel(const std::function<std::optional<std::int64_t>(std::size_t)>& label_of);
-
- private:
-  struct Record {
-    std::uint64_t size;
-    std::int64_t stamp;
-    std::uint64_t locator;
-    std::uint64_t name;  ///< where the name starts in names_
-    std::uint32_t directory;
-    std::int32_t label;
-    std::uint32_t name_length;
-    std::uint32_t field_bytes;
-    std::uint32_t fields;
-  };
-  struct Directory {
-    std::uint64_t name;  ///< where its name starts in names_
-    std::uint64_t length;
-  };
-  std::uint32_t directory_number(std::string_view directory);
-  void rehash();
-  bool path_less(const Record& a, const Record& b) const;
-  std::string_view name_of(const Record& record) const {
-    return std::string_view(names_).substr(record.name, record.name_length);
-  }
-  std::string_view name_of(const Directory& directory) const {
-    return std::string_view(names_).substr(directory.name, directory.length);
-  }
-  std::deque<Record> records_;  ///< in pieces: growing neither copies nor doubles it
-  std::vector<Directory> directories_;
-  std::vector<std::uint32_t> slots_;  ///< directories_ by name: a hash table, 0 = free, else 1 + i
-  std::string names_;
-};
-
 /// One split ("train", "val", ...; "" when the source has none) of a listing.
 struct SplitListing {
   std::string split;
-  bool divided = false;  ///< made by the packer out of the only split of the source
-  EntryTable entries;
-  std::vector<Reject> rejects;  ///< known before any byte is read
-  std::vector<Skip> skips;
-  /// The split's name in the source.
-  std::string_view origin() const { return divided ? std::string_view() : split; }
+  /// Where it lies in the source: entries' paths are relative to this folder. Empty where they are
+  /// relative to the source, or no paths of it.
+  std::string origin = {};
+  EntryTable entries = {};
+  std::vector<Reject> rejects = {};  ///< known before any byte is read
+  std::vector<Skip> skips = {};
+  /// What reports put before its paths: its folder in the source, or else its name.
+  const std::string& prefix() const { return origin.empty() ? split : origin; }
+};
+
+/// A reason to think that the folders of a source are no classes, or not the right ones.
+struct Doubt {
+  enum class Kind : std::uint8_t {
+    kLayout,      ///< what its folders are cannot be told
+    kClassName,   ///< a class is called "images", "train", ...
+    kEmptyClass,  ///< a class has no image
+    kOneClass     ///< there is only one
+  };
+  Kind kind;
+  std::string what, advice;  ///< as an Error has them
 };
 
 /// Everything a source holds. seen = entries + rejects + skips, over all splits and `skips` here.
@@ -122,6 +71,7 @@ struct Listing {
   std::vector<SplitListing> splits;
   std::vector<Skip> skips;         ///< outside every split
   std::vector<std::string> notes;  ///< what the user should know, in words
+  std::vector<Doubt> doubts;       ///< about classes told by folders, the gravest first
   std::uint64_t seen() const;
 };
 
@@ -132,9 +82,24 @@ struct FieldChoice {
   std::optional<std::vector<std::string>> names = {};
 };
 
+/// A folder of the source that is a split.
+struct SplitFolder {
+  std::string split;   ///< its name in the dataset
+  std::string folder;  ///< its path in the source, clean
+};
+
+/// "train=Training,val=Testing"; a folder alone is a split of that name; "none" is no folder.
+/// Throws Error(kUsage).
+std::vector<SplitFolder> parse_split_folders(const std::string& text);
+
 struct ListOptions {
   /// Pins labels: label = place in this list. Empty: class names in byte order.
   std::vector<std::string> classes = {};
+  /// The folders that are splits, and no others; empty: none is. Nothing: told by their names. Only
+  /// of folders and archives of class folders.
+  std::optional<std::vector<SplitFolder>> split_folders = {};
+  /// Class folders are classes whatever Listing::doubts says. Only of folders and archives.
+  bool allow_odd_classes = false;
   /// Where labels come from instead of the source; see label_file.h. Empty: from the source.
   std::filesystem::path labels = {};
   FieldChoice fields = {};
@@ -188,6 +153,9 @@ struct SourceKind {
 };
 
 std::span<const SourceKind> all_sources();
+
+/// Throws Error(kUsage) for it.
+[[noreturn]] void refuse(const Doubt& doubt, const std::filesystem::path& source);
 
 /// Opens what `path` is, or as the `kind` named. Throws Error(kNotFound) when it is not there,
 /// Error(kUnsupported) when it is nothing a source reads, Error(kUsage) for an unknown kind.

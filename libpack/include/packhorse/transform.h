@@ -10,7 +10,7 @@
 
 namespace packhorse {
 
-/// Settings of the image modes; each mode looks at its own.
+/// Settings of the image modes; each mode looks at its own (TransformKind::uses).
 struct TransformOptions {
   int restart_mcus = 4;  ///< roi, resize: MCUs between two restart markers, about
   int short_side = 256;  ///< resize: pixels of the shorter side; smaller images keep their size
@@ -45,8 +45,8 @@ struct TransformKind {
   std::string_view name;
   std::string_view summary;
   std::unique_ptr<Transform> (*make)(const TransformOptions&);
-  /// The settings that shape the bytes, e.g. "short_side=256 quality=90"; empty when none does.
-  std::string (*settings)(const TransformOptions&);
+  /// Names of the members of TransformOptions that shape the bytes; it looks at no others.
+  std::span<const std::string_view> uses = {};
   /// Bytes it may make of an image of `input` bytes, at most: for the estimate of disk space.
   std::uint64_t (*estimate)(const TransformOptions&, std::uint64_t input);
   /// It changes nothing, so that what was made of the images before is still what they are.
@@ -54,7 +54,14 @@ struct TransformKind {
   /// It makes decoded pixels (ImageKind::kRaw) of image files. Pixels can be kept, or made again
   /// with the same settings, which changes nothing; no mode makes anything else of them.
   bool makes_pixels = false;
+
+  bool uses_setting(std::string_view name) const;
+  /// The settings it uses, as text: "short_side=256 quality=90"; empty when there are none.
+  std::string settings(const TransformOptions& options) const;
 };
+
+/// The names of all settings, in the order of TransformOptions.
+std::vector<std::string_view> all_settings();
 
 /// One line each; feeds the help text and the manifest.
 std::span<const TransformKind> all_transforms();

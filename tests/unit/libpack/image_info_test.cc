@@ -166,7 +166,7 @@ TEST_CASE("image info: WebP keeps its orientation in EXIF, with JPEG's prefix or
 
 TEST_CASE("image info: what is not supported says so") {
   CHECK(probe(webp_extended('\x02')).reason == "animated WebP is not supported");
-  CHECK(probe("GIF89a and so on").reason == "GIF images are not supported");
+  CHECK(probe("GIF89a and so on").reason == "unsupported kind: GIF");
 }
 
 TEST_CASE("image info: a Netpbm size of more digits than a number holds is refused") {

@@ -184,11 +184,31 @@ TEST_CASE("pack: splits are datasets of their own that share one class list") {
 
 TEST_CASE("pack: the rejects of a split name the split") {
   const TemporaryDirectory directory;
-  make_folder(directory / "source/train", 1, 4);
+  make_folder(directory / "source/train", 2, 4);
   put(directory / "source/val/c0/x.jpg", "not an image");
   const PackReport report = pack(directory / "source", directory / "out", {.format = "wds"});
   REQUIRE(report.rejects.size() == 1);
   CHECK(report.rejects[0].path == "val/c0/x.jpg");
+}
+
+TEST_CASE("pack: class folders that are doubtful are refused, unless they are said to be meant") {
+  const TemporaryDirectory directory;
+  put(directory / "source/images/1.pgm", tiny_image(1));
+  put(directory / "source/masks/1.pgm", tiny_image(2));
+  PackOptions options{.format = "wds"};
+  const auto packs = [&] { return pack(directory / "source", directory / "out", options); };
+  CHECK(kind_of_error(packs) == ErrorKind::kUsage);
+  CHECK_FALSE(fs::exists(directory / "out"));
+  CHECK_FALSE(fs::exists(directory / "out.partial"));
+  options.list.allow_odd_classes = true;
+  CHECK(packs().classes == std::vector<std::string>{"images", "masks"});
+}
+
+TEST_CASE("pack: a URL is no target") {
+  const Place place;
+  CHECK(kind_of_error([&] { pack(place.source, "s3://bucket/x", place.options); }) ==
+        ErrorKind::kUsage);
+  CHECK_FALSE(fs::exists("s3:"));
 }
 
 TEST_CASE("pack: a given class list pins the labels") {

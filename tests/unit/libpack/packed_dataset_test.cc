@@ -106,6 +106,27 @@ TEST_CASE("packed dataset: two open at a time on one thread are not mixed up") {
   CHECK(image_of(again, 2) == image_of(a, 2) + "other");
 }
 
+TEST_CASE("packed dataset: messages call a sample without a key by its number") {
+  const TemporaryDirectory directory;
+  made("lmdb").write(directory / "out");
+  const PackedDataset dataset(directory / "out");
+  CHECK(dataset.name_at(dataset.place(5)) == "000000005");
+  const ShardIndex& index = dataset.index(1);
+  ShardIndexWriter writer;
+  for (std::size_t row = 0; row < index.size(); ++row)
+    writer.add({index.range(row), index.hash(row) + 1, index.label(row), index.image(row), "", ""});
+  test::put(directory / "out" / dataset.manifest().shards[1].index,
+            writer.serialise(index.data_bytes()));
+  const PackedDataset keyless(directory / "out");
+  CHECK(keyless.name_at(keyless.place(5)) == "number 5");
+  try {
+    image_of(keyless, 5);
+    FAIL("no Error was thrown");
+  } catch (const Error& error) {
+    CHECK(error.key() == "number 5");
+  }
+}
+
 TEST_CASE("packed dataset: many threads read a compressed one") {
   const TemporaryDirectory directory;
   const MadeDataset made_one = made("wds", 3);

@@ -23,7 +23,9 @@ const std::string kNotRegular = "not a regular file";
 const std::string kLoop = "a link to a folder above it";
 
 Listing list(const fs::path& root, const Names& classes = {}) {
-  return open_source(root)->list({.classes = classes, .labels = {}, .fields = {}, .scratch = {}});
+  ListOptions options;
+  options.classes = classes;
+  return open_source(root)->list(options);
 }
 
 /// Two classes of one image each.
@@ -232,16 +234,30 @@ TEST_CASE("source folder: train alone is a split") {
   CHECK(list(root.path()).classes == Names{"a", "b"});
 }
 
-TEST_CASE(
-    "source folder: without train, or with other folders beside it, the folders are classes") {
-  const TemporaryDirectory no_train, others;
-  put(no_train / "val" / "1.pgm", tiny_image(1));
-  put(no_train / "test" / "1.pgm", tiny_image(1));
+TEST_CASE("source folder: images right in folders named like splits make these doubtful classes") {
+  const TemporaryDirectory flat, others;
+  put(flat / "val" / "1.pgm", tiny_image(1));
+  put(flat / "test" / "1.pgm", tiny_image(1));
   put(others / "train" / "1.pgm", tiny_image(1));
   put(others / "plane" / "1.pgm", tiny_image(1));
-  CHECK(list(no_train.path()).classes == Names{"test", "val"});
-  CHECK(list(others.path()).classes == Names{"plane", "train"});
-  CHECK(list(others.path()).splits.size() == 1);
+  for (const auto& [root, classes] : {std::pair(flat.path(), Names{"test", "val"}),
+                                      std::pair(others.path(), Names{"plane", "train"})}) {
+    const Listing listing = list(root);
+    CHECK(listing.classes == classes);
+    CHECK(listing.splits.size() == 1);
+    CHECK(listing.doubts.front().kind == Doubt::Kind::kLayout);
+  }
+}
+
+TEST_CASE("source folder: empty classes and one alone are doubtful, unless a list names them") {
+  const TemporaryDirectory root;
+  put(root / "a" / "1.pgm", tiny_image(1));
+  CHECK(list(root.path()).doubts.back().kind == Doubt::Kind::kOneClass);
+  fs::create_directory(root / "b");
+  CHECK(list(root.path()).doubts.back().kind == Doubt::Kind::kEmptyClass);
+  CHECK(list(root.path(), {"a", "b"}).doubts.empty());
+  put(root / "b" / "broken.pgm", "");
+  CHECK(list(root.path()).doubts.empty());
 }
 
 TEST_CASE("source folder: a given class list pins the labels") {

@@ -163,6 +163,28 @@ TEST_CASE(
   CHECK(Dataset::open(folder)->size() == 7);
 }
 
+TEST_CASE("dataset: a folder has the splits and classes that packing it would give") {
+  const TemporaryDirectory directory;
+  write_classes(directory / "all/Training");
+  write_classes(directory / "all/valid", 40);
+  CHECK(Dataset::open(directory.path())->size() == 7);
+  const auto val = Dataset::open(directory.path(), "val");
+  CHECK(val->classes() == std::vector<std::string>{"cats", "dogs"});
+  CHECK(fs::exists(val->files().front()));
+}
+
+TEST_CASE("dataset: folders that could give wrong labels are refused, where labels matter") {
+  const TemporaryDirectory directory;
+  write_classes(directory / "classes");
+  fs::rename(directory / "classes/cats", directory / "classes/images");
+  fs::rename(directory / "classes/dogs", directory / "classes/masks");
+  CHECK(kind_of_error([&] { Dataset::open(directory / "classes"); }) == ErrorKind::kUsage);
+  CHECK(Dataset::open(directory / "classes", "", OddClasses::kTake)->size() == 7);
+  fs::remove_all(directory / "classes/masks");
+  fs::rename(directory / "classes/images", directory / "classes/cats");
+  CHECK(Dataset::open(directory / "classes")->size() == 4);  // one class is no wrong label
+}
+
 TEST_CASE("dataset: missing and empty paths are not found") {
   const TemporaryDirectory directory;
   CHECK(kind_of_error([&] { Dataset::open(directory.path() / "nowhere"); }) ==

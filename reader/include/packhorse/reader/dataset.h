@@ -13,6 +13,10 @@
 
 namespace packhorse::reader {
 
+/// What to do with class folders that are no classes by their names ("train", "images", "masks"),
+/// or whose layout cannot be told: packhorse::Doubt. kTake is for those to whom labels are nothing.
+enum class OddClasses : std::uint8_t { kRefuse, kTake };
+
 /// Samples one can read at random: a packed dataset of any format, or a plain class folder, behind
 /// one face.
 ///
@@ -26,9 +30,11 @@ class Dataset {
   virtual ~Dataset() = default;
 
   /// Opens a packed dataset or a class folder. For a source with splits, `split` picks one ("train"
-  /// when empty and there is one). Throws Error(kNotFound | kCorrupt | kUsage).
+  /// when empty and there is one). A folder's splits and classes are those that packing it would
+  /// give. Throws Error(kNotFound | kCorrupt | kUsage).
   static std::shared_ptr<const Dataset> open(const std::filesystem::path& path,
-                                             const std::string& split = "");
+                                             const std::string& split = "",
+                                             OddClasses odd = OddClasses::kRefuse);
 
   virtual std::size_t size() const = 0;
   virtual const std::vector<std::string>& classes() const = 0;

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+namespace packhorse {
+
+/// A number as people write it: digits, and perhaps a point with digits on both sides. Nothing for
+/// all else that a library may take for one: signs, "inf", "nan", "1e3", blanks.
+inline std::optional<double> parse_decimal(std::string_view text) {
+  const bool plain = !text.empty() && text.front() != '.' && text.back() != '.' &&
+                     std::count(text.begin(), text.end(), '.') <= 1 &&
+                     text.find_first_not_of("0123456789.") == std::string_view::npos;
+  double value = 0;
+  if (!plain || std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc())
+    return std::nullopt;
+  return value;
+}
+
+}  // namespace packhorse

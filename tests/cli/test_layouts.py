@@ -1,0 +1,399 @@
+"""What becomes of the layouts that data sets come in: as a folder, as a tar and as a zip, which must agree."""
+
+import re
+import shutil
+from collections import Counter
+from dataclasses import dataclass, field
+
+import pytest
+from python_support import DAMAGE, DONE, USAGE, balanced, listed, photo, put, run, tree
+
+FORMS = ["folder", "tar", "zip"]
+JUNK = "left by a system or an archiver"
+HIDDEN = "hidden (its name starts with a dot)"
+NOT_AN_IMAGE = "not an image, by name and first bytes"
+OUTSIDE_SPLITS = "outside the split folders"
+OUTSIDE_CLASSES = "outside the folder of the class folders"
+
+
+@dataclass
+class Layout:
+    """Files by their paths (a picture each where the name ends in .jpg; a folder where it ends in /), and what is
+    expected of them: images by split and class, or the words of the refusal."""
+
+    name: str
+    files: list
+    packs: dict = None
+    refuses: list = None
+    skips: dict = field(default_factory=dict)
+    options: tuple = ()
+
+
+def images(*folders, count=2):
+    return [f"{folder}/{i}.jpg" for folder in folders for i in range(count)]
+
+
+def both(classes=("cat", "dog"), count=2):
+    return {name: count for name in classes}
+
+
+CATS = ("cat", "dog")
+SPLIT = {"train": both(), "val": both()}
+
+
+def split(*folders, classes=CATS, count=2):
+    return images(*(f"{folder}/{name}" for folder in folders for name in classes), count=count)
+
+
+PACKS = [
+    Layout("class folders", images(*CATS), {"": both()}),
+    Layout("digits", images(*"0123456789"), {"": both("0123456789")}),
+    Layout("letters", images(*"ABC"), {"": both("ABC")}),
+    Layout("deeper folders belong to their class", images("cat/x/y", "cat/z", "dog"), {"": {"cat": 4, "dog": 2}}),
+    Layout("train and val", split("train", "val"), SPLIT),
+    Layout("train alone", split("train"), {"train": both()}),
+    Layout("val and test without train", split("val", "test"), {"test": both(), "val": both()}),
+    Layout("Training and Testing", split("Training", "Testing"), {"test": both(), "train": both()}),
+    Layout("Train and Valid", split("Train", "Valid"), SPLIT),
+    Layout("TRAIN and VALIDATION", split("TRAIN", "VALIDATION"), SPLIT),
+    Layout("train, valid and test", split("train", "valid", "test"), {"test": both(), **SPLIT}),
+    Layout("trn and tst", split("trn", "tst"), {"test": both(), "train": both()}),
+    Layout("train and dev", split("train", "dev"), SPLIT),
+    Layout("training_set and test_set", split("training_set", "test_set"), {"test": both(), "train": both()}),
+    Layout("doubled training_set", split("training_set/training_set", "test_set/test_set"), {"test": both(), "train": both()}),
+    Layout("trainset and valset", split("trainset", "valset"), SPLIT),
+    Layout("TrainImages and TestImages", split("TrainImages", "TestImages"), {"test": both(), "train": both()}),
+    Layout("train2017 and val2017 of classes", split("train2017", "val2017"), SPLIT),
+    Layout("GTSRB", split("Final_Training/Images", "Final_Test/Images"), {"test": both(), "train": both()}),
+    Layout("cifar10_train and cifar10_test", split("cifar10_train", "cifar10_test"), {"test": both(), "train": both()}),
+    Layout(
+        "Intel: seg_train/seg_train, and images without labels",
+        [*split("seg_train/seg_train", "seg_test/seg_test"), *images("seg_pred/seg_pred")],
+        {"test": both(), "train": both()},
+        skips={OUTSIDE_SPLITS: 2},
+    ),
+    Layout("one folder around class folders", split("ds"), {"": both()}),
+    Layout("one folder around splits", split("ds/train", "ds/val"), SPLIT),
+    Layout("three folders around splits", split("a/b/c/train", "a/b/c/val"), SPLIT),
+    Layout("doubled folder around class folders", split("PetImages/PetImages"), {"": both()}),
+    Layout("a folder named like a split around splits", split("test/train", "test/val"), SPLIT),
+    Layout("doubled split folder", split("train/train", "val/val"), SPLIT),
+    Layout("splits below images", split("images/train", "images/val"), SPLIT),
+    Layout(
+        "a file beside the one folder",
+        [*split("ds"), "README.txt"],
+        {"": both()},
+        skips={OUTSIDE_CLASSES: 1},
+    ),
+    Layout(
+        "Food-101: images and meta",
+        [*split("food-101/images"), "food-101/meta/classes.txt", "food-101/README.txt"],
+        {"": both()},
+        skips={OUTSIDE_CLASSES: 2},
+    ),
+    Layout(
+        "CUB-200: images, attributes and parts",
+        [*split("CUB/images"), "CUB/attributes/a.txt", "CUB/parts/p.txt", "CUB/classes.txt"],
+        {"": both()},
+        skips={OUTSIDE_CLASSES: 3},
+    ),
+    Layout(
+        "Stanford Dogs: Images and Annotation",
+        [*split("Images"), "Annotation/cat/n02", "Annotation/dog/n03"],
+        {"": both()},
+        skips={OUTSIDE_CLASSES: 2},
+    ),
+    Layout(
+        "splits and annotations",
+        [*split("train", "val"), "annotations/train.json", "annotations/val.json"],
+        SPLIT,
+        skips={OUTSIDE_SPLITS: 2},
+    ),
+    Layout(
+        "splits and masks that are images",
+        [*split("train", "val"), *images("masks"), "labels.csv"],
+        SPLIT,
+        skips={OUTSIDE_SPLITS: 3},
+    ),
+    Layout(
+        "splits and a folder without images",
+        [*split("train", "val"), "scripts/a.py", "LICENSE"],
+        SPLIT,
+        skips={OUTSIDE_SPLITS: 2},
+    ),
+    Layout(
+        "splits and __MACOSX",
+        [*split("train", "val"), "__MACOSX/._train", "__MACOSX/train/cat/._0.jpg"],
+        SPLIT,
+        skips={JUNK: 1},
+    ),
+    Layout(
+        "a folder around all, and __MACOSX",
+        [*split("ds/train", "ds/val"), "__MACOSX/ds/._train"],
+        SPLIT,
+        skips={JUNK: 1},
+    ),
+    Layout("class folders and __MACOSX", [*images(*CATS), *images("__MACOSX")], {"": both()}, skips={JUNK: 1}),
+    Layout(
+        "all junk there is",
+        [
+            *images(*CATS),
+            *("cat/.DS_Store", "cat/._0.jpg", "dog/.ipynb_checkpoints/0-checkpoint.jpg", ".git/x.jpg"),
+            *("cat/Thumbs.db", "cat/desktop.ini", "dog/@eaDir/0.jpg/SYNOPHOTO_THUMB_M.jpg", "lost+found/x.jpg"),
+            *("$RECYCLE.BIN/1.jpg", "System Volume Information/2.jpg", "#recycle/3.jpg", "PaxHeaders.77/cat/0.jpg"),
+            "__pycache__/x.pyc",
+        ],
+        {"": both()},
+        skips={HIDDEN: 4, JUNK: 9},
+    ),
+    Layout(
+        "an image named otherwise, and files that are none",
+        [*images(*CATS), "cat/notes.txt", "README"],
+        {"": both()},
+        skips={NOT_AN_IMAGE: 2},
+    ),
+    Layout("classes with a split's name among other words", images("bullet_train", "test_tube"), {"": both(("bullet_train", "test_tube"))}),
+    Layout("a class that one split lacks", [*split("train"), *images("val/cat")], {"train": both(), "val": {"cat": 2}}),
+]
+
+REFUSES = [
+    Layout("YOLO", [*images("images"), "labels/0.txt"], refuses=["'images', 'labels'"]),
+    Layout("YOLO with data.yaml in splits", [*images("train/images", "valid/images"), "train/labels/0.txt", "data.yaml"], refuses=["'images', 'labels'"]),
+    Layout("YOLO with splits inside", [*images("images/train", "images/val"), "labels/train/0.txt"], refuses=["'train', 'val'", "instead of class folders"]),
+    Layout("COCO", [*images("train2017", "val2017"), "annotations/instances.json"], refuses=["'train2017', 'val2017'", "instead of class folders"]),
+    Layout("images and masks", images("images", "masks"), refuses=["'images', 'masks'"]),
+    Layout("VOC", [*images("VOC/JPEGImages", "VOC/SegmentationClass"), "VOC/Annotations/0.xml"], refuses=["'JPEGImages', 'SegmentationClass'"]),
+    Layout("CelebA", [*images("img_align_celeba"), "list_attr_celeba.txt"], refuses=["only one class, 'img_align_celeba'"]),
+    Layout("CelebA, doubled", images("img_align_celeba/img_align_celeba"), refuses=["only one class"]),
+    Layout("Oxford Pets", [*images("images"), "annotations/list.txt", *images("annotations/trimaps")], refuses=["'annotations', 'images'"]),
+    Layout("Flowers 102", [*images("jpg"), "imagelabels.mat"], refuses=["'jpg'"]),
+    Layout("Tiny ImageNet", [*images("train/n01/images", "train/n02/images", "val/images"), "val/val_annotations.txt"], refuses=["'images'"]),
+    Layout("flat test folder", [*split("train"), *images("test")], refuses=["'test'", "--split-folders train=train"]),
+    Layout("dogs vs cats", images("train", "test1"), refuses=["'test1', 'train'"]),
+    Layout("val and valid", split("train", "val", "valid"), refuses=["'val', 'valid'", "the split val"]),
+    Layout("train1 and train2", split("train1", "train2"), refuses=["the split train"]),
+    Layout("an unknown split", split("train", "val", "extra"), refuses=["'extra'", "--split-folders train=train,val=val"]),
+    Layout("chest x-ray: the data set twice", [*split("train", "test"), *split("chest_xray/train", "chest_xray/test")], refuses=["'chest_xray'"]),
+    Layout("a split among classes", images("plane", "train"), refuses=["'train'", "'plane'"]),
+    Layout("trainval", images("trainval", "cat"), refuses=["'trainval'"]),
+    Layout("valid and invalid", images("valid", "invalid"), refuses=["'valid'", "'invalid'"]),
+    Layout("one class", images("cat"), refuses=["only one class, 'cat'"]),
+    Layout("one class in splits", images("train/cat", "val/cat"), refuses=["only one class, 'cat'"]),
+    Layout("an empty class", [*images(*CATS), "cow/notes.txt"], refuses=["'cow' holds no image"]),
+    Layout("an empty folder", [*images(*CATS), "cow/"], refuses=["'cow' holds no image"]),
+    Layout("annotations beside class folders", [*images(*CATS), "annotations/cat.xml"], refuses=["'annotations'"]),
+    Layout("images of all classes with a mask folder in each split", images("train/images", "train/masks", "val/images", "val/masks"), refuses=["'images', 'masks'"]),
+]
+
+TOLD = [
+    Layout("split folders said", split("one", "two"), {"train": both(), "val": both()}, options=("--split-folders", "train=one,val=two")),
+    Layout("split folders said by name", split("extra", "train"), {"extra": both(), "train": both()}, options=("--split-folders", "train,extra")),
+    Layout(
+        "a split left out",
+        [*split("train", "val"), *images("test")],
+        SPLIT,
+        skips={OUTSIDE_SPLITS: 2},
+        options=("--split-folders", "train,val"),
+    ),
+    Layout("split folders deep down", split("a/b/Training", "a/c"), {"test": both(), "train": both()}, options=("--split-folders", "train=a/b/Training,test=a/c/")),
+    Layout("no split folders", images("train", "plane"), {"": both(("plane", "train"))}, options=("--split-folders", "none")),
+    Layout("no split folders, but one around all", split("train"), {"": both()}, options=("--split-folders", "none")),
+    Layout("one class is meant", images("cat"), {"": {"cat": 2}}, options=("--allow-odd-classes",)),
+    Layout("an empty class is meant", [*images(*CATS), "cow/"], {"": both()}, options=("--allow-odd-classes",)),
+    Layout("images and masks are meant", images("images", "masks"), {"": both(("images", "masks"))}, options=("--allow-odd-classes",)),
+    Layout("trains are meant", images("train", "plane"), {"": both(("plane", "train"))}, options=("--allow-odd-classes",)),
+    Layout("valid is meant", images("valid", "invalid"), {"": both(("invalid", "valid"))}, options=("--classes", "invalid valid")),
+    Layout("one class of a list", images("cat"), {"": {"cat": 2}}, options=("--classes", "cat dog")),
+    Layout("trains in splits are meant", split("train", "val", classes=("plane", "train")), {"train": both(("plane", "train")), "val": both(("plane", "train"))}, options=("--classes", "plane train")),
+]
+
+
+def build(layout, root):
+    for number, name in enumerate(layout.files):
+        if name.endswith("/"):
+            (root / name).mkdir(parents=True)
+        else:
+            put(root / name, photo() + number.to_bytes(4, "little") if name.endswith(".jpg") else "text")
+    return root
+
+
+def sources(layout, tmp_path):
+    """The same tree in each form."""
+    folder = build(layout, tmp_path / "source")
+    found = {"folder": folder}
+    for form in FORMS[1:]:
+        found[form] = shutil.make_archive(tmp_path / "source", form, root_dir=folder)
+    return found
+
+
+def options_of(layout, tmp_path):
+    options = list(layout.options)
+    if "--classes" in options:
+        names = tmp_path / "classes"
+        names.write_text(options[-1].replace(" ", "\n") + "\n")
+        options[-1] = names
+    return options
+
+
+def counted(out, report):
+    """Images by split and class."""
+    return {
+        one["split"]: dict(Counter(sample["class"] for sample in listed(out / one["split"])))
+        for one in report["splits"]
+    }
+
+
+@pytest.mark.parametrize("layout", [*PACKS, *TOLD], ids=lambda layout: layout.name)
+def test_a_layout_packs_alike_in_each_form(layout, tmp_path):
+    trees = []
+    for form, source in sources(layout, tmp_path).items():
+        out = tmp_path / form
+        result = run("pack", source, out, "--format", "wds", "--json", *options_of(layout, tmp_path))
+        assert result.code == DONE, (form, result)
+        report = result.json
+        assert balanced(report) and report["rejected"] == 0, (form, report)
+        assert counted(out, report) == layout.packs, form
+        assert report["skipped_by_rule"] == layout.skips, form
+        trees.append(tree(out))
+    assert trees[0] == trees[1] == trees[2]
+
+
+@pytest.mark.parametrize("layout", REFUSES, ids=lambda layout: layout.name)
+def test_a_layout_that_tells_no_classes_is_refused_in_each_form(layout, tmp_path):
+    messages = set()
+    for form, source in sources(layout, tmp_path).items():
+        out = tmp_path / form
+        for dry in ((), ("--dry-run",)):
+            result = run("pack", source, out, "--format", "wds", *dry)
+            assert result.code == USAGE, (form, result)
+            for words in (*layout.refuses, f"where: {source}\n", "next:  "):
+                assert words in result.err, (form, result.err)
+            assert not out.exists() and not (tmp_path / f"{form}.partial").exists()
+        messages.add(result.err.replace(str(source), "SOURCE"))
+    assert len(messages) == 1, messages
+
+
+def test_images_without_folders_are_refused(tmp_path):
+    """In an archive they could be WebDataset samples, too, so that the kind has to be said first."""
+    for form, source in sources(Layout("", ["0.jpg", "1.jpg", "labels.csv"]), tmp_path).items():
+        kind = "folder" if form == "folder" else "archive"
+        result = run("pack", source, tmp_path / form, "--format", "wds", "--source-kind", kind)
+        assert result.code == USAGE and "no class folders" in result.err and "--labels" in result.err, result
+
+
+@pytest.mark.parametrize("layout", REFUSES, ids=lambda layout: layout.name)
+def test_what_was_refused_packs_alike_when_it_is_said_to_be_meant(layout, tmp_path):
+    reports = []
+    for form, source in sources(layout, tmp_path).items():
+        out = tmp_path / form
+        result = run(
+            *("pack", source, out, "--format", "wds", "--json", "--allow-odd-classes", "--max-rejects", "99"),
+        )
+        assert result.code == DONE or (result.code == DAMAGE and result.json["packed"] == 0), (form, result)
+        for varies in ("bytes_out", "seconds", "splits"):
+            result.json.pop(varies, None)
+        report = {key: value for key, value in result.json.items() if key not in ("seconds", "splits")}
+        reports.append((report, tree(out) if out.exists() else None))
+    assert reports[0] == reports[1] == reports[2]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "train=", "=a", "train=a,train=b", "train=a,val=a", "train=a,val=a/b", "tr/ain=a", "train=../a", "train=/a", "a,,b"],
+)
+def test_split_folders_that_make_no_sense_are_refused(tmp_path, text):
+    source = build(Layout("", split("a", "b")), tmp_path / "source")
+    result = run("pack", source, tmp_path / "out", "--format", "wds", "--split-folders", text)
+    assert result.code == USAGE and "--split-folders" in result.err, result
+
+
+def test_a_split_folder_that_is_not_there_is_refused_with_those_that_are(tmp_path):
+    source = build(Layout("", split("a", "b")), tmp_path / "source")
+    result = run("pack", source, tmp_path / "out", "--format", "wds", "--split-folders", "train=a,val=c")
+    assert result.code == USAGE and "no folder 'c'" in result.err and "'a', 'b'" in result.err
+
+
+@pytest.mark.parametrize("option", [("--split-folders", "none"), ("--allow-odd-classes",)])
+def test_options_about_class_folders_are_refused_where_there_are_none(tmp_path, option):
+    put(tmp_path / "1.jpg")
+    put(tmp_path / "list.csv", "path,label\n1.jpg,cat\n")
+    result = run("pack", tmp_path / "list.csv", tmp_path / "out", "--format", "wds", *option)
+    assert result.code == USAGE and option[0] in result.err, result
+
+
+def test_the_first_and_last_class_are_always_printed(tmp_path):
+    source = build(Layout("", images("ant", "bee", "cow")), tmp_path / "source")
+    for dry in ("--dry-run", "--overwrite"):
+        assert "\n3 classes: ant ... cow\n" in run("pack", source, tmp_path / "out", "--format", "wds", dry).out
+    report = run("pack", source, tmp_path / "out", "--format", "wds", "--overwrite", "--json").json
+    assert (report["classes"], report["first_class"], report["last_class"]) == (3, "ant", "cow")
+
+
+def test_what_was_made_of_the_folders_is_said(tmp_path):
+    source = build(Layout("", [*split("ds/Training", "ds/valid"), "ds/labels/x.txt"]), tmp_path / "source")
+    out = run("pack", source, tmp_path / "out", "--format", "wds").out
+    assert re.findall("note: (.*)", out) == [
+        "the split train is the folder 'ds/Training'",
+        "the split val is the folder 'ds/valid'",
+        "beside the split folders, left out: 'labels'",
+    ]
+
+
+def test_rejects_are_named_by_their_path_in_the_source(tmp_path):
+    source = build(Layout("", split("ds/Training", "ds/valid")), tmp_path / "source")
+    put(source / "ds/valid/cat/bad.jpg", "text")
+    result = run("pack", source, tmp_path / "out", "--format", "wds")
+    assert "rejected: ds/valid/cat/bad.jpg: not an image" in result.err, result
+
+
+def test_a_dataset_is_proved_against_the_source_it_came_from(tmp_path):
+    source = build(Layout("", split("ds/Training", "ds/Testing")), tmp_path / "source")
+    assert run("pack", source, tmp_path / "out", "--format", "wds").code == DONE
+    assert run("inspect", tmp_path / "out", "--against", source).code == DONE
+    put(source / "ds/Testing/dog/9.jpg")
+    assert run("inspect", tmp_path / "out", "--against", source).code == DAMAGE
+
+
+def test_labels_from_a_file_need_no_class_folders(tmp_path):
+    layout = Layout("", [*images("ds/Training", "ds/Testing"), "ds/labels/x.txt"])
+    put(tmp_path / "labels.txt", "".join(f"{path} {i % 2}\n" for i, path in enumerate(layout.files[:4])))
+    trees = []
+    for form, source in sources(layout, tmp_path).items():
+        result = run("pack", source, tmp_path / form, "--format", "wds", "--json", "--labels", tmp_path / "labels.txt")
+        assert result.code == DONE, (form, result)
+        assert counted(tmp_path / form, result.json) == {"test": both("01", 1), "train": both("01", 1)}
+        trees.append(tree(tmp_path / form))
+    assert trees[0] == trees[1] == trees[2]
+
+
+UNSUPPORTED = {
+    "GIF": [b"GIF89a", b"GIF87a"],
+    "AVIF": [b"\0\0\0\x20ftypavif", b"\0\0\0\x20ftypmif1\0\0\0\0mif1avif"],
+    "HEIC": [b"\0\0\0\x18ftypheic", b"\0\0\0\x18ftypmif1\0\0\0\0mif1heic"],
+    "JPEG XL": [b"\xff\x0a\xfa", b"\0\0\0\x0cJXL \r\n\x87\n"],
+    "JPEG 2000": [b"\0\0\0\x0cjP  \r\n\x87\n", b"\xff\x4f\xff\x51"],
+    "PSD": [b"8BPS\0\1"],
+    "ICO": [b"\0\0\1\0\1\0\x10\x10\0\0\1\0\x20\0\x68\4\0\0\x16\0\0\0"],
+    "DICOM": [bytes(128) + b"DICM"],
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_images_of_other_kinds_are_rejected_as_that(tmp_path, form):
+    layout = Layout("", images(*CATS))
+    folder = build(layout, tmp_path / "source")
+    wanted = {}
+    for kind, heads in UNSUPPORTED.items():
+        for i, head in enumerate(heads):
+            name = f"cat/{kind.replace(' ', '')}-{i}"  # by its bytes alone
+            put(folder / name, head + bytes(200))
+            wanted[name] = f"unsupported kind: {kind}"
+    for name, kind in {"cat/x.gif": "GIF", "cat/x.TGA": "TGA", "dog/x.svg": "SVG"}.items():
+        put(folder / name, "text")
+        wanted[name] = f"unsupported kind: {kind}, by its name"
+    put(folder / "cat/really.gif", photo(3))  # packed: it is a JPEG
+    source = folder if form == "folder" else shutil.make_archive(tmp_path / "source", form, root_dir=folder)
+    result = run("pack", source, tmp_path / "out", "--format", "wds", "--json", "--max-rejects", "99")
+    assert result.code == DONE, result
+    assert {one["path"]: one["reason"] for one in result.json["rejects"]} == wanted
+    assert result.json["skipped"] == 0 and result.json["packed"] == 5

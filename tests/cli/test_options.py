@@ -1,0 +1,117 @@
+"""Options that would change nothing, values that are none, and URLs: usage errors, before anything is done."""
+
+import pytest
+from python_support import DONE, TRAIN, USAGE, make_source, pack, run, train
+
+USES = {
+    "original": set(),
+    "roi": {"--restart-mcus"},
+    "resize": {"--restart-mcus", "--short-side", "--quality", "--chroma"},
+    "raw": {"--size", "--fit"},
+}
+VALUES = {
+    "--restart-mcus": "4",
+    "--short-side": "256",
+    "--quality": "90",
+    "--chroma": "420",
+    "--size": "256",
+    "--fit": "crop",
+}
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    return make_source(tmp_path_factory.mktemp("options") / "source", 8)
+
+
+@pytest.mark.parametrize("mode", USES)
+@pytest.mark.parametrize("option", VALUES)
+def test_an_option_that_the_mode_does_not_use_is_refused_even_with_its_default(source, tmp_path, mode, option):
+    given = (option, VALUES[option])
+    result = run("pack", source, tmp_path / "out", "--format", "wds", "--dry-run", "--image", mode, *given)
+    if option in USES[mode]:
+        assert result.code == DONE, result
+    else:
+        assert result.code == USAGE and f"--image {mode} has no use for {option}" in result.err, result
+        assert "next:  leave it out, or say --image " in result.err
+
+
+@pytest.mark.parametrize(
+    "option",
+    [("--shard-samples", "0"), ("--limit", "0"), ("--sample-per-class", "0"), ("--split-folders", ""), ("--labels", "")],
+)
+def test_an_option_that_changes_nothing_is_refused(source, tmp_path, option):
+    result = run("pack", source, tmp_path / "out", "--format", "wds", *option)
+    assert result.code == USAGE and option[0] in result.err, result
+
+
+@pytest.mark.parametrize("form", ["lmdb", "hdf5"])
+def test_compression_is_refused_by_formats_that_have_none(source, tmp_path, form):
+    result = run("pack", source, tmp_path / "out", "--format", form, "--compress", "zstd")
+    assert result.code == USAGE and f"the format {form} has no compressed form" in result.err, result
+
+
+def test_bench_refuses_a_size_where_nothing_is_decoded(source):
+    result = run("bench", source, "--work", "read", "--size", "64")
+    assert result.code == USAGE and "--size" in result.err, result
+
+
+@pytest.mark.parametrize(
+    "size",
+    [".", "1.2.3MiB", "1.MiB", ".5MiB", "nan", "inf", "-1", "+1", "1e3", "0", "0.2", "MiB", "1 MiB", "1mib", "99999999999TiB", ""],
+)
+def test_sizes_that_are_none_are_refused_in_words(source, tmp_path, size):
+    result = run("pack", source, tmp_path / "out", "--format", "wds", f"--shard-bytes={size}")
+    assert result.code == USAGE, result
+    assert size == "" or (f"'{size}' is no size" in result.err and "256MiB" in result.err), result
+
+
+@pytest.mark.parametrize("size", ["1MiB", "1.5K", "4096", "0.5GB"])
+def test_sizes_are_taken(source, tmp_path, size):
+    assert run("pack", source, tmp_path / "out", "--format", "wds", "--dry-run", "--shard-bytes", size).code == DONE
+
+
+@pytest.mark.parametrize("limit", ["nan%", "inf%", "101%", "-1", "1e1%", " 5%", "%", "1.5", "", "99999999999999999999"])
+def test_limits_of_rejects_that_are_none_are_refused(source, tmp_path, limit):
+    result = run("pack", source, tmp_path / "out", "--format", "wds", f"--max-rejects={limit}")
+    assert result.code == USAGE, result
+
+
+URLS = ["s3://bucket/x", "gs://bucket/x", "https://host/x.tar", "file:///x", "hdfs://x"]
+
+
+@pytest.mark.parametrize("url", URLS)
+def test_a_url_is_refused_wherever_it_stands(source, tmp_path, url):
+    here = tmp_path / "here"
+    here.mkdir()
+    pack(source, tmp_path / "packed", "--format", "wds")
+    commands = [
+        ("pack", source, url, "--format", "wds"),
+        ("pack", url, "out", "--format", "wds"),
+        ("pack", source, "out", "--format", "wds", "--labels", url),
+        ("unpack", tmp_path / "packed", url),
+        ("unpack", url, "out"),
+        ("inspect", url),
+        ("inspect", tmp_path / "packed", "--against", url),
+        ("index", url),
+        ("index", tmp_path / "packed", "--out", url),
+        ("export-index", url),
+        ("bench", url),
+        ("diff", tmp_path / "packed", url),
+    ]
+    for command in commands:
+        result = run(*command, cwd=here)
+        assert result.code == USAGE, (command, result)
+        assert f"'{url}' is a URL" in result.err and "next:  " in result.err, (command, result)
+    assert list(here.iterdir()) == []
+
+
+@pytest.mark.skipif(not TRAIN.exists(), reason="packhorse-train is not part of this build")
+def test_the_trainer_refuses_a_url_too(source, tmp_path):
+    result = train("fit", source, "--out", "s3://bucket/run", cwd=tmp_path)
+    assert result.code == USAGE and "is a URL" in result.err and list(tmp_path.iterdir()) == [], result
+
+
+def test_a_folder_with_a_url_for_a_name_can_be_given_by_another_spelling(source, tmp_path):
+    assert run("pack", source, "./s3://x", "--format", "wds", cwd=tmp_path).code == DONE
+    assert (tmp_path / "s3:/x/dataset.json").exists()

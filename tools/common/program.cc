@@ -105,7 +105,7 @@ void check_values(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& value : option->results()) {
       refuse_url(value);
-      if (!value.empty()) continue;
+      if (!value.empty() || option->get_expected_min() == 0) continue;  // 0: it needs no value
       throw Error(ErrorKind::kUsage, "the value of " + option->get_name() + " is empty", {},
                   "leave it out, or say what it is");
     }

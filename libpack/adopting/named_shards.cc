@@ -34,7 +34,10 @@ class Finder {
     if (!path.has_filename()) path = path.parent_path();
     std::error_code code;
     if (!fs::exists(path, code) && is_shard_pattern(path)) {
-      for (const fs::path& one : matching_files(path.native())) add_shard(one);
+      const auto matching = matching_files(path.native());
+      if (matching.empty())
+        throw Error(ErrorKind::kNotFound, "no file matches the pattern", named, "check the path");
+      for (const fs::path& one : matching) add_shard(one);
     } else if (!fs::exists(path, code)) {
       throw Error(ErrorKind::kNotFound, "the shard is not there", named, "check the path");
     } else if (!try_shard(path)) {

@@ -14,12 +14,12 @@ WHISKERS = (
     "A bar to the right of 1× is a gain, one to the left, on grey, a loss; the scale is logarithmic, so that twice as"
     " fast and half as fast are as long. The thin line goes from the input's slowest repeat against the folder's "
     "fastest to the reverse: where it crosses 1×, or with fewer than 5 repeats, the two cannot be told apart, and the "
-    "figure has a ≈. Noisy: the repeats lie further apart than 10 % of their median. Other work: roi decodes less for "
-    "the same pixels, resize and raw have other pixels."
+    "figure has a ≈. Noisy: the repeats lie further apart than 10 % of their median. *: other work: roi decodes less "
+    "for the same pixels, resize and raw have other pixels."
 )
 SPREADS = (
     "Medians of the repeats; in grey the smallest and the largest. ≈: the repeats do not tell that there is a "
-    "difference. Other work: less to decode (roi), or other pixels (resize, raw)."
+    "difference. *: other work: less to decode (roi), or other pixels (resize, raw)."
 )
 PICTURES = (  # name, title, how to read it, what draws it
     (
@@ -251,7 +251,7 @@ def ratio_text(runs: Runs, run: dict[str, Any], what: str) -> str:
     if bounds is None:
         return "no folder"
     ratio = bounds[1]
-    text = times(ratio) + (", other work" if runs.other_work(run["input"]) else "")
+    text = times(ratio) + (" *" if runs.other_work(run["input"]) else "")
     if not runs.told_apart(bounds):
         return f"≈ {text}"
     return Html(f"<b>{text}</b>") if ratio < 1 else text

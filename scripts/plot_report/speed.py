@@ -74,7 +74,7 @@ def speedup_row(
         text, shade = f"≈ {text}", FOLDER
     elif ratio < 1:
         text, weight, shade = f"{text}, slower", "bold", LOSS
-    text += ", other work" if runs.other_work(name) else ""
+    text += " *" if runs.other_work(name) else ""
     text += ", noisy" if runs.noisy(name, condition, what) else ""
     axes.annotate(
         text,

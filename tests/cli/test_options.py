@@ -108,7 +108,7 @@ def test_a_url_is_refused_wherever_it_stands(source, tmp_path, url):
 
 @pytest.mark.skipif(not TRAIN.exists(), reason="packhorse-train is not part of this build")
 def test_the_trainer_refuses_a_url_too(source, tmp_path):
-    result = train("fit", source, "--out", "s3://bucket/run", cwd=tmp_path)
+    result = train("fit", "--data", source, "--arch", "smallnet", "--out", "s3://bucket/run", cwd=tmp_path)
     assert result.code == USAGE and "is a URL" in result.err and list(tmp_path.iterdir()) == [], result
 
 

@@ -137,6 +137,6 @@ def test_an_image_that_cannot_be_decoded_is_named(tmp_path):
     (tmp_path / "source/a/0.jpg").write_bytes(image)
     scan = image.index(b"\xff\xda") + 20
     (tmp_path / "source/a/1.jpg").write_bytes(image[:scan] + image[-2:])
-    pack(tmp_path / "source", tmp_path / "out", "--format", "wds", "--no-shuffle")
+    pack(tmp_path / "source", tmp_path / "out", "--format", "wds", "--no-shuffle", "--allow-odd-classes")
     result = refused("inspect", tmp_path / "out", "--stats", code=DAMAGE)
     assert "cannot be decoded" in result.err and "000000001" in result.err

@@ -36,7 +36,7 @@ class Packhorse:
         """Packs, and returns the peak memory in bytes."""
         out = self.scratch / "packed"
         shutil.rmtree(out, ignore_errors=True)
-        command = [self.program, "pack", source, out, "--format", "wds", "--no-shuffle", "--jobs", "1", *options]
+        command = [self.program, "pack", source, out, "--format", "wds", "--no-shuffle", "--allow-odd-classes", "--jobs", "1", *options]
         return run([*map(str, command)])[1]
 
     def files(self, source, *options):

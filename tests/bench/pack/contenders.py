@@ -79,7 +79,7 @@ class Contender:
 def packhorse(name, form, *options, jobs="{jobs}"):
     options = ("--format", form, "--jobs", jobs, *options)
     shown = " ".join(("packhorse pack SOURCE OUT", *options)).replace("{jobs}", "JOBS")
-    argv = ("{packhorse}", "pack", "{source}", "{out}", *options, "--json")
+    argv = ("{packhorse}", "pack", "{source}", "{out}", "--allow-odd-classes", *options, "--json")
     counted = "dry run" if "--dry-run" in options else "packhorse"
     return Contender(name, argv, shown, counted, wake=("{packhorse}", "--version"))
 

@@ -41,7 +41,6 @@ std::vector<std::function<void(Manifest&)>> changes() {
           [](Manifest& m) { --m.seed; },
           [](Manifest& m) { ++m.shard_bytes; },
           [](Manifest& m) { ++m.shard_samples; },
-          [](Manifest& m) { ++m.samples; },
           [](Manifest& m) { ++m.payload_bytes; },
           [](Manifest& m) { ++m.class_samples[1]; },
           [](Manifest& m) { m.class_samples.push_back(0); },
@@ -53,17 +52,21 @@ std::vector<std::function<void(Manifest&)>> changes() {
           [](Manifest& m) { m.skipped_by_rule["another"] = 0; },
           [](Manifest& m) { m.shards[1].file = "x"; },
           [](Manifest& m) { m.shards[1].index = "x"; },
-          [](Manifest& m) { ++m.shards[1].samples; },
-          [](Manifest& m) { ++m.shards[1].first_sample; },
           [](Manifest& m) { ++m.shards[1].bytes; },
           [](Manifest& m) { ++m.shards[1].index_bytes; },
           [](Manifest& m) { m.shards[1].sha256 = "x"; },
           [](Manifest& m) { m.shards[1].index_sha256 = "x"; },
-          [](Manifest& m) { m.shards.pop_back(); },
           [](Manifest& m) { m.files[0].file = "x"; },
           [](Manifest& m) { ++m.files[0].bytes; },
           [](Manifest& m) { m.files[0].sha256 = "x"; },
           [](Manifest& m) { m.files.clear(); }};
+}
+
+/// Changes after which the numbers of samples contradict each other.
+std::vector<std::function<void(Manifest&)>> miscounts() {
+  return {[](Manifest& m) { ++m.samples; }, [](Manifest& m) { ++m.shards[1].samples; },
+          [](Manifest& m) { ++m.shards[1].first_sample; },
+          [](Manifest& m) { m.shards.pop_back(); }};
 }
 
 std::string replaced(std::string text, std::string_view from, std::string_view to) {
@@ -98,6 +101,15 @@ TEST_CASE("manifest: every field survives and is part of the id") {
     CHECK(changed.id() != example().id());
     CHECK(changed.serialise() != example().serialise());
     CHECK(Manifest::parse(changed.serialise(), "dataset.json").id() == changed.id());
+  }
+}
+
+TEST_CASE("manifest: numbers of samples that contradict each other are damage") {
+  for (const auto& change : miscounts()) {
+    Manifest changed = example();
+    change(changed);
+    CHECK(changed.id() != example().id());
+    CHECK(kind_of(changed.serialise()) == ErrorKind::kCorrupt);
   }
 }
 

@@ -160,6 +160,7 @@ TEST_CASE("pack: a source of nothing but rejects is not published, whatever the 
   const TemporaryDirectory directory;
   put(directory / "source/c/x.jpg", "not an image");
   PackOptions options{.format = "wds"};
+  options.list.allow_odd_classes = true;
   options.max_rejects.count = 10;
   const PackReport report = pack(directory / "source", directory / "out", options);
   CHECK_FALSE(report.published);

@@ -230,7 +230,7 @@ TEST_CASE("pack: a refused run does not touch the dataset it would replace") {
 TEST_CASE("pack: a target another writer holds is refused, until it lets go") {
   const Place place;
   {
-    const Staging held(place.out, Staging::Hold::kAlone, "job");
+    const Staging held(place.out, Staging::Hold::kAlone, "pack job");
     CHECK(kind_of_error([&] { place.pack(); }) == ErrorKind::kExists);
     CHECK(kind_of_error([&] { Staging second(place.out, Staging::Hold::kAlone, "job"); }) ==
           ErrorKind::kExists);
@@ -317,7 +317,7 @@ TEST_CASE("pack: shards of another version are made again, and it is said") {
   const PackReport report = place.pack();
   CHECK(report.shards_kept == 0);
   REQUIRE(report.notes.size() == 1);
-  CHECK(report.notes[0] == "7 finished shards of packhorse 0.0.9 were made again by " + version());
+  CHECK(report.notes[0] == "8 finished shards of packhorse 0.0.9 were made again by " + version());
   CHECK(tree(place.out) == fresh_tree(place));
 }
 

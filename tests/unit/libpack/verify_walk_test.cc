@@ -236,7 +236,7 @@ TEST_CASE("verify decode: an image of any error is a finding of its own, and no 
   const std::string files[] = {
       good, "no image", good, std::string(as_text(test::make_float_tiff())), progressive, good};
   for (std::size_t i = 0; i < 6; ++i) dataset.rows.push_back({key_of(i), 0, files[i]});
-  dataset.rows[3].image.kind = ImageKind::kTiff;
+  dataset.rows[3].image = probe_image(as_bytes(files[3])).info.value();
   dataset.write(directory / "out");
   VerifyOptions options;
   options.level = VerifyLevel::kFull;

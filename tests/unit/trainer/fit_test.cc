@@ -89,7 +89,7 @@ TEST_CASE("fit: class names that are no UTF-8 are written printably, and are the
   const Toy toy;
   for (const char* split : {"train", "test"})
     std::filesystem::rename(toy.directory / "data" / split / "red",
-                            toy.directory / "data" / split / "r\xe9d");
+                            toy.directory / "data" / split / "r\xe9" "d");
   FitOptions options = toy.options("out");
   options.recipe.epochs = 1;
   fit(options);

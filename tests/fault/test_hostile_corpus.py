@@ -1,9 +1,9 @@
-"""Hostile inputs end in one verdict: no signal, no hang, at most 512 MiB, nothing written but where it was told to.
+"""Hostile inputs end in one verdict: no signal, no hang, at most 576 MiB, nothing written but where it was told to.
 
 tests/fault/make_hostile writes the corpus, and measures it."""
 
 import pytest
-from hostile import WAITING, corpus
+from hostile import corpus
 from hostile.run import run_entry
 
 ENTRIES = corpus()
@@ -13,13 +13,7 @@ def words_of(ending, wrong):
     return f"{wrong}: {ending}\n{ending.err.decode(errors='backslashreplace')[-500:]}"
 
 
-def test_what_waits_is_in_the_corpus():
-    assert set(WAITING) <= {entry.name for entry in ENTRIES}
-
-
-@pytest.mark.parametrize(
-    "entry", [entry for entry in ENTRIES if entry.name not in WAITING], ids=lambda entry: entry.name
-)
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_hostile_input_ends_in_a_verdict(entry, tmp_path):
     endings, wrong = run_entry(entry, tmp_path / "corpus")
     assert endings and not wrong, "\n".join(words_of(*one) for one in wrong)

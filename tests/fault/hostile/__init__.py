@@ -14,31 +14,6 @@ class Hostile:
     make: Callable = field(repr=False)
 
 
-# Their mends are on the way: what make_hostile runs, and the test not yet. Empty it.
-WAITING = (
-    # A budget of memory and of pixels x scans, from the header.
-    "jpeg-scans-13000x13000.jpg",
-    "jpeg-scans-2000x2000.jpg",
-    "png-16-bit-13000x13000.png",
-    "png-13000x13000.png",
-    "png-interlaced-8000x8000.png",
-    "tiff-deflate-bomb.tiff",
-    # A limit on depth, and no trust in what a manifest counts or an index says of images.
-    "manifest-deep",
-    "manifest-deep-object",
-    "manifest-shard-samples",
-    "index-images-pnm-3000",
-    "lmdb-images-pnm-3000",
-    "hdf5-images-pnm-3000",
-    # One door for names on the way to a terminal.
-    "manifest-shard-escape",
-    "manifest-format-unknown",
-    "index-paths-control",
-    "index-keys-control",
-    "classes-control",
-)
-
-
 def corpus():
     from . import archives, datasets, images
 

@@ -297,7 +297,7 @@ def test_a_loss_stands_out_and_what_the_spreads_allow_to_be_none_does_not(tmp_pa
     for run, factor in zip(body["runs"][1:], (0.99, 0.5)):
         run["speedup"]["training"] = factor
     html = page_of(tmp_path, m=body).html
-    assert "≈ 0.99×" in html and "<b>0.50×</b>" in html and "<b>0.99×</b>" not in html
+    assert "≈ 0.99×" in html and "<b>0.50× *</b>" in html and "<b>0.99×" not in html
 
 
 def test_one_input_one_condition_and_nothing_measured_make_a_page(tmp_path):

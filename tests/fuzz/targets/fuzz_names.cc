@@ -1,6 +1,6 @@
 // Names of members and classes, and what they are cut into.
 #include "formats/wds/layout.h"
-#include "packhorse/source.h"
+#include "packhorse/printable.h"
 #include "sources/archive_layout.h"
 #include "sources/archive_scan.h"
 #include "sources/shard_names.h"
@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     static_cast<void>(wds::is_meta_name(name));
     fuzz::touch(archive_stem(name));
-    const std::string text = as_utf8(name);
-    fuzz::promise(as_utf8(text) == text, "a name as text is text");
+    const std::string text = printable(name);
+    fuzz::promise(is_utf8(text) && printable_text(text) == text, "a printable name is printable");
   });
 }

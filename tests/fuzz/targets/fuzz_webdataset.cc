@@ -32,10 +32,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     look_at(*wds::kForeignFormat.open_foreign(file.path(), {}));
   });
   return fuzz::attempt(data, size, [](Bytes input) {
-    wds::visit_members_by_headers(file.path(), [&](std::string_view name, ByteRange range) {
+    const auto visit = [&](std::string_view name, ByteRange range) {
       fuzz::promise(range.offset <= input.size(), "a member lies in its archive");
       if (const auto cut = wds::cut_member_name(name)) fuzz::touch(cut->extension);
       static_cast<void>(wds::is_meta_name(name));
-    });
+    };
+    wds::visit_members_by_headers(file.fd(), file.path(), visit);
   });
 }

@@ -68,7 +68,7 @@ Manifest write_staged(const NamedShards& named, const std::vector<ScannedShard>&
     const ScannedShard& shard = scanned[i];
     ShardRecord record;
     record.file = named.shards[i].file;
-    record.index = named.shards[i].name() + ".index";
+    record.index = index_name(named.shards[i]);
     record.bytes = shard.bytes;
     record.sha256 = shard.sha256;
     record.first_sample = manifest.samples;

@@ -15,16 +15,18 @@ namespace packhorse {
 /// symbolic links to them. It is put together in a staging directory and appears at once; nothing
 /// that packhorse's adoption did not write is ever replaced or removed.
 ///
-/// Beside the shards, files are moved in one by one, dataset.json last. A process that dies on the
-/// way leaves some without a dataset.json: the journal in the staging directory names them, and the
-/// next adoption removes them first.
+/// Beside the shards, files are moved in one by one, dataset.json last. What an earlier adoption
+/// wrote is set aside before, in the staging directory, its dataset.json first. An error puts that
+/// back. A process that dies on the way leaves no dataset.json: the journal in the staging
+/// directory names what was moved in, and the next adoption removes that and puts back what was set
+/// aside.
 class AdoptionTarget {
  public:
   /// Throws Error(kExists) for what is in the way, Error(kUsage) when the shards lie in several
   /// directories and there is no `out`.
   AdoptionTarget(const NamedShards& shards, const std::optional<std::filesystem::path>& out,
                  bool overwrite);
-  /// Removes the staging directory.
+  /// Removes the staging directory, unless something of an earlier adoption is only there.
   ~AdoptionTarget();
   AdoptionTarget(const AdoptionTarget&) = delete;
   AdoptionTarget& operator=(const AdoptionTarget&) = delete;
@@ -41,10 +43,13 @@ class AdoptionTarget {
  private:
   void check_beside(const NamedShards& shards) const;
   void check_out() const;
-  void clear_interrupted();
+  void clear_interrupted() const;
   void publish_beside(const Manifest& manifest);
-  void remove_before(const Manifest& before) const;
+  void set_aside(const Manifest& manifest) const;
+  void roll_back() const;
+  bool holds_before() const;
   std::filesystem::path journal() const { return staging_->root() / "moved"; }
+  std::filesystem::path before() const { return staging_->root() / "before"; }
 
   std::filesystem::path path_;
   bool beside_, overwrite_;

@@ -10,7 +10,7 @@ namespace packhorse {
 /// The directory a dataset is built in:
 ///
 ///     OUT.partial/lock                    held (flock) by whoever writes here (staging_lock.h)
-///     OUT.partial/job                     what is made here: "pack SHA-256-of-the-options", ...
+///     OUT.partial/job                     what is made here: "pack", SHA-256 of the options; ...
 ///     OUT.partial/data/...                becomes OUT in one rename
 ///     OUT.partial/receipts/<split>/...    one for each finished shard: what it was made from
 ///
@@ -19,8 +19,8 @@ class Staging {
  public:
   using Hold = StagingLock::Hold;
 
-  /// Creates the directory, or takes over that of a run that died. `job` names what is made: a word
-  /// for the kind of work, and behind a space all that must be the same in each task. Throws
+  /// Creates the directory, or takes over that of a run that died. `job` names what is made: a
+  /// line with the command, and behind it all that must be the same in each task. Throws
   /// Error(kExists) as StagingLock does, when another kind of work has begun there, and for who
   /// shares it, when the tasks there belong to another job.
   Staging(const std::filesystem::path& out, Hold hold, const std::string& job);
@@ -32,6 +32,8 @@ class Staging {
   /// Removes what a run left that died right after its rename: a staging directory without data,
   /// where nobody is at work. For who finds that `out` is there.
   static void clear_leftover(const std::filesystem::path& out);
+  /// Removes what a run that died left, whatever it had begun. For who has nothing to go on with.
+  static void remove_dead(const std::filesystem::path& out);
 
   /// Removes every file below `directory` that is not in `keep`, and the directories that leaves
   /// empty.
@@ -42,6 +44,8 @@ class Staging {
   /// exchange for what is there. Then removes the staging directory. An error behind the rename
   /// says that the data is in place.
   void publish(bool overwrite);
+  /// Removes the staging directory of data that is in place at `out`; an error says so.
+  void remove_behind(const std::filesystem::path& out);
   /// Removes the staging directory, with all that is in it.
   void discard();
   /// The same, but what cannot be removed stays behind, for the next writer to take over.
@@ -55,7 +59,8 @@ class Staging {
 };
 
 /// Throws Error(kExists) when `out` is there; with `overwrite`, only when it is no packed dataset,
-/// as nothing else is ever replaced. Throws Error(kUsage) when `out` lies inside `source`.
+/// as nothing else is ever replaced. Throws Error(kUsage) when `out` lies inside `source`, and
+/// where `source` lies inside what would be replaced.
 void check_target(const std::filesystem::path& source, const std::filesystem::path& out,
                   bool overwrite);
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "packhorse/error.h"
+#include "packhorse/manifest.h"
 
 namespace packhorse::naming {
 
@@ -91,7 +92,7 @@ std::vector<std::string> class_names(const std::vector<std::string>& pinned,
 bool is_split_name(std::string_view name) {
   constexpr std::string_view kAllowed =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-  return !name.empty() && name.front() != '.' && name.size() <= 64 &&
+  return !name.empty() && name.front() != '.' && name.size() <= 64 && name != kManifestName &&
          name.find_first_not_of(kAllowed) == std::string_view::npos;
 }
 

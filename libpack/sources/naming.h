@@ -46,7 +46,8 @@ std::vector<std::string> class_names(const std::vector<std::string>& pinned,
                                      const std::set<std::string>& found,
                                      const std::filesystem::path& source);
 
-/// Splits become folders of the dataset: letters, digits, '.', '_' and '-', up to 64.
+/// Splits become folders of the dataset: letters, digits, '.', '_' and '-', up to 64; not
+/// dataset.json, which makes a folder a dataset.
 bool is_split_name(std::string_view name);
 
 /// Throws Error(kUsage) for options about class folders, of a source that has none.

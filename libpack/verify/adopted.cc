@@ -14,8 +14,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kIndexSuffix = ".index";
-
 ForeignOptions options_of(const Manifest& manifest) {
   const auto array = [&](const char* name) {
     const auto found = manifest.adopted->arrays.find(name);

@@ -67,8 +67,8 @@ struct ImageLimits {
   /// Pixels times DecodeCost::scans. A second or two of libjpeg-turbo; progressive JPEGs have some
   /// ten scans.
   std::uint64_t scan_pixels = 4'000'000'000;
-  /// DecodeCost::bytes: what the most pixels take as 8-bit RGB.
-  std::uint64_t decoded_bytes = std::uint64_t{512} << 20;
+  /// DecodeCost::bytes. With the rest of the program that is half a gigabyte.
+  std::uint64_t decoded_bytes = std::uint64_t{448} << 20;
 
   /// Pixels alone, for who decodes nothing.
   static ImageLimits of_pixels(std::uint64_t pixels) { return {pixels, kNone, kNone}; }

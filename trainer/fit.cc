@@ -77,7 +77,6 @@ class Run {
     if (beginning.checkpoint) engine_->load(*beginning.checkpoint, store_.last());
     if (!options_.init_from.empty()) init_from();
     if (!options_.resume && !options_.out.empty() && processes().first()) {
-      make_directories(options_.out);
       store_.replace_earlier();
     }
     watch_ = std::make_unique<Watch>(options_.watch, watched_run());

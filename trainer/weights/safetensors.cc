@@ -5,10 +5,14 @@
 #include <nlohmann/json.hpp>
 
 #include "packhorse/file.h"
+#include "packhorse/json.h"
 #include "weights/weight_files.h"
 
 namespace packhorse::trainer {
 namespace {
+
+/// Each tensor is a member; those of one are flat, but for the shape.
+constexpr JsonLimits kLimits{.bytes = 16u << 20, .depth = 4, .members = 100'000};
 
 at::ScalarType type_named(const std::string& name, const std::filesystem::path& path) {
   static const std::map<std::string, at::ScalarType> kTypes = {
@@ -48,8 +52,7 @@ NamedTensors read_safetensors(const std::filesystem::path& path) try {
   std::memcpy(&header_bytes, file.data(), sizeof header_bytes);
   const Bytes rest = Bytes(file).subspan(sizeof header_bytes);
   if (header_bytes > rest.size()) throw_bad_weights(path, "it is cut");
-  const auto* text = reinterpret_cast<const char*>(rest.data());
-  const auto header = nlohmann::json::parse(text, text + header_bytes);
+  const auto header = parse_json(as_text(rest.first(header_bytes)), kLimits);
   NamedTensors tensors;
   for (const auto& [name, entry] : header.items()) {
     if (name == "__metadata__") continue;
@@ -58,6 +61,9 @@ NamedTensors read_safetensors(const std::filesystem::path& path) try {
   return tensors;
 } catch (const nlohmann::json::exception& error) {
   throw_bad_weights(path, error.what());
+} catch (const Error& error) {
+  if (!error.path().empty()) throw;
+  throw_bad_weights(path, error.what());  // of parse_json()
 }
 
 }  // namespace packhorse::trainer

@@ -72,20 +72,22 @@ AdoptionTarget::AdoptionTarget(const NamedShards& shards, const std::optional<fs
       clear_interrupted();
       check_beside(shards);
     }
-    std::error_code ignored;
-    fs::remove_all(staged(), ignored);
+    remove_tree(staged());
     make_directories(staged());
   } catch (...) {
-    staging_->discard();
+    abandon();
     throw;
   }
 }
 
 AdoptionTarget::~AdoptionTarget() {
-  try {
-    if (staging_) staging_->discard();
-  } catch (...) {  // stays behind; the next adoption takes it over
-  }
+  if (staging_) abandon();
+}
+
+/// The journal stays as long as what it names lies beside the shards: without it the next adoption
+/// could not tell these files from somebody else's.
+void AdoptionTarget::abandon() noexcept {
+  if (!unfinished_) staging_->abandon();
 }
 
 std::optional<fs::path> AdoptionTarget::class_list() const {
@@ -125,7 +127,7 @@ void AdoptionTarget::check_out() const {
   }
   const std::vector<std::string> written = files_of(adopted_before(path_));
   const std::set<std::string> files(written.begin(), written.end());
-  for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
+  for (const fs::directory_entry& entry : entries_in(path_)) {
     if (entry.is_symlink() || files.contains(entry.path().filename().native())) continue;
     throw Error(ErrorKind::kExists,
                 "the target holds more than an adoption wrote, so it is not replaced", entry.path(),
@@ -133,10 +135,11 @@ void AdoptionTarget::check_out() const {
   }
 }
 
-/// Removes what a process that died while it published left beside the shards: files that the
-/// journal names, as long as they are what it says.
+/// Removes what one that did not get to the end of publishing left beside the shards: files that
+/// the journal names, as long as they are what it says.
 void AdoptionTarget::clear_interrupted() {
   if (!is_there(journal()) || is_there(path_ / kManifestName)) return;
+  unfinished_ = true;
   const std::string text = read_text(journal());
   for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
     end = std::min(text.find('\n', begin), text.size());
@@ -151,11 +154,13 @@ void AdoptionTarget::clear_interrupted() {
       fs::remove(file);
     }
   }
+  unfinished_ = false;
 }
 
 void AdoptionTarget::publish(const NamedShards& shards, const Manifest& manifest) {
   if (beside_) {
     publish_beside(manifest);
+    staging_->remove_behind(path_);
   } else {
     const fs::path target = fs::weakly_canonical(path_);
     for (const NamedShard& shard : shards.shards) {
@@ -163,14 +168,18 @@ void AdoptionTarget::publish(const NamedShards& shards, const Manifest& manifest
       fs::create_symlink(link, staged() / shard.name());
     }
     staging_->publish(overwrite_);
-    staging_.reset();
   }
+  staging_.reset();
 }
 
-void AdoptionTarget::remove_before(const Manifest& before) const {
-  for (const std::string& name : files_of(before)) {
-    if (is_plain_name(name) && name != kClassesName) fs::remove(path_ / name);
-  }
+/// What lies beside the shards of an earlier adoption, dataset.json first. A class list is left.
+std::vector<std::string> AdoptionTarget::files_before() const {
+  if (!is_there(path_ / kManifestName)) return {};
+  std::vector<std::string> names = files_of(adopted_before(path_));
+  std::erase_if(names, [&](const std::string& name) {
+    return !is_plain_name(name) || name == kClassesName || !is_there(path_ / name);
+  });
+  return names;
 }
 
 void AdoptionTarget::publish_beside(const Manifest& manifest) {
@@ -182,22 +191,26 @@ void AdoptionTarget::publish_beside(const Manifest& manifest) {
     throw Error(ErrorKind::kExists, "another class list lies beside the shards", path_ / name,
                 std::string(kElsewhere) + ", or say --classes " + (path_ / name).string());
   });
+  const std::vector<std::string> before = files_before();
   std::string lines;
   for (const std::string& name : names) lines += sha256_file(staged() / name) + "  " + name + "\n";
+  for (const std::string& name : before) lines += sha256_file(path_ / name) + "  " + name + "\n";
   write_file(journal(), as_bytes(lines));
-  if (is_there(path_ / kManifestName)) remove_before(adopted_before(path_));
   try {
+    for (const std::string& name : before) fs::remove(path_ / name);
     for (const std::string& name : names) {
       if (name == kManifestName) sync_path(path_);
       rename_no_replace(staged() / name, path_ / name);
     }
     sync_path(path_);
   } catch (...) {
-    // What is no longer staged has been moved, also when it was the sync behind the rename that
-    // failed. dataset.json first: without it the others are no dataset.
+    // dataset.json first: without it the others are no dataset. What is no longer staged has been
+    // moved, also when it was the sync behind the rename that failed.
     std::error_code ignored;
-    for (auto name = names.rbegin(); name != names.rend(); ++name) {
-      if (!is_there(staged() / *name)) fs::remove(path_ / *name, ignored);
+    if (!is_there(staged() / kManifestName)) fs::remove(path_ / kManifestName, ignored);
+    try {
+      clear_interrupted();
+    } catch (const std::exception&) {  // the next adoption does it
     }
     throw;
   }

@@ -15,16 +15,17 @@ namespace packhorse {
 /// symbolic links to them. It is put together in a staging directory and appears at once; nothing
 /// that packhorse's adoption did not write is ever replaced or removed.
 ///
-/// Beside the shards, files are moved in one by one, dataset.json last. A process that dies on the
-/// way leaves some without a dataset.json: the journal in the staging directory names them, and the
-/// next adoption removes them first.
+/// Beside the shards, files are moved in one by one, dataset.json last, after those of an earlier
+/// adoption were removed. A process that dies on the way leaves some without a dataset.json: the
+/// journal in the staging directory names them, and the next adoption removes them first.
 class AdoptionTarget {
  public:
   /// Throws Error(kExists) for what is in the way, Error(kUsage) when the shards lie in several
   /// directories and there is no `out`.
   AdoptionTarget(const NamedShards& shards, const std::optional<std::filesystem::path>& out,
                  bool overwrite);
-  /// Removes the staging directory.
+  /// Removes the staging directory, unless files beside the shards could not be removed: then it
+  /// stays for the next adoption.
   ~AdoptionTarget();
   AdoptionTarget(const AdoptionTarget&) = delete;
   AdoptionTarget& operator=(const AdoptionTarget&) = delete;
@@ -35,7 +36,8 @@ class AdoptionTarget {
   std::optional<std::filesystem::path> class_list() const;
   /// Where its files are written first.
   std::filesystem::path staged() const { return staging_->data(""); }
-  /// Makes what is staged, together with the shards, a dataset.
+  /// Makes what is staged, together with the shards, a dataset, and removes the staging directory.
+  /// The last call.
   void publish(const NamedShards& shards, const Manifest& manifest);
 
  private:
@@ -43,11 +45,13 @@ class AdoptionTarget {
   void check_out() const;
   void clear_interrupted();
   void publish_beside(const Manifest& manifest);
-  void remove_before(const Manifest& before) const;
+  std::vector<std::string> files_before() const;
+  void abandon() noexcept;
   std::filesystem::path journal() const { return staging_->root() / "moved"; }
 
   std::filesystem::path path_;
   bool beside_, overwrite_;
+  bool unfinished_ = false;  ///< files of the journal lie beside the shards, without a dataset.json
   std::optional<Staging> staging_;
 };
 

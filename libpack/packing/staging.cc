@@ -73,7 +73,7 @@ void Staging::begin(Hold hold, const std::string& job) const {
 /// and publishing; what is in here may change now.
 void Staging::clear_unfinished() const {
   std::vector<fs::path> unfinished;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root_)) {
+  for (const fs::directory_entry& entry : entries_below(root_)) {
     const fs::path& path = entry.path();
     if (path.filename() == kManifestName || path.extension() == ".tmp") unfinished.push_back(path);
   }
@@ -87,7 +87,7 @@ void Staging::remove_others(const fs::path& directory, const std::vector<fs::pat
   if (!fs::exists(directory)) return;
   const std::set<fs::path> kept(keep.begin(), keep.end());
   std::vector<fs::path> all;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(directory)) {
+  for (const fs::directory_entry& entry : entries_below(directory)) {
     all.push_back(entry.path());
   }
   // From the back: a directory comes after all it holds.
@@ -100,7 +100,7 @@ void Staging::remove_others(const fs::path& directory, const std::vector<fs::pat
 
 void Staging::publish(bool overwrite) {
   const fs::path data = root_ / "data";
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(data)) {
+  for (const fs::directory_entry& entry : entries_below(data)) {
     if (entry.is_directory()) sync_path(entry.path());
   }
   sync_path(data);
@@ -109,17 +109,24 @@ void Staging::publish(bool overwrite) {
   } else {
     rename_no_replace(data, out_);
   }
+  remove_behind(out_);
+}
+
+void Staging::remove_behind(const fs::path& published) {
+  published_ = true;
   try {
     lock_.remove_root();
   } catch (const Error& error) {
     throw Error(error.kind(),
-                out_.string() + " is complete and in place, but what was left of its making " +
+                published.string() + " is complete and in place, but what was left of its making " +
                     "cannot be removed: " + error.what(),
                 root_, "remove this directory by hand");
   }
 }
 
-void Staging::discard() { lock_.remove_root(); }
+void Staging::discard() {
+  if (!published_) lock_.remove_root();
+}
 
 void Staging::abandon() noexcept {
   try {

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kDirectory = O_DIRECTORY | O_CLOEXEC;
+constexpr int kDirectory = O_DIRECTORY | O_RDONLY;
 
 [[noreturn]] void refuse_link(const fs::path& path) {
   throw Error(ErrorKind::kCorrupt, "a symbolic link inside a dataset is not followed", path,
@@ -52,7 +52,7 @@ void refuse_links(const fs::path& directory) {
   if (!fs::exists(fs::symlink_status(directory))) return;
   if (fs::is_symlink(directory)) refuse(directory);
   if (!fs::is_directory(directory)) return;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(directory)) {
+  for (const fs::directory_entry& entry : entries_below(directory)) {
     if (entry.is_symlink()) refuse(entry.path());
   }
 }
@@ -62,7 +62,7 @@ DatasetDirectory::Links DatasetDirectory::links_of(const Manifest& manifest) {
 }
 
 DatasetDirectory::DatasetDirectory(fs::path path)
-    : path_(std::move(path)), directory_(::open(path_.c_str(), kDirectory | O_RDONLY)) {
+    : path_(std::move(path)), directory_(open_file(path_, kDirectory)) {
   if (!directory_) throw_errno("open", path_);
 }
 
@@ -78,7 +78,7 @@ UniqueFd DatasetDirectory::open_beneath(const std::string& name, int flags) cons
     const std::string part = name.substr(begin, end - begin);
     const int above = at ? at.get() : directory_.get();
     const int how = end == name.size() ? flags : O_DIRECTORY | O_PATH;
-    UniqueFd next(::openat(above, part.c_str(), how | O_NOFOLLOW | O_CLOEXEC));
+    UniqueFd next = open_at(above, part.c_str(), how | O_NOFOLLOW);
     if (!next) {
       const int code = errno;
       if (is_link_in(above, part.c_str())) refuse_link(path_ / name);
@@ -92,12 +92,12 @@ UniqueFd DatasetDirectory::open_beneath(const std::string& name, int flags) cons
 }
 
 UniqueFd DatasetDirectory::open(const std::string& name, Links links) const {
-  constexpr int kFlags = O_RDONLY | O_NONBLOCK | O_CLOEXEC;  // a pipe must not keep us waiting
+  constexpr int kFlags = O_RDONLY | O_NONBLOCK;  // a pipe must not keep us waiting
   UniqueFd fd;
   if (links == Links::kNone || !is_inner_name(name)) {
     fd = open_beneath(name, kFlags);
   } else {
-    fd.reset(::openat(directory_.get(), name.c_str(), kFlags));
+    fd = open_at(directory_.get(), name.c_str(), kFlags);
     if (!fd) throw_errno("open", path_ / name);
   }
   struct stat status {};
@@ -136,14 +136,14 @@ bool DatasetDirectory::holds(const std::string& name, std::uint64_t bytes,
 
 /// The directory that holds the last part of a name; each is made where it is missing.
 UniqueFd DatasetDirectory::open_parent(const std::string& name) const {
-  UniqueFd parent(::openat(directory_.get(), ".", kDirectory | O_RDONLY));
+  UniqueFd parent = open_at(directory_.get(), ".", kDirectory);
   if (!parent) throw_errno("open", path_);
   for (std::size_t begin = 0, slash = name.find('/'); slash != std::string::npos;
        begin = slash + 1, slash = name.find('/', begin)) {
     const std::string part = name.substr(begin, slash - begin);
     if (::mkdirat(parent.get(), part.c_str(), 0777) != 0 && errno != EEXIST)
       throw_errno("create", path_ / name);
-    parent = open_beneath(name.substr(0, slash), kDirectory | O_RDONLY);
+    parent = open_beneath(name.substr(0, slash), kDirectory);
   }
   return parent;
 }
@@ -155,7 +155,7 @@ void DatasetDirectory::replace(const fs::path& finished, const std::string& name
   const std::string last = name.substr(name.rfind('/') + 1);
   if (::renameat(AT_FDCWD, finished.c_str(), parent.get(), last.c_str()) != 0)
     throw_errno("rename a file to", path_ / name);
-  if (::fsync(parent.get()) != 0) throw_errno("sync", path_ / name);
+  sync_file(parent.get(), path_ / name);
 }
 
 bool DatasetDirectory::still_there() const {

@@ -27,8 +27,7 @@ constexpr std::uint64_t kWriteBackStep = 8u << 20;
 
 void write_all(int fd, Bytes bytes, const fs::path& path) {
   while (!bytes.empty()) {
-    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
+    const ssize_t n = uninterrupted([&] { return ::write(fd, bytes.data(), bytes.size()); });
     if (n < 0) throw_errno("write to", path);
     bytes = bytes.subspan(static_cast<std::size_t>(n));
   }
@@ -59,8 +58,17 @@ void refuse_url(std::string_view path) {
                   std::string(path));
 }
 
+UniqueFd open_file(const fs::path& path, int flags, unsigned mode) {
+  return UniqueFd(
+      uninterrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC, mode_t{mode}); }));
+}
+
+UniqueFd open_at(int directory, const char* name, int flags) {
+  return UniqueFd(uninterrupted([&] { return ::openat(directory, name, flags | O_CLOEXEC); }));
+}
+
 UniqueFd open_for_reading(const fs::path& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  UniqueFd fd = open_file(path, O_RDONLY | O_NONBLOCK);
   if (!fd) throw_errno("open", path);
   return fd;
 }
@@ -73,8 +81,8 @@ std::uint64_t file_size(int fd, const fs::path& path) {
 
 void read_exactly(int fd, std::uint64_t offset, std::span<std::byte> out, const fs::path& path) {
   while (!out.empty()) {
-    const ssize_t n = ::pread(fd, out.data(), out.size(), static_cast<off_t>(offset));
-    if (n < 0 && errno == EINTR) continue;
+    const ssize_t n = uninterrupted(
+        [&] { return ::pread(fd, out.data(), out.size(), static_cast<off_t>(offset)); });
     if (n < 0) throw_errno("read", path);
     if (n == 0) {
       throw Error(
@@ -83,6 +91,16 @@ void read_exactly(int fd, std::uint64_t offset, std::span<std::byte> out, const 
           "it was cut; restore it or pack again");
     }
     out = out.subspan(static_cast<std::size_t>(n));
+    offset += static_cast<std::uint64_t>(n);
+  }
+}
+
+void write_exactly(int fd, std::uint64_t offset, Bytes bytes, const fs::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t n = uninterrupted(
+        [&] { return ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset)); });
+    if (n < 0) throw_errno("write to", path);
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
     offset += static_cast<std::uint64_t>(n);
   }
 }
@@ -111,7 +129,7 @@ void start_write_back(int fd, std::uint64_t begin, std::uint64_t end) {
 TemporaryFile::TemporaryFile(fs::path path)
     : path_(std::move(path)),
       name_(temporary_name(path_)),
-      fd_(::open(name_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) {
+      fd_(open_file(name_, O_RDWR | O_CREAT | O_EXCL)) {
   if (!fd_) throw_errno("create", name_);
 }
 
@@ -163,20 +181,32 @@ void write_file(const fs::path& path, Bytes bytes) {
 }
 
 void write_plain_file(const fs::path& path, Bytes bytes) {
-  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  UniqueFd fd = open_file(path, O_WRONLY | O_CREAT | O_EXCL);
   if (!fd) throw_errno("create", path);
   write_all(fd.get(), bytes, path);
   // Network file systems may say only here that there is no room.
   if (::close(fd.release()) != 0 && errno != EINTR) throw_errno("write to", path);
 }
 
+void copy_over(const fs::path& from, const fs::path& to) {
+  std::error_code code;
+  do {
+    fs::copy_file(from, to, fs::copy_options::overwrite_existing, code);
+  } while (code == std::errc::interrupted);
+  if (code) throw_code(code, "copy to", to);
+}
+
 void sync_filesystem(int fd, const fs::path& path) {
-  if (::syncfs(fd) != 0) throw_errno("sync", path);
+  if (uninterrupted([&] { return ::syncfs(fd); }) != 0) throw_errno("sync", path);
 }
 
 void sync_path(const fs::path& path) {
   const UniqueFd fd = open_for_reading(path);
-  if (::fsync(fd.get()) != 0) throw_errno("sync", path);
+  sync_file(fd.get(), path);
+}
+
+void sync_file(int fd, const fs::path& path) {
+  if (uninterrupted([&] { return ::fsync(fd); }) != 0) throw_errno("sync", path);
 }
 
 std::string publish_file_hashed(const fs::path& from, const fs::path& to) {
@@ -236,9 +266,37 @@ void rename_exchange(const fs::path& a, const fs::path& b) {
   sync_new_name(b);
 }
 
+namespace {
+
+/// A directory's entries by one of the standard library's iterators, which stop at what a signal
+/// interrupts.
+template <class Iterator>
+std::vector<fs::directory_entry> entries_by(const fs::path& directory) {
+  while (true) {
+    std::vector<fs::directory_entry> entries;
+    std::error_code code;
+    for (Iterator it(directory, code), end; !code && it != end; it.increment(code))
+      entries.push_back(*it);
+    if (!code) return entries;
+    if (code != std::errc::interrupted) throw_code(code, "list", directory);
+  }
+}
+
+}  // namespace
+
+std::vector<fs::directory_entry> entries_in(const fs::path& directory) {
+  return entries_by<fs::directory_iterator>(directory);
+}
+
+std::vector<fs::directory_entry> entries_below(const fs::path& directory) {
+  return entries_by<fs::recursive_directory_iterator>(directory);
+}
+
 void remove_tree(const fs::path& path) {
   std::error_code code;
-  fs::remove_all(path, code);
+  do {
+    fs::remove_all(path, code);
+  } while (code == std::errc::interrupted);
   if (code) throw_code(code, "remove", path);
 }
 

@@ -1,11 +1,14 @@
 #include "packhorse/hash.h"
 
 #include <fcntl.h>
-#include <openssl/evp.h>
+// SHA256_Update() and its like are deprecated for EVP, which picks one of several implementations:
+// that reads the system's openssl.cnf, needs memory for every hash, and crashes where the first
+// use of OpenSSL gets none. The code that hashes is the same.
+#define OPENSSL_API_COMPAT 0x10100000L
+#include <openssl/sha.h>
 #include <unistd.h>
 
 #include <array>
-#include <new>
 
 #include "packhorse/error.h"
 #include "packhorse/file.h"
@@ -14,33 +17,24 @@
 namespace packhorse {
 
 struct Sha256::State {
-  EVP_MD_CTX* context = EVP_MD_CTX_new();
-  State() {
-    if (context == nullptr || EVP_DigestInit_ex(context, EVP_sha256(), nullptr) != 1) {
-      throw std::bad_alloc();
-    }
-  }
-  ~State() { EVP_MD_CTX_free(context); }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
+  SHA256_CTX context{};
 };
 
-Sha256::Sha256() : state_(std::make_unique<State>()) {}
+Sha256::Sha256() : state_(std::make_unique<State>()) { SHA256_Init(&state_->context); }
 Sha256::~Sha256() = default;
 Sha256::Sha256(Sha256&&) noexcept = default;
 Sha256& Sha256::operator=(Sha256&&) noexcept = default;
 
-void Sha256::update(Bytes bytes) { EVP_DigestUpdate(state_->context, bytes.data(), bytes.size()); }
+void Sha256::update(Bytes bytes) { SHA256_Update(&state_->context, bytes.data(), bytes.size()); }
 
 std::string Sha256::finish() {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned int size = 0;
-  EVP_DigestFinal_ex(state_->context, digest.data(), &size);
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+  SHA256_Final(digest.data(), &state_->context);
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
-  for (unsigned int i = 0; i < size; ++i) {
-    text += kDigits[digest[i] >> 4];
-    text += kDigits[digest[i] & 15];
+  for (const unsigned char byte : digest) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
   }
   return text;
 }
@@ -60,8 +54,7 @@ std::string sha256_file(int fd, const std::filesystem::path& path) {
   std::vector<std::byte> buffer(1u << 20);
   Sha256 hash;
   for (off_t at = 0;;) {
-    const ssize_t n = ::pread(fd, buffer.data(), buffer.size(), at);
-    if (n < 0 && errno == EINTR) continue;
+    const ssize_t n = uninterrupted([&] { return ::pread(fd, buffer.data(), buffer.size(), at); });
     if (n < 0) throw_errno("read", path);
     if (n == 0) return hash.finish();
     hash.update(Bytes(buffer).first(static_cast<std::size_t>(n)));

@@ -1,10 +1,13 @@
 #include "packhorse/manifest.h"
 
+#include <set>
+
 #include "packhorse/dataset_directory.h"
 #include "packhorse/error.h"
 #include "packhorse/file.h"
 #include "packhorse/hash.h"
 #include "packhorse/json.h"
+#include "packhorse/printable.h"
 
 namespace packhorse {
 
@@ -125,8 +128,8 @@ std::string Manifest::serialise() const {
 
 Manifest Manifest::parse(std::string_view text, const std::filesystem::path& path) {
   constexpr const char* kAdvice = "restore the file from a copy, or pack again";
-  const auto damaged = [&](const char* what) {
-    return Error(ErrorKind::kCorrupt, std::string("damaged manifest: ") + what, path, kAdvice);
+  const auto damaged = [&](const std::string& what) {
+    return Error(ErrorKind::kCorrupt, "damaged manifest: " + what, path, kAdvice);
   };
   try {
     const Json json = parse_json<Json>(text, kLimits);
@@ -142,9 +145,12 @@ Manifest Manifest::parse(std::string_view text, const std::filesystem::path& pat
                   "use that version or a later one");
     }
     Manifest manifest = from_json(json);
+    std::set<std::string_view> names;
     for (const std::string_view name : names_in(manifest)) {
       if (!is_inner_name(name))
         throw damaged("it names a file that is not in the dataset's directory");
+      if (!names.insert(name).second)
+        throw damaged("it names the file '" + printable(name) + "' twice");
     }
     std::uint64_t samples = 0;
     for (const ShardRecord& shard : manifest.shards) {

@@ -31,8 +31,11 @@ fs::path checked(const fs::path& path) {
                 "this is a staging directory, not a dataset: packing did not finish", path,
                 "run the same pack command again; it goes on where it stopped");
   }
+  if (!fs::is_directory(path, code))
+    throw Error(ErrorKind::kNotFound, "no dataset: it is no directory", path,
+                "give the directory that `packhorse pack` wrote");
   std::string splits;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path, code)) {
+  for (const fs::directory_entry& entry : entries_in(path)) {
     if (is_packed_dataset(entry.path()))
       splits += (splits.empty() ? "" : ", ") + entry.path().string();
   }
@@ -60,8 +63,9 @@ bool is_packed_dataset(const fs::path& path) {
 std::vector<fs::path> find_datasets(const fs::path& path) {
   std::vector<fs::path> found;
   std::error_code code;
-  if (!is_packed_dataset(path) && !path.native().ends_with(".partial")) {
-    for (const fs::directory_entry& entry : fs::directory_iterator(path, code)) {
+  if (!is_packed_dataset(path) && !path.native().ends_with(".partial") &&
+      fs::is_directory(path, code)) {
+    for (const fs::directory_entry& entry : entries_in(path)) {
       if (is_packed_dataset(entry.path())) found.push_back(entry.path());
     }
     std::sort(found.begin(), found.end());
@@ -225,7 +229,7 @@ double PackedDataset::resident_share() const {
   const std::size_t shards = std::min(kShards, shards_.size());
   for (std::size_t i = 0; i < shards; ++i) {
     const std::size_t shard = i * shards_.size() / shards;
-    const UniqueFd fd(::open(data_path(shard).c_str(), O_RDONLY | O_CLOEXEC));
+    const UniqueFd fd = open_file(data_path(shard), O_RDONLY);
     if (!fd) continue;  // removed meanwhile: nothing is known of it
     ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_RANDOM);  // looking must not bring in what is around
     const std::uint64_t bytes = shards_[shard].data.bytes().size();

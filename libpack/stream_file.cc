@@ -4,32 +4,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <utility>
 
-#include "packhorse/error.h"
-
 namespace packhorse {
-
-namespace {
-
-void write_at(int fd, std::uint64_t offset, Bytes bytes, const std::filesystem::path& path) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw_errno("write to", path);
-    bytes = bytes.subspan(static_cast<std::size_t>(n));
-    offset += static_cast<std::uint64_t>(n);
-  }
-}
-
-}  // namespace
 
 StreamFile::StreamFile(std::filesystem::path path, Front front) : file_(std::move(path)) {
   buffer_ = pool_.take();
   if (front == Front::kFinal) {
-    direct_.reset(::open(file_.name().c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC));
+    direct_ = open_file(file_.name(), O_WRONLY | O_DIRECT);
     hasher_.emplace([this](const ByteThread::Piece& piece) { hash_.update(piece.bytes()); });
   }
   writer_.emplace([this](const ByteThread::Piece& piece) { write_piece(piece); });
@@ -67,7 +50,7 @@ void StreamFile::write_piece(const ByteThread::Piece& piece) {
     }
   }
   if (written == piece.size) return;
-  write_at(file_.fd(), piece.offset + written, piece.bytes().subspan(written), file_.path());
+  write_exactly(file_.fd(), piece.offset + written, piece.bytes().subspan(written), file_.path());
   start_write_back(file_.fd(), piece.offset + written, piece.offset + piece.size);
 }
 
@@ -79,7 +62,7 @@ std::string StreamFile::commit() {
   if (filled_ > 0) hand_on();
   writer_->finish();
   for (const Replacement& other : replacements_)
-    write_at(file_.fd(), other.offset, as_bytes(other.bytes), file_.path());
+    write_exactly(file_.fd(), other.offset, as_bytes(other.bytes), file_.path());
   std::string sum;
   if (hasher_ && replacements_.empty()) {
     file_.publish();

@@ -33,8 +33,9 @@ void refuse_staging(const fs::path& path) {
 
 bool holds_datasets(const fs::path& path) {
   std::error_code code;
-  fs::directory_iterator entries(path, code);
-  return !code && std::any_of(begin(entries), end(entries), [](const fs::directory_entry& entry) {
+  if (!fs::is_directory(path, code)) return false;
+  const std::vector<fs::directory_entry> entries = entries_in(path);
+  return std::any_of(entries.begin(), entries.end(), [](const fs::directory_entry& entry) {
     return is_packed_dataset(entry.path());
   });
 }

@@ -26,7 +26,8 @@ fs::path step_name(std::int64_t step) { return fmt::format("{}{:09}.pt", kPrefix
 std::vector<fs::path> kept_in(const fs::path& directory) {
   std::vector<fs::path> kept;
   std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(directory, ignored)) {
+  if (!fs::exists(directory, ignored)) return kept;
+  for (const fs::directory_entry& entry : entries_in(directory)) {
     const std::string name = entry.path().filename();
     if (name.starts_with(kPrefix) && entry.path().extension() == ".pt")
       kept.push_back(entry.path());
@@ -38,7 +39,7 @@ std::vector<fs::path> kept_in(const fs::path& directory) {
 /// What runs left that were killed while they wrote `made`: as large as a checkpoint each.
 void remove_unfinished(const fs::path& made) {
   const std::string start = made.filename().native() + ".";
-  for (const auto& entry : fs::directory_iterator(made.parent_path())) {
+  for (const fs::directory_entry& entry : entries_in(made.parent_path())) {
     const fs::path& path = entry.path();
     if (path.filename().native().starts_with(start) && path.extension() == ".tmp") fs::remove(path);
   }
@@ -52,10 +53,10 @@ void give_name(const fs::path& file, const fs::path& name) {
   fs::remove(aside, error);
   fs::create_hard_link(file, aside, error);
   if (error) {
-    fs::copy_file(file, aside, fs::copy_options::overwrite_existing, error);
-    if (!error) sync_path(aside);
+    copy_over(file, aside);
+    sync_path(aside);
   }
-  if (!error) fs::rename(aside, name, error);
+  fs::rename(aside, name, error);
   if (error) throw_code(error, "write", name);
 }
 

@@ -101,8 +101,7 @@ std::uint64_t seal(const Manifest& manifest, const fs::path& staged) {
   write_file(staged / kSumsName, as_bytes(manifest.sums()));
   write_file(staged / kManifestName, as_bytes(manifest.serialise()));
   std::uint64_t bytes = 0;
-  for (const fs::directory_entry& entry : fs::directory_iterator(staged))
-    bytes += entry.file_size();
+  for (const fs::directory_entry& entry : entries_in(staged)) bytes += entry.file_size();
   return bytes;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "packhorse/error.h"
+#include "packhorse/file.h"
 #include "sources/naming.h"
 #include "sources/shard_names.h"
 
@@ -75,7 +76,7 @@ class Finder {
 
   void add_folder(const fs::path& folder) {
     const std::size_t before = found_.shards.size();
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    for (const fs::directory_entry& entry : entries_in(folder)) {
       if (!naming::is_hidden(entry.path().filename().native())) try_shard(entry.path());
     }
     std::vector<std::string> names;

@@ -64,14 +64,16 @@ Manifest adopted_before(const fs::path& path) {
               path / kManifestName, kElsewhere);
 }
 
-/// Of a journal's line, "SHA-256  name".
-bool is_as_journalled(const fs::path& directory, std::string_view line) {
+/// The file in `directory` of a journal's line, "SHA-256  name", as long as it is that.
+std::optional<fs::path> as_journalled(const fs::path& directory, std::string_view line) {
   const std::size_t space = line.find("  ");
-  if (space == std::string_view::npos) return false;
-  const fs::path file = directory / line.substr(space + 2);
+  if (space == std::string_view::npos) return std::nullopt;
+  const fs::path name = line.substr(space + 2), file = directory / name;
   std::error_code code;
-  return fs::is_regular_file(fs::symlink_status(file, code)) &&
-         sha256_file(file) == line.substr(0, space);
+  const bool same = name == name.filename() &&  // a journal is only a file, too
+                    fs::is_regular_file(fs::symlink_status(file, code)) &&
+                    sha256_file(file) == line.substr(0, space);
+  return same ? std::optional(file) : std::nullopt;
 }
 
 }  // namespace
@@ -90,17 +92,22 @@ AdoptionTarget::AdoptionTarget(const NamedShards& shards, const std::optional<fs
       clear_interrupted();
       check_beside(shards);
     }
-    std::error_code ignored;
-    fs::remove_all(staged(), ignored);
+    remove_tree(staged());
     make_directories(staged());
   } catch (...) {
-    if (!holds_before()) staging_->abandon();
+    abandon();
     throw;
   }
 }
 
 AdoptionTarget::~AdoptionTarget() {
-  if (staging_ && !holds_before()) staging_->abandon();
+  if (staging_) abandon();
+}
+
+/// The staging directory stays as long as what is in it is nowhere else, and what its journal names
+/// lies beside the shards.
+void AdoptionTarget::abandon() noexcept {
+  if (!unfinished_) staging_->abandon();
 }
 
 std::optional<fs::path> AdoptionTarget::class_list() const {
@@ -140,7 +147,7 @@ void AdoptionTarget::check_out() const {
   }
   const std::vector<std::string> written = files_of(adopted_before(path_));
   const std::set<std::string> files(written.begin(), written.end());
-  for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
+  for (const fs::directory_entry& entry : entries_in(path_)) {
     if (entry.is_symlink() || files.contains(entry.path().filename().native())) continue;
     throw Error(ErrorKind::kExists,
                 "the target holds more than an adoption wrote, so it is not replaced", entry.path(),
@@ -150,13 +157,15 @@ void AdoptionTarget::check_out() const {
 
 /// Whoever died with dataset.json in place had set nothing aside yet, or was done. Else it was in
 /// between.
-void AdoptionTarget::clear_interrupted() const {
+void AdoptionTarget::clear_interrupted() {
   if (!is_there(journal())) return;
+  unfinished_ = true;
   if (is_there(path_ / kManifestName)) {
     remove_tree(before());
   } else {
     roll_back();
   }
+  unfinished_ = false;
 }
 
 /// Removes what was moved in, as long as it is what the journal says, and puts back what was there
@@ -166,11 +175,11 @@ void AdoptionTarget::roll_back() const {
   for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
     end = std::min(text.find('\n', begin), text.size());
     const std::string_view line = std::string_view(text).substr(begin, end - begin);
-    if (is_as_journalled(path_, line)) remove_tree(path_ / line.substr(line.find("  ") + 2));
+    if (const auto file = as_journalled(path_, line)) remove_tree(*file);
   }
   if (!is_there(before())) return;
   std::vector<fs::path> files;
-  for (const fs::directory_entry& entry : fs::directory_iterator(before()))
+  for (const fs::directory_entry& entry : entries_in(before()))
     files.push_back(entry.path().filename());
   std::stable_partition(files.begin(), files.end(),
                         [](const fs::path& file) { return file != kManifestName; });
@@ -181,15 +190,10 @@ void AdoptionTarget::roll_back() const {
   sync_path(path_);
 }
 
-/// Whether files of an earlier adoption lie in the staging directory, and nowhere else.
-bool AdoptionTarget::holds_before() const {
-  std::error_code code;
-  return beside_ && fs::exists(before(), code) && !fs::is_empty(before(), code);
-}
-
 void AdoptionTarget::publish(const NamedShards& shards, const Manifest& manifest) {
   if (beside_) {
     publish_beside(manifest);
+    staging_->remove_behind(path_);
   } else {
     const fs::path target = fs::weakly_canonical(path_);
     for (const NamedShard& shard : shards.shards) {
@@ -225,6 +229,7 @@ void AdoptionTarget::publish_beside(const Manifest& manifest) {
   for (auto name = names.rbegin(); name != names.rend(); ++name)
     lines += sha256_file(staged() / *name) + "  " + *name + "\n";
   write_file(journal(), as_bytes(lines));
+  unfinished_ = true;
   try {
     if (is_there(path_ / kManifestName)) set_aside(adopted_before(path_));
     for (const std::string& name : names) {
@@ -241,9 +246,10 @@ void AdoptionTarget::publish_beside(const Manifest& manifest) {
           std::string(error.what()) + "; nor can what was there be put back: " + second.what(),
           error.path(), "give the same command again: it puts that back first");
     }
+    unfinished_ = false;
     throw;
   }
-  staging_->remove_behind(path_);
+  unfinished_ = false;
 }
 
 }  // namespace packhorse

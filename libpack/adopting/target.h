@@ -26,7 +26,8 @@ class AdoptionTarget {
   /// directories and there is no `out`.
   AdoptionTarget(const NamedShards& shards, const std::optional<std::filesystem::path>& out,
                  bool overwrite);
-  /// Removes the staging directory, unless something of an earlier adoption is only there.
+  /// Removes the staging directory, unless something of an earlier adoption is only there, or files
+  /// beside the shards could not be removed: then it stays for the next adoption.
   ~AdoptionTarget();
   AdoptionTarget(const AdoptionTarget&) = delete;
   AdoptionTarget& operator=(const AdoptionTarget&) = delete;
@@ -37,22 +38,24 @@ class AdoptionTarget {
   std::optional<std::filesystem::path> class_list() const;
   /// Where its files are written first.
   std::filesystem::path staged() const { return staging_->data(""); }
-  /// Makes what is staged, together with the shards, a dataset.
+  /// Makes what is staged, together with the shards, a dataset, and removes the staging directory.
+  /// The last call.
   void publish(const NamedShards& shards, const Manifest& manifest);
 
  private:
   void check_beside(const NamedShards& shards) const;
   void check_out() const;
-  void clear_interrupted() const;
+  void clear_interrupted();
   void publish_beside(const Manifest& manifest);
   void set_aside(const Manifest& manifest) const;
   void roll_back() const;
-  bool holds_before() const;
+  void abandon() noexcept;
   std::filesystem::path journal() const { return staging_->root() / "moved"; }
   std::filesystem::path before() const { return staging_->root() / "before"; }
 
   std::filesystem::path path_;
   bool beside_, overwrite_;
+  bool unfinished_ = false;  ///< between the old dataset.json and the new one
   std::optional<Staging> staging_;
 };
 

@@ -114,7 +114,7 @@ void seal(PackReport& report, const Staging& staging) {
     const fs::path data = staging.data(split.split);
     write_file(data / kSumsName, as_bytes(split.manifest.sums()));
     write_file(data / kManifestName, as_bytes(split.manifest.serialise()));
-    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(data)) {
+    for (const fs::directory_entry& entry : entries_below(data)) {
       if (entry.is_regular_file()) report.bytes_out += entry.file_size();
     }
   }

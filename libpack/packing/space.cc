@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "packhorse/error.h"
+#include "packhorse/file.h"
 
 namespace packhorse {
 
@@ -51,7 +52,7 @@ void check_space(std::uint64_t bytes, const fs::path& staging) {
   struct statvfs disk {};
   if (::statvfs(staging.c_str(), &disk) != 0 || disk.f_blocks == 0) return;  // it cannot say
   std::uint64_t there = 0;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(staging)) {
+  for (const fs::directory_entry& entry : entries_below(staging)) {
     std::error_code gone;  // a task beside us may rename its files meanwhile
     const std::uint64_t size = entry.is_regular_file(gone) ? entry.file_size(gone) : 0;
     if (!gone) there += size;

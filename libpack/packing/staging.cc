@@ -75,13 +75,13 @@ void Staging::clear_unfinished() const {
   std::vector<fs::path> unfinished;
   for (const fs::path& part : {root_ / "data", root_ / "receipts"}) {
     if (!fs::exists(part)) continue;
-    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(part)) {
+    for (const fs::directory_entry& entry : entries_below(part)) {
       const fs::path& path = entry.path();
       const bool left = path.filename() == kManifestName || path.extension() == ".tmp";
       if (left && !entry.is_directory()) unfinished.push_back(path);
     }
   }
-  for (const fs::directory_entry& entry : fs::directory_iterator(root_)) {
+  for (const fs::directory_entry& entry : entries_in(root_)) {
     if (entry.path().extension() == ".tmp") unfinished.push_back(entry.path());
   }
   for (const fs::path& path : unfinished) fs::remove(path);
@@ -94,7 +94,7 @@ void Staging::remove_others(const fs::path& directory, const std::vector<fs::pat
   if (!fs::exists(directory)) return;
   const std::set<fs::path> kept(keep.begin(), keep.end());
   std::vector<fs::path> all;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(directory)) {
+  for (const fs::directory_entry& entry : entries_below(directory)) {
     all.push_back(entry.path());
   }
   // From the back: a directory comes after all it holds.
@@ -107,7 +107,7 @@ void Staging::remove_others(const fs::path& directory, const std::vector<fs::pat
 
 void Staging::publish(bool overwrite) {
   const fs::path data = root_ / "data";
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(data)) {
+  for (const fs::directory_entry& entry : entries_below(data)) {
     if (entry.is_directory()) sync_path(entry.path());
   }
   sync_path(data);
@@ -119,18 +119,21 @@ void Staging::publish(bool overwrite) {
   remove_behind(out_);
 }
 
-void Staging::remove_behind(const fs::path& out) {
+void Staging::remove_behind(const fs::path& published) {
+  published_ = true;
   try {
     lock_.remove_root();
   } catch (const Error& error) {
     throw Error(error.kind(),
-                out.string() + " is complete and in place, but what was left of its making " +
+                published.string() + " is complete and in place, but what was left of its making " +
                     "cannot be removed: " + error.what(),
                 root_, "remove this directory by hand");
   }
 }
 
-void Staging::discard() { lock_.remove_root(); }
+void Staging::discard() {
+  if (!published_) lock_.remove_root();
+}
 
 void Staging::abandon() noexcept {
   try {

@@ -44,9 +44,11 @@ class Staging {
   /// exchange for what is there. Then removes the staging directory. An error behind the rename
   /// says that the data is in place.
   void publish(bool overwrite);
-  /// Removes the staging directory of data that is in place at `out`; an error says so.
-  void remove_behind(const std::filesystem::path& out);
-  /// Removes the staging directory, with all that is in it.
+  /// Removes the staging directory of a dataset that was published otherwise. An error says that
+  /// `published` is in place.
+  void remove_behind(const std::filesystem::path& published);
+  /// Removes the staging directory, with all that is in it. Not once more what could not be removed
+  /// behind a published dataset.
   void discard();
   /// The same, but what cannot be removed stays behind, for the next writer to take over.
   void abandon() noexcept;
@@ -56,6 +58,7 @@ class Staging {
   void begin(Hold hold, const std::string& job) const;
   std::filesystem::path out_, root_;
   StagingLock lock_;
+  bool published_ = false;
 };
 
 /// Throws Error(kExists) when `out` is there; with `overwrite`, only when it is no packed dataset,

@@ -31,7 +31,7 @@ std::string this_process() {
 /// The first line of the lock; empty in one that is not signed.
 std::string owner_in(int fd) {
   std::array<char, 512> text{};
-  const ssize_t n = ::pread(fd, text.data(), text.size(), 0);
+  const ssize_t n = uninterrupted([&] { return ::pread(fd, text.data(), text.size(), 0); });
   const std::string_view line(text.data(), n > 0 ? static_cast<std::size_t>(n) : 0);
   return std::string(line.substr(0, line.find('\n')));
 }
@@ -41,7 +41,7 @@ bool is_signed(int fd) { return owner_in(fd).starts_with(kSignature); }
 /// All in `root` but the lock.
 std::vector<fs::path> others_in(const fs::path& root) {
   std::vector<fs::path> others;
-  for (const fs::directory_entry& entry : fs::directory_iterator(root)) {
+  for (const fs::directory_entry& entry : entries_in(root)) {
     if (entry.path().filename() != "lock") others.push_back(entry.path());
   }
   return others;
@@ -65,9 +65,9 @@ StagingLock::StagingLock(fs::path root, Hold hold) : root_(std::move(root)), pat
   for (int tries = 0; tries < kMostTries; ++tries) {
     make_directories(root_);
     if (fs::is_symlink(root_)) refuse_foreign(root_);  // what it leads to is not ours to remove
-    fd_.reset(::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    fd_ = open_file(path_, O_RDWR | O_CREAT | O_EXCL);
     made_ = static_cast<bool>(fd_);
-    if (!fd_ && errno == EEXIST) fd_.reset(::open(path_.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd_ && errno == EEXIST) fd_ = open_file(path_, O_RDWR | O_NOFOLLOW);
     if (!fd_ && errno == ENOENT) continue;
     if (!fd_ && (errno == EISDIR || errno == ELOOP)) refuse_foreign(root_);
     if (!fd_) throw_errno("open the lock", path_);
@@ -91,7 +91,7 @@ StagingLock::StagingLock(fs::path root, UniqueFd fd)
 
 std::optional<StagingLock> StagingLock::take_over(const fs::path& root) {
   if (fs::is_symlink(root)) return std::nullopt;
-  UniqueFd fd(::open((root / "lock").c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+  UniqueFd fd = open_file(root / "lock", O_RDWR | O_NOFOLLOW);
   if (!fd) return std::nullopt;
   StagingLock lock(root, std::move(fd));
   if (lock.try_to_take(Hold::kAlone) != Found::kTaken || !is_signed(lock.fd_.get()))
@@ -102,7 +102,7 @@ std::optional<StagingLock> StagingLock::take_over(const fs::path& root) {
 /// Rules 1 and 2.
 StagingLock::Found StagingLock::try_to_take(Hold hold) {
   const int how = hold == Hold::kShared ? LOCK_SH : LOCK_EX;
-  if (::flock(fd_.get(), how | LOCK_NB) != 0) {
+  if (uninterrupted([&] { return ::flock(fd_.get(), how | LOCK_NB); }) != 0) {
     if (errno == EWOULDBLOCK) return Found::kHeld;
     throw_errno("lock", path_);
   }
@@ -127,11 +127,8 @@ void StagingLock::claim() {
   }
   fresh_ = empty;
   // Over an earlier name, never without any: a line's end says where the name ends.
-  const std::string owner = this_process();
-  const ssize_t n = ::pwrite(fd_.get(), owner.data(), owner.size(), 0);
-  if (n >= 0 && n < static_cast<ssize_t>(owner.size())) errno = ENOSPC;
-  const bool written = n == static_cast<ssize_t>(owner.size());
-  if (!written || (!ours && ::fsync(fd_.get()) != 0)) throw_errno("write to", path_);
+  write_exactly(fd_.get(), 0, as_bytes(this_process()), path_);
+  if (!ours) sync_file(fd_.get(), path_);
 }
 
 /// Of a directory that could not be claimed. What is somebody else's stays, as it is not empty.

@@ -3,10 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <vector>
 
 #include "packhorse/error.h"
+#include "packhorse/file.h"
 
 namespace packhorse {
 
@@ -28,10 +28,8 @@ class RangeStream final : public ByteStream {
     const std::size_t length =
         static_cast<std::size_t>(std::min<std::uint64_t>(wanted, end_ - at_));
     if (length == 0) return {};
-    ssize_t n = 0;
-    do {
-      n = ::pread(fd_, buffer_.data(), length, static_cast<off_t>(at_));
-    } while (n < 0 && errno == EINTR);
+    const ssize_t n = uninterrupted(
+        [&] { return ::pread(fd_, buffer_.data(), length, static_cast<off_t>(at_)); });
     if (n < 0) throw_errno("read from", path_);
     at_ += static_cast<std::uint64_t>(n);
     return Bytes(buffer_).first(static_cast<std::size_t>(n));

@@ -5,8 +5,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <memory>
 
+#include "packhorse/error.h"
 #include "packhorse/file.h"
 #include "sources/folder_walk.h"
 #include "sources/naming.h"
@@ -41,16 +43,24 @@ struct CloseDirectory {
 };
 
 /// Calls visit(directory's fd, entry) for what is not passed over, until that returns true. Returns
-/// whether it did.
+/// whether it did. A folder that is not there, or that may not be read, holds nothing: listing
+/// rejects it. With any other error nobody knows what the classes are.
 template <class Visit>
 bool any_entry(const fs::path& path, const Visit& visit) {
-  const std::unique_ptr<DIR, CloseDirectory> directory(::opendir(path.c_str()));
-  if (!directory) return false;
-  while (const dirent* entry = ::readdir(directory.get())) {
+  UniqueFd fd = open_file(path, O_RDONLY | O_DIRECTORY);
+  if (!fd && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EACCES))
+    return false;
+  const std::unique_ptr<DIR, CloseDirectory> directory(fd ? ::fdopendir(fd.get()) : nullptr);
+  if (!directory) throw_errno("list the folder", path);
+  fd.release();
+  while (true) {
+    errno = 0;
+    const dirent* entry = ::readdir(directory.get());
+    if (entry == nullptr && errno != 0) throw_errno("list the folder", path);
+    if (entry == nullptr) return false;
     if (naming::passed_over(entry->d_name) != nullptr) continue;
     if (visit(::dirfd(directory.get()), *entry)) return true;
   }
-  return false;
 }
 
 mode_t type_of(int directory, const dirent& entry) {
@@ -137,7 +147,7 @@ bool DiskTree::holds_images(const std::string& folder, Told told) const {
     return false;
   });
   if (named || unnamed.empty()) return named;
-  const UniqueFd fd(::open(path_of(folder).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const UniqueFd fd = open_file(path_of(folder), O_RDONLY | O_DIRECTORY);
   return fd && std::any_of(unnamed.begin(), unnamed.end(), [&](const std::string& name) {
            return looks_like_image(fd.get(), name.c_str());
          });

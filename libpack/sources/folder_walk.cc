@@ -28,9 +28,10 @@ constexpr const char* kLoop = "a link to a folder above it";
 }  // namespace
 
 bool looks_like_image(int folder, const char* name) {
-  const UniqueFd fd(::openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const UniqueFd fd = open_at(folder, name, O_RDONLY | O_NONBLOCK);
   std::array<std::byte, kSniffedBytes> head{};
-  const ssize_t n = fd ? ::read(fd.get(), head.data(), head.size()) : -1;
+  const ssize_t n =
+      fd ? uninterrupted([&] { return ::read(fd.get(), head.data(), head.size()); }) : -1;
   if (n < 0) return true;
   return naming::has_image_bytes(Bytes(head).first(static_cast<std::size_t>(n)));
 }
@@ -53,7 +54,7 @@ void FolderWalk::folder(int parent, const std::string& name, const std::string& 
     out_.rejects.push_back(
         {printable(path), std::string("unreadable folder: ") + std::strerror(error)});
   };
-  const UniqueFd fd(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const UniqueFd fd = open_at(parent, name.c_str(), O_RDONLY | O_DIRECTORY);
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0) return unreadable(errno);
   const auto identity = std::pair(status.st_dev, status.st_ino);
@@ -84,7 +85,7 @@ void FolderWalk::outside(int fd, const std::string& path, std::string_view rule,
     } else if (items[i].type != Type::kDirectory) {
       out_.skips.push_back({printable(below), rule});
     } else if (!left_alone(below)) {
-      const UniqueFd folder(::openat(fd, items.c_name(i), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      const UniqueFd folder = open_at(fd, items.c_name(i), O_RDONLY | O_DIRECTORY);
       if (folder) {
         outside(folder.get(), below, rule, left_alone);
       } else {

@@ -38,12 +38,12 @@ std::int64_t mix_stamp(std::int64_t stamp, std::uint64_t value) {
 }
 
 ListedFolder::ListedFolder(fs::path path)
-    : path_(std::move(path)), fd_(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    : path_(std::move(path)), fd_(open_file(path_, O_RDONLY | O_DIRECTORY)) {
   if (!fd_) throw_errno("open the folder", path_);
 }
 
 UniqueFd ListedFolder::open(const std::string& name) const {
-  UniqueFd fd(::openat(fd_.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  UniqueFd fd = open_at(fd_.get(), name.c_str(), O_RDONLY | O_NONBLOCK);
   if (!fd) throw_errno("open", path_ / name);
   return fd;
 }
@@ -55,8 +55,8 @@ void ListedFolder::read(const std::string& name, std::uint64_t size,
   out.resize(size + 1);
   std::size_t filled = 0;
   while (filled < out.size()) {
-    const ssize_t n = ::read(fd.get(), out.data() + filled, out.size() - filled);
-    if (n < 0 && errno == EINTR) continue;
+    const ssize_t n =
+        uninterrupted([&] { return ::read(fd.get(), out.data() + filled, out.size() - filled); });
     if (n < 0) throw_errno("read", path_ / name);
     filled += static_cast<std::size_t>(n);
     if (n == 0 || filled == size) break;
@@ -74,7 +74,7 @@ void ListedFolder::read_unlisted(const std::string& name, std::vector<std::byte>
 }
 
 bool ListedFolder::prefetch(const std::string& name) const {
-  const UniqueFd fd(::openat(fd_.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const UniqueFd fd = open_at(fd_.get(), name.c_str(), O_RDONLY | O_NONBLOCK);
   if (!fd) return false;
   std::byte byte{};
   const iovec first{&byte, 1};

@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 
 #include "packhorse/error.h"
+#include "packhorse/file.h"
 
 namespace packhorse {
 
@@ -67,10 +67,9 @@ bool RowReader::load() {
   if (at_end_) return false;
   const std::size_t had = buffer_.size();
   buffer_.resize(had + read_bytes_);
-  ssize_t n = 0;
-  do {
-    n = ::pread(fd_, buffer_.data() + had, read_bytes_, static_cast<off_t>(offset_ + had));
-  } while (n < 0 && errno == EINTR);
+  const ssize_t n = uninterrupted([&] {
+    return ::pread(fd_, buffer_.data() + had, read_bytes_, static_cast<off_t>(offset_ + had));
+  });
   buffer_.resize(had + static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
   if (n < 0) throw_errno("read", path_);
   at_end_ = n == 0;

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "packhorse/error.h"
+#include "packhorse/file.h"
 #include "packhorse/manifest.h"
 #include "sources/archive_scan.h"
 #include "sources/naming.h"
@@ -86,7 +87,7 @@ std::string set_of(std::string_view name) {
 std::vector<fs::path> shards_in(const fs::path& folder) {
   std::vector<fs::path> shards;
   std::vector<std::string> names;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+  for (const fs::directory_entry& entry : entries_in(folder)) {
     const std::string name = entry.path().filename().native();
     if (naming::is_hidden(name) || !has_archive_name(name) || !entry.is_regular_file()) continue;
     shards.push_back(entry.path());
@@ -184,10 +185,10 @@ bool is_shard_folder(const fs::path& path) {
   std::error_code code;
   if (!fs::is_directory(path, code) || fs::exists(path / kManifestName, code)) return false;
   bool archives = false;
-  for (fs::directory_iterator it(path, code), end; !code && it != end; it.increment(code)) {
-    const std::string name = it->path().filename().native();
+  for (const fs::directory_entry& entry : entries_in(path)) {
+    const std::string name = entry.path().filename().native();
     if (naming::is_hidden(name)) continue;
-    if (it->is_directory(code)) return false;
+    if (entry.is_directory(code)) return false;
     archives = archives || has_archive_name(name);
   }
   return archives;

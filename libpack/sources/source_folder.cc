@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 namespace {
 
 UniqueFd open_folder(const fs::path& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  UniqueFd fd = open_file(path, O_RDONLY | O_DIRECTORY);
   if (!fd) throw_errno("open the folder", path);
   return fd;
 }
@@ -106,7 +106,10 @@ class FolderSource final : public Source {
     naming::refuse_empty(listing, root_,
                          "packhorse expects a folder of class folders: SOURCE/<class>/<image>");
     doubt_classes(listing, options);
-    listing.fields = wanted_fields(fields_, names_of(found), root_);
+    // What is missing is only told from images that could be listed.
+    const bool images = std::any_of(listing.splits.begin(), listing.splits.end(),
+                                    [](const SplitListing& s) { return s.entries.size() > 0; });
+    listing.fields = images ? wanted_fields(fields_, names_of(found), root_) : fields_;
     return listing;
   }
 
@@ -194,10 +197,14 @@ class FolderSource final : public Source {
       FolderWalk walk(fields_, listing_threads(), part);
       for (const UniqueFd& fd : above) walk.start_below(fd.get());
       walk.start_below(root.fd.get());
-      // A link to a folder above is no class, and the walk skips it.
       const auto label = labels.find(folders[i]);
-      walk.folder(root.fd.get(), folders[i], folders[i],
-                  anywhere || label == labels.end() ? 0 : label->second);
+      const bool no_class = !anywhere && label == labels.end();
+      walk.folder(root.fd.get(), folders[i], folders[i], anywhere || no_class ? 0 : label->second);
+      // A link to a folder above is no class, and the walk skips it. All else had to be there.
+      if (no_class && part.entries.size() > 0) {
+        throw Error(ErrorKind::kIo, "a class folder appeared while the source was listed",
+                    root_ / root.folder / folders[i], "pack when nothing else writes there");
+      }
       part.entries.sort_by_path();
       parts.put(i + 1, std::move(part));
     });

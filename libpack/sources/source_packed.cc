@@ -4,6 +4,7 @@
 #include <set>
 
 #include "packhorse/error.h"
+#include "packhorse/file.h"
 #include "packhorse/packed_dataset.h"
 #include "packhorse/sample.h"
 #include "sources/field_names.h"
@@ -225,7 +226,7 @@ bool probe(const fs::path& path) {
   std::error_code code;
   if (!fs::is_directory(path, code)) return false;
   if (is_dataset(path)) return true;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path, code)) {
+  for (const fs::directory_entry& entry : entries_in(path)) {
     if (is_dataset(entry.path())) return true;
   }
   return false;

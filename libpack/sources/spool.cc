@@ -18,12 +18,12 @@ namespace {
 constexpr std::size_t kBuffer = 1u << 20;
 
 /// O_TMPFILE, or for file systems without it (NFS, some overlays) a name that is removed at once.
-int open_unnamed(const fs::path& directory) {
-  const int fd = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return fd;
+UniqueFd open_unnamed(const fs::path& directory) {
+  UniqueFd fd = open_file(directory, O_TMPFILE | O_RDWR, 0600);
+  if (fd || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return fd;
   std::string name = (directory / "packhorse-XXXXXX").native();
-  const int named = ::mkostemp(name.data(), O_CLOEXEC);
-  if (named >= 0) ::unlink(name.c_str());
+  UniqueFd named(uninterrupted([&] { return ::mkostemp(name.data(), O_CLOEXEC); }));
+  if (named) ::unlink(name.c_str());
   return named;
 }
 
@@ -35,7 +35,7 @@ void Spool::open() {
   if (directory_.empty()) directory_ = fs::temp_directory_path();
   while (!fs::exists(directory_) && directory_.has_relative_path())
     directory_ = directory_.parent_path();
-  fd_.reset(open_unnamed(directory_));
+  fd_ = open_unnamed(directory_);
   if (!fd_) throw_errno("make a temporary file in", directory_);
   buffer_.reserve(kBuffer);
 }
@@ -55,9 +55,10 @@ std::uint64_t Spool::append(Bytes bytes) {
 void Spool::flush() {
   std::size_t done = 0;
   while (done < buffer_.size()) {
-    const ssize_t n = ::pwrite(fd_.get(), buffer_.data() + done, buffer_.size() - done,
-                               static_cast<off_t>(written_ + done));
-    if (n < 0 && errno == EINTR) continue;
+    const ssize_t n = uninterrupted([&] {
+      return ::pwrite(fd_.get(), buffer_.data() + done, buffer_.size() - done,
+                      static_cast<off_t>(written_ + done));
+    });
     if (n < 0 && (errno == ENOSPC || errno == EDQUOT)) {
       throw Error(ErrorKind::kNoSpace,
                   fmt::format("no space for the temporary file that holds what is unpacked, after "
@@ -81,7 +82,7 @@ void Spool::cut(std::uint64_t offset) {
   }
   buffer_.clear();
   written_ = offset;
-  if (::ftruncate(fd_.get(), static_cast<off_t>(offset)) != 0)
+  if (uninterrupted([&] { return ::ftruncate(fd_.get(), static_cast<off_t>(offset)); }) != 0)
     throw_errno("shorten a temporary file in", directory_);
 }
 

@@ -171,7 +171,7 @@ class Repair {
       if (!other.holds(file.file, file.bytes, file.sha256)) continue;
       const fs::path target = staging.data("") / file.file;
       make_directories(target.parent_path());
-      fs::copy_file(root / file.file, target, fs::copy_options::overwrite_existing);
+      copy_over(root / file.file, target);
       if (!fits(target, file)) return false;
       report_.copied.push_back(file.file);
       return true;

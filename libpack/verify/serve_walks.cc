@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <new>
 
 #include "adopting/describe.h"
@@ -62,6 +64,7 @@ void bound(const WalkBounds& bounds) {
 [[noreturn]] void work(const WalkTask& task, const WalkBounds& bounds,
                        std::atomic<std::int64_t>& row) {
   bound(bounds);
+  std::set_terminate(std::abort);  // a crash, and told as one
   try {
     if (task.kind == WalkTask::Kind::kDescribe) {
       describe_in_lines(task, row, say);

@@ -2,7 +2,7 @@
 
     python tests/fault/fault_loop.py                      all of it: see docs/reliability.md
     python tests/fault/fault_loop.py --stride 50          every 50th
-    python tests/fault/fault_loop.py --only pack-wds,fsync
+    python tests/fault/fault_loop.py --only pack-wds,fsync,EIO
 
 build/*/bin/packhorse_faults.so (tests/fault/preload) is loaded into the program. A first run without faults counts
 the calls on files below the scratch folder; then the same command meets one fault, on a fresh copy of its files:
@@ -42,22 +42,27 @@ FAULTS = {
     "read": ("EIO", "EINTR", "SHORT"),
     "write": ("EIO", "ENOSPC", "EINTR", "SHORT"),
     "pwrite": ("EIO", "ENOSPC", "EINTR", "SHORT"),
-    "fsync": ("EIO", "ENOSPC"),
+    "fsync": ("EIO", "ENOSPC", "EINTR"),
     "rename": ("EIO", "ENOSPC"),
     "link": ("EIO", "ENOSPC"),
     "unlink": ("EIO",),
     "mkdir": ("EIO", "ENOSPC", "EEXIST"),
-    "truncate": ("EIO", "ENOSPC"),
+    "truncate": ("EIO", "ENOSPC", "EINTR"),
     "close": ("EIO",),
     "mmap": ("ENOMEM",),
-    "flock": ("EIO",),
+    "flock": ("EIO", "EINTR"),
     "alloc": ("ENOMEM",),
     "change": ("KILL", "TORN"),
 }
 # What a program has to live with: it goes on as if nothing had been.
-HARMLESS = {(group, fault) for group in ("read", "write", "pwrite") for fault in ("EINTR", "SHORT")}
+INTERRUPTED = ("open", "read", "write", "pwrite", "fsync", "truncate", "flock")
+HARMLESS = {(group, "EINTR") for group in INTERRUPTED} | {(group, "SHORT") for group in ("read", "write", "pwrite")}
+# Libraries that crash in themselves when they get no memory. What they leave has to be as good as after any kill.
+CRASHING = ("libhdf5_serial",)
+C_LIBRARY = ("libc.so", "ld-linux", PRELOAD.name)
 ALLOCATIONS = 150  # of a command that are tried, spread evenly
 LONGEST = 120  # seconds
+FRAME = "FAULT FRAME: "
 MARKS = ("<!-- faults: begin -->", "<!-- faults: end -->")
 UNFINISHED = (".partial", ".packhorse-index", ".packhorse-repair")
 
@@ -104,6 +109,15 @@ def must(*command):
         raise RuntimeError(f"{command}: {done.returncode}\n{done.stderr.decode(errors='replace')}")
 
 
+def crashed_in(done):
+    """The library whose call made a signal end the program, as the preload tells its frames; None if none did."""
+    if done.returncode >= 0:
+        return None
+    frames = [line.split(": ")[1] for line in done.stderr.decode(errors="replace").splitlines() if line.startswith(FRAME)]
+    own = [name for frame in frames if not (name := Path(frame.split("(")[0]).name).startswith(C_LIBRARY)]
+    return own[0].split(".so")[0] if own else None
+
+
 def is_unfinished(name):
     parts = os.fsdecode(name).split("/")
     return any(part.endswith(UNFINISHED) for part in parts) or parts[-1].endswith((".tmp", ".new"))
@@ -136,7 +150,7 @@ class Case:
             if digest not in (before.get(name, 0), after.get(name, 0)):
                 raise Violation(f"{os.fsdecode(name)} is neither the old nor the new file")
         manifest = b"dataset.json"
-        if manifest in now and manifest not in before:
+        if now.get(manifest) == after.get(manifest) != before.get(manifest):
             raise Violation(f"a dataset.json before the rest: {difference(now, before, after)}")
 
 
@@ -224,7 +238,7 @@ class Bench:
                         yield Fault(group, at, what, True)
 
     def try_fault(self, fault):
-        """How the program ended: "done", "refused" or "killed". Raises Violation."""
+        """How the program ended: "done", "refused", "killed" or "crashed". Raises Violation."""
         self.fresh()
         done = run(self.case.command(self.place), self.root, **fault.environment())
         try:
@@ -246,6 +260,8 @@ class Bench:
             if left := self.case.left_over(self.place):
                 raise Violation(f"exit code 0 and left over: {left[:3]}")
             return "done"
+        if fault.group == "alloc" and crashed_in(done) in CRASHING:
+            return "crashed"
         if done.returncode not in (1, 3):
             raise Violation("ended by a signal or with another code")
         if b"error: " not in done.stderr:
@@ -340,6 +356,18 @@ def prepare_export(place):
     must(PACKHORSE, "index", *foreign_shards(place))
 
 
+def prepare_index_overwrite(place):
+    """Beside them, the dataset of all but one."""
+    prepare_foreign(place)
+    must(PACKHORSE, "index", *foreign_shards(place)[:-1])
+
+
+def prepare_repair_copy(place):
+    """From a dataset like it, of which files are copied."""
+    prepare_repair(place)
+    must(PACKHORSE, "pack", place.parent / "source", place.parent / "same", "--shard-samples", "2", "--format", "wds")
+
+
 def prepare_repair(place):
     packed(place, "--format", "wds")
     for name in ("shard-000001.tar", "shard-000002.index", "classes.txt"):
@@ -383,11 +411,23 @@ def cases():
             lambda place: (PACKHORSE, "index", *foreign_shards(place), "--out", place / "out"),
             refuses=True,
         ),
+        Case(
+            "index-overwrite",
+            prepare_index_overwrite,
+            lambda place: (PACKHORSE, "index", *foreign_shards(place), "--overwrite"),
+            one_step=False,
+        ),
         Case("export-index", prepare_export, lambda place: (PACKHORSE, "export-index", place), one_step=False),
         Case(
             "repair",
             prepare_repair,
             lambda place: (PACKHORSE, "inspect", place / "packed", "--repair", place.parent / "source"),
+            one_step=False,
+        ),
+        Case(
+            "repair-copy",
+            prepare_repair_copy,
+            lambda place: (PACKHORSE, "inspect", place / "packed", "--repair", place.parent / "same"),
             one_step=False,
         ),
     ]
@@ -408,8 +448,8 @@ class Tally:
             self.ended[case, kind, how] += 1
 
     def table(self):
-        rows = ["| command | faults | went on | refused | kills | allocations | went on | refused | **violations** |"]
-        rows.append("|" + "---|" * 9)
+        rows = ["| command | faults | went on | refused | kills | allocations | went on | refused | crashes in libhdf5 | **violations** |"]
+        rows.append("|" + "---|" * 10)
         broken = collections.Counter(case for case, _, _ in self.violations)
         names = sorted({case for case, _, _ in self.ended} | broken.keys())
 
@@ -422,9 +462,10 @@ class Tally:
                 count("faults", "done"),
                 count("faults", "refused"),
                 count("kills", "done", "killed", "refused", "violation"),
-                count("allocations", "done", "refused", "violation"),
+                count("allocations", "done", "refused", "crashed", "violation"),
                 count("allocations", "done"),
                 count("allocations", "refused"),
+                count("allocations", "crashed"),
                 sum(broken[case] for case in chosen),
             ]
             return f"| {title} | " + " | ".join(f"{cell:,}" for cell in cells) + " |"
@@ -433,24 +474,31 @@ class Tally:
         return "\n".join([*rows, row("all", names)])
 
 
-def chosen_cases(only):
-    all_cases = cases()
-    names = {case.name for case in all_cases}
-    if unknown := set(only) - names - set(GROUPS):
-        sys.exit(f"fault_loop: no case and no call: {', '.join(sorted(unknown))}\n  cases: {' '.join(sorted(names))}")
-    wanted = set(only) & names
-    return [case for case in all_cases if not wanted or case.name in wanted]
+class Choice:
+    """Cases, calls and faults by name; all of them where none is named."""
+
+    def __init__(self, only):
+        known = {case.name: case for case in cases()}
+        kinds = {what for whats in FAULTS.values() for what in whats}
+        if unknown := set(only) - known.keys() - set(GROUPS) - kinds:
+            sys.exit(f"fault_loop: no case, call or fault: {', '.join(sorted(unknown))}\n  cases: {' '.join(sorted(known))}")
+        self.cases = [known[name] for name in known if name in only or not set(only) & known.keys()]
+        self.groups = set(only) & set(GROUPS) or set(GROUPS)
+        self.kinds = set(only) & kinds or kinds
+
+    def has(self, fault):
+        return fault.group in self.groups and fault.what in self.kinds
 
 
 def loop(scratch, only=(), stride=1, jobs=2, report=lambda line: None):
     """Runs every `stride`th fault of each chosen case. Returns the Tally."""
-    groups = set(only) & set(GROUPS) or set(GROUPS)
+    choice = Choice(only)
     tally = Tally()
 
     def work(numbered):
         number, case = numbered
         bench = Bench(case, Path(scratch) / case.name)
-        plan = [fault for fault in bench.faults() if fault.group in groups]
+        plan = [fault for fault in bench.faults() if choice.has(fault)]
         # Each case begins elsewhere, so that all together see all kinds of faults.
         for fault in plan[number * 7 % stride :: stride]:
             try:
@@ -464,7 +512,7 @@ def loop(scratch, only=(), stride=1, jobs=2, report=lambda line: None):
         shutil.rmtree(bench.root)
 
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for _ in pool.map(work, enumerate(chosen_cases(only))):
+        for _ in pool.map(work, enumerate(choice.cases)):
             pass
     return tally
 
@@ -472,7 +520,7 @@ def loop(scratch, only=(), stride=1, jobs=2, report=lambda line: None):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--stride", type=int, default=1, help="only every Nth fault of each case")
-    parser.add_argument("--only", default="", help="cases and calls, separated by commas")
+    parser.add_argument("--only", default="", help="cases, calls and faults, separated by commas")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--scratch", help="where files are written (default: a folder in the system's place for them)")
     parser.add_argument("--write", type=Path, help="put the table into this file, between its marks")

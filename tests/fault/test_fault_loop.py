@@ -1,14 +1,55 @@
-"""A short, even choice of the faults of fault_loop.py: see there what each must end with."""
+"""A short, even choice of the faults of fault_loop.py, and all of some kinds: see there what each must end with."""
+
+import signal
 
 import fault_loop
 import pytest
+from python_support import FAILED, PACKHORSE
 
 STRIDE = 400
 
 
-def test_every_nth_fault_kill_and_failed_allocation_leaves_the_old_or_the_new_state(tmp_path):
+@pytest.fixture(autouse=True)
+def preload_is_built():
     if not fault_loop.PRELOAD.exists():
         pytest.fail(f"{fault_loop.PRELOAD} is not built")
+
+
+def test_every_nth_fault_kill_and_failed_allocation_leaves_the_old_or_the_new_state(tmp_path):
     tally = fault_loop.loop(tmp_path, stride=STRIDE)
     assert tally.violations == []
     assert sum(tally.ended.values()) > 40, tally.table()
+
+
+@pytest.mark.parametrize(
+    "only",
+    [
+        # A signal interrupts an opening, a read, the signing of the lock, a sync, while files are listed or copied.
+        "pack-wds-zstd,EINTR",
+        "index-overwrite,EINTR",
+        "repair-copy,EINTR",
+        # A folder that cannot be listed: no class and no field is lost, and no image gets another label.
+        "pack-hdf5-fields,open,EIO",
+        # What cannot be removed is said, or the next run knows it as its own.
+        "index,index-overwrite,unlink,EIO",
+    ],
+)
+def test_each_fault_of_a_kind_leaves_the_old_or_the_new_state(tmp_path, only):
+    tally = fault_loop.loop(tmp_path, only.split(","))
+    assert tally.violations == []
+    assert sum(tally.ended.values()) > 10, tally.table()
+
+
+def test_no_memory_before_the_program_begins_is_said(tmp_path):
+    first = fault_loop.Fault("alloc", 1, "ENOMEM", always=True)
+    done = fault_loop.run((PACKHORSE, "--version"), tmp_path, **first.environment())
+    assert done.returncode == FAILED
+    assert done.stderr.startswith(b"packhorse: error: out of memory\n"), done.stderr
+
+
+def test_a_crash_is_said_before_the_signal_ends_the_program(tmp_path):
+    (tmp_path / "shard.tar").write_bytes(b"")
+    crash = fault_loop.Fault("open", 1, "SEGV", always=False)
+    done = fault_loop.run((PACKHORSE, "index", tmp_path / "shard.tar"), tmp_path, **crash.environment())
+    assert done.returncode == -signal.SIGSEGV
+    assert done.stderr.startswith(b"packhorse: error: crashed by SIGSEGV\n  where: packhorse index\n  next:  "), done.stderr

@@ -97,6 +97,13 @@ def name_of_shard(kind, name):
     return lambda d: hostile.edit_manifest(d, edit)
 
 
+def shard_twice(manifest):
+    """With counts that add up."""
+    first = manifest["shards"][0]
+    manifest["shards"].append({**first, "first_sample": first["samples"]})
+    manifest["samples"] *= 2
+
+
 def count(path, value):
     def edit(manifest):
         at = manifest
@@ -151,6 +158,7 @@ CASES = {
     "name cut by a zero": (name_of_shard("file", SHARD + "\0x"), EVERY),
     "index outside": (name_of_shard("index", "../packed/" + INDEX), EVERY),
     "list outside": (count(("files", 0, "file"), "../../etc/passwd"), EVERY),
+    "shard named twice": (lambda d: hostile.edit_manifest(d, shard_twice), EVERY),
     "counts beyond all": (count(("samples",), 2**63), EVERY),
     "shard of counts beyond all": (count(("shards", 0, "samples"), 2**64 - 1), EVERY),
     "shard begins beyond all": (count(("shards", 0, "first_sample"), 2**64 - 2), EVERY),

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -123,6 +126,10 @@ int flushed(const char* program, int code) {
 std::array<char, 64> where{};
 const char* program_name = "";
 
+constexpr std::string_view kMoreMemory =
+    "\n  next:  raise the memory limit (ulimit -v, or the container's), or use fewer threads and "
+    "smaller batches\n";
+
 /// Without a byte of memory.
 void print_plainly(std::initializer_list<std::string_view> pieces) {
   for (const std::string_view piece : pieces) {
@@ -164,21 +171,52 @@ int report_failure() noexcept try {
   }
   return kFailed;
 } catch (const std::bad_alloc&) {
-  print_plainly({program_name, ": error: out of memory\n  where: ", where.data(),
-                 "\n  next:  raise the memory limit (ulimit -v, or the container's), or use fewer "
-                 "threads and smaller batches\n"});
+  print_plainly({program_name, ": error: out of memory\n  where: ", where.data(), kMoreMemory});
   return kFailed;
 } catch (...) {
   print_plainly({program_name, ": error: an unknown failure\n  where: ", where.data(), "\n"});
   return kFailed;
 }
 
-/// For an exception that nothing can catch: it left a thread, or a library's boundary.
+/// For an exception that nothing can catch: it left a thread, a library's boundary, or an object
+/// that is made before main().
 [[noreturn]] void end_with_words() {
   static std::atomic_flag ending;
   while (ending.test_and_set()) ::pause();  // another thread is about to end the process
-  if (!std::current_exception()) std::abort();
-  ::_exit(report_failure());
+  if (std::current_exception()) ::_exit(report_failure());
+  if (std::uncaught_exceptions() == 0) std::abort();
+  // Out of a noexcept function, where the compiler (GCC before 14) does not say of which kind.
+  print_plainly({program_name, ": error: a library cannot go on, most likely for want of memory\n",
+                 "  where: ", where.data(), kMoreMemory});
+  ::_exit(kFailed);
+}
+
+/// Lets the signal have its way, with words first: a library crashed, as HDF5's does for want of
+/// memory.
+void crash_with_words(int number) {
+  print_plainly({program_name, ": error: crashed by SIG", ::sigabbrev_np(number),
+                 "\n  where: ", where.data(),
+                 "\n  next:  run the same command again, with more memory if that was "
+                 "short: nothing unfinished has been published\n"});
+  std::signal(number, SIG_DFL);
+  std::raise(number);
+}
+
+/// Sanitizers and the like have handlers of their own, which stay.
+void word_crashes() {
+  for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
+    struct sigaction there {};
+    if (::sigaction(number, nullptr, &there) == 0 && there.sa_handler == SIG_DFL)
+      std::signal(number, crash_with_words);
+  }
+}
+
+/// Before the objects of libraries' headers (CLI11's), which want memory. 101 is the first place of
+/// all that programs may have.
+[[gnu::constructor(101)]] void word_failures() {
+  program_name = program_invocation_short_name;
+  std::snprintf(where.data(), where.size(), "%s", program_name);
+  std::set_terminate(end_with_words);
 }
 
 }  // namespace
@@ -224,8 +262,8 @@ int run_command(const ProgramInfo& program, int argc, char** argv) {
 int run_program(const ProgramInfo& program, int argc, char** argv) {
   program_name = program.name;
   std::snprintf(where.data(), where.size(), "%s", program.name);
-  std::set_terminate(end_with_words);
   ignore_write_signals();
+  word_crashes();
   try {
     return run_command(program, argc, argv);
   } catch (...) {

@@ -68,7 +68,7 @@ std::int64_t second_behind_those_in(const std::filesystem::path& directory) {
   std::int64_t second =
       std::chrono::duration_cast<std::chrono::seconds>(system_clock::now().time_since_epoch())
           .count();
-  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+  for (const std::filesystem::directory_entry& entry : entries_in(directory)) {
     const std::string name = entry.path().filename().string();
     std::int64_t other = 0;
     if (!name.starts_with(kPrefix)) continue;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cerrno>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -41,7 +42,21 @@ class UniqueFd {
 /// and as a path it would make local folders of that name.
 void refuse_url(std::string_view path);
 
-/// Opens for reading (O_CLOEXEC). Throws Error(kNotFound | kIo).
+/// Makes a system call again as long as a signal interrupts it (EINTR).
+template <class Call>
+auto uninterrupted(const Call& call) {
+  while (true) {
+    const auto result = call();
+    if (result != -1 || errno != EINTR) return result;
+  }
+}
+
+/// open(2) and openat(2) with O_CLOEXEC, made again when a signal interrupts them, as it may on
+/// network and FUSE file systems. Nothing, and errno, when they fail.
+UniqueFd open_file(const std::filesystem::path& path, int flags, unsigned mode = 0666);
+UniqueFd open_at(int directory, const char* name, int flags);
+
+/// Opens for reading. Throws Error(kNotFound | kIo).
 UniqueFd open_for_reading(const std::filesystem::path& path);
 
 /// Size in bytes of an open file.
@@ -52,6 +67,9 @@ std::uint64_t file_size(int fd, const std::filesystem::path& path);
 /// short read.
 void read_exactly(int fd, std::uint64_t offset, std::span<std::byte> out,
                   const std::filesystem::path& path);
+
+/// Writes all of `bytes` at `offset` (pwrite, repeated as needed). Any thread.
+void write_exactly(int fd, std::uint64_t offset, Bytes bytes, const std::filesystem::path& path);
 
 /// The whole file.
 std::vector<std::byte> read_file(const std::filesystem::path& path);
@@ -119,12 +137,16 @@ void write_file(const std::filesystem::path& path, Bytes bytes);
 /// a whole.
 void write_plain_file(const std::filesystem::path& path, Bytes bytes);
 
+/// Copies a file over what has the name `to`, unsynced.
+void copy_over(const std::filesystem::path& from, const std::filesystem::path& to);
+
 /// Brings everything written to the file system of the open file or directory `fd` to the disk.
 /// What went wrong there since `fd` was opened is an error here: open it before writing.
 void sync_filesystem(int fd, const std::filesystem::path& path);
 
 /// fsync of an already written file, or of a directory (so that a rename in it survives a crash).
 void sync_path(const std::filesystem::path& path);
+void sync_file(int fd, const std::filesystem::path& path);
 
 /// Syncs `from`, renames it to `to`, and syncs the directory of `to`.
 void publish_file(const std::filesystem::path& from, const std::filesystem::path& to);
@@ -135,6 +157,11 @@ std::string publish_file_hashed(const std::filesystem::path& from, const std::fi
 void rename_no_replace(const std::filesystem::path& from, const std::filesystem::path& to);
 /// Swaps two existing paths in one step.
 void rename_exchange(const std::filesystem::path& a, const std::filesystem::path& b);
+
+/// What is in a directory, and with all that is in its directories, each behind the directory that
+/// holds it. In no other order. Throws Error(kNotFound | kIo).
+std::vector<std::filesystem::directory_entry> entries_in(const std::filesystem::path& directory);
+std::vector<std::filesystem::directory_entry> entries_below(const std::filesystem::path& directory);
 
 /// rm -rf. Throws Error(kIo).
 void remove_tree(const std::filesystem::path& path);

@@ -5,16 +5,18 @@
 //     FAULT_CALL   a group of calls below (kGroups), or "change": any of them that changes files
 //     FAULT_AT     the number of the call that fails, from 1
 //     FAULT_DO     EIO, ENOSPC, EINTR, EEXIST, ENOMEM; SHORT (half of it is written or read); KILL
-//     (SIGKILL before the call), TORN
-//                  (SIGKILL after half of it is written)
+//                  (SIGKILL before the call), TORN (SIGKILL after half of it is written), SEGV
+//                  (SIGSEGV before the call, which the program may handle)
 //     FAULT_ALWAYS 1: all that follow fail, too
 //     FAULT_COUNT  a file of kGroups 64-bit numbers that gets the calls counted
 //
-// Only the process that was started with it counts, not those that it starts. packhorse and its
-// libraries write by these functions of the C library alone: no io_uring, and no system calls of
-// their own.
+// A program that a signal ends then says on stderr where it was: "FAULT FRAME:
+// library(symbol+0x1)", the innermost call first. Only the process that was started with it counts,
+// not those that it starts. packhorse and its libraries write by these functions of the C library
+// alone: no io_uring, and no system calls of their own.
 #include <dirent.h>
 #include <dlfcn.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -65,7 +67,7 @@ constexpr std::array<const char*, kNumber> kGroups = {
     "open",  "read",     "write", "pwrite", "fsync", "rename", "link",  "unlink",
     "mkdir", "truncate", "close", "mmap",   "flock", "alloc",  "change"};
 
-enum class Fault { kNone, kErrno, kShort, kKill, kTorn };
+enum class Fault { kNone, kErrno, kShort, kKill, kTorn, kCrash };
 
 constexpr std::size_t kFiles = 4096;
 
@@ -102,7 +104,8 @@ void choose_fault(const char* what) {
       Named{"EIO", Fault::kErrno, EIO},       Named{"ENOSPC", Fault::kErrno, ENOSPC},
       Named{"EINTR", Fault::kErrno, EINTR},   Named{"EEXIST", Fault::kErrno, EEXIST},
       Named{"ENOMEM", Fault::kErrno, ENOMEM}, Named{"SHORT", Fault::kShort, 0},
-      Named{"KILL", Fault::kKill, 0},         Named{"TORN", Fault::kTorn, 0}};
+      Named{"KILL", Fault::kKill, 0},         Named{"TORN", Fault::kTorn, 0},
+      Named{"SEGV", Fault::kCrash, 0}};
   for (const Named& named : kFaults) {
     if (strcmp(named.name, what) != 0) continue;
     state.fault = named.fault;
@@ -110,6 +113,31 @@ void choose_fault(const char* what) {
     return;
   }
   abort();
+}
+
+/// Says where the program is, and lets the signal end it.
+void tell_frames(int number) {
+  state.active = false;
+  std::array<void*, 64> frames{};
+  const int n = backtrace(frames.data(), static_cast<int>(frames.size()));
+  for (int i = 1; i < n; ++i) {  // 0 is here
+    constexpr char kMark[] = "FAULT FRAME: ";
+    if (write(STDERR_FILENO, kMark, sizeof kMark - 1) < 0) break;
+    backtrace_symbols_fd(&frames[static_cast<std::size_t>(i)], 1, STDERR_FILENO);
+  }
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
+void watch_crashes() {
+  std::array<void*, 1> frame{};
+  backtrace(frame.data(), 1);  // loads what it needs while that can be had
+  for (const int number : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL}) {
+    struct sigaction action {};
+    action.sa_handler = tell_frames;
+    action.sa_flags = SA_NODEFER;
+    sigaction(number, &action, nullptr);
+  }
 }
 
 __attribute__((constructor)) void begin() {
@@ -128,6 +156,7 @@ __attribute__((constructor)) void begin() {
     state.at = strtoull(getenv("FAULT_AT"), nullptr, 10);
     choose_fault(getenv("FAULT_DO"));
     state.always = getenv("FAULT_ALWAYS") != nullptr;
+    if (state.fault != Fault::kCrash) watch_crashes();
   }
   if (const char* const counts = getenv("FAULT_COUNT")) {
     const int fd = open(counts, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
@@ -152,6 +181,7 @@ Fault fault_in(Group group, bool changes) {
   if (changes) due = is_due(kChange) || due;
   if (!due) return Fault::kNone;
   if (state.fault == Fault::kKill) kill(getpid(), SIGKILL);
+  if (state.fault == Fault::kCrash) raise(SIGSEGV);
   if (state.fault == Fault::kErrno) errno = state.error;
   return state.fault;
 }

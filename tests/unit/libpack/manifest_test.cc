@@ -113,6 +113,22 @@ TEST_CASE("manifest: numbers of samples that contradict each other are damage") 
   }
 }
 
+TEST_CASE("manifest: a file that is named twice is damage, and is named") {
+  const std::vector<std::pair<const char*, std::function<void(Manifest&)>>> twice = {
+      {"'shard-000000.tar' twice", [](Manifest& m) { m.shards[1].file = m.shards[0].file; }},
+      {"'shard-000000.tar' twice", [](Manifest& m) { m.shards[0].index = m.shards[0].file; }},
+      {"'shard-000000.index' twice", [](Manifest& m) { m.shards[1].index = m.shards[0].index; }},
+      {"'shard-000001.index' twice", [](Manifest& m) { m.files[0].file = m.shards[1].index; }},
+      {"'classes.txt' twice", [](Manifest& m) { m.files.push_back(m.files[0]); }}};
+  for (const auto& [says, change] : twice) {
+    Manifest changed = example();
+    change(changed);
+    const std::string text = changed.serialise();
+    CHECK(kind_of(text) == ErrorKind::kCorrupt);
+    CHECK_THROWS_WITH_AS(Manifest::parse(text, "dataset.json"), doctest::Contains(says), Error);
+  }
+}
+
 TEST_CASE("manifest: the version that wrote it is no part of the id") {
   Manifest other = example();
   other.version = "9.9.9";

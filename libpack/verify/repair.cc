@@ -58,8 +58,11 @@ class Repair {
   RepairReport run() {
     const std::vector<FileRecord> damaged = find_damaged();
     const bool sums_damaged = !sums_are_right();
-    if (damaged.empty() && !sums_damaged) return std::move(report_);
     refuse_links(staging_path(dataset_ / kStagingName));
+    if (damaged.empty() && !sums_damaged) {
+      Staging::clear_leftover(dataset_ / kStagingName, Staging::Finished::kRemoved);
+      return std::move(report_);
+    }
     Staging staging(dataset_ / kStagingName, Staging::Hold::kAlone, "repair\n");
     make_directories(staging.data(""));
     make_directories(staging.receipts(""));
@@ -77,10 +80,10 @@ class Repair {
         report_.rebuilt.emplace_back(kSumsName);
       }
     } catch (...) {
-      staging.discard();
+      staging.abandon();
       throw;
     }
-    staging.discard();
+    staging.remove_behind(dataset_);
     return std::move(report_);
   }
 

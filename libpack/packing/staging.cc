@@ -99,9 +99,11 @@ void Staging::remove_others(const fs::path& directory, const std::vector<fs::pat
   }
   // From the back: a directory comes after all it holds.
   for (auto path = all.rbegin(); path != all.rend(); ++path) {
-    const bool directory_in_use =
-        fs::is_directory(fs::symlink_status(*path)) && !fs::is_empty(*path);
-    if (!directory_in_use && !kept.contains(*path)) fs::remove(*path);
+    if (kept.contains(*path)) continue;
+    std::error_code code;
+    fs::remove(*path, code);
+    const bool in_use = code == std::errc::directory_not_empty || code == std::errc::file_exists;
+    if (code && !in_use) throw_code(code, "remove", *path);
   }
 }
 
@@ -142,16 +144,12 @@ void Staging::abandon() noexcept {
   }
 }
 
-void Staging::clear_leftover(const fs::path& out) {
+void Staging::clear_leftover(const fs::path& out, Finished finished) {
   const fs::path root = staging_path(out);
   std::optional<StagingLock> lock = StagingLock::take_over(root);
-  if (lock && !fs::exists(root / "data")) lock->remove_root();
+  const bool kept = finished == Finished::kKept && fs::exists(root / "data");
+  if (lock && !kept) lock->remove_root();
   if (!lock) ::rmdir(root.c_str());  // of one that died behind its lock: only ever an empty one
-}
-
-void Staging::remove_dead(const fs::path& out) {
-  if (std::optional<StagingLock> lock = StagingLock::take_over(staging_path(out)))
-    lock->remove_root();
 }
 
 namespace {

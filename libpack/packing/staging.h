@@ -29,11 +29,11 @@ class Staging {
   std::filesystem::path data(const std::string& split) const;
   std::filesystem::path receipts(const std::string& split) const;
 
-  /// Removes what a run left that died right after its rename: a staging directory without data,
-  /// where nobody is at work. For who finds that `out` is there.
-  static void clear_leftover(const std::filesystem::path& out);
-  /// Removes what a run that died left, whatever it had begun. For who has nothing to go on with.
-  static void remove_dead(const std::filesystem::path& out);
+  /// Removes what a run left that died right after its rename: a staging directory where nobody is
+  /// at work, and which holds no data, unless that is not kept either. For who finds that `out` is
+  /// there.
+  enum class Finished { kKept, kRemoved };
+  static void clear_leftover(const std::filesystem::path& out, Finished finished = Finished::kKept);
 
   /// Removes every file below `directory` that is not in `keep`, and the directories that leaves
   /// empty.

@@ -60,7 +60,7 @@ class Repair {
     const bool sums_damaged = !sums_are_right();
     refuse_links(staging_path(dataset_ / kStagingName));
     if (damaged.empty() && !sums_damaged) {
-      Staging::remove_dead(dataset_ / kStagingName);
+      Staging::clear_leftover(dataset_ / kStagingName, Staging::Finished::kRemoved);
       return std::move(report_);
     }
     Staging staging(dataset_ / kStagingName, Staging::Hold::kAlone, "inspect --repair\n");

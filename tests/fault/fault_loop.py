@@ -17,6 +17,8 @@ the calls on files below the scratch folder; then the same command meets one fau
 import argparse
 import collections
 import concurrent.futures
+import hashlib
+import json
 import os
 import shutil
 import signal
@@ -31,7 +33,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from python_support import BIN, BROKEN, PACKHORSE, SHAPES, TRAIN, tree  # noqa: E402
+from python_support import BIN, PACKHORSE, SHAPES, TRAIN  # noqa: E402
 
 PRELOAD = BIN / "packhorse_faults.so"
 GROUPS = (
@@ -63,6 +65,7 @@ C_LIBRARY = ("libc.so", "ld-linux", PRELOAD.name)
 ALLOCATIONS = 150  # of a command that are tried, spread evenly
 LONGEST = 120  # seconds
 FRAME = "FAULT FRAME: "
+COUNTS = Path(__file__).resolve().parent / "counts.json"  # of the last run of each case
 MARKS = ("<!-- faults: begin -->", "<!-- faults: end -->")
 UNFINISHED = (".partial", ".packhorse-index", ".packhorse-repair")
 
@@ -136,10 +139,10 @@ class Case:
         self.one_step, self.refuses = one_step, refuses
 
     def published(self, place):
-        return {name: digest for name, digest in tree_or_none(place).items() if not is_unfinished(name)}
+        return {name: digest for name, digest in contents(place).items() if not is_unfinished(name)}
 
     def left_over(self, place):
-        return sorted(os.fsdecode(name) for name in tree_or_none(place) if is_unfinished(name))
+        return sorted(os.fsdecode(name) for name in contents(place) if is_unfinished(name))
 
     def check_state(self, now, before, after):
         if now in (before, after):
@@ -189,8 +192,15 @@ class FitCase(Case):
             raise Violation(f"last.pt is not there, or before the others: {now}")
 
 
-def tree_or_none(place):
-    return tree(place) if any(os.scandir(place)) else {}
+def contents(place):
+    """All that is there by name: a file's SHA-256, None for a folder, where a link leads that leads nowhere yet."""
+
+    def what(path):
+        if path.is_dir():
+            return None
+        return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else os.readlink(path)
+
+    return {os.fsencode(path.relative_to(place)): what(path) for path in place.rglob("*")}
 
 
 def difference(now, before, after):
@@ -447,31 +457,41 @@ class Tally:
         with self.lock:
             self.ended[case, kind, how] += 1
 
-    def table(self):
-        rows = ["| command | faults | went on | refused | kills | allocations | went on | refused | crashes in libhdf5 | **violations** |"]
-        rows.append("|" + "---|" * 10)
-        broken = collections.Counter(case for case, _, _ in self.violations)
-        names = sorted({case for case, _, _ in self.ended} | broken.keys())
+    def counts(self, case, every):
+        """A row of the table."""
 
-        def row(title, chosen):
-            def count(kind, *hows):
-                return sum(self.ended[case, kind, how] for case in chosen for how in hows)
+        def count(kind, *hows):
+            return sum(self.ended[case, kind, how] for how in hows or ("done", "refused", "killed", "crashed", "violation"))
 
-            cells = [
-                count("faults", "done", "refused", "violation"),
-                count("faults", "done"),
-                count("faults", "refused"),
-                count("kills", "done", "killed", "refused", "violation"),
-                count("allocations", "done", "refused", "crashed", "violation"),
-                count("allocations", "done"),
-                count("allocations", "refused"),
-                count("allocations", "crashed"),
-                sum(broken[case] for case in chosen),
-            ]
-            return f"| {title} | " + " | ".join(f"{cell:,}" for cell in cells) + " |"
+        return {
+            "every": every,
+            "faults": count("faults"),
+            "faults that went on": count("faults", "done"),
+            "faults refused": count("faults", "refused"),
+            "kills": count("kills"),
+            "allocations": count("allocations"),
+            "allocations that went on": count("allocations", "done"),
+            "allocations refused": count("allocations", "refused"),
+            "crashes in libhdf5": count("allocations", "crashed"),
+            "violations": sum(name == case for name, _, _ in self.violations),
+        }
 
-        rows += [row(f"`{name}`", [name]) for name in names]
-        return "\n".join([*rows, row("all", names)])
+    def rows(self, every):
+        return {case: self.counts(case, every) for case in sorted({case for case, _, _ in self.ended})}
+
+
+def table(rows):
+    """`rows`: of Tally.rows(), perhaps of several runs."""
+    lines = [
+        "| command | every | faults | went on | refused | kills | allocations | went on | refused "
+        "| crashes in libhdf5 | **violations** |",
+        "|" + "---|" * 11,
+    ]
+    for case, row in sorted(rows.items()):
+        lines.append(f"| `{case}` | " + " | ".join(f"{cell:,}" for cell in row.values()) + " |")
+    totals = [sum(row[name] for row in rows.values()) for name in next(iter(rows.values())) if name != "every"]
+    lines.append("| all | | " + " | ".join(f"{cell:,}" for cell in totals) + " |")
+    return "\n".join(lines)
 
 
 class Choice:
@@ -523,18 +543,20 @@ def main():
     parser.add_argument("--only", default="", help="cases, calls and faults, separated by commas")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--scratch", help="where files are written (default: a folder in the system's place for them)")
-    parser.add_argument("--write", type=Path, help="put the table into this file, between its marks")
+    parser.add_argument("--write", type=Path, help="put the table into this file, between its marks, and the counts into counts.json")
     arguments = parser.parse_args()
     only = [name for name in arguments.only.split(",") if name]
     with tempfile.TemporaryDirectory(dir=arguments.scratch) as scratch:
         tally = loop(scratch, only, arguments.stride, arguments.jobs, lambda line: print(line, flush=True))
-    print(tally.table())
+    rows = tally.rows(arguments.stride)
+    print(table(rows))
     if arguments.write:
-        which = "Each of them" if arguments.stride == 1 else f"Every {arguments.stride}th of them"
+        # Of what was not tried now, the counts of the last run stay.
+        rows = (json.loads(COUNTS.read_text()) if COUNTS.exists() else {}) | rows
+        COUNTS.write_text(json.dumps(dict(sorted(rows.items())), indent=1) + "\n")
         head, rest = arguments.write.read_text().split(MARKS[0])
         tail = rest.split(MARKS[1])[1]
-        table = f"{which} was tried{', of ' + arguments.only if only else ''}.\n\n{tally.table()}"
-        arguments.write.write_text(f"{head}{MARKS[0]}\n\n{table}\n\n{MARKS[1]}{tail}")
+        arguments.write.write_text(f"{head}{MARKS[0]}\n\n{table(rows)}\n\n{MARKS[1]}{tail}")
     return 1 if tally.violations else 0
 
 

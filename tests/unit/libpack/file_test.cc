@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <thread>
 #include <utility>
@@ -70,6 +71,29 @@ TEST_CASE("atomic file: pieces around the buffer's size arrive in order") {
 TEST_CASE("atomic file: a folder that is not there is named") {
   const TemporaryDirectory directory;
   CHECK(kind_of_error([&] { AtomicFile(directory / "no" / "a"); }) == ErrorKind::kNotFound);
+}
+
+TEST_CASE("uninterrupted: makes a call again until no signal interrupts it") {
+  int calls = 0;
+  const auto call = [&](int error) {
+    errno = ++calls < 3 ? EINTR : error;
+    return calls < 3 || error != 0 ? -1 : 7;
+  };
+  CHECK(uninterrupted([&] { return call(0); }) == 7);
+  CHECK(calls == 3);
+  calls = 0;
+  CHECK(uninterrupted([&] { return call(EIO); }) == -1);
+  CHECK(calls == 3);
+}
+
+TEST_CASE("entries: of a directory, with those below, and never of one that is none") {
+  const TemporaryDirectory directory;
+  put(directory / "a/b", "");
+  put(directory / "c", "");
+  CHECK(entries_in(directory.path()).size() == 2);
+  CHECK(entries_below(directory.path()).size() == 3);
+  CHECK(kind_of_error([&] { entries_in(directory / "none"); }) == ErrorKind::kNotFound);
+  CHECK(kind_of_error([&] { entries_below(directory / "c"); }) == ErrorKind::kNotFound);
 }
 
 TEST_CASE("write_plain_file: does not write over a file") {

@@ -14,14 +14,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
+using naming::directory_and_name;
+
 constexpr const char* kLeaves = "its path leaves the archive";
 constexpr const char* kReplaced = "the archive holds a file of the same name further on";
-
-std::pair<std::string_view, std::string_view> directory_and_name(std::string_view path) {
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string_view::npos) return {{}, path};
-  return {path.substr(0, slash), path.substr(slash + 1)};
-}
 
 /// The members of an archive, one after the other.
 class ContentsReader {
@@ -42,7 +38,7 @@ class ContentsReader {
     drop_replaced();
     attach_fields();
     for (const std::string& path : passed_over_)
-      skip(path, naming::passed_over(directory_and_name(path).second));
+      skip(path, naming::passed_over(naming::last_name(path)));
     for (std::size_t i = 0; i < contents_.images.size(); ++i)
       contents_.tree.add_image(contents_.images.path_of(i));
     return std::move(contents_);

@@ -25,12 +25,6 @@ std::string problem_of(const std::string& name) {
 
 }  // namespace
 
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return lower;
-}
-
 std::vector<std::string> sorted_fields(std::vector<std::string> names,
                                        const std::filesystem::path& where) {
   std::sort(names.begin(), names.end());

@@ -10,9 +10,6 @@ namespace packhorse {
 /// How many kinds of extra fields a source may have: a bit each in EntryTable::Facts.
 inline constexpr std::size_t kMaxFields = 32;
 
-/// ASCII letters in lower case.
-std::string lower_case(std::string_view text);
-
 /// The names sorted and once each. Throws Error(kUsage), naming `where`, when there are more than
 /// kMaxFields.
 std::vector<std::string> sorted_fields(std::vector<std::string> names,

@@ -16,6 +16,7 @@ namespace {
 
 using Kind = FolderRole::Kind;
 using naming::join;
+using naming::last_name;
 
 constexpr int kMostAround = 8;  // folders around everything
 
@@ -28,8 +29,6 @@ std::string quoted(const std::vector<std::string>& names) {
   if (names.size() > kShown) text += " and " + std::to_string(names.size() - kShown) + " more";
   return text;
 }
-
-std::string_view last_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 /// A folder beside others.
 struct Item {
@@ -251,8 +250,7 @@ class Finder {
   Layout as_told() const {
     Layout layout;
     for (const SplitFolder& told : *options_.split_folders) {
-      const std::size_t slash = told.folder.rfind('/');
-      const std::string above = slash == std::string::npos ? "" : told.folder.substr(0, slash);
+      const std::string above(naming::directory_of(told.folder));
       const std::vector<std::string> there = tree_.folders(above);
       const std::string name(last_name(told.folder));
       if (std::find(there.begin(), there.end(), name) == there.end()) {

@@ -1,0 +1,124 @@
+#include "sources/disk_tree.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "packhorse/error.h"
+#include "sources/folder_walk.h"
+#include "sources/naming.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Told = FolderTree::Told;
+using Type = FolderItems::Type;
+
+constexpr int kFolder = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+
+/// Looks for images, and no further than to the first.
+class ImageSearch {
+ public:
+  /// `above`: the folder that is searched and all it lies in.
+  ImageSearch(Told told, FolderIds above) : told_(told), above_(std::move(above)) {}
+
+  /// In the folder open as `fd`; the folders right in it are added to `folders`.
+  bool right_in(int fd, std::vector<std::string>& folders) const {
+    bool found = false;
+    std::vector<std::string> unnamed;
+    read_directory(fd, [&](const char* name, Type type) {
+      if (type == Type::kUnknown) {
+        FolderItems::Item item;
+        look_at(fd, name, above_, item);
+        type = item.type;
+      }
+      if (type == Type::kDirectory) folders.emplace_back(name);
+      if (type != Type::kFile) return true;
+      found = naming::has_any_image_name(name);
+      if (!found && told_ == Told::kByNameOrBytes) unnamed.emplace_back(name);
+      return !found;
+    });
+    return found || std::any_of(unnamed.begin(), unnamed.end(), [&](const std::string& name) {
+             return looks_like_image(fd, name.c_str());
+           });
+  }
+
+  /// In the folder open as `fd` or anywhere below it.
+  bool below(int fd) {
+    std::vector<std::string> folders;
+    return right_in(fd, folders) ||
+           std::any_of(folders.begin(), folders.end(), [&](const std::string& name) {
+             const UniqueFd folder(::openat(fd, name.c_str(), kFolder));
+             const std::optional<FolderId> id = folder_id(folder.get());
+             if (!id || !above_.insert(*id).second) return false;
+             const bool found = below(folder.get());
+             above_.erase(*id);
+             return found;
+           });
+  }
+
+ private:
+  const Told told_;
+  FolderIds above_;
+};
+
+}  // namespace
+
+DiskTree::DiskTree(fs::path root, int threads) : root_(std::move(root)), threads_(threads) {
+  const UniqueFd fd(::open(root_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  above_root_ = with_all_above(fd.get());
+}
+
+FolderIds DiskTree::down_to(const std::string& folder) const {
+  FolderIds ids = above_root_;
+  struct stat status {};
+  for (std::string_view path = folder; !path.empty(); path = naming::directory_of(path)) {
+    if (::stat((root_ / path).c_str(), &status) == 0) ids.emplace(status.st_dev, status.st_ino);
+  }
+  return ids;
+}
+
+UniqueFd DiskTree::open(const std::string& folder) const {
+  return UniqueFd(::open(folder.empty() ? root_.c_str() : (root_ / folder).c_str(), kFolder));
+}
+
+OpenFolder& DiskTree::opened(const std::string& folder) const {
+  const auto [place, is_new] = opened_.try_emplace(folder);
+  OpenFolder& one = place->second;
+  if (!is_new) return one;
+  one.fd = open(folder);
+  one.error = one.fd ? 0 : errno;
+  if (one.error != 0) return one;
+  one.above = down_to(folder);
+  one.items = FolderItems(one.fd.get(), one.above, threads_);
+  one.error = one.items.error();
+  return one;
+}
+
+std::vector<std::string> DiskTree::folders(const std::string& folder) const {
+  return opened(folder).items.folders();
+}
+
+bool DiskTree::holds_images(const std::string& folder) const {
+  std::vector<std::string> folders;
+  return ImageSearch(Told::kByNameOrBytes, down_to(folder)).right_in(open(folder).get(), folders);
+}
+
+bool DiskTree::holds_images_below(const std::string& folder, Told told) const {
+  return ImageSearch(told, down_to(folder)).below(open(folder).get());
+}
+
+OpenFolder DiskTree::take(const std::string& folder) {
+  OpenFolder one = std::move(opened(folder));
+  opened_.erase(folder);
+  if (one.error == 0) return one;
+  errno = one.error;
+  throw_errno("list the folder", folder.empty() ? root_ : root_ / folder);
+}
+
+}  // namespace packhorse

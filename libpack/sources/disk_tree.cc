@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "packhorse/error.h"
+#include "sources/field_names.h"
 #include "sources/folder_walk.h"
 #include "sources/naming.h"
 
@@ -25,7 +26,8 @@ constexpr int kFolder = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 class ImageSearch {
  public:
   /// `above`: the folder that is searched and all it lies in.
-  ImageSearch(Told told, FolderIds above) : told_(told), above_(std::move(above)) {}
+  ImageSearch(Told told, const std::vector<std::string>& fields, FolderIds above)
+      : told_(told), fields_(fields), above_(std::move(above)) {}
 
   /// In the folder open as `fd`; the folders right in it are added to `folders`.
   bool right_in(int fd, std::vector<std::string>& folders) const {
@@ -38,7 +40,7 @@ class ImageSearch {
         type = item.type;
       }
       if (type == Type::kDirectory) folders.emplace_back(name);
-      if (type != Type::kFile) return true;
+      if (type != Type::kFile || is_field_file(name, fields_)) return true;
       found = naming::has_any_image_name(name);
       if (!found && told_ == Told::kByNameOrBytes) unnamed.emplace_back(name);
       return !found;
@@ -64,12 +66,14 @@ class ImageSearch {
 
  private:
   const Told told_;
+  const std::vector<std::string>& fields_;
   FolderIds above_;
 };
 
 }  // namespace
 
-DiskTree::DiskTree(fs::path root, int threads) : root_(std::move(root)), threads_(threads) {
+DiskTree::DiskTree(fs::path root, const std::vector<std::string>& fields, int threads)
+    : root_(std::move(root)), fields_(fields), threads_(threads) {
   const UniqueFd fd(::open(root_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   above_root_ = with_all_above(fd.get());
 }
@@ -106,11 +110,12 @@ std::vector<std::string> DiskTree::folders(const std::string& folder) const {
 
 bool DiskTree::holds_images(const std::string& folder) const {
   std::vector<std::string> folders;
-  return ImageSearch(Told::kByNameOrBytes, down_to(folder)).right_in(open(folder).get(), folders);
+  return ImageSearch(Told::kByNameOrBytes, fields_, down_to(folder))
+      .right_in(open(folder).get(), folders);
 }
 
 bool DiskTree::holds_images_below(const std::string& folder, Told told) const {
-  return ImageSearch(told, down_to(folder)).below(open(folder).get());
+  return ImageSearch(told, fields_, down_to(folder)).below(open(folder).get());
 }
 
 OpenFolder DiskTree::take(const std::string& folder) {

@@ -24,8 +24,9 @@ struct OpenFolder {
 /// cannot be read is empty. Needs a file descriptor for each such folder. One thread.
 class DiskTree final : public FolderTree {
  public:
-  /// `threads`: for folders whose file system does not tell types.
-  DiskTree(std::filesystem::path root, int threads);
+  /// `fields`: files that are named like one of these are no images. `threads`: for folders whose
+  /// file system does not tell types.
+  DiskTree(std::filesystem::path root, const std::vector<std::string>& fields, int threads);
 
   std::vector<std::string> folders(const std::string& folder) const override;
   bool holds_images(const std::string& folder) const override;
@@ -42,6 +43,7 @@ class DiskTree final : public FolderTree {
   FolderIds down_to(const std::string& folder) const;
 
   std::filesystem::path root_;
+  const std::vector<std::string>& fields_;
   int threads_;
   FolderIds above_root_;  ///< and the root
   mutable std::map<std::string, OpenFolder> opened_;

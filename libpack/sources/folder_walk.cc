@@ -11,6 +11,7 @@
 #include "packhorse/file.h"
 #include "packhorse/image_info.h"
 #include "packhorse/printable.h"
+#include "sources/field_names.h"
 #include "sources/listed_file.h"
 #include "sources/naming.h"
 
@@ -30,13 +31,6 @@ bool looks_like_image(int folder, const char* name) {
   const ssize_t n = fd ? ::read(fd.get(), head.data(), head.size()) : -1;
   if (n < 0) return true;
   return naming::has_image_bytes(Bytes(head).first(static_cast<std::size_t>(n)));
-}
-
-std::string field_file(std::string_view image, std::string_view field) {
-  const std::size_t name = image.rfind('/') + 1;  // npos + 1 = 0
-  const std::size_t dot = image.rfind('.');
-  const bool extension = dot != std::string_view::npos && dot > name;
-  return std::string(extension ? image.substr(0, dot) : image).append(1, '.').append(field);
 }
 
 void FolderWalk::folder(int parent, const std::string& name, const std::string& path,
@@ -124,7 +118,7 @@ FolderWalk::Verdict FolderWalk::judge(int fd, const FolderItems& items, std::siz
   if (item.type == Type::kPassedOver) return skip(naming::passed_over(name));
   if (item.type == Type::kLoop) return skip(naming::kLoop);
   if (item.type == Type::kOther) return skip(naming::kNotRegular);
-  if (has_field_name(name)) return Verdict::kField;
+  if (is_field_file(name, fields_)) return Verdict::kField;
   if (item.type == Type::kFile) {
     if (has_any_image_name(name) || looks_like_image(fd, items.c_name(i))) return Verdict::kEntry;
     return skip(naming::kNotAnImage);
@@ -135,13 +129,6 @@ FolderWalk::Verdict FolderWalk::judge(int fd, const FolderItems& items, std::siz
                           leads_nowhere ? "a link that leads nowhere"
                                         : std::string("unreadable: ") + std::strerror(item.error)});
   return Verdict::kNone;
-}
-
-bool FolderWalk::has_field_name(std::string_view name) const {
-  return std::any_of(fields_.begin(), fields_.end(), [&](const std::string& field) {
-    return name.size() > field.size() + 1 && name.ends_with(field) &&
-           name[name.size() - field.size() - 1] == '.';
-  });
 }
 
 /// False when they are too large.

@@ -39,7 +39,6 @@ class FolderWalk {
  private:
   enum class Verdict : std::uint8_t { kNone, kEntry, kField, kTaken };
   Verdict judge(int fd, const FolderItems& items, std::size_t i, const std::string& path);
-  bool has_field_name(std::string_view name) const;
   bool take_fields(const FolderItems& items, std::size_t image, std::vector<Verdict>& verdicts,
                    EntryTable::Facts& facts) const;
 
@@ -52,9 +51,5 @@ class FolderWalk {
 /// Whether a file that is not named like an image is one by its first bytes. One that cannot be
 /// read is taken for one, so that it is rejected by name when it is packed, not lost.
 bool looks_like_image(int folder, const char* name);
-
-/// The name of an image's field in its folder: "a.b.jpg" has the field "json" in "a.b.json". May be
-/// given a path.
-std::string field_file(std::string_view image, std::string_view field);
 
 }  // namespace packhorse

@@ -67,7 +67,7 @@ class FolderSource final : public Source {
     if (options.fields.names) fields_ = checked_fields(*options.fields.names, root_);
     std::optional<LabelFile> labels;
     if (!options.labels.empty()) labels.emplace(options.labels, options.classes);
-    std::optional<DiskTree> tree(std::in_place, root_, listing_threads());
+    std::optional<DiskTree> tree(std::in_place, root_, fields_, listing_threads());
     const Layout layout = find_layout(*tree, options, root_);
     std::vector<Root> roots;
     for (const Layout::Root& root : layout.roots) roots.emplace_back(root, tree->take(root.folder));
@@ -168,7 +168,8 @@ class FolderSource final : public Source {
     run_parallel(listing_threads(), folders.size(), [&](std::size_t i) {
       FolderListing part;
       FolderWalk walk(fields_, root.open.above, listing_threads(), part);
-      walk.folder(root.open.fd.get(), folders[i], folders[i], anywhere ? 0 : labels.at(folders[i]));
+      walk.folder(root.open.fd.get(), folders[i], folders[i],
+                           anywhere ? 0 : labels.at(folders[i]));
       part.entries.sort_by_path();
       parts.put(i + 1, std::move(part));
     });

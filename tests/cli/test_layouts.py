@@ -329,6 +329,22 @@ def test_the_first_and_last_class_are_always_printed(tmp_path):
     assert (report["classes"], report["first_class"], report["last_class"]) == (3, "ant", "cow")
 
 
+def test_fields_are_no_images_and_no_folders_of_images(tmp_path):
+    """In the same case alone, also of an image without an extension, and none of a field."""
+    fields = ["images/cat/0.seg.ppm", "images/cat/0.json", "images/cat/1.JSON", "images/cat/0.seg.json", "images/cat/named.json"]
+    folder = build(Layout("", [*images("images/cat", "images/dog"), *fields, "seg/cat/9.seg.ppm"]), tmp_path / "source")
+    put(folder / "images/cat/named", photo(8))
+    trees = []
+    for form in FORMS:
+        source = folder if form == "folder" else shutil.make_archive(tmp_path / "source", form, root_dir=folder)
+        kind = "folder" if form == "folder" else "archive"
+        result = run("pack", source, tmp_path / form, "--format", "wds", "--json", "--source-kind", kind, "--fields", "seg.ppm,json")
+        assert result.code == DONE and result.json["packed"] == 5, (form, result)
+        assert result.json["skipped_by_rule"] == {NOT_AN_IMAGE: 1, "a field without its image": 1, OUTSIDE_CLASSES: 1}
+        trees.append(tree(tmp_path / form))
+    assert trees[0] == trees[1] == trees[2]
+
+
 def test_what_was_made_of_the_folders_is_said(tmp_path):
     source = build(Layout("", [*split("ds/Training", "ds/valid"), "ds/labels/x.txt"]), tmp_path / "source")
     out = run("pack", source, tmp_path / "out", "--format", "wds").out

@@ -19,13 +19,15 @@ using test::put;
 using test::TemporaryDirectory;
 using Told = FolderTree::Told;
 
+const Names kNoFields;
+
 }  // namespace
 
 TEST_CASE("disk tree: a folder is read once, and what comes later is in no answer") {
   const TemporaryDirectory root;
   put(root / "a" / "1.jpg", "x");
   put(root / "b" / "2.jpg", "x");
-  DiskTree tree(root.path(), 1);
+  DiskTree tree(root.path(), kNoFields, 1);
   CHECK(tree.folders("") == Names{"a", "b"});
   put(root / "c" / "3.jpg", "x");
   fs::remove_all(root / "b");
@@ -37,7 +39,7 @@ TEST_CASE("disk tree: a folder is read once, and what comes later is in no answe
 TEST_CASE("disk tree: what cannot be read is empty, and not taken") {
   const TemporaryDirectory root;
   put(root / "a" / "1.jpg", "x");
-  DiskTree tree(root.path(), 1);
+  DiskTree tree(root.path(), kNoFields, 1);
   CHECK(tree.folders("no").empty());
   CHECK(tree.folders("a/1.jpg").empty());
   CHECK_FALSE(tree.holds_images("no"));
@@ -49,7 +51,7 @@ TEST_CASE("disk tree: images are found right in a folder, and below it") {
   const TemporaryDirectory root;
   put(root / "a" / "deep" / "picture", test::tiny_image(1));
   put(root / "a" / "notes.txt", "text");
-  DiskTree tree(root.path(), 1);
+  DiskTree tree(root.path(), kNoFields, 1);
   CHECK_FALSE(tree.holds_images("a"));
   CHECK(tree.holds_images("a/deep"));
   CHECK(tree.holds_images_below("a", Told::kByNameOrBytes));
@@ -65,7 +67,7 @@ TEST_CASE("disk tree: a link to a folder it lies in is no folder, be that above 
   fs::create_symlink("..", root / "ds" / "a" / "root");
   fs::create_symlink("../..", root / "ds" / "a" / "above");
   fs::create_symlink("../elsewhere", root / "ds" / "a" / "beside");
-  DiskTree tree(root / "ds", 1);
+  DiskTree tree(root / "ds", kNoFields, 1);
   CHECK(tree.folders("a") == Names{"beside"});
   fs::remove(root / "ds" / "a" / "beside");
   CHECK_FALSE(tree.holds_images_below("a", Told::kByNameOrBytes));
@@ -80,7 +82,7 @@ TEST_CASE("folder items: each kind of entry, and a file's facts once it is looke
   fs::create_symlink("nowhere", root / "broken");
   fs::create_symlink("file", root / "link");
   fs::create_symlink("..", root / "up");
-  DiskTree tree(root.path(), 1);
+  DiskTree tree(root.path(), kNoFields, 1);
   const OpenFolder open = tree.take("");
   FolderItems items = open.items;
   using Type = FolderItems::Type;

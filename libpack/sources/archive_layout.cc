@@ -4,6 +4,7 @@
 
 #include "packhorse/error.h"
 #include "packhorse/printable.h"
+#include "sources/class_doubts.h"
 #include "sources/label_file.h"
 #include "sources/layout.h"
 #include "sources/naming.h"

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "packhorse/error.h"
+#include "packhorse/printable.h"
 
 namespace packhorse::naming {
 
@@ -83,6 +84,15 @@ std::pair<std::string_view, std::string_view> cut_first(std::string_view path) {
   const std::size_t slash = path.find('/');
   if (slash == std::string_view::npos) return {path, {}};
   return {path.substr(0, slash), path.substr(slash + 1)};
+}
+
+std::string quoted(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 4;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i)
+    text += (i == 0 ? "'" : ", '") + printable(names[i]) + "'";
+  if (names.size() > kShown) text += " and " + std::to_string(names.size() - kShown) + " more";
+  return text;
 }
 
 std::string lower_case(std::string_view text) {

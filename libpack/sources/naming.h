@@ -48,6 +48,9 @@ std::string_view last_name(std::string_view path);
 /// "a" and "b/c" of "a/b/c"; "c" and "" of "c".
 std::pair<std::string_view, std::string_view> cut_first(std::string_view path);
 
+/// As a sentence names them: 'a', 'b', 'c', 'd' and 4 more.
+std::string quoted(const std::vector<std::string>& names);
+
 /// ASCII letters in lower case.
 std::string lower_case(std::string_view text);
 

@@ -8,6 +8,7 @@
 #include "packhorse/file.h"
 #include "packhorse/printable.h"
 #include "parallel.h"
+#include "sources/class_doubts.h"
 #include "sources/disk_tree.h"
 #include "sources/field_names.h"
 #include "sources/folder_walk.h"

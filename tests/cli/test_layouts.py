@@ -170,7 +170,11 @@ REFUSES = [
     Layout("Tiny ImageNet", [*images("train/n01/images", "train/n02/images", "val/images"), "val/val_annotations.txt"], refuses=["'images'"]),
     Layout("flat test folder", [*split("train"), *images("test")], refuses=["'test'", "--split-folders train=train"]),
     Layout("dogs vs cats", images("train", "test1"), refuses=["'test1', 'train'"]),
-    Layout("val and valid", split("train", "val", "valid"), refuses=["'val', 'valid'", "the split val"]),
+    Layout(
+        "val and valid",
+        split("train", "val", "valid"),
+        refuses=["'val', 'valid'", "the split val", "choose one of 'val', 'valid', e.g. --split-folders train=train,val=val;"],
+    ),
     Layout("train1 and train2", split("train1", "train2"), refuses=["the split train"]),
     Layout("an unknown split", split("train", "val", "extra"), refuses=["'extra'", "--split-folders train=train,val=val"]),
     Layout("chest x-ray: the data set twice", [*split("train", "test"), *split("chest_xray/train", "chest_xray/test")], refuses=["'chest_xray'"]),
@@ -182,6 +186,8 @@ REFUSES = [
     Layout("an empty class", [*images(*CATS), "cow/notes.txt"], refuses=["'cow' holds no image"]),
     Layout("an empty folder", [*images(*CATS), "cow/"], refuses=["'cow' holds no image"]),
     Layout("annotations beside class folders", [*images(*CATS), "annotations/cat.xml"], refuses=["'annotations'"]),
+    Layout("a test folder that is a class", images("fail", "pass", "test"), refuses=["beside 'test', named like a split", "'fail', 'pass' hold images", "if all of these are classes, say --split-folders none"]),
+    Layout("an unknown split and a flat one", [*split("train"), *images("test", "other")], refuses=["--split-folders train=train;"]),
     Layout("images of all classes with a mask folder in each split", images("train/images", "train/masks", "val/images", "val/masks"), refuses=["'images', 'masks'"]),
 ]
 
@@ -198,6 +204,8 @@ TOLD = [
     Layout("split folders deep down", split("a/b/Training", "a/c"), {"test": both(), "train": both()}, options=("--split-folders", "train=a/b/Training,test=a/c/")),
     Layout("no split folders", images("train", "plane"), {"": both(("plane", "train"))}, options=("--split-folders", "none")),
     Layout("no split folders, but one around all", split("train"), {"": both()}, options=("--split-folders", "none")),
+    Layout("test is a class", images("fail", "pass", "test"), {"": both(("fail", "pass", "test"))}, options=("--split-folders", "none")),
+    Layout("one of two folders for a split", split("train", "val", "valid"), SPLIT, skips={OUTSIDE_SPLITS: 4}, options=("--split-folders", "train=train,val=val")),
     Layout("one class is meant", images("cat"), {"": {"cat": 2}}, options=("--allow-odd-classes",)),
     Layout("an empty class is meant", [*images(*CATS), "cow/"], {"": both()}, options=("--allow-odd-classes",)),
     Layout("images and masks are meant", images("images", "masks"), {"": both(("images", "masks"))}, options=("--allow-odd-classes",)),

@@ -48,8 +48,9 @@ class Folder final : public Dataset {
  private:
   /// As `packhorse pack` does; but a class alone, or without an image, has no wrong label.
   static void refuse_wrong_labels(const Listing& listing, const fs::path& path) {
+    using Kind = Doubt::Kind;
     for (const Doubt& doubt : listing.doubts) {
-      if (doubt.kind != Doubt::Kind::kLayout && doubt.kind != Doubt::Kind::kClassName) continue;
+      if (doubt.kind == Kind::kEmptyClass || doubt.kind == Kind::kOneClass) continue;
       throw Error(ErrorKind::kUsage, doubt.what, path,
                   "give the folder of the class folders; or say what is what to `packhorse pack` "
                   "(--split-folders, --labels, --allow-odd-classes), and use what it packs");

@@ -5,6 +5,7 @@
 
 #include "packhorse/printable.h"
 #include "sources/folder_roles.h"
+#include "sources/layout.h"
 #include "sources/naming.h"
 
 namespace packhorse {
@@ -16,6 +17,11 @@ using Names = std::vector<std::string>;
 using naming::quoted;
 
 constexpr const char* kMeant = "--allow-odd-classes, or --classes FILE";
+
+/// "class 'a'" or "classes 'a', 'b'"
+std::string counted(const char* one, const char* several, const Names& names) {
+  return (names.size() == 1 ? one : several) + (" " + quoted(names));
+}
 
 /// Which labels have an image in a split, or a reject that would be one.
 std::vector<bool> used_labels(const SplitListing& split, const Names& classes) {
@@ -43,6 +49,7 @@ class ClassDoubts {
   /// The gravest first.
   void add_all() {
     add_names();
+    add_other_splits();
     add_empty();
     add_one();
   }
@@ -55,6 +62,51 @@ class ClassDoubts {
   bool used_anywhere(std::size_t label) const {
     return std::any_of(used_.begin(), used_.end(),
                        [&](const std::vector<bool>& used) { return used[label]; });
+  }
+
+  /// Nothing learnt from "train" knows the classes that it has not.
+  void add_other_splits() {
+    const std::vector<SplitListing>& splits = listing_.splits;
+    const auto train = std::find_if(splits.begin(), splits.end(),
+                                    [](const SplitListing& one) { return one.split == "train"; });
+    if (train == splits.end()) return;
+    const std::vector<bool>& trained = used_[static_cast<std::size_t>(train - splits.begin())];
+    std::set<std::string> in_train;
+    for (std::size_t label = 0; label < classes_.size(); ++label) {
+      if (trained[label]) in_train.insert(naming::lower_case(classes_[label]));
+    }
+    for (std::size_t s = 0; s < splits.size(); ++s) {
+      Names other, by_case;
+      for (std::size_t label = 0; label < classes_.size(); ++label) {
+        if (!used_[s][label] || trained[label]) continue;
+        const bool alike = in_train.contains(naming::lower_case(classes_[label]));
+        (alike ? by_case : other).push_back(classes_[label]);
+      }
+      const auto has = [&](const Names& names) {
+        return "the split " + splits[s].split + " has the " + counted("class", "classes", names);
+      };
+      if (!by_case.empty()) {
+        add(Doubt::Kind::kSplitClasses,
+            has(by_case) + ", and train has the same but for upper and lower case",
+            std::string("give a class the same name in all splits; if they are different classes, "
+                        "say ") +
+                kMeant);
+      }
+      if (!other.empty()) {
+        add(Doubt::Kind::kSplitClasses, has(other) + ", which train has not",
+            "give the splits the same class folders; where these lie deeper, name what holds them, "
+            "and leave a split out by naming the others: now it is " +
+                split_folders_option(told_splits()) + "; if other classes are meant, say " +
+                kMeant);
+      }
+    }
+  }
+
+  /// As --split-folders would have told what was found.
+  std::vector<SplitFolder> told_splits() const {
+    std::vector<SplitFolder> told;
+    for (const SplitListing& split : listing_.splits) told.push_back({split.split, split.origin});
+    return told;
   }
 
   void add_names() {

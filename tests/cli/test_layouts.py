@@ -186,8 +186,20 @@ REFUSES = [
     Layout("an empty class", [*images(*CATS), "cow/notes.txt"], refuses=["'cow' holds no image"]),
     Layout("an empty folder", [*images(*CATS), "cow/"], refuses=["'cow' holds no image"]),
     Layout("annotations beside class folders", [*images(*CATS), "annotations/cat.xml"], refuses=["'annotations'"]),
+    Layout(
+        "classes that differ in case between splits",
+        [*split("train"), *split("val", classes=("Cat", "Dog"))],
+        refuses=["the split val has the classes 'Cat', 'Dog', and train has the same but for upper and lower case"],
+    ),
+    Layout(
+        "class folders that lie deeper in one split",
+        [*split("train"), *split("val/data")],
+        refuses=["the split val has the class 'data', which train has not", "--split-folders train=train,val=val"],
+    ),
+    Layout("Kaggle: test/unknown", [*split("train"), *images("test/unknown")], refuses=["the split test has the class 'unknown'"]),
     Layout("a test folder that is a class", images("fail", "pass", "test"), refuses=["beside 'test', named like a split", "'fail', 'pass' hold images", "if all of these are classes, say --split-folders none"]),
     Layout("an unknown split and a flat one", [*split("train"), *images("test", "other")], refuses=["--split-folders train=train;"]),
+    Layout("a fold in each split", [*split("train/fold1"), *split("val/fold2")], refuses=["the split val has the class 'fold2'"]),
     Layout("images of all classes with a mask folder in each split", images("train/images", "train/masks", "val/images", "val/masks"), refuses=["'images', 'masks'"]),
 ]
 
@@ -204,6 +216,20 @@ TOLD = [
     Layout("split folders deep down", split("a/b/Training", "a/c"), {"test": both(), "train": both()}, options=("--split-folders", "train=a/b/Training,test=a/c/")),
     Layout("no split folders", images("train", "plane"), {"": both(("plane", "train"))}, options=("--split-folders", "none")),
     Layout("no split folders, but one around all", split("train"), {"": both()}, options=("--split-folders", "none")),
+    Layout(
+        "another class in val is meant",
+        [*split("train"), *split("val", classes=("cat", "cow"))],
+        {"train": both(), "val": both(("cat", "cow"))},
+        options=("--allow-odd-classes",),
+    ),
+    Layout(
+        "another class in val is in the list",
+        [*split("train"), *split("val", classes=("cat", "cow"))],
+        {"train": both(), "val": both(("cat", "cow"))},
+        options=("--classes", "cat cow dog"),
+    ),
+    Layout("class folders that lie deeper are said", [*split("train"), *split("val/data")], SPLIT, options=("--split-folders", "train=train,val=val/data")),
+    Layout("val and test of other classes without train", [*split("val"), *split("test", classes=("cow", "dog"))], {"test": both(("cow", "dog")), "val": both()}),
     Layout("test is a class", images("fail", "pass", "test"), {"": both(("fail", "pass", "test"))}, options=("--split-folders", "none")),
     Layout("one of two folders for a split", split("train", "val", "valid"), SPLIT, skips={OUTSIDE_SPLITS: 4}, options=("--split-folders", "train=train,val=val")),
     Layout("one class is meant", images("cat"), {"": {"cat": 2}}, options=("--allow-odd-classes",)),

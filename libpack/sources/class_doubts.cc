@@ -5,6 +5,7 @@
 
 #include "packhorse/printable.h"
 #include "sources/folder_roles.h"
+#include "sources/inside_doubts.h"
 #include "sources/layout.h"
 #include "sources/naming.h"
 
@@ -48,6 +49,7 @@ class ClassDoubts {
 
   /// The gravest first.
   void add_all() {
+    doubt_inside(listing_, options_);
     add_names();
     add_other_splits();
     add_empty();

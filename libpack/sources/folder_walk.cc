@@ -33,18 +33,21 @@ bool looks_like_image(int folder, const char* name) {
   return naming::has_image_bytes(Bytes(head).first(static_cast<std::size_t>(n)));
 }
 
-void FolderWalk::folder(int parent, const std::string& name, const std::string& path,
-                        std::int64_t label) {
+std::optional<FolderId> FolderWalk::folder(int parent, const std::string& name,
+                                           const std::string& path, std::int64_t label) {
   const auto unreadable = [&](int error) {
     out_.rejects.push_back(
         {printable(path), std::string("unreadable folder: ") + std::strerror(error)});
   };
   const UniqueFd fd(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const std::optional<FolderId> id = fd ? folder_id(fd.get()) : std::nullopt;
-  if (!id) return unreadable(errno);
+  if (!id) {
+    unreadable(errno);
+    return std::nullopt;
+  }
   if (!above_.insert(*id).second) {  // mounted below itself, or put there since it was listed
     out_.skips.push_back({printable(path), naming::kLoop});
-    return;
+    return std::nullopt;
   }
   FolderItems items(fd.get(), above_, threads_);
   items.look_at_files(fd.get(), threads_);
@@ -53,6 +56,7 @@ void FolderWalk::folder(int parent, const std::string& name, const std::string& 
   for (const std::string& below : items.folders())
     folder(fd.get(), below, join(path, below), label);
   above_.erase(*id);
+  return id;
 }
 
 void FolderWalk::outside(int fd, const FolderItems& items, const std::string& path,

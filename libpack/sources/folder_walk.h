@@ -27,8 +27,10 @@ class FolderWalk {
              FolderListing& out)
       : fields_(fields), above_(std::move(above)), threads_(threads), out_(out) {}
 
-  /// `name` in the folder open as `parent`; `path` is its path in the split.
-  void folder(int parent, const std::string& name, const std::string& path, std::int64_t label);
+  /// `name` in the folder open as `parent`; `path` is its path in the split. Returns which folder
+  /// that is, or nothing when it was not walked.
+  std::optional<FolderId> folder(int parent, const std::string& name, const std::string& path,
+                                 std::int64_t label);
   /// The files alone of a folder, which have been looked at.
   void files(int fd, const FolderItems& items, const std::string& path, std::int64_t label);
   /// Passes over all in a folder, one of those above, by `rule`, but for folders that are to be

@@ -1,6 +1,7 @@
 #include "sources/source_folder.h"
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <set>
 
@@ -32,6 +33,9 @@ struct Root {
   std::string split, origin;
   OpenFolder open;
 };
+
+/// The paths of the class folders.
+using ClassFolders = std::multimap<FolderId, std::string>;
 
 /// Puts the listings of class folders together in the folders' order, each as soon as those before
 /// it are in: nearly all of them would otherwise be held twice in the end.
@@ -80,7 +84,9 @@ class FolderSource final : public Source {
     listing.doubts = layout.doubts;
     listing.classes = labels ? labels->classes() : class_names(options, roots);
     std::uint32_t found = 0;
-    for (const Root& root : roots) found |= fill(listing, root, labels.has_value());
+    ClassFolders class_folders;
+    for (const Root& root : roots) found |= fill(listing, root, labels.has_value(), class_folders);
+    if (!labels && options.classes.empty()) doubt_same(class_folders, listing.doubts);
     if (around) listing.skips = skips_outside(*around, layout);
     if (labels) apply_labels(*labels, listing);
     naming::refuse_empty(listing, root_,
@@ -154,8 +160,25 @@ class FolderSource final : public Source {
     return std::move(outside.skips);
   }
 
+  /// Links make one folder two class folders.
+  static void doubt_same(const ClassFolders& folders, std::vector<Doubt>& doubts) {
+    const auto two_classes = [](const ClassFolders::value_type& a,
+                                const ClassFolders::value_type& b) {
+      return a.first == b.first && naming::last_name(a.second) != naming::last_name(b.second);
+    };
+    const auto same = std::adjacent_find(folders.begin(), folders.end(), two_classes);
+    if (same == folders.end()) return;
+    doubts.push_back({Doubt::Kind::kLayout,
+                      "the class folders " +
+                          naming::quoted({same->second, std::next(same)->second}) +
+                          " are one and the same, and its images would have two labels",
+                      "remove the link; if both classes are meant, say --allow-odd-classes, or "
+                      "--classes FILE"});
+  }
+
   /// Lists one root; returns which fields occur. `anywhere`: images need no class folder.
-  std::uint32_t fill(Listing& listing, const Root& root, bool anywhere) const {
+  std::uint32_t fill(Listing& listing, const Root& root, bool anywhere,
+                     ClassFolders& class_folders) const {
     const auto labels = naming::labels_of(listing.classes);
     SplitListing& out = listing.splits.emplace_back();
     out.split = root.split;
@@ -166,15 +189,18 @@ class FolderSource final : public Source {
               [](const std::string& a, const std::string& b) { return a + '/' < b + '/'; });
     InOrder parts(folders.size() + 1, out);
     parts.put(0, top_files(root, anywhere));
+    std::vector<std::optional<FolderId>> ids(folders.size());
     run_parallel(listing_threads(), folders.size(), [&](std::size_t i) {
       FolderListing part;
       FolderWalk walk(fields_, root.open.above, listing_threads(), part);
-      walk.folder(root.open.fd.get(), folders[i], folders[i],
+      ids[i] = walk.folder(root.open.fd.get(), folders[i], folders[i],
                            anywhere ? 0 : labels.at(folders[i]));
       part.entries.sort_by_path();
       parts.put(i + 1, std::move(part));
     });
     out.entries.sort_by_path();
+    for (std::size_t i = 0; i < folders.size(); ++i)
+      if (ids[i]) class_folders.emplace(*ids[i], naming::join(root.origin, folders[i]));
     return parts.fields();
   }
 

@@ -153,6 +153,14 @@ PACKS = [
         skips={NOT_AN_IMAGE: 2},
     ),
     Layout("classes with a split's name among other words", images("bullet_train", "test_tube"), {"": both(("bullet_train", "test_tube"))}),
+    Layout("images in a folder of each class", images("cat/images", "dog/images"), {"": both()}),
+    Layout("some classes with the same folders", images("cat/a", "cat/b", "dog/a", "dog/b", "cow"), {"": {"cat": 4, "cow": 2, "dog": 4}}),
+    Layout(
+        "labels beside the images of a class, as text",
+        [*images("cat/images", "dog/images"), "cat/labels/0.txt", "dog/labels/0.txt"],
+        {"": both()},
+        skips={NOT_AN_IMAGE: 2},
+    ),
     Layout("a class that one split lacks", [*split("train"), *images("val/cat")], {"train": both(), "val": {"cat": 2}}),
 ]
 
@@ -197,6 +205,28 @@ REFUSES = [
         refuses=["the split val has the class 'data', which train has not", "--split-folders train=train,val=val"],
     ),
     Layout("Kaggle: test/unknown", [*split("train"), *images("test/unknown")], refuses=["the split test has the class 'unknown'"]),
+    Layout(
+        "data sets side by side",
+        [*split("dsA/train", "dsA/val"), *split("dsB/train", "dsB/val")],
+        refuses=["the class folders 'dsA', 'dsB' hold 'train', 'val'", "--split-folders train=dsA/train,val=dsA/val"],
+    ),
+    Layout(
+        "MVTec",
+        images(*(f"{thing}/{part}" for thing in ("bottle", "cable") for part in ("train/good", "test/bent", "ground_truth/bent"))),
+        refuses=["'bottle', 'cable' hold 'test', 'train'", "--split-folders test=bottle/test,train=bottle/train"],
+    ),
+    Layout("folds", [*split("fold1"), *split("fold2")], refuses=["hold the same folders, 'cat', 'dog'", "--split-folders train=fold1,val=fold2"]),
+    Layout(
+        "Office-31: images of each domain",
+        [*split("amazon/images"), *split("dslr/images"), *split("webcam/images")],
+        refuses=["all class folders ('amazon', 'dslr', 'webcam') hold the same folders, 'cat', 'dog'"],
+    ),
+    Layout(
+        "COVID: images and masks in each class",
+        images("COVID/images", "COVID/masks", "Normal/images", "Normal/masks"),
+        refuses=["the class folders 'COVID', 'Normal' hold 'masks' beside images", "--exclude '*/masks/*' --allow-odd-classes"],
+    ),
+    Layout("masks in a folder of one class", images("cat", "cat/masks", "dog"), refuses=["the class folder 'cat' holds 'masks' beside images"]),
     Layout("a test folder that is a class", images("fail", "pass", "test"), refuses=["beside 'test', named like a split", "'fail', 'pass' hold images", "if all of these are classes, say --split-folders none"]),
     Layout("an unknown split and a flat one", [*split("train"), *images("test", "other")], refuses=["--split-folders train=train;"]),
     Layout("a fold in each split", [*split("train/fold1"), *split("val/fold2")], refuses=["the split val has the class 'fold2'"]),
@@ -230,6 +260,28 @@ TOLD = [
     ),
     Layout("class folders that lie deeper are said", [*split("train"), *split("val/data")], SPLIT, options=("--split-folders", "train=train,val=val/data")),
     Layout("val and test of other classes without train", [*split("val"), *split("test", classes=("cow", "dog"))], {"test": both(("cow", "dog")), "val": both()}),
+    Layout("folds are meant", [*split("fold1"), *split("fold2")], {"": {"fold1": 4, "fold2": 4}}, options=("--allow-odd-classes",)),
+    Layout("folds are splits", [*split("fold1"), *split("fold2")], SPLIT, options=("--split-folders", "train=fold1,val=fold2")),
+    Layout(
+        "domains are splits",
+        [*split("amazon/images"), *split("dslr/images")],
+        {"amazon": both(), "dslr": both()},
+        options=("--split-folders", "amazon,dslr"),
+    ),
+    Layout(
+        "the splits of one data set beside another",
+        [*split("dsA/train", "dsA/val"), *split("dsB/train", "dsB/val")],
+        SPLIT,
+        skips={OUTSIDE_SPLITS: 8},
+        options=("--split-folders", "train=dsA/train,val=dsA/val"),
+    ),
+    Layout(
+        "masks in class folders are left out",
+        images("COVID/images", "COVID/masks", "Normal/images", "Normal/masks"),
+        {"": both(("COVID", "Normal"))},
+        skips={"matches an --exclude": 4},
+        options=("--exclude", "*/masks/*", "--allow-odd-classes"),
+    ),
     Layout("test is a class", images("fail", "pass", "test"), {"": both(("fail", "pass", "test"))}, options=("--split-folders", "none")),
     Layout("one of two folders for a split", split("train", "val", "valid"), SPLIT, skips={OUTSIDE_SPLITS: 4}, options=("--split-folders", "train=train,val=val")),
     Layout("one class is meant", images("cat"), {"": {"cat": 2}}, options=("--allow-odd-classes",)),
@@ -402,6 +454,14 @@ def test_a_dataset_is_proved_against_the_source_it_came_from(tmp_path):
     assert run("inspect", tmp_path / "out", "--against", source).code == DONE
     put(source / "ds/Testing/dog/9.jpg")
     assert run("inspect", tmp_path / "out", "--against", source).code == DAMAGE
+
+
+def test_a_link_that_gives_a_class_a_second_name_is_refused(tmp_path):
+    source = build(Layout("", images(*CATS)), tmp_path / "source")
+    (source / "kitty").symlink_to("cat")
+    result = run("pack", source, tmp_path / "out", "--format", "wds")
+    assert result.code == USAGE and "the class folders 'cat', 'kitty' are one and the same" in result.err, result
+    assert run("pack", source, tmp_path / "out", "--format", "wds", "--allow-odd-classes").code == DONE
 
 
 def test_labels_from_a_file_need_no_class_folders(tmp_path):

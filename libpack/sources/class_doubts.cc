@@ -50,6 +50,7 @@ class ClassDoubts {
   /// The gravest first.
   void add_all() {
     doubt_inside(listing_, options_);
+    if (!options_.split_folders) add_named_like_splits();
     add_names();
     add_other_splits();
     add_empty();
@@ -64,6 +65,26 @@ class ClassDoubts {
   bool used_anywhere(std::size_t label) const {
     return std::any_of(used_.begin(), used_.end(),
                        [&](const std::vector<bool>& used) { return used[label]; });
+  }
+
+  /// Names that are none of a split by the strict rule; but that all of them are like it is no
+  /// accident.
+  void add_named_like_splits() {
+    std::set<std::string_view> meant;
+    std::vector<SplitFolder> first;
+    const SplitListing& whole = listing_.splits.front();
+    if (!whole.split.empty()) return;
+    for (const std::string& name : classes_) {
+      const std::set<std::string_view> hinted = splits_hinted(name);
+      if (hinted.empty()) return;
+      const std::string_view split = *hinted.rbegin();
+      if (meant.insert(split).second && !split.empty())
+        first.push_back({std::string(split), naming::join(whole.origin, name)});
+    }
+    if (meant.size() < 2) return;
+    add(Doubt::Kind::kLayout, "all classes would be called like splits: " + quoted(classes_),
+        "tell which folder is which split, e.g. " + split_folders_option(first) +
+            "; if these are classes, say --split-folders none");
   }
 
   /// Nothing learnt from "train" knows the classes that it has not.

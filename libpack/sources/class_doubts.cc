@@ -174,9 +174,29 @@ class ClassDoubts {
   std::vector<std::vector<bool>> used_;  ///< by split and label
 };
 
+/// Whatever tells the labels: a split of nothing is no split.
+void doubt_empty_splits(Listing& listing) {
+  Names empty;
+  std::vector<SplitFolder> others;
+  for (const SplitListing& split : listing.splits) {
+    if (split.entries.size() + split.rejects.size() == 0) {
+      empty.push_back(split.prefix());
+    } else {
+      others.push_back({split.split, split.origin});
+    }
+  }
+  if (empty.empty() || others.empty()) return;
+  listing.doubts.push_back({Doubt::Kind::kEmptySplit,
+                            "the " + counted("split folder", "split folders", empty) +
+                                (empty.size() == 1 ? " holds" : " hold") + " no image",
+                            "leave it out by naming the others, " + split_folders_option(others) +
+                                "; if it is meant, say --allow-odd-classes"});
+}
+
 }  // namespace
 
 void doubt_classes(Listing& listing, const ListOptions& options) {
+  doubt_empty_splits(listing);
   if (!options.classes.empty() || !options.labels.empty()) return;
   ClassDoubts(listing, options).add_all();
 }

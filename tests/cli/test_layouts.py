@@ -237,6 +237,8 @@ REFUSES = [
     Layout("evaluation with another word", images("train_clean", "eval_noisy"), refuses=["like splits"]),
     Layout("a test folder that is a class", images("fail", "pass", "test"), refuses=["beside 'test', named like a split", "'fail', 'pass' hold images", "if all of these are classes, say --split-folders none"]),
     Layout("an unknown split and a flat one", [*split("train"), *images("test", "other")], refuses=["--split-folders train=train;"]),
+    Layout("val without images", [*split("train"), "val/labels.csv"], refuses=["the split folder 'val' holds no image", "--split-folders train=train;"]),
+    Layout("val without a file", [*split("train"), "val/"], refuses=["the split folder 'val' holds no image"]),
     Layout("a fold in each split", [*split("train/fold1"), *split("val/fold2")], refuses=["the split val has the class 'fold2'"]),
     Layout("images of all classes with a mask folder in each split", images("train/images", "train/masks", "val/images", "val/masks"), refuses=["'images', 'masks'"]),
 ]
@@ -293,6 +295,8 @@ TOLD = [
     Layout("names like splits are meant", images("mytrain", "myval"), {"": both(("mytrain", "myval"))}, options=("--split-folders", "none")),
     Layout("test is a class", images("fail", "pass", "test"), {"": both(("fail", "pass", "test"))}, options=("--split-folders", "none")),
     Layout("one of two folders for a split", split("train", "val", "valid"), SPLIT, skips={OUTSIDE_SPLITS: 4}, options=("--split-folders", "train=train,val=val")),
+    Layout("an empty split is meant", [*split("train"), "val/"], {"train": both(), "val": {}}, options=("--allow-odd-classes",)),
+    Layout("an empty split is left out", [*split("train"), "val/"], {"train": both()}, options=("--split-folders", "train=train")),
     Layout("one class is meant", images("cat"), {"": {"cat": 2}}, options=("--allow-odd-classes",)),
     Layout("an empty class is meant", [*images(*CATS), "cow/"], {"": both()}, options=("--allow-odd-classes",)),
     Layout("images and masks are meant", images("images", "masks"), {"": both(("images", "masks"))}, options=("--allow-odd-classes",)),
@@ -471,6 +475,15 @@ def test_a_link_that_gives_a_class_a_second_name_is_refused(tmp_path):
     result = run("pack", source, tmp_path / "out", "--format", "wds")
     assert result.code == USAGE and "the class folders 'cat', 'kitty' are one and the same" in result.err, result
     assert run("pack", source, tmp_path / "out", "--format", "wds", "--allow-odd-classes").code == DONE
+
+
+def test_an_empty_split_is_refused_with_labels_from_a_file_too(tmp_path):
+    source = build(Layout("", [*images("train"), "val/"]), tmp_path / "source")
+    put(tmp_path / "labels.txt", "train/0.jpg 0\ntrain/1.jpg 1\n")
+    labels = ("--labels", tmp_path / "labels.txt")
+    result = run("pack", source, tmp_path / "out", "--format", "wds", *labels)
+    assert result.code == USAGE and "the split folder 'val' holds no image" in result.err, result
+    assert run("pack", source, tmp_path / "out", "--format", "wds", *labels, "--split-folders", "train").code == DONE
 
 
 def test_labels_from_a_file_need_no_class_folders(tmp_path):

@@ -54,6 +54,7 @@ struct Doubt {
     kLayout,        ///< what its folders are cannot be told
     kSplitClasses,  ///< a split has a class that "train" has not
     kClassName,     ///< a class is called "images", "train", ...
+    kEmptySplit,    ///< a split has no image
     kEmptyClass,    ///< a class has no image
     kOneClass       ///< there is only one
   };

@@ -469,6 +469,22 @@ def test_a_dataset_is_proved_against_the_source_it_came_from(tmp_path):
     assert run("inspect", tmp_path / "out", "--against", source).code == DAMAGE
 
 
+@pytest.mark.parametrize(
+    ("layout", "options", "advice"),
+    [
+        (split("train"), ("--split-folders", "none"), "e.g. --split-folders none"),
+        (split("one", "two"), ("--split-folders", "train=one,val=two"), "--split-folders"),
+        (split("train", "more/val"), ("--split-folders", "train,dev=more/val"), "--split-folders"),
+    ],
+)
+def test_a_source_listed_with_other_splits_is_told_which_option_is_missing(tmp_path, layout, options, advice):
+    source = build(Layout("", layout), tmp_path / "source")
+    assert run("pack", source, tmp_path / "out", "--format", "wds", *options).code == DONE
+    result = run("inspect", tmp_path / "out", "--against", source)
+    assert result.code == USAGE and advice in result.err, result
+    assert run("inspect", tmp_path / "out", "--against", source, *options).code == DONE
+
+
 def test_a_link_that_gives_a_class_a_second_name_is_refused(tmp_path):
     source = build(Layout("", images(*CATS)), tmp_path / "source")
     (source / "kitty").symlink_to("cat")

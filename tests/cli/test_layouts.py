@@ -270,6 +270,8 @@ TOLD = [
     ),
     Layout("class folders that lie deeper are said", [*split("train"), *split("val/data")], SPLIT, options=("--split-folders", "train=train,val=val/data")),
     Layout("val and test of other classes without train", [*split("val"), *split("test", classes=("cow", "dog"))], {"test": both(("cow", "dog")), "val": both()}),
+    Layout("a folder around class folders is taken off even so", split("dogs", classes=("a", "b")), {"": both(("a", "b"))}, options=("--allow-odd-classes",)),
+    Layout("a folder around class folders is a class of the list", split("dogs", classes=("a", "b")), {"": {"dogs": 4}}, options=("--classes", "dogs")),
     Layout("folds are meant", [*split("fold1"), *split("fold2")], {"": {"fold1": 4, "fold2": 4}}, options=("--allow-odd-classes",)),
     Layout("folds are splits", [*split("fold1"), *split("fold2")], SPLIT, options=("--split-folders", "train=fold1,val=fold2")),
     Layout(

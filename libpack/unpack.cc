@@ -11,7 +11,7 @@
 #include "packhorse/resources.h"
 #include "packing/staging.h"
 #include "parallel.h"
-#include "sources/folder_walk.h"
+#include "sources/field_names.h"
 
 namespace packhorse {
 

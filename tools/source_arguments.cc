@@ -17,7 +17,7 @@ void SourceArguments::setup(CLI::App& app, const std::string& source,
       ->group(source);
   app.add_flag("--allow-odd-classes", options_.list.allow_odd_classes,
                "Take class folders as they are: one alone, empty ones, or called like a split, "
-               "images, masks, labels")
+               "images, masks, labels; one folder around all is taken off all the same")
       ->group(source);
   app.add_option("--labels", options_.list.labels,
                  "File of lines `path label`, in the place of class folders")

@@ -158,8 +158,11 @@ class Comparison {
     }
     const PackedDataset::Place at = dataset_.place(*sample);
     const ShardIndex& index = dataset_.index(at.shard);
-    if (item.hash != index.hash(at.row))
+    if (item.hash != index.hash(at.row)) {
       add("changed", sample, printable(item.entry.path), "the image is another one in the source");
+    } else if (item.image != index.image(at.row)) {
+      add("changed", sample, printable(item.entry.path), "the index describes another image");
+    }
     compare_fields(item, *sample, index, at.row);
     compare_label(item, *sample, index.label(at.row));
   }

@@ -60,6 +60,7 @@ void refuse_url(std::string_view path) {
 }
 
 UniqueFd open_for_reading(const fs::path& path) {
+  refuse_url(path.native());
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) throw_errno("open", path);
   return fd;
@@ -108,10 +109,9 @@ void start_write_back(int fd, std::uint64_t begin, std::uint64_t end) {
                     SYNC_FILE_RANGE_WRITE);
 }
 
-TemporaryFile::TemporaryFile(fs::path path)
-    : path_(std::move(path)),
-      name_(temporary_name(path_)),
-      fd_(::open(name_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) {
+TemporaryFile::TemporaryFile(fs::path path) : path_(std::move(path)), name_(temporary_name(path_)) {
+  refuse_url(path_.native());
+  fd_.reset(::open(name_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!fd_) throw_errno("create", name_);
 }
 
@@ -243,6 +243,7 @@ void remove_tree(const fs::path& path) {
 }
 
 void make_directories(const fs::path& path) {
+  refuse_url(path.native());
   constexpr int kMostTries = 1000;
   std::error_code code;
   for (int tries = 0; tries < kMostTries; ++tries) {

@@ -124,7 +124,6 @@ UnpackReport unpack(const fs::path& dataset, const fs::path& out, Progress* prog
                     std::stop_token stop) {
   Progress unseen;
   if (progress == nullptr) progress = &unseen;
-  refuse_url(dataset.native());
   refuse_url(out.native());
   if (fs::exists(fs::symlink_status(out))) {
     Staging::clear_leftover(out);

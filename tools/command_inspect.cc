@@ -67,6 +67,7 @@ class CommandInspect final : public program::Command {
       throw Error(ErrorKind::kUsage, "--class and --samples choose what --list and --sheet show",
                   {}, "add one of those, or leave them out");
     }
+    verify_.check();
     if (program::has_image_limits(*app_) && !decodes()) {
       throw Error(ErrorKind::kUsage, "limits of images count where images are decoded", {},
                   "add --verify full --decode, --against, --repair, --stats, --duplicates, --sheet "
@@ -86,7 +87,7 @@ class CommandInspect final : public program::Command {
 
  private:
   bool decodes() const {
-    return verify_.decodes() || stats_.wanted() || duplicates_.wanted() || sheet_.wanted() ||
+    return verify_.decodes() || stats_.wanted() || duplicates_.decodes() || sheet_.wanted() ||
            report_.wanted();
   }
 

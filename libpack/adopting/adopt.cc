@@ -115,6 +115,8 @@ void AdoptOptions::validate() const {
 PackReport adopt(const std::vector<fs::path>& named_paths, const AdoptOptions& options,
                  Progress* progress, std::stop_token stop) {
   options.validate();
+  for (const fs::path& path : named_paths) refuse_url(path.native());
+  if (options.out) refuse_url(options.out->native());
   const auto begin = std::chrono::steady_clock::now();
   Progress unseen;
   if (progress == nullptr) progress = &unseen;

@@ -24,10 +24,10 @@ class RangeStream final : public ByteStream {
   Bytes next() override {
     const std::size_t wanted = jumped_ ? kAfterJump : kOnward;
     jumped_ = false;
-    buffer_.resize(kOnward);
     const std::size_t length =
         static_cast<std::size_t>(std::min<std::uint64_t>(wanted, end_ - at_));
     if (length == 0) return {};
+    if (buffer_.size() < length) buffer_.resize(length);
     const ssize_t n = uninterrupted(
         [&] { return ::pread(fd_, buffer_.data(), length, static_cast<off_t>(at_)); });
     if (n < 0) throw_errno("read from", path_);

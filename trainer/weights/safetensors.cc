@@ -2,7 +2,6 @@
 
 #include <cstring>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "packhorse/file.h"
 #include "packhorse/json.h"
@@ -24,7 +23,7 @@ at::ScalarType type_named(const std::string& name, const std::filesystem::path& 
   return found->second;
 }
 
-at::Tensor read_tensor(const nlohmann::json& entry, Bytes data, const std::filesystem::path& path) {
+at::Tensor read_tensor(const ExactJson& entry, Bytes data, const std::filesystem::path& path) {
   const auto shape = entry.at("shape").get<std::vector<std::int64_t>>();
   const auto begin = entry.at("data_offsets").at(0).get<std::uint64_t>();
   const auto end = entry.at("data_offsets").at(1).get<std::uint64_t>();
@@ -52,14 +51,14 @@ NamedTensors read_safetensors(const std::filesystem::path& path) try {
   std::memcpy(&header_bytes, file.data(), sizeof header_bytes);
   const Bytes rest = Bytes(file).subspan(sizeof header_bytes);
   if (header_bytes > rest.size()) throw_bad_weights(path, "it is cut");
-  const auto header = parse_json(as_text(rest.first(header_bytes)), kLimits);
+  const auto header = parse_json<ExactJson>(as_text(rest.first(header_bytes)), kLimits);
   NamedTensors tensors;
   for (const auto& [name, entry] : header.items()) {
     if (name == "__metadata__") continue;
     tensors.emplace_back(name, read_tensor(entry, rest.subspan(header_bytes), path));
   }
   return tensors;
-} catch (const nlohmann::json::exception& error) {
+} catch (const ExactJson::exception& error) {
   throw_bad_weights(path, error.what());
 } catch (const Error& error) {
   if (!error.path().empty()) throw;

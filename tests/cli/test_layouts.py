@@ -339,7 +339,7 @@ def options_of(layout, tmp_path):
 def counted(out, report):
     """Images by split and class."""
     return {
-        one["split"]: dict(Counter(sample["class"] for sample in listed(out / one["split"])))
+        one["split"]: dict(Counter(sample["class"] for sample in listed(out / one["split"]))) if one["samples"] else {}
         for one in report["splits"]
     }
 

@@ -86,10 +86,10 @@ class ImageSearch {
 }  // namespace
 
 DiskTree::DiskTree(fs::path root, const std::vector<std::string>& fields, int threads)
-    : root_(std::move(root)), fields_(fields), threads_(threads) {
-  const UniqueFd fd = open_file(root_, O_PATH | O_DIRECTORY);
-  above_root_ = with_all_above(fd.get());
-}
+    : root_(std::move(root)),
+      fields_(fields),
+      threads_(threads),
+      above_root_(with_all_above(root_)) {}
 
 FolderIds DiskTree::down_to(const std::string& folder) const {
   FolderIds ids = above_root_;

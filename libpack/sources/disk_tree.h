@@ -21,11 +21,12 @@ struct OpenFolder {
 
 /// A tree on a disk. Each folder whose folders are asked for is read once: what comes later is in
 /// no answer. Links are followed, except those to a folder they lie in, be it above the root; what
-/// cannot be read is empty. Needs a file descriptor for each such folder. One thread.
+/// is not there or may not be read is empty. Needs a file descriptor for each such folder. All but
+/// the destructor throw Error(kIo) when a folder cannot be read for another reason. One thread.
 class DiskTree final : public FolderTree {
  public:
-  /// `fields`: files that are named like one of these are no images. `threads`: for folders whose
-  /// file system does not tell types.
+  /// Throws Error(kNotFound | kIo). `fields`: files that are named like one of these are no images.
+  /// `threads`: for folders whose file system does not tell types.
   DiskTree(std::filesystem::path root, const std::vector<std::string>& fields, int threads);
 
   std::vector<std::string> folders(const std::string& folder) const override;

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <memory>
 
+#include "packhorse/error.h"
 #include "packhorse/file.h"
 #include "parallel.h"
 #include "sources/listed_file.h"
@@ -49,14 +50,17 @@ std::optional<FolderId> folder_id(int fd) {
   return FolderId(status.st_dev, status.st_ino);
 }
 
-FolderIds with_all_above(int fd) {
+FolderIds with_all_above(const std::filesystem::path& folder) {
   FolderIds ids;
-  UniqueFd at;
-  for (std::optional<FolderId> id = folder_id(fd); id && ids.insert(*id).second;) {
-    at = open_at(at ? at.get() : fd, "..", O_PATH | O_DIRECTORY);
-    id = folder_id(at.get());  // the topmost is its own parent
+  UniqueFd at = open_file(folder, O_PATH | O_DIRECTORY);
+  while (at) {
+    const std::optional<FolderId> id = folder_id(at.get());
+    if (!id) break;
+    if (!ids.insert(*id).second) return ids;  // the topmost is its own parent
+    at = open_at(at.get(), "..", O_PATH | O_DIRECTORY);
   }
-  return ids;
+  if (errno == EACCES) return ids;
+  throw_errno("look at the folders above", folder);
 }
 
 int read_directory(int fd, const std::function<bool(const char*, Type)>& visit) {

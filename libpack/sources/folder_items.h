@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <set>
@@ -19,8 +20,8 @@ using FolderIds = std::set<FolderId>;
 
 /// Which folder is open as `fd`; nothing when that cannot be learnt (errno).
 std::optional<FolderId> folder_id(int fd);
-/// The folder open as `fd` and all above it, as far as they may be entered.
-FolderIds with_all_above(int fd);
+/// The folder and all above it, as far as they may be entered. Throws Error(kNotFound | kIo).
+FolderIds with_all_above(const std::filesystem::path& folder);
 
 /// What a directory holds, sorted by name, in 48 bytes an item plus its name. Links are followed.
 class FolderItems {

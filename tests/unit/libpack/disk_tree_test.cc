@@ -47,6 +47,15 @@ TEST_CASE("disk tree: what cannot be read is empty, and not taken") {
   CHECK(kind_of_error([&] { tree.take("no"); }) == ErrorKind::kNotFound);
 }
 
+TEST_CASE("disk tree: a folder that cannot be read though it may be there is an Error") {
+  const TemporaryDirectory root;
+  const std::string name(300, 'n');  // ENAMETOOLONG
+  DiskTree tree(root.path(), kNoFields, 1);
+  CHECK(kind_of_error([&] { tree.folders(name); }) == ErrorKind::kIo);
+  CHECK(kind_of_error([&] { tree.holds_images(name); }) == ErrorKind::kIo);
+  CHECK(kind_of_error([&] { tree.holds_images_below(name, Told::kByName); }) == ErrorKind::kIo);
+}
+
 TEST_CASE("disk tree: images are found right in a folder, and below it") {
   const TemporaryDirectory root;
   put(root / "a" / "deep" / "picture", test::tiny_image(1));

@@ -70,8 +70,8 @@ class CommandInspect final : public program::Command {
     verify_.check();
     if (program::has_image_limits(*app_) && !decodes()) {
       throw Error(ErrorKind::kUsage, "limits of images count where images are decoded", {},
-                  "add --verify full --decode, --against, --repair, --stats, --duplicates, --sheet "
-                  "or --report, or leave them out");
+                  "add --verify full --decode, --against, --repair, --stats, --duplicates without "
+                  "--identical, --sheet or --report, or leave them out");
     }
     request_.limits.validate();
     const std::vector<fs::path> paths = find_datasets(request_.path);

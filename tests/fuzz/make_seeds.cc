@@ -135,7 +135,7 @@ void add_shard(const Seeds& seeds, const fs::path& source, const fs::path& out,
     if (!entry.is_regular_file()) continue;
     const std::string file = entry.path().filename();
     const std::string bytes = read_text(entry.path());
-    if (file == kManifestName) seeds.put({"manifest", "json"}, name, bytes);
+    if (file == kManifestName) seeds.put("manifest", name, bytes);
     if (file.ends_with(".index")) seeds.put("shard_index", name, bytes);
     if (file.ends_with(".mdb")) seeds.put("lmdb", name, bytes);
     if (file.ends_with(".zst")) seeds.put({"compressed", "archive"}, name, bytes);
@@ -278,6 +278,9 @@ void add_texts(const Seeds& seeds) {
   seeds.put("labels", "commas", "path,label\n\"a.jpg\",cat\n./c/d.png, dog\n");
   seeds.put("labels", "tabs", "a.jpg\tgreat grey owl\r\nb/a.jpg\tcat\r\n");
   seeds.put("json", "row", "{\"path\": \"a\\u00e9.jpg\", \"label\": -1, \"x\": [{\"y\": null}]}");
+  seeds.put("json", "nested",
+            R"({"label": "cat", "cls": 3, "x": [[1, -2.5e3], true, false, {"b": "\ud83d\ude00\n", )"
+            R"("c": {}}], "y": 18446744073709551616})");
   seeds.put("json", "task", task_line({WalkTask::Kind::kDecode, "wds", "/a", "/b"}, {}));
   seeds.put("json", "finding", finding_line({"structure", 3, true, "words"}));
   seeds.put("json", "end", end_line({WalkEnd::Kind::kCrashed, 11, 4, "words"}));

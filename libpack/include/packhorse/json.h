@@ -55,9 +55,8 @@ struct JsonLimits {
                                ///< front for each name
 };
 
-/// Json: any of nlohmann's. Throws, without a path, Error(kCorrupt) for what
-/// is no JSON and Error(kUnsupported) for what is beyond the limits. Memory: some 30 times the text
-/// at most.
+/// Json: any of nlohmann's. Throws, without a path, Error(kCorrupt) for what is no JSON and
+/// Error(kUnsupported) for what is beyond the limits. Memory: some 30 times the text at most.
 template <class Json = ExactJson>
 Json parse_json(std::string_view text, const JsonLimits& limits = {}) {
   const auto refuse = [](const char* what, std::size_t limit) {

@@ -25,7 +25,7 @@ class Ring {
     std::uint8_t* images = nullptr;
     std::vector<std::int64_t> labels;
     std::vector<std::uint64_t> samples;
-    std::vector<EncodedSample> encoded;  ///< empty unless some are left so
+    std::vector<EncodedSample> encoded;           ///< empty unless some are left so
     std::chrono::steady_clock::time_point begun;  ///< when its first sample was taken up
 
    private:

@@ -159,7 +159,8 @@ std::vector<std::string> CheckpointStore::take_notes() {
 void CheckpointStore::replace_earlier() {
   make_directories(impl_->options.directory);
   if (fs::exists(last())) {
-    constexpr std::string_view kWhat = "a run that replaces this one began, and saved nothing yet\n";
+    constexpr std::string_view kWhat =
+        "a run that replaces this one began, and saved nothing yet\n";
     write_file(impl_->replacing(), as_bytes(kWhat));
     sync_path(impl_->options.directory);
   }

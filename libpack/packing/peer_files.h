@@ -11,6 +11,6 @@ namespace packhorse {
 /// what is to be published: shard by shard, then those of the whole dataset. Nothing for a format
 /// that has none, and for compressed shards. `manifest` must be complete but for its files.
 std::vector<FileRecord> publish_peer_files(const std::filesystem::path& directory,
-                                              const Manifest& manifest, int jobs);
+                                           const Manifest& manifest, int jobs);
 
 }  // namespace packhorse

@@ -1,10 +1,10 @@
 #include <algorithm>
 
 #include "formats/label_text.h"
-#include "formats/wds/peer_index.h"
 #include "formats/wds/handles.h"
 #include "formats/wds/layout.h"
 #include "formats/wds/open.h"
+#include "formats/wds/peer_index.h"
 #include "formats/wds/wds.h"
 #include "packhorse/file.h"
 #include "packhorse/npy.h"

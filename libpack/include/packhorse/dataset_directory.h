@@ -15,8 +15,8 @@ struct Manifest;
 /// Links are another matter: see DatasetDirectory.
 bool is_inner_name(std::string_view name);
 
-/// For who is going to write below a directory that may have come with somebody's dataset or shards:
-/// throws Error(kUnsupported) when it is a symbolic link, or holds one. Not there is fine.
+/// For who is going to write below a directory that may have come with somebody's dataset or
+/// shards: throws Error(kUnsupported) when it is a symbolic link, or holds one. Not there is fine.
 void refuse_links(const std::filesystem::path& directory);
 
 /// A dataset's directory, and the one door to what is in it: a dataset never names anything outside

@@ -27,7 +27,7 @@ struct PeerIndexReport {
 /// published such a file with other bytes; kCorrupt when a shard holds other samples than its
 /// index.
 PeerIndexReport write_peer_indexes(const std::filesystem::path& dataset,
-                                         const std::filesystem::path& out,
-                                         const PeerIndexOptions& options, int jobs = 0);
+                                   const std::filesystem::path& out,
+                                   const PeerIndexOptions& options, int jobs = 0);
 
 }  // namespace packhorse

@@ -14,9 +14,10 @@ struct RepairReport {
   std::vector<std::string> rebuilt;  ///< files made again from the source
 };
 
-/// Replaces the files of `dataset` that are not as its manifest says: shards, indexes (also those for
-/// other people's readers), class list, list of rejects, SHA256SUMS. `from` is the source it was packed from, or a copy of the dataset
-/// (or of the directory of its splits), whose sound files are taken as they are.
+/// Replaces the files of `dataset` that are not as its manifest says: shards, indexes (also those
+/// for other people's readers), class list, list of rejects, SHA256SUMS. `from` is the source it
+/// was packed from, or a copy of the dataset (or of the directory of its splits), whose sound files
+/// are taken as they are.
 ///
 /// A shard is a function of source and options, so it is packed again, in the staging directory of
 /// `dataset`; what comes of it must have the SHA-256 that the manifest says. Only when all files

@@ -22,7 +22,8 @@ Summary summary_of(const MadeDataset& made) {
 }
 
 std::string_view shape_name(std::uint32_t width, std::uint32_t height) {
-  static const Summary summary = summary_of({.rows = {row(0, 0, {ImageKind::kJpeg, 3, 8, 1, 1, 1}, 1)}});
+  static const Summary summary =
+      summary_of({.rows = {row(0, 0, {ImageKind::kJpeg, 3, 8, 1, 1, 1}, 1)}});
   return summary.shapes[shape_of(width, height)].name;
 }
 

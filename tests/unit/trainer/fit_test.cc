@@ -88,8 +88,9 @@ TEST_CASE("fit: learns a toy set, scores its test split and logs each epoch") {
 TEST_CASE("fit: class names that are no UTF-8 are written printably, and are the same afterwards") {
   const Toy toy;
   for (const char* split : {"train", "test"})
-    std::filesystem::rename(toy.directory / "data" / split / "red",
-                            toy.directory / "data" / split / "r\xe9" "d");
+    std::filesystem::rename(toy.directory / "data" / split / "red", toy.directory / "data" / split /
+                                                                        "r\xe9"
+                                                                        "d");
   FitOptions options = toy.options("out");
   options.recipe.epochs = 1;
   fit(options);

@@ -61,8 +61,9 @@ DatasetDirectory::Links DatasetDirectory::links_of(const Manifest& manifest) {
   return manifest.adopted ? Links::kToShards : Links::kNone;
 }
 
-DatasetDirectory::DatasetDirectory(fs::path path)
-    : path_(std::move(path)), directory_(open_file(path_, kDirectory)) {
+DatasetDirectory::DatasetDirectory(fs::path path) : path_(std::move(path)) {
+  refuse_url(path_.native());
+  directory_ = open_file(path_, kDirectory);
   if (!directory_) throw_errno("open", path_);
 }
 

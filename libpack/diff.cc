@@ -4,10 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 #include "packhorse/error.h"
 #include "packhorse/hash.h"
+#include "packhorse/json.h"
 #include "packhorse/manifest.h"
 #include "packhorse/packed_dataset.h"
 #include "packhorse/shard_index.h"
@@ -18,6 +20,8 @@ namespace packhorse {
 namespace fs = std::filesystem;
 
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
@@ -61,6 +65,10 @@ class Side {
   std::pair<std::uint64_t, std::uint64_t> content(std::size_t sample) const {
     const Row at = row(sample);
     return {at.index.hash(at.row), at.index.range(at.row).length};
+  }
+  ImageInfo image(std::size_t sample) const {
+    const Row at = row(sample);
+    return at.index.image(at.row);
   }
   std::string_view class_name(std::size_t sample) const {
     const Row at = row(sample);
@@ -154,6 +162,7 @@ SampleChange compare(const Side& a, std::uint32_t i, const Side& b, std::uint32_
   SampleChange change;
   change.bytes = a.content(i) != b.content(j);
   change.fields = fields_of(a, i) != fields_of(b, j);
+  change.described = a.image(i) != b.image(j);
   change.relabelled = a.class_name(i) != b.class_name(j);
   change.renamed = a.path(i) != b.path(j);
   change.rekeyed = a.key(i) != b.key(j);
@@ -162,46 +171,76 @@ SampleChange compare(const Side& a, std::uint32_t i, const Side& b, std::uint32_
   return change;
 }
 
+/// How many there are, and the start of a hash of what they are.
+std::string digest_of(const Json& array) {
+  return fmt::format("{} ({})", array.size(), sha256(as_bytes(array.dump())).substr(0, 12));
+}
+
+/// Each member of a manifest and its text, except shards and files. Those of options and accounting
+/// have names of their own.
+using Members = std::map<std::string, std::string>;
+
+std::string text_of(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_array()) return value.dump();
+  std::vector<std::string> items;
+  for (const Json& item : value) items.push_back(text_of(item));
+  constexpr std::size_t kLine = 60;
+  std::string text = fmt::format("{}", fmt::join(items, ","));
+  return text.size() <= kLine ? text : digest_of(value);
+}
+
+void add_members(Members& members, const std::string& prefix, const Json& object) {
+  for (const auto& [name, value] : object.items()) {
+    if (value.is_object()) {
+      const bool plain = prefix.empty() && (name == "options" || name == "accounting");
+      add_members(members, plain ? "" : prefix + name + ".", value);
+    } else if (name != "shards" && name != "files") {
+      members[prefix + name] = text_of(value);
+    }
+  }
+}
+
+/// All that the id is made from, so that where ids differ a setting does, and what the class list
+/// says.
+Members members_of(const Side& side) {
+  const Manifest& manifest = side.manifest();
+  constexpr JsonLimits kAny{.bytes = ~std::size_t{0}};  // it is our own text
+  const Json json = parse_json<Json>(manifest.serialise(), kAny);
+  Members members;
+  add_members(members, "", json);
+  members.erase("packhorse");  // the id does not cover it
+  members.erase("id");
+  members["shards"] = std::to_string(manifest.shards.size());
+  Json list = json.at("shards"), sums = Json::array(), index_sums = Json::array();
+  for (Json& shard : list) {
+    sums.push_back(shard.at("sha256"));
+    index_sums.push_back(shard.at("index_sha256"));
+    shard.erase("sha256");
+    shard.erase("index_sha256");
+  }
+  members["shard_list"] = digest_of(list);
+  members["shards_sha256"] = digest_of(sums);
+  members["indexes_sha256"] = digest_of(index_sums);
+  members["files"] = digest_of(json.at("files"));
+  members["classes"] = std::to_string(side.classes().size());
+  members["class_list"] = sha256(as_bytes(class_list_text(side.classes()))).substr(0, 12);
+  return members;
+}
+
 std::vector<DatasetDiff::Setting> settings_of(const Side& a, const Side& b) {
+  const Members left = members_of(a), right = members_of(b);
+  const auto text_in = [](const Members& members, const std::string& name) {
+    const auto found = members.find(name);
+    return found == members.end() ? std::string() : found->second;
+  };
+  Members all = left;
+  all.insert(right.begin(), right.end());
   std::vector<DatasetDiff::Setting> settings;
-  const auto add = [&](const char* name, const auto& of) {
-    std::string left = of(a), right = of(b);
-    if (left != right) settings.push_back({name, std::move(left), std::move(right)});
-  };
-  const auto add_member = [&](const char* name, auto member) {
-    add(name, [&](const Side& side) { return fmt::format("{}", side.manifest().*member); });
-  };
-  add_member("format", &Manifest::format);
-  add_member("format_version", &Manifest::format_version);
-  add_member("image", &Manifest::image);
-  add_member("image_settings", &Manifest::image_settings);
-  add_member("compress", &Manifest::compress);
-  add("fields",
-      [](const Side& s) { return fmt::format("{}", fmt::join(s.manifest().fields, ",")); });
-  add_member("split", &Manifest::split);
-  add_member("shuffle", &Manifest::shuffle);
-  add_member("seed", &Manifest::seed);
-  add_member("shard_bytes", &Manifest::shard_bytes);
-  add_member("shard_samples", &Manifest::shard_samples);
-  add_member("samples", &Manifest::samples);
-  add("shards", [](const Side& s) { return std::to_string(s.manifest().shards.size()); });
-  add("classes", [](const Side& s) { return std::to_string(s.classes().size()); });
-  add("class_list", [](const Side& s) {
-    return sha256(as_bytes(fmt::format("{}", fmt::join(s.classes(), "\n")))).substr(0, 12);
-  });
-  add("rejected", [](const Side& s) { return std::to_string(s.manifest().accounting.rejected); });
-  add("skipped", [](const Side& s) { return std::to_string(s.manifest().accounting.skipped); });
-  add("files", [](const Side& s) {
-    Sha256 hash;
-    for (const FileRecord& file : s.manifest().files)
-      hash.update(as_bytes(file.file + file.sha256));
-    return fmt::format("{} ({})", s.manifest().files.size(), hash.finish().substr(0, 12));
-  });
-  add("shards_sha256", [](const Side& s) {
-    Sha256 hash;
-    for (const ShardRecord& shard : s.manifest().shards) hash.update(as_bytes(shard.sha256));
-    return hash.finish().substr(0, 12);
-  });
+  for (const auto& [name, text] : all) {
+    std::string of_a = text_in(left, name), of_b = text_in(right, name);
+    if (of_a != of_b) settings.push_back({name, std::move(of_a), std::move(of_b)});
+  }
   return settings;
 }
 
@@ -209,6 +248,7 @@ void count(DatasetDiff::Counts& counts, const SampleChange& change) {
   ++counts.same;
   counts.bytes += change.bytes ? 1 : 0;
   counts.fields += change.fields ? 1 : 0;
+  counts.described += change.described ? 1 : 0;
   counts.relabelled += change.relabelled ? 1 : 0;
   counts.renamed += change.renamed ? 1 : 0;
   counts.rekeyed += change.rekeyed ? 1 : 0;

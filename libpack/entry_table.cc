@@ -81,7 +81,7 @@ EntryTable::Facts EntryTable::facts(std::size_t i) const {
 
 std::string EntryTable::path_of(std::size_t i) const {
   const Record& record = records_[i];
-  const std::string_view directory = name_of(directories_[record.directory]);
+  const std::string_view directory = directory_of(i);
   std::string path;
   path.reserve(directory.size() + 1 + record.name_length);
   path += directory;

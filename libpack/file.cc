@@ -68,6 +68,7 @@ UniqueFd open_at(int directory, const char* name, int flags) {
 }
 
 UniqueFd open_for_reading(const fs::path& path) {
+  refuse_url(path.native());
   UniqueFd fd = open_file(path, O_RDONLY | O_NONBLOCK);
   if (!fd) throw_errno("open", path);
   return fd;
@@ -126,10 +127,9 @@ void start_write_back(int fd, std::uint64_t begin, std::uint64_t end) {
                     SYNC_FILE_RANGE_WRITE);
 }
 
-TemporaryFile::TemporaryFile(fs::path path)
-    : path_(std::move(path)),
-      name_(temporary_name(path_)),
-      fd_(open_file(name_, O_RDWR | O_CREAT | O_EXCL)) {
+TemporaryFile::TemporaryFile(fs::path path) : path_(std::move(path)), name_(temporary_name(path_)) {
+  refuse_url(path_.native());
+  fd_ = open_file(name_, O_RDWR | O_CREAT | O_EXCL);
   if (!fd_) throw_errno("create", name_);
 }
 
@@ -301,6 +301,7 @@ void remove_tree(const fs::path& path) {
 }
 
 void make_directories(const fs::path& path) {
+  refuse_url(path.native());
   constexpr int kMostTries = 1000;
   std::error_code code;
   for (int tries = 0; tries < kMostTries; ++tries) {

@@ -4,7 +4,6 @@
 
 #include "image_probe.h"
 #include "packhorse/error.h"
-#include "packhorse/npy.h"
 
 namespace packhorse {
 
@@ -112,21 +111,6 @@ ImageInfo header_to_decode(Bytes file, const ImageLimits& limits) {
   const ProbeResult result = probe_image(file, limits);
   if (result.info) return *result.info;
   throw Error(result.beyond_limits ? ErrorKind::kUnsupported : ErrorKind::kCorrupt, result.reason);
-}
-
-ImageInfo described_to_decode(Bytes file, const ImageInfo& described, const ImageLimits& limits) {
-  if (described.kind == ImageKind::kRaw) {
-    if (file.size() == pixel_bytes(described)) return described;
-    throw Error(ErrorKind::kCorrupt, "raw pixels of another size than the index says");
-  }
-  const ImageInfo info = header_to_decode(file, limits);
-  const auto words = [](const ImageInfo& one) {
-    return std::string(name_of(one.kind)) + " of " + std::to_string(one.width) + " x " +
-           std::to_string(one.height) + " with " + std::to_string(one.components) + " channels";
-  };
-  const std::string found = words(info), said = words(described);
-  if (found == said) return info;
-  throw Error(ErrorKind::kCorrupt, "it is a " + found + ", and its index says " + said);
 }
 
 }  // namespace packhorse

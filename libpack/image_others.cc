@@ -32,7 +32,9 @@ std::optional<Tag> find_tag(const Cursor& data, std::size_t directory, std::uint
   const std::uint32_t entries = data.u16(directory).value_or(0);
   for (std::size_t i = 0; i < entries; ++i) {
     const std::size_t at = directory + 2 + 12 * i;
-    if (data.u16(at) != wanted) continue;
+    const std::optional<std::uint32_t> tag_number = data.u16(at);
+    if (!tag_number) break;  // entries that the file has no room for
+    if (*tag_number != wanted) continue;
     Tag tag{data.u16(at + 2).value_or(0), data.u32(at + 4).value_or(0), at + 8};
     if (width_of(tag.type) * std::uint64_t{tag.count} > 4)
       tag.values = data.u32(at + 8).value_or(0);

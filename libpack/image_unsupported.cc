@@ -2,6 +2,7 @@
 #include <array>
 
 #include "image_probe.h"
+#include "sources/naming.h"
 
 namespace packhorse {
 
@@ -90,8 +91,7 @@ std::string_view unsupported_kind(Bytes head) {
 std::string_view unsupported_kind_by_name(std::string_view name) {
   const std::size_t dot = name.rfind('.');
   if (dot == std::string_view::npos) return {};
-  std::string extension(name.substr(dot + 1));
-  for (char& c : extension) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const std::string extension = naming::lower_case(name.substr(dot + 1));
   const auto found = std::find_if(kExtensions.begin(), kExtensions.end(),
                                   [&](const Extension& one) { return one.name == extension; });
   return found != kExtensions.end() ? found->kind : std::string_view();

@@ -13,7 +13,7 @@ namespace packhorse {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = OrderedExactJson;
 
 /// Room for some 180,000 shards.
 constexpr JsonLimits kLimits{.bytes = std::size_t{64} << 20, .depth = 16};

@@ -61,6 +61,7 @@ bool is_packed_dataset(const fs::path& path) {
 }
 
 std::vector<fs::path> find_datasets(const fs::path& path) {
+  refuse_url(path.native());
   std::vector<fs::path> found;
   std::error_code code;
   if (!is_packed_dataset(path) && !path.native().ends_with(".partial") &&

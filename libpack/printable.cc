@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <iterator>
 
 namespace packhorse {
 
@@ -63,9 +62,12 @@ std::string escaped(std::string_view text, Escape escape) {
 }
 
 std::string in_bytes(std::string_view bytes) {
+  static constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
-  for (const char byte : bytes)
-    fmt::format_to(std::back_inserter(text), "\\x{:02x}", static_cast<unsigned char>(byte));
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    text += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+  }
   return text;
 }
 

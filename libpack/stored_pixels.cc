@@ -17,11 +17,11 @@ void decode_stored(const PackedDataset& dataset, std::size_t sample, std::vector
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kCorrupt && error.kind() != ErrorKind::kUnsupported) throw;
     const PackedDataset::Place at = dataset.place(sample);
-    throw Error(
-        error.kind(), std::string("an image cannot be decoded: ") + error.what(),
-        dataset.data_path(at.shard),
-        "its bytes are those that were packed: mend or remove the source image and pack again",
-        dataset.name_at(at));
+    const std::string of_image =
+        "its bytes are those that were packed: mend or remove the source image and pack again";
+    throw Error(error.kind(), std::string("an image cannot be decoded: ") + error.what(),
+                dataset.data_path(at.shard), error.advice().empty() ? of_image : error.advice(),
+                dataset.name_at(at));
   }
 }
 

@@ -11,7 +11,7 @@
 #include "packhorse/resources.h"
 #include "packing/staging.h"
 #include "parallel.h"
-#include "sources/folder_walk.h"
+#include "sources/field_names.h"
 
 namespace packhorse {
 
@@ -124,7 +124,6 @@ UnpackReport unpack(const fs::path& dataset, const fs::path& out, Progress* prog
                     std::stop_token stop) {
   Progress unseen;
   if (progress == nullptr) progress = &unseen;
-  refuse_url(dataset.native());
   refuse_url(out.native());
   if (fs::exists(fs::symlink_status(out))) {
     Staging::clear_leftover(out);

@@ -68,6 +68,10 @@ std::optional<double> stalled_seconds(std::string_view pressure) {
   return 1e-6 * microseconds;
 }
 
+double foreign_cpus(double busy_s, double own_s, double seconds, std::size_t cpus) {
+  return std::clamp((busy_s - own_s) / seconds, 0.0, static_cast<double>(cpus));
+}
+
 CpuWatch::CpuWatch() : cpus_(own_cpus()), begin_(look()) {}
 
 CpuWatch::Times CpuWatch::look() const {
@@ -84,8 +88,8 @@ CpuLoad CpuWatch::load() const {
   CpuLoad load{.cpus = static_cast<int>(cpus_.size())};
   if (seconds <= 0) return load;
   if (now.busy_s && begin_.busy_s) {
-    const double others = *now.busy_s - *begin_.busy_s - (now.own_s - begin_.own_s);
-    load.foreign_cpus = std::max(0.0, others / seconds);
+    load.foreign_cpus =
+        foreign_cpus(*now.busy_s - *begin_.busy_s, now.own_s - begin_.own_s, seconds, cpus_.size());
   }
   if (now.stalled_s && begin_.stalled_s)
     load.pressure = std::clamp((*now.stalled_s - *begin_.stalled_s) / seconds, 0.0, 1.0);

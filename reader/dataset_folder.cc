@@ -46,10 +46,13 @@ class Folder final : public Dataset {
   std::string image_mode() const override { return "original"; }
 
  private:
-  /// As `packhorse pack` does; but a class alone, or without an image, has no wrong label.
+  /// As `packhorse pack` does; but a class alone has no wrong label, nor has what is empty.
   static void refuse_wrong_labels(const Listing& listing, const fs::path& path) {
+    using Kind = Doubt::Kind;
     for (const Doubt& doubt : listing.doubts) {
-      if (doubt.kind != Doubt::Kind::kLayout && doubt.kind != Doubt::Kind::kClassName) continue;
+      if (doubt.kind == Kind::kEmptySplit || doubt.kind == Kind::kEmptyClass ||
+          doubt.kind == Kind::kOneClass)
+        continue;
       throw Error(ErrorKind::kUsage, doubt.what, path,
                   "give the folder of the class folders; or say what is what to `packhorse pack` "
                   "(--split-folders, --labels, --allow-odd-classes), and use what it packs");

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "packhorse/error.h"
-#include "packhorse/printable.h"
 
 namespace packhorse::reader {
 
@@ -78,12 +77,12 @@ void check_name(const std::string& name) {
               "use letters, digits and _, not beginning with a digit");
 }
 
-/// Of a printable value, which has no line breaks.
+/// As the text format has it, so that a reader of it gets the very value.
 std::string escaped(std::string_view value) {
   std::string text;
   for (const char c : value) {
     if (c == '\\' || c == '"') text += '\\';
-    text += c;
+    text += c == '\n' ? "\\n" : std::string(1, c);
   }
   return text;
 }
@@ -91,7 +90,7 @@ std::string escaped(std::string_view value) {
 std::string labels_text(const MetricLabels& labels) {
   std::string text;
   for (const auto& [name, value] : labels) {
-    text += (text.empty() ? "" : ",") + name + "=\"" + escaped(printable(value)) + "\"";
+    text += (text.empty() ? "" : ",") + name + "=\"" + escaped(value) + "\"";
   }
   return text.empty() ? text : "{" + text + "}";
 }

@@ -19,6 +19,7 @@ namespace {
 class CommandBench final : public program::Command {
  public:
   void setup(CLI::App& app) override {
+    app_ = &app;
     add_what(app);
     add_how(app);
     app.add_flag("--json", request_.json, "Print one JSON object");
@@ -37,9 +38,11 @@ class CommandBench final : public program::Command {
   }
 
   int run(const std::stop_token& stop) override {
-    if (size_->count() > 0 && std::ranges::find(request_.works, "decode") == request_.works.end()) {
-      throw Error(ErrorKind::kUsage, "--size is for decoding, and --work read does not decode", {},
-                  "leave it out, or say --work decode");
+    const bool decodes = std::ranges::find(request_.works, "decode") != request_.works.end();
+    if (!decodes && (size_->count() > 0 || program::has_image_limits(*app_))) {
+      throw Error(ErrorKind::kUsage,
+                  "--size and limits of images are for decoding, and --work read does not decode",
+                  {}, "leave them out, or say --work decode");
     }
     if (request_.repeats < 1) throw Error(ErrorKind::kUsage, "--repeats must be at least 1");
     // Made first: a file that cannot be written is known before the measurement.
@@ -112,6 +115,7 @@ class CommandBench final : public program::Command {
   }
 
   bench::Request request_;
+  const CLI::App* app_ = nullptr;
   CLI::Option* size_ = nullptr;
 };
 

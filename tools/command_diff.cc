@@ -39,6 +39,7 @@ std::vector<std::string> words_of(const SampleChange& change) {
   std::vector<std::string> words;
   if (change.bytes) words.emplace_back("bytes");
   if (change.fields) words.emplace_back("fields");
+  if (change.described) words.emplace_back("described");
   if (change.relabelled) words.emplace_back("relabelled");
   if (change.renamed) words.emplace_back("renamed");
   if (change.rekeyed) words.emplace_back("rekeyed");
@@ -73,6 +74,7 @@ Json diff_json(const DatasetDiff& diff) {
             {"in_both", c.same},
             {"bytes", c.bytes},
             {"fields", c.fields},
+            {"described", c.described},
             {"relabelled", c.relabelled},
             {"renamed", c.renamed},
             {"rekeyed", c.rekeyed},
@@ -108,12 +110,13 @@ std::string diff_text(const DatasetDiff& diff) {
   for (const SampleChange& change : diff.changes) text += change_text(change);
   const DatasetDiff::Counts& c = diff.counts;
   return text + fmt::format(
-                    "{} samples in both: {} with other bytes, {} with other fields, {} "
-                    "relabelled, {} renamed, {} rekeyed, {} moved; {} only in A, {} only "
-                    "in B\n",
+                    "{} samples in both: {} with other bytes, {} with other fields, {} described "
+                    "otherwise, {} relabelled, {} renamed, {} rekeyed, {} moved; {} only in A, {} "
+                    "only in B\n",
                     with_commas(c.same), with_commas(c.bytes), with_commas(c.fields),
-                    with_commas(c.relabelled), with_commas(c.renamed), with_commas(c.rekeyed),
-                    with_commas(c.moved), with_commas(c.only_a), with_commas(c.only_b));
+                    with_commas(c.described), with_commas(c.relabelled), with_commas(c.renamed),
+                    with_commas(c.rekeyed), with_commas(c.moved), with_commas(c.only_a),
+                    with_commas(c.only_b));
 }
 
 class CommandDiff final : public program::Command {

@@ -67,10 +67,11 @@ class CommandInspect final : public program::Command {
       throw Error(ErrorKind::kUsage, "--class and --samples choose what --list and --sheet show",
                   {}, "add one of those, or leave them out");
     }
+    verify_.check();
     if (program::has_image_limits(*app_) && !decodes()) {
       throw Error(ErrorKind::kUsage, "limits of images count where images are decoded", {},
-                  "add --verify full --decode, --against, --repair, --stats, --duplicates, --sheet "
-                  "or --report, or leave them out");
+                  "add --verify full --decode, --against, --repair, --stats, --duplicates without "
+                  "--identical, --sheet or --report, or leave them out");
     }
     request_.limits.validate();
     const std::vector<fs::path> paths = find_datasets(request_.path);
@@ -86,7 +87,7 @@ class CommandInspect final : public program::Command {
 
  private:
   bool decodes() const {
-    return verify_.decodes() || stats_.wanted() || duplicates_.wanted() || sheet_.wanted() ||
+    return verify_.decodes() || stats_.wanted() || duplicates_.decodes() || sheet_.wanted() ||
            report_.wanted();
   }
 

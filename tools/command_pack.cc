@@ -59,13 +59,17 @@ class CommandPack final : public program::Command {
     app.add_option("--format", options_.format, "Shard format, see below")->required();
     app.add_flag("--overwrite", options_.overwrite,
                  "Replace OUT, in one step, when the new one is complete");
-    app.add_flag("--dry-run", options_.dry_run, "List and plan only, write nothing");
+    dry_run_ = app.add_flag("--dry-run", options_.dry_run, "List and plan only, write nothing");
     app.add_option("--jobs", options_.jobs, "Threads; 0 = as many as this process may use")
         ->capture_default_str();
     app.add_flag("--json", json_, "Print one JSON object");
     app.add_option("--log", log_file_,
                    "Write each reject, skip and duplicate to FILE, a JSON line each");
     source_arguments_.setup(app, "Source", "Selection");
+    app.add_flag("--allow-odd-classes", options_.list.allow_odd_classes,
+                 "Take class folders as they are: one alone, empty ones, or called like a split, "
+                 "images, masks, labels; one folder around all is taken off all the same")
+        ->group("Source");
     app.add_option("--max-rejects", max_rejects_,
                    "Publish with up to N, or P%, of the inputs rejected")
         ->capture_default_str()
@@ -151,10 +155,9 @@ class CommandPack final : public program::Command {
   }
 
   void setup_shards(CLI::App& app) {
-    auto* bytes =
-        app.add_option("--shard-bytes", shard_bytes_, "Size aimed at for a shard, e.g. 1GiB")
-            ->capture_default_str()
-            ->group("Shards");
+    auto* bytes = program::add_size(app, "--shard-bytes", options_.plan.shard_bytes,
+                                    "Size aimed at for a shard, e.g. 1GiB")
+                      ->group("Shards");
     app.add_option("--shard-samples", options_.plan.shard_samples,
                    "Exactly this many images a shard instead")
         ->check(CLI::PositiveNumber)
@@ -180,9 +183,11 @@ class CommandPack final : public program::Command {
         app.add_option("--task", task_,
                        "Pack only share I of N (0/8 ... 7/8) into OUT.partial, beside other "
                        "processes on any machine; publishes nothing")
+            ->excludes(dry_run_)
             ->group("Several machines");
     app.add_flag("--finish", options_.finish, "Check that every share is packed, and publish")
         ->excludes(task)
+        ->excludes(dry_run_)
         ->group("Several machines");
   }
 
@@ -206,10 +211,10 @@ class CommandPack final : public program::Command {
 
   void read_options() {
     refuse_unused_settings();
+    refuse_url(log_file_);  // now, not when all is packed
     options_.plan.shuffle = !no_shuffle_;
     options_.check_space = !no_space_check_;
     options_.reorder = seed_->count() > 0;
-    options_.plan.shard_bytes = program::parse_bytes(shard_bytes_);
     options_.max_rejects = RejectLimit::parse(max_rejects_);
     source_arguments_.read();
     if (!task_.empty()) options_.task = TaskShare::parse(task_);
@@ -229,11 +234,11 @@ class CommandPack final : public program::Command {
   }
 
   std::string source_, out_, log_file_, compress_, task_;
-  std::string shard_bytes_ = "256MiB", max_rejects_ = "0";
+  std::string max_rejects_ = "0";
   PackOptions options_;
   SourceArguments source_arguments_{options_};
   const CLI::App* app_ = nullptr;
-  CLI::Option* seed_ = nullptr;
+  CLI::Option *dry_run_ = nullptr, *seed_ = nullptr;
   bool no_shuffle_ = false, no_space_check_ = false, json_ = false;
 };
 

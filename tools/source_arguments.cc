@@ -6,6 +6,7 @@ namespace packhorse {
 
 void SourceArguments::setup(CLI::App& app, const std::string& source,
                             const std::string& selection) {
+  const std::size_t before = app.get_options().size();
   app.add_option("--source-kind", options_.source_kind, "Take the source as this kind, see below")
       ->group(source);
   app.add_option("--classes", classes_file_,
@@ -14,10 +15,6 @@ void SourceArguments::setup(CLI::App& app, const std::string& source,
   app.add_option("--split-folders", split_folders_,
                  "Which folders are splits, e.g. train=Training,val=Testing; none = no folder is; "
                  "default: told by their names")
-      ->group(source);
-  app.add_flag("--allow-odd-classes", options_.list.allow_odd_classes,
-               "Take class folders as they are: one alone, empty ones, or called like a split, "
-               "images, masks, labels")
       ->group(source);
   app.add_option("--labels", options_.list.labels,
                  "File of lines `path label`, in the place of class folders")
@@ -50,6 +47,14 @@ void SourceArguments::setup(CLI::App& app, const std::string& source,
                  "Inputs of identical bytes, over all splits: report them, or drop all but one")
       ->check(CLI::IsMember({"report", "drop"}))
       ->group(selection);
+  for (CLI::Option* option : app.get_options()) declared_.push_back(option);
+  declared_.erase(declared_.begin(), declared_.begin() + static_cast<std::ptrdiff_t>(before));
+}
+
+std::string SourceArguments::given() const {
+  for (const CLI::Option* option : declared_)
+    if (option->count() > 0) return option->get_name();
+  return {};
 }
 
 void SourceArguments::read() {

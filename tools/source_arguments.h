@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "common/program.h"
 #include "packhorse/pack.h"
@@ -15,11 +16,14 @@ class SourceArguments {
   explicit SourceArguments(PackOptions& options) : options_(options) {}
   /// Declares them; their headings in the help are `source` and `selection`.
   void setup(CLI::App& app, const std::string& source, const std::string& selection);
+  /// After parsing: the name of one that is given, or nothing.
+  std::string given() const;
   /// After parsing. Throws Error(kUsage), and as reading the class list does.
   void read();
 
  private:
   PackOptions& options_;
+  std::vector<const CLI::Option*> declared_;
   std::string classes_file_, split_folders_, fields_, split_, deduplicate_;
 };
 

@@ -83,6 +83,8 @@ struct CheckpointStore::Impl {
 
   fs::path last() const { return options.directory / "last.pt"; }
   fs::path best() const { return options.directory / "best.pt"; }
+  /// There from the beginning of a run that replaces another to its first checkpoint.
+  fs::path replacing() const { return options.directory / "replacing"; }
 
   /// The new checkpoint is on the disk before anything of the old ones goes, and all other names
   /// are before last.pt tells of them: it is the one that a run is resumed from.
@@ -90,7 +92,8 @@ struct CheckpointStore::Impl {
     const fs::path made = last().native() + ".new";
     if (std::exchange(first, false)) remove_unfinished(made);
     write_checkpoint(made, checkpoint);
-    if (std::exchange(replaces_earlier, false)) remove_earlier(is_best);
+    const bool replaces = std::exchange(replaces_earlier, false);
+    if (replaces) remove_earlier(is_best);
     if (is_best) give_name(made, best());
     fs::path saved = last();
     if (options.keep > 0) {
@@ -99,6 +102,7 @@ struct CheckpointStore::Impl {
     }
     sync_path(options.directory);
     publish_file(made, last());
+    if (replaces) fs::remove(replacing());
     if (options.keep > 0) {
       auto kept = kept_in(options.directory);
       const auto surplus = std::max<std::ptrdiff_t>(0, std::ssize(kept) - options.keep);
@@ -152,6 +156,23 @@ std::vector<std::string> CheckpointStore::take_notes() {
   return std::exchange(impl_->notes, {});
 }
 
-void CheckpointStore::replace_earlier() { impl_->replaces_earlier = true; }
+void CheckpointStore::replace_earlier() {
+  make_directories(impl_->options.directory);
+  if (fs::exists(last())) {
+    constexpr std::string_view kWhat = "a run that replaces this one began, and saved nothing yet\n";
+    write_file(impl_->replacing(), as_bytes(kWhat));
+    sync_path(impl_->options.directory);
+  }
+  impl_->replaces_earlier = true;
+}
+
+void CheckpointStore::refuse_replaced() const {
+  if (!fs::exists(impl_->replacing())) return;
+  throw Error(ErrorKind::kExists,
+              "last.pt is of a run that another was to replace, which ended before its first "
+              "checkpoint; the logs are of that one",
+              impl_->replacing(),
+              "Begin again by --overwrite, or remove this file to go on with the run before.");
+}
 
 }  // namespace packhorse::trainer

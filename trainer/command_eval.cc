@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "common/image_limits.h"
 #include "common/terminal.h"
 #include "packhorse/trainer/evaluate.h"
 #include "recipe_options.h"
@@ -23,6 +24,7 @@ class CommandEval final : public program::Command {
     app.add_option("--data", options_.data, "Packed dataset or class folder")->required();
     app.add_option("--split", options_.split, "Split of --data to score on (val, or test)");
     run_.add_options(app);
+    program::add_image_limits(app, options_.limits, "Images that are decoded");
     app.add_flag("--json", json_, "Print one JSON object");
     app.footer(
         "Example:\n  packhorse-train eval --checkpoint run/best.pt --data packed/cifar10\n\n"

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "common/image_limits.h"
 #include "common/terminal.h"
 #include "packhorse/printable.h"
 #include "packhorse/trainer/fit.h"
@@ -70,6 +71,7 @@ class CommandFit final : public program::Command {
                    "Damaged pictures an epoch that are replaced by others, e.g. 10 or 0.1%; one "
                    "more ends the run")
         ->capture_default_str();
+    program::add_image_limits(app, options_.limits, "Images that are decoded");
     app.add_option("--slots", options_.slots,
                    "Batches in memory; `packhorse-train sweep` finds how many pay")
         ->check(CLI::Range(2, 1024))

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "common/image_limits.h"
 #include "common/storage.h"
 #include "common/terminal.h"
 #include "measure/inputs.h"
@@ -37,6 +38,7 @@ class CommandMeasure final : public program::Command {
     recipe_.add_model_options(app);
     run_.add_options(app);
     passes_.add_options(app);
+    program::add_image_limits(app, options_.limits, "Images that are decoded");
     app.add_option("--slots", options_.slots, "Batches in memory")
         ->check(CLI::Range(2, 1024))
         ->capture_default_str();
@@ -128,6 +130,7 @@ class CommandMeasure final : public program::Command {
     }
     all_.folder = options_.folder;
     all_.scratch = scratch_;
+    all_.limits = options_.limits;
     all_.side = side_.value_or(side_for(recipe_for(options_)));
     std::vector<PackingCost> packing = pack_all(all_, note, stop);
     for (const PackingCost& cost : packing) options_.packed.push_back(cost.path);

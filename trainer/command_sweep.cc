@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "common/image_limits.h"
 #include "common/storage.h"
 #include "measure/report_json.h"
 #include "measure/report_text.h"
@@ -31,6 +32,7 @@ class CommandSweep final : public program::Command {
         ->check(CLI::Range(2, 1024))
         ->capture_default_str();
     passes_.add_options(app);
+    program::add_image_limits(app, options_.measure.limits, "Images that are decoded");
     auto* cold = app.add_flag(
         "--cold", cold_,
         "From the disk instead of the page cache: drop the input from it before each pass, as root "

@@ -44,22 +44,23 @@ void check_classes(const std::vector<std::string>& classes, const reader::Datase
       "Use data with the class list of the training data (packhorse pack --classes pins it).");
 }
 
-Scores score(Engine& engine, const Recipe& recipe, const Device& device, int workers,
+Scores score(Engine& engine, const Recipe& recipe, const ScoreOptions& how,
              const std::shared_ptr<const reader::Dataset>& dataset, const Processes& processes,
              std::stop_token stop) {
   reader::LoaderOptions options;
   options.batch_size =
       std::max<std::int64_t>(1, recipe.batch_size / (processes.size() * recipe.accumulate));
-  options.workers = workers;
+  options.workers = how.workers;
+  options.limits = how.limits;
   options.augment = eval_augment(recipe);
   options.order = reader::OrderKind::kSequential;
   options.seed = recipe.seed;
-  options.allocator = slot_allocator(device);
+  options.allocator = slot_allocator(how.device);
   engine.share_statistics();
   ScoreSums sums;
   const auto add = [&](std::uint64_t done) {
     reader::Loader loader(dataset, options);
-    Prefetcher batches(loader, device);
+    Prefetcher batches(loader, how.device);
     batches.start_epoch(0, done);
     const ScoreSums part = engine.evaluate(batches, stop);
     sums.images += part.images;
@@ -115,8 +116,8 @@ EvaluateResult evaluate(const EvaluateOptions& options, std::stop_token stop) {
   } else {
     engine.init_from(options.weights, Head::kMustFit);
   }
-  result.scores =
-      score(engine, recipe, options.device, options.workers, dataset, Processes(), std::move(stop));
+  result.scores = score(engine, recipe, {options.device, options.workers, options.limits}, dataset,
+                        Processes(), std::move(stop));
   return result;
 }
 

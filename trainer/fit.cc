@@ -77,7 +77,6 @@ class Run {
     if (beginning.checkpoint) engine_->load(*beginning.checkpoint, store_.last());
     if (!options_.init_from.empty()) init_from();
     if (!options_.resume && !options_.out.empty() && processes().first()) {
-      make_directories(options_.out);
       store_.replace_earlier();
     }
     watch_ = std::make_unique<Watch>(options_.watch, watched_run());
@@ -155,6 +154,7 @@ class Run {
     loader.rank = processes().rank();
     loader.world = processes().size();
     loader.bad_samples = options_.bad_samples;
+    loader.limits = options_.limits;
     loader.allocator = slot_allocator(options_.device);
     loader.observer = watch_->observer();
     if (options_.autotune) {
@@ -316,7 +316,8 @@ class Run {
 
   void score_now() {
     if (!val_) return;
-    scores_ = score(*engine_, recipe(), options_.device, workers(), val_, processes(), stop_);
+    scores_ = score(*engine_, recipe(), {options_.device, workers(), options_.limits}, val_,
+                    processes(), stop_);
   }
 
   void save(bool best) {

@@ -61,7 +61,7 @@ void check_resumable(const RunState& state, const Recipe& recipe, const reader::
 }
 
 Beginning resume_run(const FitOptions& options, const reader::Dataset& train,
-                     const Processes& processes, const std::filesystem::path& last) {
+                     const Processes& processes, const CheckpointStore& store) {
   if (!options.init_from.empty()) {
     throw Error(ErrorKind::kUsage, "--init-from starts a run and --resume goes on with one", {},
                 "Leave out one of them.");
@@ -69,10 +69,12 @@ Beginning resume_run(const FitOptions& options, const reader::Dataset& train,
   if (options.out.empty()) {
     throw Error(ErrorKind::kUsage, "--resume needs --out, where last.pt lies");
   }
+  const std::filesystem::path last = store.last();
   if (!std::filesystem::exists(last)) {
     throw Error(ErrorKind::kNotFound, "there is no run to go on with", last,
                 "Leave out --resume to start one.");
   }
+  store.refuse_replaced();
   Beginning beginning{.state = {}, .checkpoint = read_checkpoint(last)};
   beginning.state = from_meta(beginning.checkpoint->meta, last);
   const Recipe resumed = resolve(options.recipe, beginning.state.recipe);
@@ -92,7 +94,7 @@ DatasetPtr open_val(const FitOptions& options) {
 
 Beginning begin_run(const FitOptions& options, const reader::Dataset& train,
                     const Processes& processes, const CheckpointStore& store) {
-  if (options.resume) return resume_run(options, train, processes, store.last());
+  if (options.resume) return resume_run(options, train, processes, store);
   Beginning beginning;
   beginning.state.recipe = new_recipe(options, train.size(), processes);
   beginning.state.classes = class_texts(train);

@@ -68,7 +68,7 @@ Manifest write_staged(const NamedShards& named, const std::vector<ScannedShard>&
     const ScannedShard& shard = scanned[i];
     ShardRecord record;
     record.file = named.shards[i].file;
-    record.index = named.shards[i].name() + ".index";
+    record.index = index_name(named.shards[i]);
     record.bytes = shard.bytes;
     record.sha256 = shard.sha256;
     record.first_sample = manifest.samples;
@@ -115,6 +115,8 @@ void AdoptOptions::validate() const {
 PackReport adopt(const std::vector<fs::path>& named_paths, const AdoptOptions& options,
                  Progress* progress, std::stop_token stop) {
   options.validate();
+  for (const fs::path& path : named_paths) refuse_url(path.native());
+  if (options.out) refuse_url(options.out->native());
   const auto begin = std::chrono::steady_clock::now();
   Progress unseen;
   if (progress == nullptr) progress = &unseen;

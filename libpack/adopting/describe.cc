@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-using Json = nlohmann::json;
+using Json = ExactJson;
 
 constexpr std::size_t kBatch = 64;  // samples a line
 

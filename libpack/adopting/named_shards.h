@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "packhorse/format.h"
+#include "packhorse/manifest.h"
 
 namespace packhorse {
 
@@ -15,6 +16,11 @@ struct NamedShard {
   std::string name() const { return entry.filename().native(); }
   std::filesystem::path data_file() const { return entry.parent_path() / file; }
 };
+
+/// The file its index is written to, beside the entry.
+inline std::string index_name(const NamedShard& shard) {
+  return shard.name() + std::string(kIndexSuffix);
+}
 
 struct NamedShards {
   const Format* format = nullptr;

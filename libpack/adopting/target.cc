@@ -31,18 +31,6 @@ fs::path directory_of(const NamedShards& shards) {
 
 bool is_there(const fs::path& path) { return fs::exists(fs::symlink_status(path)); }
 
-/// The dataset at `path`, if adoption made it. Throws Error(kExists) for anything else.
-Manifest adopted_before(const fs::path& path) {
-  try {
-    Manifest manifest = Manifest::load(path);
-    if (manifest.adopted) return manifest;
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::kCorrupt && error.kind() != ErrorKind::kNotFound) throw;
-  }
-  throw Error(ErrorKind::kExists, "there is a dataset.json that no adoption wrote",
-              path / kManifestName, kElsewhere);
-}
-
 /// All that adoption wrote for a dataset, dataset.json first.
 std::vector<std::string> files_of(const Manifest& manifest) {
   std::vector<std::string> files = {std::string(kManifestName), std::string(kSumsName)};
@@ -51,9 +39,41 @@ std::vector<std::string> files_of(const Manifest& manifest) {
   return files;
 }
 
-/// A manifest is only a file: what it names is taken for a file of the dataset's directory alone.
-bool is_plain_name(const std::string& name) {
-  return !name.empty() && name.find('/') == std::string::npos && name != "." && name != "..";
+/// Whether an adoption would give its files such names. A manifest is only a file: one may name
+/// anything as its own, the shards themselves and what else lies there.
+bool names_its_own(const Manifest& manifest) {
+  return std::all_of(manifest.shards.begin(), manifest.shards.end(),
+                     [](const ShardRecord& shard) {
+                       const fs::path entry = *fs::path(shard.file).begin();
+                       return shard.index == index_name({entry, shard.file});
+                     }) &&
+         std::all_of(manifest.files.begin(), manifest.files.end(), [](const FileRecord& file) {
+           return file.file == kClassesName || file.file == kRejectsName;
+         });
+}
+
+/// The dataset at `path`, if adoption made it. Throws Error(kExists) for anything else.
+Manifest adopted_before(const fs::path& path) {
+  try {
+    Manifest manifest = Manifest::load(path);
+    if (manifest.adopted && names_its_own(manifest)) return manifest;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kCorrupt && error.kind() != ErrorKind::kNotFound) throw;
+  }
+  throw Error(ErrorKind::kExists, "there is a dataset.json that no adoption wrote",
+              path / kManifestName, kElsewhere);
+}
+
+/// The file in `directory` of a journal's line, "SHA-256  name", as long as it is that.
+std::optional<fs::path> as_journalled(const fs::path& directory, std::string_view line) {
+  const std::size_t space = line.find("  ");
+  if (space == std::string_view::npos) return std::nullopt;
+  const fs::path name = line.substr(space + 2), file = directory / name;
+  std::error_code code;
+  const bool same = name == name.filename() &&  // a journal is only a file, too
+                    fs::is_regular_file(fs::symlink_status(file, code)) &&
+                    sha256_file(file) == line.substr(0, space);
+  return same ? std::optional(file) : std::nullopt;
 }
 
 }  // namespace
@@ -66,7 +86,7 @@ AdoptionTarget::AdoptionTarget(const NamedShards& shards, const std::optional<fs
   if (!path_.has_filename()) path_ = path_.parent_path();
   if (!beside_) check_out();
   if (beside_) refuse_links(staging_path(path_ / kStagingName));
-  staging_.emplace(beside_ ? path_ / kStagingName : path_, Staging::Hold::kAlone, "adopt\n");
+  staging_.emplace(beside_ ? path_ / kStagingName : path_, Staging::Hold::kAlone, "index\n");
   try {
     if (beside_) {
       clear_interrupted();
@@ -84,8 +104,8 @@ AdoptionTarget::~AdoptionTarget() {
   if (staging_) abandon();
 }
 
-/// The journal stays as long as what it names lies beside the shards: without it the next adoption
-/// could not tell these files from somebody else's.
+/// The staging directory stays as long as what is in it is nowhere else, and what its journal names
+/// lies beside the shards.
 void AdoptionTarget::abandon() noexcept {
   if (!unfinished_) staging_->abandon();
 }
@@ -109,7 +129,7 @@ void AdoptionTarget::check_beside(const NamedShards& shards) const {
     replaced.insert(before.begin(), before.end());
   }
   std::vector<std::string> names = {std::string(kSumsName), std::string(kRejectsName)};
-  for (const NamedShard& shard : shards.shards) names.push_back(shard.name() + ".index");
+  for (const NamedShard& shard : shards.shards) names.push_back(index_name(shard));
   for (const std::string& name : names) {
     if (!is_there(path_ / name) || replaced.contains(name)) continue;
     throw Error(ErrorKind::kExists, "a file that is not of an earlier adoption is in the way",
@@ -135,26 +155,39 @@ void AdoptionTarget::check_out() const {
   }
 }
 
-/// Removes what one that did not get to the end of publishing left beside the shards: files that
-/// the journal names, as long as they are what it says.
+/// Whoever died with dataset.json in place had set nothing aside yet, or was done. Else it was in
+/// between.
 void AdoptionTarget::clear_interrupted() {
-  if (!is_there(journal()) || is_there(path_ / kManifestName)) return;
+  if (!is_there(journal())) return;
   unfinished_ = true;
+  if (is_there(path_ / kManifestName)) {
+    remove_tree(before());
+  } else {
+    roll_back();
+  }
+  unfinished_ = false;
+}
+
+/// Removes what was moved in, as long as it is what the journal says, and puts back what was there
+/// before. dataset.json goes first and comes last: without it the others are no dataset.
+void AdoptionTarget::roll_back() const {
   const std::string text = read_text(journal());
   for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
     end = std::min(text.find('\n', begin), text.size());
-    const std::string line = text.substr(begin, end - begin);
-    const std::size_t space = line.find("  ");
-    if (space == std::string::npos) continue;
-    const std::string name = line.substr(space + 2);
-    std::error_code code;
-    const fs::path file = path_ / name;
-    if (is_plain_name(name) && fs::is_regular_file(fs::symlink_status(file, code)) &&
-        sha256_file(file) == line.substr(0, space)) {
-      fs::remove(file);
-    }
+    const std::string_view line = std::string_view(text).substr(begin, end - begin);
+    if (const auto file = as_journalled(path_, line)) remove_tree(*file);
   }
-  unfinished_ = false;
+  if (!is_there(before())) return;
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : entries_in(before()))
+    files.push_back(entry.path().filename());
+  std::stable_partition(files.begin(), files.end(),
+                        [](const fs::path& file) { return file != kManifestName; });
+  for (const fs::path& file : files) {
+    if (file == kManifestName) sync_path(path_);
+    rename_no_replace(before() / file, path_ / file);
+  }
+  sync_path(path_);
 }
 
 void AdoptionTarget::publish(const NamedShards& shards, const Manifest& manifest) {
@@ -172,14 +205,15 @@ void AdoptionTarget::publish(const NamedShards& shards, const Manifest& manifest
   staging_.reset();
 }
 
-/// What lies beside the shards of an earlier adoption, dataset.json first. A class list is left.
-std::vector<std::string> AdoptionTarget::files_before() const {
-  if (!is_there(path_ / kManifestName)) return {};
-  std::vector<std::string> names = files_of(adopted_before(path_));
-  std::erase_if(names, [&](const std::string& name) {
-    return !is_plain_name(name) || name == kClassesName || !is_there(path_ / name);
-  });
-  return names;
+/// Moves all but the class list, which stays, into the staging directory.
+void AdoptionTarget::set_aside(const Manifest& manifest) const {
+  make_directories(before());
+  for (const std::string& name : files_of(manifest)) {
+    if (name == kClassesName || !is_there(path_ / name)) continue;
+    rename_no_replace(path_ / name, before() / name);
+    if (name == kManifestName) sync_path(path_);
+  }
+  sync_path(before());
 }
 
 void AdoptionTarget::publish_beside(const Manifest& manifest) {
@@ -191,29 +225,31 @@ void AdoptionTarget::publish_beside(const Manifest& manifest) {
     throw Error(ErrorKind::kExists, "another class list lies beside the shards", path_ / name,
                 std::string(kElsewhere) + ", or say --classes " + (path_ / name).string());
   });
-  const std::vector<std::string> before = files_before();
   std::string lines;
-  for (const std::string& name : names) lines += sha256_file(staged() / name) + "  " + name + "\n";
-  for (const std::string& name : before) lines += sha256_file(path_ / name) + "  " + name + "\n";
+  for (auto name = names.rbegin(); name != names.rend(); ++name)
+    lines += sha256_file(staged() / *name) + "  " + *name + "\n";
   write_file(journal(), as_bytes(lines));
+  unfinished_ = true;
   try {
-    for (const std::string& name : before) fs::remove(path_ / name);
+    if (is_there(path_ / kManifestName)) set_aside(adopted_before(path_));
     for (const std::string& name : names) {
       if (name == kManifestName) sync_path(path_);
       rename_no_replace(staged() / name, path_ / name);
     }
     sync_path(path_);
-  } catch (...) {
-    // dataset.json first: without it the others are no dataset. What is no longer staged has been
-    // moved, also when it was the sync behind the rename that failed.
-    std::error_code ignored;
-    if (!is_there(staged() / kManifestName)) fs::remove(path_ / kManifestName, ignored);
+  } catch (const Error& error) {
     try {
-      clear_interrupted();
-    } catch (const std::exception&) {  // the next adoption does it
+      roll_back();
+    } catch (const std::exception& second) {
+      throw Error(
+          error.kind(),
+          std::string(error.what()) + "; nor can what was there be put back: " + second.what(),
+          error.path(), "give the same command again: it puts that back first");
     }
+    unfinished_ = false;
     throw;
   }
+  unfinished_ = false;
 }
 
 }  // namespace packhorse

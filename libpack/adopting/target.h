@@ -15,17 +15,19 @@ namespace packhorse {
 /// symbolic links to them. It is put together in a staging directory and appears at once; nothing
 /// that packhorse's adoption did not write is ever replaced or removed.
 ///
-/// Beside the shards, files are moved in one by one, dataset.json last, after those of an earlier
-/// adoption were removed. A process that dies on the way leaves some without a dataset.json: the
-/// journal in the staging directory names them, and the next adoption removes them first.
+/// Beside the shards, files are moved in one by one, dataset.json last. What an earlier adoption
+/// wrote is set aside before, in the staging directory, its dataset.json first. An error puts that
+/// back. A process that dies on the way leaves no dataset.json: the journal in the staging
+/// directory names what was moved in, and the next adoption removes that and puts back what was set
+/// aside.
 class AdoptionTarget {
  public:
   /// Throws Error(kExists) for what is in the way, Error(kUsage) when the shards lie in several
   /// directories and there is no `out`.
   AdoptionTarget(const NamedShards& shards, const std::optional<std::filesystem::path>& out,
                  bool overwrite);
-  /// Removes the staging directory, unless files beside the shards could not be removed: then it
-  /// stays for the next adoption.
+  /// Removes the staging directory, unless something of an earlier adoption is only there, or files
+  /// beside the shards could not be removed: then it stays for the next adoption.
   ~AdoptionTarget();
   AdoptionTarget(const AdoptionTarget&) = delete;
   AdoptionTarget& operator=(const AdoptionTarget&) = delete;
@@ -45,13 +47,15 @@ class AdoptionTarget {
   void check_out() const;
   void clear_interrupted();
   void publish_beside(const Manifest& manifest);
-  std::vector<std::string> files_before() const;
+  void set_aside(const Manifest& manifest) const;
+  void roll_back() const;
   void abandon() noexcept;
   std::filesystem::path journal() const { return staging_->root() / "moved"; }
+  std::filesystem::path before() const { return staging_->root() / "before"; }
 
   std::filesystem::path path_;
   bool beside_, overwrite_;
-  bool unfinished_ = false;  ///< files of the journal lie beside the shards, without a dataset.json
+  bool unfinished_ = false;  ///< between the old dataset.json and the new one
   std::optional<Staging> staging_;
 };
 

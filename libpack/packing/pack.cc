@@ -129,7 +129,7 @@ std::string name_of_job(const Job& job) {
                       fmt::join(select.include, "\n"), fmt::join(select.exclude, "\n"),
                       static_cast<int>(select.duplicates), fmt::join(select.split, ":"),
                       select.limit, select.samples_per_class);
-  return "pack " + sha256(as_bytes(text)) + "\n";
+  return "pack\n" + sha256(as_bytes(text)) + "\n";
 }
 
 std::vector<ShardJob> shard_jobs(const Job& job, const Staging& staging, std::size_t tokens,

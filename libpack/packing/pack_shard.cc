@@ -33,7 +33,7 @@ ShardRecord record_of(const ShardJob& job, std::size_t shard) {
   const Format& format = find_format(job.options.format);
   ShardRecord record;
   record.file = stem_of(shard) + std::string(suffix_of(format, job.options.zstd_level));
-  record.index = stem_of(shard) + ".index";
+  record.index = stem_of(shard) + std::string(kIndexSuffix);
   return record;
 }
 

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = OrderedExactJson;
 
 /// A shard of small files that are all rejected names each of them.
 constexpr JsonLimits kReceiptLimits{.bytes = std::size_t{1} << 30};

@@ -6,10 +6,12 @@
 #include <array>
 #include <charconv>
 #include <numeric>
+#include <set>
 
 #include "packhorse/error.h"
 #include "packhorse/printable.h"
 #include "packing/content.h"
+#include "sources/naming.h"
 #include "xxh3.h"
 
 namespace packhorse {
@@ -194,6 +196,43 @@ SplitListing finish(Work work) {
   return std::move(work.listing);
 }
 
+/// The classes, by label, and the splits that have an image.
+struct Present {
+  explicit Present(const Listing& listing) : classes(listing.classes.size()) {
+    for (const SplitListing& split : listing.splits) {
+      for (std::size_t i = 0; i < split.entries.size(); ++i)
+        classes.at(static_cast<std::size_t>(split.entries.label_of(i))) = true;
+      if (split.entries.size() > 0) splits.insert(split.split);
+    }
+  }
+  std::vector<bool> classes;
+  std::set<std::string> splits;
+};
+
+/// What the selection left empty is easily overlooked.
+std::vector<std::string> notes_of(const Present& before, const Listing& listing,
+                                  const SelectOptions& options) {
+  const Present after(listing);
+  std::vector<std::string> classes, splits, notes;
+  for (std::size_t label = 0; label < before.classes.size(); ++label) {
+    if (before.classes[label] && !after.classes[label]) classes.push_back(listing.classes[label]);
+  }
+  for (const SplitListing& split : listing.splits) {
+    const bool was_there = !options.split.empty() || before.splits.contains(split.split);
+    if (was_there && !split.split.empty() && !after.splits.contains(split.split))
+      splits.push_back(split.split);
+  }
+  const auto note = [&](const char* one, const char* several,
+                        const std::vector<std::string>& names) {
+    if (names.empty()) return;
+    notes.push_back(std::string("the selection leaves no image of the ") +
+                    (names.size() == 1 ? one : several) + " " + naming::quoted(names));
+  };
+  note("split", "splits", splits);
+  note("class", "classes", classes);
+  return notes;
+}
+
 void refuse_second_split(const Listing& listing) {
   if (listing.splits.size() == 1 && listing.splits.front().split.empty()) return;
   throw Error(ErrorKind::kUsage, "the source has splits already", {},
@@ -230,6 +269,7 @@ Selection select(const Source& source, Listing& listing, const SelectOptions& op
                  Progress& progress, const std::stop_token& stop) {
   Selection selection;
   if (!options.split.empty()) refuse_second_split(listing);
+  const Present before(listing);
   std::vector<Work> works;
   for (SplitListing& split : listing.splits) works.emplace_back(std::move(split));
   for (Work& work : works) apply_globs(work, options);
@@ -254,6 +294,7 @@ Selection select(const Source& source, Listing& listing, const SelectOptions& op
     apply_limits(work, listing.classes.size(), options);
     listing.splits.push_back(finish(std::move(work)));
   }
+  selection.notes = notes_of(before, listing, options);
   return selection;
 }
 

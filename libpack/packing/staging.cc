@@ -16,8 +16,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The first word of a job's name.
-std::string kind_of_work(const std::string& job) { return job.substr(0, job.find_first_of(" \n")); }
+/// The first line of a job's name.
+std::string command_of(const std::string& job) { return job.substr(0, job.find('\n')); }
 
 /// Of tasks that begin at the same time, one names the job for all.
 void name_job(const fs::path& file, const std::string& job) {
@@ -54,9 +54,9 @@ void Staging::begin(Hold hold, const std::string& job) const {
   const fs::path file = root_ / "job";
   if (!fs::exists(file)) name_job(file, job);
   const std::string before = read_text(file);
-  if (kind_of_work(before) != kind_of_work(job)) {
+  if (command_of(before) != command_of(job)) {
     throw Error(ErrorKind::kExists,
-                "this directory holds what `" + kind_of_work(before) + "` has begun", root_,
+                "this directory holds what `" + command_of(before) + "` has begun", root_,
                 "give that command again to complete it, or remove this directory");
   }
   if (hold == Hold::kShared && before != job) {
@@ -73,9 +73,16 @@ void Staging::begin(Hold hold, const std::string& job) const {
 /// and publishing; what is in here may change now.
 void Staging::clear_unfinished() const {
   std::vector<fs::path> unfinished;
-  for (const fs::directory_entry& entry : entries_below(root_)) {
-    const fs::path& path = entry.path();
-    if (path.filename() == kManifestName || path.extension() == ".tmp") unfinished.push_back(path);
+  for (const fs::path& part : {root_ / "data", root_ / "receipts"}) {
+    if (!fs::exists(part)) continue;
+    for (const fs::directory_entry& entry : entries_below(part)) {
+      const fs::path& path = entry.path();
+      const bool left = path.filename() == kManifestName || path.extension() == ".tmp";
+      if (left && !entry.is_directory()) unfinished.push_back(path);
+    }
+  }
+  for (const fs::directory_entry& entry : entries_in(root_)) {
+    if (entry.path().extension() == ".tmp") unfinished.push_back(entry.path());
   }
   for (const fs::path& path : unfinished) fs::remove(path);
 }
@@ -145,10 +152,17 @@ void Staging::clear_leftover(const fs::path& out, Finished finished) {
   if (!lock) ::rmdir(root.c_str());  // of one that died behind its lock: only ever an empty one
 }
 
+namespace {
+
+bool lies_inside(const fs::path& path, const fs::path& of) {
+  const fs::path rest = fs::weakly_canonical(path).lexically_relative(fs::weakly_canonical(of));
+  return !rest.empty() && *rest.begin() != "..";
+}
+
+}  // namespace
+
 void check_target(const fs::path& source, const fs::path& out, bool overwrite) {
-  const fs::path inside =
-      fs::weakly_canonical(out).lexically_relative(fs::weakly_canonical(source));
-  if (!inside.empty() && *inside.begin() != "..") {
+  if (lies_inside(out, source)) {
     throw Error(ErrorKind::kUsage, "the target lies inside the source", out,
                 "choose a target outside of it");
   }
@@ -157,6 +171,10 @@ void check_target(const fs::path& source, const fs::path& out, bool overwrite) {
     Staging::clear_leftover(out);
     throw Error(ErrorKind::kExists, "the target is already there", out,
                 "choose another target, or say --overwrite to replace it");
+  }
+  if (lies_inside(source, out)) {
+    throw Error(ErrorKind::kUsage, "the source lies inside the target, and would be lost with it",
+                source, "choose a target outside of it");
   }
   try {
     static_cast<void>(find_datasets(out));

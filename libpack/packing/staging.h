@@ -10,7 +10,7 @@ namespace packhorse {
 /// The directory a dataset is built in:
 ///
 ///     OUT.partial/lock                    held (flock) by whoever writes here (staging_lock.h)
-///     OUT.partial/job                     what is made here: "pack SHA-256-of-the-options", ...
+///     OUT.partial/job                     what is made here: "pack", SHA-256 of the options; ...
 ///     OUT.partial/data/...                becomes OUT in one rename
 ///     OUT.partial/receipts/<split>/...    one for each finished shard: what it was made from
 ///
@@ -19,8 +19,8 @@ class Staging {
  public:
   using Hold = StagingLock::Hold;
 
-  /// Creates the directory, or takes over that of a run that died. `job` names what is made: a word
-  /// for the kind of work, and behind a space all that must be the same in each task. Throws
+  /// Creates the directory, or takes over that of a run that died. `job` names what is made: a
+  /// line with the command, and behind it all that must be the same in each task. Throws
   /// Error(kExists) as StagingLock does, when another kind of work has begun there, and for who
   /// shares it, when the tasks there belong to another job.
   Staging(const std::filesystem::path& out, Hold hold, const std::string& job);
@@ -62,7 +62,8 @@ class Staging {
 };
 
 /// Throws Error(kExists) when `out` is there; with `overwrite`, only when it is no packed dataset,
-/// as nothing else is ever replaced. Throws Error(kUsage) when `out` lies inside `source`.
+/// as nothing else is ever replaced. Throws Error(kUsage) when `out` lies inside `source`, and
+/// where `source` lies inside what would be replaced.
 void check_target(const std::filesystem::path& source, const std::filesystem::path& out,
                   bool overwrite);
 

@@ -64,6 +64,7 @@ std::vector<fs::path> others_in(const fs::path& root) {
 StagingLock::StagingLock(fs::path root, Hold hold) : root_(std::move(root)), path_(root_ / "lock") {
   for (int tries = 0; tries < kMostTries; ++tries) {
     make_directories(root_);
+    if (fs::is_symlink(root_)) refuse_foreign(root_);  // what it leads to is not ours to remove
     fd_ = open_file(path_, O_RDWR | O_CREAT | O_EXCL);
     made_ = static_cast<bool>(fd_);
     if (!fd_ && errno == EEXIST) fd_ = open_file(path_, O_RDWR | O_NOFOLLOW);
@@ -89,6 +90,7 @@ StagingLock::StagingLock(fs::path root, UniqueFd fd)
     : root_(std::move(root)), path_(root_ / "lock"), fd_(std::move(fd)) {}
 
 std::optional<StagingLock> StagingLock::take_over(const fs::path& root) {
+  if (fs::is_symlink(root)) return std::nullopt;
   UniqueFd fd = open_file(root / "lock", O_RDWR | O_NOFOLLOW);
   if (!fd) return std::nullopt;
   StagingLock lock(root, std::move(fd));

@@ -6,6 +6,7 @@
 
 #include "packhorse/error.h"
 #include "packhorse/printable.h"
+#include "sources/field_names.h"
 #include "sources/naming.h"
 
 namespace packhorse {
@@ -14,14 +15,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
+using naming::directory_and_name;
+
 constexpr const char* kLeaves = "its path leaves the archive";
 constexpr const char* kReplaced = "the archive holds a file of the same name further on";
-
-std::pair<std::string_view, std::string_view> directory_and_name(std::string_view path) {
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string_view::npos) return {{}, path};
-  return {path.substr(0, slash), path.substr(slash + 1)};
-}
 
 /// The members of an archive, one after the other.
 class ContentsReader {
@@ -42,7 +39,7 @@ class ContentsReader {
     drop_replaced();
     attach_fields();
     for (const std::string& path : passed_over_)
-      skip(path, naming::passed_over(directory_and_name(path).second));
+      skip(path, naming::passed_over(naming::last_name(path)));
     for (std::size_t i = 0; i < contents_.images.size(); ++i)
       contents_.tree.add_image(contents_.images.path_of(i));
     return std::move(contents_);
@@ -91,14 +88,13 @@ class ContentsReader {
         return;
       }
       const bool image = image_name || (member.problem.empty() && looks_like_image());
-      const auto field = field_of(path);
+      const bool field = is_field_file(path, fields_);
       if (!image && !field) return skip(path, naming::kNotAnImage);
       const std::uint64_t locator = payloads_.add(file_, scan_.keep());
       if (image) add_image(path, member.size, locator);
       if (field) {
-        companions_[companion_key(path, *field)] = {locator,
-                                                    static_cast<std::uint32_t>(member.size), false};
-        field_files_.emplace_back(path, companion_key(path, *field));
+        companions_[path] = {locator, static_cast<std::uint32_t>(member.size), false};
+        field_files_.push_back(path);
       }
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kRejected) throw;
@@ -119,26 +115,6 @@ class ContentsReader {
   }
   void reject(const std::string& path, const std::string& reason) {
     contents_.others.push_back({path, {}, reason});
-  }
-
-  /// The longest of the wanted fields that a name ends with.
-  std::optional<std::uint32_t> field_of(std::string_view path) const {
-    std::optional<std::uint32_t> best;
-    for (std::uint32_t f = 0; f < fields_.size(); ++f) {
-      const std::string& field = fields_[f];
-      if (path.size() <= field.size() + 1 || path[path.size() - field.size() - 1] != '.') continue;
-      const std::string_view end = path.substr(path.size() - field.size());
-      const bool same = std::equal(end.begin(), end.end(), field.begin(), [](char a, char b) {
-        return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
-      });
-      if (same && (!best || field.size() > fields_[*best].size())) best = f;
-    }
-    return best;
-  }
-
-  /// What stands before the field, and which it is.
-  std::string companion_key(std::string_view path, std::uint32_t field) const {
-    return std::string(path.substr(0, path.size() - fields_[field].size())) + fields_[field];
   }
 
   /// The image of that path with the highest locator below `before`.
@@ -207,31 +183,26 @@ class ContentsReader {
       contents_.images = std::move(images_);
       return;
     }
-    std::vector<EntryTable::Facts> facts;
-    for (std::size_t i = 0; i < images_.size(); ++i) facts.push_back(with_fields(i));
     std::vector<bool> is_field(payloads_.size());
-    for (const auto& [key, companion] : companions_) is_field[companion.locator] = true;
+    for (const auto& [path, companion] : companions_) is_field[companion.locator] = true;
     for (std::size_t i = 0; i < images_.size(); ++i) {
-      if (is_field[facts[i].locator]) continue;
+      if (is_field[images_.facts(i).locator]) continue;
       const std::string path = images_.path_of(i);
       const auto [directory, name] = directory_and_name(path);
-      contents_.images.add(directory, name, facts[i]);
+      contents_.images.add(directory, name, with_fields(i));
     }
-    for (const auto& [path, key] : field_files_) {
-      if (!companions_.at(key).taken) skip(path, naming::kFieldAlone);
+    for (const std::string& path : field_files_) {
+      if (!companions_.at(path).taken) skip(path, naming::kFieldAlone);
     }
   }
 
   EntryTable::Facts with_fields(std::size_t i) {
     EntryTable::Facts facts = images_.facts(i);
     const std::string path = images_.path_of(i);
-    const std::size_t dot = path.rfind('.');
-    const auto [directory, name] = directory_and_name(path);
-    if (name.find('.') == std::string_view::npos) return facts;
     std::vector<Payloads::Field> found;
     for (std::uint32_t f = 0; f < fields_.size(); ++f) {
-      const auto companion = companions_.find(path.substr(0, dot + 1) + fields_[f]);
-      if (companion == companions_.end() || companion->second.locator == facts.locator) continue;
+      const auto companion = companions_.find(field_file(path, fields_[f]));
+      if (companion == companions_.end()) continue;
       companion->second.taken = true;
       found.push_back({f, companion->second.bytes, companion->second.locator});
       facts.fields |= std::uint32_t{1} << f;
@@ -249,8 +220,8 @@ class ContentsReader {
   EntryTable images_;
   std::set<std::string, std::less<>> passed_over_;  ///< files and folders, hidden or junk
   std::vector<Link> links_;
-  std::unordered_map<std::string, Companion> companions_;  ///< by path, the field in lower case
-  std::vector<std::pair<std::string, std::string>> field_files_;  ///< path, key in companions_
+  std::unordered_map<std::string, Companion> companions_;  ///< by path
+  std::vector<std::string> field_files_;  ///< paths of companions_, as often as they are there
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "packhorse/error.h"
 #include "packhorse/printable.h"
+#include "sources/class_doubts.h"
 #include "sources/label_file.h"
 #include "sources/layout.h"
 #include "sources/naming.h"
@@ -14,12 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The first component, and what follows it ("" when nothing does).
-std::pair<std::string_view, std::string_view> cut_first(std::string_view path) {
-  const std::size_t slash = path.find('/');
-  if (slash == std::string_view::npos) return {path, {}};
-  return {path.substr(0, slash), path.substr(slash + 1)};
-}
+using naming::cut_first;
 
 bool in_folder(std::string_view path) { return path.find('/') != std::string_view::npos; }
 
@@ -83,10 +79,8 @@ class Placement {
       split->rejects.push_back({printable(path), naming::kNoClassFolder});
     } else {
       entry.label = anywhere_ ? 0 : labels_.at(std::string(cut_first(path).first));
-      const std::size_t slash = path.rfind('/');
-      const bool top = slash == std::string_view::npos;
-      split->entries.add(top ? "" : path.substr(0, slash), top ? path : path.substr(slash + 1),
-                         entry);
+      const auto [directory, name] = naming::directory_and_name(path);
+      split->entries.add(directory, name, entry);
     }
   }
 

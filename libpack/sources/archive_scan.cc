@@ -4,6 +4,7 @@
 #include <array>
 
 #include "packhorse/error.h"
+#include "sources/naming.h"
 #include "sources/tar_header.h"
 
 namespace packhorse {
@@ -141,8 +142,8 @@ bool is_archive(int fd, const fs::path& path) {
 }
 
 std::string_view archive_stem(std::string_view name) {
-  std::string lower(name.substr(name.size() - std::min<std::size_t>(name.size(), 8)));
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const std::string lower =
+      naming::lower_case(name.substr(name.size() - std::min<std::size_t>(name.size(), 8)));
   for (const std::string_view suffix : kSuffixes) {
     if (lower.size() >= suffix.size() && lower.ends_with(suffix))
       return name.substr(0, name.size() - suffix.size());

@@ -24,10 +24,10 @@ class RangeStream final : public ByteStream {
   Bytes next() override {
     const std::size_t wanted = jumped_ ? kAfterJump : kOnward;
     jumped_ = false;
-    buffer_.resize(kOnward);
     const std::size_t length =
         static_cast<std::size_t>(std::min<std::uint64_t>(wanted, end_ - at_));
     if (length == 0) return {};
+    if (buffer_.size() < length) buffer_.resize(length);
     const ssize_t n = uninterrupted(
         [&] { return ::pread(fd_, buffer_.data(), length, static_cast<off_t>(at_)); });
     if (n < 0) throw_errno("read from", path_);
@@ -51,6 +51,52 @@ class RangeStream final : public ByteStream {
   bool jumped_ = true;
 };
 
+/// Says how many bytes were taken out of a stream, to who has the number.
+class CountedStream final : public ByteStream {
+ public:
+  CountedStream(std::unique_ptr<ByteStream> stream, std::shared_ptr<std::uint64_t> taken)
+      : stream_(std::move(stream)), taken_(std::move(taken)) {}
+
+  Bytes next() override {
+    const Bytes some = stream_->next();
+    *taken_ += some.size();
+    return some;
+  }
+
+ private:
+  std::unique_ptr<ByteStream> stream_;
+  std::shared_ptr<std::uint64_t> taken_;
+};
+
+class BoundedStream final : public ByteStream {
+ public:
+  BoundedStream(std::unique_ptr<ByteStream> stream, std::shared_ptr<const std::uint64_t> stored,
+                ExpansionLimits limits, std::filesystem::path path)
+      : stream_(std::move(stream)),
+        stored_(std::move(stored)),
+        limits_(limits),
+        path_(std::move(path)) {}
+
+  Bytes next() override {
+    const Bytes some = stream_->next();
+    given_ += some.size();
+    if (given_ > limits_.bytes && given_ / limits_.times > *stored_) {
+      throw Error(ErrorKind::kUnsupported,
+                  "it expands to more than " + std::to_string(limits_.times) +
+                      " times its size: is it made to fill a disk?",
+                  path_, "if it is meant, decompress it first");
+    }
+    return some;
+  }
+
+ private:
+  std::unique_ptr<ByteStream> stream_;
+  std::shared_ptr<const std::uint64_t> stored_;
+  ExpansionLimits limits_;
+  std::filesystem::path path_;
+  std::uint64_t given_ = 0;
+};
+
 }  // namespace
 
 Compression compression_of(Bytes head) {
@@ -72,17 +118,14 @@ std::unique_ptr<ByteStream> read_range(int fd, ByteRange range, const std::files
 }
 
 std::unique_ptr<ByteStream> decompress(std::unique_ptr<ByteStream> stored, Compression compression,
-                                       const std::filesystem::path& path) {
-  switch (compression) {
-    case Compression::kNone:
-      return stored;
-    case Compression::kGzip:
-      return open_gzip(std::move(stored), path);
-    case Compression::kZstd:
-    case Compression::kXz:
-      break;
-  }
-  return open_filter(std::move(stored), compression, path);
+                                       const std::filesystem::path& path, ExpansionLimits limits) {
+  if (compression == Compression::kNone) return stored;
+  const auto taken = std::make_shared<std::uint64_t>(0);
+  stored = std::make_unique<CountedStream>(std::move(stored), taken);
+  auto expanded = compression == Compression::kGzip
+                      ? open_gzip(std::move(stored), path)
+                      : open_filter(std::move(stored), compression, path);
+  return std::make_unique<BoundedStream>(std::move(expanded), taken, limits, path);
 }
 
 }  // namespace packhorse

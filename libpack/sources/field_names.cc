@@ -25,12 +25,6 @@ std::string problem_of(const std::string& name) {
 
 }  // namespace
 
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return lower;
-}
-
 std::vector<std::string> sorted_fields(std::vector<std::string> names,
                                        const std::filesystem::path& where) {
   std::sort(names.begin(), names.end());
@@ -55,6 +49,20 @@ std::vector<std::string> checked_fields(std::vector<std::string> names,
     }
   }
   return names;
+}
+
+std::string field_file(std::string_view image, std::string_view field) {
+  const std::size_t name = image.rfind('/') + 1;  // npos + 1 = 0
+  const std::size_t dot = image.rfind('.');
+  const bool extension = dot != std::string_view::npos && dot > name;
+  return std::string(extension ? image.substr(0, dot) : image).append(1, '.').append(field);
+}
+
+bool is_field_file(std::string_view name, const std::vector<std::string>& fields) {
+  return std::any_of(fields.begin(), fields.end(), [&](const std::string& field) {
+    return name.size() > field.size() + 1 && name.ends_with(field) &&
+           name[name.size() - field.size() - 1] == '.';
+  });
 }
 
 std::vector<std::string> wanted_fields(const std::vector<std::string>& wanted,

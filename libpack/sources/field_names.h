@@ -10,9 +10,6 @@ namespace packhorse {
 /// How many kinds of extra fields a source may have: a bit each in EntryTable::Facts.
 inline constexpr std::size_t kMaxFields = 32;
 
-/// ASCII letters in lower case.
-std::string lower_case(std::string_view text);
-
 /// The names sorted and once each. Throws Error(kUsage), naming `where`, when there are more than
 /// kMaxFields.
 std::vector<std::string> sorted_fields(std::vector<std::string> names,
@@ -23,6 +20,14 @@ std::vector<std::string> sorted_fields(std::vector<std::string> names,
 /// neither "cls" nor an image's extension.
 std::vector<std::string> checked_fields(std::vector<std::string> names,
                                         const std::filesystem::path& where);
+
+/// The file of an image's field, beside the image: "a.b.jpg" has the field "json" in "a.b.json".
+/// May be given a path.
+std::string field_file(std::string_view image, std::string_view field);
+
+/// Whether a file's name, or path, could be that of one of `fields` of some image: then the file is
+/// no image itself.
+bool is_field_file(std::string_view name, const std::vector<std::string>& fields);
 
 /// The `wanted` ones, sorted. Throws Error(kUsage) for one that is not among those `there`: a
 /// misspelt name would leave a field behind without a word.

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <memory>
 
+#include "packhorse/error.h"
+#include "packhorse/file.h"
 #include "parallel.h"
 #include "sources/listed_file.h"
 #include "sources/naming.h"
@@ -17,64 +19,110 @@ namespace packhorse {
 
 namespace {
 
+using Type = FolderItems::Type;
+
 constexpr std::size_t kSlice = 1024;  ///< files a thread looks at in one go
 
 struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
 };
 
-}  // namespace
-
-FolderItems::FolderItems(int fd, int threads) {
-  read_names(fd);
-  std::sort(items_.begin(), items_.end(), [this](const Item& a, const Item& b) {
-    const std::string_view names = names_;
-    return names.substr(a.name, a.length) < names.substr(b.name, b.length);
-  });
-  const std::size_t slices = (items_.size() + kSlice - 1) / kSlice;
-  run_parallel(slices < 4 ? 1 : threads, slices, [&](std::size_t slice) {
-    const std::size_t end = std::min(items_.size(), (slice + 1) * kSlice);
-    for (std::size_t i = slice * kSlice; i < end; ++i) look_at(fd, items_[i]);
-  });
+Type type_of(const dirent& entry) {
+  if (naming::passed_over(entry.d_name) != nullptr) return Type::kPassedOver;
+  switch (entry.d_type) {
+    case DT_DIR:
+      return Type::kDirectory;
+    case DT_REG:
+      return Type::kFile;
+    case DT_LNK:
+    case DT_UNKNOWN:
+      return Type::kUnknown;
+    default:
+      return Type::kOther;
+  }
 }
 
-void FolderItems::read_names(int fd) {
+}  // namespace
+
+std::optional<FolderId> folder_id(int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return std::nullopt;
+  return FolderId(status.st_dev, status.st_ino);
+}
+
+FolderIds with_all_above(const std::filesystem::path& folder) {
+  FolderIds ids;
+  UniqueFd at = open_file(folder, O_PATH | O_DIRECTORY);
+  while (at) {
+    const std::optional<FolderId> id = folder_id(at.get());
+    if (!id) break;
+    if (!ids.insert(*id).second) return ids;  // the topmost is its own parent
+    at = open_at(at.get(), "..", O_PATH | O_DIRECTORY);
+  }
+  if (errno == EACCES) return ids;
+  throw_errno("look at the folders above", folder);
+}
+
+int read_directory(int fd, const std::function<bool(const char*, Type)>& visit) {
   const std::unique_ptr<DIR, CloseDirectory> directory(
       ::fdopendir(::fcntl(fd, F_DUPFD_CLOEXEC, 0)));
-  if (!directory) {
-    error_ = errno;
-    return;
-  }
+  if (!directory) return errno;
   while (true) {
     errno = 0;
     const dirent* entry = ::readdir(directory.get());
-    if (entry == nullptr) break;
+    if (entry == nullptr) return errno;
     const std::string_view name = entry->d_name;
-    if (name == "." || name == "..") continue;
-    Item& item = items_.emplace_back();
-    item.name = names_.size();
-    item.length = static_cast<std::uint32_t>(name.size());
-    item.type = naming::passed_over(name) != nullptr ? Type::kPassedOver
-                : entry->d_type == DT_DIR            ? Type::kDirectory
-                                                     : Type::kOther;
-    names_.append(name.data(), name.size() + 1);
+    if (name != "." && name != ".." && !visit(entry->d_name, type_of(*entry))) return 0;
   }
-  error_ = errno;
 }
 
-void FolderItems::look_at(int fd, Item& item) const {
-  if (item.type != Type::kOther) return;
+void look_at(int fd, const char* name, const FolderIds& above, FolderItems::Item& item) {
+  item.looked_at = true;
   struct stat status {};
-  if (::fstatat(fd, names_.c_str() + item.name, &status, 0) != 0) {
+  if (::fstatat(fd, name, &status, 0) != 0) {
     item.error = errno;
     item.type = Type::kBroken;
     return;
   }
-  if (S_ISDIR(status.st_mode)) item.type = Type::kDirectory;
-  if (S_ISREG(status.st_mode)) item.type = Type::kFile;
+  item.type = S_ISREG(status.st_mode) ? Type::kFile : Type::kOther;
+  if (S_ISDIR(status.st_mode)) {
+    const bool loop = above.contains({status.st_dev, status.st_ino});
+    item.type = loop ? Type::kLoop : Type::kDirectory;
+  }
   item.size = static_cast<std::uint64_t>(status.st_size);
   item.inode = status.st_ino;
   item.stamp = stamp_of(status);
+}
+
+FolderItems::FolderItems(int fd, const FolderIds& above, int threads) {
+  error_ = read_directory(fd, [&](const char* name, Type type) {
+    Item& item = items_.emplace_back();
+    item.name = names_.size();
+    names_ += name;
+    item.length = static_cast<std::uint32_t>(names_.size() - item.name);
+    item.type = type;
+    names_ += '\0';
+    return true;
+  });
+  std::sort(items_.begin(), items_.end(), [this](const Item& a, const Item& b) {
+    const std::string_view names = names_;
+    return names.substr(a.name, a.length) < names.substr(b.name, b.length);
+  });
+  look_at_some(fd, above, threads, Type::kUnknown);
+}
+
+void FolderItems::look_at_files(int fd, int threads) { look_at_some(fd, {}, threads, Type::kFile); }
+
+/// Looks at those of the type wanted.
+void FolderItems::look_at_some(int fd, const FolderIds& above, int threads, Type wanted) {
+  const std::size_t slices = (items_.size() + kSlice - 1) / kSlice;
+  run_parallel(slices < 4 ? 1 : threads, slices, [&](std::size_t slice) {
+    const std::size_t end = std::min(items_.size(), (slice + 1) * kSlice);
+    for (std::size_t i = slice * kSlice; i < end; ++i) {
+      if (items_[i].type == wanted && !items_[i].looked_at)
+        look_at(fd, c_name(i), above, items_[i]);
+    }
+  });
 }
 
 std::optional<std::size_t> FolderItems::find(std::string_view wanted) const {

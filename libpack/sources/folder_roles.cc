@@ -180,6 +180,24 @@ std::vector<FolderRole> roles_of(const std::vector<std::string>& folders) {
   return roles;
 }
 
+std::set<std::string_view> splits_hinted(std::string_view folder) {
+  const auto is_split = [](const Word& word) {
+    return word.kind == Kind::kSplit || word.kind == Kind::kUnclearSplit;
+  };
+  std::set<std::string_view> splits;
+  for (const std::string& text : words_of(folder)) {
+    if (const Word* whole = find_exactly(text)) {
+      if (is_split(*whole)) splits.insert(whole->split);
+      continue;
+    }
+    for (const Word& word : kWords) {
+      if (is_split(word) && (text.starts_with(word.text) || text.ends_with(word.text)))
+        splits.insert(word.split);
+    }
+  }
+  return splits;
+}
+
 std::string split_named(std::string_view folder) {
   const Parsed parsed = parse(folder);
   return parsed.unknown ? std::string() : role_of(parsed).split;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,5 +29,10 @@ std::vector<FolderRole> roles_of(const std::vector<std::string>& folders);
 
 /// The split that folder names of that kind stand for: "train" for "Training"; empty for others.
 std::string split_named(std::string_view folder);
+
+/// The splits that a word of the name is, or begins or ends with: "train" for "mytrain" and
+/// "train_clean", "val" for "valley". "" stands for one of kUnclearSplit. A guess: for names that
+/// all are classes, if this does not speak against it.
+std::set<std::string_view> splits_hinted(std::string_view folder);
 
 }  // namespace packhorse

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <filesystem>
-#include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -40,26 +37,6 @@ class PathTree final : public FolderTree {
   std::set<std::string, std::less<>> folders_;
   /// The folders that hold an image themselves; those that hold one that is named so.
   std::set<std::string, std::less<>> with_images_, with_image_names_;
-};
-
-/// One on a disk. Links are followed, except those to a folder above; what cannot be read is empty.
-class DiskTree final : public FolderTree {
- public:
-  explicit DiskTree(std::filesystem::path root) : root_(std::move(root)) {}
-
-  std::vector<std::string> folders(const std::string& folder) const override;
-  bool holds_images(const std::string& folder) const override;
-  bool holds_images_below(const std::string& folder, Told told) const override;
-
- private:
-  bool leads_above(const std::string& folder) const;
-  bool holds_images(const std::string& folder, Told told) const;
-  std::filesystem::path path_of(const std::string& folder) const {
-    return folder.empty() ? root_ : root_ / folder;
-  }
-
-  std::filesystem::path root_;
-  mutable std::map<std::string, std::vector<std::string>> known_;  ///< folders asked for before
 };
 
 }  // namespace packhorse

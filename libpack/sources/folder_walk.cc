@@ -1,7 +1,6 @@
 #include "sources/folder_walk.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include "packhorse/file.h"
 #include "packhorse/image_info.h"
 #include "packhorse/printable.h"
+#include "sources/field_names.h"
 #include "sources/listed_file.h"
 #include "sources/naming.h"
 
@@ -22,8 +22,6 @@ namespace {
 using naming::has_any_image_name;
 using naming::join;
 using Type = FolderItems::Type;
-
-constexpr const char* kLoop = "a link to a folder above it";
 
 }  // namespace
 
@@ -36,64 +34,58 @@ bool looks_like_image(int folder, const char* name) {
   return naming::has_image_bytes(Bytes(head).first(static_cast<std::size_t>(n)));
 }
 
-std::string field_file(std::string_view image, std::string_view field) {
-  const std::size_t name = image.rfind('/') + 1;  // npos + 1 = 0
-  const std::size_t dot = image.rfind('.');
-  const bool extension = dot != std::string_view::npos && dot > name;
-  return std::string(extension ? image.substr(0, dot) : image).append(1, '.').append(field);
-}
-
-void FolderWalk::start_below(int fd) {
-  struct stat status {};
-  if (::fstat(fd, &status) == 0) above_.emplace(status.st_dev, status.st_ino);
-}
-
-void FolderWalk::folder(int parent, const std::string& name, const std::string& path,
-                        std::int64_t label) {
+std::optional<FolderId> FolderWalk::folder(int parent, const std::string& name,
+                                           const std::string& path, std::int64_t label) {
   const auto unreadable = [&](int error) {
     out_.rejects.push_back(
         {printable(path), std::string("unreadable folder: ") + std::strerror(error)});
   };
   const UniqueFd fd = open_at(parent, name.c_str(), O_RDONLY | O_DIRECTORY);
-  struct stat status {};
-  if (!fd || ::fstat(fd.get(), &status) != 0) return unreadable(errno);
-  const auto identity = std::pair(status.st_dev, status.st_ino);
-  if (!above_.insert(identity).second) {
-    out_.skips.push_back({printable(path), kLoop});
-    return;
+  const std::optional<FolderId> id = fd ? folder_id(fd.get()) : std::nullopt;
+  if (!id) {
+    unreadable(errno);
+    return std::nullopt;
   }
-  const FolderItems items(fd.get(), threads_);
+  if (!above_.insert(*id).second) {  // mounted below itself, or put there since it was listed
+    out_.skips.push_back({printable(path), naming::kLoop});
+    return std::nullopt;
+  }
+  FolderItems items(fd.get(), above_, threads_);
+  items.look_at_files(fd.get(), threads_);
   if (items.error() != 0) unreadable(items.error());
   files(fd.get(), items, path, label);
   for (const std::string& below : items.folders())
     folder(fd.get(), below, join(path, below), label);
-  above_.erase(identity);
+  above_.erase(*id);
+  return id;
 }
 
-void FolderWalk::outside(int fd, const std::string& path, std::string_view rule,
+void FolderWalk::outside(int fd, const FolderItems& items, const std::string& path,
+                         std::string_view rule,
                          const std::function<bool(const std::string&)>& left_alone) {
-  struct stat status {};
-  if (::fstat(fd, &status) != 0) return;
-  const auto identity = std::pair(status.st_dev, status.st_ino);
-  const bool loop = !above_.insert(identity).second;
-  if (loop) return out_.skips.push_back({printable(path), kLoop});
-  const FolderItems items(fd, threads_);
   for (std::size_t i = 0; i < items.size(); ++i) {
     const std::string below = join(path, items.name(i));
+    const auto skip = [&](std::string_view by) { out_.skips.push_back({printable(below), by}); };
     if (items[i].type == Type::kPassedOver) {
-      out_.skips.push_back({printable(below), naming::passed_over(items.name(i))});
+      skip(naming::passed_over(items.name(i)));
+    } else if (items[i].type == Type::kLoop) {
+      skip(naming::kLoop);
     } else if (items[i].type != Type::kDirectory) {
-      out_.skips.push_back({printable(below), rule});
+      skip(rule);
     } else if (!left_alone(below)) {
       const UniqueFd folder = open_at(fd, items.c_name(i), O_RDONLY | O_DIRECTORY);
-      if (folder) {
-        outside(folder.get(), below, rule, left_alone);
+      const std::optional<FolderId> id = folder_id(folder.get());
+      if (!id) {
+        skip(rule);
+      } else if (!above_.insert(*id).second) {
+        skip(naming::kLoop);
       } else {
-        out_.skips.push_back({printable(below), rule});
+        const FolderItems inside(folder.get(), above_, threads_);
+        outside(folder.get(), inside, below, rule, left_alone);
+        above_.erase(*id);
       }
     }
   }
-  above_.erase(identity);
 }
 
 void FolderWalk::files(int fd, const FolderItems& items, const std::string& path,
@@ -129,8 +121,9 @@ FolderWalk::Verdict FolderWalk::judge(int fd, const FolderItems& items, std::siz
   };
   if (item.type == Type::kDirectory) return Verdict::kNone;
   if (item.type == Type::kPassedOver) return skip(naming::passed_over(name));
+  if (item.type == Type::kLoop) return skip(naming::kLoop);
   if (item.type == Type::kOther) return skip(naming::kNotRegular);
-  if (has_field_name(name)) return Verdict::kField;
+  if (is_field_file(name, fields_)) return Verdict::kField;
   if (item.type == Type::kFile) {
     if (has_any_image_name(name) || looks_like_image(fd, items.c_name(i))) return Verdict::kEntry;
     return skip(naming::kNotAnImage);
@@ -141,13 +134,6 @@ FolderWalk::Verdict FolderWalk::judge(int fd, const FolderItems& items, std::siz
                           leads_nowhere ? "a link that leads nowhere"
                                         : std::string("unreadable: ") + std::strerror(item.error)});
   return Verdict::kNone;
-}
-
-bool FolderWalk::has_field_name(std::string_view name) const {
-  return std::any_of(fields_.begin(), fields_.end(), [&](const std::string& field) {
-    return name.size() > field.size() + 1 && name.ends_with(field) &&
-           name[name.size() - field.size() - 1] == '.';
-  });
 }
 
 /// False when they are too large.

@@ -1,9 +1,6 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include <functional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,40 +21,37 @@ struct FolderListing {
 /// Walks a folder and those below it. One thread; another walk may go on beside it.
 class FolderWalk {
  public:
-  /// `fields`: extra fields to look for beside images. `threads`: for a large folder's files.
-  FolderWalk(const std::vector<std::string>& fields, int threads, FolderListing& out)
-      : fields_(fields), threads_(threads), out_(out) {}
+  /// `fields`: extra fields to look for beside images. `above`: the folders that those to be walked
+  /// lie in. `threads`: for a large folder's files.
+  FolderWalk(const std::vector<std::string>& fields, FolderIds above, int threads,
+             FolderListing& out)
+      : fields_(fields), above_(std::move(above)), threads_(threads), out_(out) {}
 
-  /// An open folder above those to be walked: a link to it is a loop too.
-  void start_below(int fd);
-  /// `name` in the folder open as `parent`; `path` is its path in the split.
-  void folder(int parent, const std::string& name, const std::string& path, std::int64_t label);
-  /// The files alone of a folder.
+  /// `name` in the folder open as `parent`; `path` is its path in the split. Returns which folder
+  /// that is, or nothing when it was not walked.
+  std::optional<FolderId> folder(int parent, const std::string& name, const std::string& path,
+                                 std::int64_t label);
+  /// The files alone of a folder, which have been looked at.
   void files(int fd, const FolderItems& items, const std::string& path, std::int64_t label);
-  /// Passes over all in the folder open as `fd`, by `rule`, but for folders that are to be left
-  /// alone.
-  void outside(int fd, const std::string& path, std::string_view rule,
+  /// Passes over all in a folder, one of those above, by `rule`, but for folders that are to be
+  /// left alone.
+  void outside(int fd, const FolderItems& items, const std::string& path, std::string_view rule,
                const std::function<bool(const std::string&)>& left_alone);
 
  private:
   enum class Verdict : std::uint8_t { kNone, kEntry, kField, kTaken };
   Verdict judge(int fd, const FolderItems& items, std::size_t i, const std::string& path);
-  bool has_field_name(std::string_view name) const;
   bool take_fields(const FolderItems& items, std::size_t image, std::vector<Verdict>& verdicts,
                    EntryTable::Facts& facts) const;
 
   const std::vector<std::string>& fields_;
+  FolderIds above_;
   int threads_;
   FolderListing& out_;
-  std::set<std::pair<dev_t, ino_t>> above_;
 };
 
 /// Whether a file that is not named like an image is one by its first bytes. One that cannot be
 /// read is taken for one, so that it is rejected by name when it is packed, not lost.
 bool looks_like_image(int folder, const char* name);
-
-/// The name of an image's field in its folder: "a.b.jpg" has the field "json" in "a.b.json". May be
-/// given a path.
-std::string field_file(std::string_view image, std::string_view field);
 
 }  // namespace packhorse

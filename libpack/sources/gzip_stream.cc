@@ -10,7 +10,7 @@ namespace packhorse {
 
 namespace {
 
-constexpr std::size_t kBuffer = 256u << 10;
+constexpr std::size_t kBuffer = 64u << 10;
 constexpr int kGzipOnly = MAX_WBITS + 16;  // zlib.h: inflateInit2
 
 /// zlib itself, as libarchive's gzip filter does not look at the CRC (nor does version 3.7).

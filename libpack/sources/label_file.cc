@@ -7,7 +7,6 @@
 #include "packhorse/file.h"
 #include "packhorse/printable.h"
 #include "packhorse/source.h"
-#include "sources/field_names.h"
 #include "sources/naming.h"
 #include "sources/row_reader.h"
 
@@ -48,7 +47,7 @@ char separator_of(int fd, const fs::path& path) {
 }
 
 bool is_header(std::string_view label) {
-  const std::string word = lower_case(label);
+  const std::string word = naming::lower_case(label);
   return word == "label" || word == "class" || word == "target";
 }
 

@@ -9,6 +9,7 @@
 
 #include "packhorse/source.h"
 #include "sources/label_names.h"
+#include "sources/naming.h"
 
 namespace packhorse {
 
@@ -34,12 +35,12 @@ class LabelFile {
   const std::vector<std::string>& classes() const { return names_.classes(); }
   /// An image that is there, by its path in the source, and what is enough of that to name it.
   void mark(std::string_view path, std::string_view alone);
-  void mark(std::string_view path) { mark(path, file_name(path)); }
+  void mark(std::string_view path) { mark(path, naming::last_name(path)); }
   /// The image's label; or nothing, and the reason to reject it.
   std::optional<std::int64_t> take(std::string_view path, std::string_view alone,
                                    std::string& reason) const;
   std::optional<std::int64_t> take(std::string_view path, std::string& reason) const {
-    return take(path, file_name(path), reason);
+    return take(path, naming::last_name(path), reason);
   }
   /// Notes how many lines name no image marked, if there are any: "3 lines of the labels file named
   /// no " + `what`.
@@ -54,9 +55,6 @@ class LabelFile {
     std::uint16_t by_path = 0;  ///< images it is the path of
     std::uint16_t by_name = 0;  ///< images of that name elsewhere, up to 2
   };
-  static std::string_view file_name(std::string_view path) {
-    return path.substr(path.rfind('/') + 1);
-  }
   std::string_view path_of(const Line& line) const {
     return std::string_view(text_).substr(line.path, line.length);
   }

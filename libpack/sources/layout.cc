@@ -1,7 +1,6 @@
 #include "sources/layout.h"
 
 #include <algorithm>
-#include <set>
 
 #include "packhorse/error.h"
 #include "packhorse/printable.h"
@@ -16,20 +15,10 @@ namespace {
 
 using Kind = FolderRole::Kind;
 using naming::join;
+using naming::last_name;
+using naming::quoted;
 
 constexpr int kMostAround = 8;  // folders around everything
-
-/// 'a', 'b', 'c' and 4 more
-std::string quoted(const std::vector<std::string>& names) {
-  constexpr std::size_t kShown = 4;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i)
-    text += (i == 0 ? "'" : ", '") + printable(names[i]) + "'";
-  if (names.size() > kShown) text += " and " + std::to_string(names.size() - kShown) + " more";
-  return text;
-}
-
-std::string_view last_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 /// A folder beside others.
 struct Item {
@@ -43,12 +32,10 @@ std::vector<std::string> names_of(const std::vector<Item>& items) {
   return names;
 }
 
-/// "train=train,val=valid": how --split-folders would say it.
-std::string as_option(const std::vector<Item>& items) {
-  std::string text;
-  for (const Item& item : items)
-    text += (text.empty() ? "" : ",") + item.role.split + "=" + printable(item.path);
-  return text;
+std::vector<SplitFolder> as_told(const std::vector<Item>& splits) {
+  std::vector<SplitFolder> told;
+  for (const Item& item : splits) told.push_back({item.role.split, item.path});
+  return told;
 }
 
 class Finder {
@@ -57,7 +44,7 @@ class Finder {
       : tree_(tree), options_(options), source_(source), labelled_(!options.labels.empty()) {}
 
   Layout run() {
-    if (options_.split_folders && !options_.split_folders->empty()) return as_told();
+    if (options_.split_folders && !options_.split_folders->empty()) return by_option();
     return at("", 0);
   }
 
@@ -154,34 +141,22 @@ class Finder {
       Layout inner = at(all.front().path, around + 1);
       if (inner.roots.size() > 1) return inner;
     }
-    for (std::size_t i = 0; i < splits.size(); ++i) {
-      for (std::size_t j = 0; j < i; ++j) {
-        if (splits[i].role.split != splits[j].role.split) continue;
-        return doubtful(folder,
-                        "the folders " + quoted({splits[j].name, splits[i].name}) +
-                            " are both named like the split " + splits[i].role.split,
-                        "say which folder is which split, e.g. --split-folders train=" +
-                            printable(splits[j].path) + ",val=" + printable(splits[i].path));
-      }
-    }
-    std::vector<Item> others, flat;
+    std::vector<Item> others, flat, nested;
     for (const Item& item : all) {
       if (item.role.kind == Kind::kSplit) {
-        if (is_flat(root_in(item.path, item.role.split))) flat.push_back(item);
+        (is_flat(root_in(item.path, item.role.split)) ? flat : nested).push_back(item);
       } else if (item.role.kind != Kind::kBeside && has_images(item)) {
         others.push_back(item);
       }
     }
-    if (!others.empty()) {
-      return doubtful(folder,
-                      "beside " + quoted(names_of(splits)) + ", named like splits, there is " +
-                          quoted(names_of(others)) + " with images",
-                      "name the folders that are splits, and leave out those that are not: "
-                      "--split-folders " +
-                          as_option(splits) +
-                          "; if all of them are classes, say --split-folders none");
+    for (std::size_t i = 0; i < splits.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        if (splits[i].role.split == splits[j].role.split)
+          return twice(folder, splits[j], splits[i], labelled_ ? splits : nested);
+      }
     }
-    if (!labelled_ && flat.size() == splits.size()) {
+    if (!others.empty()) return beside_splits(folder, splits, nested, others);
+    if (!labelled_ && nested.empty()) {
       return doubtful(folder,
                       "the folders " + quoted(names_of(splits)) +
                           " are named like splits, and hold images instead of class folders",
@@ -189,11 +164,49 @@ class Finder {
                       "their labels with --labels FILE; if these folders are the classes, say "
                       "--split-folders none");
     }
-    return make_splits(all, splits, flat);
+    return make_splits(all, splits, flat, nested);
   }
 
+  /// `usable`: the folders that could be told to be splits.
+  Layout twice(const std::string& folder, const Item& one, const Item& other,
+               const std::vector<Item>& usable) const {
+    std::vector<Item> example;  // the first of each name
+    for (const Item& item : usable) {
+      if (std::none_of(example.begin(), example.end(),
+                       [&](const Item& has) { return has.role.split == item.role.split; }))
+        example.push_back(item);
+    }
+    return doubtful(folder,
+                    "the folders " + quoted({one.name, other.name}) +
+                        " are both named like the split " + one.role.split,
+                    "choose one of " + quoted({one.name, other.name}) +
+                        (example.empty() ? std::string(" with --split-folders")
+                                         : ", e.g. " + split_folders_option(as_told(example))) +
+                        "; if all of these are classes, say --split-folders none");
+  }
+
+  Layout beside_splits(const std::string& folder, const std::vector<Item>& splits,
+                       const std::vector<Item>& nested, const std::vector<Item>& others) const {
+    const std::string which =
+        quoted(names_of(splits)) + ", named like " + (splits.size() == 1 ? "a split" : "splits");
+    const std::string rest = quoted(names_of(others)) + (others.size() == 1 ? " holds" : " hold");
+    const std::string none = "say --split-folders none";
+    if (!labelled_ && nested.empty()) {
+      return doubtful(folder,
+                      "beside " + which + ", but without class folders, " + rest + " images",
+                      "if all of these are classes, " + none +
+                          "; if not, put the images of a split into class folders, "
+                          "SOURCE/train/<class>/<image>");
+    }
+    return doubtful(folder, "beside " + which + ", " + rest + " images",
+                    "name the folders that are splits, and leave out those that are not: " +
+                        split_folders_option(as_told(labelled_ ? splits : nested)) +
+                        "; if all of them are classes, " + none);
+  }
+
+  /// `flat` and `nested`: those of `splits` without and with class folders.
   Layout make_splits(const std::vector<Item>& all, const std::vector<Item>& splits,
-                     const std::vector<Item>& flat) const {
+                     const std::vector<Item>& flat, const std::vector<Item>& nested) const {
     Layout layout;
     for (const Item& item : splits) add_root(layout, item.role.split, item.path);
     // The order does not depend on what the folders are called.
@@ -206,15 +219,10 @@ class Finder {
     if (!left.empty())
       layout.notes.push_back("beside the split folders, left out: " + quoted(left));
     if (!labelled_ && !flat.empty()) {
-      std::vector<Item> rest;
-      std::copy_if(splits.begin(), splits.end(), std::back_inserter(rest), [&](const Item& item) {
-        return std::none_of(flat.begin(), flat.end(),
-                            [&](const Item& one) { return one.name == item.name; });
-      });
       layout.doubts.push_back(
           {Doubt::Kind::kLayout,
            "the split folder " + quoted(names_of(flat)) + " holds images, but no class folders",
-           "leave it out by naming the others, --split-folders " + as_option(rest) +
+           "leave it out by naming the others, " + split_folders_option(as_told(nested)) +
                "; or give all labels with --labels FILE"});
     }
     return layout;
@@ -248,11 +256,10 @@ class Finder {
   }
 
   /// By --split-folders.
-  Layout as_told() const {
+  Layout by_option() const {
     Layout layout;
     for (const SplitFolder& told : *options_.split_folders) {
-      const std::size_t slash = told.folder.rfind('/');
-      const std::string above = slash == std::string::npos ? "" : told.folder.substr(0, slash);
+      const std::string above(naming::directory_of(told.folder));
       const std::vector<std::string> there = tree_.folders(above);
       const std::string name(last_name(told.folder));
       if (std::find(there.begin(), there.end(), name) == there.end()) {
@@ -276,22 +283,6 @@ class Finder {
   const fs::path& source_;
   const bool labelled_;
 };
-
-/// Which labels have an image, or a reject that would be one.
-std::vector<bool> used_labels(const Listing& listing) {
-  std::vector<bool> used(listing.classes.size());
-  std::set<std::string> rejected;
-  for (const SplitListing& split : listing.splits) {
-    for (std::size_t i = 0; i < split.entries.size(); ++i)
-      used[static_cast<std::size_t>(split.entries.label_of(i))] = true;
-    for (const Reject& reject : split.rejects)
-      rejected.insert(reject.path.substr(0, reject.path.find('/')));
-  }
-  for (std::size_t label = 0; label < used.size(); ++label) {
-    if (rejected.contains(printable(listing.classes[label]))) used[label] = true;
-  }
-  return used;
-}
 
 }  // namespace
 
@@ -321,38 +312,11 @@ Layout find_layout(const FolderTree& tree, const ListOptions& options, const fs:
   return Finder(tree, options, source).run();
 }
 
-void doubt_classes(Listing& listing, const ListOptions& options) {
-  if (!options.classes.empty() || !options.labels.empty()) return;
-  const std::vector<std::string>& classes = listing.classes;
-  const std::vector<FolderRole> roles = roles_of(classes);
-  const std::vector<bool> used = used_labels(listing);
-  std::vector<std::string> odd, empty;
-  for (std::size_t label = 0; label < classes.size(); ++label) {
-    const Kind kind = roles[label].kind;
-    const bool split = kind == Kind::kSplit || kind == Kind::kUnclearSplit;
-    if (kind != Kind::kPlain && !(split && options.split_folders)) odd.push_back(classes[label]);
-    if (!used[label]) empty.push_back(classes[label]);
-  }
-  if (!odd.empty()) {
-    listing.doubts.push_back(
-        {Doubt::Kind::kClassName,
-         "a class would be called " + quoted(odd) +
-             ": that is the name of a part of a dataset, not of a class",
-         "give the folder of the class folders as the source, or say what is what with "
-         "--split-folders or --labels; if these are classes, say --allow-odd-classes, or name all "
-         "classes with --classes FILE"});
-  }
-  if (!empty.empty()) {
-    listing.doubts.push_back(
-        {Doubt::Kind::kEmptyClass, "the class folder " + quoted(empty) + " holds no image",
-         "remove it, or say that it is meant: --allow-odd-classes, or --classes FILE"});
-  }
-  if (classes.size() == 1) {
-    listing.doubts.push_back(
-        {Doubt::Kind::kOneClass, "there is only one class, " + quoted(classes),
-         "give the folder of the class folders as the source; if one class is meant, say "
-         "--allow-odd-classes, or --classes FILE"});
-  }
+std::string split_folders_option(const std::vector<SplitFolder>& splits) {
+  std::string text = "--split-folders ";
+  for (const SplitFolder& one : splits)
+    text += (text.ends_with(' ') ? "" : ",") + one.split + '=' + printable(one.folder);
+  return text;
 }
 
 }  // namespace packhorse

@@ -36,8 +36,10 @@ struct Layout {
 Layout find_layout(const FolderTree& tree, const ListOptions& options,
                    const std::filesystem::path& source);
 
-/// Adds to `listing.doubts` what the classes themselves make doubtful: their names, that there is
-/// but one, that one has no image. Nothing where `options` name the classes or their labels.
-void doubt_classes(Listing& listing, const ListOptions& options);
+/// "--split-folders train=Training,val=more/Testing": how a user would tell these.
+std::string split_folders_option(const std::vector<SplitFolder>& splits);
+
+/// "--split-folders train=Training,val=more/Testing": how a user would tell these.
+std::string split_folders_option(const std::vector<SplitFolder>& splits);
 
 }  // namespace packhorse

@@ -7,6 +7,7 @@
 #include "packhorse/printable.h"
 #include "sources/field_names.h"
 #include "sources/json_members.h"
+#include "sources/naming.h"
 
 namespace packhorse {
 
@@ -19,7 +20,9 @@ constexpr const char* kHeaderAdvice =
     "each line is an object with these members";
 constexpr std::size_t kRowBytes = 4096;  ///< read at once where a single row is wanted
 
-std::string lower_extension(const fs::path& path) { return lower_case(path.extension().string()); }
+std::string lower_extension(const fs::path& path) {
+  return naming::lower_case(path.extension().string());
+}
 
 RowSyntax syntax_of(const fs::path& path) {
   const std::string extension = lower_extension(path);
@@ -65,7 +68,7 @@ std::vector<std::string> ListFile::column_names() {
     first_row_ = row.offset;
     std::vector<std::string> columns;
     for (const std::string& cell : row.cells) {
-      columns.push_back(lower_case(cell));
+      columns.push_back(naming::lower_case(cell));
       if (!columns.back().empty() &&
           std::count(columns.begin(), columns.end(), columns.back()) > 1) {
         throw Error(ErrorKind::kUsage, "the list has two columns '" + columns.back() + "'", path_,
@@ -78,7 +81,7 @@ std::vector<std::string> ListFile::column_names() {
   std::vector<JsonMember> members;
   while (reader.next(row)) {
     if (!json_members(row.cells[0], members).empty()) continue;
-    for (const JsonMember& member : members) names.insert(lower_case(member.name));
+    for (const JsonMember& member : members) names.insert(naming::lower_case(member.name));
   }
   return {names.begin(), names.end()};
 }
@@ -148,13 +151,13 @@ void ListFile::take_members(const Row& row, ListRow& out) const {
   if (!out.problem.empty()) return;
   std::set<int> taken;
   for (const JsonMember& member : members) {
-    const int role = role_of(lower_case(member.name));
+    const int role = role_of(naming::lower_case(member.name));
     if (role == kIgnored || member.type == JsonMember::Type::kNull) continue;
-    if (!taken.insert(role).second) out.problem = "'" + lower_case(member.name) + "' twice";
+    if (!taken.insert(role).second) out.problem = "'" + naming::lower_case(member.name) + "' twice";
     set(out, role, member.text);
     if (member.type == JsonMember::Type::kString || role >= kFirstField) continue;
     if (role != kLabel || !is_integer(member.text)) {
-      out.problem = "its " + lower_case(member.name) + " is no string" +
+      out.problem = "its " + naming::lower_case(member.name) + " is no string" +
                     (role == kLabel ? " and no integer" : "");
     }
   }

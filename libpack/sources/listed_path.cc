@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sources/naming.h"
+
 namespace packhorse {
 
 namespace fs = std::filesystem;
@@ -13,11 +15,6 @@ bool is_normal(std::string_view path) {
   return path != "." && path.find("//") == std::string_view::npos &&
          path.find("./") == std::string_view::npos && !path.ends_with("/.") &&
          !path.ends_with("..") && !path.ends_with('/');
-}
-
-std::string_view parent(std::string_view path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
 }
 
 /// Shortens `common` to the folder that holds it and `folder`.
@@ -57,9 +54,9 @@ void ListedPaths::add(const std::string& place) {
   bool& any = outside ? any_outside_ : any_inside_;
   std::string& common = outside ? outside_ : inside_;
   if (!any) {
-    common = parent(place);
+    common = naming::directory_of(place);
   } else {
-    narrow(common, parent(place));
+    narrow(common, naming::directory_of(place));
   }
   any = true;
 }

@@ -4,6 +4,8 @@
 #include <array>
 
 #include "packhorse/error.h"
+#include "packhorse/manifest.h"
+#include "packhorse/printable.h"
 
 namespace packhorse::naming {
 
@@ -33,18 +35,12 @@ constexpr std::array<std::string_view, 15> kJunkNames = {"__macosx",
                                                          "__pycache__"};
 constexpr std::string_view kPaxHeaders = "paxheaders.";  // and a process's number
 
-std::string lowered(std::string_view name) {
-  std::string lower(name);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return lower;
-}
-
 }  // namespace
 
 bool has_image_name(std::string_view name) {
   const std::size_t dot = name.rfind('.');
   if (dot == std::string_view::npos) return false;
-  const std::string extension = lowered(name.substr(dot));
+  const std::string extension = lower_case(name.substr(dot));
   return std::find(kImageNames.begin(), kImageNames.end(), extension) != kImageNames.end();
 }
 
@@ -58,7 +54,7 @@ bool has_image_bytes(Bytes head) {
 
 const char* passed_over(std::string_view name) {
   if (is_hidden(name)) return kHidden;
-  const std::string lower = lowered(name);
+  const std::string lower = lower_case(name);
   const bool junk = std::find(kJunkNames.begin(), kJunkNames.end(), lower) != kJunkNames.end();
   return junk || lower.starts_with(kPaxHeaders) ? kJunk : nullptr;
 }
@@ -73,6 +69,37 @@ std::string_view passed_over_in(std::string_view path) {
 
 std::string join(std::string_view directory, std::string_view name) {
   return directory.empty() ? std::string(name) : std::string(directory) + '/' + std::string(name);
+}
+
+std::pair<std::string_view, std::string_view> directory_and_name(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string_view::npos) return {{}, path};
+  return {path.substr(0, slash), path.substr(slash + 1)};
+}
+
+std::string_view directory_of(std::string_view path) { return directory_and_name(path).first; }
+
+std::string_view last_name(std::string_view path) { return directory_and_name(path).second; }
+
+std::pair<std::string_view, std::string_view> cut_first(std::string_view path) {
+  const std::size_t slash = path.find('/');
+  if (slash == std::string_view::npos) return {path, {}};
+  return {path.substr(0, slash), path.substr(slash + 1)};
+}
+
+std::string quoted(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 4;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i)
+    text += (i == 0 ? "'" : ", '") + printable(names[i]) + "'";
+  if (names.size() > kShown) text += " and " + std::to_string(names.size() - kShown) + " more";
+  return text;
+}
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return lower;
 }
 
 std::vector<std::string> class_names(const std::vector<std::string>& pinned,
@@ -91,7 +118,7 @@ std::vector<std::string> class_names(const std::vector<std::string>& pinned,
 bool is_split_name(std::string_view name) {
   constexpr std::string_view kAllowed =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-  return !name.empty() && name.front() != '.' && name.size() <= 64 &&
+  return !name.empty() && name.front() != '.' && name.size() <= 64 && name != kManifestName &&
          name.find_first_not_of(kAllowed) == std::string_view::npos;
 }
 

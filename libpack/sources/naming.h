@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "packhorse/source.h"
@@ -17,6 +18,7 @@ inline constexpr const char* kJunk = "left by a system or an archiver";
 inline constexpr const char* kNotAnImage = "not an image, by name and first bytes";
 inline constexpr const char* kFieldAlone = "a field without its image";
 inline constexpr const char* kNotRegular = "not a regular file";
+inline constexpr const char* kLoop = "a link to a folder above it";
 inline constexpr const char* kOutsideSplits = "outside the split folders";
 inline constexpr const char* kOutsideClasses = "outside the folder of the class folders";
 inline constexpr const char* kNoClassFolder = "not in a class folder";
@@ -39,6 +41,18 @@ bool has_any_image_name(std::string_view name);
 bool has_image_bytes(Bytes head);
 
 std::string join(std::string_view directory, std::string_view name);
+/// "a/b" and "c" of "a/b/c"; "" and "c" of "c".
+std::pair<std::string_view, std::string_view> directory_and_name(std::string_view path);
+std::string_view directory_of(std::string_view path);
+std::string_view last_name(std::string_view path);
+/// "a" and "b/c" of "a/b/c"; "c" and "" of "c".
+std::pair<std::string_view, std::string_view> cut_first(std::string_view path);
+
+/// As a sentence names them: 'a', 'b', 'c', 'd' and 4 more.
+std::string quoted(const std::vector<std::string>& names);
+
+/// ASCII letters in lower case.
+std::string lower_case(std::string_view text);
 
 /// The classes of a source that holds the class folders `found`: label -> name. Throws
 /// Error(kUsage) for a folder that is not among `pinned`, unless that is empty.
@@ -46,7 +60,8 @@ std::vector<std::string> class_names(const std::vector<std::string>& pinned,
                                      const std::set<std::string>& found,
                                      const std::filesystem::path& source);
 
-/// Splits become folders of the dataset: letters, digits, '.', '_' and '-', up to 64.
+/// Splits become folders of the dataset: letters, digits, '.', '_' and '-', up to 64; not
+/// dataset.json, which makes a folder a dataset.
 bool is_split_name(std::string_view name);
 
 /// Throws Error(kUsage) for options about class folders, of a source that has none.

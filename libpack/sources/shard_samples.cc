@@ -35,9 +35,7 @@ bool is_reserved(std::string_view extension) {
 }
 
 /// Only the file itself: in a directory whose name begins with a dot WebDataset sees samples.
-bool is_hidden(std::string_view path) {
-  return naming::is_hidden(path.substr(path.rfind('/') + 1));
-}
+bool is_hidden(std::string_view path) { return naming::is_hidden(naming::last_name(path)); }
 
 /// What the labels file may call a sample: its shard and its key, or its key.
 std::string path_with_key(const std::string& path) { return wds::cut_member_name(path)->key; }
@@ -160,8 +158,8 @@ void ShardSamples::add_sample(const Piece& image) {
   }
   if (!fields.empty()) payloads_.set_fields(image.locator, fields);
   const std::string path = shard_ + '/' + image.path;
-  const std::size_t slash = path.rfind('/');
-  found_.entries.add(path.substr(0, slash), path.substr(slash + 1), facts);
+  const auto [directory, name] = naming::directory_and_name(path);
+  found_.entries.add(directory, name, facts);
 }
 
 std::uint32_t ShardSamples::field_number(const std::string& name) {
@@ -254,8 +252,8 @@ Listing ShardSamples::finish(const std::vector<std::string>& classes, const fs::
     }
     entry.label = *label;
     entry.fields = renumbered(entry.fields, numbers);
-    const std::size_t slash = entry.path.rfind('/');
-    split.entries.add(entry.path.substr(0, slash), entry.path.substr(slash + 1), entry);
+    const auto [directory, name] = naming::directory_and_name(entry.path);
+    split.entries.add(directory, name, entry);
   }
   naming::refuse_empty(listing, source,
                        "packhorse expects WebDataset samples: <key>.jpg, <key>.cls");

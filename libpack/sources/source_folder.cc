@@ -1,9 +1,7 @@
 #include "sources/source_folder.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
-#include <cerrno>
+#include <map>
 #include <mutex>
 #include <set>
 
@@ -11,8 +9,9 @@
 #include "packhorse/file.h"
 #include "packhorse/printable.h"
 #include "parallel.h"
+#include "sources/class_doubts.h"
+#include "sources/disk_tree.h"
 #include "sources/field_names.h"
-#include "sources/folder_tree.h"
 #include "sources/folder_walk.h"
 #include "sources/label_file.h"
 #include "sources/layout.h"
@@ -25,36 +24,18 @@ namespace fs = std::filesystem;
 
 namespace {
 
-UniqueFd open_folder(const fs::path& path) {
-  UniqueFd fd = open_file(path, O_RDONLY | O_DIRECTORY);
-  if (!fd) throw_errno("open the folder", path);
-  return fd;
-}
-
 /// A folder whose folders are classes: the source, one in it, or one of its splits.
 struct Root {
-  Root(const fs::path& source, const Layout::Root& root)
-      : split(root.split),
-        folder(root.folder),
-        fd(open_folder(source / folder)),
-        items(fd.get(), listing_threads()) {
-    if (items.error() == 0) return;
-    errno = items.error();
-    throw_errno("list the folder", source / folder);
+  Root(const Layout::Root& root, OpenFolder folder)
+      : split(root.split), origin(root.folder), open(std::move(folder)) {
+    open.items.look_at_files(open.fd.get(), listing_threads());
   }
-  std::string split, folder;
-  UniqueFd fd;
-  FolderItems items;
+  std::string split, origin;
+  OpenFolder open;
 };
 
-/// The folders from the source down to `folder`, but not that itself.
-std::vector<UniqueFd> folders_above(const fs::path& source, const std::string& folder) {
-  std::vector<UniqueFd> above;
-  for (std::size_t end = 0; end < folder.size();
-       end = std::min(folder.find('/', end + 1), folder.size()))
-    above.push_back(open_folder(source / folder.substr(0, end)));
-  return above;
-}
+/// The paths of the class folders.
+using ClassFolders = std::multimap<FolderId, std::string>;
 
 /// Puts the listings of class folders together in the folders' order, each as soon as those before
 /// it are in: nearly all of them would otherwise be held twice in the end.
@@ -91,17 +72,22 @@ class FolderSource final : public Source {
     if (options.fields.names) fields_ = checked_fields(*options.fields.names, root_);
     std::optional<LabelFile> labels;
     if (!options.labels.empty()) labels.emplace(options.labels, options.classes);
-    const DiskTree tree(root_);
-    const Layout layout = find_layout(tree, options, root_);
+    std::optional<DiskTree> tree(std::in_place, root_, fields_, listing_threads());
+    const Layout layout = find_layout(*tree, options, root_);
+    std::vector<Root> roots;
+    for (const Layout::Root& root : layout.roots) roots.emplace_back(root, tree->take(root.folder));
+    std::optional<OpenFolder> around;
+    if (!layout.is_root("")) around = tree->take("");
+    tree.reset();  // what else it has read may be large
     Listing listing;
     listing.notes = layout.notes;
     listing.doubts = layout.doubts;
-    std::vector<Root> roots;
-    for (const Layout::Root& root : layout.roots) roots.emplace_back(root_, root);
-    listing.classes = labels ? labels->classes() : class_names(options, tree, roots);
+    listing.classes = labels ? labels->classes() : class_names(options, roots);
     std::uint32_t found = 0;
-    for (const Root& root : roots) found |= fill(listing, root, labels.has_value());
-    skip_outside(listing, layout);
+    ClassFolders class_folders;
+    for (const Root& root : roots) found |= fill(listing, root, labels.has_value(), class_folders);
+    if (!labels && options.classes.empty()) doubt_same(class_folders, listing.doubts);
+    if (around) listing.skips = skips_outside(*around, layout);
     if (labels) apply_labels(*labels, listing);
     naming::refuse_empty(listing, root_,
                          "packhorse expects a folder of class folders: SOURCE/<class>/<image>");
@@ -160,61 +146,71 @@ class FolderSource final : public Source {
     return names;
   }
 
-  std::vector<std::string> class_names(const ListOptions& options, const DiskTree& tree,
+  std::vector<std::string> class_names(const ListOptions& options,
                                        const std::vector<Root>& roots) const {
     std::set<std::string> found;
     for (const Root& root : roots) {
-      for (const std::string& name : tree.folders(root.folder)) found.insert(name);
+      for (const std::string& name : root.open.items.folders()) found.insert(name);
     }
     return naming::class_names(options.classes, found, root_);
   }
 
-  void skip_outside(Listing& listing, const Layout& layout) const {
-    if (layout.roots.front().folder.empty()) return;
+  std::vector<Skip> skips_outside(const OpenFolder& source, const Layout& layout) const {
     FolderListing outside;
-    const UniqueFd fd = open_folder(root_);
-    FolderWalk(fields_, listing_threads(), outside)
-        .outside(fd.get(), "", layout.rule_outside(),
+    FolderWalk(fields_, source.above, listing_threads(), outside)
+        .outside(source.fd.get(), source.items, "", layout.rule_outside(),
                  [&](const std::string& folder) { return layout.is_root(folder); });
-    listing.skips = std::move(outside.skips);
+    return std::move(outside.skips);
+  }
+
+  /// Links make one folder two class folders.
+  static void doubt_same(const ClassFolders& folders, std::vector<Doubt>& doubts) {
+    const auto two_classes = [](const ClassFolders::value_type& a,
+                                const ClassFolders::value_type& b) {
+      return a.first == b.first && naming::last_name(a.second) != naming::last_name(b.second);
+    };
+    const auto same = std::adjacent_find(folders.begin(), folders.end(), two_classes);
+    if (same == folders.end()) return;
+    doubts.push_back({Doubt::Kind::kLayout,
+                      "the class folders " +
+                          naming::quoted({same->second, std::next(same)->second}) +
+                          " are one and the same, and its images would have two labels",
+                      "remove the link; if both classes are meant, say --allow-odd-classes, or "
+                      "--classes FILE"});
   }
 
   /// Lists one root; returns which fields occur. `anywhere`: images need no class folder.
-  std::uint32_t fill(Listing& listing, const Root& root, bool anywhere) const {
+  std::uint32_t fill(Listing& listing, const Root& root, bool anywhere,
+                     ClassFolders& class_folders) const {
     const auto labels = naming::labels_of(listing.classes);
-    const std::vector<UniqueFd> above = folders_above(root_, root.folder);
     SplitListing& out = listing.splits.emplace_back();
     out.split = root.split;
-    out.origin = root.folder;
+    out.origin = root.origin;
     // In the order of the paths below them, so that nothing is left to sort.
-    std::vector<std::string> folders = root.items.folders();
+    std::vector<std::string> folders = root.open.items.folders();
     std::sort(folders.begin(), folders.end(),
               [](const std::string& a, const std::string& b) { return a + '/' < b + '/'; });
     InOrder parts(folders.size() + 1, out);
     parts.put(0, top_files(root, anywhere));
+    std::vector<std::optional<FolderId>> ids(folders.size());
     run_parallel(listing_threads(), folders.size(), [&](std::size_t i) {
       FolderListing part;
-      FolderWalk walk(fields_, listing_threads(), part);
-      for (const UniqueFd& fd : above) walk.start_below(fd.get());
-      walk.start_below(root.fd.get());
-      const auto label = labels.find(folders[i]);
-      const bool no_class = !anywhere && label == labels.end();
-      walk.folder(root.fd.get(), folders[i], folders[i], anywhere || no_class ? 0 : label->second);
-      // A link to a folder above is no class, and the walk skips it. All else had to be there.
-      if (no_class && part.entries.size() > 0) {
-        throw Error(ErrorKind::kIo, "a class folder appeared while the source was listed",
-                    root_ / root.folder / folders[i], "pack when nothing else writes there");
-      }
+      FolderWalk walk(fields_, root.open.above, listing_threads(), part);
+      ids[i] = walk.folder(root.open.fd.get(), folders[i], folders[i],
+                           anywhere ? 0 : labels.at(folders[i]));
       part.entries.sort_by_path();
       parts.put(i + 1, std::move(part));
     });
     out.entries.sort_by_path();
+    for (std::size_t i = 0; i < folders.size(); ++i)
+      if (ids[i]) class_folders.emplace(*ids[i], naming::join(root.origin, folders[i]));
     return parts.fields();
   }
 
   FolderListing top_files(const Root& root, bool anywhere) const {
     FolderListing part;
-    FolderWalk(fields_, listing_threads(), part).files(root.fd.get(), root.items, "", 0);
+    FolderWalk(fields_, root.open.above, listing_threads(), part)
+        .files(root.open.fd.get(), root.open.items, "", 0);
     if (anywhere) return part;
     part.fields = 0;
     for (std::size_t i = 0; i < part.entries.size(); ++i)

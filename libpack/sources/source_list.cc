@@ -222,10 +222,8 @@ class ListSource final : public Source {
     const auto repeat = survey.repeats.find(hash_of(row.split, row.path));
     const std::string name =
         name_again(repeat == survey.repeats.end() ? 1 : ++repeat->second, stored);
-    const std::size_t slash = name.rfind('/');
-    const bool nested = slash != std::string::npos;
-    out.entries.add(nested ? std::string_view(name).substr(0, slash) : std::string_view(),
-                    nested ? std::string_view(name).substr(slash + 1) : name, row.facts);
+    const auto [directory, last] = naming::directory_and_name(name);
+    out.entries.add(directory, last, row.facts);
   }
 
   void read_fields(const EntryTable::Entry& entry, Input& out) const {

@@ -172,13 +172,8 @@ class PackedSource final : public Source {
       };
       list_fields(part, shard, row, facts);
       const std::string path = path_of(part.dataset, index, row);
-      const std::size_t slash = path.rfind('/');
-      if (slash == std::string::npos) {
-        out.add("", path, facts);
-      } else {
-        out.add(std::string_view(path).substr(0, slash), std::string_view(path).substr(slash + 1),
-                facts);
-      }
+      const auto [directory, name] = naming::directory_and_name(path);
+      out.add(directory, name, facts);
     }
   }
 

@@ -37,7 +37,6 @@ void Spool::open() {
     directory_ = directory_.parent_path();
   fd_ = open_unnamed(directory_);
   if (!fd_) throw_errno("make a temporary file in", directory_);
-  buffer_.reserve(kBuffer);
 }
 
 std::uint64_t Spool::append(Bytes bytes) {

@@ -1,6 +1,7 @@
 #include "sources/zip_header.h"
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "packhorse/file.h"
@@ -22,10 +23,12 @@ unsigned number(std::string_view text, std::size_t at) {
 
 /// The header that ends with `text`.
 std::optional<std::string_view> find_header(std::string_view text) {
-  for (std::size_t at = text.rfind("PK\3\4"); at != std::string_view::npos;
-       at = at == 0 ? std::string_view::npos : text.rfind("PK\3\4", at - 1)) {
-    const std::string_view header = text.substr(at);
-    if (header.size() >= kFixed &&
+  for (std::size_t before = text.size(); before > 0;) {
+    const void* const found = ::memrchr(text.data(), 'P', before);
+    if (found == nullptr) break;
+    before = static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
+    const std::string_view header = text.substr(before);
+    if (header.size() >= kFixed && header.starts_with("PK\3\4") &&
         kFixed + number(header, kNameLength) + number(header, kExtraLength) == header.size())
       return header;
   }

@@ -14,8 +14,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kIndexSuffix = ".index";
-
 ForeignOptions options_of(const Manifest& manifest) {
   const auto array = [&](const char* name) {
     const auto found = manifest.adopted->arrays.find(name);
@@ -50,6 +48,7 @@ std::string key_prefix(const Adoption& adoption, const ShardRecord& record) {
 
 void check_adopted(const fs::path& dataset, const Manifest& manifest, const ShardRecord& record,
                    const ShardIndex& index, const std::function<void(std::size_t row)>& at,
+                   const std::function<void(std::size_t row, Bytes image)>& intact,
                    const std::function<void(const std::string&, bool about_bytes)>& differs) {
   const Format& format = find_format(manifest.format);
   if (format.open_foreign == nullptr)
@@ -67,8 +66,11 @@ void check_adopted(const fs::path& dataset, const Manifest& manifest, const Shar
     if (prefix + found.key != index.key(row) || found.image != index.range(row)) continue;
     const StoredSample stored = shard->read(i);
     if (stored.key != found.key) differs("shard and index disagree about the key", false);
-    if (xxh3(stored.bytes) != index.hash(row))
+    if (xxh3(stored.bytes) == index.hash(row)) {
+      intact(row, stored.bytes);
+    } else {
       differs("shard and index disagree about the image's bytes", true);
+    }
     if (labelled && label_among(found.label, classes) != index.label(row))
       differs("shard and index disagree about the label", false);
     if (!fields_fit(*shard, found, stored, index, row))

@@ -47,7 +47,8 @@ std::map<std::string, std::string> rejects_of(const PackedDataset& dataset) {
   return rejects;
 }
 
-/// The samples of a dataset by the path they had in the source. 16 bytes a sample.
+/// The samples of a dataset by the path they had in the source, as printable() writes it: so
+/// rejects and skips have it, too, and no two paths are written alike. 16 bytes a sample.
 class SamplesByPath {
  public:
   explicit SamplesByPath(const PackedDataset& dataset) : dataset_(dataset) {
@@ -57,9 +58,9 @@ class SamplesByPath {
     std::sort(rows_.begin(), rows_.end());
   }
 
-  std::string_view path(std::size_t sample) const {
+  std::string path(std::size_t sample) const {
     const PackedDataset::Place at = dataset_.place(sample);
-    return dataset_.index(at.shard).path(at.row);
+    return printable(dataset_.index(at.shard).path(at.row));
   }
 
   std::optional<std::size_t> find(std::string_view wanted) const {
@@ -148,20 +149,20 @@ class Comparison {
     ++progress_.samples;
     progress_.bytes += item.bytes_in();
     bytes_ += item.bytes_in();
-    const std::optional<std::size_t> sample = samples_.find(item.entry.path);
-    if (!sample) return not_there(printable(item.entry.path), item.reason);
+    const std::string path = printable(item.entry.path);
+    const std::optional<std::size_t> sample = samples_.find(path);
+    if (!sample) return not_there(path, item.reason);
     seen_[*sample] = 1;
-    if (!item.reason.empty()) {
-      add("changed", sample, printable(item.entry.path),
-          "it can no longer be packed: " + item.reason);
-      return;
-    }
+    if (!item.reason.empty()) return no_longer_packed(*sample, path, item.reason);
     const PackedDataset::Place at = dataset_.place(*sample);
     const ShardIndex& index = dataset_.index(at.shard);
-    if (item.hash != index.hash(at.row))
-      add("changed", sample, printable(item.entry.path), "the image is another one in the source");
-    compare_fields(item, *sample, index, at.row);
-    compare_label(item, *sample, index.label(at.row));
+    if (item.hash != index.hash(at.row)) {
+      add("changed", sample, path, "the image is another one in the source");
+    } else if (item.image != index.image(at.row)) {
+      add("changed", sample, path, "the index describes another image");
+    }
+    compare_fields(item, *sample, path, index, at.row);
+    compare_label(item, *sample, path, index.label(at.row));
   }
 
   void not_there(const std::string& path, const std::string& reason) {
@@ -182,11 +183,15 @@ class Comparison {
     const std::optional<std::size_t> sample = samples_.find(reject.path);
     if (!sample) return not_there(reject.path, reject.reason);
     seen_[*sample] = 1;
-    add("changed", sample, reject.path, "it can no longer be packed: " + reject.reason);
+    no_longer_packed(*sample, reject.path, reject.reason);
   }
 
-  void compare_fields(const PackItem& item, std::size_t sample, const ShardIndex& index,
-                      std::size_t row) {
+  void no_longer_packed(std::size_t sample, const std::string& path, const std::string& reason) {
+    add("changed", sample, path, "it can no longer be packed: " + reason);
+  }
+
+  void compare_fields(const PackItem& item, std::size_t sample, const std::string& path,
+                      const ShardIndex& index, std::size_t row) {
     const std::vector<std::string>& theirs = replay_.listing.fields;
     std::vector<std::string> differ;
     for (std::size_t f = 0; f < theirs.size(); ++f) {
@@ -203,7 +208,7 @@ class Comparison {
       if (!listed && index.has_field(row, f)) differ.push_back(index.fields()[f]);
     }
     for (const std::string& name : differ) {
-      add("changed", sample, printable(item.entry.path),
+      add("changed", sample, path,
           "the field '" + name + "' is another one in the source, or only in one of them");
     }
   }
@@ -214,7 +219,8 @@ class Comparison {
   }
 
   /// By name: the source may have got classes since.
-  void compare_label(const PackItem& item, std::size_t sample, std::int64_t label) {
+  void compare_label(const PackItem& item, std::size_t sample, const std::string& path,
+                     std::int64_t label) {
     const auto name = [](const std::vector<std::string>& classes, std::int64_t number) {
       const auto at = static_cast<std::size_t>(number);
       return at < classes.size() ? classes[at] : std::to_string(number);
@@ -222,7 +228,7 @@ class Comparison {
     const std::string ours = name(dataset_.classes(), label);
     const std::string theirs = name(replay_.listing.classes, item.entry.label);
     if (ours == theirs) return;
-    add("relabelled", sample, printable(item.entry.path),
+    add("relabelled", sample, path,
         "its class is '" + ours + "' in the dataset and '" + theirs + "' in the source");
   }
 
@@ -231,7 +237,7 @@ class Comparison {
     for (const Skip& skip : split_.skips) skipped.emplace(skip.path, skip.rule);
     for (std::size_t sample = 0; sample < seen_.size(); ++sample) {
       if (seen_[sample] != 0) continue;
-      const std::string path = printable(samples_.path(sample));
+      const std::string path = samples_.path(sample);
       const auto skip = skipped.find(path);
       add("extra", sample, path,
           skip == skipped.end()
@@ -242,7 +248,7 @@ class Comparison {
 
   void add(const char* kind, std::optional<std::size_t> sample, const std::string& path,
            std::string detail) {
-    Finding finding{kind, {}, -1, {}, 0, 0, std::move(detail), prefix_ + path};
+    Finding finding{kind, {}, -1, {}, 0, 0, std::move(detail), printable(prefix_) + path};
     if (sample) {
       const PackedDataset::Place at = dataset_.place(*sample);
       const ShardIndex& index = dataset_.index(at.shard);
@@ -298,7 +304,7 @@ void find_missing_splits(const Replay& replay,
                                0,
                                "a split of the source, of " + std::to_string(split.entries.size()) +
                                    " inputs, that the dataset does not have",
-                               split.split});
+                               printable(split.split)});
   }
 }
 

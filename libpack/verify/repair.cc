@@ -63,7 +63,7 @@ class Repair {
       Staging::clear_leftover(dataset_ / kStagingName, Staging::Finished::kRemoved);
       return std::move(report_);
     }
-    Staging staging(dataset_ / kStagingName, Staging::Hold::kAlone, "repair\n");
+    Staging staging(dataset_ / kStagingName, Staging::Hold::kAlone, "inspect --repair\n");
     make_directories(staging.data(""));
     make_directories(staging.receipts(""));
     try {
@@ -315,6 +315,7 @@ RepairReport repair(const fs::path& dataset, const fs::path& from, const PackOpt
                     Progress* progress, std::stop_token stop) {
   Progress unseen;
   if (progress == nullptr) progress = &unseen;
+  refuse_url(from.native());
   if (!is_packed_dataset(dataset)) static_cast<void>(find_datasets(dataset));  // throws with advice
   return Repair(dataset, from, options, *progress, stop).run();
 }

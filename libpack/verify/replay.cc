@@ -107,16 +107,20 @@ const SplitListing& split_of(const Replay& replay, const Manifest& manifest,
   });
   if (found != splits.end()) return *found;
   if (splits.size() == 1 && splits.front().split.empty()) {
-    throw Error(ErrorKind::kUsage,
-                "the dataset is the split '" + manifest.split + "', and the source has no splits",
-                source,
-                "name the source that has them; if `pack --split` made them, say --split as then");
+    throw Error(
+        ErrorKind::kUsage,
+        "the dataset is the split '" + manifest.split + "', and the source has no splits", source,
+        "name the source that has them; if `pack --split` or --split-folders made them, say "
+        "that as then");
   }
   throw Error(ErrorKind::kUsage,
               manifest.split.empty()
                   ? "the source has splits, and the dataset was packed from one without"
                   : "the source has no split '" + manifest.split + "'",
-              source, "name the source the dataset was packed from");
+              source,
+              "name the source the dataset was packed from, and say --split-folders as `pack` had "
+              "it" +
+                  std::string(manifest.split.empty() ? ", e.g. --split-folders none" : ""));
 }
 
 }  // namespace packhorse

@@ -1,6 +1,7 @@
 #include "verify/shard.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "packhorse/error.h"
 #include "packhorse/file.h"
@@ -189,7 +190,7 @@ WalkBounds ShardCheck::bounds(const WalkTask& task) const {
 std::size_t ShardCheck::walk(const WalkTask& task) {
   std::size_t found = 0, next = task.first + task.rows;
   const auto report = [&](const WalkFinding& finding) {
-    ++found;
+    found += finding.row < 0 ? task.rows : 1;  // what is about no image let none be decoded
     take(finding);
   };
   if (!options_.walkers) {
@@ -277,8 +278,14 @@ std::vector<Finding> ShardCheck::findings() {
         bytes_only_[i] && std::binary_search(damaged.begin(), damaged.end(), walk_[i].sample);
     if (!known) walked.push_back(std::move(walk_[i]));
   }
-  std::stable_sort(walked.begin(), walked.end(), by_sample);
-  all.insert(all.end(), walked.begin(), walked.end());
+  const auto what = [](const Finding& f) { return std::tie(f.sample, f.kind, f.detail); };
+  std::stable_sort(walked.begin(), walked.end(),
+                   [&](const Finding& a, const Finding& b) { return what(a) < what(b); });
+  // The walk of the structure and that of the images both see the headers.
+  const auto again =
+      std::unique(walked.begin(), walked.end(),
+                  [&](const Finding& a, const Finding& b) { return what(a) == what(b); });
+  all.insert(all.end(), walked.begin(), again);
   return all;
 }
 

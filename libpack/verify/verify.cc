@@ -6,6 +6,8 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <set>
+#include <string_view>
 
 #include "packhorse/dataset_directory.h"
 #include "packhorse/error.h"
@@ -233,6 +235,16 @@ class Check {
   std::uint64_t samples_ = 0;
 };
 
+/// In a dataset of shards that others made.
+void name_writers(const Manifest& manifest, std::vector<Finding>& findings) {
+  std::set<std::string_view> shards;
+  for (const ShardRecord& record : manifest.shards) shards.insert(record.file);
+  for (Finding& finding : findings) {
+    finding.writer =
+        shards.contains(finding.shard) ? Finding::Writer::kOthers : Finding::Writer::kIndex;
+  }
+}
+
 VerifyReport verify(const DatasetDirectory& dataset, const std::string& text,
                     const VerifyOptions& options, Progress& progress, const std::stop_token& stop) {
   VerifyReport report;
@@ -252,6 +264,7 @@ VerifyReport verify(const DatasetDirectory& dataset, const std::string& text,
   }
   report.files += 1 + manifest.files.size();
   Check(dataset, manifest, options, progress, stop).run(report);
+  if (manifest.adopted) name_writers(manifest, report.findings);
   report.bytes = progress.bytes - bytes_before;
   return report;
 }

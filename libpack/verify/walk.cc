@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "described_image.h"
 #include "packhorse/error.h"
 #include "packhorse/file.h"
 #include "packhorse/format.h"
@@ -41,11 +42,10 @@ class Walk {
       if (index_) compare(row, sample);
     }
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::kInterrupted) throw;
-    add("structure", error.what());
+    add("structure", error);
   }
 
-  void decode() {
+  void decode() try {
     if (!index_) return;
     const UniqueFd fd = open_for_reading(task_.data);
     std::vector<std::byte> image;
@@ -61,10 +61,11 @@ class Walk {
               /*about_bytes=*/true);
         }
       } catch (const Error& error) {
-        if (error.kind() == ErrorKind::kInterrupted) throw;
-        add("decode", error.what());
+        add("decode", error);
       }
     }
+  } catch (const Error& error) {
+    add("read", error);
   }
 
  private:
@@ -75,14 +76,32 @@ class Walk {
       if (task_.adopted / record.file != task_.data) continue;
       check_adopted(
           task_.adopted, manifest, record, *index_, [this](std::size_t row) { at(row); },
+          [this](std::size_t row, Bytes image) { check_description(row, image); },
           [this](const std::string& what, bool about_bytes) {
             add("structure", what, about_bytes);
           });
     }
   }
 
-  void decode(Bytes image, const ImageInfo& stored) const {
-    decode_strictly(image, described_to_decode(image, stored, task_.limits));
+  void decode(Bytes image, const ImageInfo& described) {
+    const DescribedImage found = probe_described(image, described, task_.limits);
+    switch (found.verdict) {
+      case DescribedImage::Verdict::kFits:
+        return decode_strictly(image, found.info);
+      case DescribedImage::Verdict::kUnusable:
+        return add("decode", found.reason);
+      case DescribedImage::Verdict::kBeyondLimit:
+        return add("limit", found.reason);
+      case DescribedImage::Verdict::kOther:
+        return add("description", found.reason);
+    }
+  }
+
+  /// Of intact bytes. Those that are no image at all are for decode() to find.
+  void check_description(std::size_t row, Bytes image) {
+    constexpr auto kAny = ImageLimits::kNone;
+    const DescribedImage found = probe_described(image, index_->image(row), {kAny, kAny, kAny});
+    if (found.verdict == DescribedImage::Verdict::kOther) add("description", found.reason);
   }
 
   void at(std::size_t row) {
@@ -94,6 +113,12 @@ class Walk {
     report_({std::move(kind), row_, about_bytes, std::move(detail)});
   }
 
+  /// What was thrown where a finding is usually of this kind.
+  void add(std::string usual, const Error& error) {
+    if (error.kind() == ErrorKind::kInterrupted) throw error;
+    add(error.kind() == ErrorKind::kIo ? "read" : std::move(usual), error.what());
+  }
+
   void compare(std::size_t row, const StoredSample& sample) {
     std::string what;
     const auto differs = [&](const std::string& name) {
@@ -102,9 +127,11 @@ class Walk {
     if (sample.key != index_->key(row)) differs("the key");
     if (sample.label != index_->label(row)) differs("the label");
     const bool about_bytes = what.empty();
-    if (xxh3(sample.bytes) != index_->hash(row)) differs("the image's bytes");
+    const bool intact = xxh3(sample.bytes) == index_->hash(row);
+    if (!intact) differs("the image's bytes");
     if (!has_fields_of(row, sample)) differs("the fields");
     if (!what.empty()) add("structure", "shard and index disagree about " + what, about_bytes);
+    if (intact) check_description(row, sample.bytes);
   }
 
   bool has_fields_of(std::size_t row, const StoredSample& sample) const {

@@ -32,7 +32,7 @@ struct WalkTask {
 };
 
 struct WalkFinding {
-  std::string kind;          ///< "structure", "decode", "payload"
+  std::string kind;          ///< one of Finding's about samples, or "read"
   std::int64_t row = -1;     ///< in the shard; -1: not about one sample
   bool about_bytes = false;  ///< only the bytes of an image or a field are others
   std::string detail;        ///< a sentence for people

@@ -10,7 +10,7 @@ namespace packhorse {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = OrderedExactJson;
 
 constexpr std::array<const char*, 3> kKinds = {"structure", "decode", "describe"};
 constexpr std::array<const char*, 5> kEnds = {"done", "crashed", "time", "memory", "failed"};

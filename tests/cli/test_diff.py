@@ -76,9 +76,16 @@ def test_the_text_says_the_same(base, tmp_path):
     lines = result.out.splitlines()
     assert "~ class-3/000039.jpg (class-3, key 000000039): renamed; now class-3/zzz.jpg" in lines
     assert lines[-1] == (
-        "40 samples in both: 0 with other bytes, 0 with other fields, 0 relabelled, 1 renamed, 0 rekeyed, "
-        "0 moved; 0 only in A, 0 only in B"
+        "40 samples in both: 0 with other bytes, 0 with other fields, 0 described otherwise, 0 relabelled, "
+        "1 renamed, 0 rekeyed, 0 moved; 0 only in A, 0 only in B"
     )
+
+
+def test_what_was_not_packed_is_a_difference_with_a_line_of_its_own(base, tmp_path):
+    a, b = changed(base, tmp_path, lambda source: (source / "class-1/.hidden.jpg").write_bytes(b"x"))
+    result = run("diff", a, b)
+    assert result.code == DAMAGE and "! seen: 40 -> 41\n! skipped: 0 -> 1\n" in result.out, result
+    assert "! skipped_by_rule.hidden" in result.out, result
 
 
 def test_other_settings_and_places_are_named(base, tmp_path):

@@ -154,6 +154,34 @@ def test_findings_and_comparisons_say_names_safely(folder, packed, tmp_path):
     ran("unpack", packed, os.fsencode(tmp_path) + b"/un" + EVIL)
 
 
+def test_names_of_splits_are_compared_safely(folder, packed, tmp_path):
+    both, other = (os.path.join(os.fsencode(tmp_path), name) for name in (b"both", b"other"))
+    for name in (b"a" + EVIL, b"b" + EVIL):
+        os.makedirs(both, exist_ok=True)
+        subprocess.run(["cp", "-r", packed, os.path.join(both, name)], check=True)
+    subprocess.run(["cp", "-r", folder, other], check=True)
+    os.remove(os.path.join(other, EVIL_CLASS, EVIL + b"0.jpg"))
+    out, _ = ran("inspect", both, "--against", other, code=DAMAGE)
+    assert f"difference: a{SHOWN}/" in out and f", a{SHOWN}/shard-000000.tar, sample " in out
+    ran("inspect", both, "--against", other, "--json", code=DAMAGE)
+
+
+def test_a_name_that_is_escaped_is_the_same_in_a_list_of_rejects(tmp_path):
+    """What a source lists as rejected is called as it is printed, and is the sample that has that name as bytes."""
+    source = tmp_path / "source"
+    labels = tmp_path / "labels.txt"
+    name = EVIL.translate(None, b"\n\t")  # those end a line, and a path
+    lines = [name + b"%d.jpg %s\n" % (n, label) for n, label in enumerate((b"x", b"y", b"x", b"y"))]
+    for n, line in enumerate(lines):
+        put(source / os.fsdecode(line[:-3]), photo(n))
+    labels.write_bytes(b"".join(lines))
+    ran("pack", source, tmp_path / "out", "--format", "wds", "--labels", labels)
+    labels.write_bytes(b"".join(lines[1:]))
+    out, _ = ran("inspect", tmp_path / "out", "--against", source, "--labels", labels, code=DAMAGE)
+    findings = [line for line in out.splitlines() if line.startswith("difference: ")]
+    assert len(findings) == 1 and ": changed, " in findings[0], out
+
+
 def test_counters_have_printable_labels(packed, tmp_path):
     ran(
         "bench", packed, "--work", "read", "--repeats", "1", "--min-seconds", "0.01", "--metrics", tmp_path / "metrics"

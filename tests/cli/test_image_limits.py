@@ -1,7 +1,7 @@
 """What is refused of images themselves: damage inside their pixels, and more work than limits allow."""
 
 import pytest
-from python_support import DAMAGE, DONE, SHAPES, USAGE, listed, make_source, pack, packhorse, refused, run, tree
+from python_support import DAMAGE, DONE, SHAPES, TRAIN, USAGE, listed, make_source, pack, packhorse, refused, run, train, tree
 
 
 def rejected(source, out, *options):
@@ -96,3 +96,24 @@ def test_limits_where_nothing_is_decoded_are_a_usage_error(tmp_path):
     pack(SHAPES, tmp_path / "out", "--format", "wds")
     result = refused("inspect", tmp_path / "out/val", "--list", "--max-scan-pixels", "9", code=USAGE)
     assert "--decode" in result.err
+
+
+@pytest.mark.skipif(not TRAIN.exists(), reason="packhorse-train is not part of this build")
+def test_whatever_of_the_trainer_decodes_has_the_limits(tmp_path):
+    source = make_source(tmp_path / "source", 8, classes=2)
+    pack(source, tmp_path / "out", "--format", "wds")
+    small = ("--arch", "smallnet", "--image-size", "32")
+    run_of = ("fit", "--data", tmp_path / "out", *small, "--batch-size", "4", "--epochs", "1", "--device", "cpu")
+    passes = ("--repeats", "1", "--max-seconds", "0.1", "--warmup-steps", "1", "--device", "cpu")
+    assert train(*run_of, "--out", tmp_path / "run").code == DONE
+    commands = (
+        run_of,
+        ("eval", "--checkpoint", tmp_path / "run/last.pt", "--data", tmp_path / "out", "--device", "cpu"),
+        ("measure", "--folder", source, "--packed", tmp_path / "out", *small, "--batch-size", "4", *passes),
+        ("sweep", "--data", tmp_path / "out", *small, "--batch-size", "4", "--workers", "1", "--slots", "2", *passes),
+    )
+    for command in commands:
+        for option in ("--max-pixels", "--max-scan-pixels"):
+            result = train(*command, option, "3")
+            assert result.code != DONE and f"the limit is 3 ({option})" in result.err, (command, result)
+        assert train(*command, "--max-pixels", "1000000", "--max-decoded-bytes", "1.5GiB").code == DONE, command

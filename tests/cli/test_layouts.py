@@ -152,7 +152,20 @@ PACKS = [
         {"": both()},
         skips={NOT_AN_IMAGE: 2},
     ),
-    Layout("classes with a split's name among other words", images("bullet_train", "test_tube"), {"": both(("bullet_train", "test_tube"))}),
+    Layout(
+        "some classes with a split's name among other words",
+        images("bullet_train", "cat", "test_tube"),
+        {"": both(("bullet_train", "cat", "test_tube"))},
+    ),
+    Layout("classes that all are like one split", images("valley", "valve"), {"": both(("valley", "valve"))}),
+    Layout("images in a folder of each class", images("cat/images", "dog/images"), {"": both()}),
+    Layout("some classes with the same folders", images("cat/a", "cat/b", "dog/a", "dog/b", "cow"), {"": {"cat": 4, "cow": 2, "dog": 4}}),
+    Layout(
+        "labels beside the images of a class, as text",
+        [*images("cat/images", "dog/images"), "cat/labels/0.txt", "dog/labels/0.txt"],
+        {"": both()},
+        skips={NOT_AN_IMAGE: 2},
+    ),
     Layout("a class that one split lacks", [*split("train"), *images("val/cat")], {"train": both(), "val": {"cat": 2}}),
 ]
 
@@ -170,7 +183,11 @@ REFUSES = [
     Layout("Tiny ImageNet", [*images("train/n01/images", "train/n02/images", "val/images"), "val/val_annotations.txt"], refuses=["'images'"]),
     Layout("flat test folder", [*split("train"), *images("test")], refuses=["'test'", "--split-folders train=train"]),
     Layout("dogs vs cats", images("train", "test1"), refuses=["'test1', 'train'"]),
-    Layout("val and valid", split("train", "val", "valid"), refuses=["'val', 'valid'", "the split val"]),
+    Layout(
+        "val and valid",
+        split("train", "val", "valid"),
+        refuses=["'val', 'valid'", "the split val", "choose one of 'val', 'valid', e.g. --split-folders train=train,val=val;"],
+    ),
     Layout("train1 and train2", split("train1", "train2"), refuses=["the split train"]),
     Layout("an unknown split", split("train", "val", "extra"), refuses=["'extra'", "--split-folders train=train,val=val"]),
     Layout("chest x-ray: the data set twice", [*split("train", "test"), *split("chest_xray/train", "chest_xray/test")], refuses=["'chest_xray'"]),
@@ -182,6 +199,47 @@ REFUSES = [
     Layout("an empty class", [*images(*CATS), "cow/notes.txt"], refuses=["'cow' holds no image"]),
     Layout("an empty folder", [*images(*CATS), "cow/"], refuses=["'cow' holds no image"]),
     Layout("annotations beside class folders", [*images(*CATS), "annotations/cat.xml"], refuses=["'annotations'"]),
+    Layout(
+        "classes that differ in case between splits",
+        [*split("train"), *split("val", classes=("Cat", "Dog"))],
+        refuses=["the split val has the classes 'Cat', 'Dog', and train has the same but for upper and lower case"],
+    ),
+    Layout(
+        "class folders that lie deeper in one split",
+        [*split("train"), *split("val/data")],
+        refuses=["the split val has the class 'data', which train has not", "--split-folders train=train,val=val"],
+    ),
+    Layout("Kaggle: test/unknown", [*split("train"), *images("test/unknown")], refuses=["the split test has the class 'unknown'"]),
+    Layout(
+        "data sets side by side",
+        [*split("dsA/train", "dsA/val"), *split("dsB/train", "dsB/val")],
+        refuses=["the class folders 'dsA', 'dsB' hold 'train', 'val'", "--split-folders train=dsA/train,val=dsA/val"],
+    ),
+    Layout(
+        "MVTec",
+        images(*(f"{thing}/{part}" for thing in ("bottle", "cable") for part in ("train/good", "test/bent", "ground_truth/bent"))),
+        refuses=["'bottle', 'cable' hold 'test', 'train'", "--split-folders test=bottle/test,train=bottle/train"],
+    ),
+    Layout("folds", [*split("fold1"), *split("fold2")], refuses=["hold the same folders, 'cat', 'dog'", "--split-folders train=fold1,val=fold2"]),
+    Layout(
+        "Office-31: images of each domain",
+        [*split("amazon/images"), *split("dslr/images"), *split("webcam/images")],
+        refuses=["all class folders ('amazon', 'dslr', 'webcam') hold the same folders, 'cat', 'dog'"],
+    ),
+    Layout(
+        "COVID: images and masks in each class",
+        images("COVID/images", "COVID/masks", "Normal/images", "Normal/masks"),
+        refuses=["the class folders 'COVID', 'Normal' hold 'masks' beside images", "--exclude '*/masks/*' --allow-odd-classes"],
+    ),
+    Layout("masks in a folder of one class", images("cat", "cat/masks", "dog"), refuses=["the class folder 'cat' holds 'masks' beside images"]),
+    Layout("splits with another word each", split("train_clean", "val_noisy"), refuses=["'train_clean', 'val_noisy'", "--split-folders train=train_clean,val=val_noisy"]),
+    Layout("splits in a word", images("mytrain", "myval"), refuses=["like splits: 'mytrain', 'myval'"]),
+    Layout("evaluation with another word", images("train_clean", "eval_noisy"), refuses=["like splits"]),
+    Layout("a test folder that is a class", images("fail", "pass", "test"), refuses=["beside 'test', named like a split", "'fail', 'pass' hold images", "if all of these are classes, say --split-folders none"]),
+    Layout("an unknown split and a flat one", [*split("train"), *images("test", "other")], refuses=["--split-folders train=train;"]),
+    Layout("val without images", [*split("train"), "val/labels.csv"], refuses=["the split folder 'val' holds no image", "--split-folders train=train;"]),
+    Layout("val without a file", [*split("train"), "val/"], refuses=["the split folder 'val' holds no image"]),
+    Layout("a fold in each split", [*split("train/fold1"), *split("val/fold2")], refuses=["the split val has the class 'fold2'"]),
     Layout("images of all classes with a mask folder in each split", images("train/images", "train/masks", "val/images", "val/masks"), refuses=["'images', 'masks'"]),
 ]
 
@@ -198,6 +256,49 @@ TOLD = [
     Layout("split folders deep down", split("a/b/Training", "a/c"), {"test": both(), "train": both()}, options=("--split-folders", "train=a/b/Training,test=a/c/")),
     Layout("no split folders", images("train", "plane"), {"": both(("plane", "train"))}, options=("--split-folders", "none")),
     Layout("no split folders, but one around all", split("train"), {"": both()}, options=("--split-folders", "none")),
+    Layout(
+        "another class in val is meant",
+        [*split("train"), *split("val", classes=("cat", "cow"))],
+        {"train": both(), "val": both(("cat", "cow"))},
+        options=("--allow-odd-classes",),
+    ),
+    Layout(
+        "another class in val is in the list",
+        [*split("train"), *split("val", classes=("cat", "cow"))],
+        {"train": both(), "val": both(("cat", "cow"))},
+        options=("--classes", "cat cow dog"),
+    ),
+    Layout("class folders that lie deeper are said", [*split("train"), *split("val/data")], SPLIT, options=("--split-folders", "train=train,val=val/data")),
+    Layout("val and test of other classes without train", [*split("val"), *split("test", classes=("cow", "dog"))], {"test": both(("cow", "dog")), "val": both()}),
+    Layout("a folder around class folders is taken off even so", split("dogs", classes=("a", "b")), {"": both(("a", "b"))}, options=("--allow-odd-classes",)),
+    Layout("a folder around class folders is a class of the list", split("dogs", classes=("a", "b")), {"": {"dogs": 4}}, options=("--classes", "dogs")),
+    Layout("folds are meant", [*split("fold1"), *split("fold2")], {"": {"fold1": 4, "fold2": 4}}, options=("--allow-odd-classes",)),
+    Layout("folds are splits", [*split("fold1"), *split("fold2")], SPLIT, options=("--split-folders", "train=fold1,val=fold2")),
+    Layout(
+        "domains are splits",
+        [*split("amazon/images"), *split("dslr/images")],
+        {"amazon": both(), "dslr": both()},
+        options=("--split-folders", "amazon,dslr"),
+    ),
+    Layout(
+        "the splits of one data set beside another",
+        [*split("dsA/train", "dsA/val"), *split("dsB/train", "dsB/val")],
+        SPLIT,
+        skips={OUTSIDE_SPLITS: 8},
+        options=("--split-folders", "train=dsA/train,val=dsA/val"),
+    ),
+    Layout(
+        "masks in class folders are left out",
+        images("COVID/images", "COVID/masks", "Normal/images", "Normal/masks"),
+        {"": both(("COVID", "Normal"))},
+        skips={"matches an --exclude": 4},
+        options=("--exclude", "*/masks/*", "--allow-odd-classes"),
+    ),
+    Layout("names like splits are meant", images("mytrain", "myval"), {"": both(("mytrain", "myval"))}, options=("--split-folders", "none")),
+    Layout("test is a class", images("fail", "pass", "test"), {"": both(("fail", "pass", "test"))}, options=("--split-folders", "none")),
+    Layout("one of two folders for a split", split("train", "val", "valid"), SPLIT, skips={OUTSIDE_SPLITS: 4}, options=("--split-folders", "train=train,val=val")),
+    Layout("an empty split is meant", [*split("train"), "val/"], {"train": both(), "val": {}}, options=("--allow-odd-classes",)),
+    Layout("an empty split is left out", [*split("train"), "val/"], {"train": both()}, options=("--split-folders", "train=train")),
     Layout("one class is meant", images("cat"), {"": {"cat": 2}}, options=("--allow-odd-classes",)),
     Layout("an empty class is meant", [*images(*CATS), "cow/"], {"": both()}, options=("--allow-odd-classes",)),
     Layout("images and masks are meant", images("images", "masks"), {"": both(("images", "masks"))}, options=("--allow-odd-classes",)),
@@ -238,7 +339,7 @@ def options_of(layout, tmp_path):
 def counted(out, report):
     """Images by split and class."""
     return {
-        one["split"]: dict(Counter(sample["class"] for sample in listed(out / one["split"])))
+        one["split"]: dict(Counter(sample["class"] for sample in listed(out / one["split"]))) if one["samples"] else {}
         for one in report["splits"]
     }
 
@@ -329,6 +430,22 @@ def test_the_first_and_last_class_are_always_printed(tmp_path):
     assert (report["classes"], report["first_class"], report["last_class"]) == (3, "ant", "cow")
 
 
+def test_fields_are_no_images_and_no_folders_of_images(tmp_path):
+    """In the same case alone, also of an image without an extension, and none of a field."""
+    fields = ["images/cat/0.seg.ppm", "images/cat/0.json", "images/cat/1.JSON", "images/cat/0.seg.json", "images/cat/named.json"]
+    folder = build(Layout("", [*images("images/cat", "images/dog"), *fields, "seg/cat/9.seg.ppm"]), tmp_path / "source")
+    put(folder / "images/cat/named", photo(8))
+    trees = []
+    for form in FORMS:
+        source = folder if form == "folder" else shutil.make_archive(tmp_path / "source", form, root_dir=folder)
+        kind = "folder" if form == "folder" else "archive"
+        result = run("pack", source, tmp_path / form, "--format", "wds", "--json", "--source-kind", kind, "--fields", "seg.ppm,json")
+        assert result.code == DONE and result.json["packed"] == 5, (form, result)
+        assert result.json["skipped_by_rule"] == {NOT_AN_IMAGE: 1, "a field without its image": 1, OUTSIDE_CLASSES: 1}
+        trees.append(tree(tmp_path / form))
+    assert trees[0] == trees[1] == trees[2]
+
+
 def test_what_was_made_of_the_folders_is_said(tmp_path):
     source = build(Layout("", [*split("ds/Training", "ds/valid"), "ds/labels/x.txt"]), tmp_path / "source")
     out = run("pack", source, tmp_path / "out", "--format", "wds").out
@@ -352,6 +469,39 @@ def test_a_dataset_is_proved_against_the_source_it_came_from(tmp_path):
     assert run("inspect", tmp_path / "out", "--against", source).code == DONE
     put(source / "ds/Testing/dog/9.jpg")
     assert run("inspect", tmp_path / "out", "--against", source).code == DAMAGE
+
+
+@pytest.mark.parametrize(
+    ("layout", "options", "advice"),
+    [
+        (split("train"), ("--split-folders", "none"), "e.g. --split-folders none"),
+        (split("one", "two"), ("--split-folders", "train=one,val=two"), "--split-folders"),
+        (split("train", "more/val"), ("--split-folders", "train,dev=more/val"), "--split-folders"),
+    ],
+)
+def test_a_source_listed_with_other_splits_is_told_which_option_is_missing(tmp_path, layout, options, advice):
+    source = build(Layout("", layout), tmp_path / "source")
+    assert run("pack", source, tmp_path / "out", "--format", "wds", *options).code == DONE
+    result = run("inspect", tmp_path / "out", "--against", source)
+    assert result.code == USAGE and advice in result.err, result
+    assert run("inspect", tmp_path / "out", "--against", source, *options).code == DONE
+
+
+def test_a_link_that_gives_a_class_a_second_name_is_refused(tmp_path):
+    source = build(Layout("", images(*CATS)), tmp_path / "source")
+    (source / "kitty").symlink_to("cat")
+    result = run("pack", source, tmp_path / "out", "--format", "wds")
+    assert result.code == USAGE and "the class folders 'cat', 'kitty' are one and the same" in result.err, result
+    assert run("pack", source, tmp_path / "out", "--format", "wds", "--allow-odd-classes").code == DONE
+
+
+def test_an_empty_split_is_refused_with_labels_from_a_file_too(tmp_path):
+    source = build(Layout("", [*images("train"), "val/"]), tmp_path / "source")
+    put(tmp_path / "labels.txt", "train/0.jpg 0\ntrain/1.jpg 1\n")
+    labels = ("--labels", tmp_path / "labels.txt")
+    result = run("pack", source, tmp_path / "out", "--format", "wds", *labels)
+    assert result.code == USAGE and "the split folder 'val' holds no image" in result.err, result
+    assert run("pack", source, tmp_path / "out", "--format", "wds", *labels, "--split-folders", "train").code == DONE
 
 
 def test_labels_from_a_file_need_no_class_folders(tmp_path):

@@ -51,9 +51,65 @@ def test_compression_is_refused_by_formats_that_have_none(source, tmp_path, form
     assert result.code == USAGE and f"the format {form} has no compressed form" in result.err, result
 
 
-def test_bench_refuses_a_size_where_nothing_is_decoded(source):
-    result = run("bench", source, "--work", "read", "--size", "64")
-    assert result.code == USAGE and "--size" in result.err, result
+@pytest.mark.parametrize("option", [("--size", "64"), ("--max-pixels", "5"), ("--max-decoded-bytes", "5MiB")])
+def test_bench_refuses_options_of_decoding_where_nothing_is_decoded(source, option):
+    result = run("bench", source, "--work", "read", *option)
+    assert result.code == USAGE and "--work read does not decode" in result.err, result
+
+
+@pytest.mark.parametrize(
+    "options,words",
+    [
+        ("--decode", "--decode needs --verify full, --against or --repair"),
+        ("--decode --list", "--decode needs"),
+        ("--decode --verify quick", "--decode needs"),
+        ("--list --source-kind folder", "--source-kind is about a source"),
+        ("--classes nowhere", "--classes is about a source"),
+        ("--verify quick --limit 3", "--limit is about a source"),
+        ("--verify full --split 90:10", "--split is about a source"),
+        ("--stats --exclude x", "--exclude is about a source"),
+        ("--duplicates --identical --distance 3", "excludes"),
+        ("--duplicates --identical --max-pixels 3", "limits of images count where images are decoded"),
+        ("--duplicates --identical --max-decoded-bytes 3MiB", "--duplicates without --identical"),
+        ("--stats --stats-seed 3", "requires --stats-sample"),
+        ("--verify quick --against {source} --allow-odd-classes", "--allow-odd-classes"),
+    ],
+)
+def test_inspect_refuses_options_that_change_nothing(source, tmp_path, options, words):
+    pack(source, tmp_path / "packed", "--format", "wds")
+    result = run("inspect", tmp_path / "packed", *options.format(source=source).split())
+    assert result.code == USAGE and result.out == "" and words in result.err, result
+
+
+def test_inspect_takes_the_options_of_a_source_that_is_looked_at(source, tmp_path):
+    pack(source, tmp_path / "packed", "--format", "wds", "--limit", "3", "--decode")
+    against = ("inspect", tmp_path / "packed", "--against", source, "--source-kind", "folder", "--limit", "3")
+    assert run(*against).code == DONE
+    assert run(*against, "--verify", "quick", "--decode").code == DONE
+
+
+@pytest.mark.parametrize("option", [("--finish",), ("--task", "0/3")])
+def test_a_dry_run_is_no_share_of_a_run(source, tmp_path, option):
+    result = run("pack", source, tmp_path / "out", "--format", "wds", "--dry-run", *option)
+    assert result.code == USAGE and "--dry-run" in result.err and option[0] in result.err, result
+
+
+NUMBERS = ["-1", "-0", "+1", "010", "0x10", "18446744073709551616", "99999999999999999999", "1.0", "1e3", " 1", "x"]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_numbers_are_decimal_and_none_wraps_around(source, tmp_path, number):
+    for option in ("--seed", "--max-pixels", "--max-scan-pixels", "--limit", "--shard-samples"):
+        result = run("pack", source, tmp_path / "out", "--format", "wds", "--dry-run", f"{option}={number}")
+        assert result.code == USAGE and option in result.err and number.strip() in result.err, result
+    for command in (("bench", source, f"--max-images={number}"), ("diff", source, source, f"--limit={number}")):
+        assert run(*command).code == USAGE, command
+
+
+@pytest.mark.parametrize("number", ["010", "0x2", "+2", "99999999999999999999"])
+def test_numbers_with_a_sign_are_decimal_too(source, tmp_path, number):
+    result = run("pack", source, tmp_path / "out", "--format", "wds", "--dry-run", f"--jobs={number}")
+    assert result.code == USAGE and "--jobs" in result.err, result
 
 
 @pytest.mark.parametrize(
@@ -64,11 +120,14 @@ def test_sizes_that_are_none_are_refused_in_words(source, tmp_path, size):
     result = run("pack", source, tmp_path / "out", "--format", "wds", f"--shard-bytes={size}")
     assert result.code == USAGE, result
     assert size == "" or (f"'{size}' is no size" in result.err and "256MiB" in result.err), result
+    result = run("pack", source, tmp_path / "out", "--format", "wds", f"--max-decoded-bytes={size}")
+    assert result.code == USAGE and (size == "" or f"'{size}' is no size" in result.err), result
 
 
 @pytest.mark.parametrize("size", ["1MiB", "1.5K", "4096", "0.5GB"])
 def test_sizes_are_taken(source, tmp_path, size):
-    assert run("pack", source, tmp_path / "out", "--format", "wds", "--dry-run", "--shard-bytes", size).code == DONE
+    sizes = ("--shard-bytes", size, "--max-decoded-bytes", size)
+    assert run("pack", source, tmp_path / "out", "--format", "wds", "--dry-run", *sizes).code == DONE
 
 
 @pytest.mark.parametrize("limit", ["nan%", "inf%", "101%", "-1", "1e1%", " 5%", "%", "1.5", "", "99999999999999999999"])
@@ -81,7 +140,7 @@ URLS = ["s3://bucket/x", "gs://bucket/x", "https://host/x.tar", "file:///x", "hd
 
 
 @pytest.mark.parametrize("url", URLS)
-def test_a_url_is_refused_wherever_it_stands(source, tmp_path, url):
+def test_a_url_is_refused_wherever_a_path_is_wanted(source, tmp_path, url):
     here = tmp_path / "here"
     here.mkdir()
     pack(source, tmp_path / "packed", "--format", "wds")
@@ -89,13 +148,22 @@ def test_a_url_is_refused_wherever_it_stands(source, tmp_path, url):
         ("pack", source, url, "--format", "wds"),
         ("pack", url, "out", "--format", "wds"),
         ("pack", source, "out", "--format", "wds", "--labels", url),
+        ("pack", source, "out", "--format", "wds", "--classes", url),
+        ("pack", source, "out", "--format", "wds", "--log", url),
         ("unpack", tmp_path / "packed", url),
         ("unpack", url, "out"),
         ("inspect", url),
         ("inspect", tmp_path / "packed", "--against", url),
+        ("inspect", tmp_path / "packed", "--repair", url),
+        ("inspect", tmp_path / "packed", "--duplicates", url),
+        ("inspect", tmp_path / "packed", "--report", url),
+        ("inspect", tmp_path / "packed", "--show", "0", "-o", url),
         ("index", url),
         ("index", tmp_path / "packed", "--out", url),
+        ("index", tmp_path / "packed", "--log", url),
         ("export-index", url),
+        ("export-index", tmp_path / "packed", "-o", url),
+        ("bench", source, "--metrics", url),
         ("bench", url),
         ("diff", tmp_path / "packed", url),
     ]
@@ -104,6 +172,15 @@ def test_a_url_is_refused_wherever_it_stands(source, tmp_path, url):
         assert result.code == USAGE, (command, result)
         assert f"'{url}' is a URL" in result.err and "next:  " in result.err, (command, result)
     assert list(here.iterdir()) == []
+
+
+def test_what_is_no_path_may_look_like_a_url(source, tmp_path):
+    pack(source, tmp_path / "packed", "--format", "wds")
+    result = run("inspect", tmp_path / "packed", "--list", "--class", "http://x")
+    assert "there is no class 'http://x'" in result.err, result
+    result = run("inspect", tmp_path / "packed", "--show", "http://x/y.jpg")
+    assert result.code != USAGE and "URL" not in result.err, result
+    assert run("pack", source, tmp_path / "out", "--format", "wds", "--exclude", "http://*").code == DONE
 
 
 @pytest.mark.skipif(not TRAIN.exists(), reason="packhorse-train is not part of this build")

@@ -34,6 +34,26 @@ def test_with_splits_the_path_of_a_glob_begins_with_the_split(tmp_path):
     assert all(path.startswith("train/") for path in excluded)
 
 
+def test_classes_and_splits_that_a_selection_leaves_without_an_image_are_noted(tmp_path):
+    notes = {
+        ("--exclude", "train/*"): ["the selection leaves no image of the split 'train'"],
+        ("--include", "*/balls/*"): ["the selection leaves no image of the classes 'bricks', 'clouds', 'flowers', 'pebbles' and 1 more"],
+        ("--exclude", "*/balls/*"): ["the selection leaves no image of the class 'balls'"],
+        ("--exclude", "val/balls/*"): [],
+        ("--sample-per-class", "1"): [],
+    }
+    for options, expected in notes.items():
+        assert pack(SHAPES, tmp_path / "out", "--format", "wds", "--dry-run", *options)["notes"] == expected
+    text = packhorse("pack", SHAPES, tmp_path / "out", "--format", "wds", "--dry-run", "--exclude", "train/*").out
+    assert "\nnote: the selection leaves no image of the split 'train'\n" in text
+
+
+def test_a_split_that_gets_no_image_is_noted(tmp_path):
+    source = make_source(tmp_path / "source", 2)
+    report = pack(source, tmp_path / "out", "--format", "wds", "--dry-run", "--split", "1000000:1")
+    assert report["notes"] == ["the selection leaves no image of the split 'val'"]
+
+
 def test_sample_per_class_and_limit_take_so_many_and_always_the_same(tmp_path):
     report = pack(TRAIN, tmp_path / "a", "--format", "wds", "--sample-per-class", "3")
     assert set(Counter(sample["label"] for sample in listed(tmp_path / "a")).values()) == {3}

@@ -190,6 +190,58 @@ def test_what_was_damaged_before_it_was_packed_is_not_sent_to_a_repair(tmp_path)
     packhorse("inspect", tmp_path / "out", "--verify", "full", "--decode")
 
 
+def test_an_image_beyond_a_limit_is_not_called_damaged(tmp_path):
+    pack(SHAPES / "val", tmp_path / "out", "--format", "wds")
+    few = ("--verify", "full", "--decode", "--max-pixels", "20000")
+    found = findings(tmp_path / "out", *few)
+    assert 0 < len(found) < 36 and {f["kind"] for f in found} == {"limit"}
+    result = run("inspect", tmp_path / "out", *few)
+    assert "not decoded: shard-000000.tar: limit, sample " in result.out and "damage" not in result.out + result.err, result
+    assert "images of the dataset are beyond the limits" in result.err and "raise the option" in result.err, result
+    assert "--repair" not in result.err and "pack --decode" not in result.err, result
+    assert "(--max-pixels)" in result.out
+
+
+# Shards of others
+
+
+@pytest.fixture
+def adopted(source, tmp_path):
+    pack(source, tmp_path / "theirs", "--format", "wds", "--shard-samples", "12")
+    (tmp_path / "adopted").mkdir()
+    for shard in ("shard-000000.tar", "shard-000001.tar"):
+        shutil.copy(tmp_path / "theirs" / shard, tmp_path / "adopted" / shard)
+    packhorse("index", tmp_path / "adopted")
+    return tmp_path / "adopted"
+
+
+def advised(dataset):
+    result = run("inspect", dataset, "--verify", "full")
+    assert result.code == DAMAGE and "the dataset is damaged" in result.err, result
+    return result.err.split("next:  ")[1]
+
+
+def test_a_damaged_shard_of_others_is_not_sent_to_a_repair_that_refuses_it(adopted):
+    flip_byte(adopted / "shard-000001.tar", listed(adopted)[20]["offset"] + 2000)
+    advice = advised(adopted)
+    assert "get the shards named above again" in advice and "--repair" not in advice
+    packhorse("index", adopted, "--overwrite")
+    packhorse("inspect", adopted, "--verify", "full")
+
+
+@pytest.mark.parametrize("file", ["shard-000000.tar.index", "classes.txt", "SHA256SUMS"])
+def test_damage_beside_shards_of_others_is_mended_as_advised(adopted, tmp_path, file):
+    whole, copy = tree(adopted), copy_tree(adopted, tmp_path / "copy")
+    truncate(adopted / file, 5)
+    advice = advised(adopted)
+    assert "`packhorse index --overwrite`" in advice and "--repair COPY" in advice and "SOURCE" not in advice
+    damaged = copy_tree(adopted, tmp_path / "damaged")
+    packhorse("inspect", damaged, "--repair", copy)
+    (adopted / file).unlink()
+    packhorse("index", adopted, "--overwrite")
+    assert tree(adopted) == tree(damaged) == whole
+
+
 def test_a_dataset_packed_with_decode_is_compared_and_repaired_with_it(tmp_path):
     source = make_source(tmp_path / "source", 8, classes=2)
     photo = source / "class-1/000005.jpg"

@@ -228,13 +228,19 @@ class Bench:
         shutil.rmtree(self.place, ignore_errors=True)
         shutil.copytree(self.original, self.place, symlinks=True)
 
-    def count(self):
+    def run_counted(self, **environment):
+        """How it ended, and the calls it made."""
         self.fresh()
         counts = self.root / "counts"
-        done = run(self.case.command(self.place), self.root, FAULT_COUNT=str(counts))
+        counts.unlink(missing_ok=True)
+        done = run(self.case.command(self.place), self.root, FAULT_COUNT=str(counts), **environment)
+        return done, dict(zip(GROUPS, struct.unpack(f"{len(GROUPS)}Q", counts.read_bytes())))
+
+    def count(self):
+        done, counts = self.run_counted()
         if done.returncode != 0:
             raise RuntimeError(f"{self.case.name}: {done.stderr.decode(errors='replace')}")
-        return dict(zip(GROUPS, struct.unpack(f"{len(GROUPS)}Q", counts.read_bytes())))
+        return counts
 
     def faults(self):
         for group in self.case.groups:
@@ -248,12 +254,14 @@ class Bench:
                         yield Fault(group, at, what, True)
 
     def try_fault(self, fault):
-        """How the program ended: "done", "refused", "killed" or "crashed". Raises Violation."""
-        self.fresh()
-        done = run(self.case.command(self.place), self.root, **fault.environment())
+        """How the program ended: "done", "refused", "killed" or "crashed"; "missed" when it came not so far as to meet
+        the fault, as the number of its calls depends on its threads. Raises Violation."""
+        done, counts = self.run_counted(**fault.environment())
         try:
             ended = self.check(fault, done)
             self.check_next(fault)
+            if counts[fault.group] < fault.at:
+                ended = "missed"
         except Violation as violation:
             text = (done.stdout + done.stderr).decode(errors="replace")
             raise Violation(f"{violation}\n  exit code {done.returncode}\n  {text.strip()[-600:]}") from None
@@ -461,7 +469,7 @@ class Tally:
         """A row of the table."""
 
         def count(kind, *hows):
-            return sum(self.ended[case, kind, how] for how in hows or ("done", "refused", "killed", "crashed", "violation"))
+            return sum(self.ended[case, kind, how] for how in hows or ("done", "refused", "killed", "crashed", "violation"))  # not "missed"
 
         return {
             "every": every,

@@ -1,4 +1,4 @@
-"""Hostile inputs end in one verdict: no signal, no hang, at most 576 MiB, nothing written but where it was told to.
+"""Hostile inputs end in one verdict: no signal, no hang, at most 512 MiB, nothing written but where it was told to.
 
 tests/fault/make_hostile writes the corpus, and measures it."""
 

@@ -38,12 +38,14 @@ COMMANDS = {
     "export": ("export-index", "{d}", "-o", "{out}"),
     "export beside": ("export-index", "{d}"),
     "diff": ("diff", "{d}", "{sound}"),
+    "against": ("inspect", "{d}", "--verify", "quick", "--against", "{sound}/../source"),
     "repair": ("inspect", "{d}", "--repair", "{sound}"),
 }
 EVERY = set(COMMANDS)
 OPENS_ALL = EVERY - {"export", "export beside", "repair", "diff"}  # read every index and shard
 OPENS_INDEX = EVERY - {"export", "export beside", "repair"}
 DECODES = {"decode", "stats", "duplicates"}  # by what the index says; the others look at the bytes alone
+PROVES = DECODES | {"full", "against", "diff"}  # that images are what the index says
 
 
 def grey_png(side):
@@ -175,12 +177,14 @@ CASES = {
     "no pixels": (image(PNM, 0, "I", 0), OPENS_INDEX),
     "too wide": (image(JPEG, 0, "I", 2**31), OPENS_INDEX),
     "raw pixels that are none": (image(JPEG, 8, "B", hostile.RAW), OPENS_INDEX),
-    "PNM that claims more": (claims_larger, DECODES),
-    "PNM with other channels": (image(PNM, 9, "B", 4), DECODES),
+    "PNM that claims more": (claims_larger, PROVES),
+    "PNM with other channels": (image(PNM, 9, "B", 4), PROVES),
     "PNM with long numbers": (pnm_with_long_numbers, DECODES | {"bench"}),
-    "JPEG as PNM": (jpeg_as_pnm, DECODES),
-    "JPEG that claims more": (image(JPEG, 4, "I", 60000), DECODES),
-    "PNG that claims more": (image(PNG, 0, "I", 2**31 - 1), DECODES),
+    "JPEG as PNM": (jpeg_as_pnm, PROVES),
+    "JPEG that claims more": (image(JPEG, 4, "I", 60000), PROVES),
+    "PNG that claims more": (image(PNG, 0, "I", 2**31 - 1), PROVES),
+    "JPEG of other bits": (image(JPEG, 10, "B", 12), PROVES),
+    "JPEG that lies on its side": (image(JPEG, 11, "B", 6), PROVES),
     "negative label": (label(-1), OPENS_INDEX),
     "label of no class": (label(2), OPENS_INDEX),
     "label beyond all": (label(2**63 - 1), OPENS_INDEX),
@@ -343,3 +347,18 @@ def test_links_to_directories_above_a_dataset_are_nobodys_business(sound, tmp_pa
     (tmp_path / "link").symlink_to(sound)
     assert run("inspect", tmp_path / "link/packed", "--verify", "full").code == DONE
     assert refused("inspect", tmp_path / "nothing").code != DAMAGE
+
+
+def test_an_image_that_the_index_describes_wrongly_is_not_sent_to_a_repair(sound, tmp_path):
+    dataset = copy_tree(sound / "packed", tmp_path / "packed")
+    image(JPEG, 11, "B", 6)(dataset)
+    result = run("inspect", dataset, "--verify", "full")
+    assert result.code == DAMAGE and ": description, sample 1, " in result.out, result
+    assert "and its index says" in result.out and "orientation 6" in result.out, result
+    assert "pack the source again" in result.err and "--repair" not in result.err, result
+    result = run("inspect", dataset, "--verify", "quick", "--against", sound / "source", "--json")
+    (found,) = result.json["findings"]
+    assert (found["kind"], found["path"], found["sample"]) == ("changed", "a/1.jpg", 1), found
+    assert found["detail"] == "the index describes another image"
+    result = run("inspect", dataset, "--stats")
+    assert "pack again, or adopt the shards again" in result.err, result

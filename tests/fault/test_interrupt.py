@@ -54,20 +54,26 @@ def receipts(out):
     return list((staging(out) / "receipts").rglob("*.json"))
 
 
-def start_and_stop(out, command, shards=3, attempts=20):
-    """Starts packing and halts it (SIGSTOP) when `shards` or a few more are finished, and by far not all."""
-    for _ in range(attempts):
+def start_and_stop(out, command, begun=None, anew=None):
+    """Starts a command and halts it (SIGSTOP) in the middle: when `begun` says so, and still says so once it is halted.
+
+    Without `begun`: when three or a few more shards are packed, and nothing is published. `anew` makes things as they
+    were for another attempt, for it may be over before it can be halted."""
+    begun = begun or (lambda: not out.exists() and 3 <= len(receipts(out)) < SHARDS)
+    for _ in range(20):
         process = start(*command)
-        while process.poll() is None and len(receipts(out)) < shards:
+        while process.poll() is None and not begun():
             time.sleep(0.0005)
         process.send_signal(signal.SIGSTOP)
-        if process.poll() is None and not out.exists() and len(receipts(out)) >= shards:
+        if process.poll() is None and begun():
             return process
         process.kill()
         process.communicate()
         shutil.rmtree(out, ignore_errors=True)
         shutil.rmtree(staging(out), ignore_errors=True)
-    return pytest.fail("packing was always over before it could be halted")
+        if anew:
+            anew()
+    return pytest.fail("it was always over before it could be halted")
 
 
 def no_reader_accepts(out, folder):
@@ -112,13 +118,16 @@ def test_kills_at_any_moment_do_no_harm(source, form, undisturbed, tmp_path):
     whole = time.monotonic() - begin
     shutil.rmtree(out)
     dice, killed = random.Random(form), 0
-    for _ in range(4):
+    for _ in range(40):
+        if killed >= 4:
+            break
         for _ in range(dice.choice((1, 1, 3))):  # and sometimes the next run is killed as well
             process = start(*command)
             time.sleep(whole * dice.random())
             process.kill()
             killed += finish(process).code == -signal.SIGKILL
             if out.exists():
+                whole *= 0.8  # the machine has less to do than it had
                 break
             assert run("inspect", out).code == run("inspect", staging(out)).code == FAILED
         if not out.exists():
@@ -126,7 +135,7 @@ def test_kills_at_any_moment_do_no_harm(source, form, undisturbed, tmp_path):
         assert tree(out) == undisturbed
         shutil.rmtree(out)
         shutil.rmtree(staging(out), ignore_errors=True)
-    assert killed > 0
+    assert killed >= 4
 
 
 def test_a_kill_right_after_publishing_leaves_nothing_the_next_run_keeps(source, form, undisturbed, tmp_path):
@@ -167,7 +176,7 @@ def test_a_kill_right_before_publishing_leaves_no_manifest_beside_other_shards(s
 def test_a_damaged_shard_of_a_killed_run_is_made_again(source, form, undisturbed, tmp_path):
     out = tmp_path / "out"
     command = ("pack", source, out, "--format", form, "--json", *OPTIONS)
-    process = start_and_stop(out, command, shards=6)
+    process = start_and_stop(out, command, lambda: not out.exists() and len(receipts(out)) >= 6)
     process.kill()
     finish(process)
     finished = sorted(receipts(out))[:5]
@@ -217,12 +226,12 @@ def test_after_a_kill_other_options_leave_no_trace_of_the_first(source, form, th
 
 def test_a_killed_overwrite_leaves_the_old_dataset(source, form, undisturbed, tmp_path):
     out = tmp_path / "out"
-    pack(make_source(tmp_path / "old", 10), out, "--format", form)
+    make_source(tmp_path / "old", 10)
+    pack(tmp_path / "old", out, "--format", form)
     old = tree(out)
     command = ("pack", source, out, "--format", form, "--overwrite", "--json", *OPTIONS)
-    process = start(*command)
-    while process.poll() is None and len(receipts(out)) < 3:
-        time.sleep(0.0005)
+    process = start_and_stop(out, command, lambda: 3 <= len(receipts(out)) < SHARDS,
+                             lambda: pack(tmp_path / "old", out, "--format", form))  # fmt: skip
     process.kill()
     assert finish(process).code == -signal.SIGKILL
     assert tree(out) == old
@@ -238,7 +247,7 @@ def test_a_signal_ends_it_promptly_and_says_how_to_go_on(source, form, undisturb
     process = start_and_stop(out, command)
     process.send_signal(number)
     process.send_signal(signal.SIGCONT)
-    result = finish(process, timeout=2)
+    result = finish(process)
     assert result.code == code and result.out == "", result
     assert "nothing is published" in result.err and str(staging(out)) in result.err
     assert "give the same command again" in result.err and not out.exists()
@@ -287,7 +296,7 @@ def test_something_else_under_the_staging_name_is_left_alone(tmp_path):
 def test_60000_photos_survive_a_kill(tmp_path):
     source, out = photos("cifar10"), tmp_path / "out"
     command = ("pack", source, out, "--format", "wds", "--shard-samples", "2000", "--jobs", "1", "--json")
-    process = start_and_stop(out, command, shards=10)
+    process = start_and_stop(out, command, lambda: not out.exists() and len(receipts(out)) >= 10)
     process.kill()
     finish(process)
     assert "run the same pack command again" in refused("inspect", staging(out)).err
@@ -319,15 +328,12 @@ def test_a_signal_ends_adoption_and_leaves_nothing(tmp_path, number, code):
     shard, out = tmp_path / "foreign.tar", tmp_path / "out"
     write_foreign_tar(shard, 200)
     before = shard.read_bytes()
-    for delay in (0.05, 0.03, 0.02, 0.01, 0.07, 0.1, 0.15):
-        process = start("index", shard, "--out", out, "--jobs", "1")
-        time.sleep(delay)
-        process.send_signal(number)
-        result = finish(process, timeout=5)
-        if result.code == code and "nothing is published" in result.err:
-            break
-        shutil.rmtree(out, ignore_errors=True)  # it had not begun yet, or was done already
-    assert result.code == code and result.out == "", result
+    command = ("index", shard, "--out", out, "--jobs", "1")
+    process = start_and_stop(out, command, lambda: (staging(out) / "data").exists() and not out.exists())
+    process.send_signal(number)
+    process.send_signal(signal.SIGCONT)
+    result = finish(process)
+    assert result.code == code and result.out == "" and "nothing is published" in result.err, result
     assert "give the same command again" in result.err
     assert not out.exists() or not list(out.iterdir())
     assert shard.read_bytes() == before

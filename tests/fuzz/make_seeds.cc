@@ -4,6 +4,7 @@
 //     fuzz_seeds FOLDER
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstring>
 #include <opencv2/core.hpp>
 
@@ -13,8 +14,10 @@
 #include "packhorse/opencv_codecs.h"
 #include "packhorse/pack.h"
 #include "packhorse/shard_index.h"
+#include "packing/receipt.h"
 #include "seeds.h"
 #include "support/archives.h"
+#include "verdict.h"
 #include "verify/walk_protocol.h"
 
 namespace {
@@ -42,6 +45,33 @@ class Seeds {
 };
 
 std::string as_string(Bytes bytes) { return std::string(as_text(bytes)); }
+
+/// JPEGs. Small files are what a fuzzer changes at the right place, and what it runs quickly.
+struct Pictures {
+  std::vector<fuzz::File> any;    ///< of all kinds, some cut, some with most of their scan left out
+  std::vector<fuzz::File> whole;  ///< for shards and archives
+  fuzz::File of_overflow_pages;   ///< whole, and too long for a leaf page of LMDB
+};
+
+Pictures make_pictures() {
+  constexpr std::size_t kSmall = 4096, kInLeaf = 2048, kWhole = 2;
+  std::mt19937_64 random(1);
+  std::vector<fuzz::File> files = fuzz::made_seeds(24, random);
+  std::sort(files.begin(), files.end(),
+            [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  Pictures pictures;
+  fuzz::Verdict verdict;
+  for (const fuzz::File& file : files) {
+    pictures.any.push_back(file);
+    pictures.any.back().resize(std::min(file.size(), kSmall));
+    fuzz::ask_libjpeg(file, 1 << 16, verdict);
+    if (!verdict.clean) continue;
+    if (pictures.whole.size() < kWhole) pictures.whole.push_back(file);
+    if (file.size() > kInLeaf && pictures.of_overflow_pages.empty())
+      pictures.of_overflow_pages = file;
+  }
+  return pictures;
+}
 
 /// One of each kind that is no JPEG, named by its extension.
 std::vector<std::pair<std::string, std::string>> other_images() {
@@ -90,7 +120,7 @@ void add_images(const Seeds& seeds, const std::vector<fuzz::File>& jpegs) {
   for (const auto& [name, bytes] : other_images()) seeds.put({"image_probe", "pnm"}, name, bytes);
 }
 
-/// A class folder with a sidecar, packed in a format and an image mode.
+/// A class folder, packed in a format and an image mode.
 void add_shard(const Seeds& seeds, const fs::path& source, const fs::path& out,
                const std::string& format, const std::string& image, int zstd_level) {
   PackOptions options;
@@ -100,12 +130,12 @@ void add_shard(const Seeds& seeds, const fs::path& source, const fs::path& out,
   options.transform.size = options.transform.short_side = 8;
   if (format != "lmdb") options.list.fields.names = {"json"};
   pack(source, out, options);
-  const std::string name = fmt::format("{}-{}-{}", format, image, zstd_level);
+  const std::string name = out.filename();
   for (const auto& entry : fs::recursive_directory_iterator(out)) {
     if (!entry.is_regular_file()) continue;
     const std::string file = entry.path().filename();
     const std::string bytes = read_text(entry.path());
-    if (file == kManifestName) seeds.put({"manifest", "json"}, name, bytes);
+    if (file == kManifestName) seeds.put("manifest", name, bytes);
     if (file.ends_with(".index")) seeds.put("shard_index", name, bytes);
     if (file.ends_with(".mdb")) seeds.put("lmdb", name, bytes);
     if (file.ends_with(".zst")) seeds.put({"compressed", "archive"}, name, bytes);
@@ -116,21 +146,32 @@ void add_shard(const Seeds& seeds, const fs::path& source, const fs::path& out,
   }
 }
 
-void add_shards(const Seeds& seeds, const std::vector<fuzz::File>& jpegs, const fs::path& scratch) {
-  const fs::path source = scratch / "source";
-  for (std::size_t i = 0; i < 3; ++i) {
-    const fs::path stem = source / (i == 0 ? "cat" : "dog") / std::to_string(i);
+/// A class folder of these images, one of them with a sidecar.
+void make_source(const fs::path& folder, std::span<const fuzz::File> jpegs) {
+  for (std::size_t i = 0; i < jpegs.size(); ++i) {
+    const fs::path stem = folder / (i == 0 ? "cat" : "dog") / std::to_string(i);
     fs::create_directories(stem.parent_path());
     write_plain_file(stem.native() + ".jpg", jpegs[i]);
-    if (i < 2) write_plain_file(stem.native() + ".json", as_bytes("{\"box\": [1, 2]}"));
+    if (i == 0) write_plain_file(stem.native() + ".json", as_bytes("{\"box\": [1, 2]}"));
+  }
+}
+
+void add_shards(const Seeds& seeds, const Pictures& pictures, const fs::path& scratch) {
+  const fs::path source = scratch / "source", long_source = scratch / "long";
+  make_source(source, pictures.whole);
+  make_source(long_source, std::vector{pictures.of_overflow_pages, pictures.whole[0]});
+  for (const char* format : {"lmdb", "lmdb-members"}) {
+    const std::string name(format);
+    add_shard(seeds, long_source, scratch / (name + "-long"), name, "original", 0);
   }
   for (const Format* format : all_formats()) {
     for (const TransformKind& mode : all_transforms()) {
       const std::string name(format->name), image(mode.name);
-      add_shard(seeds, source, scratch / (name + image), name, image, 0);
+      add_shard(seeds, source, scratch / (name + '-' + image), name, image, 0);
     }
     if (format->compressed_suffix.empty()) continue;
-    add_shard(seeds, source, scratch / "zstd", std::string(format->name), "original", 3);
+    const std::string name(format->name);
+    add_shard(seeds, source, scratch / (name + "-zstd"), name, "original", 3);
   }
 }
 
@@ -237,28 +278,38 @@ void add_texts(const Seeds& seeds) {
   seeds.put("labels", "commas", "path,label\n\"a.jpg\",cat\n./c/d.png, dog\n");
   seeds.put("labels", "tabs", "a.jpg\tgreat grey owl\r\nb/a.jpg\tcat\r\n");
   seeds.put("json", "row", "{\"path\": \"a\\u00e9.jpg\", \"label\": -1, \"x\": [{\"y\": null}]}");
+  seeds.put("json", "nested",
+            R"({"label": "cat", "cls": 3, "x": [[1, -2.5e3], true, false, {"b": "\ud83d\ude00\n", )"
+            R"("c": {}}], "y": 18446744073709551616})");
   seeds.put("json", "task", task_line({WalkTask::Kind::kDecode, "wds", "/a", "/b"}, {}));
   seeds.put("json", "finding", finding_line({"structure", 3, true, "words"}));
   seeds.put("json", "end", end_line({WalkEnd::Kind::kCrashed, 11, 4, "words"}));
-  seeds.put(
-      "receipt", "good",
-      "{\"inputs\": \"inputs\", \"samples\": 0, \"bytes\": 3, \"index_bytes\": 4, \"sha256\": "
-      "\"ab\", \"index_sha256\": \"cd\", \"bytes_in\": 5, \"may_change\": false, \"notes\": "
-      "{\"kept\": 1}, \"rejects\": [[\"a.jpg\", \"empty\"]]}");
+}
+
+void add_receipt(const Seeds& seeds, const fs::path& scratch) {
+  ShardOutcome outcome;
+  outcome.record = {"none", "none", 0, 0, 3, 4, "ab", "cd"};
+  outcome.bytes_in = 5;
+  outcome.notes = {{"kept", 1}};
+  outcome.rejects = {{"a.jpg", "empty"}};
+  const fs::path file = scratch / "receipt";
+  write_receipt(file, "inputs", outcome, false);
+  seeds.put("receipt", "good", read_text(file));
 }
 
 void make_seeds(const fs::path& folder) {
   const Seeds seeds(folder);
-  std::mt19937_64 random(1);
-  const std::vector<fuzz::File> jpegs = fuzz::made_seeds(24, random);
+  const Pictures pictures = make_pictures();
   const fs::path scratch = folder.native() + ".scratch";
   fs::remove_all(scratch);
-  add_images(seeds, jpegs);
-  add_shards(seeds, jpegs, scratch);
-  add_archives(seeds, as_string(jpegs[0]));
-  add_values(seeds, as_string(jpegs[0]));
+  const std::string smallest = as_string(pictures.whole[0]);
+  add_images(seeds, pictures.any);
+  add_shards(seeds, pictures, scratch);
+  add_archives(seeds, smallest);
+  add_values(seeds, smallest);
   add_weights(seeds);
   add_texts(seeds);
+  add_receipt(seeds, scratch);
   fs::remove_all(scratch);
 }
 

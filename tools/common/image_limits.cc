@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "common/program.h"
+
 namespace packhorse::program {
 
 namespace {
@@ -19,10 +21,8 @@ void add_image_limits(CLI::App& app, ImageLimits& limits, const std::string& gro
                  "Refuse JPEGs with more pixels times scans, which take too long")
       ->capture_default_str()
       ->group(group);
-  app.add_option(kNames[2], limits.decoded_bytes,
-                 "Refuse images that take more memory to decode, e.g. 2GiB")
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
-      ->capture_default_str()
+  add_size(app, kNames[2], limits.decoded_bytes,
+           "Refuse images that take more memory to decode, e.g. 2GiB")
       ->group(group);
 }
 

@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -20,8 +21,8 @@
 #include <system_error>
 #include <thread>
 
+#include "common/terminal.h"
 #include "packhorse/error.h"
-#include "packhorse/file.h"
 #include "packhorse/printable.h"
 #include "packhorse/process.h"
 
@@ -102,17 +103,36 @@ std::string failure_text(const CLI::App* app, const CLI::Error& error) {
       app, CLI::Error(error.get_name(), printable_text(error.what()), error.get_exit_code()));
 }
 
-/// Values that no option and no argument can have: a URL, which nothing reads or writes yet, and
-/// nothing at all, which would be as if the option had not been given.
-void check_values(const CLI::App& app) {
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& value : option->results()) {
-      refuse_url(value);
-      if (!value.empty() || option->get_expected_min() == 0) continue;  // 0: it needs no value
-      throw Error(ErrorKind::kUsage, "the value of " + option->get_name() + " is empty", {},
-                  "leave it out, or say what it is");
-    }
+/// CLI11 takes -1 for a number without a sign and wraps it around, reads 010 as octal, and of a
+/// number beyond all the largest there is.
+template <class Number>
+bool is_decimal(const std::string& text) {
+  Number number = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return code == std::errc() && end == text.data() + text.size() && std::to_string(number) == text;
+}
+
+void check_value(const CLI::Option& option, const std::string& value) {
+  if (value.empty() && option.get_expected_min() > 0) {  // 0: it needs no value
+    throw Error(ErrorKind::kUsage, "the value of " + option.get_name() + " is empty", {},
+                "leave it out, or say what it is");
   }
+  const std::string type = option.get_type_name();
+  const auto refuse = [&](const char* advice) {
+    throw Error(ErrorKind::kUsage, "'" + value + "' is no value of " + option.get_name(), {},
+                advice);
+  };
+  if (type.starts_with("UINT") && !is_decimal<std::uint64_t>(value))
+    refuse("give a whole number from 0 on, in decimal digits");
+  if (type.starts_with("INT") && !is_decimal<std::int64_t>(value))
+    refuse("give a whole number, in decimal digits");
+}
+
+/// Values that no option and no argument can have: nothing at all, which would be as if the option
+/// had not been given, and numbers that would be taken for others.
+void check_values(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& value : option->results()) check_value(*option, value);
 }
 
 /// stdout may be a full disk or a closed pipe; losing output must not look like success.
@@ -225,6 +245,16 @@ int received_signal() { return first_signal; }
 
 std::string to_text(const Json& json) {
   return printable_json(json.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
+}
+
+CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& bytes,
+                      const std::string& description) {
+  const auto take = [&bytes](const std::string& text) { bytes = parse_bytes(text); };
+  constexpr std::uint64_t kMebi = 1u << 20;
+  return app.add_option_function<std::string>(name, take, description)
+      ->type_name("SIZE")
+      ->default_str(bytes % kMebi == 0 ? fmt::format("{}MiB", bytes / kMebi)
+                                       : std::to_string(bytes));
 }
 
 namespace {

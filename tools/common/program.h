@@ -36,6 +36,10 @@ class Command {
   virtual int run(const std::stop_token& stop) = 0;
 };
 
+/// Declares an option of a number of bytes, which takes what parse_bytes() does.
+CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& bytes,
+                      const std::string& description);
+
 struct CommandKind {
   const char* name;
   const char* summary;
@@ -51,8 +55,9 @@ struct ProgramInfo {
 
 /// Parses the command line, runs the subcommand, words its errors on stderr and returns the exit
 /// code, also for the want of memory and for exceptions that leave a thread: then the process ends
-/// there and then. Writes that cannot be done fail, without a signal. SIGINT and SIGTERM request a stop; another one a second later or more ends the process at
-/// once (a terminal and a launcher may both send the first).
+/// there and then. Writes that cannot be done fail, without a signal. SIGINT and SIGTERM request a
+/// stop; another one a second later or more ends the process at once (a terminal and a launcher may
+/// both send the first).
 int run_program(const ProgramInfo& program, int argc, char** argv);
 
 /// The signal that requested the stop, or 0.

@@ -137,15 +137,17 @@ void DuplicatesAction::setup(CLI::App& app) {
                                "those that are in both")
                     ->expected(0, 1)
                     ->type_name("OTHER");
-  app.add_option(
-         "--distance", search_.max_distance,
-         "With --duplicates: of the 64 bits of a perceptual hash so many may differ, 0 to 7")
-      ->check(CLI::Range(0, kMostDistance))
-      ->needs(duplicates_)
-      ->capture_default_str();
+  auto* distance =
+      app.add_option(
+             "--distance", search_.max_distance,
+             "With --duplicates: of the 64 bits of a perceptual hash so many may differ, 0 to 7")
+          ->check(CLI::Range(0, kMostDistance))
+          ->needs(duplicates_)
+          ->capture_default_str();
   app.add_flag("--identical", search_.identical_only,
                "With --duplicates: by bytes alone, without decoding")
-      ->needs(duplicates_);
+      ->needs(duplicates_)
+      ->excludes(distance);
 }
 
 int DuplicatesAction::run(const std::vector<fs::path>& paths, const std::stop_token& stop) const {

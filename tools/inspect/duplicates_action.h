@@ -19,6 +19,7 @@ class DuplicatesAction {
   /// Declares the options.
   void setup(CLI::App& app);
   bool wanted() const { return duplicates_ != nullptr && duplicates_->count() > 0; }
+  bool decodes() const { return wanted() && !search_.identical_only; }
   int run(const std::vector<std::filesystem::path>& paths, const std::stop_token& stop) const;
 
  private:

@@ -71,11 +71,12 @@ std::string stats_text(const PackedDataset& dataset, const DatasetStats& stats) 
 void StatsAction::setup(CLI::App& app) {
   auto* stats = app.add_flag("--stats", stats_,
                              "Decode all images: mean and deviation of RGB, and class weights");
-  app.add_option("--stats-sample", options_.images, "With --stats: of so many images only; 0 = all")
-      ->needs(stats)
-      ->capture_default_str();
+  auto* sample = app.add_option("--stats-sample", options_.images,
+                                "With --stats: of so many images only; 0 = all")
+                     ->needs(stats)
+                     ->capture_default_str();
   app.add_option("--stats-seed", options_.seed, "With --stats-sample: decides which ones")
-      ->needs(stats)
+      ->needs(sample)
       ->capture_default_str();
 }
 

@@ -43,16 +43,25 @@ void VerifyAction::setup(CLI::App& app) {
   source_arguments_.setup(app, "The source, as `pack` was told", "Selection, as `pack` was told");
 }
 
+void VerifyAction::check() const {
+  const bool has_source = !source_.empty() || !repair_from_.empty();
+  if (const std::string option = source_arguments_.given(); !option.empty() && !has_source) {
+    throw Error(ErrorKind::kUsage, option + " is about a source, and none is looked at", {},
+                "add --against SOURCE or --repair SOURCE, or leave it out");
+  }
+  if (decode_ && level_ != "full" && !has_source)
+    throw Error(ErrorKind::kUsage, "--decode needs --verify full, --against or --repair");
+}
+
 VerifyOptions VerifyAction::read_options() {
   VerifyOptions options;
   options.level = level_ == "quick" ? VerifyLevel::kQuick : VerifyLevel::kFull;
   options.jobs = packed_.jobs = request_.jobs;
-  options.decode = packed_.decode = decode_;
+  packed_.decode = decode_;
+  options.decode = decode_ && options.level == VerifyLevel::kFull;
   options.image_limits = packed_.limits = request_.limits;
   options.walkers = walkers_of_this_program();
   if (!part_.empty()) options.part = VerifyPart::parse(part_);
-  if (decode_ && options.level != VerifyLevel::kFull)
-    throw Error(ErrorKind::kUsage, "--decode needs --verify full");
   source_arguments_.read();
   return options;
 }

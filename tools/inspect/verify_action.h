@@ -23,6 +23,8 @@ class VerifyAction {
   /// After the options of `app` that exclude these.
   void setup(CLI::App& app);
   bool wanted() const { return !level_.empty() || !source_.empty() || !repair_from_.empty(); }
+  /// Throws Error(kUsage) for options that nothing asked for has a use for.
+  void check() const;
   bool decodes() const { return decode_ || !source_.empty() || !repair_from_.empty(); }
   /// Prints what was found, and returns the exit code.
   int run(const std::vector<std::filesystem::path>& paths, const std::stop_token& stop);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "common/terminal.h"
 #include "packhorse/printable.h"
@@ -27,11 +28,17 @@ Json finding_json(const Finding& f) {
   return json;
 }
 
+/// What a line of a finding begins with.
+const char* head_of(const Finding& f) {
+  if (!f.path.empty()) return "difference";
+  if (f.kind == "limit") return "not decoded";
+  return f.kind == "read" ? "not read" : "damage";
+}
+
 std::string finding_text(const Finding& f) {
-  const std::string shard = printable(f.shard);
-  std::string text = f.path.empty() ? fmt::format("damage: {}: {}", shard, f.kind)
-                                    : fmt::format("difference: {}: {}", f.path, f.kind);
-  if (!f.path.empty() && !shard.empty()) text += ", " + shard;
+  const std::string shard = printable(f.shard), path = printable_text(f.path);
+  std::string text = fmt::format("{}: {}: {}", head_of(f), path.empty() ? shard : path, f.kind);
+  if (!path.empty() && !shard.empty()) text += ", " + shard;
   if (f.sample >= 0) text += fmt::format(", sample {}, key {}", f.sample, printable(f.key));
   if (f.length > 0) text += fmt::format(", bytes {} to {}", f.offset, f.offset + f.length);
   return fmt::format("{}: {}\n", text, printable_text(f.detail));
@@ -73,11 +80,56 @@ std::string compared_text(const AgainstReport& report) {
          notes_text(report.notes);
 }
 
-/// The bytes of such an image are what the dataset says: it was packed as it is.
-bool is_about_decoding(const Finding& finding) { return finding.kind == "decode"; }
+/// Findings that are mended in one way.
+struct Trouble {
+  bool (*is_it)(const Finding&);
+  const char* wrong;  ///< what is wrong, when nothing graver is
+  const char* which;  ///< findings, beside others
+  const char* next;
+};
 
-bool has_other_bytes(const VerifyReport& report) {
-  return !std::all_of(report.findings.begin(), report.findings.end(), is_about_decoding);
+using Writer = Finding::Writer;
+
+bool is_about_image(const Finding& f) { return f.sample >= 0 && f.kind == "decode"; }
+
+bool is_damage(const Finding& f) {
+  return !is_about_image(f) && f.kind != "description" && f.kind != "read" && f.kind != "limit";
+}
+
+/// From the gravest on.
+constexpr std::array kTroubles = {
+    Trouble{[](const Finding& f) { return is_damage(f) && f.writer == Writer::kPack; },
+            "the dataset is damaged", "of files that `pack` wrote",
+            "replace the files named above with `packhorse inspect --repair SOURCE`, or pack the "
+            "source again"},
+    Trouble{[](const Finding& f) { return is_damage(f) && f.writer == Writer::kOthers; },
+            "the dataset is damaged", "of shards that others made",
+            "get the shards named above again from where they came from, as nothing writes to "
+            "those that others made; or, if they were changed on purpose, adopt them again with "
+            "`packhorse index --overwrite`"},
+    Trouble{
+        [](const Finding& f) { return is_damage(f) && f.writer == Writer::kIndex; },
+        "the dataset is damaged", "of files beside shards that others made",
+        "take the files named above from a copy of the dataset with `packhorse inspect --repair "
+        "COPY`, or remove them and adopt the shards again with `packhorse index --overwrite`"},
+    Trouble{[](const Finding& f) { return f.kind == "description"; },
+            "the dataset says of images what they are not", "of images that are described wrongly",
+            "pack the source again, or adopt shards of others again with `packhorse index "
+            "--overwrite`: the index is the one that was published, so that no repair makes it "
+            "another"},
+    Trouble{[](const Finding& f) { return f.kind == "read"; }, "not all of the dataset can be read",
+            "of what cannot be read",
+            "look after the storage, whose errors are in the kernel's log, and verify again"},
+    Trouble{is_about_image, "images of the dataset cannot be decoded", "of what cannot be decoded",
+            "their bytes are those that were packed, so that no repair makes them others: mend or "
+            "remove the source images, or pack again with `pack --decode`, which rejects them"},
+    Trouble{[](const Finding& f) { return f.kind == "limit"; },
+            "images of the dataset are beyond the limits", "of what is beyond a limit",
+            "raise the option that is named; the images are as they were packed, and may be sound"},
+};
+
+bool is_among(const VerifyReport& report, const Trouble& trouble) {
+  return std::any_of(report.findings.begin(), report.findings.end(), trouble.is_it);
 }
 
 std::string repaired_text(const RepairReport& report) {
@@ -121,22 +173,18 @@ Json to_json(const Outcome& outcome) {
 }
 
 std::string what_is_wrong(const VerifyReport& report) {
-  if (report.ok()) return "the dataset is not what the source is";
-  return has_other_bytes(report) ? "the dataset is damaged"
-                                 : "images of the dataset cannot be decoded";
+  for (const Trouble& trouble : kTroubles)
+    if (is_among(report, trouble)) return trouble.wrong;
+  return "the dataset is not what the source is";
 }
 
 std::string advice_for(const VerifyReport& report) {
-  if (report.ok()) return "pack the source again, or find out which of the two is right";
-  const std::string repair =
-      "replace the files named above with `packhorse inspect --repair SOURCE`, or pack the source "
-      "again";
-  const std::string decode =
-      "their bytes are those that were packed, so that no repair makes them others: mend or remove "
-      "the source images, or pack again with `pack --decode`, which rejects them";
-  if (!has_other_bytes(report)) return decode;
-  const bool both = std::any_of(report.findings.begin(), report.findings.end(), is_about_decoding);
-  return both ? repair + "; of what cannot be decoded, " + decode : repair;
+  std::string text;
+  for (const Trouble& trouble : kTroubles) {
+    if (!is_among(report, trouble)) continue;
+    text += text.empty() ? trouble.next : fmt::format("; {}, {}", trouble.which, trouble.next);
+  }
+  return text.empty() ? "pack the source again, or find out which of the two is right" : text;
 }
 
 std::string to_words(const Outcome& outcome) {

@@ -18,7 +18,7 @@ Comparison compare(const std::vector<Pass>& passes, const std::vector<Pass>& bas
     result.told = Told::kFaster;
   } else if (apart && result.ratio <= 1 / kNoticeable) {
     result.told = Told::kSlower;
-  } else if (apart || (result.most < kNoticeable && result.least > 1 / kNoticeable)) {
+  } else if (result.most < kNoticeable && result.least > 1 / kNoticeable) {
     result.told = Told::kAlike;
   }
   return result;

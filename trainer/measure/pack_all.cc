@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "packhorse/error.h"
+#include "packhorse/file.h"
 #include "packhorse/format.h"
 #include "packhorse/manifest.h"
 #include "packhorse/pack.h"
@@ -35,6 +36,7 @@ PackingCost pack_one(const PackAllOptions& options, const std::string& format,
                    .format = format,
                    .image_mode = mode};
   PackOptions packing{.format = format, .image = mode};
+  packing.limits = options.limits;
   packing.transform.short_side = packing.transform.size = options.side;
   cost.settings = find_transform(mode).settings(packing.transform);
   if (std::filesystem::exists(cost.path)) {
@@ -75,7 +77,7 @@ std::vector<PackingCost> pack_all(const PackAllOptions& options,
     for (const Format* format : all_formats()) formats.emplace_back(format->name);
   if (modes.empty())
     for (const TransformKind& mode : all_transforms()) modes.emplace_back(mode.name);
-  std::filesystem::create_directories(options.scratch);
+  make_directories(options.scratch);
   std::vector<PackingCost> costs;
   for (const std::string& format : formats) {
     for (const std::string& mode : modes) {

@@ -163,6 +163,7 @@ reader::LoaderOptions Passes::loader_options() const {
   loader.augment = train_augment(recipe_);
   loader.seed = recipe_.seed;
   loader.order = recipe_.order;
+  loader.limits = options_.limits;
   return loader;
 }
 

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <string_view>
 
 #include "packhorse/error.h"
+#include "packhorse/file.h"
+#include "packhorse/json.h"
 #include "packhorse/trainer/names.h"
 #include "packhorse/trainer/recipe.h"
 
@@ -13,6 +14,16 @@ namespace packhorse::trainer {
 namespace {
 
 using program::Json;
+
+/// Far beyond what measure prints.
+constexpr JsonLimits kLimits{.bytes = 16u << 20, .depth = 16, .members = 4096};
+
+Json read_json(const std::filesystem::path& path) {
+  const UniqueFd file = open_for_reading(path);
+  if (file_size(file.get(), path) > kLimits.bytes)
+    throw Error(ErrorKind::kUnsupported, "it is larger than any measurement", path);
+  return parse_json<Json>(read_text(path), kLimits);
+}
 
 double median(const Json& spread) { return spread.at("median"); }
 
@@ -29,12 +40,15 @@ reader::StorageModel storage_of(const Json& condition) {
   return model;
 }
 
+[[noreturn]] void throw_no_report(const char* why, const std::filesystem::path& path) {
+  throw Error(ErrorKind::kCorrupt, std::string("this is not what measure --json prints: ") + why,
+              path, "Make it anew with `packhorse-train measure --json`.");
+}
+
 }  // namespace
 
 PastReport::PastReport(const std::filesystem::path& path) try : path_(path) {
-  std::ifstream file(path);
-  if (!file) throw Error(ErrorKind::kNotFound, "the measurement cannot be opened", path);
-  json_ = Json::parse(file);
+  json_ = read_json(path);
   if (json_.at("schema") != "packhorse-measurement/1") {
     throw Error(ErrorKind::kUsage,
                 "this is not a measurement, but " + json_.at("schema").get<std::string>(), path,
@@ -47,9 +61,10 @@ PastReport::PastReport(const std::filesystem::path& path) try : path_(path) {
   for (const std::string& input : inputs_) static_cast<void>(costs(input, {}));
   static_cast<void>(check());
 } catch (const nlohmann::json::exception& error) {
-  throw Error(ErrorKind::kCorrupt,
-              std::string("this is not what measure --json prints: ") + error.what(), path,
-              "Make it anew with `packhorse-train measure --json`.");
+  throw_no_report(error.what(), path);
+} catch (const Error& error) {
+  if (!error.path().empty()) throw;
+  throw_no_report(error.what(), path);  // of parse_json()
 }
 
 ImageCosts PastReport::costs(const std::string& name,

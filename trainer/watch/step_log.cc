@@ -2,22 +2,26 @@
 
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
 #include "packhorse/error.h"
+#include "packhorse/json.h"
 
 namespace packhorse::trainer {
 namespace {
 
-using nlohmann::json;
-
-/// Of one line of the file; nothing for one that is cut.
+/// Of one line of the file; nothing for one that is cut, or that this log did not write.
 std::optional<std::int64_t> step_of(const std::string& line) {
-  const json value = json::parse(line, nullptr, /*allow_exceptions=*/false);
-  if (!value.is_object() || !value.contains("step")) return std::nullopt;
-  return value["step"].get<std::int64_t>();
+  try {
+    const auto value = parse_json(line, {.bytes = 64u << 10, .depth = 8, .members = 256});
+    if (!value.is_object()) return std::nullopt;
+    const auto step = value.find("step");
+    if (step == value.end() || !step->is_number_integer()) return std::nullopt;
+    return step->get<std::int64_t>();
+  } catch (const Error&) {
+    return std::nullopt;
+  }
 }
 
 /// Bytes of the leading lines that are whole and of steps up to `last_step`.

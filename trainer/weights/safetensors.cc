@@ -2,13 +2,16 @@
 
 #include <cstring>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "packhorse/file.h"
+#include "packhorse/json.h"
 #include "weights/weight_files.h"
 
 namespace packhorse::trainer {
 namespace {
+
+/// Each tensor is a member; those of one are flat, but for the shape.
+constexpr JsonLimits kLimits{.bytes = 16u << 20, .depth = 4, .members = 100'000};
 
 at::ScalarType type_named(const std::string& name, const std::filesystem::path& path) {
   static const std::map<std::string, at::ScalarType> kTypes = {
@@ -20,7 +23,7 @@ at::ScalarType type_named(const std::string& name, const std::filesystem::path& 
   return found->second;
 }
 
-at::Tensor read_tensor(const nlohmann::json& entry, Bytes data, const std::filesystem::path& path) {
+at::Tensor read_tensor(const ExactJson& entry, Bytes data, const std::filesystem::path& path) {
   const auto shape = entry.at("shape").get<std::vector<std::int64_t>>();
   const auto begin = entry.at("data_offsets").at(0).get<std::uint64_t>();
   const auto end = entry.at("data_offsets").at(1).get<std::uint64_t>();
@@ -48,16 +51,18 @@ NamedTensors read_safetensors(const std::filesystem::path& path) try {
   std::memcpy(&header_bytes, file.data(), sizeof header_bytes);
   const Bytes rest = Bytes(file).subspan(sizeof header_bytes);
   if (header_bytes > rest.size()) throw_bad_weights(path, "it is cut");
-  const auto* text = reinterpret_cast<const char*>(rest.data());
-  const auto header = nlohmann::json::parse(text, text + header_bytes);
+  const auto header = parse_json<ExactJson>(as_text(rest.first(header_bytes)), kLimits);
   NamedTensors tensors;
   for (const auto& [name, entry] : header.items()) {
     if (name == "__metadata__") continue;
     tensors.emplace_back(name, read_tensor(entry, rest.subspan(header_bytes), path));
   }
   return tensors;
-} catch (const nlohmann::json::exception& error) {
+} catch (const ExactJson::exception& error) {
   throw_bad_weights(path, error.what());
+} catch (const Error& error) {
+  if (!error.path().empty()) throw;
+  throw_bad_weights(path, error.what());  // of parse_json()
 }
 
 }  // namespace packhorse::trainer

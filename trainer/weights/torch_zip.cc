@@ -2,6 +2,7 @@
 #include <archive.h>
 #include <archive_entry.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -29,11 +30,11 @@ std::map<std::string, at::Tensor> read_members(const std::filesystem::path& path
     throw std::runtime_error(why != nullptr ? why : "it is no zip file");
   };
   archive_read_support_format_zip_seekable(reader.get());
-  constexpr std::size_t kBlock = std::size_t{1} << 20;
-  check(archive_read_open_fd(reader.get(), fd.get(), kBlock));
-  std::map<std::string, at::Tensor> members;
+  constexpr std::uint64_t kBlock = std::uint64_t{1} << 20;
   // torch.save() compresses nothing: what unpacks to more than the file is no work of its.
   std::uint64_t left = file_size(fd.get(), path);
+  check(archive_read_open_fd(reader.get(), fd.get(), std::clamp<std::uint64_t>(left, 1, kBlock)));
+  std::map<std::string, at::Tensor> members;
   for (archive_entry* entry = nullptr;
        check(archive_read_next_header(reader.get(), &entry)) == ARCHIVE_OK;) {
     const char* const full_name = archive_entry_pathname(entry);

@@ -1,4 +1,5 @@
 #include "formats/wds/layout.h"
+#include "sources/naming.h"
 
 namespace packhorse::wds {
 
@@ -12,9 +13,7 @@ std::optional<MemberName> cut_member_name(std::string_view name) {
     if (dot != std::string_view::npos && dot > begin &&
         name.find('/', dot) == std::string_view::npos &&
         name.substr(0, begin).find('\n') == std::string_view::npos) {
-      MemberName cut{std::string(name.substr(0, dot)), std::string(name.substr(dot + 1))};
-      for (char& c : cut.extension) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-      return cut;
+      return MemberName{std::string(name.substr(0, dot)), naming::lower_case(name.substr(dot + 1))};
     }
     if (begin == 0) return std::nullopt;
     directory = directory == 0 ? std::string_view::npos : name.rfind('/', directory - 1);

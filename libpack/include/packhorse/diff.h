@@ -24,14 +24,15 @@ struct SampleRef {
 /// The same sample in both, with something that differs.
 struct SampleChange {
   SampleRef a, b;
-  bool bytes = false;       ///< of the image
-  bool fields = false;      ///< extra fields: which there are, or their bytes
+  bool bytes = false;      ///< of the image
+  bool fields = false;     ///< extra fields: which there are, or their bytes
+  bool described = false;  ///< by the indexes: kind, size, channels, bits, orientation of the image
   bool relabelled = false;  ///< by the classes' names
   bool renamed = false;     ///< the source path
   bool rekeyed = false;
   bool moved = false;  ///< into another shard, or to another place in it
   /// Something else than its place and its key.
-  bool content() const { return bytes || fields || relabelled || renamed; }
+  bool content() const { return bytes || fields || described || relabelled || renamed; }
 };
 
 struct DatasetDiff {
@@ -40,10 +41,13 @@ struct DatasetDiff {
   };
   struct Counts {
     std::uint64_t only_a = 0, only_b = 0, same = 0;  ///< same: found in both, whatever changed
-    std::uint64_t bytes = 0, fields = 0, relabelled = 0, renamed = 0, rekeyed = 0, moved = 0;
+    std::uint64_t bytes = 0, fields = 0, described = 0, relabelled = 0, renamed = 0, rekeyed = 0,
+                  moved = 0;
   };
   std::string id_a, id_b;
-  std::vector<Setting> settings;  ///< of the manifests, that differ
+  /// What differs between the manifests and the class lists, by name; arrays by a hash of them.
+  /// Empty only where the ids are equal.
+  std::vector<Setting> settings;
   Counts counts;
   std::vector<SampleRef> only_a, only_b;
   /// Those with other content first, then those that only moved; each in the order of A.

@@ -38,8 +38,8 @@ class UniqueFd {
   int fd_ = -1;
 };
 
-/// Throws Error(kUsage) for text that is a URL ("s3://bucket/x"): nothing here reads or writes one,
-/// and as a path it would make local folders of that name.
+/// Throws Error(kUsage) for a URL ("s3://bucket/x"), as all below does that opens or makes a file:
+/// nothing here reads or writes one, and as a path it would make local folders of that name.
 void refuse_url(std::string_view path);
 
 /// Makes a system call again as long as a signal interrupts it (EINTR).

@@ -67,8 +67,8 @@ struct ImageLimits {
   /// Pixels times DecodeCost::scans. A second or two of libjpeg-turbo; progressive JPEGs have some
   /// ten scans.
   std::uint64_t scan_pixels = 4'000'000'000;
-  /// DecodeCost::bytes: what the most pixels take as 8-bit RGB.
-  std::uint64_t decoded_bytes = std::uint64_t{512} << 20;
+  /// DecodeCost::bytes. With the rest of the program that is half a gigabyte.
+  std::uint64_t decoded_bytes = std::uint64_t{448} << 20;
 
   /// Pixels alone, for who decodes nothing.
   static ImageLimits of_pixels(std::uint64_t pixels) { return {pixels, kNone, kNone}; }
@@ -92,7 +92,7 @@ ProbeResult probe_image(Bytes file, const ImageLimits& limits = {});
 ImageInfo header_to_decode(Bytes file, const ImageLimits& limits);
 
 /// The same of what an index describes. Throws Error(kCorrupt) also when the bytes are not those of
-/// an image of the kind, size and channels that `described` says. Raw pixels have no header.
+/// an image that is as `described` in all that ImageInfo says. With advice where it is not the image.
 ImageInfo described_to_decode(Bytes file, const ImageInfo& described, const ImageLimits& limits);
 
 /// The kind by the first bytes alone (16 suffice).

@@ -1,9 +1,13 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "packhorse/error.h"
@@ -12,6 +16,35 @@
 /// lines of other processes. nlohmann's parser needs no stack for nesting, but copying, printing
 /// and comparing a value go as deep as the value does. Who includes this needs nlohmann_json.
 namespace packhorse {
+
+/// Takes whole numbers as they stand, and throws a type_error for any other value. nlohmann itself
+/// cuts fractions off, wraps what is negative or too large, makes 1 of true, and leaves what comes
+/// of 1e30 to the machine.
+template <class T, class = void>
+struct ExactNumbers : nlohmann::adl_serializer<T> {};
+template <class T>
+requires(std::integral<T> && !std::same_as<T, bool>) struct ExactNumbers<T, void>
+    : nlohmann::adl_serializer<T> {
+  template <class Json>
+  static void from_json(const Json& json, T& value) {
+    const auto take = [&](auto number) {
+      if (std::in_range<T>(number)) value = static_cast<T>(number);
+      return std::in_range<T>(number);
+    };
+    const bool taken =
+        json.is_number_unsigned()  ? take(json.template get_ref<const std::uint64_t&>())
+        : json.is_number_integer() ? take(json.template get_ref<const std::int64_t&>())
+                                   : false;
+    if (!taken)
+      throw Json::type_error::create(302, "a number in it is not whole, or out of range", &json);
+  }
+};
+using ExactJson = nlohmann::basic_json<std::map, std::vector, std::string, bool, std::int64_t,
+                                       std::uint64_t, double, std::allocator, ExactNumbers>;
+/// Whose members keep their order.
+using OrderedExactJson =
+    nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool, std::int64_t,
+                         std::uint64_t, double, std::allocator, ExactNumbers>;
 
 /// What a text may hold. The defaults have room for all that packhorse writes but a manifest, which
 /// has limits of its own.
@@ -22,10 +55,9 @@ struct JsonLimits {
                                ///< front for each name
 };
 
-/// Json: nlohmann::json or nlohmann::ordered_json. Throws, without a path, Error(kCorrupt) for what
-/// is no JSON and Error(kUnsupported) for what is beyond the limits. Memory: some 30 times the text
-/// at most.
-template <class Json = nlohmann::json>
+/// Json: any of nlohmann's. Throws, without a path, Error(kCorrupt) for what is no JSON and
+/// Error(kUnsupported) for what is beyond the limits. Memory: some 30 times the text at most.
+template <class Json = ExactJson>
 Json parse_json(std::string_view text, const JsonLimits& limits = {}) {
   const auto refuse = [](const char* what, std::size_t limit) {
     throw Error(ErrorKind::kUnsupported,

@@ -18,6 +18,7 @@ inline constexpr std::string_view kManifestName = "dataset.json";
 inline constexpr std::string_view kSumsName = "SHA256SUMS";
 inline constexpr std::string_view kClassesName = "classes.txt";
 inline constexpr std::string_view kRejectsName = "rejects.jsonl";
+inline constexpr std::string_view kIndexSuffix = ".index";  ///< of a shard's index
 inline constexpr int kManifestVersion = 1;
 
 struct ShardRecord {

@@ -35,7 +35,6 @@ struct Skip {
   std::string_view rule;  ///< a constant, e.g. "not a regular file"
 };
 
-
 /// One split ("train", "val", ...; "" when the source has none) of a listing.
 struct SplitListing {
   std::string split;
@@ -52,10 +51,12 @@ struct SplitListing {
 /// A reason to think that the folders of a source are no classes, or not the right ones.
 struct Doubt {
   enum class Kind : std::uint8_t {
-    kLayout,      ///< what its folders are cannot be told
-    kClassName,   ///< a class is called "images", "train", ...
-    kEmptyClass,  ///< a class has no image
-    kOneClass     ///< there is only one
+    kLayout,        ///< what its folders are cannot be told
+    kSplitClasses,  ///< a split has a class that "train" has not
+    kClassName,     ///< a class is called "images", "train", ...
+    kEmptySplit,    ///< a split has no image
+    kEmptyClass,    ///< a class has no image
+    kOneClass       ///< there is only one
   };
   Kind kind;
   std::string what, advice;  ///< as an Error has them

@@ -19,9 +19,11 @@ enum class VerifyLevel {
 
 /// One thing that is not as it was packed, or, with a `path`, not as it is in the source.
 struct Finding {
-  /// About files: "missing", "size", "hash", "index", "manifest". About samples: "payload" (the
-  /// bytes are others), "structure" (the format's own library sees something else, fails or
-  /// crashes), "decode". Against a source: "missing", "extra", "changed", "relabelled".
+  /// About files: "missing", "size", "hash", "index", "manifest"; "read" (the system refuses to).
+  /// About samples: "payload" (the bytes are others), "structure" (the format's own library sees
+  /// something else, fails or crashes), "description" (the index says of an image what it is not),
+  /// "decode" (the image alone), "limit" (it is beyond VerifyOptions::image_limits, and not
+  /// decoded). Against a source: "missing", "extra", "changed", "relabelled".
   std::string kind;
   std::string shard;         ///< the file, relative to the dataset; empty: the sample is in none
   std::int64_t sample = -1;  ///< number in the dataset; -1: not about one sample
@@ -29,7 +31,15 @@ struct Finding {
   std::uint64_t offset = 0;  ///< of the damaged range in the file, with `length` > 0
   std::uint64_t length = 0;
   std::string detail;     ///< a sentence for people
-  std::string path = {};  ///< of the input in the source; only of what compares with one
+  std::string path = {};  ///< of the input in the source, as printable() writes it, like Reject's;
+                          ///< only of what compares with one
+  /// Who wrote the file, which decides how it is mended.
+  enum class Writer {
+    kPack,    ///< it can be packed again
+    kIndex,   ///< it lies beside shards of others, which can be adopted again
+    kOthers,  ///< a shard of others, never written to
+  };
+  Writer writer = Writer::kPack;
 };
 
 /// One of N parts of a check; all N together are the whole check.

@@ -12,7 +12,7 @@ from pathlib import Path
 from python_support import PACKHORSE, put, tree
 
 MODES = ("original", "roi", "resize", "raw")
-MOST_MEMORY = (512 + 64) << 20  # what one image may take decoded (--max-decoded-bytes), and the program
+MOST_MEMORY = 512 << 20  # what one image may take decoded (--max-decoded-bytes), and the program
 HANG = 120  # seconds; no promise, as the machine may be busy
 # No promise: only so that a bomb which goes off takes this process down, and not the machine.
 BRAKES = {resource.RLIMIT_AS: 8 << 30, resource.RLIMIT_FSIZE: 4 << 30, resource.RLIMIT_CORE: 0}

@@ -1,4 +1,4 @@
-// dataset.json: as it is, and with the id that fits, without which nothing of it is looked at.
+// dataset.json: mostly with the id that fits, without which nothing of it is looked at.
 #include <nlohmann/json.hpp>
 
 #include "packhorse/hash.h"
@@ -37,9 +37,8 @@ void look_at(std::string_view text) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  fuzz::attempt(data, size, [](Bytes input) { look_at(as_text(input)); });
   return fuzz::attempt(data, size, [](Bytes input) {
-    const std::string text = with_id(as_text(input));
-    if (!text.empty()) look_at(text);
+    const std::string text = xxh3(input) % 8 == 0 ? std::string() : with_id(as_text(input));
+    look_at(text.empty() ? as_text(input) : text);
   });
 }

@@ -52,6 +52,18 @@ TEST_CASE("json: what is none is corrupt, a number out of all range too") {
     CHECK(kind_of(text) == ErrorKind::kCorrupt);
 }
 
+TEST_CASE("json: whole numbers are taken as they stand, or not at all") {
+  CHECK(parse_json("18446744073709551615").get<std::uint64_t>() == ~std::uint64_t{0});
+  CHECK(parse_json("-128").get<std::int8_t>() == -128);
+  CHECK(parse_json("[1,2]").get<std::vector<std::uint8_t>>() == std::vector<std::uint8_t>{1, 2});
+  using Counts = std::map<std::string, std::uint64_t>;
+  using Refused = ExactJson::type_error;
+  for (const char* text :
+       {"256", "-1", "1.0", "1.5", "1e2", "1e30", "18446744073709551616", "true", "null", "\"1\""})
+    CHECK_THROWS_AS(static_cast<void>(parse_json(text).get<std::uint8_t>()), Refused);
+  CHECK_THROWS_AS(static_cast<void>(parse_json("{\"a\":-1}").get<Counts>()), Refused);
+}
+
 TEST_CASE("json members: deep values are texts, and members are bounded") {
   std::vector<JsonMember> members;
   CHECK(json_members("{\"a\":" + nested(200'000) + "}", members).empty());

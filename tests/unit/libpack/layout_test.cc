@@ -89,6 +89,16 @@ TEST_CASE("folder roles: parts of datasets are told from classes") {
     CHECK(kind_of(name) == Kind::kUnclearSplit);
 }
 
+TEST_CASE("folder roles: a split may be hinted at by the begin or the end of a word") {
+  using Splits = std::set<std::string_view>;
+  CHECK(splits_hinted("train_clean") == Splits{"train"});
+  CHECK(splits_hinted("MyVal") == Splits{"val"});
+  CHECK(splits_hinted("mytrain") == Splits{"train"});
+  CHECK(splits_hinted("noisy-evaluation") == Splits{""});
+  CHECK(splits_hinted("cat").empty());
+  CHECK(splits_hinted("latest-model") == Splits{"test"});
+}
+
 TEST_CASE("path tree: folders are those right in one, whatever sorts between them") {
   const PathTree tree = tree_of({"a", "a-b", "a/x", "a/x/y", "b/"});
   CHECK(tree.folders("") == Names{"a", "a-b", "b"});

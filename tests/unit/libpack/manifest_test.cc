@@ -1,8 +1,10 @@
 #include "packhorse/manifest.h"
 
 #include <functional>
+#include <nlohmann/json.hpp>
 
 #include "packhorse/file.h"
+#include "packhorse/hash.h"
 #include "support/support.h"
 
 namespace packhorse {
@@ -181,6 +183,24 @@ TEST_CASE("manifest: no flipped byte gives a manifest with other content") {
         CHECK((error.kind() == ErrorKind::kCorrupt || error.kind() == ErrorKind::kUnsupported));
         CHECK(error.path() == "dataset.json");
       }
+    }
+  }
+}
+
+TEST_CASE("manifest: a count that is no whole number is damage, even if the id fits") {
+  for (const char* count : {"-1", "5.0", "1e30", "true"}) {
+    auto json = nlohmann::ordered_json::parse(
+        replaced(example().serialise(), "\"samples\": 5", std::string("\"samples\": ") + count));
+    json.erase("packhorse");
+    json.erase("id");
+    json["id"] = sha256(as_bytes(json.dump()));
+    json["packhorse"] = "0.1.0";
+    CAPTURE(count);
+    try {
+      Manifest::parse(json.dump(), "dataset.json");
+      FAIL("it was taken");
+    } catch (const Error& error) {
+      CHECK(std::string(error.what()).find("not whole") != std::string::npos);
     }
   }
 }

@@ -107,7 +107,7 @@ TEST_CASE("source archive: a file without an image's name is looked into") {
 
 TEST_CASE("source archive: companions of an image are its fields, when they are asked for") {
   const TemporaryDirectory root;
-  put(root / "a.tar", tar_of({{"a/1.JSON", "j1"},
+  put(root / "a.tar", tar_of({{"a/1.json", "j1"},
                               {"a/1.jpg", "x"},
                               {"a/2.jpg", "y"},
                               {"a/2.seg.png", "mask"},

@@ -137,6 +137,18 @@ TEST_CASE("source folder: a link to the source itself gives no image a second la
   CHECK(count_by_rule(listing.splits[0].skips) == Rules{{kLoop, 1}});
 }
 
+TEST_CASE("source folder: a link to a folder above the source is skipped") {
+  const TemporaryDirectory root;
+  put(root / "private" / "1.pgm", tiny_image(9));
+  two_classes(root / "up" / "source");
+  fs::create_symlink("../../..", root / "up" / "source" / "a" / "link");
+  fs::create_symlink("..", root / "up" / "source" / "c");
+  const Listing listing = list(root / "up" / "source");
+  CHECK(listing.classes == Names{"a", "b"});
+  CHECK(entries(listing.splits[0]) == Names{"a/1.pgm=0", "b/2.pgm=1"});
+  CHECK(count_by_rule(listing.splits[0].skips) == Rules{{kLoop, 2}});
+}
+
 TEST_CASE(
     "source folder: a link from a split to the source gives no image a second label or split") {
   const TemporaryDirectory root;

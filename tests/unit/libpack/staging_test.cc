@@ -241,7 +241,7 @@ TEST_CASE("pack: a refused run does not touch the dataset it would replace") {
 TEST_CASE("pack: a target another writer holds is refused, until it lets go") {
   const Place place;
   {
-    const Staging held(place.out, Staging::Hold::kAlone, "pack job");
+    const Staging held(place.out, Staging::Hold::kAlone, "pack\njob");
     CHECK(kind_of_error([&] { place.pack(); }) == ErrorKind::kExists);
     CHECK(kind_of_error([&] { Staging second(place.out, Staging::Hold::kAlone, "job"); }) ==
           ErrorKind::kExists);
@@ -307,6 +307,38 @@ TEST_CASE("pack: an empty staging directory beside a target that is there goes")
   CHECK_FALSE(fs::exists(place.partial));
 }
 
+TEST_CASE("pack: a staging directory that is a link is somebody else's") {
+  const Place place;
+  put(place.directory / "other/precious", "x");
+  put(place.directory / "other/lock", "process 1 on here\n");
+  fs::create_directory_symlink(place.directory / "other", place.partial);
+  CHECK(kind_of_error([&] { place.pack(); }) == ErrorKind::kExists);
+  CHECK_FALSE(StagingLock::take_over(place.partial));
+  CHECK(read_text(place.directory / "other/precious") == "x");
+  CHECK_FALSE(fs::exists(place.out));
+}
+
+TEST_CASE("pack: a source inside of what it would replace is kept") {
+  Place place;
+  place.pack();
+  fs::rename(place.source, place.out / "source");
+  place.options.overwrite = true;
+  place.source = place.out / "source";
+  CHECK(kind_of_error([&] { place.pack(); }) == ErrorKind::kUsage);
+  CHECK(fs::exists(place.source));
+}
+
+TEST_CASE("pack: a split may be called like a temporary file, and goes on") {
+  Place place;
+  place.options.check_space = false;
+  put(place.directory / "list.csv",
+      "path,label,split\nsource/c0/0000.pgm,c0,q.tmp\ngone.bmp,c0,q.tmp\n");
+  place.source = place.directory / "list.csv";
+  CHECK_FALSE(place.pack().published);
+  place.allow(1);
+  CHECK(place.pack().published);
+}
+
 TEST_CASE("pack: what another command has begun is not taken over") {
   const Place place;
   { const Staging left(place.out, Staging::Hold::kAlone, "unpack\n"); }
@@ -345,7 +377,7 @@ TEST_CASE("pack: of tasks of two jobs that begin at the same time, only those of
   constexpr int kRounds = 200;
   std::istringstream lines(complaints(kRounds, [&](int round) {
     const fs::path out = directory / std::to_string(round);
-    const std::string job = "pack " + std::to_string(::getpid() % 2);
+    const std::string job = "pack\n" + std::to_string(::getpid() % 2);
     const Staging staging(out, Staging::Hold::kShared, job);
     if (read_text(staging.root() / "job") != job) throw std::runtime_error("another's job");
   }));

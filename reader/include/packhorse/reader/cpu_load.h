@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,10 @@ std::optional<double> busy_seconds(std::string_view proc_stat, const std::vector
                                    double ticks_per_s);
 /// Seconds in which some task waited for a CPU, in the text of /proc/pressure/cpu.
 std::optional<double> stalled_seconds(std::string_view pressure);
+
+/// CPUs of `cpus` that others kept busy over `seconds`, in which all of them were busy for `busy_s`
+/// seconds and this process for `own_s`: 0 to `cpus`, as the two clocks have not the same ticks.
+double foreign_cpus(double busy_s, double own_s, double seconds, std::size_t cpus);
 
 /// Means from a moment on.
 struct CpuLoad {

@@ -39,8 +39,11 @@ class CheckpointStore {
   std::vector<std::string> take_notes();
 
   /// The first checkpoint takes the place of an earlier run's: of its last.pt, best.pt and step-N.pt
-  /// none stays, and none goes before the new one is on the disk. Call before save().
+  /// none stays, and none goes before the new one is on the disk. Until then a file "replacing" says
+  /// that the logs beside them are not theirs. Makes the directory. Call before save().
   void replace_earlier();
+  /// Throws Error(kExists) where a run died between replace_earlier() and its first checkpoint.
+  void refuse_replaced() const;
 
  private:
   struct Impl;

@@ -4,6 +4,7 @@
 #include <stop_token>
 #include <string>
 
+#include "packhorse/image_info.h"
 #include "packhorse/reader/dataset.h"
 #include "packhorse/trainer/engine.h"
 #include "packhorse/trainer/parallel/processes.h"
@@ -19,6 +20,7 @@ struct EvaluateOptions {
   std::string split;  ///< empty: "val" or "test" where there are splits
   Device device;
   int workers = -1;
+  ImageLimits limits = {};  ///< of images that are decoded
 };
 
 struct EvaluateResult {
@@ -35,9 +37,16 @@ EvaluateResult evaluate(const EvaluateOptions& options, std::stop_token stop = {
 /// The name of the split to evaluate on, or "" when `data` has no splits or none for this.
 std::string find_val_split(const std::filesystem::path& data);
 
+/// How the pictures that are scored are read, beside what the recipe says.
+struct ScoreOptions {
+  Device device;
+  int workers = -1;
+  ImageLimits limits = {};
+};
+
 /// Scores `engine` on `dataset`: each process its share, all get the scores of the whole. Throws
 /// Error(kInterrupted) in all processes when `stop` is requested in one.
-Scores score(Engine& engine, const Recipe& recipe, const Device& device, int workers,
+Scores score(Engine& engine, const Recipe& recipe, const ScoreOptions& how,
              const std::shared_ptr<const reader::Dataset>& dataset, const Processes& processes,
              std::stop_token stop);
 

@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <string>
 
+#include "packhorse/image_info.h"
 #include "packhorse/reader/bad_samples.h"
 #include "packhorse/trainer/engine.h"
 #include "packhorse/trainer/parallel/processes.h"
@@ -28,6 +29,7 @@ struct FitOptions {
   int workers = -1;                        ///< of the reader; -1 = as many as the process may use
   int slots = 4;                           ///< batches in memory, see LoaderOptions
   reader::BadSampleOptions bad_samples = {};  ///< replaced ones are told by FitEvents::note
+  ImageLimits limits = {};                    ///< images beyond are bad samples
   bool autotune = false;                      ///< measure how many workers pay, instead
   std::filesystem::path out;                  ///< for checkpoints and logs; empty: none are written
   std::filesystem::path init_from;            ///< weights to start with; empty: random ones

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "packhorse/image_info.h"
 #include "packhorse/reader/cpu_load.h"
 #include "packhorse/reader/measure.h"
 #include "packhorse/reader/simulated_storage.h"
@@ -53,6 +54,7 @@ struct MeasureOptions {
   double max_seconds = 3;
   bool cuda_graph = false;  ///< see EngineOptions
   bool gpu_decode = false;  ///< the GPU decodes all JPEGs
+  ImageLimits limits = {};  ///< of images that are decoded
   /// Throws Error(kUsage).
   void validate() const;
 };

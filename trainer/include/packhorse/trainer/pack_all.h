@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "packhorse/image_info.h"
 #include "packhorse/trainer/recipe.h"
 
 namespace packhorse::trainer {
@@ -17,6 +18,7 @@ struct PackAllOptions {
   std::vector<std::string> formats = {};      ///< empty: all that packhorse writes
   std::vector<std::string> image_modes = {};  ///< empty: all
   int side = 256;                             ///< of resize (the shorter one) and raw, in pixels
+  ImageLimits limits = {};                    ///< pictures beyond cannot be packed
 };
 
 /// A dataset packed to be measured, and what that cost.

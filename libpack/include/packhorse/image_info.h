@@ -92,8 +92,7 @@ ProbeResult probe_image(Bytes file, const ImageLimits& limits = {});
 ImageInfo header_to_decode(Bytes file, const ImageLimits& limits);
 
 /// The same of what an index describes. Throws Error(kCorrupt) also when the bytes are not those of
-/// an image that is as `described` in all that ImageInfo says. With advice where it is not the
-/// image.
+/// an image that is as `described` in all that ImageInfo says. With advice where it is another.
 ImageInfo described_to_decode(Bytes file, const ImageInfo& described, const ImageLimits& limits);
 
 /// The kind by the first bytes alone (16 suffice).

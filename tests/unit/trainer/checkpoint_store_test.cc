@@ -53,7 +53,7 @@ TEST_CASE("checkpoint store: an earlier run's checkpoints stay until a new one i
   store.replace_earlier();
   CHECK(step_in(store.best()) == 100);
   CHECK(step_in(store.last()) == 100);
-  CHECK(kind_of_error([&] { store.refuse_replaced(); }) == ErrorKind::kExists);
+  CHECK(test::kind_of_error([&] { store.refuse_replaced(); }) == ErrorKind::kExists);
   save(store, 3, false);
   CHECK_NOTHROW(store.refuse_replaced());
   CHECK(names_in(directory.path()) == std::vector<std::string>{"last.pt", "step-000000003.pt"});

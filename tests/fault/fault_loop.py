@@ -66,6 +66,7 @@ C_LIBRARY = ("libc.so", "ld-linux", PRELOAD.name)
 ALLOCATIONS = 150  # of a command that are tried, spread evenly
 LONGEST = 120  # seconds
 FRAME = "FAULT FRAME: "
+FATAL = b"Fatal Internal Error in libarchive"  # it ends the program where it gets no memory
 COUNTS = Path(__file__).resolve().parent / "counts.json"  # of the last run of each case
 MARKS = ("<!-- faults: begin -->", "<!-- faults: end -->")
 UNFINISHED = (".partial", ".packhorse-index", ".packhorse-repair")
@@ -114,7 +115,9 @@ def must(*command):
 
 
 def crashed_in(done):
-    """The library of CRASHING in which a signal ended the program, by the frames that the preload tells; None if in none."""
+    """The library that ended the program: one of CRASHING by a signal, as the preload tells, or libarchive; None if none did."""
+    if FATAL in done.stderr:
+        return "libarchive"
     if done.returncode >= 0:
         return None
     frames = [line.split(": ")[1] for line in done.stderr.decode(errors="replace").splitlines() if line.startswith(FRAME)]
@@ -261,7 +264,7 @@ class Bench:
         done, counts = self.run_counted(**fault.environment())
         try:
             ended = self.check(fault, done)
-            self.check_next(fault)
+            self.check_next(dead=ended in ("killed", "crashed"))
             if counts[fault.group] < fault.at:
                 ended = "missed"
         except Violation as violation:
@@ -290,7 +293,8 @@ class Bench:
             raise Violation("ended by what it has to live with")
         return "refused"
 
-    def check_next(self, fault):
+    def check_next(self, dead):
+        """`dead`: the program could not clear anything any more."""
         was_there = self.case.published(self.place) == self.after
         again = run(self.case.command(self.place))
         now = self.case.published(self.place)
@@ -299,7 +303,7 @@ class Bench:
             raise Violation(f"the next run ended with {again.returncode}: {text.strip()[-300:]}")
         if now != self.after:
             raise Violation(f"the next run made something else: {difference(now, self.before, self.after)}")
-        left = [name for name in self.case.left_over(self.place) if self.case.one_step or not fault.kills]
+        left = [name for name in self.case.left_over(self.place) if self.case.one_step or not dead]
         if left:
             raise Violation(f"left over after the next run: {left[:3]}")
 

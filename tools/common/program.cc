@@ -214,10 +214,11 @@ int report_failure() noexcept try {
 /// Lets the signal have its way, with words first: a library crashed, as HDF5's does for want of
 /// memory.
 void crash_with_words(int number) {
+  constexpr std::string_view kNext =
+      "\n  next:  run the same command again, with more memory if that was short: nothing "
+      "unfinished has been published\n";
   print_plainly({program_name, ": error: crashed by SIG", ::sigabbrev_np(number),
-                 "\n  where: ", where.data(),
-                 "\n  next:  run the same command again, with more memory if that was "
-                 "short: nothing unfinished has been published\n"});
+                 "\n  where: ", where.data(), kNext});
   std::signal(number, SIG_DFL);
   std::raise(number);
 }

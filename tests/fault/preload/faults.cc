@@ -18,6 +18,7 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,7 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 
 extern "C" {
 void* __libc_malloc(size_t);
@@ -129,13 +131,34 @@ void tell_frames(int number) {
   raise(number);
 }
 
+/// A stack for the handler in this thread, as its own may be what has run out.
+void give_handler_stack() {
+  constexpr std::size_t kBytes = 256 << 10;
+  stack_t stack{};
+  stack.ss_sp = __libc_malloc(kBytes);
+  stack.ss_size = kBytes;
+  if (stack.ss_sp != nullptr) sigaltstack(&stack, nullptr);
+}
+
+struct ThreadStart {
+  void* (*routine)(void*);
+  void* argument;
+};
+
+void* start_thread(void* given) {
+  const ThreadStart start = *static_cast<ThreadStart*>(given);
+  give_handler_stack();
+  return start.routine(start.argument);
+}
+
 void watch_crashes() {
+  give_handler_stack();
   std::array<void*, 1> frame{};
   backtrace(frame.data(), 1);  // loads what it needs while that can be had
   for (const int number : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL}) {
     struct sigaction action {};
     action.sa_handler = tell_frames;
-    action.sa_flags = SA_NODEFER;
+    action.sa_flags = SA_NODEFER | SA_ONSTACK;
     sigaction(number, &action, nullptr);
   }
 }
@@ -438,6 +461,15 @@ void* mmap(void* where, size_t size, int protection, int flags, int fd, off_t at
 }
 void* mmap64(void* where, size_t size, int protection, int flags, int fd, off64_t at) noexcept {
   return mmap(where, size, protection, flags, fd, at);
+}
+
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*routine)(void*),
+                   void* argument) {
+  REAL(pthread_create);
+  // Few are made, and none of this is freed.
+  void* const memory = state.active ? __libc_malloc(sizeof(ThreadStart)) : nullptr;
+  if (memory == nullptr) return real(thread, attributes, routine, argument);
+  return real(thread, attributes, start_thread, new (memory) ThreadStart{routine, argument});
 }
 
 void* malloc(size_t size) noexcept { return no_memory() ? nullptr : __libc_malloc(size); }

@@ -62,7 +62,7 @@ void SheetAction::setup(CLI::App& app) {
 
 int SheetAction::run(const std::vector<std::filesystem::path>& paths,
                      const std::stop_token& stop) const {
-  refuse_url(file_.native());
+  refuse_url(file_);
   if (paths.size() != 1) {
     throw Error(ErrorKind::kUsage, "--sheet needs one dataset, and here are several", request_.path,
                 "name one of the splits, e.g. " + paths.front().string());

@@ -3,6 +3,7 @@
 #include "common/machine.h"
 #include "common/storage.h"
 #include "common/terminal.h"
+#include "packhorse/printable.h"
 #include "packhorse/reader/metrics.h"
 
 namespace packhorse::bench {
@@ -93,7 +94,7 @@ Json report_json(const Request& request, const std::vector<Run>& runs) {
 std::string metrics_text(const Request& request, const std::vector<Run>& runs) {
   std::vector<reader::LoaderMetrics> loaders;
   for (const Run& run : runs) {
-    loaders.push_back({{{"input", run.input},
+    loaders.push_back({{{"input", printable(run.input)},
                         {"format", run.format},
                         {"work", name_of(run.section.work)},
                         {"cache", place_of(run.section)},

@@ -340,68 +340,6 @@ TEST_CASE("walk protocol: tasks keep paths of any bytes") {
   CHECK_FALSE(parse_task("{}"));
 }
 
-TEST_CASE(
-    "verify: an index that describes an image otherwise is found, once, whatever else is done") {
-  const TemporaryDirectory directory;
-  MadeDataset dataset;
-  const std::string good(as_text(test::make_jpeg(test::make_picture(10, 10))));
-  for (std::uint64_t i = 0; i < 3; ++i) dataset.rows.push_back({key_of(i), 0, good});
-  dataset.rows[1].image.orientation = 6;
-  dataset.write(directory / "out");
-  for (const bool decode : {false, true}) {
-    VerifyOptions options;
-    options.level = VerifyLevel::kFull;
-    options.decode = decode;
-    const VerifyReport report = verify(directory / "out", options);
-    REQUIRE(report.findings.size() == 1);
-    CHECK(report.findings[0].kind == "description");
-    CHECK(report.findings[0].sample == 1);
-    CHECK(report.findings[0].detail.find("orientation 1, and its index") != std::string::npos);
-    CHECK(report.decoded == (decode ? 2 : 0));
-  }
-}
-
-TEST_CASE("verify walk: what the system refuses to read is no damage of an image") {
-  const TemporaryDirectory directory;
-  MadeDataset dataset;
-  dataset.rows.push_back({key_of(0), 0, "image"});
-  dataset.write(directory / "out");
-  std::vector<WalkFinding> found;
-  WalkTask task;
-  task.kind = WalkTask::Kind::kDecode;
-  task.index = directory / "out/shard-0.index";
-  for (const char* const unreadable : {"/proc/self/mem", "/nowhere/at/all"}) {
-    task.data = unreadable;
-    std::atomic<std::int64_t> row{-1};
-    walk(task, row, [&](const WalkFinding& finding) { found.push_back(finding); }, {});
-  }
-  REQUIRE(found.size() == 2);
-  CHECK(found[0].kind == "read");
-  CHECK(found[0].row == 0);
-  CHECK(found[1].kind == "read");
-  CHECK(found[1].row == -1);
-}
-
-TEST_CASE("verify: a finding says who wrote the file") {
-  const TemporaryDirectory directory;
-  MadeDataset dataset;
-  dataset.rows.push_back({key_of(0), 0, "image"});
-  dataset.write(directory / "out");
-  test::truncate(directory / "out/shard-0.tar", 600);
-  test::truncate(directory / "out/classes.txt", 1);
-  const auto writer_of = [&](const std::string& file) {
-    for (const Finding& finding : verify(directory / "out", {}).findings)
-      if (finding.shard == file) return finding.writer;
-    throw Error(ErrorKind::kNotFound, file);
-  };
-  CHECK(writer_of("shard-0.tar") == Finding::Writer::kPack);
-  test::edit_manifest(directory / "out", [](Manifest& manifest) {
-    manifest.adopted = {"webdataset", "shards", false, {}};
-  });
-  CHECK(writer_of("shard-0.tar") == Finding::Writer::kOthers);
-  CHECK(writer_of("classes.txt") == Finding::Writer::kIndex);
-}
-
 TEST_CASE("walk protocol: tasks keep what is to be described of a shard") {
   WalkTask task;
   task.kind = WalkTask::Kind::kDescribe;

@@ -208,7 +208,7 @@ ProbeResult webp(Bytes file) {
       }
     } else if (data.has(at, "EXIF")) {
       // Some writers keep JPEG's "Exif\0\0" in front of the TIFF structure.
-      const bool prefixed = data.has(at + 8, std::string_view("Exif\0\0", 6));
+      const bool prefixed = Cursor(*chunk).has(0, std::string_view("Exif\0\0", 6));
       info.orientation = exif_orientation(chunk->subspan(prefixed ? 6 : 0));
     }
     at += 8 + std::size_t{length} + (length & 1);

@@ -163,6 +163,10 @@ TEST_CASE("image info: WebP keeps its orientation in EXIF, with JPEG's prefix or
   CHECK(probe(webp_extended('\x08', "EXIF" + le32(length) + exif)).info->orientation == 6);
   CHECK(probe(webp_extended('\x08', "EXIF" + le32(length + 6) + "Exif\0\0"s + exif))
             .info->orientation == 6);
+  // A chunk of 2 bytes: the rest of the prefix and the TIFF structure are the next one's name, length and content.
+  const std::string next(0x2a4949, '\0');
+  CHECK(probe(webp_extended('\x08', "EXIF" + le32(2) + "Exif\0\0"s + exif + next))
+            .info->orientation == 1);
 }
 
 TEST_CASE("image info: what is not supported says so") {

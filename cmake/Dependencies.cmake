@@ -1,22 +1,13 @@
 # Every library packhorse links, found once, here. The installed package includes this same file, so a
 # project that says find_package(packhorse) needs to know none of it. Nothing is downloaded.
-include(CMakeFindDependencyMacro)
-find_package(PkgConfig REQUIRED)
-find_package(Threads REQUIRED)
-find_package(fmt REQUIRED)
-find_package(nlohmann_json REQUIRED)
+include("${CMAKE_CURRENT_LIST_DIR}/CoreDependencies.cmake")
 find_package(CLI11 REQUIRED)
-find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(TBB REQUIRED)
-find_package(JPEG REQUIRED)
 find_package(LibArchive REQUIRED)
 find_package(ZLIB REQUIRED)
 
 pkg_check_modules(LMDB REQUIRED IMPORTED_TARGET GLOBAL lmdb)
 pkg_check_modules(HDF5 REQUIRED IMPORTED_TARGET GLOBAL hdf5)
-pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET GLOBAL libxxhash)
-pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET GLOBAL libzstd)
-pkg_check_modules(HWY REQUIRED IMPORTED_TARGET GLOBAL libhwy)
 
 # OpenCV: three of its modules, found by file. Its own CMake package comes only with all of OpenCV
 # (libopencv-dev), which would pull in GUI and video libraries that packhorse has no use for.

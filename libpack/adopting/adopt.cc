@@ -1,4 +1,4 @@
-#include "packhorse/adopt.h"
+#include "packhorse/adopting/adopt.h"
 
 #include <algorithm>
 #include <chrono>
@@ -8,13 +8,14 @@
 #include "adopting/scan_shard.h"
 #include "adopting/settle.h"
 #include "adopting/target.h"
-#include "packhorse/error.h"
-#include "packhorse/file.h"
-#include "packhorse/hash.h"
-#include "packhorse/resources.h"
-#include "packhorse/version.h"
+#include "base/parallel.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/hash.h"
+#include "packhorse/base/resources.h"
+#include "packhorse/base/version.h"
+#include "packhorse/dataset/class_list.h"
 #include "packing/publish.h"
-#include "parallel.h"
 
 namespace packhorse {
 

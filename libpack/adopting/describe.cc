@@ -3,9 +3,9 @@
 #include <mutex>
 #include <set>
 
-#include "packhorse/error.h"
-#include "packhorse/json.h"
-#include "verify/walker.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/json.h"
+#include "walkers/walker.h"
 
 /// The lines of a description, in the order they come:
 ///

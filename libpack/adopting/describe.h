@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/foreign_shard.h"
-#include "packhorse/walk.h"
-#include "verify/walk.h"
+#include "packhorse/formats/foreign_shard.h"
+#include "packhorse/walkers/walkers.h"
+#include "walkers/walk_task.h"
 
 /// What a shard of others holds, by way of its format's library. A file from outside may crash that
 /// library, or keep it busy for ever, so walkers (verify/walker.h) do it in a process of its own,

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "packhorse/error.h"
-#include "packhorse/file.h"
-#include "sources/naming.h"
-#include "sources/shard_names.h"
+#include "listing/names.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "sources/webdataset/shard_names.h"
 
 namespace packhorse {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/format.h"
-#include "packhorse/manifest.h"
+#include "packhorse/dataset/manifest.h"
+#include "packhorse/formats/format.h"
 
 namespace packhorse {
 

@@ -9,9 +9,9 @@
 #include <unordered_set>
 
 #include "adopting/describe.h"
-#include "packhorse/error.h"
-#include "packhorse/file.h"
-#include "packhorse/printable.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/printable.h"
 
 namespace packhorse {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/adopt.h"
-#include "packhorse/progress.h"
-#include "packhorse/source.h"
+#include "packhorse/adopting/adopt.h"
+#include "packhorse/base/progress.h"
+#include "packhorse/sources/source.h"
 
 namespace packhorse {
 

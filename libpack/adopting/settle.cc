@@ -3,16 +3,15 @@
 #include <algorithm>
 #include <optional>
 
-#include "packhorse/error.h"
-#include "packhorse/hash.h"
-#include "packhorse/printable.h"
-#include "packhorse/sample.h"
-#include "packhorse/shard_index.h"
-#include "sources/archive_layout.h"
-#include "sources/field_names.h"
-#include "sources/label_file.h"
-#include "sources/naming.h"
-#include "sources/shard_labels.h"
+#include "labels/label_file.h"
+#include "labels/shard_labels.h"
+#include "listing/field_names.h"
+#include "listing/names.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/hash.h"
+#include "packhorse/base/printable.h"
+#include "packhorse/dataset/sample.h"
+#include "packhorse/dataset/shard_index.h"
 
 namespace packhorse {
 
@@ -151,7 +150,7 @@ std::string path_of(const std::string& directory, const std::string& key, std::u
   const bool control = std::any_of(key.begin(), key.end(), [](char c) {
     return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
   });
-  bool fits = !control && clean_path(key) == key;
+  bool fits = !control && naming::clean_path(key) == key;
   for (std::size_t begin = 0; fits && begin < key.size();) {
     const std::size_t end = std::min(key.find('/', begin), key.size());
     fits = end - begin <= kLongestName;

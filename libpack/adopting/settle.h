@@ -5,7 +5,7 @@
 
 #include "adopting/named_shards.h"
 #include "adopting/scan_shard.h"
-#include "packhorse/adopt.h"
+#include "packhorse/adopting/adopt.h"
 
 namespace packhorse {
 

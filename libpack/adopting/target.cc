@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <set>
 
-#include "packhorse/dataset_directory.h"
-#include "packhorse/error.h"
-#include "packhorse/file.h"
-#include "packhorse/hash.h"
-#include "packhorse/pack.h"
-#include "packhorse/packed_dataset.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/hash.h"
+#include "packhorse/dataset/dataset_directory.h"
+#include "packhorse/dataset/packed_dataset.h"
+#include "packhorse/packing/pack.h"
 
 namespace packhorse {
 

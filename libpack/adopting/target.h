@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "adopting/named_shards.h"
-#include "packhorse/manifest.h"
+#include "packhorse/dataset/manifest.h"
 #include "packing/staging.h"
 
 namespace packhorse {

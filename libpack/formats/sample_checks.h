@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/format.h"
+#include "packhorse/formats/format.h"
 
 namespace packhorse {
 

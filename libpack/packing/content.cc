@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "packhorse/error.h"
-#include "packhorse/resources.h"
-#include "parallel.h"
-#include "xxh3.h"
+#include "base/parallel.h"
+#include "base/xxh3.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/resources.h"
 
 namespace packhorse {
 

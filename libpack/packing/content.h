@@ -7,8 +7,8 @@
 #include <stop_token>
 #include <vector>
 
-#include "packhorse/progress.h"
-#include "packhorse/source.h"
+#include "packhorse/base/progress.h"
+#include "packhorse/sources/source.h"
 
 namespace packhorse {
 

@@ -1,4 +1,4 @@
-#include "packhorse/pack.h"
+#include "packhorse/packing/pack.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,12 +11,13 @@
 #include <map>
 #include <mutex>
 
-#include "packhorse/error.h"
-#include "packhorse/file.h"
-#include "packhorse/hash.h"
-#include "packhorse/printable.h"
-#include "packhorse/resources.h"
-#include "packhorse/version.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/hash.h"
+#include "packhorse/base/printable.h"
+#include "packhorse/base/resources.h"
+#include "packhorse/base/version.h"
+#include "packhorse/dataset/class_list.h"
 #include "packing/pack_item.h"
 #include "packing/pack_shard.h"
 #include "packing/publish.h"

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "packhorse/error.h"
-#include "packhorse/hash.h"
-#include "verify/decode.h"
+#include "codecs/decode_check.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/hash.h"
 
 namespace packhorse {
 

@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "packhorse/pack.h"
-#include "packhorse/sample.h"
-#include "packhorse/source.h"
-#include "packhorse/transform.h"
+#include "packhorse/dataset/sample.h"
+#include "packhorse/packing/pack.h"
+#include "packhorse/sources/source.h"
+#include "packhorse/transforms/transform.h"
 
 namespace packhorse {
 

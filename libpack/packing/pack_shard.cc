@@ -5,14 +5,14 @@
 #include <tbb/parallel_pipeline.h>
 #include <tbb/task_arena.h>
 
-#include "packhorse/error.h"
-#include "packhorse/file.h"
-#include "packhorse/hash.h"
-#include "packhorse/printable.h"
-#include "packhorse/shard_index.h"
+#include "base/stream_file.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/hash.h"
+#include "packhorse/base/printable.h"
+#include "packhorse/dataset/shard_index.h"
 #include "packing/pack_item.h"
 #include "packing/receipt.h"
-#include "stream_file.h"
 
 namespace packhorse {
 

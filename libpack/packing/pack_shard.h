@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/manifest.h"
-#include "packhorse/pack.h"
-#include "packhorse/plan.h"
-#include "packhorse/progress.h"
-#include "packhorse/source.h"
+#include "packhorse/base/progress.h"
+#include "packhorse/dataset/manifest.h"
+#include "packhorse/packing/pack.h"
+#include "packhorse/packing/plan.h"
+#include "packhorse/sources/source.h"
 #include "packing/read_ahead.h"
 
 namespace packhorse {

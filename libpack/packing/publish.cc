@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "packhorse/error.h"
-#include "packhorse/file.h"
-#include "packhorse/hash.h"
-#include "packhorse/shard_index.h"
-#include "packhorse/version.h"
-#include "packing/peer_files.h"
+#include "formats/exported_files.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/hash.h"
+#include "packhorse/base/version.h"
+#include "packhorse/dataset/class_list.h"
+#include "packhorse/dataset/shard_index.h"
 
 namespace packhorse {
 

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "packhorse/pack.h"
-#include "packhorse/plan.h"
+#include "packhorse/packing/pack.h"
+#include "packhorse/packing/plan.h"
 #include "packing/pack_shard.h"
 #include "packing/staging.h"
 

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "packhorse/source.h"
+#include "packhorse/sources/source.h"
 
 namespace packhorse {
 

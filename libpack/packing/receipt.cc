@@ -1,10 +1,10 @@
 #include "packing/receipt.h"
 
-#include "packhorse/error.h"
-#include "packhorse/file.h"
-#include "packhorse/hash.h"
-#include "packhorse/json.h"
-#include "packhorse/version.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/hash.h"
+#include "packhorse/base/json.h"
+#include "packhorse/base/version.h"
 
 namespace packhorse {
 

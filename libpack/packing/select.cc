@@ -1,4 +1,4 @@
-#include "packhorse/select.h"
+#include "packhorse/packing/select.h"
 
 #include <fnmatch.h>
 
@@ -8,11 +8,11 @@
 #include <numeric>
 #include <set>
 
-#include "packhorse/error.h"
-#include "packhorse/printable.h"
+#include "base/xxh3.h"
+#include "listing/names.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/printable.h"
 #include "packing/content.h"
-#include "sources/naming.h"
-#include "xxh3.h"
 
 namespace packhorse {
 

@@ -5,8 +5,8 @@
 
 #include <bit>
 
-#include "packhorse/error.h"
-#include "packhorse/file.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
 
 namespace packhorse {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "packhorse/pack.h"
+#include "packhorse/packing/pack.h"
 #include "packing/publish.h"
 
 namespace packhorse {

@@ -6,9 +6,9 @@
 #include <set>
 #include <utility>
 
-#include "packhorse/error.h"
-#include "packhorse/pack.h"
-#include "packhorse/packed_dataset.h"
+#include "packhorse/base/error.h"
+#include "packhorse/dataset/packed_dataset.h"
+#include "packhorse/packing/pack.h"
 
 namespace packhorse {
 

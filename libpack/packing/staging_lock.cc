@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "packhorse/error.h"
+#include "packhorse/base/error.h"
 
 namespace packhorse {
 

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "packhorse/file.h"
+#include "packhorse/base/file.h"
 
 namespace packhorse {
 

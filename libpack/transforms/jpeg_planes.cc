@@ -1,6 +1,6 @@
 #include "transforms/jpeg_planes.h"
 
-#include "transforms/decode_any.h"
+#include "codecs/row_source.h"
 
 namespace packhorse::transforms {
 

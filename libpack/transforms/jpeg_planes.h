@@ -2,11 +2,11 @@
 
 #include <array>
 
-#include "packhorse/image_info.h"
+#include "codecs/jpeg_session.h"
+#include "image/picture.h"
+#include "jpeg/encode/frame_header.h"
+#include "packhorse/image/image_info.h"
 #include "transforms/area.h"
-#include "transforms/frame.h"
-#include "transforms/jpeg_session.h"
-#include "transforms/picture.h"
 
 /// Private to libpack/transforms: a JPEG's planes, shrunk without ever becoming RGB.
 namespace packhorse::transforms {

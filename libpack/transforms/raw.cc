@@ -2,10 +2,10 @@
 #include <cmath>
 #include <cstring>
 
-#include "packhorse/error.h"
+#include "codecs/row_source.h"
+#include "image/picture.h"
+#include "packhorse/base/error.h"
 #include "transforms/area.h"
-#include "transforms/decode_any.h"
-#include "transforms/picture.h"
 #include "transforms/transforms.h"
 
 namespace packhorse::transforms {

@@ -1,13 +1,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "packhorse/error.h"
-#include "transforms/decode_any.h"
-#include "transforms/forward_dct.h"
+#include "codecs/row_source.h"
+#include "jpeg/decode/jpeg_segments.h"
+#include "jpeg/encode/forward_dct.h"
+#include "jpeg/encode/jpeg_writer.h"
+#include "jpeg/encode/transcode.h"
+#include "packhorse/base/error.h"
 #include "transforms/jpeg_planes.h"
-#include "transforms/jpeg_segments.h"
-#include "transforms/jpeg_writer.h"
-#include "transforms/transcode.h"
 #include "transforms/transforms.h"
 
 namespace packhorse::transforms {

@@ -1,5 +1,5 @@
-#include "packhorse/error.h"
-#include "transforms/transcode.h"
+#include "jpeg/encode/transcode.h"
+#include "packhorse/base/error.h"
 #include "transforms/transforms.h"
 
 namespace packhorse::transforms {

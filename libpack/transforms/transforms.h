@@ -2,9 +2,9 @@
 
 #include <memory>
 
-#include "packhorse/transform.h"
+#include "packhorse/transforms/transform.h"
 
-/// Private to libpack: what libpack/transform.cc lists.
+/// Private to libpack: what libpack/transforms/transform.cc lists.
 namespace packhorse::transforms {
 
 std::unique_ptr<Transform> make_roi(const TransformOptions& options);

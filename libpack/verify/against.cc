@@ -1,4 +1,4 @@
-#include "packhorse/against.h"
+#include "packhorse/verify/against.h"
 
 #include <algorithm>
 #include <atomic>
@@ -7,16 +7,16 @@
 #include <optional>
 #include <tuple>
 
-#include "packhorse/error.h"
-#include "packhorse/file.h"
-#include "packhorse/hash.h"
-#include "packhorse/json.h"
-#include "packhorse/packed_dataset.h"
-#include "packhorse/printable.h"
-#include "packhorse/resources.h"
+#include "base/parallel.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/hash.h"
+#include "packhorse/base/json.h"
+#include "packhorse/base/printable.h"
+#include "packhorse/base/resources.h"
+#include "packhorse/dataset/packed_dataset.h"
 #include "packing/pack_item.h"
 #include "packing/read_ahead.h"
-#include "parallel.h"
 #include "verify/replay.h"
 
 namespace packhorse {

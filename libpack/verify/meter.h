@@ -3,7 +3,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "packhorse/progress.h"
+#include "packhorse/base/progress.h"
 
 namespace packhorse {
 

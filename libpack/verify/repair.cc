@@ -1,4 +1,4 @@
-#include "packhorse/repair.h"
+#include "packhorse/verify/repair.h"
 
 #include <tbb/task_arena.h>
 
@@ -7,18 +7,19 @@
 #include <mutex>
 #include <set>
 
-#include "packhorse/dataset_directory.h"
-#include "packhorse/error.h"
-#include "packhorse/hash.h"
-#include "packhorse/packed_dataset.h"
-#include "packhorse/printable.h"
-#include "packhorse/resources.h"
+#include "base/parallel.h"
+#include "formats/exported_files.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/hash.h"
+#include "packhorse/base/printable.h"
+#include "packhorse/base/resources.h"
+#include "packhorse/dataset/class_list.h"
+#include "packhorse/dataset/dataset_directory.h"
+#include "packhorse/dataset/packed_dataset.h"
 #include "packing/pack_item.h"
 #include "packing/pack_shard.h"
-#include "packing/peer_files.h"
 #include "packing/publish.h"
 #include "packing/staging.h"
-#include "parallel.h"
 #include "verify/replay.h"
 #include "verify/shard.h"
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <charconv>
 
-#include "packhorse/error.h"
-#include "packhorse/select.h"
+#include "packhorse/base/error.h"
+#include "packhorse/packing/select.h"
 
 namespace packhorse {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/manifest.h"
-#include "packhorse/pack.h"
+#include "packhorse/dataset/manifest.h"
+#include "packhorse/packing/pack.h"
 
 namespace packhorse {
 

@@ -1,3 +1,5 @@
+#include "packhorse/verify/serve_walks.h"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -16,10 +18,10 @@
 #include <new>
 
 #include "adopting/describe.h"
-#include "packhorse/error.h"
-#include "packhorse/file.h"
-#include "packhorse/walk.h"
-#include "verify/walk_protocol.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "verify/shard_walk.h"
+#include "walkers/walk_protocol.h"
 
 namespace packhorse {
 

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <tuple>
 
-#include "packhorse/error.h"
-#include "packhorse/file.h"
-#include "packhorse/hash.h"
-#include "verify/bytes.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/hash.h"
+#include "verify/payload_check.h"
+#include "verify/shard_walk.h"
 
 namespace packhorse {
 

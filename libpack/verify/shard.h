@@ -6,12 +6,12 @@
 #include <stop_token>
 #include <vector>
 
-#include "packhorse/dataset_directory.h"
-#include "packhorse/manifest.h"
-#include "packhorse/shard_index.h"
-#include "packhorse/verify.h"
+#include "packhorse/dataset/dataset_directory.h"
+#include "packhorse/dataset/manifest.h"
+#include "packhorse/dataset/shard_index.h"
+#include "packhorse/verify/verify.h"
 #include "verify/meter.h"
-#include "verify/walker.h"
+#include "walkers/walker.h"
 
 namespace packhorse {
 

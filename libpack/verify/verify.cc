@@ -1,4 +1,4 @@
-#include "packhorse/verify.h"
+#include "packhorse/verify/verify.h"
 
 #include <algorithm>
 #include <charconv>
@@ -9,13 +9,13 @@
 #include <set>
 #include <string_view>
 
-#include "packhorse/dataset_directory.h"
-#include "packhorse/error.h"
-#include "packhorse/file.h"
-#include "packhorse/packed_dataset.h"
-#include "packhorse/resources.h"
-#include "packhorse/source.h"
-#include "parallel.h"
+#include "base/parallel.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/resources.h"
+#include "packhorse/dataset/dataset_directory.h"
+#include "packhorse/dataset/packed_dataset.h"
+#include "packhorse/sources/source.h"
 #include "verify/shard.h"
 
 namespace packhorse {

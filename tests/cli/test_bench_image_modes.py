@@ -6,7 +6,7 @@ import sys
 
 from python_support import PACKHORSE, ROOT, SHAPES
 
-BENCH = ROOT / "tests/bench/image_modes"
+BENCH = ROOT / "bench/image_modes"
 PAGE = ROOT / "docs/image_modes.md"
 
 

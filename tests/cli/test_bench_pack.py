@@ -1,4 +1,4 @@
-"""The pack bench in tests/bench/pack from outside, on a few images: what it writes. No test asserts a time."""
+"""The pack bench in bench/pack from outside, on a few images: what it writes. No test asserts a time."""
 
 import importlib.util
 import json
@@ -12,7 +12,7 @@ import sys
 import pytest
 from python_support import PACKHORSE, ROOT, SHAPES
 
-BENCH = ROOT / "tests/bench/pack"
+BENCH = ROOT / "bench/pack"
 PAGE = ROOT / "docs/benchmarks.md"
 IMAGES = 40
 
@@ -148,7 +148,7 @@ def test_every_command_of_the_page_is_one_the_bench_takes(monkeypatch):
     program = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(program)
     text = PAGE.read_text()
-    commands = re.findall(r"^python3 tests/bench/pack (.*?)(?: +#.*)?$", text, re.M)
+    commands = re.findall(r"^python3 bench/pack (.*?)(?: +#.*)?$", text, re.M)
     assert len(commands) >= 8
     for command in commands:
         program.parse(shlex.split(command))

@@ -1,5 +1,5 @@
-"""The bench of the field in tests/bench/peers from outside, on a few images: what it writes, and what each peer
-delivers. A peer that is not installed (tests/bench/setup) is skipped with a note. No test asserts a time."""
+"""The bench of the field in bench/peers from outside, on a few images: what it writes, and what each peer
+delivers. A peer that is not installed (bench/setup) is skipped with a note. No test asserts a time."""
 
 import fcntl
 import json
@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from python_support import FORMATS, PACKHORSE, ROOT, SHAPES
 
-BENCH = ROOT / "tests/bench/peers"
-LOAD = ROOT / "tests/bench/common/load.py"
-PEERS_PYTHON = ROOT / "tests/bench/.venv/bin/python"
+BENCH = ROOT / "bench/peers"
+LOAD = ROOT / "bench/common/load.py"
+PEERS_PYTHON = ROOT / "bench/.venv/bin/python"
 PAGE = ROOT / "docs/peers.md"
 IMAGES = 200  # one of the 50 copies
 BASELINE = "ImageFolder + PIL"
@@ -87,7 +87,7 @@ def short_path():
 
 def skip_without(peer):
     if not PEERS_PYTHON.exists():
-        pytest.skip(f"{peer}: no tests/bench/.venv: run tests/bench/setup")
+        pytest.skip(f"{peer}: no bench/.venv: run bench/setup")
     done = subprocess.run([PEERS_PYTHON, LOAD, "version", peer], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         pytest.skip(f"{peer} is not installed: {(done.stderr.strip().splitlines() or ['no reason given'])[-1]}")
@@ -311,7 +311,7 @@ print(*program["SUITES"])
 
 def test_every_command_of_the_page_is_one_the_bench_takes():
     text = PAGE.read_text()
-    commands = re.findall(r"^python3 tests/bench/peers (.*?)(?: +#.*)?$", text, re.M)
+    commands = re.findall(r"^python3 bench/peers (.*?)(?: +#.*)?$", text, re.M)
     assert len(commands) >= 6
     program = [sys.executable, "-c", PARSE, str(BENCH)]
     done = subprocess.run([*program, *commands], capture_output=True, text=True, check=False)

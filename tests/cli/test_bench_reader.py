@@ -1,4 +1,4 @@
-"""The reader bench in tests/bench/reader from outside, on a few images: what it writes. No test asserts a time."""
+"""The reader bench in bench/reader from outside, on a few images: what it writes. No test asserts a time."""
 
 import json
 import re
@@ -9,7 +9,7 @@ import sys
 import pytest
 from python_support import BIN, PACKHORSE, ROOT, SHAPES
 
-BENCH = ROOT / "tests/bench/reader"
+BENCH = ROOT / "bench/reader"
 PAGE = ROOT / "docs/benchmarks.md"
 IMAGES = 80
 
@@ -174,7 +174,7 @@ print(*program["SUITES"])
 
 def test_every_command_of_the_page_is_one_the_bench_takes():
     text = PAGE.read_text()
-    commands = re.findall(r"^python3 tests/bench/reader (.*?)(?: +#.*)?$", text, re.M)
+    commands = re.findall(r"^python3 bench/reader (.*?)(?: +#.*)?$", text, re.M)
     assert len(commands) >= 6
     program = [sys.executable, "-c", PARSE, str(BENCH)]
     done = subprocess.run([*program, *commands], capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""tests/bench/study: the page it writes and how two runs are compared; and a run of its smallest part."""
+"""bench/study: the page it writes and how two runs are compared; and a run of its smallest part."""
 
 import copy
 import fcntl
@@ -11,7 +11,7 @@ import pytest
 import report_support as documents
 from python_support import BIN, ROOT
 
-STUDY = ROOT / "tests/bench/study"
+STUDY = ROOT / "bench/study"
 
 
 def study(*args):

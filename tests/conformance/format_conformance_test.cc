@@ -2,8 +2,8 @@
 // place that knows there are several.
 #include <algorithm>
 
-#include "packhorse/file.h"
-#include "packhorse/hash.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/hash.h"
 #include "shards.h"
 
 namespace packhorse {

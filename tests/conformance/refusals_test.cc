@@ -1,5 +1,5 @@
 // What a writer must refuse, so that nothing is written that cannot be read back.
-#include "packhorse/error.h"
+#include "packhorse/base/error.h"
 #include "shards.h"
 
 namespace packhorse {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "packhorse/file.h"
-#include "zstd_frame.h"
+#include "base/zstd_frame.h"
+#include "packhorse/base/file.h"
 
 namespace packhorse::test {
 

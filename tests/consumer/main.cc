@@ -1,7 +1,7 @@
 #include <cstdio>
 #include <optional>
 
-#include "packhorse/pack.h"
+#include "packhorse/packing/pack.h"
 #include "packhorse/reader/loader.h"
 
 /// Packs the folder argv[1] into argv[2] and reads one epoch of it back.

@@ -1,6 +1,6 @@
 """Hundreds of seeded flips and cuts in each format: every one is found and named, and no wrong byte is ever read.
 
-tests/bench/reliability does the same in thousands, beside other people's readers.
+bench/reliability does the same in thousands, beside other people's readers.
 """
 
 import json

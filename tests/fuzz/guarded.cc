@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "packhorse/error.h"
+#include "packhorse/base/error.h"
 
 namespace packhorse::fuzz {
 

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "packhorse/bytes.h"
+#include "packhorse/base/bytes.h"
 
 namespace packhorse::fuzz {
 

@@ -18,8 +18,8 @@
 #include <optional>
 
 #include "guarded.h"
-#include "packhorse/file.h"
-#include "packhorse/jpeg_coefficients.h"
+#include "packhorse/base/file.h"
+#include "packhorse/jpeg/coefficients.h"
 #include "seeds.h"
 #include "verdict.h"
 

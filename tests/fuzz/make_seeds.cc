@@ -9,16 +9,16 @@
 #include <opencv2/core.hpp>
 
 #include "formats/lmdb/layout.h"
-#include "packhorse/file.h"
-#include "packhorse/npy.h"
-#include "packhorse/opencv_codecs.h"
-#include "packhorse/pack.h"
-#include "packhorse/shard_index.h"
+#include "packhorse/base/file.h"
+#include "packhorse/codecs/opencv_codecs.h"
+#include "packhorse/dataset/shard_index.h"
+#include "packhorse/image/npy.h"
+#include "packhorse/packing/pack.h"
 #include "packing/receipt.h"
 #include "seeds.h"
 #include "support/archives.h"
 #include "verdict.h"
-#include "verify/walk_protocol.h"
+#include "walkers/walk_protocol.h"
 
 namespace {
 

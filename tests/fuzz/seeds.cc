@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "packhorse/file.h"
-#include "packhorse/image_info.h"
-#include "packhorse/transform.h"
+#include "packhorse/base/file.h"
+#include "packhorse/image/image_info.h"
+#include "packhorse/transforms/transform.h"
 
 namespace packhorse::fuzz {
 

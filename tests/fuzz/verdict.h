@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/bytes.h"
+#include "packhorse/base/bytes.h"
 
 namespace packhorse::fuzz {
 

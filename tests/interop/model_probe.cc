@@ -12,8 +12,8 @@
 #include <span>
 #include <string>
 
-#include "packhorse/trainer/checkpoint.h"
-#include "packhorse/trainer/weights.h"
+#include "packhorse/trainer/checkpoint/checkpoint.h"
+#include "packhorse/trainer/checkpoint/weights.h"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/bytes.h"
+#include "packhorse/base/bytes.h"
 #include "packhorse/reader/decode.h"
 #include "packhorse/reader/mix.h"
 #include "packhorse/reader/pixel_augment.h"

@@ -20,12 +20,12 @@
 #include <optional>
 #include <sstream>
 
-#include "packhorse/error.h"
-#include "packhorse/file.h"
-#include "packhorse/hash.h"
-#include "packhorse/packed_dataset.h"
-#include "packhorse/verify.h"
-#include "packhorse/walk.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/hash.h"
+#include "packhorse/dataset/packed_dataset.h"
+#include "packhorse/verify/serve_walks.h"
+#include "packhorse/verify/verify.h"
 
 namespace packhorse {
 

@@ -1,10 +1,11 @@
-#include "support/made_dataset.h"
+#include "made_dataset.h"
 
-#include "packhorse/file.h"
-#include "packhorse/hash.h"
-#include "packhorse/shard_index.h"
-#include "packhorse/source.h"
-#include "support/support.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/hash.h"
+#include "packhorse/dataset/class_list.h"
+#include "packhorse/dataset/shard_index.h"
+#include "packhorse/sources/source.h"
+#include "support.h"
 
 namespace packhorse::test {
 

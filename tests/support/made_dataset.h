@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/format.h"
-#include "packhorse/manifest.h"
+#include "packhorse/dataset/manifest.h"
+#include "packhorse/formats/format.h"
 
 /// Datasets made sample by sample, without a source to pack.
 namespace packhorse::test {

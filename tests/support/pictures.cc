@@ -1,4 +1,4 @@
-#include "support/pictures.h"
+#include "pictures.h"
 
 // jpeglib.h needs size_t and FILE, and includes neither.
 // clang-format off
@@ -12,8 +12,8 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "packhorse/permutation.h"
-#include "support/support.h"
+#include "packhorse/base/permutation.h"
+#include "support.h"
 
 namespace packhorse::test {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "packhorse/bytes.h"
+#include "packhorse/base/bytes.h"
 
 /// Pictures to test with, made or real.
 namespace packhorse::test {

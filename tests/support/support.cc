@@ -1,4 +1,4 @@
-#include "support/support.h"
+#include "support.h"
 
 #include <stdlib.h>
 
@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "packhorse/file.h"
-#include "packhorse/hash.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/hash.h"
 
 namespace packhorse::test {
 

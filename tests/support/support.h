@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "packhorse/bytes.h"
-#include "packhorse/error.h"
+#include "packhorse/base/bytes.h"
+#include "packhorse/base/error.h"
 
 /// The small vocabulary tests are written in.
 namespace packhorse::test {

@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "packhorse/image_info.h"
+#include "packhorse/image/image_info.h"
 
 namespace packhorse::program {
 

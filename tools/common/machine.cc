@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "packhorse/resources.h"
+#include "packhorse/base/resources.h"
 
 namespace packhorse::program {
 

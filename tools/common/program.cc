@@ -22,9 +22,9 @@
 #include <thread>
 
 #include "common/terminal.h"
-#include "packhorse/error.h"
-#include "packhorse/printable.h"
-#include "packhorse/process.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/printable.h"
+#include "packhorse/base/process.h"
 
 namespace packhorse::program {
 

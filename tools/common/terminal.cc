@@ -12,9 +12,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "packhorse/decimal.h"
-#include "packhorse/error.h"
-#include "packhorse/printable.h"
+#include "packhorse/base/decimal.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/printable.h"
 
 namespace packhorse::program {
 

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "packhorse/progress.h"
+#include "packhorse/base/progress.h"
 
 /// What people see: numbers with units, tables, and a progress line.
 namespace packhorse::program {

@@ -1,12 +1,12 @@
-#include "packhorse/trainer/measure.h"
+#include "packhorse/trainer/measure/measure.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "measure/inputs.h"
 #include "measure/passes.h"
-#include "packhorse/error.h"
+#include "packhorse/base/error.h"
+#include "packhorse/trainer/measure/inputs.h"
 
 namespace packhorse::trainer {
 namespace {

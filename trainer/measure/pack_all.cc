@@ -1,16 +1,16 @@
-#include "packhorse/trainer/pack_all.h"
+#include "packhorse/trainer/measure/pack_all.h"
 
 #include <fmt/format.h>
 
 #include <chrono>
 
-#include "packhorse/error.h"
-#include "packhorse/file.h"
-#include "packhorse/format.h"
-#include "packhorse/manifest.h"
-#include "packhorse/pack.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/dataset/manifest.h"
+#include "packhorse/formats/format.h"
+#include "packhorse/packing/pack.h"
 #include "packhorse/reader/measure.h"
-#include "packhorse/transform.h"
+#include "packhorse/transforms/transform.h"
 
 namespace packhorse::trainer {
 namespace {

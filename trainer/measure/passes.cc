@@ -6,10 +6,10 @@
 #include <chrono>
 #include <optional>
 
-#include "packhorse/error.h"
+#include "packhorse/base/error.h"
 #include "packhorse/reader/loader.h"
-#include "packhorse/trainer/engine.h"
-#include "packhorse/trainer/prefetcher.h"
+#include "packhorse/trainer/input/prefetcher.h"
+#include "packhorse/trainer/train/engine.h"
 
 namespace packhorse::trainer {
 namespace {

@@ -5,7 +5,7 @@
 #include <stop_token>
 
 #include "packhorse/reader/dataset.h"
-#include "packhorse/trainer/measure.h"
+#include "packhorse/trainer/measure/measure.h"
 
 namespace packhorse::trainer {
 

@@ -1,11 +1,11 @@
-#include "packhorse/trainer/predict.h"
+#include "packhorse/trainer/measure/predict.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
 
-#include "packhorse/packed_dataset.h"
+#include "packhorse/dataset/packed_dataset.h"
 
 namespace packhorse::trainer {
 namespace {

@@ -1,14 +1,14 @@
-#include "packhorse/trainer/sweep.h"
+#include "packhorse/trainer/measure/sweep.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "measure/inputs.h"
 #include "measure/passes.h"
-#include "packhorse/error.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/resources.h"
 #include "packhorse/reader/knee.h"
-#include "packhorse/resources.h"
+#include "packhorse/trainer/measure/inputs.h"
 
 namespace packhorse::trainer {
 namespace {

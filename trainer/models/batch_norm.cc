@@ -1,4 +1,4 @@
-#include "batch_norm.h"
+#include "models/batch_norm.h"
 
 #include "packhorse/trainer/parallel/sync_batch_norm.h"
 

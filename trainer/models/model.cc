@@ -1,7 +1,7 @@
 #include "models/batch_norm.h"
-#include "packhorse/error.h"
-#include "packhorse/trainer/archs.h"
-#include "packhorse/trainer/models.h"
+#include "packhorse/base/error.h"
+#include "packhorse/trainer/models/archs.h"
+#include "packhorse/trainer/models/models.h"
 
 namespace packhorse::trainer {
 

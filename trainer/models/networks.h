@@ -1,6 +1,6 @@
 #pragma once
 
-#include "packhorse/trainer/archs.h"
+#include "packhorse/trainer/models/archs.h"
 
 /// Every network there is, each in a file of its own. archs.cc lists them.
 namespace packhorse::trainer {

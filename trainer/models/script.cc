@@ -7,8 +7,8 @@
 #include <set>
 
 #include "models/networks.h"
-#include "packhorse/error.h"
-#include "packhorse/trainer/models.h"
+#include "packhorse/base/error.h"
+#include "packhorse/trainer/models/models.h"
 
 namespace packhorse::trainer {
 namespace {

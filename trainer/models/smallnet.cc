@@ -5,7 +5,7 @@
 #include "models/batch_norm.h"
 #include "models/layers.h"
 #include "models/networks.h"
-#include "packhorse/trainer/models.h"
+#include "packhorse/trainer/models/models.h"
 
 namespace packhorse::trainer {
 namespace {

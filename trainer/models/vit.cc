@@ -14,8 +14,8 @@
 
 #include "models/layers.h"
 #include "models/networks.h"
-#include "packhorse/error.h"
-#include "packhorse/trainer/models.h"
+#include "packhorse/base/error.h"
+#include "packhorse/trainer/models/models.h"
 
 namespace packhorse::trainer {
 namespace {

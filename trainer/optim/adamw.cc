@@ -1,4 +1,4 @@
-#include "adamw.h"
+#include "optim/adamw.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_foreach_add.h>

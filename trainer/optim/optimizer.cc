@@ -13,8 +13,8 @@
 #include <array>
 #include <string_view>
 
-#include "adamw.h"
-#include "sgd.h"
+#include "optim/adamw.h"
+#include "optim/sgd.h"
 
 namespace packhorse::trainer {
 

@@ -1,4 +1,4 @@
-#include "sgd.h"
+#include "optim/sgd.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>

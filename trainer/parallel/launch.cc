@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "packhorse/error.h"
+#include "packhorse/base/error.h"
 #include "packhorse/trainer/parallel/processes.h"
 
 namespace packhorse::trainer {

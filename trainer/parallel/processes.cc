@@ -20,7 +20,8 @@
 #include <array>
 #include <string_view>
 
-#include "packhorse/error.h"
+#include "device/lost_peer.h"
+#include "packhorse/base/error.h"
 
 namespace packhorse::trainer {
 namespace {
@@ -196,26 +197,5 @@ bool Processes::any(bool here) const {
 }
 
 c10d::ProcessGroup* Processes::group() const { return impl_ ? impl_->group.get() : nullptr; }
-
-void throw_lost_peer(const std::string& message) {
-  throw Error(
-      ErrorKind::kIo,
-      "another process of this training is gone or stuck: " + message.substr(0, message.find('\n')),
-      {}, "Look at what the others said, then start all of them again with --resume.");
-}
-
-bool tells_of_lost_peer(const std::string& message) {
-  static constexpr std::array<std::string_view, 7> kSigns = {"Connection closed by peer",
-                                                             "Connection reset by peer",
-                                                             "Timed out waiting",
-                                                             "Broken pipe",
-                                                             "Read timeout",
-                                                             "NCCL error",
-                                                             "wait timeout"};
-  for (const auto sign : kSigns) {
-    if (message.find(sign) != std::string::npos) return true;
-  }
-  return false;
-}
 
 }  // namespace packhorse::trainer

@@ -11,8 +11,8 @@
 #include <climits>
 #include <string>
 
-#include "packhorse/error.h"
-#include "packhorse/file.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
 
 namespace packhorse::trainer {
 namespace {

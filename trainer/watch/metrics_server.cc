@@ -11,7 +11,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "packhorse/error.h"
+#include "packhorse/base/error.h"
 #include "watch/http_server.h"
 
 namespace packhorse::trainer {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "packhorse/error.h"
-#include "packhorse/json.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/json.h"
 
 namespace packhorse::trainer {
 namespace {

@@ -14,8 +14,8 @@
 #include <set>
 #include <vector>
 
-#include "packhorse/error.h"
-#include "packhorse/file.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
 
 namespace packhorse::trainer {
 namespace {

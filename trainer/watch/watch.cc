@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
-#include "packhorse/resources.h"
-#include "packhorse/trainer/fit.h"
+#include "packhorse/base/resources.h"
 #include "packhorse/trainer/watch/advice.h"
 #include "packhorse/trainer/watch/event_file.h"
 #include "packhorse/trainer/watch/metrics_server.h"
+#include "packhorse/trainer/watch/run_log.h"
 #include "packhorse/trainer/watch/step_log.h"
 
 namespace packhorse::trainer {

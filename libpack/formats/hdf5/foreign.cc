@@ -6,8 +6,8 @@
 #include "formats/hdf5/hdf5.h"
 #include "formats/hdf5/inner_objects.h"
 #include "formats/hdf5/layout.h"
-#include "packhorse/file.h"
-#include "packhorse/sample.h"
+#include "packhorse/base/file.h"
+#include "packhorse/dataset/sample.h"
 
 namespace packhorse::hdf5 {
 

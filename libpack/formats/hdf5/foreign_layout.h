@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "formats/hdf5/handles.h"
-#include "packhorse/foreign_shard.h"
+#include "packhorse/formats/foreign_shard.h"
 
 /// What is taken of HDF5 files that others made:
 ///

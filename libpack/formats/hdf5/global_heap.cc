@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "packhorse/error.h"
+#include "packhorse/base/error.h"
 
 namespace packhorse::hdf5 {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "packhorse/bytes.h"
+#include "packhorse/base/bytes.h"
 
 /// Where HDF5 keeps values of variable length: collections of objects, each object one piece.
 ///

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "packhorse/format.h"
+#include "packhorse/formats/format.h"
 
 namespace packhorse::hdf5 {
 

@@ -6,7 +6,7 @@
 #include "formats/hdf5/inner_objects.h"
 #include "formats/hdf5/layout.h"
 #include "formats/hdf5/open.h"
-#include "packhorse/file.h"
+#include "packhorse/base/file.h"
 
 namespace packhorse::hdf5 {
 

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "packhorse/bytes.h"
-#include "packhorse/file.h"
-#include "packhorse/image_info.h"
+#include "packhorse/base/bytes.h"
+#include "packhorse/base/file.h"
+#include "packhorse/image/image_info.h"
 
 namespace packhorse::hdf5 {
 

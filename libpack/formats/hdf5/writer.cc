@@ -6,13 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/stream_file.h"
 #include "formats/hdf5/layout.h"
 #include "formats/hdf5/open.h"
 #include "formats/hdf5/sketch.h"
 #include "formats/sample_checks.h"
-#include "packhorse/error.h"
-#include "packhorse/file.h"
-#include "stream_file.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
 
 namespace packhorse::hdf5 {
 

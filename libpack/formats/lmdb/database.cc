@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "packhorse/file.h"
+#include "packhorse/base/file.h"
 
 namespace packhorse::lmdb {
 

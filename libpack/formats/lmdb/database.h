@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
+#include "base/stream_file.h"
 #include "formats/lmdb/handles.h"
 #include "formats/lmdb/tree.h"
-#include "packhorse/bytes.h"
-#include "stream_file.h"
+#include "packhorse/base/bytes.h"
 
 /// What both layouts share: a database that is written, and one that is walked.
 namespace packhorse::lmdb {

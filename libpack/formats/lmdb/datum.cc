@@ -1,5 +1,5 @@
 #include "formats/lmdb/layout.h"
-#include "packhorse/error.h"
+#include "packhorse/base/error.h"
 
 namespace packhorse::lmdb {
 

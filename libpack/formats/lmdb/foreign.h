@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "formats/lmdb/foreign_database.h"
-#include "packhorse/foreign_shard.h"
+#include "packhorse/formats/foreign_shard.h"
 
 /// What is taken of databases that others made, by their first entries:
 ///

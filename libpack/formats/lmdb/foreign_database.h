@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "formats/lmdb/handles.h"
-#include "packhorse/bytes.h"
+#include "packhorse/base/bytes.h"
 
 namespace packhorse::lmdb {
 

@@ -3,8 +3,8 @@
 #include "formats/lmdb/foreign.h"
 #include "formats/lmdb/layout.h"
 #include "formats/lmdb/lmdb.h"
-#include "packhorse/file.h"
-#include "packhorse/image_info.h"
+#include "packhorse/base/file.h"
+#include "packhorse/image/image_info.h"
 
 namespace packhorse::lmdb {
 

@@ -3,10 +3,10 @@
 
 #include "formats/lmdb/foreign.h"
 #include "formats/lmdb/layout.h"
-#include "packhorse/image_info.h"
-#include "packhorse/printable.h"
-#include "sources/naming.h"
-#include "sources/shard_labels.h"
+#include "labels/shard_labels.h"
+#include "listing/names.h"
+#include "packhorse/base/printable.h"
+#include "packhorse/image/image_info.h"
 
 namespace packhorse::lmdb {
 

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <array>
 
-#include "formats/label_text.h"
 #include "formats/lmdb/foreign.h"
 #include "formats/lmdb/layout.h"
-#include "packhorse/image_info.h"
-#include "packhorse/printable.h"
-#include "sources/shard_labels.h"
+#include "labels/label_text.h"
+#include "labels/shard_labels.h"
+#include "packhorse/base/printable.h"
+#include "packhorse/image/image_info.h"
 
 namespace packhorse::lmdb {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "packhorse/error.h"
+#include "packhorse/base/error.h"
 
 namespace packhorse::lmdb {
 

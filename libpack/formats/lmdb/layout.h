@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "packhorse/bytes.h"
-#include "packhorse/image_info.h"
+#include "packhorse/base/bytes.h"
+#include "packhorse/image/image_info.h"
 
 /// LMDB shard: a directory with one file, data.mdb, one unnamed database, no other keys than
 /// samples. Two layouts. With Datums (lmdb):

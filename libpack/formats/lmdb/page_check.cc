@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "formats/lmdb/pages.h"
-#include "packhorse/error.h"
-#include "packhorse/file.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
 
 namespace packhorse::lmdb {
 

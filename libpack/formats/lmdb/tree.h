@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "formats/lmdb/pages.h"
-#include "packhorse/bytes.h"
+#include "packhorse/base/bytes.h"
 
 namespace packhorse::lmdb {
 

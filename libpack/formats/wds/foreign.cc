@@ -1,15 +1,15 @@
 #include <algorithm>
 #include <numeric>
 
-#include "formats/wds/handles.h"
+#include "archive/archive_scan.h"
+#include "archive/handles.h"
+#include "archive/payloads.h"
+#include "archive/tar_header.h"
+#include "formats/wds/exported_index.h"
 #include "formats/wds/layout.h"
-#include "formats/wds/peer_index.h"
+#include "formats/wds/shard_samples.h"
 #include "formats/wds/wds.h"
-#include "packhorse/foreign_shard.h"
-#include "sources/archive_scan.h"
-#include "sources/payloads.h"
-#include "sources/shard_samples.h"
-#include "sources/tar_header.h"
+#include "packhorse/formats/foreign_shard.h"
 
 /// Plain tars of any writer: ustar, GNU and pax headers; samples, labels and fields by the rules by
 /// which packing reads them (sources/shard_samples.h).

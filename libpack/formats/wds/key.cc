@@ -1,5 +1,5 @@
 #include "formats/wds/layout.h"
-#include "sources/naming.h"
+#include "listing/names.h"
 
 namespace packhorse::wds {
 
@@ -13,7 +13,7 @@ std::optional<MemberName> cut_member_name(std::string_view name) {
     if (dot != std::string_view::npos && dot > begin &&
         name.find('/', dot) == std::string_view::npos &&
         name.substr(0, begin).find('\n') == std::string_view::npos) {
-      return MemberName{std::string(name.substr(0, dot)), naming::lower_case(name.substr(dot + 1))};
+      return MemberName{std::string(name.substr(0, dot)), lower_case(name.substr(dot + 1))};
     }
     if (begin == 0) return std::nullopt;
     directory = directory == 0 ? std::string_view::npos : name.rfind('/', directory - 1);

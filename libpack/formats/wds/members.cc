@@ -1,11 +1,11 @@
 #include "formats/wds/members.h"
 
+#include "archive/archive_walk.h"
+#include "archive/tar_header.h"
 #include "formats/wds/layout.h"
-#include "packhorse/error.h"
-#include "packhorse/file.h"
-#include "packhorse/npy.h"
-#include "sources/archive_walk.h"
-#include "sources/tar_header.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/image/npy.h"
 
 namespace packhorse::wds {
 

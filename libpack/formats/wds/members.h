@@ -4,8 +4,8 @@
 #include <functional>
 #include <string_view>
 
-#include "packhorse/bytes.h"
-#include "packhorse/shard_index.h"
+#include "packhorse/base/bytes.h"
+#include "packhorse/dataset/shard_index.h"
 
 namespace packhorse::wds {
 

@@ -2,8 +2,8 @@
 
 #include <tbb/parallel_for.h>
 
-#include "packhorse/error.h"
-#include "zstd_frame.h"
+#include "base/zstd_frame.h"
+#include "packhorse/base/error.h"
 
 namespace packhorse::wds {
 

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/format.h"
-#include "stream_file.h"
+#include "base/stream_file.h"
+#include "packhorse/formats/format.h"
 
 namespace packhorse::wds {
 

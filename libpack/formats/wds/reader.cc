@@ -1,14 +1,14 @@
 #include <algorithm>
 
-#include "formats/label_text.h"
-#include "formats/wds/handles.h"
+#include "archive/handles.h"
+#include "base/zstd_frame.h"
+#include "formats/wds/exported_index.h"
 #include "formats/wds/layout.h"
 #include "formats/wds/open.h"
-#include "formats/wds/peer_index.h"
 #include "formats/wds/wds.h"
-#include "packhorse/file.h"
-#include "packhorse/npy.h"
-#include "zstd_frame.h"
+#include "labels/label_text.h"
+#include "packhorse/base/file.h"
+#include "packhorse/image/npy.h"
 
 namespace packhorse::wds {
 

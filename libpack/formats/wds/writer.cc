@@ -1,11 +1,11 @@
 #include <exception>
 
+#include "archive/handles.h"
 #include "formats/sample_checks.h"
-#include "formats/wds/handles.h"
 #include "formats/wds/layout.h"
 #include "formats/wds/open.h"
 #include "formats/wds/output.h"
-#include "packhorse/npy.h"
+#include "packhorse/image/npy.h"
 
 namespace packhorse::wds {
 

@@ -1,4 +1,4 @@
-#include "support/archives.h"
+#include "archives.h"
 
 #include <archive.h>
 #include <archive_entry.h>

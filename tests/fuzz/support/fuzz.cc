@@ -1,4 +1,4 @@
-#include "support/fuzz.h"
+#include "fuzz.h"
 
 #include <sanitizer/asan_interface.h>
 #include <sys/mman.h>

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/bytes.h"
-#include "packhorse/error.h"
+#include "packhorse/base/bytes.h"
+#include "packhorse/base/error.h"
 
 /// What the fuzz targets share. A target is one function that libFuzzer calls with bytes of its
 /// making; it hands them to a parser and looks at all that comes out:

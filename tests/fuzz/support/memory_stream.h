@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sources/byte_stream.h"
+#include "archive/byte_stream.h"
 
 namespace packhorse::fuzz {
 

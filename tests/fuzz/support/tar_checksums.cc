@@ -1,4 +1,4 @@
-#include "support/tar_checksums.h"
+#include "tar_checksums.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "packhorse/bytes.h"
+#include "packhorse/base/bytes.h"
 
 namespace packhorse::fuzz {
 

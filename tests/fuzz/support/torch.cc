@@ -1,6 +1,6 @@
-#include "support/torch.h"
+#include "torch.h"
 
-#include "weights/weight_files.h"
+#include "checkpoint/weight_files.h"
 
 namespace packhorse::trainer {
 

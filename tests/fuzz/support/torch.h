@@ -3,7 +3,7 @@
 #include <exception>
 #include <new>
 
-#include "support/fuzz.h"
+#include "fuzz.h"
 
 /// For the targets of the trainer's weight files, which are linked with LibTorch.
 namespace packhorse::fuzz {

@@ -1,6 +1,6 @@
 // An archive of any kind as a source: nested archives, members by their names, images among them.
-#include "sources/archive_contents.h"
-#include "sources/archive_walk.h"
+#include "archive/archive_walk.h"
+#include "sources/archive/archive_contents.h"
 #include "support/fuzz.h"
 #include "support/tar_checksums.h"
 

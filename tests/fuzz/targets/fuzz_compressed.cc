@@ -1,7 +1,7 @@
 // Compressed streams (gzip, zstd, xz), and zstd frames as shards hold them.
+#include "base/zstd_frame.h"
 #include "support/fuzz.h"
 #include "support/memory_stream.h"
-#include "zstd_frame.h"
 
 namespace {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "packhorse/hash.h"
-#include "packhorse/jpeg_coefficients.h"
+#include "packhorse/base/hash.h"
+#include "packhorse/jpeg/coefficients.h"
 #include "support/fuzz.h"
 
 namespace {

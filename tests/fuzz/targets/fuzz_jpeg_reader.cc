@@ -1,7 +1,7 @@
 // The reader's chain of JPEG decoders, libjpeg at its end: slices of files with a table of rows,
 // windows, scales.
-#include "jpeg_decoder.h"
-#include "packhorse/hash.h"
+#include "decode/jpeg_decoder.h"
+#include "packhorse/base/hash.h"
 #include "support/fuzz.h"
 
 namespace {

@@ -1,6 +1,6 @@
 // The lossless transcode of the image mode "roi", and the table that it leaves in its files.
-#include "packhorse/roi_layout.h"
-#include "packhorse/transform.h"
+#include "packhorse/jpeg/roi_layout.h"
+#include "packhorse/transforms/transform.h"
 #include "support/fuzz.h"
 
 namespace {

@@ -1,8 +1,8 @@
 // Lines of JSON: members of list rows, labels of samples, and what walker processes say.
-#include "sources/json_members.h"
-#include "sources/shard_labels.h"
+#include "labels/json_members.h"
+#include "labels/shard_labels.h"
 #include "support/fuzz.h"
-#include "verify/walk_protocol.h"
+#include "walkers/walk_protocol.h"
 
 using namespace packhorse;
 

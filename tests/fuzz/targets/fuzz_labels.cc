@@ -1,6 +1,7 @@
 // A labels file, and the same bytes as a list of classes.
-#include "packhorse/source.h"
-#include "sources/label_file.h"
+#include "labels/label_file.h"
+#include "packhorse/dataset/class_list.h"
+#include "packhorse/sources/source.h"
 #include "support/fuzz.h"
 
 using namespace packhorse;

@@ -1,7 +1,7 @@
 // A list file: CSV, TSV or JSON Lines, by the input's last byte.
-#include "sources/label_names.h"
-#include "sources/list_file.h"
-#include "sources/listed_path.h"
+#include "labels/label_names.h"
+#include "listing/listed_path.h"
+#include "sources/list/list_file.h"
 #include "support/fuzz.h"
 
 namespace {

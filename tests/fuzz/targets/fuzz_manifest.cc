@@ -1,9 +1,9 @@
 // dataset.json: mostly with the id that fits, without which nothing of it is looked at.
 #include <nlohmann/json.hpp>
 
-#include "packhorse/hash.h"
-#include "packhorse/manifest.h"
-#include "packhorse/transform.h"
+#include "packhorse/base/hash.h"
+#include "packhorse/dataset/manifest.h"
+#include "packhorse/transforms/transform.h"
 #include "support/fuzz.h"
 
 namespace {

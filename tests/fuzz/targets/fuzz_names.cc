@@ -1,9 +1,9 @@
 // Names of members and classes, and what they are cut into.
+#include "archive/archive_scan.h"
 #include "formats/wds/layout.h"
-#include "packhorse/printable.h"
-#include "sources/archive_layout.h"
-#include "sources/archive_scan.h"
-#include "sources/shard_names.h"
+#include "packhorse/base/printable.h"
+#include "sources/archive/archive_layout.h"
+#include "sources/webdataset/shard_names.h"
 #include "support/fuzz.h"
 
 using namespace packhorse;

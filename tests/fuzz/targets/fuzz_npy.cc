@@ -1,5 +1,5 @@
 // A NumPy file.
-#include "packhorse/npy.h"
+#include "packhorse/image/npy.h"
 #include "support/fuzz.h"
 
 using namespace packhorse;

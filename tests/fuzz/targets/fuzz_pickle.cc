@@ -1,8 +1,8 @@
 // What torch.save() pickled, with storages of 64 bytes for all that it names.
 #include <ATen/ops/empty.h>
 
+#include "checkpoint/unpickle.h"
 #include "support/torch.h"
-#include "weights/unpickle.h"
 
 using namespace packhorse;
 

@@ -1,7 +1,7 @@
 // The pixels of a PNM file that the probe has accepted. Other kinds are decoded by libraries.
 #include <vector>
 
-#include "packhorse/decoded_image.h"
+#include "packhorse/image/decoded_image.h"
 #include "support/fuzz.h"
 
 using namespace packhorse;

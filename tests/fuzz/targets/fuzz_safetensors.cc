@@ -1,6 +1,6 @@
 // A safetensors file.
+#include "checkpoint/weight_files.h"
 #include "support/torch.h"
-#include "weights/weight_files.h"
 
 using namespace packhorse;
 

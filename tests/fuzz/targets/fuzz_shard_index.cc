@@ -1,8 +1,8 @@
 // The index of a shard, with a checksum that fits: what stands in it then is all that is checked.
 #include <cstring>
 
-#include "packhorse/hash.h"
-#include "packhorse/shard_index.h"
+#include "packhorse/base/hash.h"
+#include "packhorse/dataset/shard_index.h"
 #include "support/fuzz.h"
 
 namespace {

@@ -1,6 +1,6 @@
 // A tar, header by header and through libarchive, read from memory in pieces of any size.
-#include "sources/archive_walk.h"
-#include "sources/tar_header.h"
+#include "archive/archive_walk.h"
+#include "archive/tar_header.h"
 #include "support/fuzz.h"
 #include "support/memory_stream.h"
 #include "support/tar_checksums.h"

@@ -1,6 +1,6 @@
 // The zip file that torch.save() makes.
+#include "checkpoint/weight_files.h"
 #include "support/torch.h"
-#include "weights/weight_files.h"
 
 using namespace packhorse;
 

@@ -1,6 +1,6 @@
 // A zip, by its central directory, and the names in its local headers.
-#include "sources/archive_walk.h"
-#include "sources/zip_header.h"
+#include "archive/archive_walk.h"
+#include "archive/zip_header.h"
 #include "support/fuzz.h"
 
 using namespace packhorse;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "packhorse/transform.h"
+#include "packhorse/transforms/transform.h"
 
 namespace packhorse::reader::test {
 

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "bench/run.h"
-#include "packhorse/resources.h"
+#include "packhorse/base/resources.h"
 
 namespace packhorse::bench::test {
 

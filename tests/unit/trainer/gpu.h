@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "packhorse/trainer/device.h"
+#include "packhorse/trainer/device/device.h"
 #include "support/support.h"
 
 namespace packhorse::test {

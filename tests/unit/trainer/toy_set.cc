@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "packhorse/permutation.h"
+#include "packhorse/base/permutation.h"
 #include "support/support.h"
 
 namespace packhorse::test {

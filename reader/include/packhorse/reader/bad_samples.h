@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/pack.h"
+#include "packhorse/base/reject_limit.h"
 
 namespace packhorse::reader {
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "packhorse/bytes.h"
-#include "packhorse/image_info.h"
+#include "packhorse/base/bytes.h"
+#include "packhorse/image/image_info.h"
 
 namespace packhorse::reader {
 

@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "packhorse/bytes.h"
-#include "packhorse/image_info.h"
-#include "packhorse/jpeg.h"
+#include "packhorse/base/bytes.h"
+#include "packhorse/image/image_info.h"
+#include "packhorse/jpeg/decoder.h"
 #include "packhorse/reader/augment.h"
 #include "packhorse/reader/pixel_augment.h"
 

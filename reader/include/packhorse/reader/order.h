@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "packhorse/permutation.h"
+#include "packhorse/base/permutation.h"
 #include "packhorse/reader/runs.h"
 
 namespace packhorse::reader {

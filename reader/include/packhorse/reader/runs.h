@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "packhorse/permutation.h"
+#include "packhorse/base/permutation.h"
 
 namespace packhorse::reader {
 

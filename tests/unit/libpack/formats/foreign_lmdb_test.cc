@@ -4,7 +4,7 @@
 #include "formats/lmdb/foreign.h"
 #include "formats/lmdb/page_check.h"
 #include "formats/lmdb/pages.h"
-#include "packhorse/file.h"
+#include "packhorse/base/file.h"
 #include "support/support.h"
 
 namespace packhorse::lmdb {

@@ -3,8 +3,8 @@
 #include <random>
 
 #include "formats/lmdb/database.h"
-#include "packhorse/file.h"
-#include "packhorse/hash.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/hash.h"
 #include "support/support.h"
 
 /// What our writer makes, held against LMDB's own library.

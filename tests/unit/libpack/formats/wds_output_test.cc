@@ -1,7 +1,7 @@
+#include "base/zstd_frame.h"
 #include "formats/wds/output.h"
-#include "packhorse/permutation.h"
+#include "packhorse/base/permutation.h"
 #include "support/support.h"
-#include "zstd_frame.h"
 
 namespace packhorse::wds {
 

@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "packhorse/image_info.h"
-#include "packhorse/transform.h"
+#include "packhorse/image/image_info.h"
+#include "packhorse/transforms/transform.h"
 
 namespace packhorse::jpeg::test {
 

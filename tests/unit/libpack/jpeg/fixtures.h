@@ -4,7 +4,7 @@
 #include <random>
 #include <string_view>
 
-#include "packhorse/jpeg.h"
+#include "packhorse/jpeg/decoder.h"
 #include "support/pictures.h"
 
 /// The vocabulary of the JPEG decoder's tests.

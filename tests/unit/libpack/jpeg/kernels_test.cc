@@ -1,4 +1,4 @@
-#include "kernels.h"
+#include "jpeg/kernels/kernels.h"
 
 #include <doctest/doctest.h>
 #include <hwy/targets.h>
@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
-#include "buffer.h"
 #include "fixtures.h"
+#include "jpeg/decode/buffer.h"
 
 namespace packhorse::jpeg::test {
 

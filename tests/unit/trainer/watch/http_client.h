@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "packhorse/file.h"
+#include "packhorse/base/file.h"
 
 namespace packhorse::test {
 

@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "packhorse/file.h"
+#include "packhorse/base/file.h"
 #include "packhorse/trainer/watch/event_file.h"
 #include "packhorse/trainer/watch/step_log.h"
 #include "support/support.h"

@@ -6,8 +6,8 @@
 #include <set>
 #include <thread>
 
-#include "packhorse/file.h"
-#include "packhorse/trainer/watch/ranges.h"
+#include "packhorse/base/file.h"
+#include "packhorse/trainer/device/ranges.h"
 #include "support/support.h"
 
 using namespace packhorse;

@@ -1,7 +1,7 @@
 #include "packhorse/trainer/watch/watch.h"
 
-#include "packhorse/file.h"
-#include "packhorse/trainer/fit.h"
+#include "packhorse/base/file.h"
+#include "packhorse/trainer/train/fit.h"
 #include "support/support.h"
 #include "unit/trainer/toy_set.h"
 

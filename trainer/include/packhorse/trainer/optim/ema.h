@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "packhorse/trainer/named_tensors.h"
+#include "packhorse/trainer/device/named_tensors.h"
 
 namespace packhorse::trainer {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/trainer/named_tensors.h"
+#include "packhorse/trainer/device/named_tensors.h"
 
 /// Optimisers whose whole step is a few calls, whatever the number of parameters, and that never
 /// wait for the device. Each can be used alone in a LibTorch program:

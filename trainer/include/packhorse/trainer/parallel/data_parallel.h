@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "packhorse/trainer/named_tensors.h"
+#include "packhorse/trainer/device/named_tensors.h"
 #include "packhorse/trainer/parallel/processes.h"
 
 namespace packhorse::trainer {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "packhorse/trainer/device.h"
+#include "packhorse/trainer/device/device.h"
 
 namespace c10d {
 class ProcessGroup;
@@ -88,10 +88,5 @@ class Processes {
   Launch launch_;
   std::unique_ptr<Impl> impl_;
 };
-
-/// Whether what LibTorch threw says that another process is gone or stuck.
-bool tells_of_lost_peer(const std::string& message);
-/// Error(kIo) with what LibTorch said, and advice.
-[[noreturn]] void throw_lost_peer(const std::string& message);
 
 }  // namespace packhorse::trainer

@@ -7,7 +7,7 @@
 
 #include "packhorse/reader/dataset.h"
 #include "packhorse/reader/loader.h"
-#include "packhorse/trainer/device.h"
+#include "packhorse/trainer/device/device.h"
 #include "packhorse/trainer/watch/watch_options.h"
 
 namespace packhorse::trainer {

@@ -1,0 +1,82 @@
+"""Damages packed photos in thousands of places, one at a time, and counts who notices.
+
+    python3 bench/reliability --write docs/reliability.md
+    python3 bench/reliability --flips 300 --cuts 60 --formats wds lmdb
+
+docs/reliability.md says what is measured. Needs h5py and lmdb, which scripts/setup brings.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import damages
+import ours
+import peers
+import table
+
+ROOT = Path(__file__).resolve().parents[2]
+FORMATS = {"wds": (), "wds-zstd": ("--compress", "zstd"), "lmdb": (), "lmdb-members": (), "hdf5": ()}
+
+
+def parse():
+    parser = argparse.ArgumentParser("python3 bench/reliability", description=__doc__.split("\n")[0])
+    parser.add_argument("--flips", type=int, default=10_000, help="single bits a format (default 10,000)")
+    parser.add_argument("--cuts", type=int, default=2_000, help="truncations a format (default 2,000)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--formats", nargs="+", choices=FORMATS, default=list(FORMATS), metavar="FORMAT")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="default: the CPUs there are")
+    parser.add_argument("--bin", type=Path, default=ROOT / "build/release/bin", metavar="DIR", help="the programs")
+    parser.add_argument("--photos", type=Path, metavar="DIR", help="a class folder instead of imagenet200")
+    parser.add_argument("--scratch", type=Path, default=Path("/dev/shm"), metavar="DIR", help="default /dev/shm")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the counts to FILE")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="replace what stands between the page's markers")
+    options = parser.parse_args()
+    data = Path(os.environ.get("PACKHORSE_TEST_DATA", ROOT / "build/test-data"))
+    options.photos = options.photos or data / "imagenet/imagenet200"
+    if not options.photos.is_dir():
+        parser.error(f"{options.photos} is not there: run a test that unpacks it, or say --photos DIR")
+    return options
+
+
+def measure(form, options, scratch):
+    dataset = scratch / form
+    ours.pack(options, dataset, form.removesuffix("-zstd"), *FORMATS[form])
+    plan = damages.plan(dataset, options.flips, options.cuts, f"{options.seed} {form}")
+    print(f"{form}: {len(plan)} damages, packhorse ...", file=sys.stderr)
+    result = {"format": form, "ours": ours.judge(options, dataset, plan)}
+    for peer in peers.of_format(form):
+        print(f"{form}: {len(plan)} damages, {peer.name} ...", file=sys.stderr)
+        result.setdefault("peers", []).append({"name": peer.name, **peers.judge(peer, dataset, plan, options.jobs)})
+    shutil.rmtree(dataset)
+    return result
+
+
+def main():
+    options = parse()
+    with tempfile.TemporaryDirectory(prefix="packhorse-reliability-", dir=options.scratch) as scratch:
+        results = {
+            "bench": "reliability",
+            "schema": 1,
+            "flips": options.flips,
+            "cuts": options.cuts,
+            "seed": options.seed,
+            "versions": {"packhorse": ours.version(options), **peers.versions()},
+            "formats": [measure(form, options, Path(scratch)) for form in options.formats],
+        }
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=1) + "\n")
+    text = table.text(results)
+    if options.write:
+        table.write(options.write, text)
+    else:
+        print(text)
+    return 0 if table.is_good(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

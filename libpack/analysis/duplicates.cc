@@ -1,0 +1,237 @@
+#include "packhorse/analysis/duplicates.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+#include <tuple>
+
+#include "analysis/perceptual_hash.h"
+#include "analysis/stored_pixels.h"
+#include "base/parallel.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/resources.h"
+
+namespace packhorse {
+
+namespace {
+
+/// Which items hang together. Merging keeps the lower number as the root.
+class Sets {
+ public:
+  explicit Sets(std::size_t n) : parents_(n) {
+    std::iota(parents_.begin(), parents_.end(), std::uint32_t{0});
+  }
+  std::uint32_t root(std::uint32_t i) {
+    while (parents_[i] != i) i = parents_[i] = parents_[parents_[i]];
+    return i;
+  }
+  void merge(std::uint32_t a, std::uint32_t b) {
+    a = root(a);
+    b = root(b);
+    parents_[std::max(a, b)] = std::min(a, b);
+  }
+
+ private:
+  std::vector<std::uint32_t> parents_;
+};
+
+class Search {
+ public:
+  Search(std::span<const PackedDataset* const> datasets, const DuplicateSearch& search,
+         Progress& progress, const std::stop_token& stop)
+      : datasets_(datasets), search_(search), progress_(progress), stop_(stop) {
+    for (const PackedDataset* dataset : datasets) {
+      begins_.push_back(size_);
+      size_ += dataset->size();
+    }
+    if (size_ >= ~std::uint32_t{0})
+      throw Error(ErrorKind::kUnsupported,
+                  "more than 4 billion samples cannot be compared at once");
+  }
+
+  DuplicateReport run() {
+    DuplicateReport report;
+    report.samples = size_;
+    Sets sets(size_);
+    link_identical(sets);
+    if (!search_.identical_only) {
+      hash_all();
+      report.featureless =
+          static_cast<std::uint64_t>(std::count(has_hash_.begin(), has_hash_.end(), 0));
+      link_near(sets);
+    }
+    collect(sets, report);
+    return report;
+  }
+
+ private:
+  struct At {
+    std::size_t dataset, sample;
+  };
+  At at(std::size_t item) const {
+    const auto after = std::upper_bound(begins_.begin(), begins_.end(), item);
+    const auto dataset = static_cast<std::size_t>(after - begins_.begin()) - 1;
+    return {dataset, item - begins_[dataset]};
+  }
+
+  int jobs() const { return search_.jobs > 0 ? search_.jobs : available_cpus(); }
+
+  void check_stop() const {
+    if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
+  }
+
+  std::vector<std::byte> bytes_of(std::size_t item) const {
+    std::vector<std::byte> bytes;
+    const At place = at(item);
+    datasets_[place.dataset]->read(place.sample, bytes);
+    return bytes;
+  }
+
+  /// By the indexes, then byte by byte: 64 bits of hash alone would not do for a proof.
+  void link_identical(Sets& sets) {
+    struct Content {
+      std::uint64_t hash, length;
+      std::uint32_t item;
+    };
+    std::vector<Content> all;
+    all.reserve(size_);
+    for (const PackedDataset* dataset : datasets_) {
+      for (std::size_t shard = 0; shard < dataset->shards(); ++shard) {
+        const ShardIndex& index = dataset->index(shard);
+        for (std::size_t row = 0; row < index.size(); ++row) {
+          all.push_back(
+              {index.hash(row), index.range(row).length, static_cast<std::uint32_t>(all.size())});
+        }
+      }
+    }
+    std::sort(all.begin(), all.end(), [](const Content& a, const Content& b) {
+      return std::tie(a.hash, a.length, a.item) < std::tie(b.hash, b.length, b.item);
+    });
+    identical_to_.resize(size_);
+    std::iota(identical_to_.begin(), identical_to_.end(), std::uint32_t{0});
+    for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
+      const Content& first = all[begin];
+      for (end = begin + 1;
+           end < all.size() && all[end].hash == first.hash && all[end].length == first.length;
+           ++end) {
+      }
+      if (end - begin < 2) continue;
+      check_stop();
+      const std::vector<std::byte> bytes = bytes_of(first.item);
+      for (std::size_t i = begin + 1; i < end; ++i) {
+        if (bytes_of(all[i].item) != bytes) continue;
+        identical_to_[all[i].item] = first.item;
+        sets.merge(first.item, all[i].item);
+      }
+    }
+  }
+
+  void hash_all() {
+    hashes_.resize(size_);
+    has_hash_.resize(size_);
+    progress_.total_samples = size_;
+    constexpr std::size_t kBatch = 64;
+    run_parallel(jobs(), (size_ + kBatch - 1) / kBatch, [&](std::size_t batch) {
+      std::vector<std::byte> bytes;
+      const std::size_t end = std::min(size_, (batch + 1) * kBatch);
+      for (std::size_t item = batch * kBatch; item < end; ++item) {
+        check_stop();
+        ++progress_.samples;
+        if (identical_to_[item] != item) continue;  // its first one is hashed
+        const At place = at(item);
+        const PackedDataset& dataset = *datasets_[place.dataset];
+        decode_stored(dataset, place.sample, bytes, kThumbnailSide, search_.limits,
+                      [&](transforms::RowSource& rows, const ImageInfo& image) {
+                        const auto hash = perceptual_hash(rows, image);
+                        has_hash_[item] = hash ? 1 : 0;
+                        hashes_[item] = hash.value_or(0);
+                      });
+        progress_.bytes += bytes.size();
+      }
+    });
+    for (std::size_t item = 0; item < size_; ++item) {
+      hashes_[item] = hashes_[identical_to_[item]];
+      has_hash_[item] = has_hash_[identical_to_[item]];
+    }
+  }
+
+  void link_near(Sets& sets) {
+    std::vector<std::uint32_t> order;
+    for (std::uint32_t item = 0; item < size_; ++item) {
+      if (has_hash_[item] != 0) order.push_back(item);
+    }
+    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return std::tie(hashes_[a], a) < std::tie(hashes_[b], b);
+    });
+    std::vector<std::uint64_t> different;
+    std::vector<std::uint32_t> item_of;  // the first item with a hash
+    for (const std::uint32_t item : order) {
+      if (!different.empty() && different.back() == hashes_[item]) {
+        sets.merge(item_of.back(), item);
+      } else {
+        different.push_back(hashes_[item]);
+        item_of.push_back(item);
+      }
+    }
+    for (const auto& [i, j] : near_pairs(different, search_.max_distance, jobs()))
+      sets.merge(item_of[i], item_of[j]);
+  }
+
+  std::string_view class_of(const At& place) const {
+    const PackedDataset& dataset = *datasets_[place.dataset];
+    const PackedDataset::Place in = dataset.place(place.sample);
+    const auto label = static_cast<std::size_t>(dataset.index(in.shard).label(in.row));
+    return label < dataset.classes().size() ? dataset.classes()[label] : std::string_view();
+  }
+
+  void collect(Sets& sets, DuplicateReport& report) const {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> members;  // (root, item)
+    for (std::uint32_t item = 0; item < size_; ++item) {
+      const std::uint32_t root = sets.root(item);
+      if (root != item) members.emplace_back(root, item);
+    }
+    std::sort(members.begin(), members.end());
+    for (std::size_t begin = 0, end = 0; begin < members.size(); begin = end) {
+      const std::uint32_t first = members[begin].first;
+      DuplicateSet& set = report.sets.emplace_back();
+      add_member(set, first, first);
+      for (end = begin; end < members.size() && members[end].first == first; ++end)
+        add_member(set, first, members[end].second);
+    }
+  }
+
+  void add_member(DuplicateSet& set, std::uint32_t first, std::uint32_t item) const {
+    const At place = at(item), origin = at(first);
+    const bool identical = identical_to_[item] == identical_to_[first];
+    const bool hashed = !hashes_.empty();
+    set.members.push_back({place.dataset, place.sample,
+                           hashed ? std::popcount(hashes_[item] ^ hashes_[first]) : 0, identical});
+    set.identical = set.identical && identical;
+    set.across_datasets = set.across_datasets || place.dataset != origin.dataset;
+    set.across_classes = set.across_classes || class_of(place) != class_of(origin);
+  }
+
+  std::span<const PackedDataset* const> datasets_;
+  const DuplicateSearch& search_;
+  Progress& progress_;
+  const std::stop_token& stop_;
+  std::vector<std::size_t> begins_;  ///< the first item of each dataset
+  std::size_t size_ = 0;
+  std::vector<std::uint32_t> identical_to_;  ///< the first item with the same bytes
+  std::vector<std::uint64_t> hashes_;
+  std::vector<std::uint8_t> has_hash_;
+};
+
+}  // namespace
+
+DuplicateReport find_duplicates(std::span<const PackedDataset* const> datasets,
+                                const DuplicateSearch& search, Progress* progress,
+                                std::stop_token stop) {
+  if (search.max_distance < 0 || search.max_distance > kMostDistance) {
+    throw Error(ErrorKind::kUsage, "a distance must be from 0 to " + std::to_string(kMostDistance));
+  }
+  Progress unseen;
+  return Search(datasets, search, progress != nullptr ? *progress : unseen, stop).run();
+}
+
+}  // namespace packhorse

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "codecs/row_source.h"
+
+namespace packhorse {
+
+/// Pixels on each side that a picture is reduced to.
+inline constexpr int kThumbnailSide = 32;
+
+/// 64 bits that stay nearly the same when a picture is encoded again, scaled, or made brighter: the
+/// picture's brightness, averaged down to 32 x 32 and turned upright, goes through a discrete
+/// cosine transform; each bit says whether one of the 8 x 8 lowest frequencies, those that are
+/// constant along an axis left out, is above their median. Nothing for a picture without features,
+/// whose bits would be noise. Source: C. Zauner, "Implementation and Benchmarking of Perceptual
+/// Image Hash Functions" (2010), 3.2.1; phash.org, ph_dct_imagehash. Any thread.
+///
+/// `image`: what the file's header says; `rows` may be at a reduced size.
+std::optional<std::uint64_t> perceptual_hash(transforms::RowSource& rows, const ImageInfo& image);
+
+/// All pairs (i, j), i < j, of hashes that differ in at most `max_distance` <= 7 bits; `hashes`
+/// must be sorted and unique. No pair is given twice. Memory: 16 bytes a hash.
+std::vector<std::pair<std::uint32_t, std::uint32_t>> near_pairs(
+    const std::vector<std::uint64_t>& hashes, int max_distance, int jobs);
+
+}  // namespace packhorse

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string_view>
+
+#include "packhorse/base/bytes.h"
+
+/// Bytes one after the other, out of a part of a file or out of a decompressor on top of one.
+///
+///     auto stream = decompress(read_range(fd, {0, size}, path), compression_of(head), path);
+///     for (Bytes some = stream->next(); !some.empty(); some = stream->next()) ...
+namespace packhorse {
+
+/// One thread.
+class ByteStream {
+ public:
+  virtual ~ByteStream() = default;
+  /// The bytes that come next, as many as are at hand; empty at the end. The view lives until the
+  /// next call. Throws Error(kCorrupt) when what is compressed is damaged or cut, Error(kIo).
+  virtual Bytes next() = 0;
+  /// Passes over at most `n` bytes without reading them. Returns how many; 0: they must be read.
+  virtual std::uint64_t skip(std::uint64_t /*n*/) { return 0; }
+};
+
+enum class Compression { kNone, kGzip, kZstd, kXz };
+
+/// By the first six bytes.
+Compression compression_of(Bytes head);
+
+/// The bytes of a range of an open file, which ends early when the file does.
+std::unique_ptr<ByteStream> read_range(int fd, ByteRange range, const std::filesystem::path& path);
+
+/// What compressed bytes may become: up to `bytes` anything, beyond that at most `times` their
+/// number. Images hardly shrink; zeros do a thousandfold in gzip, more in zstd and xz.
+struct ExpansionLimits {
+  std::uint64_t bytes = std::uint64_t{512} << 20;
+  std::uint64_t times = 200;
+};
+
+/// What is compressed in `stored`, to its very end, with all its checksums checked; `stored`
+/// itself for kNone. Only libraries in this process do it, never another program. Its next() throws
+/// Error(kUnsupported) beyond `limits`.
+std::unique_ptr<ByteStream> decompress(std::unique_ptr<ByteStream> stored, Compression compression,
+                                       const std::filesystem::path& path,
+                                       ExpansionLimits limits = {});
+
+/// The two of them behind decompress().
+std::unique_ptr<ByteStream> open_gzip(std::unique_ptr<ByteStream> stored,
+                                      const std::filesystem::path& path);
+std::unique_ptr<ByteStream> open_filter(std::unique_ptr<ByteStream> stored, Compression compression,
+                                        const std::filesystem::path& path);
+
+}  // namespace packhorse

@@ -1,0 +1,48 @@
+#include "packhorse/base/error.h"
+
+#include <sys/resource.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace packhorse {
+
+namespace {
+
+bool file_sizes_are_limited() {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+}  // namespace
+
+void throw_errno(const std::string& doing, const std::filesystem::path& path) {
+  const int code = errno;
+  ErrorKind kind = ErrorKind::kIo;
+  std::string advice, reason = std::strerror(code);
+  if (code == ENOSPC || code == EDQUOT) {
+    kind = ErrorKind::kNoSpace;
+    advice = "free some space there, then run the same command again";
+  } else if (code == ENOENT || code == ENOTDIR) {
+    kind = ErrorKind::kNotFound;
+    advice = "check the path";
+  } else if (code == EACCES || code == EPERM || code == EROFS) {
+    advice = "check the permissions, or choose another place";
+  } else if (code == EMFILE) {
+    advice = "raise the limit of open files (ulimit -n)";
+  } else if (code == ENOMEM) {
+    advice = "raise the memory limit (ulimit -v, or the container's)";
+  } else if (code == EFBIG && file_sizes_are_limited()) {
+    reason += ", by the process's file size limit (ulimit -f)";
+    advice = "raise that limit, or make smaller files, then run the same command again";
+  }
+  throw Error(kind, "cannot " + doing + ": " + reason, path, advice);
+}
+
+void throw_code(const std::error_code& code, const std::string& doing,
+                const std::filesystem::path& path) {
+  errno = code.value();
+  throw_errno(doing, path);
+}
+
+}  // namespace packhorse

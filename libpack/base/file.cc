@@ -1,0 +1,321 @@
+#include "packhorse/base/file.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstdio>
+#include <future>
+#include <random>
+#include <utility>
+
+#include "packhorse/base/error.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kWriteBuffer = 1u << 20;
+constexpr std::uint64_t kWriteBackStep = 8u << 20;
+
+void write_all(int fd, Bytes bytes, const fs::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t n = uninterrupted([&] { return ::write(fd, bytes.data(), bytes.size()); });
+    if (n < 0) throw_errno("write to", path);
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+  }
+}
+
+fs::path directory_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
+}  // namespace
+
+void UniqueFd::reset(int fd) {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = fd;
+}
+
+void refuse_url(std::string_view path) {
+  const std::size_t colon = path.find("://");
+  const auto is_scheme = [](std::string_view text) {
+    return text.size() > 1 && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+             return std::isalnum(c) != 0 || c == '+' || c == '-' || c == '.';
+           });
+  };
+  if (colon == std::string_view::npos || !is_scheme(path.substr(0, colon))) return;
+  throw Error(ErrorKind::kUsage,
+              "'" + std::string(path) + "' is a URL, and only files are read and written", {},
+              "copy it to a disk, or mount it as one; a folder that is really called so is ./" +
+                  std::string(path));
+}
+
+UniqueFd open_file(const fs::path& path, int flags, unsigned mode) {
+  return UniqueFd(
+      uninterrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC, mode_t{mode}); }));
+}
+
+UniqueFd open_at(int directory, const char* name, int flags) {
+  return UniqueFd(uninterrupted([&] { return ::openat(directory, name, flags | O_CLOEXEC); }));
+}
+
+UniqueFd open_for_reading(const fs::path& path) {
+  refuse_url(path.native());
+  UniqueFd fd = open_file(path, O_RDONLY | O_NONBLOCK);
+  if (!fd) throw_errno("open", path);
+  return fd;
+}
+
+std::uint64_t file_size(int fd, const fs::path& path) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) throw_errno("stat", path);
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+void read_exactly(int fd, std::uint64_t offset, std::span<std::byte> out, const fs::path& path) {
+  while (!out.empty()) {
+    const ssize_t n = uninterrupted(
+        [&] { return ::pread(fd, out.data(), out.size(), static_cast<off_t>(offset)); });
+    if (n < 0) throw_errno("read", path);
+    if (n == 0) {
+      throw Error(
+          ErrorKind::kCorrupt,
+          "the file ends at byte " + std::to_string(offset) + ", before what it should hold", path,
+          "it was cut; restore it or pack again");
+    }
+    out = out.subspan(static_cast<std::size_t>(n));
+    offset += static_cast<std::uint64_t>(n);
+  }
+}
+
+void write_exactly(int fd, std::uint64_t offset, Bytes bytes, const fs::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t n = uninterrupted(
+        [&] { return ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset)); });
+    if (n < 0) throw_errno("write to", path);
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+    offset += static_cast<std::uint64_t>(n);
+  }
+}
+
+std::vector<std::byte> read_file(const fs::path& path) {
+  const UniqueFd fd = open_for_reading(path);
+  std::vector<std::byte> bytes(file_size(fd.get(), path));
+  read_exactly(fd.get(), 0, bytes, path);
+  return bytes;
+}
+
+std::string read_text(const fs::path& path) { return std::string(as_text(read_file(path))); }
+
+fs::path temporary_name(const fs::path& path) {
+  std::random_device random;
+  char suffix[24];
+  std::snprintf(suffix, sizeof suffix, ".%08x%08x.tmp", random(), random());
+  return fs::path(path.native() + suffix);
+}
+
+void start_write_back(int fd, std::uint64_t begin, std::uint64_t end) {
+  ::sync_file_range(fd, static_cast<off_t>(begin), static_cast<off_t>(end - begin),
+                    SYNC_FILE_RANGE_WRITE);
+}
+
+TemporaryFile::TemporaryFile(fs::path path) : path_(std::move(path)), name_(temporary_name(path_)) {
+  refuse_url(path_.native());
+  fd_ = open_file(name_, O_RDWR | O_CREAT | O_EXCL);
+  if (!fd_) throw_errno("create", name_);
+}
+
+TemporaryFile::~TemporaryFile() {
+  if (fd_) ::unlink(name_.c_str());
+}
+
+void TemporaryFile::publish() {
+  publish_file(name_, path_);
+  fd_.reset();
+}
+
+std::string TemporaryFile::publish_hashed() {
+  std::string sum = publish_file_hashed(name_, path_);
+  fd_.reset();
+  return sum;
+}
+
+AtomicFile::AtomicFile(fs::path path) : file_(std::move(path)) { buffer_.reserve(kWriteBuffer); }
+
+void AtomicFile::write(Bytes bytes) {
+  while (!bytes.empty()) {
+    const Bytes piece = bytes.first(std::min(bytes.size(), kWriteBuffer - buffer_.size()));
+    buffer_.insert(buffer_.end(), piece.begin(), piece.end());
+    if (buffer_.size() == kWriteBuffer) flush();
+    bytes = bytes.subspan(piece.size());
+  }
+}
+
+void AtomicFile::flush() {
+  write_all(file_.fd(), buffer_, file_.path());
+  flushed_ += buffer_.size();
+  if (flushed_ - written_back_ >= kWriteBackStep) {
+    start_write_back(file_.fd(), written_back_, flushed_);
+    written_back_ = flushed_;
+  }
+  buffer_.clear();
+}
+
+void AtomicFile::commit() {
+  flush();
+  file_.publish();
+}
+
+void write_file(const fs::path& path, Bytes bytes) {
+  AtomicFile file(path);
+  file.write(bytes);
+  file.commit();
+}
+
+void write_plain_file(const fs::path& path, Bytes bytes) {
+  UniqueFd fd = open_file(path, O_WRONLY | O_CREAT | O_EXCL);
+  if (!fd) throw_errno("create", path);
+  write_all(fd.get(), bytes, path);
+  // Network file systems may say only here that there is no room.
+  if (::close(fd.release()) != 0 && errno != EINTR) throw_errno("write to", path);
+}
+
+void copy_over(const fs::path& from, const fs::path& to) {
+  std::error_code code;
+  do {
+    fs::copy_file(from, to, fs::copy_options::overwrite_existing, code);
+  } while (code == std::errc::interrupted);
+  if (code) throw_code(code, "copy to", to);
+}
+
+void sync_filesystem(int fd, const fs::path& path) {
+  if (uninterrupted([&] { return ::syncfs(fd); }) != 0) throw_errno("sync", path);
+}
+
+void sync_path(const fs::path& path) {
+  const UniqueFd fd = open_for_reading(path);
+  sync_file(fd.get(), path);
+}
+
+void sync_file(int fd, const fs::path& path) {
+  if (uninterrupted([&] { return ::fsync(fd); }) != 0) throw_errno("sync", path);
+}
+
+std::string publish_file_hashed(const fs::path& from, const fs::path& to) {
+  auto sum = std::async(std::launch::async, [&] { return sha256_file(from); });
+  sync_path(from);
+  std::string text = sum.get();
+  publish_file(from, to);
+  return text;
+}
+
+namespace {
+
+/// The new name is there, whatever comes of this.
+void sync_new_name(const fs::path& path) {
+  try {
+    sync_path(directory_of(path));
+  } catch (const Error& error) {
+    throw Error(error.kind(),
+                std::string(error.what()) + "; what was renamed is in place, but a power failure " +
+                    "may undo it",
+                path, "look at the disk, and whether it is there, before the next command");
+  }
+}
+
+}  // namespace
+
+void publish_file(const fs::path& from, const fs::path& to) {
+  sync_path(from);
+  if (::rename(from.c_str(), to.c_str()) != 0) throw_errno("rename a file to", to);
+  sync_new_name(to);
+}
+
+void rename_no_replace(const fs::path& from, const fs::path& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) {
+    sync_new_name(to);
+    return;
+  }
+  if (errno == EEXIST || errno == ENOTEMPTY) {
+    throw Error(ErrorKind::kExists, "the target is already there", to,
+                "choose another name, or remove it first");
+  }
+  if (errno != EINVAL && errno != ENOSYS) throw_errno("rename a directory to", to);
+  // A file system without RENAME_NOREPLACE (some network ones): rename(2) refuses a non-empty
+  // target.
+  if (fs::exists(fs::symlink_status(to))) {
+    throw Error(ErrorKind::kExists, "the target is already there", to,
+                "choose another name, or remove it first");
+  }
+  if (::rename(from.c_str(), to.c_str()) != 0) throw_errno("rename a directory to", to);
+  sync_new_name(to);
+}
+
+void rename_exchange(const fs::path& a, const fs::path& b) {
+  if (::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) != 0) {
+    throw_errno("swap in place", b);
+  }
+  sync_new_name(b);
+}
+
+namespace {
+
+/// A directory's entries by one of the standard library's iterators, which stop at what a signal
+/// interrupts.
+template <class Iterator>
+std::vector<fs::directory_entry> entries_by(const fs::path& directory) {
+  while (true) {
+    std::vector<fs::directory_entry> entries;
+    std::error_code code;
+    for (Iterator it(directory, code), end; !code && it != end; it.increment(code))
+      entries.push_back(*it);
+    if (!code) return entries;
+    if (code != std::errc::interrupted) throw_code(code, "list", directory);
+  }
+}
+
+}  // namespace
+
+std::vector<fs::directory_entry> entries_in(const fs::path& directory) {
+  return entries_by<fs::directory_iterator>(directory);
+}
+
+std::vector<fs::directory_entry> entries_below(const fs::path& directory) {
+  return entries_by<fs::recursive_directory_iterator>(directory);
+}
+
+void remove_tree(const fs::path& path) {
+  std::error_code code;
+  do {
+    fs::remove_all(path, code);
+  } while (code == std::errc::interrupted);
+  if (code) throw_code(code, "remove", path);
+}
+
+void make_directories(const fs::path& path) {
+  refuse_url(path.native());
+  constexpr int kMostTries = 1000;
+  std::error_code code;
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    fs::create_directories(path, code);
+    if (!code) return;
+    // Others may remove a directory between the look at it and the next step.
+    std::error_code look;
+    const bool removed =
+        code == std::errc::no_such_file_or_directory ||
+        (code == std::errc::file_exists &&
+         (fs::is_directory(path, look) || !fs::exists(fs::symlink_status(path, look))));
+    if (!removed) break;
+  }
+  throw_code(code, "create the directory", path);
+}
+
+}  // namespace packhorse

@@ -1,0 +1,144 @@
+#include "packhorse/base/mapped_file.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <mutex>
+#include <utility>
+
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+
+namespace packhorse {
+
+/// What the signal handler must know of a mapping. Never freed, only used again: a handler may be
+/// looking at it.
+struct MappedFile::Region {
+  std::atomic<std::uintptr_t> begin{0}, end{0};
+  std::atomic<bool> torn{false};
+  Region* next = nullptr;
+
+  bool holds(std::uintptr_t address) const {
+    return address >= begin.load(std::memory_order_acquire) &&
+           address < end.load(std::memory_order_acquire);
+  }
+};
+
+/// All mappings of the process, and the handler that was there before ours.
+struct Regions {
+  using Region = MappedFile::Region;
+
+  static Regions& all() {
+    static Regions regions;
+    return regions;
+  }
+
+  Region* add(Bytes bytes) {
+    const std::scoped_lock lock(mutex);
+    Region* region = first.load();
+    while (region != nullptr && region->end != 0) region = region->next;
+    if (region == nullptr) {
+      region = new Region;
+      region->next = first;
+      first = region;
+    }
+    region->torn = false;
+    region->begin = reinterpret_cast<std::uintptr_t>(bytes.data());
+    region->end = region->begin + bytes.size();
+    return region;
+  }
+
+  void remove(Region* region) {
+    const std::scoped_lock lock(mutex);
+    region->end = 0;
+    region->begin = 0;
+  }
+
+  std::atomic<Region*> first{nullptr};
+  struct sigaction before {};
+
+ private:
+  Regions() : page(static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE))) {
+    struct sigaction ours {};
+    ours.sa_sigaction = [](int signal, siginfo_t* info, void* context) {
+      all().on_bus_error(signal, info, context);
+    };
+    ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigemptyset(&ours.sa_mask);
+    ::sigaction(SIGBUS, &ours, &before);
+  }
+
+  /// Only what a signal handler may do.
+  void on_bus_error(int signal, siginfo_t* info, void* context) {
+    const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+    for (Region* region = first; region != nullptr; region = region->next) {
+      if (!region->holds(address)) continue;
+      region->torn = true;
+      void* zeros = ::mmap(reinterpret_cast<void*>(address / page * page), page, PROT_READ,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+      if (zeros != MAP_FAILED) return;
+    }
+    if ((before.sa_flags & SA_SIGINFO) != 0) {
+      before.sa_sigaction(signal, info, context);
+    } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
+      before.sa_handler(signal);
+    } else {
+      ::signal(signal, SIG_DFL);  // it happens again, and has its usual end
+    }
+  }
+
+  std::mutex mutex;
+  const std::uintptr_t page;
+};
+
+namespace {
+
+void* address_of(Bytes bytes) { return const_cast<std::byte*>(bytes.data()); }
+
+}  // namespace
+
+MappedFile::MappedFile(const std::filesystem::path& path)
+    : MappedFile(open_for_reading(path).get(), path) {}
+
+MappedFile::MappedFile(int fd, const std::filesystem::path& path) {
+  const std::uint64_t size = file_size(fd, path);
+  if (size == 0) return;
+  void* memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (memory == MAP_FAILED) throw_errno("map", path);
+  bytes_ = Bytes(static_cast<const std::byte*>(memory), size);
+  region_ = Regions::all().add(bytes_);
+}
+
+MappedFile::~MappedFile() {
+  if (bytes_.empty()) return;
+  Regions::all().remove(region_);
+  ::munmap(address_of(bytes_), bytes_.size());
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : bytes_(std::exchange(other.bytes_, {})), region_(std::exchange(other.region_, nullptr)) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(bytes_, other.bytes_);
+  std::swap(region_, other.region_);
+  return *this;
+}
+
+bool MappedFile::torn() const { return region_ != nullptr && region_->torn; }
+
+void MappedFile::will_need(ByteRange range) const {
+  static const auto kPage = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t end = std::min<std::uint64_t>(range.end(), bytes_.size());
+  const std::uint64_t begin = range.offset / kPage * kPage;
+  if (begin >= end) return;
+  ::madvise(const_cast<std::byte*>(bytes_.data()) + begin, end - begin, MADV_WILLNEED);
+}
+
+void MappedFile::release() const {
+  if (!bytes_.empty() && !torn()) ::madvise(address_of(bytes_), bytes_.size(), MADV_DONTNEED);
+}
+
+}  // namespace packhorse

@@ -1,0 +1,32 @@
+#include "packhorse/base/reject_limit.h"
+
+#include <charconv>
+#include <cmath>
+#include <string_view>
+
+#include "packhorse/base/decimal.h"
+#include "packhorse/base/error.h"
+
+namespace packhorse {
+
+std::uint64_t RejectLimit::allowed(std::uint64_t seen) const {
+  return percent
+             ? static_cast<std::uint64_t>(std::floor(*percent / 100 * static_cast<double>(seen)))
+             : count;
+}
+
+RejectLimit RejectLimit::parse(const std::string& text) {
+  RejectLimit limit;
+  if (text.ends_with('%')) {
+    limit.percent = parse_decimal(std::string_view(text).substr(0, text.size() - 1));
+    if (limit.percent && *limit.percent <= 100) return limit;
+  } else {
+    const char* const end = text.data() + text.size();
+    const auto [stopped, code] = std::from_chars(text.data(), end, limit.count);
+    if (code == std::errc() && stopped == end) return limit;
+  }
+  throw Error(ErrorKind::kUsage, "'" + text + "' is no limit for rejects", {},
+              "say a number, or a percentage like 0.5%");
+}
+
+}  // namespace packhorse

@@ -1,0 +1,7 @@
+#include "packhorse/base/version.h"
+
+namespace packhorse {
+
+std::string version() { return PACKHORSE_VERSION; }
+
+}  // namespace packhorse

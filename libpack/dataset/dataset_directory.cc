@@ -1,0 +1,169 @@
+#include "packhorse/dataset/dataset_directory.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "packhorse/base/error.h"
+#include "packhorse/base/hash.h"
+#include "packhorse/dataset/manifest.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kDirectory = O_DIRECTORY | O_RDONLY;
+
+[[noreturn]] void refuse_link(const fs::path& path) {
+  throw Error(ErrorKind::kCorrupt, "a symbolic link inside a dataset is not followed", path,
+              "put the file itself there: `cp -rL` copies a directory without its links");
+}
+
+bool is_link_in(int directory, const char* name) {
+  struct stat status {};
+  return ::fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(status.st_mode);
+}
+
+}  // namespace
+
+bool is_inner_name(std::string_view name) {
+  if (name.empty() || name.find('\0') != std::string_view::npos) return false;
+  for (std::size_t begin = 0; begin <= name.size();) {
+    const std::size_t end = std::min(name.find('/', begin), name.size());
+    const std::string_view part = name.substr(begin, end - begin);
+    if (part.empty() || part == "." || part == "..") return false;
+    begin = end + 1;
+  }
+  return true;
+}
+
+void refuse_links(const fs::path& directory) {
+  const auto refuse = [](const fs::path& path) {
+    throw Error(ErrorKind::kUnsupported, "a symbolic link is in the way, and is not followed", path,
+                "remove it, if it is nobody's");
+  };
+  if (!fs::exists(fs::symlink_status(directory))) return;
+  if (fs::is_symlink(directory)) refuse(directory);
+  if (!fs::is_directory(directory)) return;
+  for (const fs::directory_entry& entry : entries_below(directory)) {
+    if (entry.is_symlink()) refuse(entry.path());
+  }
+}
+
+DatasetDirectory::Links DatasetDirectory::links_of(const Manifest& manifest) {
+  return manifest.adopted ? Links::kToShards : Links::kNone;
+}
+
+DatasetDirectory::DatasetDirectory(fs::path path) : path_(std::move(path)) {
+  refuse_url(path_.native());
+  directory_ = open_file(path_, kDirectory);
+  if (!directory_) throw_errno("open", path_);
+}
+
+UniqueFd DatasetDirectory::open_beneath(const std::string& name, int flags) const {
+  if (!is_inner_name(name)) {
+    throw Error(ErrorKind::kCorrupt, "a name that is not in the dataset's directory", path_ / name,
+                "do not trust this dataset");
+  }
+  // Part by part, so that no part but the next is ever looked up: nothing can be put in between.
+  UniqueFd at;
+  for (std::size_t begin = 0; begin <= name.size();) {
+    const std::size_t end = std::min(name.find('/', begin), name.size());
+    const std::string part = name.substr(begin, end - begin);
+    const int above = at ? at.get() : directory_.get();
+    const int how = end == name.size() ? flags : O_DIRECTORY | O_PATH;
+    UniqueFd next = open_at(above, part.c_str(), how | O_NOFOLLOW);
+    if (!next) {
+      const int code = errno;
+      if (is_link_in(above, part.c_str())) refuse_link(path_ / name);
+      errno = code;
+      throw_errno("open", path_ / name);
+    }
+    at = std::move(next);
+    begin = end + 1;
+  }
+  return at;
+}
+
+UniqueFd DatasetDirectory::open(const std::string& name, Links links) const {
+  constexpr int kFlags = O_RDONLY | O_NONBLOCK;  // a pipe must not keep us waiting
+  UniqueFd fd;
+  if (links == Links::kNone || !is_inner_name(name)) {
+    fd = open_beneath(name, kFlags);
+  } else {
+    fd = open_at(directory_.get(), name.c_str(), kFlags);
+    if (!fd) throw_errno("open", path_ / name);
+  }
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) throw_errno("look at", path_ / name);
+  if (!S_ISREG(status.st_mode)) {
+    throw Error(ErrorKind::kCorrupt, "what should be a file of the dataset is none", path_ / name,
+                "restore the file from a copy, or pack again");
+  }
+  return fd;
+}
+
+std::string DatasetDirectory::read_text(const std::string& name) const {
+  constexpr std::uint64_t kMost = std::uint64_t{256} << 20;  // some two million rejects
+  const UniqueFd fd = open(name);
+  const std::uint64_t bytes = file_size(fd.get(), path_ / name);
+  if (bytes > kMost) {
+    throw Error(ErrorKind::kUnsupported,
+                "a list of the dataset has " + std::to_string(bytes) + " bytes, the limit is " +
+                    std::to_string(kMost),
+                path_ / name, "do not trust this dataset");
+  }
+  std::string text(bytes, '\0');
+  read_exactly(fd.get(), 0, std::as_writable_bytes(std::span(text)), path_ / name);
+  return text;
+}
+
+bool DatasetDirectory::holds(const std::string& name, std::uint64_t bytes,
+                             const std::string& sha256, Links links) const try {
+  const UniqueFd fd = open(name, links);
+  return file_size(fd.get(), path_ / name) == bytes &&
+         sha256_file(fd.get(), path_ / name) == sha256;
+} catch (const Error& error) {
+  if (error.kind() == ErrorKind::kInterrupted) throw;
+  return false;
+}
+
+/// The directory that holds the last part of a name; each is made where it is missing.
+UniqueFd DatasetDirectory::open_parent(const std::string& name) const {
+  UniqueFd parent = open_at(directory_.get(), ".", kDirectory);
+  if (!parent) throw_errno("open", path_);
+  for (std::size_t begin = 0, slash = name.find('/'); slash != std::string::npos;
+       begin = slash + 1, slash = name.find('/', begin)) {
+    const std::string part = name.substr(begin, slash - begin);
+    if (::mkdirat(parent.get(), part.c_str(), 0777) != 0 && errno != EEXIST)
+      throw_errno("create", path_ / name);
+    parent = open_beneath(name.substr(0, slash), kDirectory);
+  }
+  return parent;
+}
+
+void DatasetDirectory::replace(const fs::path& finished, const std::string& name) const {
+  if (!is_inner_name(name)) open_beneath(name, O_PATH);  // throws
+  sync_path(finished);
+  const UniqueFd parent = open_parent(name);
+  const std::string last = name.substr(name.rfind('/') + 1);
+  if (::renameat(AT_FDCWD, finished.c_str(), parent.get(), last.c_str()) != 0)
+    throw_errno("rename a file to", path_ / name);
+  sync_file(parent.get(), path_ / name);
+}
+
+bool DatasetDirectory::still_there() const {
+  struct stat held {
+  }, named{};
+  return ::fstat(directory_.get(), &held) == 0 && ::stat(path_.c_str(), &named) == 0 &&
+         held.st_ino == named.st_ino && held.st_dev == named.st_dev;
+}
+
+}  // namespace packhorse

@@ -1,0 +1,192 @@
+#include "packhorse/dataset/manifest.h"
+
+#include <set>
+
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/hash.h"
+#include "packhorse/base/json.h"
+#include "packhorse/base/printable.h"
+#include "packhorse/dataset/dataset_directory.h"
+
+namespace packhorse {
+
+namespace {
+
+using Json = OrderedExactJson;
+
+/// Room for some 180,000 shards.
+constexpr JsonLimits kLimits{.bytes = std::size_t{64} << 20, .depth = 16};
+
+/// All files of the dataset that it names.
+std::vector<std::string_view> names_in(const Manifest& manifest) {
+  std::vector<std::string_view> names;
+  for (const ShardRecord& shard : manifest.shards)
+    names.insert(names.end(), {shard.file, shard.index});
+  for (const FileRecord& file : manifest.files) names.emplace_back(file.file);
+  return names;
+}
+
+Json to_json(const Manifest& m) {
+  Json shards = Json::array(), files = Json::array(), skipped = Json::object();
+  for (const ShardRecord& s : m.shards) {
+    shards.push_back({{"file", s.file},
+                      {"samples", s.samples},
+                      {"first_sample", s.first_sample},
+                      {"bytes", s.bytes},
+                      {"sha256", s.sha256},
+                      {"index", s.index},
+                      {"index_bytes", s.index_bytes},
+                      {"index_sha256", s.index_sha256}});
+  }
+  for (const FileRecord& f : m.files) {
+    files.push_back({{"file", f.file}, {"bytes", f.bytes}, {"sha256", f.sha256}});
+  }
+  for (const auto& [rule, count] : m.skipped_by_rule) skipped[rule] = count;
+  Json json = {{"manifest_version", kManifestVersion},
+               {"format", m.format},
+               {"format_version", m.format_version},
+               {"image", m.image}};
+  // What few datasets have is only there when it says something.
+  if (!m.image_settings.empty()) json["image_settings"] = m.image_settings;
+  if (!m.compress.empty()) json["compress"] = m.compress;
+  if (!m.fields.empty()) json["fields"] = m.fields;
+  if (m.adopted) {
+    json["adopted"] = {{"layout", m.adopted->layout},
+                       {"labels", m.adopted->labels},
+                       {"qualified_keys", m.adopted->qualified_keys},
+                       {"arrays", m.adopted->arrays}};
+  }
+  json.update({{"split", m.split},
+               {"options",
+                {{"shuffle", m.shuffle},
+                 {"seed", m.seed},
+                 {"shard_bytes", m.shard_bytes},
+                 {"shard_samples", m.shard_samples}}},
+               {"samples", m.samples},
+               {"payload_bytes", m.payload_bytes},
+               {"class_samples", m.class_samples},
+               {"accounting",
+                {{"seen", m.accounting.seen},
+                 {"packed", m.accounting.packed},
+                 {"rejected", m.accounting.rejected},
+                 {"skipped", m.accounting.skipped},
+                 {"skipped_by_rule", skipped}}},
+               {"shards", shards},
+               {"files", files}});
+  return json;
+}
+
+Manifest from_json(const Json& json) {
+  Manifest m;
+  json.at("packhorse").get_to(m.version);
+  json.at("format").get_to(m.format);
+  json.at("format_version").get_to(m.format_version);
+  json.at("image").get_to(m.image);
+  m.image_settings = json.value("image_settings", "");
+  m.compress = json.value("compress", "");
+  m.fields = json.value("fields", std::vector<std::string>{});
+  if (const auto adopted = json.find("adopted"); adopted != json.end()) {
+    m.adopted = {adopted->at("layout"), adopted->at("labels"), adopted->at("qualified_keys"),
+                 adopted->at("arrays")};
+  }
+  json.at("split").get_to(m.split);
+  const Json& options = json.at("options");
+  options.at("shuffle").get_to(m.shuffle);
+  options.at("seed").get_to(m.seed);
+  options.at("shard_bytes").get_to(m.shard_bytes);
+  options.at("shard_samples").get_to(m.shard_samples);
+  json.at("samples").get_to(m.samples);
+  json.at("payload_bytes").get_to(m.payload_bytes);
+  json.at("class_samples").get_to(m.class_samples);
+  const Json& accounting = json.at("accounting");
+  accounting.at("seen").get_to(m.accounting.seen);
+  accounting.at("packed").get_to(m.accounting.packed);
+  accounting.at("rejected").get_to(m.accounting.rejected);
+  accounting.at("skipped").get_to(m.accounting.skipped);
+  for (const auto& [rule, count] : accounting.at("skipped_by_rule").items()) {
+    m.skipped_by_rule[rule] = count.get<std::uint64_t>();
+  }
+  for (const Json& s : json.at("shards")) {
+    m.shards.push_back({s.at("file"), s.at("index"), s.at("samples"), s.at("first_sample"),
+                        s.at("bytes"), s.at("index_bytes"), s.at("sha256"), s.at("index_sha256")});
+  }
+  for (const Json& f : json.at("files"))
+    m.files.push_back({f.at("file"), f.at("bytes"), f.at("sha256")});
+  return m;
+}
+
+}  // namespace
+
+std::string Manifest::id() const { return sha256(as_bytes(to_json(*this).dump())); }
+
+std::string Manifest::serialise() const {
+  Json json = {{"packhorse", version}, {"id", id()}};
+  json.update(to_json(*this));
+  return json.dump(1) + "\n";
+}
+
+Manifest Manifest::parse(std::string_view text, const std::filesystem::path& path) {
+  constexpr const char* kAdvice = "restore the file from a copy, or pack again";
+  const auto damaged = [&](const std::string& what) {
+    return Error(ErrorKind::kCorrupt, "damaged manifest: " + what, path, kAdvice);
+  };
+  try {
+    const Json json = parse_json<Json>(text, kLimits);
+    Json content = json;
+    content.erase("packhorse");
+    content.erase("id");
+    if (sha256(as_bytes(content.dump())) != json.at("id")) {
+      throw damaged("its id does not fit its content");
+    }
+    const int version = json.at("manifest_version");
+    if (version > kManifestVersion) {
+      throw Error(ErrorKind::kUnsupported, "the dataset was written by a later packhorse", path,
+                  "use that version or a later one");
+    }
+    Manifest manifest = from_json(json);
+    std::set<std::string_view> names;
+    for (const std::string_view name : names_in(manifest)) {
+      if (!is_inner_name(name))
+        throw damaged("it names a file that is not in the dataset's directory");
+      if (!names.insert(name).second)
+        throw damaged("it names the file '" + printable(name) + "' twice");
+    }
+    std::uint64_t samples = 0;
+    for (const ShardRecord& shard : manifest.shards) {
+      if (shard.first_sample != samples) throw damaged("its counts do not add up");
+      samples += shard.samples;
+    }
+    if (samples != manifest.samples) throw damaged("its counts do not add up");
+    return manifest;
+  } catch (const Json::exception& error) {
+    throw damaged(error.what());
+  } catch (const Error& error) {
+    if (!error.path().empty()) throw;
+    throw damaged(error.what());  // of parse_json()
+  }
+}
+
+Manifest Manifest::load(const DatasetDirectory& dataset) {
+  return parse(dataset.read_text(std::string(kManifestName)), dataset.path() / kManifestName);
+}
+
+Manifest Manifest::load(const std::filesystem::path& dataset) {
+  return load(DatasetDirectory(dataset));
+}
+
+std::string Manifest::sums() const {
+  std::string text;
+  const auto line = [&](const std::string& sum, std::string_view file) {
+    text += sum + "  " + std::string(file) + "\n";
+  };
+  for (const ShardRecord& shard : shards) {
+    line(shard.sha256, shard.file);
+    line(shard.index_sha256, shard.index);
+  }
+  for (const FileRecord& file : files) line(file.sha256, file.file);
+  line(sha256(as_bytes(serialise())), kManifestName);
+  return text;
+}
+
+}  // namespace packhorse

@@ -1,0 +1,172 @@
+#include "packhorse/formats/export_index.h"
+
+#include <algorithm>
+
+#include "base/parallel.h"
+#include "formats/exported_files.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/hash.h"
+#include "packhorse/base/resources.h"
+#include "packhorse/dataset/dataset_directory.h"
+#include "packhorse/dataset/packed_dataset.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+int threads(int jobs) { return jobs > 0 ? jobs : available_cpus(); }
+
+/// A file on its way to its place, whose SHA-256 is known before it gets there.
+class HashedFile {
+ public:
+  /// The name is that of a shard, with another ending, or fixed. Shards lie in the dataset's
+  /// directory itself, so nothing on the way to the file can be a link.
+  HashedFile(std::string name, const fs::path& directory)
+      : file_(checked(name, directory)), path_(directory / name), record_{std::move(name), 0, {}} {}
+
+  void write(std::string_view piece) {
+    file_.write(as_bytes(piece));
+    hash_.update(as_bytes(piece));
+  }
+  const FileRecord& end() {
+    record_.bytes = file_.position();
+    record_.sha256 = hash_.finish();
+    return record_;
+  }
+  void commit() { file_.commit(); }
+  const fs::path& path() const { return path_; }
+
+ private:
+  static fs::path checked(const std::string& name, const fs::path& directory) {
+    if (is_inner_name(name) && name.find('/') == std::string::npos) return directory / name;
+    throw Error(ErrorKind::kCorrupt, "a shard of such a name has no place for its index",
+                directory / name, "do not trust this dataset");
+  }
+
+  AtomicFile file_;
+  fs::path path_;
+  Sha256 hash_;
+  FileRecord record_;
+};
+
+/// Makes each file in `directory`, those of shards by `write_shard` in several threads, and hands
+/// it to `keep` with its place among them.
+template <class WriteShard, class Keep>
+void make_files(const PeerIndexes& indexes, const Manifest& manifest, const fs::path& directory,
+                int jobs, const WriteShard& write_shard, const Keep& keep) {
+  const std::size_t shards = manifest.shards.size();
+  run_parallel(threads(jobs), shards, [&](std::size_t shard) {
+    const ShardRecord& record = manifest.shards[shard];
+    HashedFile file(indexes.name_of_shard(record), directory);
+    write_shard(record, [&](std::string_view piece) { file.write(piece); });
+    keep(shard, file);
+  });
+  std::size_t place = shards;
+  for (const PeerFile& small : indexes.of_dataset(manifest)) {
+    HashedFile file(small.name, directory);
+    file.write(small.text);
+    keep(place++, file);
+  }
+}
+
+const PeerIndexes& peer_indexes_of(const Manifest& manifest, const fs::path& dataset) {
+  const PeerIndexes* indexes = find_format(manifest.format).peer_indexes;
+  if (indexes == nullptr) {
+    std::string names;
+    for (const Format* format : all_formats()) {
+      if (format->peer_indexes != nullptr)
+        names += (names.empty() ? "" : ", ") + std::string(format->name);
+    }
+    throw Error(ErrorKind::kUsage,
+                "other people's readers need no index of the format " + manifest.format, dataset,
+                "they open its shards as they are; indexes are made of: " + names);
+  }
+  if (!manifest.compress.empty()) {
+    throw Error(ErrorKind::kUnsupported,
+                "compressed shards have no such indexes: their readers look for members at offsets "
+                "in a plain file",
+                dataset, "pack the dataset into plain shards: packhorse pack " + dataset.string());
+  }
+  return *indexes;
+}
+
+bool is_there(const fs::path& path, const FileRecord& file) {
+  std::error_code code;
+  return fs::is_regular_file(fs::symlink_status(path, code)) &&
+         fs::file_size(path, code) == file.bytes && sha256_file(path) == file.sha256;
+}
+
+/// A published file is never changed: its SHA-256 is part of the dataset.
+void refuse_other_bytes(const Manifest& manifest, const fs::path& path, const FileRecord& file) {
+  const auto published =
+      std::find_if(manifest.files.begin(), manifest.files.end(),
+                   [&](const FileRecord& record) { return record.file == file.file; });
+  if (published == manifest.files.end() || published->sha256 == file.sha256) return;
+  throw Error(
+      ErrorKind::kExists,
+      "the dataset was published with another file of that name, and its SHA-256 is part of "
+      "it",
+      path, "write the indexes into a directory of their own: -o DIR");
+}
+
+}  // namespace
+
+std::vector<FileRecord> publish_peer_files(const fs::path& directory, const Manifest& manifest,
+                                           int jobs) {
+  const PeerIndexes* indexes = find_format(manifest.format).peer_indexes;
+  if (indexes == nullptr || !manifest.compress.empty()) return {};
+  std::vector<FileRecord> records(manifest.shards.size());
+  const auto write_shard = [&](const ShardRecord& record, const PeerIndexes::Out& out) {
+    indexes->of_own_shard(record, ShardIndex(directory / record.index), {}, out);
+  };
+  make_files(*indexes, manifest, directory, jobs, write_shard,
+             [&](std::size_t place, HashedFile& file) {
+               if (place == records.size())
+                 records.emplace_back();  // behind the shards: one thread
+               records[place] = file.end();
+               file.commit();
+             });
+  return records;
+}
+
+PeerIndexReport write_peer_indexes(const fs::path& dataset, const fs::path& out,
+                                   const PeerIndexOptions& options, int jobs) {
+  if (!is_packed_dataset(dataset))
+    static_cast<void>(find_datasets(dataset));  // throws with the right advice
+  const DatasetDirectory opened(dataset);
+  const Manifest manifest = Manifest::load(opened);
+  const PeerIndexes& indexes = peer_indexes_of(manifest, dataset);
+  const fs::path directory = out.empty() ? dataset : out;
+  const bool beside = out.empty() || fs::weakly_canonical(out) == fs::weakly_canonical(dataset);
+  make_directories(directory);
+
+  struct Outcome {
+    FileRecord file;
+    bool written;
+  };
+  std::vector<Outcome> outcomes(manifest.shards.size());
+  const auto write_shard = [&](const ShardRecord& record, const PeerIndexes::Out& to) {
+    const UniqueFd fd = opened.open(record.file, DatasetDirectory::links_of(manifest));
+    indexes.of_shard(fd.get(), dataset / record.file, record, options, to);
+  };
+  make_files(indexes, manifest, directory, jobs, write_shard,
+             [&](std::size_t place, HashedFile& file) {
+               const FileRecord& made = file.end();
+               if (beside) refuse_other_bytes(manifest, file.path(), made);
+               const bool there = is_there(file.path(), made);
+               if (!there) file.commit();
+               if (place == outcomes.size()) outcomes.emplace_back();
+               outcomes[place] = {made, !there};
+             });
+  PeerIndexReport report;
+  for (Outcome& outcome : outcomes) {
+    report.bytes += outcome.file.bytes;
+    (outcome.written ? report.written : report.unchanged).push_back(std::move(outcome.file.file));
+  }
+  return report;
+}
+
+}  // namespace packhorse

@@ -1,0 +1,132 @@
+#include "formats/wds/exported_index.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "formats/wds/layout.h"
+#include "formats/wds/members.h"
+#include "packhorse/base/error.h"
+#include "packhorse/dataset/manifest.h"
+
+namespace packhorse::wds {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// The text of wds2idx: "v1.2 <samples>", then a line a sample, of each member its extension,
+/// offset, size and name, parted by blanks. Version 1.1 has no names.
+class DaliIndex {
+ public:
+  DaliIndex(const PeerIndexOptions& options, const ShardRecord& record, const PeerIndexes::Out& out)
+      : names_(options.dali_version == "1.2"), record_(record), out_(out) {
+    if (options.dali_version != "1.1" && options.dali_version != "1.2") {
+      throw Error(ErrorKind::kUsage,
+                  "there is no version '" + options.dali_version + "' of DALI's index", {},
+                  "choose 1.1 or 1.2");
+    }
+    out_(fmt::format("v{} {}\n", options.dali_version, record.samples));
+  }
+
+  void add(std::string_view name, ByteRange data) {
+    const std::optional<MemberName> cut = cut_member_name(name);
+    // wds2idx passes over hidden files: those whose key ends with the directory.
+    if (!cut || cut->key.ends_with('/') || is_meta_name(name)) return;
+    // In its own case: DALI compares extensions with those asked for, byte by byte.
+    const std::string_view extension = name.substr(cut->key.size() + 1);
+    if (extension.empty() || name.find_first_of(" \t\n\v\f\r") != std::string_view::npos) {
+      throw Error(ErrorKind::kUnsupported,
+                  "DALI's index has no place for a name with a blank in it or an empty extension",
+                  record_.file, "rename the member", std::string(name));
+    }
+    piece_.clear();
+    if (samples_ == 0 || cut->key != key_) {
+      if (samples_ > 0) piece_ += '\n';
+      key_ = cut->key;
+      ++samples_;
+    } else {
+      piece_ += ' ';
+    }
+    fmt::format_to(std::back_inserter(piece_), "{} {} {}", extension, data.offset, data.length);
+    if (names_) (piece_ += ' ') += name;
+    out_(piece_);
+  }
+
+  void finish() {
+    if (samples_ != record_.samples) {
+      throw Error(ErrorKind::kCorrupt,
+                  fmt::format("the shard holds {} samples by WebDataset's rule, its index {}",
+                              samples_, record_.samples),
+                  record_.file, "run `packhorse inspect --verify full` on the dataset");
+    }
+    out_("\n");
+  }
+
+ private:
+  bool names_;
+  const ShardRecord& record_;
+  const PeerIndexes::Out& out_;
+  std::string key_, piece_;
+  std::uint64_t samples_ = 0;
+};
+
+std::string name_of_shard(const ShardRecord& record) {
+  std::string_view stem = record.file;
+  if (stem.ends_with(kSuffix)) stem.remove_suffix(kSuffix.size());
+  return std::string(stem) + ".idx";
+}
+
+void of_own_shard(const ShardRecord& record, const ShardIndex& index,
+                  const PeerIndexOptions& options, const PeerIndexes::Out& out) {
+  DaliIndex dali(options, record, out);
+  visit_members_by_index(index,
+                         [&](std::string_view name, ByteRange data) { dali.add(name, data); });
+  dali.finish();
+}
+
+void of_shard(int fd, const std::filesystem::path& data_file, const ShardRecord& record,
+              const PeerIndexOptions& options, const PeerIndexes::Out& out) {
+  DaliIndex dali(options, record, out);
+  visit_members_by_headers(fd, data_file,
+                           [&](std::string_view name, ByteRange data) { dali.add(name, data); });
+  dali.finish();
+}
+
+/// As widsindex writes it, but for "md5sum", which no part of wids looks at and which would need
+/// every payload once more.
+std::string wids_text(const Manifest& manifest) {
+  Json shards = Json::array();
+  for (const ShardRecord& shard : manifest.shards)
+    shards.push_back({{"url", shard.file}, {"nsamples", shard.samples}, {"filesize", shard.bytes}});
+  Json json = {{"__kind__", "wids-shard-index-v1"}, {"wids_version", 1}, {"shardlist", shards}};
+  if (!manifest.split.empty()) json["name"] = manifest.split;
+  return json.dump(2) + "\n";
+}
+
+/// A dataset without splits is timm's default one, "train".
+std::string timm_text(const Manifest& manifest) {
+  const std::string split = manifest.split.empty() ? "train" : manifest.split;
+  Json files = Json::array(), lengths = Json::array();
+  for (const ShardRecord& shard : manifest.shards) {
+    files.push_back(shard.file);
+    lengths.push_back(shard.samples);
+  }
+  const Json json = {{"splits",
+                      {{split,
+                        {{"name", split},
+                         {"num_samples", manifest.samples},
+                         {"filenames", files},
+                         {"shard_lengths", lengths}}}}}};
+  return json.dump(1) + "\n";
+}
+
+std::vector<PeerFile> of_dataset(const Manifest& manifest) {
+  return {{"_info.json", timm_text(manifest)}, {"wids.json", wids_text(manifest)}};
+}
+
+}  // namespace
+
+const PeerIndexes kPeerIndexes = {name_of_shard, of_own_shard, of_shard, of_dataset};
+
+}  // namespace packhorse::wds

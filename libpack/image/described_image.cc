@@ -1,0 +1,61 @@
+#include "image/described_image.h"
+
+#include "packhorse/base/error.h"
+#include "packhorse/image/npy.h"
+
+namespace packhorse {
+
+namespace {
+
+using Verdict = DescribedImage::Verdict;
+
+std::string words_of(const ImageInfo& image) {
+  return std::string(name_of(image.kind)) + " of " + std::to_string(image.width) + " x " +
+         std::to_string(image.height) + " with " + std::to_string(image.components) +
+         " channels of " + std::to_string(image.bit_depth) + " bits and orientation " +
+         std::to_string(image.orientation);
+}
+
+}  // namespace
+
+DescribedImage probe_described(Bytes file, const ImageInfo& described, const ImageLimits& limits) {
+  if (described.kind == ImageKind::kRaw) {
+    if (file.size() != pixel_bytes(described))
+      return {Verdict::kOther, {}, "raw pixels of another size than the index says"};
+    if (described.bit_depth != 8 || described.orientation != 1) {
+      return {Verdict::kOther,
+              {},
+              "raw pixels are of 8 bits and upright, and the index says "
+              "otherwise"};
+    }
+    return {Verdict::kFits, described};
+  }
+  ProbeResult found = probe_image(file, limits);
+  if (!found.info) {
+    return {found.beyond_limits ? Verdict::kBeyondLimit : Verdict::kUnusable,
+            {},
+            std::move(found.reason)};
+  }
+  if (*found.info == described) return {Verdict::kFits, described};
+  return {Verdict::kOther,
+          {},
+          "it is a " + words_of(*found.info) + ", and its index says " + words_of(described)};
+}
+
+ImageInfo described_to_decode(Bytes file, const ImageInfo& described, const ImageLimits& limits) {
+  const DescribedImage found = probe_described(file, described, limits);
+  switch (found.verdict) {
+    case Verdict::kBeyondLimit:
+      throw Error(ErrorKind::kUnsupported, found.reason, {}, "raise the limit that is named");
+    case Verdict::kOther:
+      throw Error(ErrorKind::kCorrupt, found.reason, {},
+                  "the index is wrong about it: pack again, or adopt the shards again");
+    case Verdict::kUnusable:
+      throw Error(ErrorKind::kCorrupt, found.reason);
+    case Verdict::kFits:
+      break;
+  }
+  return found.info;
+}
+
+}  // namespace packhorse

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+
+#include "packhorse/image/image_info.h"
+
+/// Private to the image_*.cc files and decoded_image.cc: one probe per kind, and the byte access
+/// they share.
+namespace packhorse::probe {
+
+/// Reads numbers out of a file's bytes; stepping outside gives nullopt rather than garbage.
+class Cursor {
+ public:
+  explicit Cursor(Bytes bytes, bool big_endian = true) : bytes_(bytes), big_endian_(big_endian) {}
+  std::size_t size() const { return bytes_.size(); }
+  std::optional<std::uint32_t> u8(std::size_t at) const { return number(at, 1); }
+  std::optional<std::uint32_t> u16(std::size_t at) const { return number(at, 2); }
+  std::optional<std::uint32_t> u32(std::size_t at) const { return number(at, 4); }
+  bool has(std::size_t at, std::string_view text) const {
+    return at <= bytes_.size() && text.size() <= bytes_.size() - at &&
+           as_text(bytes_.subspan(at, text.size())) == text;
+  }
+  /// The `length` bytes at `at`, or none when they are not all there.
+  std::optional<Bytes> piece(std::size_t at, std::size_t length) const {
+    if (at > bytes_.size() || length > bytes_.size() - at) return std::nullopt;
+    return bytes_.subspan(at, length);
+  }
+
+ private:
+  std::optional<std::uint32_t> number(std::size_t at, std::size_t width) const {
+    if (at > bytes_.size() || width > bytes_.size() - at) return std::nullopt;
+    std::uint32_t value = 0;
+    for (std::size_t i = 0; i < width; ++i) {
+      const std::size_t place = big_endian_ ? at + i : at + width - 1 - i;
+      value = (value << 8) | std::to_integer<std::uint32_t>(bytes_[place]);
+    }
+    return value;
+  }
+  Bytes bytes_;
+  bool big_endian_;
+};
+
+inline ProbeResult refuse(std::string reason) { return {std::nullopt, std::move(reason)}; }
+inline ProbeResult accept(const ImageInfo& info, const DecodeCost& cost) {
+  return {info, {}, cost};
+}
+
+/// Headers may say anything: a product beyond 64 bits is the largest number.
+inline std::uint64_t product(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t result = 0;
+  return __builtin_mul_overflow(a, b, &result) ? ~std::uint64_t{0} : result;
+}
+
+/// One that is decoded as a whole, with so many bytes a pixel.
+inline ProbeResult accept(const ImageInfo& info, std::uint64_t bytes_per_pixel) {
+  return accept(info, DecodeCost{1, product(product(info.width, info.height), bytes_per_pixel)});
+}
+
+ProbeResult jpeg(Bytes file);
+ProbeResult png(Bytes file);
+ProbeResult webp(Bytes file);
+ProbeResult bmp(Bytes file);
+ProbeResult tiff(Bytes file);
+ProbeResult pnm(Bytes file);
+
+/// The header of a PGM or PPM whose pixels are all there.
+struct PnmHeader {
+  ImageInfo info;
+  unsigned maximum = 0;    ///< what a sample can be at most, 1 to 65535
+  std::size_t pixels = 0;  ///< where they begin
+};
+/// Or `reason` says why it is none.
+std::optional<PnmHeader> pnm_header(Bytes file, std::string& reason);
+
+/// Orientation (tag 0x0112) from a TIFF structure, as EXIF embeds one; 1 when it says nothing
+/// usable.
+std::uint8_t exif_orientation(Bytes tiff_structure);
+
+}  // namespace packhorse::probe

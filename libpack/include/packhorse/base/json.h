@@ -1,0 +1,87 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "packhorse/base/error.h"
+
+/// The one door for JSON that comes from outside: manifests, receipts, lists, members of shards,
+/// lines of other processes. nlohmann's parser needs no stack for nesting, but copying, printing
+/// and comparing a value go as deep as the value does. Who includes this needs nlohmann_json.
+namespace packhorse {
+
+/// Takes whole numbers as they stand, and throws a type_error for any other value. nlohmann itself
+/// cuts fractions off, wraps what is negative or too large, makes 1 of true, and leaves what comes
+/// of 1e30 to the machine.
+template <class T, class = void>
+struct ExactNumbers : nlohmann::adl_serializer<T> {};
+template <class T>
+requires(std::integral<T> && !std::same_as<T, bool>) struct ExactNumbers<T, void>
+    : nlohmann::adl_serializer<T> {
+  template <class Json>
+  static void from_json(const Json& json, T& value) {
+    const auto take = [&](auto number) {
+      if (std::in_range<T>(number)) value = static_cast<T>(number);
+      return std::in_range<T>(number);
+    };
+    const bool taken =
+        json.is_number_unsigned()  ? take(json.template get_ref<const std::uint64_t&>())
+        : json.is_number_integer() ? take(json.template get_ref<const std::int64_t&>())
+                                   : false;
+    if (!taken)
+      throw Json::type_error::create(302, "a number in it is not whole, or out of range", &json);
+  }
+};
+using ExactJson = nlohmann::basic_json<std::map, std::vector, std::string, bool, std::int64_t,
+                                       std::uint64_t, double, std::allocator, ExactNumbers>;
+/// Whose members keep their order.
+using OrderedExactJson =
+    nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool, std::int64_t,
+                         std::uint64_t, double, std::allocator, ExactNumbers>;
+
+/// What a text may hold. The defaults have room for all that packhorse writes but a manifest, which
+/// has limits of its own.
+struct JsonLimits {
+  std::size_t bytes = 16u << 20;
+  std::size_t depth = 64;      ///< arrays and objects inside each other
+  std::size_t members = 4096;  ///< of one object: nlohmann's ordered objects are searched from the
+                               ///< front for each name
+};
+
+/// Json: any of nlohmann's. Throws, without a path, Error(kCorrupt) for what is no JSON and
+/// Error(kUnsupported) for what is beyond the limits. Memory: some 30 times the text at most.
+template <class Json = ExactJson>
+Json parse_json(std::string_view text, const JsonLimits& limits = {}) {
+  const auto refuse = [](const char* what, std::size_t limit) {
+    throw Error(ErrorKind::kUnsupported,
+                std::string("JSON ") + what + ", the limit is " + std::to_string(limit));
+  };
+  if (text.size() > limits.bytes) refuse("of too many bytes", limits.bytes);
+  std::vector<std::size_t> open;  // members so far of what is open
+  const auto watch = [&](int, typename Json::parse_event_t event, Json&) {
+    using Event = typename Json::parse_event_t;
+    if (event == Event::object_start || event == Event::array_start) {
+      if (open.size() >= limits.depth) refuse("nested too deep", limits.depth);
+      open.push_back(0);
+    } else if (event == Event::object_end || event == Event::array_end) {
+      open.pop_back();
+    } else if (event == Event::key && ++open.back() > limits.members) {
+      refuse("with too many members in one object", limits.members);
+    }
+    return true;
+  };
+  try {
+    return Json::parse(text, watch);
+  } catch (const typename Json::exception& error) {
+    throw Error(ErrorKind::kCorrupt, std::string("no JSON: ") + error.what());
+  }
+}
+
+}  // namespace packhorse

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "packhorse/base/bytes.h"
+#include "packhorse/base/mapped_file.h"
+#include "packhorse/dataset/dataset_directory.h"
+#include "packhorse/dataset/manifest.h"
+#include "packhorse/dataset/shard_index.h"
+
+namespace packhorse {
+
+/// Neighbours in a shard are asked for together where no more bytes than this lie between them:
+/// what a solid-state disk behind SATA reads in the time of one access, so that a longer gap is
+/// cheaper skipped. What the storage under a file is like cannot be told reliably (virtual disks
+/// call themselves rotating), so this is one figure for all.
+inline constexpr std::uint64_t kJoinedGap = 64u << 10;
+/// A request ends with the sample that brings it to so many bytes: long enough for the full speed
+/// of a disk, and so short that none holds up the next.
+inline constexpr std::uint64_t kJoinedBytes = 4u << 20;
+
+/// A published dataset, opened for reading: manifest, class list, and every index and data file,
+/// mapped (mapped_file.h). A file that is removed or hidden by its rights while the dataset is open
+/// stays readable; one that is cut is an Error(kIo) with its name as soon as a sample behind the
+/// cut is wanted. What the dataset names is opened as DatasetDirectory opens it. Thread-safe after
+/// construction.
+class PackedDataset {
+ public:
+  /// Throws Error(kNotFound) when `path` is no dataset (a staging directory is none),
+  /// Error(kCorrupt) when a piece is missing or does not fit the manifest. A path whose `train/` is
+  /// a dataset is refused with advice to name the split.
+  explicit PackedDataset(const std::filesystem::path& path);
+
+  /// Where a sample lies: shard and place in it.
+  struct Place {
+    std::size_t shard;
+    std::size_t row;
+  };
+
+  const std::filesystem::path& path() const { return directory_.path(); }
+  const DatasetDirectory& directory() const { return directory_; }
+  const Manifest& manifest() const { return manifest_; }
+  const std::vector<std::string>& classes() const { return classes_; }
+  std::size_t size() const { return manifest_.samples; }
+  std::size_t shards() const { return shards_.size(); }
+  const ShardIndex& index(std::size_t shard) const { return shards_[shard].index; }
+  std::filesystem::path data_path(std::size_t shard) const;
+  Place place(std::size_t sample) const;
+  /// What messages call a sample: its key, or "number 17" where that is empty.
+  std::string name_at(Place place) const;
+  /// Sample number of a key; throws Error(kNotFound).
+  std::size_t find(std::string_view key) const;
+
+  /// What the index says of the image. Raw ones (kRaw) are pixels without a header.
+  ImageInfo image(std::size_t sample) const;
+  /// Names of the extra fields, sorted; a sample may lack some.
+  const std::vector<std::string>& fields() const { return manifest_.fields; }
+
+  /// One image's bytes, their hash checked: in the mapped file, or, where the shard is compressed,
+  /// in memory of this thread. Valid until it views another or the dataset goes. Throws
+  /// Error(kCorrupt) naming shard and key when the bytes are not the ones that were packed,
+  /// Error(kIo) when the file was cut.
+  Bytes view(std::size_t sample) const;
+  /// For when all that had to be done with a view() is done. Throws Error(kIo) when its file has
+  /// been cut meanwhile, so that the view may not have shown the image to its end.
+  void check_whole(std::size_t sample) const;
+  /// A copy of view() in `out` (resized).
+  void read(std::size_t sample, std::vector<std::byte>& out) const;
+  /// The same for a field, by its place in fields(). False when the sample has none. After read()
+  /// of the same sample on the same thread, nothing is decompressed again.
+  bool read_field(std::size_t sample, std::size_t field, std::vector<std::byte>& out) const;
+
+  /// Asks the kernel to read the images of `samples`, in ascending order, into memory, without
+  /// waiting for it; neighbours in one go, as kJoinedGap and kJoinedBytes say. Returns the bytes
+  /// asked for.
+  std::uint64_t prefetch(std::span<const std::uint64_t> samples) const;
+  /// Share of the data that is in memory, by looking at some hundred places: 0 to 1; 0 where the
+  /// file system does not say.
+  double resident_share() const;
+  /// Gives all mapped pages back, so that the kernel is free to drop them.
+  void release() const;
+
+ private:
+  /// Bytes of a shard that hold sample `row`, as they are stored.
+  ByteRange stored_range(Place at) const;
+  Bytes stored(Place at, ByteRange range) const {
+    return shards_[at.shard].data.bytes().subspan(range.offset, range.length);
+  }
+  Bytes view_range(Place at, ByteRange range) const;
+  void check(Place at, Bytes bytes, std::uint64_t hash, std::string_view what) const;
+  Bytes frame_content(Place at) const;
+  [[noreturn]] void corrupt(Place at, const std::string& what) const;
+  struct Shard {
+    ShardIndex index;
+    MappedFile data;
+  };
+  DatasetDirectory directory_;
+  Manifest manifest_;
+  std::vector<std::string> classes_;
+  std::vector<Shard> shards_;
+  std::uint64_t serial_;  ///< of this object; no other in the process has had it
+};
+
+/// The pieces of a dataset beside its shards, for who needs no more: the class list, and a shard's
+/// index. Both throw Error(kCorrupt) when they do not fit the manifest.
+std::vector<std::string> classes_of(const DatasetDirectory& dataset, const Manifest& manifest);
+ShardIndex open_index(const DatasetDirectory& dataset, const ShardRecord& record,
+                      const Manifest& manifest);
+
+/// True when `path` holds a dataset.json.
+bool is_packed_dataset(const std::filesystem::path& path);
+
+/// The datasets at `path`: itself, or its direct sub-directories that are datasets (splits), in
+/// name order. Throws Error(kNotFound) when there is none.
+std::vector<std::filesystem::path> find_datasets(const std::filesystem::path& path);
+
+}  // namespace packhorse

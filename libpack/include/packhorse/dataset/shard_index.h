@@ -1,0 +1,158 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "packhorse/base/mapped_file.h"
+#include "packhorse/dataset/shard_layout.h"
+#include "packhorse/image/image_info.h"
+
+/// The sidecar of a shard: where each sample's bytes lie, and what is known of them. Layout on disk
+/// (all numbers little-endian; drawn in full in docs/formats/index.md):
+///
+///     +--------------------+ 0
+///     | header, 64 bytes   |  magic "PHINDEX1", section count, samples, size of the data file,
+///     XXH3 of the rest
+///     +--------------------+ 64
+///     | section table      |  {id u32, flags u32, offset u64, length u64} each
+///     +--------------------+ aligned to 64
+///     | sections, columns  |  ranges, hashes, labels, images, keys, paths; fields; frames
+///     +--------------------+ end of file
+///
+/// A reader ignores sections it does not know, unless their flag says that it must not.
+namespace packhorse {
+
+struct Manifest;
+struct ShardRecord;
+
+/// One row of an index, as it is added.
+struct IndexEntry {
+  ByteRange range;         ///< the stored bytes in the data file
+  std::uint64_t hash = 0;  ///< xxh3 of the image bytes
+  std::int64_t label = 0;
+  ImageInfo image;
+  std::string key;
+  std::string path;  ///< of the source file, relative to the source; empty when unknown
+  /// One for each field name the writer was made with; kAbsent where the sample has none.
+  std::vector<ByteRange> fields = {};
+  std::vector<std::uint64_t> field_hashes =
+      {};            ///< xxh3 of each field's bytes; 0 where it is absent
+  Frame frame = {};  ///< of a compressed shard, else untouched
+};
+
+class ShardIndexWriter {
+ public:
+  /// `fields`: names of the extra fields, sorted. `compressed`: entries have frames.
+  explicit ShardIndexWriter(std::vector<std::string> fields = {}, bool compressed = false);
+  /// Makes room for so many entries, whose paths have so many bytes together.
+  void reserve(std::size_t entries, std::size_t path_bytes);
+  /// Throws Error(kUsage) when the entry has not a range and a hash for each field.
+  void add(const IndexEntry& entry);
+  /// The same of an entry whose ranges and frame are not known yet: place() brings them for all.
+  void add_unplaced(const IndexEntry& entry);
+  /// Throws Error(kUsage) when the layout is not of as many samples.
+  void place(ShardLayout&& layout);
+  std::size_t size() const { return labels_.size(); }
+  /// Hands out the file's bytes, piece by piece. `data_bytes`: size of the data file the index
+  /// belongs to.
+  void write(std::uint64_t data_bytes, const std::function<void(Bytes)>& out) const;
+  /// All of them.
+  std::string serialise(std::uint64_t data_bytes) const;
+
+ private:
+  struct Column;
+  std::vector<ByteRange> ranges_;
+  std::vector<std::uint64_t> hashes_;
+  std::vector<std::int64_t> labels_;
+  std::vector<std::byte> images_;
+  std::vector<std::uint64_t> key_ends_, path_ends_;
+  std::string keys_, paths_;
+  std::vector<std::string> fields_;
+  std::vector<ByteRange> field_ranges_;
+  std::vector<std::uint64_t> field_hashes_;
+  std::vector<Frame> frames_;
+  bool compressed_ = false;
+};
+
+/// A mapped index. Opening checks the checksum of the whole file and every bound, so that no
+/// accessor can step outside afterwards; that each image is of a kind there is and has pixels, raw
+/// ones as many bytes as their size says; and that no label is negative. Whether it belongs to a
+/// dataset is why_not_of()'s to say, and whether an image is what the index says of it, the
+/// decoders'. Thread-safe; views live as long as the object. Memory: those of the file's pages that
+/// are looked at, which the kernel can drop again. Of a file that is cut while it is open, what is
+/// lost reads as zeros, and torn() says so.
+class ShardIndex {
+ public:
+  /// Throws Error(kNotFound | kCorrupt | kUnsupported).
+  explicit ShardIndex(const std::filesystem::path& path);
+  /// Of an open file, which may be closed then; `path` is for messages.
+  ShardIndex(int fd, const std::filesystem::path& path);
+
+  /// Why it cannot be the index of this shard of a dataset, in words; nothing when it can. Every
+  /// label is then one of the dataset's classes.
+  std::optional<std::string> why_not_of(const ShardRecord& record, const Manifest& manifest) const;
+
+  std::size_t size() const { return samples_; }
+  std::uint64_t data_bytes() const { return data_bytes_; }
+  /// Of the image. In the data file, or, when it is compressed, in what that decompresses to.
+  ByteRange range(std::size_t i) const { return ranges_[i]; }
+  std::uint64_t hash(std::size_t i) const { return hashes_[i]; }
+  std::int64_t label(std::size_t i) const { return labels_[i]; }
+  ImageInfo image(std::size_t i) const;
+  std::string_view key(std::size_t i) const { return text(key_ends_, keys_, i); }
+  std::string_view path(std::size_t i) const { return text(path_ends_, paths_, i); }
+
+  /// Names of the extra fields, sorted.
+  const std::vector<std::string>& fields() const { return fields_; }
+  /// As range(), of a field by its place in fields(); kAbsent where the sample has none.
+  ByteRange field_range(std::size_t i, std::size_t field) const {
+    return field_ranges_[i * fields_.size() + field];
+  }
+  bool has_field(std::size_t i, std::size_t field) const {
+    return field_range(i, field).offset != kAbsent.offset;
+  }
+  std::uint64_t field_hash(std::size_t i, std::size_t field) const {
+    return field_hashes_[i * fields_.size() + field];
+  }
+
+  /// Whether samples lie in frames, which are read and decompressed as a whole.
+  bool compressed() const { return compressed_; }
+  /// Only when compressed. A sample's ranges all lie in its frame's content.
+  Frame frame(std::size_t i) const { return frames_[i]; }
+
+  bool torn() const { return file_.torn(); }
+
+ private:
+  struct Sections;
+  void read_columns(const Sections& sections);
+  void read_fields(const Sections& sections);
+  void check_ranges(const std::filesystem::path& path) const;
+  void check_images(const std::filesystem::path& path) const;
+  void check_labels(const std::filesystem::path& path);
+  static std::string_view text(std::span<const std::uint64_t> ends, std::string_view all,
+                               std::size_t i) {
+    const std::uint64_t begin = i == 0 ? 0 : ends[i - 1];
+    return all.substr(begin, ends[i] - begin);
+  }
+  MappedFile file_;
+  std::size_t samples_ = 0;
+  std::uint64_t data_bytes_ = 0;
+  std::span<const ByteRange> ranges_;
+  std::span<const std::uint64_t> hashes_;
+  std::span<const std::int64_t> labels_;
+  Bytes images_;
+  std::span<const std::uint64_t> key_ends_, path_ends_;
+  std::string_view keys_, paths_;
+  std::vector<std::string> fields_;
+  std::span<const ByteRange> field_ranges_;
+  std::span<const std::uint64_t> field_hashes_;
+  std::span<const Frame> frames_;
+  bool compressed_ = false;
+  std::int64_t highest_label_ = -1;  ///< -1: it has no samples
+};
+
+}  // namespace packhorse

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "packhorse/formats/format.h"
+
+/// Indexes for other people's readers, where the format has such readers: of tar shards those of
+/// DALI, wids and timm. Packing publishes them with the dataset; this makes them anew, or for
+/// shards that came without.
+///
+///     PeerIndexReport report = write_peer_indexes("packed/train", {}, {});
+namespace packhorse {
+
+struct PeerIndexReport {
+  std::vector<std::string> written;    ///< files, relative to where they were written
+  std::vector<std::string> unchanged;  ///< those that were there with the same bytes
+  std::uint64_t bytes = 0;             ///< of all of them
+};
+
+/// Writes them into the directory `out`, or beside the shards when it is empty. No payload is read.
+/// Memory: one shard's index for each thread. `jobs` 0: as many threads as the process may use.
+///
+/// Throws Error: kUsage when the format has none, or for a version there is not; kUnsupported for
+/// compressed shards, whose members no reader can find by an offset; kExists when the dataset has
+/// published such a file with other bytes; kCorrupt when a shard holds other samples than its
+/// index.
+PeerIndexReport write_peer_indexes(const std::filesystem::path& dataset,
+                                   const std::filesystem::path& out,
+                                   const PeerIndexOptions& options, int jobs = 0);
+
+}  // namespace packhorse

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "packhorse/base/bytes.h"
+
+namespace packhorse {
+
+/// The offsets that the image modes `roi` and `resize` put into a JPEG, so that a reader finds the
+/// rows of a crop without scanning for markers. They lie in one APP9 segment before the scan, which
+/// every other decoder skips. Numbers are little endian, but for the segment's length, which is
+/// JPEG's:
+///
+///     0        2   FF E9
+///     2        2   length of the segment, itself included: 16 + 4 * rows, big endian
+///     4        6   "PHROI\0"
+///     10       1   version: 1
+///     11       1   0
+///     12       2   restart interval in MCUs, as in DRI; it divides the MCUs of a row
+///     14+4*i   4   where MCU row i begins, i = 0 .. rows-1, counted from the first byte after the
+///                  SOS segment: 0 for the first; the two bytes in front of any other are RSTn
+///     14+4*rows 4  where EOI lies, counted likewise
+///
+/// `rows`, the number of MCU rows, follows from the frame header. A picture has at most 8192 of
+/// them, so that one segment always suffices.
+struct RoiTable {
+  static constexpr std::uint8_t kMarker = 0xe9;  ///< APP9
+  static constexpr std::string_view kIdentifier{"PHROI\0\1\0", 8};
+
+  std::uint32_t width = 0, height = 0;          ///< of the picture, pixels
+  std::uint32_t mcu_width = 0, mcu_height = 0;  ///< pixels
+  std::uint32_t mcus_per_row = 0, mcu_rows = 0;
+  std::uint32_t restart_interval = 0;  ///< MCUs between two restart markers
+  std::uint64_t scan = 0;              ///< of the first entropy-coded byte, from the file's start
+
+  std::uint32_t segments_per_row() const { return mcus_per_row / restart_interval; }
+  /// Where MCU row `row` begins, from the file's start. row == mcu_rows: where EOI lies.
+  std::uint64_t row_begin(std::uint32_t row) const;
+  /// The entropy-coded bytes of MCU row `row` with the markers between its segments, but without
+  /// the RSTn or EOI behind it.
+  ByteRange row_bytes(std::uint32_t row) const;
+
+  Bytes offsets;  ///< rows + 1 numbers; a view of the file's bytes
+};
+
+/// The table of a JPEG, if it has one that can be relied upon: a baseline picture in one scan,
+/// whose restart interval is the table's, with RSTn of the right n in front of each row's offset
+/// and EOI at the last. Anything else (edited since, or never ours) gives none. Does not look at
+/// the entropy-coded data otherwise. The result is a view of `jpeg`. Any thread.
+std::optional<RoiTable> find_roi_table(Bytes jpeg);
+
+}  // namespace packhorse

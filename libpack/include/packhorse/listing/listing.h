@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "packhorse/image/image_info.h"
+#include "packhorse/listing/entry_table.h"
+
+/// What a source holds: its samples as entries, and everything else with the reason why it is none.
+namespace packhorse {
+
+/// One input that does not become a sample although it looks like one, and why.
+struct Reject {
+  std::string path;  ///< relative to the source, as printable() writes it
+  std::string reason;
+};
+
+/// One input that is passed over by a rule, which is no failure.
+struct Skip {
+  std::string path;       ///< as Reject::path
+  std::string_view rule;  ///< a constant, e.g. "not a regular file"
+};
+
+/// One split ("train", "val", ...; "" when the source has none) of a listing.
+struct SplitListing {
+  std::string split;
+  /// Where it lies in the source: entries' paths are relative to this folder. Empty where they are
+  /// relative to the source, or no paths of it.
+  std::string origin = {};
+  EntryTable entries = {};
+  std::vector<Reject> rejects = {};  ///< known before any byte is read
+  std::vector<Skip> skips = {};
+  /// What reports put before its paths: its folder in the source, or else its name.
+  const std::string& prefix() const { return origin.empty() ? split : origin; }
+};
+
+/// A reason to think that the folders of a source are no classes, or not the right ones.
+struct Doubt {
+  enum class Kind : std::uint8_t {
+    kLayout,        ///< what its folders are cannot be told
+    kSplitClasses,  ///< a split has a class that "train" has not
+    kClassName,     ///< a class is called "images", "train", ...
+    kEmptySplit,    ///< a split has no image
+    kEmptyClass,    ///< a class has no image
+    kOneClass       ///< there is only one
+  };
+  Kind kind;
+  std::string what, advice;  ///< as an Error has them
+};
+
+/// Everything a source holds. seen = entries + rejects + skips, over all splits and `skips` here.
+/// Files taken as extra fields are part of their sample, and not seen apart.
+struct Listing {
+  std::vector<std::string> classes;  ///< label -> class name
+  std::vector<std::string> fields;   ///< names of the extra fields that occur, sorted; at most 32
+  std::vector<SplitListing> splits;
+  std::vector<Skip> skips;         ///< outside every split
+  std::vector<std::string> notes;  ///< what the user should know, in words
+  std::vector<Doubt> doubts;       ///< about classes told by folders, the gravest first
+  std::uint64_t seen() const;
+};
+
+/// Which of a sample's companions are taken as extra fields.
+struct FieldChoice {
+  /// Nothing: what the source brings by itself (a folder none; archives none; a manifest file its
+  /// further columns; shards all they hold). A list: just these; an empty one: none.
+  std::optional<std::vector<std::string>> names = {};
+};
+
+/// A sample's bytes as a source hands them out. Reused from sample to sample.
+struct Input {
+  struct Extra {
+    std::size_t field = 0;  ///< place in Listing::fields
+    std::vector<std::byte> bytes;
+  };
+  std::vector<std::byte> bytes;  ///< the image
+  ImageInfo image;               ///< kRaw with its size where `bytes` are pixels; else kUnknown
+  std::vector<Extra> extras;     ///< in the order of Listing::fields; the first `fields` count
+  std::size_t fields = 0;
+};
+
+/// How many were skipped, by rule.
+std::map<std::string, std::uint64_t> count_by_rule(const std::vector<Skip>& skips);
+
+}  // namespace packhorse

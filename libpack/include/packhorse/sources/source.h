@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "packhorse/listing/listing.h"
+
+/// Where samples come from. A source lists what there is once (`list`), then hands out bytes
+/// (`read`).
+///
+///     auto source = open_source("imagenet");
+///     Listing listing = source->list({});
+///     Input input;
+///     source->read(listing.splits[0], 17, input);
+namespace packhorse {
+
+/// A folder of the source that is a split.
+struct SplitFolder {
+  std::string split;   ///< its name in the dataset
+  std::string folder;  ///< its path in the source, clean
+};
+
+/// "train=Training,val=Testing"; a folder alone is a split of that name; "none" is no folder.
+/// Throws Error(kUsage).
+std::vector<SplitFolder> parse_split_folders(const std::string& text);
+
+struct ListOptions {
+  /// Pins labels: label = place in this list. Empty: class names in byte order.
+  std::vector<std::string> classes = {};
+  /// The folders that are splits, and no others; empty: none is. Nothing: told by their names. Only
+  /// of folders and archives of class folders.
+  std::optional<std::vector<SplitFolder>> split_folders = {};
+  /// Class folders are classes whatever Listing::doubts says. Only of folders and archives.
+  bool allow_odd_classes = false;
+  /// Where labels come from instead of the source; see label_file.h. Empty: from the source.
+  std::filesystem::path labels = {};
+  FieldChoice fields = {};
+  /// Where a source may put large scratch files, which have no name there; empty: the system's
+  /// place for temporary files.
+  std::filesystem::path scratch = {};
+};
+
+/// Any thread may call any member of one source.
+class Source {
+ public:
+  virtual ~Source() = default;
+  /// Lists everything, in an order that depends on the source's content alone. Called once. Throws
+  /// Error(kNotFound) when there is nothing to pack, Error(kUsage) when a class is not in
+  /// `options.classes`.
+  virtual Listing list(const ListOptions& options) = 0;
+  /// Reads entry `i` of `split` into `out`. Throws Error when the input is gone, unreadable, or no
+  /// longer of the size it was listed with.
+  virtual void read(const SplitListing& split, std::size_t i, Input& out) const = 0;
+  /// Asks for the bytes of entry `i` to be brought to memory soon. Never throws, never waits long
+  /// for more than the directory entry. Returns whether it makes sense to ask for others, too.
+  virtual bool prefetch(const SplitListing&, std::size_t) const { return false; }
+  /// True when the samples come with keys and an order of their own, which packing keeps unless it
+  /// is told to shuffle.
+  virtual bool ordered() const { return false; }
+  /// The key of entry `i` of an ordered source: strictly increasing in byte order within a split.
+  virtual std::string key(const SplitListing&, std::size_t) const { return {}; }
+  /// What has already been made of the images: a name of all_transforms(), and its settings.
+  virtual std::string image_mode() const { return "original"; }
+  virtual std::string image_settings() const { return {}; }
+};
+
+/// How a kind of source is found. One line in all_sources() each.
+struct SourceKind {
+  std::string_view name;
+  std::string_view summary;
+  bool (*probe)(const std::filesystem::path&);
+  std::unique_ptr<Source> (*open)(const std::filesystem::path&);
+};
+
+std::span<const SourceKind> all_sources();
+
+/// Throws Error(kUsage) for it.
+[[noreturn]] void refuse(const Doubt& doubt, const std::filesystem::path& source);
+
+/// Opens what `path` is, or as the `kind` named. Throws Error(kNotFound) when it is not there,
+/// Error(kUnsupported) when it is nothing a source reads, Error(kUsage) for an unknown kind.
+std::unique_ptr<Source> open_source(const std::filesystem::path& path, std::string_view kind = {});
+
+}  // namespace packhorse

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "packhorse/base/progress.h"
+#include "packhorse/image/image_info.h"
+#include "packhorse/walkers/walkers.h"
+
+namespace packhorse {
+
+enum class VerifyLevel {
+  kQuick,  ///< manifest, sums, presence, sizes, indexes; no payload is read
+  kFull,  ///< and SHA-256 of every file, XXH3 of every image, every shard walked by its own library
+};
+
+/// One thing that is not as it was packed, or, with a `path`, not as it is in the source.
+struct Finding {
+  /// About files: "missing", "size", "hash", "index", "manifest"; "read" (the system refuses to).
+  /// About samples: "payload" (the bytes are others), "structure" (the format's own library sees
+  /// something else, fails or crashes), "description" (the index says of an image what it is not),
+  /// "decode" (the image alone), "limit" (it is beyond VerifyOptions::image_limits, and not
+  /// decoded). Against a source: "missing", "extra", "changed", "relabelled".
+  std::string kind;
+  std::string shard;         ///< the file, relative to the dataset; empty: the sample is in none
+  std::int64_t sample = -1;  ///< number in the dataset; -1: not about one sample
+  std::string key;
+  std::uint64_t offset = 0;  ///< of the damaged range in the file, with `length` > 0
+  std::uint64_t length = 0;
+  std::string detail;     ///< a sentence for people
+  std::string path = {};  ///< of the input in the source, as printable() writes it, like Reject's;
+                          ///< only of what compares with one
+  /// Who wrote the file, which decides how it is mended.
+  enum class Writer {
+    kPack,    ///< it can be packed again
+    kIndex,   ///< it lies beside shards of others, which can be adopted again
+    kOthers,  ///< a shard of others, never written to
+  };
+  Writer writer = Writer::kPack;
+};
+
+/// One of N parts of a check; all N together are the whole check.
+struct VerifyPart {
+  std::size_t index = 0, count = 1;
+  /// "3/10", counted from 0. Throws Error(kUsage).
+  static VerifyPart parse(const std::string& text);
+};
+
+/// What one walk may take; 0 = by the size of the shard. What takes more is a finding.
+struct WalkLimits {
+  std::uint64_t cpu_s = 0;
+  double wall_s = 0;
+  std::uint64_t memory_bytes = 0;  ///< beyond what the walking process takes by itself
+};
+
+struct VerifyOptions {
+  VerifyLevel level = VerifyLevel::kQuick;
+  int jobs = 0;         ///< 0 = as many as the process may use
+  bool decode = false;  ///< kFull: every image is decoded, too; a warning of the decoder counts
+  /// Of as many shards as there are parts, or more: the shards whose number leaves the remainder
+  /// `index`. Of fewer: the images of an equal range of samples, and all else of those shards.
+  VerifyPart part = {};
+  /// kFull: the processes in which shards are walked and images decoded (walk.h), since a damaged
+  /// file may crash or never let go of the libraries that do that. None: in this process; damaged
+  /// shards are then not walked, and the report says so.
+  std::shared_ptr<WalkerPool> walkers = {};
+  WalkLimits limits = {};
+  ImageLimits image_limits = {};  ///< an image beyond is not decoded, which is a finding
+};
+
+struct VerifyReport {
+  std::uint64_t files = 0, samples = 0, bytes = 0;  ///< that were checked
+  std::uint64_t walked = 0;                         ///< shards, by the format's own library
+  std::uint64_t decoded = 0;                        ///< images, to their end
+  bool isolated = false;                            ///< walks had a process of their own
+  std::vector<std::string> notes = {};              ///< what was left out, in words
+  std::vector<Finding> findings = {};
+  bool ok() const { return findings.empty(); }
+};
+
+/// Compares a dataset with its own manifest and indexes. Damage is a finding, not an exception.
+/// Throws Error(kNotFound) when `dataset` has no dataset.json, Error(kIo) when the walker cannot be
+/// started or another dataset took this one's place meanwhile, Error(kInterrupted).
+VerifyReport verify(const std::filesystem::path& dataset, const VerifyOptions& options,
+                    Progress* progress = nullptr, std::stop_token stop = {});
+
+}  // namespace packhorse

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "jpeg/kernels/quantisation.h"
+#include "packhorse/base/bytes.h"
+#include "packhorse/jpeg/decoder.h"
+
+namespace packhorse::jpeg {
+
+/// A Huffman table as the file has it: how many codes of each length from 1 on, and their symbols.
+struct HuffmanSpec {
+  bool defined = false;
+  std::array<std::uint8_t, 16> counts{};
+  std::array<std::uint8_t, 256> symbols{};
+  friend bool operator==(const HuffmanSpec&, const HuffmanSpec&) = default;
+};
+
+struct Component {
+  std::uint32_t id = 0;
+  std::uint32_t h = 1, v = 1;      ///< sampling factors: blocks in an MCU
+  std::uint32_t quantisation = 0;  ///< of the tables
+  std::uint32_t dc = 0, ac = 0;    ///< Huffman tables
+  std::uint32_t side = 8;          ///< of a block, in samples: fewer where the picture is scaled
+};
+
+inline constexpr std::uint32_t kMaxComponents = 3;
+inline constexpr std::uint32_t kMaxBlocksPerMcu = 6;
+
+/// What stands in front of the scan.
+struct Frame {
+  std::uint32_t width = 0, height = 0;  ///< pixels
+  std::uint32_t components = 0;         ///< 1 or 3
+  std::array<Component, kMaxComponents> component{};
+  std::array<Quantisation, 4> quantisation{};
+  std::array<HuffmanSpec, 4> dc{}, ac{};
+  std::uint32_t restart_interval = 0;  ///< MCUs; 0: no markers
+  std::size_t scan = 0;                ///< offset of the first entropy-coded byte
+  Bytes row_offsets;                   ///< of a RoiTable whose interval is this file's; or empty
+
+  // Follow from the above.
+  std::uint32_t h = 1, v = 1;                    ///< the largest sampling factors
+  std::uint32_t mcus_per_row = 0, mcu_rows = 0;  ///<
+  std::uint32_t blocks_per_mcu = 0;
+
+  // Of the scaled picture: one over `scale` of its sides, rounded up.
+  std::uint32_t scale = 1;           ///< 1, 2, 4 or 8
+  std::uint32_t up_h = 1, up_v = 1;  ///< pixels that a sample of chroma stands for
+  std::uint32_t scaled_width() const { return (width + scale - 1) / scale; }
+  std::uint32_t scaled_height() const { return (height + scale - 1) / scale; }
+  std::uint32_t mcu_width() const { return 8 * h / scale; }
+  std::uint32_t mcu_height() const { return 8 * v / scale; }
+  std::uint32_t mcus() const { return mcus_per_row * mcu_rows; }
+  /// Of the components sampled less often, in samples.
+  std::uint32_t chroma_width() const { return samples(width, h); }
+  std::uint32_t chroma_height() const { return samples(height, v); }
+
+ private:
+  std::uint32_t samples(std::uint32_t pixels, std::uint32_t sampling) const {
+    return (pixels * component[1].side + 8 * sampling - 1) / (8 * sampling);
+  }
+};
+
+/// Reads the segments from SOI to SOS. `frame` must be a new one. Takes only what libjpeg takes
+/// without a warning.
+Reason parse_frame(Bytes file, Frame& frame);
+
+/// Has the picture scaled to one over `scale`, as libjpeg does: blocks become smaller. Chroma that
+/// is sampled less often both ways stays as it is for as long as it has too few samples.
+void scale_frame(Frame& frame, std::uint32_t scale);
+
+}  // namespace packhorse::jpeg

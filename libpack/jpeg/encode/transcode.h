@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "jpeg/encode/scan_coder.h"
+#include "packhorse/image/image_info.h"
+
+/// Private to libpack/transforms: the lossless transcode, which both `roi` and `resize` do.
+namespace packhorse::transforms {
+
+/// Why a file stays as it is under `roi`; none when it can be transcoded.
+std::optional<std::string_view> reason_to_keep(Bytes file, const ImageInfo& info);
+
+/// Replaces `output` with the same picture, coefficient for coefficient, as baseline JPEG with
+/// restart markers and the table of roi_layout.h. APPn and comment segments stay, byte for byte;
+/// what lies behind the end mark goes. `max_code_bits`: as of optimal_table(); fewer than 16 gain
+/// nothing (docs/jpeg.md). Throws Error(kCorrupt) when libjpeg warns. False, and `output`
+/// undefined, for a progressive JPEG with missing scans: every decoder makes other pixels of its
+/// coefficients than of the same in one scan.
+bool transcode(Bytes file, const ImageInfo& info, int restart_mcus, std::vector<std::byte>& output,
+               std::size_t max_code_bits = kMaxCodeBits);
+
+/// The same through libjpeg, whatever the file: for those that packhorse::jpeg does not take, and
+/// to say what is wrong with a damaged one.
+bool transcode_by_libjpeg(Bytes file, const ImageInfo& info, int restart_mcus,
+                          std::size_t max_code_bits, ScanCoder& coder,
+                          std::vector<std::byte>& output);
+
+}  // namespace packhorse::transforms

@@ -1,0 +1,120 @@
+#include "labels/row_reader.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+
+namespace packhorse {
+
+RowReader::RowReader(int fd, std::filesystem::path path, RowSyntax syntax, std::uint64_t offset,
+                     std::size_t read_bytes)
+    : fd_(fd),
+      path_(std::move(path)),
+      syntax_(syntax),
+      // No more than there is: most lists are small, and are read again for single rows.
+      read_bytes_(std::min(read_bytes, std::size_t{file_size(fd, path_)} + 1)),
+      offset_(offset) {
+  if (offset == 0 && has(2) && buffer_.starts_with("\xef\xbb\xbf")) begin_ = 3;
+}
+
+bool RowReader::next(Row& row) {
+  if (begin_ >= read_bytes_) {
+    buffer_.erase(0, begin_);
+    offset_ += begin_;
+    begin_ = 0;
+  }
+  while (line_break(begin_)) {
+    begin_ += buffer_[begin_] == '\r' ? 2u : 1u;
+    ++line_;
+  }
+  if (!has(begin_)) return false;
+  row.offset = offset_ + begin_;
+  row.line = line_;
+  std::size_t at = begin_;
+  for (std::size_t cells = 0;; ++at) {
+    if (row.cells.size() <= cells) row.cells.emplace_back();
+    std::string& cell = row.cells[cells++];
+    at = syntax_.quotes && has(at) && buffer_[at] == '"' ? quoted_cell(at, row.line, cell)
+                                                         : plain_cell(at, cell);
+    if (!has(at) || buffer_[at] == '\n') {
+      row.cells.resize(cells);
+      break;
+    }
+  }
+  if (has(at)) ++at;
+  const std::string_view text = std::string_view(buffer_).substr(begin_, at - begin_);
+  line_ += static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
+  begin_ = at;
+  return true;
+}
+
+bool RowReader::has(std::size_t at) {
+  while (at >= buffer_.size()) {
+    if (!load()) return false;
+  }
+  return true;
+}
+
+bool RowReader::line_break(std::size_t at) {
+  if (!has(at)) return false;
+  return buffer_[at] == '\n' || (buffer_[at] == '\r' && has(at + 1) && buffer_[at + 1] == '\n');
+}
+
+bool RowReader::load() {
+  if (at_end_) return false;
+  const std::size_t had = buffer_.size();
+  buffer_.resize(had + read_bytes_);
+  const ssize_t n = uninterrupted([&] {
+    return ::pread(fd_, buffer_.data() + had, read_bytes_, static_cast<off_t>(offset_ + had));
+  });
+  buffer_.resize(had + static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+  if (n < 0) throw_errno("read", path_);
+  at_end_ = n == 0;
+  return n > 0;
+}
+
+/// Where `wanted` is next; the buffer's end when there is none in the rest of the file.
+std::size_t RowReader::find(char wanted, std::size_t from) {
+  while (true) {
+    const std::size_t at = buffer_.find(wanted, from);
+    if (at != std::string::npos) return at;
+    from = buffer_.size();
+    if (!load()) return from;
+  }
+}
+
+std::size_t RowReader::plain_cell(std::size_t at, std::string& cell) {
+  const std::size_t line_end = find('\n', at);
+  const std::string_view rest = std::string_view(buffer_).substr(at, line_end - at);
+  cell = rest.substr(0, rest.find(syntax_.separator));
+  const std::size_t end = at + cell.size();
+  if (end == line_end && cell.ends_with('\r')) cell.pop_back();
+  return end;
+}
+
+std::size_t RowReader::quoted_cell(std::size_t at, std::uint64_t line, std::string& cell) {
+  cell.clear();
+  for (++at;; ++at) {
+    const std::size_t quote = find('"', at);
+    if (!has(quote)) refuse(line, "opens a quote that is never closed");
+    cell.append(buffer_, at, quote - at);
+    at = quote + 1;
+    if (!has(at) || buffer_[at] != '"') break;
+    cell += '"';
+  }
+  if (has(at) && buffer_[at] == '\r' && (!has(at + 1) || buffer_[at + 1] == '\n')) ++at;
+  if (has(at) && buffer_[at] != '\n' && buffer_[at] != syntax_.separator)
+    refuse(line, "has text behind a closing quote");
+  return at;
+}
+
+void RowReader::refuse(std::uint64_t line, const std::string& what) const {
+  throw Error(ErrorKind::kUsage, "the row of line " + std::to_string(line) + ' ' + what, path_,
+              "a quote inside quotes is written twice (RFC 4180); nobody can tell otherwise where "
+              "the rows end");
+}
+
+}  // namespace packhorse

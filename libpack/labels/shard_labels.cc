@@ -1,0 +1,111 @@
+#include "labels/shard_labels.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "listing/names.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/json.h"
+#include "packhorse/base/printable.h"
+
+namespace packhorse {
+
+namespace {
+
+constexpr std::size_t kLongestLabel = 255;
+constexpr std::int64_t kMostClasses = 1
+                                      << 20;  // without a class list: one wrong number is no class
+
+std::optional<std::int64_t> number_in(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || code != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+ShardLabel checked(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r\n";
+  const std::size_t begin = text.find_first_not_of(kBlank);
+  if (begin == std::string_view::npos) return {{}, "its label is empty"};
+  text = text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
+  const bool control = std::any_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+  });
+  if (control || text.size() > kLongestLabel || !is_utf8(text))
+    return {{}, "its label is no line of text"};
+  return {std::string(text), {}};
+}
+
+}  // namespace
+
+ShardLabel label_in_cls(std::string_view content) { return checked(content); }
+
+std::optional<ShardLabel> label_in_json(std::string_view content) try {
+  const auto json = parse_json(content);
+  if (!json.is_object()) return std::nullopt;
+  for (const char* name : {"label", "cls"}) {
+    const auto member = json.find(name);
+    if (member == json.end()) continue;
+    if (member->is_number_integer()) return checked(member->dump());
+    if (member->is_string()) return checked(member->get_ref<const std::string&>());
+    return ShardLabel{{}, "the label in its .json is neither a whole number nor text"};
+  }
+  return std::nullopt;
+} catch (const Error& error) {
+  if (error.kind() == ErrorKind::kCorrupt) return ShardLabel{{}, "its .json is no JSON"};
+  return ShardLabel{{}, "its .json is " + std::string(error.what())};
+}
+
+std::optional<std::int64_t> label_among(
+    const std::string& text, const std::unordered_map<std::string, std::int64_t>& classes) {
+  if (const auto value = number_in(text)) {
+    const bool there = *value >= 0 && *value < static_cast<std::int64_t>(classes.size());
+    return there ? value : std::nullopt;
+  }
+  const auto found = classes.find(text);
+  return found != classes.end() ? std::optional(found->second) : std::nullopt;
+}
+
+std::int64_t ShardLabels::number_of(const std::string& text) {
+  const auto [it, fresh] = numbers_.emplace(text, static_cast<std::int64_t>(texts_.size()));
+  if (fresh) texts_.push_back(text);
+  return it->second;
+}
+
+std::vector<std::string> ShardLabels::make_classes(const std::vector<std::string>& given) {
+  std::vector<std::string> classes = given;
+  std::int64_t highest = -1;
+  const std::string* some_number = nullptr;
+  std::set<std::string> names;
+  for (const std::string& text : texts_) {
+    if (const auto value = number_in(text)) {
+      some_number = &text;
+      if (*value < kMostClasses) highest = std::max(highest, *value);
+    } else {
+      names.insert(text);
+    }
+  }
+  if (given.empty() && some_number != nullptr && !names.empty()) {
+    throw Error(ErrorKind::kUsage,
+                "some labels are numbers and some are names: '" + *some_number + "' and '" +
+                    *names.begin() + "'",
+                {}, "say which classes there are with --classes");
+  }
+  if (given.empty()) classes.assign(names.begin(), names.end());
+  if (given.empty() && names.empty()) {
+    for (std::int64_t i = 0; i <= highest; ++i) classes.push_back(std::to_string(i));
+  }
+  const auto labels = naming::labels_of(classes);
+  for (const std::string& text : texts_) {
+    Resolved& resolved = resolved_.emplace_back();
+    resolved.label = label_among(text, labels).value_or(-1);
+    if (resolved.label < 0) {
+      resolved.problem =
+          "its label '" + text + "' is none of the " + std::to_string(classes.size()) + " classes";
+    }
+  }
+  return classes;
+}
+
+}  // namespace packhorse

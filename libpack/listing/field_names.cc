@@ -1,0 +1,80 @@
+#include "listing/field_names.h"
+
+#include <algorithm>
+
+#include "listing/names.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/printable.h"
+
+namespace packhorse {
+
+namespace {
+
+std::string problem_of(const std::string& name) {
+  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789._-";
+  if (name.empty()) return "it is empty";
+  if (name.find_first_not_of(kAllowed) != std::string::npos)
+    return "it is not made of a-z, 0-9, '.', '_' and '-' alone";
+  if (name.front() == '.' || name.back() == '.') return "it has a dot at an end";
+  if (name == "cls") return "shards keep the label under that name";
+  if (name.find('.') == std::string::npos && naming::has_image_name("x." + name))
+    return "readers would take it for the image; a second image needs a name like mask." + name;
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> sorted_fields(std::vector<std::string> names,
+                                       const std::filesystem::path& where) {
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  if (names.size() > kMaxFields) {
+    throw Error(ErrorKind::kUsage,
+                "there are " + std::to_string(names.size()) + " extra fields, and no more than " +
+                    std::to_string(kMaxFields) + " are possible",
+                where, "choose some with --fields");
+  }
+  return names;
+}
+
+std::vector<std::string> checked_fields(std::vector<std::string> names,
+                                        const std::filesystem::path& where) {
+  names = sorted_fields(std::move(names), where);
+  for (const std::string& name : names) {
+    if (const std::string problem = problem_of(name); !problem.empty()) {
+      throw Error(ErrorKind::kUsage,
+                  "'" + printable(name) + "' cannot be the name of an extra field: " + problem,
+                  where, "rename it, or choose the others with --fields");
+    }
+  }
+  return names;
+}
+
+std::string field_file(std::string_view image, std::string_view field) {
+  const std::size_t name = image.rfind('/') + 1;  // npos + 1 = 0
+  const std::size_t dot = image.rfind('.');
+  const bool extension = dot != std::string_view::npos && dot > name;
+  return std::string(extension ? image.substr(0, dot) : image).append(1, '.').append(field);
+}
+
+bool is_field_file(std::string_view name, const std::vector<std::string>& fields) {
+  return std::any_of(fields.begin(), fields.end(), [&](const std::string& field) {
+    return name.size() > field.size() + 1 && name.ends_with(field) &&
+           name[name.size() - field.size() - 1] == '.';
+  });
+}
+
+std::vector<std::string> wanted_fields(const std::vector<std::string>& wanted,
+                                       const std::vector<std::string>& there,
+                                       const std::filesystem::path& where) {
+  for (const std::string& name : wanted) {
+    if (std::find(there.begin(), there.end(), name) != there.end()) continue;
+    std::string names;
+    for (const std::string& other : there) names += (names.empty() ? "" : ", ") + printable(other);
+    throw Error(ErrorKind::kUsage, "the source has no extra field '" + printable(name) + "'", where,
+                names.empty() ? "it has none; leave --fields out" : "it has: " + names);
+  }
+  return sorted_fields(wanted, where);
+}
+
+}  // namespace packhorse

@@ -1,0 +1,87 @@
+#include "listing/listed_file.h"
+
+#include <fcntl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/hash.h"
+#include "packhorse/base/resources.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+[[noreturn]] void changed(const fs::path& path) {
+  throw Error(ErrorKind::kIo, "changed its size since it was listed", path);
+}
+
+}  // namespace
+
+int listing_threads() { return std::max(available_cpus(), 8); }
+
+std::int64_t stamp_of(const struct stat& status) {
+  return std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+}
+
+std::int64_t mix_stamp(std::int64_t stamp, std::uint64_t value) {
+  const std::array<std::uint64_t, 2> both = {static_cast<std::uint64_t>(stamp), value};
+  const auto mixed = static_cast<std::int64_t>(xxh3(std::as_bytes(std::span(both))));
+  return mixed == 0 ? 1 : mixed;
+}
+
+ListedFolder::ListedFolder(fs::path path)
+    : path_(std::move(path)), fd_(open_file(path_, O_RDONLY | O_DIRECTORY)) {
+  if (!fd_) throw_errno("open the folder", path_);
+}
+
+UniqueFd ListedFolder::open(const std::string& name) const {
+  UniqueFd fd = open_at(fd_.get(), name.c_str(), O_RDONLY | O_NONBLOCK);
+  if (!fd) throw_errno("open", path_ / name);
+  return fd;
+}
+
+void ListedFolder::read(const std::string& name, std::uint64_t size,
+                        std::vector<std::byte>& out) const {
+  const UniqueFd fd = open(name);
+  // One byte more than it should have tells a file that has grown, without asking for its size.
+  out.resize(size + 1);
+  std::size_t filled = 0;
+  while (filled < out.size()) {
+    const ssize_t n =
+        uninterrupted([&] { return ::read(fd.get(), out.data() + filled, out.size() - filled); });
+    if (n < 0) throw_errno("read", path_ / name);
+    filled += static_cast<std::size_t>(n);
+    if (n == 0 || filled == size) break;
+  }
+  if (filled != size) changed(path_ / name);
+  out.resize(size);
+}
+
+void ListedFolder::read_unlisted(const std::string& name, std::vector<std::byte>& out) const {
+  const UniqueFd fd = open(name);
+  const fs::path path = path_ / name;
+  out.resize(file_size(fd.get(), path));
+  read_exactly(fd.get(), 0, out, path);
+  if (file_size(fd.get(), path) != out.size()) changed(path);
+}
+
+bool ListedFolder::prefetch(const std::string& name) const {
+  const UniqueFd fd = open_at(fd_.get(), name.c_str(), O_RDONLY | O_NONBLOCK);
+  if (!fd) return false;
+  std::byte byte{};
+  const iovec first{&byte, 1};
+  // Only a file system that cannot tell is taken for one that keeps everything in memory.
+  if (::preadv2(fd.get(), &first, 1, 0, RWF_NOWAIT) >= 0 || errno != EAGAIN) return false;
+  ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_WILLNEED);
+  return true;
+}
+
+}  // namespace packhorse

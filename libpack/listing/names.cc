@@ -1,0 +1,154 @@
+#include "listing/names.h"
+
+#include <algorithm>
+#include <array>
+
+#include "packhorse/base/error.h"
+#include "packhorse/base/printable.h"
+#include "packhorse/dataset/manifest.h"
+
+namespace packhorse::naming {
+
+namespace {
+
+// The names torchvision.datasets.ImageFolder takes, and .jpe/.jfif.
+constexpr std::array<std::string_view, 12> kImageNames = {".jpg",  ".jpeg", ".jpe", ".jfif",
+                                                          ".png",  ".webp", ".bmp", ".tif",
+                                                          ".tiff", ".ppm",  ".pgm", ".pnm"};
+
+// In lower case. macOS archivers; Windows; NAS of Synology and QNAP; ext4; tar's headers as
+// unpacked by what does not know them; Python.
+constexpr std::array<std::string_view, 15> kJunkNames = {"__macosx",
+                                                         "icon\r",
+                                                         "thumbs.db",
+                                                         "ehthumbs.db",
+                                                         "desktop.ini",
+                                                         "$recycle.bin",
+                                                         "system volume information",
+                                                         "@eadir",
+                                                         "#recycle",
+                                                         "#snapshot",
+                                                         "@recycle",
+                                                         "@recently-snapshot",
+                                                         "lost+found",
+                                                         "paxheader",
+                                                         "__pycache__"};
+constexpr std::string_view kPaxHeaders = "paxheaders.";  // and a process's number
+
+}  // namespace
+
+bool has_image_name(std::string_view name) {
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos) return false;
+  const std::string extension = lower_case(name.substr(dot));
+  return std::find(kImageNames.begin(), kImageNames.end(), extension) != kImageNames.end();
+}
+
+bool has_any_image_name(std::string_view name) {
+  return has_image_name(name) || !unsupported_kind_by_name(name).empty();
+}
+
+bool has_image_bytes(Bytes head) {
+  return sniff_image(head) != ImageKind::kUnknown || !unsupported_kind(head).empty();
+}
+
+const char* passed_over(std::string_view name) {
+  if (is_hidden(name)) return kHidden;
+  const std::string lower = lower_case(name);
+  const bool junk = std::find(kJunkNames.begin(), kJunkNames.end(), lower) != kJunkNames.end();
+  return junk || lower.starts_with(kPaxHeaders) ? kJunk : nullptr;
+}
+
+std::string_view passed_over_in(std::string_view path) {
+  for (std::size_t begin = 0, end = 0; end < path.size(); begin = end + 1) {
+    end = std::min(path.find('/', begin), path.size());
+    if (passed_over(path.substr(begin, end - begin)) != nullptr) return path.substr(0, end);
+  }
+  return {};
+}
+
+std::string join(std::string_view directory, std::string_view name) {
+  return directory.empty() ? std::string(name) : std::string(directory) + '/' + std::string(name);
+}
+
+std::pair<std::string_view, std::string_view> directory_and_name(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string_view::npos) return {{}, path};
+  return {path.substr(0, slash), path.substr(slash + 1)};
+}
+
+std::string_view directory_of(std::string_view path) { return directory_and_name(path).first; }
+
+std::string_view last_name(std::string_view path) { return directory_and_name(path).second; }
+
+std::pair<std::string_view, std::string_view> cut_first(std::string_view path) {
+  const std::size_t slash = path.find('/');
+  if (slash == std::string_view::npos) return {path, {}};
+  return {path.substr(0, slash), path.substr(slash + 1)};
+}
+
+std::string quoted(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 4;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i)
+    text += (i == 0 ? "'" : ", '") + printable(names[i]) + "'";
+  if (names.size() > kShown) text += " and " + std::to_string(names.size() - kShown) + " more";
+  return text;
+}
+
+std::vector<std::string> class_names(const std::vector<std::string>& pinned,
+                                     const std::set<std::string>& found,
+                                     const std::filesystem::path& source) {
+  if (pinned.empty()) return {found.begin(), found.end()};
+  for (const std::string& name : found) {
+    if (std::find(pinned.begin(), pinned.end(), name) == pinned.end()) {
+      throw Error(ErrorKind::kUsage, "the class list does not name the class folder '" + name + "'",
+                  source, "add it to the list, or move the folder out of the source");
+    }
+  }
+  return pinned;
+}
+
+std::optional<std::string> clean_path(std::string_view name) {
+  if (name.starts_with('/') || name.find('\0') != std::string_view::npos) return std::nullopt;
+  std::string path;
+  path.reserve(name.size());
+  while (!name.empty()) {
+    const auto [first, rest] = cut_first(name);
+    name = rest;
+    if (first == "..") return std::nullopt;
+    if (first.empty() || first == ".") continue;
+    if (!path.empty()) path += '/';
+    path += first;
+  }
+  if (path.empty()) return std::nullopt;
+  return path;
+}
+
+bool is_split_name(std::string_view name) {
+  constexpr std::string_view kAllowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+  return !name.empty() && name.front() != '.' && name.size() <= 64 && name != kManifestName &&
+         name.find_first_not_of(kAllowed) == std::string_view::npos;
+}
+
+std::unordered_map<std::string, std::int64_t> labels_of(const std::vector<std::string>& classes) {
+  std::unordered_map<std::string, std::int64_t> labels;
+  for (const std::string& name : classes) {
+    labels.emplace(name, static_cast<std::int64_t>(labels.size()));
+  }
+  return labels;
+}
+
+void refuse_empty(const Listing& listing, const std::filesystem::path& source,
+                  const std::string& advice) {
+  std::size_t entries = 0, rejects = 0;
+  for (const SplitListing& split : listing.splits) {
+    entries += split.entries.size();
+    rejects += split.rejects.size();
+  }
+  if (entries > 0 || rejects > 0) return;
+  throw Error(ErrorKind::kNotFound, "the source holds no images", source, advice);
+}
+
+}  // namespace packhorse::naming

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <filesystem>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/ascii.h"
+#include "packhorse/listing/listing.h"
+
+/// What names mean in a tree of class folders, be it on disk or in an archive.
+namespace packhorse::naming {
+
+inline constexpr const char* kHidden = "hidden (its name starts with a dot)";
+inline constexpr const char* kJunk = "left by a system or an archiver";
+inline constexpr const char* kNotAnImage = "not an image, by name and first bytes";
+inline constexpr const char* kFieldAlone = "a field without its image";
+inline constexpr const char* kNotRegular = "not a regular file";
+inline constexpr const char* kLoop = "a link to a folder above it";
+inline constexpr const char* kOutsideSplits = "outside the split folders";
+inline constexpr const char* kOutsideClasses = "outside the folder of the class folders";
+inline constexpr const char* kNoClassFolder = "not in a class folder";
+
+inline bool is_hidden(std::string_view name) { return name.starts_with('.'); }
+
+/// The rule by which a file or folder of that name is passed over with all that is in it: kHidden,
+/// kJunk ("__MACOSX", "Thumbs.db", "@eaDir", ...), or null.
+const char* passed_over(std::string_view name);
+
+/// The part of a path that ends with the first name in it that is passed over; empty when none is.
+std::string_view passed_over_in(std::string_view path);
+
+/// A file with such a name must be an image that can be packed or is rejected; any other file is
+/// looked into and taken when its first bytes are an image's.
+bool has_image_name(std::string_view name);
+/// The same, or the name of an image kind that cannot be packed: the file is an input, too.
+bool has_any_image_name(std::string_view name);
+/// Whether a file is an input by its first bytes.
+bool has_image_bytes(Bytes head);
+
+std::string join(std::string_view directory, std::string_view name);
+/// "a/b" and "c" of "a/b/c"; "" and "c" of "c".
+std::pair<std::string_view, std::string_view> directory_and_name(std::string_view path);
+std::string_view directory_of(std::string_view path);
+std::string_view last_name(std::string_view path);
+/// "a" and "b/c" of "a/b/c"; "c" and "" of "c".
+std::pair<std::string_view, std::string_view> cut_first(std::string_view path);
+
+/// As a sentence names them: 'a', 'b', 'c', 'd' and 4 more.
+std::string quoted(const std::vector<std::string>& names);
+
+/// The classes of a source that holds the class folders `found`: label -> name. Throws
+/// Error(kUsage) for a folder that is not among `pinned`, unless that is empty.
+std::vector<std::string> class_names(const std::vector<std::string>& pinned,
+                                     const std::set<std::string>& found,
+                                     const std::filesystem::path& source);
+
+/// A member's name as a relative path: without "./", doubled slashes and one at the end. Nothing
+/// when it is absolute, has a ".." in it, or is no path at all.
+std::optional<std::string> clean_path(std::string_view name);
+
+/// Splits become folders of the dataset: letters, digits, '.', '_' and '-', up to 64; not
+/// dataset.json, which makes a folder a dataset.
+bool is_split_name(std::string_view name);
+
+/// name -> label
+std::unordered_map<std::string, std::int64_t> labels_of(const std::vector<std::string>& classes);
+
+/// Throws Error(kNotFound) when there is neither an entry nor a reject.
+void refuse_empty(const Listing& listing, const std::filesystem::path& source,
+                  const std::string& advice);
+
+}  // namespace packhorse::naming

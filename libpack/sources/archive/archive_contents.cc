@@ -1,0 +1,234 @@
+#include "sources/archive/archive_contents.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "listing/field_names.h"
+#include "listing/names.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/printable.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using naming::directory_and_name;
+
+constexpr const char* kLeaves = "its path leaves the archive";
+constexpr const char* kReplaced = "the archive holds a file of the same name further on";
+
+/// The members of an archive, one after the other.
+class ContentsReader {
+ public:
+  ContentsReader(Payloads& payloads, std::uint32_t file, const fs::path& path,
+                 const std::vector<std::string>& fields)
+      : payloads_(payloads),
+        file_(file),
+        scan_(path, payloads.fd(file), payloads.spool()),
+        fields_(fields) {}
+
+  ArchiveContents run() {
+    while (scan_.next()) take(scan_.member());
+    payloads_.seal();
+    payloads_.done_with(file_);
+    images_.sort_by_path();
+    resolve_links();
+    drop_replaced();
+    attach_fields();
+    for (const std::string& path : passed_over_)
+      skip(path, naming::passed_over(naming::last_name(path)));
+    for (std::size_t i = 0; i < contents_.images.size(); ++i)
+      contents_.tree.add_image(contents_.images.path_of(i));
+    return std::move(contents_);
+  }
+
+ private:
+  struct Link {
+    std::string path, target;
+    std::uint64_t before;  ///< locators of members that come first
+  };
+  struct Companion {
+    std::uint64_t locator;
+    std::uint32_t bytes;
+    bool taken;
+  };
+
+  void take(const Member& member) {
+    const bool folder = member.type == Member::Type::kDirectory;
+    const std::optional<std::string> path = naming::clean_path(member.name);
+    if (!path) {
+      if (!folder) contents_.outside.push_back({member.name, kLeaves});
+      return;
+    }
+    // As in a folder on disk: one skip for it and all that is in it.
+    if (const std::string_view over = naming::passed_over_in(*path); !over.empty()) {
+      contents_.tree.add_other(over);
+      passed_over_.emplace(over);
+      return;
+    }
+    contents_.tree.add_other(folder ? *path + '/' : *path);
+    if (folder) return;
+    if (member.type == Member::Type::kHardLink) {
+      links_.push_back({*path, naming::clean_path(member.link).value_or(""), payloads_.size()});
+    } else if (member.type == Member::Type::kOther) {
+      skip(*path, naming::kNotRegular);
+    } else {
+      take_file(member, *path);
+    }
+  }
+
+  void take_file(const Member& member, const std::string& path) {
+    const bool image_name = naming::has_any_image_name(path);
+    try {
+      if (!image_name && has_archive_name(path)) {
+        if (!scan_.enter()) reject(path, "an archive in the archive that is not read");
+        return;
+      }
+      const bool image = image_name || (member.problem.empty() && looks_like_image());
+      const bool field = is_field_file(path, fields_);
+      if (!image && !field) return skip(path, naming::kNotAnImage);
+      const std::uint64_t locator = payloads_.add(file_, scan_.keep());
+      if (image) add_image(path, member.size, locator);
+      if (field) {
+        companions_[path] = {locator, static_cast<std::uint32_t>(member.size), false};
+        field_files_.push_back(path);
+      }
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kRejected) throw;
+      reject(path, error.what());
+    }
+  }
+
+  bool looks_like_image() { return naming::has_image_bytes(scan_.head()); }
+
+  void add_image(std::string_view path, std::uint64_t size, std::uint64_t locator) {
+    const auto [directory, name] = directory_and_name(path);
+    images_.add(directory, name,
+                {.size = size, .stamp = payloads_.stamp(file_), .locator = locator});
+  }
+
+  void skip(const std::string& path, std::string_view rule) {
+    contents_.others.push_back({path, rule, {}});
+  }
+  void reject(const std::string& path, const std::string& reason) {
+    contents_.others.push_back({path, {}, reason});
+  }
+
+  /// The image of that path with the highest locator below `before`.
+  std::optional<std::size_t> find_image(const std::string& path, std::uint64_t before) const {
+    std::size_t low = 0, high = images_.size();
+    while (low < high) {
+      const std::size_t middle = (low + high) / 2;
+      if (images_.path_of(middle) < path) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    std::optional<std::size_t> found;
+    for (; low < images_.size() && images_.path_of(low) == path; ++low) {
+      const std::uint64_t locator = images_.facts(low).locator;
+      if (locator < before && (!found || locator > images_.facts(*found).locator)) found = low;
+    }
+    return found;
+  }
+
+  /// A hard link is its target's bytes once more.
+  void resolve_links() {
+    std::unordered_map<std::string, std::pair<std::uint64_t, std::uint64_t>> done;
+    std::vector<std::pair<std::string, EntryTable::Facts>> more;
+    for (const Link& link : links_) {
+      std::optional<EntryTable::Facts> target;
+      if (const auto image = find_image(link.target, link.before)) target = images_.facts(*image);
+      if (const auto earlier = done.find(link.target); !target && earlier != done.end()) {
+        target.emplace();
+        target->size = earlier->second.first;
+        target->locator = earlier->second.second;
+      }
+      if (!target && !naming::has_any_image_name(link.path)) {
+        skip(link.path, naming::kNotAnImage);
+      } else if (!target) {
+        reject(link.path, "a hard link to '" + printable(link.target) +
+                              "', which is no image before it in the archive");
+      } else {
+        const std::uint64_t locator = payloads_.add_again(target->locator);
+        done[link.path] = {target->size, locator};
+        more.push_back({link.path, {.size = target->size, .locator = locator}});
+      }
+    }
+    for (const auto& [path, facts] : more) add_image(path, facts.size, facts.locator);
+    if (!more.empty()) images_.sort_by_path();
+  }
+
+  /// Of several files of one name tar leaves the last: the others are named, not lost.
+  void drop_replaced() {
+    EntryTable kept;
+    for (std::size_t begin = 0, end = 0; begin < images_.size(); begin = end) {
+      std::size_t last = begin;
+      const std::string path = images_.path_of(begin);
+      for (end = begin + 1; end < images_.size() && images_.path_of(end) == path; ++end) {
+        if (images_.facts(end).locator > images_.facts(last).locator) last = end;
+      }
+      for (std::size_t i = begin + 1; i < end; ++i) reject(path, kReplaced);
+      kept.add_from(images_, last);
+    }
+    images_ = std::move(kept);
+  }
+
+  void attach_fields() {
+    if (companions_.empty()) {
+      contents_.images = std::move(images_);
+      return;
+    }
+    std::vector<bool> is_field(payloads_.size());
+    for (const auto& [path, companion] : companions_) is_field[companion.locator] = true;
+    for (std::size_t i = 0; i < images_.size(); ++i) {
+      if (is_field[images_.facts(i).locator]) continue;
+      const std::string path = images_.path_of(i);
+      const auto [directory, name] = directory_and_name(path);
+      contents_.images.add(directory, name, with_fields(i));
+    }
+    for (const std::string& path : field_files_) {
+      if (!companions_.at(path).taken) skip(path, naming::kFieldAlone);
+    }
+  }
+
+  EntryTable::Facts with_fields(std::size_t i) {
+    EntryTable::Facts facts = images_.facts(i);
+    const std::string path = images_.path_of(i);
+    std::vector<Payloads::Field> found;
+    for (std::uint32_t f = 0; f < fields_.size(); ++f) {
+      const auto companion = companions_.find(field_file(path, fields_[f]));
+      if (companion == companions_.end()) continue;
+      companion->second.taken = true;
+      found.push_back({f, companion->second.bytes, companion->second.locator});
+      facts.fields |= std::uint32_t{1} << f;
+      facts.field_bytes += companion->second.bytes;
+    }
+    if (!found.empty()) payloads_.set_fields(facts.locator, found);
+    return facts;
+  }
+
+  Payloads& payloads_;
+  const std::uint32_t file_;
+  ArchiveScan scan_;
+  const std::vector<std::string>& fields_;
+  ArchiveContents contents_;
+  EntryTable images_;
+  std::set<std::string, std::less<>> passed_over_;  ///< files and folders, hidden or junk
+  std::vector<Link> links_;
+  std::unordered_map<std::string, Companion> companions_;  ///< by path
+  std::vector<std::string> field_files_;  ///< paths of companions_, as often as they are there
+};
+
+}  // namespace
+
+ArchiveContents read_contents(Payloads& payloads, std::uint32_t file, const fs::path& path,
+                              const std::vector<std::string>& fields) {
+  return ContentsReader(payloads, file, path, fields).run();
+}
+
+}  // namespace packhorse

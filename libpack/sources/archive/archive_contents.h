@@ -1,0 +1,17 @@
+#pragma once
+
+#include <filesystem>
+
+#include "archive/payloads.h"
+#include "sources/archive/archive_layout.h"
+
+namespace packhorse {
+
+/// Goes through file `file` of `payloads` and through the archives right in it. Keeps images, and
+/// what could be one of `fields` of an image, and decides about every other member. Sets the
+/// images' fields: bit f for `fields[f]`, which must be sorted.
+ArchiveContents read_contents(Payloads& payloads, std::uint32_t file,
+                              const std::filesystem::path& path,
+                              const std::vector<std::string>& fields);
+
+}  // namespace packhorse

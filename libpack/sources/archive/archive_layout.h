@@ -1,0 +1,32 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "packhorse/sources/source.h"
+#include "sources/layout/folder_tree.h"
+
+namespace packhorse {
+
+/// What an archive holds, before it is known which of its folders are splits and classes. All paths
+/// are clean.
+struct ArchiveContents {
+  /// A file that is no image: passed over by a rule, or rejected for a reason.
+  struct Other {
+    std::string path;
+    std::string_view rule;  ///< empty: rejected
+    std::string reason;
+  };
+  EntryTable images;  ///< labels are not set
+  std::vector<Other> others;
+  std::vector<Reject> outside;  ///< names that are no clean path
+  PathTree tree;                ///< of the folders and images
+};
+
+/// The listing of a tree of class folders in an archive, by the same rules as a folder on disk.
+Listing lay_out(const ArchiveContents& contents, const ListOptions& options,
+                const std::filesystem::path& source);
+
+}  // namespace packhorse

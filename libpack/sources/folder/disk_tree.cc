@@ -1,0 +1,144 @@
+#include "sources/folder/disk_tree.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "listing/field_names.h"
+#include "listing/names.h"
+#include "packhorse/base/error.h"
+#include "sources/folder/folder_walk.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Told = FolderTree::Told;
+using Type = FolderItems::Type;
+
+constexpr int kFolder = O_RDONLY | O_DIRECTORY;
+
+/// A folder that is not there, or that may not be read, holds nothing: listing rejects it. With any
+/// other error nobody knows what the classes are.
+void check_listed(int error, const fs::path& where) {
+  if (error == 0 || error == ENOENT || error == ENOTDIR || error == ELOOP || error == EACCES)
+    return;
+  errno = error;
+  throw_errno("list the folder", where);
+}
+
+/// Looks for images, and no further than to the first.
+class ImageSearch {
+ public:
+  /// `above`: the folder that is searched, `where`, and all it lies in.
+  ImageSearch(fs::path where, Told told, const std::vector<std::string>& fields, FolderIds above)
+      : where_(std::move(where)), told_(told), fields_(fields), above_(std::move(above)) {}
+
+  /// In the folder open as `fd`; the folders right in it are added to `folders`.
+  bool right_in(const UniqueFd& fd, std::vector<std::string>& folders) const {
+    if (!fd) check_listed(errno, where_);
+    bool found = false;
+    std::vector<std::string> unnamed;
+    const int error = read_directory(fd.get(), [&](const char* name, Type type) {
+      if (type == Type::kUnknown) {
+        FolderItems::Item item;
+        look_at(fd.get(), name, above_, item);
+        type = item.type;
+      }
+      if (type == Type::kDirectory) folders.emplace_back(name);
+      if (type != Type::kFile || is_field_file(name, fields_)) return true;
+      found = naming::has_any_image_name(name);
+      if (!found && told_ == Told::kByNameOrBytes) unnamed.emplace_back(name);
+      return !found;
+    });
+    if (fd) check_listed(error, where_);
+    return found || std::any_of(unnamed.begin(), unnamed.end(), [&](const std::string& name) {
+             return looks_like_image(fd.get(), name.c_str());
+           });
+  }
+
+  /// In the folder open as `fd` or anywhere below it.
+  bool below(const UniqueFd& fd) {
+    std::vector<std::string> folders;
+    return right_in(fd, folders) ||
+           std::any_of(folders.begin(), folders.end(), [&](const std::string& name) {
+             const UniqueFd folder = open_at(fd.get(), name.c_str(), kFolder);
+             if (!folder) check_listed(errno, where_ / name);
+             const std::optional<FolderId> id = folder_id(folder.get());
+             if (!id || !above_.insert(*id).second) return false;
+             const bool found = below(folder);
+             above_.erase(*id);
+             return found;
+           });
+  }
+
+ private:
+  const fs::path where_;
+  const Told told_;
+  const std::vector<std::string>& fields_;
+  FolderIds above_;
+};
+
+}  // namespace
+
+DiskTree::DiskTree(fs::path root, const std::vector<std::string>& fields, int threads)
+    : root_(std::move(root)),
+      fields_(fields),
+      threads_(threads),
+      above_root_(with_all_above(root_)) {}
+
+FolderIds DiskTree::down_to(const std::string& folder) const {
+  FolderIds ids = above_root_;
+  struct stat status {};
+  for (std::string_view path = folder; !path.empty(); path = naming::directory_of(path)) {
+    if (::stat((root_ / path).c_str(), &status) == 0) ids.emplace(status.st_dev, status.st_ino);
+  }
+  return ids;
+}
+
+UniqueFd DiskTree::open(const std::string& folder) const {
+  return open_file(path_of(folder), kFolder);
+}
+
+OpenFolder& DiskTree::opened(const std::string& folder) const {
+  const auto [place, is_new] = opened_.try_emplace(folder);
+  OpenFolder& one = place->second;
+  if (!is_new) return one;
+  one.fd = open(folder);
+  one.error = one.fd ? 0 : errno;
+  check_listed(one.error, path_of(folder));
+  if (one.error != 0) return one;
+  one.above = down_to(folder);
+  one.items = FolderItems(one.fd.get(), one.above, threads_);
+  one.error = one.items.error();
+  check_listed(one.error, path_of(folder));
+  return one;
+}
+
+std::vector<std::string> DiskTree::folders(const std::string& folder) const {
+  return opened(folder).items.folders();
+}
+
+bool DiskTree::holds_images(const std::string& folder) const {
+  std::vector<std::string> folders;
+  return ImageSearch(path_of(folder), Told::kByNameOrBytes, fields_, down_to(folder))
+      .right_in(open(folder), folders);
+}
+
+bool DiskTree::holds_images_below(const std::string& folder, Told told) const {
+  return ImageSearch(path_of(folder), told, fields_, down_to(folder)).below(open(folder));
+}
+
+OpenFolder DiskTree::take(const std::string& folder) {
+  OpenFolder one = std::move(opened(folder));
+  opened_.erase(folder);
+  if (one.error == 0) return one;
+  errno = one.error;
+  throw_errno("list the folder", path_of(folder));
+}
+
+}  // namespace packhorse

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "packhorse/sources/source.h"
+#include "sources/folder/folder_items.h"
+
+namespace packhorse {
+
+/// What was found in a folder and those below it.
+struct FolderListing {
+  EntryTable entries;
+  std::vector<Reject> rejects;
+  std::vector<Skip> skips;
+  std::uint32_t fields = 0;  ///< those that occur, as EntryTable::Facts::fields
+};
+
+/// Walks a folder and those below it. One thread; another walk may go on beside it.
+class FolderWalk {
+ public:
+  /// `fields`: extra fields to look for beside images. `above`: the folders that those to be walked
+  /// lie in. `threads`: for a large folder's files.
+  FolderWalk(const std::vector<std::string>& fields, FolderIds above, int threads,
+             FolderListing& out)
+      : fields_(fields), above_(std::move(above)), threads_(threads), out_(out) {}
+
+  /// `name` in the folder open as `parent`; `path` is its path in the split. Returns which folder
+  /// that is, or nothing when it was not walked.
+  std::optional<FolderId> folder(int parent, const std::string& name, const std::string& path,
+                                 std::int64_t label);
+  /// The files alone of a folder, which have been looked at.
+  void files(int fd, const FolderItems& items, const std::string& path, std::int64_t label);
+  /// Passes over all in a folder, one of those above, by `rule`, but for folders that are to be
+  /// left alone.
+  void outside(int fd, const FolderItems& items, const std::string& path, std::string_view rule,
+               const std::function<bool(const std::string&)>& left_alone);
+
+ private:
+  enum class Verdict : std::uint8_t { kNone, kEntry, kField, kTaken };
+  Verdict judge(int fd, const FolderItems& items, std::size_t i, const std::string& path);
+  bool take_fields(const FolderItems& items, std::size_t image, std::vector<Verdict>& verdicts,
+                   EntryTable::Facts& facts) const;
+
+  const std::vector<std::string>& fields_;
+  FolderIds above_;
+  int threads_;
+  FolderListing& out_;
+};
+
+/// Whether a file that is not named like an image is one by its first bytes. One that cannot be
+/// read is taken for one, so that it is rejected by name when it is packed, not lost.
+bool looks_like_image(int folder, const char* name);
+
+}  // namespace packhorse

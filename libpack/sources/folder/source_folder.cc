@@ -1,0 +1,236 @@
+#include "sources/folder/source_folder.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "base/parallel.h"
+#include "labels/label_file.h"
+#include "listing/field_names.h"
+#include "listing/listed_file.h"
+#include "listing/names.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/printable.h"
+#include "sources/folder/disk_tree.h"
+#include "sources/folder/folder_walk.h"
+#include "sources/layout/class_doubts.h"
+#include "sources/layout/layout.h"
+
+namespace packhorse::folder {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A folder whose folders are classes: the source, one in it, or one of its splits.
+struct Root {
+  Root(const Layout::Root& root, OpenFolder folder)
+      : split(root.split), origin(root.folder), open(std::move(folder)) {
+    open.items.look_at_files(open.fd.get(), listing_threads());
+  }
+  std::string split, origin;
+  OpenFolder open;
+};
+
+/// The paths of the class folders.
+using ClassFolders = std::multimap<FolderId, std::string>;
+
+/// Puts the listings of class folders together in the folders' order, each as soon as those before
+/// it are in: nearly all of them would otherwise be held twice in the end.
+class InOrder {
+ public:
+  InOrder(std::size_t n, SplitListing& out) : waiting_(n), out_(out) {}
+
+  void put(std::size_t i, FolderListing&& listing) {
+    const std::scoped_lock lock(mutex_);
+    fields_ |= listing.fields;
+    waiting_[i] = std::make_unique<FolderListing>(std::move(listing));
+    for (; next_ < waiting_.size() && waiting_[next_]; waiting_[next_++].reset()) {
+      FolderListing& ready = *waiting_[next_];
+      out_.entries.append(std::move(ready.entries));
+      std::move(ready.rejects.begin(), ready.rejects.end(), std::back_inserter(out_.rejects));
+      std::move(ready.skips.begin(), ready.skips.end(), std::back_inserter(out_.skips));
+    }
+  }
+  std::uint32_t fields() const { return fields_; }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<FolderListing>> waiting_;
+  SplitListing& out_;
+  std::size_t next_ = 0;
+  std::uint32_t fields_ = 0;
+};
+
+class FolderSource final : public Source {
+ public:
+  explicit FolderSource(const fs::path& root) : folder_(root), root_(root) {}
+
+  Listing list(const ListOptions& options) override {
+    if (options.fields.names) fields_ = checked_fields(*options.fields.names, root_);
+    std::optional<LabelFile> labels;
+    if (!options.labels.empty()) labels.emplace(options.labels, options.classes);
+    std::optional<DiskTree> tree(std::in_place, root_, fields_, listing_threads());
+    const Layout layout = find_layout(*tree, options, root_);
+    std::vector<Root> roots;
+    for (const Layout::Root& root : layout.roots) roots.emplace_back(root, tree->take(root.folder));
+    std::optional<OpenFolder> around;
+    if (!layout.is_root("")) around = tree->take("");
+    tree.reset();  // what else it has read may be large
+    Listing listing;
+    listing.notes = layout.notes;
+    listing.doubts = layout.doubts;
+    listing.classes = labels ? labels->classes() : class_names(options, roots);
+    std::uint32_t found = 0;
+    ClassFolders class_folders;
+    for (const Root& root : roots) found |= fill(listing, root, labels.has_value(), class_folders);
+    if (!labels && options.classes.empty()) doubt_same(class_folders, listing.doubts);
+    if (around) listing.skips = skips_outside(*around, layout);
+    if (labels) apply_labels(*labels, listing);
+    naming::refuse_empty(listing, root_,
+                         "packhorse expects a folder of class folders: SOURCE/<class>/<image>");
+    doubt_classes(listing, options);
+    // What is missing is only told from images that could be listed.
+    const bool images = std::any_of(listing.splits.begin(), listing.splits.end(),
+                                    [](const SplitListing& s) { return s.entries.size() > 0; });
+    listing.fields = images ? wanted_fields(fields_, names_of(found), root_) : fields_;
+    return listing;
+  }
+
+  void read(const SplitListing& split, std::size_t i, Input& out) const override {
+    const EntryTable::Entry entry = split.entries[i];
+    const std::string path = naming::join(split.origin, entry.path);
+    out.image = {};
+    out.fields = 0;
+    folder_.read(path, entry.size, out.bytes);
+    if (entry.fields != 0) read_fields(path, entry, out);
+  }
+
+  bool prefetch(const SplitListing& split, std::size_t i) const override {
+    const std::string path = naming::join(split.origin, split.entries.path_of(i));
+    const std::uint32_t fields = split.entries.facts(i).fields;
+    bool slow = folder_.prefetch(path);
+    for (std::size_t f = 0; f < fields_.size(); ++f) {
+      if ((fields >> f & 1) != 0) slow = folder_.prefetch(field_file(path, fields_[f])) || slow;
+    }
+    return slow;
+  }
+
+ private:
+  void read_fields(const std::string& image, const EntryTable::Facts& facts, Input& out) const {
+    std::uint64_t bytes = 0;
+    for (std::size_t f = 0; f < fields_.size(); ++f) {
+      if ((facts.fields >> f & 1) == 0) continue;
+      if (out.extras.size() <= out.fields) out.extras.emplace_back();
+      Input::Extra& extra = out.extras[out.fields++];
+      extra.field = f;
+      try {
+        folder_.read_unlisted(field_file(image, fields_[f]), extra.bytes);
+      } catch (const Error& error) {
+        throw Error(error.kind(), "its field " + fields_[f] + ": " + error.what(), error.path());
+      }
+      bytes += extra.bytes.size();
+    }
+    if (bytes != facts.field_bytes)
+      throw Error(ErrorKind::kIo, "a field of it changed its size since it was listed",
+                  root_ / image);
+  }
+
+  std::vector<std::string> names_of(std::uint32_t fields) const {
+    std::vector<std::string> names;
+    for (std::size_t f = 0; f < fields_.size(); ++f) {
+      if ((fields >> f & 1) != 0) names.push_back(fields_[f]);
+    }
+    return names;
+  }
+
+  std::vector<std::string> class_names(const ListOptions& options,
+                                       const std::vector<Root>& roots) const {
+    std::set<std::string> found;
+    for (const Root& root : roots) {
+      for (const std::string& name : root.open.items.folders()) found.insert(name);
+    }
+    return naming::class_names(options.classes, found, root_);
+  }
+
+  std::vector<Skip> skips_outside(const OpenFolder& source, const Layout& layout) const {
+    FolderListing outside;
+    FolderWalk(fields_, source.above, listing_threads(), outside)
+        .outside(source.fd.get(), source.items, "", layout.rule_outside(),
+                 [&](const std::string& folder) { return layout.is_root(folder); });
+    return std::move(outside.skips);
+  }
+
+  /// Links make one folder two class folders.
+  static void doubt_same(const ClassFolders& folders, std::vector<Doubt>& doubts) {
+    const auto two_classes = [](const ClassFolders::value_type& a,
+                                const ClassFolders::value_type& b) {
+      return a.first == b.first && naming::last_name(a.second) != naming::last_name(b.second);
+    };
+    const auto same = std::adjacent_find(folders.begin(), folders.end(), two_classes);
+    if (same == folders.end()) return;
+    doubts.push_back({Doubt::Kind::kLayout,
+                      "the class folders " +
+                          naming::quoted({same->second, std::next(same)->second}) +
+                          " are one and the same, and its images would have two labels",
+                      "remove the link; if both classes are meant, say --allow-odd-classes, or "
+                      "--classes FILE"});
+  }
+
+  /// Lists one root; returns which fields occur. `anywhere`: images need no class folder.
+  std::uint32_t fill(Listing& listing, const Root& root, bool anywhere,
+                     ClassFolders& class_folders) const {
+    const auto labels = naming::labels_of(listing.classes);
+    SplitListing& out = listing.splits.emplace_back();
+    out.split = root.split;
+    out.origin = root.origin;
+    // In the order of the paths below them, so that nothing is left to sort.
+    std::vector<std::string> folders = root.open.items.folders();
+    std::sort(folders.begin(), folders.end(),
+              [](const std::string& a, const std::string& b) { return a + '/' < b + '/'; });
+    InOrder parts(folders.size() + 1, out);
+    parts.put(0, top_files(root, anywhere));
+    std::vector<std::optional<FolderId>> ids(folders.size());
+    run_parallel(listing_threads(), folders.size(), [&](std::size_t i) {
+      FolderListing part;
+      FolderWalk walk(fields_, root.open.above, listing_threads(), part);
+      ids[i] = walk.folder(root.open.fd.get(), folders[i], folders[i],
+                           anywhere ? 0 : labels.at(folders[i]));
+      part.entries.sort_by_path();
+      parts.put(i + 1, std::move(part));
+    });
+    out.entries.sort_by_path();
+    for (std::size_t i = 0; i < folders.size(); ++i)
+      if (ids[i]) class_folders.emplace(*ids[i], naming::join(root.origin, folders[i]));
+    return parts.fields();
+  }
+
+  FolderListing top_files(const Root& root, bool anywhere) const {
+    FolderListing part;
+    FolderWalk(fields_, root.open.above, listing_threads(), part)
+        .files(root.open.fd.get(), root.open.items, "", 0);
+    if (anywhere) return part;
+    part.fields = 0;
+    for (std::size_t i = 0; i < part.entries.size(); ++i)
+      part.rejects.push_back({printable(part.entries.path_of(i)), naming::kNoClassFolder});
+    part.entries = {};
+    return part;
+  }
+
+  ListedFolder folder_;
+  fs::path root_;
+  std::vector<std::string> fields_;
+};
+
+}  // namespace
+
+bool probe(const fs::path& path) {
+  std::error_code code;
+  return fs::is_directory(path, code);
+}
+
+std::unique_ptr<Source> open(const fs::path& path) { return std::make_unique<FolderSource>(path); }
+
+}  // namespace packhorse::folder

@@ -1,0 +1,204 @@
+#include "sources/layout/class_doubts.h"
+
+#include <algorithm>
+#include <set>
+
+#include "listing/names.h"
+#include "packhorse/base/printable.h"
+#include "sources/layout/folder_roles.h"
+#include "sources/layout/inside_doubts.h"
+#include "sources/layout/layout.h"
+
+namespace packhorse {
+
+namespace {
+
+using Kind = FolderRole::Kind;
+using Names = std::vector<std::string>;
+using naming::quoted;
+
+constexpr const char* kMeant = "--allow-odd-classes, or --classes FILE";
+
+/// "class 'a'" or "classes 'a', 'b'"
+std::string counted(const char* one, const char* several, const Names& names) {
+  return (names.size() == 1 ? one : several) + (" " + quoted(names));
+}
+
+/// Which labels have an image in a split, or a reject that would be one.
+std::vector<bool> used_labels(const SplitListing& split, const Names& classes) {
+  std::vector<bool> used(classes.size());
+  std::set<std::string, std::less<>> rejected;
+  for (std::size_t i = 0; i < split.entries.size(); ++i)
+    used[static_cast<std::size_t>(split.entries.label_of(i))] = true;
+  for (const Reject& reject : split.rejects) {
+    const std::string_view folder = naming::cut_first(reject.path).first;
+    if (!rejected.contains(folder)) rejected.emplace(folder);
+  }
+  for (std::size_t label = 0; label < used.size(); ++label) {
+    if (rejected.contains(printable(classes[label]))) used[label] = true;
+  }
+  return used;
+}
+
+class ClassDoubts {
+ public:
+  ClassDoubts(Listing& listing, const ListOptions& options)
+      : listing_(listing), options_(options), classes_(listing.classes) {
+    for (const SplitListing& split : listing.splits) used_.push_back(used_labels(split, classes_));
+  }
+
+  /// The gravest first.
+  void add_all() {
+    doubt_inside(listing_, options_);
+    if (!options_.split_folders) add_named_like_splits();
+    add_names();
+    add_other_splits();
+    add_empty();
+    add_one();
+  }
+
+ private:
+  void add(Doubt::Kind kind, std::string what, std::string advice) {
+    listing_.doubts.push_back({kind, std::move(what), std::move(advice)});
+  }
+
+  bool used_anywhere(std::size_t label) const {
+    return std::any_of(used_.begin(), used_.end(),
+                       [&](const std::vector<bool>& used) { return used[label]; });
+  }
+
+  /// Names that are none of a split by the strict rule; but that all of them are like it is no
+  /// accident.
+  void add_named_like_splits() {
+    std::set<std::string_view> meant;
+    std::vector<SplitFolder> first;
+    const SplitListing& whole = listing_.splits.front();
+    if (!whole.split.empty()) return;
+    for (const std::string& name : classes_) {
+      const std::set<std::string_view> hinted = splits_hinted(name);
+      if (hinted.empty()) return;
+      const std::string_view split = *hinted.rbegin();
+      if (meant.insert(split).second && !split.empty())
+        first.push_back({std::string(split), naming::join(whole.origin, name)});
+    }
+    if (meant.size() < 2) return;
+    add(Doubt::Kind::kLayout, "all classes would be called like splits: " + quoted(classes_),
+        "tell which folder is which split, e.g. " + split_folders_option(first) +
+            "; if these are classes, say --split-folders none");
+  }
+
+  /// Nothing learnt from "train" knows the classes that it has not.
+  void add_other_splits() {
+    const std::vector<SplitListing>& splits = listing_.splits;
+    const auto train = std::find_if(splits.begin(), splits.end(),
+                                    [](const SplitListing& one) { return one.split == "train"; });
+    if (train == splits.end()) return;
+    const std::vector<bool>& trained = used_[static_cast<std::size_t>(train - splits.begin())];
+    std::set<std::string> in_train;
+    for (std::size_t label = 0; label < classes_.size(); ++label) {
+      if (trained[label]) in_train.insert(lower_case(classes_[label]));
+    }
+    for (std::size_t s = 0; s < splits.size(); ++s) {
+      Names other, by_case;
+      for (std::size_t label = 0; label < classes_.size(); ++label) {
+        if (!used_[s][label] || trained[label]) continue;
+        const bool alike = in_train.contains(lower_case(classes_[label]));
+        (alike ? by_case : other).push_back(classes_[label]);
+      }
+      const auto has = [&](const Names& names) {
+        return "the split " + splits[s].split + " has the " + counted("class", "classes", names);
+      };
+      if (!by_case.empty()) {
+        add(Doubt::Kind::kSplitClasses,
+            has(by_case) + ", and train has the same but for upper and lower case",
+            std::string("give a class the same name in all splits; if they are different classes, "
+                        "say ") +
+                kMeant);
+      }
+      if (!other.empty()) {
+        add(Doubt::Kind::kSplitClasses, has(other) + ", which train has not",
+            "give the splits the same class folders; where these lie deeper, name what holds them, "
+            "and leave a split out by naming the others: now it is " +
+                split_folders_option(told_splits()) + "; if other classes are meant, say " +
+                kMeant);
+      }
+    }
+  }
+
+  /// As --split-folders would have told what was found.
+  std::vector<SplitFolder> told_splits() const {
+    std::vector<SplitFolder> told;
+    for (const SplitListing& split : listing_.splits) told.push_back({split.split, split.origin});
+    return told;
+  }
+
+  void add_names() {
+    const std::vector<FolderRole> roles = roles_of(classes_);
+    Names odd;
+    for (std::size_t label = 0; label < classes_.size(); ++label) {
+      const Kind kind = roles[label].kind;
+      const bool split = kind == Kind::kSplit || kind == Kind::kUnclearSplit;
+      if (kind != Kind::kPlain && !(split && options_.split_folders))
+        odd.push_back(classes_[label]);
+    }
+    if (odd.empty()) return;
+    add(Doubt::Kind::kClassName,
+        "a class would be called " + quoted(odd) +
+            ": that is the name of a part of a dataset, not of a class",
+        "give the folder of the class folders as the source, or say what is what with "
+        "--split-folders or --labels; if these are classes, say --allow-odd-classes, or name all "
+        "classes with --classes FILE");
+  }
+
+  void add_empty() {
+    Names empty;
+    for (std::size_t label = 0; label < classes_.size(); ++label) {
+      if (!used_anywhere(label)) empty.push_back(classes_[label]);
+    }
+    if (empty.empty()) return;
+    add(Doubt::Kind::kEmptyClass, "the class folder " + quoted(empty) + " holds no image",
+        std::string("remove it, or say that it is meant: ") + kMeant);
+  }
+
+  void add_one() {
+    if (classes_.size() != 1) return;
+    add(Doubt::Kind::kOneClass, "there is only one class, " + quoted(classes_),
+        std::string("give the folder of the class folders as the source; if one class is meant, "
+                    "say ") +
+            kMeant);
+  }
+
+  Listing& listing_;
+  const ListOptions& options_;
+  const Names& classes_;
+  std::vector<std::vector<bool>> used_;  ///< by split and label
+};
+
+/// Whatever tells the labels: a split of nothing is no split.
+void doubt_empty_splits(Listing& listing) {
+  Names empty;
+  std::vector<SplitFolder> others;
+  for (const SplitListing& split : listing.splits) {
+    if (split.entries.size() + split.rejects.size() == 0) {
+      empty.push_back(split.prefix());
+    } else {
+      others.push_back({split.split, split.origin});
+    }
+  }
+  if (empty.empty() || others.empty()) return;
+  listing.doubts.push_back({Doubt::Kind::kEmptySplit,
+                            "the " + counted("split folder", "split folders", empty) +
+                                (empty.size() == 1 ? " holds" : " hold") + " no image",
+                            "leave it out by naming the others, " + split_folders_option(others) +
+                                "; if it is meant, say --allow-odd-classes"});
+}
+
+}  // namespace
+
+void doubt_classes(Listing& listing, const ListOptions& options) {
+  doubt_empty_splits(listing);
+  if (!options.classes.empty() || !options.labels.empty()) return;
+  ClassDoubts(listing, options).add_all();
+}
+
+}  // namespace packhorse

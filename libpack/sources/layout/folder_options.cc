@@ -1,0 +1,63 @@
+#include "sources/layout/folder_options.h"
+
+#include <algorithm>
+
+#include "listing/names.h"
+#include "packhorse/base/error.h"
+#include "packhorse/sources/source.h"
+
+namespace packhorse {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw Error(ErrorKind::kUsage, what + ", as --split-folders has it", {},
+              "say which folder of the source is which split, e.g. train=Training,val=Testing; "
+              "none = no folder is");
+}
+
+SplitFolder parse_one(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::string split = text.substr(0, equals);
+  const std::string name = equals == std::string::npos ? text : text.substr(equals + 1);
+  const std::optional<std::string> folder = naming::clean_path(name);
+  if (!folder) refuse("'" + text + "' names no folder of the source");
+  if (!naming::is_split_name(split))
+    refuse("'" + split + "' cannot be the name of a split (letters, digits, '.', '_' and '-')");
+  return {split, *folder};
+}
+
+bool lies_in(const std::string& folder, const std::string& other) {
+  return folder == other || folder.starts_with(other + '/');
+}
+
+}  // namespace
+
+std::vector<SplitFolder> parse_split_folders(const std::string& text) {
+  std::vector<SplitFolder> folders;
+  if (text == "none") return folders;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const SplitFolder one = parse_one(text.substr(at, comma - at));
+    at = comma + 1;
+    for (const SplitFolder& other : folders) {
+      if (other.split == one.split) refuse("two folders are the split '" + one.split + "'");
+      if (lies_in(one.folder, other.folder) || lies_in(other.folder, one.folder))
+        refuse("'" + one.folder + "' and '" + other.folder + "' hold the same images");
+    }
+    folders.push_back(one);
+  }
+  std::sort(folders.begin(), folders.end(),
+            [](const SplitFolder& a, const SplitFolder& b) { return a.split < b.split; });
+  return folders;
+}
+
+void refuse_folder_options(const ListOptions& options, const std::filesystem::path& source) {
+  if (!options.split_folders && !options.allow_odd_classes) return;
+  throw Error(ErrorKind::kUsage,
+              std::string(options.split_folders ? "--split-folders" : "--allow-odd-classes") +
+                  " is about class folders, and the source has none",
+              source, "leave it out");
+}
+
+}  // namespace packhorse

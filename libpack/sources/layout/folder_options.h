@@ -1,0 +1,12 @@
+#pragma once
+
+#include <filesystem>
+
+#include "packhorse/sources/source.h"
+
+namespace packhorse {
+
+/// Throws Error(kUsage) for options about class folders, of a source that has none.
+void refuse_folder_options(const ListOptions& options, const std::filesystem::path& source);
+
+}  // namespace packhorse

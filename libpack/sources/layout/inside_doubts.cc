@@ -1,0 +1,203 @@
+#include "sources/layout/inside_doubts.h"
+
+#include <algorithm>
+#include <set>
+
+#include "listing/names.h"
+#include "packhorse/base/printable.h"
+#include "sources/layout/folder_roles.h"
+#include "sources/layout/layout.h"
+
+namespace packhorse {
+
+namespace {
+
+using Kind = FolderRole::Kind;
+using Names = std::vector<std::string>;
+using naming::join;
+using naming::quoted;
+
+/// The parts of a dataset are fewer; and some classes have a folder for each image.
+constexpr std::size_t kMostParts = 64;
+
+constexpr const char* kIfClasses =
+    "; if the classes are meant, say --allow-odd-classes, or --classes FILE";
+
+/// What a folder holds, as far as there are images in it.
+struct Content {
+  bool images = false;  ///< right in it
+  Names folders;        ///< sorted
+  friend bool operator==(const Content&, const Content&) = default;
+};
+
+/// The images of one class in a split: entries [begin, end), all below `folder`.
+struct ClassFolder {
+  const EntryTable* entries;
+  std::size_t begin, end;
+  std::string name;
+
+  /// Of the folder at `path` in the split, which all of these images lie below.
+  Content content(const std::string& path) const {
+    Content content;
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::string_view directory = entries->directory_of(i);
+      if (i > begin && directory == entries->directory_of(i - 1)) continue;
+      if (directory.size() == path.size()) {
+        content.images = true;
+        continue;
+      }
+      // In the order of the paths, one folder comes after the other.
+      const auto inside = naming::cut_first(directory.substr(path.size() + 1)).first;
+      if (content.folders.empty() || content.folders.back() != inside)
+        content.folders.emplace_back(inside);
+    }
+    std::sort(content.folders.begin(), content.folders.end());
+    return content;
+  }
+
+  /// Of the first folder that holds more than one folder: it, the only one in it, or in that. With
+  /// the path to it.
+  std::pair<std::string, Content> first_fork() const {
+    std::string below;
+    Content here = content(name);
+    while (!here.images && here.folders.size() == 1) {
+      below = join(below, here.folders.front());
+      here = content(join(name, below));
+    }
+    return {below, here};
+  }
+};
+
+/// In the order of their names.
+std::vector<ClassFolder> class_folders(const SplitListing& split) {
+  std::vector<ClassFolder> folders;
+  const EntryTable& entries = split.entries;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (i > 0 && entries.directory_of(i) == entries.directory_of(i - 1)) continue;
+    const std::string_view name = naming::cut_first(entries.directory_of(i)).first;
+    if (!folders.empty() && folders.back().name == name) continue;
+    if (!folders.empty()) folders.back().end = i;
+    folders.push_back({&entries, i, entries.size(), std::string(name)});
+  }
+  std::sort(folders.begin(), folders.end(),
+            [](const ClassFolder& a, const ClassFolder& b) { return a.name < b.name; });
+  return folders;
+}
+
+/// "the class folders 'a', 'b' hold 'c'"
+std::string hold(const Names& holders, const std::set<std::string>& what) {
+  return (holders.size() == 1 ? "the class folder " : "the class folders ") + quoted(holders) +
+         (holders.size() == 1 ? " holds " : " hold ") + quoted({what.begin(), what.end()});
+}
+
+/// Those of one split.
+class InsideDoubts {
+ public:
+  InsideDoubts(Listing& listing, const SplitListing& split)
+      : listing_(listing), split_(split), folders_(class_folders(split)) {
+    for (const ClassFolder& folder : folders_) {
+      contents_.push_back(folder.content(folder.name));
+      if (contents_.back().folders.size() > kMostParts) contents_.back().folders.clear();
+      roles_.push_back(roles_of(contents_.back().folders));
+    }
+  }
+
+  /// Several datasets side by side.
+  void add_splits() {
+    std::set<std::string> names;
+    Names holders;
+    std::vector<SplitFolder> first;
+    for (std::size_t c = 0; c < folders_.size(); ++c) {
+      std::vector<SplitFolder> splits;
+      bool any = false;
+      for (std::size_t i = 0; i < roles_[c].size(); ++i) {
+        const FolderRole& role = roles_[c][i];
+        if (role.kind != Kind::kSplit && role.kind != Kind::kUnclearSplit) continue;
+        any = true;
+        const std::string& name = contents_[c].folders[i];
+        names.insert(name);
+        if (role.kind == Kind::kSplit &&
+            std::none_of(splits.begin(), splits.end(),
+                         [&](const SplitFolder& one) { return one.split == role.split; }))
+          splits.push_back({role.split, join(folders_[c].name, name)});
+      }
+      if (any) holders.push_back(folders_[c].name);
+      if (first.empty()) first = std::move(splits);
+    }
+    if (holders.empty()) return;
+    add(hold(holders, names) + ", named like splits",
+        "give one of these folders as the source, or name the splits" + told(first) + kIfClasses);
+  }
+
+  /// Masks beside the images that they belong to.
+  void add_beside() {
+    std::set<std::string> names;
+    Names holders;
+    for (std::size_t c = 0; c < folders_.size(); ++c) {
+      bool images = contents_[c].images;
+      Names beside;
+      for (std::size_t i = 0; i < roles_[c].size(); ++i) {
+        images = images || roles_[c][i].kind == Kind::kImages;
+        if (roles_[c][i].kind == Kind::kBeside) beside.push_back(contents_[c].folders[i]);
+      }
+      if (!images || beside.empty()) continue;
+      holders.push_back(folders_[c].name);
+      names.insert(beside.begin(), beside.end());
+    }
+    if (holders.empty()) return;
+    std::string excluded;
+    for (const std::string& name : names) excluded += "--exclude '*/" + printable(name) + "/*' ";
+    add(hold(holders, names) +
+            " beside images: what comes with images, and would be packed as more of them",
+        "leave it out: " + excluded +
+            "--allow-odd-classes; if these are images of the classes, say --allow-odd-classes "
+            "alone, or --classes FILE");
+  }
+
+  /// The classes in each of several folders.
+  void add_same() {
+    if (folders_.size() < 2) return;
+    const auto fork = folders_.front().first_fork();
+    if (fork.second.images || fork.second.folders.size() < 2 ||
+        std::any_of(folders_.begin() + 1, folders_.end(),
+                    [&](const ClassFolder& folder) { return folder.first_fork() != fork; }))
+      return;
+    Names tops;
+    for (const ClassFolder& folder : folders_) tops.push_back(folder.name);
+    add("all class folders (" + quoted(tops) + ") hold the same folders, " +
+            quoted(fork.second.folders) + ", and no image beside them: these may be the classes",
+        "if so, give one of the class folders as the source, or tell which split each of them is" +
+            told({{"train", tops[0]}, {"val", tops[1]}}) + kIfClasses);
+  }
+
+ private:
+  void add(std::string what, std::string advice) {
+    listing_.doubts.push_back({Doubt::Kind::kLayout, std::move(what), std::move(advice)});
+  }
+
+  /// How to tell folders here to be splits; nothing where they lie in a split already.
+  std::string told(std::vector<SplitFolder> folders) const {
+    if (!split_.split.empty() || folders.empty()) return {};
+    for (SplitFolder& one : folders) one.folder = join(split_.origin, one.folder);
+    return ", e.g. " + split_folders_option(folders);
+  }
+
+  Listing& listing_;
+  const SplitListing& split_;
+  const std::vector<ClassFolder> folders_;
+  std::vector<Content> contents_;  ///< of each of them; no folders where there are many
+  std::vector<std::vector<FolderRole>> roles_;  ///< of the folders in them
+};
+
+}  // namespace
+
+void doubt_inside(Listing& listing, const ListOptions& options) {
+  for (const SplitListing& split : listing.splits) {
+    InsideDoubts doubts(listing, split);
+    if (!options.split_folders) doubts.add_splits();
+    doubts.add_beside();
+    doubts.add_same();
+  }
+}
+
+}  // namespace packhorse

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "packhorse/sources/source.h"
+#include "sources/layout/folder_tree.h"
+
+namespace packhorse {
+
+/// Which folders of a tree are splits, and which folder holds the class folders: the same for a
+/// folder on a disk and for an archive. docs/sources.md has a table of what becomes of which tree.
+///
+///     const Layout layout = find_layout(DiskTree(path), options, path);
+///     for (const Layout::Root& root : layout.roots) ...  // the folders in root.folder are classes
+struct Layout {
+  /// A folder whose folders are classes.
+  struct Root {
+    std::string split;   ///< "" where the source has no splits
+    std::string folder;  ///< its path in the source; "" = the source itself
+  };
+  std::vector<Root> roots;  ///< at least one; none lies in another
+  std::vector<std::string> notes;
+  std::vector<Doubt> doubts;
+
+  /// The root that a path lies in, and the rest of the path; null for one outside of all.
+  const Root* root_of(std::string_view path, std::string_view& below) const;
+  bool is_root(std::string_view folder) const;
+  /// The rule by which all outside the roots is skipped.
+  std::string_view rule_outside() const;
+};
+
+/// Throws Error(kUsage) for folders named in `options.split_folders` that are not there.
+Layout find_layout(const FolderTree& tree, const ListOptions& options,
+                   const std::filesystem::path& source);
+
+/// "--split-folders train=Training,val=more/Testing": how a user would tell these.
+std::string split_folders_option(const std::vector<SplitFolder>& splits);
+
+/// "--split-folders train=Training,val=more/Testing": how a user would tell these.
+std::string split_folders_option(const std::vector<SplitFolder>& splits);
+
+}  // namespace packhorse

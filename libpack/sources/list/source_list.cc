@@ -1,0 +1,264 @@
+#include "sources/list/source_list.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <set>
+#include <unordered_map>
+
+#include "base/parallel.h"
+#include "labels/label_names.h"
+#include "listing/listed_file.h"
+#include "listing/listed_path.h"
+#include "listing/names.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/hash.h"
+#include "packhorse/base/printable.h"
+#include "sources/layout/folder_options.h"
+#include "sources/list/list_file.h"
+
+namespace packhorse::list_file {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kBlock = 8192;  ///< rows whose files are looked up together
+constexpr std::size_t kMaxSplits = 100;
+
+std::uint64_t hash_of(std::string_view split, std::string_view place) {
+  return xxh3(as_bytes(std::string(split) + '\n' + std::string(place)));
+}
+
+/// A file listed again is another sample; its path gets a folder of its own, so that unpacking
+/// finds both. "~2/a/1.jpg" is the second a/1.jpg.
+std::string name_again(std::uint32_t time, const std::string& stored) {
+  return time < 2 ? stored : '~' + std::to_string(time) + '/' + stored;
+}
+
+std::string_view without_time(std::string_view stored) {
+  const std::size_t slash = stored.find('/');
+  if (!stored.starts_with('~') || slash == std::string_view::npos || slash < 2) return stored;
+  const bool number =
+      stored.substr(1, slash - 1).find_first_not_of("0123456789") == std::string_view::npos;
+  return number ? stored.substr(slash + 1) : stored;
+}
+
+/// What must be known of all rows before the first can become an entry.
+struct Survey {
+  Survey(const ListFile& list, const ListOptions& options, const fs::path& folder);
+  LabelNames labels;
+  ListedPaths paths;
+  std::vector<std::string> splits;  ///< in order; "" alone when there is no such column
+  std::unordered_map<std::uint64_t, std::uint32_t> repeats;  ///< hash_of -> how often until now
+};
+
+Survey::Survey(const ListFile& list, const ListOptions& options, const fs::path& folder)
+    : labels(options.classes), paths(folder) {
+  std::set<std::string> names;
+  std::vector<std::uint64_t> hashes;
+  ListRow row;
+  for (ListFile::Reader rows = list.rows(); rows.next(row);) {
+    if (!row.problem.empty()) continue;
+    const std::string place = paths.place(row.path);
+    labels.add(row.label);
+    paths.add(place);
+    hashes.push_back(hash_of(row.split, place));
+    if (row.split.empty() || !naming::is_split_name(row.split)) continue;
+    names.insert(row.split);
+    if (names.size() > kMaxSplits) {
+      throw Error(ErrorKind::kUsage,
+                  "the column 'split' has more than " + std::to_string(kMaxSplits) + " values",
+                  list.path(), "is it one? rename the column if not");
+    }
+  }
+  labels.settle();
+  paths.settle();
+  splits.assign(names.begin(), names.end());
+  const auto rank = [](const std::string& name) {
+    constexpr std::array<std::string_view, 5> kOrder = {"train", "val", "valid", "validation",
+                                                        "test"};
+    return std::find(kOrder.begin(), kOrder.end(), name) - kOrder.begin();
+  };
+  std::stable_sort(splits.begin(), splits.end(),
+                   [&](const std::string& a, const std::string& b) { return rank(a) < rank(b); });
+  if (splits.empty()) splits.emplace_back();
+  std::sort(hashes.begin(), hashes.end());
+  for (std::size_t i = 1; i < hashes.size(); ++i) {
+    if (hashes[i] == hashes[i - 1]) repeats.emplace(hashes[i], 0);
+  }
+}
+
+/// A row on its way to an entry or a reject. The fields' texts stay in the file.
+struct Pending {
+  std::string split, path, label, problem;  ///< path: what Survey::paths calls its place
+  std::uint64_t line = 0;
+  EntryTable::Facts facts;
+};
+
+class ListSource final : public Source {
+ public:
+  explicit ListSource(fs::path path) : path_(std::move(path)) {}
+
+  Listing list(const ListOptions& options) override {
+    refuse_folder_options(options, path_);
+    if (!options.labels.empty()) {
+      throw Error(ErrorKind::kUsage, "a list file has labels of its own", path_,
+                  "leave --labels out, or give the folder as the source");
+    }
+    list_.emplace(path_, options.fields);
+    const fs::path folder = path_.has_parent_path() ? path_.parent_path() : fs::path(".");
+    Survey survey(*list_, options, folder);
+    base_.emplace(survey.paths.base());
+    paths_.emplace(survey.paths);
+    Listing listing;
+    listing.classes = survey.labels.classes();
+    listing.fields = list_->fields();
+    for (const std::string& split : survey.splits) listing.splits.emplace_back().split = split;
+    std::vector<Pending> block;
+    for (ListFile::Reader rows = list_->rows(); read_block(rows, block);) {
+      look_up(block);
+      for (Pending& row : block) settle(row, survey, listing);
+    }
+    naming::refuse_empty(listing, path_, "it needs a row for each image: path,label");
+    return listing;
+  }
+
+  void read(const SplitListing& split, std::size_t i, Input& out) const override {
+    const EntryTable::Entry entry = split.entries[i];
+    out.image = {};
+    out.fields = 0;
+    base_->read(std::string(without_time(entry.path)), entry.size, out.bytes);
+    if (entry.fields != 0) read_fields(entry, out);
+  }
+
+  bool prefetch(const SplitListing& split, std::size_t i) const override {
+    return base_->prefetch(std::string(without_time(split.entries.path_of(i))));
+  }
+
+ private:
+  bool read_block(ListFile::Reader& rows, std::vector<Pending>& block) const {
+    block.clear();
+    ListRow row;
+    while (block.size() < kBlock && rows.next(row)) {
+      Pending& pending = block.emplace_back();
+      pending.line = row.line;
+      pending.problem = std::move(row.problem);
+      pending.label = std::move(row.label);
+      pending.split = std::move(row.split);
+      pending.path = pending.problem.empty() ? paths_->place(row.path) : std::move(row.path);
+      take_fields(row, pending);
+    }
+    return !block.empty();
+  }
+
+  /// What of a row's fields an entry keeps. With fields, the locator is where the row begins.
+  void take_fields(const ListRow& row, Pending& pending) const {
+    std::uint64_t bytes = 0, hash = 0;
+    for (std::size_t f = 0; f < row.fields.size(); ++f) {
+      if (row.fields[f].empty()) continue;
+      pending.facts.fields |= std::uint32_t{1} << f;
+      bytes += row.fields[f].size();
+      hash = hash * 31 + xxh3(as_bytes(row.fields[f]));
+    }
+    if (pending.facts.fields != 0) {
+      pending.facts.locator = row.offset;
+      pending.facts.stamp = mix_stamp(1, hash);
+    }
+    if (bytes > ~std::uint32_t{0}) pending.problem = "its fields have more than 4 GiB together";
+    pending.facts.field_bytes = static_cast<std::uint32_t>(bytes);
+  }
+
+  void look_up(std::vector<Pending>& block) const {
+    constexpr std::size_t kSlice = 256;
+    run_parallel(listing_threads(), (block.size() + kSlice - 1) / kSlice, [&](std::size_t slice) {
+      const std::size_t end = std::min(block.size(), (slice + 1) * kSlice);
+      for (std::size_t i = slice * kSlice; i < end; ++i) look_up(block[i]);
+    });
+  }
+
+  void look_up(Pending& row) const {
+    if (!row.problem.empty()) return;
+    struct stat status {};
+    if (::stat((base_->path() / paths_->stored(row.path)).c_str(), &status) != 0) {
+      row.problem = errno == ENOENT ? "the file is not there" : std::strerror(errno);
+    } else if (!S_ISREG(status.st_mode)) {
+      row.problem = naming::kNotRegular;
+    }
+    row.facts.size = static_cast<std::uint64_t>(status.st_size);
+    const std::int64_t stamp = stamp_of(status);
+    row.facts.stamp = row.facts.fields == 0
+                          ? stamp
+                          : mix_stamp(stamp, static_cast<std::uint64_t>(row.facts.stamp));
+    if (row.facts.fields == 0) row.facts.locator = status.st_ino;
+  }
+
+  void settle(Pending& row, Survey& survey, Listing& listing) const {
+    const auto split = std::find(survey.splits.begin(), survey.splits.end(), row.split);
+    // What names no split at all is a reject of the first one: it must be counted somewhere.
+    SplitListing& out =
+        listing.splits[split == survey.splits.end()
+                           ? 0
+                           : static_cast<std::size_t>(split - survey.splits.begin())];
+    if (row.problem.empty() && split == survey.splits.end())
+      row.problem = "'" + printable(row.split) + "' is no name for a split";
+    const std::string stored = row.problem.empty() ? survey.paths.stored(row.path) : row.path;
+    if (row.problem.empty() && without_time(stored).size() != stored.size())
+      row.problem = "its path begins like those of files listed again, with ~ and a number";
+    if (row.problem.empty()) {
+      if (const auto label = survey.labels.label(row.label, row.problem)) row.facts.label = *label;
+    }
+    if (!row.problem.empty()) {
+      out.rejects.push_back(
+          {stored.empty() ? printable(path_.filename().string()) : printable(stored),
+           "line " + std::to_string(row.line) + ": " + row.problem});
+      return;
+    }
+    const auto repeat = survey.repeats.find(hash_of(row.split, row.path));
+    const std::string name =
+        name_again(repeat == survey.repeats.end() ? 1 : ++repeat->second, stored);
+    const auto [directory, last] = naming::directory_and_name(name);
+    out.entries.add(directory, last, row.facts);
+  }
+
+  void read_fields(const EntryTable::Entry& entry, Input& out) const {
+    ListRow row = list_->row_at(entry.locator);
+    Pending now;
+    take_fields(row, now);
+    if (!row.problem.empty() || now.facts.fields != entry.fields ||
+        now.facts.field_bytes != entry.field_bytes ||
+        paths_->stored(paths_->place(row.path)) != without_time(entry.path)) {
+      throw Error(ErrorKind::kIo, "the list has changed since it was listed", path_);
+    }
+    for (std::size_t f = 0; f < row.fields.size(); ++f) {
+      if (row.fields[f].empty()) continue;
+      if (out.extras.size() <= out.fields) out.extras.emplace_back();
+      Input::Extra& extra = out.extras[out.fields++];
+      const Bytes text = as_bytes(row.fields[f]);
+      extra.field = f;
+      extra.bytes.assign(text.begin(), text.end());
+    }
+  }
+
+  fs::path path_;
+  std::optional<ListedFolder> base_;
+  std::optional<ListFile> list_;
+  std::optional<ListedPaths> paths_;
+};
+
+}  // namespace
+
+bool probe(const fs::path& path) {
+  std::error_code code;
+  return ListFile::has_list_name(path) && fs::is_regular_file(path, code);
+}
+
+std::unique_ptr<Source> open(const fs::path& path) { return std::make_unique<ListSource>(path); }
+
+}  // namespace packhorse::list_file

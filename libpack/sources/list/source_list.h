@@ -1,0 +1,17 @@
+#pragma once
+
+#include "packhorse/sources/source.h"
+
+namespace packhorse {
+
+/// A list file: a row for each sample, with its path, label, and what else belongs to it.
+namespace list_file {
+bool probe(const std::filesystem::path& path);
+std::unique_ptr<Source> open(const std::filesystem::path& path);
+}  // namespace list_file
+
+inline constexpr SourceKind kListSource = {
+    "list", "a .csv, .tsv or .jsonl list of path,label[,split][,field...]", list_file::probe,
+    list_file::open};
+
+}  // namespace packhorse

@@ -1,0 +1,233 @@
+#include "sources/packed/source_packed.h"
+
+#include <algorithm>
+#include <set>
+
+#include "listing/field_names.h"
+#include "listing/listed_file.h"
+#include "listing/names.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/dataset/packed_dataset.h"
+#include "packhorse/dataset/sample.h"
+#include "sources/layout/folder_options.h"
+
+namespace packhorse::packed {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Whether every format can hold the keys in their order: letters, digits, '-' and '_' only, and
+/// increasing also with the dot that members' names have behind them. Those of shards or indexes
+/// that others made may be anything.
+bool keys_fit(const PackedDataset& dataset) {
+  constexpr std::size_t kLongest = 64;
+  std::string last;
+  for (std::size_t shard = 0; shard < dataset.shards(); ++shard) {
+    const ShardIndex& index = dataset.index(shard);
+    for (std::size_t row = 0; row < index.size(); ++row) {
+      const std::string key = std::string(index.key(row)) + '.';
+      const bool plain = std::all_of(key.begin(), key.end() - 1, [](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+               c == '-' || c == '_';
+      });
+      if (!plain || key.size() > kLongest || key <= last) return false;
+      last = key;
+    }
+  }
+  return true;
+}
+
+/// The path unpacking would give a sample whose own is not known, as of shards made by others.
+std::string path_of(const PackedDataset& dataset, const ShardIndex& index, std::size_t row) {
+  if (!index.path(row).empty()) return std::string(index.path(row));
+  const auto label = static_cast<std::size_t>(index.label(row));
+  return naming::join(
+      dataset.classes().at(label),
+      std::string(index.key(row)) + std::string(extension_of(index.image(row).kind)));
+}
+
+class PackedSource final : public Source {
+ public:
+  explicit PackedSource(const fs::path& path) : path_(path) {
+    const std::vector<fs::path> paths = find_datasets(path);
+    const bool splits = paths.front() != path;
+    for (const fs::path& one : paths) {
+      parts_.push_back({splits ? one.filename().string() : "", PackedDataset(one), {}, true});
+      Part& part = parts_.back();
+      part.own_keys = keys_fit(part.dataset);
+    }
+    for (const Part& part : parts_) {
+      if (manifest(part).image == image_mode() && manifest(part).image_settings == image_settings())
+        continue;
+      throw Error(ErrorKind::kUsage,
+                  "its splits were packed with different image modes or settings", path_,
+                  "convert them one by one");
+    }
+  }
+
+  Listing list(const ListOptions& options) override {
+    refuse_folder_options(options, path_);
+    if (!options.labels.empty()) {
+      throw Error(ErrorKind::kUsage, "a packed dataset has labels of its own", path_,
+                  "leave --labels out; --classes can give them another order");
+    }
+    Listing listing;
+    listing.classes = class_names(options);
+    listing.fields = choose_fields(options.fields);
+    const auto labels = naming::labels_of(listing.classes);
+    for (const Part& part : parts_) {
+      std::vector<std::int64_t> label_of;  // label there -> label here
+      for (const std::string& name : part.dataset.classes()) label_of.push_back(labels.at(name));
+      SplitListing& split = listing.splits.emplace_back();
+      split.split = split.origin = part.split;
+      for (std::size_t shard = 0; shard < part.dataset.shards(); ++shard)
+        list_shard(part, shard, label_of, split.entries);
+    }
+    naming::refuse_empty(listing, path_, "pack it again from its source");
+    return listing;
+  }
+
+  void read(const SplitListing& split, std::size_t i, Input& out) const override {
+    const EntryTable::Facts facts = split.entries.facts(i);
+    const Part& part = part_of(split);
+    const PackedDataset::Place place = part.dataset.place(facts.locator);
+    part.dataset.read(facts.locator, out.bytes);
+    const ImageInfo image = part.dataset.index(place.shard).image(place.row);
+    out.image = image.kind == ImageKind::kRaw ? image : ImageInfo{};
+    out.fields = 0;
+    if (facts.fields != 0) read_fields(part, facts.locator, out);
+  }
+
+  bool ordered() const override { return true; }
+
+  std::string key(const SplitListing& split, std::size_t i) const override {
+    const Part& part = part_of(split);
+    const std::uint64_t sample = split.entries.facts(i).locator;
+    if (!part.own_keys) return key_of(sample);
+    const PackedDataset::Place place = part.dataset.place(sample);
+    return std::string(part.dataset.index(place.shard).key(place.row));
+  }
+
+  std::string image_mode() const override { return manifest(parts_.front()).image; }
+  std::string image_settings() const override { return manifest(parts_.front()).image_settings; }
+
+ private:
+  static constexpr std::size_t kNotWanted = ~std::size_t{0};
+
+  struct Part {
+    std::string split;
+    PackedDataset dataset;
+    std::vector<std::size_t> fields;  ///< field of its manifest -> of the listing, or kNotWanted
+    bool own_keys = true;             ///< else keys are places in the dataset
+  };
+
+  static const Manifest& manifest(const Part& part) { return part.dataset.manifest(); }
+
+  const Part& part_of(const SplitListing& split) const {
+    return *std::find_if(parts_.begin(), parts_.end(),
+                         [&](const Part& part) { return part.split == split.origin; });
+  }
+
+  std::vector<std::string> class_names(const ListOptions& options) const {
+    const std::vector<std::string>& first = parts_.front().dataset.classes();
+    std::set<std::string> found;
+    bool same = true;
+    for (const Part& part : parts_) {
+      found.insert(part.dataset.classes().begin(), part.dataset.classes().end());
+      same = same && part.dataset.classes() == first;
+    }
+    if (!options.classes.empty()) return naming::class_names(options.classes, found, path_);
+    if (same) return first;
+    throw Error(ErrorKind::kUsage, "its splits have different class lists", path_,
+                "say which label is which class with --classes, or convert them one by one");
+  }
+
+  std::vector<std::string> choose_fields(const FieldChoice& choice) {
+    std::vector<std::string> all;
+    for (const Part& part : parts_)
+      all.insert(all.end(), manifest(part).fields.begin(), manifest(part).fields.end());
+    std::vector<std::string> wanted =
+        choice.names ? wanted_fields(*choice.names, all, path_) : sorted_fields(all, path_);
+    for (Part& part : parts_) {
+      for (const std::string& name : manifest(part).fields) {
+        const auto at = std::lower_bound(wanted.begin(), wanted.end(), name);
+        const bool is = at != wanted.end() && *at == name;
+        part.fields.push_back(is ? static_cast<std::size_t>(at - wanted.begin()) : kNotWanted);
+      }
+    }
+    return wanted;
+  }
+
+  void list_shard(const Part& part, std::size_t shard, const std::vector<std::int64_t>& label_of,
+                  EntryTable& out) const {
+    const ShardIndex& index = part.dataset.index(shard);
+    const std::uint64_t first = manifest(part).shards[shard].first_sample;
+    for (std::size_t row = 0; row < index.size(); ++row) {
+      EntryTable::Facts facts{
+          .size = index.range(row).length,
+          .stamp = static_cast<std::int64_t>(index.hash(row)),
+          .locator = first + row,
+          .label = label_of.at(static_cast<std::size_t>(index.label(row))),
+      };
+      list_fields(part, shard, row, facts);
+      const std::string path = path_of(part.dataset, index, row);
+      const auto [directory, name] = naming::directory_and_name(path);
+      out.add(directory, name, facts);
+    }
+  }
+
+  /// Completes `facts` by the wanted fields the sample has.
+  void list_fields(const Part& part, std::size_t shard, std::size_t row,
+                   EntryTable::Facts& facts) const {
+    const ShardIndex& index = part.dataset.index(shard);
+    std::uint64_t bytes = 0, hash = 0;
+    for (std::size_t f = 0; f < part.fields.size(); ++f) {
+      if (part.fields[f] == kNotWanted || !index.has_field(row, f)) continue;
+      facts.fields |= std::uint32_t{1} << part.fields[f];
+      bytes += index.field_range(row, f).length;
+      hash = hash * 31 + index.field_hash(row, f);
+    }
+    if (facts.fields != 0) facts.stamp = mix_stamp(facts.stamp, hash);
+    facts.field_bytes = static_cast<std::uint32_t>(bytes);
+    if (bytes == facts.field_bytes) return;
+    throw Error(ErrorKind::kUnsupported, "a sample's extra fields have more than 4 GiB together",
+                part.dataset.data_path(shard), "choose others with --fields",
+                std::string(index.key(row)));
+  }
+
+  static void read_fields(const Part& part, std::size_t sample, Input& out) {
+    for (std::size_t f = 0; f < part.fields.size(); ++f) {
+      if (part.fields[f] == kNotWanted) continue;
+      if (out.extras.size() <= out.fields) out.extras.emplace_back();
+      Input::Extra& extra = out.extras[out.fields];
+      extra.field = part.fields[f];
+      if (part.dataset.read_field(sample, f, extra.bytes)) ++out.fields;
+    }
+  }
+
+  fs::path path_;
+  std::vector<Part> parts_;
+};
+
+}  // namespace
+
+bool probe(const fs::path& path) {
+  // Other people's folders have a dataset.json, too, so a class list must lie beside it.
+  const auto is_dataset = [](const fs::path& directory) {
+    std::error_code code;
+    return is_packed_dataset(directory) && fs::is_regular_file(directory / kClassesName, code);
+  };
+  std::error_code code;
+  if (!fs::is_directory(path, code)) return false;
+  if (is_dataset(path)) return true;
+  for (const fs::directory_entry& entry : entries_in(path)) {
+    if (is_dataset(entry.path())) return true;
+  }
+  return false;
+}
+
+std::unique_ptr<Source> open(const fs::path& path) { return std::make_unique<PackedSource>(path); }
+
+}  // namespace packhorse::packed

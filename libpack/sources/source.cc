@@ -1,0 +1,48 @@
+#include "packhorse/sources/source.h"
+
+#include <array>
+
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "sources/archive/source_archive.h"
+#include "sources/folder/source_folder.h"
+#include "sources/list/source_list.h"
+#include "sources/packed/source_packed.h"
+#include "sources/webdataset/shard_names.h"
+#include "sources/webdataset/source_webdataset.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+void refuse(const Doubt& doubt, const fs::path& source) {
+  throw Error(ErrorKind::kUsage, doubt.what, source, doubt.advice);
+}
+
+std::span<const SourceKind> all_sources() {
+  static constexpr std::array kSources = {kPackedSource, kWebDatasetSource, kArchiveSource,
+                                          kListSource, kFolderSource};
+  return kSources;
+}
+
+std::unique_ptr<Source> open_source(const fs::path& path, std::string_view wanted) {
+  refuse_url(path.native());
+  std::error_code code;
+  if (!fs::exists(path, code) && !is_shard_pattern(path)) {
+    throw Error(ErrorKind::kNotFound, "the source is not there", path, "check the path");
+  }
+  std::string kinds, names;
+  for (const SourceKind& kind : all_sources()) {
+    if (wanted.empty() ? kind.probe(path) : kind.name == wanted) return kind.open(path);
+    kinds += (kinds.empty() ? "" : ", ") + std::string(kind.summary);
+    names += (names.empty() ? "" : ", ") + std::string(kind.name);
+  }
+  if (!wanted.empty()) {
+    throw Error(ErrorKind::kUsage, "there is no kind of source '" + std::string(wanted) + "'", {},
+                "choose one of: " + names);
+  }
+  throw Error(ErrorKind::kUnsupported, "the source is nothing packhorse can read", path,
+              "give it one of these: " + kinds);
+}
+
+}  // namespace packhorse

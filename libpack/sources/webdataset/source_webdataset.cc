@@ -1,0 +1,141 @@
+#include "sources/webdataset/source_webdataset.h"
+
+#include <optional>
+
+#include "archive/archive_scan.h"
+#include "formats/wds/layout.h"
+#include "formats/wds/shard_samples.h"
+#include "labels/label_file.h"
+#include "listing/names.h"
+#include "packhorse/base/error.h"
+#include "packhorse/dataset/class_list.h"
+#include "packhorse/dataset/manifest.h"
+#include "sources/layout/folder_options.h"
+#include "sources/payload_source.h"
+#include "sources/webdataset/shard_names.h"
+
+namespace packhorse::webdataset {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kMembersLookedAt = 64;
+
+class WebDatasetSource final : public PayloadSource {
+ public:
+  explicit WebDatasetSource(fs::path path) : path_(std::move(path)) {}
+
+  Listing list(const ListOptions& options) override {
+    refuse_folder_options(options, path_);
+    payloads_.emplace(options.scratch);
+    const std::vector<fs::path> shards = find_shards(path_);
+    const std::vector<std::string> classes = class_list(options, shards.front());
+    std::optional<LabelFile> labels;
+    if (!options.labels.empty()) labels.emplace(options.labels, classes);
+    ShardSamples samples(*payloads_, options.fields, labels ? &*labels : nullptr);
+    for (const fs::path& shard : shards) samples.add_shard(shard);
+    return samples.finish(classes, path_);
+  }
+
+ private:
+  static std::vector<std::string> class_list(const ListOptions& options, const fs::path& shard) {
+    if (!options.classes.empty()) return options.classes;
+    const fs::path beside = shard.parent_path() / kClassesName;
+    return fs::exists(beside) ? read_class_list(beside) : std::vector<std::string>{};
+  }
+
+  fs::path path_;
+};
+
+/// Follows the members' keys and notes what tells shards from class folders.
+class Clues {
+ public:
+  void add(const std::string& path) {
+    const std::optional<wds::MemberName> name = wds::cut_member_name(path);
+    if (!name) return;
+    if (name->key != key_) {
+      end_of_run();
+      key_ = name->key;
+      image_ = label_ = other_ = false;
+    }
+    if (naming::has_any_image_name(path)) {
+      image_ = true;
+    } else {
+      (name->extension == "cls" ? label_ : other_) = true;
+    }
+  }
+
+  void end_of_run() {
+    if (!image_) return;
+    const bool in_folder = key_.find('/') != std::string::npos;
+    if (label_ || (other_ && !in_folder)) samples_ = true;
+    if (in_folder ? other_ : true) unclear_ = true;  // fields of an image, or images of no class
+  }
+
+  bool samples() const { return samples_; }
+  bool unclear() const { return unclear_; }
+
+ private:
+  std::string key_;
+  bool image_ = false, label_ = false, other_ = false;
+  bool samples_ = false, unclear_ = false;
+};
+
+[[noreturn]] void ask(const fs::path& path) {
+  throw Error(ErrorKind::kUsage,
+              "the archive may hold class folders or WebDataset samples: its first members tell "
+              "neither",
+              path, "say which: --source-kind archive or --source-kind webdataset");
+}
+
+}  // namespace
+
+Look look_at(const fs::path& archive) {
+  const UniqueFd fd = open_for_reading(archive);
+  Spool none({});
+  ArchiveScan scan(archive, fd.get(), none);
+  Clues clues;
+  for (int i = 0; i < kMembersLookedAt && scan.next(); ++i) {
+    const std::optional<std::string> path = naming::clean_path(scan.member().name);
+    if (!path || scan.member().type == Member::Type::kDirectory ||
+        !naming::passed_over_in(*path).empty()) {
+      continue;
+    }
+    if (has_archive_name(*path)) return Look::kClassFolders;
+    clues.add(*path);
+  }
+  clues.end_of_run();
+  if (clues.samples()) return Look::kSamples;
+  return clues.unclear() ? Look::kUnclear : Look::kClassFolders;
+}
+
+bool probe(const fs::path& path) {
+  std::error_code code;
+  if (!fs::exists(path, code)) return is_shard_pattern(path);
+  const bool folder = is_shard_folder(path);
+  if (!folder && !fs::is_regular_file(path, code)) return false;
+  const fs::path first = folder ? find_shards(path).front() : path;
+  const UniqueFd fd = open_for_reading(first);
+  if (!is_archive(fd.get(), first)) return folder;
+  Look look = Look::kClassFolders;
+  try {
+    look = look_at(first);
+  } catch (const Error& error) {
+    // Said again, with its place, when it is read.
+    if (error.kind() != ErrorKind::kCorrupt) throw;
+    return folder;
+  }
+  if (look == Look::kUnclear) ask(first);
+  if (folder && look == Look::kClassFolders) {
+    throw Error(ErrorKind::kUsage, "the folder holds archives that are no WebDataset shards", first,
+                "give one archive as the source, or unpack them");
+  }
+  return look == Look::kSamples;
+}
+
+std::unique_ptr<Source> open(const fs::path& path) {
+  return std::make_unique<WebDatasetSource>(path);
+}
+
+}  // namespace packhorse::webdataset

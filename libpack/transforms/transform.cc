@@ -1,0 +1,195 @@
+#include "packhorse/transforms/transform.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <sstream>
+
+#include "packhorse/base/error.h"
+#include "transforms/transforms.h"
+
+namespace packhorse {
+
+namespace {
+
+class Original final : public Transform {
+ public:
+  Transformed apply(Bytes input, ImageInfo&, std::vector<std::byte>&) const override {
+    return {input, {}};
+  }
+};
+
+void check(bool sense, std::string_view setting, int value, std::string_view range) {
+  if (sense) return;
+  throw Error(ErrorKind::kUsage, std::string(setting) + " cannot be " + std::to_string(value), {},
+              "give a number " + std::string(range));
+}
+
+using Chroma = TransformOptions::Chroma;
+using Fit = TransformOptions::Fit;
+
+/// A setting as text, and back.
+struct Setting {
+  std::string_view name;
+  std::string (*text)(const TransformOptions&);
+  bool (*parse)(TransformOptions&, std::string_view);  ///< false for text that is no value of it
+};
+
+template <int TransformOptions::*kMember>
+std::string number_text(const TransformOptions& options) {
+  return std::to_string(options.*kMember);
+}
+
+template <int TransformOptions::*kMember>
+bool parse_number(TransformOptions& options, std::string_view text) {
+  const char* const end = text.data() + text.size();
+  const auto [stopped, code] = std::from_chars(text.data(), end, options.*kMember);
+  return code == std::errc() && stopped == end;
+}
+
+template <int TransformOptions::*kMember>
+constexpr Setting number(std::string_view name) {
+  return {name, number_text<kMember>, parse_number<kMember>};
+}
+
+constexpr std::array kSettings = {
+    number<&TransformOptions::restart_mcus>("restart_mcus"),
+    number<&TransformOptions::short_side>("short_side"),
+    number<&TransformOptions::quality>("quality"),
+    Setting{"chroma",
+            [](const TransformOptions& options) {
+              return std::string(options.chroma == Chroma::k420 ? "420" : "source");
+            },
+            [](TransformOptions& options, std::string_view text) {
+              options.chroma = text == "420" ? Chroma::k420 : Chroma::kAsSource;
+              return text == "420" || text == "source";
+            }},
+    number<&TransformOptions::size>("size"),
+    Setting{"fit",
+            [](const TransformOptions& options) {
+              return std::string(options.fit == Fit::kCrop ? "crop" : "letterbox");
+            },
+            [](TransformOptions& options, std::string_view text) {
+              options.fit = text == "crop" ? Fit::kCrop : Fit::kLetterbox;
+              return text == "crop" || text == "letterbox";
+            }},
+};
+
+constexpr std::array<std::string_view, 1> kRoiUses = {"restart_mcus"};
+constexpr std::array<std::string_view, 4> kResizeUses = {"short_side", "quality", "chroma",
+                                                         "restart_mcus"};
+constexpr std::array<std::string_view, 2> kRawUses = {"size", "fit"};
+
+const Setting* find_setting(std::string_view name) {
+  const auto* found = std::ranges::find(kSettings, name, &Setting::name);
+  return found != kSettings.end() ? found : nullptr;
+}
+
+/// Restart markers and the table: a few percent of a photo, more of a small or a flat picture, and
+/// a header besides.
+std::uint64_t roi_estimate(const TransformOptions& options, std::uint64_t input) {
+  return input + input / (options.restart_mcus < 4 ? 4 : 8) + 1024;
+}
+
+/// Pictures no larger than asked for stay as large as they are; the others have about 4/3 of the
+/// square's pixels, and four bytes a pixel is more than quality 100 takes.
+std::uint64_t resize_estimate(const TransformOptions& options, std::uint64_t input) {
+  const auto side = static_cast<std::uint64_t>(options.short_side);
+  return std::min(roi_estimate(options, input),
+                  side * side * (options.quality > 95 ? 4 : 2) + 1024);
+}
+
+std::uint64_t raw_estimate(const TransformOptions& options, std::uint64_t) {
+  const auto side = static_cast<std::uint64_t>(options.size);
+  return side * side * 3;
+}
+
+constexpr std::array kTransforms = {
+    TransformKind{.name = "original",
+                  .summary = "every byte as it was in the source",
+                  .make = [](const TransformOptions&) -> std::unique_ptr<Transform> {
+                    return std::make_unique<Original>();
+                  },
+                  .estimate = [](const TransformOptions&, std::uint64_t input) { return input; },
+                  .keeps = true},
+    TransformKind{.name = "roi",
+                  .summary = "the same pixels; crops of JPEGs can be decoded without the rest",
+                  .make = transforms::make_roi,
+                  .uses = kRoiUses,
+                  .estimate = roi_estimate},
+    TransformKind{.name = "resize",
+                  .summary = "JPEGs with a short side of a given length, upright, ready as roi",
+                  .make = transforms::make_resize,
+                  .uses = kResizeUses,
+                  .estimate = resize_estimate},
+    TransformKind{.name = "raw",
+                  .summary = "decoded pixels of one size, upright: no file format, no decoding",
+                  .make = transforms::make_raw,
+                  .uses = kRawUses,
+                  .estimate = raw_estimate,
+                  .makes_pixels = true},
+};
+
+}  // namespace
+
+void TransformOptions::validate() const {
+  check(restart_mcus >= 1 && restart_mcus <= 8192, "restart_mcus", restart_mcus, "from 1 to 8192");
+  check(short_side >= 1 && short_side <= 65535, "short_side", short_side, "from 1 to 65535");
+  check(quality >= 1 && quality <= 100, "quality", quality, "from 1 to 100");
+  check(size >= 1 && size <= 16384, "size", size, "from 1 to 16384");
+}
+
+TransformOptions TransformOptions::parse(std::string_view settings) {
+  TransformOptions options;
+  std::istringstream words{std::string(settings)};
+  for (std::string word; words >> word;) {
+    const std::size_t equals = std::min(word.find('='), word.size() - 1);
+    const std::string name = word.substr(0, equals), value = word.substr(equals + 1);
+    const Setting* setting = find_setting(name);
+    if (setting != nullptr && setting->parse(options, value)) continue;
+    throw Error(ErrorKind::kUnsupported, "the image setting '" + word + "' is unknown", {},
+                "use the version of packhorse that packed it");
+  }
+  return options;
+}
+
+bool TransformKind::uses_setting(std::string_view setting) const {
+  return std::ranges::find(uses, setting) != uses.end();
+}
+
+std::string TransformKind::settings(const TransformOptions& options) const {
+  std::string text;
+  for (const std::string_view setting : uses) {
+    text += (text.empty() ? "" : " ") + std::string(setting) + '=' +
+            find_setting(setting)->text(options);
+  }
+  return text;
+}
+
+std::vector<std::string_view> all_settings() {
+  std::vector<std::string_view> names;
+  for (const Setting& setting : kSettings) names.push_back(setting.name);
+  return names;
+}
+
+std::span<const TransformKind> all_transforms() { return kTransforms; }
+
+const TransformKind& keeping_transform() {
+  return *std::ranges::find_if(kTransforms, &TransformKind::keeps);
+}
+
+const TransformKind& pixel_transform() {
+  return *std::ranges::find_if(kTransforms, &TransformKind::makes_pixels);
+}
+
+const TransformKind& find_transform(std::string_view name) {
+  std::string names;
+  for (const TransformKind& kind : all_transforms()) {
+    if (kind.name == name) return kind;
+    names += (names.empty() ? "" : ", ") + std::string(kind.name);
+  }
+  throw Error(ErrorKind::kUsage, "there is no image mode '" + std::string(name) + "'", {},
+              "choose one of: " + names);
+}
+
+}  // namespace packhorse

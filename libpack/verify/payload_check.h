@@ -1,0 +1,43 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "packhorse/base/progress.h"
+#include "packhorse/dataset/shard_index.h"
+
+namespace packhorse {
+
+/// A piece of a sample whose bytes are not the ones that were packed.
+struct DamagedPiece {
+  std::size_t row = 0;
+  std::optional<std::size_t> field;  ///< its place in ShardIndex::fields(); none: the image
+  ByteRange range;                   ///< in the file; of a compressed sample its frame
+  std::string detail;                ///< a sentence for people
+};
+
+struct ShardBytes {
+  std::string sha256;                ///< of the file
+  std::vector<DamagedPiece> damage;  ///< in the order of samples
+};
+
+/// Reads an open data file once, from its start to its end: its SHA-256, and, with an index, the
+/// hash of every image and field. Bytes read are counted in `progress`. Throws Error(kInterrupted),
+/// and Error(kCorrupt) when the index's frames overlap.
+ShardBytes check_bytes(int fd, const std::filesystem::path& data_file, std::uint64_t bytes,
+                       const ShardIndex* index, Progress& progress, const std::stop_token& stop);
+
+/// The same of some rows alone, each read by itself. Rows are counted in `progress` as bytes only.
+std::vector<DamagedPiece> check_rows(int fd, const std::filesystem::path& data_file,
+                                     const ShardIndex& index, std::size_t first, std::size_t rows,
+                                     Progress& progress, const std::stop_token& stop);
+
+/// One image, decompressed where the shard is compressed; its hash is not looked at. Throws
+/// Error(kCorrupt).
+void read_image(int fd, const std::filesystem::path& data_file, const ShardIndex& index,
+                std::size_t row, std::vector<std::byte>& out);
+
+}  // namespace packhorse

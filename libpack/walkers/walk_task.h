@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <string>
+
+#include "packhorse/formats/foreign_shard.h"
+#include "packhorse/image/image_info.h"
+
+namespace packhorse {
+
+/// One walk through a shard: what is looked at besides its bytes.
+struct WalkTask {
+  enum class Kind {
+    kStructure,  ///< the whole shard, with the format's own library
+    kDecode,     ///< some images, strictly
+    kDescribe,   ///< a shard of others, which is to be adopted: adopting/describe.h
+  };
+  Kind kind = Kind::kStructure;
+  std::string format;           ///< a name of all_formats(), or of foreign_formats()
+  std::filesystem::path data;   ///< the shard's data file
+  std::filesystem::path index;  ///< empty: it cannot be used; the structure is then walked alone
+  std::filesystem::path adopted = {};  ///< the dataset, when others made its shards; else empty
+  std::size_t first = 0;               ///< kDecode: the first row
+  std::size_t rows = std::numeric_limits<std::size_t>::max();  ///< kDecode: up to so many
+  ImageLimits limits = {};                                     ///< kDecode
+  ForeignOptions foreign = {};                                 ///< kDescribe
+};
+
+struct WalkFinding {
+  std::string kind;          ///< one of Finding's about samples, or "read"
+  std::int64_t row = -1;     ///< in the shard; -1: not about one sample
+  bool about_bytes = false;  ///< only the bytes of an image or a field are others
+  std::string detail;        ///< a sentence for people
+};
+
+}  // namespace packhorse

@@ -1,0 +1,177 @@
+#include "packhorse/reader/augment.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <string>
+
+#include "packhorse/base/error.h"
+#include "packhorse/base/permutation.h"
+
+namespace packhorse::reader {
+
+namespace {
+
+constexpr int kTries = 10;  // RandomResizedCrop.get_params
+constexpr int kMaxSize = 16384;
+
+void require(bool holds, const std::string& what) {
+  if (!holds) throw Error(ErrorKind::kUsage, what);
+}
+
+void check(const RandomResizedCrop& crop) {
+  require(crop.size >= 1 && crop.size <= kMaxSize,
+          "the crop's output size must be within 1 and 16384");
+  require(crop.min_scale > 0 && crop.min_scale <= crop.max_scale && crop.max_scale <= 1,
+          "the crop's scale must be within 0 < min <= max <= 1");
+  require(crop.min_ratio > 0 && crop.min_ratio <= crop.max_ratio && std::isfinite(crop.max_ratio),
+          "the crop's ratio must be within 0 < min <= max");
+  require(crop.flip >= 0 && crop.flip <= 1, "the flip probability must be within 0 and 1");
+}
+
+void check(const ResizeCenterCrop& crop) {
+  require(crop.size >= 1 && crop.size <= kMaxSize && crop.resize >= 1 && crop.resize <= kMaxSize,
+          "the output size and the short side must be within 1 and 16384");
+}
+
+void check_size(int size) {
+  require(size >= 1 && size <= kMaxSize, "the output size must be within 1 and 16384");
+}
+void check(const Resize& resize) { check_size(resize.size); }
+void check(const CenterCrop& crop) { check_size(crop.size); }
+
+void check(const PadCrop& crop) {
+  require(crop.size >= 1 && crop.size <= kMaxSize && crop.padding >= 0 && crop.padding <= kMaxSize,
+          "the output size must be within 1 and 16384, the padding within 0 and 16384");
+  require(crop.flip >= 0 && crop.flip <= 1, "the flip probability must be within 0 and 1");
+}
+
+/// Python's int(round(x)): halves go to the even number. (The default rounding mode is in force.)
+int rounded(double x) { return static_cast<int>(std::nearbyint(x)); }
+
+/// Sets the window of `plan`: RandomResizedCrop.get_params.
+void draw_window(const RandomResizedCrop& crop, int width, int height, SampleRandom& random,
+                 CropPlan& plan) {
+  const double area = static_cast<double>(width) * height;
+  const double low = std::log(crop.min_ratio), high = std::log(crop.max_ratio);
+  for (int attempt = 0; attempt < kTries; ++attempt) {
+    const double target = area * random.uniform(crop.min_scale, crop.max_scale);
+    const double ratio = std::exp(random.uniform(low, high));
+    const int w = rounded(std::sqrt(target * ratio));
+    const int h = rounded(std::sqrt(target / ratio));
+    if (w <= 0 || w > width || h <= 0 || h > height) continue;
+    plan.y = static_cast<int>(random.integer(height - h + 1));
+    plan.x = static_cast<int>(random.integer(width - w + 1));
+    plan.w = w;
+    plan.h = h;
+    return;
+  }
+  // The middle of the picture, as much of it as the ratio allows.
+  const double ratio = static_cast<double>(width) / height;
+  plan.w = width;
+  plan.h = height;
+  if (ratio < crop.min_ratio) {
+    plan.h = std::clamp(rounded(width / crop.min_ratio), 1, height);
+  } else if (ratio > crop.max_ratio) {
+    plan.w = std::clamp(rounded(height * crop.max_ratio), 1, width);
+  }
+  plan.x = (width - plan.w) / 2;
+  plan.y = (height - plan.h) / 2;
+}
+
+CropPlan plan(const RandomResizedCrop& crop, int width, int height, SampleRandom& random) {
+  CropPlan plan;
+  draw_window(crop, width, height, random, plan);
+  plan.scaled_w = plan.scaled_h = crop.size;
+  plan.flip = random.uniform(0, 1) < crop.flip;
+  return plan;
+}
+
+/// Where CenterCrop's window begins: int(round((length - size) / 2.0)), or, in a picture that is
+/// too small, before it by the padding (size - length) // 2.
+int centre(int length, int size) {
+  return length < size ? -((size - length) / 2) : rounded((length - size) / 2.0);
+}
+
+CropPlan plan(const ResizeCenterCrop& crop, int width, int height, SampleRandom&) {
+  // Resize: the long side becomes int(resize * long / short).
+  const auto scaled = [&](int side, int other) {
+    if (side <= other) return crop.resize;
+    return static_cast<int>(std::min<std::int64_t>(std::int64_t{crop.resize} * side / other,
+                                                   std::numeric_limits<int>::max() / 2));
+  };
+  CropPlan plan{0, 0, width, height};
+  plan.scaled_w = scaled(width, height);
+  plan.scaled_h = scaled(height, width);
+  plan.left = centre(plan.scaled_w, crop.size);
+  plan.top = centre(plan.scaled_h, crop.size);
+  return plan;
+}
+
+CropPlan plan(const Resize& resize, int width, int height, SampleRandom&) {
+  return {0, 0, width, height, resize.size, resize.size};
+}
+
+CropPlan plan(const CenterCrop& crop, int width, int height, SampleRandom&) {
+  return {0, 0, width, height, width, height, centre(width, crop.size), centre(height, crop.size)};
+}
+
+CropPlan plan(const PadCrop& crop, int width, int height, SampleRandom& random) {
+  CropPlan plan{0, 0, width, height, crop.size, crop.size};
+  plan.top = static_cast<int>(random.integer(2 * crop.padding + 1)) - crop.padding;
+  plan.left = static_cast<int>(random.integer(2 * crop.padding + 1)) - crop.padding;
+  plan.flip = random.uniform(0, 1) < crop.flip;
+  return plan;
+}
+
+}  // namespace
+
+SampleRandom::SampleRandom(std::uint64_t seed, std::uint64_t epoch, std::uint64_t sample)
+    : key_(mix64(mix64(mix64(seed) + epoch) + sample)) {}
+
+std::uint64_t SampleRandom::next() { return mix64(key_ + 0x9e3779b97f4a7c15u * counter_++); }
+
+double SampleRandom::uniform(double low, double high) {
+  return low + (high - low) * (static_cast<double>(next() >> 11) * 0x1p-53);
+}
+
+std::int64_t SampleRandom::integer(std::int64_t n) {
+  // As many bits as n - 1 has, drawn again while they are too large: unbiased, below two draws on
+  // average.
+  const auto limit = static_cast<std::uint64_t>(n);
+  const int shift = std::countl_zero(limit - 1);
+  if (limit <= 1) return 0;
+  std::uint64_t value;
+  do {
+    value = next() >> shift;
+  } while (value >= limit);
+  return static_cast<std::int64_t>(value);
+}
+
+double SampleRandom::normal() {
+  const double radius = std::sqrt(-2 * std::log(1 - uniform(0, 1)));
+  return radius * std::cos(uniform(0, 2 * std::numbers::pi));
+}
+
+SampleRandom SampleRandom::stream(std::uint64_t purpose) const {
+  SampleRandom other = *this;
+  other.key_ = mix64(key_ ^ mix64(~purpose));
+  other.counter_ = 0;
+  return other;
+}
+
+int output_size(const Augment& augment) {
+  return std::visit([](const auto& kind) { return kind.size; }, augment);
+}
+
+void validate(const Augment& augment) {
+  std::visit([](const auto& kind) { check(kind); }, augment);
+}
+
+CropPlan plan_crop(const Augment& augment, int width, int height, SampleRandom random) {
+  return std::visit([&](const auto& kind) { return plan(kind, width, height, random); }, augment);
+}
+
+}  // namespace packhorse::reader

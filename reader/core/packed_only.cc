@@ -1,0 +1,27 @@
+#include "dataset/dataset_kinds.h"
+#include "image/pnm_image.h"
+#include "packhorse/base/error.h"
+
+/// What packhorse::core is built with in place of class folders and of OpenCV's codecs.
+namespace packhorse {
+
+std::unique_ptr<DecodedImage> decode_image(Bytes file, const ImageInfo& info) {
+  if (info.kind == ImageKind::kPnm) return open_pnm(file);
+  throw Error(ErrorKind::kUnsupported,
+              "this program is built without a decoder for " + std::string(name_of(info.kind)), {},
+              "link packhorse::reader in place of packhorse::core, or pack with --image resize or "
+              "raw");
+}
+
+namespace reader {
+
+std::shared_ptr<const Dataset> open_folder(const std::filesystem::path& path, const std::string&,
+                                           OddClasses) {
+  throw Error(ErrorKind::kUnsupported,
+              "no packed dataset is there, and this program is built without class folders", path,
+              "link packhorse::reader in place of packhorse::core, or pack the folder first");
+}
+
+}  // namespace reader
+
+}  // namespace packhorse

@@ -1,0 +1,83 @@
+#include "packhorse/reader/dataset.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "dataset/dataset_kinds.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/dataset/packed_dataset.h"
+
+namespace packhorse::reader {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// pack() builds in `<out>.partial`, the later dataset (with its splits) in `data/` there.
+void refuse_staging(const fs::path& path) {
+  fs::path folder = fs::absolute(path).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();
+  const fs::path above = folder.parent_path();
+  for (const auto& [staging, data] :
+       {std::pair(folder, fs::path("data")), std::pair(above, folder.filename()),
+        std::pair(above.parent_path(), above.filename())}) {
+    if (staging.extension() != ".partial" || data != "data") continue;
+    throw Error(
+        ErrorKind::kNotFound, "this is a staging directory, not a dataset: packing did not finish",
+        path,
+        "run the same `packhorse pack` command again, which goes on where it stopped, then open '" +
+            fs::path(staging).replace_extension().string() + "'");
+  }
+}
+
+bool holds_datasets(const fs::path& path) {
+  std::error_code code;
+  if (!fs::is_directory(path, code)) return false;
+  const std::vector<fs::directory_entry> entries = entries_in(path);
+  return std::any_of(entries.begin(), entries.end(), [](const fs::directory_entry& entry) {
+    return is_packed_dataset(entry.path());
+  });
+}
+
+}  // namespace
+
+std::size_t choose_split(const std::vector<std::string>& splits, const std::string& wanted,
+                         const fs::path& path) {
+  const auto find = [&](const std::string& name) {
+    return static_cast<std::size_t>(std::find(splits.begin(), splits.end(), name) - splits.begin());
+  };
+  if (wanted.empty() && splits.size() == 1 && splits.front().empty()) return 0;
+  const std::size_t chosen = find(wanted.empty() ? "train" : wanted);
+  if (chosen < splits.size()) return chosen;
+  if (splits.size() == 1 && splits.front().empty()) {
+    throw Error(ErrorKind::kUsage, "it has no splits, so no split '" + wanted + "'", path,
+                "open it without naming a split");
+  }
+  std::string names;
+  for (const std::string& name : splits) names += (names.empty() ? "" : ", ") + name;
+  throw Error(ErrorKind::kUsage,
+              wanted.empty() ? "it has several splits, and none is called 'train'"
+                             : "it has no split '" + wanted + "'",
+              path, "name one of these: " + names);
+}
+
+std::shared_ptr<const Dataset> Dataset::open(const fs::path& path, const std::string& split,
+                                             OddClasses odd) {
+  refuse_url(path.native());
+  refuse_staging(path);
+  if (is_packed_dataset(path)) {
+    // A split's own directory was named; naming the split as well is no contradiction.
+    if (!split.empty()) choose_split({Manifest::load(path).split}, split, path);
+    return open_packed(path);
+  }
+  if (holds_datasets(path)) {
+    const std::vector<fs::path> datasets = find_datasets(path);
+    std::vector<std::string> names;
+    for (const fs::path& dataset : datasets) names.push_back(dataset.filename().string());
+    return open_packed(datasets[choose_split(names, split, path)]);
+  }
+  return open_folder(path, split, odd);
+}
+
+}  // namespace packhorse::reader

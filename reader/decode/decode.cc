@@ -1,0 +1,151 @@
+#include "packhorse/reader/decode.h"
+
+#include <cstring>
+#include <string>
+
+#include "decode/jpeg_decoder.h"
+#include "decode/jpeg_slice.h"
+#include "decode/other_images.h"
+#include "decode/raw.h"
+#include "decode/resample.h"
+#include "packhorse/base/error.h"
+
+namespace packhorse::reader {
+
+namespace {
+
+/// The largest of 8, 4 and 2 that leaves the crop no smaller than it will be; 1 where none does.
+int shrinking_for(const CropPlan& plan) {
+  for (const int shrunk : {8, 4, 2}) {
+    if (plan.w / shrunk >= plan.scaled_w && plan.h / shrunk >= plan.scaled_h) return shrunk;
+  }
+  return 1;
+}
+
+}  // namespace
+
+struct Decoder::State {
+  DecodeOptions options;
+  std::vector<std::unique_ptr<JpegDecoder>> jpeg_decoders = make_jpeg_decoders();
+  PixelBuffer pixels;
+  Resampler resampler;
+
+  /// How much smaller `plan` may have the picture decoded.
+  int shrinking(const ImageInfo& info, const CropPlan& plan) const {
+    const bool may = options.scaled_dct == ScaledDct::kWhenCovered && info.kind == ImageKind::kJpeg;
+    return may ? shrinking_for(plan) : 1;
+  }
+
+  void decode_window(Bytes file, const ImageInfo& info, const Window& window, int shrunk,
+                     PixelSink& sink) {
+    if (info.kind == ImageKind::kJpeg) {
+      return decode_jpeg(jpeg_decoders, {file, info, window, shrunk}, pixels, sink);
+    }
+    const bool raw = info.kind == ImageKind::kRaw;
+    sink.start();
+    sink.take(raw ? raw_window(file, info, window, pixels)
+                  : decode_other(file, info, window, pixels));
+  }
+
+  ImageInfo header_of(Bytes file, const ImageInfo& known) const {
+    return known.kind == ImageKind::kRaw ? known : header_to_decode(file, options.limits);
+  }
+
+  Turn turn_for(const ImageInfo& info) const {
+    return Turn(options.apply_orientation ? info.orientation : 1);
+  }
+};
+
+Decoder::Decoder(DecodeOptions options) : state_(std::make_unique<State>()) {
+  validate(options.pixels);
+  options.limits.validate();
+  state_->options = options;
+}
+Decoder::~Decoder() = default;
+Decoder::Decoder(Decoder&&) noexcept = default;
+Decoder& Decoder::operator=(Decoder&&) noexcept = default;
+
+void Decoder::decode(Bytes file, const Augment& augment, SampleRandom random,
+                     std::span<std::uint8_t> out, const ImageInfo& known) {
+  const int size = output_size(augment);
+  const std::size_t bytes =
+      static_cast<std::size_t>(size) * static_cast<std::size_t>(size) * kChannels;
+  if (out.size() != bytes) {
+    throw Error(ErrorKind::kUsage, "the pixels take " + std::to_string(bytes) +
+                                       " bytes, there is room for " + std::to_string(out.size()));
+  }
+  const ImageInfo info = state_->header_of(file, known);
+  const Turn turn = state_->turn_for(info);
+  const int width = static_cast<int>(info.width), height = static_cast<int>(info.height);
+  const CropPlan plan = turn.swap ? plan_crop(augment, height, width, random)
+                                  : plan_crop(augment, width, height, random);
+  const int shrunk = state_->shrinking(info, plan);
+  const Window window = state_->resampler.prepare(plan, turn, size, width, height, shrunk);
+  state_->resampler.write_to(out.data());
+  if (window.w > 0 && window.h > 0) {
+    state_->decode_window(file, info, window, shrunk, state_->resampler);
+  }
+  apply(state_->options.pixels, random, size, out);
+}
+
+EncodedSample Decoder::leave_encoded(Bytes file, const Augment& augment, SampleRandom random,
+                                     std::span<std::uint8_t> out, const ImageInfo& known) {
+  const ImageInfo info = state_->header_of(file, known);
+  const bool upright = !state_->options.apply_orientation || info.orientation <= 1;
+  if (info.kind != ImageKind::kJpeg || !upright || !does_nothing(state_->options.pixels)) return {};
+  const int width = static_cast<int>(info.width), height = static_cast<int>(info.height);
+  EncodedSample sample{
+      .width = width, .height = height, .plan = plan_crop(augment, width, height, random)};
+  CropPlan& plan = sample.plan;
+  if (plan.w <= 0 || plan.h <= 0) return {};
+  const JpegTask task{file, info, {plan.x, plan.y, plan.w, plan.h}};
+  Bytes jpeg = file;
+  if (const auto slice = slice_jpeg(task, state_->pixels)) {
+    jpeg = slice->task.file;
+    sample.width = static_cast<int>(slice->task.info.width);
+    sample.height = static_cast<int>(slice->task.info.height);
+    plan.x = slice->task.window.x;
+    plan.y = slice->task.window.y;
+  }
+  if (jpeg.size() > out.size()) return {};
+  std::memcpy(out.data(), jpeg.data(), jpeg.size());
+  sample.bytes = static_cast<std::uint32_t>(jpeg.size());
+  return sample;
+}
+
+void Decoder::decode_left(Bytes jpeg, const EncodedSample& sample, int size,
+                          std::span<std::uint8_t> out) {
+  const ImageInfo info = state_->header_of(jpeg, {});
+  const Window window =
+      state_->resampler.prepare(sample.plan, Turn(1), size, sample.width, sample.height);
+  state_->resampler.write_to(out.data());
+  if (window.w > 0 && window.h > 0) {
+    state_->decode_window(jpeg, info, window, 1, state_->resampler);
+  }
+}
+
+void Decoder::decode_full(Bytes file, std::vector<std::uint8_t>& out, int& width, int& height,
+                          const ImageInfo& known) {
+  const ImageInfo info = state_->header_of(file, known);
+  const Turn turn = state_->turn_for(info);
+  const Window all{0, 0, static_cast<int>(info.width), static_cast<int>(info.height)};
+  out.resize(std::size_t{info.width} * info.height * kChannels);
+  UprightWriter writer(turn, all.w, all.h, out.data());
+  state_->decode_window(file, info, all, 1, writer);
+  width = turn.swap ? all.h : all.w;
+  height = turn.swap ? all.w : all.h;
+}
+
+DecodeCounters Decoder::counters() const {
+  DecodeCounters counters;
+  for (const auto& decoder : state_->jpeg_decoders) decoder->count(counters);
+  return counters;
+}
+
+std::size_t Decoder::kept_bytes() const {
+  std::size_t bytes = state_->pixels.capacity() + state_->resampler.kept_bytes();
+  for (const auto& decoder : state_->jpeg_decoders) bytes += decoder->kept_bytes();
+  return bytes;
+}
+
+}  // namespace packhorse::reader

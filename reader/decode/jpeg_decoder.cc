@@ -1,0 +1,63 @@
+#include "decode/jpeg_decoder.h"
+
+#include <array>
+
+#include "decode/jpeg_libjpeg.h"
+#include "decode/jpeg_own.h"
+#include "decode/jpeg_slice.h"
+#include "packhorse/base/error.h"
+
+namespace packhorse::reader {
+
+namespace {
+
+/// The segments of a crop, if the file has restart markers and a table of them.
+class SliceDecoder : public JpegDecoder {
+ public:
+  bool decode(const JpegTask& task, PixelBuffer& buffer, PixelSink& sink) override {
+    const std::optional<JpegSlice> slice = slice_jpeg(task, slice_);
+    if (!slice) return false;
+    sink.start();
+    sink.take(decode_with_libjpeg(slice->task, buffer));
+    return true;
+  }
+  std::size_t kept_bytes() const override { return slice_.capacity(); }
+
+ private:
+  PixelBuffer slice_;
+};
+
+class WholeFileDecoder : public JpegDecoder {
+ public:
+  bool decode(const JpegTask& task, PixelBuffer& buffer, PixelSink& sink) override {
+    sink.start();
+    sink.take(decode_with_libjpeg(task, buffer));
+    return true;
+  }
+};
+
+template <class Decoder>
+std::unique_ptr<JpegDecoder> make() {
+  return std::make_unique<Decoder>();
+}
+
+/// A decoder is one line here.
+constexpr std::array kDecoders = {make<OwnDecoder>, make<SliceDecoder>, make<WholeFileDecoder>};
+
+}  // namespace
+
+std::vector<std::unique_ptr<JpegDecoder>> make_jpeg_decoders() {
+  std::vector<std::unique_ptr<JpegDecoder>> decoders;
+  for (const auto& make_one : kDecoders) decoders.push_back(make_one());
+  return decoders;
+}
+
+void decode_jpeg(std::span<const std::unique_ptr<JpegDecoder>> decoders, const JpegTask& task,
+                 PixelBuffer& buffer, PixelSink& sink) {
+  for (const std::unique_ptr<JpegDecoder>& decoder : decoders) {
+    if (decoder->decode(task, buffer, sink)) return;
+  }
+  throw Error(ErrorKind::kUnsupported, "no JPEG decoder takes it");
+}
+
+}  // namespace packhorse::reader

@@ -1,0 +1,217 @@
+#include "decode/resample.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace packhorse::reader {
+
+namespace {
+
+// Rows that are scaled at a time: the kernels do four.
+constexpr int kBand = 8;
+
+std::size_t row_bytes(int pixels) { return static_cast<std::size_t>(pixels) * kChannels; }
+
+/// From one row to the next: the kernels write a byte beyond each, and vectors like to be aligned.
+std::size_t narrowed_stride(std::size_t pixels) { return (pixels * kChannels + 1 + 63) / 64 * 64; }
+
+const std::uint8_t* row_of(const PixelView& view, int y) {
+  return view.data + static_cast<std::size_t>(y) * view.stride;
+}
+
+void transpose(const std::uint8_t* in, int size, std::uint8_t* out) {
+  for (int y = 0; y < size; ++y) {
+    for (int x = 0; x < size; ++x, out += kChannels)
+      std::memcpy(out, in + row_bytes(x * size + y), kChannels);
+  }
+}
+
+}  // namespace
+
+Window Turn::to_stored(const Window& upright, int width, int height) const {
+  Window stored = upright;
+  if (swap) {
+    std::swap(stored.x, stored.y);
+    std::swap(stored.w, stored.h);
+  }
+  if (mirror_x) stored.x = width - stored.x - stored.w;
+  if (mirror_y) stored.y = height - stored.y - stored.h;
+  return stored;
+}
+
+void Axis::build(const Spec& spec) {
+  taps_.clear();
+  weights_.clear();
+  // In shrunk positions, and counted from the first of them.
+  const int origin = spec.first / spec.shrunk;
+  const double low = static_cast<double>(spec.first) / spec.shrunk - origin;
+  const double length = static_cast<double>(spec.length) / spec.shrunk;
+  const double scale = length / spec.scaled;
+  for (int i = 0; i < spec.size; ++i) {
+    const int place = spec.offset + (spec.reversed ? spec.size - 1 - i : i);
+    if (place < 0 || place >= spec.scaled) {
+      taps_.emplace_back();
+      continue;
+    }
+    const int stored = spec.mirrored ? spec.scaled - 1 - place : place;
+    add_tap(low + (stored + 0.5) * scale, std::max(scale, 1.0), low, low + length);
+  }
+  begin_ = std::numeric_limits<int>::max();
+  end_ = 0;
+  for (const Tap& tap : taps_) {
+    if (tap.count == 0) continue;
+    begin_ = std::min(begin_, tap.first);
+    end_ = std::max(end_, tap.first + tap.count);
+  }
+  begin_ = std::min(begin_, end_);
+  for (Tap& tap : taps_) tap.first -= tap.count == 0 ? 0 : begin_;
+  begin_ += origin;
+  end_ += origin;
+  runs_back_ = spec.reversed != spec.mirrored;
+}
+
+int Axis::longest() const {
+  int longest = 0;
+  for (const Tap& tap : taps_) longest = std::max(longest, tap.count);
+  return longest;
+}
+
+/// Pillow's precompute_coeffs() with the triangle filter; a position that lies in the range only in
+/// part counts for that part.
+void Axis::add_tap(double centre, double support, double low, double high) {
+  Tap tap;
+  tap.first = std::max(0, static_cast<int>(centre - support + 0.5));
+  tap.count =
+      std::min(static_cast<int>(std::ceil(high)), static_cast<int>(centre + support + 0.5)) -
+      tap.first;
+  tap.weights = weights_.size();
+  const auto count = static_cast<std::size_t>(tap.count);
+  shares_.resize(count);
+  const double nearer = 1 / support;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double distance = std::abs(tap.first + static_cast<double>(i) - centre + 0.5);
+    shares_[i] = std::max(0.0, 1 - distance * nearer);
+  }
+  if (tap.first < low) shares_.front() *= tap.first + 1 - low;
+  if (tap.first + tap.count > high) shares_.back() *= high - (tap.first + tap.count - 1);
+  double total = 0;
+  for (const double share : shares_) total += share;
+  // Rounding the running sum rather than each weight keeps the total exactly 1: grey stays grey.
+  const double unit = (1 << kWeightBits) / total;
+  double sum = 0;
+  int before = 0;
+  for (const double share : shares_) {
+    sum += share;
+    const int rounded = static_cast<int>(sum * unit + 0.5);
+    weights_.push_back(static_cast<std::int16_t>(rounded - before));
+    before = rounded;
+  }
+  weights_.push_back(0);
+  taps_.push_back(tap);
+}
+
+Window Resampler::prepare(const CropPlan& plan, Turn turn, int size, int width, int height,
+                          int shrunk) {
+  const Window stored = turn.to_stored({plan.x, plan.y, plan.w, plan.h}, width, height);
+  Axis::Spec x{.scaled = plan.scaled_w, .offset = plan.left, .size = size, .reversed = plan.flip};
+  Axis::Spec y{.scaled = plan.scaled_h, .offset = plan.top, .size = size};
+  if (turn.swap) std::swap(x, y);
+  x.first = stored.x;
+  y.first = stored.y;
+  x.length = stored.w;
+  y.length = stored.h;
+  x.shrunk = y.shrunk = shrunk;
+  x.mirrored = turn.mirror_x;
+  y.mirrored = turn.mirror_y;
+  columns_.build(x);
+  rows_.build(y);
+  swap_ = turn.swap;
+  return {columns_.begin(), rows_.begin(), columns_.end() - columns_.begin(),
+          rows_.end() - rows_.begin()};
+}
+
+void Resampler::write_to(std::uint8_t* out) {
+  const std::size_t size = rows_.taps().size();
+  const std::size_t stride = row_bytes(static_cast<int>(size));
+  out_ = out;
+  target_ = swap_ ? scaled_.reserve(stride * size) : out;
+  // More than needed, so that the rows in use are moved to the front seldom.
+  room_ = std::min(kBand + 3 * rows_.longest(), rows_.end() - rows_.begin());
+  narrowed_.reserve(narrowed_stride(size) * static_cast<std::size_t>(room_));
+  start();
+}
+
+void Resampler::start() {
+  from_ = taken_ = 0;
+  done_ = 0;
+  write_rows();  // those of nothing but padding
+}
+
+void Resampler::take(const PixelView& rows) {
+  const std::size_t stride = narrowed_stride(rows_.taps().size());
+  for (int y = 0; y < rows.height; y += kBand) {
+    const int count = std::min(kBand, rows.height - y);
+    make_room(count);
+    kernels_.rows(row_of(rows, y), rows.stride, count, columns_.taps(), columns_.weights(),
+                  narrowed_.data() + static_cast<std::size_t>(taken_ - from_) * stride, stride);
+    taken_ += count;
+    write_rows();
+  }
+}
+
+/// Which output row is made after `before` others.
+std::size_t Resampler::row_made(std::size_t before) const {
+  return rows_.runs_back() ? rows_.taps().size() - 1 - before : before;
+}
+
+/// Moves the rows that are still needed to the front where there is no room for `rows` more.
+void Resampler::make_room(int rows) {
+  if (taken_ - from_ + rows <= room_) return;
+  const int first = std::min(rows_.taps()[row_made(done_)].first, taken_);
+  const std::size_t stride = narrowed_stride(rows_.taps().size());
+  std::uint8_t* front = narrowed_.data();
+  std::memmove(front, front + static_cast<std::size_t>(first - from_) * stride,
+               static_cast<std::size_t>(taken_ - first) * stride);
+  from_ = first;
+}
+
+/// Writes the output rows whose source rows are all there.
+void Resampler::write_rows() {
+  const std::size_t size = rows_.taps().size();
+  const std::size_t stride = row_bytes(static_cast<int>(size)), narrow = narrowed_stride(size);
+  for (; done_ < size; ++done_) {
+    const std::size_t y = row_made(done_);
+    const Tap& tap = rows_.taps()[y];
+    if (tap.first + tap.count > taken_) return;
+    const std::uint8_t* first =
+        narrowed_.data() +
+        static_cast<std::size_t>(tap.count == 0 ? 0 : tap.first - from_) * narrow;
+    kernels_.column(first, narrow, rows_.weights() + tap.weights, tap.count, target_ + y * stride,
+                    stride);
+  }
+  if (swap_) transpose(target_, static_cast<int>(size), out_);
+}
+
+void UprightWriter::take(const PixelView& rows) {
+  for (int y = 0; y < rows.height; ++y) put_row(row_of(rows, y), taken_++);
+}
+
+void UprightWriter::put_row(const std::uint8_t* row, int y) {
+  const int across = turn_.mirror_y ? height_ - 1 - y : y;
+  // From one pixel of the row to the next, and to the next row.
+  const std::size_t step = turn_.swap ? row_bytes(height_) : kChannels;
+  const std::size_t stride = turn_.swap ? kChannels : row_bytes(width_);
+  std::uint8_t* out = out_ + static_cast<std::size_t>(across) * stride;
+  if (!turn_.swap && !turn_.mirror_x) {
+    std::memcpy(out, row, stride);
+    return;
+  }
+  for (int x = 0; x < width_; ++x, row += kChannels) {
+    const int along = turn_.mirror_x ? width_ - 1 - x : x;
+    std::memcpy(out + static_cast<std::size_t>(along) * step, row, kChannels);
+  }
+}
+
+}  // namespace packhorse::reader

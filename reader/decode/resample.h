@@ -1,0 +1,121 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "decode/pixels.h"
+#include "decode/resize_kernels.h"
+#include "packhorse/reader/augment.h"
+
+namespace packhorse::reader {
+
+/// How stored pixels become upright ones: EXIF orientation 1 to 8 (EXIF 2.32, 4.6.4 A). Upright (x,
+/// y) is found in the stored picture by exchanging x and y if `swap`, then mirroring.
+struct Turn {
+  explicit Turn(int orientation)
+      : swap(orientation >= 5 && orientation <= 8),
+        mirror_x(orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8),
+        mirror_y(orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7) {}
+  /// Where a window of the upright picture lies in the stored one of width x height.
+  Window to_stored(const Window& upright, int width, int height) const;
+
+  bool swap, mirror_x, mirror_y;
+};
+
+/// The taps of all output positions along one axis.
+class Axis {
+ public:
+  struct Spec {
+    int first = 0;          ///< from this source position on,
+    int length = 0;         ///< so many, scaled to
+    int scaled = 0;         ///< this many,
+    int offset = 0;         ///< of which those from here on
+    int size = 0;           ///< fill this many output positions;
+    bool reversed = false;  ///< the last one first;
+    bool mirrored = false;  ///< while the source runs against the output.
+    int shrunk = 1;         ///< The source comes shrunk: each of its positions is so many.
+  };
+  void build(const Spec& spec);
+
+  std::span<const Tap> taps() const { return taps_; }
+  const std::int16_t* weights() const { return weights_.data(); }
+  /// The (shrunk) source positions in use: [begin, end). Taps count from `begin`.
+  int begin() const { return begin_; }
+  int end() const { return end_; }
+  /// Each output position is made of earlier source positions than the one before.
+  bool runs_back() const { return runs_back_; }
+  /// Source positions that the largest tap is made of.
+  int longest() const;
+
+ private:
+  /// What reaches `support` to both sides of `centre`, within [low, high).
+  void add_tap(double centre, double support, double low, double high);
+  std::vector<Tap> taps_;
+  std::vector<std::int16_t> weights_;
+  std::vector<double> shares_;
+  int begin_ = 0, end_ = 0;
+  bool runs_back_ = false;
+};
+
+/// Scales, turns, mirrors and places pixels as a plan says, in one go, and only those that are
+/// seen. The scale is bilinear with antialiasing: a triangle as wide as two output pixels (two
+/// source pixels when enlarging), as Pillow's BILINEAR and torchvision's antialiased bilinear,
+/// within one level of them. Rows are scaled as they come: only as many are kept as an output row
+/// is made of. Keeps buffers. One thread.
+///
+///     const Window window = resampler.prepare(plan, turn, size, width, height);
+///     resampler.write_to(out);
+///     ...  // start(), and take() until all rows of the window have been taken
+class Resampler : public PixelSink {
+ public:
+  explicit Resampler(const ResizeKernels& kernels = fastest_kernels()) : kernels_(kernels) {}
+
+  /// The pixels a plan needs of a stored picture of width x height. Empty when it shows none of
+  /// them. `shrunk`: the picture will come with its sides shrunk to one in so many, each pixel the
+  /// mean of those it was; the window is in such pixels.
+  Window prepare(const CropPlan& plan, Turn turn, int size, int width, int height, int shrunk = 1);
+  /// The next window taken is written to `out`, size x size x 3 bytes. Nothing is to be taken where
+  /// the window is empty: `out` is black.
+  void write_to(std::uint8_t* out);
+  void start() override;
+  /// Rows of the window that prepare() asked for.
+  void take(const PixelView& rows) override;
+  /// Memory it keeps for pixels.
+  std::size_t kept_bytes() const { return narrowed_.capacity() + scaled_.capacity(); }
+
+ private:
+  std::size_t row_made(std::size_t before) const;
+  void make_room(int rows);
+  void write_rows();
+
+  const ResizeKernels& kernels_;
+  Axis columns_, rows_;  ///< of the stored picture
+  PixelBuffer narrowed_, scaled_;
+  bool swap_ = false;
+  std::uint8_t *out_ = nullptr, *target_ = nullptr;  ///< the same, unless turned at the end
+  int room_ = 0;          ///< rows of the window that narrowed_ has room for,
+  int from_ = 0;          ///< from this one on
+  int taken_ = 0;         ///< rows of the window
+  std::size_t done_ = 0;  ///< output rows, in the order in which they can be made
+};
+
+/// Turns a whole picture of width x height, as it is stored, upright, without scaling. One thread.
+class UprightWriter : public PixelSink {
+ public:
+  /// `out` has room for its pixels.
+  UprightWriter(Turn turn, int width, int height, std::uint8_t* out)
+      : turn_(turn), width_(width), height_(height), out_(out) {}
+  void start() override { taken_ = 0; }
+  void take(const PixelView& rows) override;
+
+ private:
+  void put_row(const std::uint8_t* row, int y);
+
+  Turn turn_;
+  int width_, height_;
+  std::uint8_t* out_;
+  int taken_ = 0;  // rows
+};
+
+}  // namespace packhorse::reader

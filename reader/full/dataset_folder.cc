@@ -1,0 +1,77 @@
+#include "dataset/dataset_kinds.h"
+#include "packhorse/base/error.h"
+#include "packhorse/sources/source.h"
+
+namespace packhorse::reader {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+class Folder final : public Dataset {
+ public:
+  Folder(const fs::path& path, const std::string& split, OddClasses odd)
+      : source_(open_source(path, "folder")), root_(path) {
+    Listing listing = source_->list({});
+    if (odd == OddClasses::kRefuse) refuse_wrong_labels(listing, path);
+    std::vector<std::string> names;
+    for (const SplitListing& found : listing.splits) names.push_back(found.split);
+    split_ = std::move(listing.splits[choose_split(names, split, path)]);
+    classes_ = std::move(listing.classes);
+    if (!split_.origin.empty()) root_ /= split_.origin;
+    if (split_.entries.size() == 0) {
+      throw Error(ErrorKind::kNotFound, "there are no images in it", root_,
+                  "a class folder holds its images in one folder a class: FOLDER/<class>/<image>");
+    }
+  }
+
+  std::size_t size() const override { return split_.entries.size(); }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  std::int64_t label(std::size_t i) const override { return split_.entries.label_of(i); }
+  std::uint64_t bytes(std::size_t i) const override { return split_.entries.size_of(i); }
+  void read(std::size_t i, std::vector<std::byte>& out) const override {
+    Input input;
+    input.bytes.swap(out);
+    source_->read(split_, i, input);
+    input.bytes.swap(out);
+  }
+  std::string describe(std::size_t i) const override { return path(i).string(); }
+  std::vector<fs::path> files() const override {
+    std::vector<fs::path> files;
+    files.reserve(size());
+    for (std::size_t i = 0; i < size(); ++i) files.push_back(path(i));
+    return files;
+  }
+  std::string format() const override { return "folder"; }
+  std::string image_mode() const override { return "original"; }
+
+ private:
+  /// As `packhorse pack` does; but a class alone has no wrong label, nor has what is empty.
+  static void refuse_wrong_labels(const Listing& listing, const fs::path& path) {
+    using Kind = Doubt::Kind;
+    for (const Doubt& doubt : listing.doubts) {
+      if (doubt.kind == Kind::kEmptySplit || doubt.kind == Kind::kEmptyClass ||
+          doubt.kind == Kind::kOneClass)
+        continue;
+      throw Error(ErrorKind::kUsage, doubt.what, path,
+                  "give the folder of the class folders; or say what is what to `packhorse pack` "
+                  "(--split-folders, --labels, --allow-odd-classes), and use what it packs");
+    }
+  }
+
+  fs::path path(std::size_t i) const { return root_ / split_.entries.path_of(i); }
+
+  std::unique_ptr<Source> source_;
+  fs::path root_;
+  std::vector<std::string> classes_;
+  SplitListing split_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Dataset> open_folder(const fs::path& path, const std::string& split,
+                                           OddClasses odd) {
+  return std::make_shared<Folder>(path, split, odd);
+}
+
+}  // namespace packhorse::reader

@@ -1,0 +1,419 @@
+#include "packhorse/reader/loader.h"
+
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "loader/ring.h"
+#include "loader/storage_prefetcher.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/resources.h"
+#include "packhorse/reader/decode.h"
+
+namespace packhorse::reader {
+
+namespace {
+
+constexpr int kMaxWorkers = 1024;
+constexpr std::size_t kCacheLine = 64;
+constexpr double kInMemory = 0.99;  // of a dataset: asking for it ahead would only cost time
+
+using Clock = std::chrono::steady_clock;
+
+std::uint64_t ns_between(Clock::time_point begin, Clock::time_point end) {
+  return static_cast<std::uint64_t>((end - begin) / std::chrono::nanoseconds(1));
+}
+
+std::uint64_t ns_since(Clock::time_point begin) { return ns_between(begin, Clock::now()); }
+
+/// One producer's tools and what it has done. On its own cache lines: counters are written every
+/// sample.
+struct alignas(kCacheLine) Producer {
+  explicit Producer(const DecodeOptions& options) : decoder(options) {}
+  Decoder decoder;
+  std::vector<std::byte> bytes;
+  std::exception_ptr error;  ///< of the sample that failed last
+  std::atomic<std::uint64_t> samples{0}, bytes_read{0}, read_ns{0}, decode_ns{0}, wait_ns{0};
+};
+
+/// Only the owner writes, so no read-modify-write is needed.
+void add(std::atomic<std::uint64_t>& counter, std::uint64_t value) {
+  counter.store(counter.load(std::memory_order_relaxed) + value, std::memory_order_relaxed);
+}
+
+/// The exception being handled, with the sample named in it.
+std::exception_ptr current_error_at(const Dataset& dataset, std::uint64_t sample) {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return std::make_exception_ptr(Error(error.kind(),
+                                         dataset.describe(sample) + ": " + error.what(),
+                                         error.path(), error.advice(), error.key()));
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+std::string words_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& known) {
+    return known.what();
+  }
+}
+
+/// Rather than about the storage, or about the whole run.
+bool is_about_sample(const Error& error) {
+  return error.kind() == ErrorKind::kCorrupt || error.kind() == ErrorKind::kUnsupported;
+}
+
+/// `last`, with the reason why it was not replaced like those before.
+std::exception_ptr too_many(const std::exception_ptr& last) {
+  return std::make_exception_ptr(
+      Error(ErrorKind::kCorrupt, "too many bad samples; the last: " + words_of(last), {},
+            "run `packhorse inspect --verify full --decode` on the dataset, or allow for more"));
+}
+
+OrderOptions order_options(const LoaderOptions& options, std::uint64_t epoch, std::uint64_t done) {
+  return {.kind = options.order,
+          .seed = options.seed,
+          .epoch = epoch,
+          .rank = options.rank,
+          .world = options.world,
+          .batch_size = options.batch_size,
+          .tail = options.tail,
+          .done = done};
+}
+
+std::size_t bytes_of_image(const LoaderOptions& options) {
+  const auto size = static_cast<std::size_t>(output_size(options.augment));
+  return size * size * 3;
+}
+
+const LoaderOptions& checked(const LoaderOptions& options) {
+  options.validate();
+  return options;
+}
+
+}  // namespace
+
+void LoaderOptions::validate() const {
+  const auto require = [](bool holds, const char* what) {
+    if (!holds) throw Error(ErrorKind::kUsage, what);
+  };
+  require(batch_size >= 1 && batch_size <= 1 << 20, "the batch size must be within 1 and 1048576");
+  require(workers >= -1 && workers <= kMaxWorkers,
+          "workers must be -1 (as many as the process may use) or within 0 and 1024");
+  require(slots >= 2 && slots <= 1 << 16, "slots must be within 2 and 65536");
+  require(!allocator.allocate == !allocator.deallocate,
+          "a slot allocator needs both functions, allocate and deallocate");
+  require(run_bytes >= 1 && window_bytes >= run_bytes,
+          "a window must hold a run of samples or more, and a run a byte");
+  require(encoded_share >= 0 && encoded_share <= 1, "the encoded share must be within 0 and 1");
+  require(encoded_share == 0 || scaled_dct == ScaledDct::kOff,
+          "samples that are left encoded are decoded at full size");
+  reader::validate(augment);
+  reader::validate(pixels);
+  OrderOptions any = order_options(*this, 0, 0);
+  any.kind = OrderKind::kSequential;
+  static_cast<void>(Order(0, any));
+}
+
+struct Loader::Impl {
+  Impl(std::shared_ptr<const Dataset> dataset_in, LoaderOptions options_in)
+      : dataset(std::move(dataset_in)),
+        options(std::move(options_in)),
+        image_bytes(bytes_of_image(checked(options))),
+        ring(options.slots, options.batch_size,
+             static_cast<std::size_t>(options.batch_size) * image_bytes, options.allocator),
+        encoded_places(static_cast<std::size_t>(options.encoded_share *
+                                                static_cast<double>(options.batch_size))),
+        bad(options.bad_samples, dataset->size(), options.seed) {
+    if (encoded_places > 0) {
+      for (std::uint64_t slot = 0; slot < static_cast<std::uint64_t>(options.slots); ++slot) {
+        ring.slot(slot).encoded.resize(static_cast<std::size_t>(options.batch_size));
+      }
+    }
+    if (options.order == OrderKind::kWindow)
+      runs = std::make_shared<Runs>(*dataset, options.run_bytes);
+    const int workers = options.workers < 0 ? available_cpus() : options.workers;
+    const DecodeOptions decode_options{.apply_orientation = options.apply_orientation,
+                                       .scaled_dct = options.scaled_dct,
+                                       .pixels = options.pixels,
+                                       .limits = options.limits};
+    for (int i = 0; i < std::max(workers, 1); ++i) {
+      producers.push_back(std::make_unique<Producer>(decode_options));
+    }
+    for (int i = 0; i < workers; ++i) {
+      Producer& producer = *producers[static_cast<std::size_t>(i)];
+      threads.emplace_back(
+          [this, &producer](const std::stop_token& stop) { work(producer, stop); });
+    }
+  }
+
+  ~Impl() {
+    ring.end_epoch();
+    // All of them first, so that they stop at the same time; the destructors join.
+    for (std::jthread& thread : threads) thread.request_stop();
+  }
+
+  void work(Producer& producer, const std::stop_token& stop) {
+    std::uint64_t epochs_seen = 0;
+    while (ring.enter(epochs_seen, stop)) {
+      take_tickets(producer, stop);
+      ring.leave();
+    }
+  }
+
+  Order make_order(std::uint64_t epoch_number, std::uint64_t done) const {
+    OrderOptions wanted = order_options(options, epoch_number, done);
+    wanted.runs = runs;
+    wanted.runs_per_window = static_cast<std::size_t>(options.window_bytes / options.run_bytes);
+    return Order(dataset->size(), wanted);
+  }
+
+  void begin_epoch(const Order& new_order, std::uint64_t epoch_number) {
+    ring.end_epoch();
+    end_prefetch();
+    order.emplace(new_order);
+    epoch = epoch_number;
+    next_ticket = 0;
+    next_step = 0;
+    if (!threads.empty() && options.prefetch_bytes > 0 && order->size() > 0 &&
+        dataset->resident_share() < kInMemory) {
+      const std::scoped_lock lock(prefetch_mutex);
+      prefetcher = std::make_unique<Prefetcher>(*dataset, *order, options.prefetch_bytes);
+    }
+    ring.begin_epoch();
+  }
+
+  void end_prefetch() {
+    const std::scoped_lock lock(prefetch_mutex);
+    if (prefetcher) prefetched_before += prefetcher->bytes();
+    prefetcher.reset();
+  }
+
+  void take_tickets(Producer& producer, const std::stop_token& stop) {
+    const auto batch_size = static_cast<std::uint64_t>(options.batch_size);
+    while (!ring.over()) {
+      const std::uint64_t ticket = next_ticket.fetch_add(1, std::memory_order_relaxed);
+      if (ticket >= order->size()) return;
+      if (prefetcher) prefetcher->reached(ticket);
+      const auto place = static_cast<std::int64_t>(ticket % batch_size);
+      if (!produce(producer, ticket / batch_size, place, stop)) return;
+    }
+  }
+
+  /// Makes one sample in its place. False: the epoch is over.
+  bool produce(Producer& producer, std::uint64_t step, std::int64_t place,
+               const std::stop_token& stop) {
+    if (!ring.is_open(step)) {
+      const Clock::time_point begin = Clock::now();
+      const bool open = ring.wait_open(step, stop);
+      add(producer.wait_ns, ns_since(begin));
+      if (!open) return false;
+    }
+    Ring::Slot& slot = ring.slot(step);
+    if (place == 0) slot.begun = Clock::now();
+    const std::uint64_t sample = order->sample(step, place);
+    if (!fill(producer, slot, static_cast<std::size_t>(place), sample) &&
+        !replace(producer, slot, static_cast<std::size_t>(place), sample)) {
+      return false;
+    }
+    if (ring.complete_one(step, order->batch_size(step))) batch_make.add(ns_since(slot.begun));
+    return true;
+  }
+
+  /// False: it failed, and if it cannot be replaced the epoch has ended.
+  bool fill(Producer& producer, Ring::Slot& slot, std::size_t place, std::uint64_t sample) try {
+    const Clock::time_point begin = Clock::now();
+    const Bytes bytes = dataset->view(sample, producer.bytes);
+    const Clock::time_point read = Clock::now();
+    add(producer.read_ns, ns_between(begin, read));
+    if (options.observer) options.observer(Stage::kRead, begin, read);
+    add(producer.bytes_read, bytes.size());
+    if (options.decode) {
+      make(producer, slot, place, sample, bytes);
+      dataset->check_whole(sample);
+      const Clock::time_point decoded = Clock::now();
+      add(producer.decode_ns, ns_between(read, decoded));
+      if (options.observer) options.observer(Stage::kDecode, read, decoded);
+    }
+    slot.labels[place] = dataset->label(sample);
+    slot.samples[place] = sample;
+    add(producer.samples, 1);
+    return true;
+  } catch (const Error& error) {
+    producer.error = current_error_at(*dataset, sample);
+    const bool replaceable = bad.replaces() && is_about_sample(error) && is_whole(producer, sample);
+    if (!replaceable) ring.fail(producer.error);
+    return false;
+  } catch (...) {
+    ring.fail(std::current_exception());
+    return false;
+  }
+
+  void make(Producer& producer, Ring::Slot& slot, std::size_t place, std::uint64_t sample,
+            Bytes bytes) {
+    const SampleRandom random(options.seed, epoch, sample);
+    const std::span out(slot.images + place * image_bytes, image_bytes);
+    const ImageInfo known = dataset->image(sample);
+    if (!slot.encoded.empty()) {
+      slot.encoded[place] = {};
+      if (place < encoded_places) {
+        slot.encoded[place] =
+            producer.decoder.leave_encoded(bytes, options.augment, random, out, known);
+        if (slot.encoded[place].bytes > 0) return;
+      }
+    }
+    producer.decoder.decode(bytes, options.augment, random, out, known);
+  }
+
+  /// What looks damaged may be what a file that was cut no longer has: that is the error then.
+  bool is_whole(Producer& producer, std::uint64_t sample) try {
+    dataset->check_whole(sample);
+    return true;
+  } catch (const Error&) {
+    producer.error = current_error_at(*dataset, sample);
+    return false;
+  }
+
+  /// Puts another sample where `sample` failed. False: the epoch has ended.
+  bool replace(Producer& producer, Ring::Slot& slot, std::size_t place, std::uint64_t sample) {
+    std::uint64_t failed = sample;
+    for (int attempt = 0; !ring.over(); ++attempt) {
+      const std::uint64_t by = bad.replacement(epoch, sample, attempt);
+      if (!bad.add({epoch, failed, by, words_of(producer.error)})) {
+        ring.fail(too_many(producer.error));
+      } else if (fill(producer, slot, place, by)) {
+        return true;
+      }
+      failed = by;
+    }
+    return false;
+  }
+
+  std::shared_ptr<const Dataset> dataset;
+  LoaderOptions options;
+  std::size_t image_bytes;
+  Ring ring;
+  std::size_t encoded_places;  ///< of a batch that are left so where they can be
+  BadSampleLog bad;
+  std::shared_ptr<const Runs> runs;  ///< for windows
+  LatencyHistogram batch_wait, batch_make;
+  // Changed only while no producer is in an epoch:
+  std::optional<Order> order;
+  std::uint64_t epoch = 0;
+  std::unique_ptr<Prefetcher> prefetcher;
+  std::uint64_t prefetched_before = 0;  ///< by those of earlier epochs
+  mutable std::mutex prefetch_mutex;    ///< of the two, for counters()
+  std::atomic<std::uint64_t> next_ticket{0};
+  // The consumer's:
+  std::uint64_t next_step = 0;  ///< of next()
+  std::atomic<std::uint64_t> consumer_wait_ns{0}, batches{0}, ready_batches_sum{0};
+
+  std::vector<std::unique_ptr<Producer>> producers;
+  std::vector<std::jthread> threads;  // last: they use everything above
+};
+
+Loader::Loader(std::shared_ptr<const Dataset> dataset, LoaderOptions options)
+    : impl_(std::make_unique<Impl>(std::move(dataset), std::move(options))) {}
+
+Loader::~Loader() = default;
+
+void Loader::start_epoch(std::uint64_t epoch, std::uint64_t done) {
+  impl_->begin_epoch(impl_->make_order(epoch, done), epoch);
+}
+
+std::optional<Batch> Loader::next() {
+  Impl& impl = *impl_;
+  if (!impl.order) throw Error(ErrorKind::kUsage, "Loader::start_epoch() must come before next()");
+  if (impl.next_step == impl.order->steps()) return std::nullopt;
+  const Clock::time_point begin = Clock::now();
+  if (impl.threads.empty()) {
+    for (std::int64_t place = 0; place < impl.order->batch_size(impl.next_step); ++place) {
+      if (!impl.produce(*impl.producers.front(), impl.next_step, place, {})) break;
+    }
+  }
+  std::uint64_t ready = 0;
+  Ring::Slot& slot = impl.ring.take(impl.next_step, ready);
+  const std::uint64_t waited = ns_since(begin);
+  impl.batch_wait.add(waited);
+  add(impl.consumer_wait_ns, waited);
+  add(impl.ready_batches_sum, ready);
+  add(impl.batches, 1);
+
+  Batch batch;
+  batch.loader_ = this;
+  batch.slot_ = impl.ring.index(impl.next_step);
+  batch.step_ = impl.next_step;
+  batch.size_ = impl.order->batch_size(impl.next_step);
+  const auto size = static_cast<std::size_t>(batch.size_);
+  batch.images_ = {slot.images, size * impl.image_bytes};
+  batch.labels_ = {slot.labels.data(), size};
+  batch.samples_ = {slot.samples.data(), size};
+  if (!slot.encoded.empty()) batch.encoded_ = {slot.encoded.data(), size};
+  ++impl.next_step;
+  return batch;
+}
+
+std::uint64_t Loader::steps() const { return impl_->order ? impl_->order->steps() : 0; }
+
+LoaderState Loader::state() const {
+  return {impl_->options.seed, impl_->epoch,
+          impl_->order ? impl_->order->done_after(impl_->next_step) : 0};
+}
+
+LoaderCounters Loader::counters() const {
+  LoaderCounters total;
+  for (const std::unique_ptr<Producer>& producer : impl_->producers) {
+    total.samples += producer->samples;
+    total.bytes += producer->bytes_read;
+    total.read_ns += producer->read_ns;
+    total.decode_ns += producer->decode_ns;
+    total.slot_wait_ns += producer->wait_ns;
+  }
+  total.consumer_wait_ns = impl_->consumer_wait_ns;
+  total.batches = impl_->batches;
+  total.ready_batches_sum = impl_->ready_batches_sum;
+  total.bad_samples = impl_->bad.count();
+  total.batch_wait = impl_->batch_wait.summary();
+  total.batch_make = impl_->batch_make.summary();
+  const std::scoped_lock lock(impl_->prefetch_mutex);
+  total.prefetched_bytes =
+      impl_->prefetched_before + (impl_->prefetcher ? impl_->prefetcher->bytes() : 0);
+  return total;
+}
+
+ShuffleQuality Loader::shuffle_quality() const {
+  constexpr std::uint64_t kBatches = 100;
+  if (!impl_->order) return {};
+  return reader::shuffle_quality(*impl_->dataset, *impl_->order, kBatches);
+}
+
+std::vector<BadSample> Loader::bad_samples() const { return impl_->bad.named(); }
+
+int Loader::workers() const { return static_cast<int>(impl_->threads.size()); }
+
+Batch::Batch(Batch&& other) noexcept { *this = std::move(other); }
+
+Batch& Batch::operator=(Batch&& other) noexcept {
+  if (this == &other) return *this;
+  if (loader_ != nullptr) loader_->impl_->ring.give_back(slot_);
+  loader_ = std::exchange(other.loader_, nullptr);
+  slot_ = other.slot_;
+  step_ = other.step_;
+  size_ = std::exchange(other.size_, 0);
+  images_ = std::exchange(other.images_, {});
+  labels_ = std::exchange(other.labels_, {});
+  samples_ = std::exchange(other.samples_, {});
+  encoded_ = std::exchange(other.encoded_, {});
+  return *this;
+}
+
+Batch::~Batch() {
+  if (loader_ != nullptr) loader_->impl_->ring.give_back(slot_);
+}
+
+}  // namespace packhorse::reader

@@ -1,0 +1,130 @@
+#include "loader/ring.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace packhorse::reader {
+
+namespace {
+
+constexpr std::align_val_t kAlignment{64};
+
+/// Cleared, so that every page is there before the first epoch, and nothing is ever uninitialised.
+std::shared_ptr<void> allocate_slot(const SlotAllocator& allocator, std::size_t bytes) {
+  std::shared_ptr<void> memory;
+  if (allocator.allocate) {
+    void* raw = allocator.allocate(bytes);
+    if (raw == nullptr) throw std::bad_alloc();
+    memory.reset(raw, [give = allocator.deallocate, bytes](void* p) { give(p, bytes); });
+  } else {
+    memory.reset(::operator new(bytes, kAlignment),
+                 [](void* p) { ::operator delete(p, kAlignment); });
+  }
+  std::memset(memory.get(), 0, bytes);
+  return memory;
+}
+
+}  // namespace
+
+Ring::Ring(int slots, std::int64_t batch_size, std::size_t slot_bytes,
+           const SlotAllocator& allocator)
+    : slots_(static_cast<std::size_t>(slots)) {
+  for (Slot& slot : slots_) {
+    memory_.push_back(allocate_slot(allocator, slot_bytes));
+    slot.images = static_cast<std::uint8_t*>(memory_.back().get());
+    slot.labels.resize(static_cast<std::size_t>(batch_size));
+    slot.samples.resize(static_cast<std::size_t>(batch_size));
+  }
+}
+
+Ring::~Ring() = default;
+
+bool Ring::enter(std::uint64_t& seen, const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  producers_.wait(lock, stop, [&] { return epochs_begun_ != seen; });
+  if (stop.stop_requested()) return false;
+  seen = epochs_begun_;
+  ++inside_;
+  return true;
+}
+
+void Ring::leave() {
+  const std::lock_guard lock(mutex_);
+  if (--inside_ == 0) consumer_.notify_all();
+}
+
+bool Ring::wait_open(std::uint64_t step, const std::stop_token& stop) {
+  if (is_open(step)) return !over();
+  std::unique_lock lock(mutex_);
+  producers_.wait(lock, stop, [&] { return over() || is_open(step); });
+  return !over() && !stop.stop_requested();
+}
+
+bool Ring::complete_one(std::uint64_t step, std::int64_t batch_size) {
+  Slot& filled = slot(step);
+  // Release what this thread wrote; whoever is last acquires what all wrote, and passes it on by
+  // the mutex.
+  if (filled.filled.fetch_add(1, std::memory_order_acq_rel) + 1 < batch_size) return false;
+  const std::lock_guard lock(mutex_);
+  filled.ready = true;
+  consumer_.notify_all();
+  return true;
+}
+
+void Ring::fail(std::exception_ptr error) {
+  const std::lock_guard lock(mutex_);
+  if (!error_) error_ = std::move(error);
+  over_ = true;
+  producers_.notify_all();
+  consumer_.notify_all();
+}
+
+Ring::Slot& Ring::take(std::uint64_t step, std::uint64_t& ready) {
+  Slot& taken = slot(step);
+  std::unique_lock lock(mutex_);
+  ready = static_cast<std::uint64_t>(
+      std::count_if(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.ready; }));
+  consumer_.wait(lock, [&] { return error_ || (taken.ready && is_open(step)); });
+  if (error_) std::rethrow_exception(error_);
+  taken.ready = false;
+  taken.leased = true;
+  taken.open = kNone;
+  taken.next = step + slots_.size();
+  return taken;
+}
+
+void Ring::end_epoch() {
+  std::unique_lock lock(mutex_);
+  over_ = true;
+  producers_.notify_all();
+  consumer_.wait(lock, [&] { return inside_ == 0; });
+}
+
+void Ring::begin_epoch() {
+  const std::lock_guard lock(mutex_);
+  error_ = nullptr;
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    Slot& slot = slots_[i];
+    slot.next = i;
+    if (!slot.leased) open(slot);
+  }
+  over_ = false;
+  ++epochs_begun_;
+  producers_.notify_all();
+}
+
+void Ring::give_back(std::size_t index) {
+  const std::lock_guard lock(mutex_);
+  slots_[index].leased = false;
+  open(slots_[index]);
+  producers_.notify_all();
+}
+
+void Ring::open(Slot& slot) {
+  slot.ready = false;
+  slot.filled.store(0, std::memory_order_relaxed);
+  slot.open.store(slot.next, std::memory_order_release);
+}
+
+}  // namespace packhorse::reader

@@ -1,0 +1,34 @@
+#include <cstdio>
+#include <exception>
+#include <optional>
+
+#include "packhorse/base/error.h"
+#include "packhorse/base/hash.h"
+#include "packhorse/reader/loader.h"
+
+/// Reads one epoch of the dataset argv[1] and prints how many images it has, and a hash of their
+/// pixels and labels. Linked with packhorse::core and with packhorse::reader, which must read the
+/// same.
+int main(int argc, char** argv) try {
+  if (argc != 2) return 2;
+  namespace reader = packhorse::reader;
+  reader::LoaderOptions options;
+  options.batch_size = 7;
+  options.augment = reader::ResizeCenterCrop{};
+  options.tail = reader::Tail::kKeep;
+  reader::Loader loader(reader::Dataset::open(argv[1]), options);
+  loader.start_epoch(0);
+  packhorse::Sha256 hash;
+  std::int64_t images = 0;
+  while (const std::optional<reader::Batch> batch = loader.next()) {
+    images += batch->size();
+    hash.update(std::as_bytes(batch->images()));
+    hash.update(std::as_bytes(batch->labels()));
+  }
+  std::printf("%lld images, %s\n", static_cast<long long>(images), hash.finish().c_str());
+  return 0;
+} catch (const std::exception& error) {
+  const auto* ours = dynamic_cast<const packhorse::Error*>(&error);
+  std::fprintf(stderr, "%s; %s\n", error.what(), ours == nullptr ? "" : ours->advice().c_str());
+  return 1;
+}

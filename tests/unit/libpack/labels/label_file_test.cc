@@ -1,0 +1,122 @@
+#include "labels/label_file.h"
+
+#include "support/support.h"
+
+namespace packhorse {
+
+namespace {
+
+using test::kind_of_error;
+using test::put;
+using test::TemporaryDirectory;
+using Names = std::vector<std::string>;
+
+/// The labels file with that text.
+LabelFile labels(const std::string& text, Names classes = {}) {
+  const TemporaryDirectory folder;
+  put(folder / "labels.txt", text);
+  return {folder / "labels.txt", std::move(classes)};
+}
+
+/// The message of the Error that reading the text throws.
+std::string refusal(const std::string& text, Names classes = {}) {
+  try {
+    labels(text, std::move(classes));
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::kUsage);
+    return error.what();
+  }
+  return {};
+}
+
+/// Label of an image, or -1.
+std::int64_t label(const LabelFile& file, std::string_view path) {
+  std::string reason;
+  return file.take(path, reason).value_or(-1);
+}
+
+}  // namespace
+
+TEST_CASE("label file: a tab, a comma or a space separates, with or without a header") {
+  for (const char* text : {"a.jpg 1\nx/b.jpg 0\n", "path,label\r\na.jpg,1\r\nx/b.jpg,0\r\n",
+                           "a.jpg\t1\nx/b.jpg\t0", "file Label\na.jpg   1  \nx/b.jpg 0\n"}) {
+    const LabelFile file = labels(text);
+    CHECK(file.classes() == Names{"0", "1"});
+    CHECK(label(file, "a.jpg") == 1);
+    CHECK(label(file, "x/b.jpg") == 0);
+    CHECK(label(file, "c.jpg") == -1);
+  }
+}
+
+TEST_CASE("label file: paths may have spaces, and with tabs or quotes commas and classes too") {
+  CHECK(label(labels("my cat.jpg 1\nb.jpg 0\n"), "my cat.jpg") == 1);
+  const LabelFile tabs = labels("a, b.jpg\tgolden retriever\nc.jpg\tcat\n");
+  CHECK(tabs.classes() == Names{"cat", "golden retriever"});
+  CHECK(label(tabs, "a, b.jpg") == 1);
+  CHECK(label(labels("\"a, b.jpg\",dog\nc.jpg,cat\n"), "a, b.jpg") == 1);
+}
+
+TEST_CASE("label names: integers without a class list are the labels, up to the largest") {
+  CHECK(labels("a 3\nb 1\n").classes() == Names{"0", "1", "2", "3"});
+  CHECK(labels("a 3\nb x\n").classes() == Names{"3", "x"});
+  CHECK(labels("a 007\nb 1\n").classes() == Names{"007", "1"});
+}
+
+TEST_CASE("label names: with a class list a text is one of its names, or else a place in it") {
+  const LabelFile file = labels("a dog\nb 1\nc 0\nd 2\n", {"cat", "dog", "0"});
+  CHECK(file.classes() == Names{"cat", "dog", "0"});
+  CHECK(label(file, "a") == 1);
+  CHECK(label(file, "b") == 1);
+  CHECK(label(file, "c") == 2);
+  CHECK(label(file, "d") == 2);
+}
+
+TEST_CASE("label file: a line that gives no label is refused with its number") {
+  CHECK(refusal("a 1\nb\n") == "line 2 of the labels file has no label");
+  CHECK(refusal("a,1\nb,1,2\n") == "line 2 of the labels file has 3 columns instead of 2");
+  CHECK(refusal("a,1\nb,\n") == "line 2 of the labels file has no label");
+  CHECK(refusal("a,1\n,2\n") == "line 2 of the labels file has no path");
+  CHECK(refusal("a 1\nb -1\n") ==
+        "line 2 of the labels file names no class: the label -1 is negative");
+  CHECK(refusal("a 1\nb 5\n", {"x", "y"}) ==
+        "line 2 of the labels file names no class: the label 5 is beyond the class list, which has "
+        "2");
+  CHECK(refusal("a x\nb z\n", {"x", "y"}) ==
+        "line 2 of the labels file names no class: the class 'z' is not in the class list");
+  CHECK(refusal("a 1\nb 99999999\n").find("larger than 1000000") != std::string::npos);
+  for (const char* name : {"../x", "/x", "x/../../y", "..", "."}) {
+    CHECK(refusal(std::string("a\tcat\nb\t") + name + "\n") ==
+          std::string("line 2 of the labels file names no class: the class '") + name +
+              "' cannot be the name of a folder, which it becomes");
+  }
+  CHECK(labels("a\tAC/DC\n").classes() == Names{"AC/DC"});
+  CHECK(refusal("") == "the labels file is empty");
+  CHECK(refusal("path,label\n") == "the labels file is empty");
+}
+
+TEST_CASE("label file: a path with two labels is refused with both lines, the same twice is fine") {
+  CHECK(refusal("a 1\nb 2\n\na 3\n") ==
+        "lines 1 and 4 of the labels file give 'a' different labels");
+  CHECK(label(labels("a 1\nb 2\na 1\n"), "a") == 1);
+}
+
+TEST_CASE("label file: a line without a folder names the one image of that file name") {
+  LabelFile file = labels("1.jpg 5\n2.jpg 6\n3.jpg 7\nx/4.jpg 8\nnot-there.jpg 9\n");
+  for (const char* path : {"a/1.jpg", "a/2.jpg", "b/2.jpg", "3.jpg", "a/3.jpg", "x/4.jpg"})
+    file.mark(path);
+  CHECK(label(file, "a/1.jpg") == 5);
+  CHECK(label(file, "3.jpg") == 7);
+  CHECK(label(file, "x/4.jpg") == 8);
+  std::string reason;
+  CHECK(!file.take("a/2.jpg", reason));
+  CHECK(reason == "line 2 of the labels file names it and others by the end of their paths alone");
+  CHECK(!file.take("b/2.jpg", reason));
+  CHECK(!file.take("a/3.jpg", reason));
+  CHECK(reason == "not in the labels file");
+  std::vector<std::string> notes;
+  file.note_unused(notes, "image of the source");
+  CHECK(notes ==
+        std::vector<std::string>{"1 line of the labels file named no image of the source"});
+}
+
+}  // namespace packhorse

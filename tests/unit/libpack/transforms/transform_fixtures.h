@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "packhorse/image/image_info.h"
+#include "packhorse/transforms/transform.h"
+#include "support/pictures.h"
+#include "support/support.h"
+
+/// The vocabulary of the image modes' tests.
+namespace packhorse::test {
+
+/// What apply() made, the bytes copied.
+struct Outcome {
+  File bytes;
+  std::string note;
+  ImageInfo info;
+};
+Outcome transform(std::string_view mode, Bytes file, const TransformOptions& options = {});
+/// The same, of what is decoded pixels already.
+Outcome transform(std::string_view mode, Bytes file, const ImageInfo& info,
+                  const TransformOptions& options);
+
+/// A progressive JPEG with its first `scans` scans alone, and an end behind them.
+File with_scans(const File& progressive, std::size_t scans);
+
+}  // namespace packhorse::test

@@ -1,0 +1,139 @@
+// Torchvision's own distributions and pixels: tests/interop/test_augment.py.
+#include "packhorse/reader/mix.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "unit/reader/fixtures.h"
+
+namespace packhorse::reader::test {
+
+namespace {
+
+using Pixels = std::vector<std::uint8_t>;
+constexpr int kSize = 6;
+constexpr std::size_t kBytes = std::size_t{kSize} * kSize * 3;
+
+/// Picture i is all of the level 10 * i.
+Pixels levels(std::size_t count) {
+  Pixels batch;
+  for (std::size_t i = 0; i < count; ++i) {
+    batch.insert(batch.end(), kBytes, static_cast<std::uint8_t>(10 * i));
+  }
+  return batch;
+}
+
+MixPlan plan(const MixOptions& options, std::uint64_t step, std::int64_t batch = 8) {
+  return plan_mix(options, batch, kSize, 1, 2, step);
+}
+
+}  // namespace
+
+TEST_CASE("mix: seed, epoch and step alone decide") {
+  const auto lambda = [](std::uint64_t seed, std::uint64_t epoch, std::uint64_t step) {
+    return plan_mix({.mixup_alpha = 1}, 8, kSize, seed, epoch, step).lambda;
+  };
+  CHECK(lambda(1, 2, 3) == lambda(1, 2, 3));
+  CHECK(lambda(1, 2, 3) != lambda(2, 2, 3));
+  CHECK(lambda(1, 2, 3) != lambda(1, 3, 3));
+  CHECK(lambda(1, 2, 3) != lambda(1, 2, 4));
+}
+
+TEST_CASE("mix: both kinds, and none, come as often as asked for") {
+  int counts[3] = {};
+  const MixOptions options{
+      .mixup_alpha = 0.2, .cutmix_alpha = 1, .cutmix_share = 0.25, .probability = 0.8};
+  for (std::uint64_t step = 0; step < 10000; ++step) {
+    ++counts[static_cast<int>(plan(options, step).kind)];
+  }
+  CHECK(std::abs(counts[0] - 2000) < 160);
+  CHECK(std::abs(counts[1] - 6000) < 200);
+  CHECK(std::abs(counts[2] - 2000) < 160);
+  CHECK(plan({}, 0).kind == MixPlan::Kind::kNone);
+  CHECK(plan({.mixup_alpha = 1, .cutmix_share = 1}, 0).kind == MixPlan::Kind::kMixup);
+  CHECK(plan({.cutmix_alpha = 1, .cutmix_share = 0}, 0).kind == MixPlan::Kind::kCutMix);
+}
+
+TEST_CASE("mix: partners are a permutation, and any of them") {
+  int partner_of_first[8] = {};
+  for (std::uint64_t step = 0; step < 8000; ++step) {
+    MixPlan p = plan({.mixup_alpha = 1}, step);
+    ++partner_of_first[p.partners.at(0)];
+    std::sort(p.partners.begin(), p.partners.end());
+    for (std::int64_t i = 0; i < 8; ++i) REQUIRE(p.partners[static_cast<std::size_t>(i)] == i);
+  }
+  for (int count : partner_of_first) CHECK(std::abs(count - 1000) < 140);
+}
+
+TEST_CASE("mix: each picture is blended with its partner as it was") {
+  for (std::uint64_t step = 0; step < 50; ++step) {
+    const MixPlan p = plan({.mixup_alpha = 1}, step, 11);
+    Pixels batch = levels(11);
+    mix(p, batch, kSize);
+    for (std::size_t i = 0; i < 11; ++i) {
+      const double expected = 10.0 * static_cast<double>(i) * p.lambda +
+                              10.0 * static_cast<double>(p.partners[i]) * (1 - p.lambda);
+      REQUIRE(std::abs(batch[i * kBytes] - expected) <= 0.5);
+      REQUIRE(batch[i * kBytes] == batch[i * kBytes + kBytes - 1]);
+    }
+  }
+}
+
+TEST_CASE("mix: CutMix's lambda is the share that was left of the picture") {
+  for (std::uint64_t step = 0; step < 50; ++step) {
+    const MixPlan p = plan({.cutmix_alpha = 1}, step, 11);
+    Pixels batch = levels(11);
+    mix(p, batch, kSize);
+    for (std::size_t i = 0; i < 11; ++i) {
+      if (p.partners[i] == static_cast<std::int64_t>(i)) continue;
+      const auto begin = batch.begin() + static_cast<std::ptrdiff_t>(i * kBytes);
+      const auto own = std::count(begin, begin + kBytes, static_cast<std::uint8_t>(10 * i));
+      REQUIRE(own == std::lround(p.lambda * kBytes));
+    }
+  }
+}
+
+TEST_CASE("mix: small and large alphas draw from both ends and from the middle") {
+  double ends = 0, middle = 0;
+  for (std::uint64_t step = 0; step < 2000; ++step) {
+    ends += std::abs(plan({.mixup_alpha = 0.001}, step).lambda - 0.5);
+    middle += std::abs(plan({.mixup_alpha = 1e6}, step).lambda - 0.5);
+  }
+  CHECK(ends / 2000 > 0.49);
+  CHECK(middle / 2000 < 0.01);
+}
+
+TEST_CASE("mix: labels come as pairs") {
+  const std::int64_t labels[] = {5, 6, 7};
+  const MixPlan p{.kind = MixPlan::Kind::kMixup, .lambda = 0.5, .partners = {2, 0, 1}};
+  CHECK(partner_labels(p, labels) == std::vector<std::int64_t>{7, 5, 6});
+  CHECK(partner_labels({}, labels) == std::vector<std::int64_t>{5, 6, 7});
+}
+
+TEST_CASE("mix: batches of none and of one stay what they are") {
+  for (std::int64_t count : {0, 1}) {
+    for (const MixOptions& options :
+         {MixOptions{.mixup_alpha = 1}, MixOptions{.cutmix_alpha = 1}}) {
+      Pixels batch = levels(static_cast<std::size_t>(count));
+      mix(plan(options, 3, count), batch, kSize);
+      CHECK(batch == levels(static_cast<std::size_t>(count)));
+    }
+  }
+}
+
+TEST_CASE("mix: nonsense and other batches are refused") {
+  const auto refused = [](const MixOptions& options) {
+    return kind_of_error([&] { options.validate(); }) == ErrorKind::kUsage;
+  };
+  CHECK(refused({.mixup_alpha = -1}));
+  CHECK(refused({.cutmix_alpha = std::nan("")}));
+  CHECK(refused({.cutmix_share = 2}));
+  CHECK(refused({.probability = -0.1}));
+  Pixels batch = levels(7);
+  CHECK(kind_of_error([&] { mix(plan({.mixup_alpha = 1}, 0), batch, kSize); }) ==
+        ErrorKind::kUsage);
+}
+
+}  // namespace packhorse::reader::test

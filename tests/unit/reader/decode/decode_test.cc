@@ -1,0 +1,343 @@
+#include "packhorse/reader/decode.h"
+
+#include <doctest/doctest.h>
+
+#include <opencv2/core.hpp>
+#include <opencv2/imgcodecs.hpp>
+
+#include "decode/jpeg_libjpeg.h"
+#include "decode/resample.h"
+#include "packhorse/base/file.h"
+#include "unit/reader/fixtures.h"
+
+namespace packhorse::reader::test {
+
+namespace {
+
+Picture decode_full(Bytes file, DecodeOptions options = {}) {
+  Picture picture;
+  Decoder(options).decode_full(file, picture.pixels, picture.width, picture.height);
+  return picture;
+}
+
+Picture decode(Bytes file, const Augment& augment, std::uint64_t sample = 0) {
+  const int size = output_size(augment);
+  Picture picture{size, size, std::vector<std::uint8_t>(static_cast<std::size_t>(size * size * 3))};
+  Decoder().decode(file, augment, SampleRandom(0, 0, sample), picture.pixels);
+  return picture;
+}
+
+File encode(const std::string& extension, const cv::Mat& image,
+            const std::vector<int>& parameters = {}) {
+  std::vector<unsigned char> bytes;
+  REQUIRE(cv::imencode(extension, image, bytes, parameters));
+  const auto* begin = reinterpret_cast<const std::byte*>(bytes.data());
+  return {begin, begin + bytes.size()};
+}
+
+/// `picture` as OpenCV has it: BGR.
+cv::Mat bgr(const Picture& picture) {
+  cv::Mat image(picture.height, picture.width, CV_8UC3);
+  for (int y = 0; y < picture.height; ++y) {
+    for (int x = 0; x < picture.width; ++x) {
+      const std::uint8_t* p = picture.at(x, y);
+      image.at<cv::Vec3b>(y, x) = {p[2], p[1], p[0]};
+    }
+  }
+  return image;
+}
+
+/// What EXIF means by an orientation: where pixel (x, y) of the upright picture is found in the
+/// stored one.
+Picture turned(const Picture& stored, int orientation) {
+  const int w = stored.width, h = stored.height;
+  Picture upright{orientation >= 5 ? h : w, orientation >= 5 ? w : h, {}};
+  upright.pixels.resize(stored.pixels.size());
+  for (int y = 0; y < upright.height; ++y) {
+    for (int x = 0; x < upright.width; ++x) {
+      const int from[9][2] = {{0, 0},         {x, y}, {w - 1 - x, y}, {w - 1 - x, h - 1 - y},
+                              {x, h - 1 - y}, {y, x}, {y, h - 1 - x}, {w - 1 - y, h - 1 - x},
+                              {w - 1 - y, x}};
+      const std::uint8_t* p = stored.at(from[orientation][0], from[orientation][1]);
+      std::copy(p, p + 3, upright.at(x, y));
+    }
+  }
+  return upright;
+}
+
+}  // namespace
+
+TEST_CASE("decode: every EXIF orientation comes upright, unless told not to") {
+  for (int orientation = 1; orientation <= 8; ++orientation) {
+    CAPTURE(orientation);
+    const File file = make_jpeg(make_picture(83, 61), {.orientation = orientation});
+    const Picture stored = decode_plainly(file);
+    CHECK(decode_full(file) == turned(stored, orientation));
+    CHECK(decode_full(file, {.apply_orientation = false}) == stored);
+  }
+}
+
+TEST_CASE("decode: crops of turned pictures are crops of the upright picture") {
+  // An upright copy without loss, to be decoded with the same random numbers.
+  for (int orientation = 1; orientation <= 8; ++orientation) {
+    CAPTURE(orientation);
+    const File file = make_jpeg(make_picture(183, 131), {.orientation = orientation});
+    const File upright = encode(".png", bgr(turned(decode_plainly(file), orientation)));
+    for (std::uint64_t sample = 0; sample < 10; ++sample) {
+      const Augment crops[] = {RandomResizedCrop{.size = 64},
+                               ResizeCenterCrop{.resize = 72, .size = 64}, PadCrop{.size = 40},
+                               ResizeCenterCrop{.resize = 50, .size = 64}};
+      for (const Augment& crop : crops) {
+        REQUIRE(largest_difference(decode(file, crop, sample), decode(upright, crop, sample)) <= 2);
+      }
+    }
+  }
+}
+
+TEST_CASE("decode: the same bytes and numbers give the same pixels, others do not") {
+  const File file = make_jpeg(make_picture(200, 150));
+  CHECK(decode(file, RandomResizedCrop{.size = 50}, 5) ==
+        decode(file, RandomResizedCrop{.size = 50}, 5));
+  CHECK(decode(file, RandomResizedCrop{.size = 50}, 5) !=
+        decode(file, RandomResizedCrop{.size = 50}, 6));
+}
+
+TEST_CASE("decode: a decoder gives the same pixels whatever it decoded before") {
+  const File large = make_jpeg(make_picture(300, 200, 3, 1)),
+             small = make_jpeg(make_picture(60, 50, 3, 2));
+  const RandomResizedCrop crop{.size = 48};
+  Decoder decoder;
+  std::vector<std::uint8_t> out(48 * 48 * 3), broken(out);
+  decoder.decode(large, crop, SampleRandom(0, 0, 1), out);
+  File damaged = large;
+  damaged.resize(damaged.size() / 2);
+  CHECK_THROWS_AS(decoder.decode(damaged, crop, SampleRandom(0, 0, 1), broken), Error);
+  decoder.decode(small, crop, SampleRandom(0, 0, 2), out);
+  CHECK(out == decode(small, crop, 2).pixels);
+}
+
+TEST_CASE("decode: lossless kinds keep every pixel") {
+  const Picture picture = make_picture(75, 52);
+  for (const char* extension : {".png", ".bmp", ".tiff", ".ppm"}) {
+    CAPTURE(extension);
+    CHECK(decode_full(encode(extension, bgr(picture))) == picture);
+  }
+  CHECK(decode_full(encode(".webp", bgr(picture), {cv::IMWRITE_WEBP_QUALITY, 101})) == picture);
+}
+
+TEST_CASE("decode: a crop of any kind is that of its pixels") {
+  const Picture picture = make_picture(175, 152);
+  const Picture expected = decode(encode(".png", bgr(picture)), RandomResizedCrop{.size = 64}, 3);
+  for (const char* extension : {".bmp", ".tiff", ".ppm"}) {
+    CHECK(decode(encode(extension, bgr(picture)), RandomResizedCrop{.size = 64}, 3) == expected);
+  }
+}
+
+TEST_CASE("decode: grey becomes three equal channels") {
+  const cv::Mat grey(20, 30, CV_8UC1, cv::Scalar(99));
+  for (const char* extension : {".png", ".pgm", ".tiff"}) {
+    CHECK(decode_full(encode(extension, grey)).pixels ==
+          std::vector<std::uint8_t>(20 * 30 * 3, 99));
+  }
+  const Picture jpeg =
+      decode_full(make_jpeg(make_picture(30, 20), {.h = 1, .v = 1, .components = 1}));
+  CHECK(jpeg.at(7, 7)[0] == jpeg.at(7, 7)[1]);
+  CHECK(jpeg.at(7, 7)[0] == jpeg.at(7, 7)[2]);
+}
+
+TEST_CASE("decode: alpha is flattened onto black") {
+  cv::Mat image(1, 3, CV_8UC4);
+  image.at<cv::Vec4b>(0, 0) = {10, 20, 200, 255};
+  image.at<cv::Vec4b>(0, 1) = {10, 20, 200, 0};
+  image.at<cv::Vec4b>(0, 2) = {10, 20, 200, 128};
+  const Picture picture = decode_full(encode(".png", image));
+  CHECK(picture.pixels == std::vector<std::uint8_t>{200, 20, 10, 0, 0, 0, 100, 10, 5});
+}
+
+TEST_CASE("decode: 16 bit is scaled to 8") {
+  cv::Mat image(1, 4, CV_16UC1);
+  const std::uint16_t values[] = {0, 65535, 32768, 257 * 5};
+  for (int x = 0; x < 4; ++x) image.at<std::uint16_t>(0, x) = values[x];
+  for (const char* extension : {".png", ".pgm"}) {
+    const Picture picture = decode_full(encode(extension, image));
+    CHECK(picture.at(0, 0)[0] == 0);
+    CHECK(picture.at(1, 0)[0] == 255);
+    CHECK(picture.at(2, 0)[1] == 128);
+    CHECK(picture.at(3, 0)[2] == 5);
+  }
+}
+
+TEST_CASE("decode: a PGM's maximum value is white") {
+  const std::string text = "P5 # comment\n3 1\n100\n" + std::string("\x00\x32\x64", 3);
+  const Picture picture = decode_full(as_bytes(text));
+  CHECK(picture.at(0, 0)[0] == 0);
+  CHECK(picture.at(1, 0)[0] == 128);
+  CHECK(picture.at(2, 0)[0] == 255);
+}
+
+TEST_CASE("decode: a palette PNG has its colours") {
+  // 2 x 1, palette of blue and orange, made by hand with a stored deflate block.
+  const std::uint8_t file[] = {
+      0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x48, 0x44,
+      0x52, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x01, 0x01, 0x03, 0x00, 0x00, 0x00, 0xce,
+      0xec, 0xed, 0xc9, 0x00, 0x00, 0x00, 0x06, 0x50, 0x4c, 0x54, 0x45, 0x00, 0x00, 0xff, 0xff,
+      0x80, 0x00, 0xfe, 0x79, 0x13, 0x98, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x44, 0x41, 0x54, 0x78,
+      0x01, 0x01, 0x02, 0x00, 0xfd, 0xff, 0x00, 0x40, 0x00, 0x42, 0x00, 0x41, 0x20, 0xb0, 0x99,
+      0xcb, 0x00, 0x00, 0x00, 0x00, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82};
+  CHECK(decode_full(std::as_bytes(std::span(file))).pixels ==
+        std::vector<std::uint8_t>{0, 0, 255, 255, 128, 0});
+}
+
+TEST_CASE("decode: padding is black and pictures of the output's size are not scaled") {
+  const Picture picture = make_picture(32, 32);
+  const File file = encode(".png", bgr(picture));
+  for (std::uint64_t sample = 0; sample < 20; ++sample) {
+    const PadCrop crop{.flip = 0};
+    const CropPlan plan = plan_crop(crop, 32, 32, SampleRandom(0, 0, sample));
+    const Picture out = decode(file, crop, sample);
+    for (int y = 0; y < 32; ++y) {
+      for (int x = 0; x < 32; ++x) {
+        const int from_x = x + plan.left, from_y = y + plan.top;
+        const bool inside = from_x >= 0 && from_y >= 0 && from_x < 32 && from_y < 32;
+        REQUIRE(out.at(x, y)[0] == (inside ? picture.at(from_x, from_y)[0] : 0));
+      }
+    }
+  }
+}
+
+TEST_CASE("decode: extreme shapes are decoded in bounded memory") {
+  const File wide = make_jpeg(make_picture(30000, 1)), tall = make_jpeg(make_picture(1, 30000));
+  const Augment crops[] = {RandomResizedCrop{}, ResizeCenterCrop{}, PadCrop{}};
+  for (const Augment& crop : crops) {
+    decode(wide, crop);
+    decode(tall, crop);
+  }
+}
+
+TEST_CASE("decode: what cannot be decoded is an error with a reason") {
+  const auto kind_for = [](Bytes file) { return kind_of_error([&] { decode(file, PadCrop{}); }); };
+  CHECK(kind_for({}) == ErrorKind::kCorrupt);
+  CHECK(kind_for(as_bytes("just a text")) == ErrorKind::kCorrupt);
+  File png = encode(".png", bgr(make_picture(64, 64)));
+  png[png.size() / 2] ^= std::byte{0x10};
+  CHECK(kind_for(png) == ErrorKind::kCorrupt);
+  const cv::Mat floats(8, 8, CV_32FC3, cv::Scalar(0.5, 0.5, 0.5));
+  CHECK(kind_for(encode(".tiff", floats)) == ErrorKind::kUnsupported);
+}
+
+TEST_CASE("decode: room of the wrong size is refused") {
+  std::vector<std::uint8_t> out(100);
+  const File file = make_jpeg(make_picture(20, 20));
+  CHECK(kind_of_error([&] { Decoder().decode(file, PadCrop{}, SampleRandom(0, 0, 0), out); }) ==
+        ErrorKind::kUsage);
+}
+
+TEST_CASE("decode: what our JPEG decoder does not take goes to libjpeg, counted by reason") {
+  Decoder decoder;
+  const Picture picture = make_picture(40, 30);
+  const auto check = [&](const JpegSpec& spec) {
+    const File file = make_jpeg(picture, spec);
+    Picture out;
+    decoder.decode_full(file, out.pixels, out.width, out.height);
+    CHECK(out == decode_plainly(file));
+  };
+  const auto by_libjpeg = [&](jpeg::Reason reason) {
+    return decoder.counters().by_libjpeg[static_cast<std::size_t>(reason)];
+  };
+  check({});
+  check({.h = 1, .v = 2, .restart_interval = 2});
+  CHECK(decoder.counters().jpegs == 2);
+  check({.progressive = true});
+  check({.h = 4, .v = 1});
+  CHECK(decoder.counters().jpegs == 2);
+  CHECK(by_libjpeg(jpeg::Reason::kProgressive) == 1);
+  CHECK(by_libjpeg(jpeg::Reason::kSampling) == 1);
+
+  File cut = make_jpeg(picture);  // damaged: libjpeg says how
+  cut.erase(cut.end() - 40, cut.end() - 2);
+  Picture out;
+  CHECK(kind_of_error([&] { decoder.decode_full(cut, out.pixels, out.width, out.height); }) ==
+        ErrorKind::kCorrupt);
+  CHECK(by_libjpeg(jpeg::Reason::kDamaged) == 1);
+}
+
+TEST_CASE("decode: an image beyond the limits is refused before the work, all others are decoded") {
+  const File progressive = make_jpeg(make_picture(40, 30), {.progressive = true});
+  ImageLimits limits;
+  limits.scan_pixels = 10 * 40 * 30;
+  CHECK(decode_full(progressive, {.limits = limits}) == decode_full(progressive));
+  --limits.scan_pixels;
+  const auto refused = [&](const File& file) {
+    return kind_of_error([&] { decode_full(file, {.limits = limits}); });
+  };
+  CHECK(refused(progressive) == ErrorKind::kUnsupported);
+  const File baseline = make_jpeg(make_picture(40, 30));
+  CHECK(decode_full(baseline, {.limits = limits}) == decode_full(baseline));
+  limits.pixels = 40 * 30 - 1;
+  CHECK(refused(baseline) == ErrorKind::kUnsupported);
+}
+
+TEST_CASE("decode: libjpeg begins anew where our JPEG decoder refuses at the end of the scan") {
+  for (int restart_interval : {0, 13}) {
+    const File file = make_jpeg(make_picture(203, 160), {.restart_interval = restart_interval});
+    File ends_otherwise = file;  // with a marker that libjpeg does not mind
+    const std::byte marker[] = {std::byte{0xff}, std::byte{0xd0}};
+    ends_otherwise.insert(ends_otherwise.end() - 2, std::begin(marker), std::end(marker));
+    Decoder decoder;
+    Picture out;
+    decoder.decode_full(ends_otherwise, out.pixels, out.width, out.height);
+    CHECK((out == decode_plainly(file)));
+    Picture scaled{64, 64, std::vector<std::uint8_t>(64 * 64 * 3)};
+    decoder.decode(ends_otherwise, Resize{64}, SampleRandom(0, 0, 0), scaled.pixels);
+    CHECK((scaled == decode(file, Resize{64})));
+    CHECK(decoder.counters().by_libjpeg[static_cast<std::size_t>(jpeg::Reason::kDamaged)] == 2);
+  }
+}
+
+TEST_CASE("decode: rows scaled as they come have the pixels of a window that is scaled at once") {
+  const auto shrinking = [](const CropPlan& plan) {
+    for (const int shrunk : {8, 4, 2}) {
+      if (plan.w / shrunk >= plan.scaled_w && plan.h / shrunk >= plan.scaled_h) return shrunk;
+    }
+    return 1;
+  };
+  Resampler resampler;
+  PixelBuffer buffer;
+  for (const auto& path : photos()) {
+    CAPTURE(path.string());
+    const File original = read_file(path);
+    const ImageInfo info = probe_image(original).info.value();
+    if (info.kind != ImageKind::kJpeg) continue;
+    const int width = static_cast<int>(info.width), height = static_cast<int>(info.height);
+    const Turn turn(info.orientation);
+    for (const File& file : {original, make_roi(original)}) {
+      for (const int size : {40, 224, 500}) {
+        const RandomResizedCrop crop{.size = size};
+        const SampleRandom random(0, 0, file.size());  // with and without a flip
+        const CropPlan plan = turn.swap ? plan_crop(crop, height, width, random)
+                                        : plan_crop(crop, width, height, random);
+        for (const ScaledDct scaled : {ScaledDct::kOff, ScaledDct::kWhenCovered}) {
+          const int shrunk = scaled == ScaledDct::kOff ? 1 : shrinking(plan);
+          const Window window = resampler.prepare(plan, turn, size, width, height, shrunk);
+          std::vector<std::uint8_t> at_once(static_cast<std::size_t>(size * size * 3)),
+              by_rows(at_once.size());
+          resampler.write_to(at_once.data());
+          resampler.take(decode_with_libjpeg({file, info, window, shrunk}, buffer));
+          Decoder({.scaled_dct = scaled}).decode(file, crop, random, by_rows);
+          REQUIRE((by_rows == at_once));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("decode: real photos decode with every augmentation") {
+  const Augment crops[] = {RandomResizedCrop{}, ResizeCenterCrop{}, PadCrop{}};
+  for (const auto& path : photos()) {
+    CAPTURE(path.string());
+    const File file = read_file(path);
+    for (const Augment& crop : crops) CHECK_NOTHROW(decode(file, crop, 1));
+  }
+}
+
+}  // namespace packhorse::reader::test

@@ -1,0 +1,425 @@
+#include "packhorse/reader/loader.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <new>
+#include <numeric>
+#include <set>
+#include <thread>
+
+#include "packhorse/reader/decode.h"
+#include "unit/reader/fixtures.h"
+
+namespace packhorse::reader::test {
+
+namespace {
+
+const Augment kCrop = RandomResizedCrop{.size = 24};
+
+LoaderOptions options_for(int workers) {
+  return {.batch_size = 5, .workers = workers, .slots = 3, .augment = kCrop, .seed = 11};
+}
+
+/// All that an epoch delivers.
+struct Epoch {
+  std::vector<std::uint8_t> pixels;
+  std::vector<std::int64_t> labels, sizes;
+  std::vector<std::uint64_t> samples;
+  friend bool operator==(const Epoch&, const Epoch&) = default;
+};
+
+void append(Epoch& all, const Batch& batch) {
+  all.pixels.insert(all.pixels.end(), batch.images().begin(), batch.images().end());
+  all.labels.insert(all.labels.end(), batch.labels().begin(), batch.labels().end());
+  all.samples.insert(all.samples.end(), batch.samples().begin(), batch.samples().end());
+  all.sizes.push_back(batch.size());
+}
+
+Epoch rest_of(Loader& loader) {
+  Epoch all;
+  while (const std::optional<Batch> batch = loader.next()) append(all, *batch);
+  return all;
+}
+
+Epoch epoch_of(Loader& loader, std::uint64_t epoch, std::uint64_t done = 0) {
+  loader.start_epoch(epoch, done);
+  return rest_of(loader);
+}
+
+}  // namespace
+
+TEST_CASE("loader: pixels, labels and order are the same for any number of workers") {
+  const auto dataset = make_dataset(57);
+  Loader inline_loader(dataset, options_for(0));
+  const Epoch expected = epoch_of(inline_loader, 3);
+  CHECK(expected.samples.size() == 55);
+  CHECK(expected.pixels.size() == 55u * 24 * 24 * 3);
+  for (int workers : {1, 2, 5}) {
+    Loader loader(dataset, options_for(workers));
+    CHECK(loader.workers() == workers);
+    CHECK(epoch_of(loader, 3) == expected);
+    CHECK(epoch_of(loader, 4) != expected);
+    CHECK(epoch_of(loader, 3) == expected);
+  }
+}
+
+TEST_CASE("loader: images are what a decoder makes of the samples") {
+  const auto dataset = make_dataset(20);
+  Loader loader(dataset, options_for(2));
+  loader.start_epoch(6);
+  while (const std::optional<Batch> batch = loader.next()) {
+    for (std::size_t i = 0; i < 5; ++i) {
+      const std::uint64_t sample = batch->samples()[i];
+      std::vector<std::uint8_t> image(24 * 24 * 3);
+      Decoder().decode(dataset->contents()[sample], kCrop, SampleRandom(11, 6, sample), image);
+      REQUIRE(std::equal(image.begin(), image.end(),
+                         batch->images().begin() + static_cast<std::ptrdiff_t>(i * image.size())));
+      REQUIRE(batch->labels()[i] == dataset->label(sample));
+    }
+  }
+}
+
+TEST_CASE("loader: ranks share the epoch") {
+  const auto dataset = make_dataset(40);
+  std::multiset<std::uint64_t> all;
+  for (int rank : {0, 1}) {
+    LoaderOptions options = options_for(2);
+    options.rank = rank;
+    options.world = 2;
+    Loader loader(dataset, options);
+    const Epoch epoch = epoch_of(loader, 1);
+    CHECK(loader.steps() == 4);
+    all.insert(epoch.samples.begin(), epoch.samples.end());
+  }
+  CHECK(all.size() == 40);
+  CHECK(std::set(all.begin(), all.end()).size() == 40);
+}
+
+TEST_CASE("loader: tails are dropped, padded or kept") {
+  const auto dataset = make_dataset(12);
+  for (const auto& [tail, sizes] : {std::pair(Tail::kDrop, std::vector<std::int64_t>{5, 5}),
+                                    std::pair(Tail::kPad, std::vector<std::int64_t>{5, 5, 5}),
+                                    std::pair(Tail::kKeep, std::vector<std::int64_t>{5, 5, 2})}) {
+    for (int workers : {0, 2}) {
+      LoaderOptions options = options_for(workers);
+      options.tail = tail;
+      Loader loader(dataset, options);
+      CHECK(epoch_of(loader, 0).sizes == sizes);
+      CHECK(loader.state().done == (tail == Tail::kDrop ? 10 : 12));
+    }
+  }
+}
+
+TEST_CASE("loader: it goes on from its state, at another batch size and number of workers, too") {
+  const auto dataset = make_dataset(60);
+  Loader whole(dataset, options_for(0));
+  const Epoch expected = epoch_of(whole, 2);
+  for (int workers : {0, 2}) {
+    Epoch all;
+    LoaderState state;
+    {
+      Loader first(dataset, options_for(workers));
+      first.start_epoch(2);
+      for (int i = 0; i < 4; ++i) append(all, *first.next());
+      state = first.state();
+    }
+    CHECK(state.epoch == 2);
+    CHECK(state.seed == 11);
+    CHECK(state.done == 20);
+    LoaderOptions options = options_for(2 - workers);
+    options.batch_size = 8;
+    Loader second(dataset, options);
+    const Epoch rest = epoch_of(second, state.epoch, state.done);
+    all.pixels.insert(all.pixels.end(), rest.pixels.begin(), rest.pixels.end());
+    all.samples.insert(all.samples.end(), rest.samples.begin(), rest.samples.end());
+    CHECK(all.samples == expected.samples);
+    CHECK(all.pixels == expected.pixels);
+  }
+}
+
+TEST_CASE("loader: next() before start_epoch() is refused, after the end it is nothing") {
+  Loader loader(make_dataset(5), options_for(1));
+  CHECK(kind_of_error([&] { loader.next(); }) == ErrorKind::kUsage);
+  epoch_of(loader, 0);
+  CHECK(!loader.next());
+  CHECK(!loader.next());
+}
+
+TEST_CASE("loader: an empty dataset has no batches") {
+  Loader loader(make_dataset(0), options_for(2));
+  loader.start_epoch(0);
+  CHECK(loader.steps() == 0);
+  CHECK(!loader.next());
+}
+
+TEST_CASE("loader: an undecodable sample is named") {
+  const auto dataset = make_dataset(30);
+  dataset->contents()[17].resize(100);
+  for (int workers : {0, 1, 2, 5}) {
+    Loader loader(dataset, options_for(workers));
+    std::string message;
+    try {
+      epoch_of(loader, 0);
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::kCorrupt);
+      message = error.what();
+    }
+    CHECK(message.starts_with("memory sample 17: "));
+  }
+}
+
+TEST_CASE("loader: an error in reading keeps its kind, path and key; others pass as they are") {
+  const auto dataset = make_dataset(10);
+  Loader loader(dataset, options_for(2));
+  dataset->on_read = [](std::size_t i) {
+    if (i == 3) throw Error(ErrorKind::kIo, "cannot read", "disk", "buy another", "key-3");
+  };
+  loader.start_epoch(0);
+  try {
+    rest_of(loader);
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::kIo);
+    CHECK(error.path() == "disk");
+    CHECK(error.advice() == "buy another");
+    CHECK(error.key() == "key-3");
+    CHECK(std::string(error.what()) == "memory sample 3: cannot read");
+  }
+  const auto hungry = make_dataset(10);
+  hungry->on_read = [](std::size_t) { throw std::bad_alloc(); };
+  Loader other(hungry, options_for(2));
+  CHECK_THROWS_AS(epoch_of(other, 1), std::bad_alloc);
+}
+
+TEST_CASE("loader: an error comes at once, while the batch before it cannot be completed") {
+  const auto dataset = make_dataset(10);
+  std::mutex held;
+  std::unique_lock hold(held);
+  // In stored order: sample 0 blocks the first batch, sample 7 fails in the second one.
+  dataset->on_read = [&](std::size_t i) {
+    if (i == 0) std::lock_guard wait(held);
+    if (i == 7) throw Error(ErrorKind::kIo, "cannot read");
+  };
+  LoaderOptions options = options_for(2);
+  options.order = OrderKind::kSequential;
+  Loader loader(dataset, options);
+  loader.start_epoch(0);
+  CHECK(kind_of_error([&] { loader.next(); }) == ErrorKind::kIo);
+  CHECK(kind_of_error([&] { loader.next(); }) == ErrorKind::kIo);
+  hold.unlock();
+}
+
+TEST_CASE("loader: a new epoch begins after an error") {
+  const auto dataset = make_dataset(30);
+  Loader healthy(dataset, options_for(0));
+  const Epoch expected = epoch_of(healthy, 5);
+  std::atomic<bool> broken{false};
+  dataset->on_read = [&](std::size_t i) {
+    if (i == 4 && broken) throw Error(ErrorKind::kIo, "cannot read");
+  };
+  for (int workers : {0, 2}) {
+    Loader loader(dataset, options_for(workers));
+    broken = true;
+    CHECK_THROWS_AS(epoch_of(loader, 0), Error);
+    broken = false;
+    CHECK(epoch_of(loader, 5) == expected);
+  }
+}
+
+TEST_CASE("loader: start_epoch() in the middle drops what was prepared") {
+  const auto dataset = make_dataset(40);
+  Loader fresh(dataset, options_for(0));
+  const Epoch expected = epoch_of(fresh, 1);
+  for (int workers : {0, 1, 3}) {
+    Loader loader(dataset, options_for(workers));
+    for (int i = 0; i < 20; ++i) {
+      loader.start_epoch(0);
+      for (int batch = 0; batch < i % 6; ++batch) loader.next();
+    }
+    CHECK(epoch_of(loader, 1) == expected);
+  }
+}
+
+TEST_CASE("loader: a batch leased over start_epoch() stays as it is, and its slot comes back") {
+  const auto dataset = make_dataset(40);
+  Loader fresh(dataset, options_for(0));
+  const Epoch expected = epoch_of(fresh, 1);
+  for (int workers : {0, 2}) {
+    Loader loader(dataset, options_for(workers));
+    loader.start_epoch(0);
+    std::optional<Batch> kept = loader.next();
+    std::optional<Batch> second = loader.next();
+    Epoch before, after;
+    append(before, *second);
+    loader.start_epoch(1);
+    kept.reset();
+    Epoch all;
+    append(all, *loader.next());
+    // The next batch needs the slot of `second`. Were it taken early, this would see other pixels.
+    std::jthread slow([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      append(after, *second);
+      second.reset();
+    });
+    append(all, *loader.next());
+    slow.join();
+    CHECK(before == after);
+    while (const std::optional<Batch> batch = loader.next()) append(all, *batch);
+    CHECK(all == expected);
+  }
+}
+
+TEST_CASE("loader: never more samples are made ahead than the slots hold") {
+  const auto dataset = make_dataset(60);
+  std::atomic<int> reads{0};
+  dataset->on_read = [&](std::size_t) { ++reads; };
+  Loader loader(dataset, options_for(4));
+  loader.start_epoch(0);
+  std::vector<Batch> kept;
+  for (int i = 0; i < 3; ++i) kept.push_back(*loader.next());
+  CHECK(reads == 15);  // three slots of five, all leased: nothing can have been read beyond
+  kept.erase(kept.begin());
+  kept.push_back(*loader.next());
+  CHECK(reads == 20);
+  kept.clear();
+  rest_of(loader);
+  CHECK(reads == 60);
+}
+
+TEST_CASE("loader: batches come back from other threads and in any order") {
+  const auto dataset = make_dataset(60);
+  Loader fresh(dataset, options_for(0));
+  const Epoch expected = epoch_of(fresh, 0);
+  for (int workers : {0, 2}) {
+    Loader loader(dataset, options_for(workers));
+    loader.start_epoch(0);
+    Epoch all;
+    std::vector<std::jthread> threads;
+    while (true) {
+      std::optional<Batch> first = loader.next();
+      if (!first) break;
+      std::optional<Batch> second = loader.next();
+      append(all, *first);
+      append(all, *second);
+      std::jthread([batch = std::move(*second)]() mutable {
+        Batch gone = std::move(batch);
+      }).join();
+      threads.emplace_back(
+          [batch = std::move(*first)]() mutable { Batch gone = std::move(batch); });
+    }
+    threads.clear();
+    CHECK(all == expected);
+  }
+}
+
+TEST_CASE("loader: a slow consumer and slow workers get the same batches") {
+  const auto dataset = make_dataset(30);
+  Loader fresh(dataset, options_for(0));
+  const Epoch expected = epoch_of(fresh, 0);
+  Loader loader(dataset, options_for(2));
+  loader.start_epoch(0);
+  Epoch all;
+  while (const std::optional<Batch> batch = loader.next()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    append(all, *batch);
+  }
+  CHECK(all == expected);
+  dataset->on_read = [](std::size_t i) {
+    std::this_thread::sleep_for(std::chrono::microseconds(i * 50));
+  };
+  CHECK(epoch_of(loader, 0) ==
+        expected);  // the workers are idle: nobody reads `on_read` while it is set
+}
+
+TEST_CASE("loader: destroying it in the middle of an epoch ends its threads") {
+  const auto dataset = make_dataset(40);
+  for (int i = 0; i < 200; ++i) {
+    Loader loader(dataset, options_for(i % 4));
+    if (i % 5 != 0) loader.start_epoch(static_cast<std::uint64_t>(i));
+    for (int batch = 0; batch < i % 5; ++batch) loader.next();
+  }
+}
+
+TEST_CASE("loader: reading without decoding gives labels, counts bytes and leaves images black") {
+  const auto dataset = make_dataset(10);
+  dataset->contents()[3] = File(77);  // no image at all
+  LoaderOptions options = options_for(2);
+  options.decode = false;
+  Loader loader(dataset, options);
+  const Epoch epoch = epoch_of(loader, 0);
+  CHECK(epoch.labels.size() == 10);
+  CHECK(std::count(epoch.pixels.begin(), epoch.pixels.end(), 0) ==
+        static_cast<std::ptrdiff_t>(epoch.pixels.size()));
+  std::uint64_t bytes = 0;
+  for (const File& file : dataset->contents()) bytes += file.size();
+  const LoaderCounters counters = loader.counters();
+  CHECK(counters.bytes == bytes);
+  CHECK(counters.samples == 10);
+  CHECK(counters.batches == 2);
+  CHECK(counters.decode_ns == 0);
+}
+
+TEST_CASE("loader: slots come from the allocator, once, and go back to it") {
+  std::vector<std::size_t> taken, returned;
+  {
+    LoaderOptions options = options_for(2);
+    options.allocator = {[&](std::size_t bytes) {
+                           taken.push_back(bytes);
+                           return ::operator new(bytes);
+                         },
+                         [&](void* memory, std::size_t bytes) {
+                           returned.push_back(bytes);
+                           ::operator delete(memory);
+                         }};
+    Loader loader(make_dataset(40), options);
+    epoch_of(loader, 0);
+    epoch_of(loader, 1);
+  }
+  CHECK(taken == std::vector<std::size_t>(3, 5 * 24 * 24 * 3));
+  CHECK(returned == taken);
+}
+
+TEST_CASE("loader: nonsense is refused") {
+  const auto refused = [](auto&& change) {
+    LoaderOptions options;
+    change(options);
+    return kind_of_error([&] { options.validate(); }) == ErrorKind::kUsage;
+  };
+  CHECK(refused([](LoaderOptions& o) { o.batch_size = 0; }));
+  CHECK(refused([](LoaderOptions& o) { o.workers = -2; }));
+  CHECK(refused([](LoaderOptions& o) { o.slots = 1; }));
+  CHECK(refused([](LoaderOptions& o) { o.rank = 1; }));
+  CHECK(refused([](LoaderOptions& o) { o.augment = PadCrop{.size = 0}; }));
+  CHECK(refused([](LoaderOptions& o) {
+    o.allocator.allocate = [](std::size_t) -> void* { return nullptr; };
+  }));
+  LoaderOptions().validate();
+}
+
+TEST_CASE("loader: an observer hears of both stages of every sample, from the workers") {
+  std::mutex mutex;
+  std::array<int, 2> heard{};
+  bool in_order = true;
+  LoaderOptions options = options_for(2);
+  options.observer = [&](Stage stage, std::chrono::steady_clock::time_point begin,
+                         std::chrono::steady_clock::time_point end) {
+    const std::scoped_lock lock(mutex);
+    ++heard.at(static_cast<std::size_t>(stage));
+    in_order = in_order && begin <= end;
+  };
+  {
+    Loader loader(make_dataset(10), options);
+    loader.start_epoch(0);
+    while (loader.next()) {
+    }
+  }
+  CHECK(heard == std::array<int, 2>{10, 10});
+  CHECK(in_order);
+}
+
+}  // namespace packhorse::reader::test

@@ -1,0 +1,159 @@
+#include "packhorse/trainer/checkpoint/weights.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/full.h>
+
+#include <cstring>
+
+#include "packhorse/base/file.h"
+#include "packhorse/trainer/checkpoint/checkpoint.h"
+#include "support/support.h"
+
+using namespace packhorse;
+using namespace packhorse::trainer;
+
+namespace {
+
+NamedTensors state_of(const Model& model) {
+  NamedTensors all;
+  for (const auto& item : model.named_parameters()) all.emplace_back(item.key(), item.value());
+  for (const auto& item : model.named_buffers()) all.emplace_back(item.key(), item.value());
+  return all;
+}
+
+void write_weights(const std::filesystem::path& path, const NamedTensors& tensors) {
+  Checkpoint checkpoint;
+  checkpoint.model = tensors;
+  write_checkpoint(path, checkpoint);
+}
+
+/// A safetensors file with this header and these numbers behind it.
+void put_safetensors(const std::filesystem::path& path, const std::string& header,
+                     const std::vector<float>& numbers) {
+  const std::uint64_t size = header.size();
+  std::string text(reinterpret_cast<const char*>(&size), sizeof size);
+  text += header;
+  text.append(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float));
+  test::put(path, text);
+}
+
+std::string message_of(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return std::string(error.what()) + " " + error.advice();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("weights: a checkpoint's tensors go into another model of the same arch") {
+  const test::TemporaryDirectory directory;
+  at::manual_seed(1);
+  const auto one = make_model("smallnet", 4);
+  const auto two = make_model("smallnet", 4);
+  write_weights(directory / "w.pt", state_of(*one));
+  CHECK(load_weights(*two, directory / "w.pt").empty());
+  const NamedTensors a = state_of(*one), b = state_of(*two);
+  for (std::size_t i = 0; i < a.size(); ++i) CHECK(a[i].second.equal(b[i].second));
+}
+
+TEST_CASE("weights: a head of other classes stays new when told to, and is refused otherwise") {
+  const test::TemporaryDirectory directory;
+  const auto trained = make_model("smallnet", 1000);
+  write_weights(directory / "w.pt", state_of(*trained));
+  const auto model = make_model("smallnet", 4);
+  const at::Tensor before = model->named_parameters()["features.0.weight"].detach().clone();
+  const std::string message = message_of([&] { load_weights(*model, directory / "w.pt"); });
+  CHECK(message.find("'fc.bias' (1000, wanted: 4)") != std::string::npos);
+  CHECK(message.find("--new-head") != std::string::npos);
+  CHECK(model->named_parameters()["features.0.weight"].equal(before));  // nothing was changed
+  const auto kept = load_weights(*model, directory / "w.pt", Head::kMayDiffer);
+  CHECK(kept == std::vector<std::string>{"fc.weight", "fc.bias"});
+  CHECK_FALSE(model->named_parameters()["features.0.weight"].equal(before));
+}
+
+TEST_CASE("weights: missing, unexpected and misshapen tensors are named, some of many") {
+  const test::TemporaryDirectory directory;
+  const auto model = make_model("resnet18", 4);
+  write_weights(directory / "w.pt", state_of(*make_model("smallnet", 4)));
+  const std::string message = message_of([&] { load_weights(*model, directory / "w.pt"); });
+  CHECK(message.find("missing: 'conv1.weight', 'bn1.weight', 'bn1.bias' and ") !=
+        std::string::npos);
+  CHECK(message.find("of another shape: 'fc.weight' (4x128, wanted: 4x512)") != std::string::npos);
+  CHECK(message.find("not the network's: 'features.0.weight', ") != std::string::npos);
+  CHECK(message.find("--arch") != std::string::npos);
+}
+
+TEST_CASE("weights: norms without num_batches_tracked are taken, as PyTorch takes them") {
+  const test::TemporaryDirectory directory;
+  const auto model = make_model("smallnet", 4);
+  NamedTensors state = state_of(*model);
+  std::erase_if(state, [](const auto& item) { return item.first.ends_with("batches_tracked"); });
+  write_weights(directory / "w.pt", state);
+  CHECK(load_weights(*model, directory / "w.pt").size() == 6);
+}
+
+TEST_CASE("weights: safetensors files are read, and those that lie about sizes refused") {
+  const test::TemporaryDirectory directory;
+  const auto path = directory / "w.safetensors";
+  const auto read = [&] { read_weights(path); };
+  put_safetensors(path,
+                  R"({"__metadata__":{"format":"pt"},)"
+                  R"("a":{"dtype":"F32","shape":[2,1],"data_offsets":[4,12]}})",
+                  {7, 1, 2});
+  const NamedTensors tensors = read_weights(path);
+  REQUIRE(tensors.size() == 1);
+  CHECK(tensors[0].first == "a");
+  CHECK(tensors[0].second.equal(at::arange(1, 3, at::kFloat).reshape({2, 1})));
+  for (const char* lie :
+       {R"("shape":[3],"data_offsets":[4,12])", R"("shape":[1],"data_offsets":[4,12])",
+        R"("shape":[2],"data_offsets":[8,16])", R"("shape":[2],"data_offsets":[12,4])",
+        R"("shape":[-2],"data_offsets":[4,12])",
+        R"("shape":[4611686018427387904,4],"data_offsets":[4,12])"}) {
+    CAPTURE(lie);
+    put_safetensors(path, std::string(R"({"a":{"dtype":"F32",)") + lie + "}}", {7, 1, 2});
+    CHECK(test::kind_of_error(read) == ErrorKind::kCorrupt);
+  }
+  put_safetensors(path, R"({"a":{"dtype":"F8","shape":[2],"data_offsets":[4,12]}})", {7, 1, 2});
+  CHECK(test::kind_of_error(read) == ErrorKind::kCorrupt);
+  put_safetensors(path, R"({"a":)", {});
+  CHECK(test::kind_of_error(read) == ErrorKind::kCorrupt);
+  put_safetensors(path, R"({"a": 12345678)", {});
+  CHECK(test::kind_of_error(read) == ErrorKind::kCorrupt);
+}
+
+TEST_CASE("weights: no flipped or missing byte of a file gives other tensors") {
+  const test::TemporaryDirectory directory;
+  const auto path = directory / "w.pt";
+  const NamedTensors written = {{"a", at::arange(1, 9, at::kFloat).reshape({2, 4}).t()},
+                                {"b", at::full({3}, 5, at::kLong)}};
+  write_weights(path, written);
+  const auto size = std::filesystem::file_size(path);
+  const auto same = [&](const NamedTensors& read) {
+    if (read.size() != written.size()) return false;
+    for (std::size_t i = 0; i < read.size(); ++i) {
+      if (read[i].first != written[i].first || !read[i].second.equal(written[i].second)) {
+        return false;
+      }
+    }
+    return true;
+  };
+  CHECK(same(read_weights(path)));
+  int refused = 0;
+  for (std::uint64_t at = 0; at < size; at += 3) {
+    test::flip_byte(path, at);
+    try {
+      const NamedTensors read = read_weights(path);
+      CHECK_MESSAGE(same(read), "byte " << at);
+    } catch (const Error& error) {
+      CHECK(error.path() == path);
+      ++refused;
+    }
+    test::flip_byte(path, at);
+  }
+  CHECK(refused > 100);
+  test::truncate(path, size / 2);
+  CHECK(test::kind_of_error([&] { read_weights(path); }) == ErrorKind::kCorrupt);
+}

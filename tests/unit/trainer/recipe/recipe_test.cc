@@ -1,0 +1,85 @@
+#include "packhorse/trainer/recipe/recipe.h"
+
+#include <nlohmann/json.hpp>
+
+#include "packhorse/trainer/models/archs.h"
+#include "support/support.h"
+
+using namespace packhorse;
+using namespace packhorse::trainer;
+
+TEST_CASE("recipe: choices replace defaults, the warm-up keeps its share") {
+  const Recipe base = default_recipe(find_arch("smallnet"));
+  RecipeChoices choices;
+  choices.epochs = 12;
+  choices.lr = 0.05;
+  const Recipe recipe = resolve(choices, base);
+  CHECK(recipe.lr == 0.05);
+  CHECK(recipe.warmup_epochs == doctest::Approx(2 * base.warmup_epochs));
+  CHECK(recipe.weight_decay == base.weight_decay);
+}
+
+TEST_CASE("recipe: the learning rate follows the batch, unless it is chosen") {
+  const Recipe base = default_recipe(find_arch("resnet50"));
+  RecipeChoices choices;
+  choices.batch_size = 1024;
+  CHECK(resolve(choices, base).lr == doctest::Approx(0.4));
+  choices.lr = 0.3;
+  CHECK(resolve(choices, base).lr == 0.3);
+}
+
+TEST_CASE("recipe: another optimiser brings its learning rate and weight decay") {
+  const Recipe base = default_recipe(find_arch("resnet50"));
+  RecipeChoices choices;
+  choices.optimizer = OptimizerKind::kAdamW;
+  choices.batch_size = 1024;
+  CHECK(resolve(choices, base).lr == doctest::Approx(1e-3));
+  CHECK(resolve(choices, base).weight_decay == 0.05);
+  choices.weight_decay = 0.3;
+  CHECK(resolve(choices, base).weight_decay == 0.3);
+}
+
+TEST_CASE("recipe: survives JSON") {
+  Recipe recipe = default_recipe(find_arch("resnet50"));
+  recipe.amp = Amp::kFp16;
+  recipe.optimizer = OptimizerKind::kLars;
+  recipe.non_finite = NonFinite::kSkip;
+  recipe.mixup_alpha = 0.2;
+  recipe.sync_bn = true;
+  recipe.seed = 1u << 31;
+  CHECK(nlohmann::json(recipe).get<Recipe>() == recipe);
+}
+
+TEST_CASE("recipe: nonsense is a usage error") {
+  const Recipe base = default_recipe(find_arch("smallnet"));
+  RecipeChoices choices;
+  SUBCASE("no epochs") { choices.epochs = 0; }
+  SUBCASE("negative rate") { choices.lr = -1; }
+  SUBCASE("all smoothing") { choices.label_smoothing = 1; }
+  SUBCASE("warm-up beyond the end") { choices.warmup_epochs = 7; }
+  SUBCASE("no parts") { choices.accumulate = 0; }
+  SUBCASE("an average that never moves") { choices.ema_decay = 1; }
+  SUBCASE("negative Mixup") { choices.mixup_alpha = -1; }
+  SUBCASE("too much colour") { choices.color_jitter = 3; }
+  SUBCASE("a picture of one pixel") { choices.image_size = 1; }
+  CHECK(test::kind_of_error([&] { resolve(choices, base); }) == ErrorKind::kUsage);
+}
+
+TEST_CASE("recipe: every augmentation has an evaluation of the same size") {
+  Recipe recipe = default_recipe(find_arch("smallnet"));
+  for (const std::string_view name : names_of<AugmentKind>()) {
+    recipe.augment = parse_name<AugmentKind>("augmentation", name);
+    CHECK(name_of(recipe.augment) == name);
+    CHECK(reader::output_size(train_augment(recipe)) == 32);
+    CHECK(reader::output_size(eval_augment(recipe)) == 32);
+    reader::validate(train_augment(recipe));
+    reader::validate(eval_augment(recipe));
+  }
+}
+
+TEST_CASE("recipe: rrc evaluates as torchvision does, 256 to 224") {
+  const auto crop =
+      std::get<reader::ResizeCenterCrop>(eval_augment(default_recipe(find_arch("resnet18"))));
+  CHECK(crop.resize == 256);
+  CHECK(crop.size == 224);
+}

@@ -1,0 +1,109 @@
+#include "bench/request.h"
+
+#include <algorithm>
+#include <array>
+
+#include "packhorse/base/resources.h"
+
+namespace packhorse::bench {
+
+using reader::CacheState;
+using reader::LoaderOptions;
+using reader::Work;
+
+namespace {
+
+struct Order {
+  const char* name;
+  const char* summary;
+  void (*choose)(LoaderOptions&);
+};
+
+/// All there is to know of an order: a new one is a line here.
+constexpr std::array kOrders = {
+    Order{"global", "all samples shuffled",
+          [](LoaderOptions& options) { options.order = reader::OrderKind::kGlobal; }},
+    Order{"window", "large pieces in random order, mixed within a window",
+          [](LoaderOptions& options) { options.order = reader::OrderKind::kWindow; }},
+    Order{"sequential", "as they are stored",
+          [](LoaderOptions& options) { options.order = reader::OrderKind::kSequential; }},
+};
+
+void choose_order(const std::string& name, LoaderOptions& options) {
+  for (const Order& order : kOrders)
+    if (order.name == name) order.choose(options);
+}
+
+}  // namespace
+
+const char* name_of(Work work) { return work == Work::kRead ? "read" : "decode"; }
+
+std::string place_of(const Section& section) {
+  if (section.storage) return "simulated " + section.storage->name;
+  return section.cache == CacheState::kCold ? "cold" : "warm";
+}
+
+std::vector<std::string> order_names() {
+  std::vector<std::string> names;
+  for (const Order& order : kOrders) names.emplace_back(order.name);
+  return names;
+}
+
+std::string orders_text() {
+  std::string text;
+  for (const Order& order : kOrders)
+    text += (text.empty() ? "" : "; ") + std::string(order.name) + ": " + order.summary;
+  return text;
+}
+
+std::vector<Section> sections_of(const Request& request) {
+  std::vector<Section> sections;
+  for (const Work work : {Work::kRead, Work::kDecode}) {
+    if (std::find(request.works.begin(), request.works.end(), name_of(work)) == request.works.end())
+      continue;
+    if (request.cold) sections.push_back({work, CacheState::kCold});
+    if (request.warm || (!request.cold && request.storages.empty()))
+      sections.push_back({work, CacheState::kWarm});
+    for (const std::string& storage : request.storages)
+      sections.push_back({work, CacheState::kWarm, reader::parse_storage(storage)});
+  }
+  return sections;
+}
+
+std::vector<int> workers_of(const Request& request) {
+  const int cpus = available_cpus();
+  if (!request.sweep && request.workers.empty()) return {cpus};
+  std::vector<int> wanted = request.workers;
+  if (request.sweep) {
+    for (int workers = 1; workers < cpus; workers *= 2) wanted.push_back(workers);
+    wanted.insert(wanted.end(), {cpus, 2 * cpus});
+  }
+  std::vector<int> once;
+  for (const int workers : wanted)
+    if (std::find(once.begin(), once.end(), workers) == once.end()) once.push_back(workers);
+  return once;
+}
+
+reader::MeasureOptions options_of(const Request& request, const Section& section, int workers,
+                                  int repeat) {
+  const bool cold = section.cache == CacheState::kCold;
+  reader::MeasureOptions options;
+  options.work = section.work;
+  // What is warm stays so; the first pass over each input makes sure.
+  options.cache = cold || repeat == 0 ? section.cache : CacheState::kAsIs;
+  options.max_samples = request.max_images;
+  // What a first epoch has brought into memory is there in the second.
+  options.min_seconds = cold || section.storage ? 0 : request.min_seconds;
+  options.loader.workers = workers;
+  options.loader.batch_size = request.batch_size;
+  options.loader.seed = static_cast<std::uint64_t>(repeat);
+  options.loader.augment = reader::RandomResizedCrop{.size = request.size};
+  options.loader.limits = request.limits;
+  options.loader.tail = reader::Tail::kKeep;
+  options.loader.bad_samples = reader::BadSampleOptions::parse(request.max_bad);
+  if (request.huge_pages) options.loader.allocator = reader::huge_page_allocator();
+  choose_order(request.order, options.loader);
+  return options;
+}
+
+}  // namespace packhorse::bench

@@ -1,0 +1,81 @@
+#include "command_export_index.h"
+
+#include <fmt/format.h>
+
+#include "common/terminal.h"
+#include "packhorse/base/printable.h"
+#include "packhorse/dataset/packed_dataset.h"
+#include "packhorse/formats/export_index.h"
+
+namespace packhorse {
+
+namespace {
+
+namespace fs = std::filesystem;
+using program::Json;
+
+class CommandExportIndex final : public program::Command {
+ public:
+  void setup(CLI::App& app) override {
+    app.add_option("dataset", dataset_,
+                   "A packed dataset of tar shards, or a directory of its splits")
+        ->required();
+    app.add_option("-o,--output", output_,
+                   "Write into this directory instead (a folder for each split)");
+    app.add_option("--dali-version", options_.dali_version, "Of DALI's index: 1.1 or 1.2")
+        ->check(CLI::IsMember({"1.1", "1.2"}))
+        ->capture_default_str();
+    app.add_option("--jobs", jobs_, "Threads; 0 = as many as this process may use")
+        ->capture_default_str();
+    app.add_flag("--json", json_, "Print one JSON object");
+    app.footer(
+        "Example:\n  packhorse export-index packed/train\n\n"
+        "Writes shard-000000.idx for DALI (as its wds2idx), wids.json for wids (as widsindex, but "
+        "for md5sum) and\n"
+        "_info.json for timm. `packhorse pack` publishes them already; this makes them for shards "
+        "that came without.\n"
+        "No payload is read. Compressed shards have none: their readers look for offsets in a "
+        "plain "
+        "tar.");
+  }
+
+  int run(const std::stop_token&) override {
+    const std::vector<fs::path> paths = find_datasets(dataset_);
+    Json objects = Json::array();
+    for (const fs::path& path : paths) {
+      const bool split = path != fs::path(dataset_);
+      fs::path out = output_;
+      if (!output_.empty() && split) out /= path.filename();
+      const PeerIndexReport report = write_peer_indexes(path, out, options_, jobs_);
+      if (!json_) {
+        fmt::print("{}: {} written, {} unchanged, {}\n",
+                   printable((out.empty() ? path : out).native()),
+                   program::count_text(report.written.size(), "file"), report.unchanged.size(),
+                   program::bytes_text(report.bytes));
+      }
+      objects.push_back({{"path", (out.empty() ? path : out).string()},
+                         {"written", report.written},
+                         {"unchanged", report.unchanged},
+                         {"bytes", report.bytes}});
+    }
+    if (json_) {
+      const bool one = paths.front() == fs::path(dataset_);
+      fmt::print("{}", program::to_text(one ? objects.front() : Json{{"datasets", objects}}));
+    }
+    return program::kDone;
+  }
+
+ private:
+  std::string dataset_, output_;
+  PeerIndexOptions options_;
+  int jobs_ = 0;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<program::Command> make_export_index_command() {
+  return std::make_unique<CommandExportIndex>();
+}
+
+}  // namespace packhorse

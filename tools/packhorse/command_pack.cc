@@ -1,0 +1,249 @@
+#include "command_pack.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "common/image_limits.h"
+#include "common/terminal.h"
+#include "pack/pack_text.h"
+#include "pack/source_arguments.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/printable.h"
+#include "packhorse/packing/pack.h"
+#include "packhorse/transforms/transform.h"
+
+namespace packhorse {
+
+namespace {
+
+using program::with_commas;
+
+/// "wds (WebDataset: ...), lmdb (...)" for help texts.
+template <class Kinds>
+std::string described(const Kinds& kinds) {
+  std::string text;
+  for (const auto& kind : kinds) {
+    if constexpr (std::is_pointer_v<std::decay_t<decltype(kind)>>) {
+      text += fmt::format("\n  {:<9} {}", kind->name, kind->summary);
+    } else {
+      text += fmt::format("\n  {:<9} {}", kind.name, kind.summary);
+    }
+  }
+  return text;
+}
+
+/// "zstd" or "zstd:7".
+int parse_compression(const std::string& text) {
+  constexpr int kUsual = 3;
+  if (text == "zstd") return kUsual;
+  int level = 0;
+  if (text.starts_with("zstd:")) {
+    const char* const end = text.data() + text.size();
+    const auto [stopped, code] = std::from_chars(text.data() + 5, end, level);
+    if (code == std::errc() && stopped == end && level >= 1 && level <= 19) return level;
+  }
+  throw Error(ErrorKind::kUsage, "'" + text + "' is no compression", {},
+              "say zstd, or zstd:1 to zstd:19");
+}
+
+class CommandPack final : public program::Command {
+ public:
+  void setup(CLI::App& app) override {
+    app_ = &app;
+    app.add_option("source", source_, "What to pack, see below")->required();
+    app.add_option("out", out_, "The dataset to write; appears only when it is complete")
+        ->required();
+    app.add_option("--format", options_.format, "Shard format, see below")->required();
+    app.add_flag("--overwrite", options_.overwrite,
+                 "Replace OUT, in one step, when the new one is complete");
+    dry_run_ = app.add_flag("--dry-run", options_.dry_run, "List and plan only, write nothing");
+    app.add_option("--jobs", options_.jobs, "Threads; 0 = as many as this process may use")
+        ->capture_default_str();
+    app.add_flag("--json", json_, "Print one JSON object");
+    app.add_option("--log", log_file_,
+                   "Write each reject, skip and duplicate to FILE, a JSON line each");
+    source_arguments_.setup(app, "Source", "Selection");
+    app.add_flag("--allow-odd-classes", options_.list.allow_odd_classes,
+                 "Take class folders as they are: one alone, empty ones, or called like a split, "
+                 "images, masks, labels; one folder around all is taken off all the same")
+        ->group("Source");
+    app.add_option("--max-rejects", max_rejects_,
+                   "Publish with up to N, or P%, of the inputs rejected")
+        ->capture_default_str()
+        ->group("Source");
+    program::add_image_limits(app, options_.limits, "Source");
+    app.add_flag("--decode", options_.decode,
+                 "Decode what keeps its bytes, too, and reject what is damaged inside; takes time")
+        ->group("Source");
+    setup_images(app);
+    setup_shards(app);
+    setup_tasks(app);
+    app.footer(
+        "Sources:" + described(all_sources()) + "\n\nFormats:" + described(all_formats()) +
+        "\n\nImage modes:" + described(all_transforms()) +
+        "\n\nExamples:\n"
+        "  packhorse pack imagenet packed --format wds --shard-bytes 512MiB\n"
+        "  packhorse pack imagenet packed256 --format lmdb --image resize --short-side 256\n"
+        "  packhorse pack packed converted --format hdf5\n\n"
+        "Files are judged by their bytes: what is named like an image must be one, or it is "
+        "rejected; hidden files\n"
+        "and files that are no images are skipped and counted. With rejects beyond --max-rejects "
+        "nothing is\n"
+        "published, and the finished shards wait in OUT.partial for the next run. An interrupted "
+        "run goes on\n"
+        "where it stopped when the same command is given again.");
+  }
+
+  int run(const std::stop_token& stop) override {
+    read_options();
+    Progress progress;
+    PackReport report;
+    try {
+      const program::ProgressLine line(progress, "packing");
+      report = pack(source_, out_, options_, &progress, stop);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kInterrupted) throw;
+      throw Error(ErrorKind::kInterrupted, "stopped; nothing is published", staging_path(out_),
+                  "give the same command again: finished shards are kept");
+    }
+    if (!log_file_.empty()) write_file(log_file_, as_bytes(pack_log_text(report)));
+    print_rejects(report);
+    fmt::print("{}", json_ ? program::to_text(to_json(report)) : to_words(report, options_));
+    if (options_.dry_run || options_.task || report.published) return program::kDone;
+    print_refusal(report);
+    return program::kDamage;
+  }
+
+ private:
+  void setup_images(CLI::App& app) {
+    TransformOptions& image = options_.transform;
+    app.add_option("--image", options_.image, "What becomes of the images, see below")
+        ->capture_default_str()
+        ->group("Images");
+    app.add_option("--short-side", image.short_side, "resize: pixels of the shorter side")
+        ->capture_default_str()
+        ->group("Images");
+    app.add_option("--quality", image.quality, "resize: JPEG quality, 1 to 100")
+        ->capture_default_str()
+        ->group("Images");
+    app.add_option("--chroma", image.chroma, "resize: chroma sampling, as the source's or 4:2:0")
+        ->transform(CLI::CheckedTransformer(
+            std::map<std::string, TransformOptions::Chroma>{
+                {"source", TransformOptions::Chroma::kAsSource},
+                {"420", TransformOptions::Chroma::k420}},
+            CLI::ignore_case))
+        ->option_text("source|420 [source]")
+        ->group("Images");
+    app.add_option("--restart-mcus", image.restart_mcus,
+                   "roi, resize: MCUs between restart markers, about")
+        ->capture_default_str()
+        ->group("Images");
+    app.add_option("--size", image.size, "raw: width and height")
+        ->capture_default_str()
+        ->group("Images");
+    app.add_option("--fit", image.fit, "raw: crop the centre, or fit all of it in")
+        ->transform(CLI::CheckedTransformer(
+            std::map<std::string, TransformOptions::Fit>{
+                {"crop", TransformOptions::Fit::kCrop},
+                {"letterbox", TransformOptions::Fit::kLetterbox}},
+            CLI::ignore_case))
+        ->option_text("crop|letterbox [crop]")
+        ->group("Images");
+  }
+
+  void setup_shards(CLI::App& app) {
+    auto* bytes = program::add_size(app, "--shard-bytes", options_.plan.shard_bytes,
+                                    "Size aimed at for a shard, e.g. 1GiB")
+                      ->group("Shards");
+    app.add_option("--shard-samples", options_.plan.shard_samples,
+                   "Exactly this many images a shard instead")
+        ->check(CLI::PositiveNumber)
+        ->excludes(bytes)
+        ->group("Shards");
+    seed_ =
+        app.add_option("--seed", options_.plan.seed,
+                       "Seed of the global shuffle; a packed dataset keeps its order without it")
+            ->capture_default_str()
+            ->group("Shards");
+    app.add_flag("--no-shuffle", no_shuffle_, "Keep the order of the source")
+        ->excludes(seed_)
+        ->group("Shards");
+    app.add_option("--compress", compress_, "zstd or zstd:LEVEL (1 to 19), for formats that can")
+        ->group("Shards");
+    app.add_flag("--no-space-check", no_space_check_,
+                 "Do not refuse when the dataset may not fit on the disk")
+        ->group("Shards");
+  }
+
+  void setup_tasks(CLI::App& app) {
+    auto* task =
+        app.add_option("--task", task_,
+                       "Pack only share I of N (0/8 ... 7/8) into OUT.partial, beside other "
+                       "processes on any machine; publishes nothing")
+            ->excludes(dry_run_)
+            ->group("Several machines");
+    app.add_flag("--finish", options_.finish, "Check that every share is packed, and publish")
+        ->excludes(task)
+        ->excludes(dry_run_)
+        ->group("Several machines");
+  }
+
+  /// An option that the image mode does not look at would change nothing, unseen.
+  void refuse_unused_settings() const {
+    const TransformKind& mode = find_transform(options_.image);
+    for (const std::string_view setting : all_settings()) {
+      std::string option = "--" + std::string(setting);
+      std::replace(option.begin(), option.end(), '_', '-');
+      if (mode.uses_setting(setting) || app_->get_option(option)->count() == 0) continue;
+      std::string users;
+      for (const TransformKind& kind : all_transforms()) {
+        if (kind.uses_setting(setting))
+          users += (users.empty() ? "" : " or ") + std::string(kind.name);
+      }
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("--image {} has no use for {}", options_.image, option), {},
+                  fmt::format("leave it out, or say --image {}", users));
+    }
+  }
+
+  void read_options() {
+    refuse_unused_settings();
+    refuse_url(log_file_);  // now, not when all is packed
+    options_.plan.shuffle = !no_shuffle_;
+    options_.check_space = !no_space_check_;
+    options_.reorder = seed_->count() > 0;
+    options_.max_rejects = RejectLimit::parse(max_rejects_);
+    source_arguments_.read();
+    if (!task_.empty()) options_.task = TaskShare::parse(task_);
+    if (!compress_.empty()) options_.zstd_level = parse_compression(compress_);
+  }
+
+  void print_refusal(const PackReport& report) const {
+    fmt::print(stderr,
+               "packhorse: error: {} of {} inputs were rejected, {} allowed: nothing is "
+               "published\n  where: {}\n"
+               "  next:  mend or remove those files, or allow them with --max-rejects, and give "
+               "the same command again;\n"
+               "         finished shards are kept, and all rejects are listed in {}\n",
+               with_commas(report.accounting.rejected), with_commas(report.accounting.seen),
+               options_.max_rejects.allowed(report.accounting.seen), printable(source_),
+               printable(report.rejects_file.native()));
+  }
+
+  std::string source_, out_, log_file_, compress_, task_;
+  std::string max_rejects_ = "0";
+  PackOptions options_;
+  SourceArguments source_arguments_{options_};
+  const CLI::App* app_ = nullptr;
+  CLI::Option *dry_run_ = nullptr, *seed_ = nullptr;
+  bool no_shuffle_ = false, no_space_check_ = false, json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<program::Command> make_pack_command() { return std::make_unique<CommandPack>(); }
+
+}  // namespace packhorse

@@ -1,0 +1,54 @@
+#include "command_unpack.h"
+
+#include <fmt/format.h>
+
+#include "common/terminal.h"
+#include "packhorse/base/printable.h"
+#include "packhorse/packing/unpack.h"
+
+namespace packhorse {
+
+namespace {
+
+class CommandUnpack final : public program::Command {
+ public:
+  void setup(CLI::App& app) override {
+    app.add_option("dataset", dataset_, "A packed dataset, or a directory of its splits")
+        ->required();
+    app.add_option("out", out_, "The folder to write; must not exist")->required();
+    app.add_flag("--json", json_, "Print one JSON object");
+    app.footer(
+        "Example:\n  packhorse unpack packed/train photos\n\n"
+        "Every image is checked against its hash and gets the path it had in the source. OUT "
+        "appears only when\n"
+        "all of it is there.");
+  }
+
+  int run(const std::stop_token& stop) override {
+    Progress progress;
+    UnpackReport report;
+    {
+      const program::ProgressLine line(progress, "unpacking");
+      report = unpack(dataset_, out_, &progress, stop);
+    }
+    if (json_) {
+      fmt::print("{}", program::to_text({{"samples", report.samples}, {"bytes", report.bytes}}));
+    } else {
+      fmt::print("unpacked {} images, {}, into {}\n", program::with_commas(report.samples),
+                 program::bytes_text(report.bytes), printable(out_));
+    }
+    return program::kDone;
+  }
+
+ private:
+  std::string dataset_, out_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<program::Command> make_unpack_command() {
+  return std::make_unique<CommandUnpack>();
+}
+
+}  // namespace packhorse

@@ -1,0 +1,177 @@
+#include "inspect/duplicates_action.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "common/terminal.h"
+#include "packhorse/base/printable.h"
+
+namespace packhorse::inspect {
+
+namespace fs = std::filesystem;
+using program::count_text;
+using program::Json;
+using program::with_commas;
+
+namespace {
+
+/// All that is compared: the datasets asked for, then those of OTHER.
+struct Compared {
+  std::vector<PackedDataset> opened;
+  std::vector<const PackedDataset*> datasets;
+  std::size_t own = 0;
+};
+
+struct Sample {
+  const PackedDataset& dataset;
+  const ShardIndex& index;
+  std::size_t row;
+  Sample(const Compared& compared, const DuplicateSet::Member& member)
+      : Sample(*compared.datasets[member.dataset],
+               compared.datasets[member.dataset]->place(member.sample)) {}
+  Sample(const PackedDataset& from, PackedDataset::Place at)
+      : dataset(from), index(from.index(at.shard)), row(at.row) {}
+  std::string class_name() const {
+    const auto label = static_cast<std::size_t>(index.label(row));
+    return label < dataset.classes().size() ? dataset.classes()[label] : "?";
+  }
+};
+
+const char* kind_of(const DuplicateSet& set) { return set.identical ? "identical" : "near"; }
+
+std::string set_text(const Compared& compared, const DuplicateSet& set) {
+  std::string text = fmt::format("{}: {} images{}{}\n", kind_of(set), set.members.size(),
+                                 set.across_datasets ? ", across datasets" : "",
+                                 set.across_classes ? ", labels differ" : "");
+  for (const DuplicateSet::Member& member : set.members) {
+    const Sample sample(compared, member);
+    text += fmt::format("  {}\t{}\t{}\t{}\t{}\n", printable(sample.dataset.path().native()),
+                        printable(sample.index.key(sample.row)), printable(sample.class_name()),
+                        member.identical ? "same bytes" : fmt::format("{} bits", member.distance),
+                        printable(sample.index.path(sample.row)));
+  }
+  return text;
+}
+
+Json set_json(const Compared& compared, const DuplicateSet& set) {
+  Json members = Json::array();
+  for (const DuplicateSet::Member& member : set.members) {
+    const Sample sample(compared, member);
+    members.push_back({{"dataset", sample.dataset.path().string()},
+                       {"sample", member.sample},
+                       {"key", sample.index.key(sample.row)},
+                       {"label", sample.index.label(sample.row)},
+                       {"class", sample.class_name()},
+                       {"path", sample.index.path(sample.row)},
+                       {"identical", member.identical},
+                       {"distance", member.distance}});
+  }
+  return {{"kind", kind_of(set)},
+          {"across_datasets", set.across_datasets},
+          {"across_classes", set.across_classes},
+          {"members", members}};
+}
+
+/// With OTHER only what is on both sides is of interest.
+bool on_both_sides(const Compared& compared, const DuplicateSet& set) {
+  const auto is_own = [&](const DuplicateSet::Member& m) { return m.dataset < compared.own; };
+  return std::any_of(set.members.begin(), set.members.end(), is_own) &&
+         !std::all_of(set.members.begin(), set.members.end(), is_own);
+}
+
+struct Counts {
+  std::size_t identical = 0, near = 0, across_datasets = 0, across_classes = 0, images = 0;
+  explicit Counts(const std::vector<DuplicateSet>& sets) {
+    for (const DuplicateSet& set : sets) {
+      ++(set.identical ? identical : near);
+      across_datasets += set.across_datasets ? 1 : 0;
+      across_classes += set.across_classes ? 1 : 0;
+      images += set.members.size();
+    }
+  }
+};
+
+std::string report_text(const Compared& compared, const DuplicateReport& report) {
+  std::string text;
+  for (const DuplicateSet& set : report.sets) text += set_text(compared, set);
+  const Counts counts(report.sets);
+  text += fmt::format(
+      "{} of {} images are in {}: {} identical, {} near; {} across datasets, {} with "
+      "labels that differ\n",
+      with_commas(counts.images), with_commas(report.samples),
+      count_text(report.sets.size(), "group"), with_commas(counts.identical),
+      with_commas(counts.near), with_commas(counts.across_datasets),
+      with_commas(counts.across_classes));
+  if (report.featureless > 0)
+    text += fmt::format("{} without features were compared by their bytes only\n",
+                        count_text(report.featureless, "image"));
+  return text;
+}
+
+Json report_json(const Compared& compared, const DuplicateSearch& search,
+                 const DuplicateReport& report) {
+  Json sets = Json::array(), datasets = Json::array();
+  for (const PackedDataset* dataset : compared.datasets)
+    datasets.push_back(dataset->path().string());
+  for (const DuplicateSet& set : report.sets) sets.push_back(set_json(compared, set));
+  const Counts counts(report.sets);
+  return {{"datasets", datasets},
+          {"samples", report.samples},
+          {"featureless", report.featureless},
+          {"max_distance", search.identical_only ? Json(nullptr) : Json(search.max_distance)},
+          {"counts",
+           {{"images", counts.images},
+            {"identical", counts.identical},
+            {"near", counts.near},
+            {"across_datasets", counts.across_datasets},
+            {"across_classes", counts.across_classes}}},
+          {"groups", sets}};
+}
+
+}  // namespace
+
+void DuplicatesAction::setup(CLI::App& app) {
+  duplicates_ = app.add_option("--duplicates", other_,
+                               "Find images that are there twice, by bytes or by look; with OTHER "
+                               "those that are in both")
+                    ->expected(0, 1)
+                    ->type_name("OTHER");
+  auto* distance =
+      app.add_option(
+             "--distance", search_.max_distance,
+             "With --duplicates: of the 64 bits of a perceptual hash so many may differ, 0 to 7")
+          ->check(CLI::Range(0, kMostDistance))
+          ->needs(duplicates_)
+          ->capture_default_str();
+  app.add_flag("--identical", search_.identical_only,
+               "With --duplicates: by bytes alone, without decoding")
+      ->needs(duplicates_)
+      ->excludes(distance);
+}
+
+int DuplicatesAction::run(const std::vector<fs::path>& paths, const std::stop_token& stop) const {
+  Compared compared;
+  for (const fs::path& path : paths) compared.opened.emplace_back(path);
+  compared.own = paths.size();
+  if (!other_.empty()) {
+    for (const fs::path& path : find_datasets(other_)) compared.opened.emplace_back(path);
+  }
+  for (const PackedDataset& dataset : compared.opened) compared.datasets.push_back(&dataset);
+  DuplicateSearch search = search_;
+  search.jobs = request_.jobs;
+  search.limits = request_.limits;
+  DuplicateReport report;
+  {
+    Progress progress;
+    const program::ProgressLine line(progress, "comparing");
+    report = find_duplicates(compared.datasets, search, &progress, stop);
+  }
+  if (!other_.empty())
+    std::erase_if(report.sets, [&](const auto& set) { return !on_both_sides(compared, set); });
+  fmt::print("{}", request_.json ? program::to_text(report_json(compared, search, report))
+                                 : report_text(compared, report));
+  return program::kDone;
+}
+
+}  // namespace packhorse::inspect

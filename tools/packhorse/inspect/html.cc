@@ -1,0 +1,118 @@
+#include "inspect/html.h"
+
+#include <fmt/format.h>
+#include <openssl/evp.h>
+
+#include <algorithm>
+
+#include "common/terminal.h"
+#include "packhorse/base/printable.h"
+
+namespace packhorse::inspect {
+
+namespace {
+
+constexpr int kRow = 22, kLabel = 170, kBar = 270, kChart = 620;  ///< user units of the SVG
+constexpr std::size_t kLabelColumns = 24;
+
+}  // namespace
+
+std::string escaped(std::string_view text) {
+  std::string html;
+  for (const char c : printable_text(text)) {
+    switch (c) {
+      case '&':
+        html += "&amp;";
+        break;
+      case '<':
+        html += "&lt;";
+        break;
+      case '>':
+        html += "&gt;";
+        break;
+      case '"':
+        html += "&quot;";
+        break;
+      case '\'':
+        html += "&#39;";
+        break;
+      default:
+        html += c;
+    }
+  }
+  return html;
+}
+
+std::string svg_chart(const std::string& title, const std::vector<ChartRow>& rows,
+                      std::uint64_t total) {
+  if (rows.size() < 2) return {};
+  std::uint64_t most = 1;
+  for (const ChartRow& row : rows) most = std::max(most, row.count);
+  std::string svg = fmt::format(
+      "<figure><figcaption>{0}</figcaption>\n<svg viewBox=\"0 0 {1} {2}\" role=\"img\" "
+      "aria-label=\"{0}\">\n",
+      escaped(title), kChart, kRow * static_cast<int>(rows.size()));
+  int y = 0;
+  for (const ChartRow& row : rows) {
+    const int text_y = y + 15;
+    svg += fmt::format("<text x=\"{}\" y=\"{}\" class=\"label\">{}</text>", kLabel, text_y,
+                       escaped(program::one_line(row.label, kLabelColumns)));
+    if (row.count > 0) {
+      const double width =
+          std::max(1.0, kBar * static_cast<double>(row.count) / static_cast<double>(most));
+      svg += fmt::format(
+          "<rect x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\"/>"
+          "<text x=\"{:.1f}\" y=\"{}\">{} <tspan>({})</tspan></text>",
+          kLabel + 10, y + 3, width, kRow - 6, kLabel + 18 + width, text_y,
+          program::with_commas(row.count), escaped(share_text(row.count, total)));
+    }
+    svg += "\n";
+    y += kRow;
+  }
+  return svg + "</svg></figure>\n";
+}
+
+std::string jpeg_uri(Bytes jpeg) {
+  std::string text(4 * ((jpeg.size() + 2) / 3) + 1, '\0');
+  const int length = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                                     reinterpret_cast<const unsigned char*>(jpeg.data()),
+                                     static_cast<int>(jpeg.size()));
+  text.resize(static_cast<std::size_t>(length));
+  return "data:image/jpeg;base64," + text;
+}
+
+std::string_view style_sheet() {
+  return R"(
+:root { color-scheme: light dark; --paper: #fff; --mat: #f2f3f5; --ink: #1c1e21; --pale: #5f6570;
+  --line: #d9dce1; --bar: #2f7fb8; --good: #1a7f37; --bad: #b3261e; }
+@media (prefers-color-scheme: dark) { :root { --paper: #16181b; --mat: #212428; --ink: #e6e7e9;
+  --pale: #9aa1ab; --line: #363a40; --bar: #4a9fd8; --good: #4ac26b; --bad: #ff7b72; } }
+body { background: var(--paper); color: var(--ink); font: 15px/1.5 system-ui, sans-serif;
+  max-width: 68rem; margin: 2rem auto; padding: 0 1.5rem; }
+h1 { font-size: 1.5rem; margin: 0 0 .2rem; } h2 { font-size: 1.2rem; margin: 2.2rem 0 .6rem; }
+h3 { font-size: 1.05rem; margin: 1.6rem 0 .5rem; }
+h4 { font-size: 1rem; margin: 1.2rem 0 .4rem; overflow-wrap: anywhere; }
+p.note, h4 small { color: var(--pale); font-weight: normal; }
+.good { color: var(--good); } .bad { color: var(--bad); }
+table { border-collapse: collapse; }
+th, td { text-align: left; padding: .2rem 1.2rem .2rem 0; vertical-align: top;
+  border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
+th { color: var(--pale); font-weight: normal; white-space: nowrap; }
+td.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+.charts { display: flex; flex-wrap: wrap; gap: 1rem 2rem; }
+figure { margin: 0; flex: 1 1 26rem; max-width: 34rem; }
+.charts figcaption { font-weight: 600; margin-bottom: .3rem; }
+svg { width: 100%; height: auto; display: block; font: 13px system-ui, sans-serif; }
+svg text { fill: var(--ink); } svg .label { text-anchor: end; } svg tspan { fill: var(--pale); }
+svg rect { fill: var(--bar); }
+summary { cursor: pointer; margin: .6rem 0; font-weight: 600; }
+.tiles { display: flex; flex-wrap: wrap; gap: .7rem; }
+.tiles figure { flex: none; width: 112px; }
+.tiles .picture { width: 112px; height: 112px; background: var(--mat); display: flex;
+  align-items: center; justify-content: center; text-align: center; }
+.tiles .damaged { border: 2px solid var(--bad); color: var(--bad); box-sizing: border-box; }
+.tiles figcaption { color: var(--pale); font-size: 12px; }
+)";
+}
+
+}  // namespace packhorse::inspect

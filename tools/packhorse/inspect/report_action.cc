@@ -1,0 +1,112 @@
+#include "inspect/report_action.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <numeric>
+
+#include "common/program.h"
+#include "common/terminal.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/printable.h"
+
+namespace packhorse::inspect {
+
+namespace {
+
+constexpr int kTileSide = 112;  ///< as the style sheet has it
+constexpr std::uint64_t kSeed = 0;
+
+/// `count` of the classes, spread evenly over their list.
+std::vector<ClassPicks> spread(std::vector<ClassPicks> classes, std::size_t count) {
+  if (classes.size() <= count) return classes;
+  std::vector<ClassPicks> some;
+  for (std::size_t i = 0; i < count; ++i)
+    some.push_back(std::move(classes[i * classes.size() / count]));
+  return some;
+}
+
+std::size_t damaged_in(const ReportSection& section) {
+  std::size_t damaged = 0;
+  for (const ReportClass& one : section.classes)
+    for (const Tile& tile : one.tiles) damaged += tile.damage.empty() ? 0u : 1u;
+  return damaged;
+}
+
+}  // namespace
+
+void ReportAction::setup(CLI::App& app) {
+  constexpr const char* kGroup = "Report";
+  auto* report =
+      app.add_option("--report", file_,
+                     "Write a page about the dataset, with --verify also of what it found (.html)")
+          ->group(kGroup);
+  app.add_option("--report-classes", classes_, "Classes to show pictures of, at most")
+      ->check(CLI::Range(0, 10'000))
+      ->capture_default_str()
+      ->needs(report)
+      ->group(kGroup);
+  app.add_option("--report-images", images_, "Pictures of each of them, at most")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str()
+      ->needs(report)
+      ->group(kGroup);
+}
+
+int ReportAction::run(const std::vector<std::filesystem::path>& paths, const std::stop_token& stop,
+                      const VerifyReport* verification) const {
+  std::vector<std::unique_ptr<PackedDataset>> datasets;  // sections point to them
+  std::vector<ReportSection> sections;
+  std::size_t damaged = 0, images = 0;
+  for (const std::filesystem::path& path : paths) {
+    try {
+      datasets.push_back(std::make_unique<PackedDataset>(path));
+      sections.push_back(section(*datasets.back(), stop));
+    } catch (const Error& error) {
+      if (verification == nullptr || error.kind() == ErrorKind::kInterrupted) throw;
+      sections.emplace_back();
+      sections.back().unreadable = fmt::format("{}: {}", error.path().string(), error.what());
+    }
+    sections.back().path = path.string();
+    damaged += damaged_in(sections.back());
+    for (const ReportClass& one : sections.back().classes) images += one.tiles.size();
+  }
+  write_file(file_, as_bytes(report_page(request_.path, sections, verification)));
+  if (damaged > 0) {
+    fmt::print(stderr,
+               "packhorse: error: {} of {} could not be shown\n  where: {}\n"
+               "  next:  `packhorse inspect --verify full --decode` finds all damage\n",
+               program::with_commas(damaged), program::count_text(images, "image"),
+               printable(request_.path));
+  }
+  if (!request_.json) {
+    fmt::print("{}: {} of {}\n", printable(file_), program::count_text(images, "picture"),
+               program::count_text(paths.size(), "dataset"));
+  } else if (verification == nullptr) {
+    fmt::print("{}", program::to_text({{"path", request_.path},
+                                       {"report",
+                                        {{"file", file_},
+                                         {"datasets", paths.size()},
+                                         {"pictures", images},
+                                         {"damaged", damaged}}}}));
+  }
+  return damaged > 0 ? program::kDamage : program::kDone;
+}
+
+ReportSection ReportAction::section(const PackedDataset& dataset,
+                                    const std::stop_token& stop) const {
+  ReportSection section;
+  section.dataset = &dataset;
+  section.summary = summarise(dataset);
+  if (classes_ == 0) return section;
+  std::vector<std::size_t> samples(dataset.size());
+  std::iota(samples.begin(), samples.end(), std::size_t{0});
+  for (ClassPicks& picks : spread(picks_by_class(dataset, samples, images_, kSeed), classes_)) {
+    std::vector<Tile> tiles = make_tiles(dataset, picks.picks, kTileSide, request_, stop);
+    section.classes.push_back({std::move(picks), std::move(tiles)});
+  }
+  return section;
+}
+
+}  // namespace packhorse::inspect

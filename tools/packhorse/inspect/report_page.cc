@@ -1,0 +1,161 @@
+#include "inspect/report_page.h"
+
+#include <fmt/format.h>
+
+#include "common/terminal.h"
+#include "inspect/chart.h"
+#include "inspect/html.h"
+#include "inspect/summary_text.h"
+#include "packhorse/base/version.h"
+
+namespace packhorse::inspect {
+
+using program::bytes_text;
+using program::count_text;
+using program::with_commas;
+
+namespace {
+
+constexpr std::size_t kFindingsShown = 1000;
+
+std::string number_cell(const std::string& text) {
+  return "<td class=\"number\">" + text + "</td>";
+}
+
+std::string cell(std::string_view text) { return "<td>" + escaped(text) + "</td>"; }
+
+std::string finding_row(const Finding& finding) {
+  const bool of_sample = finding.sample >= 0;
+  return "<tr>" + cell(finding.kind) + cell(finding.shard) +
+         number_cell(of_sample ? std::to_string(finding.sample) : "") + cell(finding.key) +
+         number_cell(finding.length > 0 ? fmt::format("{} to {}", with_commas(finding.offset),
+                                                      with_commas(finding.offset + finding.length))
+                                        : "") +
+         cell(finding.detail) + "</tr>\n";
+}
+
+std::string findings_part(const VerifyReport& report) {
+  const std::string checked = fmt::format(
+      "{}, {}, {}", count_text(report.files, "file"), count_text(report.samples, "sample"),
+      report.bytes == 0 ? "by sizes and indexes only: no image was read"
+                        : bytes_text(report.bytes) + " read");
+  if (report.ok()) {
+    return "<h2>Verification</h2>\n<p><strong class=\"good\">No damage found.</strong> Checked: " +
+           checked + ".</p>\n";
+  }
+  std::string html = fmt::format(
+      "<h2>Verification</h2>\n<p><strong class=\"bad\">{}.</strong> Checked: {}.</p>\n<table>\n"
+      "<tr><th>kind</th><th>file</th><th>sample</th><th>key</th><th>bytes</th><th>what</th></tr>\n",
+      count_text(report.findings.size(), "finding"), checked);
+  for (std::size_t i = 0; i < report.findings.size() && i < kFindingsShown; ++i)
+    html += finding_row(report.findings[i]);
+  html += "</table>\n";
+  if (report.findings.size() > kFindingsShown) {
+    html += fmt::format(
+        "<p class=\"note\">and {} more; <code>packhorse inspect --verify</code> "
+        "prints all of them.</p>\n",
+        with_commas(report.findings.size() - kFindingsShown));
+  }
+  return html;
+}
+
+std::string charts_part(const ReportSection& section) {
+  const PackedDataset& dataset = *section.dataset;
+  return "<div class=\"charts\">\n" +
+         svg_chart("Images in a class", class_rows(dataset), dataset.size()) +
+         svg_chart("Short side, pixels", pixel_rows(section.summary.short_side), dataset.size()) +
+         svg_chart("Shape, width : height, about", shape_rows(section.summary), dataset.size()) +
+         svg_chart("Size of an image", byte_rows(section.summary.bytes), dataset.size()) +
+         "</div>\n";
+}
+
+std::string class_table(const PackedDataset& dataset) {
+  const std::vector<std::uint64_t>& samples = dataset.manifest().class_samples;
+  std::string html = fmt::format(
+      "<details><summary>{}</summary>\n<table>\n"
+      "<tr><th>label</th><th>class</th><th>images</th><th>share</th></tr>\n",
+      count_text(samples.size(), "class"));
+  for (std::size_t label = 0; label < samples.size(); ++label) {
+    html += "<tr>" + number_cell(std::to_string(label)) + cell(dataset.classes()[label]) +
+            number_cell(with_commas(samples[label])) +
+            number_cell(escaped(share_text(samples[label], dataset.size()))) + "</tr>\n";
+  }
+  return html + "</table></details>\n";
+}
+
+std::string shard_table(const Manifest& manifest) {
+  std::string html = fmt::format(
+      "<details><summary>{}</summary>\n<table>\n"
+      "<tr><th>file</th><th>samples</th><th>size</th><th>SHA-256</th></tr>\n",
+      count_text(manifest.shards.size(), "shard"));
+  for (const ShardRecord& shard : manifest.shards) {
+    html += "<tr>" + cell(shard.file) + number_cell(with_commas(shard.samples)) +
+            number_cell(bytes_text(shard.bytes)) + "<td><code>" + shard.sha256 +
+            "</code></td></tr>\n";
+  }
+  return html + "</table></details>\n";
+}
+
+std::string tile_figure(const Tile& tile) {
+  if (!tile.damage.empty()) {
+    return fmt::format(
+        "<figure><div class=\"picture damaged\" title=\"{}\">damaged</div>"
+        "<figcaption>#{}</figcaption></figure>\n",
+        escaped(tile.damage), tile.sample);
+  }
+  return fmt::format(
+      "<figure><div class=\"picture\"><img src=\"{}\" width=\"{}\" height=\"{}\" alt=\"sample "
+      "{}\"></div><figcaption>#{}, {} &times; {}</figcaption></figure>\n",
+      jpeg_uri(encoded(tile.picture)), tile.picture.cols, tile.picture.rows, tile.sample,
+      tile.sample, tile.width, tile.height);
+}
+
+std::string pictures_part(const ReportSection& section) {
+  if (section.classes.empty()) return {};
+  const std::size_t all = section.dataset->classes().size();
+  std::string html = "<h3>Pictures</h3>\n";
+  if (section.classes.size() < all) {
+    html += fmt::format("<p class=\"note\">{} of {} classes, spread over the class list.</p>\n",
+                        with_commas(section.classes.size()), with_commas(all));
+  }
+  for (const ReportClass& one : section.classes) {
+    html += fmt::format("<h4>{} <small>{} of {}</small></h4>\n<div class=\"tiles\">\n",
+                        escaped(section.dataset->classes()[one.picks.label]),
+                        with_commas(one.tiles.size()), count_text(one.picks.samples, "image"));
+    for (const Tile& tile : one.tiles) html += tile_figure(tile);
+    html += "</div>\n";
+  }
+  return html;
+}
+
+std::string section_part(const ReportSection& section, const std::string& heading) {
+  std::string html = "<h2>" + escaped(heading) + "</h2>\n";
+  if (!section.unreadable.empty()) {
+    return html + "<p><strong class=\"bad\">Cannot be opened:</strong> " +
+           escaped(section.unreadable) + "</p>\n";
+  }
+  html += "<table>\n";
+  for (const auto& [name, value] : summary_lines(*section.dataset, section.summary))
+    html += "<tr><th>" + escaped(name) + "</th>" + cell(value) + "</tr>\n";
+  return html + "</table>\n<h3>Distribution</h3>\n" + charts_part(section) +
+         class_table(*section.dataset) + shard_table(section.dataset->manifest()) +
+         pictures_part(section);
+}
+
+}  // namespace
+
+std::string report_page(const std::string& title, const std::vector<ReportSection>& sections,
+                        const VerifyReport* verification) {
+  std::string html = fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<title>{0}</title>\n<style>{1}</style>\n</head>\n<body>\n<h1>{0}</h1>\n"
+      "<p class=\"note\">Report of packhorse {2}</p>\n",
+      escaped(title), style_sheet(), version());
+  if (verification != nullptr) html += findings_part(*verification);
+  for (const ReportSection& section : sections)
+    html += section_part(section, sections.size() == 1 ? "Summary" : section.path);
+  return html + "</body>\n</html>\n";
+}
+
+}  // namespace packhorse::inspect

@@ -1,0 +1,163 @@
+#include "inspect/sheet_action.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "common/terminal.h"
+#include "inspect/sample_picks.h"
+#include "inspect/samples_text.h"
+#include "inspect/sheet.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/printable.h"
+
+namespace packhorse::inspect {
+
+namespace {
+
+constexpr std::size_t kUsualCount = 48;
+constexpr std::size_t kUsualOfClasses = 240, kMostOfAClass = 8;
+constexpr double kUsualWidth = 4.0 / 3;  ///< of the sheet to its height
+constexpr int kMostSide = 65'500;        ///< JPEG's limit
+constexpr std::int64_t kMostPixels = 200'000'000;
+
+}  // namespace
+
+void SheetAction::setup(CLI::App& app) {
+  constexpr const char* kGroup = "Contact sheet";
+  auto* sheet = app.add_option("--sheet", file_,
+                               "Write a picture of samples, their classes and numbers (.jpg, .png)")
+                    ->group(kGroup);
+  app.add_option("--sheet-of", of_,
+                 "random: drawn from all; per-class: some of each class; first: in stored order. "
+                 "--class and --samples narrow what there is to choose from")
+      ->check(CLI::IsMember({"random", "per-class", "first"}))
+      ->capture_default_str()
+      ->needs(sheet)
+      ->group(kGroup);
+  app.add_option("--sheet-count", count_,
+                 "Images, or with per-class images of each class; 0 = 48, what --samples names, "
+                 "or 1 to 8 of each class")
+      ->capture_default_str()
+      ->needs(sheet)
+      ->group(kGroup);
+  app.add_option("--sheet-tile", tile_, "Pixels of a tile's side")
+      ->check(CLI::Range(32, 1024))
+      ->capture_default_str()
+      ->needs(sheet)
+      ->group(kGroup);
+  app.add_option("--sheet-columns", columns_, "Tiles in a row; 0 = as it looks best")
+      ->check(CLI::Range(0, 1000))
+      ->capture_default_str()
+      ->needs(sheet)
+      ->group(kGroup);
+  app.add_option("--sheet-seed", seed_, "The same seed picks the same samples")
+      ->capture_default_str()
+      ->needs(sheet)
+      ->group(kGroup);
+}
+
+int SheetAction::run(const std::vector<std::filesystem::path>& paths,
+                     const std::stop_token& stop) const {
+  refuse_url(file_);
+  if (paths.size() != 1) {
+    throw Error(ErrorKind::kUsage, "--sheet needs one dataset, and here are several", request_.path,
+                "name one of the splits, e.g. " + paths.front().string());
+  }
+  const PackedDataset dataset(paths.front());
+  const std::vector<std::size_t> samples = picked(dataset);
+  const SheetLayout layout = this->layout(dataset, samples.size());
+  const std::vector<Tile> tiles = make_tiles(dataset, samples, tile_, request_, stop);
+  write_file(file_, encoded(draw_sheet(layout, tiles, dataset.classes()),
+                            std::filesystem::path(file_).extension().string()));
+  report(dataset, tiles, layout);
+  const auto damaged = [](const Tile& tile) { return !tile.damage.empty(); };
+  return std::any_of(tiles.begin(), tiles.end(), damaged) ? program::kDamage : program::kDone;
+}
+
+std::vector<std::size_t> SheetAction::picked(const PackedDataset& dataset) const {
+  std::vector<std::size_t> samples = choice_.choose(dataset);
+  if (of_ == "per-class") {
+    std::vector<std::size_t> picks;
+    for (const ClassPicks& one : picks_by_class(dataset, samples, of_a_class(dataset), seed_))
+      picks.insert(picks.end(), one.picks.begin(), one.picks.end());
+    return picks;
+  }
+  // Samples that are named one by one are all meant.
+  if (count_ == 0 && choice_.names_samples()) return samples;
+  const std::size_t count = count_ > 0 ? count_ : kUsualCount;
+  if (of_ == "random") return random_picks(samples, count, seed_);
+  samples.resize(std::min(samples.size(), count));
+  return samples;
+}
+
+std::size_t SheetAction::of_a_class(const PackedDataset& dataset) const {
+  if (count_ > 0) return count_;
+  const std::size_t classes = std::max<std::size_t>(1, choice_.classes(dataset));
+  return std::clamp<std::size_t>(kUsualOfClasses / classes, 1, kMostOfAClass);
+}
+
+SheetLayout SheetAction::layout(const PackedDataset& dataset, std::size_t tiles) const {
+  SheetLayout layout{.side = tile_, .columns = columns_};
+  if (columns_ == 0) {
+    // So wide that a class does not break into another row, where it can.
+    const auto together = static_cast<double>(of_ == "per-class" ? of_a_class(dataset) : 1);
+    const double columns = std::sqrt(static_cast<double>(tiles) * kUsualWidth);
+    const double groups = std::max(1.0, std::round(columns / together));
+    layout.columns = static_cast<int>(std::min(groups * together, static_cast<double>(tiles)));
+  }
+  const cv::Size size = sheet_size(layout, tiles);
+  if (size.width > kMostSide || size.height > kMostSide ||
+      std::int64_t{size.width} * size.height > kMostPixels) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("a sheet of {} x {} pixels is too large", size.width, size.height),
+                file_, "give a smaller --sheet-count or --sheet-tile, or fewer --class");
+  }
+  return layout;
+}
+
+/// What was written, and on stderr what could not be shown.
+void SheetAction::report(const PackedDataset& dataset, const std::vector<Tile>& tiles,
+                         const SheetLayout& layout) const {
+  const cv::Size size = sheet_size(layout, tiles.size());
+  program::Json shown = program::Json::array(), damaged = program::Json::array();
+  for (const Tile& tile : tiles) {
+    program::Json one = {{"sample", tile.sample},
+                         {"key", tile.key},
+                         {"label", tile.label},
+                         {"class", class_name(dataset, tile.label)}};
+    if (!tile.damage.empty()) {
+      fmt::print(stderr, "damaged: sample {}, key {}: {}\n", tile.sample, printable(tile.key),
+                 printable_text(tile.damage));
+      damaged.push_back({{"sample", tile.sample}, {"key", tile.key}, {"detail", tile.damage}});
+    }
+    shown.push_back(std::move(one));
+  }
+  if (!damaged.empty()) {
+    fmt::print(stderr,
+               "packhorse: error: {} of {} could not be shown\n  where: {}\n"
+               "  next:  `packhorse inspect --verify full --decode` finds all damage\n",
+               program::with_commas(damaged.size()), program::count_text(tiles.size(), "image"),
+               printable(dataset.path().native()));
+  }
+  if (request_.json) {
+    fmt::print("{}", program::to_text({{"path", dataset.path().string()},
+                                       {"sheet",
+                                        {{"file", file_},
+                                         {"width", size.width},
+                                         {"height", size.height},
+                                         {"columns", layout.columns},
+                                         {"tile", layout.side},
+                                         {"samples", shown},
+                                         {"damaged", damaged}}}}));
+    return;
+  }
+  fmt::print("{}: {} of {}, {} x {} pixels\n", printable(file_),
+             program::count_text(tiles.size(), "image"), printable(dataset.path().native()),
+             size.width, size.height);
+}
+
+}  // namespace packhorse::inspect

@@ -1,0 +1,89 @@
+#include "inspect/show_action.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+
+#include "inspect/samples_text.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/image/npy.h"
+
+namespace packhorse::inspect {
+
+void ShowAction::setup(CLI::App& app) {
+  auto* show =
+      app.add_option("--show", show_, "Show the sample with this number, key or source path");
+  auto* output =
+      app.add_option("-o,--output", output_,
+                     "With --show: write the image's bytes to this file (- = standard output)")
+          ->needs(show);
+  app.add_option("--field", field_, "With -o: write this extra field's bytes instead")
+      ->needs(output);
+}
+
+int ShowAction::run(const std::vector<std::filesystem::path>& paths, const std::stop_token&) const {
+  if (paths.size() != 1) {
+    throw Error(ErrorKind::kUsage, "--show needs one dataset, and here are several", request_.path,
+                "name one of the splits, e.g. " + paths.front().string());
+  }
+  const PackedDataset dataset(paths.front());
+  const std::size_t sample = find(dataset);
+  const std::vector<std::byte> bytes = bytes_of(dataset, sample);
+  if (output_ == "-") {
+    std::fwrite(bytes.data(), 1, bytes.size(), stdout);
+    return program::kDone;
+  }
+  if (!output_.empty()) write_file(output_, bytes);
+  fmt::print("{}", request_.json ? program::to_text(sample_json(dataset, sample))
+                                 : sample_line(dataset, sample));
+  return program::kDone;
+}
+
+/// A number, a path (which has a dot or a slash in it), or a key; keys begin with a zero or are
+/// long, so a short number is a number.
+std::size_t ShowAction::find(const PackedDataset& dataset) const {
+  std::size_t number = 0;
+  const auto [end, code] = std::from_chars(show_.data(), show_.data() + show_.size(), number);
+  const bool is_number = code == std::errc() && end == show_.data() + show_.size();
+  if (is_number && show_.size() < 9) {
+    if (number < dataset.size()) return number;
+    throw Error(ErrorKind::kNotFound,
+                fmt::format("there is no sample {}: the last is {}", number, dataset.size() - 1),
+                dataset.path(), "`packhorse inspect --list` shows all of them");
+  }
+  if (show_.find_first_of("./") != std::string::npos) {
+    for (std::size_t sample = 0; sample < dataset.size(); ++sample) {
+      const PackedDataset::Place at = dataset.place(sample);
+      if (dataset.index(at.shard).path(at.row) == show_) return sample;
+    }
+  }
+  return dataset.find(show_);
+}
+
+/// The image as a file, raw pixels as a NumPy one; or a field.
+std::vector<std::byte> ShowAction::bytes_of(const PackedDataset& dataset,
+                                            std::size_t sample) const {
+  std::vector<std::byte> bytes;
+  if (!field_.empty()) {
+    const std::vector<std::string>& fields = dataset.fields();
+    const auto found = std::find(fields.begin(), fields.end(), field_);
+    if (found == fields.end() ||
+        !dataset.read_field(sample, static_cast<std::size_t>(found - fields.begin()), bytes)) {
+      throw Error(ErrorKind::kNotFound, "the sample has no field '" + field_ + "'", dataset.path(),
+                  "`packhorse inspect --show " + show_ + " --json` names them");
+    }
+    return bytes;
+  }
+  dataset.read(sample, bytes);
+  if (const ImageInfo image = dataset.image(sample); image.kind == ImageKind::kRaw) {
+    const std::string header = npy_header(image);
+    const Bytes head = as_bytes(header);
+    bytes.insert(bytes.begin(), head.begin(), head.end());
+  }
+  return bytes;
+}
+
+}  // namespace packhorse::inspect

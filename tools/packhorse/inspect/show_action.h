@@ -1,0 +1,31 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "inspect/request.h"
+#include "packhorse/dataset/packed_dataset.h"
+
+namespace packhorse::inspect {
+
+/// `--show SAMPLE`: one sample's line, and with `-o` its bytes.
+class ShowAction {
+ public:
+  explicit ShowAction(const Request& request) : request_(request) {}
+  void setup(CLI::App& app);
+  bool wanted() const { return !show_.empty(); }
+  /// Throws Error(kUsage) for several datasets, Error(kNotFound | kCorrupt | kIo).
+  int run(const std::vector<std::filesystem::path>& paths, const std::stop_token& stop) const;
+
+ private:
+  std::size_t find(const PackedDataset& dataset) const;
+  std::vector<std::byte> bytes_of(const PackedDataset& dataset, std::size_t sample) const;
+
+  const Request& request_;
+  std::string show_, output_, field_;
+};
+
+}  // namespace packhorse::inspect

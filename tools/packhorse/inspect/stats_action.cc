@@ -1,0 +1,104 @@
+#include "inspect/stats_action.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "common/terminal.h"
+#include "inspect/summary_action.h"
+#include "packhorse/base/printable.h"
+
+namespace packhorse::inspect {
+
+namespace fs = std::filesystem;
+using program::Json;
+using program::with_commas;
+
+namespace {
+
+template <class Numbers>
+std::string list_text(const Numbers& numbers) {
+  return fmt::format("[{:.5f}]", fmt::join(numbers, ", "));
+}
+
+std::string channels_text(const ChannelStats& stats) {
+  return fmt::format("mean = {}, std = {}", list_text(stats.mean), list_text(stats.deviation));
+}
+
+Json channels_json(const ChannelStats& stats) {
+  return {{"mean", stats.mean}, {"std", stats.deviation}};
+}
+
+Json stats_json(const PackedDataset& dataset, const DatasetStats& stats) {
+  const std::vector<std::uint64_t>& samples = dataset.manifest().class_samples;
+  return {{"path", dataset.path().string()},
+          {"images", stats.images},
+          {"samples", dataset.size()},
+          {"pixels", stats.pixels},
+          {"by_pixel", channels_json(stats.by_pixel)},
+          {"by_image", channels_json(stats.by_image)},
+          {"classes", dataset.classes()},
+          {"class_samples", samples},
+          {"class_weights", class_weights(samples, 1)},
+          {"class_weights_sqrt", class_weights(samples, 0.5)}};
+}
+
+std::string weights_text(const std::vector<std::uint64_t>& samples) {
+  if (std::adjacent_find(samples.begin(), samples.end(), std::not_equal_to<>()) == samples.end())
+    return fmt::format("# {} classes of equal size: no weights needed\n", samples.size());
+  return fmt::format(
+      "# {} classes; the mean of the weights is 1\n"
+      "class_weights = {}  # 1 / samples\n"
+      "class_weights = {}  # 1 / sqrt(samples)\n",
+      with_commas(samples.size()), list_text(class_weights(samples, 1)),
+      list_text(class_weights(samples, 0.5)));
+}
+
+std::string stats_text(const PackedDataset& dataset, const DatasetStats& stats) {
+  return fmt::format(
+      "# {}: {} of {} images, {} pixels; RGB in [0, 1]\n"
+      "{}  # each pixel counts the same\n"
+      "{}  # each image counts the same\n{}",
+      printable(dataset.path().native()), with_commas(stats.images), with_commas(dataset.size()),
+      with_commas(stats.pixels), channels_text(stats.by_pixel), channels_text(stats.by_image),
+      weights_text(dataset.manifest().class_samples));
+}
+
+}  // namespace
+
+void StatsAction::setup(CLI::App& app) {
+  auto* stats = app.add_flag("--stats", stats_,
+                             "Decode all images: mean and deviation of RGB, and class weights");
+  auto* sample = app.add_option("--stats-sample", options_.images,
+                                "With --stats: of so many images only; 0 = all")
+                     ->needs(stats)
+                     ->capture_default_str();
+  app.add_option("--stats-seed", options_.seed, "With --stats-sample: decides which ones")
+      ->needs(sample)
+      ->capture_default_str();
+}
+
+int StatsAction::run(const std::vector<fs::path>& paths, const std::stop_token& stop) const {
+  StatsOptions options = options_;
+  options.jobs = request_.jobs;
+  options.limits = request_.limits;
+  std::vector<Json> objects;
+  std::string text;
+  {
+    Progress progress;
+    const program::ProgressLine line(progress, "decoding");
+    for (const fs::path& path : paths) {
+      const PackedDataset dataset(path);
+      const DatasetStats stats = measure_stats(dataset, options, &progress, stop);
+      objects.push_back(stats_json(dataset, stats));
+      text += stats_text(dataset, stats);
+    }
+  }
+  if (request_.json) text = program::to_text(one_object(request_, paths, objects));
+  fmt::print("{}", text);
+  return program::kDone;
+}
+
+}  // namespace packhorse::inspect

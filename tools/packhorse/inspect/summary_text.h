@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/program.h"
+#include "common/terminal.h"
+#include "packhorse/analysis/summary.h"
+
+/// What a dataset is, in words for people and as JSON for programs.
+namespace packhorse::inspect {
+
+/// Name and value of each line of the summary, in order: the same on the terminal and in the
+/// report.
+using Lines = std::vector<std::pair<std::string, std::string>>;
+Lines summary_lines(const PackedDataset& dataset, const Summary& summary);
+
+std::string summary_text(const PackedDataset& dataset, const Summary& summary,
+                         const program::Style& style);
+
+/// Fields are only ever added.
+program::Json summary_json(const PackedDataset& dataset, const Summary& summary);
+
+}  // namespace packhorse::inspect

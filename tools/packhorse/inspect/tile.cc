@@ -1,0 +1,116 @@
+#include "inspect/tile.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <opencv2/imgcodecs.hpp>
+#include <opencv2/imgproc.hpp>
+#include <thread>
+
+#include "packhorse/base/error.h"
+#include "packhorse/base/resources.h"
+#include "packhorse/codecs/opencv_codecs.h"
+#include "packhorse/reader/decode.h"
+
+namespace packhorse::inspect {
+
+namespace {
+
+constexpr int kJpegQuality = 88;
+
+/// The picture at its place in the tile's square.
+cv::Mat fitted(const cv::Mat& picture, int side) {
+  const int longest = std::max(picture.cols, picture.rows);
+  cv::Mat out;
+  if (longest * 2 <= side) {
+    const int times = side / longest;
+    cv::resize(picture, out, {}, times, times, cv::INTER_NEAREST);
+  } else if (longest <= side) {
+    out = picture.clone();
+  } else {
+    const auto scaled = [&](int n) {
+      return std::max(1, static_cast<int>((std::int64_t{n} * side + longest / 2) / longest));
+    };
+    cv::resize(picture, out, {scaled(picture.cols), scaled(picture.rows)}, 0, 0, cv::INTER_AREA);
+  }
+  return out;
+}
+
+/// Keeps its buffers from one tile to the next. One thread.
+class TileMaker {
+ public:
+  TileMaker(const PackedDataset& dataset, int side, const ImageLimits& limits)
+      : dataset_(dataset), side_(side), decoder_({.limits = limits}) {}
+
+  Tile make(std::size_t sample) {
+    const PackedDataset::Place at = dataset_.place(sample);
+    const ShardIndex& index = dataset_.index(at.shard);
+    Tile tile;
+    tile.sample = sample;
+    tile.key = index.key(at.row);
+    tile.label = index.label(at.row);
+    try {
+      dataset_.read(sample, bytes_);
+      decoder_.decode_full(bytes_, pixels_, tile.width, tile.height, index.image(at.row));
+      const cv::Mat rgb(tile.height, tile.width, CV_8UC3, pixels_.data());
+      cv::cvtColor(fitted(rgb, side_), tile.picture, cv::COLOR_RGB2BGR);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kCorrupt && error.kind() != ErrorKind::kUnsupported) throw;
+      tile.damage = error.what();
+    }
+    return tile;
+  }
+
+ private:
+  const PackedDataset& dataset_;
+  int side_;
+  reader::Decoder decoder_;
+  std::vector<std::byte> bytes_;
+  std::vector<std::uint8_t> pixels_;
+};
+
+}  // namespace
+
+std::vector<Tile> make_tiles(const PackedDataset& dataset, std::span<const std::size_t> samples,
+                             int side, const Request& request, const std::stop_token& stop) {
+  std::vector<Tile> tiles(samples.size());
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr failure;
+  const auto work = [&] {
+    try {
+      TileMaker maker(dataset, side, request.limits);
+      for (std::size_t i = next++; i < samples.size() && !stop.stop_requested(); i = next++)
+        tiles[i] = maker.make(samples[i]);
+    } catch (...) {
+      const std::scoped_lock lock(mutex);
+      if (!failure) failure = std::current_exception();
+      next = samples.size();
+    }
+  };
+  {
+    const auto threads =
+        static_cast<std::size_t>(request.jobs > 0 ? request.jobs : available_cpus());
+    std::vector<std::jthread> others;
+    for (std::size_t i = 1; i < std::min(threads, samples.size()); ++i) others.emplace_back(work);
+    work();
+  }
+  if (failure) std::rethrow_exception(failure);
+  if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "interrupted");
+  return tiles;
+}
+
+std::vector<std::byte> encoded(const cv::Mat& picture, const std::string& extension) {
+  std::vector<std::uint8_t> bytes;
+  try {
+    opencv_codecs::encode(extension, picture, bytes, {cv::IMWRITE_JPEG_QUALITY, kJpegQuality});
+  } catch (const cv::Exception&) {
+    throw Error(ErrorKind::kUsage, "'" + extension + "' is no kind of picture that can be written",
+                {}, "name a file that ends in .jpg or .png");
+  }
+  const auto* const begin = reinterpret_cast<const std::byte*>(bytes.data());
+  return {begin, begin + bytes.size()};
+}
+
+}  // namespace packhorse::inspect

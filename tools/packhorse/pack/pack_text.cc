@@ -1,0 +1,190 @@
+#include "pack/pack_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "common/terminal.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/printable.h"
+#include "packhorse/sources/source.h"
+
+namespace packhorse {
+
+using program::bytes_text;
+using program::count_text;
+using program::Json;
+using program::with_commas;
+
+namespace {
+
+constexpr std::size_t kRejectsShown = 50;
+
+Json to_json(const DuplicateGroup& group) {
+  Json members = Json::array();
+  for (const DuplicateGroup::Member& member : group.members) {
+    members.push_back(
+        {{"path", member.path}, {"label", member.label}, {"dropped", member.dropped}});
+  }
+  return {{"across_splits", group.across_splits},
+          {"across_classes", group.across_classes},
+          {"members", members}};
+}
+
+std::string duplicates_in_words(const PackReport& report) {
+  if (report.duplicates.empty()) return {};
+  std::size_t images = 0, dropped = 0, leaks = 0, contradictions = 0;
+  for (const DuplicateGroup& group : report.duplicates) {
+    images += group.members.size();
+    leaks += group.across_splits ? 1u : 0u;
+    contradictions += group.across_classes ? 1u : 0u;
+    for (const DuplicateGroup::Member& member : group.members) dropped += member.dropped ? 1u : 0u;
+  }
+  return fmt::format(
+      "duplicates: {} share their bytes with another ({}; {} of the groups across splits, {} "
+      "across classes), {} dropped\n",
+      count_text(images, "image"), count_text(report.duplicates.size(), "group"), leaks,
+      contradictions, with_commas(dropped));
+}
+
+/// A wrong layout shows in the names of its classes before anywhere else.
+std::string classes_in_words(const std::vector<std::string>& classes) {
+  if (classes.empty()) return {};
+  const std::string first = printable(classes.front());
+  if (classes.size() == 1) return fmt::format("1 class: {}\n", first);
+  return fmt::format("{}: {} {} {}\n", count_text(classes.size(), "class"), first,
+                     classes.size() == 2 ? "and" : "...", printable(classes.back()));
+}
+
+}  // namespace
+
+Json to_json(const PackReport& report) {
+  const Accounting& a = report.accounting;
+  Json splits = Json::array(), rejects = Json::array(), skipped = Json::object();
+  Json duplicates = Json::array();
+  for (const PackedSplit& split : report.splits) {
+    splits.push_back({{"split", split.split},
+                      {"path", split.path.string()},
+                      {"id", split.manifest.id()},
+                      {"samples", split.manifest.samples},
+                      {"shards", split.manifest.shards.size()}});
+  }
+  for (const Reject& reject : report.rejects)
+    rejects.push_back({{"path", reject.path}, {"reason", reject.reason}});
+  for (const auto& [rule, count] : report.skipped_by_rule) skipped[rule] = count;
+  for (const DuplicateGroup& group : report.duplicates) duplicates.push_back(to_json(group));
+  return {{"seen", a.seen},
+          {"packed", a.packed},
+          {"rejected", a.rejected},
+          {"skipped", a.skipped},
+          {"bytes_in", report.bytes_in},
+          {"bytes_out", report.bytes_out},
+          {"shards", report.shards},
+          {"shards_kept", report.shards_kept},
+          {"seconds", report.seconds},
+          {"id", report.id},
+          {"published", report.published},
+          {"splits", splits},
+          {"skipped_by_rule", skipped},
+          {"image_notes", report.image_notes},
+          {"duplicates", duplicates},
+          {"notes", report.notes},
+          {"estimate", report.estimate},
+          {"classes", report.classes.size()},
+          {"first_class", report.classes.empty() ? Json() : Json(report.classes.front())},
+          {"last_class", report.classes.empty() ? Json() : Json(report.classes.back())},
+          {"rejects", rejects}};
+}
+
+std::string to_words(const PackReport& report, const PackOptions& options) {
+  const Accounting& a = report.accounting;
+  std::string text =
+      options.task
+          ? fmt::format("seen {}; in this share: packed {}, rejected {}\n", with_commas(a.seen),
+                        with_commas(a.packed), with_commas(a.rejected))
+          : fmt::format("seen {} = packed {} + rejected {} + skipped {}\n", with_commas(a.seen),
+                        with_commas(a.packed), with_commas(a.rejected), with_commas(a.skipped));
+  for (const auto& [rule, count] : report.skipped_by_rule) {
+    text += fmt::format("  skipped {}: {}\n", with_commas(count), printable_text(rule));
+  }
+  for (const auto& [note, count] : report.image_notes)
+    text += fmt::format("  images {}: {}\n", with_commas(count), printable_text(note));
+  text += duplicates_in_words(report);
+  text += classes_in_words(report.classes);
+  for (const std::string& note : report.notes) text += "note: " + printable_text(note) + "\n";
+  if (options.dry_run) {
+    return text + fmt::format("would pack them into {} of {} at most; nothing was written\n",
+                              count_text(report.shards, "shard"), bytes_text(report.estimate));
+  }
+  if (options.task) {
+    return text + fmt::format(
+                      "task {} of {}: {} packed, {} of them kept from before, {}; nothing is "
+                      "published before --finish\n",
+                      options.task->index, options.task->count, count_text(report.shards, "shard"),
+                      with_commas(report.shards_kept), program::seconds_text(report.seconds));
+  }
+  if (!report.published) return text;
+  for (const PackedSplit& split : report.splits) {
+    text += fmt::format("{}: {}, {}, {}, id {}\n", printable(split.path.native()),
+                        count_text(split.manifest.samples, "image"),
+                        count_text(split.manifest.class_samples.size(), "class"),
+                        count_text(split.manifest.shards.size(), split.manifest.format + " shard"),
+                        split.manifest.id().substr(0, 12));
+  }
+  text += fmt::format("{} in, {} out, {}", bytes_text(report.bytes_in),
+                      bytes_text(report.bytes_out), program::seconds_text(report.seconds));
+  if (report.shards_kept > 0)
+    text += ", " + count_text(report.shards_kept, "shard") + " kept from the run before";
+  return text + "\n";
+}
+
+std::string pack_log_text(const PackReport& report) {
+  std::string text;
+  const auto add = [&](const Json& line) {
+    text += printable_json(line.dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n";
+  };
+  for (const Reject& reject : report.rejects)
+    add({{"event", "reject"}, {"path", reject.path}, {"reason", reject.reason}});
+  for (const Skip& skip : report.skips)
+    add({{"event", "skip"}, {"path", skip.path}, {"rule", skip.rule}});
+  for (const DuplicateGroup& group : report.duplicates) {
+    Json line = {{"event", "duplicate"}};
+    line.update(to_json(group));
+    add(line);
+  }
+  return text;
+}
+
+void print_rejects(const PackReport& report) {
+  for (std::size_t i = 0; i < report.rejects.size() && i < kRejectsShown; ++i) {
+    fmt::print(stderr, "rejected: {}: {}\n", report.rejects[i].path,
+               printable_text(report.rejects[i].reason));
+  }
+  if (report.rejects.size() > kRejectsShown) {
+    fmt::print(stderr, "rejected: ... and {} more\n",
+               with_commas(report.rejects.size() - kRejectsShown));
+  }
+}
+
+std::vector<std::string> parse_fields(const std::string& text) {
+  std::vector<std::string> names;
+  for (std::size_t at = 0; text != "none" && at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const std::string name = text.substr(at, comma - at);
+    const bool fit =
+        !name.empty() && name.front() != '.' &&
+        name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789._-") == std::string::npos;
+    if (!fit) {
+      throw Error(
+          ErrorKind::kUsage, "'" + name + "' is no name of a field", {},
+          "say what follows the dot in its files, in lower case: json,txt,seg.png; or none");
+    }
+    names.push_back(name);
+    at = comma + 1;
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+}  // namespace packhorse

@@ -1,0 +1,71 @@
+#include "pack/source_arguments.h"
+
+#include "pack/pack_text.h"
+#include "packhorse/dataset/class_list.h"
+
+namespace packhorse {
+
+void SourceArguments::setup(CLI::App& app, const std::string& source,
+                            const std::string& selection) {
+  const std::size_t before = app.get_options().size();
+  app.add_option("--source-kind", options_.source_kind, "Take the source as this kind, see below")
+      ->group(source);
+  app.add_option("--classes", classes_file_,
+                 "File with one class name a line, which fixes the labels")
+      ->group(source);
+  app.add_option("--split-folders", split_folders_,
+                 "Which folders are splits, e.g. train=Training,val=Testing; none = no folder is; "
+                 "default: told by their names")
+      ->group(source);
+  app.add_option("--labels", options_.list.labels,
+                 "File of lines `path label`, in the place of class folders")
+      ->group(source);
+  app.add_option(
+         "--fields", fields_,
+         "Extra fields to pack with x.jpg, e.g. json,seg.png for x.json and x.seg.png; none "
+         "= leave out those the source brings")
+      ->group(source);
+  SelectOptions& select = options_.select;
+  app.add_option(
+         "--include", select.include,
+         "Only what matches one of these globs: of the name, or of the path when it has a /")
+      ->allow_extra_args(false)
+      ->group(selection);
+  app.add_option("--exclude", select.exclude, "Not what matches one of these globs")
+      ->allow_extra_args(false)
+      ->group(selection);
+  app.add_option("--limit", select.limit, "At most N images a split")
+      ->check(CLI::PositiveNumber)
+      ->group(selection);
+  app.add_option("--sample-per-class", select.samples_per_class,
+                 "At most N images of each class in a split")
+      ->check(CLI::PositiveNumber)
+      ->group(selection);
+  app.add_option("--split", split_,
+                 "Divide into train and val (and test), e.g. 90:10, by the images' bytes")
+      ->group(selection);
+  app.add_option("--deduplicate", deduplicate_,
+                 "Inputs of identical bytes, over all splits: report them, or drop all but one")
+      ->check(CLI::IsMember({"report", "drop"}))
+      ->group(selection);
+  for (CLI::Option* option : app.get_options()) declared_.push_back(option);
+  declared_.erase(declared_.begin(), declared_.begin() + static_cast<std::ptrdiff_t>(before));
+}
+
+std::string SourceArguments::given() const {
+  for (const CLI::Option* option : declared_)
+    if (option->count() > 0) return option->get_name();
+  return {};
+}
+
+void SourceArguments::read() {
+  if (!classes_file_.empty()) options_.list.classes = read_class_list(classes_file_);
+  if (!split_folders_.empty()) options_.list.split_folders = parse_split_folders(split_folders_);
+  if (!fields_.empty()) options_.list.fields.names = parse_fields(fields_);
+  if (!split_.empty()) options_.select.split = SelectOptions::parse_split(split_);
+  using Duplicates = SelectOptions::Duplicates;
+  if (!deduplicate_.empty())
+    options_.select.duplicates = deduplicate_ == "drop" ? Duplicates::kDrop : Duplicates::kReport;
+}
+
+}  // namespace packhorse

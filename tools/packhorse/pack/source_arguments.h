@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/program.h"
+#include "packhorse/packing/pack.h"
+
+namespace packhorse {
+
+/// The options that say what a source is and which of its samples count: those of `pack`, and of
+/// whatever looks at the source again later.
+class SourceArguments {
+ public:
+  /// Fills `options`, which must outlive this.
+  explicit SourceArguments(PackOptions& options) : options_(options) {}
+  /// Declares them; their headings in the help are `source` and `selection`.
+  void setup(CLI::App& app, const std::string& source, const std::string& selection);
+  /// After parsing: the name of one that is given, or nothing.
+  std::string given() const;
+  /// After parsing. Throws Error(kUsage), and as reading the class list does.
+  void read();
+
+ private:
+  PackOptions& options_;
+  std::vector<const CLI::Option*> declared_;
+  std::string classes_file_, split_folders_, fields_, split_, deduplicate_;
+};
+
+}  // namespace packhorse

@@ -1,0 +1,73 @@
+#include "command_eval.h"
+
+#include <fmt/format.h>
+
+#include "common/image_limits.h"
+#include "common/terminal.h"
+#include "packhorse/trainer/train/evaluate.h"
+#include "recipe_options.h"
+
+namespace packhorse::trainer {
+
+namespace {
+
+class CommandEval final : public program::Command {
+ public:
+  void setup(CLI::App& app) override {
+    auto* what = app.add_option_group("what", "One of these");
+    what->add_option("--checkpoint", options_.checkpoint, "A last.pt or best.pt that fit wrote");
+    auto* weights = what->add_option(
+        "--weights", options_.weights,
+        "Weights without a checkpoint, of --arch: a .safetensors, or a .pth of torch.save()");
+    what->require_option(1);
+    for (CLI::Option* option : recipe_.add_network_options(app)) option->needs(weights);
+    app.add_option("--data", options_.data, "Packed dataset or class folder")->required();
+    app.add_option("--split", options_.split, "Split of --data to score on (val, or test)");
+    run_.add_options(app);
+    program::add_image_limits(app, options_.limits, "Images that are decoded");
+    app.add_flag("--json", json_, "Print one JSON object");
+    app.footer(
+        "Example:\n  packhorse-train eval --checkpoint run/best.pt --data packed/cifar10\n\n"
+        "Picture size and cropping are those of the checkpoint, so the figures are fit's.");
+  }
+
+  int run(const std::stop_token& stop) override {
+    use_available_cpus();
+    options_.device = pick_device(run_.device);
+    options_.workers = run_.workers;
+    options_.recipe = recipe_.choices();
+    const EvaluateResult result = evaluate(options_, stop);
+    const Scores& scores = result.scores;
+    if (json_) {
+      fmt::print("{}", program::to_text({{"checkpoint", path_json(options_.checkpoint)},
+                                         {"weights", path_json(options_.weights)},
+                                         {"data", options_.data.string()},
+                                         {"device", describe(options_.device)},
+                                         {"arch", result.state.recipe.arch},
+                                         {"images", scores.images},
+                                         {"top1", scores.top1},
+                                         {"top5", scores.top5},
+                                         {"loss", scores.loss}}));
+    } else {
+      fmt::print("top-1 {:.2f} %, top-5 {:.2f} %, loss {:.4f} on {}\n", scores.top1, scores.top5,
+                 scores.loss, program::count_text(scores.images, "image"));
+    }
+    return program::kDone;
+  }
+
+ private:
+  static program::Json path_json(const std::filesystem::path& path) {
+    return path.empty() ? program::Json() : program::Json(path.string());
+  }
+
+  EvaluateOptions options_;
+  RecipeOptions recipe_;
+  RunOptions run_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<program::Command> make_eval_command() { return std::make_unique<CommandEval>(); }
+
+}  // namespace packhorse::trainer

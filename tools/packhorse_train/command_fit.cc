@@ -1,0 +1,232 @@
+#include "command_fit.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+
+#include "common/image_limits.h"
+#include "common/terminal.h"
+#include "packhorse/base/printable.h"
+#include "packhorse/trainer/train/fit.h"
+#include "recipe_options.h"
+#include "watch_command_options.h"
+
+namespace packhorse::trainer {
+
+namespace {
+
+using program::Json;
+using program::with_commas;
+using Clock = std::chrono::steady_clock;
+
+/// Between lines about a running epoch where stderr is no terminal.
+constexpr std::chrono::seconds kLogInterval(60);
+
+std::string rate_text(double images_per_s) {
+  return with_commas(static_cast<std::uint64_t>(images_per_s));
+}
+
+class CommandFit final : public program::Command {
+ public:
+  void setup(CLI::App& app) override {
+    app.add_option("--data", options_.data,
+                   "Packed dataset or class folder; with splits, its train split")
+        ->required();
+    app.add_option(
+        "--val", options_.val,
+        "Dataset to score on after each epoch; default: the val or test split of --data");
+    app.add_option("--split", options_.split, "Split of --data to train on (train)");
+    recipe_.add_model_options(app);
+    recipe_.add_schedule_options(app);
+    run_.add_options(app);
+    app.add_option(
+        "--out", options_.out,
+        "Directory for last.pt, best.pt, log.jsonl and log.csv; without it nothing is saved");
+    app.add_flag("--resume", options_.resume,
+                 "Go on from --out's last.pt; options not given stay what they were");
+    app.add_flag("--overwrite", options_.overwrite, "Start anew although --out holds a run");
+    app.add_option(
+        "--init-from", options_.init_from,
+        "Weights to start with: a .safetensors, a .pth of torch.save(), or a checkpoint");
+    app.add_flag("--new-head", new_head_,
+                 "With --init-from: take all but a last layer for another number of classes");
+    app.add_option("--checkpoint-every", options_.checkpoint_every,
+                   "Steps between checkpoints; 0: one after each epoch")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    app.add_option(
+           "--keep", options_.keep,
+           "Keep so many of the latest checkpoints as step-N.pt, beside last.pt and best.pt")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    app.add_option(
+        "--after-save", options_.after_save,
+        "Shell command run for each checkpoint, $1 is its file; e.g. 'cp \"$1\" /backup'");
+    app.add_option("--max-steps", options_.max_steps,
+                   "End after so many steps of the run; the schedule does not change")
+        ->check(CLI::NonNegativeNumber);
+    app.add_option("--max-bad", max_bad_,
+                   "Damaged pictures an epoch that are replaced by others, e.g. 10 or 0.1%; one "
+                   "more ends the run")
+        ->capture_default_str();
+    program::add_image_limits(app, options_.limits, "Images that are decoded");
+    app.add_option("--slots", options_.slots,
+                   "Batches in memory; `packhorse-train sweep` finds how many pay")
+        ->check(CLI::Range(2, 1024))
+        ->capture_default_str();
+    app.add_flag("--autotune", options_.autotune,
+                 "Measure for some seconds how many reader threads pay, and use so many");
+    app.add_flag("--cuda-graph", options_.cuda_graph,
+                 "Replay each step as one CUDA graph: less work for the CPU, the same losses");
+    app.add_option("--gpu-decode", gpu_decode_,
+                   "on: JPEGs are decoded on the GPU, by nvJPEG; auto: measure which share of them "
+                   "is best decoded there")
+        ->check(CLI::IsMember({"off", "on", "auto"}))
+        ->capture_default_str();
+    watch_.add_options(app);
+    app.add_option("--timeout", timeout_s_,
+                   "Seconds that several processes wait for one of them before they give up")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    app.add_flag("--json", json_, "Print one JSON object at the end");
+    app.footer(
+        "Example:\n  packhorse-train fit --data packed/cifar10 --arch smallnet --epochs 6 --out "
+        "run\n\n"
+        "On several GPUs (or CPUs), a process each:\n  torchrun --nproc-per-node 8 --no-python "
+        "packhorse-train fit ...\n\n"
+        "A checkpoint opens in Python by torch.load(path, weights_only=True). Ctrl-C or SIGTERM "
+        "finishes the step and saves; after SIGTERM the exit status is 0.");
+  }
+
+  int run(const std::stop_token& stop) override {
+    const std::optional<Launch> launch = find_launch();
+    const Launch mine = launch.value_or(Launch{});
+    use_available_cpus(mine.local_world);
+    options_.recipe = recipe_.choices();
+    options_.device = pick_device(run_.device, mine.local_rank);
+    options_.workers = run_.workers;
+    options_.init_head = new_head_ ? Head::kMayDiffer : Head::kMustFit;
+    options_.watch = watch_.options();
+    options_.gpu_decode = gpu_decode_ == "on"     ? FitOptions::GpuDecode::kOn
+                          : gpu_decode_ == "auto" ? FitOptions::GpuDecode::kAuto
+                                                  : FitOptions::GpuDecode::kOff;
+    options_.bad_samples = reader::BadSampleOptions::parse(max_bad_);
+    std::optional<Processes> processes;
+    if (launch) {
+      processes.emplace(*launch, options_.device, std::chrono::seconds(timeout_s_));
+      options_.processes = &*processes;
+    }
+    const FitResult result = fit(options_, events(), stop);
+    if (mine.rank == 0) {
+      if (result.stopped) {
+        fmt::print(stderr,
+                   "packhorse-train: stopped after {}; give the same command with --resume to go "
+                   "on from {}\n",
+                   program::count_text(static_cast<std::uint64_t>(result.steps), "step"),
+                   printable(result.checkpoint.native()));
+      }
+      fmt::print("{}", json_ ? program::to_text(to_json(result)) : to_words(result));
+    }
+    // A scheduler that takes the machine back sends SIGTERM; all is saved, so that is no failure.
+    return result.stopped && program::received_signal() == SIGINT ? 128 + SIGINT : program::kDone;
+  }
+
+ private:
+  FitEvents events() const {
+    FitEvents events;
+    events.note = [](const std::string& note) {
+      fmt::print(stderr, "packhorse-train: note: {}\n", printable_text(note));
+    };
+    events.epoch = [](const EpochLog& log, int epochs) {
+      fmt::print(stderr,
+                 "{}epoch {}/{}: train loss {:.4f}{}, lr {:.4g}, {} img/s, {:.1f} % waiting for "
+                 "data, {}\n",
+                 program::stderr_is_terminal() ? "\r\x1b[K" : "", log.epoch, epochs, log.train_loss,
+                 log.top1 ? fmt::format(", val loss {:.4f}, top-1 {:.2f} %, top-5 {:.2f} %",
+                                        *log.val_loss, *log.top1, *log.top5)
+                          : "",
+                 log.lr, rate_text(log.images_per_s), 100 * log.data_wait_share,
+                 program::seconds_text(log.seconds));
+    };
+    events.step = [last = Clock::now()](const StepReport& step) mutable {
+      const bool terminal = program::stderr_is_terminal();
+      if (!terminal && Clock::now() - last < kLogInterval) return;
+      last = Clock::now();
+      fmt::print(stderr,
+                 "{}epoch {}/{}, step {}/{}: {} img/s, loss {:.4f}, lr {:.4g}, {:.1f} % waiting "
+                 "for data{}{}{}",
+                 terminal ? "\r" : "", step.epoch, step.epochs, step.step, step.steps,
+                 rate_text(step.images_per_s), step.loss, step.lr, 100 * step.data_wait_share,
+                 step.device_memory.reserved == 0
+                     ? ""
+                     : fmt::format(", at most {} of the GPU's memory reserved, {} of it in use",
+                                   program::bytes_text(step.device_memory.reserved),
+                                   program::bytes_text(step.device_memory.allocated)),
+                 step.skipped > 0 ? fmt::format(", {} skipped", step.skipped) : "",
+                 terminal ? "\x1b[K" : "\n");
+      std::fflush(stderr);
+    };
+    return events;
+  }
+
+  Json to_json(const FitResult& result) const {
+    const auto of_val = [&](auto field) { return result.val ? Json(field(*result.val)) : Json(); };
+    return {{"device", describe(options_.device)},
+            {"arch", result.recipe.arch},
+            {"parameters", result.parameters},
+            {"processes", result.processes},
+            {"epochs", result.epochs},
+            {"steps", result.steps},
+            {"skipped", result.skipped},
+            {"stopped", result.stopped},
+            {"batch_size", result.recipe.batch_size},
+            {"images_per_s", result.images_per_s},
+            {"data_wait_share", result.data_wait_share},
+            {"loss", result.loss},
+            {"val_loss", of_val([](const Scores& s) { return s.loss; })},
+            {"top1", of_val([](const Scores& s) { return s.top1; })},
+            {"top5", of_val([](const Scores& s) { return s.top5; })},
+            {"val_images", of_val([](const Scores& s) { return s.images; })},
+            {"checkpoint", result.checkpoint.empty() ? Json() : Json(result.checkpoint.string())},
+            {"seconds", result.seconds}};
+  }
+
+  std::string to_words(const FitResult& result) const {
+    std::string text = fmt::format(
+        "{} ({} parameters) on {}{}: {}, {}, {} in all\n"
+        "training: {} img/s, {:.1f} % of the time waiting for data, loss {:.4f}\n",
+        result.recipe.arch, with_commas(static_cast<std::uint64_t>(result.parameters)),
+        describe(options_.device),
+        result.processes > 1 ? fmt::format(" x {}", result.processes) : "",
+        program::count_text(static_cast<std::uint64_t>(result.epochs), "epoch"),
+        program::count_text(static_cast<std::uint64_t>(result.steps), "step"),
+        program::seconds_text(result.seconds), rate_text(result.images_per_s),
+        100 * result.data_wait_share, result.loss);
+    if (result.val) {
+      text += fmt::format("top-1 {:.2f} %, top-5 {:.2f} %, loss {:.4f} on {}\n", result.val->top1,
+                          result.val->top5, result.val->loss,
+                          program::count_text(result.val->images, "image"));
+    }
+    if (!result.checkpoint.empty()) {
+      text += "checkpoint: " + printable(result.checkpoint.native()) + "\n";
+    }
+    return text;
+  }
+
+  FitOptions options_;
+  RecipeOptions recipe_;
+  RunOptions run_;
+  WatchCommandOptions watch_;
+  std::string max_bad_ = "0", gpu_decode_ = "off";
+  int timeout_s_ = 300;
+  bool new_head_ = false;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<program::Command> make_fit_command() { return std::make_unique<CommandFit>(); }
+
+}  // namespace packhorse::trainer

@@ -1,0 +1,157 @@
+#include "command_measure.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <optional>
+
+#include "common/image_limits.h"
+#include "common/storage.h"
+#include "common/terminal.h"
+#include "measure_options.h"
+#include "packhorse/base/error.h"
+#include "packhorse/trainer/measure/inputs.h"
+#include "recipe_options.h"
+#include "report_json.h"
+#include "report_text.h"
+
+namespace packhorse::trainer {
+
+namespace {
+
+/// Removes a folder in the end, whatever the end is; its path is cleared to keep it.
+struct Scratch {
+  std::filesystem::path path = {};
+  Scratch() = default;
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch() {
+    std::error_code ignored;
+    if (!path.empty()) std::filesystem::remove_all(path, ignored);
+  }
+};
+
+class CommandMeasure final : public program::Command {
+ public:
+  void setup(CLI::App& app) override {
+    add_inputs(app);
+    recipe_.add_model_options(app);
+    run_.add_options(app);
+    passes_.add_options(app);
+    program::add_image_limits(app, options_.limits, "Images that are decoded");
+    app.add_option("--slots", options_.slots, "Batches in memory")
+        ->check(CLI::Range(2, 1024))
+        ->capture_default_str();
+    app.add_flag("--cold", options_.cold,
+                 "Measure from the disk, too: drop an input from the page cache before each pass, "
+                 "as root with all else that is in it, and prove it");
+    app.add_option("--storage", storages_, program::storages_text() + " (may be repeated)");
+    app.add_flag("--cuda-graph", options_.cuda_graph, "Replay steps as one CUDA graph");
+    app.add_flag("--gpu-decode", options_.gpu_decode, "Decode JPEGs on the GPU");
+    app.add_flag("--json", json_, "Print one JSON object: see docs/measuring.md");
+    app.footer(
+        "Examples:\n"
+        "  packhorse-train measure --folder photos --packed packed/wds --packed packed/lmdb "
+        "--cold\n"
+        "  packhorse-train measure --folder photos --pack-all --storage hdd --storage nfs --json "
+        "> report.json\n"
+        "  scripts/plot report.json --out report.html\n\n"
+        "Warm is always measured. Repeats are interleaved; read, read+decode and training are "
+        "passes of their own.");
+  }
+
+  int run(const std::stop_token& stop) override {
+    use_available_cpus();
+    if (options_.packed.empty() && !pack_all_) {
+      throw Error(ErrorKind::kUsage, "there is nothing to compare the folder with", {},
+                  "Give datasets packed from it with --packed, or let --pack-all make them.");
+    }
+    options_.recipe = recipe_.choices();
+    options_.device = pick_device(run_.device);
+    options_.workers = run_.workers;
+    passes_.put_into(options_);
+    for (const std::string& text : storages_)
+      options_.storages.push_back(reader::parse_storage(text));
+    options_.validate();
+    const StatusLine status;
+    const auto note = [&](const std::string& text) { status.show(text); };
+    Scratch scratch;
+    const std::vector<PackingCost> packing = pack(scratch, note, stop);
+    const SpeedReport report = measure(options_, note, stop);
+    status.clear();
+    fmt::print("{}", json_ ? program::to_text(measurement_json(report, options_, packing))
+                           : measurement_text(report, options_, packing));
+    return program::kDone;
+  }
+
+ private:
+  void add_inputs(CLI::App& app) {
+    app.add_option("--folder", options_.folder, "The folder of images, as it was before packing")
+        ->required();
+    app.add_option("--packed", options_.packed, "Packed datasets of that folder (may be repeated)");
+    auto* all = app.add_flag("--pack-all", pack_all_,
+                             "Pack the folder into every format and image mode first, and say what "
+                             "that cost");
+    app.add_option("--formats", all_.formats, "With --pack-all: these formats only, e.g. wds,lmdb")
+        ->delimiter(',')
+        ->needs(all);
+    app.add_option("--modes", all_.image_modes,
+                   "With --pack-all: these image modes only, e.g. original,roi")
+        ->delimiter(',')
+        ->needs(all);
+    app.add_option("--pack-side", side_,
+                   "With --pack-all: shorter side of resize, side of raw, in pixels (with "
+                   "--augment rrc 8/7 of --image-size: 256 for 224; otherwise --image-size)")
+        ->check(CLI::PositiveNumber)
+        ->needs(all);
+    app.add_option("--scratch", scratch_,
+                   "With --pack-all: where to, a new folder, on the storage that is to be measured")
+        ->capture_default_str()
+        ->needs(all);
+    app.add_flag("--keep", keep_,
+                 "With --pack-all: keep what was packed, and take what an earlier run kept there")
+        ->needs(all);
+    app.add_option("--split", options_.split, "Split to use (train)");
+  }
+
+  /// What is there is somebody's, and would be removed.
+  [[noreturn]] void refuse_scratch() const {
+    throw Error(ErrorKind::kExists, "the scratch folder is there already", scratch_,
+                "Remove it, name another with --scratch, or take what is in it with --keep.");
+  }
+
+  std::vector<PackingCost> pack(Scratch& scratch,
+                                const std::function<void(const std::string&)>& note,
+                                const std::stop_token& stop) {
+    if (!pack_all_) return {};
+    if (!keep_) {
+      if (std::filesystem::exists(scratch_)) refuse_scratch();
+      scratch.path = scratch_;
+    }
+    all_.folder = options_.folder;
+    all_.scratch = scratch_;
+    all_.limits = options_.limits;
+    all_.side = side_.value_or(side_for(recipe_for(options_)));
+    std::vector<PackingCost> packing = pack_all(all_, note, stop);
+    for (const PackingCost& cost : packing) options_.packed.push_back(cost.path);
+    return packing;
+  }
+
+  MeasureOptions options_;
+  RecipeOptions recipe_;
+  RunOptions run_;
+  PassOptions passes_;
+  PackAllOptions all_;
+  std::vector<std::string> storages_;
+  std::optional<int> side_;
+  std::filesystem::path scratch_ = "packhorse-measure.scratch";
+  bool pack_all_ = false, keep_ = false, json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<program::Command> make_measure_command() {
+  return std::make_unique<CommandMeasure>();
+}
+
+}  // namespace packhorse::trainer

@@ -1,0 +1,155 @@
+#include "command_predict.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "common/storage.h"
+#include "common/terminal.h"
+#include "packhorse/base/printable.h"
+#include "packhorse/reader/measure.h"
+#include "packhorse/trainer/measure/predict.h"
+#include "past_report.h"
+#include "report_json.h"
+
+namespace packhorse::trainer {
+
+namespace {
+
+using program::Json;
+
+std::string bound_text(double bound) {
+  return bound > 0 ? program::with_commas(static_cast<std::uint64_t>(bound + 0.5)) : "-";
+}
+
+class CommandPredict final : public program::Command {
+ public:
+  void setup(CLI::App& app) override {
+    app.add_option("report", report_, "What `packhorse-train measure --json` printed")->required();
+    app.add_option("--cpus", machine_.cpus, "Cores of the machine")->check(CLI::PositiveNumber);
+    app.add_option("--devices", machine_.devices, "Its GPUs")->check(CLI::PositiveNumber);
+    app.add_option("--device-rate", device_rate_,
+                   "Images/s that one of them takes (the device that was measured)")
+        ->check(CLI::PositiveNumber);
+    app.add_option("--workers", workers_, "Reader threads, of all processes together (the cores)")
+        ->check(CLI::PositiveNumber);
+    app.add_option("--core-speed", core_speed_, "Of its cores, against those that were measured")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    app.add_option("--storage", storage_, program::storages_text() + "\n(the page cache)");
+    app.add_flag("--json", json_, "Print one JSON object: see docs/measuring.md");
+    app.footer(
+        "Example:\n  packhorse-train predict report.json --cpus 96 --devices 8 --device-rate 2800 "
+        "--storage nfs\n\n"
+        "The smallest of four bounds is taken: what the devices compute, the cores prepare, the "
+        "storage delivers, and what\nreader threads get that wait for a file each. The check "
+        "holds the same model against what was measured.");
+  }
+
+  int run(const std::stop_token&) override {
+    const PastReport measured(report_);
+    machine_.workers = workers_ > 0 ? workers_ : static_cast<int>(std::ceil(machine_.cpus));
+    machine_.device_is_cpu = device_rate_ == 0 && measured.machine().device_is_cpu;
+    if (!storage_.empty()) machine_.storage = reader::parse_storage(storage_);
+    std::vector<Prediction> predictions;
+    for (const std::string& input : measured.inputs()) {
+      ImageCosts costs = measured.costs(input, machine_.storage);
+      costs.read_cpu_s /= core_speed_;
+      costs.decode_cpu_s /= core_speed_;
+      if (device_rate_ > 0) costs.step_s = 1 / device_rate_;
+      predictions.push_back(predict_training(costs, machine_));
+    }
+    const std::vector<PastReport::Check> checks = measured.check();
+    fmt::print("{}", json_ ? program::to_text(to_json(measured, predictions, checks))
+                           : to_words(measured, predictions, checks));
+    return program::kDone;
+  }
+
+ private:
+  Condition condition() const {
+    if (!machine_.storage) return {};
+    return {Condition::Kind::kSimulated, *machine_.storage};
+  }
+
+  Json to_json(const PastReport& measured, const std::vector<Prediction>& predictions,
+               const std::vector<PastReport::Check>& checks) const {
+    Json json = document_head("packhorse-prediction/1");
+    json["from"] = report_.string();
+    json["machine"] = {{"cpus", machine_.cpus},
+                       {"devices", machine_.devices},
+                       {"workers", machine_.workers},
+                       {"core_speed", core_speed_},
+                       {"device_is_cpu", machine_.device_is_cpu},
+                       {"condition", trainer::to_json(condition())}};
+    json["predictions"] = Json::array();
+    for (std::size_t at = 0; at < predictions.size(); ++at) {
+      const Prediction& one = predictions[at];
+      const auto bound = [](double value) { return value > 0 ? Json(value) : Json(); };
+      json["predictions"].push_back({{"input", measured.inputs()[at]},
+                                     {"images_per_s", one.images_per_s},
+                                     {"bottleneck", one.bottleneck},
+                                     {"limits",
+                                      {{"storage", bound(one.storage)},
+                                       {"cpu", bound(one.cpu)},
+                                       {"device", bound(one.device)},
+                                       {"latency", bound(one.latency)}}}});
+    }
+    json["check"] = Json::array();
+    for (const PastReport::Check& one : checks) {
+      json["check"].push_back({{"input", one.input},
+                               {"condition", one.condition},
+                               {"work", one.work},
+                               {"predicted", one.predicted},
+                               {"measured", one.measured},
+                               {"error", one.error()}});
+    }
+    return json;
+  }
+
+  std::string to_words(const PastReport& measured, const std::vector<Prediction>& predictions,
+                       const std::vector<PastReport::Check>& checks) const {
+    std::string text =
+        fmt::format("predicted for {:g} cores, {}, {}, from {}\n", machine_.cpus,
+                    program::count_text(static_cast<std::uint64_t>(machine_.devices), "device"),
+                    machine_.storage ? "storage " + printable(machine_.storage->name)
+                                     : std::string("the page cache"),
+                    printable(report_.native()));
+    std::vector<std::vector<std::string>> rows = {{"training", "images/s", "limit", "device",
+                                                   "cores", "storage", "waiting workers",
+                                                   "vs folder"}};
+    for (std::size_t at = 0; at < predictions.size(); ++at) {
+      const Prediction& one = predictions[at];
+      rows.push_back({measured.inputs()[at], bound_text(one.images_per_s), one.bottleneck,
+                      bound_text(one.device), bound_text(one.cpu), bound_text(one.storage),
+                      bound_text(one.latency),
+                      fmt::format("{:.2f}x", one.images_per_s / predictions[0].images_per_s)});
+    }
+    text += program::table_text(rows);
+    std::vector<double> errors;
+    rows = {{"check on this machine", "condition", "work", "predicted", "measured", "error"}};
+    for (const PastReport::Check& one : checks) {
+      rows.push_back({one.input, one.condition, one.work, bound_text(one.predicted),
+                      bound_text(one.measured), fmt::format("{:+.0f} %", 100 * one.error())});
+      errors.push_back(std::abs(one.error()));
+    }
+    text += "\n" + program::table_text(rows);
+    return text + fmt::format("error: median {:.0f} %, largest {:.0f} %\n",
+                              100 * reader::percentile(errors, 0.5),
+                              100 * reader::percentile(errors, 1));
+  }
+
+  std::filesystem::path report_;
+  Machine machine_;
+  std::string storage_;
+  double device_rate_ = 0, core_speed_ = 1;
+  int workers_ = 0;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<program::Command> make_predict_command() {
+  return std::make_unique<CommandPredict>();
+}
+
+}  // namespace packhorse::trainer

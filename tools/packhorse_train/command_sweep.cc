@@ -1,0 +1,74 @@
+#include "command_sweep.h"
+
+#include <fmt/format.h>
+
+#include "common/image_limits.h"
+#include "common/storage.h"
+#include "measure_options.h"
+#include "packhorse/base/error.h"
+#include "recipe_options.h"
+#include "report_json.h"
+#include "report_text.h"
+
+namespace packhorse::trainer {
+
+namespace {
+
+class CommandSweep final : public program::Command {
+ public:
+  void setup(CLI::App& app) override {
+    app.add_option("--data", options_.data, "Packed dataset or folder")->required();
+    app.add_option("--split", options_.measure.split, "Split to use (train)");
+    recipe_.add_model_options(app);
+    app.add_option("--device", device_, "auto: a GPU where there is one")
+        ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
+        ->capture_default_str();
+    app.add_option("--workers", options_.workers,
+                   "Reader threads to try, e.g. 1,2,4 (1, 2, 4, ... to twice the CPUs)")
+        ->delimiter(',')
+        ->check(CLI::NonNegativeNumber);
+    app.add_option("--slots", options_.slots, "Batches in memory to try")
+        ->delimiter(',')
+        ->check(CLI::Range(2, 1024))
+        ->capture_default_str();
+    passes_.add_options(app);
+    program::add_image_limits(app, options_.measure.limits, "Images that are decoded");
+    auto* cold = app.add_flag(
+        "--cold", cold_,
+        "From the disk instead of the page cache: drop the input from it before each pass, as root "
+        "with all else that is in it, and prove it");
+    app.add_option("--storage", storage_, program::storages_text())->excludes(cold);
+    app.add_flag("--json", json_, "Print one JSON object: see docs/measuring.md");
+    app.footer("Example:\n  packhorse-train sweep --data packed/wds --storage nfs");
+  }
+
+  int run(const std::stop_token& stop) override {
+    use_available_cpus();
+    options_.measure.recipe = recipe_.choices();
+    options_.measure.device = pick_device(device_);
+    passes_.put_into(options_.measure);
+    if (cold_) options_.condition = Condition::cold();
+    if (!storage_.empty())
+      options_.condition = {Condition::Kind::kSimulated, reader::parse_storage(storage_)};
+    const StatusLine status;
+    const SweepReport report = sweep(
+        options_, [&](const std::string& text) { status.show(text); }, stop);
+    status.clear();
+    fmt::print("{}",
+               json_ ? program::to_text(sweep_json(report, options_.measure)) : sweep_text(report));
+    return program::kDone;
+  }
+
+ private:
+  SweepOptions options_;
+  RecipeOptions recipe_;
+  PassOptions passes_;
+  std::string device_ = "auto", storage_;
+  bool cold_ = false, json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<program::Command> make_sweep_command() { return std::make_unique<CommandSweep>(); }
+
+}  // namespace packhorse::trainer

@@ -1,0 +1,65 @@
+#include <fmt/format.h>
+#include <malloc.h>
+#include <unistd.h>
+
+#include <array>
+#include <climits>
+#include <cstdlib>
+
+#include "command_eval.h"
+#include "command_fit.h"
+#include "command_measure.h"
+#include "command_predict.h"
+#include "command_sweep.h"
+#include "common/program.h"
+#include "packhorse/base/version.h"
+#include "packhorse/formats/library_versions.h"
+#include "packhorse/reader/library_versions.h"
+#include "packhorse/trainer/device/device.h"
+
+namespace {
+
+std::string version_text() {
+  std::string text = "packhorse-train " + packhorse::version();
+  for (const auto& versions :
+       {packhorse::trainer::library_versions(), packhorse::library_versions(),
+        packhorse::reader::library_versions()}) {
+    for (const auto& [library, version] : versions) {
+      text += fmt::format("\n{:<14} {}", library, version);
+    }
+  }
+  return text;
+}
+
+/// Settings that are read while the program is loaded, so they are made by starting over, once; who
+/// has set them keeps them.
+///
+/// LibTorch's OpenMP threads spin between operators by default, on the cores that reader threads
+/// and other programs need: on a busy machine that made training three to six times slower. And
+/// what c10d has to say of a lost process is pages of addresses, beside the error that we print.
+void start_over_with_settings(char** argv) {
+  if (::getenv("OMP_WAIT_POLICY") != nullptr) return;
+  if (::setenv("OMP_WAIT_POLICY", "passive", 0) != 0) return;
+  ::setenv("TORCH_CPP_LOG_LEVEL", "FATAL", 0);
+  ::execv("/proc/self/exe", argv);  // comes back only where there is no /proc
+}
+
+constexpr std::array kCommands = {packhorse::trainer::kFitCommand, packhorse::trainer::kEvalCommand,
+                                  packhorse::trainer::kMeasureCommand,
+                                  packhorse::trainer::kSweepCommand,
+                                  packhorse::trainer::kPredictCommand};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc > 1 && argv[1][0] != '-') start_over_with_settings(argv);
+  // Activations are large and short-lived. By default glibc maps fresh, unpopulated pages for each
+  // of them, every step.
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, INT_MAX);
+  return packhorse::program::run_program(
+      {"packhorse-train",
+       "Trains image classifiers from packed shards or folders, and measures what packing gains.",
+       kCommands, version_text},
+      argc, argv);
+}

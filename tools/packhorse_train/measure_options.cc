@@ -1,0 +1,46 @@
+#include "measure_options.h"
+
+#include <fmt/format.h>
+
+#include "common/terminal.h"
+#include "packhorse/base/printable.h"
+
+namespace packhorse::trainer {
+
+void PassOptions::add_options(CLI::App& app) {
+  app.add_option("--repeats", defaults_.repeats,
+                 "Passes of each kind, in turns; figures are medians")
+      ->capture_default_str();
+  app.add_option("--max-seconds", defaults_.max_seconds, "Length of a timed pass")
+      ->capture_default_str();
+  app.add_option("--steps", defaults_.steps,
+                 "Timed training steps of a pass, if that is shorter; 0: as many as it takes")
+      ->capture_default_str();
+  app.add_option("--warmup-steps", defaults_.warmup_steps,
+                 "Batches before those of a pass, not timed")
+      ->capture_default_str();
+  app.add_option("--simulated-device", defaults_.simulated_device,
+                 "Instead of a network's steps: wait as long as a device with so many images/s "
+                 "would compute, without using a core")
+      ->check(CLI::PositiveNumber);
+}
+
+void PassOptions::put_into(MeasureOptions& options) const {
+  options.simulated_device = defaults_.simulated_device;
+  options.repeats = defaults_.repeats;
+  options.max_seconds = defaults_.max_seconds;
+  options.steps = defaults_.steps;
+  options.warmup_steps = defaults_.warmup_steps;
+}
+
+StatusLine::StatusLine() : terminal_(program::stderr_is_terminal()) {}
+
+void StatusLine::show(const std::string& text) const {
+  if (!terminal_) return;
+  fmt::print(stderr, "\r{}\x1b[K", printable_text(text));
+  std::fflush(stderr);
+}
+
+void StatusLine::clear() const { show(""); }
+
+}  // namespace packhorse::trainer

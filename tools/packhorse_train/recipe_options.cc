@@ -1,0 +1,149 @@
+#include "recipe_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "packhorse/base/error.h"
+#include "packhorse/base/resources.h"
+#include "packhorse/trainer/device/device.h"
+#include "packhorse/trainer/models/archs.h"
+
+namespace packhorse::trainer {
+
+namespace {
+
+/// With the settings that suit the network, which hold where nothing else is asked for.
+std::string arch_text(const Arch& arch) {
+  return fmt::format("\n  {}: {}\n    {} px, {}, {} epochs, batch {}, {}, lr {}, weight decay {}",
+                     arch.name, arch.summary, arch.image_size, name_of(arch.augment), arch.epochs,
+                     arch.batch_size, name_of(arch.optimizer), arch.lr, arch.weight_decay);
+}
+
+std::string archs_text() {
+  std::string text = "Network, with its settings (fit: resnet18, measure: smallnet):";
+  for (const Arch* arch : all_archs()) text += arch_text(*arch);
+  return text + arch_text(script_arch());
+}
+
+/// Empty for a network there is, else what is wrong.
+std::string check_arch(const std::string& name) try {
+  find_arch(name);
+  return "";
+} catch (const Error& error) {
+  return fmt::format("{}; {}", error.what(), error.advice());
+}
+
+/// --name and --no-name. A plain optional<bool> flag would be set to false where neither is given.
+void add_switch(CLI::App& app, const std::string& name, std::optional<bool>& choice,
+                const std::string& description) {
+  app.add_flag_function(
+      fmt::format("--{0},!--no-{0}", name), [&choice](std::int64_t count) { choice = count > 0; },
+      description);
+}
+
+CLI::IsMember member_of(std::span<const std::string_view> names) {
+  return CLI::IsMember(std::vector<std::string>(names.begin(), names.end()));
+}
+
+}  // namespace
+
+std::vector<CLI::Option*> RecipeOptions::add_network_options(CLI::App& app) {
+  return {app.add_option("--arch", choices_.arch, archs_text())
+              ->check(CLI::Validator(check_arch, "NAME")),
+          app.add_option("--image-size", choices_.image_size,
+                         "Side of the network's input in pixels (the network's)")};
+}
+
+void RecipeOptions::add_model_options(CLI::App& app) {
+  add_network_options(app);
+  app.add_option("--batch-size", choices_.batch_size,
+                 "Pictures in a step, over all processes (the network's)");
+  app.add_option("--augment", augment_,
+                 "rrc: random resized crop and flip; pad-crop: resize, shift by up to an eighth, "
+                 "flip; flip: resize and flip; none: resize (the network's)")
+      ->check(member_of(names_of<AugmentKind>()));
+  app.add_option("--min-scale", choices_.min_scale,
+                 "Smallest part of a picture that rrc takes, by area (0.08)");
+  app.add_option("--seed", choices_.seed, "Of order, crops and initial parameters (0)");
+  app.add_option("--order", order_,
+                 "global: any sample may come next (default); window: large reads, mixed within "
+                 "256 MiB, for disks and network storage; sequential: as stored")
+      ->check(member_of(names_of<reader::OrderKind>()));
+  app.add_option(
+         "--amp", amp_,
+         "bf16: compute in bfloat16 where that is safe; fp16: in float16, with a loss scale; "
+         "faster on GPUs, much slower on some CPUs (off)")
+      ->check(member_of(names_of<Amp>()));
+  add_switch(app, "channels-last", choices_.channels_last, "Memory order of convolutions (on)");
+}
+
+void RecipeOptions::add_schedule_options(CLI::App& app) {
+  app.add_option("--color-jitter", choices_.color_jitter,
+                 "Random brightness, contrast and saturation by up to this share, hue by up to a "
+                 "quarter of it (0)");
+  app.add_option("--erasing", choices_.erasing, "Probability of random erasing (0)");
+  app.add_option("--mixup", choices_.mixup_alpha,
+                 "Mixup: alpha of its Beta distribution; 0: off (0)");
+  app.add_option("--cutmix", choices_.cutmix_alpha,
+                 "CutMix, likewise; with both, each batch draws one of them (0)");
+  app.add_option("--epochs", choices_.epochs, "Passes over the data (the network's)");
+  app.add_option("--accumulate", choices_.accumulate,
+                 "Parts that a process takes its share of a batch in, for less memory (1)");
+  app.add_option("--optimizer", optimizer_,
+                 "sgd, adamw, or lars for batches of thousands (the network's)")
+      ->check(member_of(names_of<OptimizerKind>()));
+  app.add_option("--lr", choices_.lr,
+                 "Highest learning rate, at the end of the warm-up (the network's, times the batch "
+                 "size over its usual one)");
+  app.add_option("--momentum", choices_.momentum, "Of sgd and lars (0.9)");
+  add_switch(app, "nesterov", choices_.nesterov, "Nesterov's momentum (on)");
+  app.add_option("--beta1", choices_.beta1, "Of adamw (0.9)");
+  app.add_option("--beta2", choices_.beta2, "Of adamw (0.999)");
+  app.add_option("--weight-decay", choices_.weight_decay,
+                 "Of weights, not of biases, norms, tokens and positions (the network's; another "
+                 "optimizer brings its "
+                 "own)");
+  app.add_option("--clip-norm", choices_.clip_norm, "Longest gradient; 0: any (0)");
+  app.add_option("--label-smoothing", choices_.label_smoothing,
+                 "Share of the target spread over all classes (0)");
+  app.add_option("--warmup-epochs", choices_.warmup_epochs,
+                 "Linear rise of the learning rate, before the cosine (a share of the epochs that "
+                 "suits the network)");
+  app.add_option("--ema-decay", choices_.ema_decay,
+                 "Keep a moving average of the parameters, and score that; e.g. 0.9999 (0: none)");
+  app.add_option("--non-finite", non_finite_,
+                 "What to do when gradients are not finite: stop, or skip the step (stop)")
+      ->check(member_of(names_of<NonFinite>()));
+  add_switch(app, "sync-bn", choices_.sync_bn, "Batch norms see the batch of all processes (off)");
+}
+
+RecipeChoices RecipeOptions::choices() const {
+  RecipeChoices choices = choices_;
+  const auto put = [](const char* what, const std::optional<std::string>& name, auto& choice) {
+    using Enum = typename std::decay_t<decltype(choice)>::value_type;
+    if (name) choice = parse_name<Enum>(what, *name);
+  };
+  put("augmentation", augment_, choices.augment);
+  put("mixed precision", amp_, choices.amp);
+  put("order", order_, choices.order);
+  put("optimizer", optimizer_, choices.optimizer);
+  put("rule", non_finite_, choices.non_finite);
+  return choices;
+}
+
+void RunOptions::add_options(CLI::App& app) {
+  app.add_option("--device", device, "auto: a GPU where there is one")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
+      ->capture_default_str();
+  app.add_option("--workers", workers,
+                 "Reader threads; -1: as many as this process may use, 0: none, read in between")
+      ->capture_default_str();
+}
+
+void use_available_cpus(int local_processes) {
+  set_compute_threads(std::max(1, available_cpus() / local_processes));
+}
+
+}  // namespace packhorse::trainer

@@ -1,0 +1,275 @@
+#include "report_json.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+
+#include "common/machine.h"
+#include "common/storage.h"
+#include "packhorse/base/version.h"
+#include "packhorse/formats/library_versions.h"
+#include "packhorse/reader/library_versions.h"
+
+namespace packhorse::trainer {
+namespace {
+
+using program::Json;
+using Figure = std::function<double(const Pass&)>;
+
+constexpr std::array kQuantiles = {0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0};
+
+Json spread_json(const std::vector<Pass>& passes, const Figure& figure) {
+  const reader::Spread spread = spread_of(passes, figure);
+  Json values = Json::array();
+  for (const Pass& pass : passes) values.push_back(figure(pass));
+  return {{"min", spread.min},
+          {"median", spread.median},
+          {"max", spread.max},
+          {"noisy", is_noisy(spread)},
+          {"values", values}};
+}
+
+double images(const Pass& pass) { return static_cast<double>(pass.images); }
+double steps(const Pass& pass) { return static_cast<double>(pass.batch_ms.size()); }
+double cpu_s_per_1000(const Pass& pass) { return 1000 * pass.cpu_s / images(pass); }
+
+/// null where it is not known of each pass.
+Json load_json(const std::vector<Pass>& passes, std::optional<double> reader::CpuLoad::*figure) {
+  for (const Pass& pass : passes)
+    if (!(pass.load.*figure)) return {};
+  return spread_json(passes, [&](const Pass& pass) { return *(pass.load.*figure); });
+}
+
+Json pass_json(const std::vector<Pass>& passes) {
+  return {{"images_per_s", spread_json(passes, [](const Pass& p) { return p.images_per_s(); })},
+          {"mb_per_s", spread_json(passes,
+                                   [](const Pass& p) {
+                                     return 1e-6 * static_cast<double>(p.bytes) / p.seconds;
+                                   })},
+          {"cpu_s_per_1000", spread_json(passes, cpu_s_per_1000)},
+          {"disk_bytes_per_image",
+           spread_json(passes, [](const Pass& p) { return p.disk_bytes_per_image(); })},
+          {"first_batch_s", spread_json(passes, [](const Pass& p) { return p.first_batch_s; })},
+          {"batch_p50_ms",
+           spread_json(passes, [](const Pass& p) { return reader::percentile(p.batch_ms, 0.5); })},
+          {"batch_p99_ms",
+           spread_json(passes, [](const Pass& p) { return reader::percentile(p.batch_ms, 0.99); })},
+          {"foreign_cpus", load_json(passes, &reader::CpuLoad::foreign_cpus)},
+          {"cpu_pressure", load_json(passes, &reader::CpuLoad::pressure)}};
+}
+
+Json quantiles_json(const std::vector<Pass>& passes) {
+  std::vector<double> all;
+  for (const Pass& pass : passes) all.insert(all.end(), pass.batch_ms.begin(), pass.batch_ms.end());
+  Json ms = Json::array();
+  for (const double p : kQuantiles) ms.push_back(reader::percentile(all, p));
+  return {{"p", kQuantiles}, {"ms", ms}};
+}
+
+Json training_json(const std::vector<Pass>& passes) {
+  Json json = pass_json(passes);
+  json["wait_share"] = spread_json(passes, [](const Pass& p) { return p.wait_s / p.seconds; });
+  json["wait_ms"] = spread_json(passes, [](const Pass& p) { return 1e3 * p.wait_s / steps(p); });
+  json["compute_ms"] =
+      spread_json(passes, [](const Pass& p) { return 1e3 * p.compute_s / steps(p); });
+  json["copy_ms"] = spread_json(passes, [](const Pass& p) { return 1e3 * p.copy_s / steps(p); });
+  json["host_ms"] = spread_json(passes, [](const Pass& p) { return 1e3 * p.host_s / steps(p); });
+  json["step_ms_quantiles"] = quantiles_json(passes);
+  json["loss"] = passes.back().loss;
+  return json;
+}
+
+Json device_limit_json(const std::vector<Pass>& passes) {
+  return {
+      {"images_per_s", spread_json(passes, [](const Pass& p) { return p.images_per_s(); })},
+      {"step_ms", spread_json(passes, [](const Pass& p) { return 1e3 * p.seconds / steps(p); })},
+      {"cpu_s_per_1000", spread_json(passes, cpu_s_per_1000)}};
+}
+
+Json input_json(const MeasuredInput& input) {
+  return {{"name", input.name},
+          {"path", input.path.string()},
+          {"format", input.format},
+          {"image", input.image_mode},
+          {"same_work", same_work(input) == SameWork::kYes},
+          {"samples", input.samples},
+          {"bytes", input.bytes},
+          {"file_system", input.file_system}};
+}
+
+Json recipe_json(const Recipe& recipe) {
+  return {{"arch", recipe.arch},
+          {"image_size", recipe.image_size},
+          {"batch_size", recipe.batch_size},
+          {"augment", name_of(recipe.augment)},
+          {"order", name_of(recipe.order)},
+          {"amp", name_of(recipe.amp)},
+          {"seed", recipe.seed}};
+}
+
+Json attribution_json(const Attribution& parts) {
+  return {{"epoch_s", parts.epoch_s},     {"device_s", parts.device_s},
+          {"sharing_s", parts.sharing_s}, {"preparation_s", parts.preparation_s},
+          {"fetch_s", parts.fetch_s},     {"other_s", parts.other_s}};
+}
+
+const char* told_text(const std::vector<Pass>& passes, const std::vector<Pass>& base) {
+  static constexpr std::array kNames = {"not told apart", "faster", "slower", "alike"};
+  return kNames[static_cast<std::size_t>(compare(passes, base).told)];
+}
+
+Json run_json(const SpeedReport& report, const MeasuredRun& run) {
+  Json json = {{"input", report.inputs[run.input].name},
+               {"condition", report.conditions[run.condition].name()},
+               {"read", pass_json(run.read)},
+               {"decode", pass_json(run.decode)},
+               {"training", training_json(run.training)}};
+  const MeasuredRun& folder = report.run(run.condition, 0);
+  if (!folder.training.empty()) {
+    json["speedup"] = {{"read", compare(run.read, folder.read).ratio},
+                       {"decode", compare(run.decode, folder.decode).ratio},
+                       {"training", compare(run.training, folder.training).ratio}};
+    json["told"] = {{"read", told_text(run.read, folder.read)},
+                    {"decode", told_text(run.decode, folder.decode)},
+                    {"training", told_text(run.training, folder.training)}};
+  }
+  json["attribution"] = attribution_json(attribute(report, run));
+  return json;
+}
+
+Json packing_json(const std::vector<PackingCost>& packing) {
+  Json json = Json::array();
+  for (const PackingCost& cost : packing) {
+    Json entry = {{"input", fmt::format("{} {}", cost.format, cost.image_mode)},
+                  {"settings", cost.settings},
+                  {"was_there", cost.was_there}};
+    if (!cost.was_there) {
+      entry["seconds"] = cost.seconds;
+      entry["cpu_s"] = cost.cpu_s;
+      entry["bytes_in"] = cost.bytes_in;
+      entry["bytes_out"] = cost.bytes_out;
+    }
+    json.push_back(entry);
+  }
+  return json;
+}
+
+/// What this process was started with, as a shell would take most of it.
+std::string command_line() {
+  std::ifstream file("/proc/self/cmdline");
+  std::string text;
+  for (std::string argument; std::getline(file, argument, '\0');) {
+    const bool first = text.empty();
+    if (first) argument = argument.substr(argument.rfind('/') + 1);
+    if (argument.find_first_of(" '\"$\\*?;&|<>()") != std::string::npos)
+      argument = "'" + argument + "'";
+    text += (first ? "" : " ") + argument;
+  }
+  return text;
+}
+
+}  // namespace
+
+Json to_json(const Condition& condition) {
+  static constexpr std::array kKinds = {"warm", "cold", "simulated"};
+  Json json = {{"name", condition.name()},
+               {"kind", kKinds[static_cast<std::size_t>(condition.kind)]}};
+  if (condition.kind == Condition::Kind::kCold) json["names_dropped"] = condition.names_dropped;
+  if (condition.kind != Condition::Kind::kSimulated) return json;
+  json.update(program::delays_json(condition.storage));
+  return json;
+}
+
+Json document_head(const char* schema) {
+  Json versions = {{"packhorse", packhorse::version()}};
+  for (const auto& list :
+       {library_versions(), packhorse::library_versions(), packhorse::reader::library_versions()}) {
+    for (const auto& [library, version] : list) versions[library] = version;
+  }
+  Json machine = program::machine_json();
+  double load = 0;
+  machine["load_average"] = ::getloadavg(&load, 1) == 1 ? Json(load) : Json();
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  return {{"schema", schema},
+          {"created", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", now)},
+          {"command", command_line()},
+          {"versions", versions},
+          {"machine", machine}};
+}
+
+Json measurement_json(const SpeedReport& report, const MeasureOptions& options,
+                      const std::vector<PackingCost>& packing) {
+  Json json = document_head("packhorse-measurement/1");
+  json["device"] = report.device;
+  json["recipe"] = recipe_json(report.recipe);
+  json["workers"] = report.workers;
+  json["slots"] = options.slots;
+  json["repeats"] = options.repeats;
+  json["warmup_steps"] = options.warmup_steps;
+  json["max_seconds"] = options.max_seconds;
+  json["cuda_graph"] = options.cuda_graph;
+  json["gpu_decode"] = options.gpu_decode;
+  json["device_memory_bytes"] = report.device_memory_bytes;
+  json["conditions"] = Json::array();
+  for (const Condition& condition : report.conditions)
+    json["conditions"].push_back(to_json(condition));
+  json["device_limit"] = device_limit_json(report.device_limit);
+  json["inputs"] = Json::array();
+  for (const MeasuredInput& input : report.inputs) json["inputs"].push_back(input_json(input));
+  if (!packing.empty()) json["packing"] = packing_json(packing);
+  json["runs"] = Json::array();
+  json["not_measured"] = Json::array();
+  for (const MeasuredRun& run : report.runs) {
+    if (!run.training.empty()) {
+      json["runs"].push_back(run_json(report, run));
+      continue;
+    }
+    json["not_measured"].push_back({{"input", report.inputs[run.input].name},
+                                    {"condition", report.conditions[run.condition].name()},
+                                    {"reason", run.not_measured}});
+  }
+  json["io_speedup"] = io_speedups(report);
+  json["verdict"] = verdict(report);
+  return json;
+}
+
+Json sweep_json(const SweepReport& report, const MeasureOptions& options) {
+  Json json = document_head("packhorse-sweep/1");
+  json["device"] = report.device;
+  json["recipe"] = recipe_json(report.recipe);
+  json["condition"] = to_json(report.condition);
+  json["input"] = input_json(report.input);
+  json["repeats"] = options.repeats;
+  json["device_limit"] = device_limit_json(report.device_limit);
+  json["points"] = Json::array();
+  for (const SweepSetting& setting : report.settings) {
+    json["points"].push_back(
+        {{"workers", setting.workers},
+         {"slots", setting.slots},
+         {"images_per_s",
+          spread_json(setting.passes, [](const Pass& p) { return p.images_per_s(); })},
+         {"wait_share",
+          spread_json(setting.passes, [](const Pass& p) { return p.wait_s / p.seconds; })},
+         {"batches_bytes", setting.batches_bytes},
+         {"memory_bytes", setting.memory_bytes}});
+  }
+  const Recommendation chosen = recommend(report);
+  const SweepSetting& setting = report.settings[chosen.setting];
+  json["knee"] = {{"workers", setting.workers},
+                  {"slots", setting.slots},
+                  {"images_per_s", setting.images_per_s()},
+                  {"still_rising", chosen.still_rising}};
+  json["limits"] = {{"cpus", report.cpus},
+                    {"memory_available_bytes", report.memory_available},
+                    {"memory_per_worker_bytes", memory_per_worker(report)},
+                    {"left_out", report.left_out}};
+  json["recommended"] = {
+      {"workers", setting.workers}, {"slots", setting.slots}, {"reason", chosen.reason}};
+  return json;
+}
+
+}  // namespace packhorse::trainer

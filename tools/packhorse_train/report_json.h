@@ -1,0 +1,19 @@
+#pragma once
+
+#include "common/program.h"
+#include "packhorse/trainer/measure/measure.h"
+#include "packhorse/trainer/measure/pack_all.h"
+#include "packhorse/trainer/measure/sweep.h"
+
+/// What --json prints of measurements; docs/schemas names the fields, which are only ever added.
+namespace packhorse::trainer {
+
+program::Json measurement_json(const SpeedReport& report, const MeasureOptions& options,
+                               const std::vector<PackingCost>& packing);
+program::Json sweep_json(const SweepReport& report, const MeasureOptions& options);
+
+program::Json to_json(const Condition& condition);
+/// With the time, the command that is running, versions and the machine.
+program::Json document_head(const char* schema);
+
+}  // namespace packhorse::trainer

@@ -1,0 +1,189 @@
+#include "packhorse/trainer/checkpoint/weights.h"
+
+#include <ATen/core/Dict.h>
+#include <ATen/core/grad_mode.h>
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <map>
+
+#include "checkpoint/weight_files.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/trainer/checkpoint/checkpoint.h"
+
+namespace packhorse::trainer {
+namespace {
+
+constexpr const char* kSaveAdvice =
+    "Save them in Python by torch.save(model.state_dict(), FILE) of PyTorch 1.6 or later, or by "
+    "safetensors.torch.save_file(model.state_dict(), FILE).";
+constexpr const char* kNotTracked = "num_batches_tracked";
+
+enum class Kind { kSafetensors, kTorchZip, kOther };
+
+Kind kind_of(const std::filesystem::path& path) {
+  const UniqueFd fd = open_for_reading(path);
+  if (file_size(fd.get(), path) < 10) return Kind::kOther;
+  std::array<std::byte, 10> begin;
+  read_exactly(fd.get(), 0, begin, path);
+  const std::string_view text(reinterpret_cast<const char*>(begin.data()), begin.size());
+  if (text.starts_with("PK")) return Kind::kTorchZip;
+  // A header of less than 16 MiB, and the brace it begins with.
+  if (text.substr(3, 5) == std::string_view("\0\0\0\0\0", 5) && text[8] == '{') {
+    return Kind::kSafetensors;
+  }
+  return Kind::kOther;
+}
+
+bool is_text(const c10::impl::GenericDict& dict, const char* key, std::string_view value) {
+  const auto found = dict.find(key);
+  return found != dict.end() && found->value().isString() && found->value().toStringRef() == value;
+}
+
+c10::impl::GenericDict state_dict_in(const c10::impl::GenericDict& top) {
+  for (const char* key : {"model", "state_dict", "model_state_dict"}) {
+    const auto found = top.find(key);
+    if (found != top.end() && found->value().isGenericDict()) return found->value().toGenericDict();
+  }
+  return top;
+}
+
+NamedTensors read_torch_file(const std::filesystem::path& path) try {
+  const c10::IValue value = read_torch_zip(path);
+  if (!value.isGenericDict()) throw_bad_weights(path, "it holds something else");
+  const auto top = value.toGenericDict();
+  if (is_text(top, "format", "packhorse-train")) return read_checkpoint(path).model;
+  NamedTensors tensors;
+  for (const auto& item : state_dict_in(top)) {
+    if (!item.key().isString()) throw_bad_weights(path, "a tensor in it has no name");
+    const std::string& name = item.key().toStringRef();
+    if (!item.value().isTensor()) throw_bad_weights(path, "'" + name + "' in it is no tensor");
+    tensors.emplace_back(name, item.value().toTensor());
+  }
+  return tensors;
+} catch (const Error&) {
+  throw;
+} catch (const c10::Error& error) {
+  const std::string what = error.what_without_backtrace();
+  throw_bad_weights(path, what.substr(0, what.find('\n')));
+} catch (const std::exception& error) {
+  throw_bad_weights(path, error.what());
+}
+
+void take_off_prefix(NamedTensors& tensors, std::string_view prefix) {
+  for (const auto& [name, tensor] : tensors) {
+    if (!name.starts_with(prefix)) return;
+  }
+  for (auto& [name, tensor] : tensors) name.erase(0, prefix.size());
+}
+
+std::string shape_text(const at::Tensor& tensor) {
+  return tensor.dim() == 0 ? "one number" : fmt::format("{}", fmt::join(tensor.sizes(), "x"));
+}
+
+/// What does not fit, by kind, and the words for it.
+class Misfits {
+ public:
+  void missing(const std::string& name) { missing_.push_back("'" + name + "'"); }
+  void unexpected(const std::string& name) { unexpected_.push_back("'" + name + "'"); }
+  void misshapen(const std::string& name, const at::Tensor& here, const at::Tensor& wanted) {
+    misshapen_.push_back(
+        fmt::format("'{}' ({}, wanted: {})", name, shape_text(here), shape_text(wanted)));
+  }
+  void throw_if_any(const std::filesystem::path& path, bool only_head) const {
+    if (missing_.empty() && unexpected_.empty() && misshapen_.empty()) return;
+    throw Error(ErrorKind::kUsage,
+                "the weights do not fit the network" + text("missing", missing_) +
+                    text("of another shape", misshapen_) + text("not the network's", unexpected_),
+                path,
+                only_head ? "Only the last layer differs: leave it out by --new-head."
+                          : "Choose the --arch and the --image-size they were trained with.");
+  }
+
+ private:
+  static std::string text(const char* what, const std::vector<std::string>& names) {
+    constexpr std::size_t kMostNamed = 3;
+    if (names.empty()) return "";
+    const auto end =
+        names.begin() + static_cast<std::ptrdiff_t>(std::min(kMostNamed, names.size()));
+    return fmt::format(
+        "; {}: {}{}", what, fmt::join(names.begin(), end, ", "),
+        names.size() > kMostNamed ? fmt::format(" and {} more", names.size() - kMostNamed) : "");
+  }
+  std::vector<std::string> missing_, unexpected_, misshapen_;
+};
+
+/// "fc." of "fc.bias".
+std::string head_prefix(const Model& model) {
+  const auto names = model.named_parameters().keys();
+  return names.empty() ? "" : names.back().substr(0, names.back().rfind('.') + 1);
+}
+
+}  // namespace
+
+void throw_bad_weights(const std::filesystem::path& path, const std::string& why) {
+  throw Error(ErrorKind::kCorrupt, "this is no file of weights, or a damaged one: " + why, path,
+              kSaveAdvice);
+}
+
+NamedTensors read_weights(const std::filesystem::path& path) {
+  NamedTensors tensors;
+  switch (kind_of(path)) {
+    case Kind::kSafetensors:
+      tensors = read_safetensors(path);
+      break;
+    case Kind::kTorchZip:
+      tensors = read_torch_file(path);
+      break;
+    case Kind::kOther:
+      throw Error(
+          ErrorKind::kUnsupported,
+          "this is neither a safetensors file nor one of torch.save() of PyTorch 1.6 or later",
+          path, kSaveAdvice);
+  }
+  if (tensors.empty()) throw_bad_weights(path, "there are no tensors in it");
+  take_off_prefix(tensors, "module.");
+  take_off_prefix(tensors, "_orig_mod.");
+  return tensors;
+}
+
+std::vector<std::string> load_weights(Model& model, const std::filesystem::path& path, Head head) {
+  std::map<std::string, at::Tensor> weights;
+  for (auto& [name, tensor] : read_weights(path)) weights.emplace(name, tensor);
+  std::vector<std::pair<at::Tensor, at::Tensor>> pairs;  // to, from
+  std::vector<std::string> kept;
+  Misfits misfits;
+  bool only_head = true;
+  const std::string last = head_prefix(model);
+  const auto match = [&](const std::string& name, const at::Tensor& tensor) {
+    const auto found = weights.find(name);
+    const bool of_head = name.starts_with(last);
+    if (found != weights.end() && found->second.sizes() == tensor.sizes()) {
+      pairs.emplace_back(tensor.detach(), found->second);
+    } else if ((of_head && head == Head::kMayDiffer) ||
+               (found == weights.end() && name.ends_with(kNotTracked))) {
+      kept.push_back(name);
+    } else {
+      if (found == weights.end()) misfits.missing(name);
+      if (found != weights.end()) misfits.misshapen(name, found->second, tensor);
+      only_head = only_head && of_head;
+    }
+    if (found != weights.end()) weights.erase(found);
+  };
+  for (const auto& item : model.named_parameters()) match(item.key(), item.value());
+  for (const auto& item : model.named_buffers()) match(item.key(), item.value());
+  for (const auto& [name, tensor] : weights) {
+    if (head == Head::kMayDiffer && name.starts_with(last)) continue;
+    misfits.unexpected(name);
+    only_head = only_head && name.starts_with(last);
+  }
+  misfits.throw_if_any(path, only_head);
+  const at::NoGradGuard no_grad;
+  for (auto& [to, from] : pairs) to.copy_(from);
+  return kept;
+}
+
+}  // namespace packhorse::trainer

@@ -1,0 +1,99 @@
+#include "device/step_graph.h"
+
+#include "packhorse/base/error.h"
+
+#ifdef PACKHORSE_TORCH_HAS_CUDA
+#include <ATen/cuda/CUDAEvent.h>
+#include <ATen/cuda/CUDAGraph.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+#endif
+
+namespace packhorse::trainer {
+namespace {
+
+void require_gpu(const Device& device) {
+  if (device.is_cuda()) return;
+  throw Error(ErrorKind::kUsage, "CUDA graphs need a GPU", {}, "Leave out --cuda-graph.");
+}
+
+}  // namespace
+
+#ifdef PACKHORSE_TORCH_HAS_CUDA
+
+namespace {
+
+/// PyTorch's own number, for cuDNN's choices and the optimiser's lazy parts.
+constexpr int kWarmUps = 3;
+
+/// `later` goes on when all that `sooner` has got by now is done.
+void follow(const c10::cuda::CUDAStream& later, const c10::cuda::CUDAStream& sooner) {
+  at::cuda::CUDAEvent done;
+  done.record(sooner);
+  done.block(later);
+}
+
+}  // namespace
+
+struct StepGraph::Impl {
+  explicit Impl(c10::DeviceIndex index_)
+      : index(index_), side(c10::cuda::getStreamFromPool(/*isHighPriority=*/false, index_)) {}
+
+  c10::DeviceIndex index;
+  c10::cuda::CUDAStream side;
+  at::cuda::CUDAGraph graph;
+  int warm_ups = 0;
+  bool captured = false;
+};
+
+StepGraph::StepGraph(const Device& device) {
+  require_gpu(device);
+  impl_ = std::make_unique<Impl>(static_cast<c10::DeviceIndex>(device.index));
+}
+
+void StepGraph::run(const std::function<void()>& work) {
+  if (impl_->captured) {
+    impl_->graph.replay();
+    return;
+  }
+  const auto current = c10::cuda::getCurrentCUDAStream(impl_->index);
+  follow(impl_->side, current);
+  {
+    const c10::cuda::CUDAStreamGuard guard(impl_->side);
+    if (impl_->warm_ups < kWarmUps) {
+      work();
+      ++impl_->warm_ups;
+    } else {
+      impl_->side.synchronize();
+      // A graph has a pool of memory of its own: what the steps before have left in the cache would
+      // be of no use to it, and missing. torch.cuda.graph() does the same.
+      c10::cuda::CUDACachingAllocator::emptyCache();
+      // The prefetcher's thread goes on making CUDA calls meanwhile.
+      impl_->graph.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
+      work();
+      impl_->graph.capture_end();
+      impl_->captured = true;
+    }
+  }
+  follow(current, impl_->side);
+  if (impl_->captured) impl_->graph.replay();  // capturing did nothing yet
+}
+
+#else
+
+struct StepGraph::Impl {};
+
+StepGraph::StepGraph(const Device& device) {
+  require_gpu(device);
+  throw Error(ErrorKind::kUnsupported, "this build of packhorse has no CUDA", {},
+              "Leave out --cuda-graph.");
+}
+
+void StepGraph::run(const std::function<void()>&) {}
+
+#endif
+
+StepGraph::~StepGraph() = default;
+
+}  // namespace packhorse::trainer

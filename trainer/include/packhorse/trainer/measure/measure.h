@@ -1,0 +1,189 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "packhorse/image/image_info.h"
+#include "packhorse/reader/cpu_load.h"
+#include "packhorse/reader/measure.h"
+#include "packhorse/reader/simulated_storage.h"
+#include "packhorse/trainer/device/device.h"
+#include "packhorse/trainer/recipe/recipe.h"
+
+/// What packing gains: the same work on a folder and on packed datasets of it, side by side.
+namespace packhorse::trainer {
+
+/// Where the bytes come from during a pass.
+struct Condition {
+  enum class Kind {
+    kWarm,       ///< the page cache
+    kCold,       ///< the disk: see reader::make_cold(); proved after each pass
+    kSimulated,  ///< the page cache, with the delays of `storage`
+  };
+  Kind kind = Kind::kWarm;
+  reader::StorageModel storage = {};
+  bool names_dropped = false;  ///< cold: file names and inodes, too
+  static Condition cold();
+  /// "warm", "cold" or the storage's.
+  std::string name() const;
+};
+
+struct MeasureOptions {
+  std::filesystem::path folder;
+  std::vector<std::filesystem::path> packed;
+  std::string split;  ///< empty: "train" where there are splits
+  RecipeChoices recipe;
+  Device device;
+  /// Steps that take as long as on a device with so many images a second, and no core: instead of
+  /// a model's. 0: a model's.
+  double simulated_device = 0;
+  int workers = -1;
+  int slots = 4;                                    ///< batches in memory
+  bool cold = false;                                ///< beside warm
+  std::vector<reader::StorageModel> storages = {};  ///< likewise, one by one
+  int repeats = 5;
+  /// Batches that are not timed, before those of a pass: training steps, where it trains.
+  std::int64_t warmup_steps = 5;
+  std::int64_t steps = 0;  ///< timed training steps of a pass; 0: as `max_seconds` says
+  /// Of one timed pass; slow storage delivers in bursts, so not below four times what the first
+  /// batch took.
+  double max_seconds = 3;
+  bool cuda_graph = false;  ///< see EngineOptions
+  bool gpu_decode = false;  ///< the GPU decodes all JPEGs
+  ImageLimits limits = {};  ///< of images that are decoded
+  /// Throws Error(kUsage).
+  void validate() const;
+};
+
+/// One timed pass of one kind of work.
+struct Pass {
+  std::uint64_t images = 0;
+  std::uint64_t warmup_images = 0;  ///< before those, and not timed
+  double seconds = 0;
+  std::uint64_t bytes = 0;  ///< stored, read by it
+  /// That the disk delivered, or the simulated storage, warm-up included.
+  std::uint64_t disk_bytes = 0;
+  double cpu_s = 0;                   ///< of the process
+  reader::CpuLoad load = {};          ///< of others meanwhile
+  double first_batch_s = 0;           ///< from making the loader to the first batch
+  std::vector<double> batch_ms = {};  ///< from one batch to the next; training: of each step
+  // Of training alone:
+  double wait_s = 0;     ///< waiting for batches
+  double compute_s = 0;  ///< from having a batch to the step's end
+  double copy_s = 0;     ///< to the device, beside the computing
+  double host_s = 0;     ///< of compute_s, until all work of the steps was queued
+  double loss = 0;       ///< mean: proof that training happened
+  double images_per_s() const { return seconds > 0 ? static_cast<double>(images) / seconds : 0; }
+  double disk_bytes_per_image() const {
+    const std::uint64_t all = warmup_images + images;
+    return all > 0 ? static_cast<double>(disk_bytes) / static_cast<double>(all) : 0;
+  }
+};
+
+/// The folder, or a packed dataset.
+struct MeasuredInput {
+  std::filesystem::path path;
+  std::string name;                ///< "folder", or format and image mode: "wds roi"
+  std::string format, image_mode;  ///< "folder", "wds", ...; "original", "roi", ...
+  std::uint64_t samples = 0;
+  std::uint64_t bytes = 0;  ///< of its files
+  std::string file_system;
+};
+
+/// One input under one condition, a Pass a repeat; all empty where it could not be measured.
+struct MeasuredRun {
+  std::size_t input = 0, condition = 0;
+  std::vector<Pass> read = {}, decode = {}, training = {};
+  std::string not_measured = {};  ///< why
+};
+
+struct SpeedReport {
+  Recipe recipe;
+  std::string device;
+  int workers = 0;
+  std::vector<Condition> conditions;  ///< warm first
+  std::vector<MeasuredInput> inputs;  ///< the folder first
+  std::vector<Pass> device_limit;  ///< steps on made-up data that is on the device, a Pass a repeat
+  std::vector<MeasuredRun> runs;   ///< by condition, then by input
+  std::uint64_t device_memory_bytes = 0;  ///< peak on the GPU; 0 on the CPU
+  const MeasuredRun& run(std::size_t condition, std::size_t input) const {
+    return runs[condition * inputs.size() + input];
+  }
+};
+
+/// Warm, and what else is asked for, over all inputs: reading only, reading and decoding, and
+/// training with a fresh model of the same seed. Repeats are interleaved (A B C A B C ...), so that
+/// a slow minute of the machine hits all. An input that cannot be made cold is reported so.
+/// `note` hears what is under way. Throws Error.
+SpeedReport measure(const MeasureOptions& options,
+                    const std::function<void(const std::string&)>& note = {},
+                    std::stop_token stop = {});
+
+/// Where the seconds of an epoch go, as DS-Analyzer (Mohan et al. 2021) divides them, with one part
+/// more for a device that shares its cores with the loader. Each is measured by a clock of its own;
+/// `other_s` is what these miss of the epoch.
+struct Attribution {
+  double epoch_s = 0;
+  double device_s = 0;       ///< what steps on made-up data take
+  double sharing_s = 0;      ///< what steps take longer beside the loading; noise may be below 0
+  double preparation_s = 0;  ///< waiting for data although all is in the page cache
+  double fetch_s = 0;        ///< waiting beyond that: for the storage
+  double other_s = 0;
+};
+
+/// Of the repeat with the median speed, against those of the device limit and of the warm passes.
+/// Zeros for what was not measured.
+Attribution attribute(const SpeedReport& report, const MeasuredRun& run);
+
+/// Of some passes, in repeats.
+reader::Spread images_per_s(const std::vector<Pass>& passes);
+/// Of anything of theirs.
+reader::Spread spread_of(const std::vector<Pass>& passes,
+                         const std::function<double(const Pass&)>& figure);
+/// The repeats lie further apart than 10 % of their median.
+bool is_noisy(const reader::Spread& spread);
+
+/// What repeats can tell of a speed against another.
+enum class Told {
+  kNot,     ///< too few repeats, or they overlap
+  kFaster,  ///< told apart, by 2 % or more
+  kSlower,  ///< likewise
+  kAlike,   ///< told to be nearer than 2 %
+};
+struct Comparison {
+  double ratio = 0;            ///< of the medians
+  double least = 0, most = 0;  ///< of the slowest to the other's fastest repeat, and the reverse
+  std::size_t repeats = 0;
+  Told told = Told::kNot;
+};
+/// Fewer repeats tell nothing. From them on two speeds are told apart where each repeat of the one
+/// is faster than every one of the other: of n and n repeats of the same speed, in any order, that
+/// comes about by chance in 2 of (2n over n) measurements, 1 of 126 with five. It holds however the
+/// speeds are distributed, and a machine that drifts makes it rarer, as repeats go round.
+inline constexpr std::size_t kEnoughRepeats = 5;
+/// A difference below is not worth a word.
+inline constexpr double kNoticeable = 1.02;
+Comparison compare(const std::vector<Pass>& passes, const std::vector<Pass>& base);
+
+/// How the work on an input compares with the folder's.
+enum class SameWork {
+  kYes,           ///< packed as it is
+  kLessDecoding,  ///< the same pixels by less decoding: roi
+  kOtherPixels,   ///< resize, raw
+};
+SameWork same_work(const MeasuredInput& input);
+
+/// The headline, a line for each condition, slow storage first: how many times the folder's speed
+/// the packed input with the fastest training has, of those packed as they are.
+std::vector<std::string> io_speedups(const SpeedReport& report);
+
+/// What the figures say, in sentences: for each condition its limit, and what packing gains or
+/// loses as far as compare() can tell. CPUs that others used are named, warm inputs of which the
+/// disk delivered more than 1 %, and epochs too short to stand for those of a larger folder.
+std::vector<std::string> verdict(const SpeedReport& report);
+
+}  // namespace packhorse::trainer

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "packhorse/trainer/measure/measure.h"
+
+/// How many reader threads, and how many batches ahead, a training wants.
+namespace packhorse::trainer {
+
+struct SweepOptions {
+  /// Recipe, device, repeats, length of a pass. `folder`, `packed` and what else names inputs and
+  /// conditions is not looked at.
+  MeasureOptions measure;
+  std::filesystem::path data;
+  Condition condition = {};
+  std::vector<int> workers = {};  ///< empty: 1, 2, 4, ... to twice the CPUs
+  std::vector<int> slots = {2, 4, 8};
+};
+
+struct SweepSetting {
+  int workers = 0, slots = 0;
+  std::vector<Pass> passes;         ///< of training, a repeat each
+  std::uint64_t batches_bytes = 0;  ///< that the slots take
+  std::uint64_t memory_bytes = 0;   ///< of this process, without files it has mapped
+  double images_per_s() const { return trainer::images_per_s(passes).median; }
+  double wait_share() const;
+};
+
+struct SweepReport {
+  Recipe recipe;
+  std::string device;
+  Condition condition;
+  MeasuredInput input;
+  std::vector<Pass> device_limit;
+  std::vector<SweepSetting> settings;
+  std::vector<std::string> left_out;  ///< settings that were not tried, and why
+  int cpus = 0;
+  std::uint64_t memory_available = 0;  ///< to this process, at the start
+};
+
+/// The recommended setting.
+struct Recommendation {
+  std::size_t setting = 0;    ///< the fewest workers, then slots, within 5 % of the best
+  bool still_rising = false;  ///< it has the most workers that were tried
+  std::string reason;
+};
+
+/// Trains with each number of workers and slots, in turns. What would take more than a quarter of
+/// the memory that is available is left out. Throws Error.
+SweepReport sweep(const SweepOptions& options,
+                  const std::function<void(const std::string&)>& note = {},
+                  std::stop_token stop = {});
+Recommendation recommend(const SweepReport& report);
+
+/// What a further reader thread took of this process's memory, from the fewest to the most that
+/// were tried with the same slots; 0 with one number of them.
+std::uint64_t memory_per_worker(const SweepReport& report);
+
+}  // namespace packhorse::trainer

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "packhorse/trainer/recipe/recipe.h"
+
+namespace packhorse::trainer {
+
+class Model;
+struct ModelSpec;
+
+/// A network one can name with --arch, and the training settings that suit it.
+struct Arch {
+  std::string_view name;
+  std::string_view summary;  ///< one line for help
+  std::shared_ptr<Model> (*make)(const ModelSpec& spec);
+  int image_size;  ///< pixels, both sides
+  AugmentKind augment;
+  int epochs;
+  std::int64_t batch_size;
+  double lr;  ///< at that batch size
+  double weight_decay;
+  double warmup_share;  ///< of all epochs
+  OptimizerKind optimizer = OptimizerKind::kSgd;
+};
+
+/// All but script_arch(). A new network is a file in models/ and a name in this list.
+std::span<const Arch* const> all_archs();
+/// What is behind every name "script:FILE".
+const Arch& script_arch();
+/// FILE of "script:FILE", "" for other names.
+std::string script_file(std::string_view name);
+
+/// Throws Error(kUsage) with the names there are.
+const Arch& find_arch(std::string_view name);
+
+/// The settings a run of `arch` has when nothing else is asked for.
+Recipe default_recipe(const Arch& arch);
+
+}  // namespace packhorse::trainer

@@ -1,0 +1,121 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "packhorse/reader/augment.h"
+#include "packhorse/reader/mix.h"
+#include "packhorse/reader/order.h"
+#include "packhorse/reader/pixel_augment.h"
+#include "packhorse/trainer/optim/optimizer.h"
+#include "packhorse/trainer/recipe/names.h"
+
+/// Everything that shapes a training run's result, apart from the data.
+namespace packhorse::trainer {
+
+/// What happens to a training picture. Evaluation uses the matching picture without chance in it.
+enum class AugmentKind {
+  kRandomResizedCrop,  ///< "rrc": torchvision's, with flip; evaluation: resize to 8/7 and centre
+                       ///< crop
+  kPadCrop,  ///< "pad-crop": resize, pad by size / 8, random window, flip; evaluation: resize
+  kFlip,     ///< "flip": resize and flip; evaluation: resize
+  kNone,     ///< "none": resize
+};
+
+enum class Amp {
+  kOff,
+  kBf16,  ///< forward and loss under autocast to bfloat16; parameters stay float32
+  kFp16,  ///< float16, with a GradScaler
+};
+
+/// What is done about a step whose gradients are not finite numbers, other than by float16.
+enum class NonFinite {
+  kStop,  ///< the run ends; the last checkpoint is from before
+  kSkip,  ///< the step is left out and counted
+};
+
+// names_of(): "rrc" ..., "off" ..., "stop" ..., "sgd" ..., "global" ...
+template <>
+std::span<const std::string_view> names_of<AugmentKind>();
+template <>
+std::span<const std::string_view> names_of<Amp>();
+template <>
+std::span<const std::string_view> names_of<NonFinite>();
+template <>
+std::span<const std::string_view> names_of<OptimizerKind>();
+template <>
+std::span<const std::string_view> names_of<reader::OrderKind>();
+
+struct Recipe {
+  std::string arch = "resnet18";
+  int image_size = 224;  ///< pixels, both sides
+  AugmentKind augment = AugmentKind::kRandomResizedCrop;
+  double min_scale = 0.08;  ///< of the picture's area, for rrc
+  double color_jitter = 0;  ///< brightness, contrast, saturation; a quarter of it as hue
+  double erasing = 0;       ///< probability of torchvision's RandomErasing
+  double mixup_alpha = 0;   ///< of Beta(alpha, alpha); 0: off
+  double cutmix_alpha = 0;  ///< likewise; with both, each batch draws one of them
+  int epochs = 90;
+  std::int64_t batch_size = 256;  ///< of one step: over all processes and accumulated parts
+  std::int64_t accumulate = 1;    ///< parts that a process takes its share of a batch in
+  OptimizerKind optimizer = OptimizerKind::kSgd;
+  double lr = 0.1;  ///< highest learning rate, reached after the warm-up
+  double momentum = 0.9;
+  bool nesterov = true;
+  double beta1 = 0.9, beta2 = 0.999;  ///< of AdamW
+  double weight_decay = 1e-4;         ///< of weights; biases and norms have none
+  double clip_norm = 0;               ///< longest gradient, 0: any
+  double label_smoothing = 0;
+  double warmup_epochs = 5;
+  double ema_decay = 0;  ///< of the averaged parameters that are scored then; 0: none
+  std::uint64_t seed = 0;
+  reader::OrderKind order = reader::OrderKind::kGlobal;
+  Amp amp = Amp::kOff;
+  NonFinite non_finite = NonFinite::kStop;
+  bool channels_last = true;
+  bool sync_bn = false;  ///< batch norms see the batch of all processes
+
+  /// Throws Error(kUsage).
+  void validate() const;
+  friend bool operator==(const Recipe&, const Recipe&) = default;
+};
+
+/// What somebody asked for; the rest comes from the arch's defaults or from the checkpoint resumed.
+struct RecipeChoices {
+  std::optional<std::string> arch;
+  std::optional<int> image_size;
+  std::optional<AugmentKind> augment;
+  std::optional<double> min_scale, color_jitter, erasing, mixup_alpha, cutmix_alpha;
+  std::optional<int> epochs;
+  std::optional<std::int64_t> batch_size, accumulate;
+  std::optional<OptimizerKind> optimizer;
+  std::optional<double> lr, momentum;
+  std::optional<bool> nesterov;
+  std::optional<double> beta1, beta2, weight_decay, clip_norm, label_smoothing, warmup_epochs;
+  std::optional<double> ema_decay;
+  std::optional<std::uint64_t> seed;
+  std::optional<reader::OrderKind> order;
+  std::optional<Amp> amp;
+  std::optional<NonFinite> non_finite;
+  std::optional<bool> channels_last, sync_bn;
+};
+
+/// `base` with the choices put in. What depends on a choice goes with it unless it is chosen too:
+/// another number of epochs takes the warm-up along in proportion, another optimiser brings its own
+/// learning rate (of a batch of 256) and weight decay, and another batch scales the learning rate
+/// linearly (Goyal et al. 2017). Throws Error(kUsage).
+Recipe resolve(const RecipeChoices& choices, const Recipe& base);
+
+reader::Augment train_augment(const Recipe& recipe);
+reader::PixelAugment pixel_augment(const Recipe& recipe);
+reader::MixOptions mix_options(const Recipe& recipe);
+reader::Augment eval_augment(const Recipe& recipe);
+OptimizerOptions optimizer_options(const Recipe& recipe);
+
+void to_json(nlohmann::json& json, const Recipe& recipe);
+/// Throws Error(kUsage) for a name that is none, nlohmann::json::exception for a missing field.
+void from_json(const nlohmann::json& json, Recipe& recipe);
+
+}  // namespace packhorse::trainer

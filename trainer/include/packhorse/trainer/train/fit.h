@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "packhorse/image/image_info.h"
+#include "packhorse/reader/bad_samples.h"
+#include "packhorse/trainer/parallel/processes.h"
+#include "packhorse/trainer/recipe/recipe.h"
+#include "packhorse/trainer/train/engine.h"
+#include "packhorse/trainer/train/run_state.h"
+#include "packhorse/trainer/watch/run_log.h"
+#include "packhorse/trainer/watch/watch_options.h"
+
+namespace packhorse::trainer {
+
+struct FitOptions {
+  std::filesystem::path data;  ///< packed dataset or class folder, with or without splits
+  std::filesystem::path val;   ///< empty: the val (or test) split of `data`, if it has one
+  std::string split;           ///< to train on; empty: "train" where there are splits
+  RecipeChoices recipe;
+  Device device;
+  bool cuda_graph = false;  ///< see EngineOptions
+  enum class GpuDecode { kOff, kOn, kAuto };
+  GpuDecode gpu_decode = GpuDecode::kOff;  ///< on: all JPEGs; auto: the share that is fastest
+  int workers = -1;                        ///< of the reader; -1 = as many as the process may use
+  int slots = 4;                           ///< batches in memory, see LoaderOptions
+  reader::BadSampleOptions bad_samples = {};  ///< replaced ones are told by FitEvents::note
+  ImageLimits limits = {};                    ///< images beyond are bad samples
+  bool autotune = false;                      ///< measure how many workers pay, instead
+  std::filesystem::path out;                  ///< for checkpoints and logs; empty: none are written
+  std::filesystem::path init_from;            ///< weights to start with; empty: random ones
+  Head init_head = Head::kMustFit;            ///< whether their last layer must fit
+  bool resume = false;                        ///< go on from out/last.pt
+  bool overwrite = false;                     ///< start anew although out/last.pt is there
+  std::int64_t checkpoint_every = 0;          ///< steps; 0 = after each epoch
+  int keep = 0;                               ///< the latest checkpoints kept as out/step-N.pt
+  std::string after_save;      ///< shell command run for each checkpoint; see CheckpointStore
+  std::int64_t max_steps = 0;  ///< of the whole run, 0 = no limit; the schedule does not see it
+  WatchOptions watch = {};
+  Processes* processes = nullptr;  ///< that train together, this one among them; nullptr: alone
+};
+
+/// Called from the thread that runs fit(); of several processes, only in the first.
+struct FitEvents {
+  std::function<void(const StepReport&)> step;
+  std::function<void(const EpochLog&, int epochs)> epoch;
+  std::function<void(const std::string&)> note;  ///< a sentence people should know
+};
+
+struct FitResult {
+  Recipe recipe;
+  std::int64_t parameters = 0;
+  int processes = 1;
+  int epochs = 0;  ///< finished ones
+  std::int64_t steps = 0;
+  std::int64_t skipped = 0;  ///< of the steps; see StepReport
+  bool stopped = false;      ///< on request; `checkpoint` is where to go on from
+  double images_per_s = 0;   ///< training, in this call, over all processes
+  double data_wait_share = 0;
+  double loss = 0;  ///< training, mean over the last epoch
+  std::optional<Scores> val;
+  std::filesystem::path checkpoint;  ///< empty: none was written
+  double seconds = 0;                ///< of this call, evaluation included
+};
+
+/// Trains. Writes out/last.pt (after each epoch and every `checkpoint_every` steps, while training
+/// goes on), out/best.pt (the epoch with the best top-1), out/log.jsonl and out/log.csv. A run
+/// resumed from last.pt ends with exactly the parameters of one that was not stopped, on the CPU of
+/// the same machine with the same numbers of threads and processes; on a GPU, or with another
+/// number of processes, it sees exactly the samples not yet seen, and differs by rounding.
+///
+/// Several processes call fit() with the same options; a step's batch is split between them, the
+/// first one writes and calls `events`.
+///
+/// When `stop` is requested in any process, all finish the step, last.pt is saved, and the result
+/// says `stopped`; without `out`, or while only the scores of a finished run were wanted,
+/// Error(kInterrupted) is thrown.
+/// Throws Error: kUsage, kNotFound, kExists (out holds a run already), kCorrupt (damaged data),
+/// kUnsupported (the loss is not finite), kIo (another process is gone, too), kNoSpace.
+FitResult fit(const FitOptions& options, const FitEvents& events = {}, std::stop_token stop = {});
+
+}  // namespace packhorse::trainer

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <ATen/ops/from_blob.h>
+
+#include <atomic>
+#include <cmath>
+
+#include "packhorse/trainer/input/prefetcher.h"
+
+namespace packhorse::trainer {
+
+struct Prefetcher::Impl {
+  virtual ~Impl() = default;
+  virtual void start_epoch(std::uint64_t epoch, std::uint64_t done) = 0;
+  virtual std::optional<DeviceBatch> next() = 0;
+  double wait_s = 0;
+  std::atomic<double> copy_s = 0;
+};
+
+/// Copies to a GPU. Throws Error(kUnsupported) where LibTorch has no CUDA.
+std::unique_ptr<Prefetcher::Impl> make_upload_prefetcher(reader::Loader& loader,
+                                                         const Device& device, int depth);
+
+/// uint8 [B, S, S, 3]
+inline at::Tensor view_images(const reader::Batch& batch) {
+  const auto images = batch.images();
+  const auto area = static_cast<std::int64_t>(images.size()) / (3 * batch.size());
+  auto side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(area)));
+  while (side * side < area) ++side;
+  return at::from_blob(images.data(), {batch.size(), side, side, 3}, at::kByte);
+}
+
+inline at::Tensor view_labels(const reader::Batch& batch) {
+  // from_blob takes no const; the trainer only reads labels.
+  return at::from_blob(const_cast<std::int64_t*>(batch.labels().data()), {batch.size()}, at::kLong);
+}
+
+}  // namespace packhorse::trainer

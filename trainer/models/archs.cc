@@ -1,0 +1,57 @@
+#include "packhorse/trainer/models/archs.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "models/networks.h"
+#include "packhorse/base/error.h"
+
+namespace packhorse::trainer {
+namespace {
+
+constexpr std::string_view kScriptPrefix = "script:";
+
+constexpr std::array kArchs = {&kSmallNet, &kResNet18Cifar, &kResNet18,    &kResNet34,
+                               &kResNet50, &kResNet101,     &kMobileNetV2, &kVitS16};
+
+}  // namespace
+
+std::span<const Arch* const> all_archs() { return kArchs; }
+
+const Arch& script_arch() { return kScript; }
+
+std::string script_file(std::string_view name) {
+  return name.starts_with(kScriptPrefix) ? std::string(name.substr(kScriptPrefix.size())) : "";
+}
+
+const Arch& find_arch(std::string_view name) {
+  if (name.starts_with(kScriptPrefix)) return kScript;
+  std::vector<std::string_view> names;
+  for (const Arch* arch : kArchs) {
+    if (arch->name == name) return *arch;
+    names.push_back(arch->name);
+  }
+  names.push_back(kScript.name);
+  throw Error(ErrorKind::kUsage, fmt::format("there is no arch '{}'", name), {},
+              fmt::format("choose one of: {}", fmt::join(names, ", ")));
+}
+
+Recipe default_recipe(const Arch& arch) {
+  Recipe recipe;
+  recipe.arch = arch.name;
+  recipe.image_size = arch.image_size;
+  recipe.augment = arch.augment;
+  recipe.epochs = arch.epochs;
+  recipe.batch_size = arch.batch_size;
+  recipe.optimizer = arch.optimizer;
+  recipe.lr = arch.lr;
+  recipe.weight_decay = arch.weight_decay;
+  recipe.warmup_epochs = arch.warmup_share * arch.epochs;
+  return recipe;
+}
+
+}  // namespace packhorse::trainer

@@ -1,0 +1,220 @@
+#include "packhorse/trainer/recipe/recipe.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <type_traits>
+
+#include "packhorse/base/error.h"
+
+namespace packhorse::trainer {
+namespace {
+
+constexpr std::array<std::string_view, 4> kAugmentNames = {"rrc", "pad-crop", "flip", "none"};
+constexpr std::array<std::string_view, 3> kAmpNames = {"off", "bf16", "fp16"};
+constexpr std::array<std::string_view, 2> kNonFiniteNames = {"stop", "skip"};
+constexpr std::array<std::string_view, 3> kOptimizerNames = {"sgd", "adamw", "lars"};
+constexpr std::array<std::string_view, 3> kOrderNames = {"global", "window", "sequential"};
+
+/// Calls visit(name, member of Recipe, member of RecipeChoices) for each setting.
+template <class Visit>
+void for_each_setting(const Visit& visit) {
+  using R = Recipe;
+  using C = RecipeChoices;
+  visit("arch", &R::arch, &C::arch);
+  visit("image_size", &R::image_size, &C::image_size);
+  visit("augment", &R::augment, &C::augment);
+  visit("min_scale", &R::min_scale, &C::min_scale);
+  visit("color_jitter", &R::color_jitter, &C::color_jitter);
+  visit("erasing", &R::erasing, &C::erasing);
+  visit("mixup_alpha", &R::mixup_alpha, &C::mixup_alpha);
+  visit("cutmix_alpha", &R::cutmix_alpha, &C::cutmix_alpha);
+  visit("epochs", &R::epochs, &C::epochs);
+  visit("batch_size", &R::batch_size, &C::batch_size);
+  visit("accumulate", &R::accumulate, &C::accumulate);
+  visit("optimizer", &R::optimizer, &C::optimizer);
+  visit("lr", &R::lr, &C::lr);
+  visit("momentum", &R::momentum, &C::momentum);
+  visit("nesterov", &R::nesterov, &C::nesterov);
+  visit("beta1", &R::beta1, &C::beta1);
+  visit("beta2", &R::beta2, &C::beta2);
+  visit("weight_decay", &R::weight_decay, &C::weight_decay);
+  visit("clip_norm", &R::clip_norm, &C::clip_norm);
+  visit("label_smoothing", &R::label_smoothing, &C::label_smoothing);
+  visit("warmup_epochs", &R::warmup_epochs, &C::warmup_epochs);
+  visit("ema_decay", &R::ema_decay, &C::ema_decay);
+  visit("seed", &R::seed, &C::seed);
+  visit("order", &R::order, &C::order);
+  visit("amp", &R::amp, &C::amp);
+  visit("non_finite", &R::non_finite, &C::non_finite);
+  visit("channels_last", &R::channels_last, &C::channels_last);
+  visit("sync_bn", &R::sync_bn, &C::sync_bn);
+}
+
+void require(bool holds, const char* rule) {
+  if (!holds) throw Error(ErrorKind::kUsage, rule);
+}
+
+/// What an optimiser starts from: SGD from what the arch says.
+void take_defaults_of(OptimizerKind optimizer, Recipe& recipe) {
+  if (optimizer == OptimizerKind::kAdamW) {
+    recipe.lr = 5e-4 * static_cast<double>(recipe.batch_size) / 512;  // Touvron et al. 2021
+    recipe.weight_decay = 0.05;
+  } else if (optimizer == OptimizerKind::kLars) {
+    recipe.lr = 0.6 * static_cast<double>(recipe.batch_size) / 256;  // MLPerf's ResNet-50
+    recipe.weight_decay = 5e-5;
+  }
+}
+
+reader::PadCrop squeeze(const Recipe& recipe, int padding, double flip) {
+  return {.size = recipe.image_size, .padding = padding, .flip = flip};
+}
+
+}  // namespace
+
+template <>
+std::span<const std::string_view> names_of<AugmentKind>() {
+  return kAugmentNames;
+}
+template <>
+std::span<const std::string_view> names_of<Amp>() {
+  return kAmpNames;
+}
+template <>
+std::span<const std::string_view> names_of<NonFinite>() {
+  return kNonFiniteNames;
+}
+template <>
+std::span<const std::string_view> names_of<OptimizerKind>() {
+  return kOptimizerNames;
+}
+template <>
+std::span<const std::string_view> names_of<reader::OrderKind>() {
+  return kOrderNames;
+}
+
+std::size_t find_name(std::string_view what, std::string_view name,
+                      std::span<const std::string_view> names) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) {
+    throw Error(ErrorKind::kUsage, fmt::format("there is no {} '{}'", what, name), {},
+                fmt::format("choose one of: {}", fmt::join(names, ", ")));
+  }
+  return static_cast<std::size_t>(found - names.begin());
+}
+
+void Recipe::validate() const {
+  require(image_size >= 8 && image_size <= 4096, "the image size must be 8 to 4096 pixels");
+  require(min_scale > 0 && min_scale <= 1, "the smallest scale must be above 0 and at most 1");
+  require(epochs >= 1, "there must be at least one epoch");
+  require(batch_size >= 1, "the batch size must be at least 1");
+  require(accumulate >= 1, "a batch is accumulated in at least 1 part");
+  require(std::isfinite(lr) && lr > 0, "the learning rate must be above 0");
+  require(momentum >= 0 && momentum < 1, "the momentum must be at least 0 and below 1");
+  require(!nesterov || momentum > 0, "Nesterov's momentum needs a momentum above 0");
+  require(beta1 >= 0 && beta1 < 1 && beta2 >= 0 && beta2 < 1,
+          "the betas must be at least 0 and below 1");
+  require(std::isfinite(weight_decay) && weight_decay >= 0, "the weight decay must be at least 0");
+  require(std::isfinite(clip_norm) && clip_norm >= 0, "the gradient's norm must be at least 0");
+  require(ema_decay >= 0 && ema_decay < 1, "the average's decay must be at least 0 and below 1");
+  require(seed < (std::uint64_t{1} << 63), "the seed must be below 2^63");
+  require(label_smoothing >= 0 && label_smoothing < 1,
+          "the label smoothing must be at least 0 and below 1");
+  require(warmup_epochs >= 0 && warmup_epochs <= epochs,
+          "the warm-up must be at least 0 epochs and no longer than the run");
+  reader::validate(pixel_augment(*this));
+  mix_options(*this).validate();
+}
+
+Recipe resolve(const RecipeChoices& choices, const Recipe& base) {
+  Recipe recipe = base;
+  for_each_setting([&](const char*, auto field, auto choice) {
+    if (choices.*choice) recipe.*field = *(choices.*choice);
+  });
+  if (!choices.warmup_epochs && recipe.epochs != base.epochs) {
+    recipe.warmup_epochs *= double(recipe.epochs) / base.epochs;
+  }
+  Recipe scaled = recipe;
+  if (recipe.optimizer != base.optimizer) {
+    take_defaults_of(recipe.optimizer, scaled);
+  } else if (recipe.batch_size != base.batch_size) {
+    scaled.lr *= static_cast<double>(recipe.batch_size) / static_cast<double>(base.batch_size);
+  }
+  if (!choices.lr) recipe.lr = scaled.lr;
+  if (!choices.weight_decay) recipe.weight_decay = scaled.weight_decay;
+  if (recipe.momentum == 0 && !choices.nesterov) recipe.nesterov = false;
+  recipe.validate();
+  return recipe;
+}
+
+reader::Augment train_augment(const Recipe& recipe) {
+  switch (recipe.augment) {
+    case AugmentKind::kRandomResizedCrop:
+      return reader::RandomResizedCrop{.size = recipe.image_size, .min_scale = recipe.min_scale};
+    case AugmentKind::kPadCrop:
+      return squeeze(recipe, std::max(1, recipe.image_size / 8), 0.5);
+    case AugmentKind::kFlip:
+      return squeeze(recipe, 0, 0.5);
+    case AugmentKind::kNone:
+      break;
+  }
+  return squeeze(recipe, 0, 0);
+}
+
+reader::PixelAugment pixel_augment(const Recipe& recipe) {
+  const double strength = recipe.color_jitter;
+  return {.jitter = {.brightness = strength,
+                     .contrast = strength,
+                     .saturation = strength,
+                     .hue = strength / 4},
+          .erasing = {.probability = recipe.erasing}};
+}
+
+reader::MixOptions mix_options(const Recipe& recipe) {
+  return {.mixup_alpha = recipe.mixup_alpha, .cutmix_alpha = recipe.cutmix_alpha};
+}
+
+reader::Augment eval_augment(const Recipe& recipe) {
+  if (recipe.augment != AugmentKind::kRandomResizedCrop) return squeeze(recipe, 0, 0);
+  return reader::ResizeCenterCrop{.resize = (recipe.image_size * 8 + 3) / 7,
+                                  .size = recipe.image_size};
+}
+
+OptimizerOptions optimizer_options(const Recipe& recipe) {
+  return {.kind = recipe.optimizer,
+          .momentum = recipe.momentum,
+          .nesterov = recipe.nesterov,
+          .beta1 = recipe.beta1,
+          .beta2 = recipe.beta2,
+          .weight_decay = recipe.weight_decay};
+}
+
+void to_json(nlohmann::json& json, const Recipe& recipe) {
+  json = nlohmann::json::object();
+  for_each_setting([&](const char* name, auto field, auto) {
+    const auto& value = recipe.*field;
+    if constexpr (std::is_enum_v<std::decay_t<decltype(value)>>) {
+      json[name] = name_of(value);
+    } else {
+      json[name] = value;
+    }
+  });
+}
+
+void from_json(const nlohmann::json& json, Recipe& recipe) {
+  for_each_setting([&](const char* name, auto field, auto) {
+    auto& value = recipe.*field;
+    using T = std::decay_t<decltype(value)>;
+    if constexpr (std::is_enum_v<T>) {
+      value = parse_name<T>(name, json.at(name).template get<std::string>());
+    } else {
+      json.at(name).get_to(value);
+    }
+  });
+}
+
+}  // namespace packhorse::trainer

@@ -1,0 +1,387 @@
+#include "packhorse/trainer/train/engine.h"
+
+#include <ATen/Context.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/isfinite.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/where.h>
+#include <ATen/ops/zeros.h>
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "checkpoint/state_dict.h"
+#include "device/step_graph.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/permutation.h"
+#include "packhorse/trainer/checkpoint/checkpoint.h"
+#include "packhorse/trainer/checkpoint/weights.h"
+#include "packhorse/trainer/device/autocast.h"
+#include "packhorse/trainer/device/ranges.h"
+#include "packhorse/trainer/input/normalize.h"
+#include "packhorse/trainer/input/prefetcher.h"
+#include "packhorse/trainer/models/models.h"
+#include "packhorse/trainer/optim/ema.h"
+#include "packhorse/trainer/optim/grad_scaler.h"
+#include "packhorse/trainer/parallel/data_parallel.h"
+
+namespace packhorse::trainer {
+namespace {
+
+at::Device to_torch(const Device& device) {
+  if (!device.is_cuda()) return at::kCPU;
+  return {at::kCUDA, static_cast<c10::DeviceIndex>(device.index)};
+}
+
+std::shared_ptr<Model> prepare_model(const Recipe& recipe, std::int64_t classes,
+                                     const at::Device& device) {
+  at::manual_seed(recipe.seed);
+  auto model = make_model(recipe.arch, classes, recipe.image_size);
+  if (recipe.channels_last) make_channels_last(*model);
+  model->to(device);
+  return model;
+}
+
+/// float16 needs a scale that changes; noticing what is not finite needs none.
+GradScaler make_scaler(const Recipe& recipe, const at::Device& device) {
+  if (recipe.amp == Amp::kFp16) return GradScaler(device);
+  return GradScaler(device, {.init_scale = 1, .growth = 1, .backoff = 1});
+}
+
+/// Whether steps are left out and counted, which a resumed run goes on with.
+bool skips_steps(const Recipe& recipe) {
+  return recipe.amp == Amp::kFp16 || recipe.non_finite == NonFinite::kSkip;
+}
+
+constexpr const char* kDivergedAdvice =
+    "Use a lower --lr, a longer --warmup-epochs or --clip-norm. Checkpoints hold finite numbers "
+    "only, but the latest may be from after the step that went wrong: start anew, or go on from an "
+    "older one (--keep).";
+
+at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& labels, double smoothing,
+                         at::Reduction::Reduction reduction) {
+  return at::cross_entropy_loss(logits, labels, {}, reduction, -100, smoothing);
+}
+
+/// A float16 gradient that overflows at this scale would overflow at any.
+constexpr double kLeastScale = 1.0 / (1 << 24);
+
+}  // namespace
+
+struct Engine::Impl {
+  Impl(const Recipe& recipe_, std::int64_t classes, const EngineOptions& options)
+      : recipe(recipe_),
+        device(to_torch(options.device)),
+        processes(options.processes != nullptr ? *options.processes : alone),
+        model(prepare_model(recipe, classes, device)),
+        optimizer(make_optimizer(named_parameters(*model), optimizer_options(recipe))),
+        parallel(processes, named_parameters(*model), named_buffers(*model)),
+        scaler(make_scaler(recipe, device)),
+        sums(at::zeros({2}, at::TensorOptions(device).dtype(at::kDouble))) {
+    if (recipe.sync_bn) sync_batch_norms(*model, processes);
+    if (recipe.ema_decay > 0) ema.emplace(named_state(*model), recipe.ema_decay);
+    if (options.cuda_graph) graph = std::make_unique<StepGraph>(options.device);
+    if (graph) require_graphable();
+  }
+
+  at::Tensor pixels(const DeviceBatch& batch, at::ScalarType type) const {
+    auto x = normalize(batch.images, normalization, type);
+    return recipe.channels_last ? x : x.contiguous();
+  }
+
+  bool low_precision() const { return recipe.amp != Amp::kOff; }
+  at::ScalarType low_type() const { return recipe.amp == Amp::kFp16 ? at::kHalf : at::kBFloat16; }
+  /// The batch as the model takes it. On a CPU oneDNN casts what it wants cast.
+  at::Tensor input(const DeviceBatch& batch) const {
+    return pixels(batch, low_precision() && device.is_cuda() ? low_type() : at::kFloat);
+  }
+  /// Within this the model computes in the recipe's precision.
+  Autocast autocast() const { return {device.type(), low_type(), low_precision()}; }
+
+  at::Tensor training_loss(const DeviceBatch& batch, const StepPlace& place) const;
+  /// All that the device does in a step.
+  void work(const DeviceBatch& batch, const StepPlace& place);
+  void update();
+  void require_graphable() const;
+  /// Copies the batch to where the captured step reads it.
+  void hold(const DeviceBatch& batch);
+
+  /// Chance on the device, in dropout and the like.
+  void seed(const StepPlace& place) const {
+    const auto part = static_cast<std::uint64_t>(place.step * recipe.accumulate + place.part);
+    const auto rank = static_cast<std::uint64_t>(processes.rank());
+    at::manual_seed(mix64(mix64(recipe.seed ^ mix64(part)) + rank));
+  }
+
+  Processes alone;
+  Recipe recipe;
+  at::Device device;
+  const Processes& processes;
+  std::shared_ptr<Model> model;
+  std::unique_ptr<Optimizer> optimizer;
+  DataParallel parallel;
+  GradScaler scaler;
+  std::optional<Ema> ema;
+  std::unique_ptr<StepGraph> graph;
+  DeviceBatch held = {};
+  Normalization normalization;
+  at::Tensor sums;  ///< of the finite losses, and how many they were; on the device until report()
+  std::int64_t losses = 0;   ///< added since the last report, finite or not
+  std::int64_t skipped = 0;  ///< steps, at the last report
+};
+
+// Mixing is linear, so it may come after normalize(), where it runs on the device.
+at::Tensor Engine::Impl::training_loss(const DeviceBatch& batch, const StepPlace& place) const {
+  const Range range("forward");
+  auto x = input(batch);
+  const auto step = static_cast<std::uint64_t>(place.step * recipe.accumulate + place.part);
+  const auto size = static_cast<int>(batch.images.size(1));
+  const reader::MixPlan plan =
+      reader::plan_mix(mix_options(recipe), batch.size, size, recipe.seed, /*epoch=*/0, step);
+  at::Tensor partners;
+  if (plan.kind != reader::MixPlan::Kind::kNone) {
+    partners = at::tensor(plan.partners).to(device, /*non_blocking=*/true);
+  }
+  if (plan.kind == reader::MixPlan::Kind::kMixup) {
+    x = x.lerp(x.index_select(0, partners), 1 - plan.lambda);
+  } else if (plan.kind == reader::MixPlan::Kind::kCutMix) {
+    const auto box = x.narrow(2, plan.y, plan.h).narrow(3, plan.x, plan.w);
+    box.copy_(box.index_select(0, partners));
+  }
+  const Autocast precision = autocast();
+  const auto logits = model->forward(x);
+  const auto loss_of = [&](const at::Tensor& labels) {
+    return cross_entropy(logits, labels, recipe.label_smoothing, at::Reduction::Mean);
+  };
+  if (!partners.defined()) return loss_of(batch.labels);
+  return plan.lambda * loss_of(batch.labels) +
+         (1 - plan.lambda) * loss_of(batch.labels.index_select(0, partners));
+}
+
+void Engine::Impl::work(const DeviceBatch& batch, const StepPlace& place) {
+  const bool last = place.part == recipe.accumulate - 1;
+  if (place.part == 0) optimizer->zero_grad();
+  parallel.before_forward();
+  const auto loss = training_loss(batch, place);
+  parallel.before_backward(/*reduce=*/last);
+  const auto share = loss / static_cast<double>(recipe.accumulate);
+  {
+    const Range range("backward");
+    scaler.scale(share).backward();
+  }
+  if (last) update();
+  const at::NoGradGuard no_grad;
+  const auto finite = loss.detach().isfinite();
+  sums[0].add_(at::where(finite, loss.detach(), 0));
+  sums[1].add_(finite);
+}
+
+void Engine::Impl::update() {
+  const Range range("optimiser");
+  const auto gradients = optimizer->gradients();
+  scaler.unscale(gradients);
+  if (recipe.clip_norm > 0) clip_grad_norm(gradients, recipe.clip_norm);
+  optimizer->step(scaler.found_inf());
+  scaler.update();
+}
+
+// What changes from step to step other than in tensors would be replayed as it was captured.
+void Engine::Impl::require_graphable() const {
+  const auto mix = mix_options(recipe);
+  if (processes.group() == nullptr && recipe.accumulate == 1 && mix.mixup_alpha == 0 &&
+      mix.cutmix_alpha == 0) {
+    return;
+  }
+  throw Error(ErrorKind::kUsage,
+              "a CUDA graph is for one process, --accumulate 1, and no --mixup or --cutmix", {},
+              "Leave out --cuda-graph, or those.");
+}
+
+void Engine::Impl::hold(const DeviceBatch& batch) {
+  if (!held.images.defined()) {
+    held.images = at::empty_like(batch.images);
+    held.labels = at::empty_like(batch.labels);
+    held.size = batch.size;
+  }
+  held.images.copy_(batch.images, /*non_blocking=*/true);
+  held.labels.copy_(batch.labels, /*non_blocking=*/true);
+}
+
+Engine::Engine(const Recipe& recipe, std::int64_t classes, const EngineOptions& options) try {
+  if (options.device.is_cuda()) {
+    at::globalContext().setBenchmarkCuDNN(true);
+    at::globalContext().setAllowTF32CuDNN(true);
+  }
+  impl_ = std::make_unique<Impl>(recipe, classes, options);
+} catch (...) {
+  rethrow_as_error();
+}
+
+Engine::~Engine() = default;
+
+std::int64_t Engine::parameters() const { return count_parameters(*impl_->model); }
+
+std::vector<std::string> Engine::init_from(const std::filesystem::path& path, Head head) try {
+  const auto kept = load_weights(*impl_->model, path, head);
+  if (impl_->ema) copy_into(impl_->ema->average(), named_state(*impl_->model), path);
+  return kept;
+} catch (...) {
+  rethrow_as_error();
+}
+
+void Engine::train(const DeviceBatch& batch, const StepPlace& place) try {
+  impl_->seed(place);
+  impl_->model->train();
+  if (place.part == 0) impl_->optimizer->set_lr(place.lr);
+  if (impl_->graph) {
+    impl_->hold(batch);
+    const Range range("graph");
+    impl_->graph->run([&] { impl_->work(impl_->held, place); });
+  } else {
+    impl_->work(batch, place);
+  }
+  ++impl_->losses;
+  const bool last = place.part == impl_->recipe.accumulate - 1;
+  if (last && impl_->ema) impl_->ema->update(place.step);
+} catch (...) {
+  rethrow_as_error(
+      fmt::format("{} pictures of {} px at a time", batch.size, impl_->recipe.image_size));
+}
+
+StepsReport Engine::report() try {
+  StepsReport report;
+  if (impl_->losses == 0) return report;
+  impl_->processes.meet();
+  auto sums = impl_->sums.cpu().clone();
+  impl_->processes.sum(sums);
+  const double finite = sums[1].item<double>();
+  const auto all = static_cast<double>(impl_->losses * impl_->processes.size());
+  impl_->sums.zero_();
+  impl_->losses = 0;
+  const std::int64_t skipped_before = std::exchange(impl_->skipped, impl_->scaler.skipped());
+  const bool stops = impl_->recipe.non_finite == NonFinite::kStop;
+  if (stops && finite < all) {
+    throw Error(ErrorKind::kUnsupported, "the loss is no longer a finite number", {},
+                kDivergedAdvice);
+  }
+  if (stops && !skips_steps(impl_->recipe) && impl_->skipped > skipped_before) {
+    throw Error(ErrorKind::kUnsupported, "the gradients are no longer finite numbers", {},
+                kDivergedAdvice);
+  }
+  report.skipped = impl_->skipped;
+  report.loss_scale = impl_->scaler.current_scale();
+  if (finite == 0 || report.loss_scale < kLeastScale) {
+    throw Error(ErrorKind::kUnsupported,
+                "the gradients are no longer finite numbers, step after step", {},
+                "Use a lower --lr, a longer --warmup-epochs or --amp bf16, from an earlier "
+                "checkpoint.");
+  }
+  report.loss = sums[0].item<double>() / finite;
+  return report;
+} catch (...) {
+  rethrow_as_error();
+}
+
+void Engine::share_statistics() try {
+  impl_->parallel.share_buffers();
+  if (impl_->ema) {
+    std::vector<at::Tensor> averages;
+    for (const auto& [name, tensor] : impl_->ema->average()) averages.push_back(tensor);
+    impl_->processes.broadcast(averages);
+  }
+  impl_->processes.meet();
+} catch (...) {
+  rethrow_as_error();
+}
+
+ScoreSums Engine::evaluate(Prefetcher& batches, std::stop_token stop) try {
+  const Range range("eval");
+  const at::NoGradGuard no_grad;
+  std::optional<Ema::Applied> averaged;
+  if (impl_->ema) averaged.emplace(*impl_->ema);
+  impl_->model->eval();
+  auto sums = at::zeros({3}, impl_->sums.options());  // loss, right, right among five
+  ScoreSums scores;
+  while (auto batch = batches.next()) {
+    if (stop.stop_requested()) break;
+    const auto logits = [&] {
+      const Autocast precision = impl_->autocast();
+      return impl_->model->forward(impl_->input(*batch)).to(at::kFloat);
+    }();
+    const auto best = std::get<1>(logits.topk(std::min<std::int64_t>(5, logits.size(1)), 1));
+    const auto right = best.eq(batch->labels.unsqueeze(1));
+    sums[0].add_(
+        cross_entropy(logits, batch->labels, 0, at::Reduction::None).to(at::kDouble).sum());
+    sums[1].add_(right.select(1, 0).sum());
+    sums[2].add_(right.sum());
+    scores.images += static_cast<double>(batch->size);
+  }
+  const auto result = sums.cpu();
+  scores.loss = result[0].item<double>();
+  scores.top1 = result[1].item<double>();
+  scores.top5 = result[2].item<double>();
+  return scores;
+} catch (...) {
+  rethrow_as_error();
+}
+
+Checkpoint Engine::snapshot(const nlohmann::json& meta) const try {
+  const Range range("save");
+  NamedTensors all = named_state(*impl_->model);
+  for (const auto& [slot, tensors] : impl_->optimizer->state()) {
+    all.insert(all.end(), tensors.begin(), tensors.end());
+  }
+  if (impl_->ema) all.insert(all.end(), impl_->ema->average().begin(), impl_->ema->average().end());
+  if (!all_finite(all)) {
+    throw Error(ErrorKind::kUnsupported,
+                "the parameters, or what is kept beside them, are no longer finite numbers; they "
+                "are not saved",
+                {}, kDivergedAdvice);
+  }
+  Checkpoint checkpoint;
+  checkpoint.meta = meta;
+  checkpoint.meta["mean"] = impl_->normalization.mean;
+  checkpoint.meta["std"] = impl_->normalization.stddev;
+  checkpoint.model = copied_to_cpu(named_state(*impl_->model));
+  for (const auto& [slot, tensors] : impl_->optimizer->state())
+    checkpoint.optimizer[slot] = copied_to_cpu(tensors);
+  if (impl_->ema) checkpoint.ema = copied_to_cpu(impl_->ema->average());
+  if (skips_steps(impl_->recipe)) checkpoint.scaler = impl_->scaler.state();
+  return checkpoint;
+} catch (...) {
+  rethrow_as_error();
+}
+
+void Engine::load(const Checkpoint& checkpoint, const std::filesystem::path& path) try {
+  load_normalization(checkpoint, path, impl_->normalization);
+  copy_into(named_state(*impl_->model), checkpoint.model, path);
+  for (const auto& [slot, tensors] : impl_->optimizer->state()) {
+    const auto saved = checkpoint.optimizer.find(slot);
+    if (saved == checkpoint.optimizer.end()) {
+      throw Error(ErrorKind::kCorrupt, "the checkpoint lacks the optimiser's '" + slot + "'", path);
+    }
+    copy_into(tensors, saved->second, path);
+  }
+  if (impl_->ema) copy_into(impl_->ema->average(), checkpoint.ema, path);
+  if (skips_steps(impl_->recipe) && checkpoint.scaler.defined()) {
+    impl_->scaler.load(checkpoint.scaler);
+    impl_->skipped = impl_->scaler.skipped();
+  }
+} catch (...) {
+  rethrow_as_error();
+}
+
+void Engine::load_model(const Checkpoint& checkpoint, const std::filesystem::path& path) try {
+  load_normalization(checkpoint, path, impl_->normalization);
+  const bool averaged = impl_->ema && !checkpoint.ema.empty();
+  copy_into(named_state(*impl_->model), checkpoint.model, path);
+  if (averaged) copy_into(impl_->ema->average(), checkpoint.ema, path);
+} catch (...) {
+  rethrow_as_error();
+}
+
+}  // namespace packhorse::trainer

@@ -1,0 +1,124 @@
+#include "packhorse/trainer/train/evaluate.h"
+
+#include <ATen/ops/tensor.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "packhorse/base/error.h"
+#include "packhorse/base/printable.h"
+#include "packhorse/reader/loader.h"
+#include "packhorse/trainer/checkpoint/checkpoint.h"
+#include "packhorse/trainer/input/prefetcher.h"
+#include "packhorse/trainer/models/archs.h"
+
+namespace packhorse::trainer {
+
+std::string find_val_split(const std::filesystem::path& data) {
+  if (!std::filesystem::is_directory(data / "train")) return "";
+  for (const char* name : {"val", "valid", "validation", "test"}) {
+    if (std::filesystem::is_directory(data / name)) return name;
+  }
+  return "";
+}
+
+std::vector<std::string> class_texts(const reader::Dataset& dataset) {
+  std::vector<std::string> texts = dataset.classes();
+  for (std::string& text : texts)
+    if (!is_utf8(text)) text = printable(text);
+  return texts;
+}
+
+void check_classes(const std::vector<std::string>& classes, const reader::Dataset& dataset,
+                   const std::filesystem::path& path) {
+  const std::vector<std::string> here = class_texts(dataset);
+  if (here == classes) return;
+  const auto differ = std::mismatch(classes.begin(), classes.end(), here.begin(), here.end());
+  const std::string first =
+      differ.first != classes.end() && differ.second != here.end()
+          ? fmt::format("label {} is '{}' in the model and '{}' here",
+                        differ.first - classes.begin(), *differ.first, *differ.second)
+          : fmt::format("the model has {} classes, this has {}", classes.size(), here.size());
+  throw Error(
+      ErrorKind::kUsage, "the classes are not the model's: " + first, path,
+      "Use data with the class list of the training data (packhorse pack --classes pins it).");
+}
+
+Scores score(Engine& engine, const Recipe& recipe, const ScoreOptions& how,
+             const std::shared_ptr<const reader::Dataset>& dataset, const Processes& processes,
+             std::stop_token stop) {
+  reader::LoaderOptions options;
+  options.batch_size =
+      std::max<std::int64_t>(1, recipe.batch_size / (processes.size() * recipe.accumulate));
+  options.workers = how.workers;
+  options.limits = how.limits;
+  options.augment = eval_augment(recipe);
+  options.order = reader::OrderKind::kSequential;
+  options.seed = recipe.seed;
+  options.allocator = slot_allocator(how.device);
+  engine.share_statistics();
+  ScoreSums sums;
+  const auto add = [&](std::uint64_t done) {
+    reader::Loader loader(dataset, options);
+    Prefetcher batches(loader, how.device);
+    batches.start_epoch(0, done);
+    const ScoreSums part = engine.evaluate(batches, stop);
+    sums.images += part.images;
+    sums.top1 += part.top1;
+    sums.top5 += part.top5;
+    sums.loss += part.loss;
+  };
+  // Equal shares of whole batches; what is left then is the first process's.
+  const auto together = static_cast<std::uint64_t>(options.batch_size * processes.size());
+  const std::uint64_t shared = processes.size() == 1 ? 0 : dataset->size() / together * together;
+  if (shared > 0) {
+    options.rank = processes.rank();
+    options.world = processes.size();
+    add(0);
+  }
+  options.rank = 0;
+  options.world = 1;
+  options.tail = reader::Tail::kKeep;
+  if (processes.first() && shared < dataset->size()) add(shared);
+
+  if (processes.any(stop.stop_requested())) {
+    throw Error(ErrorKind::kInterrupted, "the evaluation was interrupted");
+  }
+  const auto all = at::tensor({sums.images, sums.top1, sums.top5, sums.loss}, at::kDouble);
+  processes.sum(all);
+  const auto of_all = [&](int i) { return all[i].item<double>(); };
+  const double images = std::max(1.0, of_all(0));
+  return {.images = static_cast<std::uint64_t>(of_all(0)),
+          .top1 = 100 * of_all(1) / images,
+          .top5 = 100 * of_all(2) / images,
+          .loss = of_all(3) / images};
+}
+
+EvaluateResult evaluate(const EvaluateOptions& options, std::stop_token stop) {
+  std::optional<Checkpoint> checkpoint;
+  if (options.weights.empty()) checkpoint = read_checkpoint(options.checkpoint);
+  const std::string split = options.split.empty() ? find_val_split(options.data) : options.split;
+  const auto dataset = reader::Dataset::open(options.data, split);
+  EvaluateResult result;
+  if (checkpoint) {
+    result.state = from_meta(checkpoint->meta, options.checkpoint);
+    check_classes(result.state.classes, *dataset, options.data);
+  } else {
+    result.state.recipe = resolve(
+        options.recipe, default_recipe(find_arch(options.recipe.arch.value_or("resnet18"))));
+    result.state.classes = class_texts(*dataset);
+  }
+  const Recipe& recipe = result.state.recipe;
+  Engine engine(recipe, static_cast<std::int64_t>(result.state.classes.size()),
+                {.device = options.device});
+  if (checkpoint) {
+    engine.load_model(*checkpoint, options.checkpoint);
+  } else {
+    engine.init_from(options.weights, Head::kMustFit);
+  }
+  result.scores = score(engine, recipe, {options.device, options.workers, options.limits}, dataset,
+                        Processes(), std::move(stop));
+  return result;
+}
+
+}  // namespace packhorse::trainer

@@ -1,0 +1,390 @@
+#include "packhorse/trainer/train/fit.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <exception>
+#include <nlohmann/json.hpp>
+
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/resources.h"
+#include "packhorse/reader/autotune.h"
+#include "packhorse/reader/loader.h"
+#include "packhorse/trainer/input/gpu_decode.h"
+#include "packhorse/trainer/input/prefetcher.h"
+#include "packhorse/trainer/recipe/schedule.h"
+#include "packhorse/trainer/train/evaluate.h"
+#include "packhorse/trainer/watch/watch.h"
+#include "train/fit_setup.h"
+
+namespace packhorse::trainer {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+/// How often the loss is read, which on a GPU waits for all that is queued.
+constexpr std::int64_t kReportSteps = 20;
+constexpr double kReportSeconds = 2;
+
+/// What a process tells the others at each step.
+enum Flag { kStop = 1, kReport = 2 };
+
+/// Where an error ends a scope, the processes' work on GPUs is given up: what waits for the device
+/// there would wait for ever when another process is gone.
+class AbortOnError {
+ public:
+  explicit AbortOnError(Processes& processes) : processes_(processes) {}
+  ~AbortOnError() {
+    if (std::uncaught_exceptions() > before_) processes_.abort();
+  }
+  AbortOnError(const AbortOnError&) = delete;
+  AbortOnError& operator=(const AbortOnError&) = delete;
+
+ private:
+  Processes& processes_;
+  int before_ = std::uncaught_exceptions();
+};
+
+class Run {
+ public:
+  Run(const FitOptions& options, const FitEvents& events, std::stop_token stop)
+      : options_(options),
+        events_(processes().first() ? events : FitEvents{}),
+        stop_(std::move(stop)),
+        store_({.directory = options.out, .keep = options.keep, .after_save = options.after_save}) {
+    train_ = reader::Dataset::open(options_.data, options_.split);
+    val_ = open_val(options_);
+    Beginning beginning = begin_run(options_, *train_, processes(), store_);
+    state_ = std::move(beginning.state);
+    if (val_) {
+      check_classes(state_.classes, *val_, options_.val.empty() ? options_.data : options_.val);
+    }
+    processes().check_same("settings, data or a checkpoint", to_meta(state_).dump());
+    engine_ = std::make_unique<Engine>(recipe(), static_cast<std::int64_t>(state_.classes.size()),
+                                       EngineOptions{.device = options_.device,
+                                                     .processes = &processes(),
+                                                     .cuda_graph = options_.cuda_graph});
+    if (beginning.checkpoint) engine_->load(*beginning.checkpoint, store_.last());
+    if (!options_.init_from.empty()) init_from();
+    if (!options_.resume && !options_.out.empty() && processes().first()) {
+      store_.replace_earlier();
+    }
+    watch_ = std::make_unique<Watch>(options_.watch, watched_run());
+  }
+
+  FitResult run() {
+    const auto start = Clock::now();
+    if (!val_) note("there is no val or test split beside the training data: nothing is scored");
+    reader::Loader loader(train_, loader_options());
+    const auto watching = watch_->loader(loader, *train_);
+    Prefetcher batches(loader, options_.device);
+    const AbortOnError leaving(processes());  // before `batches` goes, whose copies wait for steps
+    steps_per_epoch_ = static_cast<std::int64_t>(train_->size()) / recipe().batch_size;
+    if (steps_per_epoch_ == 0) {
+      throw Error(ErrorKind::kUsage, "there is nothing to train on", options_.data);
+    }
+    schedule_ = {.lr = recipe().lr,
+                 .warmup_steps = std::llround(recipe().warmup_epochs * double(steps_per_epoch_)),
+                 .total_steps = steps_per_epoch_ * recipe().epochs};
+    while (state_.epoch < recipe().epochs && !at_limit() && !stopped_) {
+      batches.start_epoch(static_cast<std::uint64_t>(state_.epoch), state_.done);
+      if (train_epoch(batches)) finish_epoch();
+      tell_of(loader.bad_samples());
+    }
+    watch_->finish();
+    const FitResult result = make_result(start);
+    store_.finish();
+    tell_of_saving();
+    return result;
+  }
+
+ private:
+  const Recipe& recipe() const { return state_.recipe; }
+  Processes& processes() { return options_.processes != nullptr ? *options_.processes : alone_; }
+  bool at_limit() const { return options_.max_steps > 0 && state_.step >= options_.max_steps; }
+  std::int64_t epoch_step() const { return state_.step - state_.epoch * steps_per_epoch_; }
+  void note(const std::string& text) const {
+    if (events_.note) events_.note(text);
+  }
+
+  void init_from() {
+    const auto kept = engine_->init_from(options_.init_from, options_.init_head);
+    if (options_.init_head == Head::kMayDiffer && !kept.empty()) {
+      note(fmt::format("not from {}, but new: {}", options_.init_from.string(),
+                       fmt::join(kept, ", ")));
+    }
+  }
+
+  WatchedRun watched_run() {
+    return {.out = options_.out,
+            .resumed_step = options_.resume ? state_.step : -1,
+            .device = options_.device,
+            .gpu_decode = options_.gpu_decode != FitOptions::GpuDecode::kOff,
+            .rank = processes().rank(),
+            .world = processes().size(),
+            .local_rank = processes().local_rank(),
+            .local_world = processes().local_size(),
+            .note = events_.note};
+  }
+
+  int workers() {
+    if (options_.workers >= 0 || processes().local_size() == 1) return options_.workers;
+    return std::max(1, available_cpus() / processes().local_size());
+  }
+
+  reader::LoaderOptions loader_options() {
+    reader::LoaderOptions loader;
+    loader.batch_size = part_size(recipe(), processes());
+    loader.workers = workers();
+    loader.slots = options_.slots;
+    loader.augment = train_augment(recipe());
+    loader.pixels = pixel_augment(recipe());
+    loader.seed = recipe().seed;
+    loader.order = recipe().order;
+    loader.rank = processes().rank();
+    loader.world = processes().size();
+    loader.bad_samples = options_.bad_samples;
+    loader.limits = options_.limits;
+    loader.allocator = slot_allocator(options_.device);
+    loader.observer = watch_->observer();
+    if (options_.autotune) {
+      const reader::Autotuned tuned = reader::autotune(train_, loader);
+      loader.workers = tuned.workers;
+      note("autotune chose " + tuned.reason);
+    }
+    choose_gpu_decode(loader);
+    return loader;
+  }
+
+  void choose_gpu_decode(reader::LoaderOptions& loader) {
+    if (options_.gpu_decode == FitOptions::GpuDecode::kOff) return;
+    if (!options_.device.is_cuda()) {
+      throw Error(ErrorKind::kUsage, "decoding on a GPU needs a GPU", {},
+                  "Leave out --gpu-decode.");
+    }
+    loader.encoded_share = 1;
+    if (options_.gpu_decode == FitOptions::GpuDecode::kOn) return;
+    const GpuDecodeShare tuned = tune_gpu_decode(train_, loader, options_.device);
+    loader.encoded_share = tuned.share;
+    note("--gpu-decode auto chose " + tuned.reason);
+  }
+
+  /// Of those that have not been told of.
+  void tell_of(const std::vector<reader::BadSample>& bad) {
+    for (; bad_told_ < bad.size(); ++bad_told_)
+      note("a bad sample was replaced: " + bad[bad_told_].what);
+  }
+  void tell_of_saving() {
+    for (const std::string& text : store_.take_notes()) note(text);
+  }
+
+  /// One step of the optimiser.
+  void step(Prefetcher& batches) {
+    for (std::int64_t part = 0; part < recipe().accumulate; ++part) {
+      const std::optional<DeviceBatch> batch = batches.next();
+      if (!batch) {
+        throw Error(ErrorKind::kIo, "the data ended before the epoch did", options_.data,
+                    "This is an error of packhorse; please report it.");
+      }
+      engine_->train(*batch, {.step = state_.step, .part = part, .lr = schedule_.at(state_.step)});
+      state_.done = batch->after.done;
+    }
+    ++state_.step;
+    ++unread_steps_;
+  }
+
+  /// Reads the loss of the steps since the last time.
+  void take_stock(Prefetcher& batches, bool tell) {
+    const StepsReport steps = engine_->report();
+    const double seconds = seconds_since(mark_), wait = batches.wait_seconds() - wait_mark_;
+    const auto images = static_cast<double>(unread_steps_ * recipe().batch_size);
+    state_.loss_sum += steps.loss * static_cast<double>(unread_steps_);
+    state_.loss_steps += unread_steps_;
+    state_.epoch_seconds += seconds;
+    state_.epoch_wait_s += wait;
+    seconds_ += seconds;
+    wait_s_ += wait;
+    images_ += images;
+    skipped_ = std::max(skipped_, steps.skipped);
+    if (unread_steps_ > 0) {
+      report(tell, {.epoch = state_.epoch + 1,
+                    .epochs = recipe().epochs,
+                    .step = epoch_step(),
+                    .steps = steps_per_epoch_,
+                    .loss = steps.loss,
+                    .lr = schedule_.at(state_.step - 1),
+                    .images_per_s = share(images, seconds),
+                    .data_wait_share = share(wait, seconds),
+                    .skipped = steps.skipped,
+                    .loss_scale = steps.loss_scale,
+                    .device_memory = peak_memory(options_.device)});
+    }
+    unread_steps_ = 0;
+    restart_clock(batches);
+    tell_of_saving();
+  }
+
+  void report(bool tell, const StepReport& step) {
+    watch_->on_step(step);
+    if (tell && events_.step) events_.step(step);
+  }
+
+  void restart_clock(const Prefetcher& batches) {
+    mark_ = Clock::now();
+    wait_mark_ = batches.wait_seconds();
+  }
+
+  /// False when it ended early: stopped, or at max_steps.
+  bool train_epoch(Prefetcher& batches) {
+    restart_clock(batches);
+    while (epoch_step() < steps_per_epoch_) {
+      watch_->before_step(state_.step);
+      step(batches);
+      const bool late = seconds_since(mark_) > kReportSeconds;
+      const int flags =
+          processes().flags_before((stop_.stop_requested() ? kStop : 0) | (late ? kReport : 0));
+      stopped_ = (flags & kStop) != 0;
+      const bool save_now =
+          options_.checkpoint_every > 0 && state_.step % options_.checkpoint_every == 0;
+      const bool ending = stopped_ || at_limit();
+      if (ending || save_now || (flags & kReport) != 0 || unread_steps_ == kReportSteps) {
+        take_stock(batches, true);
+      }
+      const bool whole = epoch_step() == steps_per_epoch_;
+      if (stopped_ || (ending && !whole)) {
+        save(false);
+        return false;
+      }
+      if (save_now && !whole) save(false);
+    }
+    take_stock(batches, false);
+    return true;
+  }
+
+  EpochLog log_of_epoch() const {
+    return {.epoch = state_.epoch + 1,
+            .step = state_.step,
+            .lr = schedule_.at(state_.step - 1),
+            .train_loss = share(state_.loss_sum, static_cast<double>(state_.loss_steps)),
+            .val_loss = {},
+            .top1 = {},
+            .top5 = {},
+            .seconds = state_.epoch_seconds,
+            .images_per_s = share(static_cast<double>(state_.loss_steps * recipe().batch_size),
+                                  state_.epoch_seconds),
+            .data_wait_share = share(state_.epoch_wait_s, state_.epoch_seconds)};
+  }
+
+  void finish_epoch() {
+    EpochLog log = log_of_epoch();
+    try {
+      score_now();
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kInterrupted) throw;
+      // All steps of the epoch are done: a resumed run starts with this evaluation.
+      stopped_ = true;
+      save(false);
+      return;
+    }
+    if (scores_) {
+      log.val_loss = scores_->loss;
+      log.top1 = scores_->top1;
+      log.top5 = scores_->top5;
+    }
+    ++state_.epoch;
+    state_.done = 0;
+    state_.loss_sum = state_.epoch_seconds = state_.epoch_wait_s = 0;
+    state_.loss_steps = 0;
+    state_.history.push_back(log);
+    const bool best = scores_ && scores_->top1 > state_.best_top1;
+    if (best) state_.best_top1 = scores_->top1;
+    save(best);
+    write_logs();
+    watch_->on_epoch(log);
+    if (events_.epoch) events_.epoch(log, recipe().epochs);
+  }
+
+  void score_now() {
+    if (!val_) return;
+    scores_ = score(*engine_, recipe(), {options_.device, workers(), options_.limits}, val_,
+                    processes(), stop_);
+  }
+
+  void save(bool best) {
+    if (options_.out.empty() && stopped_) {
+      throw Error(ErrorKind::kInterrupted,
+                  fmt::format("the training was interrupted in epoch {} after {} of {} steps",
+                              state_.epoch + 1, epoch_step(), steps_per_epoch_),
+                  {}, "Nothing is saved without --out.");
+    }
+    if (options_.out.empty() || !processes().first()) return;
+    store_.save(engine_->snapshot(to_meta(state_)), state_.step, best);
+  }
+
+  // From the history in the checkpoint, so that an interrupted run never leaves a line twice.
+  void write_logs() {
+    if (options_.out.empty() || !processes().first()) return;
+    write_file(options_.out / "log.jsonl", as_bytes(history_jsonl(state_.history)));
+    write_file(options_.out / "log.csv", as_bytes(history_csv(state_.history)));
+  }
+
+  FitResult make_result(Clock::time_point start) {
+    // Without a finished epoch in this call there are no scores of the present parameters yet.
+    if (!stopped_ && (!scores_ || state_.done > 0)) score_now();
+    FitResult result;
+    result.recipe = recipe();
+    result.parameters = engine_->parameters();
+    result.processes = processes().size();
+    result.epochs = state_.epoch;
+    result.steps = state_.step;
+    result.skipped = skipped_;
+    result.stopped = stopped_;
+    result.images_per_s = share(images_, seconds_);
+    result.data_wait_share = share(wait_s_, seconds_);
+    result.loss = state_.loss_steps > 0 ? state_.loss_sum / static_cast<double>(state_.loss_steps)
+                  : state_.history.empty() ? 0
+                                           : state_.history.back().train_loss;
+    result.val = scores_;
+    if (!options_.out.empty()) result.checkpoint = store_.last();
+    result.seconds = seconds_since(start);
+    return result;
+  }
+
+  const FitOptions& options_;
+  Processes alone_;
+  FitEvents events_;
+  std::stop_token stop_;
+  CheckpointStore store_;
+  DatasetPtr train_, val_;
+  RunState state_;
+  Schedule schedule_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Watch> watch_;
+  std::int64_t steps_per_epoch_ = 0;
+  bool stopped_ = false;
+  std::size_t bad_told_ = 0;       ///< bad samples that a note was made of
+  std::int64_t unread_steps_ = 0;  ///< whose loss is still on the device
+  Clock::time_point mark_;         ///< when the loss was last read
+  double wait_mark_ = 0;
+  std::optional<Scores> scores_;
+  double seconds_ = 0, wait_s_ = 0, images_ = 0;  ///< training in this call
+  std::int64_t skipped_ = 0;
+};
+
+}  // namespace
+
+FitResult fit(const FitOptions& options, const FitEvents& events, std::stop_token stop) {
+  return Run(options, events, std::move(stop)).run();
+}
+
+}  // namespace packhorse::trainer

@@ -1,0 +1,119 @@
+#include "train/fit_setup.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/trainer/models/archs.h"
+#include "packhorse/trainer/train/evaluate.h"
+
+namespace packhorse::trainer {
+namespace {
+
+Recipe new_recipe(const FitOptions& options, std::uint64_t samples, const Processes& processes) {
+  const Recipe base = default_recipe(find_arch(options.recipe.arch.value_or("resnet18")));
+  Recipe recipe = resolve(options.recipe, base);
+  const std::int64_t parts = processes.size() * recipe.accumulate;
+  const auto all = static_cast<std::int64_t>(samples);
+  if (recipe.batch_size > all && !options.recipe.batch_size) {
+    RecipeChoices choices = options.recipe;
+    choices.batch_size = std::max<std::int64_t>(1, all / parts) * parts;
+    recipe = resolve(choices, base);
+  }
+  if (recipe.batch_size > all) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("there are {} pictures to train on, fewer than one batch of {}",
+                            samples, recipe.batch_size),
+                options.data, "Use a smaller --batch-size.");
+  }
+  part_size(recipe, processes);
+  return recipe;
+}
+
+/// What may not change in the middle of a run.
+void check_resumable(const RunState& state, const Recipe& recipe, const reader::Dataset& train,
+                     const FitOptions& options, const std::filesystem::path& checkpoint) {
+  const auto refuse = [&](const std::string& what) {
+    throw Error(ErrorKind::kUsage, "the run cannot go on with " + what, checkpoint,
+                "Leave that option out, or start a new run in another --out.");
+  };
+  const Recipe& old = state.recipe;
+  if (recipe.arch != old.arch) refuse("another --arch (it is " + old.arch + ")");
+  if (recipe.image_size != old.image_size) refuse("another --image-size");
+  if (recipe.batch_size != old.batch_size) {
+    refuse(fmt::format("another --batch-size (it is {})", old.batch_size));
+  }
+  if (recipe.optimizer != old.optimizer)
+    refuse(fmt::format("another --optimizer (it is {})", name_of(old.optimizer)));
+  if ((recipe.ema_decay > 0) != (old.ema_decay > 0)) {
+    refuse(old.ema_decay > 0 ? "no --ema-decay" : "an --ema-decay, which it had not");
+  }
+  if (recipe.seed != old.seed) refuse(fmt::format("another --seed (it is {})", old.seed));
+  if (recipe.order != old.order)
+    refuse(fmt::format("another --order (it is {})", name_of(old.order)));
+  if (train.size() != state.train_samples) {
+    refuse(fmt::format("other data: it had {} pictures, {} has {}", state.train_samples,
+                       options.data.string(), train.size()));
+  }
+  check_classes(state.classes, train, options.data);
+}
+
+Beginning resume_run(const FitOptions& options, const reader::Dataset& train,
+                     const Processes& processes, const CheckpointStore& store) {
+  if (!options.init_from.empty()) {
+    throw Error(ErrorKind::kUsage, "--init-from starts a run and --resume goes on with one", {},
+                "Leave out one of them.");
+  }
+  if (options.out.empty()) {
+    throw Error(ErrorKind::kUsage, "--resume needs --out, where last.pt lies");
+  }
+  const std::filesystem::path last = store.last();
+  if (!std::filesystem::exists(last)) {
+    throw Error(ErrorKind::kNotFound, "there is no run to go on with", last,
+                "Leave out --resume to start one.");
+  }
+  store.refuse_replaced();
+  Beginning beginning{.state = {}, .checkpoint = read_checkpoint(last)};
+  beginning.state = from_meta(beginning.checkpoint->meta, last);
+  const Recipe resumed = resolve(options.recipe, beginning.state.recipe);
+  check_resumable(beginning.state, resumed, train, options, last);
+  part_size(resumed, processes);
+  beginning.state.recipe = resumed;
+  return beginning;
+}
+
+}  // namespace
+
+DatasetPtr open_val(const FitOptions& options) {
+  if (!options.val.empty()) return reader::Dataset::open(options.val, find_val_split(options.val));
+  const std::string split = find_val_split(options.data);
+  return split.empty() ? nullptr : reader::Dataset::open(options.data, split);
+}
+
+Beginning begin_run(const FitOptions& options, const reader::Dataset& train,
+                    const Processes& processes, const CheckpointStore& store) {
+  if (options.resume) return resume_run(options, train, processes, store);
+  Beginning beginning;
+  beginning.state.recipe = new_recipe(options, train.size(), processes);
+  beginning.state.classes = class_texts(train);
+  beginning.state.train_samples = train.size();
+  if (options.out.empty() || !processes.first()) return beginning;
+  if (std::filesystem::exists(store.last()) && !options.overwrite) {
+    throw Error(ErrorKind::kExists, "there is a run already", options.out,
+                "Go on with it by --resume, replace it by --overwrite, or use another --out.");
+  }
+  return beginning;
+}
+
+std::int64_t part_size(const Recipe& recipe, const Processes& processes) {
+  const std::int64_t parts = processes.size() * recipe.accumulate;
+  if (recipe.batch_size % parts == 0) return recipe.batch_size / parts;
+  throw Error(ErrorKind::kUsage,
+              fmt::format("a batch of {} cannot be divided between {} processes in {} parts each",
+                          recipe.batch_size, processes.size(), recipe.accumulate),
+              {}, fmt::format("Use a --batch-size that is a multiple of {}.", parts));
+}
+
+}  // namespace packhorse::trainer

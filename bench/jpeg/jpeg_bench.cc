@@ -118,7 +118,7 @@ struct Worker {
   jpeg::Scratch scratch;
   Pixels pixels;
   CropScaler crop_first, by_rows;
-  transforms::ScanCoder coder;
+  encode::ScanCoder coder;
   File output;
 };
 
@@ -161,11 +161,11 @@ void add_scalers(const std::string& name, Picture Photo::*which, std::vector<Con
 /// What `packhorse pack --image roi` does.
 void add_transcoders(std::vector<Contender>& all) {
   all.push_back({"transcode: through libjpeg-turbo", [](const Photo& photo, Worker& w) {
-                   transforms::transcode_by_libjpeg(photo.original.file, photo.info, 4,
-                                                    transforms::kMaxCodeBits, w.coder, w.output);
+                   encode::transcode_by_libjpeg(photo.original.file, photo.info, 4,
+                                                encode::kMaxCodeBits, w.coder, w.output);
                  }});
   all.push_back({"transcode: packhorse", [](const Photo& photo, Worker& w) {
-                   transforms::transcode(photo.original.file, photo.info, 4, w.output);
+                   encode::transcode(photo.original.file, photo.info, 4, w.output);
                  }});
 }
 

@@ -38,8 +38,8 @@ std::vector<Variant> variants() {
 void code(std::span<const bench::Jpeg> photos, Variant& variant) {
   for (const bench::Jpeg& photo : photos) {
     bench::File& file = variant.files.emplace_back();
-    packhorse::transforms::transcode(photo.file, photo.info, variant.restart_mcus, file,
-                                     variant.max_code_bits);
+    packhorse::encode::transcode(photo.file, photo.info, variant.restart_mcus, file,
+                                 variant.max_code_bits);
     variant.bytes += file.size();
   }
 }

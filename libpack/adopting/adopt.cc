@@ -4,9 +4,9 @@
 #include <chrono>
 #include <set>
 
+#include "adopting/merge_shards.h"
 #include "adopting/named_shards.h"
 #include "adopting/scan_shard.h"
-#include "adopting/settle.h"
 #include "adopting/target.h"
 #include "base/parallel.h"
 #include "packhorse/base/error.h"
@@ -53,17 +53,17 @@ std::vector<ScannedShard> scan_all(const NamedShards& named, const AdoptOptions&
 
 /// Index files, class list and rejects, staged; all of the manifest but dataset.json's own place.
 Manifest write_staged(const NamedShards& named, const std::vector<ScannedShard>& scanned,
-                      const Settled& settled, const AdoptOptions& options,
+                      const MergedShards& merged, const AdoptOptions& options,
                       const std::vector<Reject>& rejects, const fs::path& staged) {
   Manifest manifest;
   manifest.version = version();
   manifest.format = named.format->name;
   manifest.format_version = named.format->version;
-  manifest.fields = settled.fields;
-  manifest.adopted = {scanned.front().layout, settled.labels_from, settled.qualified_keys,
+  manifest.fields = merged.fields;
+  manifest.adopted = {scanned.front().layout, merged.labels_from, merged.qualified_keys,
                       array_names(options.shards.arrays)};
   manifest.shuffle = false;
-  manifest.class_samples.resize(settled.classes.size());
+  manifest.class_samples.resize(merged.classes.size());
   bool raw = false;
   for (std::size_t i = 0; i < scanned.size(); ++i) {
     const ScannedShard& shard = scanned[i];
@@ -73,15 +73,15 @@ Manifest write_staged(const NamedShards& named, const std::vector<ScannedShard>&
     record.bytes = shard.bytes;
     record.sha256 = shard.sha256;
     record.first_sample = manifest.samples;
-    const std::string index = index_of(shard, i, settled, named.shards[i].name());
+    const std::string index = index_of(shard, i, merged, named.shards[i].name());
     write_file(staged / record.index, as_bytes(index));
     record.index_bytes = index.size();
     record.index_sha256 = sha256(as_bytes(index));
     for (std::size_t row = 0; row < shard.rows.size(); ++row) {
-      if (settled.labels[i][row] < 0) continue;
+      if (merged.labels[i][row] < 0) continue;
       ++record.samples;
       manifest.payload_bytes += shard.rows[row].range.length;
-      ++manifest.class_samples[static_cast<std::size_t>(settled.labels[i][row])];
+      ++manifest.class_samples[static_cast<std::size_t>(merged.labels[i][row])];
       raw = raw || shard.rows[row].image.kind == ImageKind::kRaw;
     }
     manifest.samples += record.samples;
@@ -92,7 +92,7 @@ Manifest write_staged(const NamedShards& named, const std::vector<ScannedShard>&
     write_file(staged / name, as_bytes(text));
     manifest.files.push_back({std::string(name), text.size(), sha256(as_bytes(text))});
   };
-  add_file(kClassesName, class_list_text(settled.classes));
+  add_file(kClassesName, class_list_text(merged.classes));
   if (!rejects.empty()) add_file(kRejectsName, rejects_text(rejects));
   return manifest;
 }
@@ -130,15 +130,15 @@ PackReport adopt(const std::vector<fs::path>& named_paths, const AdoptOptions& o
   if (const auto list = target.class_list(); options.classes.empty() && list)
     with_classes.classes = read_class_list(*list);
   PackReport report;
-  Settled settled = settle(named, scanned, with_classes, report.rejects);
-  report.notes = std::move(settled.notes);
-  report.classes = settled.classes;
+  MergedShards merged = merge_shards(named, scanned, with_classes, report.rejects);
+  report.notes = std::move(merged.notes);
+  report.classes = merged.classes;
   for (ScannedShard& shard : scanned) {
     report.rejects.insert(report.rejects.end(), shard.rejects.begin(), shard.rejects.end());
     report.skips.insert(report.skips.end(), shard.skips.begin(), shard.skips.end());
     report.accounting.packed += shard.rows.size();
   }
-  report.accounting.packed -= settled.rejected;
+  report.accounting.packed -= merged.rejected;
   std::sort(report.rejects.begin(), report.rejects.end(),
             [](const Reject& a, const Reject& b) { return a.path < b.path; });
   report.skipped_by_rule = count_by_rule(report.skips);
@@ -153,7 +153,7 @@ PackReport adopt(const std::vector<fs::path>& named_paths, const AdoptOptions& o
   if (report.accounting.packed > 0 &&
       report.accounting.rejected <= options.max_rejects.allowed(report.accounting.seen)) {
     Manifest manifest =
-        write_staged(named, scanned, settled, options, report.rejects, target.staged());
+        write_staged(named, scanned, merged, options, report.rejects, target.staged());
     manifest.accounting = report.accounting;
     manifest.skipped_by_rule = report.skipped_by_rule;
     report.bytes_in = manifest.payload_bytes;

@@ -68,10 +68,10 @@ std::string_view constant(std::string rule) {
   return *rules.insert(std::move(rule)).first;
 }
 
-void describe_here(const Format& format, const fs::path& data_file, const ForeignOptions& options,
-                   ShardVisitor& visitor, std::atomic<std::int64_t>& row,
-                   const std::stop_token& stop) {
-  const std::unique_ptr<ForeignShard> shard = format.open_foreign(data_file, options);
+void describe_here(const ForeignFormat& format, const fs::path& data_file,
+                   const ForeignOptions& options, ShardVisitor& visitor,
+                   std::atomic<std::int64_t>& row, const std::stop_token& stop) {
+  const std::unique_ptr<ForeignShard> shard = format.open(data_file, options);
   visitor.begin(
       {shard->layout(), shard->fields(), shard->rejects(), shard->skips(), shard->size()});
   for (std::size_t i = 0; i < shard->size(); ++i) {
@@ -182,9 +182,9 @@ class LineReader {
 
 }  // namespace
 
-void describe_shard(const Format& format, const fs::path& data_file, const ForeignOptions& options,
-                    const std::shared_ptr<WalkerPool>& walkers, ShardVisitor& visitor,
-                    const std::stop_token& stop) {
+void describe_shard(const ForeignFormat& format, const fs::path& data_file,
+                    const ForeignOptions& options, const std::shared_ptr<WalkerPool>& walkers,
+                    ShardVisitor& visitor, const std::stop_token& stop) {
   if (!walkers) {
     std::atomic<std::int64_t> row{-1};
     return describe_here(format, data_file, options, visitor, row, stop);
@@ -219,7 +219,10 @@ void describe_in_lines(const WalkTask& task, std::atomic<std::int64_t>& row,
                        const std::function<void(const std::string& line)>& say) {
   LineVisitor visitor(say);
   try {
-    describe_here(find_format(task.format), task.data, task.foreign, visitor, row, {});
+    const ForeignFormat* format = find_foreign_format(task.format);
+    if (format == nullptr)
+      throw Error(ErrorKind::kUsage, "no format of others is called '" + task.format + "'");
+    describe_here(*format, task.data, task.foreign, visitor, row, {});
     visitor.flush();
   } catch (const Error& error) {
     visitor.fail(error);

@@ -37,7 +37,7 @@ class ShardVisitor {
 
 /// Without walkers the library runs in this process. Throws what opening the shard does, and
 /// Error(kCorrupt) that names the shard and the sample when the process crashed or took too much.
-void describe_shard(const Format& format, const std::filesystem::path& data_file,
+void describe_shard(const ForeignFormat& format, const std::filesystem::path& data_file,
                     const ForeignOptions& options, const std::shared_ptr<WalkerPool>& walkers,
                     ShardVisitor& visitor, const std::stop_token& stop);
 

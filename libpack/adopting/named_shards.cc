@@ -53,15 +53,15 @@ class Finder {
 
   [[noreturn]] static void refuse(const fs::path& path) {
     std::string kinds;
-    for (const Format* format : foreign_formats())
+    for (const ForeignFormat* format : foreign_formats())
       kinds += (kinds.empty() ? "" : "; ") + std::string(format->summary);
     throw Error(ErrorKind::kUnsupported, "no shard that packhorse can read", path,
                 "it reads: " + kinds);
   }
 
   bool try_shard(const fs::path& path) {
-    for (const Format* format : foreign_formats()) {
-      const auto data_file = format->find_foreign(path);
+    for (const ForeignFormat* format : foreign_formats()) {
+      const auto data_file = format->find(path);
       if (!data_file) continue;
       if (found_.format != nullptr && found_.format != format) {
         throw Error(ErrorKind::kUsage, "the shards are of several formats", path,

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "packhorse/dataset/manifest.h"
-#include "packhorse/formats/format.h"
+#include "packhorse/formats/foreign_shard.h"
 
 namespace packhorse {
 
@@ -23,7 +23,7 @@ inline std::string index_name(const NamedShard& shard) {
 }
 
 struct NamedShards {
-  const Format* format = nullptr;
+  const ForeignFormat* format = nullptr;
   std::vector<NamedShard> shards;  ///< by name, in byte order
 };
 

@@ -102,7 +102,7 @@ class Scanner final : ShardVisitor {
     result_.bytes = file_size(fd_.get(), path);
   }
 
-  ScannedShard run(const Format& format) {
+  ScannedShard run(const ForeignFormat& format) {
     describe_shard(format, path_, options_.shards, options_.walkers, *this, stop_);
     keys_.clear();
     read_pieces();
@@ -249,8 +249,8 @@ class Scanner final : ShardVisitor {
 
 }  // namespace
 
-ScannedShard scan_shard(const Format& format, const fs::path& data_file, const std::string& name,
-                        const AdoptOptions& options, Progress& progress,
+ScannedShard scan_shard(const ForeignFormat& format, const fs::path& data_file,
+                        const std::string& name, const AdoptOptions& options, Progress& progress,
                         const std::stop_token& stop) {
   return Scanner(data_file, name, options, progress, stop).run(format);
 }

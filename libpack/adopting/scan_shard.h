@@ -43,7 +43,7 @@ struct ScannedShard {
 /// start to its end: SHA-256 of all, and of each piece whether it is an image, and its XXH3. What
 /// is no usable image, lies outside the file or over another sample is a reject; its path is the
 /// key behind `name`. Throws Error(kIo) when the file changes meanwhile, Error(kInterrupted).
-ScannedShard scan_shard(const Format& format, const std::filesystem::path& data_file,
+ScannedShard scan_shard(const ForeignFormat& format, const std::filesystem::path& data_file,
                         const std::string& name, const AdoptOptions& options, Progress& progress,
                         const std::stop_token& stop);
 

@@ -37,7 +37,7 @@ Sums sums_of(const Histogram& histogram, int channels, std::uint64_t pixels) {
   return sums;
 }
 
-Sums sums_of_image(transforms::RowSource& rows) {
+Sums sums_of_image(RowSource& rows) {
   Histogram histogram{};
   for (int y = 0; y < rows.height; ++y) {
     const std::uint8_t* row = rows.next_row();
@@ -116,10 +116,9 @@ DatasetStats measure_stats(const PackedDataset& dataset, const StatsOptions& opt
         const std::size_t end = std::min(images, (batch + 1) * kBatch);
         for (std::size_t i = batch * kBatch; i < end; ++i) {
           if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
-          decode_stored(dataset, chosen ? (*chosen)[i] : i, bytes, /*least_side=*/0, options.limits,
-                        [&](transforms::RowSource& rows, const ImageInfo&) {
-                          batches[batch].add(sums_of_image(rows));
-                        });
+          decode_stored(
+              dataset, chosen ? (*chosen)[i] : i, bytes, /*least_side=*/0, options.limits,
+              [&](RowSource& rows, const ImageInfo&) { batches[batch].add(sums_of_image(rows)); });
           ++progress->samples;
           progress->bytes += bytes.size();
         }

@@ -141,7 +141,7 @@ class Search {
         const At place = at(item);
         const PackedDataset& dataset = *datasets_[place.dataset];
         decode_stored(dataset, place.sample, bytes, kThumbnailSide, search_.limits,
-                      [&](transforms::RowSource& rows, const ImageInfo& image) {
+                      [&](RowSource& rows, const ImageInfo& image) {
                         const auto hash = perceptual_hash(rows, image);
                         has_hash_[item] = hash ? 1 : 0;
                         hashes_[item] = hash.value_or(0);

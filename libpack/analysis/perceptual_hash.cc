@@ -47,7 +47,7 @@ class Cells {
 };
 
 /// The mean brightness of each of 32 x 32 cells of the picture as stored.
-Thumbnail thumbnail_of(transforms::RowSource& rows, const ImageInfo& image) {
+Thumbnail thumbnail_of(RowSource& rows, const ImageInfo& image) {
   Thumbnail thumbnail{};
   const Cells columns(rows.width, image.width * rows.samples_per_pixel);
   const Cells lines(rows.height, image.height * rows.samples_per_pixel);
@@ -77,7 +77,7 @@ Thumbnail thumbnail_of(transforms::RowSource& rows, const ImageInfo& image) {
 }
 
 Thumbnail turned_upright(const Thumbnail& in, int orientation) {
-  const transforms::Turn turn(orientation);
+  const Turn turn(orientation);
   if (!turn.any()) return in;
   Thumbnail out{};
   for (std::size_t y = 0; y < kSide; ++y) {
@@ -160,7 +160,7 @@ class Band {
 
 }  // namespace
 
-std::optional<std::uint64_t> perceptual_hash(transforms::RowSource& rows, const ImageInfo& image) {
+std::optional<std::uint64_t> perceptual_hash(RowSource& rows, const ImageInfo& image) {
   const Thumbnail thumbnail = turned_upright(thumbnail_of(rows, image), image.orientation);
   if (is_featureless(thumbnail)) return std::nullopt;
   const std::array<double, 64> values = low_frequencies(thumbnail);

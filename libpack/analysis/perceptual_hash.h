@@ -20,7 +20,7 @@ inline constexpr int kThumbnailSide = 32;
 /// Image Hash Functions" (2010), 3.2.1; phash.org, ph_dct_imagehash. Any thread.
 ///
 /// `image`: what the file's header says; `rows` may be at a reduced size.
-std::optional<std::uint64_t> perceptual_hash(transforms::RowSource& rows, const ImageInfo& image);
+std::optional<std::uint64_t> perceptual_hash(RowSource& rows, const ImageInfo& image);
 
 /// All pairs (i, j), i < j, of hashes that differ in at most `max_distance` <= 7 bits; `hashes`
 /// must be sorted and unique. No pair is given twice. Memory: 16 bytes a hash.

@@ -13,7 +13,7 @@ void decode_stored(const PackedDataset& dataset, std::size_t sample, std::vector
   const int side = least_side > 0 ? least_side : kFull;
   try {
     const ImageInfo info = described_to_decode(bytes, dataset.image(sample), limits);
-    show(*transforms::open_rows(bytes, info, side, side), info);
+    show(*open_rows(bytes, info, side, side), info);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kCorrupt && error.kind() != ErrorKind::kUnsupported) throw;
     const PackedDataset::Place at = dataset.place(sample);

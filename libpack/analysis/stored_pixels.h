@@ -9,7 +9,7 @@
 namespace packhorse {
 
 /// Gets the rows of an image and its header.
-using ShowRows = std::function<void(transforms::RowSource& rows, const ImageInfo& image)>;
+using ShowRows = std::function<void(RowSource& rows, const ImageInfo& image)>;
 
 /// Reads a sample into `bytes`, checks its hash, and shows its pixels as they are stored, before
 /// any orientation. `least_side` > 0: at the smallest size that is quick to decode and has so many

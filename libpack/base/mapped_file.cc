@@ -18,7 +18,7 @@ namespace packhorse {
 /// looking at it.
 struct MappedFile::Region {
   std::atomic<std::uintptr_t> begin{0}, end{0};
-  std::atomic<bool> torn{false};
+  std::atomic<bool> truncated{false};
   Region* next = nullptr;
 
   bool holds(std::uintptr_t address) const {
@@ -45,7 +45,7 @@ struct Regions {
       region->next = first;
       first = region;
     }
-    region->torn = false;
+    region->truncated = false;
     region->begin = reinterpret_cast<std::uintptr_t>(bytes.data());
     region->end = region->begin + bytes.size();
     return region;
@@ -76,7 +76,7 @@ struct Regions {
     const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
     for (Region* region = first; region != nullptr; region = region->next) {
       if (!region->holds(address)) continue;
-      region->torn = true;
+      region->truncated = true;
       void* zeros = ::mmap(reinterpret_cast<void*>(address / page * page), page, PROT_READ,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
       if (zeros != MAP_FAILED) return;
@@ -127,7 +127,7 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   return *this;
 }
 
-bool MappedFile::torn() const { return region_ != nullptr && region_->torn; }
+bool MappedFile::truncated() const { return region_ != nullptr && region_->truncated; }
 
 void MappedFile::will_need(ByteRange range) const {
   static const auto kPage = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
@@ -138,7 +138,7 @@ void MappedFile::will_need(ByteRange range) const {
 }
 
 void MappedFile::release() const {
-  if (!bytes_.empty() && !torn()) ::madvise(address_of(bytes_), bytes_.size(), MADV_DONTNEED);
+  if (!bytes_.empty() && !truncated()) ::madvise(address_of(bytes_), bytes_.size(), MADV_DONTNEED);
 }
 
 }  // namespace packhorse

@@ -118,14 +118,4 @@ void decompress_frame(Bytes stored, std::uint64_t content_bytes, std::vector<std
   decompress_frame(stored, content);
 }
 
-std::size_t decompress_start(Bytes head, std::span<std::byte> out) {
-  const Decompressor context = make_decompressor();
-  ZSTD_inBuffer in{head.data(), head.size(), 0};
-  ZSTD_outBuffer filled{out.data(), out.size(), 0};
-  while (filled.pos < filled.size && in.pos < in.size) {
-    if (ZSTD_isError(ZSTD_decompressStream(context.get(), &filled, &in)) != 0) break;
-  }
-  return filled.pos;
-}
-
 }  // namespace packhorse

@@ -38,8 +38,4 @@ void decompress_frame(Bytes stored, std::span<std::byte> content);
 /// says so, too, and frame_may_hold() it.
 void decompress_frame(Bytes stored, std::uint64_t content_bytes, std::vector<std::byte>& content);
 
-/// The first bytes of the content, at most `out.size()`, of a file that starts with `head`. 0 when
-/// it starts with no frame. Never throws.
-std::size_t decompress_start(Bytes head, std::span<std::byte> out);
-
 }  // namespace packhorse

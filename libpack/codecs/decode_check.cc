@@ -35,7 +35,7 @@ void decode_strictly(Bytes image, const ImageInfo& info) {
   }
   if (info.kind == ImageKind::kJpeg && is_sound_jpeg(image, info)) return;
   constexpr int kFull = std::numeric_limits<int>::max();
-  const auto rows = transforms::open_rows(image, info, kFull, kFull);
+  const auto rows = open_rows(image, info, kFull, kFull);
   for (int y = 0; y < rows->height; ++y) static_cast<void>(rows->next_row());
 }
 

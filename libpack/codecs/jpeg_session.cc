@@ -4,7 +4,7 @@
 
 #include <new>
 
-namespace packhorse::transforms {
+namespace packhorse {
 
 namespace {
 
@@ -65,4 +65,4 @@ void JpegSession::read_header(std::uint32_t width, std::uint32_t height) {
   }
 }
 
-}  // namespace packhorse::transforms
+}  // namespace packhorse

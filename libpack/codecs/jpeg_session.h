@@ -12,8 +12,8 @@
 #include "packhorse/base/bytes.h"
 #include "packhorse/base/error.h"
 
-/// Private to libpack/transforms: libjpeg-turbo's decoder, with errors as exceptions.
-namespace packhorse::transforms {
+/// Libjpeg-turbo's decoder, with errors as exceptions.
+namespace packhorse {
 
 /// One JPEG being read. Everything libjpeg refuses, and everything it merely warns of (it would
 /// make up coefficients for damaged data), becomes Error(kCorrupt) with its message. One thread.
@@ -54,4 +54,4 @@ class JpegSession {
   bool no_memory_ = false;  ///< is what the message says
 };
 
-}  // namespace packhorse::transforms
+}  // namespace packhorse

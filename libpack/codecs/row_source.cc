@@ -8,7 +8,7 @@
 #include "packhorse/image/decoded_image.h"
 #include "packhorse/image/npy.h"
 
-namespace packhorse::transforms {
+namespace packhorse {
 
 namespace {
 
@@ -115,4 +115,4 @@ std::unique_ptr<RowSource> open_rows(Bytes file, const ImageInfo& info, int leas
   return std::make_unique<JpegRows>(file, info, decode_eighths(info, least_width, least_height));
 }
 
-}  // namespace packhorse::transforms
+}  // namespace packhorse

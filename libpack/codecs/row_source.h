@@ -5,8 +5,8 @@
 
 #include "packhorse/image/image_info.h"
 
-/// Private to libpack/transforms: any image as rows of 8-bit grey or RGB, as it lies in its file.
-namespace packhorse::transforms {
+/// Any image as rows of 8-bit grey or RGB, as it lies in its file.
+namespace packhorse {
 
 /// Gives a picture row by row. One thread.
 class RowSource {
@@ -35,4 +35,4 @@ std::unique_ptr<RowSource> open_rows(Bytes file, const ImageInfo& info, int leas
 /// take longer than a full decode (bench/image_modes).
 int decode_eighths(const ImageInfo& info, int least_width, int least_height);
 
-}  // namespace packhorse::transforms
+}  // namespace packhorse

@@ -155,10 +155,11 @@ std::string PackedDataset::name_at(Place at) const {
 
 void PackedDataset::check_whole(std::size_t sample) const {
   const Shard& shard = shards_[place(sample).shard];
-  if (!shard.data.torn() && !shard.index.torn()) [[likely]]
+  if (!shard.data.truncated() && !shard.index.truncated()) [[likely]]
     return;
-  const fs::path file = shard.data.torn() ? data_path(place(sample).shard)
-                                          : path() / manifest_.shards[place(sample).shard].index;
+  const fs::path file = shard.data.truncated()
+                            ? data_path(place(sample).shard)
+                            : path() / manifest_.shards[place(sample).shard].index;
   throw Error(ErrorKind::kIo, "the file was cut while it was open, or its disk fails", file,
               kVerifyAdvice, name_at(place(sample)));
 }

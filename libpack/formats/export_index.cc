@@ -55,7 +55,7 @@ class HashedFile {
 /// Makes each file in `directory`, those of shards by `write_shard` in several threads, and hands
 /// it to `keep` with its place among them.
 template <class WriteShard, class Keep>
-void make_files(const PeerIndexes& indexes, const Manifest& manifest, const fs::path& directory,
+void make_files(const ExportedIndexes& indexes, const Manifest& manifest, const fs::path& directory,
                 int jobs, const WriteShard& write_shard, const Keep& keep) {
   const std::size_t shards = manifest.shards.size();
   run_parallel(threads(jobs), shards, [&](std::size_t shard) {
@@ -65,19 +65,19 @@ void make_files(const PeerIndexes& indexes, const Manifest& manifest, const fs::
     keep(shard, file);
   });
   std::size_t place = shards;
-  for (const PeerFile& small : indexes.of_dataset(manifest)) {
+  for (const ExportedFile& small : indexes.of_dataset(manifest)) {
     HashedFile file(small.name, directory);
     file.write(small.text);
     keep(place++, file);
   }
 }
 
-const PeerIndexes& peer_indexes_of(const Manifest& manifest, const fs::path& dataset) {
-  const PeerIndexes* indexes = find_format(manifest.format).peer_indexes;
+const ExportedIndexes& indexes_for(const Manifest& manifest, const fs::path& dataset) {
+  const ExportedIndexes* indexes = exported_indexes_of(manifest.format);
   if (indexes == nullptr) {
     std::string names;
     for (const Format* format : all_formats()) {
-      if (format->peer_indexes != nullptr)
+      if (format->exported_indexes != nullptr)
         names += (names.empty() ? "" : ", ") + std::string(format->name);
     }
     throw Error(ErrorKind::kUsage,
@@ -114,12 +114,12 @@ void refuse_other_bytes(const Manifest& manifest, const fs::path& path, const Fi
 
 }  // namespace
 
-std::vector<FileRecord> publish_peer_files(const fs::path& directory, const Manifest& manifest,
-                                           int jobs) {
-  const PeerIndexes* indexes = find_format(manifest.format).peer_indexes;
+std::vector<FileRecord> publish_exported_files(const fs::path& directory, const Manifest& manifest,
+                                               int jobs) {
+  const ExportedIndexes* indexes = exported_indexes_of(manifest.format);
   if (indexes == nullptr || !manifest.compress.empty()) return {};
   std::vector<FileRecord> records(manifest.shards.size());
-  const auto write_shard = [&](const ShardRecord& record, const PeerIndexes::Out& out) {
+  const auto write_shard = [&](const ShardRecord& record, const ExportedIndexes::Out& out) {
     indexes->of_own_shard(record, ShardIndex(directory / record.index), {}, out);
   };
   make_files(*indexes, manifest, directory, jobs, write_shard,
@@ -132,13 +132,13 @@ std::vector<FileRecord> publish_peer_files(const fs::path& directory, const Mani
   return records;
 }
 
-PeerIndexReport write_peer_indexes(const fs::path& dataset, const fs::path& out,
-                                   const PeerIndexOptions& options, int jobs) {
+ExportedIndexReport export_indexes(const fs::path& dataset, const fs::path& out,
+                                   const ExportedIndexOptions& options, int jobs) {
   if (!is_packed_dataset(dataset))
     static_cast<void>(find_datasets(dataset));  // throws with the right advice
   const DatasetDirectory opened(dataset);
   const Manifest manifest = Manifest::load(opened);
-  const PeerIndexes& indexes = peer_indexes_of(manifest, dataset);
+  const ExportedIndexes& indexes = indexes_for(manifest, dataset);
   const fs::path directory = out.empty() ? dataset : out;
   const bool beside = out.empty() || fs::weakly_canonical(out) == fs::weakly_canonical(dataset);
   make_directories(directory);
@@ -148,7 +148,7 @@ PeerIndexReport write_peer_indexes(const fs::path& dataset, const fs::path& out,
     bool written;
   };
   std::vector<Outcome> outcomes(manifest.shards.size());
-  const auto write_shard = [&](const ShardRecord& record, const PeerIndexes::Out& to) {
+  const auto write_shard = [&](const ShardRecord& record, const ExportedIndexes::Out& to) {
     const UniqueFd fd = opened.open(record.file, DatasetDirectory::links_of(manifest));
     indexes.of_shard(fd.get(), dataset / record.file, record, options, to);
   };
@@ -161,7 +161,7 @@ PeerIndexReport write_peer_indexes(const fs::path& dataset, const fs::path& out,
                if (place == outcomes.size()) outcomes.emplace_back();
                outcomes[place] = {made, !there};
              });
-  PeerIndexReport report;
+  ExportedIndexReport report;
   for (Outcome& outcome : outcomes) {
     report.bytes += outcome.file.bytes;
     (outcome.written ? report.written : report.unchanged).push_back(std::move(outcome.file.file));

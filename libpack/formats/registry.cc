@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <array>
 
 #include "formats/hdf5/hdf5.h"
 #include "formats/lmdb/lmdb.h"
 #include "formats/wds/wds.h"
 #include "packhorse/base/error.h"
+#include "packhorse/formats/foreign_shard.h"
 #include "packhorse/formats/format.h"
 
 namespace packhorse {
@@ -14,23 +16,37 @@ std::span<const Format* const> all_formats() {
   return kFormats;
 }
 
-std::span<const Format* const> foreign_formats() {
-  static constexpr std::array<const Format*, 3> kFormats = {
+std::span<const ForeignFormat* const> foreign_formats() {
+  static constexpr std::array<const ForeignFormat*, 3> kFormats = {
       &wds::kForeignFormat, &lmdb::kForeignFormat, &hdf5::kForeignFormat};
   return kFormats;
 }
 
 const Format& find_format(std::string_view name) {
-  for (const Format* format : foreign_formats()) {
-    if (format->name == name) return *format;
-  }
   std::string names;
   for (const Format* format : all_formats()) {
     if (format->name == name) return *format;
     names += (names.empty() ? "" : ", ") + std::string(format->name);
   }
-  throw Error(ErrorKind::kUsage, "there is no format '" + std::string(name) + "'", {},
-              "choose one of: " + names);
+  const std::string quoted = std::string(name);
+  throw Error(ErrorKind::kUsage,
+              find_foreign_format(name) == nullptr
+                  ? "there is no format '" + quoted + "'"
+                  : "the format " + quoted + " is what others write; packhorse only reads it",
+              {}, "choose one of: " + names);
+}
+
+const ForeignFormat* find_foreign_format(std::string_view name) {
+  const auto formats = foreign_formats();
+  const auto found = std::find_if(formats.begin(), formats.end(), [&](const ForeignFormat* format) {
+    return format->name == name;
+  });
+  return found == formats.end() ? nullptr : *found;
+}
+
+const ExportedIndexes* exported_indexes_of(std::string_view format) {
+  const ForeignFormat* foreign = find_foreign_format(format);
+  return foreign != nullptr ? foreign->exported_indexes : find_format(format).exported_indexes;
 }
 
 }  // namespace packhorse

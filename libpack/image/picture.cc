@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace packhorse::transforms {
+namespace packhorse {
 
 namespace {
 
@@ -48,4 +48,4 @@ void turn_upright(const Plane& in, const Turn& turn, Plane& out) {
   }
 }
 
-}  // namespace packhorse::transforms
+}  // namespace packhorse

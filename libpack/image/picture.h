@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-/// Private to libpack/transforms: decoded samples, and turning them upright.
-namespace packhorse::transforms {
+/// Decoded samples, and turning them upright.
+namespace packhorse {
 
 /// One channel, or several interleaved. Rows and their length are padded to multiples of eight
 /// samples when there is one channel, as JPEG's blocks want it.
@@ -35,4 +35,4 @@ struct Turn {
 /// Replaces `out` with `in`, upright.
 void turn_upright(const Plane& in, const Turn& turn, Plane& out);
 
-}  // namespace packhorse::transforms
+}  // namespace packhorse

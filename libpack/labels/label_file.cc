@@ -93,7 +93,7 @@ void LabelFile::read(const fs::path& path) {
                       static_cast<std::uint32_t>(row.line), known->second});
     text_ += name;
   }
-  names_.settle();
+  names_.finish();
   std::vector<std::string_view> texts(numbers.size());
   for (const auto& [text, number] : numbers) texts[static_cast<std::size_t>(number)] = text;
   for (Line& line : lines_) {

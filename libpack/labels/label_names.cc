@@ -41,7 +41,7 @@ void LabelNames::add(std::string_view text) {
   all_integers_ = all_integers_ && integer(text).has_value();
 }
 
-void LabelNames::settle() {
+void LabelNames::finish() {
   if (pinned_) return;
   if (!all_integers_) {
     for (auto& [name, label] : labels_) {

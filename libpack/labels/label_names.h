@@ -19,14 +19,14 @@ namespace packhorse {
 ///
 ///     LabelNames names(options.classes);
 ///     for (row : rows) names.add(row.label);
-///     names.settle();
+///     names.finish();
 ///     for (row : rows) use(names.label(row.label));
 class LabelNames {
  public:
   explicit LabelNames(std::vector<std::string> classes);
   void add(std::string_view text);
   /// No add() after this, no label() before it.
-  void settle();
+  void finish();
   /// Nothing where it is none; `reason` then says why.
   std::optional<std::int64_t> label(std::string_view text, std::string& reason) const;
   const std::vector<std::string>& classes() const { return classes_; }

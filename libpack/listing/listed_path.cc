@@ -61,7 +61,7 @@ void ListedPaths::add(const std::string& place) {
   any = true;
 }
 
-void ListedPaths::settle() {
+void ListedPaths::finish() {
   if (!any_outside_) return;
   if (any_inside_) narrow(outside_, inside_.empty() ? folder_ : folder_ + '/' + inside_);
   base_ = outside_ + '/';

@@ -15,7 +15,7 @@ namespace packhorse {
 ///
 ///     ListedPaths paths(list.parent_path());
 ///     for (row : rows) paths.add(row.path);
-///     paths.settle();
+///     paths.finish();
 ///     open(paths.base() / paths.stored(row.path));
 class ListedPaths {
  public:
@@ -23,7 +23,7 @@ class ListedPaths {
   /// The one name of what the path means: relative inside the list's folder, else absolute.
   std::string place(std::string_view path) const;
   void add(const std::string& place);
-  void settle();
+  void finish();
   const std::filesystem::path& base() const { return base_; }
   std::string stored(std::string_view place) const;
 
@@ -31,7 +31,7 @@ class ListedPaths {
   std::filesystem::path base_;
   std::string folder_;   ///< the list's, absolute, without a slash at its end
   std::string inside_;   ///< the deepest folder that holds all places inside
-  std::string outside_;  ///< likewise; after settle() that of all places
+  std::string outside_;  ///< likewise; after finish() that of all places
   bool any_inside_ = false, any_outside_ = false;
 };
 

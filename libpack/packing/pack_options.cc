@@ -21,14 +21,6 @@ TaskShare TaskShare::parse(const std::string& text) {
 
 void PackOptions::validate() const {
   const Format& chosen = find_format(format);
-  if (chosen.open_writer == nullptr) {
-    std::string names;
-    for (const Format* other : all_formats())
-      names += (names.empty() ? "" : ", ") + std::string(other->name);
-    throw Error(ErrorKind::kUsage,
-                "the format " + format + " is what others write; packhorse only reads it", {},
-                "choose one of: " + names);
-  }
   find_transform(image);
   transform.validate();
   select.validate();

@@ -86,7 +86,7 @@ Manifest describe(const SplitWork& split, const Listing& listing, const PackOpti
   manifest.files.push_back(publish_text(data, kClassesName, class_list_text(listing.classes)));
   if (!rejects.empty())
     manifest.files.push_back(publish_text(data, kRejectsName, rejects_text(rejects)));
-  for (FileRecord& file : publish_peer_files(data, manifest, options.jobs))
+  for (FileRecord& file : publish_exported_files(data, manifest, options.jobs))
     manifest.files.push_back(std::move(file));
   return manifest;
 }

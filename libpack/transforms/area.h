@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-/// Private to libpack/transforms: the area filter.
+/// The area filter.
 namespace packhorse::transforms {
 
 /// One axis of a resize. Output sample j is the mean of the input from origin + j * scale to

@@ -10,9 +10,9 @@ constexpr int kMostRows = 4 * DCTSIZE;  // of a component in a row of MCUs
 
 /// Room for the rows of blocks that libjpeg gives at once, by component.
 struct RawRows {
-  std::array<std::vector<std::uint8_t>, kMaxComponents> samples;
-  std::array<std::array<JSAMPROW, kMostRows>, kMaxComponents> rows;
-  std::array<JSAMPARRAY, kMaxComponents> pointers;
+  std::array<std::vector<std::uint8_t>, encode::kMaxComponents> samples;
+  std::array<std::array<JSAMPROW, kMostRows>, encode::kMaxComponents> rows;
+  std::array<JSAMPARRAY, encode::kMaxComponents> pointers;
 
   void prepare(const jpeg_decompress_struct& jpeg) {
     for (std::size_t c = 0; c < static_cast<std::size_t>(jpeg.num_components); ++c) {
@@ -49,10 +49,10 @@ bool has_planes(const jpeg_decompress_struct& jpeg) {
          (jpeg.jpeg_color_space == JCS_YCbCr && jpeg.num_components == 3);
 }
 
-void read_planes(JpegSession& session, const ImageInfo& info, const Frame& frame, const Turn& turn,
-                 Planes& planes) {
+void read_planes(JpegSession& session, const ImageInfo& info, const encode::Frame& frame,
+                 const Turn& turn, Planes& planes) {
   thread_local RawRows raw;
-  thread_local std::array<AreaResampler, kMaxComponents> resamplers;
+  thread_local std::array<AreaResampler, encode::kMaxComponents> resamplers;
   jpeg_decompress_struct& jpeg = session.jpeg();
   jpeg.scale_num = static_cast<unsigned>(
       decode_eighths(info, static_cast<int>(frame.width), static_cast<int>(frame.height)));
@@ -63,7 +63,7 @@ void read_planes(JpegSession& session, const ImageInfo& info, const Frame& frame
 
   for (std::size_t c = 0; c < frame.count; ++c) {
     const jpeg_component_info& old = jpeg.comp_info[c];
-    const FrameComponent& now = frame.components[c];
+    const encode::FrameComponent& now = frame.components[c];
     Plane& plane = planes[c];
     plane.reset(static_cast<int>(frame.samples_wide(c)), static_cast<int>(frame.samples_high(c)));
     // libjpeg may give chroma at a larger part of its size than luma, instead of enlarging it.
@@ -77,7 +77,7 @@ void read_planes(JpegSession& session, const ImageInfo& info, const Frame& frame
     resamplers[c].start(x, y, 1, plane.row(0), plane.stride);
   }
   const auto lines = static_cast<JDIMENSION>(jpeg.max_v_samp_factor * jpeg.min_DCT_scaled_size);
-  std::array<JDIMENSION, kMaxComponents> read{};
+  std::array<JDIMENSION, encode::kMaxComponents> read{};
   while (jpeg.output_scanline < jpeg.output_height) {
     session.run([&] { jpeg_read_raw_data(&jpeg, raw.pointers.data(), lines); });
     for (std::size_t c = 0; c < frame.count; ++c) {

@@ -8,10 +8,10 @@
 #include "packhorse/image/image_info.h"
 #include "transforms/area.h"
 
-/// Private to libpack/transforms: a JPEG's planes, shrunk without ever becoming RGB.
+/// A JPEG's planes, shrunk without ever becoming RGB.
 namespace packhorse::transforms {
 
-using Planes = std::array<Plane, kMaxComponents>;
+using Planes = std::array<Plane, encode::kMaxComponents>;
 
 /// Whether the picture is grey or YCbCr, which planes are made for.
 bool has_planes(const jpeg_decompress_struct& jpeg);
@@ -21,7 +21,7 @@ bool has_planes(const jpeg_decompress_struct& jpeg);
 /// components) says. For a picture that will be mirrored afterwards, `turn` shifts subsampled
 /// planes so that they fit then. Needs memory for a row of blocks, but all coefficients of a
 /// progressive JPEG.
-void read_planes(JpegSession& session, const ImageInfo& info, const Frame& frame, const Turn& turn,
-                 Planes& planes);
+void read_planes(JpegSession& session, const ImageInfo& info, const encode::Frame& frame,
+                 const Turn& turn, Planes& planes);
 
 }  // namespace packhorse::transforms

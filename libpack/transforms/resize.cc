@@ -12,6 +12,13 @@
 
 namespace packhorse::transforms {
 
+using encode::Block;
+using encode::ForwardDct;
+using encode::Frame;
+using encode::FrameComponent;
+using encode::Marker;
+using encode::ScanCoder;
+
 namespace {
 
 constexpr std::size_t kMaxBlocksOfMcu = 10;  // T.81 B.2.3
@@ -22,13 +29,13 @@ constexpr std::string_view kJfif{"JFIF\0\1\1\0\0\1\0\1\0\0", 14};
 
 /// The colour profile's segments: the one piece of metadata that the new picture still needs.
 std::vector<Marker> markers_for(Bytes file, bool with_profile) {
-  std::vector<Marker> markers{{kApp0, as_bytes(kJfif)}};
-  SegmentWalk walk(file);
+  std::vector<Marker> markers{{jpeg::kApp0, as_bytes(kJfif)}};
+  jpeg::SegmentWalk walk(file);
   while (with_profile) {
-    const std::optional<Segment> segment = walk.next();
-    if (!segment || segment->marker == kSos) break;
-    if (segment->marker == kApp2 && as_text(segment->body).starts_with(kIccIdentifier)) {
-      markers.push_back({kApp2, segment->body});
+    const std::optional<jpeg::Segment> segment = walk.next();
+    if (!segment || segment->marker == jpeg::kSos) break;
+    if (segment->marker == jpeg::kApp2 && as_text(segment->body).starts_with(kIccIdentifier)) {
+      markers.push_back({jpeg::kApp2, segment->body});
     }
   }
   return markers;
@@ -70,17 +77,17 @@ struct Scratch {
 };
 
 /// Transforms and codes `planes`, which have the sizes that `frame` says.
-void encode(const Frame& frame, Scratch& scratch, const std::vector<Marker>& markers,
-            std::vector<std::byte>& output) {
+void encode_planes(const Frame& frame, Scratch& scratch, const std::vector<Marker>& markers,
+                   std::vector<std::byte>& output) {
   const std::array<ForwardDct, 2> dct{ForwardDct(frame.quant[0]), ForwardDct(frame.quant[1])};
-  std::array<std::size_t, kMaxComponents> first{};
+  std::array<std::size_t, encode::kMaxComponents> first{};
   std::size_t blocks = 0;
   for (std::size_t c = 0; c < frame.count; ++c) {
     scratch.planes[c].fill_padding();
     first[c] = blocks;
     blocks += std::size_t{frame.blocks_wide(c)} * frame.mcu_v(c);
   }
-  scratch.coefficients.resize(blocks * kBlockSize);
+  scratch.coefficients.resize(blocks * encode::kBlockSize);
   auto* memory = reinterpret_cast<Block*>(scratch.coefficients.data());
   scratch.coder.start(frame);
   for (std::uint32_t mcu_row = 0; mcu_row < frame.mcu_rows(); ++mcu_row) {
@@ -101,7 +108,7 @@ void encode(const Frame& frame, Scratch& scratch, const std::vector<Marker>& mar
     scratch.coder.add_mcu_row(rows);
   }
   scratch.coder.finish();
-  write_jpeg(frame, markers, scratch.coder, output);
+  encode::write_jpeg(frame, markers, scratch.coder, output);
 }
 
 class Resize final : public Transform {
@@ -111,8 +118,8 @@ class Resize final : public Transform {
   Transformed apply(Bytes input, ImageInfo& info, std::vector<std::byte>& output) const override {
     refuse_pixels(info, "resize");
     const bool shrink = std::min(info.width, info.height) > side();
-    if (!shrink && info.orientation == 1 && !reason_to_keep(input, info) &&
-        transcode(input, info, options_.restart_mcus, output)) {
+    if (!shrink && info.orientation == 1 && !encode::reason_to_keep(input, info) &&
+        encode::transcode(input, info, options_.restart_mcus, output)) {
       if (as_text(input) == as_text(output)) return {input, "kept: already roi-ready"};
       return {output, "size and pixels kept: no larger than asked for"};
     }
@@ -143,8 +150,8 @@ class Resize final : public Transform {
       frame.components[c] = {static_cast<std::uint8_t>(c + 1), 1, 1,
                              static_cast<std::uint8_t>(c == 0 ? 0 : 1)};
     }
-    frame.quant[0] = luma_table(options_.quality);
-    frame.quant[1] = chroma_table(options_.quality);
+    frame.quant[0] = encode::luma_table(options_.quality);
+    frame.quant[1] = encode::chroma_table(options_.quality);
     if (components == 3 && options_.chroma == TransformOptions::Chroma::k420) {
       frame.components[0].h = frame.components[0].v = 2;
     }
@@ -179,9 +186,9 @@ class Resize final : public Transform {
       std::swap(frame.width, frame.height);
       for (FrameComponent& component : frame.components) std::swap(component.h, component.v);
     }
-    frame.restart_interval = restart_interval_from(
+    frame.restart_interval = encode::restart_interval_from(
         static_cast<std::uint32_t>(options_.restart_mcus), frame.mcus_per_row());
-    encode(frame, scratch, markers_for(input, profile), output);
+    encode_planes(frame, scratch, markers_for(input, profile), output);
     if (note.empty() && info.kind != ImageKind::kJpeg) note = "made a JPEG";
     info = {.kind = ImageKind::kJpeg,
             .components = static_cast<std::uint8_t>(frame.count),

@@ -12,8 +12,8 @@ class Roi final : public Transform {
 
   Transformed apply(Bytes input, ImageInfo& info, std::vector<std::byte>& output) const override {
     refuse_pixels(info, "roi");
-    if (const auto reason = reason_to_keep(input, info)) return {input, *reason};
-    if (!transcode(input, info, restart_mcus_, output))
+    if (const auto reason = encode::reason_to_keep(input, info)) return {input, *reason};
+    if (!encode::transcode(input, info, restart_mcus_, output))
       return {input, "kept: a progressive JPEG with missing scans"};
     // What was transcoded before comes out the same, byte for byte.
     if (as_text(input) == as_text(output)) return {input, "kept: already roi-ready"};

@@ -50,10 +50,10 @@ void check_adopted(const fs::path& dataset, const Manifest& manifest, const Shar
                    const ShardIndex& index, const std::function<void(std::size_t row)>& at,
                    const std::function<void(std::size_t row, Bytes image)>& intact,
                    const std::function<void(const std::string&, bool about_bytes)>& differs) {
-  const Format& format = find_format(manifest.format);
-  if (format.open_foreign == nullptr)
+  const ForeignFormat* format = find_foreign_format(manifest.format);
+  if (format == nullptr)
     return differs("adopted shards cannot have the format " + manifest.format, false);
-  const auto shard = format.open_foreign(dataset / record.file, options_of(manifest));
+  const auto shard = format->open(dataset / record.file, options_of(manifest));
   if (shard->layout() != manifest.adopted->layout)
     differs("the shard has another layout than the manifest says", false);
   const auto classes = naming::labels_of(classes_of(DatasetDirectory(dataset), manifest));

@@ -157,9 +157,9 @@ class Comparison {
     const PackedDataset::Place at = dataset_.place(*sample);
     const ShardIndex& index = dataset_.index(at.shard);
     if (item.hash != index.hash(at.row)) {
-      add("changed", sample, path, "the image is another one in the source");
+      add(FindingKind::kChanged, sample, path, "the image is another one in the source");
     } else if (item.image != index.image(at.row)) {
-      add("changed", sample, path, "the index describes another image");
+      add(FindingKind::kChanged, sample, path, "the index describes another image");
     }
     compare_fields(item, *sample, path, index, at.row);
     compare_label(item, *sample, path, index.label(at.row));
@@ -171,7 +171,7 @@ class Comparison {
       if (reason.empty()) ++mended_;
       return;
     }
-    add("missing", std::nullopt, path,
+    add(FindingKind::kMissing, std::nullopt, path,
         reason.empty() ? "the source has it, the dataset does not"
                        : "the source has it, the dataset neither holds nor rejected it; it cannot "
                          "be packed: " +
@@ -187,7 +187,7 @@ class Comparison {
   }
 
   void no_longer_packed(std::size_t sample, const std::string& path, const std::string& reason) {
-    add("changed", sample, path, "it can no longer be packed: " + reason);
+    add(FindingKind::kChanged, sample, path, "it can no longer be packed: " + reason);
   }
 
   void compare_fields(const PackItem& item, std::size_t sample, const std::string& path,
@@ -208,7 +208,7 @@ class Comparison {
       if (!listed && index.has_field(row, f)) differ.push_back(index.fields()[f]);
     }
     for (const std::string& name : differ) {
-      add("changed", sample, path,
+      add(FindingKind::kChanged, sample, path,
           "the field '" + name + "' is another one in the source, or only in one of them");
     }
   }
@@ -228,7 +228,7 @@ class Comparison {
     const std::string ours = name(dataset_.classes(), label);
     const std::string theirs = name(replay_.listing.classes, item.entry.label);
     if (ours == theirs) return;
-    add("relabelled", sample, path,
+    add(FindingKind::kRelabelled, sample, path,
         "its class is '" + ours + "' in the dataset and '" + theirs + "' in the source");
   }
 
@@ -239,14 +239,14 @@ class Comparison {
       if (seen_[sample] != 0) continue;
       const std::string path = samples_.path(sample);
       const auto skip = skipped.find(path);
-      add("extra", sample, path,
+      add(FindingKind::kExtra, sample, path,
           skip == skipped.end()
               ? "the dataset has it, the source does not"
               : "the dataset has it; in the source it is skipped: " + std::string(skip->second));
     }
   }
 
-  void add(const char* kind, std::optional<std::size_t> sample, const std::string& path,
+  void add(FindingKind kind, std::optional<std::size_t> sample, const std::string& path,
            std::string detail) {
     Finding finding{kind, {}, -1, {}, 0, 0, std::move(detail), printable(prefix_) + path};
     if (sample) {
@@ -296,7 +296,7 @@ void find_missing_splits(const Replay& replay,
       report.notes.push_back("the source's split '" + split.split + "' was not looked at");
       continue;
     }
-    report.findings.push_back({"missing",
+    report.findings.push_back({FindingKind::kMissing,
                                {},
                                -1,
                                {},

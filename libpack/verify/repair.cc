@@ -64,7 +64,7 @@ class Repair {
       Staging::clear_leftover(dataset_ / kStagingName, Staging::Finished::kRemoved);
       return std::move(report_);
     }
-    Staging staging(dataset_ / kStagingName, Staging::Hold::kAlone, "inspect --repair\n");
+    Staging staging(dataset_ / kStagingName, Staging::Hold::kAlone, "repair\n");
     make_directories(staging.data(""));
     make_directories(staging.receipts(""));
     try {
@@ -181,10 +181,10 @@ class Repair {
   }
 
   void rebuild(const std::vector<FileRecord>& files, const Staging& staging) {
-    std::vector<FileRecord> peers, others;
-    for (const FileRecord& file : files) (is_for_peers(file) ? peers : others).push_back(file);
+    std::vector<FileRecord> exported, others;
+    for (const FileRecord& file : files) (is_exported(file) ? exported : others).push_back(file);
     if (!others.empty()) rebuild_from_source(others, staging);
-    if (!peers.empty()) rebuild_for_peers(staging);
+    if (!exported.empty()) export_again(staging);
     for (const FileRecord& file : files) {
       if (!fits(staging.data("") / file.file, file)) refuse(file.file);
       report_.rebuilt.push_back(file.file);
@@ -192,13 +192,13 @@ class Repair {
   }
 
   /// An index for other people's readers, which follows from our own.
-  bool is_for_peers(const FileRecord& file) const {
+  bool is_exported(const FileRecord& file) const {
     return file.file != kClassesName && file.file != kRejectsName &&
            std::any_of(manifest_.files.begin(), manifest_.files.end(),
                        [&](const FileRecord& other) { return other.file == file.file; });
   }
 
-  void rebuild_for_peers(const Staging& staging) const {
+  void export_again(const Staging& staging) const {
     for (const ShardRecord& shard : manifest_.shards) {
       const fs::path made = staging.data("") / shard.index;
       if (!fs::exists(made)) {
@@ -208,7 +208,7 @@ class Repair {
         write_file(made, index);
       }
     }
-    publish_peer_files(staging.data(""), manifest_, jobs_);
+    publish_exported_files(staging.data(""), manifest_, jobs_);
   }
 
   void rebuild_from_source(const std::vector<FileRecord>& files, const Staging& staging) {

@@ -84,7 +84,7 @@ bool ShardCheck::check_size() {
   if (cut == 0) return false;
   const std::string detail =
       finding.detail + ": " + std::to_string(cut) + " images are cut off, this one first";
-  finding = about("size", static_cast<std::int64_t>(first), detail);
+  finding = about(FindingKind::kSize, static_cast<std::int64_t>(first), detail);
   return false;
 }
 
@@ -94,7 +94,7 @@ void ShardCheck::open_index() {
       verify_file(dataset_, record_.index, record_.index_bytes, record_.index_sha256, files_);
   if (files_.size() != before) return;
   const auto refuse = [&](std::string detail) {
-    files_.push_back({"index", record_.index, -1, {}, 0, 0, std::move(detail)});
+    files_.push_back({FindingKind::kIndex, record_.index, -1, {}, 0, 0, std::move(detail)});
     index_.reset();
   };
   try {
@@ -113,14 +113,14 @@ void ShardCheck::bytes() {
       add_damage(found.damage);
       const bool whole = found.sha256 == record_.sha256;
       if (!whole && found.damage.empty()) {
-        add("hash", index_
-                        ? "SHA-256 differs; every image is intact, so the damage lies between them"
-                        : "SHA-256 differs");
+        add(FindingKind::kHash,
+            index_ ? "SHA-256 differs; every image is intact, so the damage lies between them"
+                   : "SHA-256 differs");
       }
       intact = whole && found.damage.empty();
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kCorrupt) throw;
-      add("index", error.what());
+      add(FindingKind::kIndex, error.what());
     }
   meter_.add(record_.samples);
   if (options_.walkers) return;
@@ -233,26 +233,26 @@ void ShardCheck::take(const WalkTask& task, const WalkEnd& end) {
   if (end.kind == WalkEnd::Kind::kDone) return;
   std::string what = decode ? words_of(end, "the decoder", "decoded")
                             : words_of(end, "the format's own library", "walked");
-  take({decode ? "decode" : "structure", end.row, false, std::move(what)});
+  take({decode ? FindingKind::kDecode : FindingKind::kStructure, end.row, false, std::move(what)});
 }
 
 void ShardCheck::add_damage(const std::vector<DamagedPiece>& damage) {
   const std::scoped_lock lock(mutex_);
   for (const DamagedPiece& piece : damage) {
-    Finding& finding =
-        payload_.emplace_back(about("payload", static_cast<std::int64_t>(piece.row), piece.detail));
+    Finding& finding = payload_.emplace_back(
+        about(FindingKind::kPayload, static_cast<std::int64_t>(piece.row), piece.detail));
     finding.offset = piece.range.offset;
     finding.length = piece.range.length;
   }
 }
 
-void ShardCheck::add(std::string kind, std::string detail) {
+void ShardCheck::add(FindingKind kind, std::string detail) {
   const std::scoped_lock lock(mutex_);
-  payload_.push_back({std::move(kind), record_.file, -1, {}, 0, 0, std::move(detail)});
+  payload_.push_back({kind, record_.file, -1, {}, 0, 0, std::move(detail)});
 }
 
-Finding ShardCheck::about(std::string kind, std::int64_t row, std::string detail) const {
-  Finding finding{std::move(kind), record_.file, -1, {}, 0, 0, std::move(detail)};
+Finding ShardCheck::about(FindingKind kind, std::int64_t row, std::string detail) const {
+  Finding finding{kind, record_.file, -1, {}, 0, 0, std::move(detail)};
   const auto at = static_cast<std::size_t>(row);
   if (row < 0 || !index_ || at >= index_->size()) return finding;
   const ByteRange range = index_->compressed() ? index_->frame(at).stored : index_->range(at);
@@ -293,22 +293,24 @@ std::vector<Finding> ShardCheck::findings() {
 UniqueFd verify_file(const DatasetDirectory& dataset, const std::string& file, std::uint64_t bytes,
                      const std::string& sum, std::vector<Finding>& findings,
                      DatasetDirectory::Links links) {
-  const auto add = [&](const char* kind, std::string detail) {
+  const auto add = [&](FindingKind kind, std::string detail) {
     findings.push_back({kind, file, -1, {}, 0, 0, std::move(detail)});
   };
   UniqueFd fd;
   try {
     fd = dataset.open(file, links);
   } catch (const Error& error) {
-    add("missing", std::string("the file is not there, or cannot be read: ") + error.what());
+    add(FindingKind::kMissing,
+        std::string("the file is not there, or cannot be read: ") + error.what());
     return fd;
   }
   const fs::path path = dataset.path() / file;
   const std::uint64_t size = file_size(fd.get(), path);
   if (size != bytes) {
-    add("size", "it has " + std::to_string(size) + " bytes, not " + std::to_string(bytes));
+    add(FindingKind::kSize,
+        "it has " + std::to_string(size) + " bytes, not " + std::to_string(bytes));
   } else if (!sum.empty() && sha256_file(fd.get(), path) != sum) {
-    add("hash", "SHA-256 differs");
+    add(FindingKind::kHash, "SHA-256 differs");
   }
   return fd;
 }

@@ -54,8 +54,8 @@ class ShardCheck {
   void take(const WalkFinding& finding);
   void take(const WalkTask& task, const WalkEnd& end);
   void add_damage(const std::vector<struct DamagedPiece>& damage);
-  void add(std::string kind, std::string detail);
-  Finding about(std::string kind, std::int64_t row, std::string detail) const;
+  void add(FindingKind kind, std::string detail);
+  Finding about(FindingKind kind, std::int64_t row, std::string detail) const;
 
   const DatasetDirectory& dataset_;
   const Manifest& manifest_;

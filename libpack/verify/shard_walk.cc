@@ -32,8 +32,9 @@ class Walk {
     if (!task_.adopted.empty()) return adopted();
     const std::unique_ptr<ShardReader> reader = find_format(task_.format).open_reader(task_.data);
     if (index_ && reader->size() != index_->size()) {
-      add("structure", "the shard holds " + std::to_string(reader->size()) +
-                           " samples, its index names " + std::to_string(index_->size()));
+      add(FindingKind::kStructure, "the shard holds " + std::to_string(reader->size()) +
+                                       " samples, its index names " +
+                                       std::to_string(index_->size()));
       return;
     }
     for (std::size_t row = 0; row < reader->size(); ++row) {
@@ -42,7 +43,7 @@ class Walk {
       if (index_) compare(row, sample);
     }
   } catch (const Error& error) {
-    add("structure", error);
+    add(FindingKind::kStructure, error);
   }
 
   void decode() try {
@@ -57,15 +58,15 @@ class Walk {
         if (xxh3(image) == index_->hash(row)) {
           decode(image, index_->image(row));
         } else {
-          add("payload", "the image's bytes are not the ones that were packed",
+          add(FindingKind::kPayload, "the image's bytes are not the ones that were packed",
               /*about_bytes=*/true);
         }
       } catch (const Error& error) {
-        add("decode", error);
+        add(FindingKind::kDecode, error);
       }
     }
   } catch (const Error& error) {
-    add("read", error);
+    add(FindingKind::kRead, error);
   }
 
  private:
@@ -78,7 +79,7 @@ class Walk {
           task_.adopted, manifest, record, *index_, [this](std::size_t row) { at(row); },
           [this](std::size_t row, Bytes image) { check_description(row, image); },
           [this](const std::string& what, bool about_bytes) {
-            add("structure", what, about_bytes);
+            add(FindingKind::kStructure, what, about_bytes);
           });
     }
   }
@@ -89,11 +90,11 @@ class Walk {
       case DescribedImage::Verdict::kFits:
         return decode_strictly(image, found.info);
       case DescribedImage::Verdict::kUnusable:
-        return add("decode", found.reason);
+        return add(FindingKind::kDecode, found.reason);
       case DescribedImage::Verdict::kBeyondLimit:
-        return add("limit", found.reason);
+        return add(FindingKind::kLimit, found.reason);
       case DescribedImage::Verdict::kOther:
-        return add("description", found.reason);
+        return add(FindingKind::kDescription, found.reason);
     }
   }
 
@@ -101,7 +102,8 @@ class Walk {
   void check_description(std::size_t row, Bytes image) {
     constexpr auto kAny = ImageLimits::kNone;
     const DescribedImage found = probe_described(image, index_->image(row), {kAny, kAny, kAny});
-    if (found.verdict == DescribedImage::Verdict::kOther) add("description", found.reason);
+    if (found.verdict == DescribedImage::Verdict::kOther)
+      add(FindingKind::kDescription, found.reason);
   }
 
   void at(std::size_t row) {
@@ -109,14 +111,14 @@ class Walk {
     row_ = static_cast<std::int64_t>(row);
   }
 
-  void add(std::string kind, std::string detail, bool about_bytes = false) {
-    report_({std::move(kind), row_, about_bytes, std::move(detail)});
+  void add(FindingKind kind, std::string detail, bool about_bytes = false) {
+    report_({kind, row_, about_bytes, std::move(detail)});
   }
 
   /// What was thrown where a finding is usually of this kind.
-  void add(std::string usual, const Error& error) {
+  void add(FindingKind usual, const Error& error) {
     if (error.kind() == ErrorKind::kInterrupted) throw error;
-    add(error.kind() == ErrorKind::kIo ? "read" : std::move(usual), error.what());
+    add(error.kind() == ErrorKind::kIo ? FindingKind::kRead : usual, error.what());
   }
 
   void compare(std::size_t row, const StoredSample& sample) {
@@ -130,7 +132,8 @@ class Walk {
     const bool intact = xxh3(sample.bytes) == index_->hash(row);
     if (!intact) differs("the image's bytes");
     if (!has_fields_of(row, sample)) differs("the fields");
-    if (!what.empty()) add("structure", "shard and index disagree about " + what, about_bytes);
+    if (!what.empty())
+      add(FindingKind::kStructure, "shard and index disagree about " + what, about_bytes);
     if (intact) check_description(row, sample.bytes);
   }
 

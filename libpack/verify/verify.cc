@@ -29,7 +29,8 @@ namespace {
 void verify_manifest(const DatasetDirectory& dataset, const std::string& text,
                      const Manifest& manifest, std::vector<Finding>& findings) {
   const auto add = [&](std::string_view file, std::string detail) {
-    findings.push_back({"manifest", std::string(file), -1, {}, 0, 0, std::move(detail)});
+    findings.push_back(
+        {FindingKind::kManifest, std::string(file), -1, {}, 0, 0, std::move(detail)});
   };
   const std::string sum = sha256(as_bytes(text));
   bool sums_readable = true;
@@ -254,7 +255,8 @@ VerifyReport verify(const DatasetDirectory& dataset, const std::string& text,
     manifest = Manifest::parse(text, dataset.path() / kManifestName);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kCorrupt) throw;
-    report.findings.push_back({"manifest", std::string(kManifestName), -1, {}, 0, 0, error.what()});
+    report.findings.push_back(
+        {FindingKind::kManifest, std::string(kManifestName), -1, {}, 0, 0, error.what()});
     return report;
   }
   const std::uint64_t bytes_before = progress.bytes;

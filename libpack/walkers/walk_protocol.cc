@@ -126,7 +126,7 @@ std::optional<std::pair<WalkTask, WalkBounds>> parse_task(std::string_view line)
 
 std::string finding_line(const WalkFinding& finding) {
   return line_of({{"finding",
-                   {{"kind", finding.kind},
+                   {{"kind", name_of(finding.kind)},
                     {"row", finding.row},
                     {"about_bytes", finding.about_bytes},
                     {"detail", finding.detail}}}});
@@ -135,8 +135,9 @@ std::string finding_line(const WalkFinding& finding) {
 std::optional<WalkFinding> parse_finding(std::string_view line) {
   return parsed(line, [](const Json& json) {
     const Json& finding = json.at("finding");
-    return WalkFinding{finding.at("kind"), finding.at("row"), finding.at("about_bytes"),
-                       finding.at("detail")};
+    const auto kind = parse_finding_kind(finding.at("kind").get<std::string>());
+    if (!kind) throw Error(ErrorKind::kCorrupt, "no such finding");
+    return WalkFinding{*kind, finding.at("row"), finding.at("about_bytes"), finding.at("detail")};
   });
 }
 

@@ -7,6 +7,7 @@
 
 #include "packhorse/formats/foreign_shard.h"
 #include "packhorse/image/image_info.h"
+#include "packhorse/walkers/finding_kind.h"
 
 namespace packhorse {
 
@@ -29,10 +30,10 @@ struct WalkTask {
 };
 
 struct WalkFinding {
-  std::string kind;          ///< one of Finding's about samples, or "read"
-  std::int64_t row = -1;     ///< in the shard; -1: not about one sample
-  bool about_bytes = false;  ///< only the bytes of an image or a field are others
-  std::string detail;        ///< a sentence for people
+  FindingKind kind = FindingKind::kStructure;  ///< one of Finding's about samples, or kRead
+  std::int64_t row = -1;                       ///< in the shard; -1: not about one sample
+  bool about_bytes = false;                    ///< only the bytes of an image or a field are others
+  std::string detail;                          ///< a sentence for people
 };
 
 }  // namespace packhorse

@@ -1,4 +1,4 @@
-"""`packhorse inspect --duplicates`: identical and near-identical images, in one dataset and across two."""
+"""`packhorse duplicates`: identical and near-identical images, in one dataset and across two."""
 
 import io
 import shutil
@@ -8,7 +8,7 @@ from python_support import DAMAGE, SHAPES, USAGE, flip_byte, listed, pack, packh
 
 
 def groups(*options):
-    report = packhorse("inspect", *options, "--json").json
+    report = packhorse("duplicates", *options, "--json").json
     assert report["counts"]["identical"] + report["counts"]["near"] == len(report["groups"])
     return report["groups"]
 
@@ -57,7 +57,7 @@ def real(tmp_path_factory):
 
 def test_different_photos_are_no_duplicates_at_any_distance(real):
     for distance in ("0", "6", "7"):
-        assert groups(real, "--duplicates", "--distance", distance) == []
+        assert groups(real, "--distance", distance) == []
 
 
 def test_copies_of_real_photos_are_found_and_nothing_else(real, tmp_path):
@@ -70,7 +70,7 @@ def test_copies_of_real_photos_are_found_and_nothing_else(real, tmp_path):
         for name, data in copies(image_module, file).items():
             (folder / name).write_bytes(data)
     pack(tmp_path / "source", tmp_path / "out", "--format", "lmdb")
-    found = groups(tmp_path / "out", "--duplicates")
+    found = groups(tmp_path / "out")
     assert len(found) == len(files)
     for group in found:
         folder = group["members"][0]["class"]
@@ -78,9 +78,9 @@ def test_copies_of_real_photos_are_found_and_nothing_else(real, tmp_path):
         assert group["kind"] == "near" and not group["across_classes"]
         assert all(m["distance"] <= 12 for m in group["members"])
     # And in another dataset: only what is on both sides.
-    leaks = groups(real, "--duplicates", tmp_path / "out")
+    leaks = groups(real, tmp_path / "out")
     assert len(leaks) == len(files) and all(group["across_datasets"] for group in leaks)
-    assert groups(real, "--duplicates", tmp_path / "out", "--identical") != []
+    assert groups(real, tmp_path / "out", "--identical") != []
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ def twins(tmp_path_factory):
 
 def test_groups_say_what_and_where_and_whether_labels_differ(twins):
     out, (first, last) = twins
-    identical, near = sorted(groups(out, "--duplicates"), key=lambda group: group["kind"])
+    identical, near = sorted(groups(out), key=lambda group: group["kind"])
     assert paths(identical) == sorted([f"{first}/0.jpg", f"{last}/other-label.jpg", f"{first}/leak.jpg"])
     assert identical["across_datasets"] and identical["across_classes"]
     assert {m["class"] for m in identical["members"]} == {first, last}
@@ -117,7 +117,7 @@ def test_groups_say_what_and_where_and_whether_labels_differ(twins):
 
 def test_the_text_lists_the_groups(twins):
     out, (first, last) = twins
-    lines = packhorse("inspect", out, "--duplicates").out.splitlines()
+    lines = packhorse("duplicates", out).out.splitlines()
     assert "identical: 3 images, across datasets, labels differ" in lines
     assert "near: 2 images" in lines
     assert any(line.split("\t")[2:] == [last, "same bytes", f"{last}/other-label.jpg"] for line in lines)
@@ -128,13 +128,13 @@ def test_the_text_lists_the_groups(twins):
 
 def test_by_bytes_alone_nothing_is_decoded(twins):
     out, _ = twins
-    report = packhorse("inspect", out, "--duplicates", "--identical", "--json").json
+    report = packhorse("duplicates", out, "--identical", "--json").json
     assert [group["kind"] for group in report["groups"]] == ["identical"] and report["max_distance"] is None
 
 
 def test_the_result_does_not_depend_on_threads(twins):
     out, _ = twins
-    found = [packhorse("inspect", out, "--duplicates", "--json", "--jobs", jobs).out for jobs in ("1", "4")]
+    found = [packhorse("duplicates", out, "--json", "--jobs", jobs).out for jobs in ("1", "4")]
     assert found[0] == found[1]
 
 
@@ -145,17 +145,18 @@ def test_pictures_without_features_are_counted_not_grouped(tmp_path):
         image_module.new("RGB", (40 + level, 40), (level, level, level)).save(tmp_path / f"source/a/{level}.png")
     shutil.copyfile(tmp_path / "source/a/50.png", tmp_path / "source/a/same.png")
     pack(tmp_path / "source", tmp_path / "out", "--format", "wds", "--allow-odd-classes")
-    report = packhorse("inspect", tmp_path / "out", "--duplicates", "--json").json
+    report = packhorse("duplicates", tmp_path / "out", "--json").json
     assert report["featureless"] == 6
     assert [paths(group) for group in report["groups"]] == [["a/50.png", "a/same.png"]]
 
 
 def test_what_makes_no_sense_is_refused(twins, tmp_path):
     out, _ = twins
-    refused("inspect", out, "--duplicates", "--distance", "8", code=USAGE)
-    refused("inspect", out, "--identical", code=USAGE)
-    refused("inspect", out, "--duplicates", tmp_path / "nothing")
+    refused("duplicates", out, "--distance", "8", code=USAGE)
+    refused("duplicates", out, "--identical", "--distance", "3", code=USAGE)
+    refused("duplicates", out, "--identical", "--max-pixels", "3", code=USAGE)
+    refused("duplicates", out, tmp_path / "nothing")
     shutil.copytree(out, tmp_path / "out")
     sample = listed(tmp_path / "out" / "train")[7]
     flip_byte(tmp_path / "out" / "train" / sample["shard"], sample["offset"])
-    assert sample["key"] in refused("inspect", tmp_path / "out", "--duplicates", code=DAMAGE).err
+    assert sample["key"] in refused("duplicates", tmp_path / "out", code=DAMAGE).err

@@ -99,8 +99,6 @@ def test_pack_says_names_safely(folder, tmp_path):
         ["--list", "--json"],
         ["--show", "0"],
         ["--show", "0", "--json"],
-        ["--stats"],
-        ["--duplicates"],
         ["--verify", "full", "--decode"],
         ["--sheet", "sheet.jpg"],
         ["--sheet", "sheet.jpg", "--json"],
@@ -140,7 +138,9 @@ def test_findings_and_comparisons_say_names_safely(folder, packed, tmp_path):
         ran("diff", packed, packed, *more)
         ran("bench", packed, folder, "--work", "read", "--repeats", "1", "--min-seconds", "0.01", *more)
         ran("export-index", packed, "-o", tmp_path / "peer", *more)
-        ran("inspect", damaged, "--repair", folder, *more)
+        ran("repair", damaged, folder, *more)
+        ran("stats", packed, *more)
+        ran("duplicates", packed, *more)
     other = os.path.join(os.path.dirname(folder), b"other" + EVIL)
     for name in (EVIL_CLASS, b"c" + EVIL_CLASS):
         os.makedirs(os.path.join(other, name))
@@ -149,7 +149,7 @@ def test_findings_and_comparisons_say_names_safely(folder, packed, tmp_path):
     ran("pack", other, other + b".packed", "--format", "lmdb")
     for more in ([], ["--json"]):
         ran("diff", packed, other + b".packed", *more, code=DAMAGE)
-        ran("inspect", packed, "--duplicates", other + b".packed", *more)
+        ran("duplicates", packed, other + b".packed", *more)
         ran("inspect", packed, "--against", other, *more, code=DAMAGE)
     ran("unpack", packed, os.fsencode(tmp_path) + b"/un" + EVIL)
 

@@ -74,13 +74,13 @@ def test_a_limit_of_nothing_is_a_usage_error(tmp_path, option):
     refused("pack", SHAPES, tmp_path / "out", "--format", "wds", option, "0", code=USAGE)
 
 
-@pytest.mark.parametrize("action", [("--verify", "full", "--decode"), ("--stats",), ("--duplicates",)])
+@pytest.mark.parametrize("action", [("inspect", "--verify", "full", "--decode"), ("stats",), ("duplicates",)])
 def test_who_decodes_a_dataset_has_the_limits_of_packing(tmp_path, action):
     pack(SHAPES / "train", tmp_path / "out", "--format", "wds")
-    result = run("inspect", tmp_path / "out", *action, "--max-scan-pixels", "599999", "--json")
+    result = run(*action, tmp_path / "out", "--max-scan-pixels", "599999", "--json")
     assert result.code != DONE and "--max-scan-pixels" in result.err + result.out, result
     assert "clouds-08" in str(listed(tmp_path / "out")) and "10 scans of 300 x 200" in result.err + result.out, result
-    packhorse("inspect", tmp_path / "out", *action, "--max-scan-pixels", "600000", "--json")
+    packhorse(*action, tmp_path / "out", "--max-scan-pixels", "600000", "--json")
 
 
 def test_a_sheet_names_what_is_beyond_a_limit(tmp_path):

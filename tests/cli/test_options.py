@@ -60,18 +60,14 @@ def test_bench_refuses_options_of_decoding_where_nothing_is_decoded(source, opti
 @pytest.mark.parametrize(
     "options,words",
     [
-        ("--decode", "--decode needs --verify full, --against or --repair"),
+        ("--decode", "--decode needs --verify full or --against"),
         ("--decode --list", "--decode needs"),
         ("--decode --verify quick", "--decode needs"),
         ("--list --source-kind folder", "--source-kind is about a source"),
         ("--classes nowhere", "--classes is about a source"),
         ("--verify quick --limit 3", "--limit is about a source"),
         ("--verify full --split 90:10", "--split is about a source"),
-        ("--stats --exclude x", "--exclude is about a source"),
-        ("--duplicates --identical --distance 3", "excludes"),
-        ("--duplicates --identical --max-pixels 3", "limits of images count where images are decoded"),
-        ("--duplicates --identical --max-decoded-bytes 3MiB", "--duplicates without --identical"),
-        ("--stats --stats-seed 3", "requires --stats-sample"),
+        ("--list --max-pixels 3", "limits of images count where images are decoded"),
         ("--verify quick --against {source} --allow-odd-classes", "--allow-odd-classes"),
     ],
 )
@@ -79,6 +75,22 @@ def test_inspect_refuses_options_that_change_nothing(source, tmp_path, options, 
     pack(source, tmp_path / "packed", "--format", "wds")
     result = run("inspect", tmp_path / "packed", *options.format(source=source).split())
     assert result.code == USAGE and result.out == "" and words in result.err, result
+
+
+@pytest.mark.parametrize(
+    "options,instead",
+    [
+        ("--repair x", "packhorse repair DATASET FROM"),
+        ("--stats", "packhorse stats DATASET"),
+        ("--stats-sample 3", "packhorse stats DATASET [--sample N"),
+        ("--duplicates", "packhorse duplicates DATASET"),
+        ("--duplicates other", "packhorse duplicates DATASET [OTHER]"),
+        ("--identical", "packhorse duplicates"),
+    ],
+)
+def test_inspect_says_where_moved_options_went(tmp_path, options, instead):
+    result = run("inspect", tmp_path, *options.split())
+    assert result.code == USAGE and "has moved" in result.err and instead in result.err, result
 
 
 def test_inspect_takes_the_options_of_a_source_that_is_looked_at(source, tmp_path):
@@ -154,8 +166,8 @@ def test_a_url_is_refused_wherever_a_path_is_wanted(source, tmp_path, url):
         ("unpack", url, "out"),
         ("inspect", url),
         ("inspect", tmp_path / "packed", "--against", url),
-        ("inspect", tmp_path / "packed", "--repair", url),
-        ("inspect", tmp_path / "packed", "--duplicates", url),
+        ("repair", tmp_path / "packed", url),
+        ("duplicates", tmp_path / "packed", url),
         ("inspect", tmp_path / "packed", "--report", url),
         ("inspect", tmp_path / "packed", "--show", "0", "-o", url),
         ("index", url),

@@ -1,4 +1,4 @@
-"""`packhorse inspect --repair` from outside: files made again are the ones that were packed, or nothing changes."""
+"""`packhorse repair` from outside: files made again are the ones that were packed, or nothing changes."""
 
 import itertools
 
@@ -47,16 +47,16 @@ def test_damaged_files_are_made_again(tmp_path, form, options):
         if file == "dataset.json":
             continue
         next(damages)(tmp_path / "out" / file)
-        report = packhorse("inspect", tmp_path / "out", "--repair", source, "--json").json
+        report = packhorse("repair", tmp_path / "out", source, "--json").json
         assert report["ok"] is True and report["repaired"] == {"copied": [], "rebuilt": [file]}
         assert tree(tmp_path / "out") == whole
     for file in names:
         if file != "dataset.json":
             (tmp_path / "out" / file).unlink()
-    report = packhorse("inspect", tmp_path / "out", "--repair", source, "--json").json
+    report = packhorse("repair", tmp_path / "out", source, "--json").json
     assert len(report["repaired"]["rebuilt"]) == len(names) - 1
     assert tree(tmp_path / "out") == whole and not staging(tmp_path / "out").exists()
-    assert packhorse("inspect", tmp_path / "out", "--repair", source).out.startswith("nothing to repair\nok: ")
+    assert packhorse("repair", tmp_path / "out", source).out.startswith("nothing to repair\nok: ")
 
 
 def test_a_source_that_gives_other_bytes_changes_nothing(source, dataset):
@@ -66,7 +66,7 @@ def test_a_source_that_gives_other_bytes_changes_nothing(source, dataset):
     path = listed(dataset)[7]["path"]  # in the second shard
     with open(source / path, "ab") as file:
         file.write(b"x")
-    result = refused("inspect", dataset, "--repair", source, code=DAMAGE)
+    result = refused("repair", dataset, source, code=DAMAGE)
     assert "shard-000001.tar" in result.err and "nothing was changed" in result.err
     assert tree(dataset) == before and not staging(dataset).exists()
 
@@ -76,7 +76,7 @@ def test_sound_files_of_a_copy_are_taken(dataset, tmp_path):
     copy = copy_tree(dataset, tmp_path / "copy")
     flip_byte(dataset / "shard-000002.tar", 600)
     (dataset / "SHA256SUMS").unlink()
-    report = packhorse("inspect", dataset, "--repair", copy, "--json").json
+    report = packhorse("repair", dataset, copy, "--json").json
     assert report["repaired"] == {"copied": ["shard-000002.tar"], "rebuilt": ["SHA256SUMS"]}
     assert tree(dataset) == whole
 
@@ -87,7 +87,7 @@ def test_what_a_link_leads_to_is_left_alone(source, dataset, tmp_path):
     shard.symlink_to("../elsewhere.tar")
     flip_byte(tmp_path / "elsewhere.tar", 600)
     before = (tmp_path / "elsewhere.tar").read_bytes()
-    assert "outside of the dataset" in refused("inspect", dataset, "--repair", source).err
+    assert "outside of the dataset" in refused("repair", dataset, source).err
     assert (tmp_path / "elsewhere.tar").read_bytes() == before and shard.is_symlink()
 
 
@@ -96,7 +96,7 @@ def test_splits_are_repaired_together(tmp_path):
     whole = tree(tmp_path / "out")
     (tmp_path / "out/train/shard-000000.h5").unlink()
     flip_byte(tmp_path / "out/val/shard-000000.index", 99)
-    result = packhorse("inspect", tmp_path / "out", "--repair", SHAPES)
+    result = packhorse("repair", tmp_path / "out", SHAPES)
     assert "repaired: train/shard-000000.h5: made again" in result.out
     assert "repaired: val/shard-000000.index: made again" in result.out
     assert tree(tmp_path / "out") == whole
@@ -105,5 +105,5 @@ def test_splits_are_repaired_together(tmp_path):
 def test_a_manifest_that_is_not_the_published_one_cannot_be_repaired(source, dataset):
     text = (dataset / "dataset.json").read_text()
     (dataset / "dataset.json").write_text(text.replace('"packhorse": "', '"packhorse": "9'))
-    result = refused("inspect", dataset, "--repair", source, code=DAMAGE)
+    result = refused("repair", dataset, source, code=DAMAGE)
     assert "dataset.json" in result.err and "cannot be repaired" in result.err

@@ -1,4 +1,4 @@
-"""`packhorse inspect --stats` against numpy and Pillow on the same images."""
+"""`packhorse stats` against numpy and Pillow on the same images."""
 
 import json
 import shutil
@@ -55,17 +55,17 @@ def real(tmp_path_factory):
 
 def test_statistics_of_real_photos_are_those_of_numpy(real):
     folder, out = real
-    report = packhorse("inspect", out, "--stats", "--json").json
+    report = packhorse("stats", out, "--json").json
     assert report["images"] == report["samples"] == 200
     assert_stats(report, [file for file in folder.rglob("*") if file.is_file()])
 
 
 def test_statistics_do_not_depend_on_threads_or_format(real, tmp_path):
     folder, out = real
-    reports = [packhorse("inspect", out, "--stats", "--json", "--jobs", jobs).out for jobs in ("1", "3")]
+    reports = [packhorse("stats", out, "--json", "--jobs", jobs).out for jobs in ("1", "3")]
     assert reports[0] == reports[1]
     pack(folder, tmp_path / "h5", "--format", "hdf5")
-    other = packhorse("inspect", tmp_path / "h5", "--stats", "--json").json
+    other = packhorse("stats", tmp_path / "h5", "--json").json
     assert other["by_pixel"] == json.loads(reports[0])["by_pixel"]
 
 
@@ -73,23 +73,23 @@ def test_a_subset_is_a_function_of_the_seed(real):
     folder, out = real
 
     def of(*options):
-        return packhorse("inspect", out, "--stats", "--json", "--stats-sample", *options).json
+        return packhorse("stats", out, "--json", "--sample", *options).json
 
     first = of("30")
     assert first["images"] == 30 and first["samples"] == 200
     assert first == of("30", "--jobs", "1")
-    assert first["by_pixel"] != of("30", "--stats-seed", "1")["by_pixel"]
+    assert first["by_pixel"] != of("30", "--seed", "1")["by_pixel"]
     assert of("200") == of("0") == of("1000")
-    refused("inspect", out, "--stats-sample", "3", code=USAGE)
+    refused("inspect", out, "--sample", "3", code=USAGE)
 
 
 def test_every_kind_of_image_counts(tmp_path):
     """JPEG, PNG, WebP, BMP and grey ones, and raw pixels of them."""
     pack(SHAPES / "train", tmp_path / "files", "--format", "wds")
     sources = [SHAPES / "train" / sample["path"] for sample in listed(tmp_path / "files")]
-    assert_stats(packhorse("inspect", tmp_path / "files", "--stats", "--json").json, sources)
+    assert_stats(packhorse("stats", tmp_path / "files", "--json").json, sources)
     pack(SHAPES / "train", tmp_path / "raw", "--format", "lmdb", "--image", "raw", "--size", "16")
-    raw = packhorse("inspect", tmp_path / "raw", "--stats", "--json").json
+    raw = packhorse("stats", tmp_path / "raw", "--json").json
     assert raw["pixels"] == 120 * 16 * 16
     assert raw["by_pixel"]["mean"] == pytest.approx(raw["by_image"]["mean"], abs=1e-12)
 
@@ -101,7 +101,7 @@ def test_class_weights_are_inverse_frequencies_of_mean_one(tmp_path):
             shutil.copyfile(picture, tmp_path / "source" / name / f"{i}.jpg")
     (tmp_path / "classes.txt").write_text("a\nempty\nb\nc\n")
     pack(tmp_path / "source", tmp_path / "out", "--format", "wds", "--classes", tmp_path / "classes.txt")
-    report = packhorse("inspect", tmp_path / "out", "--stats", "--json").json
+    report = packhorse("stats", tmp_path / "out", "--json").json
     assert report["class_samples"] == [1, 0, 4, 16]
     for name, power in (("class_weights", 1), ("class_weights_sqrt", 0.5)):
         weights = report[name]
@@ -113,12 +113,12 @@ def test_class_weights_are_inverse_frequencies_of_mean_one(tmp_path):
 def test_the_text_is_python(real, tmp_path):
     folder, out = real
     values = {}
-    exec("\n".join(line.replace(", std", "; std") for line in packhorse("inspect", out, "--stats").out.splitlines()), values)
+    exec("\n".join(line.replace(", std", "; std") for line in packhorse("stats", out).out.splitlines()), values)
     assert len(values["mean"]) == len(values["std"]) == 3 and "class_weights" not in values
     pack(SHAPES, tmp_path / "splits", "--format", "wds", "--include", "*/balls/*", "--include", "*/wood/00*")
-    text = packhorse("inspect", tmp_path / "splits", "--stats").out
+    text = packhorse("stats", tmp_path / "splits").out
     assert text.count("\nmean = [") == 4
-    both = packhorse("inspect", tmp_path / "splits", "--stats", "--json").json["datasets"]
+    both = packhorse("stats", tmp_path / "splits", "--json").json["datasets"]
     assert [d["path"].rsplit("/")[-1] for d in both] == ["train", "val"]
 
 
@@ -127,7 +127,7 @@ def test_a_damaged_image_is_named(real, tmp_path):
     shutil.copytree(out, tmp_path / "out")
     sample = listed(out)[120]
     flip_byte(tmp_path / "out" / sample["shard"], sample["offset"] + 1000)
-    result = refused("inspect", tmp_path / "out", "--stats", code=DAMAGE)
+    result = refused("stats", tmp_path / "out", code=DAMAGE)
     assert sample["key"] in result.err and sample["shard"] in result.err
 
 
@@ -138,5 +138,5 @@ def test_an_image_that_cannot_be_decoded_is_named(tmp_path):
     scan = image.index(b"\xff\xda") + 20
     (tmp_path / "source/a/1.jpg").write_bytes(image[:scan] + image[-2:])
     pack(tmp_path / "source", tmp_path / "out", "--format", "wds", "--no-shuffle", "--allow-odd-classes")
-    result = refused("inspect", tmp_path / "out", "--stats", code=DAMAGE)
+    result = refused("stats", tmp_path / "out", code=DAMAGE)
     assert "cannot be decoded" in result.err and "000000001" in result.err

@@ -175,14 +175,14 @@ def test_what_was_damaged_before_it_was_packed_is_not_sent_to_a_repair(tmp_path)
     pack(source, tmp_path / "out", "--format", "wds")
     result = run("inspect", tmp_path / "out", "--verify", "full", "--decode")
     assert result.code == DAMAGE and "images of the dataset cannot be decoded" in result.err, result
-    assert "`pack --decode`" in result.err and "--repair" not in result.err and "7 images decoded" in result.out, result
+    assert "`pack --decode`" in result.err and "packhorse repair" not in result.err and "7 images decoded" in result.out, result
     # The dataset's own bytes are what a repair is for, and those of the source stay what they are.
     flip_byte(tmp_path / "out/shard-000000.tar", 3)
     both = run("inspect", tmp_path / "out", "--verify", "full", "--decode")
-    assert "the dataset is damaged" in both.err and "--repair" in both.err and "`pack --decode`" in both.err, both
-    repaired = run("inspect", tmp_path / "out", "--repair", source, "--verify", "full")
+    assert "the dataset is damaged" in both.err and "packhorse repair DATASET SOURCE" in both.err and "`pack --decode`" in both.err, both
+    repaired = run("repair", tmp_path / "out", source, "--verify", "full")
     assert repaired.code == USAGE
-    repaired = run("inspect", tmp_path / "out", "--repair", source)
+    repaired = run("repair", tmp_path / "out", source)
     assert repaired.code == DONE and "made again" in repaired.out, repaired
     # The advice works.
     result = run("pack", source, tmp_path / "out", "--format", "wds", "--overwrite", "--decode", "--max-rejects", "1")
@@ -198,7 +198,7 @@ def test_an_image_beyond_a_limit_is_not_called_damaged(tmp_path):
     result = run("inspect", tmp_path / "out", *few)
     assert "not decoded: shard-000000.tar: limit, sample " in result.out and "damage" not in result.out + result.err, result
     assert "images of the dataset are beyond the limits" in result.err and "raise the option" in result.err, result
-    assert "--repair" not in result.err and "pack --decode" not in result.err, result
+    assert "packhorse repair" not in result.err and "pack --decode" not in result.err, result
     assert "(--max-pixels)" in result.out
 
 
@@ -224,7 +224,7 @@ def advised(dataset):
 def test_a_damaged_shard_of_others_is_not_sent_to_a_repair_that_refuses_it(adopted):
     flip_byte(adopted / "shard-000001.tar", listed(adopted)[20]["offset"] + 2000)
     advice = advised(adopted)
-    assert "get the shards named above again" in advice and "--repair" not in advice
+    assert "get the shards named above again" in advice and "packhorse repair" not in advice
     packhorse("index", adopted, "--overwrite")
     packhorse("inspect", adopted, "--verify", "full")
 
@@ -234,9 +234,9 @@ def test_damage_beside_shards_of_others_is_mended_as_advised(adopted, tmp_path, 
     whole, copy = tree(adopted), copy_tree(adopted, tmp_path / "copy")
     truncate(adopted / file, 5)
     advice = advised(adopted)
-    assert "`packhorse index --overwrite`" in advice and "--repair COPY" in advice and "SOURCE" not in advice
+    assert "`packhorse index --overwrite`" in advice and "packhorse repair DATASET COPY" in advice and "SOURCE" not in advice
     damaged = copy_tree(adopted, tmp_path / "damaged")
-    packhorse("inspect", damaged, "--repair", copy)
+    packhorse("repair", damaged, copy)
     (adopted / file).unlink()
     packhorse("index", adopted, "--overwrite")
     assert tree(adopted) == tree(damaged) == whole
@@ -252,7 +252,7 @@ def test_a_dataset_packed_with_decode_is_compared_and_repaired_with_it(tmp_path)
     assert report["against"] == {"compared": 8, "bytes": report["against"]["bytes"], "rejected": 1}
     before = tree(tmp_path / "out")
     flip_byte(tmp_path / "out/shard-000000.tar", 600)
-    packhorse("inspect", tmp_path / "out", "--repair", source, "--decode")
+    packhorse("repair", tmp_path / "out", source, "--decode")
     assert tree(tmp_path / "out") == before
 
 
@@ -437,11 +437,9 @@ def test_a_damaged_dataset_is_reported_not_compared(source, dataset):
     [
         ("--decode", "--verify", "quick"),
         ("--subset", "0/2"),
-        ("--verify", "full", "--repair", "x"),
-        ("--against", "x", "--repair", "x"),
         ("--against", "x", "--verify", "full", "--subset", "0/2"),
         ("--list", "--against", "x"),
-        ("--show", "1", "--repair", "x"),
+        ("--show", "1", "--against", "x"),
     ],
 )
 def test_options_that_do_not_go_together_are_usage_errors(dataset, options):

@@ -194,33 +194,6 @@ TEST_CASE("every format: many long class names fit") {
   });
 }
 
-TEST_CASE("every format: recognises its own file and no other format's") {
-  for (const Variant& written : all_variants()) {
-    const TemporaryDirectory directory;
-    const fs::path path = written.path_in(directory);
-    written.write(path, written.rows());
-    for (const Format* asked : all_formats()) {
-      CAPTURE(written.name());
-      CAPTURE(asked->name);
-      CHECK(asked->probe(path) == (asked == &written.format));
-    }
-  }
-}
-
-TEST_CASE("every format: a file cut anywhere is still recognised or not, and never a crash") {
-  for (const Variant& written : all_variants()) {
-    const TemporaryDirectory directory;
-    const fs::path path = written.path_in(directory);
-    written.write(path, written.rows());
-    for (const std::uint64_t size : {300000u, 5000u, 4096u, 512u, 300u, 20u, 5u, 0u}) {
-      test::truncate(path, size);
-      for (const Format* asked : all_formats())
-        CHECK((asked == &written.format || !asked->probe(path)));
-      written.format.probe(path);
-    }
-  }
-}
-
 TEST_CASE("every format: a file that is not there is an Error with its path") {
   for_each_format([](const Format& format, const fs::path& path) {
     CHECK_THROWS_AS(format.open_reader(path), Error);

@@ -445,13 +445,13 @@ def cases():
         Case(
             "repair",
             prepare_repair,
-            lambda place: (PACKHORSE, "inspect", place / "packed", "--repair", place.parent / "source"),
+            lambda place: (PACKHORSE, "repair", place / "packed", place.parent / "source"),
             one_step=False,
         ),
         Case(
             "repair-copy",
             prepare_repair_copy,
-            lambda place: (PACKHORSE, "inspect", place / "packed", "--repair", place.parent / "same"),
+            lambda place: (PACKHORSE, "repair", place / "packed", place.parent / "same"),
             one_step=False,
         ),
     ]

@@ -29,8 +29,8 @@ COMMANDS = {
     "quick": ("inspect", "{d}", "--verify", "quick"),
     "full": ("inspect", "{d}", "--verify", "full"),
     "decode": ("inspect", "{d}", "--verify", "full", "--decode"),
-    "stats": ("inspect", "{d}", "--stats"),
-    "duplicates": ("inspect", "{d}", "--duplicates"),
+    "stats": ("stats", "{d}"),
+    "duplicates": ("duplicates", "{d}"),
     "sheet": ("inspect", "{d}", "--sheet", "{out}.png"),
     "bench": ("bench", "{d}", "--work", "read,decode", "--repeats", "1", "--min-seconds", "0"),
     "unpack": ("unpack", "{d}", "{out}"),
@@ -39,7 +39,7 @@ COMMANDS = {
     "export beside": ("export-index", "{d}"),
     "diff": ("diff", "{d}", "{sound}"),
     "against": ("inspect", "{d}", "--verify", "quick", "--against", "{sound}/../source"),
-    "repair": ("inspect", "{d}", "--repair", "{sound}"),
+    "repair": ("repair", "{d}", "{sound}"),
 }
 EVERY = set(COMMANDS)
 OPENS_ALL = EVERY - {"export", "export beside", "repair", "diff"}  # read every index and shard
@@ -306,7 +306,7 @@ def test_a_repair_never_writes_through_a_link(sound, tmp_path):
             shutil.rmtree(dataset / name)
         (dataset / name).symlink_to("../elsewhere")
         before = tree(place)
-        result = refused("inspect", dataset, "--repair", sound / "source")
+        result = refused("repair", dataset, sound / "source")
         assert "symbolic link" in result.err and name in result.err, result
         assert tree(place) == before
 
@@ -327,7 +327,7 @@ def test_a_place_of_work_that_came_with_links_in_it_is_not_used(sound, tmp_path,
         else:
             (dataset / SHARD).write_bytes(b"damaged")
         before = tree(tmp_path)
-        words = ("index", dataset) if command == "index" else ("inspect", dataset, "--repair", sound / "source")
+        words = ("index", dataset) if command == "index" else ("repair", dataset, sound / "source")
         assert "symbolic link" in refused(*words).err
         assert tree(tmp_path) == before
 
@@ -338,7 +338,7 @@ def test_a_repair_leaves_alone_what_a_pack_has_left_to_go_on_with(sound, tmp_pat
     put(tmp_path / "packed.partial/data/shard-000000.tar", "a finished shard")
     before = tree(tmp_path / "packed.partial")
     (dataset / SHARD).write_bytes(b"damaged")
-    result = run("inspect", dataset, "--repair", sound / "source")
+    result = run("repair", dataset, sound / "source")
     assert result.code == DONE and tree(dataset) == tree(sound / "packed"), result
     assert tree(tmp_path / "packed.partial") == before
 
@@ -355,10 +355,10 @@ def test_an_image_that_the_index_describes_wrongly_is_not_sent_to_a_repair(sound
     result = run("inspect", dataset, "--verify", "full")
     assert result.code == DAMAGE and ": description, sample 1, " in result.out, result
     assert "and its index says" in result.out and "orientation 6" in result.out, result
-    assert "pack the source again" in result.err and "--repair" not in result.err, result
+    assert "pack the source again" in result.err and "packhorse repair" not in result.err, result
     result = run("inspect", dataset, "--verify", "quick", "--against", sound / "source", "--json")
     (found,) = result.json["findings"]
     assert (found["kind"], found["path"], found["sample"]) == ("changed", "a/1.jpg", 1), found
     assert found["detail"] == "the index describes another image"
-    result = run("inspect", dataset, "--stats")
+    result = run("stats", dataset)
     assert "pack again, or adopt the shards again" in result.err, result

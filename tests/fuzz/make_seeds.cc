@@ -282,7 +282,7 @@ void add_texts(const Seeds& seeds) {
             R"({"label": "cat", "cls": 3, "x": [[1, -2.5e3], true, false, {"b": "\ud83d\ude00\n", )"
             R"("c": {}}], "y": 18446744073709551616})");
   seeds.put("json", "task", task_line({WalkTask::Kind::kDecode, "wds", "/a", "/b"}, {}));
-  seeds.put("json", "finding", finding_line({"structure", 3, true, "words"}));
+  seeds.put("json", "finding", finding_line({FindingKind::kStructure, 3, true, "words"}));
   seeds.put("json", "end", end_line({WalkEnd::Kind::kCrashed, 11, 4, "words"}));
 }
 

@@ -258,6 +258,14 @@ CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& byt
                                        : std::to_string(bytes));
 }
 
+void add_moved(CLI::App& app, const std::string& name, const std::string& instead) {
+  const auto refuse = [=](const std::vector<std::string>&) {
+    throw Error(ErrorKind::kUsage, name + " has moved to a subcommand of its own", {},
+                "run `" + instead + "`; --help says more");
+  };
+  app.add_option_function<std::vector<std::string>>(name, refuse)->expected(0, 1)->group("");
+}
+
 namespace {
 
 int run_command(const ProgramInfo& program, int argc, char** argv) {

@@ -40,6 +40,9 @@ class Command {
 CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& bytes,
                       const std::string& description);
 
+/// Declares an option that is no more: who gives it is told, as a usage error, to run `instead`.
+void add_moved(CLI::App& app, const std::string& name, const std::string& instead);
+
 struct CommandKind {
   const char* name;
   const char* summary;

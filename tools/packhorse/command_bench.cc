@@ -1,5 +1,3 @@
-#include "command_bench.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 
 #include "bench/run_json.h"
 #include "bench/run_text.h"
+#include "commands.h"
 #include "common/image_limits.h"
 #include "common/storage.h"
 #include "packhorse/base/error.h"

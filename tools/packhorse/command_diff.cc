@@ -1,10 +1,9 @@
-#include "command_diff.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <map>
 
+#include "commands.h"
 #include "common/terminal.h"
 #include "packhorse/analysis/diff.h"
 #include "packhorse/base/printable.h"

@@ -1,7 +1,6 @@
-#include "command_export_index.h"
-
 #include <fmt/format.h>
 
+#include "commands.h"
 #include "common/terminal.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/dataset/packed_dataset.h"
@@ -46,7 +45,7 @@ class CommandExportIndex final : public program::Command {
       const bool split = path != fs::path(dataset_);
       fs::path out = output_;
       if (!output_.empty() && split) out /= path.filename();
-      const PeerIndexReport report = write_peer_indexes(path, out, options_, jobs_);
+      const ExportedIndexReport report = export_indexes(path, out, options_, jobs_);
       if (!json_) {
         fmt::print("{}: {} written, {} unchanged, {}\n",
                    printable((out.empty() ? path : out).native()),
@@ -67,7 +66,7 @@ class CommandExportIndex final : public program::Command {
 
  private:
   std::string dataset_, output_;
-  PeerIndexOptions options_;
+  ExportedIndexOptions options_;
   int jobs_ = 0;
   bool json_ = false;
 };

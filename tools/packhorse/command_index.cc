@@ -1,14 +1,13 @@
-#include "command_index.h"
-
 #include <fmt/format.h>
 
+#include "commands.h"
 #include "common/terminal.h"
-#include "pack/pack_text.h"
 #include "packhorse/adopting/adopt.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/dataset/class_list.h"
+#include "shared/pack_text.h"
 
 namespace packhorse {
 
@@ -18,7 +17,7 @@ using program::with_commas;
 
 std::string described_formats() {
   std::string text;
-  for (const Format* format : foreign_formats())
+  for (const ForeignFormat* format : foreign_formats())
     text += fmt::format("\n  {:<9} {}", format->name, format->summary);
   return text;
 }

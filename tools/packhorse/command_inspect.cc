@@ -1,18 +1,11 @@
-#include "command_inspect.h"
-
-#include <fmt/format.h>
-
 #include <array>
-#include <cstdio>
 
+#include "commands.h"
 #include "common/image_limits.h"
-#include "common/terminal.h"
-#include "inspect/duplicates_action.h"
 #include "inspect/list_action.h"
 #include "inspect/report_action.h"
 #include "inspect/sheet_action.h"
 #include "inspect/show_action.h"
-#include "inspect/stats_action.h"
 #include "inspect/summary_action.h"
 #include "inspect/verify_action.h"
 #include "packhorse/base/error.h"
@@ -26,29 +19,28 @@ namespace fs = std::filesystem;
 class CommandInspect final : public program::Command {
  public:
   void setup(CLI::App& app) override {
-    app.add_option("dataset", request_.path, "A packed dataset, or a directory of its splits")
-        ->required();
+    request_.setup_dataset(app);
     list_.setup(app);
     show_.setup(app);
     choice_.setup(app);
     sheet_.setup(app);
     report_.setup(app);
-    stats_.setup(app);
-    duplicates_.setup(app);
     verify_.setup(app);
-    app.add_option("--jobs", request_.jobs, "Threads; 0 = as many as this process may use")
-        ->capture_default_str();
-    app.add_flag("--json", request_.json, "Print one JSON object");
-    program::add_image_limits(app, request_.limits, "Images that are decoded");
+    request_.setup_rest(app);
     app_ = &app;
     // One thing at a time, so that --json has one object to print.
-    constexpr std::array kShown = {"--list", "--show", "--sheet", "--stats", "--duplicates"};
+    constexpr std::array kShown = {"--list", "--show", "--sheet"};
     for (const char* const part : kShown) {
-      for (const char* const other : {"--report", "--verify", "--against", "--repair"})
+      for (const char* const other : {"--report", "--verify", "--against"})
         app.get_option(part)->excludes(app.get_option(other));
       for (const char* const other : kShown)
         if (part != other) app.get_option(part)->excludes(app.get_option(other));
     }
+    program::add_moved(app, "--repair", "packhorse repair DATASET FROM");
+    for (const char* const name : {"--stats", "--stats-sample", "--stats-seed"})
+      program::add_moved(app, name, "packhorse stats DATASET [--sample N [--seed N]]");
+    for (const char* const name : {"--duplicates", "--distance", "--identical"})
+      program::add_moved(app, name, "packhorse duplicates DATASET [OTHER]");
     app.footer(
         "Examples:\n"
         "  packhorse inspect packed/train\n"
@@ -70,26 +62,19 @@ class CommandInspect final : public program::Command {
     verify_.check();
     if (program::has_image_limits(*app_) && !decodes()) {
       throw Error(ErrorKind::kUsage, "limits of images count where images are decoded", {},
-                  "add --verify full --decode, --against, --repair, --stats, --duplicates without "
-                  "--identical, --sheet or --report, or leave them out");
+                  "add --verify full --decode, --against, --sheet or --report, or leave them out");
     }
-    request_.limits.validate();
-    const std::vector<fs::path> paths = find_datasets(request_.path);
+    const std::vector<fs::path> paths = request_.datasets();
     if (verify_.wanted()) return prove(paths, stop);
     if (show_.wanted()) return show_.run(paths, stop);
     if (sheet_.wanted()) return sheet_.run(paths, stop);
-    if (stats_.wanted()) return stats_.run(paths, stop);
-    if (duplicates_.wanted()) return duplicates_.run(paths, stop);
     if (list_.wanted()) return list_.run(paths, stop);
     if (report_.wanted()) return report_.run(paths, stop);
     return summary_.run(paths, stop);
   }
 
  private:
-  bool decodes() const {
-    return verify_.decodes() || stats_.wanted() || duplicates_.decodes() || sheet_.wanted() ||
-           report_.wanted();
-  }
+  bool decodes() const { return verify_.decodes() || sheet_.wanted() || report_.wanted(); }
 
   int prove(const std::vector<fs::path>& paths, const std::stop_token& stop) {
     const int code = verify_.run(paths, stop);
@@ -99,15 +84,13 @@ class CommandInspect final : public program::Command {
   }
 
   const CLI::App* app_ = nullptr;
-  inspect::Request request_;
+  Request request_;
   inspect::SampleChoice choice_;
   inspect::SummaryAction summary_{request_};
   inspect::ListAction list_{request_, choice_};
   inspect::ShowAction show_{request_};
   inspect::SheetAction sheet_{request_, choice_};
   inspect::ReportAction report_{request_};
-  inspect::StatsAction stats_{request_};
-  inspect::DuplicatesAction duplicates_{request_};
   inspect::VerifyAction verify_{request_};
 };
 

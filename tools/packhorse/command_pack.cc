@@ -1,19 +1,18 @@
-#include "command_pack.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 
+#include "commands.h"
 #include "common/image_limits.h"
 #include "common/terminal.h"
-#include "pack/pack_text.h"
-#include "pack/source_arguments.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/packing/pack.h"
 #include "packhorse/transforms/transform.h"
+#include "shared/pack_text.h"
+#include "shared/source_arguments.h"
 
 namespace packhorse {
 

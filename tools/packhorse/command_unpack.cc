@@ -1,7 +1,6 @@
-#include "command_unpack.h"
-
 #include <fmt/format.h>
 
+#include "commands.h"
 #include "common/terminal.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/packing/unpack.h"

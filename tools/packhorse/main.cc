@@ -2,13 +2,7 @@
 
 #include <array>
 
-#include "command_bench.h"
-#include "command_diff.h"
-#include "command_export_index.h"
-#include "command_index.h"
-#include "command_inspect.h"
-#include "command_pack.h"
-#include "command_unpack.h"
+#include "commands.h"
 #include "common/program.h"
 #include "packhorse/base/version.h"
 #include "packhorse/formats/library_versions.h"
@@ -27,10 +21,18 @@ std::string version_text() {
   return text;
 }
 
-constexpr std::array kCommands = {packhorse::kPackCommand,        packhorse::kInspectCommand,
-                                  packhorse::kDiffCommand,        packhorse::kIndexCommand,
-                                  packhorse::kExportIndexCommand, packhorse::kUnpackCommand,
-                                  packhorse::kBenchCommand};
+constexpr packhorse::program::CommandKind kCommands[] = {
+    {"pack", "Pack a folder of images into shards", packhorse::make_pack_command},
+    {"inspect", "Describe, list and verify a packed dataset", packhorse::make_inspect_command},
+    {"repair", "Replace damaged files of a packed dataset", packhorse::make_repair_command},
+    {"stats", "Mean, deviation and class weights for a trainer", packhorse::make_stats_command},
+    {"duplicates", "Find images that are there twice", packhorse::make_duplicates_command},
+    {"diff", "Say what differs between two packed datasets", packhorse::make_diff_command},
+    {"index", "Adopt shards made by others, without rewriting them", packhorse::make_index_command},
+    {"export-index", "Write the indexes other people's readers want beside tar shards",
+     packhorse::make_export_index_command},
+    {"unpack", "Write a packed dataset back as a folder of images", packhorse::make_unpack_command},
+    {"bench", "Measure how fast datasets and folders are read", packhorse::make_bench_command}};
 
 }  // namespace
 

@@ -1,7 +1,6 @@
-#include "command_eval.h"
-
 #include <fmt/format.h>
 
+#include "commands.h"
 #include "common/image_limits.h"
 #include "common/terminal.h"
 #include "packhorse/trainer/train/evaluate.h"

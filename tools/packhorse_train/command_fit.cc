@@ -1,11 +1,10 @@
-#include "command_fit.h"
-
 #include <fmt/format.h>
 
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 
+#include "commands.h"
 #include "common/image_limits.h"
 #include "common/terminal.h"
 #include "packhorse/base/printable.h"

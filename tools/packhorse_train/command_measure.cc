@@ -1,10 +1,9 @@
-#include "command_measure.h"
-
 #include <fmt/format.h>
 
 #include <filesystem>
 #include <optional>
 
+#include "commands.h"
 #include "common/image_limits.h"
 #include "common/storage.h"
 #include "common/terminal.h"

@@ -1,9 +1,8 @@
-#include "command_predict.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
 
+#include "commands.h"
 #include "common/storage.h"
 #include "common/terminal.h"
 #include "packhorse/base/printable.h"

@@ -1,7 +1,6 @@
-#include "command_sweep.h"
-
 #include <fmt/format.h>
 
+#include "commands.h"
 #include "common/image_limits.h"
 #include "common/storage.h"
 #include "measure_options.h"

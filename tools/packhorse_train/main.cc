@@ -2,15 +2,10 @@
 #include <malloc.h>
 #include <unistd.h>
 
-#include <array>
 #include <climits>
 #include <cstdlib>
 
-#include "command_eval.h"
-#include "command_fit.h"
-#include "command_measure.h"
-#include "command_predict.h"
-#include "command_sweep.h"
+#include "commands.h"
 #include "common/program.h"
 #include "packhorse/base/version.h"
 #include "packhorse/formats/library_versions.h"
@@ -44,10 +39,16 @@ void start_over_with_settings(char** argv) {
   ::execv("/proc/self/exe", argv);  // comes back only where there is no /proc
 }
 
-constexpr std::array kCommands = {packhorse::trainer::kFitCommand, packhorse::trainer::kEvalCommand,
-                                  packhorse::trainer::kMeasureCommand,
-                                  packhorse::trainer::kSweepCommand,
-                                  packhorse::trainer::kPredictCommand};
+constexpr packhorse::program::CommandKind kCommands[] = {
+    {"fit", "Train a network on a dataset, with checkpoints to resume from",
+     packhorse::trainer::make_fit_command},
+    {"eval", "Score a checkpoint on a dataset", packhorse::trainer::make_eval_command},
+    {"measure", "Measure what packing gains: a folder against packed datasets of it",
+     packhorse::trainer::make_measure_command},
+    {"sweep", "Find how many reader threads and batches ahead a training wants",
+     packhorse::trainer::make_sweep_command},
+    {"predict", "Predict from a measurement how fast another machine would train",
+     packhorse::trainer::make_predict_command}};
 
 }  // namespace
 

@@ -11,7 +11,7 @@
 #include <memory>
 #include <mutex>
 
-#include "device/lost_peer.h"
+#include "device/lost_process.h"
 #include "packhorse/base/error.h"
 
 #ifdef PACKHORSE_TORCH_HAS_CUDA
@@ -131,7 +131,7 @@ void rethrow_as_error(const std::string& doing) {
   } catch (const c10::Error& error) {
     const std::string what = error.what_without_backtrace();
     const std::string first_line = what.substr(0, what.find('\n'));
-    if (tells_of_lost_peer(what)) throw_lost_peer(what);
+    if (tells_of_lost_process(what)) throw_lost_process(what);
     if (what.find("DefaultCPUAllocator") != std::string::npos) {
       throw Error(ErrorKind::kUnsupported, "memory is full" + at + ": " + first_line, {},
                   "Take a batch in more parts (--accumulate), or use a smaller --batch-size or "
@@ -142,7 +142,7 @@ void rethrow_as_error(const std::string& doing) {
     throw;
   } catch (const std::exception& error) {
     // Gloo throws its own kind from inside backward().
-    if (tells_of_lost_peer(error.what())) throw_lost_peer(error.what());
+    if (tells_of_lost_process(error.what())) throw_lost_process(error.what());
     throw;
   }
 }

@@ -20,7 +20,7 @@
 #include <array>
 #include <string_view>
 
-#include "device/lost_peer.h"
+#include "device/lost_process.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse::trainer {
@@ -29,7 +29,7 @@ namespace {
 using c10::intrusive_ptr;
 using c10::make_intrusive;
 
-/// What `work` does among processes; everything that it throws means a lost peer.
+/// What `work` does among processes; everything that it throws means a lost process.
 template <class Work>
 auto among_processes(const Work& work) {
   try {
@@ -37,9 +37,9 @@ auto among_processes(const Work& work) {
   } catch (const Error&) {
     throw;
   } catch (const c10::Error& error) {
-    throw_lost_peer(error.what_without_backtrace());
+    throw_lost_process(error.what_without_backtrace());
   } catch (const std::exception& error) {
-    throw_lost_peer(error.what());
+    throw_lost_process(error.what());
   }
 }
 

@@ -6,7 +6,7 @@
 #include "packhorse/trainer/checkpoint/checkpoint_store.h"
 #include "packhorse/trainer/train/fit.h"
 
-/// What fit() settles before the first step.
+/// What fit() decides before the first step.
 namespace packhorse::trainer {
 
 using DatasetPtr = std::shared_ptr<const reader::Dataset>;

@@ -285,23 +285,12 @@ std::unique_ptr<ForeignShard> open_shard(const fs::path& path, const ForeignOpti
 
 }  // namespace
 
-const Format kForeignFormat = {
+const ForeignFormat kForeignFormat = {
     .name = "hdf5-any",
-    .file_suffix = kSuffix,
     .summary = "HDF5 of any writer: arrays of pixels, vlen bytes, flat bytes with offsets",
-    .compressed_suffix = {},
     .version = kForeignVersion,
-    .carries_fields = true,
-    .sample_overhead = 0,
-    .field_overhead = 0,
-    .probe = [](const fs::path& path) { return find_shard(path).has_value(); },
-    .open_writer = nullptr,
-    .open_reader = [](const fs::path& path) -> std::unique_ptr<ShardReader> {
-      return open_shard(path, {});
-    },
-    .library_version = [] { return kFormat.library_version(); },
-    .find_foreign = find_shard,
-    .open_foreign = open_shard,
+    .find = find_shard,
+    .open = open_shard,
 };
 
 }  // namespace packhorse::hdf5

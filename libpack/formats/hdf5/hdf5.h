@@ -1,12 +1,15 @@
 #pragma once
 
-#include "packhorse/formats/format.h"
+#include "packhorse/formats/foreign_shard.h"
 
 namespace packhorse::hdf5 {
 
 /// HDF5 with flat bytes and offsets. layout.h draws it.
 extern const Format kFormat;
 /// HDF5 of any writer, to be adopted. foreign_layout.h draws what is taken.
-extern const Format kForeignFormat;
+extern const ForeignFormat kForeignFormat;
+
+std::unique_ptr<ShardWriter> open_writer(const std::filesystem::path& path, const ShardSpec& spec);
+std::unique_ptr<ShardReader> open_reader(const std::filesystem::path& path);
 
 }  // namespace packhorse::hdf5

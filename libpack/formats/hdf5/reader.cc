@@ -5,7 +5,6 @@
 #include "formats/hdf5/hdf5.h"
 #include "formats/hdf5/inner_objects.h"
 #include "formats/hdf5/layout.h"
-#include "formats/hdf5/open.h"
 #include "packhorse/base/file.h"
 
 namespace packhorse::hdf5 {
@@ -199,14 +198,6 @@ class Reader final : public ShardReader {
   std::vector<std::byte> image_;
 };
 
-bool probe(const std::filesystem::path& path) {
-  const UniqueFd fd = open_for_reading(path);
-  if (file_size(fd.get(), path) < 8) return false;
-  std::byte magic[8];
-  read_exactly(fd.get(), 0, magic, path);
-  return as_text(magic) == "\x89HDF\r\n\x1a\n";
-}
-
 std::string version() {
   unsigned major = 0, minor = 0, release = 0;
   H5get_libversion(&major, &minor, &release);
@@ -228,7 +219,6 @@ const Format kFormat = {
     .carries_fields = true,
     .sample_overhead = 256,
     .field_overhead = 64,
-    .probe = probe,
     .open_writer = open_writer,
     .open_reader = open_reader,
     .library_version = version,

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/stream_file.h"
+#include "formats/hdf5/hdf5.h"
 #include "formats/hdf5/layout.h"
-#include "formats/hdf5/open.h"
-#include "formats/hdf5/sketch.h"
+#include "formats/hdf5/shard_template.h"
 #include "formats/sample_checks.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
@@ -26,7 +26,7 @@ class Writer final : public ShardWriter {
  public:
   Writer(const fs::path& path, const ShardSpec& spec)
       : path_(path),
-        sketch_(path),
+        template_(path),
         classes_(spec.classes),
         expected_(spec.expected),
         most_samples_(spec.samples),
@@ -58,12 +58,13 @@ class Writer final : public ShardWriter {
   }
 
   ShardLayout close() override {
-    const Places places = sketch_.lay_out(columns_, classes_);
+    const Places places = template_.lay_out(columns_, classes_);
     if (columns_.size() > 0 && places.images.offset != begin_) {
       throw Error(ErrorKind::kUnsupported, "this HDF5 library lays files out in an unexpected way",
                   path_);
     }
-    if (std::string front = sketched(begin_); front != front_) file_.replace(0, std::move(front));
+    if (std::string front = from_template(begin_); front != front_)
+      file_.replace(0, std::move(front));
     append_rest(places);
     ShardLayout made = layout(places);
     fields_.clear();
@@ -85,17 +86,17 @@ class Writer final : public ShardWriter {
     } else {
       columns_.add("0", 0, sample.bytes.size());
     }
-    begin_ = sketch_.lay_out(columns_, classes_).images.offset;
+    begin_ = template_.lay_out(columns_, classes_).images.offset;
     columns_.clear_samples();  // a second set of columns would double their memory
     columns_.fields = std::move(fields);
-    front_ = sketched(begin_);
+    front_ = from_template(begin_);
     file_.write(as_bytes(front_));
   }
 
-  /// The first bytes of the last sketch.
-  std::string sketched(std::uint64_t bytes) const {
+  /// The first bytes of the last template.
+  std::string from_template(std::uint64_t bytes) const {
     std::string front(bytes, '\0');
-    read_exactly(sketch_.fd(), 0, std::as_writable_bytes(std::span(front)), path_);
+    read_exactly(template_.fd(), 0, std::as_writable_bytes(std::span(front)), path_);
     return front;
   }
 
@@ -126,12 +127,12 @@ class Writer final : public ShardWriter {
               [](const Hole& a, const Hole& b) { return a.range.offset < b.range.offset; });
     std::uint64_t at = file_.position();
     for (const Hole& hole : holes) {
-      append(sketch_.fd(), path_, {at, hole.range.offset - at});
+      append(template_.fd(), path_, {at, hole.range.offset - at});
       hole.content->flush();
       append(hole.content->fd(), hole.content->temporary(), {0, hole.range.length});
       at = hole.range.end();
     }
-    append(sketch_.fd(), path_, {at, file_size(sketch_.fd(), path_) - at});
+    append(template_.fd(), path_, {at, file_size(template_.fd(), path_) - at});
   }
 
   /// A range of another file.
@@ -163,7 +164,7 @@ class Writer final : public ShardWriter {
   }
 
   fs::path path_;
-  Sketch sketch_;
+  ShardTemplate template_;
   std::vector<std::string> classes_;
   std::function<ExpectedSample(std::size_t)> expected_;
   std::size_t most_samples_;

@@ -90,21 +90,4 @@ DatabaseReader::Entry DatabaseReader::read(std::size_t i) {
           {static_cast<const std::byte*>(value.mv_data), value.mv_size}};
 }
 
-/// The meta page's magic, 0xBEEFC0DE, stands behind its 16-byte page header.
-std::optional<std::string> first_key(const std::filesystem::path& path) {
-  {
-    const UniqueFd fd = open_for_reading(path);
-    if (file_size(fd.get(), path) < 4096) return std::nullopt;
-    std::byte magic[4];
-    read_exactly(fd.get(), 16, magic, path);
-    if (as_text(magic) != "\xde\xc0\xef\xbe") return std::nullopt;
-  }
-  try {
-    DatabaseReader reader(path);
-    return reader.size() == 0 ? std::string() : std::string(reader.read(0).key);
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-}
-
 }  // namespace packhorse::lmdb

@@ -68,7 +68,4 @@ class DatabaseReader {
   std::size_t map_bytes_ = 0, seen_bytes_ = 0;  ///< seen since the last forget_pages()
 };
 
-/// The first key of an LMDB file, empty when it has none; nothing when `path` is no such file.
-std::optional<std::string> first_key(const std::filesystem::path& path);
-
 }  // namespace packhorse::lmdb

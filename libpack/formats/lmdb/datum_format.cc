@@ -68,11 +68,6 @@ class Reader final : public ShardReader {
   DatabaseReader database_;
 };
 
-bool probe(const std::filesystem::path& path) {
-  const std::optional<std::string> key = first_key(path);
-  return key && key->find('.') == std::string::npos;
-}
-
 std::unique_ptr<ShardWriter> open_writer(const std::filesystem::path& path, const ShardSpec& spec) {
   refuse_compression(spec, path);
   if (!spec.fields.empty()) {
@@ -97,7 +92,6 @@ const Format kDatumFormat = {
     .carries_fields = false,
     .sample_overhead = 8192,
     .field_overhead = 0,
-    .probe = probe,
     .open_writer = open_writer,
     .open_reader = open_reader,
     .library_version = library_version,

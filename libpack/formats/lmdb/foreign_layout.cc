@@ -104,23 +104,12 @@ Layout layout_of(ForeignDatabase& database) {
   return layout;
 }
 
-const Format kForeignFormat = {
+const ForeignFormat kForeignFormat = {
     .name = "lmdb-any",
-    .file_suffix = kSuffix,
     .summary = "LMDB of any writer: Datums, images, image-/label- pairs, members",
-    .compressed_suffix = {},
     .version = kForeignVersion,
-    .carries_fields = true,
-    .sample_overhead = 0,
-    .field_overhead = 0,
-    .probe = [](const fs::path& path) { return find_shard(path).has_value(); },
-    .open_writer = nullptr,
-    .open_reader = [](const fs::path& path) -> std::unique_ptr<ShardReader> {
-      return open_shard(path, {});
-    },
-    .library_version = library_version,
-    .find_foreign = find_shard,
-    .open_foreign = open_shard,
+    .find = find_shard,
+    .open = open_shard,
 };
 
 }  // namespace packhorse::lmdb

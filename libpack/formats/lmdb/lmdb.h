@@ -1,6 +1,6 @@
 #pragma once
 
-#include "packhorse/formats/format.h"
+#include "packhorse/formats/foreign_shard.h"
 
 namespace packhorse::lmdb {
 
@@ -8,6 +8,6 @@ namespace packhorse::lmdb {
 extern const Format kDatumFormat;
 extern const Format kMembersFormat;
 /// LMDB of any writer, to be adopted. foreign.h draws what is taken.
-extern const Format kForeignFormat;
+extern const ForeignFormat kForeignFormat;
 
 }  // namespace packhorse::lmdb

@@ -178,11 +178,6 @@ class Reader final : public ShardReader {
   std::vector<std::size_t> begins_;  ///< where each sample's entries begin, and the end of the last
 };
 
-bool probe(const std::filesystem::path& path) {
-  const std::optional<std::string> key = first_key(path);
-  return key && key->find('.') != std::string::npos;
-}
-
 std::unique_ptr<ShardWriter> open_writer(const std::filesystem::path& path, const ShardSpec& spec) {
   refuse_compression(spec, path);
   for (const std::string& name : spec.fields) {
@@ -210,7 +205,6 @@ const Format kMembersFormat = {
     .carries_fields = true,
     .sample_overhead = 16384,
     .field_overhead = 8192,
-    .probe = probe,
     .open_writer = open_writer,
     .open_reader = open_reader,
     .library_version = library_version,

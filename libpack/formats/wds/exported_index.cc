@@ -19,7 +19,8 @@ using Json = nlohmann::ordered_json;
 /// offset, size and name, parted by blanks. Version 1.1 has no names.
 class DaliIndex {
  public:
-  DaliIndex(const PeerIndexOptions& options, const ShardRecord& record, const PeerIndexes::Out& out)
+  DaliIndex(const ExportedIndexOptions& options, const ShardRecord& record,
+            const ExportedIndexes::Out& out)
       : names_(options.dali_version == "1.2"), record_(record), out_(out) {
     if (options.dali_version != "1.1" && options.dali_version != "1.2") {
       throw Error(ErrorKind::kUsage,
@@ -66,7 +67,7 @@ class DaliIndex {
  private:
   bool names_;
   const ShardRecord& record_;
-  const PeerIndexes::Out& out_;
+  const ExportedIndexes::Out& out_;
   std::string key_, piece_;
   std::uint64_t samples_ = 0;
 };
@@ -78,7 +79,7 @@ std::string name_of_shard(const ShardRecord& record) {
 }
 
 void of_own_shard(const ShardRecord& record, const ShardIndex& index,
-                  const PeerIndexOptions& options, const PeerIndexes::Out& out) {
+                  const ExportedIndexOptions& options, const ExportedIndexes::Out& out) {
   DaliIndex dali(options, record, out);
   visit_members_by_index(index,
                          [&](std::string_view name, ByteRange data) { dali.add(name, data); });
@@ -86,7 +87,7 @@ void of_own_shard(const ShardRecord& record, const ShardIndex& index,
 }
 
 void of_shard(int fd, const std::filesystem::path& data_file, const ShardRecord& record,
-              const PeerIndexOptions& options, const PeerIndexes::Out& out) {
+              const ExportedIndexOptions& options, const ExportedIndexes::Out& out) {
   DaliIndex dali(options, record, out);
   visit_members_by_headers(fd, data_file,
                            [&](std::string_view name, ByteRange data) { dali.add(name, data); });
@@ -121,12 +122,12 @@ std::string timm_text(const Manifest& manifest) {
   return json.dump(1) + "\n";
 }
 
-std::vector<PeerFile> of_dataset(const Manifest& manifest) {
+std::vector<ExportedFile> of_dataset(const Manifest& manifest) {
   return {{"_info.json", timm_text(manifest)}, {"wids.json", wids_text(manifest)}};
 }
 
 }  // namespace
 
-const PeerIndexes kPeerIndexes = {name_of_shard, of_own_shard, of_shard, of_dataset};
+const ExportedIndexes kExportedIndexes = {name_of_shard, of_own_shard, of_shard, of_dataset};
 
 }  // namespace packhorse::wds

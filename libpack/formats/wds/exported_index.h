@@ -9,6 +9,6 @@ namespace packhorse::wds {
 ///     shard-000000.idx   DALI's readers.webdataset; NVIDIA/DALI tools/wds2idx.py
 ///     wids.json          wids.ShardListDataset; webdataset's wids/wids_index.py
 ///     _info.json         timm's ReaderWds; timm/data/readers/reader_wds.py
-extern const PeerIndexes kPeerIndexes;
+extern const ExportedIndexes kExportedIndexes;
 
 }  // namespace packhorse::wds

@@ -133,24 +133,13 @@ std::unique_ptr<ForeignShard> open_shard(const fs::path& path, const ForeignOpti
 
 }  // namespace
 
-const Format kForeignFormat = {
+const ForeignFormat kForeignFormat = {
     .name = "wds-any",
-    .file_suffix = kSuffix,
     .summary = "WebDataset tars of any writer",
-    .compressed_suffix = {},
     .version = kForeignVersion,
-    .carries_fields = true,
-    .sample_overhead = 0,
-    .field_overhead = 0,
-    .probe = [](const fs::path& path) { return find_shard(path).has_value(); },
-    .open_writer = nullptr,
-    .open_reader = [](const fs::path& path) -> std::unique_ptr<ShardReader> {
-      return open_shard(path, {});
-    },
-    .library_version = [] { return std::string(archive_version_details()); },
-    .find_foreign = find_shard,
-    .open_foreign = open_shard,
-    .peer_indexes = &kPeerIndexes,
+    .find = find_shard,
+    .open = open_shard,
+    .exported_indexes = &kExportedIndexes,
 };
 
 }  // namespace packhorse::wds

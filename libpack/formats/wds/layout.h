@@ -29,8 +29,6 @@ inline constexpr std::string_view kSuffix = ".tar";
 inline constexpr std::string_view kCompressedSuffix = ".tar.zst";
 inline constexpr std::string_view kLabelExtension = ".cls";
 inline constexpr std::size_t kLongestName = 100;  ///< of a ustar header without prefix
-inline constexpr std::size_t kMagicAt = 257;      ///< of POSIX and GNU headers
-inline constexpr std::string_view kMagic = "ustar";
 
 /// A member's name, cut as WebDataset cuts it.
 struct MemberName {

@@ -4,7 +4,6 @@
 #include "base/zstd_frame.h"
 #include "formats/wds/exported_index.h"
 #include "formats/wds/layout.h"
-#include "formats/wds/open.h"
 #include "formats/wds/wds.h"
 #include "labels/label_text.h"
 #include "packhorse/base/file.h"
@@ -145,17 +144,6 @@ class Reader final : public ShardReader {
 
 /// The first header, of the archive itself or of what is compressed. A zstd block holds at most 128
 /// KiB, so twice that surely gives the first of them.
-bool probe(const std::filesystem::path& path) {
-  constexpr std::uint64_t kEnough = 256u << 10;
-  const UniqueFd fd = open_for_reading(path);
-  std::vector<std::byte> head(std::min(file_size(fd.get(), path), kEnough));
-  read_exactly(fd.get(), 0, head, path);
-  std::byte header[kMagicAt + kMagic.size()]{};
-  if (as_text(head).substr(std::min(kMagicAt, head.size())).starts_with(kMagic)) return true;
-  return decompress_start(head, header) == sizeof header &&
-         as_text(header).substr(kMagicAt) == kMagic;
-}
-
 }  // namespace
 
 std::unique_ptr<ShardReader> open_reader(const std::filesystem::path& path) {
@@ -171,11 +159,10 @@ const Format kFormat = {
     .carries_fields = true,
     .sample_overhead = 2560,  // with its line in the .idx
     .field_overhead = 1280,
-    .probe = probe,
     .open_writer = open_writer,
     .open_reader = open_reader,
     .library_version = [] { return std::string(archive_version_details()); },
-    .peer_indexes = &kPeerIndexes,
+    .exported_indexes = &kExportedIndexes,
 };
 
 }  // namespace packhorse::wds

@@ -198,7 +198,7 @@ std::vector<std::uint32_t> ShardSamples::sort_fields(Listing& listing) {
   return numbers;
 }
 
-/// Makes settle() ready.
+/// Makes label_for() ready.
 std::vector<std::string> ShardSamples::make_classes(const std::vector<std::string>& classes,
                                                     std::vector<std::string>& notes) {
   if (label_file_ != nullptr) {
@@ -215,8 +215,8 @@ std::vector<std::string> ShardSamples::make_classes(const std::vector<std::strin
 }
 
 /// Its label; or nothing, and the reason why not.
-std::optional<std::int64_t> ShardSamples::settle(const EntryTable::Entry& entry,
-                                                 std::string& reason) const {
+std::optional<std::int64_t> ShardSamples::label_for(const EntryTable::Entry& entry,
+                                                    std::string& reason) const {
   if (label_file_ != nullptr) {
     const std::string path = path_with_key(entry.path);
     return label_file_->take(path, key_in(path), reason);
@@ -244,7 +244,7 @@ Listing ShardSamples::finish(const std::vector<std::string>& classes, const fs::
   for (std::size_t i = 0; i < found_.entries.size(); ++i) {
     EntryTable::Entry entry = found_.entries[i];
     std::string problem;
-    const std::optional<std::int64_t> label = settle(entry, problem);
+    const std::optional<std::int64_t> label = label_for(entry, problem);
     if (!label) {
       split.rejects.push_back({printable(entry.path), problem});
       continue;

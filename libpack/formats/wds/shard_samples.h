@@ -60,7 +60,7 @@ class ShardSamples {
   void reject(const std::string& path, const std::string& reason);
   std::vector<std::string> make_classes(const std::vector<std::string>& classes,
                                         std::vector<std::string>& notes);
-  std::optional<std::int64_t> settle(const EntryTable::Entry& entry, std::string& reason) const;
+  std::optional<std::int64_t> label_for(const EntryTable::Entry& entry, std::string& reason) const;
   std::vector<std::uint32_t> sort_fields(Listing& listing);
 
   Payloads& payloads_;

@@ -3,8 +3,8 @@
 #include "archive/handles.h"
 #include "formats/sample_checks.h"
 #include "formats/wds/layout.h"
-#include "formats/wds/open.h"
 #include "formats/wds/output.h"
+#include "formats/wds/wds.h"
 #include "packhorse/image/npy.h"
 
 namespace packhorse::wds {

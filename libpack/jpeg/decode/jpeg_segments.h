@@ -5,8 +5,8 @@
 #include "packhorse/base/bytes.h"
 #include "packhorse/jpeg/roi_layout.h"
 
-/// Private to libpack/transforms: the marker segments of a JPEG's header. Source: ITU-T T.81 B.1.
-namespace packhorse::transforms {
+/// The marker segments of a JPEG's header. Source: ITU-T T.81 B.1.
+namespace packhorse::jpeg {
 
 inline constexpr std::uint8_t kSof0 = 0xc0, kSof1 = 0xc1, kDht = 0xc4, kSoi = 0xd8, kEoi = 0xd9,
                               kSos = 0xda, kDqt = 0xdb, kDri = 0xdd, kRst0 = 0xd0, kApp0 = 0xe0,
@@ -57,4 +57,4 @@ class SegmentWalk {
   std::size_t at_ = 2;
 };
 
-}  // namespace packhorse::transforms
+}  // namespace packhorse::jpeg

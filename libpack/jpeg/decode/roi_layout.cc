@@ -8,7 +8,7 @@ namespace packhorse {
 
 namespace {
 
-using namespace transforms;  // NOLINT(google-build-using-namespace): the segments' names
+using namespace jpeg;  // NOLINT(google-build-using-namespace): the segments' names
 
 std::uint32_t little(Bytes bytes, std::size_t at, std::size_t width) {
   std::uint32_t value = 0;

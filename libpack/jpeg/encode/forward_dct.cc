@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-namespace packhorse::transforms {
+namespace packhorse::encode {
 
 namespace {
 
@@ -140,4 +140,4 @@ void ForwardDct::transform(const std::uint8_t* samples, std::size_t stride, Bloc
   kBlock(samples, stride, factors_.data(), out);
 }
 
-}  // namespace packhorse::transforms
+}  // namespace packhorse::encode

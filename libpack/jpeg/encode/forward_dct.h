@@ -7,8 +7,8 @@
 #include "jpeg/encode/frame_header.h"
 #include "jpeg/encode/scan_coder.h"
 
-/// Private to libpack/transforms: from samples to quantised coefficients.
-namespace packhorse::transforms {
+/// From samples to quantised coefficients.
+namespace packhorse::encode {
 
 /// Annex K's tables (T.81 K.1) scaled for a quality from 1 to 100, as libjpeg does and others copy.
 QuantTable luma_table(int quality);
@@ -26,4 +26,4 @@ class ForwardDct {
   std::array<float, kBlockSize> factors_;  ///< 1 / (quantiser * the algorithm's own scale)
 };
 
-}  // namespace packhorse::transforms
+}  // namespace packhorse::encode

@@ -1,6 +1,6 @@
 #include "jpeg/encode/frame_header.h"
 
-namespace packhorse::transforms {
+namespace packhorse::encode {
 
 std::uint32_t restart_interval_from(std::uint32_t target, std::uint32_t mcus_per_row) {
   std::uint32_t divisor = std::min(target, mcus_per_row);
@@ -8,4 +8,4 @@ std::uint32_t restart_interval_from(std::uint32_t target, std::uint32_t mcus_per
   return divisor;
 }
 
-}  // namespace packhorse::transforms
+}  // namespace packhorse::encode

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Private to libpack/transforms: what a baseline JPEG's frame header says.
-namespace packhorse::transforms {
+/// What a baseline JPEG's frame header says.
+namespace packhorse::encode {
 
 inline constexpr std::size_t kMaxComponents = 4;
 inline constexpr std::size_t kBlockSize = 64;  ///< coefficients of a block
@@ -75,4 +75,4 @@ struct Frame {
 /// for a prime number of MCUs: one marker for each MCU, the other choice, costs 7 % of the bytes.
 std::uint32_t restart_interval_from(std::uint32_t target, std::uint32_t mcus_per_row);
 
-}  // namespace packhorse::transforms
+}  // namespace packhorse::encode

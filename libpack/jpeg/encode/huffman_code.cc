@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace packhorse::transforms {
+namespace packhorse::encode {
 
 namespace {
 
@@ -90,4 +90,4 @@ HuffmanTable optimal_table(std::span<const std::uint32_t, 256> counts, std::size
   return table;
 }
 
-}  // namespace packhorse::transforms
+}  // namespace packhorse::encode

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-/// Private to libpack/transforms: the best Huffman code for what was counted.
-namespace packhorse::transforms {
+/// The best Huffman code for what was counted.
+namespace packhorse::encode {
 
 struct HuffmanTable {
   std::array<std::uint8_t, 17> lengths{};  ///< [n]: how many codes of n bits, 1 to 16
@@ -25,4 +25,4 @@ inline constexpr std::size_t kMaxCodeBits = 16;
 HuffmanTable optimal_table(std::span<const std::uint32_t, 256> counts,
                            std::size_t max_bits = kMaxCodeBits);
 
-}  // namespace packhorse::transforms
+}  // namespace packhorse::encode

@@ -3,7 +3,7 @@
 #include "jpeg/decode/jpeg_segments.h"
 #include "packhorse/jpeg/roi_layout.h"
 
-namespace packhorse::transforms {
+namespace packhorse::encode {
 
 namespace {
 
@@ -45,7 +45,7 @@ void write_quant_tables(const Frame& frame, Output& out, bool& baseline) {
     if (std::find_if(frame.components.data(), end, uses) == end) continue;
     const bool wide = is_wide(frame.quant[q]);
     if (wide) baseline = false;
-    out.segment(kDqt, 1 + kBlockSize * (wide ? 2 : 1));
+    out.segment(jpeg::kDqt, 1 + kBlockSize * (wide ? 2 : 1));
     out.u8((wide ? 0x10 : 0) | q);
     for (std::size_t place : kZigzag) {
       if (wide) {
@@ -58,7 +58,7 @@ void write_quant_tables(const Frame& frame, Output& out, bool& baseline) {
 }
 
 void write_frame(const Frame& frame, bool baseline, Output& out) {
-  out.segment(baseline ? kSof0 : kSof1, 6 + 3 * frame.count);
+  out.segment(baseline ? jpeg::kSof0 : jpeg::kSof1, 6 + 3 * frame.count);
   out.u8(8);
   out.u16(frame.height);
   out.u16(frame.width);
@@ -72,7 +72,7 @@ void write_frame(const Frame& frame, bool baseline, Output& out) {
 }
 
 void write_huffman(const HuffmanTable& table, std::size_t kind_and_number, Output& out) {
-  out.segment(kDht, 17 + table.symbols.size());
+  out.segment(jpeg::kDht, 17 + table.symbols.size());
   out.u8(kind_and_number);
   for (std::size_t n = 1; n <= 16; ++n) out.u8(table.lengths[n]);
   out.bytes(std::as_bytes(std::span(table.symbols)));
@@ -86,9 +86,9 @@ void write_roi_table(const Frame& frame, const ScanCoder& coder, Output& out) {
 }
 
 void write_scan_header(const Frame& frame, Output& out) {
-  out.segment(kDri, 2);
+  out.segment(jpeg::kDri, 2);
   out.u16(frame.restart_interval);
-  out.segment(kSos, 4 + 2 * frame.count);
+  out.segment(jpeg::kSos, 4 + 2 * frame.count);
   out.u8(frame.count);
   for (std::size_t c = 0; c < frame.count; ++c) {
     out.u8(frame.components[c].id);
@@ -104,7 +104,7 @@ void write_scan_header(const Frame& frame, Output& out) {
 void write_jpeg(const Frame& frame, const std::vector<Marker>& markers, const ScanCoder& coder,
                 std::vector<std::byte>& out_bytes) {
   Output out(out_bytes);
-  out.marker(kSoi);
+  out.marker(jpeg::kSoi);
   for (const Marker& marker : markers) {
     out.segment(marker.marker, marker.body.size());
     out.bytes(marker.body);
@@ -119,7 +119,7 @@ void write_jpeg(const Frame& frame, const std::vector<Marker>& markers, const Sc
   }
   write_scan_header(frame, out);
   out.bytes(coder.data());
-  out.marker(kEoi);
+  out.marker(jpeg::kEoi);
 }
 
-}  // namespace packhorse::transforms
+}  // namespace packhorse::encode

@@ -5,8 +5,8 @@
 #include "jpeg/encode/scan_coder.h"
 #include "packhorse/base/bytes.h"
 
-/// Private to libpack/transforms: a JPEG file around a coded scan.
-namespace packhorse::transforms {
+/// A JPEG file around a coded scan.
+namespace packhorse::encode {
 
 /// A segment to be written as it is: an APPn or a comment.
 struct Marker {
@@ -19,4 +19,4 @@ struct Marker {
 void write_jpeg(const Frame& frame, const std::vector<Marker>& markers, const ScanCoder& coder,
                 std::vector<std::byte>& out);
 
-}  // namespace packhorse::transforms
+}  // namespace packhorse::encode

@@ -10,7 +10,7 @@
 #include <emmintrin.h>
 #endif
 
-namespace packhorse::transforms {
+namespace packhorse::encode {
 
 namespace {
 
@@ -283,4 +283,4 @@ void ScanCoder::finish() {
   data_ = {reinterpret_cast<const std::byte*>(memory_.data()), size};
 }
 
-}  // namespace packhorse::transforms
+}  // namespace packhorse::encode

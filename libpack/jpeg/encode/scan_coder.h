@@ -10,8 +10,8 @@
 #include "jpeg/encode/huffman_code.h"
 #include "packhorse/base/bytes.h"
 
-/// Private to libpack/transforms: the entropy coder of baseline JPEG.
-namespace packhorse::transforms {
+/// The entropy coder of baseline JPEG.
+namespace packhorse::encode {
 
 /// Memory that only grows and is not cleared.
 template <class T>
@@ -94,4 +94,4 @@ class ScanCoder {
   std::vector<std::uint32_t> row_offsets_;
 };
 
-}  // namespace packhorse::transforms
+}  // namespace packhorse::encode

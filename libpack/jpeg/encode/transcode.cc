@@ -7,7 +7,7 @@
 #include "jpeg/encode/jpeg_writer.h"
 #include "jpeg/encode/transcode_direct.h"
 
-namespace packhorse::transforms {
+namespace packhorse::encode {
 
 namespace {
 
@@ -46,7 +46,7 @@ std::vector<Marker> markers_of(const jpeg_decompress_struct& jpeg) {
   std::vector<Marker> markers;
   for (auto* marker = jpeg.marker_list; marker != nullptr; marker = marker->next) {
     const Bytes body = std::as_bytes(std::span(marker->data, marker->data_length));
-    if (!is_roi_table(marker->marker, body)) markers.push_back({marker->marker, body});
+    if (!jpeg::is_roi_table(marker->marker, body)) markers.push_back({marker->marker, body});
   }
   return markers;
 }
@@ -79,17 +79,17 @@ std::optional<std::string_view> reason_to_keep(Bytes file, const ImageInfo& info
   if (info.kind != ImageKind::kJpeg) return "kept: not a JPEG";
   if (info.bit_depth != 8) return "kept: not an 8-bit JPEG";
   if (info.components == 2) return "kept: a JPEG of two components";
-  SegmentWalk walk(file);
-  while (const std::optional<Segment> segment = walk.next()) {
-    if (segment->marker == kSos) break;
-    if (!is_start_of_frame(segment->marker)) continue;
+  jpeg::SegmentWalk walk(file);
+  while (const std::optional<jpeg::Segment> segment = walk.next()) {
+    if (segment->marker == jpeg::kSos) break;
+    if (!jpeg::is_start_of_frame(segment->marker)) continue;
     // Sequential and progressive, by Huffman (C0 to C2) or arithmetic coding (C9, CA).
     const unsigned process = segment->marker & 15u;
     if (process > 2 && process != 9 && process != 10)
       return "kept: a lossless or hierarchical JPEG";
     unsigned blocks = 0;
     for (std::size_t at = 7; at < segment->body.size() && info.components > 1; at += 3) {
-      const std::uint32_t factors = byte_at(segment->body, at);
+      const std::uint32_t factors = jpeg::byte_at(segment->body, at);
       blocks += (factors >> 4) * (factors & 15);
     }
     if (blocks > kMaxBlocksOfMcu) return "kept: a JPEG whose sampling does not fit into one scan";
@@ -127,4 +127,4 @@ bool transcode(Bytes file, const ImageInfo& info, int restart_mcus, std::vector<
          transcode_by_libjpeg(file, info, restart_mcus, max_code_bits, coder, output);
 }
 
-}  // namespace packhorse::transforms
+}  // namespace packhorse::encode

@@ -7,8 +7,8 @@
 #include "jpeg/encode/scan_coder.h"
 #include "packhorse/image/image_info.h"
 
-/// Private to libpack/transforms: the lossless transcode, which both `roi` and `resize` do.
-namespace packhorse::transforms {
+/// The lossless transcode, which both `roi` and `resize` do.
+namespace packhorse::encode {
 
 /// Why a file stays as it is under `roi`; none when it can be transcoded.
 std::optional<std::string_view> reason_to_keep(Bytes file, const ImageInfo& info);
@@ -28,4 +28,4 @@ bool transcode_by_libjpeg(Bytes file, const ImageInfo& info, int restart_mcus,
                           std::size_t max_code_bits, ScanCoder& coder,
                           std::vector<std::byte>& output);
 
-}  // namespace packhorse::transforms
+}  // namespace packhorse::encode

@@ -4,7 +4,7 @@
 #include "jpeg/encode/jpeg_writer.h"
 #include "packhorse/jpeg/coefficients.h"
 
-namespace packhorse::transforms {
+namespace packhorse::encode {
 
 namespace {
 
@@ -16,23 +16,23 @@ struct Header {
 
 void take_quant_tables(Bytes body, std::array<QuantTable, kMaxComponents>& tables) {
   for (; body.size() > kBlockSize; body = body.subspan(1 + kBlockSize)) {
-    QuantTable& table = tables[byte_at(body, 0) % kMaxComponents];
+    QuantTable& table = tables[jpeg::byte_at(body, 0) % kMaxComponents];
     for (std::size_t i = 0; i < kBlockSize; ++i) {
-      table[kZigzag[i]] = static_cast<std::uint16_t>(byte_at(body, 1 + i));
+      table[kZigzag[i]] = static_cast<std::uint16_t>(jpeg::byte_at(body, 1 + i));
     }
   }
 }
 
 void take_frame(Bytes body, Frame& frame) {
-  frame.height = big16(body, 1);
-  frame.width = big16(body, 3);
-  frame.count = byte_at(body, 5);
+  frame.height = jpeg::big16(body, 1);
+  frame.width = jpeg::big16(body, 3);
+  frame.count = jpeg::byte_at(body, 5);
   for (std::size_t c = 0; c < frame.count; ++c) {
-    const std::uint32_t factors = byte_at(body, 7 + 3 * c);
-    frame.components[c] = {static_cast<std::uint8_t>(byte_at(body, 6 + 3 * c)),
+    const std::uint32_t factors = jpeg::byte_at(body, 7 + 3 * c);
+    frame.components[c] = {static_cast<std::uint8_t>(jpeg::byte_at(body, 6 + 3 * c)),
                            static_cast<std::uint8_t>(factors >> 4),
                            static_cast<std::uint8_t>(factors & 15),
-                           static_cast<std::uint8_t>(byte_at(body, 8 + 3 * c))};
+                           static_cast<std::uint8_t>(jpeg::byte_at(body, 8 + 3 * c))};
   }
 }
 
@@ -40,14 +40,15 @@ void take_frame(Bytes body, Frame& frame) {
 /// tables of 8 bits.
 Header header_of(Bytes file) {
   Header header;
-  SegmentWalk walk(file);
-  while (const std::optional<Segment> segment = walk.next()) {
+  jpeg::SegmentWalk walk(file);
+  while (const std::optional<jpeg::Segment> segment = walk.next()) {
     const std::uint8_t marker = segment->marker;
-    if (marker == kSos) break;
-    if (is_start_of_frame(marker)) take_frame(segment->body, header.frame);
-    if (marker == kDqt) take_quant_tables(segment->body, header.frame.quant);
-    const bool metadata = marker == kCom || (marker >= kApp0 && marker < kApp0 + 16);
-    if (metadata && !is_roi_table(marker, segment->body)) {
+    if (marker == jpeg::kSos) break;
+    if (jpeg::is_start_of_frame(marker)) take_frame(segment->body, header.frame);
+    if (marker == jpeg::kDqt) take_quant_tables(segment->body, header.frame.quant);
+    const bool metadata =
+        marker == jpeg::kCom || (marker >= jpeg::kApp0 && marker < jpeg::kApp0 + 16);
+    if (metadata && !jpeg::is_roi_table(marker, segment->body)) {
       header.markers.push_back({marker, segment->body});
     }
   }
@@ -97,4 +98,4 @@ bool transcode_direct(Bytes file, const ImageInfo& info, int restart_mcus,
   return true;
 }
 
-}  // namespace packhorse::transforms
+}  // namespace packhorse::encode

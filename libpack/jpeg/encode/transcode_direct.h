@@ -5,8 +5,8 @@
 #include "jpeg/encode/scan_coder.h"
 #include "packhorse/image/image_info.h"
 
-/// Private to libpack/transforms: the lossless transcode without libjpeg.
-namespace packhorse::transforms {
+/// The lossless transcode without libjpeg.
+namespace packhorse::encode {
 
 /// What transcode() does, of a JPEG that packhorse::jpeg decodes: nearly all are. Coefficients go
 /// from its decoder to `coder` a row of MCUs at a time, which takes less time than libjpeg's
@@ -15,4 +15,4 @@ namespace packhorse::transforms {
 bool transcode_direct(Bytes file, const ImageInfo& info, int restart_mcus,
                       std::size_t max_code_bits, ScanCoder& coder, std::vector<std::byte>& output);
 
-}  // namespace packhorse::transforms
+}  // namespace packhorse::encode

@@ -52,7 +52,7 @@ ListFile::ListFile(fs::path path, const FieldChoice& choice)
                   path_, kHeaderAdvice);
     }
   }
-  settle_fields(columns, choice);
+  choose_fields(columns, choice);
   for (const std::string& column : columns) column_roles_.push_back(role_of(column));
   has_splits_ = roles_.contains("split");
 }
@@ -84,7 +84,7 @@ std::vector<std::string> ListFile::column_names() {
   return {names.begin(), names.end()};
 }
 
-void ListFile::settle_fields(const std::vector<std::string>& columns, const FieldChoice& choice) {
+void ListFile::choose_fields(const std::vector<std::string>& columns, const FieldChoice& choice) {
   roles_ = {{"path", kPath}, {"label", kLabel}};
   std::vector<std::string> further;
   for (const std::string& column : columns) {

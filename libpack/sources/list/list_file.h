@@ -57,7 +57,7 @@ class ListFile {
   enum : int { kIgnored = -1, kPath = 0, kLabel = 1, kSplit = 2, kFirstField = 3 };
   bool is_json() const { return !syntax_.quotes && syntax_.separator == '\n'; }
   std::vector<std::string> column_names();
-  void settle_fields(const std::vector<std::string>& columns, const FieldChoice& choice);
+  void choose_fields(const std::vector<std::string>& columns, const FieldChoice& choice);
   int role_of(std::string_view column) const;
   void take(const Row& row, ListRow& out) const;
   void take_cells(const Row& row, ListRow& out) const;

@@ -78,8 +78,8 @@ Survey::Survey(const ListFile& list, const ListOptions& options, const fs::path&
                   list.path(), "is it one? rename the column if not");
     }
   }
-  labels.settle();
-  paths.settle();
+  labels.finish();
+  paths.finish();
   splits.assign(names.begin(), names.end());
   const auto rank = [](const std::string& name) {
     constexpr std::array<std::string_view, 5> kOrder = {"train", "val", "valid", "validation",
@@ -124,7 +124,7 @@ class ListSource final : public Source {
     std::vector<Pending> block;
     for (ListFile::Reader rows = list_->rows(); read_block(rows, block);) {
       look_up(block);
-      for (Pending& row : block) settle(row, survey, listing);
+      for (Pending& row : block) take_row(row, survey, listing);
     }
     naming::refuse_empty(listing, path_, "it needs a row for each image: path,label");
     return listing;
@@ -199,7 +199,7 @@ class ListSource final : public Source {
     if (row.facts.fields == 0) row.facts.locator = status.st_ino;
   }
 
-  void settle(Pending& row, Survey& survey, Listing& listing) const {
+  void take_row(Pending& row, Survey& survey, Listing& listing) const {
     const auto split = std::find(survey.splits.begin(), survey.splits.end(), row.split);
     // What names no split at all is a reject of the first one: it must be counted somewhere.
     SplitListing& out =

@@ -18,8 +18,8 @@ void look_at(const std::filesystem::path& path, std::vector<std::string> classes
     names.add(row.label);
     if (row.problem.empty()) paths.add(paths.place(row.path));
   }
-  names.settle();
-  paths.settle();
+  names.finish();
+  paths.finish();
   for (const ListRow& known : rows) {
     const ListRow again = list.row_at(known.offset);
     fuzz::promise(again.path == known.path && again.label == known.label,

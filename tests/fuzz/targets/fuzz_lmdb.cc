@@ -9,6 +9,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static fuzz::MemoryFile file;
   return fuzz::attempt(data, size, [](Bytes input) {
     file.hold(input);
-    fuzz::read_all(*lmdb::kForeignFormat.open_foreign(file.path(), {}));
+    fuzz::read_all(*lmdb::kForeignFormat.open(file.path(), {}));
   });
 }

@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static fuzz::MemoryFile file("input.tar");
   fuzz::attempt(data, size, [](Bytes input) {
     file.hold(fuzz::with_tar_checksums(input));
-    fuzz::read_all(*wds::kForeignFormat.open_foreign(file.path(), {}));
+    fuzz::read_all(*wds::kForeignFormat.open(file.path(), {}));
   });
   return fuzz::attempt(data, size, [](Bytes input) {
     const auto visit = [&](std::string_view name, ByteRange range) {

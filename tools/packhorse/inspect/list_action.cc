@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "inspect/samples_text.h"
-#include "inspect/summary_action.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse::inspect {

@@ -5,8 +5,8 @@
 #include <stop_token>
 #include <vector>
 
-#include "inspect/request.h"
 #include "inspect/sample_choice.h"
+#include "shared/request.h"
 
 namespace packhorse::inspect {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "inspect/report_page.h"
-#include "inspect/request.h"
+#include "shared/request.h"
 
 namespace packhorse::inspect {
 

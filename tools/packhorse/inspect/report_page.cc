@@ -26,7 +26,7 @@ std::string cell(std::string_view text) { return "<td>" + escaped(text) + "</td>
 
 std::string finding_row(const Finding& finding) {
   const bool of_sample = finding.sample >= 0;
-  return "<tr>" + cell(finding.kind) + cell(finding.shard) +
+  return "<tr>" + cell(name_of(finding.kind)) + cell(finding.shard) +
          number_cell(of_sample ? std::to_string(finding.sample) : "") + cell(finding.key) +
          number_cell(finding.length > 0 ? fmt::format("{} to {}", with_commas(finding.offset),
                                                       with_commas(finding.offset + finding.length))

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "inspect/request.h"
 #include "inspect/sample_choice.h"
 #include "inspect/tile.h"
+#include "shared/request.h"
 
 namespace packhorse::inspect {
 

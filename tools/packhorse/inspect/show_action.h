@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "inspect/request.h"
 #include "packhorse/dataset/packed_dataset.h"
+#include "shared/request.h"
 
 namespace packhorse::inspect {
 

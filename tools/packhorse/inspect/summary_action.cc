@@ -23,11 +23,4 @@ int SummaryAction::run(const std::vector<std::filesystem::path>& paths,
   return program::kDone;
 }
 
-program::Json one_object(const Request& request, const std::vector<std::filesystem::path>& paths,
-                         const std::vector<program::Json>& objects) {
-  return paths.front() == std::filesystem::path(request.path)
-             ? objects.front()
-             : program::Json{{"datasets", objects}};
-}
-
 }  // namespace packhorse::inspect

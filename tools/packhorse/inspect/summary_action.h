@@ -4,8 +4,7 @@
 #include <stop_token>
 #include <vector>
 
-#include "common/program.h"
-#include "inspect/request.h"
+#include "shared/request.h"
 
 namespace packhorse::inspect {
 
@@ -18,10 +17,5 @@ class SummaryAction {
  private:
   const Request& request_;
 };
-
-/// What `--json` prints of several: a dataset alone is its object, a directory of splits
-/// {"datasets": [...]}.
-program::Json one_object(const Request& request, const std::vector<std::filesystem::path>& paths,
-                         const std::vector<program::Json>& objects);
 
 }  // namespace packhorse::inspect

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "inspect/request.h"
 #include "packhorse/dataset/packed_dataset.h"
+#include "shared/request.h"
 
 /// Small pictures of samples, for contact sheets and reports.
 namespace packhorse::inspect {

@@ -84,7 +84,7 @@ class ShardIndexWriter {
 /// dataset is why_not_of()'s to say, and whether an image is what the index says of it, the
 /// decoders'. Thread-safe; views live as long as the object. Memory: those of the file's pages that
 /// are looked at, which the kernel can drop again. Of a file that is cut while it is open, what is
-/// lost reads as zeros, and torn() says so.
+/// lost reads as zeros, and truncated() says so.
 class ShardIndex {
  public:
   /// Throws Error(kNotFound | kCorrupt | kUnsupported).
@@ -124,7 +124,7 @@ class ShardIndex {
   /// Only when compressed. A sample's ranges all lie in its frame's content.
   Frame frame(std::size_t i) const { return frames_[i]; }
 
-  bool torn() const { return file_.torn(); }
+  bool truncated() const { return file_.truncated(); }
 
  private:
   struct Sections;

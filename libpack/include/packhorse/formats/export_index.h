@@ -10,10 +10,10 @@
 /// DALI, wids and timm. Packing publishes them with the dataset; this makes them anew, or for
 /// shards that came without.
 ///
-///     PeerIndexReport report = write_peer_indexes("packed/train", {}, {});
+///     ExportedIndexReport report = export_indexes("packed/train", {}, {});
 namespace packhorse {
 
-struct PeerIndexReport {
+struct ExportedIndexReport {
   std::vector<std::string> written;    ///< files, relative to where they were written
   std::vector<std::string> unchanged;  ///< those that were there with the same bytes
   std::uint64_t bytes = 0;             ///< of all of them
@@ -26,8 +26,8 @@ struct PeerIndexReport {
 /// compressed shards, whose members no reader can find by an offset; kExists when the dataset has
 /// published such a file with other bytes; kCorrupt when a shard holds other samples than its
 /// index.
-PeerIndexReport write_peer_indexes(const std::filesystem::path& dataset,
+ExportedIndexReport export_indexes(const std::filesystem::path& dataset,
                                    const std::filesystem::path& out,
-                                   const PeerIndexOptions& options, int jobs = 0);
+                                   const ExportedIndexOptions& options, int jobs = 0);
 
 }  // namespace packhorse

@@ -51,4 +51,21 @@ class ForeignShard : public ShardReader {
   virtual const std::vector<Skip>& skips() const = 0;
 };
 
+/// A format that others write, as packhorse adopts it (adopt.h).
+struct ForeignFormat {
+  std::string_view name;     ///< in the manifest
+  std::string_view summary;  ///< one line for help
+  int version;               ///< of what is understood of it; in the manifest
+  /// The data file of the shard that a path names; nothing when that is none of this format.
+  std::optional<std::filesystem::path> (*find)(const std::filesystem::path& named);
+  /// Throws Error(kUnsupported) with the way out for what cannot be adopted, Error(kCorrupt).
+  std::unique_ptr<ForeignShard> (*open)(const std::filesystem::path& data_file,
+                                        const ForeignOptions& options);
+  const ExportedIndexes* exported_indexes = nullptr;  ///< as Format has them
+};
+
+std::span<const ForeignFormat* const> foreign_formats();
+/// Null where there is none of that name.
+const ForeignFormat* find_foreign_format(std::string_view name);
+
 }  // namespace packhorse

@@ -13,7 +13,7 @@
 #include "packhorse/dataset/shard_layout.h"
 
 /// A format is one folder libpack/formats/<name>/ and one line in all_formats() or
-/// foreign_formats(); nothing else names it.
+/// foreign_formats(), both in registry.cc; nothing else names it.
 namespace packhorse {
 
 class ShardIndex;
@@ -73,36 +73,32 @@ class ShardReader {
 
 /// A file that other people's readers want beside the shards, and that none of ours reads. It
 /// depends on the shards alone.
-struct PeerFile {
+struct ExportedFile {
   std::string name;  ///< relative to the dataset
   std::string text;
 };
 
-struct PeerIndexOptions {
+struct ExportedIndexOptions {
   std::string dali_version = "1.2";  ///< of DALI's index of a tar: "1.1" (no names) or "1.2"
 };
 
-/// How a format makes such files, those of shards piece by piece. Any thread. peer_index.h writes
+/// How a format makes such files, those of shards piece by piece. Any thread. export_index.h writes
 /// them.
-struct PeerIndexes {
+struct ExportedIndexes {
   using Out = std::function<void(std::string_view piece)>;
   std::string (*name_of_shard)(const ShardRecord& record);  ///< of the file made of it
   /// Of a shard that open_writer() has written: from its index alone.
   void (*of_own_shard)(const ShardRecord& record, const ShardIndex& index,
-                       const PeerIndexOptions& options, const Out& out);
+                       const ExportedIndexOptions& options, const Out& out);
   /// Of a shard whoever wrote it: from the headers between its payloads. Throws Error(kCorrupt),
   /// Error(kUnsupported) with the member that has no place in such a file.
   void (*of_shard)(int fd, const std::filesystem::path& data_file, const ShardRecord& record,
-                   const PeerIndexOptions& options, const Out& out);
+                   const ExportedIndexOptions& options, const Out& out);
   /// Of all shards together.
-  std::vector<PeerFile> (*of_dataset)(const Manifest& manifest);
+  std::vector<ExportedFile> (*of_dataset)(const Manifest& manifest);
 };
 
-class ForeignShard;
-struct ForeignOptions;
-
-/// Most formats are written and read. Those of foreign_formats() are what others write: they have
-/// no open_writer, and shards of theirs are adopted (adopt.h).
+/// A format that packhorse writes and reads.
 struct Format {
   std::string_view name;  ///< as in --format
   std::string_view
@@ -113,29 +109,21 @@ struct Format {
   bool carries_fields;                 ///< whether there is a place for extra fields
   std::uint32_t sample_overhead;       ///< bytes a sample may take beyond its own, at most
   std::uint32_t field_overhead;        ///< the same for each field it has
-  bool (*probe)(const std::filesystem::path& data_file);
   std::unique_ptr<ShardWriter> (*open_writer)(const std::filesystem::path& data_file,
                                               const ShardSpec& spec);
   std::unique_ptr<ShardReader> (*open_reader)(const std::filesystem::path& data_file);
-  std::string (*library_version)();  ///< of the library behind it, for --version
-  /// The data file of the shard that a path names; nothing when that is none of this format.
-  std::optional<std::filesystem::path> (*find_foreign)(const std::filesystem::path& named) =
-      nullptr;
-  /// Throws Error(kUnsupported) with the way out for what cannot be adopted, Error(kCorrupt).
-  std::unique_ptr<ForeignShard> (*open_foreign)(const std::filesystem::path& data_file,
-                                                const ForeignOptions& options) = nullptr;
-  const PeerIndexes* peer_indexes = nullptr;  ///< null: other people's readers need none
+  std::string (*library_version)();                   ///< of the library behind it, for --version
+  const ExportedIndexes* exported_indexes = nullptr;  ///< null: other people's readers need none
 };
 
-/// Those packhorse writes.
 std::span<const Format* const> all_formats();
-/// Those it only adopts.
-std::span<const Format* const> foreign_formats();
 /// The suffix of a shard's data file, by whether it is compressed.
 inline std::string_view suffix_of(const Format& format, int zstd_level) {
   return zstd_level == 0 ? format.file_suffix : format.compressed_suffix;
 }
-/// Of both kinds. Throws Error(kUsage) with the names there are to write.
+/// Throws Error(kUsage) with the names there are; for a foreign format (foreign_shard.h), too.
 const Format& find_format(std::string_view name);
+/// Of a format of either kind, by its name; null where it has none. Throws as find_format() does.
+const ExportedIndexes* exported_indexes_of(std::string_view format);
 
 }  // namespace packhorse

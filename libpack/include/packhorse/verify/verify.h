@@ -8,6 +8,7 @@
 
 #include "packhorse/base/progress.h"
 #include "packhorse/image/image_info.h"
+#include "packhorse/walkers/finding_kind.h"
 #include "packhorse/walkers/walkers.h"
 
 namespace packhorse {
@@ -19,12 +20,10 @@ enum class VerifyLevel {
 
 /// One thing that is not as it was packed, or, with a `path`, not as it is in the source.
 struct Finding {
-  /// About files: "missing", "size", "hash", "index", "manifest"; "read" (the system refuses to).
-  /// About samples: "payload" (the bytes are others), "structure" (the format's own library sees
-  /// something else, fails or crashes), "description" (the index says of an image what it is not),
-  /// "decode" (the image alone), "limit" (it is beyond VerifyOptions::image_limits, and not
-  /// decoded). Against a source: "missing", "extra", "changed", "relabelled".
-  std::string kind;
+  /// About files: kMissing, kSize, kHash, kIndex, kManifest, kRead. About samples: kPayload,
+  /// kStructure, kDescription, kDecode, kLimit. Against a source: kMissing, kExtra, kChanged,
+  /// kRelabelled.
+  FindingKind kind;
   std::string shard;         ///< the file, relative to the dataset; empty: the sample is in none
   std::int64_t sample = -1;  ///< number in the dataset; -1: not about one sample
   std::string key;

@@ -43,7 +43,7 @@ std::vector<std::uint64_t> clustered(std::size_t n) {
 }
 
 /// A picture drawn by a function of place, both from 0 to 1.
-class Drawn final : public transforms::RowSource {
+class Drawn final : public RowSource {
  public:
   Drawn(int w, int h, double (*draw)(double, double)) : draw_(draw) {
     width = w;

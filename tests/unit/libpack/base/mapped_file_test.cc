@@ -47,22 +47,22 @@ TEST_CASE("mapped file: shows the bytes, also when moved; an empty file is empty
   CHECK(as_text(second.bytes()) == "hello");
   second = MappedFile(directory / "empty");
   CHECK(second.bytes().empty());
-  CHECK_FALSE(second.torn());
+  CHECK_FALSE(second.truncated());
 }
 
-TEST_CASE("mapped file: what is cut off reads as zeros and is known to be torn") {
+TEST_CASE("mapped file: what is cut off reads as zeros and is known to be truncated") {
   const TemporaryDirectory directory;
   put(directory / "a", std::string(5 * kPage, 'x'));
   const MappedFile file(directory / "a");
   CHECK(file.bytes().back() == std::byte{'x'});
   std::filesystem::resize_file(directory / "a", 2 * kPage);
   CHECK(file.bytes()[kPage] == std::byte{'x'});
-  CHECK_FALSE(file.torn());
+  CHECK_FALSE(file.truncated());
   CHECK(is_zero(file.bytes().subspan(2 * kPage)));
-  CHECK(file.torn());
+  CHECK(file.truncated());
 }
 
-TEST_CASE("mapped file: a torn one says nothing of another, nor of the next in its place") {
+TEST_CASE("mapped file: a truncated one says nothing of another, nor of the next in its place") {
   const TemporaryDirectory directory;
   put(directory / "a", std::string(2 * kPage, 'x'));
   put(directory / "b", std::string(2 * kPage, 'y'));
@@ -71,11 +71,11 @@ TEST_CASE("mapped file: a torn one says nothing of another, nor of the next in i
     const MappedFile file(directory / "a");
     std::filesystem::resize_file(directory / "a", 0);
     CHECK(is_zero(file.bytes()));
-    CHECK(file.torn());
+    CHECK(file.truncated());
   }
   const MappedFile next(directory / "b");
-  CHECK_FALSE(next.torn());
-  CHECK_FALSE(other.torn());
+  CHECK_FALSE(next.truncated());
+  CHECK_FALSE(other.truncated());
 }
 
 TEST_CASE("mapped file: bytes stay readable after a release and a removal of the file") {
@@ -87,7 +87,7 @@ TEST_CASE("mapped file: bytes stay readable after a release and a removal of the
   std::filesystem::remove(directory / "a");
   file.release();
   CHECK(std::count(file.bytes().begin(), file.bytes().end(), std::byte{'x'}) == 3 * kPage);
-  CHECK_FALSE(file.torn());
+  CHECK_FALSE(file.truncated());
 }
 
 TEST_CASE("mapped file: a bus error elsewhere still ends the program") {

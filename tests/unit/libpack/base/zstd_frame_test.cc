@@ -121,14 +121,4 @@ TEST_CASE("zstd frame: cut, longer, or of another size than it should be, it is 
   CHECK(is_corrupt(good, content.size() + 1));
 }
 
-TEST_CASE("zstd frame: the start is found without the rest") {
-  const std::string content = "the beginning" + std::string(500000, 'r');
-  const std::string frame = frame_of(content);
-  std::byte start[13];
-  CHECK(decompress_start(as_bytes(frame), start) == 13);
-  CHECK(as_text(start) == "the beginning");
-  CHECK(decompress_start(as_bytes("no frame at all"), start) == 0);
-  CHECK(decompress_start({}, start) == 0);
-}
-
 }  // namespace packhorse

@@ -13,7 +13,7 @@ Names stored(const Names& written) {
   ListedPaths paths("/data/lists");
   Names all;
   for (const std::string& path : written) paths.add(paths.place(path));
-  paths.settle();
+  paths.finish();
   for (const std::string& path : written) {
     all.push_back(paths.stored(paths.place(path)));
     CHECK((paths.base() / all.back()).lexically_normal() ==

@@ -14,6 +14,13 @@
 
 namespace packhorse::transforms::test {
 
+using encode::Block;
+using encode::ForwardDct;
+using encode::HuffmanTable;
+using encode::optimal_table;
+using encode::QuantTable;
+using encode::restart_interval_from;
+
 TEST_CASE("restart interval: the smallest divisor of the row that is not below the target") {
   CHECK(restart_interval_from(4, 63) == 7);
   CHECK(restart_interval_from(4, 12) == 4);

@@ -131,10 +131,10 @@ TEST_CASE("roi: another restart interval is another file") {
 TEST_CASE("roi: with our decoder and with libjpeg's, the file is the same") {
   const auto check = [](const File& file, int restart_mcus) {
     const ImageInfo info = probe_image(file).info.value();
-    transforms::ScanCoder coder;
+    encode::ScanCoder coder;
     File direct, by_libjpeg;
-    REQUIRE(transforms::transcode_direct(file, info, restart_mcus, 16, coder, direct));
-    transforms::transcode_by_libjpeg(file, info, restart_mcus, 16, coder, by_libjpeg);
+    REQUIRE(encode::transcode_direct(file, info, restart_mcus, 16, coder, direct));
+    encode::transcode_by_libjpeg(file, info, restart_mcus, 16, coder, by_libjpeg);
     CHECK((direct == by_libjpeg));
   };
   const int samplings[][2] = {{1, 1}, {2, 1}, {1, 2}, {2, 2}};
@@ -168,10 +168,10 @@ TEST_CASE("roi: with our decoder and with libjpeg's, the file is the same") {
 }
 
 TEST_CASE("roi: what our decoder does not take goes through libjpeg") {
-  transforms::ScanCoder coder;
+  encode::ScanCoder coder;
   File output;
   const auto direct = [&](const File& file) {
-    return transforms::transcode_direct(file, probe_image(file).info.value(), 4, 16, coder, output);
+    return encode::transcode_direct(file, probe_image(file).info.value(), 4, 16, coder, output);
   };
   const Picture picture = make_picture(60, 40);
   CHECK(direct(make_jpeg(picture)));
@@ -182,7 +182,7 @@ TEST_CASE("roi: what our decoder does not take goes through libjpeg") {
   CHECK(!direct(damaged));
   ImageInfo other = probe_image(make_jpeg(picture)).info.value();
   other.width += 8;
-  CHECK(!transforms::transcode_direct(make_jpeg(picture), other, 4, 16, coder, output));
+  CHECK(!encode::transcode_direct(make_jpeg(picture), other, 4, 16, coder, output));
 }
 
 TEST_CASE("roi: what is behind the end mark goes") {

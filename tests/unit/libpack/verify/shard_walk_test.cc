@@ -93,7 +93,7 @@ TEST_CASE("verify walk: findings of the process get the sample's number, key and
       R"("detail": "odd"}}'; echo '{"end": "done", "signal": 0, "row": 2, "detail": ""}'; done)");
   REQUIRE(report.findings.size() == 2);
   const Finding& second = report.findings[1];
-  CHECK(second.kind == "structure");
+  CHECK(second.kind == FindingKind::kStructure);
   CHECK(second.shard == "shard-1.tar");
   CHECK(second.sample == 5);
   CHECK(second.key == "000000005");
@@ -118,7 +118,7 @@ TEST_CASE("verify walk: a crash, a limit or a death is a finding that names shar
     REQUIRE(report.findings.size() == 2);
     for (const int shard : {0, 1}) {
       const Finding& finding = report.findings[static_cast<std::size_t>(shard)];
-      CHECK(finding.kind == "structure");
+      CHECK(finding.kind == FindingKind::kStructure);
       CHECK(finding.shard == "shard-" + std::to_string(shard) + ".tar");
       CHECK(finding.detail.find(words) != std::string::npos);
       if (script.starts_with("while")) CHECK(finding.sample == 4 * shard + 1);
@@ -175,7 +175,7 @@ TEST_CASE("verify walk: that other bytes come out where other bytes are in is sa
       R"(while read task; do echo '{"finding": {"kind": "structure", "row": 0, "about_bytes": true, )"
       R"("detail": "bytes"}}'; echo '{"end": "done", "signal": 0, "row": 2, "detail": ""}'; done)");
   REQUIRE(report.findings.size() == 2);  // the other shard's first image is not damaged
-  CHECK(report.findings[0].kind == "payload");
+  CHECK(report.findings[0].kind == FindingKind::kPayload);
   CHECK(report.findings[1].shard == "shard-1.tar");
 }
 
@@ -248,7 +248,8 @@ TEST_CASE("verify decode: an image of any error is a finding of its own, and no 
   CHECK(report.decoded == 3);
   REQUIRE(report.findings.size() == 3);
   for (std::size_t i = 0; i < 3; ++i) {
-    CHECK(report.findings[i].kind == std::array{"decode", "decode", "limit"}[i]);
+    CHECK(report.findings[i].kind ==
+          std::array{FindingKind::kDecode, FindingKind::kDecode, FindingKind::kLimit}[i]);
     CHECK(report.findings[i].sample == std::array{1, 3, 4}[i]);
   }
   CHECK(report.findings[1].detail.find("neither 8 nor 16 bit") != std::string::npos);
@@ -269,7 +270,7 @@ TEST_CASE(
     options.decode = decode;
     const VerifyReport report = verify(directory / "out", options);
     REQUIRE(report.findings.size() == 1);
-    CHECK(report.findings[0].kind == "description");
+    CHECK(report.findings[0].kind == FindingKind::kDescription);
     CHECK(report.findings[0].sample == 1);
     CHECK(report.findings[0].detail.find("orientation 1, and its index") != std::string::npos);
     CHECK(report.decoded == (decode ? 2 : 0));
@@ -291,9 +292,9 @@ TEST_CASE("verify walk: what the system refuses to read is no damage of an image
     walk(task, row, [&](const WalkFinding& finding) { found.push_back(finding); }, {});
   }
   REQUIRE(found.size() == 2);
-  CHECK(found[0].kind == "read");
+  CHECK(found[0].kind == FindingKind::kRead);
   CHECK(found[0].row == 0);
-  CHECK(found[1].kind == "read");
+  CHECK(found[1].kind == FindingKind::kRead);
   CHECK(found[1].row == -1);
 }
 

@@ -102,7 +102,7 @@ TEST_CASE("verify fields: a damaged field is found with its sample, name and pla
       flip_byte(packed.path / packed.data_file(1), offset);
       REQUIRE(report.findings.size() == 1);
       const Finding& finding = report.findings[0];
-      CHECK(finding.kind == "payload");
+      CHECK(finding.kind == FindingKind::kPayload);
       CHECK(finding.key == "000000005");
       CHECK(finding.sample == 5);
       CHECK(ByteRange{finding.offset, finding.length} == range);
@@ -125,12 +125,12 @@ TEST_CASE("verify fields: a flipped byte anywhere in a compressed shard is found
     std::size_t row = 0;
     while (row < index.size() && at >= index.frame(row).stored.end()) ++row;
     if (row == index.size()) {
-      CHECK(finding.kind == "hash");  // in the end of the archive
-    } else if (finding.kind == "payload") {
+      CHECK(finding.kind == FindingKind::kHash);  // in the end of the archive
+    } else if (finding.kind == FindingKind::kPayload) {
       CHECK(finding.key == index.key(row));
       CHECK(ByteRange{finding.offset, finding.length} == index.frame(row).stored);
     } else {
-      CHECK(finding.kind == "hash");  // a bit that says nothing about the content
+      CHECK(finding.kind == FindingKind::kHash);  // a bit that says nothing about the content
     }
   }
   CHECK(packed.verify().ok());
@@ -152,15 +152,15 @@ TEST_CASE("verify fields: a field the shard has otherwise than its index is foun
             if (row != 0) return;
             entry.fields[1] = kAbsent;
             entry.field_hashes[1] = 0;
-          }) == "structure");
+          }) == FindingKind::kStructure);
     CHECK(kind_with([](std::size_t row, IndexEntry& entry) {
             if (row != 0) return;
             std::swap(entry.fields[0], entry.fields[1]);
             std::swap(entry.field_hashes[0], entry.field_hashes[1]);
-          }) == "structure");
+          }) == FindingKind::kStructure);
     CHECK(kind_with([](std::size_t row, IndexEntry& entry) {
             if (row == 0) ++entry.field_hashes[0];
-          }) == "payload");
+          }) == FindingKind::kPayload);
   }
 }
 
@@ -173,7 +173,7 @@ TEST_CASE("verify fields: frames out of order are a finding, not a wrong read") 
   });
   const VerifyReport report = packed.verify();
   REQUIRE_FALSE(report.ok());
-  CHECK(report.findings[0].kind == "index");
+  CHECK(report.findings[0].kind == FindingKind::kIndex);
 }
 
 TEST_CASE("verify fields: a manifest with other fields, or without compression, does not fit") {
@@ -186,8 +186,8 @@ TEST_CASE("verify fields: a manifest with other fields, or without compression, 
     REQUIRE_FALSE(report.ok());
     return report.findings[0].kind;
   };
-  CHECK(kind_with([](Manifest& m) { m.fields = {"json"}; }) == "index");
-  CHECK(kind_with([](Manifest& m) { m.compress = ""; }) == "index");
+  CHECK(kind_with([](Manifest& m) { m.fields = {"json"}; }) == FindingKind::kIndex);
+  CHECK(kind_with([](Manifest& m) { m.compress = ""; }) == FindingKind::kIndex);
   CHECK(packed.verify().ok());
 }
 

@@ -124,7 +124,7 @@ TEST_CASE("verify: a damaged image is found with its number, key and place") {
           flip_byte(packed.path / shard.file, offset);
           REQUIRE(report.findings.size() == 1);
           const Finding& finding = report.findings[0];
-          CHECK(finding.kind == "payload");
+          CHECK(finding.kind == FindingKind::kPayload);
           CHECK(finding.shard == shard.file);
           CHECK(finding.sample == static_cast<std::int64_t>(shard.first_sample + row));
           CHECK(finding.key == index.key(row));
@@ -140,7 +140,7 @@ TEST_CASE("verify: damage between the images is told from damage in them") {
   flip_byte(packed.path / "shard-000001.tar", 3);  // in the first member's name
   const VerifyReport report = packed.verify(VerifyLevel::kFull);
   REQUIRE(report.findings.size() == 1);
-  CHECK(report.findings[0].kind == "hash");
+  CHECK(report.findings[0].kind == FindingKind::kHash);
   CHECK(report.findings[0].sample == -1);
   CHECK(packed.verify(VerifyLevel::kQuick).ok());
 }
@@ -206,7 +206,7 @@ TEST_CASE("verify: edits of dataset.json that leave its id right are found") {
     packed.edit(kManifestName, from, to);
     const VerifyReport report = packed.verify(VerifyLevel::kQuick);
     REQUIRE(report.findings.size() == 1);
-    CHECK(report.findings[0].kind == "manifest");
+    CHECK(report.findings[0].kind == FindingKind::kManifest);
     CHECK(report.findings[0].shard == "dataset.json");
   }
 }
@@ -240,7 +240,7 @@ TEST_CASE("verify: any edit of SHA256SUMS is found") {
     put(packed.path / kSumsName, text);
     const VerifyReport report = packed.verify(VerifyLevel::kQuick);
     REQUIRE(report.findings.size() == 1);
-    CHECK(report.findings[0].kind == "manifest");
+    CHECK(report.findings[0].kind == FindingKind::kManifest);
   }
 }
 
@@ -278,7 +278,7 @@ TEST_CASE(
     CHECK(packed.verify(VerifyLevel::kQuick).ok());
     const VerifyReport report = packed.verify(VerifyLevel::kFull);
     REQUIRE(report.findings.size() == 1);
-    CHECK(report.findings[0].kind == "structure");
+    CHECK(report.findings[0].kind == FindingKind::kStructure);
     CHECK(report.findings[0].sample == 1);
   });
 }

@@ -1,16 +1,16 @@
-#include "inspect/stats_action.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
 
+#include "commands.h"
 #include "common/terminal.h"
-#include "inspect/summary_action.h"
+#include "packhorse/analysis/dataset_stats.h"
 #include "packhorse/base/printable.h"
+#include "shared/request.h"
 
-namespace packhorse::inspect {
+namespace packhorse {
 
 namespace fs = std::filesystem;
 using program::Json;
@@ -66,39 +66,52 @@ std::string stats_text(const PackedDataset& dataset, const DatasetStats& stats) 
       weights_text(dataset.manifest().class_samples));
 }
 
+class CommandStats final : public program::Command {
+ public:
+  void setup(CLI::App& app) override {
+    request_.setup_dataset(app);
+    auto* sample = app.add_option("--sample", options_.images, "So many images only; 0 = all")
+                       ->capture_default_str();
+    app.add_option("--seed", options_.seed, "With --sample: decides which ones")
+        ->needs(sample)
+        ->capture_default_str();
+    request_.setup_rest(app);
+    app.footer(
+        "Decodes all images: mean and deviation of RGB, as each pixel and as each image counts the "
+        "same, and\n"
+        "class weights.\n\n"
+        "Example:\n"
+        "  packhorse stats packed/train");
+  }
+
+  int run(const std::stop_token& stop) override {
+    const std::vector<fs::path> paths = request_.datasets();
+    options_.jobs = request_.jobs;
+    options_.limits = request_.limits;
+    std::vector<Json> objects;
+    std::string text;
+    {
+      Progress progress;
+      const program::ProgressLine line(progress, "decoding");
+      for (const fs::path& path : paths) {
+        const PackedDataset dataset(path);
+        const DatasetStats stats = measure_stats(dataset, options_, &progress, stop);
+        objects.push_back(stats_json(dataset, stats));
+        text += stats_text(dataset, stats);
+      }
+    }
+    if (request_.json) text = program::to_text(one_object(request_, paths, objects));
+    fmt::print("{}", text);
+    return program::kDone;
+  }
+
+ private:
+  Request request_;
+  StatsOptions options_;
+};
+
 }  // namespace
 
-void StatsAction::setup(CLI::App& app) {
-  auto* stats = app.add_flag("--stats", stats_,
-                             "Decode all images: mean and deviation of RGB, and class weights");
-  auto* sample = app.add_option("--stats-sample", options_.images,
-                                "With --stats: of so many images only; 0 = all")
-                     ->needs(stats)
-                     ->capture_default_str();
-  app.add_option("--stats-seed", options_.seed, "With --stats-sample: decides which ones")
-      ->needs(sample)
-      ->capture_default_str();
-}
+std::unique_ptr<program::Command> make_stats_command() { return std::make_unique<CommandStats>(); }
 
-int StatsAction::run(const std::vector<fs::path>& paths, const std::stop_token& stop) const {
-  StatsOptions options = options_;
-  options.jobs = request_.jobs;
-  options.limits = request_.limits;
-  std::vector<Json> objects;
-  std::string text;
-  {
-    Progress progress;
-    const program::ProgressLine line(progress, "decoding");
-    for (const fs::path& path : paths) {
-      const PackedDataset dataset(path);
-      const DatasetStats stats = measure_stats(dataset, options, &progress, stop);
-      objects.push_back(stats_json(dataset, stats));
-      text += stats_text(dataset, stats);
-    }
-  }
-  if (request_.json) text = program::to_text(one_object(request_, paths, objects));
-  fmt::print("{}", text);
-  return program::kDone;
-}
-
-}  // namespace packhorse::inspect
+}  // namespace packhorse

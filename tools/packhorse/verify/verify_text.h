@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "common/program.h"
@@ -8,14 +7,14 @@
 #include "packhorse/verify/repair.h"
 #include "packhorse/verify/verify.h"
 
-/// What `packhorse inspect --verify`, `--against` and `--repair` say.
-namespace packhorse::inspect {
+/// What `packhorse inspect --verify` and `--against` and `packhorse repair` say.
+namespace packhorse {
 
 struct Outcome {
   const VerifyReport& verified;
-  const std::optional<RepairReport>& repaired;
-  const std::optional<AgainstReport>& compared;
-  bool ok() const { return verified.ok() && (!compared || compared->findings.empty()); }
+  const RepairReport* repaired = nullptr;   ///< where something was repaired
+  const AgainstReport* compared = nullptr;  ///< where it was compared with the source
+  bool ok() const { return verified.ok() && (compared == nullptr || compared->findings.empty()); }
 };
 
 program::Json to_json(const Outcome& outcome);
@@ -27,4 +26,4 @@ std::string advice_for(const VerifyReport& report);
 /// A line for each file repaired, for each finding, then what was checked, then the notes.
 std::string to_words(const Outcome& outcome);
 
-}  // namespace packhorse::inspect
+}  // namespace packhorse

@@ -1,4 +1,4 @@
-#include "formats/hdf5/sketch.h"
+#include "formats/hdf5/shard_template.h"
 
 #include <sys/mman.h>
 
@@ -154,12 +154,12 @@ void Columns::add(std::string_view key, std::int64_t label, std::uint64_t image_
   key_ends.push_back(keys.size());
 }
 
-Sketch::Sketch(fs::path shard)
-    : shard_(std::move(shard)), fd_(::memfd_create("packhorse sketch", MFD_CLOEXEC)) {
+ShardTemplate::ShardTemplate(fs::path shard)
+    : shard_(std::move(shard)), fd_(::memfd_create("packhorse shard", MFD_CLOEXEC)) {
   if (!fd_) throw_errno("make a file in memory for", shard_);
 }
 
-Places Sketch::lay_out(const Columns& columns, const std::vector<std::string>& classes) {
+Places ShardTemplate::lay_out(const Columns& columns, const std::vector<std::string>& classes) {
   const Session session;
   const fs::path& path = shard_;
   const std::string name = "/proc/self/fd/" + std::to_string(fd_.get());

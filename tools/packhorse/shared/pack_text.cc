@@ -1,4 +1,4 @@
-#include "pack/pack_text.h"
+#include "shared/pack_text.h"
 
 #include <fmt/format.h>
 

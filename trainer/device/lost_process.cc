@@ -1,4 +1,4 @@
-#include "device/lost_peer.h"
+#include "device/lost_process.h"
 
 #include <array>
 #include <string_view>
@@ -7,14 +7,14 @@
 
 namespace packhorse::trainer {
 
-void throw_lost_peer(const std::string& message) {
+void throw_lost_process(const std::string& message) {
   throw Error(
       ErrorKind::kIo,
       "another process of this training is gone or stuck: " + message.substr(0, message.find('\n')),
       {}, "Look at what the others said, then start all of them again with --resume.");
 }
 
-bool tells_of_lost_peer(const std::string& message) {
+bool tells_of_lost_process(const std::string& message) {
   static constexpr std::array<std::string_view, 7> kSigns = {"Connection closed by peer",
                                                              "Connection reset by peer",
                                                              "Timed out waiting",

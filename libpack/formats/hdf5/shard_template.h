@@ -44,10 +44,10 @@ struct Places {
 
 /// A file in memory that HDF5 lays a shard out in: no disk can be full for it, which the library
 /// takes badly, and no other process can meet it. One thread.
-class Sketch {
+class ShardTemplate {
  public:
   /// `shard` is for messages.
-  explicit Sketch(std::filesystem::path shard);
+  explicit ShardTemplate(std::filesystem::path shard);
 
   /// Lets HDF5 write the whole shard but for the bytes of its images and fields, which stay holes
   /// and take no memory. The images' place depends on nothing but their kind and size: they are the

@@ -1,7 +1,7 @@
-#include "pack/source_arguments.h"
+#include "shared/source_arguments.h"
 
-#include "pack/pack_text.h"
 #include "packhorse/dataset/class_list.h"
+#include "shared/pack_text.h"
 
 namespace packhorse {
 

@@ -1,13 +1,16 @@
-#include "inspect/duplicates_action.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "commands.h"
+#include "common/image_limits.h"
 #include "common/terminal.h"
+#include "packhorse/analysis/duplicates.h"
+#include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
+#include "shared/request.h"
 
-namespace packhorse::inspect {
+namespace packhorse {
 
 namespace fs = std::filesystem;
 using program::count_text;
@@ -129,49 +132,65 @@ Json report_json(const Compared& compared, const DuplicateSearch& search,
           {"groups", sets}};
 }
 
+class CommandDuplicates final : public program::Command {
+ public:
+  void setup(CLI::App& app) override {
+    request_.setup_dataset(app);
+    app.add_option("other", other_, "Another one: only what is in both is of interest");
+    auto* distance =
+        app.add_option("--distance", search_.max_distance,
+                       "Of the 64 bits of a perceptual hash so many may differ, 0 to 7")
+            ->check(CLI::Range(0, kMostDistance))
+            ->capture_default_str();
+    app.add_flag("--identical", search_.identical_only, "By bytes alone, without decoding")
+        ->excludes(distance);
+    request_.setup_rest(app);
+    app_ = &app;
+    app.footer(
+        "Examples:\n"
+        "  packhorse duplicates packed                    within train, within val, and across "
+        "both\n"
+        "  packhorse duplicates packed/train other/val    what is in both");
+  }
+
+  int run(const std::stop_token& stop) override {
+    if (search_.identical_only && program::has_image_limits(*app_)) {
+      throw Error(ErrorKind::kUsage, "limits of images count where images are decoded", {},
+                  "leave out --identical, or the limits");
+    }
+    Compared compared;
+    for (const fs::path& path : request_.datasets()) compared.opened.emplace_back(path);
+    compared.own = compared.opened.size();
+    if (!other_.empty()) {
+      for (const fs::path& path : find_datasets(other_)) compared.opened.emplace_back(path);
+    }
+    for (const PackedDataset& dataset : compared.opened) compared.datasets.push_back(&dataset);
+    search_.jobs = request_.jobs;
+    search_.limits = request_.limits;
+    DuplicateReport report;
+    {
+      Progress progress;
+      const program::ProgressLine line(progress, "comparing");
+      report = find_duplicates(compared.datasets, search_, &progress, stop);
+    }
+    if (!other_.empty())
+      std::erase_if(report.sets, [&](const auto& set) { return !on_both_sides(compared, set); });
+    fmt::print("{}", request_.json ? program::to_text(report_json(compared, search_, report))
+                                   : report_text(compared, report));
+    return program::kDone;
+  }
+
+ private:
+  const CLI::App* app_ = nullptr;
+  Request request_;
+  std::string other_;
+  DuplicateSearch search_;
+};
+
 }  // namespace
 
-void DuplicatesAction::setup(CLI::App& app) {
-  duplicates_ = app.add_option("--duplicates", other_,
-                               "Find images that are there twice, by bytes or by look; with OTHER "
-                               "those that are in both")
-                    ->expected(0, 1)
-                    ->type_name("OTHER");
-  auto* distance =
-      app.add_option(
-             "--distance", search_.max_distance,
-             "With --duplicates: of the 64 bits of a perceptual hash so many may differ, 0 to 7")
-          ->check(CLI::Range(0, kMostDistance))
-          ->needs(duplicates_)
-          ->capture_default_str();
-  app.add_flag("--identical", search_.identical_only,
-               "With --duplicates: by bytes alone, without decoding")
-      ->needs(duplicates_)
-      ->excludes(distance);
+std::unique_ptr<program::Command> make_duplicates_command() {
+  return std::make_unique<CommandDuplicates>();
 }
 
-int DuplicatesAction::run(const std::vector<fs::path>& paths, const std::stop_token& stop) const {
-  Compared compared;
-  for (const fs::path& path : paths) compared.opened.emplace_back(path);
-  compared.own = paths.size();
-  if (!other_.empty()) {
-    for (const fs::path& path : find_datasets(other_)) compared.opened.emplace_back(path);
-  }
-  for (const PackedDataset& dataset : compared.opened) compared.datasets.push_back(&dataset);
-  DuplicateSearch search = search_;
-  search.jobs = request_.jobs;
-  search.limits = request_.limits;
-  DuplicateReport report;
-  {
-    Progress progress;
-    const program::ProgressLine line(progress, "comparing");
-    report = find_duplicates(compared.datasets, search, &progress, stop);
-  }
-  if (!other_.empty())
-    std::erase_if(report.sets, [&](const auto& set) { return !on_both_sides(compared, set); });
-  fmt::print("{}", request_.json ? program::to_text(report_json(compared, search, report))
-                                 : report_text(compared, report));
-  return program::kDone;
-}
-
-}  // namespace packhorse::inspect
+}  // namespace packhorse

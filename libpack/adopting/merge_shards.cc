@@ -1,4 +1,4 @@
-#include "adopting/settle.h"
+#include "adopting/merge_shards.h"
 
 #include <algorithm>
 #include <optional>
@@ -37,39 +37,39 @@ class Settling {
            const AdoptOptions& options, std::vector<Reject>& rejects)
       : named_(named), scanned_(scanned), options_(options), rejects_(rejects) {}
 
-  Settled run() {
-    settle_fields();
-    settled_.qualified_keys = keys_repeat(scanned_);
-    if (settled_.qualified_keys)
-      settled_.notes.emplace_back("keys repeat across shards: each begins with its shard's name");
-    for (const ScannedShard& shard : scanned_) settled_.labels.emplace_back(shard.rows.size(), -1);
+  MergedShards run() {
+    choose_fields();
+    merged_.qualified_keys = keys_repeat(scanned_);
+    if (merged_.qualified_keys)
+      merged_.notes.emplace_back("keys repeat across shards: each begins with its shard's name");
+    for (const ScannedShard& shard : scanned_) merged_.labels.emplace_back(shard.rows.size(), -1);
     if (!options_.labels.empty()) {
       label_by_file();
     } else {
       label_by_shards();
     }
     std::uint64_t sample = 0;
-    for (const std::vector<std::int32_t>& labels : settled_.labels) {
-      settled_.first_samples.push_back(sample);
+    for (const std::vector<std::int32_t>& labels : merged_.labels) {
+      merged_.first_samples.push_back(sample);
       sample += static_cast<std::uint64_t>(std::count_if(
           labels.begin(), labels.end(), [](std::int32_t label) { return label >= 0; }));
     }
-    return std::move(settled_);
+    return std::move(merged_);
   }
 
  private:
-  void settle_fields() {
+  void choose_fields() {
     std::vector<std::string> all;
     for (const ScannedShard& shard : scanned_)
       all.insert(all.end(), shard.fields.begin(), shard.fields.end());
     const std::filesystem::path& where = named_.shards.front().entry;
     const auto& names = options_.shards.fields.names;
-    settled_.fields = names ? wanted_fields(*names, all, where) : sorted_fields(all, where);
+    merged_.fields = names ? wanted_fields(*names, all, where) : sorted_fields(all, where);
   }
 
   std::string key(std::size_t shard, std::size_t row) const {
     const std::string own(scanned_[shard].key(row));
-    return settled_.qualified_keys ? named_.shards[shard].name() + '/' + own : own;
+    return merged_.qualified_keys ? named_.shards[shard].name() + '/' + own : own;
   }
 
   template <class Visit>
@@ -80,25 +80,25 @@ class Settling {
   }
 
   void reject(std::size_t shard, std::size_t row, std::string reason) {
-    ++settled_.rejected;
+    ++merged_.rejected;
     rejects_.push_back({named_.shards[shard].name() + '/' + printable(scanned_[shard].key(row)),
                         std::move(reason)});
   }
 
   void label_by_file() {
-    settled_.labels_from = Adoption::kFromFile;
+    merged_.labels_from = Adoption::kFromFile;
     LabelFile file(options_.labels, options_.classes);
-    settled_.classes = file.classes();
+    merged_.classes = file.classes();
     for_each_row([&](std::size_t shard, std::size_t row) { file.mark(key(shard, row)); });
     for_each_row([&](std::size_t shard, std::size_t row) {
       std::string reason;
       if (const auto label = file.take(key(shard, row), reason)) {
-        settled_.labels[shard][row] = static_cast<std::int32_t>(*label);
+        merged_.labels[shard][row] = static_cast<std::int32_t>(*label);
       } else {
         reject(shard, row, reason);
       }
     });
-    file.note_unused(settled_.notes, "sample of the shards");
+    file.note_unused(merged_.notes, "sample of the shards");
   }
 
   void label_by_shards() {
@@ -115,23 +115,22 @@ class Settling {
         number = labels.number_of(scanned_[shard].labels[static_cast<std::size_t>(label)]);
     });
     if (labels.empty()) {
-      settled_.labels_from = Adoption::kNowhere;
-      settled_.classes = {"unlabelled"};
-      settled_.notes.emplace_back(
+      merged_.labels_from = Adoption::kNowhere;
+      merged_.classes = {"unlabelled"};
+      merged_.notes.emplace_back(
           "no sample has a label: all are of the one class 'unlabelled'; --labels FILE gives them "
           "others");
-      for (std::vector<std::int32_t>& some : settled_.labels)
-        std::fill(some.begin(), some.end(), 0);
+      for (std::vector<std::int32_t>& some : merged_.labels) std::fill(some.begin(), some.end(), 0);
       return;
     }
-    settled_.labels_from = Adoption::kFromShards;
-    settled_.classes = labels.make_classes(options_.classes);
+    merged_.labels_from = Adoption::kFromShards;
+    merged_.classes = labels.make_classes(options_.classes);
     for_each_row([&](std::size_t shard, std::size_t row) {
       const std::int32_t label = scanned_[shard].rows[row].label;
       if (label < 0) return reject(shard, row, "it has no label");
       const ShardLabels::Resolved& resolved =
           labels.resolve(numbers[shard][static_cast<std::size_t>(label)]);
-      settled_.labels[shard][row] = static_cast<std::int32_t>(resolved.label);
+      merged_.labels[shard][row] = static_cast<std::int32_t>(resolved.label);
       if (resolved.label < 0) reject(shard, row, resolved.problem);
     });
   }
@@ -140,7 +139,7 @@ class Settling {
   const std::vector<ScannedShard>& scanned_;
   const AdoptOptions& options_;
   std::vector<Reject>& rejects_;
-  Settled settled_;
+  MergedShards merged_;
 };
 
 /// The path unpacking gives a sample: its class, and its key as far as that is a path; else its
@@ -162,30 +161,30 @@ std::string path_of(const std::string& directory, const std::string& key, std::u
 
 }  // namespace
 
-Settled settle(const NamedShards& named, const std::vector<ScannedShard>& scanned,
-               const AdoptOptions& options, std::vector<Reject>& rejects) {
+MergedShards merge_shards(const NamedShards& named, const std::vector<ScannedShard>& scanned,
+                          const AdoptOptions& options, std::vector<Reject>& rejects) {
   return Settling(named, scanned, options, rejects).run();
 }
 
-std::string index_of(const ScannedShard& shard, std::size_t number, const Settled& settled,
+std::string index_of(const ScannedShard& shard, std::size_t number, const MergedShards& merged,
                      const std::string& name) {
   std::vector<std::optional<std::size_t>> column;  // of all fields -> of the shard's
-  for (const std::string& field : settled.fields) {
+  for (const std::string& field : merged.fields) {
     const auto at = std::lower_bound(shard.fields.begin(), shard.fields.end(), field);
     const bool has = at != shard.fields.end() && *at == field;
     column.push_back(has ? std::optional(static_cast<std::size_t>(at - shard.fields.begin()))
                          : std::nullopt);
   }
-  ShardIndexWriter writer(settled.fields);
+  ShardIndexWriter writer(merged.fields);
   writer.reserve(shard.rows.size(), 2 * shard.keys.size());
-  std::uint64_t sample = settled.first_samples[number];
+  std::uint64_t sample = merged.first_samples[number];
   for (std::size_t row = 0; row < shard.rows.size(); ++row) {
-    const std::int32_t label = settled.labels[number][row];
+    const std::int32_t label = merged.labels[number][row];
     if (label < 0) continue;
     const ScannedShard::Row& found = shard.rows[row];
     IndexEntry entry{found.range, found.hash, label, found.image, std::string(shard.key(row)), {}};
-    if (settled.qualified_keys) entry.key = name + '/' + entry.key;
-    entry.path = path_of(settled.classes[static_cast<std::size_t>(label)], entry.key, sample++,
+    if (merged.qualified_keys) entry.key = name + '/' + entry.key;
+    entry.path = path_of(merged.classes[static_cast<std::size_t>(label)], entry.key, sample++,
                          found.image.kind);
     for (const std::optional<std::size_t>& at : column) {
       const std::size_t place = row * shard.fields.size() + at.value_or(0);

@@ -10,7 +10,7 @@
 namespace packhorse {
 
 /// What can only be said when all shards are known.
-struct Settled {
+struct MergedShards {
   std::vector<std::string> classes;
   std::vector<std::string> fields;                ///< of all shards, sorted
   std::string labels_from;                        ///< as Adoption::labels
@@ -23,11 +23,11 @@ struct Settled {
 
 /// Labels come from a file when there is one, else from the shards; where none has any, all are of
 /// one class. Rows that get none are added to `rejects`. Throws Error(kUsage).
-Settled settle(const NamedShards& named, const std::vector<ScannedShard>& scanned,
-               const AdoptOptions& options, std::vector<Reject>& rejects);
+MergedShards merge_shards(const NamedShards& named, const std::vector<ScannedShard>& scanned,
+                          const AdoptOptions& options, std::vector<Reject>& rejects);
 
 /// The text of a shard's index.
-std::string index_of(const ScannedShard& shard, std::size_t number, const Settled& settled,
+std::string index_of(const ScannedShard& shard, std::size_t number, const MergedShards& merged,
                      const std::string& name);
 
 }  // namespace packhorse

@@ -1,4 +1,4 @@
-#include "inspect/verify_text.h"
+#include "verify/verify_text.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "common/terminal.h"
 #include "packhorse/base/printable.h"
 
-namespace packhorse::inspect {
+namespace packhorse {
 
 using program::bytes_text;
 using program::count_text;
@@ -17,7 +17,7 @@ using program::Json;
 namespace {
 
 Json finding_json(const Finding& f) {
-  Json json = {{"kind", f.kind},
+  Json json = {{"kind", name_of(f.kind)},
                {"shard", f.shard},
                {"sample", f.sample < 0 ? Json(nullptr) : Json(f.sample)},
                {"key", f.key},
@@ -31,13 +31,14 @@ Json finding_json(const Finding& f) {
 /// What a line of a finding begins with.
 const char* head_of(const Finding& f) {
   if (!f.path.empty()) return "difference";
-  if (f.kind == "limit") return "not decoded";
-  return f.kind == "read" ? "not read" : "damage";
+  if (f.kind == FindingKind::kLimit) return "not decoded";
+  return f.kind == FindingKind::kRead ? "not read" : "damage";
 }
 
 std::string finding_text(const Finding& f) {
   const std::string shard = printable(f.shard), path = printable_text(f.path);
-  std::string text = fmt::format("{}: {}: {}", head_of(f), path.empty() ? shard : path, f.kind);
+  std::string text =
+      fmt::format("{}: {}: {}", head_of(f), path.empty() ? shard : path, name_of(f.kind));
   if (!path.empty() && !shard.empty()) text += ", " + shard;
   if (f.sample >= 0) text += fmt::format(", sample {}, key {}", f.sample, printable(f.key));
   if (f.length > 0) text += fmt::format(", bytes {} to {}", f.offset, f.offset + f.length);
@@ -90,40 +91,41 @@ struct Trouble {
 
 using Writer = Finding::Writer;
 
-bool is_about_image(const Finding& f) { return f.sample >= 0 && f.kind == "decode"; }
+bool is_about_image(const Finding& f) { return f.sample >= 0 && f.kind == FindingKind::kDecode; }
 
 bool is_damage(const Finding& f) {
-  return !is_about_image(f) && f.kind != "description" && f.kind != "read" && f.kind != "limit";
+  return !is_about_image(f) && f.kind != FindingKind::kDescription &&
+         f.kind != FindingKind::kRead && f.kind != FindingKind::kLimit;
 }
 
 /// From the gravest on.
 constexpr std::array kTroubles = {
     Trouble{[](const Finding& f) { return is_damage(f) && f.writer == Writer::kPack; },
             "the dataset is damaged", "of files that `pack` wrote",
-            "replace the files named above with `packhorse inspect --repair SOURCE`, or pack the "
+            "replace the files named above with `packhorse repair DATASET SOURCE`, or pack the "
             "source again"},
     Trouble{[](const Finding& f) { return is_damage(f) && f.writer == Writer::kOthers; },
             "the dataset is damaged", "of shards that others made",
             "get the shards named above again from where they came from, as nothing writes to "
             "those that others made; or, if they were changed on purpose, adopt them again with "
             "`packhorse index --overwrite`"},
-    Trouble{
-        [](const Finding& f) { return is_damage(f) && f.writer == Writer::kIndex; },
-        "the dataset is damaged", "of files beside shards that others made",
-        "take the files named above from a copy of the dataset with `packhorse inspect --repair "
-        "COPY`, or remove them and adopt the shards again with `packhorse index --overwrite`"},
-    Trouble{[](const Finding& f) { return f.kind == "description"; },
+    Trouble{[](const Finding& f) { return is_damage(f) && f.writer == Writer::kIndex; },
+            "the dataset is damaged", "of files beside shards that others made",
+            "take the files named above from a copy of the dataset with `packhorse repair DATASET "
+            "COPY`, "
+            "or remove them and adopt the shards again with `packhorse index --overwrite`"},
+    Trouble{[](const Finding& f) { return f.kind == FindingKind::kDescription; },
             "the dataset says of images what they are not", "of images that are described wrongly",
             "pack the source again, or adopt shards of others again with `packhorse index "
             "--overwrite`: the index is the one that was published, so that no repair makes it "
             "another"},
-    Trouble{[](const Finding& f) { return f.kind == "read"; }, "not all of the dataset can be read",
-            "of what cannot be read",
+    Trouble{[](const Finding& f) { return f.kind == FindingKind::kRead; },
+            "not all of the dataset can be read", "of what cannot be read",
             "look after the storage, whose errors are in the kernel's log, and verify again"},
     Trouble{is_about_image, "images of the dataset cannot be decoded", "of what cannot be decoded",
             "their bytes are those that were packed, so that no repair makes them others: mend or "
             "remove the source images, or pack again with `pack --decode`, which rejects them"},
-    Trouble{[](const Finding& f) { return f.kind == "limit"; },
+    Trouble{[](const Finding& f) { return f.kind == FindingKind::kLimit; },
             "images of the dataset are beyond the limits", "of what is beyond a limit",
             "raise the option that is named; the images are as they were packed, and may be sound"},
 };
@@ -194,4 +196,4 @@ std::string to_words(const Outcome& outcome) {
   return text;
 }
 
-}  // namespace packhorse::inspect
+}  // namespace packhorse

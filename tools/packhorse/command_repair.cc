@@ -1,0 +1,82 @@
+#include <fmt/format.h>
+
+#include "commands.h"
+#include "common/terminal.h"
+#include "packhorse/verify/repair.h"
+#include "shared/source_arguments.h"
+#include "verify/verify_all.h"
+
+namespace packhorse {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+class CommandRepair final : public program::Command {
+ public:
+  void setup(CLI::App& app) override {
+    request_.setup_dataset(app);
+    app.add_option("from", from_, "A copy of the dataset, or the source it was packed from")
+        ->required();
+    app.add_flag(
+        "--decode", packed_.decode,
+        "Decode every image that is packed again, as `pack` was told, and then all of them");
+    source_arguments_.setup(app, "The source, as `pack` was told", "Selection, as `pack` was told");
+    request_.setup_rest(app);
+    app.footer(
+        "Replaces the files that are not as the manifest says, from the copy or by packing them "
+        "again, and then\n"
+        "verifies all of the dataset. Ends with exit code 3 when anything is still not as it was "
+        "packed.\n\n"
+        "Examples:\n"
+        "  packhorse repair packed/train /backup/packed/train\n"
+        "  packhorse repair packed imagenet");
+  }
+
+  int run(const std::stop_token& stop) override {
+    const std::vector<fs::path> paths = request_.datasets();
+    source_arguments_.read();
+    packed_.jobs = request_.jobs;
+    packed_.limits = request_.limits;
+    const RepairReport repaired = repair_all(paths, stop);
+    VerifyOptions options;
+    options.level = VerifyLevel::kFull;
+    options.jobs = request_.jobs;
+    options.decode = packed_.decode;
+    options.image_limits = request_.limits;
+    options.walkers = walkers_of_this_program();
+    const VerifyReport verified = verify_all(request_, paths, options, stop);
+    return print_outcome(request_, {verified, &repaired});
+  }
+
+ private:
+  RepairReport repair_all(const std::vector<fs::path>& paths, const std::stop_token& stop) const {
+    RepairReport all;
+    Progress progress;
+    const program::ProgressLine line(progress, "repairing");
+    for (const fs::path& path : paths) {
+      const RepairReport report = repair(path, from_, packed_, &progress, stop);
+      const bool split = path != fs::path(request_.path);
+      const auto add = [&](const std::vector<std::string>& from, std::vector<std::string>& to) {
+        for (const std::string& file : from)
+          to.push_back(split ? (path.filename() / file).string() : file);
+      };
+      add(report.copied, all.copied);
+      add(report.rebuilt, all.rebuilt);
+    }
+    return all;
+  }
+
+  Request request_;
+  std::string from_;
+  PackOptions packed_;  ///< what the manifest does not record of them
+  SourceArguments source_arguments_{packed_};
+};
+
+}  // namespace
+
+std::unique_ptr<program::Command> make_repair_command() {
+  return std::make_unique<CommandRepair>();
+}
+
+}  // namespace packhorse

@@ -1,0 +1,31 @@
+#include "shared/request.h"
+
+#include "common/image_limits.h"
+#include "packhorse/dataset/packed_dataset.h"
+
+namespace packhorse {
+
+void Request::setup_dataset(CLI::App& app) {
+  app.add_option("dataset", path, "A packed dataset, or a directory of its splits")->required();
+}
+
+void Request::setup_rest(CLI::App& app) {
+  app.add_option("--jobs", jobs, "Threads; 0 = as many as this process may use")
+      ->capture_default_str();
+  app.add_flag("--json", json, "Print one JSON object");
+  program::add_image_limits(app, limits, "Images that are decoded");
+}
+
+std::vector<std::filesystem::path> Request::datasets() const {
+  limits.validate();
+  return find_datasets(path);
+}
+
+program::Json one_object(const Request& request, const std::vector<std::filesystem::path>& paths,
+                         const std::vector<program::Json>& objects) {
+  return paths.front() == std::filesystem::path(request.path)
+             ? objects.front()
+             : program::Json{{"datasets", objects}};
+}
+
+}  // namespace packhorse

@@ -31,7 +31,7 @@
 namespace {
 
 namespace jpeg = packhorse::jpeg;
-namespace transforms = packhorse::transforms;
+namespace encode = packhorse::encode;
 using packhorse::bench::CropScaler;
 using packhorse::bench::draw_crop;
 using packhorse::bench::File;

@@ -13,12 +13,16 @@ constexpr std::size_t kQuiet = 8;  // chunks in memory after which the rest is t
 }  // namespace
 
 ReadAhead::~ReadAhead() {
+  stop();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void ReadAhead::stop() {
   {
     const std::scoped_lock lock(mutex_);
     ending_ = true;
   }
   changed_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
 }
 
 void ReadAhead::want(const SplitListing& split, std::vector<std::size_t> entries) {

@@ -26,6 +26,8 @@ class ReadAhead {
 
   /// These entries are read soon.
   void want(const SplitListing& split, std::vector<std::size_t> entries);
+  /// Asks for nothing more, but for what a thread has already begun.
+  void stop();
 
  private:
   struct Window {

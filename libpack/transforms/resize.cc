@@ -2,11 +2,11 @@
 #include <cmath>
 
 #include "codecs/row_source.h"
-#include "jpeg/decode/jpeg_segments.h"
 #include "jpeg/encode/forward_dct.h"
 #include "jpeg/encode/jpeg_writer.h"
 #include "jpeg/encode/transcode.h"
 #include "packhorse/base/error.h"
+#include "packhorse/jpeg/segments.h"
 #include "transforms/jpeg_planes.h"
 #include "transforms/transforms.h"
 
@@ -87,7 +87,7 @@ void encode_planes(const Frame& frame, Scratch& scratch, const std::vector<Marke
     first[c] = blocks;
     blocks += std::size_t{frame.blocks_wide(c)} * frame.mcu_v(c);
   }
-  scratch.coefficients.resize(blocks * encode::kBlockSize);
+  scratch.coefficients.resize(blocks * encode::kBlock);
   auto* memory = reinterpret_cast<Block*>(scratch.coefficients.data());
   scratch.coder.start(frame);
   for (std::uint32_t mcu_row = 0; mcu_row < frame.mcu_rows(); ++mcu_row) {

@@ -99,7 +99,7 @@ class Delayed final : public Dataset {
       : dataset_(std::move(dataset)),
         storage_(std::move(storage)),
         gap_(joined_gap(storage_->model())),
-        files_apart_(dataset_->format() == "folder"),
+        files_apart_(dataset_->one_file_a_sample()),
         arrival_(dataset_->size()),
         opened_(files_apart_ ? 0 : std::max<std::size_t>(1, dataset_->files().size())) {}
 
@@ -142,6 +142,7 @@ class Delayed final : public Dataset {
 
   std::string describe(std::size_t i) const override { return dataset_->describe(i); }
   std::vector<std::filesystem::path> files() const override { return dataset_->files(); }
+  bool one_file_a_sample() const override { return files_apart_; }
   std::string format() const override { return dataset_->format(); }
   std::string image_mode() const override { return dataset_->image_mode(); }
 

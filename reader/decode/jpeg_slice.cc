@@ -4,14 +4,15 @@
 #include <cstring>
 
 #include "packhorse/jpeg/roi_layout.h"
+#include "packhorse/jpeg/segments.h"
 
 namespace packhorse::reader {
 
 namespace {
 
-constexpr std::uint8_t kMark = 0xff, kSof0 = 0xc0, kSof1 = 0xc1, kDht = 0xc4, kRst0 = 0xd0,
-                       kEoi = 0xd9, kSos = 0xda, kDqt = 0xdb, kDri = 0xdd, kApp0 = 0xe0,
-                       kApp14 = 0xee;
+using namespace jpeg;  // NOLINT(google-build-using-namespace): the markers' names
+
+constexpr std::uint8_t kMark = 0xff;
 
 /// Which part of the picture: MCU rows, and of each of them the restart segments.
 struct Part {
@@ -53,20 +54,15 @@ class SliceWriter {
   /// The segments that decoding depends on, with the size of the part in the frame header.
   void write_header(const RoiTable& table, std::uint32_t width, std::uint32_t height) {
     copy(0, 2);
-    for (std::uint64_t at = 2; at < table.scan;) {
-      const std::uint8_t marker = file_[at + 1];
-      if (marker == kMark) {  // a fill byte
-        ++at;
-        continue;
-      }
-      const std::uint64_t end = at + 2 + (std::uint64_t{file_[at + 2]} << 8 | file_[at + 3]);
-      std::uint8_t* segment = out_;
-      if (is_needed(marker)) copy(at, end);
+    SegmentWalk walk(std::as_bytes(std::span(file_, table.scan)));
+    while (const std::optional<Segment> segment = walk.next()) {
+      const std::uint8_t marker = segment->marker;
+      std::uint8_t* const out = out_;
+      if (is_needed(marker)) copy(segment->begin, segment->end);
       if (marker == kSof0 || marker == kSof1) {
-        put16(segment + 5, height);
-        put16(segment + 7, width);
+        put16(out + 5, height);
+        put16(out + 7, width);
       }
-      at = end;
     }
   }
 

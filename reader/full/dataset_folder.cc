@@ -42,6 +42,7 @@ class Folder final : public Dataset {
     for (std::size_t i = 0; i < size(); ++i) files.push_back(path(i));
     return files;
   }
+  bool one_file_a_sample() const override { return true; }
   std::string format() const override { return "folder"; }
   std::string image_mode() const override { return "original"; }
 

@@ -43,7 +43,7 @@ std::uint64_t bytes_of(const reader::Dataset& dataset) {
 }  // namespace
 
 std::string input_name(const reader::Dataset& dataset) {
-  if (dataset.format() == "folder") return dataset.format();
+  if (dataset.one_file_a_sample()) return dataset.format();
   return fmt::format("{} {}", dataset.format(), dataset.image_mode());
 }
 

@@ -37,7 +37,7 @@ Advice when_reading_is_slow(const LoadFacts& facts, const Picture& picture) {
   const std::string seen =
       fmt::format("reading takes {:.0f} % of the reader threads' working time ({:.0f} MB/s)",
                   100 * picture.read_share, picture.bytes_per_s / 1e6);
-  if (facts.format == "folder") {
+  if (facts.one_file_a_sample) {
     return {Remedy::kPack, seen + ": pack the folder into shards (packhorse pack)"};
   }
   if (facts.image_mode == "raw") {

@@ -122,7 +122,7 @@ std::shared_ptr<void> Watch::loader(const reader::Loader& loader, const reader::
   impl.counters_at_epoch = loader.counters();
   impl.facts = {.workers = loader.workers(),
                 .cpus = std::max(1, available_cpus() / impl.run.local_world),
-                .format = dataset.format(),
+                .one_file_a_sample = dataset.one_file_a_sample(),
                 .image_mode = dataset.image_mode(),
                 .gpu_decode_offered = impl.run.device.is_cuda() && !impl.run.gpu_decode};
   if (impl.server) impl.server->set_loader([&loader] { return loader.counters(); });

@@ -4,36 +4,13 @@
 #include <utility>
 
 #include "packhorse/jpeg/roi_layout.h"
+#include "packhorse/jpeg/segments.h"
 
 namespace packhorse::jpeg {
 
 namespace {
 
-enum Marker : std::uint8_t {
-  kSof0 = 0xc0,
-  kSof1 = 0xc1,
-  kDht = 0xc4,
-  kSof9 = 0xc9,
-  kDac = 0xcc,
-  kSof15 = 0xcf,
-  kRst0 = 0xd0,
-  kSoi = 0xd8,
-  kEoi = 0xd9,
-  kSos = 0xda,
-  kDqt = 0xdb,
-  kDri = 0xdd,
-  kApp0 = 0xe0,
-  kApp14 = 0xee,
-  kApp15 = 0xef,
-  kCom = 0xfe,
-};
-
 constexpr std::uint32_t kMaxDimension = 65500;  // libjpeg's
-
-std::uint8_t u8(Bytes bytes, std::size_t at) { return std::to_integer<std::uint8_t>(bytes[at]); }
-std::uint32_t u16(Bytes bytes, std::size_t at) {
-  return static_cast<std::uint32_t>(u8(bytes, at) << 8 | u8(bytes, at + 1));
-}
 
 /// Takes one segment after the other; each function gets a segment's body.
 class Parser {
@@ -48,7 +25,7 @@ class Parser {
         return quantisation(body);
       case kDri:
         if (body.size() != 2) return Reason::kDamaged;
-        frame_.restart_interval = u16(body, 0);
+        frame_.restart_interval = big16(body, 0);
         return Reason::kNone;
       case kApp0:
         return jfif(body);
@@ -61,7 +38,7 @@ class Parser {
     }
     if (marker >= kSof0 && marker <= kSof15) return start_of_frame(marker, body);
     if (marker < kApp0 || marker > kApp15) return Reason::kDamaged;
-    if (marker == RoiTable::kMarker && as_text(body).starts_with(RoiTable::kIdentifier)) {
+    if (is_roi_table(marker, body)) {
       ++roi_tables_;
       roi_table_ = body.subspan(RoiTable::kIdentifier.size());
     }
@@ -91,15 +68,15 @@ class Parser {
 Reason Parser::huffman(Bytes body) {
   while (!body.empty()) {
     if (body.size() < 17) return Reason::kDamaged;
-    const std::uint8_t which = u8(body, 0);
+    const std::uint8_t which = byte_at(body, 0);
     if ((which & 0x0f) > 3 || which > 0x13) return Reason::kDamaged;
     HuffmanSpec& spec = ((which >> 4) != 0 ? frame_.ac : frame_.dc)[which & 3];
     spec = {};
     spec.defined = true;
     std::size_t count = 0;
-    for (std::size_t i = 0; i < 16; ++i) count += spec.counts[i] = u8(body, 1 + i);
+    for (std::size_t i = 0; i < 16; ++i) count += spec.counts[i] = byte_at(body, 1 + i);
     if (count > 256 || body.size() < 17 + count) return Reason::kDamaged;
-    for (std::size_t i = 0; i < count; ++i) spec.symbols[i] = u8(body, 17 + i);
+    for (std::size_t i = 0; i < count; ++i) spec.symbols[i] = byte_at(body, 17 + i);
     body = body.subspan(17 + count);
   }
   return Reason::kNone;
@@ -107,12 +84,12 @@ Reason Parser::huffman(Bytes body) {
 
 Reason Parser::quantisation(Bytes body) {
   while (!body.empty()) {
-    const std::uint8_t which = u8(body, 0);
+    const std::uint8_t which = byte_at(body, 0);
     if ((which & 0x0f) > 3 || which > 0x1f) return Reason::kDamaged;
     if (which > 3) return Reason::kWideTables;
     if (body.size() < 1 + kBlock) return Reason::kDamaged;
     for (std::size_t i = 0; i < kBlock; ++i) {
-      frame_.quantisation[which][kZigzag[i]] = u8(body, 1 + i);
+      frame_.quantisation[which][kZigzag[i]] = byte_at(body, 1 + i);
     }
     quantisation_defined_[which] = true;
     body = body.subspan(1 + kBlock);
@@ -125,11 +102,11 @@ Reason Parser::jfif(Bytes body) {
     return Reason::kNone;
   }
   jfif_ = true;
-  return u8(body, 5) == 1 ? Reason::kNone : Reason::kDamaged;  // another version: a warning
+  return byte_at(body, 5) == 1 ? Reason::kNone : Reason::kDamaged;  // another version: a warning
 }
 
 Reason Parser::adobe(Bytes body) {
-  if (body.size() >= 12 && as_text(body).starts_with("Adobe")) adobe_transform_ = u8(body, 11);
+  if (body.size() >= 12 && as_text(body).starts_with("Adobe")) adobe_transform_ = byte_at(body, 11);
   return Reason::kNone;
 }
 
@@ -138,10 +115,10 @@ Reason Parser::start_of_frame(std::uint8_t marker, Bytes body) {
   if (marker > kSof1) return Reason::kProgressive;
   if (frame_seen_ || body.size() < 6) return Reason::kDamaged;
   frame_seen_ = true;
-  if (u8(body, 0) != 8) return Reason::kTwelveBit;
-  frame_.height = u16(body, 1);
-  frame_.width = u16(body, 3);
-  const std::uint32_t components = u8(body, 5);
+  if (byte_at(body, 0) != 8) return Reason::kTwelveBit;
+  frame_.height = big16(body, 1);
+  frame_.width = big16(body, 3);
+  const std::uint32_t components = byte_at(body, 5);
   if (frame_.height == 0) return Reason::kLines;
   if (frame_.width == 0 || components == 0 || body.size() != 6 + 3 * components ||
       std::max(frame_.width, frame_.height) > kMaxDimension) {
@@ -151,10 +128,10 @@ Reason Parser::start_of_frame(std::uint8_t marker, Bytes body) {
   frame_.components = components;
   for (std::size_t i = 0; i < components; ++i) {
     Component& c = frame_.component[i];
-    c.id = u8(body, 6 + 3 * i);
-    c.h = u8(body, 7 + 3 * i) >> 4;
-    c.v = u8(body, 7 + 3 * i) & 15;
-    c.quantisation = u8(body, 8 + 3 * i);
+    c.id = byte_at(body, 6 + 3 * i);
+    c.h = byte_at(body, 7 + 3 * i) >> 4;
+    c.v = byte_at(body, 7 + 3 * i) & 15;
+    c.quantisation = byte_at(body, 8 + 3 * i);
     if (c.h < 1 || c.h > 4 || c.v < 1 || c.v > 4) return Reason::kDamaged;
   }
   return Reason::kNone;
@@ -192,7 +169,7 @@ void Parser::use_roi_table() {
   const std::size_t rows = frame_.mcu_rows;
   if (roi_tables_ != 1 || roi_table_.size() != 2 + 4 * (rows + 1)) return;
   const std::uint32_t interval =
-      static_cast<std::uint32_t>(u8(roi_table_, 0) | u8(roi_table_, 1) << 8);
+      static_cast<std::uint32_t>(byte_at(roi_table_, 0) | byte_at(roi_table_, 1) << 8);
   if (interval == 0 || interval != frame_.restart_interval || frame_.mcus_per_row % interval != 0) {
     return;
   }
@@ -201,25 +178,25 @@ void Parser::use_roi_table() {
 
 Reason Parser::start_of_scan(Bytes body) {
   if (!frame_seen_ || body.empty()) return Reason::kDamaged;
-  const std::size_t n = u8(body, 0);
+  const std::size_t n = byte_at(body, 0);
   if (n < 1 || n > 4 || body.size() != 4 + 2 * n) return Reason::kDamaged;
   if (n != frame_.components) return Reason::kScans;
   for (std::size_t i = 0; i < n; ++i) {
     Component& c = frame_.component[i];
-    const std::uint8_t tables = u8(body, 2 + 2 * i);
+    const std::uint8_t tables = byte_at(body, 2 + 2 * i);
     c.dc = tables >> 4;
     c.ac = tables & 15;
     for (std::size_t j = 0; j < i; ++j) {
       if (frame_.component[j].id == c.id) return Reason::kDamaged;
     }
-    if (u8(body, 1 + 2 * i) != c.id || c.dc > 3 || c.ac > 3 || !frame_.dc[c.dc].defined ||
+    if (byte_at(body, 1 + 2 * i) != c.id || c.dc > 3 || c.ac > 3 || !frame_.dc[c.dc].defined ||
         !frame_.ac[c.ac].defined || c.quantisation > 3 || !quantisation_defined_[c.quantisation]) {
       return Reason::kDamaged;
     }
   }
   const std::size_t spectrum = 1 + 2 * n;
-  if (u8(body, spectrum) != 0 || u8(body, spectrum + 1) != kBlock - 1 ||
-      u8(body, spectrum + 2) != 0) {
+  if (byte_at(body, spectrum) != 0 || byte_at(body, spectrum + 1) != kBlock - 1 ||
+      byte_at(body, spectrum + 2) != 0) {
     return Reason::kDamaged;
   }
   if (const Reason reason = colours(); reason != Reason::kNone) return reason;
@@ -242,25 +219,17 @@ void scale_frame(Frame& frame, std::uint32_t scale) {
 }
 
 Reason parse_frame(Bytes file, Frame& frame) {
-  if (file.size() < 4 || u8(file, 0) != 0xff || u8(file, 1) != kSoi) return Reason::kDamaged;
+  if (file.size() < 4 || byte_at(file, 0) != 0xff || byte_at(file, 1) != kSoi)
+    return Reason::kDamaged;
   Parser parser(frame);
-  for (std::size_t at = 2; file.size() - at >= 4;) {
-    if (u8(file, at) != 0xff) return Reason::kDamaged;
-    const std::uint8_t marker = u8(file, at + 1);
-    if (marker == 0xff) {  // fill bytes may stand in front of a marker
-      ++at;
-      continue;
+  SegmentWalk walk(file);
+  while (const std::optional<Segment> segment = walk.next()) {
+    if (segment->marker == kSos) {
+      frame.scan = segment->end;
+      return parser.start_of_scan(segment->body);
     }
-    const std::size_t length = u16(file, at + 2);
-    // Markers without a length fail here, or for what they are.
-    if (length < 2 || length > file.size() - at - 2) return Reason::kDamaged;
-    const Bytes body = file.subspan(at + 4, length - 2);
-    at += 2 + length;
-    if (marker == kSos) {
-      frame.scan = at;
-      return parser.start_of_scan(body);
-    }
-    if (const Reason reason = parser.take(marker, body); reason != Reason::kNone) return reason;
+    const Reason reason = parser.take(segment->marker, segment->body);
+    if (reason != Reason::kNone) return reason;
   }
   return Reason::kDamaged;
 }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "jpeg/decode/jpeg_segments.h"
+#include "packhorse/jpeg/segments.h"
 
 namespace packhorse {
 
@@ -33,8 +33,8 @@ bool take_frame(const Segment& segment, RoiTable& table, std::uint32_t& componen
   if (components == 0 || components > 4 || body.size() != 6 + 3 * components) return false;
   std::uint32_t h = 1, v = 1;
   for (std::size_t c = 0; c < components && components > 1; ++c) {
-    h = std::max(h, byte_at(body, 7 + 3 * c) >> 4);
-    v = std::max(v, byte_at(body, 7 + 3 * c) & 15);
+    h = std::max(h, std::uint32_t{byte_at(body, 7 + 3 * c)} >> 4);
+    v = std::max(v, std::uint32_t{byte_at(body, 7 + 3 * c)} & 15);
   }
   table.mcu_width = 8 * h;
   table.mcu_height = 8 * v;

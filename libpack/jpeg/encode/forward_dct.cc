@@ -21,7 +21,7 @@ constexpr QuantTable kChroma = {17, 18, 24, 47, 99, 99, 99, 99, 18, 21, 26, 66, 
 QuantTable scaled(const QuantTable& table, int quality) {
   const int percent = quality < 50 ? 5000 / quality : 200 - 2 * quality;
   QuantTable result{};
-  for (std::size_t i = 0; i < kBlockSize; ++i) {
+  for (std::size_t i = 0; i < kBlock; ++i) {
     result[i] = static_cast<std::uint16_t>(std::clamp((table[i] * percent + 50) / 100, 1, 255));
   }
   return result;
@@ -116,9 +116,9 @@ __attribute__((target("avx2"))) void block_avx2(const std::uint8_t* samples, std
                                                 const float* factors, std::int16_t* out) {
   transform_block(samples, stride, factors, out);
 }
-const BlockFunction kBlock = __builtin_cpu_supports("avx2") != 0 ? block_avx2 : block_plain;
+const BlockFunction kBlockFunction = __builtin_cpu_supports("avx2") != 0 ? block_avx2 : block_plain;
 #else
-const BlockFunction kBlock = block_plain;
+const BlockFunction kBlockFunction = block_plain;
 #endif
 
 }  // namespace
@@ -128,7 +128,7 @@ QuantTable chroma_table(int quality) { return scaled(kChroma, quality); }
 
 ForwardDct::ForwardDct(const QuantTable& quant) {
   constexpr double kPi = 3.14159265358979323846;
-  for (std::size_t i = 0; i < kBlockSize; ++i) {
+  for (std::size_t i = 0; i < kBlock; ++i) {
     const auto scale = [](std::size_t k) {
       return k == 0 ? 1.0 : std::cos(static_cast<double>(k) * kPi / 16) * std::sqrt(2.0);
     };
@@ -137,7 +137,7 @@ ForwardDct::ForwardDct(const QuantTable& quant) {
 }
 
 void ForwardDct::transform(const std::uint8_t* samples, std::size_t stride, Block& out) const {
-  kBlock(samples, stride, factors_.data(), out);
+  kBlockFunction(samples, stride, factors_.data(), out);
 }
 
 }  // namespace packhorse::encode

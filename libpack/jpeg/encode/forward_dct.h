@@ -23,7 +23,7 @@ class ForwardDct {
   void transform(const std::uint8_t* samples, std::size_t stride, Block& out) const;
 
  private:
-  std::array<float, kBlockSize> factors_;  ///< 1 / (quantiser * the algorithm's own scale)
+  std::array<float, kBlock> factors_;  ///< 1 / (quantiser * the algorithm's own scale)
 };
 
 }  // namespace packhorse::encode

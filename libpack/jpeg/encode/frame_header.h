@@ -5,20 +5,16 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "jpeg/kernels/zigzag.h"
+
 /// What a baseline JPEG's frame header says.
 namespace packhorse::encode {
 
 inline constexpr std::size_t kMaxComponents = 4;
-inline constexpr std::size_t kBlockSize = 64;  ///< coefficients of a block
+using jpeg::kBlock;
+using jpeg::kZigzag;
 
-/// From a coefficient's place in zigzag order to its place in the block, row by row (T.81 fig.
-/// A.6).
-inline constexpr std::array<std::uint8_t, kBlockSize> kZigzag = {
-    0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48,
-    41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
-    30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
-
-using QuantTable = std::array<std::uint16_t, kBlockSize>;  ///< row by row
+using QuantTable = std::array<std::uint16_t, kBlock>;  ///< row by row
 
 struct FrameComponent {
   std::uint8_t id = 1;

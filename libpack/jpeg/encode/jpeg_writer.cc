@@ -1,7 +1,9 @@
 #include "jpeg/encode/jpeg_writer.h"
 
-#include "jpeg/decode/jpeg_segments.h"
+#include <span>
+
 #include "packhorse/jpeg/roi_layout.h"
+#include "packhorse/jpeg/segments.h"
 
 namespace packhorse::encode {
 
@@ -45,9 +47,9 @@ void write_quant_tables(const Frame& frame, Output& out, bool& baseline) {
     if (std::find_if(frame.components.data(), end, uses) == end) continue;
     const bool wide = is_wide(frame.quant[q]);
     if (wide) baseline = false;
-    out.segment(jpeg::kDqt, 1 + kBlockSize * (wide ? 2 : 1));
+    out.segment(jpeg::kDqt, 1 + kBlock * (wide ? 2 : 1));
     out.u8((wide ? 0x10 : 0) | q);
-    for (std::size_t place : kZigzag) {
+    for (const std::size_t place : std::span(kZigzag).first<kBlock>()) {
       if (wide) {
         out.u16(frame.quant[q][place]);
       } else {

@@ -33,7 +33,7 @@ std::uint64_t nonzero_mask(const Block& block) {
     mask |= std::uint64_t{~zeros & 0xffff} << (16 * i);
   }
 #else
-  for (std::size_t i = 0; i < kBlockSize; ++i) mask |= std::uint64_t{block[i] != 0} << i;
+  for (std::size_t i = 0; i < kBlock; ++i) mask |= std::uint64_t{block[i] != 0} << i;
 #endif
   return mask;
 }
@@ -42,8 +42,8 @@ std::uint64_t nonzero_mask(const Block& block) {
 using MaskOrder = std::array<std::array<std::uint64_t, 256>, 8>;
 
 constexpr MaskOrder make_mask_order() {
-  std::array<unsigned, kBlockSize> place{};
-  for (unsigned k = 0; k < kBlockSize; ++k) place[kZigzag[k]] = k;
+  std::array<unsigned, kBlock> place{};
+  for (unsigned k = 0; k < kBlock; ++k) place[kZigzag[k]] = k;
   MaskOrder order{};
   for (std::size_t row = 0; row < 8; ++row) {
     for (std::size_t byte = 0; byte < 256; ++byte) {

@@ -36,7 +36,7 @@ class Scratch {
 };
 
 /// Quantised coefficients, row by row.
-using Block = std::int16_t[kBlockSize];
+using Block = std::int16_t[kBlock];
 
 /// Turns blocks into the entropy-coded bytes of one interleaved baseline scan, with Huffman tables
 /// made for it. Blocks become symbols once, which are counted on the way; the second pass only

@@ -3,9 +3,10 @@
 #include <algorithm>
 
 #include "codecs/jpeg_session.h"
-#include "jpeg/decode/jpeg_segments.h"
 #include "jpeg/encode/jpeg_writer.h"
 #include "jpeg/encode/transcode_direct.h"
+#include "packhorse/jpeg/roi_layout.h"
+#include "packhorse/jpeg/segments.h"
 
 namespace packhorse::encode {
 
@@ -27,7 +28,7 @@ Frame frame_of(const jpeg_decompress_struct& jpeg, int restart_mcus) {
     const jpeg_component_info& from = jpeg.comp_info[c];
     if (from.quant_table == nullptr) refuse("a component without any scan");
     QuantTable quant;
-    std::copy_n(from.quant_table->quantval, kBlockSize, quant.begin());
+    std::copy_n(from.quant_table->quantval, kBlock, quant.begin());
     std::size_t q = static_cast<std::size_t>(from.quant_tbl_no);
     // Tables may change between the scans of a file: then the slots of the original do not do.
     while (taken[q] && frame.quant[q] != quant) q = (q + 1) % kMaxComponents;
@@ -46,7 +47,7 @@ std::vector<Marker> markers_of(const jpeg_decompress_struct& jpeg) {
   std::vector<Marker> markers;
   for (auto* marker = jpeg.marker_list; marker != nullptr; marker = marker->next) {
     const Bytes body = std::as_bytes(std::span(marker->data, marker->data_length));
-    if (!jpeg::is_roi_table(marker->marker, body)) markers.push_back({marker->marker, body});
+    if (!is_roi_table(marker->marker, body)) markers.push_back({marker->marker, body});
   }
   return markers;
 }
@@ -56,9 +57,8 @@ std::vector<Marker> markers_of(const jpeg_decompress_struct& jpeg) {
 bool lacks_scans(const jpeg_decompress_struct& jpeg) {
   if (jpeg.progressive_mode == FALSE) return false;
   const auto is_known = [](int bits_missing) { return bits_missing == 0; };
-  return !std::all_of(jpeg.coef_bits, jpeg.coef_bits + jpeg.num_components, [&](const auto& bits) {
-    return std::all_of(bits, bits + kBlockSize, is_known);
-  });
+  return !std::all_of(jpeg.coef_bits, jpeg.coef_bits + jpeg.num_components,
+                      [&](const auto& bits) { return std::all_of(bits, bits + kBlock, is_known); });
 }
 
 /// The rows of blocks of MCU row `mcu_row`; libjpeg holds all coefficients in memory.

@@ -1,8 +1,9 @@
 #include "jpeg/encode/transcode_direct.h"
 
-#include "jpeg/decode/jpeg_segments.h"
 #include "jpeg/encode/jpeg_writer.h"
 #include "packhorse/jpeg/coefficients.h"
+#include "packhorse/jpeg/roi_layout.h"
+#include "packhorse/jpeg/segments.h"
 
 namespace packhorse::encode {
 
@@ -15,9 +16,9 @@ struct Header {
 };
 
 void take_quant_tables(Bytes body, std::array<QuantTable, kMaxComponents>& tables) {
-  for (; body.size() > kBlockSize; body = body.subspan(1 + kBlockSize)) {
+  for (; body.size() > kBlock; body = body.subspan(1 + kBlock)) {
     QuantTable& table = tables[jpeg::byte_at(body, 0) % kMaxComponents];
-    for (std::size_t i = 0; i < kBlockSize; ++i) {
+    for (std::size_t i = 0; i < kBlock; ++i) {
       table[kZigzag[i]] = static_cast<std::uint16_t>(jpeg::byte_at(body, 1 + i));
     }
   }
@@ -48,7 +49,7 @@ Header header_of(Bytes file) {
     if (marker == jpeg::kDqt) take_quant_tables(segment->body, header.frame.quant);
     const bool metadata =
         marker == jpeg::kCom || (marker >= jpeg::kApp0 && marker < jpeg::kApp0 + 16);
-    if (metadata && !jpeg::is_roi_table(marker, segment->body)) {
+    if (metadata && !is_roi_table(marker, segment->body)) {
       header.markers.push_back({marker, segment->body});
     }
   }

@@ -45,6 +45,11 @@ struct RoiTable {
   Bytes offsets;  ///< rows + 1 numbers; a view of the file's bytes
 };
 
+/// Whether a segment of the header is such a table.
+inline bool is_roi_table(std::uint8_t marker, Bytes body) {
+  return marker == RoiTable::kMarker && as_text(body).starts_with(RoiTable::kIdentifier);
+}
+
 /// The table of a JPEG, if it has one that can be relied upon: a baseline picture in one scan,
 /// whose restart interval is the table's, with RSTn of the right n in front of each row's offset
 /// and EOI at the last. Anything else (edited since, or never ours) gives none. Does not look at

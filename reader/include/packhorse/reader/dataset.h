@@ -73,6 +73,8 @@ class Dataset {
   virtual std::string describe(std::size_t i) const = 0;
   /// Files read() reads from, for making them cold or counting them.
   virtual std::vector<std::filesystem::path> files() const = 0;
+  /// Whether each sample is a file of its own, as in a class folder, and not a piece of a shard.
+  virtual bool one_file_a_sample() const { return false; }
   /// The name of a format, e.g. "wds", or "folder".
   virtual std::string format() const = 0;
   /// The `--image` mode, "original" for folders.

@@ -1,6 +1,7 @@
 #include "packing/read_ahead.h"
 
 #include <algorithm>
+#include <atomic>
 #include <latch>
 
 #include "support/support.h"
@@ -75,12 +76,42 @@ TEST_CASE("read ahead: of fast storage a few are tried, in the order of the stor
   CHECK(source.locators.back() == 31);
 }
 
-TEST_CASE("read ahead: ends at once when it is no longer wanted") {
-  const SplitListing split = entries(100);
+TEST_CASE("read ahead: once stopped, nothing is asked for but what was begun") {
+  /// Blocks whoever asks until the gate is open.
+  struct Gated final : Source {
+    Listing list(const ListOptions&) override { return {}; }
+    void read(const SplitListing&, std::size_t, Input&) const override {}
+    bool prefetch(const SplitListing&, std::size_t) const override {
+      ++asked;
+      begun.test_and_set();
+      begun.notify_one();
+      gate.wait(false);
+      return true;
+    }
+    mutable std::atomic<std::size_t> asked{0};
+    mutable std::atomic_flag begun, gate;
+  };
+  const SplitListing split = entries(100'000);
+  const Gated source;
+  {
+    ReadAhead ahead(source);
+    ahead.want(split, all_of(split));
+    source.begun.wait(false);
+    ahead.stop();
+    source.gate.test_and_set();
+    source.gate.notify_all();
+  }
+  CHECK(source.asked >= 1);
+  CHECK(source.asked <= 32);  // the piece that one thread had taken
+}
+
+TEST_CASE("read ahead: ends when nothing was wanted") {
   const Asked source(true, 1);
+  const SplitListing split = entries(100);
   ReadAhead ahead(source);
-  ahead.want(split, all_of(split));
   ahead.want(split, {});
+  ahead.stop();
+  CHECK(source.locators.empty());
 }
 
 }  // namespace packhorse

@@ -15,7 +15,7 @@ struct LoadFacts {
   reader::LoaderCounters counters = {};  ///< of the stretch alone
   int workers = 0;                       ///< reader threads; 0: the training thread reads
   int cpus = 1;                          ///< this process may use
-  std::string format{};                  ///< of the dataset, or "folder"
+  bool one_file_a_sample = false;        ///< as Dataset says it
   std::string image_mode{};              ///< original, roi, resize, raw
   bool gpu_decode_offered = false;       ///< the GPU could decode, and does not
 };

@@ -31,9 +31,9 @@ bool keys_repeat(const std::vector<ScannedShard>& scanned) {
   return std::adjacent_find(hashes.begin(), hashes.end()) != hashes.end();
 }
 
-class Settling {
+class Merging {
  public:
-  Settling(const NamedShards& named, const std::vector<ScannedShard>& scanned,
+  Merging(const NamedShards& named, const std::vector<ScannedShard>& scanned,
            const AdoptOptions& options, std::vector<Reject>& rejects)
       : named_(named), scanned_(scanned), options_(options), rejects_(rejects) {}
 
@@ -163,7 +163,7 @@ std::string path_of(const std::string& directory, const std::string& key, std::u
 
 MergedShards merge_shards(const NamedShards& named, const std::vector<ScannedShard>& scanned,
                           const AdoptOptions& options, std::vector<Reject>& rejects) {
-  return Settling(named, scanned, options, rejects).run();
+  return Merging(named, scanned, options, rejects).run();
 }
 
 std::string index_of(const ScannedShard& shard, std::size_t number, const MergedShards& merged,

@@ -78,6 +78,7 @@ TEST_CASE("dataset: a class folder is a dataset") {
   CHECK(dataset->size() == 7);
   CHECK(dataset->classes() == std::vector<std::string>{"cats", "dogs"});
   CHECK(dataset->format() == "folder");
+  CHECK(dataset->one_file_a_sample());
   CHECK(dataset->image_mode() == "original");
   CHECK(same(contents(*dataset), written));
   CHECK(dataset->files().size() == 7);

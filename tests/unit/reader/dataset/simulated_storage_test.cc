@@ -36,7 +36,7 @@ std::shared_ptr<Shards> make_shards() {
 class Folder : public MemoryDataset {
  public:
   using MemoryDataset::MemoryDataset;
-  std::string format() const override { return "folder"; }
+  bool one_file_a_sample() const override { return true; }
 };
 
 }  // namespace

@@ -11,7 +11,7 @@ struct SweepPoint {
   double images_per_s = 0;
 };
 
-/// Where more workers stop paying.
+/// The point from which more workers stop paying off.
 struct Knee {
   int workers = 0;            ///< the fewest that reach `kKneeShare` of the best rate
   double images_per_s = 0;    ///< of these
@@ -20,12 +20,13 @@ struct Knee {
   bool still_rising = false;  ///< it is the last point of several: the knee lies there or beyond
 };
 
-/// What noise between repeats may take away, and nobody would pay a further thread for.
+/// Share of the best rate that counts as reaching it: the rest is noise between repeats, not worth
+/// another thread.
 inline constexpr double kKneeShare = 0.95;
 
-/// The knee of a curve whose points come in any order; nothing for no points, or when all rates are
-/// zero. A share of the best is used, not the curve's bend: with the handful of worker counts one
-/// tries, bends (as Kneedle finds them) are mostly noise.
+/// Finds the knee of a curve whose points come in any order. Returns nothing for no points, or when
+/// all rates are zero. Uses a share of the best rate, not the curve's bend: with a handful of
+/// worker counts, bends (as Kneedle finds them) are mostly noise.
 std::optional<Knee> find_knee(std::vector<SweepPoint> points);
 
 }  // namespace packhorse::reader

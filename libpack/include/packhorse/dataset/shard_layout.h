@@ -7,7 +7,7 @@
 
 namespace packhorse {
 
-/// Where the bytes of a range that is not there would lie.
+/// Marks a range that is not there.
 inline constexpr ByteRange kAbsent{~std::uint64_t{0}, 0};
 
 /// A piece of a compressed shard that is decompressed as a whole.
@@ -17,8 +17,8 @@ struct Frame {
   friend bool operator==(const Frame&, const Frame&) = default;
 };
 
-/// Where a finished shard holds what, in the order of add(). Ranges are of the file; when there are
-/// frames, of the decompressed file.
+/// Where everything lies in a finished shard, in the order of add(). Ranges refer to the file or,
+/// when there are frames, to the decompressed file.
 struct ShardLayout {
   std::vector<ByteRange> images;
   std::vector<ByteRange> fields =

@@ -15,8 +15,9 @@ inline constexpr std::size_t kNpyHeaderBytes = 128;
 /// What stands before the pixels of a raw image in a .npy file.
 std::string npy_header(const ImageInfo& image);
 
-/// The pixels of a .npy file: what is behind its header. Throws Error(kCorrupt) for anything that
-/// is no C-ordered array of bytes with three axes, or that has not as many as its header says.
+/// The pixels of a .npy file: all that follows its header. Throws Error(kCorrupt) for anything but
+/// a C-ordered array of bytes with three axes, and when there are more or fewer bytes than its
+/// header says.
 Bytes npy_pixels(Bytes file);
 
 /// Bytes of a raw image's pixels.

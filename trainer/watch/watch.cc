@@ -14,7 +14,7 @@
 namespace packhorse::trainer {
 namespace {
 
-/// Epochs shorter than this say little about the data: they are mostly their own beginning.
+/// Epochs shorter than this say little about the data: most of their time is their start.
 constexpr double kTellingSeconds = 5;
 
 StepMetrics to_metrics(const StepReport& report, const reader::LoaderCounters& loader) {

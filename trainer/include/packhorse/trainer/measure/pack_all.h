@@ -21,7 +21,7 @@ struct PackAllOptions {
   ImageLimits limits = {};                    ///< pictures beyond cannot be packed
 };
 
-/// A dataset packed to be measured, and what that cost.
+/// A dataset packed to be measured, and the cost of packing it.
 struct PackingCost {
   std::filesystem::path path;
   std::string format, image_mode;
@@ -31,14 +31,14 @@ struct PackingCost {
   std::uint64_t bytes_in = 0, bytes_out = 0;
 };
 
-/// A side that leaves room for crops where `recipe` takes random ones: 8/7 of the network's input,
-/// as 256 is for 224, or else the input's own.
+/// The image side for `recipe`. Where it takes random crops, the side leaves room for them: 8/7 of
+/// the network's input, as 256 is for 224. Otherwise it is the input's own.
 int side_for(const Recipe& recipe);
 
-/// Packs the folder into every format and image mode, one after another with all CPUs. Those that
-/// lie there already are taken. `note` hears what is under way. Throws Error, what pack() throws,
-/// kCorrupt when pictures are rejected, since what lacks some cannot be compared, and kExists when
-/// what lies there was packed with other settings.
+/// Packs the folder into every format and image mode, one after another with all CPUs. Takes those
+/// that exist already. `note` is told what is under way. Throws Error: what pack() throws; kCorrupt
+/// when pictures are rejected, since an incomplete dataset cannot be compared; kExists when an
+/// existing dataset was packed with other settings.
 std::vector<PackingCost> pack_all(const PackAllOptions& options,
                                   const std::function<void(const std::string&)>& note = {},
                                   std::stop_token stop = {});

@@ -7,11 +7,11 @@
 #include "packhorse/reader/order.h"
 #include "packhorse/reader/simulated_storage.h"
 
-/// How fast a machine that is not here would train: a bound for each of its parts, from what an
-/// image was measured to cost.
+/// Predicts how fast another machine would train: a bound for each of its parts, from the measured
+/// cost of an image.
 namespace packhorse::trainer {
 
-/// Of an image, on average.
+/// The mean costs of an image.
 struct ImageCosts {
   double read_cpu_s = 0;          ///< of a core: finding, copying and checking its bytes
   double decode_cpu_s = 0;        ///< of a core, beyond that
@@ -22,8 +22,8 @@ struct ImageCosts {
   double images_per_request = 1;  ///< that are asked for together
 };
 
-/// How a packed dataset is asked for: what chance, or a window, brings close together is read at
-/// once, with gaps of up to `gap_bytes` (reader::joined_gap()).
+/// How a packed dataset is read: samples that lie close together, by chance or in a window, are
+/// read in one request, with gaps of up to `gap_bytes` (reader::joined_gap()).
 struct Requests {
   double images = 1;           ///< of one request
   double bytes_per_image = 0;  ///< with the gaps
@@ -39,13 +39,13 @@ struct Machine {
   std::optional<reader::StorageModel> storage = {};  ///< none: the page cache
 };
 
-/// Each begins with no batch ready, and its last batch is computed with nothing left to load.
+/// An epoch begins with no batch ready, and computes its last batch with nothing left to load.
 struct Epoch {
   double images = 0;  ///< 0: it never ends
   double batch = 0;   ///< images of a step
 };
 
-/// Images a second. A part that is no limit is 0.
+/// Images a second. A part that does not limit is 0.
 struct Prediction {
   double images_per_s = 0;
   std::string bottleneck;  ///< "device", "cpu", "storage" or "latency"
@@ -55,11 +55,12 @@ struct Prediction {
   double latency = 0;      ///< what the workers get that each wait for a file
 };
 
-/// Training; the smallest bound, so an upper bound itself: near the crossing of two of them the
-/// truth is below. In epochs that end, `images_per_s` is below the bound by what they begin with.
+/// Predicts training: the smallest bound, which is an upper bound itself; near the crossing of two
+/// bounds the true speed is lower. In epochs that end, `images_per_s` is lower than the bound
+/// because of their start.
 Prediction predict_training(const ImageCosts& costs, const Machine& machine,
                             const Epoch& epoch = {});
-/// Reading and decoding without a model.
+/// Predicts reading and decoding without a model.
 Prediction predict_decoding(const ImageCosts& costs, const Machine& machine);
 
 }  // namespace packhorse::trainer

@@ -9,12 +9,12 @@
 
 #include "packhorse/trainer/measure/measure.h"
 
-/// How many reader threads, and how many batches ahead, a training wants.
+/// Finds how many reader threads, and how many batches ahead, a training needs.
 namespace packhorse::trainer {
 
 struct SweepOptions {
-  /// Recipe, device, repeats, length of a pass. `folder`, `packed` and what else names inputs and
-  /// conditions is not looked at.
+  /// Recipe, device, repeats, length of a pass. Members that name inputs and conditions, such as
+  /// `folder` and `packed`, are ignored.
   MeasureOptions measure;
   std::filesystem::path data;
   Condition condition = {};
@@ -50,15 +50,15 @@ struct Recommendation {
   std::string reason;
 };
 
-/// Trains with each number of workers and slots, in turns. What would take more than a quarter of
-/// the memory that is available is left out. Throws Error.
+/// Trains with each number of workers and slots, in turns. Leaves out settings that would take more
+/// than a quarter of the available memory. Throws Error.
 SweepReport sweep(const SweepOptions& options,
                   const std::function<void(const std::string&)>& note = {},
                   std::stop_token stop = {});
 Recommendation recommend(const SweepReport& report);
 
-/// What a further reader thread took of this process's memory, from the fewest to the most that
-/// were tried with the same slots; 0 with one number of them.
+/// Memory of this process that each further reader thread took, from the fewest to the most tried
+/// with the same slots; 0 when only one number was tried.
 std::uint64_t memory_per_worker(const SweepReport& report);
 
 }  // namespace packhorse::trainer

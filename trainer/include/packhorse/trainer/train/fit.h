@@ -45,7 +45,7 @@ struct FitOptions {
   Processes* processes = nullptr;  ///< that train together, this one among them; nullptr: alone
 };
 
-/// Called from the thread that runs fit(); of several processes, only in the first.
+/// Called from the thread that runs fit(); with several processes, only in the first.
 struct FitEvents {
   std::function<void(const StepReport&)> step;
   std::function<void(const EpochLog&, int epochs)> epoch;
@@ -70,18 +70,19 @@ struct FitResult {
 
 /// Trains. Writes out/last.pt (after each epoch and every `checkpoint_every` steps, while training
 /// goes on), out/best.pt (the epoch with the best top-1), out/log.jsonl and out/log.csv. A run
-/// resumed from last.pt ends with exactly the parameters of one that was not stopped, on the CPU of
-/// the same machine with the same numbers of threads and processes; on a GPU, or with another
-/// number of processes, it sees exactly the samples not yet seen, and differs by rounding.
+/// resumed from last.pt ends with exactly the parameters of an uninterrupted one on the CPU of the
+/// same machine with the same numbers of threads and processes. On a GPU, or with another number of
+/// processes, it sees exactly the samples not yet seen, and differs by rounding.
 ///
-/// Several processes call fit() with the same options; a step's batch is split between them, the
-/// first one writes and calls `events`.
+/// Several processes call fit() with the same options. A step's batch is split between them; the
+/// first process writes and calls `events`.
 ///
 /// When `stop` is requested in any process, all finish the step, last.pt is saved, and the result
-/// says `stopped`; without `out`, or while only the scores of a finished run were wanted,
-/// Error(kInterrupted) is thrown.
+/// says `stopped`. Without `out`, or when only the scores of a finished run were wanted,
+/// Error(kInterrupted) is thrown instead.
+///
 /// Throws Error: kUsage, kNotFound, kExists (out holds a run already), kCorrupt (damaged data),
-/// kUnsupported (the loss is not finite), kIo (another process is gone, too), kNoSpace.
+/// kUnsupported (the loss is not finite), kIo (also when another process is gone), kNoSpace.
 FitResult fit(const FitOptions& options, const FitEvents& events = {}, std::stop_token stop = {});
 
 }  // namespace packhorse::trainer

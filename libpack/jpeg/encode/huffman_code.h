@@ -15,7 +15,7 @@ struct HuffmanTable {
   std::array<std::uint8_t, 256> bits{};    ///< by symbol; 0: the symbol does not occur
 };
 
-/// What JPEG allows.
+/// The longest code that JPEG allows.
 inline constexpr std::size_t kMaxCodeBits = 16;
 
 /// Optimal, but for the limits: at most `max_bits`, and no code of ones only (T.81 K.2, with the

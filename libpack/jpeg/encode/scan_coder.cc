@@ -38,7 +38,7 @@ std::uint64_t nonzero_mask(const Block& block) {
   return mask;
 }
 
-/// For each byte of a mask in row order: where its bits go in zigzag order.
+/// Where the bits of each byte of a mask in row order go in zigzag order.
 using MaskOrder = std::array<std::array<std::uint64_t, 256>, 8>;
 
 constexpr MaskOrder make_mask_order() {

@@ -51,11 +51,11 @@ class ScanCoder {
   /// [component][row of blocks within the MCU row]; null where the picture has no such row.
   using BlockRows = std::array<std::array<const Block*, 4>, kMaxComponents>;
 
-  /// `frame` must live until finish(). `max_code_bits`: as of optimal_table().
+  /// `frame` must live until finish(). `max_code_bits`: as in optimal_table().
   void start(const Frame& frame, std::size_t max_code_bits = kMaxCodeBits);
   /// Throws Error(kCorrupt) for a coefficient beyond what 8-bit samples can give.
   void add_mcu_row(const BlockRows& rows);
-  /// The same, of blocks as they stand in a scan with restart markers or without: MCU after MCU.
+  /// The same for blocks in scan order, MCU after MCU, with restart markers or without.
   void add_mcu_row(const Block* blocks);
   void finish();
 
@@ -64,7 +64,7 @@ class ScanCoder {
   const HuffmanTable& dc(std::size_t table) const { return dc_[table]; }
   const HuffmanTable& ac(std::size_t table) const { return ac_[table]; }
   Bytes data() const { return data_; }
-  /// Where each MCU row begins in data(), and at last the size of data().
+  /// Where each MCU row begins in data(), followed by the size of data().
   const std::vector<std::uint32_t>& row_offsets() const { return row_offsets_; }
 
  private:

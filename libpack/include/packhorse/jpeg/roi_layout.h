@@ -9,9 +9,9 @@
 namespace packhorse {
 
 /// The offsets that the image modes `roi` and `resize` put into a JPEG, so that a reader finds the
-/// rows of a crop without scanning for markers. They lie in one APP9 segment before the scan, which
-/// every other decoder skips. Numbers are little endian, but for the segment's length, which is
-/// JPEG's:
+/// rows of a crop without scanning for markers. They lie in one APP9 segment before the scan; every
+/// other decoder skips it. Numbers are little endian, except the segment's length, which JPEG
+/// defines:
 ///
 ///     0        2   FF E9
 ///     2        2   length of the segment, itself included: 16 + 4 * rows, big endian
@@ -45,10 +45,10 @@ struct RoiTable {
   Bytes offsets;  ///< rows + 1 numbers; a view of the file's bytes
 };
 
-/// The table of a JPEG, if it has one that can be relied upon: a baseline picture in one scan,
-/// whose restart interval is the table's, with RSTn of the right n in front of each row's offset
-/// and EOI at the last. Anything else (edited since, or never ours) gives none. Does not look at
-/// the entropy-coded data otherwise. The result is a view of `jpeg`. Any thread.
+/// The table of a JPEG, if it has one that can be relied upon. The picture must be a baseline one
+/// in one scan with the table's restart interval, the right RSTn before each row's offset and EOI
+/// at the last. Anything else (edited since, or never ours) gives none. Looks at no other
+/// entropy-coded data. The result is a view of `jpeg`. Any thread.
 std::optional<RoiTable> find_roi_table(Bytes jpeg);
 
 }  // namespace packhorse

@@ -49,8 +49,7 @@ std::uint32_t count_scans(Bytes file, std::size_t at) {
   return scans;
 }
 
-/// Two bytes for each coefficient of whole MCUs. `components` is where the frame segment lists
-/// them.
+/// Two bytes for each coefficient of whole MCUs. `components`: as the frame segment lists them.
 std::uint64_t coefficient_bytes(const ImageInfo& info, const Cursor& data, std::size_t components) {
   std::uint64_t h_max = 1, v_max = 1, blocks = 0;
   for (std::size_t c = 0; c < info.components; ++c) {

@@ -45,9 +45,9 @@ struct RoiTable {
   Bytes offsets;  ///< rows + 1 numbers; a view of the file's bytes
 };
 
-/// The table of a JPEG, if it has one that can be relied upon. The picture must be a baseline one
-/// in one scan with the table's restart interval, the right RSTn before each row's offset and EOI
-/// at the last. Anything else (edited since, or never ours) gives none. Looks at no other
+/// The table of a JPEG, if it has one that can be relied upon: a baseline picture in one scan,
+/// whose restart interval is the table's, with the right RSTn before each row's offset and EOI at
+/// the last. Anything else (edited since, or never ours) gives none. Looks at no other
 /// entropy-coded data. The result is a view of `jpeg`. Any thread.
 std::optional<RoiTable> find_roi_table(Bytes jpeg);
 

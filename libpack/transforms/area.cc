@@ -48,7 +48,7 @@ void add_plain(const Columns& row) {
   }
 }
 
-/// The fastest code for this machine. All variants give the same numbers.
+/// The filter's inner loops for one kind of machine. All variants give the same numbers.
 struct Kernels {
   void (*first)(const std::uint8_t*, std::size_t, std::uint32_t, std::uint32_t*);
   void (*more)(const std::uint8_t*, std::size_t, std::uint32_t, std::uint32_t*);

@@ -67,8 +67,8 @@ class ClassDoubts {
                        [&](const std::vector<bool>& used) { return used[label]; });
   }
 
-  /// These names would not pass the strict rule for splits, but it is no accident when all of them
-  /// resemble one.
+  /// Adds a doubt when all class names resemble splits: that is no accident, even where the strict
+  /// rule does not count them as splits.
   void add_named_like_splits() {
     std::set<std::string_view> meant;
     std::vector<SplitFolder> first;
@@ -87,7 +87,7 @@ class ClassDoubts {
             "; if these are classes, say --split-folders none");
   }
 
-  /// A model trained on "train" cannot know classes that "train" does not have.
+  /// Adds a doubt for classes that "train" lacks: a model trained on it cannot know them.
   void add_other_splits() {
     const std::vector<SplitListing>& splits = listing_.splits;
     const auto train = std::find_if(splits.begin(), splits.end(),
@@ -174,7 +174,7 @@ class ClassDoubts {
   std::vector<std::vector<bool>> used_;  ///< by split and label
 };
 
-/// An empty split is no split, wherever the labels come from.
+/// Adds a doubt for splits without images, wherever the labels come from.
 void doubt_empty_splits(Listing& listing) {
   Names empty;
   std::vector<SplitFolder> others;

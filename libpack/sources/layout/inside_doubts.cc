@@ -102,7 +102,7 @@ class InsideDoubts {
     }
   }
 
-  /// Doubts that arise when several datasets lie side by side.
+  /// Adds a doubt when class folders hold splits: several datasets may lie side by side.
   void add_splits() {
     std::set<std::string> names;
     Names holders;
@@ -129,7 +129,7 @@ class InsideDoubts {
         "give one of these folders as the source, or name the splits" + told(first) + kIfClasses);
   }
 
-  /// Doubts about masks beside the images they belong to.
+  /// Adds a doubt when masks and the like lie beside the images they belong to.
   void add_beside() {
     std::set<std::string> names;
     Names holders;
@@ -154,7 +154,7 @@ class InsideDoubts {
             "alone, or --classes FILE");
   }
 
-  /// Doubts that arise when each of several folders holds the same classes.
+  /// Adds a doubt when all class folders hold the same folders, which may be the classes.
   void add_same() {
     if (folders_.size() < 2) return;
     const auto fork = folders_.front().first_fork();

@@ -26,10 +26,11 @@ class ArchiveInput {
   /// code.
   int attach(archive* handle);
 
-  /// An exception of the stream cannot pass through libarchive: it is kept, and thrown here.
+  /// Throws what the stream threw, if anything: it is kept, since it cannot pass through
+  /// libarchive.
   void rethrow();
 
-  /// From now on keeps what it gives, from position `from` of the stream on.
+  /// Starts keeping what it gives, from position `from` of the stream on.
   void record(std::uint64_t from);
   /// What was kept, up to position `to`, without leading blocks of zeros. Ends the recording.
   Bytes recorded(std::uint64_t to);

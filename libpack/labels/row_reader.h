@@ -37,7 +37,7 @@ class RowReader {
   RowReader(int fd, std::filesystem::path path, RowSyntax syntax, std::uint64_t offset = 0,
             std::size_t read_bytes = 1 << 20);
   /// False at the end of the file. Throws Error(kUsage) where quotes are so broken that nobody can
-  /// tell where rows end: samples would be lost without a word.
+  /// tell where rows end: samples would be lost silently.
   bool next(Row& row);
 
  private:

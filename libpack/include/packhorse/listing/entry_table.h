@@ -34,12 +34,13 @@ class EntryTable {
   std::uint64_t size_of(std::size_t i) const { return records_[i].size; }
   std::int64_t label_of(std::size_t i) const { return records_[i].label; }
   std::string path_of(std::size_t i) const;
-  /// What path_of() begins with, "" for none; a view as long as no entry is added.
+  /// The directory that path_of() begins with, "" for none. The view is valid until an entry is
+  /// added.
   std::string_view directory_of(std::size_t i) const {
     return name_of(directories_[records_[i].directory]);
   }
   std::size_t path_length(std::size_t i) const;
-  /// By path, byte by byte, so that the order never depends on the file system.
+  /// Sorts by path, byte by byte, so that the order never depends on the file system.
   void sort_by_path();
   /// Adds entry `i` of another table, in any order of the `i`.
   void add_from(const EntryTable& other, std::size_t i);

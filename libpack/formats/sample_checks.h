@@ -35,7 +35,7 @@ class SampleChecks {
   std::string last_key_;
 };
 
-/// For formats that cannot be compressed. Throws Error(kUsage) when it is asked for.
+/// Throws Error(kUsage) when `spec` asks for compression. For formats that cannot be compressed.
 void refuse_compression(const ShardSpec& spec, const std::filesystem::path& shard);
 
 }  // namespace packhorse

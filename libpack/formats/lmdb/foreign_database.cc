@@ -72,8 +72,8 @@ ByteRange ForeignDatabase::place(Bytes value) const {
   return {offset, value.size()};
 }
 
-/// A map that was walked counts as this process's memory, although the kernel could drop it: hands
-/// back what was seen.
+/// Gives back the pages seen so far: they count as this process's memory, although the kernel could
+/// drop them.
 void ForeignDatabase::count(Bytes value) {
   seen_bytes_ += value.size();
   if (seen_bytes_ < kMostMapped) return;

@@ -98,7 +98,7 @@ class ValuesShard final : public ForeignShard {
     if (!label.problem.empty()) sample.problem = std::move(label.problem);
   }
 
-  /// A loss that the writer's count shows.
+  /// Reports a loss of samples that the writer's count shows.
   void check_pairs() {
     const std::optional<Bytes> count = database_->find(kCountKey);
     if (!count) return;

@@ -10,7 +10,7 @@
 ///     page 0, 1    meta pages: the one with the larger transaction number counts
 ///     page 2 ...   overflow pages, each a value of its own; leaf pages; branch pages
 ///
-/// Every page begins with 16 bytes, a value on overflow pages with one such head for all of them:
+/// Every page begins with 16 bytes; a value on overflow pages has one such head for all of them:
 ///
 ///     0   u64  page number
 ///     8   u16  0
@@ -29,8 +29,8 @@
 /// and a meta page is
 ///
 ///     16  u32  magic      20  u32  version     24  u64  0         32  u64  size of the map
-///     40  database of free pages    88  main database    136  u64  last page    144  u64
-///     transaction
+///     40  database of free pages              88  main database
+///     136  u64  last page  144  u64  transaction
 ///
 /// where a database is u32 pad (the page size, of the first), u16 flags, u16 depth, and u64 numbers
 /// of branch, leaf and overflow pages, of entries, and the page of the root.

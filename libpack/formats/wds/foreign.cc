@@ -11,8 +11,8 @@
 #include "formats/wds/wds.h"
 #include "packhorse/formats/foreign_shard.h"
 
-/// Plain tars of any writer: ustar, GNU and pax headers; samples, labels and fields by the rules by
-/// which packing reads them (sources/shard_samples.h).
+/// Plain tars of any writer, with ustar, GNU and pax headers. Samples, labels and fields follow the
+/// rules by which packing reads them (shard_samples.h).
 namespace packhorse::wds {
 
 namespace fs = std::filesystem;
@@ -28,7 +28,7 @@ std::vector<std::byte> first_block(const fs::path& path) {
   return head;
 }
 
-/// Before the tar is opened: from a compressed one nothing can be read at random.
+/// Refuses a compressed tar before it is opened: nothing in it can be read at random.
 fs::path plain(const fs::path& path) {
   if (compression_of(first_block(path)) == Compression::kNone) return path;
   throw Error(ErrorKind::kUnsupported,

@@ -56,7 +56,7 @@ class ArchiveScan {
     std::unique_ptr<ArchiveWalk> walk;
     std::string prefix;       ///< put before the names in it
     bool in_place = false;    ///< the walk's stream is a part of the file, uncompressed
-    std::uint64_t begin = 0;  ///< of that part
+    std::uint64_t begin = 0;  ///< where that part begins
   };
   ArchiveWalk& walk() { return *levels_.back().walk; }
   Place keep_in_place();

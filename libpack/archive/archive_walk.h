@@ -29,10 +29,10 @@ class ArchiveWalk {
   virtual bool next(Member& member) = 0;
   /// The first bytes of the member, at most 512.
   virtual Bytes head() = 0;
-  /// All its bytes, piece by piece, head included; empty at the end. The view lives until the next
-  /// call. Throws Error(kRejected) when this member alone is damaged.
+  /// The next piece of the member's bytes, head included; empty at the end. The view lives until
+  /// the next call. Throws Error(kRejected) when this member alone is damaged.
   virtual Bytes next_data() = 0;
-  /// Where its data begin in the stream the walk was opened on.
+  /// Where the member's data begin in the stream the walk was opened on.
   virtual std::uint64_t data_offset() const = 0;
 };
 

@@ -11,7 +11,7 @@
 namespace packhorse {
 
 /// Where the images and fields of archives lie, and how they are read. Filled by one thread; then
-/// any thread may read. Memory: 16 bytes an image, 16 a field.
+/// any thread may read. Memory: 16 bytes per image, 16 per field.
 class Payloads {
  public:
   explicit Payloads(std::filesystem::path scratch) : spool_(std::move(scratch)) {}
@@ -35,11 +35,11 @@ class Payloads {
 
   /// A field of an image: what is at another locator.
   struct Field {
-    std::uint32_t number = 0;  ///< of the field
+    std::uint32_t number = 0;  ///< the field's number
     std::uint32_t bytes = 0;
     std::uint64_t locator = 0;
   };
-  /// To be called once for each image.
+  /// Call once for each image.
   void set_fields(std::uint64_t locator, const std::vector<Field>& fields);
   /// Makes field `i` field `numbers[i]` from now on.
   void renumber_fields(const std::vector<std::uint32_t>& numbers);

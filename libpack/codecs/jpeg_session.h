@@ -35,7 +35,7 @@ class JpegSession {
     work();
   }
 
-  /// Keeps APPn and comment segments while reading. To be called before read_header().
+  /// Keeps APPn and comment segments while reading. Call before read_header().
   void keep_markers();
   /// Also throws when the picture has another size than its probe said.
   void read_header(std::uint32_t width, std::uint32_t height);

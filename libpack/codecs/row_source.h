@@ -30,7 +30,7 @@ class RowSource {
 std::unique_ptr<RowSource> open_rows(Bytes file, const ImageInfo& info, int least_width,
                                      int least_height);
 
-/// How many eighths of its size a JPEG is to be decoded at: the least of 1, 2, 4 and 8 that covers
+/// The eighths of its size to decode a JPEG at: the least of 1, 2, 4 and 8 that covers
 /// `least_width` x `least_height`. libjpeg-turbo has no vector code for the sizes between: most
 /// take longer than a full decode (bench/image_modes).
 int decode_eighths(const ImageInfo& info, int least_width, int least_height);

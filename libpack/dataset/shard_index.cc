@@ -213,7 +213,7 @@ void ShardIndexWriter::write(std::uint64_t data_bytes,
   header.data_bytes = data_bytes;
   header.file_bytes = end;
 
-  // Runs twice: for the checksum, which stands in the header, and for the file.
+  // Runs twice: for the checksum, which goes into the header, and for the file.
   const auto rest = [&](const auto& piece) {
     static constexpr std::array<std::byte, kAlignment> kPadding{};
     std::size_t at = sizeof(Header) + table.size() * sizeof(Section);

@@ -53,7 +53,7 @@ inline std::uint64_t product(std::uint64_t a, std::uint64_t b) {
   return __builtin_mul_overflow(a, b, &result) ? ~std::uint64_t{0} : result;
 }
 
-/// Accepts an image that is decoded as a whole, at so many bytes a pixel.
+/// Accepts an image that is decoded as a whole.
 inline ProbeResult accept(const ImageInfo& info, std::uint64_t bytes_per_pixel) {
   return accept(info, DecodeCost{1, product(product(info.width, info.height), bytes_per_pixel)});
 }

@@ -207,7 +207,7 @@ ProbeResult webp(Bytes file) {
         if ((bits >> 28 & 1) != 0) info.components = 4;
       }
     } else if (data.has(at, "EXIF")) {
-      // Some writers keep JPEG's "Exif\0\0" in front of the TIFF structure.
+      // Some writers keep JPEG's "Exif\0\0" before the TIFF structure.
       const bool prefixed = Cursor(*chunk).has(0, std::string_view("Exif\0\0", 6));
       info.orientation = exif_orientation(chunk->subspan(prefixed ? 6 : 0));
     }

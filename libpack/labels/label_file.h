@@ -13,7 +13,7 @@
 
 namespace packhorse {
 
-/// A file that says which image has which label, a line each, in place of class folders:
+/// A file that says which image has which label, one line each, in place of class folders:
 ///
 ///     ILSVRC2012_val_00000001.JPEG 65
 ///
@@ -25,11 +25,11 @@ namespace packhorse {
 /// - In shards, a sample's path is the shard's followed by its key; the key alone will do, too.
 /// - Labels are class names or integers, as LabelNames takes them.
 ///
-/// Memory: the paths and 24 bytes a line. Use: mark() all images, then take() each once more.
+/// Memory: the paths and 24 bytes per line. Use: mark() all images, then take() each once more.
 class LabelFile {
  public:
   /// Throws Error(kUsage), naming the lines, for a line without a separator, a path with two
-  /// different labels, and a label that is none.
+  /// different labels, and an invalid label.
   LabelFile(const std::filesystem::path& path, std::vector<std::string> classes);
 
   const std::vector<std::string>& classes() const { return names_.classes(); }

@@ -62,9 +62,9 @@ struct ReferencePiece {
 };
 std::vector<ReferencePiece> pieces_of(const Column& column, const std::filesystem::path& path);
 
-/// Reads integers, one a sample; throws Error(kUnsupported) for anything else.
+/// Reads integers, one per sample; throws Error(kUnsupported) for anything else.
 std::vector<std::int64_t> read_integers(const Column& column, const std::filesystem::path& path);
-/// Reads integers or strings, one a sample, as text.
+/// Reads integers or strings, one per sample, as text.
 std::vector<std::string> read_texts(const Column& column, const std::filesystem::path& path);
 
 /// Whether it holds unsigned bytes, or sequences of them.

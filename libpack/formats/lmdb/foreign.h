@@ -29,7 +29,7 @@ enum class Layout { kDatum, kValues, kPairs, kMembers };
 /// pickled.
 Layout layout_of(ForeignDatabase& database);
 
-/// Opens a database with one value a sample: kDatum, kValues or kPairs.
+/// Opens a database with one value per sample: kDatum, kValues or kPairs.
 std::unique_ptr<ForeignShard> open_values(std::unique_ptr<ForeignDatabase> database, Layout layout);
 std::unique_ptr<ForeignShard> open_members(std::unique_ptr<ForeignDatabase> database,
                                            const FieldChoice& choice);

@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uint64_t kMostMapped = 32u << 20;
-constexpr std::uint64_t kTouched = 8192;  // of a value whose bytes are not looked at, at most
+constexpr std::uint64_t kTouched = 8192;  // counted for a value whose bytes are not looked at
 
 Env open_checked(const fs::path& path) {
   check_pages(path);

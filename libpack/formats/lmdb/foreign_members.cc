@@ -115,7 +115,7 @@ class MembersShard final : public ForeignShard {
 
  private:
   struct Run {
-    std::size_t begin, end;  ///< of its entries
+    std::size_t begin, end;  ///< its entries, from `begin` to before `end`
   };
 
   static void take(ShardLabel label, FoundSample& sample) {

@@ -17,7 +17,7 @@ constexpr std::string_view kLabelPrefix = "label-";
 constexpr std::string_view kCountKey = "num-samples";
 constexpr std::size_t kLargestLabel = 4096;
 
-/// Databases with one image a value.
+/// Databases with one image per value.
 class ValuesShard final : public ForeignShard {
  public:
   ValuesShard(std::unique_ptr<ForeignDatabase> database, Layout layout)

@@ -4,7 +4,7 @@
 
 namespace packhorse::lmdb {
 
-/// LMDB with Caffe Datum values, and with one value a member. layout.h draws both.
+/// LMDB with Caffe Datum values, and with one value per member. layout.h draws both.
 extern const Format kDatumFormat;
 extern const Format kMembersFormat;
 /// LMDB of any writer, to be adopted. foreign.h draws what is taken.

@@ -10,7 +10,7 @@ namespace packhorse::lmdb {
 /// have any size that LMDB takes.
 ///
 /// Throws Error(kCorrupt) for any of these and for keys that are not strictly increasing;
-/// Error(kUnsupported) for several values a key, named databases, and other orders of keys.
+/// Error(kUnsupported) for several values per key, named databases, and other orders of keys.
 void check_pages(const std::filesystem::path& path);
 
 }  // namespace packhorse::lmdb

@@ -52,7 +52,7 @@ inline constexpr std::size_t kMaxNodeBytes = ((kPageBytes - kPageHead) / 2 & ~st
 inline constexpr std::uint16_t kBranchPage = 0x01, kLeafPage = 0x02, kOverflowPage = 0x04,
                                kMetaPage = 0x08;
 inline constexpr std::uint16_t kValueOnOverflowPages = 0x01;
-inline constexpr std::uint16_t kIntegerKeys = 0x08;  ///< of the database of free pages
+inline constexpr std::uint16_t kIntegerKeys = 0x08;  ///< flag of the database of free pages
 inline constexpr std::uint32_t kMagic = 0xBEEFC0DE, kDataVersion = 1;
 
 inline constexpr std::size_t kMetaMagic = 16, kMetaVersion = 20, kMetaMapSize = 32, kMetaFree = 40,

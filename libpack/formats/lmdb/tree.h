@@ -60,7 +60,7 @@ class Tree {
   std::size_t lower_ = kPageHead, upper_ = kPageBytes;
   std::string leaf_key_;  ///< the first key in the page
   std::vector<Pending> pending_;
-  std::vector<Level> levels_;  ///< of branches, those above the leaves first
+  std::vector<Level> levels_;  ///< branches; those just above the leaves come first
   std::uint64_t next_page_ = kMetaPages;
   std::uint64_t branches_ = 0, leaves_ = 0, overflows_ = 0, entries_ = 0;
 };

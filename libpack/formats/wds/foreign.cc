@@ -113,7 +113,7 @@ class TarShard final : public ForeignShard {
   ShardSamples samples_;
   Spool none_;
   std::vector<std::string> fields_;
-  std::vector<std::size_t> numbers_;  ///< of a field in samples_ -> in fields_
+  std::vector<std::size_t> numbers_;  ///< field in samples_ -> field in fields_
   std::unique_ptr<ArchiveScan> walk_;
   std::vector<std::vector<std::byte>> buffers_;
 };

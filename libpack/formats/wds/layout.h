@@ -27,7 +27,7 @@ inline constexpr int kVersion = 1;
 inline constexpr std::string_view kSuffix = ".tar";
 inline constexpr std::string_view kCompressedSuffix = ".tar.zst";
 inline constexpr std::string_view kLabelExtension = ".cls";
-inline constexpr std::size_t kLongestName = 100;  ///< of a ustar header without prefix
+inline constexpr std::size_t kLongestName = 100;  ///< in a ustar header without prefix
 
 /// A member's name, cut as WebDataset cuts it.
 struct MemberName {

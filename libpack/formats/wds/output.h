@@ -41,8 +41,8 @@ class Output {
   std::vector<std::byte> stored_;    ///< the frames made of them, with gaps between
   std::vector<Frame> frames_;        ///< those in waiting_ do not know yet where they are stored
   std::size_t written_ = 0;          ///< frames in the file
-  std::uint64_t content_begin_ = 0;  ///< of waiting_
-  std::uint64_t frame_begin_ = 0;    ///< of the frame that grows
+  std::uint64_t content_begin_ = 0;  ///< where waiting_ begins
+  std::uint64_t frame_begin_ = 0;    ///< where the growing frame begins
 };
 
 }  // namespace packhorse::wds

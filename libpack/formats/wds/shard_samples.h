@@ -40,7 +40,7 @@ class ShardSamples {
     std::string extension, path;
     std::uint64_t size = 0;
     std::uint64_t locator = 0;
-    bool image = false;        ///< by its bytes
+    bool image = false;        ///< told by its bytes
     bool unsupported = false;  ///< an image of a kind that cannot be packed, by bytes or name
   };
   struct Open {  ///< the sample whose members come now
@@ -69,7 +69,7 @@ class ShardSamples {
   std::uint32_t file_ = 0;
   std::string shard_;  ///< file name
   Open open_;
-  std::set<std::string> keys_;  ///< of this shard
+  std::set<std::string> keys_;  ///< the keys of this shard
   SplitListing found_;          ///< labels are numbers of labels_, -1 for none
   ShardLabels labels_;
   std::vector<std::string> fields_;

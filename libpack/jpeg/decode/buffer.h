@@ -15,7 +15,7 @@ class Buffer {
  public:
   static constexpr std::align_val_t kAlignment{64};
 
-  /// At least `count` elements; invalidates what was returned before.
+  /// Room for at least `count` elements; invalidates what was returned before.
   T* reserve(std::size_t count) {
     if (count > count_) {
       memory_.reset();

@@ -86,7 +86,7 @@ HWY_NOINLINE BitReader taken_back(BitReader at, std::uint32_t count, const AcTab
 template <unsigned kBits, bool kStore = true>
 struct Stream {
   BitReader in;
-  std::uint32_t position;  // of the next coefficient
+  std::uint32_t position;  // place of the next coefficient
   std::int16_t* out;
   const AcTable* ac;
   std::uint8_t* last;
@@ -275,7 +275,7 @@ HWY_NOINLINE bool finished(Stream<kBits> stream) {
 /// Does one lookup of each stream in turn, until no task is left to begin.
 template <unsigned kBits>
 bool decode_interleaved(std::span<const SegmentTask> tasks, const BlockPlan& plan) {
-  constexpr int kLookups = 4;  // of 11 bits: fewer than a refill brings
+  constexpr int kLookups = 4;  // each of 11 bits: fewer than a refill brings
   std::size_t next = 3;
   Stream<kBits> a, b, c;
   start(a, tasks[0], plan);

@@ -18,7 +18,7 @@ struct BlockPlan {
   };
   std::array<Block, kMaxBlocksPerMcu> blocks{};
   std::uint32_t count = 0;
-  unsigned ac_bits = 0;  ///< of a lookup in each `ac`
+  unsigned ac_bits = 0;  ///< bits of a lookup in each `ac`
 };
 
 /// The most bytes that an MCU may take, damaged or not: 6 blocks of 27 + 63 * 26 bits.
@@ -48,7 +48,7 @@ struct OpenSegment {
   std::uint64_t bits = 0;  ///< next ones on top
   std::uint32_t valid = 0;
   const std::uint8_t* next = nullptr;
-  const std::uint8_t* end = nullptr;               ///< of what is there
+  const std::uint8_t* end = nullptr;               ///< where the bytes at hand end
   bool complete = true;                            ///< nothing follows `end`
   std::array<std::uint32_t, kMaxComponents> dc{};  ///< the last ones, modulo 2^32
 

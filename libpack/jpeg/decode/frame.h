@@ -22,7 +22,7 @@ struct Component {
   std::uint32_t h = 1, v = 1;      ///< sampling factors: blocks in an MCU
   std::uint32_t quantisation = 0;  ///< which of the tables
   std::uint32_t dc = 0, ac = 0;    ///< Huffman tables
-  std::uint32_t side = 8;          ///< of a block, in samples: fewer where the picture is scaled
+  std::uint32_t side = 8;          ///< a block's side in samples: fewer where the picture is scaled
 };
 
 inline constexpr std::uint32_t kMaxComponents = 3;
@@ -37,7 +37,7 @@ struct Frame {
   std::array<HuffmanSpec, 4> dc{}, ac{};
   std::uint32_t restart_interval = 0;  ///< MCUs; 0: no markers
   std::size_t scan = 0;                ///< offset of the first entropy-coded byte
-  Bytes row_offsets;                   ///< of a RoiTable whose interval is this file's; or empty
+  Bytes row_offsets;                   ///< from a RoiTable with this file's interval; or empty
 
   // Follow from the above.
   std::uint32_t h = 1, v = 1;  ///< the largest sampling factors

@@ -17,7 +17,7 @@ class RowWriter {
 
   /// Room for the next row.
   std::uint8_t* row() const { return next_; }
-  /// To be called when that row has been written.
+  /// Call when that row has been written.
   void done() {
     next_ += stride_;
     if (sink_ == nullptr) return;

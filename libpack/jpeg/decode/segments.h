@@ -11,7 +11,7 @@
 namespace packhorse::jpeg {
 
 /// Steps through the segments of a scan from front to back, and checks that each ends with the
-/// marker that belongs there: RSTn with the right n, EOI behind the last. One thread.
+/// marker that belongs there: RSTn with the right n, EOI after the last. One thread.
 class Segments {
  public:
   /// All arguments must outlive this.
@@ -47,7 +47,7 @@ class Segments {
   const Kernels& kernels_;
   const std::uint8_t *scan_, *at_, *end_;
   Buffer<std::uint8_t>& memory_;
-  std::size_t used_ = 0, room_ = 0;  // of the memory
+  std::size_t used_ = 0, room_ = 0;  // bytes of the memory
   std::uint32_t interval_, count_, next_ = 0;
 };
 

@@ -229,7 +229,7 @@ struct ScanCoder::Emitter {
   }
 };
 
-/// Every byte may need a stuffed zero behind it; each segment is padded and has a marker.
+/// Every byte may need a stuffed zero after it; each segment is padded and has a marker.
 std::size_t ScanCoder::data_bound() const {
   std::uint64_t bits = 0;
   for (std::size_t t = 0; t < 4; ++t) {

@@ -1,5 +1,5 @@
 // Has no include guard of the usual kind: the code below is compiled once for each instruction set.
-// To be included after <hwy/highway.h>.
+// Include it after <hwy/highway.h>.
 #if defined(PACKHORSE_JPEG_IDCT_VECTORS) == defined(HWY_TARGET_TOGGLE)
 #ifdef PACKHORSE_JPEG_IDCT_VECTORS
 #undef PACKHORSE_JPEG_IDCT_VECTORS

@@ -53,7 +53,7 @@ struct Kernels {
   const std::uint8_t* (*find_marker)(const std::uint8_t* from, const std::uint8_t* end);
 };
 
-/// In plain C++, for any processor; the others are tested against these.
+/// Plain C++ kernels, for any processor; the others are tested against them.
 const Kernels& plain_kernels();
 /// The fastest this processor can run.
 Kernels fastest_kernels();

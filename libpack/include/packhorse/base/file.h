@@ -159,7 +159,7 @@ void rename_no_replace(const std::filesystem::path& from, const std::filesystem:
 /// Swaps two existing paths in one step.
 void rename_exchange(const std::filesystem::path& a, const std::filesystem::path& b);
 
-/// The entries of a directory, and those of the whole tree below it, each behind the directory that
+/// The entries of a directory, and those of the whole tree below it, each after the directory that
 /// holds it. Otherwise unordered. Throws Error(kNotFound | kIo).
 std::vector<std::filesystem::directory_entry> entries_in(const std::filesystem::path& directory);
 std::vector<std::filesystem::directory_entry> entries_below(const std::filesystem::path& directory);

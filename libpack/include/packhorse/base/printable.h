@@ -26,7 +26,7 @@ std::string printable_text(std::string_view text);
 /// JSON's own \uNNNN, and bytes that are not UTF-8 become U+FFFD. White space between values stays.
 std::string printable_json(std::string_view json);
 
-/// By the rules of RFC 3629.
+/// Whether `text` is UTF-8 by the rules of RFC 3629.
 bool is_utf8(std::string_view text);
 
 }  // namespace packhorse

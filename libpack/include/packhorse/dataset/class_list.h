@@ -5,11 +5,11 @@
 #include <string_view>
 #include <vector>
 
-/// Class lists, one name a line in the order of labels: a dataset's classes.txt, and the file that
-/// --classes names.
+/// Class lists, one name per line in the order of labels: a dataset's classes.txt, and the file
+/// that --classes names.
 namespace packhorse {
 
-/// Class names from a text file, one a line. Throws Error(kUsage) for an empty or repeated name.
+/// Class names from a text file, one per line. Throws Error(kUsage) for an empty or repeated name.
 std::vector<std::string> read_class_list(const std::filesystem::path& path);
 /// The same from a file's text; `path` is for messages.
 std::vector<std::string> parse_class_list(std::string_view text, const std::filesystem::path& path);

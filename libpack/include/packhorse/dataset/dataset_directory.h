@@ -15,9 +15,9 @@ struct Manifest;
 /// through links: see DatasetDirectory.
 bool is_inner_name(std::string_view name);
 
-/// Throws Error(kUnsupported) when `directory` is a symbolic link, or holds one. To be called
-/// before writing below a directory that may have come with somebody's dataset or shards. It may be
-/// missing.
+/// Throws Error(kUnsupported) when `directory` is a symbolic link, or holds one. Call it before
+/// writing below a directory that may have come with somebody's dataset or shards. The directory
+/// may be missing.
 void refuse_links(const std::filesystem::path& directory);
 
 /// A dataset's directory, and the only way to the files in it: a dataset never names anything

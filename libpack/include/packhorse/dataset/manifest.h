@@ -49,13 +49,13 @@ struct Adoption {
   std::string layout;  ///< which of its format's conventions the shards follow
   /// Where labels come from: kFromShards, kFromFile, or kNowhere.
   std::string labels;
-  bool qualified_keys = false;  ///< keys repeat across shards, so the shard's name stands in front
+  bool qualified_keys = false;  ///< keys repeat across shards, so the shard's name precedes them
   std::map<std::string, std::string> arrays;  ///< names given for arrays: "images", "offsets", ...
   static constexpr std::string_view kFromShards = "shards", kFromFile = "file", kNowhere = "none";
 };
 
 struct Manifest {
-  std::string version;  ///< of the packhorse that wrote this; not part of the id
+  std::string version;  ///< the packhorse version that wrote this; not part of the id
   std::string format;
   int format_version = 0;
   std::string image;                ///< transform

@@ -66,7 +66,7 @@ class PackedDataset {
   /// dataset goes. Throws Error(kCorrupt) naming shard and key when the bytes are not the ones that
   /// were packed, Error(kIo) when the file was cut.
   Bytes view(std::size_t sample) const;
-  /// To be called after the last use of a view(). Throws Error(kIo) when the file has been cut
+  /// Call this after the last use of a view(). Throws Error(kIo) when the file has been cut
   /// meanwhile, so that the view may not have shown the whole image.
   void check_whole(std::size_t sample) const;
   /// A copy of view() in `out` (resized).
@@ -75,12 +75,12 @@ class PackedDataset {
   /// of the same sample on the same thread, nothing is decompressed again.
   bool read_field(std::size_t sample, std::size_t field, std::vector<std::byte>& out) const;
 
-  /// Asks the kernel to read the images of `samples`, in ascending order, into memory, without
-  /// waiting for it; neighbours in one go, as kJoinedGap and kJoinedBytes say. Returns the bytes
+  /// Asks the kernel to load the images of `samples`, which are in ascending order, without waiting
+  /// for it. Requests neighbours together, as kJoinedGap and kJoinedBytes say. Returns the bytes
   /// asked for.
   std::uint64_t prefetch(std::span<const std::uint64_t> samples) const;
-  /// Share of the data that is in memory, by looking at some hundred places: 0 to 1; 0 where the
-  /// file system does not say.
+  /// Estimates the share of the data that is in memory, 0 to 1, by looking at some hundred places;
+  /// 0 where the file system does not say.
   double resident_share() const;
   /// Gives all mapped pages back, so that the kernel is free to drop them.
   void release() const;
@@ -103,11 +103,11 @@ class PackedDataset {
   Manifest manifest_;
   std::vector<std::string> classes_;
   std::vector<Shard> shards_;
-  std::uint64_t serial_;  ///< of this object; no other in the process has had it
+  std::uint64_t serial_;  ///< never used by another object of the process
 };
 
-/// The pieces of a dataset beside its shards, for who needs no more: the class list, and a shard's
-/// index. Both throw Error(kCorrupt) when they do not fit the manifest.
+/// Open single pieces of a dataset, for callers that need no more: the class list, or a shard's
+/// index. Both throw Error(kCorrupt) when the piece does not fit the manifest.
 std::vector<std::string> classes_of(const DatasetDirectory& dataset, const Manifest& manifest);
 ShardIndex open_index(const DatasetDirectory& dataset, const ShardRecord& record,
                       const Manifest& manifest);

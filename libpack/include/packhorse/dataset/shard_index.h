@@ -41,7 +41,7 @@ struct IndexEntry {
   std::vector<ByteRange> fields = {};
   std::vector<std::uint64_t> field_hashes =
       {};            ///< xxh3 of each field's bytes; 0 where it is absent
-  Frame frame = {};  ///< of a compressed shard, else untouched
+  Frame frame = {};  ///< set in a compressed shard, else untouched
 };
 
 class ShardIndexWriter {
@@ -121,7 +121,7 @@ class ShardIndex {
 
   /// Whether samples lie in frames, which are read and decompressed as a whole.
   bool compressed() const { return compressed_; }
-  /// Only when compressed. A sample's ranges all lie in its frame's content.
+  /// The sample's frame; only when compressed. All ranges of the sample lie in its content.
   Frame frame(std::size_t i) const { return frames_[i]; }
 
   bool truncated() const { return file_.truncated(); }

@@ -13,7 +13,7 @@ inline constexpr ByteRange kAbsent{~std::uint64_t{0}, 0};
 /// A piece of a compressed shard that is decompressed as a whole.
 struct Frame {
   ByteRange stored;   ///< in the file
-  ByteRange content;  ///< of the decompressed shard
+  ByteRange content;  ///< in the decompressed shard
   friend bool operator==(const Frame&, const Frame&) = default;
 };
 
@@ -22,8 +22,8 @@ struct Frame {
 struct ShardLayout {
   std::vector<ByteRange> images;
   std::vector<ByteRange> fields =
-      {};                          ///< ShardSpec::fields.size() a sample; kAbsent where it has none
-  std::vector<Frame> frames = {};  ///< one a sample; empty when the shard is not compressed
+      {};  ///< ShardSpec::fields.size() per sample; kAbsent where it has none
+  std::vector<Frame> frames = {};  ///< one per sample; empty when the shard is not compressed
   std::string sha256 =
       {};  ///< of the file; empty when the writer cannot tell without reading it again
 };

@@ -16,7 +16,7 @@ namespace packhorse {
 struct ExportedIndexReport {
   std::vector<std::string> written;    ///< files, relative to where they were written
   std::vector<std::string> unchanged;  ///< those that were there with the same bytes
-  std::uint64_t bytes = 0;             ///< of all of them
+  std::uint64_t bytes = 0;             ///< of all files together
 };
 
 /// Writes them into the directory `out`, or beside the shards when it is empty. No payload is read.

@@ -55,7 +55,7 @@ class ForeignShard : public ShardReader {
 struct ForeignFormat {
   std::string_view name;     ///< in the manifest
   std::string_view summary;  ///< one line for help
-  int version;               ///< of the conventions understood; in the manifest
+  int version;               ///< version of the conventions understood; in the manifest
   /// The data file of the shard that a path names; nothing when that is none of this format.
   std::optional<std::filesystem::path> (*find)(const std::filesystem::path& named);
   /// Throws Error(kUnsupported) with advice for what cannot be adopted, Error(kCorrupt).

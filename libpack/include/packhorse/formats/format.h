@@ -86,7 +86,7 @@ struct ExportedIndexOptions {
 /// writes them.
 struct ExportedIndexes {
   using Out = std::function<void(std::string_view piece)>;
-  std::string (*name_of_shard)(const ShardRecord& record);  ///< of the file made for it
+  std::string (*name_of_shard)(const ShardRecord& record);  ///< the name of the file made for it
   /// Makes the file of a shard that open_writer() has written, from its index alone.
   void (*of_own_shard)(const ShardRecord& record, const ShardIndex& index,
                        const ExportedIndexOptions& options, const Out& out);
@@ -105,14 +105,14 @@ struct Format {
       file_suffix;           ///< a shard's data file is <stem> + suffix; may name a directory too
   std::string_view summary;  ///< one line for help
   std::string_view compressed_suffix;  ///< the same when compressed; empty = it cannot be
-  int version;                         ///< of the layout we write; in the manifest
+  int version;                         ///< version of the layout we write; in the manifest
   bool carries_fields;                 ///< whether there is a place for extra fields
   std::uint32_t sample_overhead;       ///< bytes a sample may take beyond its own, at most
   std::uint32_t field_overhead;        ///< the same for each field it has
   std::unique_ptr<ShardWriter> (*open_writer)(const std::filesystem::path& data_file,
                                               const ShardSpec& spec);
   std::unique_ptr<ShardReader> (*open_reader)(const std::filesystem::path& data_file);
-  std::string (*library_version)();                   ///< of the library behind it, for --version
+  std::string (*library_version)();                   ///< the library's version, for --version
   const ExportedIndexes* exported_indexes = nullptr;  ///< null: other people's readers need none
 };
 

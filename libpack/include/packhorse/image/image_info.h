@@ -45,7 +45,7 @@ struct DecodeCost {
   std::uint32_t scans = 1;
   /// Bytes that decoding must hold as a whole. A JPEG in several scans: its coefficients; any other
   /// JPEG and a PNM: nothing. All others: the pixels as their library decodes them, or a TIFF's
-  /// strip or tile if that is larger; a lossless WebP takes four bytes a pixel on top.
+  /// strip or tile if that is larger; a lossless WebP takes four bytes per pixel on top.
   std::uint64_t bytes = 0;
 };
 

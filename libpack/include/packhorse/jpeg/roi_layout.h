@@ -29,17 +29,17 @@ struct RoiTable {
   static constexpr std::uint8_t kMarker = 0xe9;  ///< APP9
   static constexpr std::string_view kIdentifier{"PHROI\0\1\0", 8};
 
-  std::uint32_t width = 0, height = 0;          ///< of the picture, pixels
+  std::uint32_t width = 0, height = 0;          ///< the picture's size in pixels
   std::uint32_t mcu_width = 0, mcu_height = 0;  ///< pixels
   std::uint32_t mcus_per_row = 0, mcu_rows = 0;
   std::uint32_t restart_interval = 0;  ///< MCUs between two restart markers
-  std::uint64_t scan = 0;              ///< of the first entropy-coded byte, from the file's start
+  std::uint64_t scan = 0;              ///< where the first entropy-coded byte lies in the file
 
   std::uint32_t segments_per_row() const { return mcus_per_row / restart_interval; }
   /// Where MCU row `row` begins, from the file's start. row == mcu_rows: where EOI lies.
   std::uint64_t row_begin(std::uint32_t row) const;
   /// The entropy-coded bytes of MCU row `row` with the markers between its segments, but without
-  /// the RSTn or EOI behind it.
+  /// the RSTn or EOI after it.
   ByteRange row_bytes(std::uint32_t row) const;
 
   Bytes offsets;  ///< rows + 1 numbers; a view of the file's bytes

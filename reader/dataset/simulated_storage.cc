@@ -197,8 +197,8 @@ class Delayed final : public Dataset {
   const std::shared_ptr<SimulatedStorage> storage_;
   const std::uint64_t gap_;
   const bool files_apart_;
-  mutable std::vector<std::atomic<Ticks>> arrival_;  ///< by sample, when it is there
-  mutable std::vector<std::atomic<bool>> opened_;    ///< by file
+  mutable std::vector<std::atomic<Ticks>> arrival_;  ///< time of arrival of each sample
+  mutable std::vector<std::atomic<bool>> opened_;    ///< whether each file was opened
   mutable std::atomic<std::size_t> arrived_ = 0;     ///< samples asked for
 };
 

@@ -15,9 +15,9 @@ namespace packhorse::reader {
 /// What part of a JPEG to decode, and at which scale.
 struct JpegTask {
   Bytes file;
-  ImageInfo info;  ///< what its header says
-  Window window;   ///< of the picture, scaled down; not empty
-  int scaled = 1;  ///< to one over 1, 2, 4 or 8 of its sides, rounded up
+  ImageInfo info;  ///< from the JPEG's header
+  Window window;   ///< in the scaled-down picture; not empty
+  int scaled = 1;  ///< sides are divided by 1, 2, 4 or 8, rounded up
 };
 
 /// Keeps buffers between calls; they grow to the largest window decoded, not to the largest

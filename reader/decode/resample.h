@@ -94,9 +94,9 @@ class Resampler : public PixelSink {
   Axis columns_, rows_;  ///< of the stored picture
   PixelBuffer narrowed_, scaled_;
   bool swap_ = false;
-  std::uint8_t *out_ = nullptr, *target_ = nullptr;  ///< the same, unless turned at the end
+  std::uint8_t *out_ = nullptr, *target_ = nullptr;  ///< the same memory, unless turned at the end
   int room_ = 0;          ///< rows of the window that narrowed_ has room for,
-  int from_ = 0;          ///< from this one on
+  int from_ = 0;          ///< the first of those rows
   int taken_ = 0;         ///< rows of the window
   std::size_t done_ = 0;  ///< output rows, in the order in which they can be made
 };

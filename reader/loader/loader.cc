@@ -33,7 +33,7 @@ struct alignas(kCacheLine) Producer {
   explicit Producer(const DecodeOptions& options) : decoder(options) {}
   Decoder decoder;
   std::vector<std::byte> bytes;
-  std::exception_ptr error;  ///< of the sample that failed last
+  std::exception_ptr error;  ///< the error of the sample that failed last
   std::atomic<std::uint64_t> samples{0}, bytes_read{0}, read_ns{0}, decode_ns{0}, wait_ns{0};
 };
 
@@ -300,7 +300,7 @@ struct Loader::Impl {
   LoaderOptions options;
   std::size_t image_bytes;
   Ring ring;
-  std::size_t encoded_places;  ///< of a batch that are left so where they can be
+  std::size_t encoded_places;  ///< places of a batch that are left encoded where possible
   BadSampleLog bad;
   std::shared_ptr<const Runs> runs;  ///< for windows
   LatencyHistogram batch_wait, batch_make;
@@ -308,11 +308,11 @@ struct Loader::Impl {
   std::optional<Order> order;
   std::uint64_t epoch = 0;
   std::unique_ptr<Prefetcher> prefetcher;
-  std::uint64_t prefetched_before = 0;  ///< by those of earlier epochs
-  mutable std::mutex prefetch_mutex;    ///< of the two, for counters()
+  std::uint64_t prefetched_before = 0;  ///< bytes, by the prefetchers of earlier epochs
+  mutable std::mutex prefetch_mutex;    ///< guards the prefetcher and its total, for counters()
   std::atomic<std::uint64_t> next_ticket{0};
   // These belong to the consumer:
-  std::uint64_t next_step = 0;  ///< of next()
+  std::uint64_t next_step = 0;  ///< the step that next() returns next
   std::atomic<std::uint64_t> consumer_wait_ns{0}, batches{0}, ready_batches_sum{0};
 
   std::vector<std::unique_ptr<Producer>> producers;

@@ -17,8 +17,8 @@ struct Metric {
   std::string_view type;
   std::string_view help;
   double (*value)(const LoaderCounters&);
-  std::string_view quantile = {};  ///< of a summary's line
-  std::string_view suffix = {};    ///< of its others
+  std::string_view quantile = {};  ///< the label of a summary's quantile
+  std::string_view suffix = {};    ///< for a summary's other lines
 };
 
 constexpr double as_count(std::uint64_t value) { return static_cast<double>(value); }

@@ -26,7 +26,7 @@ class Ring {
     std::vector<std::int64_t> labels;
     std::vector<std::uint64_t> samples;
     std::vector<EncodedSample> encoded;           ///< empty unless some are left so
-    std::chrono::steady_clock::time_point begun;  ///< when its first sample was taken up
+    std::chrono::steady_clock::time_point begun;  ///< when work on its first sample began
 
    private:
     friend class Ring;

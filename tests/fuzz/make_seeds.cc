@@ -48,7 +48,7 @@ std::string as_string(Bytes bytes) { return std::string(as_text(bytes)); }
 
 /// JPEGs. A fuzzer runs small files quickly, and is likelier to change them in the right place.
 struct Pictures {
-  std::vector<fuzz::File> any;    ///< of all kinds, some cut, some with most of their scan left out
+  std::vector<fuzz::File> any;  ///< all kinds; some truncated, some with most of the scan left out
   std::vector<fuzz::File> whole;  ///< for shards and archives
   fuzz::File of_overflow_pages;   ///< whole, and too long for a leaf page of LMDB
 };

@@ -38,10 +38,10 @@ Picture make_gradient(int width, int height);
 
 struct JpegSpec {
   int h = 2, v = 2;    ///< luma sampling factors; the others have 1 x 1
-  int components = 0;  ///< of an RGB picture: 1 = its green, 4 = CMYK without black; 0 = as it is
+  int components = 0;  ///< for an RGB picture: 1 = its green, 4 = CMYK without black; 0 = as it is
   bool rgb = false;    ///< no YCbCr
-  bool ycck = false;   ///< of 4 components
-  bool adobe = true;   ///< of 4 components: with the marker; without it, made of inverted pixels
+  bool ycck = false;   ///< for 4 components
+  bool adobe = true;   ///< for 4 components: with the marker; without it, from inverted pixels
   bool progressive = false;
   bool arithmetic = false;
   int restart_interval = 0;  ///< MCUs

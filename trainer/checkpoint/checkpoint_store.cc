@@ -76,8 +76,8 @@ std::string run_command(const std::string& command, const fs::path& file) try {
 struct CheckpointStore::Impl {
   CheckpointStoreOptions options;
   std::jthread writer = {};
-  std::exception_ptr failure = {};  ///< of the writer, read when it has ended
-  std::mutex mutex = {};            ///< of notes
+  std::exception_ptr failure = {};  ///< the writer's, read when it has ended
+  std::mutex mutex = {};            ///< guards `notes`
   std::vector<std::string> notes = {};
   bool replaces_earlier = false;
   bool first = true;  ///< nothing was written yet

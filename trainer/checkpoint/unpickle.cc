@@ -76,14 +76,14 @@ class Cursor {
 struct Extent {
   std::size_t depth = 0;   ///< containers inside containers
   std::size_t weight = 1;  ///< values, and characters of texts
-  bool contained = false;  ///< in another value, so it may grow no more: its extent is known there
+  bool contained = false;  ///< part of another value, which knows its extent, so it may not grow
 };
 
 /// An entry of the stack: a value, or the name of a class or function.
 struct Item {
   c10::IValue value{};
   bool global = false;               ///< a name, as text in `value`
-  std::shared_ptr<Extent> extent{};  ///< of a container, shared by all that name it
+  std::shared_ptr<Extent> extent{};  ///< a container's extent, shared by all that name it
 };
 
 /// The scalar type of the storage that a tensor lies in.

@@ -29,7 +29,7 @@ constexpr unsigned int kSleeping = cudaEventDisableTiming | cudaEventBlockingSyn
 
 /// One of the buffers on the GPU.
 struct Buffer {
-  at::Tensor images, labels;              ///< of the largest batch
+  at::Tensor images, labels;              ///< large enough for the largest batch
   at::Tensor pinned_labels;               ///< the loader's slots pin only the pixels
   at::cuda::CUDAEvent copied{kSleeping};  ///< on a copy stream: the batch is there
   at::cuda::CUDAEvent used;  ///< on the compute stream: nothing queued reads it any more
@@ -38,7 +38,7 @@ struct Buffer {
 /// Batches alternate between lanes: while the GPU decodes one, the next is parsed and queued.
 struct Lane {
   c10::cuda::CUDAStream stream;
-  std::optional<GpuDecoder> decoder = {};  ///< of samples that the loader left encoded
+  std::optional<GpuDecoder> decoder = {};  ///< for samples that the loader left encoded
 };
 constexpr std::size_t kLanes = 2;
 

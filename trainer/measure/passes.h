@@ -34,7 +34,7 @@ class Passes {
   const MeasureOptions& options_;
   const Recipe& recipe_;
   std::stop_token stop_;
-  std::shared_ptr<const reader::Dataset> warm_ = {};  ///< of the last pass, unless that was cold
+  std::shared_ptr<const reader::Dataset> warm_ = {};  ///< the last pass's, unless that was cold
   std::set<std::shared_ptr<const reader::Dataset>> afresh_ = {};  ///< loaded since they were cold
   int workers_ = 0;
 };

@@ -115,7 +115,7 @@ struct Processes::Impl {
   intrusive_ptr<c10d::Store> store;
   intrusive_ptr<c10d::ProcessGroup> group;
   intrusive_ptr<c10d::ProcessGroupGloo> gloo;
-  at::Tensor ballot;  ///< of the vote under way
+  at::Tensor ballot;  ///< the vote under way
   intrusive_ptr<c10d::Work> vote;
   mutable int checks = 0;
 };

@@ -129,7 +129,7 @@ struct Engine::Impl {
   std::unique_ptr<StepGraph> graph;
   DeviceBatch held = {};
   Normalization normalization;
-  at::Tensor sums;  ///< of the finite losses, and how many they were; on the device until report()
+  at::Tensor sums;           ///< sum and number of the finite losses; on the device until report()
   std::int64_t losses = 0;   ///< added since the last report, finite or not
   std::int64_t skipped = 0;  ///< steps, at the last report
 };

@@ -374,7 +374,7 @@ class Run {
   std::int64_t steps_per_epoch_ = 0;
   bool stopped_ = false;
   std::size_t bad_told_ = 0;       ///< bad samples that a note was made of
-  std::int64_t unread_steps_ = 0;  ///< whose loss is still on the device
+  std::int64_t unread_steps_ = 0;  ///< steps whose loss is still on the device
   Clock::time_point mark_;         ///< when the loss was last read
   double wait_mark_ = 0;
   std::optional<Scores> scores_;

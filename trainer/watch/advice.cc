@@ -5,7 +5,8 @@
 namespace packhorse::trainer {
 namespace {
 
-/// When reading takes more than this share of reading and decoding, the storage holds the workers
+/// A larger share of reading in the time for reading and decoding means that the storage is the
+/// limit.
 /// up.
 constexpr double kReadBound = 0.5;
 /// Workers that are idle for a larger share have enough time, yet training waits.

@@ -10,7 +10,7 @@ namespace packhorse::trainer {
 
 /// The limits of a client of an HttpServer.
 struct HttpLimits {
-  std::chrono::milliseconds deadline = std::chrono::seconds(10);  ///< of a connection as a whole
+  std::chrono::milliseconds deadline = std::chrono::seconds(10);  ///< for a connection as a whole
   std::size_t header_bytes = 8192;                                ///< request line and headers
   int connections = 16;  ///< at a time; others wait until one ends
 };

@@ -97,7 +97,7 @@ struct Watch::Impl {
   std::optional<MetricsServer> server;
   std::optional<StepTrace> trace;
   const reader::Loader* loader = nullptr;
-  LoadFacts facts;  ///< of the loader, filled in for each epoch
+  LoadFacts facts;  ///< facts about the loader, filled in for each epoch
   reader::LoaderCounters counters_at_epoch;
   std::optional<Remedy> told;  ///< the advice given last
 };

@@ -135,7 +135,7 @@ struct GpuDecoder::Impl {
   std::vector<std::uint8_t> jpeg;
   at::Tensor pictures;                  ///< decoded, one behind the other; grows
   at::Tensor host_tasks, device_tasks;  ///< CropTask by CropTask
-  std::vector<std::size_t> places;      ///< for the GPU
+  std::vector<std::size_t> places;      ///< places that the GPU decodes
   GpuDecodeCounters counters;
 };
 

@@ -12,7 +12,7 @@ namespace packhorse::reader {
 struct Autotuned {
   int workers = 0;                ///< for LoaderOptions::workers
   std::string reason;             ///< a sentence for people
-  std::vector<SweepPoint> curve;  ///< what was measured
+  std::vector<SweepPoint> curve;  ///< all measured points
 };
 
 /// Finds how many workers pay off on this machine, for this dataset and these options. Reads with

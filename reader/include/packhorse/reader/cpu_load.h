@@ -24,7 +24,7 @@ double foreign_cpus(double busy_s, double own_s, double seconds, std::size_t cpu
 
 /// Means since a moment.
 struct CpuLoad {
-  int cpus = 0;  ///< that this process may run on
+  int cpus = 0;  ///< CPUs that this process may run on
   /// How many of those CPUs other processes and the kernel kept busy.
   std::optional<double> foreign_cpus = {};
   /// Share of the time in which some task, ours or another's, waited for a CPU.

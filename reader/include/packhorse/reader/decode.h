@@ -26,15 +26,15 @@ enum class ScaledDct {
 struct DecodeOptions {
   bool apply_orientation = true;  ///< turn the picture as its EXIF says, before anything else
   ScaledDct scaled_dct = ScaledDct::kOff;
-  PixelAugment pixels = {};  ///< done to what decode() makes
+  PixelAugment pixels = {};  ///< applied to the pixels of decode()
   ImageLimits limits = {};   ///< images beyond are not decoded
 };
 
 /// A JPEG left for somebody else to decode, such as a GPU, and what to make of its pixels.
 struct EncodedSample {
-  std::uint32_t bytes = 0;    ///< of the JPEG; 0: there is none, but pixels
-  int width = 0, height = 0;  ///< of its picture
-  CropPlan plan = {};         ///< of that picture
+  std::uint32_t bytes = 0;    ///< length of the JPEG; 0: the place holds pixels instead
+  int width = 0, height = 0;  ///< size of the JPEG's picture
+  CropPlan plan = {};         ///< for that picture
 };
 
 /// How many JPEGs went through which decoder.

@@ -14,10 +14,10 @@ struct SweepPoint {
 /// The point from which more workers stop paying off.
 struct Knee {
   int workers = 0;            ///< the fewest that reach `kKneeShare` of the best rate
-  double images_per_s = 0;    ///< of these
+  double images_per_s = 0;    ///< rate with `workers`
   int best_workers = 0;       ///< the fewest with the best rate
   double best_per_s = 0;      ///< the best rate
-  bool still_rising = false;  ///< it is the last point of several: the knee lies there or beyond
+  bool still_rising = false;  ///< `workers` is the last of several points: it may lie beyond
 };
 
 /// Share of the best rate that counts as reaching it: the rest is noise between repeats, not worth

@@ -93,7 +93,7 @@ struct LoaderCounters {
   std::uint64_t consumer_wait_ns = 0;  ///< next() waiting for a batch
   std::uint64_t batches = 0;
   std::uint64_t ready_batches_sum = 0;  ///< ready batches found at each next(), summed: queue depth
-  std::uint64_t bad_samples = 0;        ///< that were replaced
+  std::uint64_t bad_samples = 0;        ///< samples that were replaced
   std::uint64_t prefetched_bytes = 0;   ///< asked for ahead; 0 where all was in memory
   Latencies batch_wait;                 ///< next() waiting, batch by batch
   Latencies batch_make;                 ///< from a batch's first sample begun to its last complete

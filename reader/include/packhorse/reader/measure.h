@@ -39,13 +39,13 @@ struct MeasureOptions {
 /// One timed pass. Times begin at start_epoch(), when threads and slots exist.
 struct Measurement {
   std::uint64_t images = 0;
-  std::uint64_t warmup_images = 0;  ///< before those, and not timed
+  std::uint64_t warmup_images = 0;  ///< images before those, not timed
   double seconds = 0;
   double first_batch_s = 0;  ///< from making the loader to the first batch
   double cpu_s = 0;          ///< user + system time of the process
   std::uint64_t bytes = 0;   ///< stored bytes read
   std::uint64_t disk_bytes =
-      0;  ///< that the disk delivered, warm-up included; 0 without /proc/self/io
+      0;  ///< delivered by the disk, warm-up included; 0 without /proc/self/io
   std::vector<double> batch_ms;  ///< time between batches
   LoaderCounters counters;
   ShuffleQuality shuffle;  ///< of the last epoch

@@ -15,8 +15,8 @@ namespace packhorse::reader {
 struct MixOptions {
   double mixup_alpha = 0;     ///< of Beta(alpha, alpha); 0: no Mixup
   double cutmix_alpha = 0;    ///< likewise for CutMix
-  double cutmix_share = 0.5;  ///< where both are on: the probability that it is CutMix
-  double probability = 1;     ///< that a batch is mixed at all
+  double cutmix_share = 0.5;  ///< when both are on: the probability of CutMix
+  double probability = 1;     ///< probability that a batch is mixed at all
   /// Throws Error(kUsage).
   void validate() const;
 };

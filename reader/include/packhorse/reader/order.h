@@ -12,18 +12,18 @@ namespace packhorse::reader {
 enum class OrderKind {
   kGlobal,  ///< every sample may come anywhere: for storage that is good at random reads
   kWindow,  ///< large pieces in random order, mixed within a window (WindowOrder): for the others
-  kSequential,  ///< as it is stored
+  kSequential,  ///< in stored order
 };
 
 enum class Tail {
   kDrop,  ///< the last, incomplete global batch is left out
-  kPad,   ///< it is filled with samples from the start of the epoch's order
-  kKeep,  ///< it is delivered short; only for one rank (evaluation)
+  kPad,   ///< the last batch is filled with samples from the start of the epoch's order
+  kKeep,  ///< the last batch is delivered short; only for one rank (evaluation)
 };
 
 struct OrderOptions {
   OrderKind kind = OrderKind::kGlobal;
-  std::shared_ptr<const Runs> runs = {};  ///< for kWindow: those of the dataset
+  std::shared_ptr<const Runs> runs = {};  ///< for kWindow: the dataset's runs
   std::size_t runs_per_window = 16;
   std::uint64_t seed = 0;
   std::uint64_t epoch = 0;

@@ -19,8 +19,8 @@ namespace packhorse::reader {
 /// (plus `open_s` where it opens a file); then its bytes go over the one line that all requests
 /// share.
 struct StorageModel {
-  std::string name;                  ///< of a preset, or as it was typed
-  double open_s = 0;                 ///< to open a file: what it takes to find it
+  std::string name;                  ///< a preset's name, or the text that was typed
+  double open_s = 0;                 ///< to find and open a file
   double access_s = 0;               ///< from a request to its first byte
   double bytes_per_s = 0;            ///< of all requests together; 0: no limit
   int depth = 0;                     ///< requests under way at a time; 0: no limit
@@ -62,7 +62,7 @@ class SimulatedStorage {
  private:
   const StorageModel model_;
   mutable std::mutex mutex_;
-  std::vector<Clock::time_point> places_;  ///< when each is free; a min-heap
+  std::vector<Clock::time_point> places_;  ///< the time at which each is free; a min-heap
   Clock::time_point line_free_;
   std::uint64_t requests_ = 0, bytes_ = 0;
 };

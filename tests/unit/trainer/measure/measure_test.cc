@@ -478,7 +478,7 @@ TEST_CASE("recommend: advises what the figures tell would help, and nothing else
   struct Case {
     const char* what;
     Condition::Kind from;
-    double cpu_s;  ///< of the one second that a pass takes, on two CPUs
+    double cpu_s;  ///< in the one second of a pass, on two CPUs
     const char* said;
     const char* never;
   };

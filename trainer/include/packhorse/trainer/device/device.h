@@ -37,9 +37,8 @@ std::string pci_bus_id(const Device& device);
 
 /// Peak use of a GPU's memory so far, in bytes; 0 for the CPU.
 struct PeakMemory {
-  std::uint64_t allocated = 0;  ///< of tensors, all at once
-  std::uint64_t reserved =
-      0;  ///< that LibTorch took from the driver, what it keeps cached included
+  std::uint64_t allocated = 0;  ///< by all tensors together
+  std::uint64_t reserved = 0;   ///< taken from the driver by LibTorch, including its cache
 };
 PeakMemory peak_memory(const Device& device);
 

@@ -20,7 +20,7 @@ struct DeviceBatch {
   at::Tensor labels;  ///< int64 [B]
   std::int64_t size = 0;
   reader::LoaderState after;    ///< where the run stands once this batch is done
-  std::shared_ptr<void> lease;  ///< what gives the memory back
+  std::shared_ptr<void> lease;  ///< gives the memory back
 };
 
 /// Brings a loader's batches to the device, ahead of the step that needs them.

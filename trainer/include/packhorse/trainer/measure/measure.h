@@ -44,8 +44,8 @@ struct MeasureOptions {
   double simulated_device = 0;
   int workers = -1;
   int slots = 4;                                    ///< batches in memory
-  bool cold = false;                                ///< beside warm
-  std::vector<reader::StorageModel> storages = {};  ///< likewise, one by one
+  bool cold = false;                                ///< also measure cold
+  std::vector<reader::StorageModel> storages = {};  ///< also measure on each of these
   int repeats = 5;
   /// Batches that come before those of a pass and are not timed: training steps, where it trains.
   std::int64_t warmup_steps = 5;
@@ -63,20 +63,20 @@ struct MeasureOptions {
 /// One timed pass of one kind of work.
 struct Pass {
   std::uint64_t images = 0;
-  std::uint64_t warmup_images = 0;  ///< before those, and not timed
+  std::uint64_t warmup_images = 0;  ///< images before those, not timed
   double seconds = 0;
   std::uint64_t bytes = 0;  ///< stored, read by it
   /// Bytes that the disk or the simulated storage delivered, warm-up included.
   std::uint64_t disk_bytes = 0;
   double cpu_s = 0;                   ///< of the process
-  reader::CpuLoad load = {};          ///< of others meanwhile
+  reader::CpuLoad load = {};          ///< of other programs meanwhile
   double first_batch_s = 0;           ///< from making the loader to the first batch
   std::vector<double> batch_ms = {};  ///< from one batch to the next; training: of each step
   // Only for training:
   double wait_s = 0;     ///< waiting for batches
   double compute_s = 0;  ///< from having a batch to the step's end
-  double copy_s = 0;     ///< to the device, beside the computing
-  double host_s = 0;     ///< of compute_s, until all work of the steps was queued
+  double copy_s = 0;     ///< copying to the device, in parallel with computing
+  double host_s = 0;     ///< part of compute_s, until all work of the steps was queued
   double loss = 0;       ///< mean: proof that training happened
   double images_per_s() const { return seconds > 0 ? static_cast<double>(images) / seconds : 0; }
   double disk_bytes_per_image() const {
@@ -130,8 +130,8 @@ SpeedReport measure(const MeasureOptions& options,
 /// `other_s` is the time that none of them covers.
 struct Attribution {
   double epoch_s = 0;
-  double device_s = 0;       ///< what steps on made-up data take
-  double sharing_s = 0;      ///< what steps take longer beside the loading; noise may be below 0
+  double device_s = 0;       ///< time of the steps on made-up data
+  double sharing_s = 0;      ///< extra time of steps beside the loading; noise may make it negative
   double preparation_s = 0;  ///< waiting for data although all is in the page cache
   double fetch_s = 0;        ///< waiting beyond that: for the storage
   double other_s = 0;
@@ -158,7 +158,7 @@ enum class Told {
 };
 struct Comparison {
   double ratio = 0;            ///< of the medians
-  double least = 0, most = 0;  ///< of the slowest to the other's fastest repeat, and the reverse
+  double least = 0, most = 0;  ///< slowest repeat to the other's fastest, and the reverse
   std::size_t repeats = 0;
   Told told = Told::kNot;
 };
@@ -175,7 +175,7 @@ Comparison compare(const std::vector<Pass>& passes, const std::vector<Pass>& bas
 /// How the work on an input compares with the folder's.
 enum class SameWork {
   kYes,           ///< packed as it is
-  kLessDecoding,  ///< the same pixels by less decoding: roi
+  kLessDecoding,  ///< the same pixels with less decoding: roi
   kOtherPixels,   ///< resize, raw
 };
 SameWork same_work(const MeasuredInput& input);

@@ -17,7 +17,7 @@ struct PackAllOptions {
   std::filesystem::path scratch;              ///< the datasets become folders in it: "wds-roi", ...
   std::vector<std::string> formats = {};      ///< empty: all that packhorse writes
   std::vector<std::string> image_modes = {};  ///< empty: all
-  int side = 256;                             ///< of resize (the shorter one) and raw, in pixels
+  int side = 256;                             ///< shorter side for resize, both for raw, in pixels
   ImageLimits limits = {};                    ///< pictures beyond cannot be packed
 };
 
@@ -26,7 +26,7 @@ struct PackingCost {
   std::filesystem::path path;
   std::string format, image_mode;
   std::string settings = {};  ///< of the image mode, e.g. "size=256 fit=crop"
-  bool was_there = false;     ///< from an earlier run, so that nothing is known of its cost
+  bool was_there = false;     ///< from an earlier run, so its cost is unknown
   double seconds = 0, cpu_s = 0;
   std::uint64_t bytes_in = 0, bytes_out = 0;
 };

@@ -13,20 +13,20 @@ namespace packhorse::trainer {
 
 /// The mean costs of an image.
 struct ImageCosts {
-  double read_cpu_s = 0;          ///< of a core: finding, copying and checking its bytes
-  double decode_cpu_s = 0;        ///< of a core, beyond that
-  double step_s = 0;              ///< of a device, by itself
-  double step_cpu_s = 0;          ///< of cores meanwhile: on a CPU, all that it takes
+  double read_cpu_s = 0;          ///< one core's time to find, copy and check its bytes
+  double decode_cpu_s = 0;        ///< one core's time beyond that
+  double step_s = 0;              ///< one device's time, by itself
+  double step_cpu_s = 0;          ///< cores' time meanwhile: on a CPU, the whole step
   double bytes = 0;               ///< stored
   bool file_apart = false;        ///< a file of its own is opened for it, and is not prefetched
-  double images_per_request = 1;  ///< that are asked for together
+  double images_per_request = 1;  ///< images requested together
 };
 
 /// How a packed dataset is read: samples that lie close together, by chance or in a window, are
 /// read in one request, with gaps of up to `gap_bytes` (reader::joined_gap()).
 struct Requests {
-  double images = 1;           ///< of one request
-  double bytes_per_image = 0;  ///< with the gaps
+  double images = 1;           ///< in one request
+  double bytes_per_image = 0;  ///< including the gaps
 };
 Requests requests_of(reader::OrderKind order, double samples, double sample_bytes,
                      double gap_bytes);
@@ -49,10 +49,10 @@ struct Epoch {
 struct Prediction {
   double images_per_s = 0;
   std::string bottleneck;  ///< "device", "cpu", "storage" or "latency"
-  double device = 0;       ///< what all devices take
-  double cpu = 0;          ///< what the cores prepare, and compute where they do that, too
-  double storage = 0;      ///< what the storage delivers, however many ask
-  double latency = 0;      ///< what the workers get that each wait for a file
+  double device = 0;       ///< the rate of all devices
+  double cpu = 0;          ///< the rate of the cores, including their computing on a CPU device
+  double storage = 0;      ///< the rate of the storage, however many requests it gets
+  double latency = 0;      ///< the rate of workers that each wait for a file
 };
 
 /// Predicts training: the smallest bound, which is an upper bound itself; near the crossing of two

@@ -24,9 +24,9 @@ struct SweepOptions {
 
 struct SweepSetting {
   int workers = 0, slots = 0;
-  std::vector<Pass> passes;         ///< of training, a repeat each
-  std::uint64_t batches_bytes = 0;  ///< that the slots take
-  std::uint64_t memory_bytes = 0;   ///< of this process, without files it has mapped
+  std::vector<Pass> passes;         ///< training, one per repeat
+  std::uint64_t batches_bytes = 0;  ///< memory of the slots
+  std::uint64_t memory_bytes = 0;   ///< memory of this process, without the files it has mapped
   double images_per_s() const { return trainer::images_per_s(passes).median; }
   double wait_share() const;
 };
@@ -40,13 +40,13 @@ struct SweepReport {
   std::vector<SweepSetting> settings;
   std::vector<std::string> left_out;  ///< settings that were not tried, and why
   int cpus = 0;
-  std::uint64_t memory_available = 0;  ///< to this process, at the start
+  std::uint64_t memory_available = 0;  ///< available to this process at the start
 };
 
 /// The recommended setting.
 struct Recommendation {
   std::size_t setting = 0;    ///< the fewest workers, then slots, within 5 % of the best
-  bool still_rising = false;  ///< it has the most workers that were tried
+  bool still_rising = false;  ///< the setting has the most workers that were tried
   std::string reason;
 };
 

@@ -61,7 +61,7 @@ class Optimizer {
  protected:
   /// Parameters with one weight decay, and the state of each.
   struct Group {
-    bool weights = false;  ///< of layers: those that decay, and that LARS scales
+    bool weights = false;  ///< weights of layers: they decay, and LARS scales them
     double weight_decay = 0;
     std::vector<std::string> names = {};
     std::vector<at::Tensor> parameters = {};

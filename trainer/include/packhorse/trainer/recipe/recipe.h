@@ -56,7 +56,7 @@ struct Recipe {
   double color_jitter = 0;  ///< brightness, contrast, saturation; a quarter of it as hue
   double erasing = 0;       ///< probability of torchvision's RandomErasing
   double mixup_alpha = 0;   ///< of Beta(alpha, alpha); 0: off
-  double cutmix_alpha = 0;  ///< likewise; with both, each batch draws one of them
+  double cutmix_alpha = 0;  ///< the same for CutMix; with both, each batch draws one of them
   int epochs = 90;
   std::int64_t batch_size = 256;  ///< of one step: over all processes and accumulated parts
   std::int64_t accumulate = 1;    ///< parts that a process takes its share of a batch in
@@ -69,7 +69,7 @@ struct Recipe {
   double clip_norm = 0;               ///< longest gradient, 0: any
   double label_smoothing = 0;
   double warmup_epochs = 5;
-  double ema_decay = 0;  ///< of the averaged parameters that are scored then; 0: none
+  double ema_decay = 0;  ///< for the averaged parameters, which are then scored; 0: none
   std::uint64_t seed = 0;
   reader::OrderKind order = reader::OrderKind::kGlobal;
   Amp amp = Amp::kOff;

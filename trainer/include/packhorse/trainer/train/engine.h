@@ -34,8 +34,8 @@ struct ScoreSums {
 
 /// The position of a batch in the run.
 struct StepPlace {
-  std::int64_t step = 0;  ///< of the optimiser, in the whole run
-  std::int64_t part = 0;  ///< of those whose gradients add up to the step; see Recipe::accumulate
+  std::int64_t step = 0;  ///< the optimiser's step, in the whole run
+  std::int64_t part = 0;  ///< index among the parts of the step; see Recipe::accumulate
   double lr = 0;
 };
 

@@ -15,7 +15,7 @@ namespace packhorse::trainer {
 struct EvaluateOptions {
   std::filesystem::path checkpoint;
   std::filesystem::path weights;  ///< instead of a checkpoint: as load_weights() takes them
-  RecipeChoices recipe;           ///< of the weights; a checkpoint brings its own
+  RecipeChoices recipe;           ///< for weights; a checkpoint brings its own
   std::filesystem::path data;
   std::string split;  ///< empty: "val" or "test" where there are splits
   Device device;
@@ -24,7 +24,7 @@ struct EvaluateOptions {
 };
 
 struct EvaluateResult {
-  RunState state;  ///< of the checkpoint; of weights only the recipe and the classes
+  RunState state;  ///< from the checkpoint; for weights only the recipe and the classes
   Scores scores;
 };
 

@@ -40,9 +40,9 @@ struct FitOptions {
   std::int64_t checkpoint_every = 0;          ///< steps; 0 = after each epoch
   int keep = 0;                               ///< the latest checkpoints kept as out/step-N.pt
   std::string after_save;      ///< shell command run for each checkpoint; see CheckpointStore
-  std::int64_t max_steps = 0;  ///< of the whole run, 0 = no limit; the schedule does not see it
+  std::int64_t max_steps = 0;  ///< in the whole run; 0 = no limit; the schedule ignores it
   WatchOptions watch = {};
-  Processes* processes = nullptr;  ///< that train together, this one among them; nullptr: alone
+  Processes* processes = nullptr;  ///< all that train together, this one included; nullptr: alone
 };
 
 /// Called from the thread that runs fit(); with several processes, only in the first.
@@ -58,8 +58,8 @@ struct FitResult {
   int processes = 1;
   int epochs = 0;  ///< finished ones
   std::int64_t steps = 0;
-  std::int64_t skipped = 0;  ///< of the steps; see StepReport
-  bool stopped = false;      ///< on request; `checkpoint` is where to go on from
+  std::int64_t skipped = 0;  ///< steps left out; see StepReport
+  bool stopped = false;      ///< on request; the run can continue from `checkpoint`
   double images_per_s = 0;   ///< training, in this call, over all processes
   double data_wait_share = 0;
   double loss = 0;  ///< training, mean over the last epoch

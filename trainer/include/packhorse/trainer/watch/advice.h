@@ -34,7 +34,7 @@ enum class Remedy {
 
 struct Advice {
   Remedy remedy;
-  std::string sentence;  ///< what was seen and what to do
+  std::string sentence;  ///< the observation and what to do
 };
 
 /// A share up to this needs no advice.

@@ -17,12 +17,12 @@ struct StepReport;
 
 /// The run that is watched.
 struct WatchedRun {
-  std::filesystem::path out{};     ///< where its files lie; empty: none are written
+  std::filesystem::path out{};     ///< folder of the run's files; empty: none are written
   std::int64_t resumed_step = -1;  ///< steps done before this call, if it goes on with a run
   Device device{};
   bool gpu_decode = false;                         ///< the GPU decodes JPEGs
   int rank = 0, world = 1;                         ///< in data parallel training
-  int local_rank = 0, local_world = 1;             ///< of them on this machine
+  int local_rank = 0, local_world = 1;             ///< among the processes on this machine
   std::function<void(const std::string&)> note{};  ///< hears what people should know; may be empty
 };
 

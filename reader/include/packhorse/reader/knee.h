@@ -17,7 +17,7 @@ struct Knee {
   double images_per_s = 0;    ///< rate with `workers`
   int best_workers = 0;       ///< the fewest with the best rate
   double best_per_s = 0;      ///< the best rate
-  bool still_rising = false;  ///< `workers` is the last of several points: it may lie beyond
+  bool still_rising = false;  ///< `workers` is the last of several points: the knee may lie beyond
 };
 
 /// Share of the best rate that counts as reaching it: the rest is noise between repeats, not worth

@@ -93,7 +93,7 @@ TEST_CASE("zstd frame: makes room only for what frame and index agree on, within
   decompress_frame(as_bytes(frame), 9, content);
   CHECK(as_text(content) == "some text");
   const auto refused = [&](const std::string& bytes, std::uint64_t size) {
-    content = std::vector<std::byte>();  // without capacity, too
+    content = std::vector<std::byte>();  // starts with no capacity
     const bool corrupt = kind_of_error([&] { decompress_frame(as_bytes(bytes), size, content); }) ==
                          ErrorKind::kCorrupt;
     return corrupt && content.capacity() == 0;

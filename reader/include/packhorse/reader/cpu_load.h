@@ -22,7 +22,7 @@ std::optional<double> stalled_seconds(std::string_view pressure);
 /// differently.
 double foreign_cpus(double busy_s, double own_s, double seconds, std::size_t cpus);
 
-/// Means since a moment.
+/// Means over a stretch of time.
 struct CpuLoad {
   int cpus = 0;  ///< CPUs that this process may run on
   /// How many of those CPUs other processes and the kernel kept busy.

@@ -45,8 +45,8 @@ struct DecodeCounters {
 };
 
 /// Turns an image file's bytes into pixels: RGB, 8 bit, interleaved. JPEGs are scaled row by row
-/// while they are decoded. For other images it keeps buffers between calls, which grow to the
-/// largest crop seen. One thread at a time: use one Decoder per thread.
+/// while they are decoded. Where that is impossible it keeps buffers between calls, which grow to
+/// the largest crop seen. One thread at a time: use one Decoder per thread.
 ///
 /// JPEGs go through packhorse::jpeg, those it refuses through libjpeg-turbo, with the same pixels
 /// as a full decode. In a file packed with `--image roi` or `resize` only the restart segments of

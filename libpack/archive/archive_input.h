@@ -19,10 +19,10 @@ class ArchiveInput {
   ArchiveInput(const ArchiveInput&) = delete;
   ArchiveInput& operator=(const ArchiveInput&) = delete;
 
-  /// The first bytes, at least `n` unless the stream has fewer; before attach() only.
+  /// The first bytes, at least `n` unless the stream has fewer. Call before attach() only.
   Bytes peek(std::size_t n);
 
-  /// Opens `handle`, whose formats and filters are chosen, on the stream. Returns libarchive's
+  /// Opens `handle`, whose formats and filters must be set, on the stream. Returns libarchive's
   /// code.
   int attach(archive* handle);
 

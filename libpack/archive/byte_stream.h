@@ -6,7 +6,7 @@
 
 #include "packhorse/base/bytes.h"
 
-/// Bytes one after the other, out of a part of a file or out of a decompressor on top of one.
+/// Reads bytes one after the other, from a part of a file or from a decompressor on top of one.
 ///
 ///     auto stream = decompress(read_range(fd, {0, size}, path), compression_of(head), path);
 ///     for (Bytes some = stream->next(); !some.empty(); some = stream->next()) ...

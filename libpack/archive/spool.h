@@ -33,7 +33,7 @@ class Spool {
   void seal();
 
   void read(std::uint64_t offset, std::span<std::byte> out) const;
-  /// For posix_fadvise; -1 before the first append().
+  /// The file, for posix_fadvise; -1 before the first append().
   int fd() const { return fd_.get(); }
 
  private:

@@ -8,8 +8,8 @@
 namespace packhorse {
 
 // `mount` is where control groups are mounted, `membership` the text of /proc/self/cgroup. In a
-// container the group named there often does not exist under the mount, whose root then is the
-// process's own.
+// container, the group named there often does not exist under the mount; the mount's root is then
+// the process's own group.
 
 /// CPUs that a process's control groups leave it: the smallest quota of its own group and all
 /// groups above it (v2: cpu.max; v1: cpu.cfs_quota_us over cpu.cfs_period_us). None where there is

@@ -15,7 +15,7 @@
 /// Libjpeg-turbo's decoder, with errors as exceptions.
 namespace packhorse {
 
-/// One JPEG being read. Everything libjpeg refuses, and everything it merely warns of (it would
+/// One JPEG being read. Everything libjpeg refuses, and everything it merely warns about (it would
 /// make up coefficients for damaged data), becomes Error(kCorrupt) with its message. One thread.
 class JpegSession {
  public:

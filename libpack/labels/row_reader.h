@@ -28,7 +28,7 @@ struct Row {
 /// CR LF; empty lines are passed over, and so is a byte order mark. A quote inside a cell that does
 /// not begin with one is an ordinary character.
 ///
-/// Own code, since Debian's libcsv cannot tell where in the file a row began (which is how a
+/// Written here because Debian's libcsv cannot tell where in the file a row began (which is how a
 /// sample's fields are found again) and its fast-cpp-csv-parser wants the columns at compile time.
 /// One thread at a time; several may read one file.
 class RowReader {

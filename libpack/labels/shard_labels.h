@@ -25,7 +25,7 @@ std::optional<ShardLabel> label_in_json(std::string_view content);
 std::optional<std::int64_t> label_among(
     const std::string& text, const std::unordered_map<std::string, std::int64_t>& classes);
 
-/// All different labels of a source, in compact form. They become classes when all are known.
+/// All distinct labels of a source, in compact form. They become classes when all are known.
 class ShardLabels {
  public:
   /// Returns a number for `text`, the same one for the same text.

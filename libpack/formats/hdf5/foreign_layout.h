@@ -49,7 +49,7 @@ std::optional<Column> find_column(hid_t file, const std::string& given,
                                   std::span<const char* const> usual,
                                   const std::filesystem::path& path);
 
-/// How it is stored. Throws Error(kUnsupported) for one that is filtered or lies in another file.
+/// How a dataset is stored. Throws Error(kUnsupported) when it is filtered or lies in another file.
 H5D_layout_t layout_of(const Column& column, const std::filesystem::path& path);
 /// Where a contiguous dataset begins. Throws Error(kUnsupported), with advice, for any other.
 std::uint64_t begin_of(const Column& column, const std::filesystem::path& path);
@@ -67,7 +67,7 @@ std::vector<std::int64_t> read_integers(const Column& column, const std::filesys
 /// Reads integers or strings, one per sample, as text.
 std::vector<std::string> read_texts(const Column& column, const std::filesystem::path& path);
 
-/// Whether it holds unsigned bytes, or sequences of them.
+/// Whether a column holds unsigned bytes, or sequences of them.
 bool holds_bytes(const Column& column, const std::filesystem::path& path);
 bool holds_sequences(const Column& column, const std::filesystem::path& path);
 

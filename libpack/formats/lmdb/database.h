@@ -42,7 +42,7 @@ class DatabaseWriter {
 /// Walks a finished database. One thread.
 class DatabaseReader {
  public:
-  /// Throws Error(kCorrupt) for a file that is cut or no database.
+  /// Throws Error(kCorrupt) for a file that is cut or is no database.
   explicit DatabaseReader(const std::filesystem::path& path);
 
   struct Entry {

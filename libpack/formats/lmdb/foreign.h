@@ -19,7 +19,7 @@ namespace packhorse::lmdb {
 /// A pickle, or what pyarrow's serialize() made of one, by its first and last bytes.
 bool is_pickled(Bytes value);
 
-/// Keys about the database, which are skipped.
+/// Whether a key describes the database; such keys are skipped.
 bool is_meta_key(std::string_view key);
 inline constexpr std::string_view kMetaRule = "about the database (its key says so)";
 

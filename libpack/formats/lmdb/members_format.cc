@@ -11,7 +11,7 @@ namespace packhorse::lmdb {
 
 namespace {
 
-/// Extensions that say that a member is the image, without their dot.
+/// Extensions that mark a member as the image, without their dot.
 std::vector<std::string> image_extensions() {
   std::vector<std::string> extensions;
   for (auto kind = static_cast<int>(ImageKind::kUnknown); kind <= static_cast<int>(ImageKind::kRaw);

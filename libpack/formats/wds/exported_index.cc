@@ -105,7 +105,7 @@ std::string wids_text(const Manifest& manifest) {
   return json.dump(2) + "\n";
 }
 
-/// A dataset without splits is timm's default one, "train".
+/// A dataset without splits becomes timm's default split, "train".
 std::string timm_text(const Manifest& manifest) {
   const std::string split = manifest.split.empty() ? "train" : manifest.split;
   Json files = Json::array(), lengths = Json::array();

@@ -91,7 +91,8 @@ class TarShard final : public ForeignShard {
   }
 
  private:
-  /// Goes through the archive with libarchive until its data begin where the member's do.
+  /// Reads a member with libarchive: goes through the archive until data begin where the member's
+  /// do.
   void read_member(ByteRange range, std::vector<std::byte>& out) {
     if (!walk_ || walk_->offset() >= range.offset)
       walk_ = std::make_unique<ArchiveScan>(path_, payloads_.fd(0), none_);

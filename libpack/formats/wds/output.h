@@ -8,10 +8,10 @@
 
 namespace packhorse::wds {
 
-/// Where an archive's blocks go: straight into the file, or into zstd frames. Frames wait until
-/// kWaiting bytes of them have come together; then idle threads of the caller's TBB arena help to
-/// compress them, and they are written in order. Memory beside the file's: none, or, compressed,
-/// twice kWaiting and twice the largest sample. One thread.
+/// Takes an archive's blocks and writes them straight into the file, or into zstd frames. Frames
+/// wait until kWaiting bytes of them have come together; then idle threads of the caller's TBB
+/// arena help to compress them, and they are written in order. Memory besides the file's: none or,
+/// when compressed, twice kWaiting and twice the largest sample. One thread.
 class Output {
  public:
   /// `zstd_level` 0: not compressed; else memory for `frames` is taken once. Throws Error(kUsage)

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kBlock = 1u << 20;
 
 /// Streams through the archive with libarchive. A sample is a run of members with one key: the
-/// label, the image, which is the first that is not the label, and its fields.
+/// label, the image (the first member that is not the label) and its fields.
 class Reader final : public ShardReader {
  public:
   explicit Reader(const std::filesystem::path& path) : path_(path) {

@@ -39,7 +39,7 @@ struct Frame {
   std::size_t scan = 0;                ///< offset of the first entropy-coded byte
   Bytes row_offsets;                   ///< from a RoiTable with this file's interval; or empty
 
-  // Follow from the above.
+  // These follow from the above.
   std::uint32_t h = 1, v = 1;  ///< the largest sampling factors
   std::uint32_t mcus_per_row = 0, mcu_rows = 0;
   std::uint32_t blocks_per_mcu = 0;

@@ -32,7 +32,7 @@ using CodeEntry = std::uint32_t;
 /// No code, or one that baseline pictures do not have: a run that is longer than any block.
 inline constexpr CodeEntry kInvalidCode = 0xff000001;
 
-/// One DC difference a lookup.
+/// One DC difference per lookup.
 struct DcTable {
   static constexpr unsigned kBits = 9;
   /// bits 0..7 length of code and value, 16..31 value. Where they do not fit, the length is 0, and
@@ -43,7 +43,7 @@ struct DcTable {
   bool build(const HuffmanSpec& spec);
 };
 
-/// One or two AC symbols a lookup.
+/// One or two AC symbols per lookup.
 struct AcTable {
   /// Bits of a lookup: more where segments are interleaved, which hides the time that larger tables
   /// take; fewer where each lookup waits for the last; fewest where a scan is so short that

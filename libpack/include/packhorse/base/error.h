@@ -7,7 +7,7 @@
 
 namespace packhorse {
 
-/// What kind of "cannot go on" an Error is. Programs choose their exit code and advice by it.
+/// The kinds of Error. Programs choose their exit code and advice by them.
 enum class ErrorKind {
   kUsage,        ///< the caller asked for something that makes no sense (exit code 2)
   kNotFound,     ///< a file, folder, sample or format that is not there

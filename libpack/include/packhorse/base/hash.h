@@ -19,7 +19,7 @@ class Sha256 {
   Sha256& operator=(Sha256&&) noexcept;
 
   void update(Bytes bytes);
-  /// 64 lower-case hexadecimal digits. The object is spent afterwards.
+  /// 64 lower-case hexadecimal digits. The object cannot be used afterwards.
   std::string finish();
 
  private:

@@ -31,7 +31,7 @@ inline constexpr std::uint64_t kJoinedBytes = 4u << 20;
 /// after construction.
 class PackedDataset {
  public:
-  /// Throws Error(kNotFound) when `path` is no dataset (a staging directory is none),
+  /// Throws Error(kNotFound) when `path` is no dataset (a staging directory is not one),
   /// Error(kCorrupt) when a piece is missing or does not fit the manifest. A path whose `train/` is
   /// a dataset is refused with advice to name the split.
   explicit PackedDataset(const std::filesystem::path& path);

@@ -56,7 +56,7 @@ struct ForeignFormat {
   std::string_view name;     ///< in the manifest
   std::string_view summary;  ///< one line for help
   int version;               ///< version of the conventions understood; in the manifest
-  /// The data file of the shard that a path names; nothing when that is none of this format.
+  /// The data file of the shard that a path names; nothing when it is not of this format.
   std::optional<std::filesystem::path> (*find)(const std::filesystem::path& named);
   /// Throws Error(kUnsupported) with advice for what cannot be adopted, Error(kCorrupt).
   std::unique_ptr<ForeignShard> (*open)(const std::filesystem::path& data_file,
@@ -65,7 +65,7 @@ struct ForeignFormat {
 };
 
 std::span<const ForeignFormat* const> foreign_formats();
-/// Null where there is none of that name.
+/// Returns null when there is none of that name.
 const ForeignFormat* find_foreign_format(std::string_view name);
 
 }  // namespace packhorse

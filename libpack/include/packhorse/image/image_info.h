@@ -49,7 +49,7 @@ struct DecodeCost {
   std::uint64_t bytes = 0;
 };
 
-/// Outcome of looking at a file's bytes: either `info`, or the `reason` it is no usable image.
+/// Outcome of looking at a file's bytes: either `info`, or the `reason` why it is no usable image.
 struct ProbeResult {
   std::optional<ImageInfo> info;
   std::string reason;
@@ -100,7 +100,7 @@ ImageKind sniff_image(Bytes head);
 
 /// Bytes that suffice for sniff_image() and unsupported_kind().
 inline constexpr std::size_t kSniffedBytes = 160;
-/// The name of an image kind that is not taken, "GIF" or "AVIF", by the first bytes of a file;
+/// The name of an image kind that is not supported, "GIF" or "AVIF", by the first bytes of a file;
 /// empty for anything else.
 std::string_view unsupported_kind(Bytes head);
 /// The same by a file's name alone. Also knows kinds whose bytes do not tell ("TGA").

@@ -21,7 +21,7 @@ struct Reject {
   std::string reason;
 };
 
-/// One input that is passed over by a rule, which is no failure.
+/// One input that a rule passes over, which is no failure.
 struct Skip {
   std::string path;       ///< as Reject::path
   std::string_view rule;  ///< a constant, e.g. "not a regular file"

@@ -1,6 +1,6 @@
-# Decides whether .cu files are compiled: PACKHORSE_WITH_CUDA is ON where torch has CUDA and an nvcc is
-# found: the system's where it is of CUDA 13, the release LibTorch was built with, else the one from the PyPI
-# wheels in .venv. AUTO without nvcc says so and goes on. -DCMAKE_CUDA_COMPILER=... overrules.
+# Decides whether .cu files are compiled. PACKHORSE_WITH_CUDA is ON where torch has CUDA and nvcc is found: the system's
+# if it is of CUDA 13, the release LibTorch was built with, otherwise the one from the PyPI wheels in .venv. AUTO
+# without nvcc prints a notice and goes on. -DCMAKE_CUDA_COMPILER=... overrides the choice.
 set(PACKHORSE_WITH_CUDA OFF)
 if(PACKHORSE_CUDA STREQUAL "OFF" OR NOT PACKHORSE_TORCH_HAS_CUDA)
   message(STATUS "CUDA kernels: off (PACKHORSE_CUDA=${PACKHORSE_CUDA}, torch has CUDA: ${PACKHORSE_TORCH_HAS_CUDA})")

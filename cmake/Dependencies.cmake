@@ -1,5 +1,5 @@
-# Every library packhorse links, found once, here. The installed package includes this same file, so a
-# project that says find_package(packhorse) needs to know none of it. Nothing is downloaded.
+# Finds every library that packhorse links. The installed package includes this same file, so a project that calls
+# find_package(packhorse) need not know them. Nothing is downloaded.
 include("${CMAKE_CURRENT_LIST_DIR}/CoreDependencies.cmake")
 find_package(CLI11 REQUIRED)
 find_package(TBB REQUIRED)
@@ -9,8 +9,8 @@ find_package(ZLIB REQUIRED)
 pkg_check_modules(LMDB REQUIRED IMPORTED_TARGET GLOBAL lmdb)
 pkg_check_modules(HDF5 REQUIRED IMPORTED_TARGET GLOBAL hdf5)
 
-# OpenCV: three of its modules, found by file. Its own CMake package comes only with all of OpenCV
-# (libopencv-dev), which would pull in GUI and video libraries that packhorse has no use for.
+# OpenCV: three of its modules, found by file. OpenCV's own CMake package comes only with all of OpenCV (libopencv-dev),
+# which would pull in GUI and video libraries that packhorse does not use.
 if(NOT TARGET packhorse_opencv)
   find_path(PACKHORSE_OPENCV_INCLUDE opencv2/core.hpp PATH_SUFFIXES opencv4 REQUIRED)
   add_library(packhorse_opencv INTERFACE IMPORTED GLOBAL)
@@ -19,7 +19,7 @@ if(NOT TARGET packhorse_opencv)
     find_library(PACKHORSE_OPENCV_${module} opencv_${module} REQUIRED)
   endforeach()
   target_link_libraries(packhorse_opencv INTERFACE "${PACKHORSE_OPENCV_imgproc}" "${PACKHORSE_OPENCV_core}")
-  # The programs load this one when an image needs it (opencv_codecs.h); the tests link it.
+  # The programs load this module when an image needs it (opencv_codecs.h); the tests link it.
   add_library(packhorse_opencv_imgcodecs INTERFACE IMPORTED GLOBAL)
   target_link_libraries(packhorse_opencv_imgcodecs INTERFACE packhorse_opencv "${PACKHORSE_OPENCV_imgcodecs}")
 endif()

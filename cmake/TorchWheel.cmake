@@ -22,8 +22,8 @@ message(STATUS "LibTorch ${PACKHORSE_TORCH_VERSION} from the wheel in ${_torch_s
 add_library(torch::wheel INTERFACE IMPORTED GLOBAL)
 target_include_directories(torch::wheel SYSTEM INTERFACE
   "${_torch_site}/torch/include" "${_torch_site}/torch/include/torch/csrc/api/include")
-# The wheel's include folder holds {fmt} headers of a later release than the system's library, and they are found
-# first: whoever uses torch::wheel takes {fmt} from them alone (an inline namespace keeps the releases apart).
+# The wheel's include folder holds {fmt} headers of a later release than the system's library, and they are found first.
+# A target that uses torch::wheel therefore uses {fmt} as headers only (an inline namespace separates the releases).
 target_compile_definitions(torch::wheel INTERFACE USE_DISTRIBUTED USE_C10D_GLOO FMT_HEADER_ONLY)
 target_link_libraries(torch::wheel INTERFACE
   "${_torch_site}/torch/lib/libtorch_cpu.so" "${_torch_site}/torch/lib/libc10.so")

@@ -1,4 +1,4 @@
-# packhorse_target(<target>): the settings every target of the project shares, none of which leave it.
+# packhorse_target(<target>): the settings that every target of the project shares and does not export.
 function(packhorse_target target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   # -Wno-restrict: g++ 12 warns about its own std::string (GCC bug 105651).

@@ -1,4 +1,4 @@
-"""What the tests that drive the programs from outside share: running them, folders to pack, damage, comparing.
+"""Code shared by the tests that drive the programs from outside: running them, sources, damage, comparisons.
 
 PACKHORSE_BIN is the folder of the programs, PACKHORSE_ROOT the project's root, PACKHORSE_TEST_DATA a folder with
 imagenet/imagenet200/, cifar10/{train,test}/ and the archives those come in; tests on those skip without it.
@@ -25,12 +25,12 @@ CARRIERS = ["wds", "lmdb-members", "hdf5"]  # of extra fields
 
 DONE, FAILED, USAGE, DAMAGE, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
 
-# On a machine slow enough a run lasts ten seconds, and then it says how far it is.
+# On a slow machine a run lasts ten seconds; then it prints its progress.
 PROGRESS = re.compile(rb"^(packing|indexing|verifying|unpacking|decoding|comparing): .*\n", re.M)
 
 
 class Result:
-    """How a program ended. Text is what it wrote, with bytes that are no UTF-8 escaped."""
+    """How a program ended, and the text it wrote; bytes that are not UTF-8 are escaped."""
 
     def __init__(self, code, out, err):
         self.code = code
@@ -40,7 +40,7 @@ class Result:
 
     @property
     def json(self):
-        """The one JSON object on stdout; more than one, or anything beside it, fails."""
+        """The one JSON object on stdout; fails for more than one, or for anything beside it."""
         value = json.loads(self.raw)
         assert isinstance(value, dict)
         return value
@@ -57,7 +57,7 @@ def run(*args, cwd=None, prefix=()):
 
 
 def packhorse(*args, cwd=None, prefix=()):
-    """Runs the program, which must succeed without a word on stderr."""
+    """Runs the program, which must succeed and print nothing on stderr."""
     result = run(*args, cwd=cwd, prefix=prefix)
     assert result.code == DONE and result.err == "", result
     return result
@@ -70,7 +70,7 @@ def train(*args, cwd=None):
 
 
 def refused(*args, code=FAILED, cwd=None, prefix=()):
-    """Runs the program, which must end with `code`, say why on stderr, and write nothing to stdout."""
+    """Runs the program, which must end with `code`, give the reason on stderr, and write nothing to stdout."""
     result = run(*args, cwd=cwd, prefix=prefix)
     assert result.code == code and result.out == "" and result.err != "", result
     return result
@@ -101,7 +101,7 @@ def start(*args, cwd=None):
 
 
 def end_all_started():
-    """Ends what a failed test left running or halted."""
+    """Ends processes that a failed test left running or halted."""
     while STARTED:
         process = STARTED.pop()
         if process.poll() is None:
@@ -120,7 +120,7 @@ def listed(dataset):
 
 
 def paths(dataset):
-    """Of the samples in the source, in stored order."""
+    """The paths of the samples in the source, in stored order."""
     return [sample["path"] for sample in listed(dataset)]
 
 
@@ -133,12 +133,12 @@ def staging(out):
 
 
 def photo(number=0):
-    """The bytes of a sample picture, another one for each number."""
+    """The bytes of a sample picture, a different one for each number."""
     return sorted(SHAPES.rglob("*.jpg"))[number].read_bytes()
 
 
 def put(path, content=None):
-    """Writes a file and the folders it is in: bytes, text, or without either a picture."""
+    """Writes a file and its parent folders: `bytes`, text, or a picture when neither is given."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(photo() if content is None else content if isinstance(content, bytes) else content.encode())
     return path
@@ -149,7 +149,7 @@ def photos(name):
     data = os.environ.get("PACKHORSE_TEST_DATA", "")
     path = Path(data) / name
     if not data or not path.is_dir():
-        import pytest  # here: the fault loop and make_hostile do without
+        import pytest  # imported here: the fault loop and make_hostile run without it
 
         pytest.skip(f"PACKHORSE_TEST_DATA has no {name}")
     return path
@@ -177,7 +177,7 @@ def files_of(dataset):
 
 
 def make_source(path, images, classes=4):
-    """A folder of `images` sample pictures, no two alike: each has bytes of its own behind its end."""
+    """A folder of `images` sample pictures, all different: each has its own bytes after its end."""
     originals = sorted(SHAPES.rglob("*.jpg"))[:40]
     for i, original in zip(range(images), itertools.cycle(originals)):
         target = Path(path) / f"class-{i * classes // images}" / f"{i:06}.jpg"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Which tests were left out, and whether they may be.
+"""Lists the tests that were skipped, and checks that they may be.
 
 Tests note each skip in the file that PACKHORSE_SKIPS names (test::skipped() does it from C++), a JSON line each.
 `skips.py FILE` prints them by reason and exits with 1 if a reason is not among those of optional_skips.txt.

@@ -51,7 +51,7 @@ std::vector<ScannedShard> scan_all(const NamedShards& named, const AdoptOptions&
   return scanned;
 }
 
-/// Index files, class list and rejects, staged; all of the manifest but dataset.json's own place.
+/// Stages the index files, the class list and the rejects; returns the manifest, not yet written.
 Manifest write_staged(const NamedShards& named, const std::vector<ScannedShard>& scanned,
                       const MergedShards& merged, const AdoptOptions& options,
                       const std::vector<Reject>& rejects, const fs::path& staged) {
@@ -97,7 +97,7 @@ Manifest write_staged(const NamedShards& named, const std::vector<ScannedShard>&
   return manifest;
 }
 
-/// SHA256SUMS and dataset.json. Returns the bytes of all that is staged.
+/// Stages SHA256SUMS and dataset.json. Returns the bytes of everything staged.
 std::uint64_t seal(const Manifest& manifest, const fs::path& staged) {
   write_file(staged / kSumsName, as_bytes(manifest.sums()));
   write_file(staged / kManifestName, as_bytes(manifest.serialise()));

@@ -7,7 +7,7 @@
 #include "packhorse/base/json.h"
 #include "walkers/walker.h"
 
-/// The lines of a description, in the order they come:
+/// The lines of a description, in their order:
 ///
 ///     {"shard": [layout, samples, [field, ...]]}
 ///     {"reject": [path, reason]}, {"skip": [path, rule]}                           any number
@@ -16,7 +16,7 @@
 ///                   [[field, offset, length], ...]], ...]}                         any number
 ///     {"error": [kind, what, path, advice, key]}                             instead of the rest
 ///
-/// Texts may hold any bytes, and are written in hexadecimal.
+/// Texts may hold any bytes and are written in hexadecimal.
 namespace packhorse {
 
 namespace fs = std::filesystem;
@@ -60,7 +60,7 @@ FoundSample sample_of(const Json& json, std::size_t field_names) {
   return sample;
 }
 
-/// Rules are constants, of which a process needs each once.
+/// Makes a rule a constant that lives as long as the process; each is kept once.
 std::string_view constant(std::string rule) {
   static std::mutex mutex;
   static std::set<std::string> rules;
@@ -81,7 +81,7 @@ void describe_here(const ForeignFormat& format, const fs::path& data_file,
   }
 }
 
-/// Says what it gets.
+/// Writes what it receives as lines.
 class LineVisitor final : public ShardVisitor {
  public:
   explicit LineVisitor(const std::function<void(const std::string&)>& say) : say_(say) {}
@@ -122,7 +122,7 @@ class LineVisitor final : public ShardVisitor {
   Json waiting_ = Json::array();
 };
 
-/// Hands on what a process says of a shard.
+/// Passes on what a process says about a shard.
 class LineReader {
  public:
   explicit LineReader(ShardVisitor& visitor) : visitor_(visitor) {}
@@ -132,7 +132,7 @@ class LineReader {
     try {
       json = parse_json(line, {.bytes = std::size_t{256} << 20});
     } catch (const Error&) {
-      return;  // cut by a crash, or nothing at all
+      return;  // cut off by a crash, or not a line at all
     }
     const auto member = json.begin();
     if (member == json.end()) return;
@@ -157,7 +157,7 @@ class LineReader {
     }
   }
 
-  /// When the walk has ended well.
+  /// Call it when the walk has ended well.
   void finish() {
     if (error_) throw Error(*error_);
     begin();
@@ -175,7 +175,7 @@ class LineReader {
   }
 
   ShardVisitor& visitor_;
-  std::optional<ShardFacts> facts_;  ///< while they come
+  std::optional<ShardFacts> facts_;  ///< until begin() passes them on
   std::optional<Error> error_;
   std::size_t fields_ = 0, samples_ = 0, expected_ = 0;
 };

@@ -17,9 +17,10 @@ namespace packhorse {
 
 namespace {
 
-constexpr std::size_t kLongestName = 200;  // of a file, with room for its extension
+constexpr std::size_t kLongestName = 200;  // of a file name, with room for its extension
 
-/// By 64-bit hashes. Should two different keys share one, keys are qualified without need.
+/// Compares 64-bit hashes of keys. If two different keys share a hash, keys are qualified
+/// needlessly.
 bool keys_repeat(const std::vector<ScannedShard>& scanned) {
   if (scanned.size() == 1) return false;
   std::vector<std::uint64_t> hashes;
@@ -104,7 +105,7 @@ class Merging {
   void label_by_shards() {
     ShardLabels labels;
     std::vector<std::vector<std::int64_t>> numbers(scanned_.size());
-    // Texts that no row kept are no classes.
+    // A text whose rows were all left out is not a class.
     for_each_row([&](std::size_t shard, std::size_t row) {
       const std::int32_t label = scanned_[shard].rows[row].label;
       if (label < 0) return;
@@ -142,8 +143,8 @@ class Merging {
   MergedShards merged_;
 };
 
-/// The path unpacking gives a sample: its class, and its key as far as that is a path; else its
-/// number.
+/// The path that unpacking gives a sample: its class, and its key if that can be a path, otherwise
+/// its number.
 std::string path_of(const std::string& directory, const std::string& key, std::uint64_t sample,
                     ImageKind kind) {
   const bool control = std::any_of(key.begin(), key.end(), [](char c) {
@@ -168,7 +169,7 @@ MergedShards merge_shards(const NamedShards& named, const std::vector<ScannedSha
 
 std::string index_of(const ScannedShard& shard, std::size_t number, const MergedShards& merged,
                      const std::string& name) {
-  std::vector<std::optional<std::size_t>> column;  // of all fields -> of the shard's
+  std::vector<std::optional<std::size_t>> column;  // field of the dataset -> field of the shard
   for (const std::string& field : merged.fields) {
     const auto at = std::lower_bound(shard.fields.begin(), shard.fields.end(), field);
     const bool has = at != shard.fields.end() && *at == field;

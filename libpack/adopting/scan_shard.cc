@@ -31,7 +31,7 @@ Stamp stamp_of(int fd, const fs::path& path) {
           static_cast<std::int64_t>(status.st_ino)};
 }
 
-/// An image, or a field.
+/// An image or a field.
 struct Piece {
   ByteRange range;
   std::size_t row;
@@ -39,8 +39,8 @@ struct Piece {
 };
 constexpr std::size_t kImage = ~std::size_t{0};
 
-/// Reads a file from its start to its end, for its SHA-256; what was passed is read again at random
-/// while it is still in memory.
+/// Reads a file from start to end, for its SHA-256. Ranges already passed can be read again at
+/// random, while they are still in memory.
 class Passage {
  public:
   Passage(const fs::path& path, int fd, std::uint64_t bytes, Progress& progress,
@@ -107,7 +107,8 @@ class Scanner final : ShardVisitor {
     keys_.clear();
     read_pieces();
     drop_rejects();
-    // Also when another file has its name now: the library opened it by that.
+    // Checks the name, too: the library opened the file by its name, which may lead to another file
+    // now.
     if (stamp_of(fd_.get(), path_) != stamp_ ||
         stamp_of(open_for_reading(path_).get(), path_) != stamp_) {
       throw Error(ErrorKind::kIo, "the shard changed while it was read", path_,
@@ -174,7 +175,7 @@ class Scanner final : ShardVisitor {
     for (const Piece& piece : pieces_) {
       ScannedShard::Row& row = result_.rows[piece.row];
       if (piece.field == kImage) ++progress_.samples;
-      // Hostile offsets could otherwise have one stretch of the file read any number of times.
+      // Otherwise hostile offsets could have one stretch of the file read any number of times.
       if (piece.range.length > 0 && piece.range.offset < end) {
         fail(piece.row, "its bytes lie over those of another sample");
         continue;
@@ -243,7 +244,7 @@ class Scanner final : ShardVisitor {
   Stamp stamp_;
   ScannedShard result_;
   std::vector<Piece> pieces_;
-  std::unordered_set<std::string> keys_;  ///< while samples are described
+  std::unordered_set<std::string> keys_;  ///< keys seen so far, while samples are described
   std::unordered_map<std::string, std::int32_t> label_numbers_;
 };
 

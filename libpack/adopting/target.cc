@@ -31,7 +31,7 @@ fs::path directory_of(const NamedShards& shards) {
 
 bool is_there(const fs::path& path) { return fs::exists(fs::symlink_status(path)); }
 
-/// All that adoption wrote for a dataset, dataset.json first.
+/// All files that adoption wrote for a dataset, dataset.json first.
 std::vector<std::string> files_of(const Manifest& manifest) {
   std::vector<std::string> files = {std::string(kManifestName), std::string(kSumsName)};
   for (const ShardRecord& shard : manifest.shards) files.push_back(shard.index);
@@ -39,8 +39,8 @@ std::vector<std::string> files_of(const Manifest& manifest) {
   return files;
 }
 
-/// Whether an adoption would give its files such names. A manifest is only a file: one may name
-/// anything as its own, the shards themselves and what else lies there.
+/// Whether an adoption would give its files these names. A manifest is only a file and could claim
+/// anything as its own, even the shards and other files beside it.
 bool names_its_own(const Manifest& manifest) {
   return std::all_of(manifest.shards.begin(), manifest.shards.end(),
                      [](const ShardRecord& shard) {
@@ -64,7 +64,8 @@ Manifest adopted_before(const fs::path& path) {
               path / kManifestName, kElsewhere);
 }
 
-/// The file in `directory` of a journal's line, "SHA-256  name", as long as it is that.
+/// The file in `directory` that a journal's line, "SHA-256  name", describes, if it is still that
+/// file.
 std::optional<fs::path> as_journalled(const fs::path& directory, std::string_view line) {
   const std::size_t space = line.find("  ");
   if (space == std::string_view::npos) return std::nullopt;
@@ -104,8 +105,8 @@ AdoptionTarget::~AdoptionTarget() {
   if (staging_) abandon();
 }
 
-/// The staging directory stays as long as what is in it is nowhere else, and what its journal names
-/// lies beside the shards.
+/// Keeps the staging directory while it holds the only copy of some files, or while files that its
+/// journal names lie beside the shards.
 void AdoptionTarget::abandon() noexcept {
   if (!unfinished_) staging_->abandon();
 }
@@ -115,8 +116,8 @@ std::optional<fs::path> AdoptionTarget::class_list() const {
   return beside_ && fs::is_regular_file(file) ? std::optional(file) : std::nullopt;
 }
 
-/// Nothing is replaced but what an earlier adoption wrote. A class list may stay: publish() sees
-/// whether it is the right one.
+/// Checks that only files of an earlier adoption would be replaced. A class list may stay:
+/// publish() checks whether it is the right one.
 void AdoptionTarget::check_beside(const NamedShards& shards) const {
   std::set<std::string> replaced;
   if (is_there(path_ / kManifestName)) {
@@ -137,7 +138,8 @@ void AdoptionTarget::check_beside(const NamedShards& shards) const {
   }
 }
 
-/// A directory may only be replaced when all in it is what an adoption wrote: links and its files.
+/// Checks that an adoption wrote everything in the directory: links and its own files. Only then
+/// may it be replaced.
 void AdoptionTarget::check_out() const {
   if (!is_there(path_)) return;
   if (!overwrite_) {
@@ -155,8 +157,8 @@ void AdoptionTarget::check_out() const {
   }
 }
 
-/// Whoever died with dataset.json in place had set nothing aside yet, or was done. Else it was in
-/// between.
+/// Cleans up after an adoption that died. If dataset.json is in place, that adoption either had set
+/// nothing aside yet or was done; otherwise it was in between.
 void AdoptionTarget::clear_interrupted() {
   if (!is_there(journal())) return;
   unfinished_ = true;
@@ -168,8 +170,9 @@ void AdoptionTarget::clear_interrupted() {
   unfinished_ = false;
 }
 
-/// Removes what was moved in, as long as it is what the journal says, and puts back what was there
-/// before. dataset.json goes first and comes last: without it the others are no dataset.
+/// Removes the files that were moved in, as long as they are what the journal says, and puts back
+/// the earlier ones. dataset.json goes first and comes last: without it the others are not a
+/// dataset.
 void AdoptionTarget::roll_back() const {
   const std::string text = read_text(journal());
   for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
@@ -205,7 +208,7 @@ void AdoptionTarget::publish(const NamedShards& shards, const Manifest& manifest
   staging_.reset();
 }
 
-/// Moves all but the class list, which stays, into the staging directory.
+/// Moves the files of an earlier adoption, except the class list, into the staging directory.
 void AdoptionTarget::set_aside(const Manifest& manifest) const {
   make_directories(before());
   for (const std::string& name : files_of(manifest)) {

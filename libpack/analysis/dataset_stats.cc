@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kBatch = 64;  // images; fixed, as sums of fractions depend on it
 
-/// How often each value occurs in each channel: exact, whatever the order.
+/// How often each value occurs in each channel; exact in any order.
 using Histogram = std::array<std::array<std::uint32_t, 256>, 3>;
 
 struct Sums {
@@ -53,11 +53,11 @@ Sums sums_of_image(RowSource& rows) {
                  static_cast<std::uint64_t>(rows.width) * static_cast<std::uint64_t>(rows.height));
 }
 
-/// Of some images, on their way to the whole.
+/// The sums over some of the images.
 struct Total {
   std::uint64_t images = 0;
   Sums sums;
-  std::array<double, 3> means{}, mean_squares{};  ///< of each image, added up; of values 0 to 255
+  std::array<double, 3> means{}, mean_squares{};  ///< per image, added up; values 0 to 255
 
   void add(const Sums& image) {
     ++images;
@@ -89,7 +89,7 @@ void set_channel(ChannelStats& stats, std::size_t c, double sum, double squares,
   stats.deviation[c] = std::sqrt(std::max(0.0, squares / n - mean * mean)) / 255;
 }
 
-/// The samples to look at, in stored order; nothing: all of them.
+/// The samples to look at, in stored order; nothing means all of them.
 std::optional<std::vector<std::size_t>> subset(const PackedDataset& dataset,
                                                const StatsOptions& options) {
   if (options.images == 0 || options.images >= dataset.size()) return std::nullopt;

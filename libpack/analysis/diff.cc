@@ -93,7 +93,7 @@ class Side {
   std::vector<ShardIndex> indexes_;
 };
 
-/// Which sample of B each sample of A is.
+/// Maps each sample of A to its counterpart in B.
 class Matching {
  public:
   Matching(const Side& a, const Side& b)
@@ -110,7 +110,7 @@ class Matching {
   bool taken(std::uint32_t b) const { return taken_[b]; }
 
  private:
-  /// Pairs what is left of both sides by what `name` says of it, first with first.
+  /// Pairs the samples left over on both sides that have the same `name`, in order.
   template <class Name, class Wanted>
   void match(const Name& name, const Wanted& wanted) {
     std::vector<std::uint32_t> left, right;
@@ -172,13 +172,13 @@ SampleChange compare(const Side& a, std::uint32_t i, const Side& b, std::uint32_
   return change;
 }
 
-/// How many there are, and the start of a hash of what they are.
+/// The number of items, and the start of a hash of them.
 std::string digest_of(const Json& array) {
   return fmt::format("{} ({})", array.size(), sha256(as_bytes(array.dump())).substr(0, 12));
 }
 
-/// Each member of a manifest and its text, except shards and files. Those of options and accounting
-/// have names of their own.
+/// Each member of a manifest with its text, except shards and files. Options and accounting have
+/// names of their own.
 using Members = std::map<std::string, std::string>;
 
 std::string text_of(const Json& value) {
@@ -202,8 +202,7 @@ void add_members(Members& members, const std::string& prefix, const Json& object
   }
 }
 
-/// All that the id is made from, so that where ids differ a setting does, and what the class list
-/// says.
+/// Everything the id is made from, and the class list: where ids differ, a setting here differs.
 Members members_of(const Side& side) {
   const Manifest& manifest = side.manifest();
   constexpr JsonLimits kAny{.bytes = ~std::size_t{0}};  // it is our own text

@@ -15,7 +15,7 @@ namespace packhorse {
 
 namespace {
 
-/// Which items hang together. Merging keeps the lower number as the root.
+/// Groups linked items. Merging keeps the lower number as the root.
 class Sets {
  public:
   explicit Sets(std::size_t n) : parents_(n) {
@@ -87,7 +87,8 @@ class Search {
     return bytes;
   }
 
-  /// By the indexes, then byte by byte: 64 bits of hash alone would not do for a proof.
+  /// Links samples that are identical by the indexes and then byte by byte: 64 bits of hash alone
+  /// would be no proof.
   void link_identical(Sets& sets) {
     struct Content {
       std::uint64_t hash, length;
@@ -137,7 +138,7 @@ class Search {
       for (std::size_t item = batch * kBatch; item < end; ++item) {
         check_stop();
         ++progress_.samples;
-        if (identical_to_[item] != item) continue;  // its first one is hashed
+        if (identical_to_[item] != item) continue;  // its first copy is hashed
         const At place = at(item);
         const PackedDataset& dataset = *datasets_[place.dataset];
         decode_stored(dataset, place.sample, bytes, kThumbnailSide, search_.limits,
@@ -164,7 +165,7 @@ class Search {
       return std::tie(hashes_[a], a) < std::tie(hashes_[b], b);
     });
     std::vector<std::uint64_t> different;
-    std::vector<std::uint32_t> item_of;  // the first item with a hash
+    std::vector<std::uint32_t> item_of;  // the first item with each hash
     for (const std::uint32_t item : order) {
       if (!different.empty() && different.back() == hashes_[item]) {
         sets.merge(item_of.back(), item);

@@ -17,14 +17,14 @@ namespace {
 
 constexpr std::size_t kSide = kThumbnailSide;
 constexpr std::size_t kFrequencies = 8;
-constexpr double kLeastDeviation = 2;  // of brightness, 0 to 255: below it there is nothing to see
+constexpr double kLeastDeviation = 2;  // of brightness, 0 to 255; below it there is nothing to see
 
 using Thumbnail = std::array<double, kSide * kSide>;
 
-/// How much of each of `in` pixels falls into each of 32 cells: by the cell, (pixel, share) pairs.
+/// Divides `in` pixels among 32 cells: (cell, pixel, weight) triples, in the order of cells.
 class Cells {
  public:
-  /// `extent` <= in: how much of the pixels is picture; of the last one it may be a part.
+  /// `extent` <= `in`: how many pixels are picture; the last may be so only in part.
   Cells(int in, double extent) {
     const double scale = extent / static_cast<double>(kSide);
     for (std::size_t cell = 0; cell < kSide; ++cell) {
@@ -46,14 +46,14 @@ class Cells {
   std::vector<Share> shares_;
 };
 
-/// The mean brightness of each of 32 x 32 cells of the picture as stored.
+/// The mean brightness of each of the 32 x 32 cells of the picture as stored.
 Thumbnail thumbnail_of(RowSource& rows, const ImageInfo& image) {
   Thumbnail thumbnail{};
   const Cells columns(rows.width, image.width * rows.samples_per_pixel);
   const Cells lines(rows.height, image.height * rows.samples_per_pixel);
   std::vector<double> brightness(static_cast<std::size_t>(rows.width));
   std::array<double, kSide> line{};
-  // A large picture's cell takes several rows, a small one's row goes into several cells.
+  // A cell of a large picture takes several rows; a row of a small one goes into several cells.
   std::vector<Cells::Share> by_row(lines.shares());
   std::stable_sort(by_row.begin(), by_row.end(),
                    [](const auto& a, const auto& b) { return a.pixel < b.pixel; });
@@ -134,7 +134,7 @@ std::array<double, 64> low_frequencies(const Thumbnail& thumbnail) {
   return found;
 }
 
-/// One of the four bands of 16 bits: the hashes in the order of their values in it.
+/// One of the four bands of 16 bits, with the hashes sorted by their value in it.
 class Band {
  public:
   Band(const std::vector<std::uint64_t>& hashes, int shift)
@@ -154,7 +154,7 @@ class Band {
 
  private:
   int shift_;
-  std::vector<std::uint32_t> begins_;  ///< of each value, in order_
+  std::vector<std::uint32_t> begins_;  ///< where each value begins in order_
   std::vector<std::uint32_t> order_;
 };
 

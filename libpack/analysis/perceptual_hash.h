@@ -9,21 +9,21 @@
 
 namespace packhorse {
 
-/// Pixels on each side that a picture is reduced to.
+/// Pixels on each side of the thumbnail that a picture is reduced to.
 inline constexpr int kThumbnailSide = 32;
 
-/// 64 bits that stay nearly the same when a picture is encoded again, scaled, or made brighter: the
+/// 64 bits that stay nearly the same when a picture is encoded again, scaled, or made brighter. The
 /// picture's brightness, averaged down to 32 x 32 and turned upright, goes through a discrete
-/// cosine transform; each bit says whether one of the 8 x 8 lowest frequencies, those that are
-/// constant along an axis left out, is above their median. Nothing for a picture without features,
+/// cosine transform. Each bit says whether one of the 8 x 8 lowest frequencies, leaving out those
+/// constant along an axis, is above their median. Returns nothing for a picture without features,
 /// whose bits would be noise. Source: C. Zauner, "Implementation and Benchmarking of Perceptual
 /// Image Hash Functions" (2010), 3.2.1; phash.org, ph_dct_imagehash. Any thread.
 ///
-/// `image`: what the file's header says; `rows` may be at a reduced size.
+/// `image`: the file's header; `rows` may be at a reduced size.
 std::optional<std::uint64_t> perceptual_hash(RowSource& rows, const ImageInfo& image);
 
 /// All pairs (i, j), i < j, of hashes that differ in at most `max_distance` <= 7 bits; `hashes`
-/// must be sorted and unique. No pair is given twice. Memory: 16 bytes a hash.
+/// must be sorted and unique. Each pair is given once. Memory: 16 bytes a hash.
 std::vector<std::pair<std::uint32_t, std::uint32_t>> near_pairs(
     const std::vector<std::uint64_t>& hashes, int max_distance, int jobs);
 

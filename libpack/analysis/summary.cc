@@ -12,7 +12,8 @@ struct Shape {
   double ratio;  ///< width / height
 };
 
-// Screens, cameras and prints. An image belongs to the one whose ratio is nearest, by factors.
+// Common shapes of screens, cameras and prints. An image belongs to the one whose ratio is nearest,
+// by factor.
 constexpr std::array kShapes = {Shape{"1:3 or taller", 1.0 / 3},
                                 Shape{"1:2", 0.5},
                                 Shape{"9:16", 9.0 / 16},
@@ -27,7 +28,7 @@ constexpr std::array kShapes = {Shape{"1:3 or taller", 1.0 / 3},
                                 Shape{"2:1", 2},
                                 Shape{"3:1 or wider", 3}};
 
-/// By kind and channels, as the index has them: names and maps come at the end.
+/// Counts by kind and channels, as the index stores them; they become names and maps at the end.
 struct Counts {
   std::array<std::uint64_t, 256> kinds{}, components{};
 };
@@ -71,7 +72,7 @@ ClassBalance balance_of(const std::vector<std::uint64_t>& samples) {
   return balance;
 }
 
-/// "256MiB": as --shard-bytes is typed.
+/// "256MiB": the way --shard-bytes is typed.
 std::string typed_bytes(std::uint64_t bytes) {
   static constexpr std::array<std::string_view, 5> kUnits = {"", "KiB", "MiB", "GiB", "TiB"};
   std::size_t unit = 0;
@@ -121,7 +122,7 @@ Summary summarise(const PackedDataset& dataset) {
 std::vector<std::string> recorded_options(const Manifest& manifest) {
   if (manifest.adopted) return {};
   std::vector<std::string> options = {"--format", manifest.format, "--image", manifest.image};
-  // Settings are "short_side=256 quality=90", and named as their options are.
+  // Settings read "short_side=256 quality=90" and are named like their options.
   const std::string& settings = manifest.image_settings;
   for (std::size_t at = 0; at < settings.size();) {
     const std::size_t end = std::min(settings.find(' ', at), settings.size());

@@ -11,11 +11,11 @@ namespace {
 
 constexpr int kExactBits = 11;  ///< values below 2^11 are groups of their own
 constexpr int kGroupBits = kExactBits - 1;
-constexpr double kOuterShare = 0.02;  ///< of the values, on either side, left to the outer bars
-constexpr std::uint64_t kMostSpread = 32;  ///< of values that bars of equal width can show
+constexpr double kOuterShare = 0.02;  ///< share of values on either side left to the outer bars
+constexpr std::uint64_t kMostSpread = 32;  ///< largest ratio that bars of equal width can show
 constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
 
-/// How many low bits of a value its group leaves open.
+/// How many low bits of a value its group ignores.
 int open_bits(std::uint64_t value) {
   return std::max(0, static_cast<int>(std::bit_width(value)) - kExactBits);
 }
@@ -33,8 +33,8 @@ std::uint64_t first_of(std::size_t group) {
   return (group - (open << kGroupBits)) << open;
 }
 
-/// Where bars begin, but for the first. All are powers of two or multiples of a power of two that
-/// is no finer than the groups there, so that no group lies in two bars.
+/// Where all bars but the first begin: at powers of two, or at multiples of a power of two that is
+/// no finer than the groups there, so that no group lies in two bars.
 std::vector<std::uint64_t> edges_between(std::uint64_t low, std::uint64_t high,
                                          std::size_t wanted) {
   std::vector<std::uint64_t> edges;

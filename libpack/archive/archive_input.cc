@@ -77,7 +77,7 @@ void ArchiveInput::keep_block() {
   const std::uint64_t skip = kept_begin_ + kept_.size() - block_begin_;
   const Bytes more = block_.subspan(std::min<std::size_t>(skip, block_.size()));
   if (kept_.empty() && more.size() % kTarBlock == 0 && all_zero(more)) {
-    kept_begin_ += more.size();  // the end mark, or padding behind it
+    kept_begin_ += more.size();  // the end mark, or padding after it
     return;
   }
   if (kept_.size() + more.size() > kMostKept)

@@ -19,17 +19,18 @@ class ArchiveInput {
   ArchiveInput(const ArchiveInput&) = delete;
   ArchiveInput& operator=(const ArchiveInput&) = delete;
 
-  /// The first bytes, at least `n` unless the stream has fewer; before attach() only.
+  /// The first bytes, at least `n` unless the stream has fewer. Call before attach() only.
   Bytes peek(std::size_t n);
 
-  /// Opens `handle`, whose formats and filters are chosen, on the stream. Returns libarchive's
+  /// Opens `handle`, whose formats and filters must be set, on the stream. Returns libarchive's
   /// code.
   int attach(archive* handle);
 
-  /// An exception of the stream cannot pass through libarchive: it is kept, and thrown here.
+  /// Throws what the stream threw, if anything: it is kept, since it cannot pass through
+  /// libarchive.
   void rethrow();
 
-  /// From now on keeps what it gives, from position `from` of the stream on.
+  /// Starts keeping what it gives, from position `from` of the stream on.
   void record(std::uint64_t from);
   /// What was kept, up to position `to`, without leading blocks of zeros. Ends the recording.
   Bytes recorded(std::uint64_t to);

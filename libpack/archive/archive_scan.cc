@@ -26,7 +26,7 @@ std::vector<std::byte> first_bytes(int fd, const fs::path& path, std::uint64_t o
   return head;
 }
 
-/// The data of the member a walk stands at.
+/// The data of a walk's current member.
 class MemberStream final : public ByteStream {
  public:
   explicit MemberStream(ArchiveWalk& walk) : walk_(walk) {}

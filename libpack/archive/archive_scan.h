@@ -32,22 +32,23 @@ class ArchiveScan {
   /// `fd` must stay open as long as the scan.
   ArchiveScan(std::filesystem::path path, int fd, Spool& spool);
 
-  /// Goes to the next member. An entered archive's members come before those behind it.
+  /// Goes to the next member. An entered archive's members come before those that follow it.
   bool next();
-  /// Its name is that which it would have if each entered archive were a folder, named without the
-  /// archive's suffix.
+  /// The current member. It has the name that it would have if each entered archive were a folder,
+  /// named without the archive's suffix.
   const Member& member() const { return member_; }
   /// The first bytes of a file, at most 512.
   Bytes head() { return walk().head(); }
-  /// Where the member's bytes begin in the file; only of a plain tar, and of what is in no other.
+  /// Where the member's bytes begin in the file; only for a plain tar that is in no other archive.
   std::uint64_t offset() const { return levels_.back().walk->data_offset(); }
-  /// All bytes of a file that is small enough for it; the view lives until next(). It may be kept
-  /// afterwards. Throws Error(kRejected).
+  /// All bytes of a file that is small enough; the view lives until next(). keep() may follow.
+  /// Throws Error(kRejected).
   Bytes load();
-  /// Throws Error(kRejected) when its bytes cannot be had. Once for each member.
+  /// Makes the member readable after the scan. To be called once for each member. Throws
+  /// Error(kRejected) when its bytes cannot be read.
   Place keep();
-  /// Takes the member for an archive, too. False when it is none that can be read here: an archive
-  /// within one within one, a zip, or no archive at all; it cannot be kept any more.
+  /// Enters the member as an archive, too. False when it cannot be read here: an archive within one
+  /// within one, a zip, or no archive at all. The member cannot be kept any more then.
   bool enter();
 
  private:
@@ -55,7 +56,7 @@ class ArchiveScan {
     std::unique_ptr<ArchiveWalk> walk;
     std::string prefix;       ///< put before the names in it
     bool in_place = false;    ///< the walk's stream is a part of the file, uncompressed
-    std::uint64_t begin = 0;  ///< of that part
+    std::uint64_t begin = 0;  ///< where that part begins
   };
   ArchiveWalk& walk() { return *levels_.back().walk; }
   Place keep_in_place();

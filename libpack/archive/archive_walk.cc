@@ -22,11 +22,12 @@ namespace {
 constexpr std::size_t kHead = 512;
 constexpr std::size_t kZipBlock = 64u << 10;
 
-/// libarchive converts names to the charset of the locale: this thread's is UTF-8 meanwhile.
+/// Sets this thread's locale to UTF-8 for a while: libarchive converts names to the locale's
+/// charset.
 class Utf8Locale {
  public:
   Utf8Locale() {
-    // Made once and never freed: it takes longer than a header does.
+    // Made once and never freed: making one takes longer than reading a header.
     static const locale_t locale = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
     if (locale != nullptr) before_ = ::uselocale(locale);
   }
@@ -69,7 +70,7 @@ class Walk : public ArchiveWalk {
   archive* handle() const { return handle_.get(); }
   archive_entry* entry() const { return entry_; }
 
-  /// The next header; libarchive's code is OK, WARN or EOF.
+  /// Reads the next header; libarchive's code is OK, WARN or EOF.
   int next_header() {
     const Utf8Locale locale;
     head_.clear();
@@ -81,7 +82,7 @@ class Walk : public ArchiveWalk {
     return code;
   }
 
-  /// What the entry says of itself, apart from its name.
+  /// Fills in what the entry says about itself, except its name.
   void describe(Member& member) {
     member = {};
     const auto type = archive_entry_filetype(entry_);
@@ -156,7 +157,7 @@ class TarWalk final : private TarInput, public Walk {
   TarWalk(std::unique_ptr<ByteStream> stream, fs::path path)
       : TarInput{ArchiveInput(std::move(stream))}, Walk(std::move(path)) {
     archive_read_support_format_tar(handle());
-    // An end mark in the middle is not the end: what follows would be lost without a word.
+    // An end mark in the middle is not the end: what follows would be lost silently.
     archive_read_set_option(handle(), "tar", "read_concatenated_archives", "1");
   }
 
@@ -206,7 +207,7 @@ class TarWalk final : private TarInput, public Walk {
   }
 
  private:
-  /// Damage of what is below is damage of this archive.
+  /// Reports damage of what is below as damage of this archive.
   [[noreturn]] void pass_on(const Error& error) const {
     if (error.kind() == ErrorKind::kCorrupt || error.kind() == ErrorKind::kRejected)
       fail(error.what());
@@ -236,7 +237,7 @@ class TarWalk final : private TarInput, public Walk {
 class ZipWalk final : public Walk {
  public:
   ZipWalk(int fd, fs::path path) : Walk(std::move(path)), fd_(fd) {
-    // By the central directory alone: without it, a cut file would look like a shorter one.
+    // Reads by the central directory alone: without it, a cut file would look like a shorter one.
     archive_read_support_format_zip_seekable(handle());
     if (archive_read_open_fd(handle(), fd, kZipBlock) != ARCHIVE_OK) fail();
   }
@@ -255,7 +256,7 @@ class ZipWalk final : public Walk {
   std::uint64_t data_offset() const override { return 0; }
 
  private:
-  /// libarchive puts names marked as UTF-8 into another normal form: theirs are read again.
+  /// Reads names marked as UTF-8 again: libarchive puts them into another normal form.
   std::string name() const {
     const auto end = static_cast<std::uint64_t>(archive_filter_bytes(handle(), 0));
     if (std::optional<std::string> raw = zip_name_before(fd_, end, path())) return *raw;

@@ -8,14 +8,14 @@
 
 namespace packhorse {
 
-/// One member of an archive, as its headers have it.
+/// One member of an archive, as its headers describe it.
 struct Member {
   enum class Type { kFile, kDirectory, kHardLink, kOther };
   std::string name;  ///< byte for byte
   Type type = Type::kOther;
   std::uint64_t size = 0;
   std::string link;     ///< where a hard link leads
-  std::string problem;  ///< why its bytes cannot be had; empty: they can
+  std::string problem;  ///< why its bytes cannot be read; empty: they can
 };
 
 /// Goes through one archive from its first member to its last, with libarchive. One thread.
@@ -29,18 +29,18 @@ class ArchiveWalk {
   virtual bool next(Member& member) = 0;
   /// The first bytes of the member, at most 512.
   virtual Bytes head() = 0;
-  /// All its bytes, piece by piece, head included; empty at the end. The view lives until the next
-  /// call. Throws Error(kRejected) when this member alone is damaged.
+  /// The next piece of the member's bytes, head included; empty at the end. The view lives until
+  /// the next call. Throws Error(kRejected) when this member alone is damaged.
   virtual Bytes next_data() = 0;
-  /// Where its data begin in the stream the walk was opened on.
+  /// Where the member's data begin in the stream the walk was opened on.
   virtual std::uint64_t data_offset() const = 0;
 };
 
-/// A tar of any flavour. Nothing when `stream` does not begin as one, unless `insist`.
+/// Walks a tar of any flavour. Nothing when `stream` does not begin as one, unless `insist`.
 std::unique_ptr<ArchiveWalk> walk_tar(std::unique_ptr<ByteStream> stream,
                                       const std::filesystem::path& path, bool insist);
 
-/// A zip, by its central directory. `fd` stays the caller's, and its position is used.
+/// Walks a zip by its central directory. `fd` stays the caller's, and its position is used.
 std::unique_ptr<ArchiveWalk> walk_zip(int fd, const std::filesystem::path& path);
 
 bool is_zip(Bytes head);

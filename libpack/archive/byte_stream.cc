@@ -12,7 +12,7 @@ namespace packhorse {
 
 namespace {
 
-// After a jump only a header is wanted, most likely; reading on from there, everything.
+// After a jump, most likely only a header is wanted; after reading on from there, everything.
 constexpr std::size_t kAfterJump = 4u << 10;
 constexpr std::size_t kOnward = 256u << 10;
 
@@ -51,7 +51,7 @@ class RangeStream final : public ByteStream {
   bool jumped_ = true;
 };
 
-/// Says how many bytes were taken out of a stream, to who has the number.
+/// Counts the bytes taken out of a stream, in a number that it shares.
 class CountedStream final : public ByteStream {
  public:
   CountedStream(std::unique_ptr<ByteStream> stream, std::shared_ptr<std::uint64_t> taken)

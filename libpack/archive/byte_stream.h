@@ -6,7 +6,7 @@
 
 #include "packhorse/base/bytes.h"
 
-/// Bytes one after the other, out of a part of a file or out of a decompressor on top of one.
+/// Reads bytes one after the other, from a part of a file or from a decompressor on top of one.
 ///
 ///     auto stream = decompress(read_range(fd, {0, size}, path), compression_of(head), path);
 ///     for (Bytes some = stream->next(); !some.empty(); some = stream->next()) ...
@@ -25,27 +25,27 @@ class ByteStream {
 
 enum class Compression { kNone, kGzip, kZstd, kXz };
 
-/// By the first six bytes.
+/// Looks at the first six bytes.
 Compression compression_of(Bytes head);
 
 /// The bytes of a range of an open file, which ends early when the file does.
 std::unique_ptr<ByteStream> read_range(int fd, ByteRange range, const std::filesystem::path& path);
 
-/// What compressed bytes may become: up to `bytes` anything, beyond that at most `times` their
-/// number. Images hardly shrink; zeros do a thousandfold in gzip, more in zstd and xz.
+/// How far compressed bytes may expand: freely up to `bytes`, beyond that to at most `times` their
+/// number. Images hardly shrink; zeros shrink a thousandfold in gzip, more in zstd and xz.
 struct ExpansionLimits {
   std::uint64_t bytes = std::uint64_t{512} << 20;
   std::uint64_t times = 200;
 };
 
-/// What is compressed in `stored`, to its very end, with all its checksums checked; `stored`
-/// itself for kNone. Only libraries in this process do it, never another program. Its next() throws
+/// Decompresses `stored` to its very end and checks all its checksums; returns `stored` itself for
+/// kNone. Only libraries in this process do it, never another program. The result's next() throws
 /// Error(kUnsupported) beyond `limits`.
 std::unique_ptr<ByteStream> decompress(std::unique_ptr<ByteStream> stored, Compression compression,
                                        const std::filesystem::path& path,
                                        ExpansionLimits limits = {});
 
-/// The two of them behind decompress().
+/// The two decompressors behind decompress().
 std::unique_ptr<ByteStream> open_gzip(std::unique_ptr<ByteStream> stored,
                                       const std::filesystem::path& path);
 std::unique_ptr<ByteStream> open_filter(std::unique_ptr<ByteStream> stored, Compression compression,

@@ -13,7 +13,8 @@ namespace {
 constexpr std::size_t kBuffer = 64u << 10;
 constexpr int kGzipOnly = MAX_WBITS + 16;  // zlib.h: inflateInit2
 
-/// zlib itself, as libarchive's gzip filter does not look at the CRC (nor does version 3.7).
+/// Uses zlib itself, since libarchive's gzip filter does not check the CRC (not even in version
+/// 3.7).
 class GzipStream final : public ByteStream {
  public:
   GzipStream(std::unique_ptr<ByteStream> stored, std::filesystem::path path)
@@ -48,14 +49,14 @@ class GzipStream final : public ByteStream {
 
  private:
   bool refill() {
-    // An own copy would be needless: the view lives until the next call of next().
+    // No copy is needed: the view lives until the next call of next().
     const Bytes some = stored_->next();
     z_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(some.data()));
     z_.avail_in = static_cast<uInt>(some.size());
     return !some.empty();
   }
 
-  /// A gzip file is a row of members (RFC 1952, 2.2); zeros may pad it to a tape's block.
+  /// A gzip file is a series of members (RFC 1952, 2.2); zeros may pad it to a tape's block.
   bool start_member() {
     while (*z_.next_in == 0) {
       ++z_.next_in;

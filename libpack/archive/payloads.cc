@@ -96,9 +96,9 @@ void Payloads::prefetch(const EntryTable::Facts& facts) const {
   const Where& where = places_[facts.locator];
   const int fd = where.file == kInSpool ? spool_.fd() : files_[where.file].fd.get();
   if (fd < 0) return;
-  // Without asking first whether it is in memory, as is done for files: there the way to each file
-  // is what costs. Of a warm archive (CIFAR-10, 50,000 images) the kernel is told so in a time too
-  // short to measure.
+  // Does not first ask whether the bytes are in memory, as is done for files: there, opening each
+  // file is what costs. For a warm archive (CIFAR-10, 50,000 images) these calls take too little
+  // time to be measured.
   ::posix_fadvise(fd, static_cast<off_t>(where.offset), static_cast<off_t>(facts.size),
                   POSIX_FADV_WILLNEED);
 }

@@ -11,7 +11,7 @@
 namespace packhorse {
 
 /// Where the images and fields of archives lie, and how they are read. Filled by one thread; then
-/// any thread may read. Memory: 16 bytes an image, 16 a field.
+/// any thread may read. Memory: 16 bytes per image, 16 per field.
 class Payloads {
  public:
   explicit Payloads(std::filesystem::path scratch) : spool_(std::move(scratch)) {}
@@ -21,7 +21,7 @@ class Payloads {
   int fd(std::uint32_t file) const { return files_[file].fd.get(); }
   /// Differs when the file has changed.
   std::int64_t stamp(std::uint32_t file) const { return files_[file].stamp; }
-  /// Nothing more is read from it in order: it may be closed when many are open.
+  /// Declares that nothing more is read from it in order: it may be closed when many are open.
   void done_with(std::uint32_t file);
 
   Spool& spool() { return spool_; }
@@ -35,17 +35,17 @@ class Payloads {
 
   /// A field of an image: what is at another locator.
   struct Field {
-    std::uint32_t number = 0;  ///< of the field
+    std::uint32_t number = 0;  ///< the field's number
     std::uint32_t bytes = 0;
     std::uint64_t locator = 0;
   };
-  /// Once for an image.
+  /// Call once for each image.
   void set_fields(std::uint64_t locator, const std::vector<Field>& fields);
-  /// Field `i` is from now on field `numbers[i]`.
+  /// Makes field `i` field `numbers[i]` from now on.
   void renumber_fields(const std::vector<std::uint32_t>& numbers);
-  /// Of an image, by their numbers.
+  /// The fields of an image, by their numbers.
   std::vector<Field> fields_of(const EntryTable::Facts& facts) const;
-  /// Where the bytes begin in their archive; only of what lies in a plain tar.
+  /// Where the bytes begin in their archive; only for those in a plain tar.
   std::uint64_t offset_of(std::uint64_t locator) const { return places_[locator].offset; }
 
   /// Throws Error(kIo) when the archive has changed since add_file().
@@ -60,7 +60,7 @@ class Payloads {
   };
   struct Where {
     std::uint64_t offset;
-    std::uint32_t file;  ///< kInSpool: there
+    std::uint32_t file;  ///< kInSpool: in the spool
     std::uint32_t first_field;
   };
   static constexpr std::uint32_t kInSpool = ~std::uint32_t{0};

@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::size_t kBuffer = 1u << 20;
 
-/// O_TMPFILE, or for file systems without it (NFS, some overlays) a name that is removed at once.
+/// Opens a file by O_TMPFILE or, on file systems without it (NFS, some overlays), by a name that is
+/// removed at once.
 UniqueFd open_unnamed(const fs::path& directory) {
   UniqueFd fd = open_file(directory, O_TMPFILE | O_RDWR, 0600);
   if (fd || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return fd;

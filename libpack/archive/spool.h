@@ -8,9 +8,9 @@
 
 namespace packhorse {
 
-/// A temporary file without a name, for bytes that can be read only once where they come from:
-/// appended one behind the other first, then read at random. It goes when the object goes, or the
-/// process, however that ends.
+/// An unnamed temporary file for bytes whose origin can be read only once: they are first appended
+/// one after the other, then read at random. It goes with the object or with the process, however
+/// that ends.
 ///
 ///     Spool spool(directory);
 ///     const std::uint64_t at = spool.append(bytes);
@@ -20,20 +20,20 @@ namespace packhorse {
 /// Appending is for one thread; after seal(), any thread may read. Memory: one write buffer.
 class Spool {
  public:
-  /// In `directory`, or the nearest one above it that is there; empty: the system's place for
+  /// Uses `directory`, or the nearest one above it that exists; if empty, the system's place for
   /// temporary files. Nothing is made before append().
   explicit Spool(std::filesystem::path directory);
 
   /// Returns the offset of the first byte. Throws Error(kNoSpace | kIo) with the directory.
   std::uint64_t append(Bytes bytes);
   std::uint64_t size() const { return written_ + buffer_.size(); }
-  /// Takes back everything from `offset` on.
+  /// Removes everything from `offset` on.
   void cut(std::uint64_t offset);
   /// Writes what is still in memory.
   void seal();
 
   void read(std::uint64_t offset, std::span<std::byte> out) const;
-  /// For posix_fadvise; -1 before the first append().
+  /// The file, for posix_fadvise; -1 before the first append().
   int fd() const { return fd_.get(); }
 
  private:

@@ -77,7 +77,7 @@ struct Pax {
 
 std::string own_name(Bytes header) {
   const std::string_view name = text_of(header, kName);
-  // In GNU's own headers ("ustar  ") other things stand in the place of the prefix.
+  // GNU's own headers ("ustar  ") have other things in the place of the prefix.
   const std::string_view prefix = text_of(header, kPrefix);
   if (!raw(header, kMagic).starts_with(std::string_view("ustar\0", 6)) || prefix.empty())
     return std::string(name);

@@ -22,8 +22,8 @@ struct TarHeader {
 /// Whether a block is a tar header: its checksum is right.
 bool is_tar_header(Bytes block);
 
-/// The headers of one member, from the first extended one to the member's own, with zero blocks
-/// before them. Throws Error(kCorrupt) when they do not fit together.
+/// Parses the headers of one member, from the first extended one to the member's own; blocks of
+/// zeros may precede them. Throws Error(kCorrupt) when they do not fit together.
 ///
 /// Sources: POSIX.1-2017 pax "ustar Interchange Format" and "pax Header Block"; GNU tar manual,
 /// "Basic Tar Format".

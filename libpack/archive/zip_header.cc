@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kFixed = 30;
 constexpr std::size_t kFlags = 6, kNameLength = 26, kExtraLength = 28;
 constexpr unsigned kUtf8 = 1u << 11;
-// Names and extra fields are short; the format's own limit comes second.
+// Names and extra fields are usually short; the format's own limit is tried second.
 constexpr std::size_t kUsual = 512, kLongest = kFixed + std::size_t{2} * 65535;
 
 unsigned number(std::string_view text, std::size_t at) {

@@ -14,7 +14,7 @@
 
 namespace packhorse {
 
-/// Memory that the disk can be written from directly. Shared by all who work on it.
+/// A buffer aligned for direct writes to the disk (O_DIRECT). Shared by everyone who works on it.
 class AlignedBuffer {
  public:
   static constexpr std::size_t kBytes = 2u << 20;
@@ -33,7 +33,7 @@ class AlignedBuffer {
   std::unique_ptr<std::byte, Free> memory_;
 };
 
-/// Hands out buffers and takes them back when the last who works on one lets go. Thread-safe.
+/// Hands out buffers, and takes each back when its last user lets go. Thread-safe.
 class BufferPool {
  public:
   std::shared_ptr<AlignedBuffer> take();
@@ -44,7 +44,7 @@ class BufferPool {
     std::vector<std::unique_ptr<AlignedBuffer>> buffers;
     std::size_t made = 0;
   };
-  std::shared_ptr<Free> free_ = std::make_shared<Free>();  ///< lives until the last comes back
+  std::shared_ptr<Free> free_ = std::make_shared<Free>();  ///< lives until all buffers are back
 };
 
 /// Works through pieces of a stream, in order, in a thread of its own. At most kWaiting pieces
@@ -59,14 +59,14 @@ class ByteThread {
   };
 
   explicit ByteThread(std::function<void(const Piece&)> work);
-  /// Without finish(): drops what waits.
+  /// Drops the pieces still waiting, unless finish() was called.
   ~ByteThread();
   ByteThread(const ByteThread&) = delete;
   ByteThread& operator=(const ByteThread&) = delete;
 
-  /// Waits while too many are on their way. Throws what the work threw.
+  /// Waits while too many pieces are queued. Throws what the work threw.
   void push(Piece piece);
-  /// Waits until all is done. Throws what the work threw.
+  /// Waits until all pieces are done. Throws what the work threw.
   void finish();
 
  private:

@@ -24,7 +24,7 @@ bool names(std::string_view controllers, std::string_view controller) {
   return false;
 }
 
-/// `group` below `root` and those above it, up to the root.
+/// Visits `group` below `root`, then each group above it, up to the root.
 template <class Visit>
 void visit_upwards(const fs::path& root, std::string_view group, bool version_2,
                    const Visit& visit) {
@@ -98,7 +98,7 @@ std::optional<std::uint64_t> memory_left(const Group& group) {
   return static_cast<std::uint64_t>(std::max(0.0, *limit - std::max(0.0, used - cached)));
 }
 
-/// The least that `of_group` says of the groups for `controller`.
+/// The smallest value of `of_group` over the groups for `controller`.
 template <class OfGroup>
 auto least(const fs::path& mount, std::string_view membership, std::string_view controller,
            const OfGroup& of_group) {
@@ -111,7 +111,6 @@ auto least(const fs::path& mount, std::string_view membership, std::string_view 
 
 }  // namespace
 
-/// The number behind `name` in a file of lines of a name and a number; 0 where there is none.
 std::uint64_t field_in(const fs::path& path, std::string_view name) {
   std::ifstream file(path);
   std::uint64_t number = 0;

@@ -184,7 +184,7 @@ void write_plain_file(const fs::path& path, Bytes bytes) {
   UniqueFd fd = open_file(path, O_WRONLY | O_CREAT | O_EXCL);
   if (!fd) throw_errno("create", path);
   write_all(fd.get(), bytes, path);
-  // Network file systems may say only here that there is no room.
+  // Network file systems may report a full disk only here.
   if (::close(fd.release()) != 0 && errno != EINTR) throw_errno("write to", path);
 }
 
@@ -219,7 +219,7 @@ std::string publish_file_hashed(const fs::path& from, const fs::path& to) {
 
 namespace {
 
-/// The new name is there, whatever comes of this.
+/// Syncs the directory after a rename. The new name is in place even if this fails.
 void sync_new_name(const fs::path& path) {
   try {
     sync_path(directory_of(path));
@@ -249,7 +249,7 @@ void rename_no_replace(const fs::path& from, const fs::path& to) {
                 "choose another name, or remove it first");
   }
   if (errno != EINVAL && errno != ENOSYS) throw_errno("rename a directory to", to);
-  // A file system without RENAME_NOREPLACE (some network ones): rename(2) refuses a non-empty
+  // Some network file systems lack RENAME_NOREPLACE. There, rename(2) still refuses a non-empty
   // target.
   if (fs::exists(fs::symlink_status(to))) {
     throw Error(ErrorKind::kExists, "the target is already there", to,
@@ -268,8 +268,8 @@ void rename_exchange(const fs::path& a, const fs::path& b) {
 
 namespace {
 
-/// A directory's entries by one of the standard library's iterators, which stop at what a signal
-/// interrupts.
+/// Lists a directory with one of the standard library's iterators, and starts over when a signal
+/// interrupts it.
 template <class Iterator>
 std::vector<fs::directory_entry> entries_by(const fs::path& directory) {
   while (true) {
@@ -307,7 +307,7 @@ void make_directories(const fs::path& path) {
   for (int tries = 0; tries < kMostTries; ++tries) {
     fs::create_directories(path, code);
     if (!code) return;
-    // Others may remove a directory between the look at it and the next step.
+    // Another process may remove a directory between the check and the next step.
     std::error_code look;
     const bool removed =
         code == std::errc::no_such_file_or_directory ||

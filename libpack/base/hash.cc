@@ -1,9 +1,9 @@
 #include "packhorse/base/hash.h"
 
 #include <fcntl.h>
-// SHA256_Update() and its like are deprecated for EVP, which picks one of several implementations:
-// that reads the system's openssl.cnf, needs memory for every hash, and crashes where the first
-// use of OpenSSL gets none. The code that hashes is the same.
+// OpenSSL deprecates SHA256_Update() and its like in favour of EVP. EVP picks one of several
+// implementations: it reads the system's openssl.cnf, allocates memory for every hash, and crashes
+// when the first use of OpenSSL cannot allocate. The hashing code is the same.
 #define OPENSSL_API_COMPAT 0x10100000L
 #include <openssl/sha.h>
 #include <unistd.h>

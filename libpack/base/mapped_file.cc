@@ -14,8 +14,8 @@
 
 namespace packhorse {
 
-/// What the signal handler must know of a mapping. Never freed, only used again: a handler may be
-/// looking at it.
+/// What the signal handler must know about a mapping. Never freed, only reused: a handler may be
+/// reading it.
 struct MappedFile::Region {
   std::atomic<std::uintptr_t> begin{0}, end{0};
   std::atomic<bool> truncated{false};
@@ -71,7 +71,7 @@ struct Regions {
     ::sigaction(SIGBUS, &ours, &before);
   }
 
-  /// Only what a signal handler may do.
+  /// Does only what a signal handler may do.
   void on_bus_error(int signal, siginfo_t* info, void* context) {
     const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
     for (Region* region = first; region != nullptr; region = region->next) {
@@ -86,7 +86,7 @@ struct Regions {
     } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
       before.sa_handler(signal);
     } else {
-      ::signal(signal, SIG_DFL);  // it happens again, and has its usual end
+      ::signal(signal, SIG_DFL);  // the fault recurs, and ends the process as usual
     }
   }
 

@@ -23,7 +23,7 @@ std::uint64_t Permutation::encrypt(std::uint64_t x) const {
 }
 
 std::uint64_t Permutation::operator()(std::uint64_t i) const {
-  // The domain is less than four times the size, so this takes fewer than four turns on average.
+  // The domain is less than four times the size, so this takes fewer than four rounds on average.
   do {
     i = encrypt(i);
   } while (i >= size_);

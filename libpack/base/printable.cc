@@ -12,10 +12,10 @@ namespace {
 
 struct Character {
   std::uint32_t code = 0;
-  std::size_t bytes = 0;  ///< 0: no UTF-8
+  std::size_t bytes = 0;  ///< 0: not UTF-8
 };
 
-/// RFC 3629, section 4. `text` is not empty.
+/// Decodes the first character (RFC 3629, section 4). `text` must not be empty.
 Character first_of(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
   if (lead < 0x80) return {lead, 1};
@@ -46,8 +46,8 @@ bool is_unsafe(std::uint32_t code) {
                      [&](const Range& range) { return code >= range.first && code <= range.last; });
 }
 
-/// `text`, with what `escape(character, its bytes)` makes of each character. One of no bytes stands
-/// for the byte that is no UTF-8.
+/// Replaces each character of `text` by what `escape(character, its bytes)` returns. A byte that is
+/// not UTF-8 is passed as a character of 0 bytes.
 template <class Escape>
 std::string escaped(std::string_view text, Escape escape) {
   std::string out;
@@ -89,7 +89,7 @@ std::string printable_text(std::string_view text) {
 std::string printable_json(std::string_view json) {
   return escaped(json, [](const Character& character, std::string_view bytes) {
     if (character.bytes == 0) return std::string("\\ufffd");
-    // In strings the library has escaped them; elsewhere they are white space.
+    // The library has escaped control characters in strings; elsewhere they are white space.
     if (character.code < 0x20 || !is_unsafe(character.code)) return std::string(bytes);
     if (character.code < 0x10000) return fmt::format("\\u{:04x}", character.code);
     const std::uint32_t above = character.code - 0x10000;  // a pair of surrogates: RFC 8259, 7

@@ -37,7 +37,8 @@ void StreamFile::hand_on() {
   buffer_ = pool_.take();
 }
 
-/// A whole piece past the page cache, as far as the file system goes along; the rest as usual.
+/// Writes a whole piece past the page cache as far as the file system allows, and the rest the
+/// usual way.
 void StreamFile::write_piece(const ByteThread::Piece& piece) {
   std::size_t written = 0;
   if (direct_ && piece.size == AlignedBuffer::kBytes) {

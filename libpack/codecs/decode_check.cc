@@ -16,9 +16,8 @@ class Nowhere final : public jpeg::CoefficientSink {
   void take_mcu_row(const std::int16_t*) override {}
 };
 
-/// Whether our decoder has accounted for every bit of the scan: whatever coefficients say, they
-/// make pixels, so these need not be made. It never takes what libjpeg would warn about
-/// (docs/jpeg.md).
+/// Whether our decoder accounts for every bit of the scan. Any coefficients make pixels, so the
+/// pixels need not be computed. It never takes what libjpeg would warn about (docs/jpeg.md).
 bool is_sound_jpeg(Bytes image, const ImageInfo& info) {
   thread_local jpeg::Scratch scratch;
   Nowhere nowhere;

@@ -15,8 +15,8 @@ namespace packhorse {
 
 namespace {
 
-/// As stored: turning, alpha and 16 bit are our business. A BMP's fourth channel is unused far more
-/// often than it is alpha, so BMP is decoded as colour.
+/// Decodes pixels as they are stored, and leaves turning, alpha and 16 bits to our own code. A
+/// BMP's fourth channel is unused far more often than it is alpha, so BMP is decoded as colour.
 cv::Mat decode_by_opencv(Bytes file, ImageKind kind) {
   if (file.size() > std::size_t{std::numeric_limits<int>::max()})
     throw Error(ErrorKind::kUnsupported, "larger than 2 GiB");
@@ -35,7 +35,7 @@ cv::Mat decode_by_opencv(Bytes file, ImageKind kind) {
   }
 }
 
-/// Everything else.
+/// An image that OpenCV decodes.
 class OtherImage final : public DecodedImage {
  public:
   OtherImage(Bytes file, const ImageInfo& info)
@@ -75,7 +75,7 @@ class OtherImage final : public DecodedImage {
 
  private:
   cv::Mat pixels_, narrow_;
-  int stored_;  ///< channels
+  int stored_;  ///< channels in the file
 };
 
 }  // namespace

@@ -15,7 +15,7 @@
 /// Libjpeg-turbo's decoder, with errors as exceptions.
 namespace packhorse {
 
-/// One JPEG being read. Everything libjpeg refuses, and everything it merely warns of (it would
+/// One JPEG being read. Everything libjpeg refuses, and everything it merely warns about (it would
 /// make up coefficients for damaged data), becomes Error(kCorrupt) with its message. One thread.
 class JpegSession {
  public:
@@ -35,9 +35,9 @@ class JpegSession {
     work();
   }
 
-  /// Keeps APPn and comment segments while reading; before read_header().
+  /// Keeps APPn and comment segments while reading. Call before read_header().
   void keep_markers();
-  /// Throws, too, when the picture is not of the size its probe said.
+  /// Also throws when the picture has another size than its probe said.
   void read_header(std::uint32_t width, std::uint32_t height);
 
  private:
@@ -51,7 +51,7 @@ class JpegSession {
   jpeg_progress_mgr progress_{};
   std::jmp_buf jump_{};
   char message_[JMSG_LENGTH_MAX] = {};
-  bool no_memory_ = false;  ///< is what the message says
+  bool no_memory_ = false;  ///< whether the message says so
 };
 
 }  // namespace packhorse

@@ -39,7 +39,7 @@ class JpegRows final : public RowSource {
       JSAMPROW rows[1] = {row};
       while (jpeg_read_scanlines(&jpeg, rows, 1) == 0) {
       }
-      // Damage at the very end shows only when the end is looked at.
+      // Damage at the very end shows only when the end is read.
       if (jpeg.output_scanline == jpeg.output_height) jpeg_finish_decompress(&jpeg);
     });
     if (cmyk_) cmyk_to_rgb(row, rgb, width, jpeg.saw_Adobe_marker != FALSE);
@@ -74,7 +74,7 @@ class RawRows final : public RowSource {
   const std::uint8_t* next_;
 };
 
-/// Everything else.
+/// Any image but a JPEG or raw pixels.
 class OtherRows final : public RowSource {
  public:
   OtherRows(Bytes file, const ImageInfo& info) : image_(decode_image(file, info)) {

@@ -5,7 +5,7 @@
 
 #include "packhorse/image/image_info.h"
 
-/// Any image as rows of 8-bit grey or RGB, as it lies in its file.
+/// Any image as rows of 8-bit grey or RGB, not turned upright.
 namespace packhorse {
 
 /// Gives a picture row by row. One thread.
@@ -16,8 +16,8 @@ class RowSource {
   virtual const std::uint8_t* next_row() = 0;
 
   int width = 0, height = 0, channels = 3;
-  /// Samples a pixel of the file: below 1 when it is decoded at a reduced size. The last column and
-  /// row may then be a part of a sample only.
+  /// Samples for each pixel of the file: below 1 when it is decoded at a reduced size. The last
+  /// column and row may then be only part of a sample.
   double samples_per_pixel = 1;
   /// What was converted, for Transformed::note; empty when nothing was.
   std::string_view note;
@@ -30,7 +30,7 @@ class RowSource {
 std::unique_ptr<RowSource> open_rows(Bytes file, const ImageInfo& info, int least_width,
                                      int least_height);
 
-/// How many eighths of its size a JPEG is to be decoded at: the least of 1, 2, 4 and 8 that covers
+/// The eighths of its size to decode a JPEG at: the least of 1, 2, 4 and 8 that covers
 /// `least_width` x `least_height`. libjpeg-turbo has no vector code for the sizes between: most
 /// take longer than a full decode (bench/image_modes).
 int decode_eighths(const ImageInfo& info, int least_width, int least_height);

@@ -72,7 +72,7 @@ UniqueFd DatasetDirectory::open_beneath(const std::string& name, int flags) cons
     throw Error(ErrorKind::kCorrupt, "a name that is not in the dataset's directory", path_ / name,
                 "do not trust this dataset");
   }
-  // Part by part, so that no part but the next is ever looked up: nothing can be put in between.
+  // Opens part by part, so that each lookup is of one part alone: nobody can put a link in between.
   UniqueFd at;
   for (std::size_t begin = 0; begin <= name.size();) {
     const std::size_t end = std::min(name.find('/', begin), name.size());
@@ -135,7 +135,7 @@ bool DatasetDirectory::holds(const std::string& name, std::uint64_t bytes,
   return false;
 }
 
-/// The directory that holds the last part of a name; each is made where it is missing.
+/// Opens the directory that holds the last part of `name`; creates directories that are missing.
 UniqueFd DatasetDirectory::open_parent(const std::string& name) const {
   UniqueFd parent = open_at(directory_.get(), ".", kDirectory);
   if (!parent) throw_errno("open", path_);

@@ -18,7 +18,7 @@ using Json = OrderedExactJson;
 /// Room for some 180,000 shards.
 constexpr JsonLimits kLimits{.bytes = std::size_t{64} << 20, .depth = 16};
 
-/// All files of the dataset that it names.
+/// All files of the dataset that the manifest names.
 std::vector<std::string_view> names_in(const Manifest& manifest) {
   std::vector<std::string_view> names;
   for (const ShardRecord& shard : manifest.shards)
@@ -47,7 +47,7 @@ Json to_json(const Manifest& m) {
                {"format", m.format},
                {"format_version", m.format_version},
                {"image", m.image}};
-  // What few datasets have is only there when it says something.
+  // Members that few datasets need are written only when they say something.
   if (!m.image_settings.empty()) json["image_settings"] = m.image_settings;
   if (!m.compress.empty()) json["compress"] = m.compress;
   if (!m.fields.empty()) json["fields"] = m.fields;
@@ -163,7 +163,7 @@ Manifest Manifest::parse(std::string_view text, const std::filesystem::path& pat
     throw damaged(error.what());
   } catch (const Error& error) {
     if (!error.path().empty()) throw;
-    throw damaged(error.what());  // of parse_json()
+    throw damaged(error.what());  // thrown by parse_json()
   }
 }
 

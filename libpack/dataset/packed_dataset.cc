@@ -232,8 +232,8 @@ double PackedDataset::resident_share() const {
   for (std::size_t i = 0; i < shards; ++i) {
     const std::size_t shard = i * shards_.size() / shards;
     const UniqueFd fd = open_file(data_path(shard), O_RDONLY);
-    if (!fd) continue;  // removed meanwhile: nothing is known of it
-    ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_RANDOM);  // looking must not bring in what is around
+    if (!fd) continue;                                   // removed meanwhile: tells nothing
+    ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_RANDOM);  // no read-ahead, which would distort this
     const std::uint64_t bytes = shards_[shard].data.bytes().size();
     for (std::size_t k = 0; k < kPlaces; ++k, ++looked) {
       std::byte byte{};
@@ -249,7 +249,7 @@ void PackedDataset::release() const {
   for (const Shard& shard : shards_) shard.data.release();
 }
 
-/// A sample's frame, decompressed. Lives until this thread asks for another.
+/// A sample's frame, decompressed. Valid until this thread asks for another.
 Bytes PackedDataset::frame_content(Place at) const {
   thread_local FrameCache cache;
   if (cache.dataset == serial_ && cache.shard == at.shard && cache.row == at.row)

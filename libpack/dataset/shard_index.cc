@@ -74,7 +74,7 @@ std::string_view raw(const std::vector<T>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
-/// XXH3 of a file whose header is counted as if it held no checksum yet.
+/// XXH3 of a file, with the checksum in its header counted as zero.
 class Checksum {
  public:
   explicit Checksum(Bytes header) {
@@ -90,7 +90,8 @@ class Checksum {
   XXH3_state_t state_;
 };
 
-/// Read, not mapped: a mapped page would count as memory of this process from then on.
+/// Reads the file, although it is mapped: mapped pages would count as this process's memory from
+/// then on.
 std::uint64_t checksum_of(int fd, std::uint64_t bytes, const std::filesystem::path& path) {
   constexpr std::size_t kChunk = 256u << 10;  // stays in the processor's cache
   std::vector<std::byte> chunk(sizeof(Header));
@@ -187,7 +188,7 @@ void ShardIndexWriter::write(std::uint64_t data_bytes,
     field_ends.push_back(field_names.size());
   }
   if (!fields_.empty()) {
-    // Not required: who does not know of fields still reads the images right.
+    // Not kRequired: a reader that does not know fields still reads the images correctly.
     columns.insert(columns.end(), {{kFieldEnds, 0, raw(field_ends)},
                                    {kFieldNames, 0, field_names},
                                    {kFieldRanges, 0, raw(field_ranges_)},
@@ -212,7 +213,7 @@ void ShardIndexWriter::write(std::uint64_t data_bytes,
   header.data_bytes = data_bytes;
   header.file_bytes = end;
 
-  // Once for the checksum, which stands in the header, and once for the file.
+  // Runs twice: for the checksum, which goes into the header, and for the file.
   const auto rest = [&](const auto& piece) {
     static constexpr std::array<std::byte, kAlignment> kPadding{};
     std::size_t at = sizeof(Header) + table.size() * sizeof(Section);
@@ -236,7 +237,7 @@ std::string ShardIndexWriter::serialise(std::uint64_t data_bytes) const {
   return file;
 }
 
-/// The sections of a file by their number, those that are there.
+/// The sections that a file has, by their number.
 struct ShardIndex::Sections {
   std::filesystem::path path;
   std::array<std::optional<Bytes>, kSectionIds> found;
@@ -274,7 +275,7 @@ struct ShardIndex::Sections {
       corrupt(path, "a column has the wrong length");
     return {reinterpret_cast<const T*>(all.data()), n};
   }
-  /// Where texts end in `all`.
+  /// Where each text ends in `all`.
   std::span<const std::uint64_t> ends(SectionId id, std::uint64_t n, std::string_view all) const {
     const std::span<const std::uint64_t> ends = column<std::uint64_t>(id, n);
     if (!std::is_sorted(ends.begin(), ends.end()) || (!ends.empty() && ends.back() != all.size()))
@@ -296,7 +297,8 @@ ShardIndex::ShardIndex(int fd, const std::filesystem::path& path) : file_(fd, pa
   if (header.file_bytes != file.size()) corrupt(path, "its length is not the one in its header");
   if (header.checksum != checksum_of(fd, file.size(), path))
     corrupt(path, "its checksum does not fit");
-  // The checksum vouches for what a writer wrote; the bounds below, for the writer.
+  // The checksum shows that a writer wrote these bytes; the bounds below check that it wrote them
+  // right.
   samples_ = header.samples;
   data_bytes_ = header.data_bytes;
   const Sections sections(file, header, path);
@@ -328,12 +330,13 @@ void ShardIndex::read_fields(const Sections& sections) {
   const std::span<const std::uint64_t> ends = sections.ends(kFieldEnds, count, names);
   for (std::size_t field = 0; field < ends.size(); ++field)
     fields_.emplace_back(text(ends, names, field));
-  // A mapped file cannot hold so many that the product overflows; both are bounded by its size.
+  // A mapped file cannot hold so many that the product overflows: its size bounds both factors.
   field_ranges_ = sections.column<ByteRange>(kFieldRanges, samples_ * count);
   field_hashes_ = sections.column<std::uint64_t>(kFieldHashes, samples_ * count);
 }
 
-/// Every range lies where it should: a frame in the data file, a sample's bytes in its frame.
+/// Checks that every range lies where it should: a frame in the data file, a sample's bytes in its
+/// frame.
 void ShardIndex::check_ranges(const std::filesystem::path& path) const {
   const auto inside = [](const ByteRange& inner, const ByteRange& outer) {
     return inner.offset >= outer.offset && inner.length <= outer.length &&
@@ -358,7 +361,7 @@ void ShardIndex::check_ranges(const std::filesystem::path& path) const {
   }
 }
 
-/// What the bytes themselves do not tell, or only those who decode them.
+/// Checks what the bytes of an image do not tell, or tell only when they are decoded.
 void ShardIndex::check_images(const std::filesystem::path& path) const {
   constexpr std::uint32_t kLongestSide = std::numeric_limits<std::int32_t>::max();
   for (std::size_t i = 0; i < samples_; ++i) {

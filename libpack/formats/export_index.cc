@@ -19,11 +19,11 @@ namespace {
 
 int threads(int jobs) { return jobs > 0 ? jobs : available_cpus(); }
 
-/// A file on its way to its place, whose SHA-256 is known before it gets there.
+/// A file being written, whose SHA-256 is known before it gets its name.
 class HashedFile {
  public:
-  /// The name is that of a shard, with another ending, or fixed. Shards lie in the dataset's
-  /// directory itself, so nothing on the way to the file can be a link.
+  /// `name` is that of a shard, with another ending, or fixed. Shards lie in the dataset's
+  /// directory itself, so no part of the path can be a link.
   HashedFile(std::string name, const fs::path& directory)
       : file_(checked(name, directory)), path_(directory / name), record_{std::move(name), 0, {}} {}
 
@@ -52,8 +52,8 @@ class HashedFile {
   FileRecord record_;
 };
 
-/// Makes each file in `directory`, those of shards by `write_shard` in several threads, and hands
-/// it to `keep` with its place among them.
+/// Makes each file in `directory` and hands it to `keep` with its place among them. `write_shard`
+/// writes those of shards, in several threads.
 template <class WriteShard, class Keep>
 void make_files(const ExportedIndexes& indexes, const Manifest& manifest, const fs::path& directory,
                 int jobs, const WriteShard& write_shard, const Keep& keep) {
@@ -99,7 +99,7 @@ bool is_there(const fs::path& path, const FileRecord& file) {
          fs::file_size(path, code) == file.bytes && sha256_file(path) == file.sha256;
 }
 
-/// A published file is never changed: its SHA-256 is part of the dataset.
+/// Refuses to change a published file: its SHA-256 is part of the dataset.
 void refuse_other_bytes(const Manifest& manifest, const fs::path& path, const FileRecord& file) {
   const auto published =
       std::find_if(manifest.files.begin(), manifest.files.end(),
@@ -124,8 +124,7 @@ std::vector<FileRecord> publish_exported_files(const fs::path& directory, const 
   };
   make_files(*indexes, manifest, directory, jobs, write_shard,
              [&](std::size_t place, HashedFile& file) {
-               if (place == records.size())
-                 records.emplace_back();  // behind the shards: one thread
+               if (place == records.size()) records.emplace_back();  // after the shards: one thread
                records[place] = file.end();
                file.commit();
              });

@@ -17,7 +17,7 @@ class SampleChecks {
   SampleChecks(const ShardSpec& spec, std::filesystem::path shard);
 
   /// Throws Error(kUsage) with the key when keys are not strictly increasing (which makes them
-  /// unique too), when raw pixels are not as many as the image's size says, or when a field was not
+  /// unique too), when raw pixels do not have the size that the image says, or when a field was not
   /// announced or is out of order.
   void check(const Sample& sample);
 
@@ -35,7 +35,7 @@ class SampleChecks {
   std::string last_key_;
 };
 
-/// For formats that cannot be compressed. Throws Error(kUsage) when it is asked for.
+/// Throws Error(kUsage) when `spec` asks for compression. For formats that cannot be compressed.
 void refuse_compression(const ShardSpec& spec, const std::filesystem::path& shard);
 
 }  // namespace packhorse

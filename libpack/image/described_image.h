@@ -6,21 +6,21 @@
 
 namespace packhorse {
 
-/// An image's bytes held against what an index says of it.
+/// An image's bytes, compared with what an index says about it.
 struct DescribedImage {
   enum class Verdict {
     kFits,
     kUnusable,     ///< what probe_image() refuses
     kBeyondLimit,  ///< it may be sound
-    kOther,        ///< an image, and not as the index says
+    kOther,        ///< an image, but not the one the index describes
   };
   Verdict verdict = Verdict::kFits;
-  ImageInfo info = {};      ///< kFits
-  std::string reason = {};  ///< of all others, in words
+  ImageInfo info = {};      ///< set for kFits
+  std::string reason = {};  ///< set for all others, in words
 };
 
-/// Compares all that ImageInfo says. Raw pixels, which have no header, must be as many, of 8 bits,
-/// and upright.
+/// Compares every member of ImageInfo. Raw pixels have no header: they must have the right size, 8
+/// bits, and be upright.
 DescribedImage probe_described(Bytes file, const ImageInfo& described, const ImageLimits& limits);
 
 }  // namespace packhorse

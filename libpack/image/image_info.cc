@@ -22,7 +22,7 @@ constexpr std::array kKinds = {
     Kind{ImageKind::kBmp, "bmp", ".bmp", probe::bmp},
     Kind{ImageKind::kTiff, "tiff", ".tif", probe::tiff},
     Kind{ImageKind::kPnm, "pnm", ".ppm", probe::pnm},
-    Kind{ImageKind::kRaw, "raw", ".npy", nullptr},  // made by packhorse, never found by looking
+    Kind{ImageKind::kRaw, "raw", ".npy", nullptr},  // made by packhorse, never detected
 };
 
 const Kind* find(ImageKind kind) {
@@ -32,7 +32,7 @@ const Kind* find(ImageKind kind) {
   return nullptr;
 }
 
-/// Which limit is too low for it, in words.
+/// Says in words which limit the image exceeds; empty when none.
 std::string beyond(const ImageLimits& limits, const ImageInfo& info, const DecodeCost& cost) {
   const std::uint64_t pixels = std::uint64_t{info.width} * info.height;
   const std::string size = std::to_string(info.width) + " x " + std::to_string(info.height);
@@ -73,7 +73,7 @@ ImageKind sniff_image(Bytes head) {
   if (big.has(0, std::string_view("II*\0", 4)) || big.has(0, std::string_view("MM\0*", 4))) {
     return ImageKind::kTiff;
   }
-  // "BM" and "P6" start many a text, so a little more must fit: the reserved zeros, a space.
+  // Many texts start with "BM" or "P6", so a little more must match: the reserved zeros, a space.
   if (big.has(0, "BM") && little.u32(6) == 0u) return ImageKind::kBmp;
   if (big.has(0, "P5") || big.has(0, "P6")) {
     const std::uint32_t next = big.u8(2).value_or(0);

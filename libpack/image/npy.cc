@@ -17,7 +17,7 @@ constexpr std::size_t kPrefix = 10;  // magic, version, length of the text
   throw Error(ErrorKind::kCorrupt, std::string("damaged .npy: ") + what);
 }
 
-/// The product of the numbers in "(2, 3, 4)", at the place of `text` behind the bracket.
+/// The product of the numbers in "(2, 3, 4)"; `text` begins after the bracket.
 std::uint64_t elements(std::string_view text) {
   std::uint64_t product = 1;
   int axes = 0;

@@ -7,8 +7,8 @@
 /// Decoded samples, and turning them upright.
 namespace packhorse {
 
-/// One channel, or several interleaved. Rows and their length are padded to multiples of eight
-/// samples when there is one channel, as JPEG's blocks want it.
+/// One channel, or several interleaved. With one channel, rows and their number are padded to
+/// multiples of eight samples, as JPEG's blocks need.
 struct Plane {
   int width = 0, height = 0;
   int channels = 1;
@@ -25,14 +25,14 @@ struct Plane {
   void fill_padding();
 };
 
-/// How a picture lies in its file (EXIF 2.32, tag 0x0112): to be mirrored, then transposed.
+/// How to turn a stored picture upright (EXIF 2.32, tag 0x0112): mirror it, then transpose it.
 struct Turn {
   bool flip_x = false, flip_y = false, swap = false;
   explicit Turn(int orientation);
   bool any() const { return flip_x || flip_y || swap; }
 };
 
-/// Replaces `out` with `in`, upright.
+/// Replaces `out` with `in`, turned upright.
 void turn_upright(const Plane& in, const Turn& turn, Plane& out);
 
 }  // namespace packhorse

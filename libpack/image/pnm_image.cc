@@ -44,7 +44,7 @@ class PnmImage final : public DecodedImage {
  private:
   const std::byte* pixels_ = nullptr;
   unsigned maximum_ = 255;
-  std::size_t depth_ = 1;  ///< bytes a sample
+  std::size_t depth_ = 1;  ///< bytes per sample
 };
 
 }  // namespace

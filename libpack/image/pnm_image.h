@@ -6,7 +6,7 @@
 
 namespace packhorse {
 
-/// decode_image() of a PGM or PPM: read row by row, without a library.
+/// decode_image() for PGM and PPM: reads row by row, without a library.
 std::unique_ptr<DecodedImage> open_pnm(Bytes file);
 
 }  // namespace packhorse

@@ -6,8 +6,7 @@
 
 #include "packhorse/image/image_info.h"
 
-/// Private to the image_*.cc files and decoded_image.cc: one probe per kind, and the byte access
-/// they share.
+/// Private to libpack/image: one probe for each kind, and the byte access they share.
 namespace packhorse::probe {
 
 /// Reads numbers out of a file's bytes; stepping outside gives nullopt rather than garbage.
@@ -47,13 +46,14 @@ inline ProbeResult accept(const ImageInfo& info, const DecodeCost& cost) {
   return {info, {}, cost};
 }
 
-/// Headers may say anything: a product beyond 64 bits is the largest number.
+/// Multiplies numbers from headers, which may say anything: a product beyond 64 bits becomes the
+/// largest number.
 inline std::uint64_t product(std::uint64_t a, std::uint64_t b) {
   std::uint64_t result = 0;
   return __builtin_mul_overflow(a, b, &result) ? ~std::uint64_t{0} : result;
 }
 
-/// One that is decoded as a whole, with so many bytes a pixel.
+/// Accepts an image that is decoded as a whole.
 inline ProbeResult accept(const ImageInfo& info, std::uint64_t bytes_per_pixel) {
   return accept(info, DecodeCost{1, product(product(info.width, info.height), bytes_per_pixel)});
 }
@@ -68,10 +68,10 @@ ProbeResult pnm(Bytes file);
 /// The header of a PGM or PPM whose pixels are all there.
 struct PnmHeader {
   ImageInfo info;
-  unsigned maximum = 0;    ///< what a sample can be at most, 1 to 65535
-  std::size_t pixels = 0;  ///< where they begin
+  unsigned maximum = 0;    ///< the largest value of a sample, 1 to 65535
+  std::size_t pixels = 0;  ///< where the pixels begin
 };
-/// Or `reason` says why it is none.
+/// Returns nothing when `file` is none; `reason` then says why.
 std::optional<PnmHeader> pnm_header(Bytes file, std::string& reason);
 
 /// Orientation (tag 0x0112) from a TIFF structure, as EXIF embeds one; 1 when it says nothing

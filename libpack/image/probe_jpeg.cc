@@ -13,8 +13,8 @@ using namespace jpeg;  // NOLINT(google-build-using-namespace): the markers' nam
 bool is_progressive(std::uint32_t start_of_frame) { return (start_of_frame & 3) == 2; }
 
 /// Entropy-coded data cannot hold the bytes FF D9, so the last of them after the scan's start is
-/// its end. Searched from the back: bytes after it (padding, appended data) are common and
-/// harmless.
+/// its end. The search runs from the back: bytes after the end (padding, appended data) are common
+/// and harmless.
 bool has_end_mark(Bytes file, std::size_t scan) {
   for (std::size_t i = file.size(); i >= scan + 2; --i) {
     if (file[i - 1] == std::byte{kEoi} && file[i - 2] == std::byte{0xff}) return true;
@@ -22,8 +22,8 @@ bool has_end_mark(Bytes file, std::size_t scan) {
   return false;
 }
 
-/// The scans from the first one on, whose segment has its length at `at`. Goes on where a decoder
-/// would: over what stands between scans, and over bytes that are no marker.
+/// Counts the scans. `at` is where the first scan's segment has its length. Passes over what a
+/// decoder would: segments between scans, and bytes that are no marker.
 std::uint32_t count_scans(Bytes file, std::size_t at) {
   const Cursor data(file);
   std::uint32_t scans = 0;

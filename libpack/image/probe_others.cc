@@ -90,7 +90,7 @@ std::uint64_t block_pixels(const Cursor& data, std::size_t directory, const Imag
   return product(info.width, one_strip ? info.height : rows);
 }
 
-/// Samples of 8 bit come as RGBA, a strip or tile at a time, and all others as they are.
+/// Samples of 8 bits are decoded to RGBA, a strip or tile at a time; all others keep their layout.
 DecodeCost tiff_cost(const Cursor& data, std::size_t directory, const ImageInfo& info) {
   const unsigned sample = info.bit_depth <= 8    ? 1
                           : info.bit_depth <= 16 ? 2
@@ -207,7 +207,7 @@ ProbeResult webp(Bytes file) {
         if ((bits >> 28 & 1) != 0) info.components = 4;
       }
     } else if (data.has(at, "EXIF")) {
-      // Some writers keep JPEG's "Exif\0\0" in front of the TIFF structure.
+      // Some writers keep JPEG's "Exif\0\0" before the TIFF structure.
       const bool prefixed = Cursor(*chunk).has(0, std::string_view("Exif\0\0", 6));
       info.orientation = exif_orientation(chunk->subspan(prefixed ? 6 : 0));
     }
@@ -292,7 +292,7 @@ ProbeResult pnm(Bytes file) {
   std::string reason;
   const std::optional<PnmHeader> header = pnm_header(file, reason);
   if (!header) return refuse(std::move(reason));
-  return accept(header->info, DecodeCost{});  // it is read where it lies
+  return accept(header->info, DecodeCost{});  // pixels are read where they lie
 }
 
 }  // namespace packhorse::probe

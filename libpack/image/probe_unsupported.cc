@@ -16,7 +16,7 @@ struct Magic {
   std::string_view bytes;
 };
 
-/// From the kinds' specifications, as libmagic has them.
+/// Taken from the kinds' specifications, as libmagic has them.
 constexpr std::array kMagics = {
     Magic{"GIF", 0, "GIF87a"},
     Magic{"GIF", 0, "GIF89a"},

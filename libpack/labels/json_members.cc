@@ -34,7 +34,7 @@ std::size_t end_of_value(std::string_view text, std::size_t at) {
   return at;
 }
 
-/// The characters of a JSON string with its quotes, which is known to be one.
+/// The characters of a valid JSON string, which comes with its quotes.
 std::string characters(std::string_view text) {
   if (text.find('\\') == std::string_view::npos)
     return std::string(text.substr(1, text.size() - 2));
@@ -49,7 +49,7 @@ std::string_view without_space_behind(std::string_view text) {
 
 std::string json_members(std::string_view line, std::vector<JsonMember>& members) {
   members.clear();
-  // Looks at names and values where they stand, and keeps nothing that could be nested.
+  // Reads names and values in place, and builds nothing that could be nested.
   if (!nlohmann::json::accept(line)) return "no JSON";
   std::size_t at = skip_space(line, 0);
   if (line[at] != '{') return "no JSON object";

@@ -12,8 +12,8 @@ struct JsonMember {
   enum class Type { kString, kNull, kOther } type = Type::kOther;
 };
 
-/// The members of the JSON object in `line`, in their order. Returns why it is none, or is empty.
-/// Values are not parsed and written again: that would round numbers.
+/// Finds the members of the JSON object in `line`, in their order. Returns why it is none, or "".
+/// Values are not parsed and written again, since that would round numbers.
 std::string json_members(std::string_view line, std::vector<JsonMember>& members);
 
 }  // namespace packhorse

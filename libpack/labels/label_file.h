@@ -13,30 +13,31 @@
 
 namespace packhorse {
 
-/// A file that says which image has which label, a line each, in place of class folders:
+/// A file that says which image has which label, one line each, in place of class folders:
 ///
 ///     ILSVRC2012_val_00000001.JPEG 65
 ///
 /// - Path and label are separated by a tab, a comma or a space: the first of these that every line
-///   has. Behind a space, or a tab, the last word is the label; with commas, cells may be quoted as
+///   has. After a space or a tab, the last word is the label; with commas, cells may be quoted as
 ///   in CSV. A first line whose label is "label" (or "class", "target") is a header.
-/// - A path is relative to the source. A line whose path is no image's there names, if it has no
-///   slash, the one image with that file name.
-/// - In shards, a sample's path is that of the shard and its key; the key alone does for it, too.
+/// - A path is relative to the source. A line whose path is no image's there, and has no slash,
+///   names the one image with that file name.
+/// - In shards, a sample's path is the shard's followed by its key; the key alone will do, too.
 /// - Labels are class names or integers, as LabelNames takes them.
 ///
-/// Memory: the paths and 24 bytes a line. Use: mark() all images, then take() each once more.
+/// Memory: the paths and 24 bytes per line. Use: mark() all images, then take() each once more.
 class LabelFile {
  public:
-  /// Throws Error(kUsage), naming the lines, for one without a separator, a path with two different
-  /// labels, and a label that is none.
+  /// Throws Error(kUsage), naming the lines, for a line without a separator, a path with two
+  /// different labels, and an invalid label.
   LabelFile(const std::filesystem::path& path, std::vector<std::string> classes);
 
   const std::vector<std::string>& classes() const { return names_.classes(); }
-  /// An image that is there, by its path in the source, and what is enough of that to name it.
+  /// Marks an image as there, by its path in the source and by the end of it that suffices as a
+  /// name.
   void mark(std::string_view path, std::string_view alone);
   void mark(std::string_view path) { mark(path, naming::last_name(path)); }
-  /// The image's label; or nothing, and the reason to reject it.
+  /// The image's label; or nothing, and in `reason` why it is rejected.
   std::optional<std::int64_t> take(std::string_view path, std::string_view alone,
                                    std::string& reason) const;
   std::optional<std::int64_t> take(std::string_view path, std::string& reason) const {
@@ -52,7 +53,7 @@ class LabelFile {
     std::uint32_t length;
     std::uint32_t number;
     std::int32_t label;
-    std::uint16_t by_path = 0;  ///< images it is the path of
+    std::uint16_t by_path = 0;  ///< images with this path
     std::uint16_t by_name = 0;  ///< images of that name elsewhere, up to 2
   };
   std::string_view path_of(const Line& line) const {

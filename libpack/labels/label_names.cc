@@ -9,8 +9,8 @@ namespace packhorse {
 
 namespace {
 
-/// Beyond this a number is no label, but an identifier or a slip: a class is made for each number
-/// below the largest one.
+/// A number beyond this is no label, but an identifier or a mistake: a class is made for each
+/// number below the largest one.
 constexpr std::int64_t kLargestUnnamed = 1'000'000;
 
 std::optional<std::int64_t> integer(std::string_view text) {

@@ -9,10 +9,10 @@
 
 namespace packhorse {
 
-/// Makes labels of the texts in a list file or a labels file. Texts are class names or integers:
+/// Turns the texts in a list file or a labels file into labels. Texts are class names or integers:
 ///
-/// - With a class list, a text is a name of that list; else, an integer is the place in it.
-/// - Without, texts that are all integers are the labels, and the classes are named "0" ... the
+/// - With a class list, a text is a name in that list; failing that, an integer is a place in it.
+/// - Without one, texts that are all integers are the labels, and the classes are named "0" ... the
 ///   largest one. Otherwise all texts are names, and labels are their places in byte order.
 ///
 /// An integer is written without leading zeros: "007" is a name.
@@ -27,7 +27,7 @@ class LabelNames {
   void add(std::string_view text);
   /// No add() after this, no label() before it.
   void finish();
-  /// Nothing where it is none; `reason` then says why.
+  /// Returns nothing for a text that is no label; `reason` then says why.
   std::optional<std::int64_t> label(std::string_view text, std::string& reason) const;
   const std::vector<std::string>& classes() const { return classes_; }
 

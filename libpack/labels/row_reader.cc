@@ -14,7 +14,7 @@ RowReader::RowReader(int fd, std::filesystem::path path, RowSyntax syntax, std::
     : fd_(fd),
       path_(std::move(path)),
       syntax_(syntax),
-      // No more than there is: most lists are small, and are read again for single rows.
+      // No more than the file has: most lists are small, and are read again for single rows.
       read_bytes_(std::min(read_bytes, std::size_t{file_size(fd, path_)} + 1)),
       offset_(offset) {
   if (offset == 0 && has(2) && buffer_.starts_with("\xef\xbb\xbf")) begin_ = 3;

@@ -19,8 +19,8 @@ inline constexpr RowSyntax kTsv = {'\t', false};
 inline constexpr RowSyntax kLines = {'\n', false};
 
 struct Row {
-  std::uint64_t offset = 0;  ///< of its first byte in the file
-  std::uint64_t line = 0;    ///< of its first byte, from 1
+  std::uint64_t offset = 0;  ///< where its first byte lies in the file
+  std::uint64_t line = 0;    ///< the line of its first byte, from 1
   std::vector<std::string> cells;
 };
 
@@ -28,7 +28,7 @@ struct Row {
 /// CR LF; empty lines are passed over, and so is a byte order mark. A quote inside a cell that does
 /// not begin with one is an ordinary character.
 ///
-/// Own code, since Debian's libcsv cannot tell where in the file a row began (which is how a
+/// Written here because Debian's libcsv cannot tell where in the file a row began (which is how a
 /// sample's fields are found again) and its fast-cpp-csv-parser wants the columns at compile time.
 /// One thread at a time; several may read one file.
 class RowReader {
@@ -37,7 +37,7 @@ class RowReader {
   RowReader(int fd, std::filesystem::path path, RowSyntax syntax, std::uint64_t offset = 0,
             std::size_t read_bytes = 1 << 20);
   /// False at the end of the file. Throws Error(kUsage) where quotes are so broken that nobody can
-  /// tell where rows end: samples would be lost without a word.
+  /// tell where rows end: samples would be lost silently.
   bool next(Row& row);
 
  private:
@@ -53,11 +53,11 @@ class RowReader {
   std::filesystem::path path_;
   RowSyntax syntax_;
   std::size_t read_bytes_;
-  std::string buffer_;      ///< of the file, from offset_ on
+  std::string buffer_;      ///< the file's bytes from offset_ on
   std::uint64_t offset_;    ///< in the file
-  std::size_t begin_ = 0;   ///< of the next row, in the buffer
-  std::uint64_t line_ = 1;  ///< of the next row
-  bool at_end_ = false;     ///< nothing is left behind the buffer
+  std::size_t begin_ = 0;   ///< where the next row begins in the buffer
+  std::uint64_t line_ = 1;  ///< the line of the next row
+  bool at_end_ = false;     ///< nothing follows the buffer
 };
 
 }  // namespace packhorse

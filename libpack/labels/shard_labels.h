@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-/// What the `.cls` and `.json` members of a WebDataset sample say of its class.
+/// What the `.cls` and `.json` members of a WebDataset sample say about its class.
 namespace packhorse {
 
 /// A number or a class name.
@@ -17,18 +17,18 @@ struct ShardLabel {
 };
 
 ShardLabel label_in_cls(std::string_view content);
-/// By the members "label" and "cls", whichever is there. Nothing when neither is.
+/// Reads the member "label" or "cls", whichever is there; nothing when neither is.
 std::optional<ShardLabel> label_in_json(std::string_view content);
 
-/// The label that `text` is among classes (name -> label): a number is a place among them, anything
-/// else a name. Nothing when it is none.
+/// The label that `text` means among classes (name -> label): a number is a place among them,
+/// anything else a name. Nothing when there is no such class.
 std::optional<std::int64_t> label_among(
     const std::string& text, const std::unordered_map<std::string, std::int64_t>& classes);
 
-/// All different labels of a source, in compact form. They become classes when all are known.
+/// All distinct labels of a source, in compact form. They become classes when all are known.
 class ShardLabels {
  public:
-  /// Returns a number for it: the same for the same text.
+  /// Returns a number for `text`, the same one for the same text.
   std::int64_t number_of(const std::string& text);
   const std::string& text_of(std::int64_t number) const {
     return texts_[static_cast<std::size_t>(number)];

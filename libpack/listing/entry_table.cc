@@ -46,9 +46,9 @@ void EntryTable::relabel(const std::function<std::optional<std::int64_t>(std::si
   records_.resize(kept);
 }
 
-/// The directory's place in directories_, which it is added to when it is new. Open addressing with
-/// linear probing: lists name files of many directories in any order, and a node for each of a
-/// million directories would take more than the entries do.
+/// The directory's place in directories_; a new directory is added. Open addressing with linear
+/// probing: lists name files of many directories in any order, and a node for each of a million
+/// directories would take more memory than the entries.
 std::uint32_t EntryTable::directory_number(std::string_view directory) {
   if (!records_.empty() && name_of(directories_[records_.back().directory]) == directory)
     return records_.back().directory;
@@ -98,7 +98,7 @@ std::size_t EntryTable::path_length(std::size_t i) const {
 
 EntryTable::Entry EntryTable::operator[](std::size_t i) const { return {facts(i), path_of(i)}; }
 
-/// Compares "directory/name" without joining them, as long as the directories tell.
+/// Compares "directory/name" without joining them where the directories tell.
 bool EntryTable::path_less(const Record& a, const Record& b) const {
   if (a.directory == b.directory) return name_of(a) < name_of(b);
   const std::string_view in_a = name_of(directories_[a.directory]);

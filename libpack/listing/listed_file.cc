@@ -51,7 +51,8 @@ UniqueFd ListedFolder::open(const std::string& name) const {
 void ListedFolder::read(const std::string& name, std::uint64_t size,
                         std::vector<std::byte>& out) const {
   const UniqueFd fd = open(name);
-  // One byte more than it should have tells a file that has grown, without asking for its size.
+  // Reading one byte more than it should have shows that a file has grown, without asking for its
+  // size.
   out.resize(size + 1);
   std::size_t filled = 0;
   while (filled < out.size()) {
@@ -78,7 +79,7 @@ bool ListedFolder::prefetch(const std::string& name) const {
   if (!fd) return false;
   std::byte byte{};
   const iovec first{&byte, 1};
-  // Only a file system that cannot tell is taken for one that keeps everything in memory.
+  // A file system that cannot tell is taken for one that keeps everything in memory.
   if (::preadv2(fd.get(), &first, 1, 0, RWF_NOWAIT) >= 0 || errno != EAGAIN) return false;
   ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_WILLNEED);
   return true;

@@ -9,20 +9,20 @@
 
 #include "packhorse/base/file.h"
 
-/// What the sources made of files on a disk share.
+/// What is common to the sources made of files on a disk.
 namespace packhorse {
 
-/// Threads that list files: more than there are processors, as on slow storage they mostly wait.
+/// Threads that list files: more than there are processors, since on slow storage they mostly wait.
 int listing_threads();
 
-/// Nanoseconds of the last change.
+/// The time of the last change, in nanoseconds.
 std::int64_t stamp_of(const struct stat& status);
 
 /// A stamp that differs when `stamp` or `value` does; never 0.
 std::int64_t mix_stamp(std::int64_t stamp, std::uint64_t value);
 
-/// Reads files by their names below a folder, which is held open, so that the way to it is not
-/// walked for each of them. Thread-safe.
+/// Reads files by their names below a folder. The folder is held open, so that its path is not
+/// looked up again for each file. Thread-safe.
 class ListedFolder {
  public:
   /// Throws Error(kNotFound | kIo).
@@ -30,9 +30,10 @@ class ListedFolder {
 
   /// Reads a whole file. Throws Error(kIo) when it does not have `size` bytes.
   void read(const std::string& name, std::uint64_t size, std::vector<std::byte>& out) const;
-  /// The same when its size is not known alone. Throws Error(kIo) when it changes meanwhile.
+  /// The same for a file whose own size was not listed. Throws Error(kIo) when it changes
+  /// meanwhile.
   void read_unlisted(const std::string& name, std::vector<std::byte>& out) const;
-  /// Asks the kernel to bring the file to memory. Never throws. Returns false when it is there
+  /// Asks the kernel to load the file into memory. Never throws. Returns false when it is there
   /// already.
   bool prefetch(const std::string& name) const;
 

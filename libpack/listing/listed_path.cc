@@ -10,7 +10,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Whether normalising would change nothing; most paths are so, and this is quick.
+/// Whether normalising would change nothing. Most paths are like that, and this check is quick.
 bool is_normal(std::string_view path) {
   return path != "." && path.find("//") == std::string_view::npos &&
          path.find("./") == std::string_view::npos && !path.ends_with("/.") &&

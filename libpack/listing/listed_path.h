@@ -10,8 +10,9 @@ namespace packhorse {
 /// paths that samples can keep: relative, without ".." or ".", and different for different files.
 ///
 /// They are relative to the list's folder. When one of them leads out of it, all are relative to
-/// the deepest folder that holds all images: that depends on how the images lie to each other and
-/// to the list, not on where all of it lies. "." and ".." are resolved by the text alone.
+/// the deepest folder that holds all images: that depends on where the images lie relative to each
+/// other and to the list, not on where all of them lie. "." and ".." are resolved by the text
+/// alone.
 ///
 ///     ListedPaths paths(list.parent_path());
 ///     for (row : rows) paths.add(row.path);
@@ -20,7 +21,8 @@ namespace packhorse {
 class ListedPaths {
  public:
   explicit ListedPaths(const std::filesystem::path& folder);
-  /// The one name of what the path means: relative inside the list's folder, else absolute.
+  /// The unique name of the file that the path means: relative inside the list's folder, else
+  /// absolute.
   std::string place(std::string_view path) const;
   void add(const std::string& place);
   void finish();
@@ -31,7 +33,7 @@ class ListedPaths {
   std::filesystem::path base_;
   std::string folder_;   ///< the list's, absolute, without a slash at its end
   std::string inside_;   ///< the deepest folder that holds all places inside
-  std::string outside_;  ///< likewise; after finish() that of all places
+  std::string outside_;  ///< the same for places outside; after finish() for all places
   bool any_inside_ = false, any_outside_ = false;
 };
 

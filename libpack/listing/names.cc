@@ -16,8 +16,8 @@ constexpr std::array<std::string_view, 12> kImageNames = {".jpg",  ".jpeg", ".jp
                                                           ".png",  ".webp", ".bmp", ".tif",
                                                           ".tiff", ".ppm",  ".pgm", ".pnm"};
 
-// In lower case. macOS archivers; Windows; NAS of Synology and QNAP; ext4; tar's headers as
-// unpacked by what does not know them; Python.
+// In lower case. They come from macOS archivers; Windows; NAS of Synology and QNAP; ext4; programs
+// that unpack tar's extended headers as files; Python.
 constexpr std::array<std::string_view, 15> kJunkNames = {"__macosx",
                                                          "icon\r",
                                                          "thumbs.db",

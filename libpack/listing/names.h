@@ -27,7 +27,7 @@ inline constexpr const char* kNoClassFolder = "not in a class folder";
 inline bool is_hidden(std::string_view name) { return name.starts_with('.'); }
 
 /// The rule by which a file or folder of that name is passed over with all that is in it: kHidden,
-/// kJunk ("__MACOSX", "Thumbs.db", "@eaDir", ...), or null.
+/// kJunk ("__MACOSX", "Thumbs.db", "@eaDir", ...); null when it is not.
 const char* passed_over(std::string_view name);
 
 /// The part of a path that ends with the first name in it that is passed over; empty when none is.
@@ -49,7 +49,7 @@ std::string_view last_name(std::string_view path);
 /// "a" and "b/c" of "a/b/c"; "c" and "" of "c".
 std::pair<std::string_view, std::string_view> cut_first(std::string_view path);
 
-/// As a sentence names them: 'a', 'b', 'c', 'd' and 4 more.
+/// The names as a sentence lists them: 'a', 'b', 'c', 'd' and 4 more.
 std::string quoted(const std::vector<std::string>& names);
 
 /// The classes of a source that holds the class folders `found`: label -> name. Throws
@@ -58,12 +58,12 @@ std::vector<std::string> class_names(const std::vector<std::string>& pinned,
                                      const std::set<std::string>& found,
                                      const std::filesystem::path& source);
 
-/// A member's name as a relative path: without "./", doubled slashes and one at the end. Nothing
-/// when it is absolute, has a ".." in it, or is no path at all.
+/// A member's name as a relative path: without "./", doubled slashes and a slash at the end.
+/// Nothing when it is absolute, has a ".." in it, or is no path at all.
 std::optional<std::string> clean_path(std::string_view name);
 
-/// Splits become folders of the dataset: letters, digits, '.', '_' and '-', up to 64; not
-/// dataset.json, which makes a folder a dataset.
+/// Whether a split may have this name. Splits become folders of the dataset: letters, digits, '.',
+/// '_' and '-', up to 64; not dataset.json, which makes a folder a dataset.
 bool is_split_name(std::string_view name);
 
 /// name -> label

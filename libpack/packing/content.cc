@@ -54,9 +54,9 @@ void Contents::hash_one(ContentPlace place) {
   try {
     source_.read(split.listing, place.entry, input);
     const XXH128_hash_t hash = XXH3_128bits(input.bytes.data(), input.bytes.size());
-    split.hashes[place.entry] = {hash.low64, hash.high64 | 1};  // never the mark of "none"
+    split.hashes[place.entry] = {hash.low64, hash.high64 | 1};  // {0, 0} marks "no hash"
     progress_.bytes += input.bytes.size();
-  } catch (const Error&) {  // stays without a hash
+  } catch (const Error&) {  // it stays without a hash
   }
   ++progress_.samples;
 }

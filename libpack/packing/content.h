@@ -18,20 +18,20 @@ struct ContentPlace {
   std::size_t entry;
 };
 
-/// Hashes of inputs' bytes, known before anything is planned. 16 bytes an input. Inputs that cannot
-/// be read have none: packing will say why.
+/// Hashes of the inputs' bytes, taken before anything is planned. 16 bytes an input. An input that
+/// cannot be read has none; packing will say why.
 class Contents {
  public:
   enum class Which { kAll, kEqualSizes };
 
-  /// Everything referred to must outlive this.
+  /// All arguments must outlive this.
   Contents(const Source& source, int jobs, Progress& progress, std::stop_token stop)
       : source_(source), jobs_(jobs), progress_(progress), stop_(std::move(stop)) {}
 
-  /// `wanted` tells which entries count.
+  /// Adds a split; `wanted` says which of its entries count.
   void add(const SplitListing& split, const std::function<bool(std::size_t)>& wanted);
-  /// Reads in parallel. kEqualSizes: only those that can have a duplicate. Throws
-  /// Error(kInterrupted).
+  /// Reads and hashes in parallel. kEqualSizes: only inputs that share their size with another,
+  /// since only these can have duplicates. Throws Error(kInterrupted).
   void hash_all(Which which);
 
   std::optional<std::uint64_t> hash(ContentPlace place) const;

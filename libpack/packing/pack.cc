@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Everything one call works on, from the source to the plan of each split.
+/// Everything one call to pack() works on, from the source to the plan of each split.
 struct Job {
   PackOptions options;
   std::unique_ptr<Source> source;
@@ -44,7 +44,7 @@ bool is_mine(const PackOptions& options, std::size_t shard) {
   return !options.task || shard % options.task->count == options.task->index;
 }
 
-/// Of fields the format has no place for.
+/// Refuses fields that the format has no place for.
 void refuse_fields(const Job& job) {
   const Format& format = find_format(job.options.format);
   if (!job.listing.fields.empty() && !format.carries_fields) {
@@ -65,15 +65,15 @@ using ImageMode = std::pair<std::string, std::string>;
 
 ImageMode mode_of(const Source& source) { return {source.image_mode(), source.image_settings()}; }
 
-/// What will have become of the images: of a source that was packed already, and is kept as it is,
-/// what was made of them then.
+/// The image mode of the new dataset; when the images of a packed source are kept as they are, it
+/// is the mode of that source.
 ImageMode image_mode(const Source& source, const PackOptions& options) {
   const TransformKind& kind = find_transform(options.image);
   if (kind.keeps) return mode_of(source);
   return {options.image, kind.settings(options.transform)};
 }
 
-/// Rather than reject image after image for the same reason.
+/// Refuses decoded pixels at once, rather than reject image after image for the same reason.
 void refuse_pixels(const Source& source, const PackOptions& options) {
   const auto kinds = all_transforms();
   const auto held = std::find_if(kinds.begin(), kinds.end(), [&](const TransformKind& kind) {
@@ -89,7 +89,7 @@ void refuse_pixels(const Source& source, const PackOptions& options) {
       {}, "keep the pixels as they are, or pack from the original images");
 }
 
-/// Lists, selects and plans.
+/// Lists the source, selects samples and plans the shards.
 Job prepare(const fs::path& source_path, const fs::path& out, const PackOptions& options,
             Progress& progress, const std::stop_token& stop) {
   Job job;
@@ -117,7 +117,7 @@ Job prepare(const fs::path& source_path, const fs::path& out, const PackOptions&
   return job;
 }
 
-/// What each task of one job must have in common.
+/// Names what all tasks of one job must have in common.
 std::string name_of_job(const Job& job) {
   const PackOptions& o = job.options;
   std::string text =
@@ -146,7 +146,7 @@ std::vector<ShardJob> shard_jobs(const Job& job, const Staging& staging, std::si
   return jobs;
 }
 
-/// Calls work(split, shard) for all that `todo` names, `jobs` at a time, in a TBB arena.
+/// Calls work(split, shard) for each pair in `todo`, `jobs` at a time, in a TBB arena.
 template <class Work>
 void for_each_shard(int jobs, const std::vector<std::pair<std::size_t, std::size_t>>& todo,
                     const Work& work) {
@@ -159,7 +159,7 @@ void for_each_shard(int jobs, const std::vector<std::pair<std::size_t, std::size
     tbb::task_group group;
     for (std::size_t worker = 0; worker < workers; ++worker) {
       group.run([&] {
-        // A failure in one worker cancels the group; it must not leave the others packing on.
+        // A failure in one worker cancels the group; the others must not go on packing.
         for (std::size_t i = next++; i < todo.size() && !tbb::is_current_task_group_canceling();
              i = next++) {
           work(todo[i].first, todo[i].second);
@@ -170,8 +170,8 @@ void for_each_shard(int jobs, const std::vector<std::pair<std::size_t, std::size
   });
 }
 
-/// Packs every shard of every split, or a task's share of them. All threads first take shards;
-/// those that find none left help with the shards still in the making.
+/// Packs every shard of every split, or a task's share of them. All threads take shards first; a
+/// thread that finds none left helps with the shards still being packed.
 void pack_shards(Job& job, const Staging& staging, Progress& progress,
                  const std::stop_token& stop) {
   std::vector<std::pair<std::size_t, std::size_t>> todo;  // (split, shard)
@@ -190,7 +190,7 @@ void pack_shards(Job& job, const Staging& staging, Progress& progress,
   });
 }
 
-/// Collects what tasks have packed.
+/// Collects the shards that tasks have packed.
 void collect_shards(Job& job, const Staging& staging, Progress& progress,
                     const std::stop_token& stop) {
   std::vector<std::pair<std::size_t, std::size_t>> todo;
@@ -229,7 +229,7 @@ void collect_shards(Job& job, const Staging& staging, Progress& progress,
               "run those tasks again, then finish; finished shards are kept");
 }
 
-/// How many shards other versions had finished.
+/// How many finished shards were made by other versions, by version.
 std::map<std::string, std::size_t> other_versions(const Job& job) {
   std::map<std::string, std::size_t> shards;
   for (const SplitWork& split : job.splits) {
@@ -277,7 +277,7 @@ void account(PackReport& report, const Job& job) {
   report.accounting.skipped = report.skips.size();
 }
 
-/// More than the limit were rejected, or there is nothing to publish.
+/// Writes the rejects when there are more than the limit, or when there is nothing to publish.
 void write_rejects(PackReport& report, const Staging& staging) {
   report.rejects_file = staging.root() / kRejectsName;
   write_file(report.rejects_file, as_bytes(rejects_text(report.rejects)));

@@ -16,7 +16,7 @@ void shrink_buffer(std::vector<std::byte>& buffer) {
   if (buffer.capacity() > kKeptCapacity) std::vector<std::byte>().swap(buffer);
 }
 
-/// Bytes that tell nothing may still have a name that does.
+/// When the bytes say nothing about the kind, the name may still do so.
 std::string reason_of(const ProbeResult& probe, const PackItem& item) {
   const Bytes bytes = item.input.bytes;
   const std::string_view named = unsupported_kind_by_name(item.entry.path);
@@ -80,7 +80,7 @@ void ItemPreparer::prepare(PackItem& item, std::size_t entry) const {
     const Transformed made = transform_->apply(item.input.bytes, item.image, item.output);
     item.stored = made.bytes;
     item.note = made.note;
-    // What a mode has made anew it has decoded.
+    // An image that the mode has changed was decoded for that already.
     if (options_.decode && item.stored.data() == item.input.bytes.data())
       decode_strictly(item.stored, item.image);
   } catch (const Error& error) {

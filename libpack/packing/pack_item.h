@@ -12,17 +12,17 @@
 
 namespace packhorse {
 
-/// What decides which images are rejected, for the names of what the shards depend on.
+/// Names the options that decide which images are rejected; part of what shards depend on.
 std::string name_of_checks(const PackOptions& options);
 
-/// One input on its way into a shard. Reused from input to input.
+/// One input on its way into a shard. Reused for further inputs.
 struct PackItem {
   std::size_t position = 0;  ///< in the plan; the caller sets it
   EntryTable::Entry entry;
-  std::string reason;       ///< why it is rejected; empty: it is not
-  bool may_change = false;  ///< rejected for what the file system said, not for what the bytes are
+  std::string reason;       ///< why it is rejected; empty: it is not rejected
+  bool may_change = false;  ///< rejected because of the file system, not of its bytes
   ImageInfo image;
-  Bytes stored;                             ///< the image as it shall be stored
+  Bytes stored;                             ///< the image as it will be stored
   std::vector<Field> fields;                ///< views into `input`
   std::uint64_t hash = 0;                   ///< xxh3 of `stored`
   std::vector<std::uint64_t> field_hashes;  ///< by Listing::fields; 0 where there is none
@@ -36,13 +36,13 @@ struct PackItem {
   std::vector<std::byte> output;
 };
 
-/// Reads an input, checks that it is an image, transforms it, and hashes what comes of it. Any
-/// thread. All it is made with must outlive it.
+/// Reads an input, checks that it is an image, transforms it, and hashes the result. Any thread.
+/// All constructor arguments must outlive it.
 class ItemPreparer {
  public:
   ItemPreparer(const Source& source, const SplitListing& split, const Listing& listing,
                const PackOptions& options);
-  /// Fills everything but `position`. An input that cannot be packed gets a reason.
+  /// Fills everything but `position`. An input that cannot be packed is given a reason.
   void prepare(PackItem& item, std::size_t entry) const;
 
  private:

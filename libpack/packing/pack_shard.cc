@@ -41,12 +41,12 @@ fs::path receipt_of(const ShardJob& job, std::size_t shard) {
   return job.receipts / (stem_of(shard) + ".json");
 }
 
-/// Some neighbours in the plan, on their way through the pipeline. Reused, so that buffers are
-/// allocated once.
+/// Some consecutive inputs of the plan on their way through the pipeline. Reused, so that buffers
+/// are allocated only once.
 struct Batch {
   std::vector<PackItem> items = std::vector<PackItem>(kBatchItems);
   std::size_t used = 0;
-  bool large = false;  ///< one large input, prepared when it is its turn to be written
+  bool large = false;  ///< holds one large input, which is prepared just before it is written
 };
 
 class ShardPacker {
@@ -98,8 +98,8 @@ class ShardPacker {
             control.stop();
             return nullptr;
           }
-          // No more than `tokens` batches are on their way, and the last filter is in order: one
-          // that is due again is no longer in use.
+          // At most `tokens` batches are in flight, and the last filter is in order, so the batch
+          // whose turn it is again is no longer in use.
           Batch& batch = batches[next_batch++ % batches.size()];
           fill(batch);
           return &batch;
@@ -116,12 +116,12 @@ class ShardPacker {
           for (std::size_t i = 0; i < batch->used; ++i) write_item(batch->items[i]);
           written += batch->used;
         });
-    // Isolated: a thread that waits here must not start on another shard, deeper and deeper in its
+    // Isolated: a thread that waits here must not start on another shard and so pile shards on its
     // stack.
     tbb::this_task_arena::isolate(
         [&] { tbb::parallel_pipeline(batches.size(), first & prepare & write); });
     if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, kInterrupted);
-    // A failure elsewhere cancels this pipeline too, and it then ends early without a word.
+    // A failure elsewhere cancels this pipeline, too, and it then ends early without an error.
     if (written != end_) throw Error(ErrorKind::kInterrupted, "another shard failed");
   }
 
@@ -129,7 +129,7 @@ class ShardPacker {
     preparer_.prepare(item, job_.plan.entry(item.position));
   }
 
-  /// The next inputs of the plan: up to kBatchBytes of them, a large one alone.
+  /// Takes the next inputs of the plan: up to kBatchBytes of them, or one large one.
   void fill(Batch& batch) {
     batch.used = 0;
     batch.large = false;
@@ -145,7 +145,7 @@ class ShardPacker {
     }
   }
 
-  /// Announces the inputs a window ahead of those now read.
+  /// Announces inputs one window ahead of those being read.
   void read_ahead() {
     const auto announce = [&](std::size_t begin) {
       std::vector<std::size_t> entries;
@@ -164,7 +164,7 @@ class ShardPacker {
     announced_ = announce(announced_);
   }
 
-  /// Exactly: vectors that grow by doubling would take twice the memory at the end.
+  /// Reserves exactly enough: vectors that grow by doubling would end up taking twice the memory.
   void reserve_index() {
     std::size_t path_bytes = 0;
     for (std::size_t p = begin_; p < end_; ++p)
@@ -225,8 +225,8 @@ class ShardPacker {
   const std::stop_token& stop_;
   const std::size_t begin_, end_;
   std::size_t next_ = begin_;
-  std::size_t window_ = next_;  ///< where the next window is announced
-  std::size_t announced_ = 0;   ///< up to here
+  std::size_t window_ = next_;  ///< the position where the next window is announced
+  std::size_t announced_ = 0;   ///< all positions before this are announced
   const ItemPreparer preparer_;
   std::unique_ptr<ShardWriter> writer_;
   ShardIndexWriter index_;
@@ -234,7 +234,7 @@ class ShardPacker {
   bool may_change_ = false;
 };
 
-/// Names everything the shard's bytes depend on, but for the version of packhorse.
+/// Names everything the shard's bytes depend on except the version of packhorse.
 std::string fingerprint(const ShardJob& job, std::size_t shard) {
   Sha256 hash;
   const auto add = [&](std::string_view text) {
@@ -257,7 +257,8 @@ std::string fingerprint(const ShardJob& job, std::size_t shard) {
   return hash.finish();
 }
 
-/// What an earlier run made of the shard, if `kept`; else at most the version that made it.
+/// The shard as an earlier run made it, with `kept` set; otherwise at most the version that made
+/// it.
 ShardOutcome earlier(const ShardJob& job, std::size_t shard, const std::string& inputs,
                      Progress& progress) {
   ShardOutcome outcome;

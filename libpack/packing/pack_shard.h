@@ -16,15 +16,15 @@
 
 namespace packhorse {
 
-/// Everything that shapes the shards of one split. All it refers to must outlive it.
+/// Everything that shapes the shards of one split. The objects it refers to must outlive it.
 struct ShardJob {
   const Source& source;
   const Listing& listing;     ///< classes and fields
   const SplitListing& split;  ///< one of its splits
   const Plan& plan;
   const PackOptions& options;
-  bool keep_keys;                  ///< those of an ordered source, instead of places in the plan
-  std::filesystem::path data;      ///< directory the shards go to
+  bool keep_keys;  ///< keep the keys of an ordered source, instead of numbering positions
+  std::filesystem::path data;      ///< directory where the shards go
   std::filesystem::path receipts;  ///< directory for notes about finished shards
   std::size_t tokens;              ///< batches in memory at a time
   ReadAhead* read_ahead;           ///< may be null
@@ -35,22 +35,24 @@ struct ShardOutcome {
   ShardRecord record;
   std::uint64_t bytes_in = 0;
   std::vector<Reject> rejects;
-  std::map<std::string, std::uint64_t> notes;  ///< of the transform, counted
+  std::map<std::string, std::uint64_t> notes;  ///< counts of the transform's notes
   bool kept = false;                           ///< taken over from an earlier run
-  std::string other_version;  ///< of packhorse, which had finished it: it was made again
+  std::string other_version;  ///< version of packhorse that had finished it, so it was made again
 };
 
 /// Packs shard number `shard`, or keeps what an earlier run made of it when its inputs (names,
 /// sizes, times, labels, options) and its files' SHA-256 are unchanged. Thread-safe for different
-/// shards. Call inside a TBB arena: reading, checking and transforming run in parallel, writing in
-/// plan order.
+/// shards. Call it inside a TBB arena: reading, checking and transforming run in parallel, writing
+/// in plan order.
 ///
-/// Memory: `tokens` batches of 1 MiB of inputs, or one input, each with what the transform makes of
-/// it; inputs beyond 8 MiB are held one at a time; and about 150 bytes a sample for the index.
+/// Memory: `tokens` batches, each of 1 MiB of inputs or a single input, with what the transform
+/// makes of them; inputs beyond 8 MiB are held one at a time; about 150 bytes a sample for the
+/// index.
 ShardOutcome pack_shard(const ShardJob& job, std::size_t shard, Progress& progress,
                         const std::stop_token& stop);
 
-/// Only what an earlier run, or another process, made of it; nothing when it must be packed.
+/// Returns what an earlier run or another process made of the shard; nothing when it must be
+/// packed.
 std::optional<ShardOutcome> kept_shard(const ShardJob& job, std::size_t shard, Progress& progress);
 
 }  // namespace packhorse

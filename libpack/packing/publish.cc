@@ -44,7 +44,7 @@ FileRecord publish_text(const fs::path& directory, std::string_view name, const 
   return {std::string(name), text.size(), sha256(as_bytes(text))};
 }
 
-/// Everything but dataset.json, which makes it a dataset.
+/// Writes everything but dataset.json, whose presence makes it a dataset.
 Manifest describe(const SplitWork& split, const Listing& listing, const PackOptions& options,
                   const std::pair<std::string, std::string>& image, const Staging& staging) {
   const fs::path data = staging.data(split.listing.split);
@@ -130,7 +130,7 @@ void publish_splits(const std::vector<SplitWork>& splits, const Listing& listing
   remove_stale(splits, staging);
   for (const SplitWork& split : splits) {
     const std::string& name = split.listing.split;
-    make_directories(staging.data(name));  // one without a sample was empty, and removed
+    make_directories(staging.data(name));  // an empty split's directory was removed
     report.splits.push_back(
         {name, name.empty() ? out : out / name, describe(split, listing, options, image, staging)});
   }

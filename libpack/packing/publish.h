@@ -13,7 +13,7 @@ namespace packhorse {
 struct SplitWork {
   SplitWork(const SplitListing& split, const PlanOptions& options)
       : listing(split), plan(split.entries, options), outcomes(plan.shards()) {}
-  /// By path.
+  /// All rejects of the split, sorted by path.
   std::vector<Reject> rejects() const;
 
   const SplitListing& listing;
@@ -21,12 +21,12 @@ struct SplitWork {
   std::vector<ShardOutcome> outcomes;
 };
 
-/// One JSON object a line: {"path", "reason"}.
+/// The rejects as text, one JSON object a line: {"path", "reason"}.
 std::string rejects_text(const std::vector<Reject>& rejects);
 
-/// Turns the finished shards in the staging directory into datasets, publishes them, and fills in
-/// the rest of `report`. `image`: what has become of the images, and by which settings. Throws
-/// Error(kInterrupted) if a stop was requested before the one rename that publishes.
+/// Turns the finished shards in the staging directory into datasets, publishes them, and completes
+/// `report`. `image`: the mode and settings the images were made with. Throws Error(kInterrupted)
+/// if a stop was requested before the one rename that publishes.
 void publish_splits(const std::vector<SplitWork>& splits, const Listing& listing,
                     const PackOptions& options, const std::filesystem::path& out,
                     const std::pair<std::string, std::string>& image, Staging& staging,

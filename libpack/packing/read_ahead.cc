@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kThreads = 16;  // reads in flight
 constexpr std::size_t kChunk = 32;
-constexpr std::size_t kQuiet = 8;  // chunks in memory after which the rest is taken for the same
+constexpr std::size_t kQuiet = 8;  // chunks in memory; the rest is then assumed to be, too
 
 }  // namespace
 
@@ -49,7 +49,8 @@ void ReadAhead::loop() {
     const std::size_t begin = window->next;
     const std::size_t end = std::min(begin + kChunk, window->entries.size());
     window->next = end;
-    // While the first chunk is tried, the window is nobody else's; then all help, or nobody.
+    // A window has only one thread while its first chunk is tried; then all threads help, or none
+    // does.
     if (!window->tried || end == window->entries.size() || window->quiet >= kQuiet)
       windows_.pop_front();
     lock.unlock();

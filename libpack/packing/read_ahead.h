@@ -11,10 +11,10 @@
 
 namespace packhorse {
 
-/// Brings inputs to memory before they are read, many at a time and in the order they lie on the
-/// storage, because a shuffled plan reads them one here, one there. What is in memory already is
-/// found out by trying a few, and then left alone. Only a hint: it never fails and nothing waits
-/// for it. Thread-safe.
+/// Brings inputs into memory before they are read, many at a time and in the order they lie on the
+/// storage; a shuffled plan would read them one here, one there. It tries a few inputs to find out
+/// which are in memory already, and leaves those alone. Only a hint: it never fails, and nothing
+/// waits for it. Thread-safe.
 class ReadAhead {
  public:
   /// `source` and every listing passed to want() must outlive this. Threads start with the first
@@ -24,7 +24,7 @@ class ReadAhead {
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
 
-  /// These entries are read soon.
+  /// Says that these entries will be read soon.
   void want(const SplitListing& split, std::vector<std::size_t> entries);
   /// Asks for nothing more, but for what a thread has already begun.
   void stop();
@@ -32,10 +32,10 @@ class ReadAhead {
  private:
   struct Window {
     const SplitListing* split = nullptr;
-    std::vector<std::size_t> entries;  ///< by locator
+    std::vector<std::size_t> entries;  ///< sorted by locator
     std::size_t next = 0;
     bool tried = false;     ///< the first chunk is done, and not all of it was in memory
-    std::size_t quiet = 0;  ///< chunks since the last that was not all in memory
+    std::size_t quiet = 0;  ///< chunks since the last one that was not all in memory
   };
   void loop();
 

@@ -14,7 +14,7 @@ namespace {
 
 using Json = OrderedExactJson;
 
-/// A shard of small files that are all rejected names each of them.
+/// A receipt lists each reject, and a shard of small files may consist of nothing else.
 constexpr JsonLimits kReceiptLimits{.bytes = std::size_t{1} << 30};
 
 bool unchanged(const ShardRecord& record, const fs::path& data) {

@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 6> kRules = {
     "beyond --limit",
 };
 
-/// One split on its way through the choices.
+/// One split on its way through the selection.
 struct Work {
   SplitListing listing;
   std::vector<Verdict> verdicts;
@@ -65,7 +65,7 @@ void apply_globs(Work& work, const SelectOptions& options) {
   }
 }
 
-/// Evaluation images stay: "train" gives way. Then the first by path.
+/// Ranks duplicates: "train" gives way, so evaluation images stay; then the first by path stays.
 bool stays_before(const std::vector<Work>& works, ContentPlace a, ContentPlace b) {
   const auto rank = [&](ContentPlace place) {
     return std::pair(works[place.split].listing.split == "train",
@@ -105,7 +105,7 @@ std::vector<DuplicateGroup> find_duplicates(std::vector<Work>& works, const Cont
   return groups;
 }
 
-/// The share of `weights` that a hash falls into.
+/// The index of the weight whose share a hash falls into.
 std::size_t share_of(std::uint64_t hash, const std::vector<unsigned>& weights) {
   const std::uint64_t total = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
   std::uint64_t at = ((hash >> 32) * total) >> 32;  // weights are small enough for this
@@ -124,7 +124,7 @@ std::vector<Work> split_by_content(Work whole, const Contents& contents,
     parts[s].origin = whole.listing.origin;
   }
   for (std::size_t i = 0; i < whole.size(); ++i) {
-    // What was left out, or cannot be read, has no content: it counts where most are.
+    // An input that was left out or cannot be read has no hash: it counts in the first split.
     const std::optional<std::uint64_t> hash = contents.hash({0, i});
     const std::size_t share = whole.kept(i) && hash ? share_of(*hash, weights) : 0;
     parts[share].entries.add_from(whole.listing.entries, i);
@@ -140,7 +140,8 @@ std::vector<Work> split_by_content(Work whole, const Contents& contents,
   return works;
 }
 
-/// Leaves out all but `n` of `entries`: the first, or those a hash of seed and path puts first.
+/// Leaves out all but `n` of `entries`: keeps the first ones, or those that a hash of seed and path
+/// ranks first.
 void take(Work& work, std::vector<std::size_t>& entries, std::uint64_t n, Verdict verdict,
           const SelectOptions& options) {
   if (entries.size() <= n) return;
@@ -177,7 +178,7 @@ void apply_limits(Work& work, std::size_t classes, const SelectOptions& options)
   }
 }
 
-/// The split with what was left out turned into skips.
+/// The split, with the samples that were left out turned into skips.
 SplitListing finish(Work work) {
   if (std::all_of(work.verdicts.begin(), work.verdicts.end(),
                   [](Verdict verdict) { return verdict == Verdict::kKept; })) {
@@ -196,7 +197,7 @@ SplitListing finish(Work work) {
   return std::move(work.listing);
 }
 
-/// The classes, by label, and the splits that have an image.
+/// The classes (by label) and splits that have an image.
 struct Present {
   explicit Present(const Listing& listing) : classes(listing.classes.size()) {
     for (const SplitListing& split : listing.splits) {
@@ -209,7 +210,7 @@ struct Present {
   std::set<std::string> splits;
 };
 
-/// What the selection left empty is easily overlooked.
+/// Notes the classes and splits that the selection left empty, which is easily overlooked.
 std::vector<std::string> notes_of(const Present& before, const Listing& listing,
                                   const SelectOptions& options) {
   const Present after(listing);

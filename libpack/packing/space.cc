@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint64_t kIndexRow = 96;    // of the index, but for its texts
+constexpr std::uint64_t kIndexRow = 96;    // of the index, without its texts
 constexpr std::uint64_t kIndexField = 24;  // for each extra field
 constexpr std::uint64_t kShard = 64u << 10;
 
@@ -50,7 +50,7 @@ std::uint64_t estimate_bytes(const std::vector<SplitWork>& splits, const Listing
 
 void check_space(std::uint64_t bytes, const fs::path& staging) {
   struct statvfs disk {};
-  if (::statvfs(staging.c_str(), &disk) != 0 || disk.f_blocks == 0) return;  // it cannot say
+  if (::statvfs(staging.c_str(), &disk) != 0 || disk.f_blocks == 0) return;  // size unknown
   std::uint64_t there = 0;
   for (const fs::directory_entry& entry : entries_below(staging)) {
     std::error_code gone;  // a task beside us may rename its files meanwhile

@@ -19,7 +19,7 @@ namespace {
 /// The first line of a job's name.
 std::string command_of(const std::string& job) { return job.substr(0, job.find('\n')); }
 
-/// Of tasks that begin at the same time, one names the job for all.
+/// Writes the job's name; of tasks that start at the same time, one writes it for all.
 void name_job(const fs::path& file, const std::string& job) {
   const fs::path made = temporary_name(file);
   write_file(made, as_bytes(job));
@@ -69,8 +69,8 @@ void Staging::begin(Hold hold, const std::string& job) const {
   if (hold == Hold::kAlone) clear_unfinished();
 }
 
-/// What runs that died left: temporary files, and the manifests of one that died between sealing
-/// and publishing; what is in here may change now.
+/// Removes what dead runs left behind: temporary files, and the manifests of a run that died
+/// between sealing and publishing, because the data may change now.
 void Staging::clear_unfinished() const {
   std::vector<fs::path> unfinished;
   for (const fs::path& part : {root_ / "data", root_ / "receipts"}) {
@@ -97,7 +97,7 @@ void Staging::remove_others(const fs::path& directory, const std::vector<fs::pat
   for (const fs::directory_entry& entry : entries_below(directory)) {
     all.push_back(entry.path());
   }
-  // From the back: a directory comes after all it holds.
+  // Goes backwards, since a directory comes before everything in it.
   for (auto path = all.rbegin(); path != all.rend(); ++path) {
     if (kept.contains(*path)) continue;
     std::error_code code;
@@ -149,7 +149,7 @@ void Staging::clear_leftover(const fs::path& out, Finished finished) {
   std::optional<StagingLock> lock = StagingLock::take_over(root);
   const bool kept = finished == Finished::kKept && fs::exists(root / "data");
   if (lock && !kept) lock->remove_root();
-  if (!lock) ::rmdir(root.c_str());  // of one that died behind its lock: only ever an empty one
+  if (!lock) ::rmdir(root.c_str());  // a run died before its rmdir; only removed if empty
 }
 
 namespace {

@@ -19,38 +19,37 @@ class Staging {
  public:
   using Hold = StagingLock::Hold;
 
-  /// Creates the directory, or takes over that of a run that died. `job` names what is made: a
-  /// line with the command, and behind it all that must be the same in each task. Throws
-  /// Error(kExists) as StagingLock does, when another kind of work has begun there, and for who
-  /// shares it, when the tasks there belong to another job.
+  /// Creates the directory, or takes over the one of a run that died. `job` names what is made:
+  /// first a line with the command, then everything that must be the same for all tasks. Throws
+  /// Error(kExists) as StagingLock does, when a different command has begun there, and, with a
+  /// shared hold, when the tasks there belong to another job.
   Staging(const std::filesystem::path& out, Hold hold, const std::string& job);
 
   const std::filesystem::path& root() const { return root_; }
   std::filesystem::path data(const std::string& split) const;
   std::filesystem::path receipts(const std::string& split) const;
 
-  /// Removes what a run left that died right after its rename: a staging directory where nobody is
-  /// at work, and which holds no data, unless that is not kept either. For who finds that `out` is
-  /// there.
+  /// Removes the staging directory of a run that died right after its rename. Does nothing while a
+  /// writer is at work there, or, with kKept, when the directory holds data. Call it when `out`
+  /// already exists.
   enum class Finished { kKept, kRemoved };
   static void clear_leftover(const std::filesystem::path& out, Finished finished = Finished::kKept);
 
-  /// Removes every file below `directory` that is not in `keep`, and the directories that leaves
-  /// empty.
+  /// Removes every file below `directory` that is not in `keep`, and directories that become empty.
   static void remove_others(const std::filesystem::path& directory,
                             const std::vector<std::filesystem::path>& keep);
 
   /// Syncs all directories of the data and gives the data its final name; with `overwrite`, in
-  /// exchange for what is there. Then removes the staging directory. An error behind the rename
-  /// says that the data is in place.
+  /// exchange for what is there. Then removes the staging directory. An error after the rename says
+  /// that the data is in place.
   void publish(bool overwrite);
   /// Removes the staging directory of a dataset that was published otherwise. An error says that
   /// `published` is in place.
   void remove_behind(const std::filesystem::path& published);
-  /// Removes the staging directory, with all that is in it. Not once more what could not be removed
-  /// behind a published dataset.
+  /// Removes the staging directory and everything in it. Does not try again when the removal after
+  /// publishing has failed.
   void discard();
-  /// The same, but what cannot be removed stays behind, for the next writer to take over.
+  /// Does the same, but what cannot be removed stays behind for the next writer to take over.
   void abandon() noexcept;
 
  private:
@@ -61,9 +60,9 @@ class Staging {
   bool published_ = false;
 };
 
-/// Throws Error(kExists) when `out` is there; with `overwrite`, only when it is no packed dataset,
-/// as nothing else is ever replaced. Throws Error(kUsage) when `out` lies inside `source`, and
-/// where `source` lies inside what would be replaced.
+/// Throws Error(kExists) when `out` exists; with `overwrite`, only when it is not a packed dataset,
+/// since nothing else is ever replaced. Throws Error(kUsage) when `out` lies inside `source`, or
+/// when `source` lies inside an `out` that would be replaced.
 void check_target(const std::filesystem::path& source, const std::filesystem::path& out,
                   bool overwrite);
 

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kSignature = "process ";
-constexpr int kMostTries = 10'000;  // each is lost to a writer that ended just then
+constexpr int kMostTries = 10'000;  // a try is lost when another writer ends at that moment
 
 std::string this_process() {
   std::array<char, 256> host{};
@@ -28,7 +28,7 @@ std::string this_process() {
   return std::string(kSignature) + std::to_string(::getpid()) + " on " + host.data() + "\n";
 }
 
-/// The first line of the lock; empty in one that is not signed.
+/// The first line of the lock; empty when the lock is not signed.
 std::string owner_in(int fd) {
   std::array<char, 512> text{};
   const ssize_t n = uninterrupted([&] { return ::pread(fd, text.data(), text.size(), 0); });
@@ -38,7 +38,7 @@ std::string owner_in(int fd) {
 
 bool is_signed(int fd) { return owner_in(fd).starts_with(kSignature); }
 
-/// All in `root` but the lock.
+/// Everything in `root` except the lock.
 std::vector<fs::path> others_in(const fs::path& root) {
   std::vector<fs::path> others;
   for (const fs::directory_entry& entry : entries_in(root)) {
@@ -64,7 +64,7 @@ std::vector<fs::path> others_in(const fs::path& root) {
 StagingLock::StagingLock(fs::path root, Hold hold) : root_(std::move(root)), path_(root_ / "lock") {
   for (int tries = 0; tries < kMostTries; ++tries) {
     make_directories(root_);
-    if (fs::is_symlink(root_)) refuse_foreign(root_);  // what it leads to is not ours to remove
+    if (fs::is_symlink(root_)) refuse_foreign(root_);  // the link's target is not ours to remove
     fd_ = open_file(path_, O_RDWR | O_CREAT | O_EXCL);
     made_ = static_cast<bool>(fd_);
     if (!fd_ && errno == EEXIST) fd_ = open_file(path_, O_RDWR | O_NOFOLLOW);
@@ -99,7 +99,7 @@ std::optional<StagingLock> StagingLock::take_over(const fs::path& root) {
   return lock;
 }
 
-/// Rules 1 and 2.
+/// Follows rules 1 and 2.
 StagingLock::Found StagingLock::try_to_take(Hold hold) {
   const int how = hold == Hold::kShared ? LOCK_SH : LOCK_EX;
   if (uninterrupted([&] { return ::flock(fd_.get(), how | LOCK_NB); }) != 0) {
@@ -117,27 +117,29 @@ StagingLock::Found StagingLock::try_to_take(Hold hold) {
   return same ? Found::kTaken : Found::kGone;
 }
 
-/// Rule 3.
+/// Follows rule 3.
 void StagingLock::claim() {
   const bool empty = others_in(root_).empty();
   const bool ours = is_signed(fd_.get());
   if (!empty && !ours) {
-    if (made_) ::unlink(path_.c_str());  // who shares it finds the same, and is refused as well
+    if (made_) ::unlink(path_.c_str());  // tasks that share it are refused, too
     refuse_foreign(root_);
   }
   fresh_ = empty;
-  // Over an earlier name, never without any: a line's end says where the name ends.
+  // Writes over an earlier name without truncating, so that the lock is never unsigned; a newline
+  // ends the name.
   write_exactly(fd_.get(), 0, as_bytes(this_process()), path_);
   if (!ours) sync_file(fd_.get(), path_);
 }
 
-/// Of a directory that could not be claimed. What is somebody else's stays, as it is not empty.
+/// Removes what was made of a directory that could not be claimed. A directory of somebody else's
+/// stays, since it is not empty.
 void StagingLock::undo() {
   ::unlink(path_.c_str());
   ::rmdir(root_.c_str());
 }
 
-/// Rule 5.
+/// Follows rule 5.
 void StagingLock::remove_root() {
   for (const fs::path& path : others_in(root_)) remove_tree(path);
   if (::unlink(path_.c_str()) != 0) throw_errno("remove", path_);

@@ -9,37 +9,41 @@ namespace packhorse {
 
 /// The lock of a staging directory: the file ROOT/lock. It says who works there, and that the
 /// directory is packhorse's. Writers on one machine or many come and go at any time, and any of
-/// them may die at any time. What they keep to:
+/// them may die at any time. They keep to these rules:
 ///
 /// 1. A writer makes ROOT and ROOT/lock, or opens the lock that is there, and takes it by flock,
 ///    without waiting: alone, or shared with the other tasks of one job.
-/// 2. It has the directory only if the file it locked is still the one of that name. A writer that
-///    ended removed its lock while it held it; who then locks that file begins again.
+/// 2. It has the directory only if the file it locked still has that name. A writer that ended
+///    removed the lock while holding it; a writer that then locks the removed file begins again.
 /// 3. It signs the lock ("process N on HOST") before it puts anything else into ROOT. So a ROOT
-///    with other things in it and without a signed lock is somebody else's. This is looked at under
-///    the lock, when no writer can be on its way out, and the other things before the signature,
-///    as a task beside this one may sign just then.
-/// 4. Who holds it alone may change everything in ROOT; tasks that share it only add files.
-/// 5. Who holds it alone ends by removing first all else, then the lock, then ROOT. The last fails
-///    when the next writer has put its lock there already: it keeps the directory.
+///    that holds other things and no signed lock belongs to somebody else. This is checked under
+///    the lock, when no writer can be on its way out, and the other things are looked at before the
+///    signature, because a task sharing the lock may sign at that moment.
+/// 4. A writer that holds it alone may change everything in ROOT; tasks that share it only add
+///    files.
+/// 5. A writer that holds it alone ends by removing everything else first, then the lock, then
+///    ROOT. The last step fails when the next writer has already put its lock there: that writer
+///    keeps the directory.
 ///
-/// A lock's name is only removed by who holds that very file alone, so nobody loses a directory
-/// that it holds. Who dies leaves a signed lock that nobody holds: the next writer takes it over.
-/// One thread.
+/// Only a writer that holds a lock file alone removes its name, so no writer loses a directory that
+/// it holds. A writer that dies leaves a signed lock that nobody holds, and the next writer takes
+/// it over. One thread.
 class StagingLock {
  public:
-  /// kAlone: nobody else works here meanwhile. kShared: any number of tasks of one job do.
+  /// kAlone: no other writer works here meanwhile. kShared: any number of tasks of one job do.
   enum class Hold { kAlone, kShared };
 
-  /// Makes the directory where it is not there. Throws Error(kExists) naming the process that holds
-  /// it, or when the directory is somebody else's; kIo and kNoSpace.
+  /// Makes the directory if there is none. Throws Error(kExists) naming the process that holds it,
+  /// or when the directory belongs to somebody else; kIo and kNoSpace.
   StagingLock(std::filesystem::path root, Hold hold);
-  /// The directory of a writer that died, alone; none where there is no such thing.
+  /// Takes over the directory of a writer that died, alone; nothing when there is no such
+  /// directory.
   static std::optional<StagingLock> take_over(const std::filesystem::path& root);
 
-  /// Whether the directory held nothing yet when it was taken.
+  /// Whether the directory was empty when it was taken.
   bool fresh() const { return fresh_; }
-  /// Removes ROOT with all that is in it, and lets go. Only for who holds it alone.
+  /// Removes ROOT and everything in it, and releases the lock. Only for a writer that holds it
+  /// alone.
   void remove_root();
 
  private:

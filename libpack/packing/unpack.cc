@@ -23,7 +23,8 @@ bool leaves(const fs::path& path) {
   return path.is_absolute() || std::find(path.begin(), path.end(), "..") != path.end();
 }
 
-/// The path a sample gets; one that would leave the target comes from a damaged or hostile index.
+/// The path a sample is given. A path that would leave the target comes from a damaged or hostile
+/// index.
 fs::path relative_path(const PackedDataset& dataset, const ShardIndex& index, std::size_t row,
                        std::size_t shard) {
   const std::string key(index.key(row));
@@ -41,8 +42,8 @@ fs::path relative_path(const PackedDataset& dataset, const ShardIndex& index, st
   return path;
 }
 
-/// Where a field goes, and where a folder as a source has it: beside the image, with another
-/// ending.
+/// The path a field is given: beside the image with another extension, where a folder source looks
+/// for it.
 fs::path field_path(const fs::path& image, const std::string& field, const std::string& key) {
   if (field.find('/') != std::string::npos) {
     throw Error(ErrorKind::kCorrupt, "a field's path would leave the target: " + field, image,
@@ -51,7 +52,7 @@ fs::path field_path(const fs::path& image, const std::string& field, const std::
   return field_file(image.native(), field);
 }
 
-/// Also for a class without samples.
+/// Makes the folder of a class, even one without samples.
 void make_class_folder(const fs::path& target, const std::string& name, const fs::path& dataset) {
   if (leaves(name)) {
     throw Error(ErrorKind::kCorrupt, "a class's folder would leave the target: " + name,
@@ -84,7 +85,7 @@ class ShardUnpacker {
   }
 
  private:
-  /// Raw pixels become a NumPy file, in the place of the picture they were.
+  /// Writes an image; raw pixels become a NumPy file in the place of the picture they came from.
   void write_image(std::size_t sample, fs::path path) {
     dataset_.read(sample, buffer_);
     if (const ImageInfo image = dataset_.image(sample); image.kind == ImageKind::kRaw) {
@@ -136,7 +137,7 @@ UnpackReport unpack(const fs::path& dataset, const fs::path& out, Progress* prog
   UnpackReport report;
   try {
     const fs::path data = staging.data("");
-    remove_tree(data);  // of an unpack that was killed
+    remove_tree(data);  // left by an unpack that was killed
     make_directories(data);
     const UniqueFd file_system = open_for_reading(data);
     for (const fs::path& path : paths) {

@@ -7,7 +7,7 @@
 
 namespace packhorse {
 
-/// A source that reads from archives: what list() puts into `payloads_`.
+/// A source that reads from archives; list() fills `payloads_`.
 class PayloadSource : public Source {
  public:
   void read(const SplitListing& split, std::size_t i, Input& out) const override {

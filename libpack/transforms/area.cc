@@ -16,7 +16,7 @@ constexpr int kWeightBits = 12;  // 8 + 12 + 12 bits just fit into 32
 constexpr std::uint32_t kOne = 1u << kWeightBits;
 constexpr std::uint32_t kHalf = 1u << (2 * kWeightBits - 1);
 
-/// sums = or += weight * row.
+/// Adds weight * row to the sums; the first row sets them.
 template <bool kFirst>
 [[gnu::always_inline]] inline void weigh(const std::uint8_t* row, std::size_t bytes,
                                          std::uint32_t weight, std::uint32_t* sums) {
@@ -25,12 +25,12 @@ template <bool kFirst>
   }
 }
 
-/// The columns' part of the filter: output samples from the sums of a row.
+/// The columns' part of the filter: makes output samples from the sums of a row.
 struct Columns {
   const std::uint32_t* sums;
-  const int* first;  ///< by output pixel: the first input pixel
+  const int* first;  ///< first input pixel, by output pixel
   const std::uint32_t* weights;
-  std::size_t width;  ///< weights of an output pixel
+  std::size_t width;  ///< number of weights for each output pixel
   std::size_t pixels, channels;
   std::uint8_t* out;
 };
@@ -48,7 +48,7 @@ void add_plain(const Columns& row) {
   }
 }
 
-/// How this machine does it. All ways give the same numbers.
+/// The filter's inner loops for one kind of machine. All variants give the same numbers.
 struct Kernels {
   void (*first)(const std::uint8_t*, std::size_t, std::uint32_t, std::uint32_t*);
   void (*more)(const std::uint8_t*, std::size_t, std::uint32_t, std::uint32_t*);
@@ -72,8 +72,8 @@ __attribute__((target("avx2"))) void more_avx2(const std::uint8_t* row, std::siz
   weigh<false>(row, bytes, weight, sums);
 }
 
-/// Four output samples at once, of one channel and with four weights each: all shrinking by less
-/// than 3, which is all that JPEGs need.
+/// Computes four output samples of one channel at once, with four weights each. This covers
+/// shrinking by less than 3, which is all that JPEGs need.
 __attribute__((target("avx2"))) void add_avx2(const Columns& row) {
   if (row.channels != 1 || row.width != 4) return add_plain(row);
   const auto product = [&](std::size_t j) __attribute__((target("avx2"))) {
@@ -123,7 +123,7 @@ void AreaResampler::Taps::make(const AreaAxis& axis) {
     first[j] = std::clamp(static_cast<int>(begin), 0, axis.in - 1);
     const int last = std::clamp(static_cast<int>(std::ceil(end)), first[j] + 1, axis.in);
     count[j] = std::min(last - first[j], static_cast<int>(width));
-    // Rounded sums rather than rounded shares: so that the weights add up.
+    // Rounds the running sums, not the single shares, so that the weights add up.
     std::uint32_t given = 0;
     for (int k = 0; k < count[j]; ++k) {
       const double share = k + 1 == count[j] ? 1 : (first[j] + k + 1 - begin) / (end - begin);
@@ -140,7 +140,7 @@ void AreaResampler::start(const AreaAxis& x, const AreaAxis& y, int channels, st
   y_.make(y);
   channels_ = static_cast<std::size_t>(channels);
   row_bytes_ = static_cast<std::size_t>(x.in) * channels_;
-  // Taps without weight may lie behind the row.
+  // Taps without weight may lie beyond the end of the row.
   sums_.assign(row_bytes_ + x_.width * channels_, 0);
   out_ = out;
   out_stride_ = out_stride;

@@ -6,9 +6,9 @@ namespace packhorse::transforms {
 
 namespace {
 
-constexpr int kMostRows = 4 * DCTSIZE;  // of a component in a row of MCUs
+constexpr int kMostRows = 4 * DCTSIZE;  // rows of a component in one row of MCUs
 
-/// Room for the rows of blocks that libjpeg gives at once, by component.
+/// Room for the rows of blocks that libjpeg returns at once, by component.
 struct RawRows {
   std::array<std::vector<std::uint8_t>, encode::kMaxComponents> samples;
   std::array<std::array<JSAMPROW, kMostRows>, encode::kMaxComponents> rows;
@@ -26,8 +26,8 @@ struct RawRows {
   }
 };
 
-/// One axis of one component. All is counted in pixels of the frames first: a sample of the new
-/// plane covers max / factor pixels of the new frame, each of them `ratio` of the old one.
+/// One axis of one component, computed in pixels of the frames first. A sample of the new plane
+/// covers max / factor pixels of the new frame, each of them `ratio` pixels of the old frame.
 AreaAxis axis_of(double old_pixels, int old_factor, int old_max, int old_samples, double decoded,
                  std::uint32_t new_pixels, std::uint32_t new_factor, std::uint32_t new_max,
                  std::uint32_t new_samples, bool mirrored) {
@@ -66,7 +66,8 @@ void read_planes(JpegSession& session, const ImageInfo& info, const encode::Fram
     const encode::FrameComponent& now = frame.components[c];
     Plane& plane = planes[c];
     plane.reset(static_cast<int>(frame.samples_wide(c)), static_cast<int>(frame.samples_high(c)));
-    // libjpeg may give chroma at a larger part of its size than luma, instead of enlarging it.
+    // libjpeg may decode chroma at a larger fraction of its size than luma, instead of enlarging
+    // it.
     const double decoded = old.DCT_scaled_size / 8.0;
     const AreaAxis x = axis_of(info.width, old.h_samp_factor, jpeg.max_h_samp_factor,
                                static_cast<int>(old.downsampled_width), decoded, frame.width, now.h,
@@ -88,7 +89,7 @@ void read_planes(JpegSession& session, const ImageInfo& info, const encode::Fram
       }
     }
   }
-  // Damage at the very end shows only when the end is looked at.
+  // Damage at the very end only shows when the end is read.
   session.run([&] { jpeg_finish_decompress(&jpeg); });
 }
 

@@ -8,19 +8,18 @@
 #include "packhorse/image/image_info.h"
 #include "transforms/area.h"
 
-/// A JPEG's planes, shrunk without ever becoming RGB.
+/// Shrinks a JPEG's planes without converting them to RGB.
 namespace packhorse::transforms {
 
 using Planes = std::array<Plane, encode::kMaxComponents>;
 
-/// Whether the picture is grey or YCbCr, which planes are made for.
+/// Whether the picture is grey or YCbCr, the two kinds that read_planes() takes.
 bool has_planes(const jpeg_decompress_struct& jpeg);
 
-/// Decodes the JPEG whose header `session` has read, at a reduced size where that is quick, and
-/// shrinks each of its components by the area filter to what `frame` (of the same number of
-/// components) says. For a picture that will be mirrored afterwards, `turn` shifts subsampled
-/// planes so that they fit then. Needs memory for a row of blocks, but all coefficients of a
-/// progressive JPEG.
+/// Decodes the JPEG whose header `session` has read, at a reduced size where that is quick. Shrinks
+/// each component by the area filter to the size in `frame`, which has the same number of
+/// components. `turn` shifts subsampled planes so that they fit a picture that is mirrored
+/// afterwards. Needs memory for one row of blocks, or for all coefficients of a progressive JPEG.
 void read_planes(JpegSession& session, const ImageInfo& info, const encode::Frame& frame,
                  const Turn& turn, Planes& planes);
 

@@ -12,11 +12,11 @@ namespace packhorse::transforms {
 
 namespace {
 
-/// Where the picture comes from and goes to: a window of the source fills a part of the square.
+/// Where the pixels come from and go to: a window of the source fills a part of the square.
 struct Placement {
   double window_x = 0, window_y = 0;        ///< left and top of the window, pixels of the file
-  double ratio = 1;                         ///< pixels of the file to a pixel of the square
-  int x = 0, y = 0, width = 0, height = 0;  ///< in the square
+  double ratio = 1;                         ///< pixels of the file for each pixel of the square
+  int x = 0, y = 0, width = 0, height = 0;  ///< the part of the square
 };
 
 Placement place(const ImageInfo& info, const TransformOptions& options) {
@@ -37,7 +37,7 @@ Placement place(const ImageInfo& info, const TransformOptions& options) {
   return to;
 }
 
-/// One axis of enlarging: pixel centres, 8-bit fractions, the edge repeated.
+/// One axis of enlarging: pixel centres, 8-bit fractions, edges repeated.
 struct Between {
   int first, second;
   int weight;  ///< of the second, in 256ths
@@ -50,8 +50,9 @@ Between between(double window, double ratio, int j, int length) {
           static_cast<int>(std::lround((at - first) * 256))};
 }
 
-/// Bilinear. Only ever for pictures smaller than the square, so all of it may be in memory... but
-/// for the long side of a narrow one, of which rows outside the window are passed over.
+/// Enlarges by bilinear interpolation. Used only for pictures smaller than the square, so a whole
+/// picture may be in memory; the long side of a narrow one may be larger, but its rows outside the
+/// window are not kept.
 void enlarge(RowSource& source, const Placement& to, Plane& out, std::uint8_t* first_pixel) {
   const auto channels = static_cast<std::size_t>(source.channels);
   const std::size_t row_bytes = static_cast<std::size_t>(source.width) * channels;
@@ -87,7 +88,7 @@ void enlarge(RowSource& source, const Placement& to, Plane& out, std::uint8_t* f
 void shrink(RowSource& source, const ImageInfo& info, const Placement& to, Plane& out,
             std::uint8_t* first_pixel) {
   const double s = source.samples_per_pixel;
-  // A letterboxed side is a whole number of pixels, so its ratio may differ a little.
+  // A letterboxed side is a whole number of pixels, so the ratios of the axes may differ a little.
   const bool whole = to.window_x == 0 && to.window_y == 0;
   const double ratio_x = whole ? static_cast<double>(info.width) / to.width : to.ratio;
   const double ratio_y = whole ? static_cast<double>(info.height) / to.height : to.ratio;
@@ -95,11 +96,11 @@ void shrink(RowSource& source, const ImageInfo& info, const Placement& to, Plane
   resampler.start({source.width, to.width, to.window_x * s, ratio_x * s},
                   {source.height, to.height, to.window_y * s, ratio_y * s}, source.channels,
                   first_pixel, out.stride);
-  // All rows, needed or not: damage further down is damage.
+  // Reads all rows, needed or not, since damage further down must be found.
   for (int y = 0; y < source.height; ++y) resampler.add_row(source.next_row());
 }
 
-/// Grey to RGB, in place: `pixels` bytes become three times as many.
+/// Repeats grey as RGB in place: `pixels` bytes become three times as many.
 void repeat_grey(std::vector<std::byte>& bytes, std::size_t pixels) {
   for (std::size_t i = pixels; i-- > 0;) {
     const std::byte grey = bytes[i];

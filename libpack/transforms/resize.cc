@@ -76,7 +76,7 @@ struct Scratch {
   std::vector<std::int16_t> coefficients;
 };
 
-/// Transforms and codes `planes`, which have the sizes that `frame` says.
+/// Transforms and encodes `planes`, which have the sizes given by `frame`.
 void encode_planes(const Frame& frame, Scratch& scratch, const std::vector<Marker>& markers,
                    std::vector<std::byte>& output) {
   const std::array<ForwardDct, 2> dct{ForwardDct(frame.quant[0]), ForwardDct(frame.quant[1])};
@@ -180,7 +180,7 @@ class Resize final : public Transform {
     bool profile = info.kind == ImageKind::kJpeg;
     if (!read_as_planes(input, info, turn, frame, scratch)) {
       note = read_as_rgb(input, info, turn, frame, scratch);
-      profile = profile && note.empty();  // that of a CMYK picture does not describe RGB
+      profile = profile && note.empty();  // a CMYK profile does not describe RGB
     }
     if (turn.swap) {
       std::swap(frame.width, frame.height);
@@ -199,7 +199,7 @@ class Resize final : public Transform {
     return note;
   }
 
-  /// The quick way, for what nearly all JPEGs are; false when this one is something else.
+  /// The fast path, for nearly all JPEGs; returns false for the others.
   bool read_as_planes(Bytes input, const ImageInfo& info, const Turn& turn, Frame& frame,
                       Scratch& scratch) const {
     if (info.kind != ImageKind::kJpeg) return false;
@@ -217,7 +217,7 @@ class Resize final : public Transform {
     return true;
   }
 
-  /// The way of everything else, by RGB or grey. Returns the note.
+  /// The path for everything else, by RGB or grey. Returns the note.
   std::string_view read_as_rgb(Bytes input, const ImageInfo& info, const Turn& turn, Frame& frame,
                                Scratch& scratch) const {
     const Frame size = frame_for(info, 1);

@@ -15,7 +15,7 @@ class Roi final : public Transform {
     if (const auto reason = encode::reason_to_keep(input, info)) return {input, *reason};
     if (!encode::transcode(input, info, restart_mcus_, output))
       return {input, "kept: a progressive JPEG with missing scans"};
-    // What was transcoded before comes out the same, byte for byte.
+    // A file that was transcoded before comes out the same, byte for byte.
     if (as_text(input) == as_text(output)) return {input, "kept: already roi-ready"};
     return {output, {}};
   }

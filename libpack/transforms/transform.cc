@@ -28,11 +28,11 @@ void check(bool sense, std::string_view setting, int value, std::string_view ran
 using Chroma = TransformOptions::Chroma;
 using Fit = TransformOptions::Fit;
 
-/// A setting as text, and back.
+/// Writes a setting as text and reads it back.
 struct Setting {
   std::string_view name;
   std::string (*text)(const TransformOptions&);
-  bool (*parse)(TransformOptions&, std::string_view);  ///< false for text that is no value of it
+  bool (*parse)(TransformOptions&, std::string_view);  ///< false when the text is not a value of it
 };
 
 template <int TransformOptions::*kMember>
@@ -85,14 +85,14 @@ const Setting* find_setting(std::string_view name) {
   return found != kSettings.end() ? found : nullptr;
 }
 
-/// Restart markers and the table: a few percent of a photo, more of a small or a flat picture, and
-/// a header besides.
+/// Restart markers and the table take a few percent of a photo, more of a small or flat picture;
+/// headers come on top.
 std::uint64_t roi_estimate(const TransformOptions& options, std::uint64_t input) {
   return input + input / (options.restart_mcus < 4 ? 4 : 8) + 1024;
 }
 
-/// Pictures no larger than asked for stay as large as they are; the others have about 4/3 of the
-/// square's pixels, and four bytes a pixel is more than quality 100 takes.
+/// Pictures no larger than asked for keep their size. The others have about 4/3 of the square's
+/// pixels, and quality 100 takes less than four bytes a pixel.
 std::uint64_t resize_estimate(const TransformOptions& options, std::uint64_t input) {
   const auto side = static_cast<std::uint64_t>(options.short_side);
   return std::min(roi_estimate(options, input),

@@ -4,7 +4,7 @@
 
 #include "packhorse/transforms/transform.h"
 
-/// Private to libpack: what libpack/transforms/transform.cc lists.
+/// Private to libpack: the transforms that libpack/transforms/transform.cc lists.
 namespace packhorse::transforms {
 
 std::unique_ptr<Transform> make_roi(const TransformOptions& options);

@@ -9,15 +9,15 @@
 
 namespace packhorse {
 
-/// What an index's keys begin with in a dataset whose keys are qualified: the shard's name. By its
-/// index, which is called <name>.index.
+/// The prefix of an index's keys in a dataset with qualified keys: the shard's name, taken from its
+/// index file, <name>.index.
 std::string key_prefix(const Adoption& adoption, const ShardRecord& record);
 
-/// Walks an adopted shard by its format's library and compares it with its index. Samples that were
-/// rejected when it was adopted may stand between those of the index. `at` gets each row before it
-/// is looked at; `intact` each image whose bytes are the ones the index tells; `differs` the
-/// difference, of the row or, before the first, of the shard as a whole, and whether it is one of
-/// bytes alone.
+/// Walks an adopted shard with its format's library and compares it with its index. Samples
+/// rejected at adoption may lie between those of the index. `at` receives each row before it is
+/// looked at; `intact` each image whose bytes are the ones in the index; `differs` each difference,
+/// and whether only bytes differ. A difference concerns the row, or the whole shard before the
+/// first row.
 void check_adopted(const std::filesystem::path& dataset, const Manifest& manifest,
                    const ShardRecord& record, const ShardIndex& index,
                    const std::function<void(std::size_t row)>& at,

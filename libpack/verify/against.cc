@@ -28,7 +28,7 @@ namespace {
 constexpr std::size_t kBatch = 64;
 constexpr std::size_t kWindow = 64 * kBatch;
 
-/// path -> reason, by what rejects.jsonl says. A damaged one is for verify() to find.
+/// Reads path -> reason from rejects.jsonl. A damaged file is left for verify() to find.
 std::map<std::string, std::string> rejects_of(const PackedDataset& dataset) {
   std::map<std::string, std::string> rejects;
   std::error_code code;
@@ -47,8 +47,8 @@ std::map<std::string, std::string> rejects_of(const PackedDataset& dataset) {
   return rejects;
 }
 
-/// The samples of a dataset by the path they had in the source, as printable() writes it: so
-/// rejects and skips have it, too, and no two paths are written alike. 16 bytes a sample.
+/// The samples of a dataset by their source paths, as printable() writes them: rejects and skips
+/// are written that way, too, and different paths stay different. 16 bytes a sample.
 class SamplesByPath {
  public:
   explicit SamplesByPath(const PackedDataset& dataset) : dataset_(dataset) {
@@ -77,10 +77,10 @@ class SamplesByPath {
   std::vector<std::pair<std::uint64_t, std::size_t>> rows_;
 };
 
-/// One dataset beside the split of the source it was packed from.
+/// Compares one dataset with the split of the source it was packed from.
 class Comparison {
  public:
-  /// `prefix` goes before the names of files and inputs.
+  /// `prefix` precedes the names of files and inputs.
   Comparison(const fs::path& path, std::string prefix, const Replay& replay, const fs::path& source,
              Progress& progress, const std::stop_token& stop)
       : dataset_(path),
@@ -178,7 +178,7 @@ class Comparison {
                              reason);
   }
 
-  /// An input the listing alone rejects. Its path may be a line of a list.
+  /// Compares an input that the listing itself rejects. Its path may be a line of a list.
   void compare(const Reject& reject) {
     const std::optional<std::size_t> sample = samples_.find(reject.path);
     if (!sample) return not_there(reject.path, reject.reason);
@@ -218,7 +218,7 @@ class Comparison {
                        [&](const Field& field) { return field.name == name; });
   }
 
-  /// By name: the source may have got classes since.
+  /// Compares classes by name, since the source may have new classes.
   void compare_label(const PackItem& item, std::size_t sample, const std::string& path,
                      std::int64_t label) {
     const auto name = [](const std::vector<std::string>& classes, std::int64_t number) {
@@ -283,7 +283,8 @@ bool packed_alike(const Manifest& a, const Manifest& b) {
          a.shuffle == b.shuffle && a.seed == b.seed;
 }
 
-/// Splits of the source that none of the datasets was packed from, when these are all there are.
+/// Finds splits of the source that none of the datasets was packed from. A single dataset may be
+/// one split of many, so these are only noted then.
 void find_missing_splits(const Replay& replay,
                          const std::vector<std::unique_ptr<Comparison>>& comparisons,
                          AgainstReport& report) {

@@ -7,13 +7,13 @@
 
 namespace packhorse {
 
-/// Progress of a check that comes by each sample several times: a sample counts when all of them
+/// Progress of a check that looks at each sample several times: a sample counts when all its passes
 /// are done. Thread-safe.
 class Meter {
  public:
   Meter(Progress& progress, std::uint64_t passes) : progress_(progress), passes_(passes) {}
   Progress& progress() { return progress_; }
-  /// One pass is done over `samples` more.
+  /// Records that one pass over `samples` more samples is done.
   void add(std::uint64_t samples) {
     const std::uint64_t before = done_.fetch_add(samples);
     progress_.samples += (before + samples) / passes_ - before / passes_;

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kChunk = 512u
                                << 10;  // stays in the processor's cache between read and hashes
 
-/// An image or a field, and what its hash must be.
+/// An image or a field, and the hash it must have.
 struct Piece {
   ByteRange range;
   std::uint64_t hash;
@@ -41,7 +41,7 @@ DamagedPiece damaged(const ShardIndex& index, const Piece& piece) {
           what + " are not the ones that were packed"};
 }
 
-/// XXH3 of many ranges of a file that passes by in chunks.
+/// Takes the XXH3 of many ranges of a file that passes by in chunks.
 class RangeHasher {
  public:
   explicit RangeHasher(const ShardIndex& index) : index_(index) {
@@ -58,7 +58,7 @@ class RangeHasher {
       const std::uint64_t begin = std::max(piece.range.offset, offset);
       const std::uint64_t end = std::min(piece.range.end(), offset + chunk.size());
       if (begin < end) XXH3_64bits_update(&state_, chunk.data() + (begin - offset), end - begin);
-      if (piece.range.end() > offset + chunk.size()) return;  // goes on in the next chunk
+      if (piece.range.end() > offset + chunk.size()) return;  // continues in the next chunk
       if (XXH3_64bits_digest(&state_) != piece.hash) damage_.push_back(damaged(index_, piece));
       XXH3_64bits_reset(&state_);
     }
@@ -78,7 +78,7 @@ class RangeHasher {
   std::size_t next_ = 0;
 };
 
-/// Reads the file front to back, so that its SHA-256 comes out at the end.
+/// Reads a file from front to back, so that its SHA-256 is known at the end.
 class Pass {
  public:
   Pass(int fd, const std::filesystem::path& path, Progress& progress, const std::stop_token& stop)
@@ -94,7 +94,7 @@ class Pass {
     progress_.bytes += out.size();
   }
 
-  /// Reads up to `end` in chunks, each of which is shown with its offset.
+  /// Reads up to `end` in chunks, and calls show(offset, chunk) for each.
   template <class Show>
   void read_until(std::uint64_t end, const Show& show) {
     while (position_ < end) {
@@ -117,7 +117,7 @@ class Pass {
   std::uint64_t position_ = 0;
 };
 
-/// What is wrong in one frame: nothing, all of it, or some of its pieces.
+/// Adds the damage in one frame: none, all of it, or some of its pieces.
 void check_frame(const ShardIndex& index, std::size_t row, Bytes stored,
                  std::vector<std::byte>& content, std::vector<DamagedPiece>& damage) {
   const Frame frame = index.frame(row);

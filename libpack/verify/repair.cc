@@ -37,11 +37,12 @@ std::size_t number_of(const std::string& file) {
   return number;
 }
 
-/// In the dataset, where nobody else works: beside it, that of a `pack --overwrite` may wait to go
-/// on. And what is made is on the same file system as its place.
+/// The staging directory lies in the dataset, where nobody else works. Beside the dataset, the one
+/// of an interrupted `pack --overwrite` may be waiting to be continued. Inside, new files are also
+/// on the file system where they belong.
 constexpr const char* kStagingName = ".packhorse-repair";
 
-/// One call of repair().
+/// One call to repair().
 class Repair {
  public:
   Repair(const fs::path& dataset, const fs::path& from, const PackOptions& options,
@@ -89,7 +90,7 @@ class Repair {
   }
 
  private:
-  /// All files the manifest lists that are not as it says.
+  /// All files in the manifest that are not as it describes them.
   std::vector<FileRecord> find_damaged() {
     std::vector<FileRecord> all = manifest_.files;
     for (const ShardRecord& shard : manifest_.shards) {
@@ -115,7 +116,7 @@ class Repair {
                             is_shard(file.file) ? links_ : kNone);
   }
 
-  /// Of a file that was made.
+  /// Whether a newly made file is the one that the manifest records.
   static bool fits(const fs::path& path, const FileRecord& file) {
     std::error_code code;
     return fs::file_size(path, code) == file.bytes && !code && sha256_file(path) == file.sha256;
@@ -126,8 +127,9 @@ class Repair {
                        [&](const ShardRecord& shard) { return shard.file == file; });
   }
 
-  /// The sums can be made again from the manifest. But when both can be read and contradict each
-  /// other about the manifest, nobody can tell which of them is right.
+  /// Whether the sums are intact. They can be made again from the manifest. But when both can be
+  /// read and contradict each other about the manifest, nobody can tell which of them is right:
+  /// Error(kCorrupt).
   bool sums_are_right() const {
     const std::string text = directory_.read_text(std::string(kManifestName));
     const std::string line = sha256(as_bytes(text)) + "  " + std::string(kManifestName) + "\n";
@@ -148,7 +150,7 @@ class Repair {
     return sums.find("  " + std::string(kManifestName) + "\n") == std::string::npos;
   }
 
-  /// Shards that others made are theirs, wherever they lie.
+  /// Refuses shards that others made, wherever they lie, and files behind symbolic links.
   void refuse_foreign(const std::string& file) const {
     if (manifest_.adopted && is_shard(file)) {
       throw Error(ErrorKind::kUnsupported, "a damaged shard is not one that packhorse wrote",
@@ -191,7 +193,7 @@ class Repair {
     }
   }
 
-  /// An index for other people's readers, which follows from our own.
+  /// Whether `file` is an index for other people's readers, which can be derived from our own.
   bool is_exported(const FileRecord& file) const {
     return file.file != kClassesName && file.file != kRejectsName &&
            std::any_of(manifest_.files.begin(), manifest_.files.end(),
@@ -252,7 +254,7 @@ class Repair {
     }
   }
 
-  /// The class list, unless that is what is damaged.
+  /// The class list, unless it is damaged itself.
   std::vector<std::string> sound_classes() const {
     for (const FileRecord& file : manifest_.files) {
       if (file.file == kClassesName && is_sound(file))

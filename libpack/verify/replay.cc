@@ -13,7 +13,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Selections leave their option's name in the rule of what they skip, but not its value.
+/// Throws when the dataset was packed with a selection that `given` lacks. The rule of a skip holds
+/// the name of its option, but not its value.
 void refuse_lost_selection(const Manifest& manifest, const SelectOptions& given) {
   const std::array<std::pair<std::string_view, bool>, 5> options = {{
       {"--include", !given.include.empty()},
@@ -41,8 +42,8 @@ int level_of(const std::string& compress) {
   return level;
 }
 
-/// What the manifest says about how the dataset was made. Images of a source that was packed with
-/// the same mode and settings were taken as they are.
+/// The options as the manifest records them. Images of a source that was packed with the same mode
+/// and settings were taken as they are.
 PackOptions options_of(const Manifest& manifest, const Source& source, const PackOptions& given) {
   PackOptions options = given;
   options.format = manifest.format;
@@ -60,8 +61,8 @@ PackOptions options_of(const Manifest& manifest, const Source& source, const Pac
   return options;
 }
 
-/// With the dataset's class list where it fits the source; a source that has got a class since is
-/// listed by itself.
+/// Lists the source with the dataset's class list, if that fits; a source that has new classes
+/// since then is listed by its own.
 void list(Replay& replay, const std::vector<std::string>& classes, const fs::path& source) {
   ListOptions options = replay.options.list;
   if (!options.classes.empty() || classes.empty()) {

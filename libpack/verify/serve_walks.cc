@@ -27,14 +27,14 @@ namespace packhorse {
 
 namespace {
 
-/// How the child that does a walk says how that ended.
+/// How the child that does a walk reports its end.
 enum ExitCode : int { kDone = 0, kNoMemory = 1, kFailed = 2 };
 
 void say(const std::string& line) {
   for (std::size_t at = 0; at < line.size();) {
     const ssize_t n = ::write(STDOUT_FILENO, line.data() + at, line.size() - at);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) _exit(kFailed);  // nobody listens any more
+    if (n < 0) _exit(kFailed);  // nobody is listening any more
     at += static_cast<std::size_t>(n);
   }
 }
@@ -44,7 +44,7 @@ void limit(__rlimit_resource resource, rlim_t soft, rlim_t hard) {
   ::setrlimit(resource, &value);
 }
 
-/// Address space in use, which the libraries take a good part of before they do anything.
+/// The address space in use: the libraries take a good part of it before they do anything.
 std::uint64_t address_space() {
   std::uint64_t pages = 0;
   if (std::FILE* file = std::fopen("/proc/self/statm", "re"); file != nullptr) {
@@ -59,14 +59,14 @@ void bound(const WalkBounds& bounds) {
   limit(RLIMIT_CPU, bounds.cpu_s, bounds.cpu_s + 1);
   const std::uint64_t memory = address_space() + bounds.memory_bytes;
   limit(RLIMIT_AS, memory, memory);
-  // 1, not 0: a core that goes to a program instead of a file is not bounded by the size.
+  // 1, not 0: the size limit does not bound a core that is piped to a program.
   limit(RLIMIT_CORE, 1, 1);
 }
 
 [[noreturn]] void work(const WalkTask& task, const WalkBounds& bounds,
                        std::atomic<std::int64_t>& row) {
   bound(bounds);
-  std::set_terminate(std::abort);  // a crash, and told as one
+  std::set_terminate(std::abort);  // a crash, and reported as one
   try {
     if (task.kind == WalkTask::Kind::kDescribe) {
       describe_in_lines(task, row, say);
@@ -98,8 +98,8 @@ WalkEnd end_of(int status, std::int64_t row) {
   return {WalkEnd::Kind::kCrashed, number, row, {}};
 }
 
-/// Waits until the child is gone, as its end of `lifeline` then is; kills it when nobody waits for
-/// an answer any more.
+/// Waits until the child is gone, which closes its end of `lifeline`. Kills the child when nobody
+/// waits for an answer any more.
 int wait_for(pid_t child, int lifeline) {
   std::array<pollfd, 2> both = {{{lifeline, POLLIN, 0}, {STDIN_FILENO, 0, 0}}};
   while (::poll(both.data(), both.size(), -1) < 0 && errno == EINTR) {
@@ -149,7 +149,7 @@ int serve_walks() {
     if (child == 0) work(task->first, task->second, row);
     held.reset();
     const int status = wait_for(child, watched.get());
-    // Behind a line that a crash may have cut.
+    // The newline ends a line that a crash may have cut off.
     say("\n" + end_line(end_of(status, row)));
   }
   return kDone;

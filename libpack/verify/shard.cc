@@ -16,12 +16,12 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uint64_t kPixelsPerCpu = 1u << 20;
-constexpr std::uint64_t kMostPixels = std::uint64_t{1} << 32;  // of an image, as JPEG has them
+constexpr std::uint64_t kMostPixels = std::uint64_t{1} << 32;  // of an image; JPEG's largest
 
-/// How much of a shard there is to look at.
+/// The amount of data in some rows of a shard.
 struct Extent {
   std::uint64_t bytes = 0;    ///< decompressed
-  std::uint64_t largest = 0;  ///< sample, its fields included
+  std::uint64_t largest = 0;  ///< largest sample, with its fields
   std::uint64_t pixels = 0, largest_pixels = 0;
 };
 
@@ -61,7 +61,8 @@ void ShardCheck::open() {
   if (options_.level == VerifyLevel::kQuick) meter_.add(record_.samples);
 }
 
-/// Of a file that was cut, the samples behind its end are lost.
+/// Checks the data file's presence and size; for a file cut short, the finding counts the images
+/// lost.
 bool ShardCheck::check_size() {
   const std::size_t before = files_.size();
   const UniqueFd fd = verify_file(dataset_, record_.file, record_.bytes, "", files_,
@@ -152,7 +153,8 @@ void ShardCheck::decode(std::size_t first, std::size_t rows) {
     WalkTask images = task(WalkTask::Kind::kDecode);
     images.limits = options_.image_limits;
     const std::size_t end = first + rows;
-    // What ends a walk is a finding about the image that it was at: the next walk begins behind.
+    // A walk that ends early leaves a finding about the image it had reached; the next begins after
+    // it.
     for (images.first = first; images.first < end; images.first = walk(images))
       images.rows = end - images.first;
   }
@@ -178,7 +180,7 @@ WalkBounds ShardCheck::bounds(const WalkTask& task) const {
   const std::size_t rows = std::min<std::size_t>(task.rows, samples - first);
   const Extent extent = index_ ? extent_of(*index_, first, rows) : Extent{bytes, bytes, 0, 0};
   WalkBounds bounds = bounds_for(bytes, extent.bytes);
-  bounds.memory_bytes += 8 * extent.largest;  // the readers hold a sample or two
+  bounds.memory_bytes += 8 * extent.largest;  // the readers hold one or two samples
   if (task.kind == WalkTask::Kind::kDecode) {
     bounds.cpu_s += extent.pixels / kPixelsPerCpu;
     bounds.memory_bytes += 24 * std::min(extent.largest_pixels, kMostPixels);
@@ -191,7 +193,7 @@ WalkBounds ShardCheck::bounds(const WalkTask& task) const {
 std::size_t ShardCheck::walk(const WalkTask& task) {
   std::size_t found = 0, next = task.first + task.rows;
   const auto report = [&](const WalkFinding& finding) {
-    found += finding.row < 0 ? task.rows : 1;  // what is about no image let none be decoded
+    found += finding.row < 0 ? task.rows : 1;  // about the shard: none was decoded
     take(finding);
   };
   if (!options_.walkers) {
@@ -207,7 +209,7 @@ std::size_t ShardCheck::walk(const WalkTask& task) {
     take(task, end);
     if (end.kind != WalkEnd::Kind::kDone) {
       const auto row = static_cast<std::size_t>(end.row);
-      // Where it ended before the first image, it would do so again.
+      // A walk that ended before its first image would end there again.
       if (end.row < 0 || row < task.first || row >= next) return next;
       next = row + 1;
       ++found;
@@ -274,7 +276,7 @@ std::vector<Finding> ShardCheck::findings() {
   }
   std::vector<Finding> walked;
   for (std::size_t i = 0; i < walk_.size(); ++i) {
-    // That other bytes come out where other bytes are in is no news.
+    // Bytes that are known to be damaged cannot come out intact, so this is nothing new.
     const bool known =
         bytes_only_[i] && std::binary_search(damaged.begin(), damaged.end(), walk_[i].sample);
     if (!known) walked.push_back(std::move(walk_[i]));
@@ -282,7 +284,7 @@ std::vector<Finding> ShardCheck::findings() {
   const auto what = [](const Finding& f) { return std::tie(f.sample, f.kind, f.detail); };
   std::stable_sort(walked.begin(), walked.end(),
                    [&](const Finding& a, const Finding& b) { return what(a) < what(b); });
-  // The walk of the structure and that of the images both see the headers.
+  // The structure walk and the decode walk both look at the headers and may find the same.
   const auto again =
       std::unique(walked.begin(), walked.end(),
                   [&](const Finding& a, const Finding& b) { return what(a) == what(b); });

@@ -15,40 +15,40 @@
 
 namespace packhorse {
 
-/// Checks one shard and its index, in steps that may run beside each other once open() is done.
-/// All it refers to must outlive it.
+/// Checks one shard and its index, in steps that may run in parallel once open() is done. The
+/// objects it refers to must outlive it.
 class ShardCheck {
  public:
   ShardCheck(const DatasetDirectory& dataset, const Manifest& manifest, const ShardRecord& record,
              const VerifyOptions& options, Meter& meter, const std::stop_token& stop);
 
-  /// Presence, sizes, and all about the index. First, and alone.
+  /// Checks presence, sizes, and everything about the index. Call it first, and alone.
   void open();
-  /// Every byte of the data file; and, without a process to do it in, the walk of a whole one.
+  /// Checks every byte of the data file; without walkers, also walks it, if it is intact.
   void bytes();
-  /// The bytes of some samples alone.
+  /// Checks the bytes of some samples only.
   void bytes_of(std::size_t first, std::size_t rows);
-  /// By the format's own library, whatever the bytes are, when there is a process to do it in.
+  /// Walks the shard with the format's own library, whatever its bytes are; only with walkers.
   void structure();
   void decode(std::size_t first, std::size_t rows);
 
-  /// Whether its index can be used, after open().
+  /// Whether the index can be used. Call it after open().
   bool has_index() const { return index_.has_value(); }
-  /// What was found, in the order of the steps above. Last.
+  /// The findings, in the order of the steps above. Call it last.
   std::vector<Finding> findings();
   bool walked() const { return walked_; }
-  bool not_walked() const { return not_walked_; }  ///< as it is damaged, and may crash us
+  bool not_walked() const { return not_walked_; }  ///< it is damaged and might crash this process
   std::uint64_t decoded() const { return decoded_; }
 
  private:
   bool check_size();
   void open_index();
-  /// In a process of its own if there are some, or else here. Counts the images that were decoded,
-  /// and returns the row behind the last one that was walked.
+  /// Walks in a process of its own if there are walkers, otherwise here. Counts the images that
+  /// were decoded, and returns the row after the last one walked.
   std::size_t walk(const WalkTask& task);
   WalkTask task(WalkTask::Kind kind) const;
   std::filesystem::path data_path() const;
-  /// Anew for each step, as shards may be more than files that can be open.
+  /// Opens the file anew for each step, as there may be more shards than files that can be open.
   UniqueFd open_data() const;
   WalkBounds bounds(const WalkTask& task) const;
   void take(const WalkFinding& finding);
@@ -65,17 +65,17 @@ class ShardCheck {
   const std::stop_token& stop_;
 
   std::optional<ShardIndex> index_;
-  std::optional<std::uint64_t> data_bytes_;  ///< the size it has; nothing when it is not there
-  bool data_there_ = false;                  ///< with the size it should have
-  std::mutex mutex_;                         ///< of all below
+  std::optional<std::uint64_t> data_bytes_;  ///< its actual size; nothing when it does not exist
+  bool data_there_ = false;                  ///< it exists with the size it should have
+  std::mutex mutex_;                         ///< guards everything below
   std::vector<Finding> files_, payload_, walk_;
-  std::vector<bool> bytes_only_;  ///< of walk_: nothing beyond what `payload_` may say
+  std::vector<bool> bytes_only_;  ///< by walk_: says nothing beyond what `payload_` may say
   bool walked_ = false, not_walked_ = false;
   std::uint64_t decoded_ = 0;
 };
 
-/// Opens a file of the dataset, which must have `bytes` bytes and, with a sum, that SHA-256. Adds
-/// what is wrong; nothing is open when it is not there at all, or is not in the dataset.
+/// Opens a file of the dataset, which must have `bytes` bytes and, if `sum` is given, that SHA-256.
+/// Adds what is wrong; opens nothing when the file does not exist or lies outside the dataset.
 UniqueFd verify_file(const DatasetDirectory& dataset, const std::string& file, std::uint64_t bytes,
                      const std::string& sum, std::vector<Finding>& findings,
                      DatasetDirectory::Links links = DatasetDirectory::Links::kNone);

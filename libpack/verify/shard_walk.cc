@@ -27,7 +27,7 @@ class Walk {
     if (!task.index.empty()) index_.emplace(task.index);
   }
 
-  /// Through everything the library hands out, which must be what the index says.
+  /// Walks everything the library returns and compares it with the index.
   void structure() try {
     if (!task_.adopted.empty()) return adopted();
     const std::unique_ptr<ShardReader> reader = find_format(task_.format).open_reader(task_.data);
@@ -71,7 +71,7 @@ class Walk {
 
  private:
   void adopted() {
-    if (!index_) return;  // it alone says which of what is found are samples
+    if (!index_) return;  // only the index says which of its samples count
     const Manifest manifest = Manifest::load(task_.adopted);
     for (const ShardRecord& record : manifest.shards) {
       if (task_.adopted / record.file != task_.data) continue;
@@ -98,7 +98,8 @@ class Walk {
     }
   }
 
-  /// Of intact bytes. Those that are no image at all are for decode() to find.
+  /// Compares the index's description with intact bytes. Bytes that are no image at all are left
+  /// for decode() to find.
   void check_description(std::size_t row, Bytes image) {
     constexpr auto kAny = ImageLimits::kNone;
     const DescribedImage found = probe_described(image, index_->image(row), {kAny, kAny, kAny});
@@ -115,7 +116,7 @@ class Walk {
     report_({kind, row_, about_bytes, std::move(detail)});
   }
 
-  /// What was thrown where a finding is usually of this kind.
+  /// Reports an exception, as a finding of the `usual` kind unless reading failed.
   void add(FindingKind usual, const Error& error) {
     if (error.kind() == ErrorKind::kInterrupted) throw error;
     add(error.kind() == ErrorKind::kIo ? FindingKind::kRead : usual, error.what());

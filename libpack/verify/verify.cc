@@ -24,8 +24,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// dataset.json and SHA256SUMS vouch for each other: each can be made again from the other files,
-/// byte by byte.
+/// Checks dataset.json and SHA256SUMS against each other: each can be derived byte by byte from the
+/// other files.
 void verify_manifest(const DatasetDirectory& dataset, const std::string& text,
                      const Manifest& manifest, std::vector<Finding>& findings) {
   const auto add = [&](std::string_view file, std::string detail) {
@@ -59,25 +59,25 @@ void verify_manifest(const DatasetDirectory& dataset, const std::string& text,
   }
 }
 
-/// Whether what was looked at is still what a reader would find.
+/// Whether a reader would still find the dataset that was verified.
 bool is_still(const DatasetDirectory& dataset, const std::string& manifest) try {
   return dataset.still_there() && dataset.read_text(std::string(kManifestName)) == manifest;
 } catch (const Error&) {
   return false;
 }
 
-/// What one thread does at a time.
+/// A unit of work for one thread.
 struct Step {
   enum class Kind { kBytes, kRows, kStructure, kDecode } kind;
-  std::size_t shard = 0;  ///< place in Check::shards
+  std::size_t shard = 0;  ///< place in Check::shards_
   std::size_t first = 0, rows = 0;
 };
 
-/// What a part of a dataset is made of.
+/// What one part of a check covers.
 struct Share {
   bool by_shard = true;
-  std::vector<std::size_t> whole;               ///< shards that are checked whole
-  std::uint64_t first_sample = 0, samples = 0;  ///< by samples: whose bytes are checked
+  std::vector<std::size_t> whole;               ///< shards that are checked completely
+  std::uint64_t first_sample = 0, samples = 0;  ///< if not by_shard: bytes checked
 };
 
 Share share_of(const Manifest& manifest, const VerifyPart& part) {
@@ -109,7 +109,7 @@ std::string words_of(const Share& share, const Manifest& manifest, const VerifyP
   return text + (shards.empty() ? "" : ", and all of " + shards);
 }
 
-/// Everything one call works on.
+/// Everything one call to verify() works on.
 class Check {
  public:
   Check(const DatasetDirectory& dataset, const Manifest& manifest, const VerifyOptions& options,
@@ -144,7 +144,7 @@ class Check {
     steps_.push_back({kind, shard, first, rows});
   }
 
-  /// Which shards are looked into.
+  /// Chooses the shards to look into.
   void choose() {
     std::vector<bool> whole(shards_.size());
     for (const std::size_t shard : share_.whole) whole[shard] = true;
@@ -161,7 +161,7 @@ class Check {
     }
   }
 
-  /// The steps to take. Once shards are open: only an index that fits says how many rows there are.
+  /// Plans the steps, once shards are open: only an index that fits says how many rows there are.
   void plan() {
     if (options_.level == VerifyLevel::kQuick) return;
     for (const Opened& one : opened_) {
@@ -176,7 +176,8 @@ class Check {
     }
   }
 
-  /// The bytes of as many shards as there are threads, then their walks, which find them in memory.
+  /// Orders the steps: first the bytes of as many shards as there are threads, then the walks of
+  /// these shards, which find them in memory.
   void arrange(std::size_t jobs) {
     const auto order = [&](const Step& step) {
       return std::pair(step.shard / jobs,
@@ -229,14 +230,14 @@ class Check {
   struct Opened {
     std::size_t shard = 0;
     bool whole = false;
-    std::uint64_t first = 0, rows = 0;  ///< whose bytes are checked
+    std::uint64_t first = 0, rows = 0;  ///< rows whose bytes are checked
   };
   std::vector<Opened> opened_;
   std::vector<Step> steps_;
   std::uint64_t samples_ = 0;
 };
 
-/// In a dataset of shards that others made.
+/// Names who wrote the damaged files of a dataset whose shards others made.
 void name_writers(const Manifest& manifest, std::vector<Finding>& findings) {
   std::set<std::string_view> shards;
   for (const ShardRecord& record : manifest.shards) shards.insert(record.file);

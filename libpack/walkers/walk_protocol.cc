@@ -30,7 +30,8 @@ auto parsed(std::string_view line, const Read& read) -> std::optional<decltype(r
   }
 }
 
-/// Names of arrays, and of fields: no choice of these is null, which is not a choice of none.
+/// Writes the names of arrays and fields. Fields not chosen are null, which differs from choosing
+/// none.
 Json foreign_json(const ForeignOptions& options) {
   const ArrayNames& arrays = options.arrays;
   Json fields;
@@ -149,7 +150,7 @@ std::string end_line(const WalkEnd& end) {
 }
 
 std::optional<WalkEnd> parse_end(std::string_view line) {
-  if (!line.starts_with("{\"end\"")) return std::nullopt;  // most lines are others
+  if (!line.starts_with("{\"end\"")) return std::nullopt;  // most lines are not ends
   return parsed(line, [](const Json& json) {
     const std::string name = json.at("end");
     const auto at = std::find(kEnds.begin(), kEnds.end(), name);

@@ -21,7 +21,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr int kPollMs = 100;
 
-/// Sockets, not a pipe: writing to one whose other end is gone can be told to raise no SIGPIPE.
+/// A pair of sockets rather than a pipe: a write to a closed socket can be told to raise no
+/// SIGPIPE.
 struct Pipe {
   UniqueFd read, write;
   Pipe() {
@@ -37,8 +38,8 @@ struct Pipe {
 
 void Walker::start() {
   Pipe in, out;
-  // What a library prints about a damaged file is no part of our output. A Ctrl-C meant for us ends
-  // the process through us.
+  // What a library prints about a damaged file is no part of our output. A Ctrl-C reaches only us,
+  // and we end the process.
   pid_ = start_process(command_, {.in = in.read.get(), .out = out.write.get(), .quiet = true},
                        ProcessGroup::kOwn);
   to_ = std::move(in.write);
@@ -56,7 +57,7 @@ void Walker::end() {
   pid_ = -1;
 }
 
-/// The process itself is gone, in the midst of a walk.
+/// Handles a process that ended in the middle of a walk.
 WalkEnd Walker::died() {
   WalkEnd end;
   int status = 0;
@@ -98,7 +99,8 @@ WalkEnd Walker::run(const WalkTask& task, const WalkBounds& bounds, double wall_
         lines(line);
         continue;
       }
-      // What failed says so twice, itself and who waited for it: nobody reads the second.
+      // A failed walk is reported twice, by the child and by the process that waited for it; nobody
+      // reads the second report.
       if (ended->kind == WalkEnd::Kind::kFailed) this->end();
       return std::move(*ended);
     }
@@ -122,7 +124,7 @@ WalkEnd Walker::run(const WalkTask& task, const WalkBounds& bounds, double wall_
 WalkBounds bounds_for(std::uint64_t file_bytes, std::uint64_t content_bytes) {
   constexpr std::uint64_t kLeastMemory = std::uint64_t{1} << 30;
   constexpr std::uint64_t kLeastCpu = 10;            // seconds
-  constexpr std::uint64_t kBytesPerCpu = 10u << 20;  // a second: a tenth of what any walk manages
+  constexpr std::uint64_t kBytesPerCpu = 10u << 20;  // per second: a tenth of what any walk manages
   // LMDB maps the whole file and more.
   return {kLeastCpu + (content_bytes + file_bytes) / kBytesPerCpu, kLeastMemory + 2 * file_bytes};
 }

@@ -16,12 +16,12 @@
 
 namespace packhorse {
 
-/// Gets each line that is said before the end of a walk; what it does not know it passes over. What
-/// it throws ends the walk.
+/// Receives each line before the end of a walk and ignores those it does not know. An exception it
+/// throws ends the walk.
 using WalkLines = std::function<void(std::string_view line)>;
 
-/// A process that does walks (packhorse/walk.h). It starts with the first of them, and is killed
-/// with all it started when this object goes. One thread at a time.
+/// A process that does walks (packhorse/walkers/walkers.h). It starts with the first walk, and is
+/// killed with all processes it started when this object is destroyed. One thread at a time.
 class Walker {
  public:
   explicit Walker(const std::vector<std::string>& command) : command_(command) {}
@@ -29,8 +29,8 @@ class Walker {
   Walker(const Walker&) = delete;
   Walker& operator=(const Walker&) = delete;
 
-  /// Does one walk and says how it ended; it is killed after `wall_s` seconds. Throws Error(kIo)
-  /// when the process cannot be started, Error(kInterrupted).
+  /// Does one walk and says how it ended. The process is killed after `wall_s` seconds. Throws
+  /// Error(kIo) when it cannot be started, Error(kInterrupted).
   WalkEnd run(const WalkTask& task, const WalkBounds& bounds, double wall_s, const WalkLines& lines,
               const std::stop_token& stop);
 
@@ -46,17 +46,17 @@ class Walker {
   std::string pending_;
 };
 
-/// What a walk through a shard may take at most: of a file of `file_bytes`, which holds
-/// `content_bytes` when it is decompressed.
+/// The most that a walk through a shard may take, for a file of `file_bytes` whose decompressed
+/// content has `content_bytes`.
 WalkBounds bounds_for(std::uint64_t file_bytes, std::uint64_t content_bytes);
-/// In seconds by the clock.
+/// The wall time that belongs to `bounds`, in seconds.
 double wall_time(const WalkBounds& bounds);
 
-/// See packhorse/walk.h.
+/// See packhorse/walkers/walkers.h.
 class WalkerPool {
  public:
   explicit WalkerPool(std::vector<std::string> command) : command_(std::move(command)) {}
-  /// As Walker::run().
+  /// Does a walk as Walker::run() does, in an idle walker or a new one.
   WalkEnd run(const WalkTask& task, const WalkBounds& bounds, double wall_s, const WalkLines& lines,
               const std::stop_token& stop);
 

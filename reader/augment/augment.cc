@@ -68,7 +68,7 @@ void draw_window(const RandomResizedCrop& crop, int width, int height, SampleRan
     plan.h = h;
     return;
   }
-  // The middle of the picture, as much of it as the ratio allows.
+  // Fallback: the middle of the picture, as much of it as the ratio allows.
   const double ratio = static_cast<double>(width) / height;
   plan.w = width;
   plan.h = height;
@@ -89,8 +89,8 @@ CropPlan plan(const RandomResizedCrop& crop, int width, int height, SampleRandom
   return plan;
 }
 
-/// Where CenterCrop's window begins: int(round((length - size) / 2.0)), or, in a picture that is
-/// too small, before it by the padding (size - length) // 2.
+/// Where CenterCrop's window begins: int(round((length - size) / 2.0)). In a picture that is too
+/// small the window begins before the picture, by the padding (size - length) // 2.
 int centre(int length, int size) {
   return length < size ? -((size - length) / 2) : rounded((length - size) / 2.0);
 }
@@ -138,8 +138,8 @@ double SampleRandom::uniform(double low, double high) {
 }
 
 std::int64_t SampleRandom::integer(std::int64_t n) {
-  // As many bits as n - 1 has, drawn again while they are too large: unbiased, below two draws on
-  // average.
+  // Draws as many bits as n - 1 has, again while they are too large: unbiased, and fewer than two
+  // draws on average.
   const auto limit = static_cast<std::uint64_t>(n);
   const int shift = std::countl_zero(limit - 1);
   if (limit <= 1) return 0;

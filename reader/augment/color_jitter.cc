@@ -6,12 +6,13 @@
 #include "packhorse/reader/pixel_augment.h"
 
 // torchvision.transforms.v2.functional's adjust_brightness, adjust_contrast, adjust_saturation and
-// adjust_hue for uint8 tensors: float32 in between, cut off (not rounded) at the end of each step.
+// adjust_hue for uint8 tensors: float32 in between, truncated (not rounded) at the end of each
+// step.
 namespace packhorse::reader {
 
 namespace {
 
-/// Every channel by itself: level * factor + offset.
+/// Sets each channel by itself to level * factor + offset.
 void scale_levels(std::span<std::uint8_t> pixels, float factor, float offset) {
   std::array<std::uint8_t, 256> levels;
   for (std::size_t i = 0; i < levels.size(); ++i) {

@@ -4,16 +4,16 @@
 #include <array>
 #include <cstddef>
 
-// Plain loops, which the compiler makes vector instructions of, once for any processor and once for
-// those with AVX2. (Built with -fno-trapping-math: nobody looks at floating-point exceptions, and
-// without it choices stay jumps.)
+// Plain loops, which the compiler vectorises once for any processor and once for those with AVX2.
+// (Built with -fno-trapping-math: nobody looks at floating-point exceptions, and without the flag
+// choices stay jumps.)
 #define INLINE [[gnu::always_inline]] inline
 
 namespace packhorse::reader {
 
 namespace {
 
-constexpr std::size_t kBlock = 256;  // pixels: the planes of one stay in the nearest cache
+constexpr std::size_t kBlock = 256;  // pixels: the planes of a block stay in the nearest cache
 
 /// A few pixels, channel by channel, so that loops over them become vector instructions.
 struct Planes {
@@ -28,7 +28,7 @@ INLINE void load(const std::uint8_t* pixel, std::size_t count, Planes& planes) {
   }
 }
 
-/// Calls work(planes, count) for each block of pixels and keeps what it leaves in them, cut off.
+/// Calls work(planes, count) for each block of pixels and writes the planes back, truncated.
 template <class Work>
 INLINE void for_blocks(std::span<std::uint8_t> pixels, const Work& work) {
   Planes planes;
@@ -46,7 +46,7 @@ INLINE void for_blocks(std::span<std::uint8_t> pixels, const Work& work) {
   }
 }
 
-/// rgb_to_grayscale, cut off.
+/// rgb_to_grayscale, truncated.
 INLINE float grey_of(float r, float g, float b) {
   return static_cast<float>(static_cast<int>(r * 0.2989F + g * 0.587F + b * 0.114F));
 }
@@ -81,8 +81,8 @@ INLINE void saturation(std::span<std::uint8_t> pixels, double amount) {
   });
 }
 
-/// A channel of the colour of hue `sixths` (of the circle): HSV to RGB without cases. `n` is 5 for
-/// red, 3 for green, 1 for blue.
+/// One channel of the colour at hue `sixths` (of the circle): HSV to RGB without cases. `n` is 5
+/// for red, 3 for green, 1 for blue.
 INLINE float channel_of(float n, float sixths, float highest, float range) {
   float k = n + sixths;
   k = k >= 6 ? k - 6 : k;

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-/// The steps of colour jitter that look at all channels of a pixel: RGB, 8 bit, interleaved.
+/// The steps of colour jitter that need all channels of a pixel: RGB, 8 bit, interleaved.
 namespace packhorse::reader {
 
 struct ColorSteps {
@@ -14,7 +14,7 @@ struct ColorSteps {
   void (*hue)(std::span<std::uint8_t> pixels, double turn);  ///< turn: within -0.5 and 0.5
 };
 
-/// Those that this processor can run, the fastest last. All have the same results.
+/// The variants that this processor can run, the fastest last. All give the same results.
 std::span<const ColorSteps> color_steps();
 
 }  // namespace packhorse::reader

@@ -12,11 +12,11 @@ namespace packhorse::reader {
 
 namespace {
 
-constexpr std::uint64_t kMixSalt = 0x6d6978;  // "mix": unrelated to samples of equal numbers
-constexpr unsigned kShares = 256;             // of a pixel, in Mixup
+constexpr std::uint64_t kMixSalt = 0x6d6978;  // "mix": keeps steps apart from samples
+constexpr unsigned kShares = 256;             // Mixup's lambda is a multiple of 1/256
 
-/// The logarithm of a number of the gamma distribution (Marsaglia, Tsang 2000). As a logarithm,
-/// because for small shapes most are too small for a double.
+/// The logarithm of a gamma-distributed number (Marsaglia, Tsang 2000). For small shapes most such
+/// numbers are too small for a double.
 double log_gamma_draw(double shape, SampleRandom& random) {
   double boost = 0;
   if (shape < 1) {
@@ -33,13 +33,14 @@ double log_gamma_draw(double shape, SampleRandom& random) {
   }
 }
 
-/// From Beta(alpha, alpha).
+/// Draws from Beta(alpha, alpha).
 double beta_draw(double alpha, SampleRandom& random) {
   const double a = log_gamma_draw(alpha, random), b = log_gamma_draw(alpha, random);
   return 1 / (1 + std::exp(b - a));
 }
 
-/// CutMix's box: 1 - lambda of the area around a point drawn evenly, cut off at the border.
+/// Draws CutMix's box: 1 - lambda of the area around a uniformly drawn point, clipped at the
+/// border.
 void draw_box(double lambda, int size, SampleRandom& random, MixPlan& plan) {
   const int x = static_cast<int>(random.integer(size)), y = static_cast<int>(random.integer(size));
   const int half = static_cast<int>(0.5 * std::sqrt(1 - lambda) * size);
@@ -61,7 +62,7 @@ void blend(std::uint8_t* own, const std::uint8_t* partner, std::size_t bytes, un
   }
 }
 
-/// Puts the partner's share into `own`.
+/// Mixes the partner's share into `own`.
 void mix_one(const MixPlan& plan, std::uint8_t* own, const std::uint8_t* partner, int size) {
   if (plan.kind == MixPlan::Kind::kMixup) {
     const auto shares = static_cast<unsigned>(std::lround(plan.lambda * kShares));
@@ -118,8 +119,8 @@ void mix(const MixPlan& plan, std::span<std::uint8_t> images, int size) {
                                        " pictures was planned for another batch");
   }
   const auto image = [&](std::size_t i) { return images.data() + i * bytes; };
-  // Along each cycle of the permutation a partner is still as it was when its turn comes, but for
-  // the last one's, who was the first.
+  // Along each cycle of the permutation a partner is still unmixed when its turn comes, except the
+  // first sample, which is the partner of the last.
   std::vector<bool> done(plan.partners.size());
   std::vector<std::uint8_t> first(bytes);
   for (std::size_t start = 0; start < done.size(); ++start) {

@@ -8,7 +8,7 @@ namespace packhorse::reader {
 
 namespace {
 
-// Purposes of random streams.
+// Random streams: one for each purpose.
 constexpr std::uint64_t kColors = 1, kErasing = 2, kNoise = 3;
 
 void require(bool holds, const char* what) {

@@ -14,7 +14,7 @@ constexpr int kTries = 10;
 constexpr int kQuantileBits = 12;
 using Quantiles = std::array<float, 1 << kQuantileBits>;
 
-/// The middles of so many equally likely parts of the normal distribution.
+/// The medians of 2^kQuantileBits equally likely parts of the normal distribution.
 Quantiles make_quantiles() {
   Quantiles quantiles;
   for (std::size_t i = 0; i < quantiles.size(); ++i) {

@@ -2,7 +2,7 @@
 #include "image/pnm_image.h"
 #include "packhorse/base/error.h"
 
-/// What packhorse::core is built with in place of class folders and of OpenCV's codecs.
+/// Replaces class folders and OpenCV's codecs in packhorse::core.
 namespace packhorse {
 
 std::unique_ptr<DecodedImage> decode_image(Bytes file, const ImageInfo& info) {

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// pack() builds in `<out>.partial`, the later dataset (with its splits) in `data/` there.
+/// pack() builds in `<out>.partial`; the future dataset (with its splits) lies in `data/` there.
 void refuse_staging(const fs::path& path) {
   fs::path folder = fs::absolute(path).lexically_normal();
   if (!folder.has_filename()) folder = folder.parent_path();

@@ -18,7 +18,7 @@ namespace {
 
 using Clock = SimulatedStorage::Clock;
 
-// Round figures of their kind, not of a product.
+// Round figures for each kind of device, not for a product.
 // hdd: 7200 turns a minute: half a turn 4.2 ms, a mean seek near 8 ms, 180 MB/s in the middle of
 //   the disk; NCQ's queue hides no seek of a single stream of readers. Finding a file reads its
 //   inode: another seek.
@@ -92,7 +92,7 @@ Clock::duration seconds(double s) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(s));
 }
 
-/// A dataset that answers when the storage would have.
+/// A dataset that answers when the storage would have answered.
 class Delayed final : public Dataset {
  public:
   Delayed(std::shared_ptr<const Dataset> dataset, std::shared_ptr<SimulatedStorage> storage)
@@ -150,7 +150,8 @@ class Delayed final : public Dataset {
   using Ticks = Clock::rep;
   static constexpr Ticks kNotAsked = 0;
 
-  /// As PackedDataset::prefetch() joins samples, over gaps that are cheaper read than skipped here.
+  /// Joins samples as PackedDataset::prefetch() does, over gaps that are cheaper to read than to
+  /// skip here.
   std::size_t end_of_run(std::span<const std::uint64_t> samples, std::size_t begin) const {
     std::uint64_t bytes = dataset_->bytes(samples[begin]);
     std::size_t end = begin + 1;
@@ -165,7 +166,8 @@ class Delayed final : public Dataset {
     return end;
   }
 
-  /// One request for samples that lie together. Returns its bytes; 0 where all have been asked for.
+  /// Makes one request for samples that lie together. Returns its bytes; 0 where all were requested
+  /// before.
   std::uint64_t ask(std::span<const std::uint64_t> run) const {
     std::uint64_t bytes = 0;
     const bool all_asked = std::all_of(run.begin(), run.end(), [&](std::uint64_t sample) {
@@ -196,8 +198,8 @@ class Delayed final : public Dataset {
   const std::shared_ptr<SimulatedStorage> storage_;
   const std::uint64_t gap_;
   const bool files_apart_;
-  mutable std::vector<std::atomic<Ticks>> arrival_;  ///< by sample, when it is there
-  mutable std::vector<std::atomic<bool>> opened_;    ///< by file
+  mutable std::vector<std::atomic<Ticks>> arrival_;  ///< time of arrival of each sample
+  mutable std::vector<std::atomic<bool>> opened_;    ///< whether each file was opened
   mutable std::atomic<std::size_t> arrived_ = 0;     ///< samples asked for
 };
 
@@ -267,7 +269,7 @@ Clock::time_point SimulatedStorage::request_at(Clock::time_point now, std::uint6
 
 void SimulatedStorage::wait_until(Clock::time_point answered) {
   if (answered <= Clock::now()) return;
-  // The kernel may let a sleeper wait 0.05 ms longer to wake it with others.
+  // By default the kernel may wake a sleeper up to 0.05 ms late, to wake it with others.
   thread_local const int exact = ::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
   static_cast<void>(exact);
   std::this_thread::sleep_until(answered);

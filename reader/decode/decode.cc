@@ -30,7 +30,7 @@ struct Decoder::State {
   PixelBuffer pixels;
   Resampler resampler;
 
-  /// How much smaller `plan` may have the picture decoded.
+  /// The factor by which the picture may be shrunk while it is decoded for `plan`.
   int shrinking(const ImageInfo& info, const CropPlan& plan) const {
     const bool may = options.scaled_dct == ScaledDct::kWhenCovered && info.kind == ImageKind::kJpeg;
     return may ? shrinking_for(plan) : 1;

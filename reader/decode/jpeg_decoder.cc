@@ -11,7 +11,7 @@ namespace packhorse::reader {
 
 namespace {
 
-/// The segments of a crop, if the file has restart markers and a table of them.
+/// Decodes the restart segments of a crop, if the file has a table of them.
 class SliceDecoder : public JpegDecoder {
  public:
   bool decode(const JpegTask& task, PixelBuffer& buffer, PixelSink& sink) override {
@@ -41,7 +41,7 @@ std::unique_ptr<JpegDecoder> make() {
   return std::make_unique<Decoder>();
 }
 
-/// A decoder is one line here.
+/// The decoders, in the order in which they are asked. A new one is a line here.
 constexpr std::array kDecoders = {make<OwnDecoder>, make<SliceDecoder>, make<WholeFileDecoder>};
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace packhorse::reader {
 
 namespace {
 
-// Real progressive files have about ten scans; very many are an attack on our time.
+// Real progressive files have about ten scans; hundreds are an attempt to waste our time.
 constexpr int kMaxScans = 500;
 
 /// libjpeg's state and where to jump when it fails. The functions that run between setjmp and
@@ -76,8 +76,8 @@ void read_header(Session& session, const JpegTask& task) {
 }
 
 /// Limits decoding to the columns the window needs and returns the first of them. Chroma is
-/// interpolated from its neighbours, so the columns next to the window are decoded too, and never
-/// so few that the library would interpolate in another way.
+/// interpolated from its neighbours, so the columns next to the window are decoded too, and always
+/// enough of them that the library interpolates in the same way.
 int crop_columns(jpeg_decompress_struct& jpeg, const Window& window) {
   const int width = static_cast<int>(jpeg.output_width);
   const int margin = std::max(2 * jpeg.max_h_samp_factor, (32 - window.w) / 2);
@@ -108,8 +108,8 @@ void read_rows(jpeg_decompress_struct& jpeg, std::uint8_t* out, int rows, std::s
   }
 }
 
-/// The library crops and skips without changing a pixel, but for pictures of 4 x 2 sampling and the
-/// like that are scaled, too: those are decoded from their corner on.
+/// The library crops and skips without changing a pixel, except in pictures with sampling like 4 x
+/// 2 that are also scaled: those are decoded from their corner on.
 bool crops_well(const jpeg_decompress_struct& jpeg) {
   return jpeg.scale_denom == 1 || jpeg.max_h_samp_factor * jpeg.max_v_samp_factor <= 4;
 }

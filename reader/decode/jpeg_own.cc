@@ -4,7 +4,7 @@ namespace packhorse::reader {
 
 namespace {
 
-/// Hands on what the decoder makes.
+/// Passes the decoder's rows on to a PixelSink.
 class Rows : public jpeg::RowSink {
  public:
   static_assert(kSlack >= PixelBuffer::kSlack);

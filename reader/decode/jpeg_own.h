@@ -5,7 +5,7 @@
 
 namespace packhorse::reader {
 
-/// packhorse::jpeg: what most photos are. Refuses damaged files, too: libjpeg says
+/// Decodes with packhorse::jpeg, which takes most photos. Refuses damaged files too: libjpeg says
 /// what is wrong with them.
 class OwnDecoder : public JpegDecoder {
  public:

@@ -14,13 +14,13 @@ using namespace jpeg;  // NOLINT(google-build-using-namespace): the markers' nam
 
 constexpr std::uint8_t kMark = 0xff;
 
-/// Which part of the picture: MCU rows, and of each of them the restart segments.
+/// A part of the picture: MCU rows, and the restart segments of each row.
 struct Part {
   std::uint32_t first_row = 0, end_row = 0, first_segment = 0, end_segment = 0;
 };
 
-/// The steps of `unit` pixels that the `length` pixels from `begin` on touch with a margin around
-/// them, at most `steps`.
+/// Finds the steps of `unit` pixels, at most `steps`, that cover the `length` pixels from `begin`
+/// on and a margin around them.
 void cover(int begin, int length, int margin, std::uint32_t unit, std::uint32_t steps,
            std::uint32_t& first, std::uint32_t& end) {
   const auto from = static_cast<std::uint32_t>(std::max(0, begin - margin));
@@ -30,8 +30,8 @@ void cover(int begin, int length, int margin, std::uint32_t unit, std::uint32_t 
 }
 
 Part part_of(const RoiTable& table, const JpegTask& task) {
-  // Interpolated chroma takes in one sample beyond the window's; samples of the scaled picture are
-  // made of blocks, which begin where those of the whole do.
+  // Interpolated chroma uses one sample beyond the window. Samples of a scaled picture are made
+  // from blocks, which begin where those of the full-size picture begin.
   const auto margin = [&](std::uint32_t mcu) {
     return 2 * task.scaled * static_cast<int>(mcu / 8);
   };
@@ -45,13 +45,13 @@ Part part_of(const RoiTable& table, const JpegTask& task) {
   return part;
 }
 
-/// Writes the slice; there is room for all of it.
+/// Writes the slice into memory that has room for all of it.
 class SliceWriter {
  public:
   SliceWriter(Bytes file, std::uint8_t* out)
       : file_(reinterpret_cast<const std::uint8_t*>(file.data())), out_(out), begin_(out) {}
 
-  /// The segments that decoding depends on, with the size of the part in the frame header.
+  /// Writes the header segments that decoding depends on, with the part's size in the frame header.
   void write_header(const RoiTable& table, std::uint32_t width, std::uint32_t height) {
     copy(0, 2);
     SegmentWalk walk(std::as_bytes(std::span(file_, table.scan)));
@@ -66,7 +66,7 @@ class SliceWriter {
     }
   }
 
-  /// False when the row's markers are not those the table promises.
+  /// Returns false when the row's markers are not those the table promises.
   bool write_row(const RoiTable& table, const Part& part, std::uint32_t row) {
     const ByteRange bytes = table.row_bytes(row);
     const std::uint8_t* const end = file_ + bytes.offset + bytes.length;
@@ -86,7 +86,7 @@ class SliceWriter {
     return true;
   }
 
-  /// What was written. The marker behind the last segment becomes the end's.
+  /// Returns what was written. The marker after the last segment becomes the end marker.
   Bytes finish() {
     out_[-1] = kEoi;
     return std::as_bytes(std::span(begin_, out_));

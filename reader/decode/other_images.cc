@@ -6,7 +6,7 @@ namespace packhorse::reader {
 
 namespace {
 
-/// `pixels` bytes at `row` become three times as many.
+/// Expands `pixels` grey bytes at `row` to three equal channels, in place.
 void repeat_grey(std::uint8_t* row, int pixels) {
   for (int i = pixels; i-- > 0;) {
     const std::uint8_t grey = row[i];

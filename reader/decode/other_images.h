@@ -6,8 +6,9 @@
 
 namespace packhorse::reader {
 
-/// Decodes `window` of any image that is no JPEG, by decode_image(), with grey repeated. The whole
-/// picture is decoded, but for a PNM; the view lies in `buffer`. Throws what decode_image() does.
+/// Decodes `window` of any image other than a JPEG with decode_image(); grey is repeated. Decodes
+/// the whole picture, except for a PNM. The view lies in `buffer`. Throws what decode_image()
+/// throws.
 PixelView decode_other(Bytes file, const ImageInfo& info, const Window& window,
                        PixelBuffer& buffer);
 

@@ -25,22 +25,22 @@ struct PixelView {
 class PixelSink {
  public:
   virtual ~PixelSink() = default;
-  /// The window's first row comes next. If there were rows before, they do not count: a decoder
-  /// found damage, and another one begins anew.
+  /// The window's first row comes next. Discards any rows taken before: a decoder found damage, and
+  /// another one starts over.
   virtual void start() = 0;
-  /// The next rows, all as wide as the window, there until this returns, with PixelBuffer::kSlack
-  /// readable bytes behind them.
+  /// Takes the next rows, all as wide as the window. They stay valid until this returns, with
+  /// PixelBuffer::kSlack readable bytes after them.
   virtual void take(const PixelView& rows) = 0;
 };
 
-/// Memory that only grows, and is not cleared. One thread.
+/// Memory that only grows and is not cleared. One thread.
 class PixelBuffer {
  public:
-  /// Bytes after the last one asked for that may be read and written, too: vector instructions take
+  /// Bytes after the last one requested that may also be read and written: vector instructions take
   /// whole words.
   static constexpr std::size_t kSlack = 16;
 
-  /// At least `bytes`, uninitialised; invalidates what was returned before.
+  /// Returns at least `bytes` bytes, uninitialised; invalidates what was returned before.
   std::uint8_t* reserve(std::size_t bytes) {
     bytes += kSlack;
     if (bytes > capacity_) {

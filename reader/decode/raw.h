@@ -6,10 +6,10 @@
 
 namespace packhorse::reader {
 
-/// `window` of pixels that are not encoded; grey is repeated. The view lies in `pixels` where it
-/// can, with the bytes behind it that scaling may read, else in `buffer`. Throws
-/// Error(kCorrupt) when they are not as many as `info` says, Error(kUnsupported) for other channels
-/// than one or three.
+/// Cuts `window` out of pixels that are not encoded; grey is repeated. The view lies in `pixels` if
+/// it can, including the bytes after it that scaling may read, otherwise in `buffer`. Throws
+/// Error(kCorrupt) when their size is not the one `info` says, Error(kUnsupported) unless there are
+/// one or three channels.
 PixelView raw_window(Bytes pixels, const ImageInfo& info, const Window& window,
                      PixelBuffer& buffer);
 

@@ -9,12 +9,13 @@ namespace packhorse::reader {
 
 namespace {
 
-// Rows that are scaled at a time: the kernels do four.
+// Rows scaled at a time. The kernels do four at once.
 constexpr int kBand = 8;
 
 std::size_t row_bytes(int pixels) { return static_cast<std::size_t>(pixels) * kChannels; }
 
-/// From one row to the next: the kernels write a byte beyond each, and vectors like to be aligned.
+/// Bytes from one row to the next: the kernels write a byte beyond each row, and vectors prefer
+/// aligned rows.
 std::size_t narrowed_stride(std::size_t pixels) { return (pixels * kChannels + 1 + 63) / 64 * 64; }
 
 const std::uint8_t* row_of(const PixelView& view, int y) {
@@ -44,7 +45,7 @@ Window Turn::to_stored(const Window& upright, int width, int height) const {
 void Axis::build(const Spec& spec) {
   taps_.clear();
   weights_.clear();
-  // In shrunk positions, and counted from the first of them.
+  // Positions are counted in shrunk pixels, from the first one on.
   const int origin = spec.first / spec.shrunk;
   const double low = static_cast<double>(spec.first) / spec.shrunk - origin;
   const double length = static_cast<double>(spec.length) / spec.shrunk;
@@ -78,8 +79,8 @@ int Axis::longest() const {
   return longest;
 }
 
-/// Pillow's precompute_coeffs() with the triangle filter; a position that lies in the range only in
-/// part counts for that part.
+/// Pillow's precompute_coeffs() with the triangle filter. A position that lies only partly in the
+/// range counts for that part.
 void Axis::add_tap(double centre, double support, double low, double high) {
   Tap tap;
   tap.first = std::max(0, static_cast<int>(centre - support + 0.5));
@@ -137,7 +138,7 @@ void Resampler::write_to(std::uint8_t* out) {
   const std::size_t stride = row_bytes(static_cast<int>(size));
   out_ = out;
   target_ = swap_ ? scaled_.reserve(stride * size) : out;
-  // More than needed, so that the rows in use are moved to the front seldom.
+  // There is room for more rows than needed, so that the rows in use are seldom moved to the front.
   room_ = std::min(kBand + 3 * rows_.longest(), rows_.end() - rows_.begin());
   narrowed_.reserve(narrowed_stride(size) * static_cast<std::size_t>(room_));
   start();
@@ -146,7 +147,7 @@ void Resampler::write_to(std::uint8_t* out) {
 void Resampler::start() {
   from_ = taken_ = 0;
   done_ = 0;
-  write_rows();  // those of nothing but padding
+  write_rows();  // the rows that are only padding
 }
 
 void Resampler::take(const PixelView& rows) {
@@ -161,7 +162,7 @@ void Resampler::take(const PixelView& rows) {
   }
 }
 
-/// Which output row is made after `before` others.
+/// The number of the output row that is made after `before` others.
 std::size_t Resampler::row_made(std::size_t before) const {
   return rows_.runs_back() ? rows_.taps().size() - 1 - before : before;
 }
@@ -200,7 +201,7 @@ void UprightWriter::take(const PixelView& rows) {
 
 void UprightWriter::put_row(const std::uint8_t* row, int y) {
   const int across = turn_.mirror_y ? height_ - 1 - y : y;
-  // From one pixel of the row to the next, and to the next row.
+  // Byte steps from one pixel of the row to the next, and from row to row.
   const std::size_t step = turn_.swap ? row_bytes(height_) : kChannels;
   const std::size_t stride = turn_.swap ? kChannels : row_bytes(width_);
   std::uint8_t* out = out_ + static_cast<std::size_t>(across) * stride;

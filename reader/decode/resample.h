@@ -10,14 +10,14 @@
 
 namespace packhorse::reader {
 
-/// How stored pixels become upright ones: EXIF orientation 1 to 8 (EXIF 2.32, 4.6.4 A). Upright (x,
-/// y) is found in the stored picture by exchanging x and y if `swap`, then mirroring.
+/// How stored pixels become upright ones: EXIF orientation 1 to 8 (EXIF 2.32, 4.6.4 A). An upright
+/// (x, y) is found in the stored picture by exchanging x and y if `swap` is set, then mirroring.
 struct Turn {
   explicit Turn(int orientation)
       : swap(orientation >= 5 && orientation <= 8),
         mirror_x(orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8),
         mirror_y(orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7) {}
-  /// Where a window of the upright picture lies in the stored one of width x height.
+  /// Where a window of the upright picture lies in the stored one, which is width x height.
   Window to_stored(const Window& upright, int width, int height) const;
 
   bool swap, mirror_x, mirror_y;
@@ -45,11 +45,12 @@ class Axis {
   int end() const { return end_; }
   /// Each output position is made of earlier source positions than the one before.
   bool runs_back() const { return runs_back_; }
-  /// Source positions that the largest tap is made of.
+  /// Number of source positions that the largest tap uses.
   int longest() const;
 
  private:
-  /// What reaches `support` to both sides of `centre`, within [low, high).
+  /// Adds the tap of the positions that reach `support` to both sides of `centre`, within [low,
+  /// high).
   void add_tap(double centre, double support, double low, double high);
   std::vector<Tap> taps_;
   std::vector<std::int16_t> weights_;
@@ -58,11 +59,11 @@ class Axis {
   bool runs_back_ = false;
 };
 
-/// Scales, turns, mirrors and places pixels as a plan says, in one go, and only those that are
-/// seen. The scale is bilinear with antialiasing: a triangle as wide as two output pixels (two
-/// source pixels when enlarging), as Pillow's BILINEAR and torchvision's antialiased bilinear,
-/// within one level of them. Rows are scaled as they come: only as many are kept as an output row
-/// is made of. Keeps buffers. One thread.
+/// Scales, turns, mirrors and places pixels as a plan says, in one pass, and only the visible ones.
+/// Scaling is bilinear with antialiasing: a triangle two output pixels wide (two source pixels when
+/// enlarging), as in Pillow's BILINEAR and torchvision's antialiased bilinear, within one level of
+/// them. Rows are scaled as they arrive: only as many are kept as one output row needs. Keeps
+/// buffers. One thread.
 ///
 ///     const Window window = resampler.prepare(plan, turn, size, width, height);
 ///     resampler.write_to(out);
@@ -71,17 +72,17 @@ class Resampler : public PixelSink {
  public:
   explicit Resampler(const ResizeKernels& kernels = fastest_kernels()) : kernels_(kernels) {}
 
-  /// The pixels a plan needs of a stored picture of width x height. Empty when it shows none of
-  /// them. `shrunk`: the picture will come with its sides shrunk to one in so many, each pixel the
-  /// mean of those it was; the window is in such pixels.
+  /// The pixels that a plan needs from a stored picture of width x height; empty when it shows none
+  /// of them. `shrunk`: the picture will arrive with its sides divided by this, each pixel the mean
+  /// of those it replaces; the window is in such pixels.
   Window prepare(const CropPlan& plan, Turn turn, int size, int width, int height, int shrunk = 1);
-  /// The next window taken is written to `out`, size x size x 3 bytes. Nothing is to be taken where
-  /// the window is empty: `out` is black.
+  /// Writes the next window taken to `out`, size x size x 3 bytes. When the window is empty, take()
+  /// must not be called: `out` is black.
   void write_to(std::uint8_t* out);
   void start() override;
-  /// Rows of the window that prepare() asked for.
+  /// Takes rows of the window that prepare() returned.
   void take(const PixelView& rows) override;
-  /// Memory it keeps for pixels.
+  /// Bytes of memory it keeps for pixels.
   std::size_t kept_bytes() const { return narrowed_.capacity() + scaled_.capacity(); }
 
  private:
@@ -93,17 +94,17 @@ class Resampler : public PixelSink {
   Axis columns_, rows_;  ///< of the stored picture
   PixelBuffer narrowed_, scaled_;
   bool swap_ = false;
-  std::uint8_t *out_ = nullptr, *target_ = nullptr;  ///< the same, unless turned at the end
+  std::uint8_t *out_ = nullptr, *target_ = nullptr;  ///< the same memory, unless turned at the end
   int room_ = 0;          ///< rows of the window that narrowed_ has room for,
-  int from_ = 0;          ///< from this one on
+  int from_ = 0;          ///< the first of those rows
   int taken_ = 0;         ///< rows of the window
   std::size_t done_ = 0;  ///< output rows, in the order in which they can be made
 };
 
-/// Turns a whole picture of width x height, as it is stored, upright, without scaling. One thread.
+/// Turns a whole stored picture of width x height upright, without scaling. One thread.
 class UprightWriter : public PixelSink {
  public:
-  /// `out` has room for its pixels.
+  /// `out` must have room for all pixels.
   UprightWriter(Turn turn, int width, int height, std::uint8_t* out)
       : turn_(turn), width_(width), height_(height), out_(out) {}
   void start() override { taken_ = 0; }

@@ -6,21 +6,21 @@
 
 #include "decode/resize_kernels.h"
 
-// As the kernels for SSSE3, with two rows of a pair of pixels, or 32 bytes of a row, at a time.
+// Like the SSSE3 kernels, but with two rows of a pair of pixels, or 32 bytes of a row, at a time.
 namespace packhorse::reader {
 
 namespace {
 
 constexpr int kHalf = 1 << (kWeightBits - 1);
 
-/// Two weights side by side, as _mm256_madd_epi16 wants them, eight times.
+/// Two weights side by side, repeated eight times, as _mm256_madd_epi16 takes them.
 __attribute__((target("avx2"))) inline __m256i pair_of(const std::int16_t* weights) {
   std::int32_t pair;
   std::memcpy(&pair, weights, sizeof pair);
   return _mm256_set1_epi32(pair);
 }
 
-/// 16 bytes from each of two rows.
+/// Loads 16 bytes from each of two rows.
 __attribute__((target("avx2"))) inline __m256i two_rows(const std::uint8_t* in,
                                                         std::size_t stride) {
   return _mm256_loadu2_m128i(reinterpret_cast<const __m128i*>(in + stride),
@@ -29,7 +29,7 @@ __attribute__((target("avx2"))) inline __m256i two_rows(const std::uint8_t* in,
 
 inline void put(std::uint8_t* out, int pixel) { std::memcpy(out, &pixel, sizeof pixel); }
 
-/// Four rows, which share the weights.
+/// Makes four rows, which share the weights.
 __attribute__((target("avx2"))) void four_rows(const std::uint8_t* in, std::size_t in_stride,
                                                std::span<const Tap> taps,
                                                const std::int16_t* weights, std::uint8_t* out,
@@ -68,7 +68,7 @@ void avx2_rows(const std::uint8_t* in, std::size_t in_stride, int count, std::sp
   kSsse3Kernels.rows(in, in_stride, count, taps, weights, out, out_stride);
 }
 
-/// 32 bytes of an output row.
+/// Makes 32 bytes of an output row.
 __attribute__((target("avx2"))) void avx2_block(const std::uint8_t* in, std::size_t stride,
                                                 const std::int16_t* weights, int count,
                                                 std::uint8_t* out) {
@@ -76,7 +76,7 @@ __attribute__((target("avx2"))) void avx2_block(const std::uint8_t* in, std::siz
   __m256i sum[4];
   for (__m256i& s : sum) s = _mm256_set1_epi32(kHalf);
   for (int i = 0; i < count; i += 2, in += 2 * stride) {
-    // The partner of a last, odd row has no weight; the row itself is there to be read.
+    // The last row of an odd count has a partner of weight zero; the row itself is safe to read.
     const std::uint8_t* partner = i + 1 < count ? in + stride : in;
     const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(in));
     const __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(partner));
@@ -91,7 +91,7 @@ __attribute__((target("avx2"))) void avx2_block(const std::uint8_t* in, std::siz
     add(3, _mm256_unpackhi_epi8(high, zero));
   }
   for (__m256i& s : sum) s = _mm256_srai_epi32(s, kWeightBits);
-  // Packing undoes the order that unpacking made, within each half.
+  // Packing undoes, within each half, the order that unpacking made.
   const __m256i bytes =
       _mm256_packus_epi16(_mm256_packs_epi32(sum[0], sum[1]), _mm256_packs_epi32(sum[2], sum[3]));
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), bytes);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kHalf = 1 << (kWeightBits - 1);
 
-/// Two weights side by side, as _mm_madd_epi16 wants them, four times.
+/// Two weights side by side, repeated four times, as _mm_madd_epi16 takes them.
 __attribute__((target("ssse3"))) __m128i pair_of(const std::int16_t* weights) {
   std::int32_t pair;
   std::memcpy(&pair, weights, sizeof pair);
@@ -46,7 +46,7 @@ void ssse3_rows(const std::uint8_t* in, std::size_t in_stride, int count, std::s
   }
 }
 
-/// 16 bytes of an output row.
+/// Makes 16 bytes of an output row.
 __attribute__((target("ssse3"))) void ssse3_block(const std::uint8_t* in, std::size_t stride,
                                                   const std::int16_t* weights, int count,
                                                   std::uint8_t* out) {
@@ -54,7 +54,7 @@ __attribute__((target("ssse3"))) void ssse3_block(const std::uint8_t* in, std::s
   __m128i sum[4];
   for (__m128i& s : sum) s = _mm_set1_epi32(kHalf);
   for (int i = 0; i < count; i += 2, in += 2 * stride) {
-    // The partner of a last, odd row has no weight; the row itself is there to be read.
+    // The last row of an odd count has a partner of weight zero; the row itself is safe to read.
     const std::uint8_t* partner = i + 1 < count ? in + stride : in;
     const __m128i a = _mm_loadu_si128(reinterpret_cast<const __m128i*>(in));
     const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(partner));

@@ -47,7 +47,7 @@ class Folder final : public Dataset {
   std::string image_mode() const override { return "original"; }
 
  private:
-  /// As `packhorse pack` does; but a class alone has no wrong label, nor has what is empty.
+  /// Refuses as `packhorse pack` does. A single class has no wrong label, nor has an empty folder.
   static void refuse_wrong_labels(const Listing& listing, const fs::path& path) {
     using Kind = Doubt::Kind;
     for (const Doubt& doubt : listing.doubts) {

@@ -8,7 +8,7 @@ namespace packhorse::reader {
 
 namespace {
 
-/// Keeps the choice of a replacement unrelated to what augmentation draws for the sample.
+/// Keeps the choice of a replacement independent of what augmentation draws for the sample.
 constexpr std::uint64_t kReplacementSalt = 0x7265706c616365;  // "replace"
 
 }  // namespace
@@ -38,7 +38,8 @@ bool BadSampleLog::add(BadSample bad) {
   ++count_;
   ++in_epoch_;
   if (named_.size() < kMostNamed) named_.push_back(std::move(bad));
-  // With as many as there are samples, whatever the limit: it may be that none is good.
+  // Gives up after as many bad samples as the dataset has, whatever the limit: perhaps none is
+  // good.
   return in_epoch_ <= std::min(options_.limit.allowed(samples_), samples_);
 }
 

@@ -8,10 +8,10 @@ namespace packhorse::reader {
 
 namespace {
 
-constexpr int kParts = 8;  // of a power of two
+constexpr int kParts = 8;  // buckets in a power of two
 constexpr int kPartBits = 3;
 
-/// Numbers below kParts have a bucket each; of others the three bits behind the first count.
+/// Numbers below kParts have a bucket each; for others the three bits after the leading one decide.
 std::size_t bucket_of(std::uint64_t ns) {
   if (ns < kParts) return ns;
   const int shift = static_cast<int>(std::bit_width(ns)) - 1 - kPartBits;

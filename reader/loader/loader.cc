@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kMaxWorkers = 1024;
 constexpr std::size_t kCacheLine = 64;
-constexpr double kInMemory = 0.99;  // of a dataset: asking for it ahead would only cost time
+constexpr double kInMemory = 0.99;  // with this share in memory, prefetching only costs time
 
 using Clock = std::chrono::steady_clock;
 
@@ -27,13 +27,13 @@ std::uint64_t ns_between(Clock::time_point begin, Clock::time_point end) {
 
 std::uint64_t ns_since(Clock::time_point begin) { return ns_between(begin, Clock::now()); }
 
-/// One producer's tools and what it has done. On its own cache lines: counters are written every
-/// sample.
+/// One producer's tools and counters. It has its own cache lines because counters are written for
+/// every sample.
 struct alignas(kCacheLine) Producer {
   explicit Producer(const DecodeOptions& options) : decoder(options) {}
   Decoder decoder;
   std::vector<std::byte> bytes;
-  std::exception_ptr error;  ///< of the sample that failed last
+  std::exception_ptr error;  ///< the error of the sample that failed last
   std::atomic<std::uint64_t> samples{0}, bytes_read{0}, read_ns{0}, decode_ns{0}, wait_ns{0};
 };
 
@@ -42,7 +42,7 @@ void add(std::atomic<std::uint64_t>& counter, std::uint64_t value) {
   counter.store(counter.load(std::memory_order_relaxed) + value, std::memory_order_relaxed);
 }
 
-/// The exception being handled, with the sample named in it.
+/// The exception being handled, as an error that names the sample.
 std::exception_ptr current_error_at(const Dataset& dataset, std::uint64_t sample) {
   try {
     throw;
@@ -63,12 +63,12 @@ std::string words_of(const std::exception_ptr& error) {
   }
 }
 
-/// Rather than about the storage, or about the whole run.
+/// Whether the error is about the sample, not about the storage or the whole run.
 bool is_about_sample(const Error& error) {
   return error.kind() == ErrorKind::kCorrupt || error.kind() == ErrorKind::kUnsupported;
 }
 
-/// `last`, with the reason why it was not replaced like those before.
+/// `last`, with the reason why its sample was not replaced like those before.
 std::exception_ptr too_many(const std::exception_ptr& last) {
   return std::make_exception_ptr(
       Error(ErrorKind::kCorrupt, "too many bad samples; the last: " + words_of(last), {},
@@ -154,7 +154,8 @@ struct Loader::Impl {
 
   ~Impl() {
     ring.end_epoch();
-    // All of them first, so that they stop at the same time; the destructors join.
+    // Stops are requested of all threads first, so that they stop at the same time; the destructors
+    // join.
     for (std::jthread& thread : threads) thread.request_stop();
   }
 
@@ -205,7 +206,7 @@ struct Loader::Impl {
     }
   }
 
-  /// Makes one sample in its place. False: the epoch is over.
+  /// Makes one sample in its place. Returns false when the epoch is over.
   bool produce(Producer& producer, std::uint64_t step, std::int64_t place,
                const std::stop_token& stop) {
     if (!ring.is_open(step)) {
@@ -225,7 +226,7 @@ struct Loader::Impl {
     return true;
   }
 
-  /// False: it failed, and if it cannot be replaced the epoch has ended.
+  /// Returns false when the sample failed; unless it was replaced, the epoch has ended.
   bool fill(Producer& producer, Ring::Slot& slot, std::size_t place, std::uint64_t sample) try {
     const Clock::time_point begin = Clock::now();
     const Bytes bytes = dataset->view(sample, producer.bytes);
@@ -270,7 +271,7 @@ struct Loader::Impl {
     producer.decoder.decode(bytes, options.augment, random, out, known);
   }
 
-  /// What looks damaged may be what a file that was cut no longer has: that is the error then.
+  /// A sample may look damaged because its file was truncated: that is the error then.
   bool is_whole(Producer& producer, std::uint64_t sample) try {
     dataset->check_whole(sample);
     return true;
@@ -279,7 +280,8 @@ struct Loader::Impl {
     return false;
   }
 
-  /// Puts another sample where `sample` failed. False: the epoch has ended.
+  /// Puts another sample in the place of `sample`, which failed. Returns false when the epoch has
+  /// ended.
   bool replace(Producer& producer, Ring::Slot& slot, std::size_t place, std::uint64_t sample) {
     std::uint64_t failed = sample;
     for (int attempt = 0; !ring.over(); ++attempt) {
@@ -298,19 +300,19 @@ struct Loader::Impl {
   LoaderOptions options;
   std::size_t image_bytes;
   Ring ring;
-  std::size_t encoded_places;  ///< of a batch that are left so where they can be
+  std::size_t encoded_places;  ///< places of a batch that are left encoded where possible
   BadSampleLog bad;
   std::shared_ptr<const Runs> runs;  ///< for windows
   LatencyHistogram batch_wait, batch_make;
-  // Changed only while no producer is in an epoch:
+  // These change only while no producer is in an epoch:
   std::optional<Order> order;
   std::uint64_t epoch = 0;
   std::unique_ptr<Prefetcher> prefetcher;
-  std::uint64_t prefetched_before = 0;  ///< by those of earlier epochs
-  mutable std::mutex prefetch_mutex;    ///< of the two, for counters()
+  std::uint64_t prefetched_before = 0;  ///< bytes, by the prefetchers of earlier epochs
+  mutable std::mutex prefetch_mutex;    ///< guards the prefetcher and its total, for counters()
   std::atomic<std::uint64_t> next_ticket{0};
-  // The consumer's:
-  std::uint64_t next_step = 0;  ///< of next()
+  // These belong to the consumer:
+  std::uint64_t next_step = 0;  ///< the step that next() returns next
   std::atomic<std::uint64_t> consumer_wait_ns{0}, batches{0}, ready_batches_sum{0};
 
   std::vector<std::unique_ptr<Producer>> producers;

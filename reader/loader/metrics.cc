@@ -17,8 +17,8 @@ struct Metric {
   std::string_view type;
   std::string_view help;
   double (*value)(const LoaderCounters&);
-  std::string_view quantile = {};  ///< of a summary's line
-  std::string_view suffix = {};    ///< of its others
+  std::string_view quantile = {};  ///< the label of a summary's quantile
+  std::string_view suffix = {};    ///< for a summary's other lines
 };
 
 constexpr double as_count(std::uint64_t value) { return static_cast<double>(value); }
@@ -26,7 +26,7 @@ constexpr double as_seconds(std::uint64_t ns) { return static_cast<double>(ns) *
 
 using Counters = LoaderCounters;
 
-/// All there is to know of a metric: a new counter is a line here.
+/// The whole definition of each metric: a new counter is a line here.
 constexpr auto kMetrics = std::to_array<Metric>({
     {"samples_total", "counter", "Samples made, of all batches begun.",
      [](const Counters& c) { return as_count(c.samples); }},
@@ -77,7 +77,7 @@ void check_name(const std::string& name) {
               "use letters, digits and _, not beginning with a digit");
 }
 
-/// As the text format has it, so that a reader of it gets the very value.
+/// Escapes a label's value as the text format demands, so that a reader gets back the exact value.
 std::string escaped(std::string_view value) {
   std::string text;
   for (const char c : value) {
@@ -95,7 +95,7 @@ std::string labels_text(const MetricLabels& labels) {
   return text.empty() ? text : "{" + text + "}";
 }
 
-/// The shortest text that reads back as the same number, whatever the locale.
+/// The shortest text that reads back as the same number, in any locale.
 std::string number_text(double value) {
   std::array<char, 32> text{};
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;

@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::align_val_t kAlignment{64};
 
-/// Cleared, so that every page is there before the first epoch, and nothing is ever uninitialised.
+/// Clears the memory, so that every page exists before the first epoch and nothing is ever
+/// uninitialised.
 std::shared_ptr<void> allocate_slot(const SlotAllocator& allocator, std::size_t bytes) {
   std::shared_ptr<void> memory;
   if (allocator.allocate) {
@@ -63,8 +64,8 @@ bool Ring::wait_open(std::uint64_t step, const std::stop_token& stop) {
 
 bool Ring::complete_one(std::uint64_t step, std::int64_t batch_size) {
   Slot& filled = slot(step);
-  // Release what this thread wrote; whoever is last acquires what all wrote, and passes it on by
-  // the mutex.
+  // Releases what this thread wrote. The last thread acquires what all threads wrote, and passes it
+  // on through the mutex.
   if (filled.filled.fetch_add(1, std::memory_order_acq_rel) + 1 < batch_size) return false;
   const std::lock_guard lock(mutex_);
   filled.ready = true;

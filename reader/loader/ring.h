@@ -14,11 +14,11 @@
 
 namespace packhorse::reader {
 
-/// The loader's slots, and all waiting there is. Step s of an epoch is built in slot s % slots. A
-/// slot goes round: open for its step -> filled by the producers, sample by sample -> ready ->
-/// leased by the consumer -> given back, and open for the step `slots` later.
+/// The loader's slots, and the only place where its threads wait. Step s of an epoch is built in
+/// slot s % slots. A slot goes round: open for its step -> filled by the producers, sample by
+/// sample -> ready -> leased by the consumer -> given back, and open for the step `slots` later.
 ///
-/// Producers touch the mutex once a batch; between, the tickets and the slot's counter do.
+/// Producers lock the mutex once a batch; in between they use the tickets and the slot's counter.
 class Ring {
  public:
   struct Slot {
@@ -26,7 +26,7 @@ class Ring {
     std::vector<std::int64_t> labels;
     std::vector<std::uint64_t> samples;
     std::vector<EncodedSample> encoded;           ///< empty unless some are left so
-    std::chrono::steady_clock::time_point begun;  ///< when its first sample was taken up
+    std::chrono::steady_clock::time_point begun;  ///< when work on its first sample began
 
    private:
     friend class Ring;
@@ -48,29 +48,31 @@ class Ring {
 
   // For producers.
 
-  /// Waits for an epoch other than `seen`, which it updates, and counts the caller in. False: stop.
+  /// Waits for an epoch other than `seen`, which it updates, and counts the caller in. Returns
+  /// false to stop.
   bool enter(std::uint64_t& seen, const std::stop_token& stop);
   void leave();
-  /// Waits until the slot of `step` may be written. False: the epoch is over.
+  /// Waits until the slot of `step` may be written. Returns false when the epoch is over.
   bool wait_open(std::uint64_t step, const std::stop_token& stop);
   /// True when the slot of `step` may be written, so that wait_open() would not wait.
   bool is_open(std::uint64_t step) {
     return slot(step).open.load(std::memory_order_acquire) == step;
   }
-  /// One more of the `batch_size` samples of `step` is complete. True: the last one.
+  /// Marks one more of the `batch_size` samples of `step` as complete. Returns true for the last
+  /// one.
   bool complete_one(std::uint64_t step, std::int64_t batch_size);
-  /// Ends the epoch with an error; the first one counts.
+  /// Ends the epoch with an error; only the first one counts.
   void fail(std::exception_ptr error);
   bool over() const { return over_.load(std::memory_order_relaxed); }
 
   // For the consumer.
 
-  /// Waits for the batch of `step` and leases its slot. `ready` becomes the number of batches found
-  /// ready. Throws what fail() was given.
+  /// Waits for the batch of `step` and leases its slot. Sets `ready` to the number of ready batches
+  /// found. Throws what fail() was given.
   Slot& take(std::uint64_t step, std::uint64_t& ready);
   /// Ends the epoch and waits until no producer is in it.
   void end_epoch();
-  /// Opens the slots for a new epoch and lets the producers in. After end_epoch().
+  /// Opens the slots for a new epoch and lets the producers in. Call after end_epoch().
   void begin_epoch();
 
   /// Any thread.

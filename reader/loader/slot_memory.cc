@@ -15,7 +15,7 @@ std::size_t whole_pages(std::size_t bytes) {
 }
 
 void* allocate(std::size_t bytes) {
-  // Aligned by asking for a page more and giving back what is too much.
+  // The mapping is aligned by asking for a page more and giving back the excess.
   const std::size_t wanted = whole_pages(bytes);
   void* raw = ::mmap(nullptr, wanted + kHugePage, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kStride = 8;  // tickets between two looks at the progress
 
-/// Mean stored size of a sample, by looking at some.
+/// The mean stored size of a sample, estimated from some of them.
 std::uint64_t mean_bytes(const Dataset& dataset) {
   constexpr std::size_t kLooks = 256;
   const std::size_t looks = std::min(kLooks, dataset.size());
@@ -40,10 +40,11 @@ void Prefetcher::reached(std::uint64_t ticket) {
 }
 
 void Prefetcher::run(const std::stop_token& stop) {
-  std::uint64_t ahead = order_.size();  // nothing is worked on before the first window
+  std::uint64_t ahead = order_.size();  // nothing is being processed before the first window
   for (std::uint64_t begin = 0; begin < order_.size();) {
     const std::optional<std::uint64_t> window = order_.window_end(begin);
-    // Asked for as they are stored, so few enough that the first is not the last to come.
+    // Samples are requested in stored order, few at a time, so that the first is not the last to
+    // arrive.
     const std::uint64_t some = std::max<std::uint64_t>(1, ahead_ / 4);
     const std::uint64_t end = window.value_or(std::min(begin + some, order_.size()));
     if (!window) ahead = ahead_;
@@ -75,7 +76,7 @@ std::size_t Prefetcher::piece_end(std::size_t at, std::size_t most) const {
   const std::size_t last = std::min(samples_.size(), at + most);
   std::uint64_t bytes = dataset_.bytes(samples_[at]);
   std::size_t end = at + 1;
-  // As Runs has it, so that no run is asked for in two requests.
+  // Pieces are joined as in Runs, so that no run takes two requests.
   for (; end < last && bytes < kJoinedBytes; ++end) {
     if (dataset_.file_of(samples_[end]) != dataset_.file_of(samples_[end - 1])) break;
     bytes += dataset_.bytes(samples_[end]);
@@ -85,7 +86,7 @@ std::size_t Prefetcher::piece_end(std::size_t at, std::size_t most) const {
 
 bool Prefetcher::wait_for(std::uint64_t ticket, const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  // Progress is told every few tickets only.
+  // Progress is reported only every kStride tickets.
   return moved_.wait(lock, stop, [&] { return reached_ + kStride > ticket; });
 }
 

@@ -13,26 +13,27 @@
 
 namespace packhorse::reader {
 
-/// Asks the storage for an epoch's samples before the producers get to them, from a thread of its
-/// own: the kernel then has many reads in flight while they work on what is there. In the order of
-/// the epoch; by windows as they are stored, a window while the one before is worked on.
+/// Requests an epoch's samples from the storage before the producers get to them, from a thread of
+/// its own, so that the kernel has many reads in flight while they work on what is there. Requests
+/// follow the order of the epoch; in windowed epochs, the stored order within a window, while the
+/// window before is being worked on.
 class Prefetcher {
  public:
-  /// Begins at once. `ahead_bytes`: how far before the producers; a whole window, if that is more.
+  /// Begins at once. `ahead_bytes`: how far to be ahead of the producers; at least a whole window.
   /// Both references must outlive it.
   Prefetcher(const Dataset& dataset, const Order& order, std::uint64_t ahead_bytes);
 
-  /// Producers have begun with `ticket`. Any thread; cheap.
+  /// Reports that a producer has begun with `ticket`. Any thread; cheap.
   void reached(std::uint64_t ticket);
-  /// Bytes asked for so far. Any thread.
+  /// Bytes requested so far. Any thread.
   std::uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
  private:
   void run(const std::stop_token& stop);
-  /// Tickets [begin, end), asked for as they are stored. False: stopped.
+  /// Requests tickets [begin, end) in stored order. Returns false when stopped.
   bool ask(std::uint64_t begin, std::uint64_t end, std::uint64_t ahead,
            const std::stop_token& stop);
-  /// Where the piece of samples_ ends that begins at `at`: a run of a window, or less.
+  /// The end of the piece of samples_ that begins at `at`: a run of a window, or less.
   std::size_t piece_end(std::size_t at, std::size_t most) const;
   bool wait_for(std::uint64_t ticket, const std::stop_token& stop);
 

@@ -21,7 +21,7 @@ std::string text_of(const char* path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Those this process may run on.
+/// The CPUs that this process may run on.
 std::vector<int> own_cpus() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -45,11 +45,11 @@ std::optional<double> busy_seconds(std::string_view proc_stat, const std::vector
     double user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0;
     words >> name;
     int cpu = -1;
-    if (!name.starts_with("cpu") || name.size() == 3) continue;  // all CPUs together
+    if (!name.starts_with("cpu") || name.size() == 3) continue;  // the line of all CPUs together
     const auto [end, code] = std::from_chars(name.data() + 3, name.data() + name.size(), cpu);
     if (code != std::errc() || std::find(cpus.begin(), cpus.end(), cpu) == cpus.end()) continue;
     if (!(words >> user >> nice >> system >> idle >> iowait >> irq >> softirq >> steal)) continue;
-    ticks += user + nice + system + irq + softirq + steal;  // what guests had is in user and nice
+    ticks += user + nice + system + irq + softirq + steal;  // guests' time is in user and nice
     ++found;
   }
   if (found == 0 || found != cpus.size()) return std::nullopt;

@@ -20,8 +20,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of the bytes a cold pass reads the disk must deliver this share. The rest may be what others
-// brought into the page cache meanwhile.
+// The disk must deliver this share of the bytes that a cold pass reads. Other programs may have
+// brought the rest into the page cache meanwhile.
 constexpr double kColdShare = 0.9, kColdPartShare = 0.5;
 
 double seconds_between(Clock::time_point begin, Clock::time_point end) {
@@ -42,7 +42,7 @@ std::uint64_t bytes_of_files(const Dataset& dataset) {
   return bytes;
 }
 
-/// How far a pass has come.
+/// How far a pass has got.
 struct Progress {
   Clock::time_point at;
   double cpu_s = 0;
@@ -50,7 +50,7 @@ struct Progress {
   std::size_t batches = 0;
 };
 
-/// Whether a limit is reached by what came after `begin`.
+/// Whether what came after `begin` has reached a limit.
 bool enough(const Progress& now, const Progress& begin, double first_batch_s,
             const MeasureOptions& options) {
   if (options.max_samples > 0 && now.images >= options.max_samples) return true;
@@ -78,8 +78,8 @@ ProcessUsage process_usage() {
 
 void prove_cold(const Dataset& dataset, const ColdPass& pass) {
   const double part = static_cast<double>(pass.images) / static_cast<double>(dataset.size());
-  // What is compressed takes less of the disk than it reads; of a pass over a part of that only the
-  // mean is known.
+  // A compressed dataset takes fewer bytes from the disk than it reads; for a pass over part of one
+  // only the mean is known.
   const double expected = std::min(static_cast<double>(pass.bytes),
                                    part * static_cast<double>(bytes_of_files(dataset)));
   const double share = part < 1 ? kColdPartShare : kColdShare;
@@ -107,7 +107,8 @@ void make_cold(const Dataset& dataset) {
   dataset.release();
   std::vector<std::filesystem::path> files = dataset.files();
   Pages total;
-  // What is still on its way from the disk, asked for ahead by an earlier pass, cannot be dropped.
+  // Pages that an earlier pass prefetched and that are still on their way from the disk cannot be
+  // dropped.
   for (int tries = 20; tries > 0; --tries) {
     Pages left;
     std::erase_if(files, [&](const std::filesystem::path& path) {

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kChunk = std::size_t{1} << 20;
 constexpr const char* kDropCaches = "/proc/sys/vm/drop_caches";  // proc_sys_vm(5)
 
-/// A mapping of `length` bytes; touching none of them leaves the page cache as it is.
+/// A mapping of `length` bytes. Touching none of them leaves the page cache as it is.
 class Mapping {
  public:
   Mapping(int fd, std::size_t length, const std::filesystem::path& path)

@@ -9,7 +9,7 @@ namespace packhorse::reader {
 
 namespace {
 
-/// Keeps an epoch's order unrelated to the order of packing, even for equal seeds.
+/// Keeps an epoch's order independent of the order of packing, even for equal seeds.
 constexpr std::uint64_t kOrderSalt = 0x6f72646572;  // "order"
 
 std::uint64_t epoch_key(const OrderOptions& options) {
@@ -74,7 +74,7 @@ std::int64_t Order::batch_size(std::uint64_t step) const {
 std::uint64_t Order::position(std::uint64_t step, std::int64_t place) const {
   const std::uint64_t position = options_.done + step * global_batch(options_) +
                                  static_cast<std::uint64_t>(place * options_.world + options_.rank);
-  // Only padding gets beyond the end, and may do so more than once over a tiny dataset.
+  // Only padding goes beyond the end; in a tiny dataset it may wrap more than once.
   return position < samples_ ? position : position % samples_;
 }
 
@@ -103,7 +103,7 @@ std::optional<std::uint64_t> Order::window_end(std::uint64_t ticket) const {
     return position(t / batch, static_cast<std::int64_t>(t % batch));
   };
   const std::uint64_t end = windows_->window_end(at(ticket));
-  // Padding starts again at the beginning, below where it came from.
+  // Padding starts again at the beginning, so its positions lie below `begin`.
   const std::uint64_t begin = at(ticket);
   std::uint64_t behind = ticket + 1;
   while (behind < size() && at(behind) >= begin && at(behind) < end) ++behind;

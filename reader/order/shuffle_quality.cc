@@ -10,7 +10,7 @@ namespace packhorse::reader {
 
 namespace {
 
-/// Different classes that `n` samples have on average, drawn from the whole dataset.
+/// The mean number of different classes among `n` samples drawn from the whole dataset.
 double expected_classes(const Dataset& dataset, std::int64_t n) {
   std::unordered_map<std::int64_t, std::uint64_t> sizes;
   for (std::size_t i = 0; i < dataset.size(); ++i) ++sizes[dataset.label(i)];

@@ -17,7 +17,7 @@ packhorse=${PACKHORSE:-packhorse}
 printf -v command '%q ' "$packhorse" pack "$@"
 read -ra options <<<"${SBATCH_OPTIONS:-}"
 
-# A task that dies is queued again by Slurm, and goes on where it stopped.
+# Slurm queues a task that dies again, and it continues where it stopped.
 job=$(sbatch --parsable "${options[@]}" --job-name=packhorse --requeue --array="0-$((tasks - 1))" \
   --wrap="exec $command --task \"\$SLURM_ARRAY_TASK_ID/$tasks\"")
 echo "pack_slurm: job ${job%%;*} packs $tasks shares"

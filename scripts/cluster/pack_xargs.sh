@@ -23,7 +23,7 @@ export PACK_HOSTS="${hosts[*]}"
 printf -v PACK_ARGUMENTS '%q ' "$@"
 export PACK_ARGUMENTS
 
-# Each place at work keeps to one host. A share that fails is tried three times: it goes on where it stopped.
+# Each parallel slot keeps to one host. A share that fails is tried three times and continues where it stopped.
 run_share() {
   local share=$1 attempt hosts command
   read -ra hosts <<<"$PACK_HOSTS"

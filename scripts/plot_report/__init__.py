@@ -1,1 +1,2 @@
-"""The page that scripts/plot makes: documents.py reads, look.py holds what all pictures share, page.py writes HTML."""
+"""The page that scripts/plot makes: documents.py reads, look.py holds code shared by all pictures, page.py writes
+HTML."""

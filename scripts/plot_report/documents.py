@@ -1,4 +1,4 @@
-"""Reads the documents of packhorse-train and holds them against docs/schemas.
+"""Reads the documents of packhorse-train and checks them against docs/schemas.
 
 document = load(Path("measurement.json"))
 document.kind, document.body["runs"]
@@ -16,11 +16,11 @@ from referencing import Registry, Resource
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "docs/schemas"
 KINDS = {"measurement": "measure", "sweep": "sweep", "prediction": "predict"}  # -> the command that prints it
-SHOWN = 5  # faults of a file that are named
+SHOWN = 5  # errors of a file that are listed
 
 
 class Unfit(Exception):
-    """A file is not what it should be; the text says which, where in it, and what to do."""
+    """A file is invalid; the text says which, where in it, and what to do."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Document:
     """A file that fits its schema."""
 
     path: Path
-    kind: str  # of KINDS
+    kind: str  # one of KINDS
     body: dict[str, Any]
 
 
@@ -37,7 +37,7 @@ def schema_file(kind: str) -> Path:
 
 
 def validator(kind: str) -> Draft202012Validator:
-    """Of one kind. The schemas name each other by file name."""
+    """The validator of one kind. The schemas refer to each other by file name."""
     files = map(schema_file, KINDS)
     known = Registry().with_resources(
         (file.name, Resource.from_contents(json.loads(file.read_text()))) for file in files
@@ -85,7 +85,7 @@ def kind_of(path: Path, body: Any) -> str:
 
 
 def schema_faults(kind: str, body: Any) -> Iterator[str]:
-    """`runs[3].training: "loss" is missing`, outermost first."""
+    """Errors such as `runs[3].training: "loss" is missing`, outermost first."""
     errors = validator(kind).iter_errors(body)
     for error in sorted(errors, key=lambda each: (len(each.absolute_path), each.json_path)):
         yield fault(error)
@@ -113,7 +113,7 @@ def fault(error: ValidationError) -> str:
 
 
 def name_faults(kind: str, body: dict[str, Any]) -> Iterator[str]:
-    """Names that lead nowhere or are there twice: what a schema cannot say."""
+    """Names that lead nowhere or occur twice, which a schema cannot express."""
     if kind != "measurement":
         return
     for field in ("inputs", "conditions"):

@@ -1,4 +1,4 @@
-"""What tables and heads of sections say alike: the machine, the recipe, spreads."""
+"""Text shared by tables and heads of sections: the machine, the recipe, spreads."""
 
 from html import escape
 from typing import Any
@@ -8,7 +8,7 @@ from plot_report.page import Html, code
 
 
 def common(body: dict[str, Any]) -> list[tuple[str, str]]:
-    """Of a measurement or a sweep."""
+    """The facts about a measurement or a sweep."""
     machine, recipe = body["machine"], body["recipe"]
     load = "" if machine["load_average"] is None else f"; load {number(machine['load_average'])} when it started"
     size = f"{cpus(machine['cpus'])}, {bytes_text(machine['memory_bytes'])} of memory"

@@ -1,4 +1,4 @@
-"""What all pictures share: colours, names, numbers, and panels with a row for each input."""
+"""Shared by all pictures: colours, names, numbers, and panels with a row for each input."""
 
 import io
 import math
@@ -17,16 +17,16 @@ from matplotlib.transforms import offset_copy
 BLUE, ORANGE, GREEN, VERMILLION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 PURPLE, SKY, BLACK = "#CC79A7", "#56B4E9", "#000000"
 HUES = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION)
-IMAGES = ("original", "resize", "roi", "raw")  # in the order of HUES; others come behind them
+IMAGES = ("original", "resize", "roi", "raw")  # in the order of HUES; others follow
 FOLDER, GREY, PALE = "#555555", "#999999", "#EEEEEE"
 LOSS = "#A84300"  # VERMILLION, dark enough for text
 MARKERS = "osD^vPX<>p*"
-SHADES = (-0.3, 0.0, 0.25, 0.45)  # of a hue: darker, itself, paler
-LABEL = 26  # characters of a name that a picture shows
+SHADES = (-0.3, 0.0, 0.25, 0.45)  # variants of a hue: darker, itself, paler
+LABEL = 26  # characters of a name shown in a picture
 
 WIDTH = 12.0  # inches of a picture with several panels
-ROW = 0.23  # of an input
-ROW_TEXT = 7.5  # points of what stands at a bar's end
+ROW = 0.23  # inches for an input
+ROW_TEXT = 7.5  # points of the text at a bar's end
 TITLE_LETTER, LEGEND_LETTER, LEGEND_SAMPLE, LEGEND_LINE = 0.1, 0.066, 0.62, 0.19  # inches
 
 matplotlib.rcParams.update({
@@ -78,17 +78,17 @@ class Palette:
 
 
 def ordered(values: Iterable[str]) -> list[str]:
-    """Each once, as they first come."""
+    """The different values, in the order of their first occurrence."""
     return list(dict.fromkeys(values))
 
 
 def paler(colour: Any, share: float) -> tuple[float, ...]:
-    """Nearer to white by a share of the way; with a negative one, to black."""
+    """A colour moved towards white by a share of the way; with a negative share, towards black."""
     return tuple(channel + ((1 - channel) if share > 0 else channel) * share for channel in to_rgb(colour))
 
 
 def label(name: str) -> str:
-    """A name short enough to stand beside a row: of a long one, its ends."""
+    """A name short enough to stand beside a row; a long name keeps its ends."""
     if len(name) <= LABEL:
         return name
     half = (LABEL - 1) // 2
@@ -112,7 +112,7 @@ def condition_details(condition: dict[str, Any]) -> str:
 
 
 def number(value: float, aligned: bool = False) -> str:
-    """Three digits, or all of a whole number: 12,345, 123, 12.3, 0.123. `aligned` keeps zeros at the end: 3.10."""
+    """Three digits, or all digits of a whole number: 12,345, 123, 12.3, 0.123. `aligned` keeps trailing zeros: 3.10."""
     if value == 0:
         return "0"
     places = 2 - math.floor(math.log10(abs(value)))
@@ -175,7 +175,7 @@ def name_rows(axes: Axes, names: Sequence[str], palette: Palette) -> None:
 
 
 def note_row(axes: Axes, y: float, text: str) -> None:
-    """What stands in a row that has no figure."""
+    """Writes a text into a row that has no figure."""
     axes.text(
         0.02,
         y,
@@ -189,12 +189,12 @@ def note_row(axes: Axes, y: float, text: str) -> None:
 
 
 def head(figure: Figure, title: str) -> None:
-    """The title of a picture, on as many lines as its width asks for."""
+    """Sets the title of a picture, on as many lines as it needs."""
     figure.suptitle(textwrap.fill(title, int(figure.get_figwidth() / TITLE_LETTER)))
 
 
 def legend_below(figure: Figure, handles: Sequence[Any], columns: int = 6, title: str | None = None) -> None:
-    """Below all panels, in as many columns as fit; the figure grows by its height."""
+    """Puts a legend below all panels, in as many columns as fit; the figure grows by its height."""
     entry = LEGEND_SAMPLE + LEGEND_LETTER * max(len(handle.get_label()) for handle in handles)
     columns = max(1, min(columns, len(handles), int(figure.get_figwidth() / entry)))
     figure.set_figheight(figure.get_figheight() + LEGEND_LINE * (-(-len(handles) // columns) + bool(title)))
@@ -204,7 +204,7 @@ def legend_below(figure: Figure, handles: Sequence[Any], columns: int = 6, title
 # --- scales --------------------------------------------------------------------------------------
 
 
-STEPS = (  # of a decade, from fine to coarse
+STEPS = (  # within a decade, from fine to coarse
     (1, 1.1, 1.2, 1.3, 1.5, 1.7, 2, 2.5, 3, 4, 5, 6, 7, 8, 9, 9.5),
     (1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 9),
     (1, 1.5, 2, 3, 5, 7),
@@ -226,7 +226,7 @@ def ratio_ticks(low: float, high: float) -> list[float]:
 
 
 def log_axis(axis: Any, low: float, high: float, text: Any) -> None:
-    """A logarithmic axis with few ticks, each with a text."""
+    """Sets up a logarithmic axis with few ticks, each with a text."""
     axis.set_major_locator(FixedLocator(ratio_ticks(low, high)))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))

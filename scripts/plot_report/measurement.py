@@ -1,4 +1,4 @@
-"""The section of a measurement: what was gained, where the time goes, and the figures behind it."""
+"""The section of a measurement: the gains, where the time goes, and the figures behind it."""
 
 import math
 from collections.abc import Callable
@@ -21,7 +21,7 @@ SPREADS = (
     "Medians of the repeats; in grey the smallest and the largest. ≈: the repeats do not tell that there is a "
     "difference. *: other work: less to decode (roi), or other pixels (resize, raw)."
 )
-PICTURES = (  # name, title, how to read it, what draws it
+PICTURES = (  # name, title, how to read it, function that draws it
     (
         "speedup-training",
         "Training speed against the folder",
@@ -117,7 +117,7 @@ def section(document: Document, palette: Palette, stem: str) -> Section:
 
 
 def nothing_to_draw(runs: Runs, name: str) -> str:
-    """Why a picture would be empty."""
+    """The reason why a picture would be empty."""
     if not runs.found:
         return "nothing was measured"
     if name.startswith("speedup") and len(runs.names) == 1:
@@ -134,7 +134,7 @@ def measured_text(body: dict[str, Any]) -> str:
 
 
 def remarks(runs: Runs) -> list[str]:
-    """What a reader must know before the pictures."""
+    """Facts that a reader must know before the pictures."""
     found = []
     simulated = [each["name"] for each in runs.conditions if each["kind"] == "simulated"]
     if simulated:
@@ -234,7 +234,7 @@ def epoch_table(runs: Runs) -> Table:
 
 
 def rows(runs: Runs, make: Callable[[dict[str, Any]], list[str]]) -> list[list[str]]:
-    """For each condition a heading, and a row for each input, also for those not measured."""
+    """For each condition a heading, and a row for each input, including those not measured."""
     found = []
     for condition in runs.conditions:
         found.append([condition_name(condition)])

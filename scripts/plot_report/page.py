@@ -1,4 +1,4 @@
-"""A page: sections of facts, tables and pictures, as one HTML file that needs nothing beside it."""
+"""A page: sections of facts, tables and pictures, as one self-contained HTML file."""
 
 import base64
 import dataclasses
@@ -42,7 +42,7 @@ nav { margin: 1em 0; }
 
 
 class Html(str):
-    """Text that is HTML already; any other is escaped."""
+    """Text that is already HTML; any other text is escaped."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,14 +51,14 @@ class Table:
     head: Sequence[str]
     rows: Sequence[
         Sequence[str]
-    ]  # a row shorter than the head ends in a cell that spans the rest; of one cell: a heading
+    ]  # a row shorter than the head ends in a cell that spans the rest; a single cell is a heading
     texts: int = 1  # columns from the left that hold no numbers
     note: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
 class Picture:
-    name: str  # of its file
+    name: str  # of the picture's file
     title: str
     caption: str  # how to read it
     image: bytes  # a PNG
@@ -70,14 +70,14 @@ class Picture:
 
 @dataclasses.dataclass(frozen=True)
 class Note:
-    """A sentence in the place of a picture that there is nothing to draw for."""
+    """A sentence in place of a picture that has nothing to draw."""
 
     text: str
 
 
 @dataclasses.dataclass(frozen=True)
 class Section:
-    """What a page says of one document."""
+    """The section of a page about one document."""
 
     title: str
     facts: Sequence[tuple[str, str]]

@@ -1,4 +1,4 @@
-"""The section of a prediction: what each part of a machine would allow, and how well that fits what was measured."""
+"""The section of a prediction: what each part of a machine would allow, and how well that fits the measurements."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -37,7 +37,7 @@ PARTS = {
     "latency": "latency (waiting for reads)",
 }
 WORK = {"training": "training", "decode": "reading and decoding"}
-BEYOND = 2.2  # times the fastest prediction: a limit above it is drawn as an arrow
+BEYOND = 2.2  # a limit above this multiple of the fastest prediction is drawn as an arrow
 
 
 def section(document: Document, palette: Palette, stem: str, simulated: set[str]) -> Section:
@@ -258,5 +258,5 @@ def outline(marker: str, face: Any, edge: Any) -> dict[str, Any]:
 
 
 def work(entry: dict[str, Any]) -> str:
-    """What a check's figures are of; documents that do not say speak of training."""
+    """The work that a check's figures are about; documents that do not say mean training."""
     return entry.get("work", "training")

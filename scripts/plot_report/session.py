@@ -38,7 +38,7 @@ class Session:
         return found
 
     def inputs(self) -> list[dict[str, str]]:
-        """Of all documents, each name once; of a prediction the names are all there is."""
+        """The inputs of all documents, each name once; predictions know only the names."""
         known: dict[str, dict[str, str]] = {}
         for document in self.documents:
             body = document.body
@@ -51,8 +51,8 @@ class Session:
         return list(known.values())
 
     def simulated(self) -> set[str]:
-        """Names of simulated conditions. A prediction's check has only names: those it shares with no document are
-        simulated unless they are the two that are not."""
+        """Names of simulated conditions. A prediction's check has only names: those that no document shares are
+        simulated, except "warm" and "cold"."""
         known: dict[str, bool] = {"warm": False, "cold": False}
         for document in self.documents:
             body = document.body
@@ -78,12 +78,12 @@ class Session:
 
 
 def guessed(name: str) -> dict[str, str]:
-    """An input of which only the name is known: `wds roi` is of the format wds and stores roi."""
+    """An input of which only the name is known: `wds roi` has the format wds and stores roi."""
     first, _, rest = name.partition(" ")
     return {"name": name, "format": first, "image": rest or "original"}
 
 
 def stems(names: Sequence[str]) -> list[str]:
-    """A beginning for the names of each document's pictures: its file's name, with a number where two are alike."""
+    """A prefix for the names of each document's pictures: its file's name, with a number where two are equal."""
     plain = [re.sub(r"[^A-Za-z0-9._-]+", "-", name) for name in names]
     return [f"{name}-{plain[:i].count(name) + 1}" if plain.count(name) > 1 else name for i, name in enumerate(plain)]

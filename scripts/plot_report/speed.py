@@ -1,4 +1,4 @@
-"""Pictures of how fast the inputs of a measurement are: against the folder, and by storage."""
+"""Pictures of the speed of a measurement's inputs: relative to the folder, and by storage."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -33,7 +33,8 @@ ROOM, NOISY_ROOM = 0.18, 0.29  # of a logarithmic axis, right of the longest bar
 
 
 def speedup(runs: Runs, palette: Palette, what: str, title: str) -> Figure:
-    """A bar for each input in a panel for each condition, from 1x to the right for a gain, to the left for a loss."""
+    """Draws a bar for each input in a panel for each condition, from 1x to the right for a gain, to the left for a
+    loss."""
     figure, axes = panels(len(runs.conditions), len(runs.names), title, share_x=True)
     found = [(name, condition["name"]) for name in runs.names for condition in runs.conditions]
     bounds = [ratio for name, condition in found if (ratio := runs.ratios(name, condition, what))]
@@ -89,14 +90,14 @@ def speedup_row(
 
 
 def limits(bounds: list[tuple[float, float, float]], room: float) -> tuple[float, float]:
-    """Of the axis: 1 and all whiskers, and room for the text of the longest bar."""
+    """Limits of the axis: 1 and all whiskers, and room for the text of the longest bar."""
     low = min([0.85, *(least / 1.1 for least, _, _ in bounds)])
     high = max([1.2, *(most for _, _, most in bounds)])
     return low, high * (high / low) ** (room / (1 - room))
 
 
 def storage(runs: Runs, palette: Palette) -> Figure:
-    """Speedup and images a second over the conditions, from the fastest storage to the slowest. Many inputs have a
+    """Draws speedup and images a second over the conditions, from the fastest storage to the slowest. Many inputs get a
     panel for each format."""
     conditions = runs.by_storage()
     packed = [name for name in runs.names if name != runs.folder]
@@ -144,7 +145,7 @@ def lines(
     palette: Palette,
     height: Callable[[str, dict[str, Any]], float],
 ) -> None:
-    """A line for each input. They stand a little beside each other, so that equal ones are all seen."""
+    """Draws a line for each input, slightly offset from the others, so that equal ones are all visible."""
     axes.set_yscale("log")
     axes.grid(axis="y", color=PALE)
     for i, name in enumerate(names):
@@ -164,7 +165,7 @@ def lines(
 
 
 def fit_heights(row: Sequence[Axes], text: Callable[[float], str]) -> None:
-    """Ticks between the lowest and the highest that any panel of a row shows."""
+    """Sets ticks between the lowest and the highest value that any panel of a row shows."""
     heights = [y for axes in row for line in axes.lines for y in line.get_ydata() if y == y and y > 0]
     low, high = min(heights, default=1) / 1.15, max(heights, default=1) * 1.15
     for axes in row:
@@ -173,7 +174,7 @@ def fit_heights(row: Sequence[Axes], text: Callable[[float], str]) -> None:
 
 
 def storage_legend(runs: Runs, palette: Palette, packed: list[str]) -> list[Line2D]:
-    """An entry for each input; where a panel shows one format, for each way of storing images."""
+    """Makes an entry for each input or, where a panel shows one format, for each way of storing images."""
     folder = Line2D([], [], color=FOLDER, marker="s", linestyle=":", label=f"{label(runs.folder)} (the folder)")
     limit = Line2D([], [], color="black", linestyle="--", label="device limit: data already in its memory")
     if not palette.by_format:

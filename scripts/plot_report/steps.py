@@ -1,4 +1,4 @@
-"""Pictures of where the time of a measurement goes: of a step, of an epoch, and how evenly steps follow each other."""
+"""Pictures of where the time of a measurement goes: in a step, in an epoch, and how evenly steps follow each other."""
 
 from collections.abc import Callable
 from typing import Any
@@ -28,7 +28,7 @@ from plot_report.look import (
 )
 from plot_report.runs import Runs
 
-EPOCH = (  # field, what it is, colour, hatch
+EPOCH = (  # field, its meaning, colour, hatch
     ("device_s", "device: what it needs by itself", GREY, ""),
     ("sharing_s", "sharing: steps slower because loading uses the same cores", SKY, ""),
     ("preparation_s", "stalled for preparation (decoding, augmenting)", ORANGE, ""),
@@ -36,11 +36,11 @@ EPOCH = (  # field, what it is, colour, hatch
     ("other_s", "other", "white", "////"),
 )
 ROOM, NOISY_ROOM, EPOCH_ROOM = 0.38, 0.47, 0.2  # of an axis, right of the longest bar, for its text
-RANGE = 20  # largest over smallest from which a logarithmic scale helps
+RANGE = 20  # ratio of largest to smallest from which a logarithmic scale helps
 
 
 def row_panels(runs: Runs, palette: Palette, title: str, share_x: bool) -> tuple[Figure, list[Axes]]:
-    """A panel for each condition with a row for each input."""
+    """Makes a panel for each condition with a row for each input."""
     figure, axes = panels(len(runs.conditions), len(runs.names), title, share_x)
     for each, condition in zip(axes, runs.conditions):
         each.set_title(condition_name(condition))
@@ -53,7 +53,7 @@ def row_panels(runs: Runs, palette: Palette, title: str, share_x: bool) -> tuple
 
 
 def for_each_run(runs: Runs, axes: list[Axes], draw: Callable[[Axes, int, dict[str, Any]], float], room: float) -> None:
-    """Draws the rows of all panels, each from 0 to its own longest, with room for the text behind it."""
+    """Draws the rows of all panels, each from 0 to its own longest row, with room for the text after it."""
     for each, condition in zip(axes, runs.conditions):
         found = [(y, run) for y, name in enumerate(runs.names) if (run := runs.of(name, condition))]
         longest = max([draw(each, y, run) for y, run in found], default=1)
@@ -63,7 +63,7 @@ def for_each_run(runs: Runs, axes: list[Axes], draw: Callable[[Axes, int, dict[s
 
 
 def step_parts(runs: Runs, palette: Palette) -> Figure:
-    """Waiting and the rest of a step, and the copy that goes on beside it."""
+    """Draws waiting and the rest of a step, and the copy that runs in parallel."""
     figure, axes = row_panels(
         runs, palette, "Time of a training step (shorter is faster; waiting is what better loading can save)", False
     )
@@ -100,7 +100,7 @@ def step_parts(runs: Runs, palette: Palette) -> Figure:
 
 
 def attribution(runs: Runs, palette: Palette) -> Figure:
-    """The seconds of an epoch, by what they are spent on."""
+    """Draws the seconds of an epoch by what they are spent on."""
     figure, axes = row_panels(
         runs, palette, "Where an epoch's time goes (shorter is faster; grey is what the device needs anyway)", False
     )
@@ -143,7 +143,7 @@ def attribution(runs: Runs, palette: Palette) -> Figure:
 
 
 def latency(runs: Runs, palette: Palette) -> Figure:
-    """Quantiles of the steps: how long most take, and how much longer the slowest."""
+    """Draws quantiles of the steps: how long most take, and how much longer the slowest."""
     title = "How evenly steps follow each other (left is faster; a long tail to the right is an uneven supply)"
     figure, axes = row_panels(runs, palette, title, share_x=False)
     for each, condition in zip(axes, runs.conditions):
@@ -173,7 +173,7 @@ def latency(runs: Runs, palette: Palette) -> Figure:
 
 def quantile_row(axes: Axes, y: int, quantiles: dict[str, list[float]], colour: Any) -> None:
     def at(p: float) -> float:
-        """The time at the listed probability that is nearest."""
+        """The time at the nearest listed probability."""
         i = min(range(len(quantiles["p"])), key=lambda each: abs(quantiles["p"][each] - p))
         return quantiles["ms"][i]
 

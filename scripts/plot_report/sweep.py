@@ -1,4 +1,4 @@
-"""The section of a sweep: speed and waiting against reader threads, a curve for each number of batches in memory."""
+"""The section of a sweep: speed and waiting by reader threads, a curve for each number of batches in memory."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ from plot_report.look import (
 )
 from plot_report.page import Note, Picture, Section, Table
 
-CURVES = 10  # that a picture shows
+CURVES = 10  # curves that a picture shows
 
 
 def section(document: Document, stem: str) -> Section:
@@ -64,7 +64,7 @@ def section(document: Document, stem: str) -> Section:
 
 
 def curves(body: dict[str, Any]) -> tuple[list[int], list[int]]:
-    """The numbers of batches to draw, those of the knee and the recommendation among them; and all there are."""
+    """The numbers of batches to draw, including those of the knee and the recommendation; and all there are."""
     depths = sorted({point["slots"] for point in body["points"]})
     kept = {body["knee"]["slots"], body["recommended"]["slots"]} & set(depths)
     spread = [depths[round(i * (len(depths) - 1) / (CURVES - 3))] for i in range(CURVES - 2)]
@@ -124,7 +124,7 @@ def curve(axes: Axes, points: list[dict[str, Any]], field: str, scale: float, lo
 
 
 def marks(speed: Axes, wait: Axes, body: dict[str, Any]) -> None:
-    """The knee and the recommended setting, in both panels."""
+    """Marks the knee and the recommended setting in both panels."""
     found = {(point["workers"], point["slots"]): point for point in body["points"]}
     knee, best = body["knee"], body["recommended"]
     looks = (
@@ -159,8 +159,8 @@ def setting(mark: dict[str, Any]) -> str:
 
 
 def worker_axis(axes: Axes, workers: list[int], cpus: float) -> None:
-    """Linear for few threads, else logarithmic, with a tick for the numbers tried as far as there is room; and a line
-    for the CPUs."""
+    """Sets a linear axis for few threads, otherwise a logarithmic one, with as many ticks at the tried numbers as there
+    is room for; and draws a line for the CPUs."""
     tried = sorted(set(workers))
     high = max(tried[-1], 1)
     near = cpus <= 1.5 * high

@@ -25,8 +25,8 @@ CONDITIONS: dict[str, dict[str, Any]] = {
     "nvme": {"name": "nvme", "kind": "simulated", "open_ms": 0.02, "access_ms": 0.02, "mb_per_s": None, "depth": None},
 }
 FORMATS, IMAGES = ("wds", "lmdb", "hdf5"), ("original", "resize", "roi", "raw")
-SIZES = {"original": 110e3, "resize": 24e3, "roi": 122e3, "raw": 150e3}  # bytes of an image
-CPU_MS = {"original": 3.1, "resize": 1.2, "roi": 1.6, "raw": 0.35}  # to prepare one, on one core
+SIZES = {"original": 110e3, "resize": 24e3, "roi": 122e3, "raw": 150e3}  # bytes per image
+CPU_MS = {"original": 3.1, "resize": 1.2, "roi": 1.6, "raw": 0.35}  # to prepare one image on one core
 LEFT_OUT = "16 workers, 4096 batches: 39.5 GB, of which 21 GB are free"
 DEVICE, BATCH, SAMPLES, WORKERS = 900.0, 64, 10000, 2  # images/s
 MACHINE = {
@@ -57,7 +57,7 @@ def spread(value: float, scatter: float = 0.02, repeats: int = 5, seed: object =
 
 
 def inputs(count: int = 13) -> list[dict[str, Any]]:
-    """The folder, and as many packed ones as there shall be."""
+    """The inputs: the folder and `count` - 1 packed ones."""
     packed = [(form, image) for form in FORMATS for image in IMAGES][: count - 1]
     names = [("folder", "folder", "original"), *((f"{form} {image}", form, image) for form, image in packed)]
     return [
@@ -75,7 +75,7 @@ def inputs(count: int = 13) -> list[dict[str, Any]]:
 
 
 def fetch_ms(entry: dict[str, Any], condition: dict[str, Any]) -> float:
-    """Milliseconds between two images that the storage allows."""
+    """The least milliseconds between two images that the storage allows."""
     folder = entry["format"] == "folder"
     size = SIZES[entry["image"]]
     if condition["kind"] == "warm":
@@ -298,7 +298,7 @@ def prediction(count: int = 13) -> dict[str, Any]:
 
 
 def write(folder: Path, **documents: dict[str, Any]) -> list[Path]:
-    """Each document as NAME.json."""
+    """Writes each document as NAME.json."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, body in documents.items():
         (folder / f"{name}.json").write_text(json.dumps(body))

@@ -1,4 +1,4 @@
-"""`packhorse bench` from outside: what it measures and in which fields. No test asserts a time."""
+"""`packhorse bench` from outside: its measurements and their fields. No test asserts a time."""
 
 import os
 import shutil
@@ -100,7 +100,7 @@ def test_a_cold_pass_reads_from_the_disk_or_says_why_it_cannot(inputs):
     if result.code == DONE:
         for r in result.json["runs"]:
             assert r["cache"] == "cold" and r["disk_bytes"] > 0, r
-    else:  # a file system that is memory
+    else:  # a file system in memory
         assert result.code == 1 and "cannot be made cold" in result.err and "next: " in result.err, result
 
 
@@ -115,7 +115,7 @@ def test_simulated_storage_is_a_section_of_its_own_with_its_delays(inputs):
     delayed, packed = report["runs"][2:4]
     assert delayed["storage"] == {"open_ms": 5, "access_ms": 0, "mb_per_s": None, "depth": None}
     assert delayed["images_per_s"]["max"] <= 200 < packed["images_per_s"]["median"]
-    assert delayed["disk_bytes"] >= delayed["bytes"]  # what is read ahead, too
+    assert delayed["disk_bytes"] >= delayed["bytes"]  # including what is prefetched
     assert report["runs"][5]["storage"]["depth"] == 64
 
 
@@ -129,7 +129,7 @@ def test_simulated_storage_alone_is_labelled_and_each_pass_finds_it_empty(inputs
 
 
 def tables(text):
-    """The blocks of a report, each a list of lines of which each is a list of words."""
+    """The blocks of a report, each a list of lines, each of those a list of words."""
     return [[line.split() for line in block.splitlines()] for block in text.split("\n\n")]
 
 

@@ -1,4 +1,4 @@
-"""The bench of the image modes from outside, on a few of our own pictures: what it prints."""
+"""The bench of the image modes from outside, on a few of our own pictures: the tables it prints."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""The pack bench in bench/pack from outside, on a few images: what it writes. No test asserts a time."""
+"""The pack bench in bench/pack from outside, on a few images: the results it writes. No test asserts a time."""
 
 import importlib.util
 import json
@@ -36,7 +36,7 @@ def bench(*arguments, env=None):
 
 
 def run_suite(scratch, suite, *options, env=None):
-    """The suite's results on a few of our own pictures, once."""
+    """Runs the suite on a few of our own pictures, once; returns its results."""
     result = scratch / "results.json"
     where = ["--data", scratch / "disk", "--tmpfs", scratch / "memory", "--photos", SHAPES / "train"]
     scale = ["--repeats", "1", "--scale", IMAGES / 10_000, "--packhorse", PACKHORSE]

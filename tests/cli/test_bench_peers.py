@@ -59,12 +59,12 @@ def call(*arguments, bench=BENCH):
 
 
 def jpegs():
-    """Our own pictures that are JPEG, whatever their names say: torchvision.io's decoder takes no other."""
+    """Our own pictures that are JPEGs, whatever their names say: torchvision.io's decoder takes nothing else."""
     return [path for path in sorted(SHAPES.rglob("*.jpg")) if path.read_bytes().startswith(b"\xff\xd8")]
 
 
 def run_suite(scratch, suite, only, *options, bench=BENCH):
-    """The suite's results on a few of our own pictures."""
+    """Runs the suite on a few of our own pictures; returns its results."""
     result, photos = scratch / "results.json", scratch / "photos"
     for path in [] if photos.exists() else jpegs()[:100]:
         copied = photos / path.parent.name / path.name
@@ -80,7 +80,7 @@ def run_suite(scratch, suite, only, *options, bench=BENCH):
 
 @pytest.fixture
 def short_path():
-    """A folder with a short name: DataLoaders make sockets below it."""
+    """A folder with a short path: DataLoaders make sockets below it."""
     with tempfile.TemporaryDirectory() as path:
         yield Path(path)
 
@@ -141,7 +141,7 @@ def test_a_table_has_no_columns_that_say_nothing(measured):
 
 def test_cold_passes_read_from_the_disk_or_say_why_not(tmp_path):
     (entry,) = run_suite(tmp_path, "photos-cold", "packhorse lmdb original", "--repeats", "1")["entries"]
-    if entry["failed"]:  # a file system that is memory
+    if entry["failed"]:  # a file system in memory
         assert "cold" in entry["failed"]
     else:
         (run,) = entry["runs"]
@@ -204,7 +204,7 @@ def test_what_packhorse_packed_is_held_against_the_folder(form, tmp_path):
 
 
 def test_wrong_labels_are_found(tmp_path):
-    """The folder that the peer reads has its pictures in other classes than the one they are held against."""
+    """The peer reads a folder whose pictures are in other classes than in the folder it is compared with."""
     skip_without(BASELINE)
     pictures = jpegs()[:70]
     for name, shift in (("right", 0), ("shifted", 23)):

@@ -1,4 +1,4 @@
-"""The reader bench in bench/reader from outside, on a few images: what it writes. No test asserts a time."""
+"""The reader bench in bench/reader from outside, on a few images: the results it writes. No test asserts a time."""
 
 import json
 import re
@@ -35,7 +35,7 @@ def call(*arguments, bench=BENCH):
 
 
 def run_suite(scratch, suite, only, *options, count=2000, bench=BENCH):
-    """The suite's results on a few of our own pictures, once."""
+    """Runs the suite on a few of our own pictures, once; returns its results."""
     result = scratch / "results.json"
     where = ["--data", scratch / "disk", "--tmpfs", scratch / "memory", "--photos", SHAPES / "train"]
     scale = ["--repeats", "1", "--scale", IMAGES / count, "--seconds", "0.01", "--packhorse", PACKHORSE]
@@ -105,7 +105,7 @@ def test_small_pictures_reach_the_peers_without_our_restart_markers(tmp_path):
 def test_cold_reads_stand_beside_dd_or_say_why_not(tmp_path):
     suite = run_suite(tmp_path, "read-cold", "wds, sequential;dd wds", count=10_000)
     failed = {entry["name"]: entry["failed"] for entry in suite["entries"] if entry["failed"]}
-    if failed:  # a file system that is memory
+    if failed:  # a file system in memory
         assert "not_measured" in suite["rows"][0] and all(failed.values())
     else:
         ours, theirs = (runs[0] for runs in entries_of(suite).values())

@@ -1,4 +1,4 @@
-"""bench/study: the page it writes and how two runs are compared; and a run of its smallest part."""
+"""bench/study: the page it writes, how two runs are compared, and a run of its smallest part."""
 
 import copy
 import fcntl
@@ -94,7 +94,8 @@ def scaled(spread, factor):
 
 
 def agreement(results, folder, change):
-    """What `agree` prints of the results and the same results with the photos' measurement changed."""
+    """What `agree` prints about the results and a copy of them in which `change` was made to the photos'
+    measurement."""
     other = copy.deepcopy(json.loads((results / "photos.json").read_text()))
     change(other)
     folder.mkdir()

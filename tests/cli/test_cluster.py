@@ -1,4 +1,4 @@
-"""The scripts for schedulers: each run with a stand-in for its scheduler that does what the real one is asked to do."""
+"""The scripts for schedulers: each runs with a stand-in that does what the real scheduler would be asked to do."""
 
 import os
 import re
@@ -10,7 +10,7 @@ from python_support import PACKHORSE, ROOT, SHAPES, pack, tree
 CLUSTER = ROOT / "scripts/cluster"
 OPTIONS = ("--format", "wds", "--shard-samples", "20")
 
-# Runs every index of the array, the first one twice as after a death, and what depends on it when it is submitted.
+# Runs every index of the array, the first one twice as after a death, and a dependent job when it is submitted.
 SBATCH = """#!/usr/bin/env bash
 set -e
 for option in "$@"; do

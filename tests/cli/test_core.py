@@ -22,7 +22,7 @@ def libraries_of(program):
 
 def test_core_links_nothing_of_packing():
     assert not [name for name in libraries_of(CORE) if NOT_IN_CORE.search(name)]
-    assert [name for name in libraries_of(FULL) if "archive" in name]  # what the pattern looks for is there to be found
+    assert [name for name in libraries_of(FULL) if "archive" in name]  # the pattern can match
 
 
 @pytest.mark.parametrize("form", LAYOUTS)

@@ -1,4 +1,4 @@
-"""`packhorse diff`: what differs between two datasets, by their indexes alone."""
+"""`packhorse diff`: the differences between two datasets, from their indexes alone."""
 
 import shutil
 
@@ -25,7 +25,7 @@ def base(tmp_path_factory):
 
 
 def changed(base, tmp_path, change, *options):
-    """The base dataset and one packed the same way after `change` of its source."""
+    """The base dataset, and one packed the same way after `change` was made to its source."""
     source, out = base
     copy_tree(source, tmp_path / "source")
     change(tmp_path / "source")
@@ -61,7 +61,7 @@ def test_samples_that_went_came_and_changed_are_told_apart(base, tmp_path):
     assert by_path["class-1/000012.jpg"]["what"][0] == "bytes"
     away = by_path["class-0/000003.jpg"]
     assert away["what"][:2] == ["relabelled", "renamed"] and away["b"]["class"] == "class-2"
-    # Those behind it in the order of paths took its place and key, up to where it went.
+    # Samples after it in the order of paths took its place and key, up to the place it moved to.
     moved = by_path["class-0/000004.jpg"]
     assert moved["what"] == ["rekeyed", "moved"] and moved["b"]["row"] == moved["a"]["row"] - 1
 

@@ -24,14 +24,14 @@ def jpeg(image, quality=90):
 
 
 def copies(image_module, file):
-    """The same photo as others would have it, by what was done to it."""
+    """Altered copies of one photo, by the way they were altered."""
     enhance = pytest.importorskip("PIL.ImageEnhance")
     image = image_module.open(file).convert("RGB")
     image.info.pop("icc_profile", None)  # libpng complains about damaged ones
     width, height = image.size
     turned = io.BytesIO()
     exif = image_module.Exif()
-    exif[0x0112] = 6  # stored turned by a quarter, to be shown upright
+    exif[0x0112] = 6  # stored turned by a quarter; shown upright
     image.transpose(image_module.Transpose.ROTATE_90).save(turned, "JPEG", quality=90, exif=exif)
     png = io.BytesIO()
     image.resize((width // 2, height // 2)).save(png, "PNG")
@@ -77,7 +77,7 @@ def test_copies_of_real_photos_are_found_and_nothing_else(real, tmp_path):
         assert paths(group) == sorted(f"{folder}/{p.name}" for p in (tmp_path / "source" / folder).iterdir())
         assert group["kind"] == "near" and not group["across_classes"]
         assert all(m["distance"] <= 12 for m in group["members"])
-    # And in another dataset: only what is on both sides.
+    # Across two datasets: only images that are in both.
     leaks = groups(real, tmp_path / "out")
     assert len(leaks) == len(files) and all(group["across_datasets"] for group in leaks)
     assert groups(real, tmp_path / "out", "--identical") != []
@@ -85,7 +85,7 @@ def test_copies_of_real_photos_are_found_and_nothing_else(real, tmp_path):
 
 @pytest.fixture(scope="module")
 def twins(tmp_path_factory):
-    """Two splits: a picture in both, one twice in train under two labels, one near itself."""
+    """Two splits: one picture in both, one twice in train under two labels, one with a near duplicate."""
     image_module = pytest.importorskip("PIL.Image")
     folder = tmp_path_factory.mktemp("twins") / "source"
     pictures = sorted((SHAPES / "train").rglob("*.jpg"))[::10]

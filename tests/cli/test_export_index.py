@@ -1,4 +1,4 @@
-"""`packhorse export-index`, and the same files as `pack` publishes them: DALI's, wids' and timm's indexes."""
+"""`packhorse export-index`, and the same files as `pack` publishes them: the indexes of DALI, wids and timm."""
 
 import io
 import json
@@ -25,7 +25,7 @@ def foreign(dataset):
 
 
 def dali_lines(tar, names=True):
-    """DALI's index by Python's tarfile alone."""
+    """DALI's index, made by Python's tarfile alone."""
     samples = []
     with tarfile.open(tar, "r:") as members:
         for member in members:
@@ -93,7 +93,7 @@ def test_the_files_are_published_with_their_sums(dataset):
 
 
 def test_exporting_from_the_shards_gives_the_bytes_packing_published(dataset, tmp_path):
-    """Packing makes them from its index, exporting from the headers in the tar: two ways, one result."""
+    """Packing makes the files from its index, exporting from the headers in the tar: both give the same result."""
     before = foreign(dataset)
     report = packhorse("export-index", dataset, "--json").json
     assert report["written"] == [] and sorted(report["unchanged"]) == sorted(before)
@@ -144,7 +144,7 @@ def test_compressed_shards_and_other_formats_have_none(tmp_path):
 
 @pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
 def test_adopted_shards_get_their_indexes_from_their_headers(form, tmp_path):
-    """Other orders of members, long names, labels with line ends, upper case, directories, meta files."""
+    """Members in other orders, long names, labels with line ends, upper case, directories, meta files."""
     name = "d" * (60 if form == tarfile.USTAR_FORMAT else 300)
     shard = tmp_path / "shards" / "train-0.tar"
     shard.parent.mkdir()

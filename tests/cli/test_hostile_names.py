@@ -1,4 +1,5 @@
-"""Names are bytes, and no byte of them steers the terminal, begins a line or hides: whatever prints them, and wherever they come from."""
+"""Names are bytes. None of those bytes may steer the terminal, begin a line or hide, whatever prints the name and
+wherever it comes from."""
 
 import io
 import json
@@ -10,19 +11,19 @@ import tarfile
 import pytest
 from python_support import DAMAGE, DONE, PACKHORSE, TRAIN, USAGE, photo, put
 
-# ESC, BEL, a line break, a tab, C1's CSI, DEL, a mark that turns what follows around, no width, no UTF-8, a backslash.
+# ESC, BEL, a line break, a tab, C1's CSI, DEL, a right-to-left override, a zero-width space, no UTF-8, a backslash.
 EVIL = b"a\x1b[2J\x07\nb\tc\xc2\x9b31m\x7f\xe2\x80\xaegpj\xe2\x80\x8b\xff\\x1b"
-# A class is a line of classes.txt.
+# A class is one line of classes.txt, so it has no line break.
 EVIL_CLASS = EVIL.replace(b"\n", b"")
 SHOWN = "a\\x1b[2J\\x07\\x0ab\\x09c\\xc2\\x9b31m\\x7f\\xe2\\x80\\xaegpj\\xe2\\x80\\x8b\\xff\\\\x1b"
 FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 
 
 def said(result):
-    """What a program printed, which must be fit for a terminal."""
+    """What a program printed, checked to be safe for a terminal."""
     out, err = result.raw, result.err_raw
     for stream in (out, err):
-        text = stream.decode()  # UTF-8, or it fails
+        text = stream.decode()  # fails unless it is UTF-8
         assert not FORBIDDEN.search(text), repr(text)
     return out.decode(), err.decode()
 
@@ -34,7 +35,7 @@ class Ended:
 
 
 def ran(*args, code=DONE, program=PACKHORSE, cwd=None):
-    """What it said, after it ended with `code`."""
+    """What the program printed, after it ended with `code`."""
     ended = Ended(program, args, cwd)
     out, err = said(ended)
     assert ended.code == code, (ended.code, out, err)
@@ -42,7 +43,7 @@ def ran(*args, code=DONE, program=PACKHORSE, cwd=None):
 
 
 def unprinted(text):
-    """The bytes of a name, by the rule that docs/inspect.md states."""
+    """The bytes of a printed name, by the rule in docs/inspect.md."""
     return re.sub(
         rb"\\(\\|x([0-9a-f]{2}))",
         lambda found: b"\\" if found[1] == b"\\" else bytes([int(found[2], 16)]),
@@ -52,7 +53,7 @@ def unprinted(text):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder whose own name, classes and files are hostile; a file of each is rejected."""
+    """A folder whose own name, classes and files are hostile; one file of each class is rejected."""
     root = os.path.join(os.fsencode(tmp_path_factory.mktemp("hostile")), EVIL)
     for at, name in enumerate([EVIL_CLASS, b"b" + EVIL_CLASS]):
         for image in range(3):
@@ -167,10 +168,10 @@ def test_names_of_splits_are_compared_safely(folder, packed, tmp_path):
 
 
 def test_a_name_that_is_escaped_is_the_same_in_a_list_of_rejects(tmp_path):
-    """What a source lists as rejected is called as it is printed, and is the sample that has that name as bytes."""
+    """`--against` names a rejected file as it is printed, and matches it to the sample whose name has those bytes."""
     source = tmp_path / "source"
     labels = tmp_path / "labels.txt"
-    name = EVIL.translate(None, b"\n\t")  # those end a line, and a path
+    name = EVIL.translate(None, b"\n\t")  # these end a line or a path
     lines = [name + b"%d.jpg %s\n" % (n, label) for n, label in enumerate((b"x", b"y", b"x", b"y"))]
     for n, line in enumerate(lines):
         put(source / os.fsdecode(line[:-3]), photo(n))
@@ -250,7 +251,7 @@ def test_keys_and_classes_of_adopted_shards_are_shown_safely(tmp_path):
 
 
 def test_a_manifest_is_shown_safely(packed):
-    """What dataset.json says is bytes from outside, too."""
+    """The content of dataset.json is bytes from outside, too."""
     forged = packed + b".forged"
     subprocess.run(["cp", "-r", packed, forged], check=True)
     path = os.path.join(forged, b"dataset.json")

@@ -1,4 +1,4 @@
-"""What is refused of images themselves: damage inside their pixels, and more work than limits allow."""
+"""Refusals of images themselves: damage inside their pixels, and more work than limits allow."""
 
 import pytest
 from python_support import DAMAGE, DONE, SHAPES, TRAIN, USAGE, listed, make_source, pack, packhorse, refused, run, train, tree
@@ -12,7 +12,7 @@ def rejected(source, out, *options):
 
 
 def cut_inside(path):
-    """Leaves out half of the scan: the markers are whole, the picture is not."""
+    """Leaves out half of the scan: the markers are intact, the picture is not."""
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2] + b"\xff\xd9")
 

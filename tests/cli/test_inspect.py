@@ -1,4 +1,4 @@
-"""`packhorse inspect` from outside: summary, lists, single images, verification of what is whole."""
+"""`packhorse inspect` from outside: summary, lists, single images, verification of intact datasets."""
 
 import re
 

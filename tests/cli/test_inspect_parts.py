@@ -1,4 +1,5 @@
-"""`packhorse inspect` beyond the summary: what --list chooses, contact sheets, the HTML report, what a terminal sees."""
+"""`packhorse inspect` beyond the summary: the choices of --list, contact sheets, the HTML report, output to a
+terminal."""
 
 import base64
 import fcntl
@@ -42,7 +43,7 @@ def packed(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def strange(tmp_path_factory):
-    """Classes of 5, 10, 15 and 20 images whose names are hard on whoever prints them."""
+    """Classes of 5, 10, 15 and 20 images whose names are hard to print safely."""
     root = tmp_path_factory.mktemp("strange")
     for i, (name, of) in enumerate(zip(STRANGE, ["balls", "wood", "clouds", "bricks"])):
         (root / "source" / name).mkdir(parents=True)
@@ -61,7 +62,7 @@ def damaged(packed, tmp_path):
     return tmp_path / "damaged"
 
 
-# The plain summary, but for what depends on the version of libraries or of packhorse.
+# The plain summary, without the parts that depend on the versions of libraries and of packhorse.
 SUMMARY = """\
 train
   format   wds, images original
@@ -113,7 +114,7 @@ def test_the_plain_summary(packed):
 
 
 def test_the_numbers_are_those_of_the_list(packed):
-    """Counted again, from --list."""
+    """The summary's counts, made again from --list."""
     samples, summary = listed(packed), packhorse("inspect", packed, "--json").json
     upright = [
         (s["height"], s["width"]) if s["orientation"] > 4 else (s["width"], s["height"]) for s in samples
@@ -165,7 +166,7 @@ def test_many_shards_are_one_line(tmp_path):
 
 
 def on_terminal(*args, columns=60, **environment):
-    """What a terminal of `columns` columns is sent."""
+    """The bytes that a terminal of `columns` columns receives."""
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     plain = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM")}
@@ -180,7 +181,7 @@ def on_terminal(*args, columns=60, **environment):
         try:
             while piece := os.read(leader, 65536):
                 sent += piece
-        except OSError:  # the other end is closed
+        except OSError:  # the other end was closed
             pass
         os.close(leader)
         assert process.wait() == DONE
@@ -284,7 +285,7 @@ def test_tiles_keep_their_shape_and_show_the_image(packed, tmp_path):
         left, top = x + (96 - size[0]) // 2, y + (96 - size[1]) // 2
         tile = whole.crop((left, top, left + size[0], top + size[1]))
         difference = sum(abs(a - b) for a, b in zip(small.tobytes(), tile.tobytes())) / len(tile.tobytes())
-        # Filters differ a little between libraries; one pixel aside it is 20 and more.
+        # Libraries' filters differ a little; a shift by one pixel gives 20 and more.
         assert difference < 14, (s["path"], difference)
 
 
@@ -351,7 +352,7 @@ def test_sheets_of_real_photos(tmp_path):
 
 
 class Page(html.parser.HTMLParser):
-    """What a page is made of: elements, addresses it refers to, its text, what is open at its end."""
+    """The parts of a page: elements, addresses it refers to, its text, the elements left open at its end."""
 
     ALONE = {"meta", "img", "rect", "br"}
 

@@ -1,4 +1,4 @@
-"""What becomes of the layouts that data sets come in: as a folder, as a tar and as a zip, which must agree."""
+"""The layouts that data sets come in: each as a folder, as a tar and as a zip, which must agree."""
 
 import re
 import shutil
@@ -18,8 +18,8 @@ OUTSIDE_CLASSES = "outside the folder of the class folders"
 
 @dataclass
 class Layout:
-    """Files by their paths (a picture each where the name ends in .jpg; a folder where it ends in /), and what is
-    expected of them: images by split and class, or the words of the refusal."""
+    """Files by their paths (a picture where the name ends in .jpg; a folder where it ends in /), and the expected
+    result: images by split and class, or the words of the refusal."""
 
     name: str
     files: list
@@ -375,7 +375,7 @@ def test_a_layout_that_tells_no_classes_is_refused_in_each_form(layout, tmp_path
 
 
 def test_images_without_folders_are_refused(tmp_path):
-    """In an archive they could be WebDataset samples, too, so that the kind has to be said first."""
+    """In an archive the files could also be WebDataset samples, so the kind must be given."""
     for form, source in sources(Layout("", ["0.jpg", "1.jpg", "labels.csv"]), tmp_path).items():
         kind = "folder" if form == "folder" else "archive"
         result = run("pack", source, tmp_path / form, "--format", "wds", "--source-kind", kind)
@@ -431,7 +431,7 @@ def test_the_first_and_last_class_are_always_printed(tmp_path):
 
 
 def test_fields_are_no_images_and_no_folders_of_images(tmp_path):
-    """In the same case alone, also of an image without an extension, and none of a field."""
+    """Fields match only in the same case, also for an image without an extension; a field has no fields."""
     fields = ["images/cat/0.seg.ppm", "images/cat/0.json", "images/cat/1.JSON", "images/cat/0.seg.json", "images/cat/named.json"]
     folder = build(Layout("", [*images("images/cat", "images/dog"), *fields, "seg/cat/9.seg.ppm"]), tmp_path / "source")
     put(folder / "images/cat/named", photo(8))
@@ -535,7 +535,7 @@ def test_images_of_other_kinds_are_rejected_as_that(tmp_path, form):
     wanted = {}
     for kind, heads in UNSUPPORTED.items():
         for i, head in enumerate(heads):
-            name = f"cat/{kind.replace(' ', '')}-{i}"  # by its bytes alone
+            name = f"cat/{kind.replace(' ', '')}-{i}"  # its kind shows only in its bytes
             put(folder / name, head + bytes(200))
             wanted[name] = f"unsupported kind: {kind}"
     for name, kind in {"cat/x.gif": "GIF", "cat/x.TGA": "TGA", "dog/x.svg": "SVG"}.items():

@@ -38,7 +38,7 @@ def packed_fixture(tmp_path_factory):
 
 @pytest.fixture(scope="module", name="report")
 def report_fixture(packed, tmp_path_factory):
-    """Every format, warm and on storage that takes a while to open a file; as JSON and in a file."""
+    """Every format, warm and on storage that is slow to open a file; as JSON and in a file."""
     inputs = [option for name in FORMATS for option in ("--packed", packed / name)]
     result = train("measure", "--folder", SHAPES, *inputs, *QUICK, "--storage", "open=1ms", "--storage", "nvme",
                    "--json")  # fmt: skip
@@ -66,12 +66,12 @@ def test_every_input_is_measured_under_every_condition(report):
             for figure in PASS:
                 check_spread(run[work][figure], 2)
             assert run[work]["images_per_s"]["min"] > 0
-            if run["condition"] != "warm" and work != "training":  # whose one timed batch was there before
+            if run["condition"] != "warm" and work != "training":  # training's one timed batch was prefetched
                 assert run[work]["disk_bytes_per_image"]["min"] > 0
         assert 0 <= run["training"]["wait_share"]["min"] <= run["training"]["wait_share"]["max"] <= 1
         assert run["training"]["loss"] > 0
         assert run["speedup"].keys() == run["told"].keys() == {"read", "decode", "training"}
-        assert set(run["told"].values()) == {"not told apart"}  # by two repeats
+        assert set(run["told"].values()) == {"not told apart"}  # two repeats are too few
     folder = content["runs"][0]
     assert folder["speedup"] == {"read": 1, "decode": 1, "training": 1}
     assert content["device_limit"]["images_per_s"]["min"] > 0
@@ -119,7 +119,7 @@ def test_cold_is_measured_or_said_to_be_impossible(packed):
     assert result.code == DONE, result
     cold = [run for run in result.json["runs"] if run["condition"] == "cold"]
     assert len(cold) + len(result.json["not_measured"]) == 2
-    for entry in result.json["not_measured"]:  # a file system that is memory, or files that others hold
+    for entry in result.json["not_measured"]:  # a file system in memory, or files that others have mapped
         assert "cold" in entry["reason"]
     names = os.geteuid() == 0 and os.access("/proc/sys/vm/drop_caches", os.W_OK)
     assert [c["names_dropped"] for c in result.json["conditions"] if c["name"] == "cold"] == [names]
@@ -246,7 +246,7 @@ def test_the_check_of_a_prediction_has_what_epochs_begin_and_end_with(report, tm
     content["device"] = "a GPU"
     content["recipe"]["batch_size"] = 100
     for one in content["inputs"]:
-        one["samples"] = 250  # two steps; the rest is no batch
+        one["samples"] = 250  # two steps; the rest does not fill a batch
     (tmp_path / "report.json").write_text(json.dumps(content))
     checks = train("predict", tmp_path / "report.json", "--json").json["check"]
     predicted = {c["work"]: c["predicted"] for c in checks if (c["input"], c["condition"]) == ("folder", "warm")}

@@ -1,4 +1,4 @@
-"""Every format and image mode: the same bytes by any number of threads, tasks and deaths."""
+"""Every format and image mode gives the same bytes for any number of threads, tasks and deaths."""
 
 import random
 import shutil
@@ -81,7 +81,7 @@ def test_ten_deaths_at_random_moments_change_no_byte(tmp_path, source, layout, m
 
 @pytest.fixture(scope="module")
 def with_fields(tmp_path_factory):
-    """Images with fields: all, some, none, empty."""
+    """Images with all of the fields, some, none, and empty ones."""
     root = tmp_path_factory.mktemp("fields") / "source"
     shutil.copytree(SHAPES / "val", root)
     for i, image in enumerate(sorted(p for p in root.rglob("*") if p.suffix == ".jpg")):

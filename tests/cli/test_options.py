@@ -1,4 +1,4 @@
-"""Options that would change nothing, values that are none, and URLs: usage errors, before anything is done."""
+"""Options that would change nothing, invalid values, and URLs are usage errors, before anything is done."""
 
 import pytest
 from python_support import DONE, TRAIN, USAGE, make_source, pack, run, train

@@ -1,4 +1,4 @@
-"""`packhorse pack` from outside: exit code, silence on stderr, output, and what is on the disk afterwards."""
+"""`packhorse pack` from outside: exit code, empty stderr, output, and the files on disk afterwards."""
 
 import os
 import re
@@ -42,14 +42,14 @@ VERDICTS = {
 
 
 def masked(text):
-    """Text without what differs between versions of the libraries and between machines."""
+    """The text without the parts that differ between versions of the libraries and between machines."""
     text = re.sub(r"\bid [0-9a-f]{12}\b", "id ID", text)
     text = re.sub(r"[\d.]+ (B|KiB|MiB) out", "SIZE out", text)
     return re.sub(r"\d+\.\d\d s\b", "TIME", text)
 
 
 def check_refused(result, out, *words):
-    """One message that says what failed, where, and what to do; nothing is published."""
+    """Checks for one message that says what failed, where, and what to do, and that nothing is published."""
     for word in (*words, "where: ", "next: "):
         assert word in result.err, result
     assert result.err.count("error: ") == 1, result
@@ -317,7 +317,7 @@ def test_a_target_below_a_file_cannot_be_written(tmp_path):
 
 
 def test_a_target_in_a_read_only_folder_cannot_be_written():
-    user = 65534 if os.geteuid() == 0 else None  # root may write anywhere, so somebody else must try
+    user = 65534 if os.geteuid() == 0 else None  # root may write anywhere, so another user must try
     with tempfile.TemporaryDirectory() as scratch:
         closed = Path(scratch) / "closed"
         closed.mkdir()

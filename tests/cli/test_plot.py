@@ -1,4 +1,4 @@
-"""scripts/plot: what it draws of the documents of packhorse-train, and which it refuses."""
+"""scripts/plot: what it draws from the documents of packhorse-train, and which documents it refuses."""
 
 import base64
 import copy
@@ -31,7 +31,7 @@ def plot(*arguments: object) -> subprocess.CompletedProcess:
 
 
 class Page(HTMLParser):
-    """What a reader finds: sentences, rows of tables, and pictures by name."""
+    """The content of a page: sentences, rows of tables, and pictures by name."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ def page_of(folder: Path, *options: object, **documents: dict) -> Page:
 
 
 def refusal(folder: Path, body: object) -> str:
-    """What plot says of a document that it must refuse, in which case it writes no page."""
+    """The message of plot about a document that it must refuse; it must then write no page."""
     file, out = folder / "bad.json", folder / "report.html"
     file.write_text(body if isinstance(body, str) else json.dumps(body))
     done = plot(file, "--out", out)
@@ -371,7 +371,7 @@ def report(monkeypatch: pytest.MonkeyPatch):
 
 
 def overlapping(figure) -> list[str]:
-    """Texts of a figure that cover each other or leave it."""
+    """Texts of a figure that overlap each other or leave the figure."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.text import Text
 

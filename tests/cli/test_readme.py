@@ -1,4 +1,4 @@
-"""Every command in README.md and docs/ runs, and prints what the page says, where no machine decides that."""
+"""Every command in README.md and docs/ runs and prints what the page says, unless the output depends on the machine."""
 
 import json
 import os
@@ -18,7 +18,7 @@ PAGES = [
 BLOCK = re.compile(r"^```(?:console|sh|bash)\n(.*?)^```$", re.M | re.S)
 
 RUN = ("packhorse ", "packhorse-train ")
-# Run by the tests themselves, or much too long for one: only what they name must be there.
+# The tests run these themselves, or they are much too long for a test: only the files they name must exist.
 NAMED_ONLY = ("scripts/", "./scripts/", "cmake ", "ctest ", "sudo ", "cd ", "git ")
 
 
@@ -58,7 +58,7 @@ def check_named(command):
 
 
 def masked(line):
-    """A line without its times, and without what differs between versions of the LMDB and HDF5 libraries."""
+    """A line without its times, and without the versions of the LMDB and HDF5 libraries."""
     line = re.sub(r"\d+\.\d\d s\b", "TIME", line)
     if "wds" not in line:
         line = re.sub(r"id [0-9a-f]{12}|[\d.]+ \w+ out", "DIFFERS", line)
@@ -66,7 +66,7 @@ def masked(line):
 
 
 def is_steady(command):
-    """Whether the command prints the same on every machine, times aside."""
+    """Whether the command prints the same on every machine, apart from times."""
     return (
         command.startswith("packhorse ")
         and command.split()[1] in ("pack", "inspect", "unpack")

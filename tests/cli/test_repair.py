@@ -1,4 +1,4 @@
-"""`packhorse repair` from outside: files made again are the ones that were packed, or nothing changes."""
+"""`packhorse repair` from outside: rebuilt files are identical to the packed ones, or nothing changes."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""The scripts a user runs, as a user runs them. They build and run the release preset, so they are tested there only."""
+"""The scripts that a user runs. They build and run the release preset, so they are tested only there."""
 
 import importlib.util
 import json
@@ -84,7 +84,7 @@ def test_a_bundle_runs_where_it_is_unpacked_with_its_own_libraries(tmp_path):
         found = subprocess.run(["ldd", tree / "bin" / program], env={}, capture_output=True, text=True, check=True)
         outside = re.findall(r"^\s*(\S+) => (/\S+)", found.stdout, re.MULTILINE)
         outside = [name for name, path in outside if not path.startswith(str(tmp_path)) and str(site) not in path]
-        # What is left is the C library, and what torch's wheels bring with them.
+        # The remaining libraries are the C library and those that torch's wheels bring.
         left = r"(libc|libm|libdl|librt|libpthread|libresolv|libutil|libgomp|libcu\w+|libnv\w+|libnccl)[.-].*"
         assert all(re.fullmatch(left, name) for name in outside), outside
     pack = subprocess.run([tree / "bin/packhorse", "pack", ROOT / "samples/shapes", "out", "--format", "hdf5"],
@@ -117,7 +117,7 @@ def test_a_bundle_for_a_gpu_machine_fits_and_runs_on_the_libtorch_of_a_python(tm
     assert table.returncode == 0, table.stderr
 
 
-# A table of one batch size that a CPU makes in seconds.
+# Options for a table of one batch size that a CPU makes in seconds.
 TINY_TABLE = ["--images", "16", "--arch", "mobilenet_v2", "--image-size", "32", "--batch-size", "4", "--amp", "off",
               "--device", "cpu", "--repeats", "1", "--seconds", "0.05", "--baseline-steps", "1"]  # fmt: skip
 

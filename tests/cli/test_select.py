@@ -1,4 +1,4 @@
-"""Which samples are packed: globs, limits, splits by content, duplicates; and the log that says why not."""
+"""The choice of samples to pack: globs, limits, splits by content, duplicates; and the log that gives the reasons."""
 
 import json
 import shutil
@@ -100,7 +100,7 @@ def test_a_senseless_split_is_a_usage_error(tmp_path, split):
 
 @pytest.fixture
 def with_duplicates(tmp_path):
-    """Two classes; a.ppm and b.ppm of one are identical, and so is an image of val."""
+    """Two classes; a.ppm and b.ppm of one class are identical, and so is an image of val."""
     source = tmp_path / "source"
     images = sorted(p for p in TRAIN.rglob("*") if p.is_file())[:4]
     for place, image in {

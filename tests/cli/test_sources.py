@@ -1,4 +1,4 @@
-"""What can be packed: folders with odd things in them, fields and labels files, list files, packed datasets."""
+"""The sources of pack: folders with odd things in them, fields and labels files, list files, packed datasets."""
 
 import csv
 import json
@@ -43,7 +43,7 @@ def rows_of(source):
 
 
 def fielded(path, images=12):
-    """A folder whose images have fields, some of them not all."""
+    """A folder whose images have fields; some images lack some of them."""
     source = make_source(path, images)
     for i, image in enumerate(sorted(source.rglob("*.jpg"))):
         put(image.with_suffix(".json"), json.dumps({"number": i}))

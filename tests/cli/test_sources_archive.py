@@ -1,4 +1,4 @@
-"""`packhorse pack` from archives and from other people's WebDataset shards, as seen from outside."""
+"""`packhorse pack` from archives and from foreign WebDataset shards, from outside."""
 
 import gzip
 import io
@@ -43,7 +43,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def from_folder(folder, tmp_path_factory):
-    """What the folder packs to, which every archive of it must pack to as well."""
+    """The dataset that the folder packs to; every archive of it must pack to the same."""
     out = tmp_path_factory.mktemp("packed") / "out"
     pack(folder, out, "--format", "wds")
     return tree(out)
@@ -57,7 +57,7 @@ def gnu_tar(archive, folder, *names, flavour="gnu", options=()):
 
 
 def compress(tar, suffix):
-    """The tar under a new name, compressed as its suffix says."""
+    """The tar under a new name, compressed as the suffix says."""
     data = tar.read_bytes()
     target = tar.with_name(f"compressed.{suffix}")
     if suffix == "tar.zst":
@@ -97,7 +97,7 @@ def same_as_folder(archive, from_folder, out):
 
 
 def damaged(archive, out, *words):
-    """Nothing is packed in part: one message with the place, and no dataset."""
+    """Checks that nothing is packed in part: one message with the place, and no dataset."""
     result = refused("pack", archive, out, "--format", "wds", code=DAMAGE)
     for word in ("where: ", *words):
         assert word in result.err, result
@@ -139,7 +139,7 @@ def test_several_compressed_pieces_are_one_stream(folder, from_folder, tmp_path)
 @pytest.mark.parametrize("inner", ["tar", "tar.gz", "tar.zst"])
 @pytest.mark.parametrize("outer", ["tar", "tar.gz"])
 def test_a_tar_of_class_tars_packs_to_what_the_folder_packs_to(folder, from_folder, tmp_path, outer, inner):
-    """ILSVRC2012_img_train.tar is one, of plain tars in a plain tar."""
+    """ILSVRC2012_img_train.tar is such an archive: plain tars in a plain tar."""
     work = tmp_path / "work"
     for classdir in sorted(folder.iterdir()):
         work.mkdir(exist_ok=True)
@@ -401,7 +401,7 @@ def test_other_kinds_of_archives_are_refused(tmp_path):
     damaged(tmp_path / "a.tar", tmp_path / "out")
 
 
-# WebDataset shards of others
+# Foreign WebDataset shards
 
 
 def write_shards(folder, count, per_shard, sample, suffix="tar"):
@@ -467,7 +467,7 @@ def test_a_labels_file_names_samples_by_their_keys(tmp_path):
     assert (tmp_path / "a/classes.txt").read_text() == "x\ny\n"
     assert [s["label"] for s in listed(tmp_path / "a")] == [1, 0] * 3
 
-    # The same keys in two shards: then the shard has to be said.
+    # With the same keys in two shards, the shard must be named.
     shutil.copy(shards / "train-000000.tar", shards / "train-000001.tar")
     (tmp_path / "keys.txt").write_text("sample00000 1\ntrain-000001.tar/sample00001 2\nsample00002.jpg 0\n")
     reasons, report = rejects(shards, tmp_path / "b", "--no-shuffle", "--labels", tmp_path / "keys.txt", odd=())
@@ -572,7 +572,7 @@ def test_fields_beside_images_travel_as_from_a_folder(tmp_path, suffix):
 
 
 def test_a_labels_file_takes_the_place_of_class_folders(tmp_path):
-    """As with ILSVRC2012_img_val.tar."""
+    """Like ILSVRC2012_img_val.tar."""
     archive = write_tar(tmp_path / "val.tar", [(f"val/{i}.jpg", photo(i)) for i in range(4)])
     (tmp_path / "val.txt").write_text("".join(f"{i}.jpg {i % 2}\n" for i in range(4)))
     pack(archive, tmp_path / "out", "--format", "wds", "--no-shuffle", "--labels", tmp_path / "val.txt")

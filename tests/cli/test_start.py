@@ -1,4 +1,4 @@
-"""What every start of the program pays for."""
+"""The cost of every start of the program."""
 
 import subprocess
 

@@ -1,4 +1,4 @@
-"""`packhorse stats` against numpy and Pillow on the same images."""
+"""`packhorse stats` compared with numpy and Pillow on the same images."""
 
 import json
 import shutil
@@ -8,7 +8,7 @@ from python_support import DAMAGE, SHAPES, USAGE, flip_byte, listed, pack, packh
 
 
 def flattened(image_module, file):
-    """RGB, with alpha flattened onto black and 16 bit scaled, which convert() would drop and cut off."""
+    """RGB, with alpha flattened onto black and 16 bits scaled; convert() would drop the one and clip the other."""
     image = image_module.open(file)
     if image.mode == "I;16":
         return image.point(lambda value: value / 257 + 0.5).convert("L").convert("RGB")
@@ -40,7 +40,7 @@ def assert_stats(report, files):
     pixels, wanted = by_numpy(files)
     assert report["pixels"] == pixels
     for found, (mean, deviation) in zip((report["by_pixel"], report["by_image"]), wanted, strict=True):
-        # JPEG decoders may differ by one level here and there.
+        # JPEG decoders may differ by one level in places.
         assert found["mean"] == pytest.approx(list(mean), abs=5e-4)
         assert found["std"] == pytest.approx(list(deviation), abs=5e-4)
 
@@ -84,7 +84,7 @@ def test_a_subset_is_a_function_of_the_seed(real):
 
 
 def test_every_kind_of_image_counts(tmp_path):
-    """JPEG, PNG, WebP, BMP and grey ones, and raw pixels of them."""
+    """Images in JPEG, PNG, WebP and BMP, some grey, and raw pixels of them."""
     pack(SHAPES / "train", tmp_path / "files", "--format", "wds")
     sources = [SHAPES / "train" / sample["path"] for sample in listed(tmp_path / "files")]
     assert_stats(packhorse("stats", tmp_path / "files", "--json").json, sources)

@@ -45,7 +45,7 @@ def test_tasks_at_the_same_time_do_not_disturb_each_other(tmp_path):
     source = make_source(tmp_path / "source", 600)
     options = ("--format", "lmdb", "--shard-samples", "20")
     out = tmp_path / "out"
-    # Each share twice: an overlap, as a scheduler makes one that starts a task anew too early.
+    # Each share runs twice, as when a scheduler restarts a task too early.
     processes = [start("pack", source, out, *options, "--task", f"{i % 3}/3") for i in range(6)]
     for process in processes:
         assert finish(process).code == 0

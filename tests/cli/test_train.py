@@ -71,7 +71,7 @@ def test_the_loss_falls_and_eval_repeats_the_figure(name, packed, tmp_path):
 
 
 def test_every_input_trains_to_the_same_parameters(packed, tmp_path):
-    # The folder's order is that of its paths, the shards' that of their shuffle; shards of all formats agree.
+    # A folder is ordered by paths and shards by their shuffle, so only shards are compared; all formats agree.
     for name in FORMATS:
         fit(packed / name, tmp_path / name, "--epochs", "1")
     assert_same(tmp_path / "wds/last.pt", tmp_path / "lmdb/last.pt")
@@ -98,7 +98,7 @@ def test_sigterm_saves_says_how_to_go_on_and_the_resumed_run_is_exact(packed, tm
     process.send_signal(signal.SIGTERM)
     stdout, stderr = process.communicate(timeout=60)
     result = Result(process.returncode, stdout, stderr)
-    assert result.code == DONE, result  # a scheduler that takes the machine back has lost nothing
+    assert result.code == DONE, result  # nothing is lost when a scheduler takes the machine back
     assert "--resume" in result.err
     fit(packed / "lmdb", out, "--resume", "--epochs", "12")
     fit(packed / "lmdb", tmp_path / "whole", "--epochs", "12")

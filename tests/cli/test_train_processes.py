@@ -12,8 +12,8 @@ from python_support import BIN, DONE, FAILED, SHAPES, USAGE, Result, pack
 
 TRAIN = BIN / "packhorse-train"
 pytestmark = pytest.mark.skipif(not TRAIN.exists(), reason="packhorse-train is not part of this build")
-# Of how far the parameters have moved: sums are rounded in another order, and where that turns a ReLU on or off, a
-# gradient changes by more than rounding.
+# Tolerance as a share of the distance that the parameters have moved. Sums are rounded in another order, and where that
+# turns a ReLU on or off, a gradient changes by more than rounding.
 TOLERANCE = 0.02
 MODEL = ["--arch", "smallnet", "--lr", "0.002", "--device", "cpu", "--workers", "0"]
 SYNC = [*MODEL, "--batch-size", "24", "--sync-bn"]
@@ -33,7 +33,7 @@ def free_port():
 
 
 def start(world, *args, port=None):
-    """`world` processes that train together, as a launcher without a store of its own starts them."""
+    """Starts `world` processes that train together, as a launcher without a store of its own does."""
     port = port or free_port()
     processes = []
     for rank in range(world):
@@ -98,7 +98,7 @@ def momentum_of(run):
 
 @pytest.mark.parametrize("world, parts", [(2, 1), (1, 4), (2, 2)])
 def test_a_smooth_network_agrees_to_rounding(world, parts, smooth, packed, tmp_path):
-    # Without norms over batches and without ReLU, how a batch is split is only an order of sums.
+    # Without batch norms and ReLU, splitting a batch only changes the order of sums.
     train_smooth(world, packed, tmp_path / "run", "--accumulate", str(parts))
     one, two = momentum_of(smooth), momentum_of(tmp_path / "run")
     assert one.keys() == two.keys()

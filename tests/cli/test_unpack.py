@@ -33,7 +33,7 @@ def round_trip(source, scratch, form, *options):
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_samples_come_back_byte_for_byte(tmp_path, form):
-    def is_packed(name):  # what packing skips: the text file, the dot file and the README
+    def is_packed(name):  # packing skips the text file, the dot file and the README
         return not name.startswith(b".") and not name.endswith((b".txt", b".md"))
 
     assert round_trip(SHAPES, tmp_path, form, "--shard-samples", "17") == tree(SHAPES, only=is_packed)
@@ -82,7 +82,7 @@ ODD_NAMES = [
 
 
 def odd_source(path, classes):
-    """Each odd name in each class and in a deep folder of it, with bytes of its own."""
+    """Puts a file with each odd name into each class and into a deep folder of it; every file has its own bytes."""
     for c, name in enumerate(classes):
         for folder in (name, name + b"/sub folder/\xfe/" + b"z" * 255):
             full = os.path.join(os.fsencode(path), folder)

@@ -45,7 +45,7 @@ def dataset(source, tmp_path):
 
 
 def findings(*args):
-    """What inspect finds; it must find something, and say so on stderr."""
+    """The findings of inspect. There must be some, and stderr must say so."""
     result = run("inspect", *args, "--json")
     assert result.code == DAMAGE and result.json["ok"] is False and "next: " in result.err, result
     return result.json["findings"]
@@ -55,7 +55,7 @@ def kinds(*args):
     return sorted((f["kind"], f.get("path", "")) for f in findings(*args))
 
 
-# The walk by the format's own library
+# The walk with the format's own library
 
 
 @pytest.mark.parametrize("form", ["lmdb", "hdf5", "wds"])
@@ -70,14 +70,14 @@ def test_a_walk_of_a_damaged_shard_names_the_shard(source, tmp_path, form):
 
 
 def test_a_library_that_crashes_is_a_finding(source, tmp_path):
-    """An LMDB value whose size leads out of the file: the library hands it out, and touching it is a crash."""
+    """The size of an LMDB value leads out of the file: the library returns it, and touching it would crash."""
     pack(source, tmp_path / "out", "--format", "lmdb-members", "--shard-samples", "12")
     file, page = "shard-000000.lmdb/data.mdb", 4096
     data = bytearray((tmp_path / "out" / file).read_bytes())
     nodes = []
     for at in range(2 * page, len(data), page):
         flags, lower = struct.unpack_from("<HH", data, at + 10)
-        if flags == 0x02 and 16 <= lower < page:  # a leaf: its nodes' places stand behind 16 bytes of header
+        if flags == 0x02 and 16 <= lower < page:  # a leaf: the offsets of its nodes follow 16 bytes of header
             nodes += [at + place for (place,) in struct.iter_unpack("<H", data[at + 16 : at + lower])]
     images = [node for node in nodes if struct.unpack_from("<H", data, node + 4) == (0x01,)]  # on pages of their own
     struct.pack_into("<H", data, images[-1] + 2, 0x4000)  # 1 GiB
@@ -90,14 +90,14 @@ def test_a_library_that_crashes_is_a_finding(source, tmp_path):
 
 @pytest.mark.parametrize("memory,good", [(1 << 20, False), (1 << 30, True)])
 def test_a_walk_without_memory_ends_badly(dataset, memory, good):
-    """The process that walks, by its own protocol. Libraries may notice that they get none, and say so."""
+    """Talks to the walking process in its own protocol. Libraries may report that they got no memory."""
     task = {"kind": "structure", "format": "wds", "first": 0, "rows": 99, "cpu_s": 60, "memory": memory}
     task["adopted"] = ""
     for name in ("shard-000000.tar", "shard-000000.index"):
         task["index" if name.endswith("index") else "data"] = str(dataset / name).encode().hex()
     pipe = subprocess.PIPE
     with subprocess.Popen([PACKHORSE, "serve-walks"], stdin=pipe, stdout=pipe, text=True) as process:
-        for _ in range(2):  # it goes on after a walk that ended badly
+        for _ in range(2):  # the process survives a walk that ended badly
             process.stdin.write(json.dumps(task) + "\n")
             process.stdin.flush()
             answers = [{}]
@@ -136,7 +136,7 @@ def test_the_walking_process_ends_with_ours(source, tmp_path):
             pass
     process.send_signal(signal.SIGKILL)
     process.wait()
-    for child in children:  # it sees the end of its input
+    for child in children:  # its input has ended
         for _ in range(1000):
             try:
                 state = open(f"/proc/{child}/stat").read().rsplit(")", 1)[1].split()[0]
@@ -157,7 +157,7 @@ def test_decode_finds_what_only_a_decoder_sees(tmp_path, form):
     source = make_source(tmp_path / "source", 8, classes=2)
     photo = source / "class-1/000005.jpg"
     whole = photo.read_bytes()
-    photo.write_bytes(whole[: len(whole) // 2] + b"\xff\xd9")  # ends as a JPEG does, and too early
+    photo.write_bytes(whole[: len(whole) // 2] + b"\xff\xd9")  # ends like a JPEG, but too early
     pack(source, tmp_path / "out", "--format", form)
     packhorse("inspect", tmp_path / "out", "--verify", "full")
     (found,) = findings(tmp_path / "out", "--verify", "full", "--decode")
@@ -176,7 +176,7 @@ def test_what_was_damaged_before_it_was_packed_is_not_sent_to_a_repair(tmp_path)
     result = run("inspect", tmp_path / "out", "--verify", "full", "--decode")
     assert result.code == DAMAGE and "images of the dataset cannot be decoded" in result.err, result
     assert "`pack --decode`" in result.err and "packhorse repair" not in result.err and "7 images decoded" in result.out, result
-    # The dataset's own bytes are what a repair is for, and those of the source stay what they are.
+    # Repair mends damage to the dataset's own bytes, and keeps the bytes of a source that was damaged itself.
     flip_byte(tmp_path / "out/shard-000000.tar", 3)
     both = run("inspect", tmp_path / "out", "--verify", "full", "--decode")
     assert "the dataset is damaged" in both.err and "packhorse repair DATASET SOURCE" in both.err and "`pack --decode`" in both.err, both
@@ -202,7 +202,7 @@ def test_an_image_beyond_a_limit_is_not_called_damaged(tmp_path):
     assert "(--max-pixels)" in result.out
 
 
-# Shards of others
+# Foreign shards
 
 
 @pytest.fixture

@@ -1,4 +1,5 @@
-"""Watching packhorse-train from outside: TensorBoard, JSON lines, Prometheus and traces, read by their own readers."""
+"""Watching packhorse-train from outside: TensorBoard, JSON lines, Prometheus and traces, read with their own
+readers."""
 
 import json
 import os
@@ -15,7 +16,7 @@ from python_support import DONE, FAILED, ROOT, SHAPES, TERMINATED, TRAIN, USAGE,
 
 pytestmark = pytest.mark.skipif(not TRAIN.exists(), reason="packhorse-train is not part of this build")
 QUICK = ["--arch", "smallnet", "--batch-size", "24", "--device", "cpu", "--workers", "2"]
-EACH_STEP = ["--checkpoint-every", "1"]  # which also reports each step
+EACH_STEP = ["--checkpoint-every", "1"]  # this also reports each step
 GRAFANA = ROOT / "docs/grafana"
 WATCH_PAGE = ROOT / "docs/trainer-watch.md"
 
@@ -34,7 +35,7 @@ def fit(data, out, *options):
 
 
 def scalars(run):
-    """tag -> [(step, value)] as TensorBoard shows them."""
+    """tag -> [(step, value)], as TensorBoard shows them."""
     accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     events = accumulator.EventAccumulator(str(run / "tensorboard"))
     events.Reload()
@@ -65,7 +66,7 @@ def test_steps_that_are_done_again_are_shown_once(data, tmp_path):
     fit(data, run, "--epochs", "2", "--max-steps", "4", *EACH_STEP)
     shutil.copy(run / "last.pt", tmp_path / "at-4.pt")
     fit(data, run, "--resume", "--max-steps", "8", *EACH_STEP)
-    shutil.copy(tmp_path / "at-4.pt", run / "last.pt")  # as if the machine had died before it was saved again
+    shutil.copy(tmp_path / "at-4.pt", run / "last.pt")  # as if the machine had died before the next save
     fit(data, run, "--resume", "--max-steps", "9", *EACH_STEP)
     assert len(list((run / "tensorboard").iterdir())) == 3
     assert [step for step, _ in scalars(run)["train/loss"]] == list(range(1, 10))
@@ -139,7 +140,7 @@ def value(families, name):
 
 @pytest.fixture(scope="module", name="scraped")
 def scraped_fixture(data):
-    """What the endpoint says once an epoch is done, the training still running; and its run's end."""
+    """Reads the endpoint after one epoch, while training still runs; then ends the run."""
     process = start("fit", "--data", data, *QUICK, "--epochs", "100000", "--metrics-port", "0")
     try:
         address = metrics_address(process)
@@ -226,7 +227,7 @@ def test_the_scrape_file_is_for_the_port_of_the_page():
 
 def test_a_trace_holds_its_steps_and_the_loaders_threads(data, tmp_path):
     trace = tmp_path / "trace.json"
-    steps = len(list((SHAPES / "train").rglob("*.jpg"))) // 24  # of an epoch; the next one's reading is in the trace
+    steps = len(list((SHAPES / "train").rglob("*.jpg"))) // 24  # of an epoch; the trace shows the next reading
     result = fit(data, tmp_path / "run", "--epochs", "2", "--trace", trace, "--trace-steps", f"{steps - 1}:{steps + 2}")
     assert "trace is written" in result.err and "ERROR" not in result.err
     events = [event for event in json.loads(trace.read_text())["traceEvents"] if event["ph"] == "X"]
@@ -291,5 +292,5 @@ def test_training_ends_while_a_client_of_the_metrics_says_nothing_to_its_end(dat
     port = int(re.search(r":(\d+)/", address)[1])
     with socket.create_connection(("127.0.0.1", port)) as client:
         client.sendall(b"GET /metrics HTTP/1.1\r\nHost: here\r\n")
-        assert urllib.request.urlopen(address).status == 200  # the others are answered meanwhile
-        assert end(process).code == DONE  # all is saved
+        assert urllib.request.urlopen(address).status == 200  # other clients are answered meanwhile
+        assert end(process).code == DONE  # everything is saved

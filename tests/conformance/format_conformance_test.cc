@@ -1,5 +1,5 @@
-// What every format must do, whatever it is and however it is written: the loops below are the only
-// place that knows there are several.
+// What every format must do, however it is written. The loops below are the only place that knows
+// there are several formats.
 #include <algorithm>
 
 #include "packhorse/base/file.h"
@@ -21,7 +21,7 @@ using test::Row;
 using test::TemporaryDirectory;
 using test::Variant;
 
-/// The directory a shard was put in.
+/// The directory that a shard was written to.
 fs::path root_of(const Variant& variant, const fs::path& path) {
   const std::string text = path.string();
   const std::size_t suffix = suffix_of(variant.format, variant.zstd_level).size();
@@ -36,7 +36,7 @@ std::size_t files_below(const fs::path& root) {
   return files;
 }
 
-/// The fields of a row as a reader gives them.
+/// The fields of a row as a reader returns them.
 std::vector<std::pair<std::string, std::string>> fields_of(const Row& row) {
   std::vector<std::pair<std::string, std::string>> fields;
   for (std::size_t f = 0; f < row.fields.size(); ++f) {

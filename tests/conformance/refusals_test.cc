@@ -1,4 +1,4 @@
-// What a writer must refuse, so that nothing is written that cannot be read back.
+// Input that a writer must refuse, so that nothing is written that cannot be read back.
 #include "packhorse/base/error.h"
 #include "shards.h"
 
@@ -13,7 +13,7 @@ using test::Row;
 using test::TemporaryDirectory;
 using test::Variant;
 
-/// What a refusal says, and the key it names.
+/// The text of a refusal, and the key it names.
 std::string refusal(const auto& work) {
   try {
     work();
@@ -125,7 +125,7 @@ TEST_CASE("refusals: a field called as the label or the image is, where that is 
   CHECK(refusal([&] {
           writer->add({"000000001", 0, jpeg, as_bytes("x"), {&jpg, 1}});
         }) == "the field 'jpg' has the image's extension | 000000001");
-  // There is no order among members there, so any image's extension names the image.
+  // Members are not ordered there, so any image's extension names the image.
   CHECK(opening(find_format("lmdb-members"), data_file(directory, "lmdb-members"),
                 with_fields({"png"})) != "not refused");
 }

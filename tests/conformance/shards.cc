@@ -17,7 +17,7 @@ std::string some_bytes(std::size_t size) {
   return bytes;
 }
 
-/// Absent, empty, one byte, some, or 3 MB, all by the number of the row.
+/// A field that is absent, empty, one byte, some bytes, or 3 MB, depending on the row's number.
 std::optional<std::string> field_of(std::size_t row, std::size_t field) {
   if ((row + field) % 4 == 0) return std::nullopt;
   if ((row + field) % 4 == 1) return std::string();

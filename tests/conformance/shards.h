@@ -8,7 +8,7 @@
 #include "support/made_dataset.h"
 #include "support/support.h"
 
-/// Shards for the conformance tests: every format in every way it can be written.
+/// Shards for the conformance tests: every format, in every way it can be written.
 namespace packhorse::test {
 
 inline const std::vector<std::string> kFieldNames = {"json", "seg.png", "txt"};
@@ -22,7 +22,7 @@ struct Variant {
 
   std::string name() const;
   ShardSpec spec() const;
-  /// Where a shard of it goes.
+  /// The path of a shard of this variant.
   std::filesystem::path path_in(const TemporaryDirectory& directory) const;
   /// Sizes around every boundary the formats have: tar blocks, pages, LMDB's overflow limit, write
   /// buffers. Fields are empty, tiny, large or absent.
@@ -30,12 +30,13 @@ struct Variant {
   ShardLayout write(const std::filesystem::path& path, const std::vector<Row>& rows) const;
 };
 
-/// Every format, compressed where it can be, with fields where it carries them, files and pixels.
+/// Every format: compressed where possible, with fields where it carries them, with files and with
+/// pixels.
 std::vector<Variant> all_variants();
 
 inline void add(ShardWriter& writer, const Row& row) { add(writer, row, kFieldNames); }
 
-/// What a data file holds once it is decompressed.
+/// The decompressed content of a data file.
 std::vector<std::byte> content_of(const std::filesystem::path& path, const ShardLayout& layout);
 
 template <class Check>

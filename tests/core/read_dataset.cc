@@ -6,9 +6,9 @@
 #include "packhorse/base/hash.h"
 #include "packhorse/reader/loader.h"
 
-/// Reads one epoch of the dataset argv[1] and prints how many images it has, and a hash of their
-/// pixels and labels. Linked with packhorse::core and with packhorse::reader, which must read the
-/// same.
+/// Reads one epoch of the dataset argv[1] and prints the number of images and a hash of their
+/// pixels and labels. The program is linked with packhorse::core and with packhorse::reader, which
+/// must read the same.
 int main(int argc, char** argv) try {
   if (argc != 2) return 2;
   namespace reader = packhorse::reader;

@@ -56,18 +56,19 @@ FAULTS = {
     "alloc": ("ENOMEM",),
     "change": ("KILL", "TORN"),
 }
-# What a program has to live with: it goes on as if nothing had been.
+# Faults that a program must survive: it goes on as if nothing had happened.
 INTERRUPTED = ("open", "read", "write", "pwrite", "fsync", "truncate", "flock")
 HARMLESS = {(group, "EINTR") for group in INTERRUPTED} | {(group, "SHORT") for group in ("read", "write", "pwrite")}
-# Libraries that crash in themselves when they get no memory, and how many of the innermost calls must be theirs to tell: what libstdc++
-# destroys for us may be our fault, what it destroys for itself is its own. What they leave has to be as good as after any kill.
+# Libraries that crash by themselves when they get no memory, and how many of the innermost calls must be theirs to
+# prove it: what libstdc++ destroys for us may be our fault, what it destroys for itself is its own. The files they
+# leave must be as good as after any kill.
 CRASHING = {"libhdf5_serial": 1, "libstdc++": 2}
 C_LIBRARY = ("libc.so", "ld-linux", PRELOAD.name)
-ALLOCATIONS = 150  # of a command that are tried, spread evenly
+ALLOCATIONS = 150  # allocations of a command that are tried, spread evenly
 LONGEST = 120  # seconds
 FRAME = "FAULT FRAME: "
-FATAL = b"Fatal Internal Error in libarchive"  # it ends the program where it gets no memory
-COUNTS = Path(__file__).resolve().parent / "counts.json"  # of the last run of each case
+FATAL = b"Fatal Internal Error in libarchive"  # libarchive ends the program when it gets no memory
+COUNTS = Path(__file__).resolve().parent / "counts.json"  # from the last run of each case
 MARKS = ("<!-- faults: begin -->", "<!-- faults: end -->")
 UNFINISHED = (".partial", ".packhorse-index", ".packhorse-repair")
 
@@ -96,7 +97,7 @@ class Violation(Exception):
 
 
 def run(command, root=None, **environment):
-    """The command; with `root`, under the preload."""
+    """Runs the command; with `root`, under the preload."""
     env = dict(os.environ)
     if root is not None:
         env |= {"LD_PRELOAD": str(PRELOAD), "FAULT_ROOT": str(root), **environment}
@@ -115,7 +116,8 @@ def must(*command):
 
 
 def crashed_in(done):
-    """The library that ended the program: one of CRASHING by a signal, as the preload tells, or libarchive; None if none did."""
+    """The library that ended the program: one of CRASHING by a signal, found by the preload, or libarchive; None if
+    none did."""
     if FATAL in done.stderr:
         return "libarchive"
     if done.returncode >= 0:
@@ -132,9 +134,9 @@ def is_unfinished(name):
 
 
 class Case:
-    """A command, and the files it works on: `prepare` makes them in a folder, `command` is for such a folder.
+    """A command and its files: `prepare` makes them in a folder, `command` works on such a folder.
 
-    `one_step`: what it publishes appears at once. Otherwise file by file, each whole, dataset.json last.
+    `one_step`: it publishes everything at once. Otherwise it publishes file by file, each whole, dataset.json last.
     """
 
     groups = GROUPS
@@ -163,7 +165,8 @@ class Case:
 
 
 class FitCase(Case):
-    """Training over an earlier run. Checkpoints tell the time they took, so they are old, new and whole, or broken."""
+    """Training over an earlier run. Checkpoints hold the time they took, so they are judged as old, new and whole, or
+    broken."""
 
     def __init__(self):
         self.groups = [group for group in GROUPS if group not in ("alloc", "read", "mmap")]
@@ -198,7 +201,7 @@ class FitCase(Case):
 
 
 def contents(place):
-    """All that is there by name: a file's SHA-256, None for a folder, where a link leads that leads nowhere yet."""
+    """Everything there, by name: a file's SHA-256, None for a folder, the target of a dangling link."""
 
     def what(path):
         if path.is_dir():
@@ -216,7 +219,7 @@ def difference(now, before, after):
 
 
 class Bench:
-    """One case in a scratch folder of its own."""
+    """Runs one case in a scratch folder of its own."""
 
     def __init__(self, case, scratch):
         self.case, self.root = case, Path(scratch)
@@ -234,7 +237,7 @@ class Bench:
         shutil.copytree(self.original, self.place, symlinks=True)
 
     def run_counted(self, **environment):
-        """How it ended, and the calls it made."""
+        """Returns how it ended, and the calls it made."""
         self.fresh()
         counts = self.root / "counts"
         counts.unlink(missing_ok=True)
@@ -259,8 +262,8 @@ class Bench:
                         yield Fault(group, at, what, True)
 
     def try_fault(self, fault):
-        """How the program ended: "done", "refused", "killed" or "crashed"; "missed" when it came not so far as to meet
-        the fault, as the number of its calls depends on its threads. Raises Violation."""
+        """How the program ended: "done", "refused", "killed" or "crashed"; "missed" when it did not reach the fault,
+        since the number of its calls depends on its threads. Raises Violation."""
         done, counts = self.run_counted(**fault.environment())
         try:
             ended = self.check(fault, done)
@@ -294,7 +297,7 @@ class Bench:
         return "refused"
 
     def check_next(self, dead):
-        """`dead`: the program could not clear anything any more."""
+        """`dead`: the program had no chance to clean up."""
         was_there = self.case.published(self.place) == self.after
         again = run(self.case.command(self.place))
         now = self.case.published(self.place)
@@ -324,7 +327,7 @@ def photos(number):
 
 
 def make_large(folder):
-    """Two pictures of 3 MiB: whole pieces go past the page cache."""
+    """Two pictures of 3 MiB: whole pieces bypass the page cache."""
     for i in range(2):
         target = folder / f"class-{i}" / f"{i}.ppm"
         target.parent.mkdir(parents=True)
@@ -364,7 +367,7 @@ def prepare_unpack(place):
 
 
 def prepare_foreign(place):
-    """Tars of another writer."""
+    """Foreign tars."""
     packed(place, "--format", "wds")
     for shard in sorted((place / "packed").glob("*.tar")):
         shard.rename(place / f"foreign-{shard.name}")
@@ -381,13 +384,13 @@ def prepare_export(place):
 
 
 def prepare_index_overwrite(place):
-    """Beside them, the dataset of all but one."""
+    """Adds the dataset of all shards but one beside them."""
     prepare_foreign(place)
     must(PACKHORSE, "index", *foreign_shards(place)[:-1])
 
 
 def prepare_repair_copy(place):
-    """From a dataset like it, of which files are copied."""
+    """Repairs from a dataset like it, whose files are copied."""
     prepare_repair(place)
     must(PACKHORSE, "pack", place.parent / "source", place.parent / "same", "--shard-samples", "2", "--format", "wds")
 
@@ -495,7 +498,7 @@ class Tally:
 
 
 def table(rows):
-    """`rows`: of Tally.rows(), perhaps of several runs."""
+    """`rows`: from Tally.rows(), perhaps of several runs."""
     lines = [
         "| command | every | faults | went on | refused | kills | allocations | went on | refused "
         "| crashes in libraries | **violations** |",
@@ -509,7 +512,7 @@ def table(rows):
 
 
 class Choice:
-    """Cases, calls and faults by name; all of them where none is named."""
+    """A choice of cases, calls and faults by name; all of them when none is named."""
 
     def __init__(self, only):
         known = {case.name: case for case in cases()}
@@ -533,7 +536,7 @@ def loop(scratch, only=(), stride=1, jobs=2, report=lambda line: None):
         number, case = numbered
         bench = Bench(case, Path(scratch) / case.name)
         plan = [fault for fault in bench.faults() if choice.has(fault)]
-        # Each case begins elsewhere, so that all together see all kinds of faults.
+        # Each case begins at another fault, so that together they see all kinds.
         for fault in plan[number * 7 % stride :: stride]:
             try:
                 tally.add(case.name, fault, bench.try_fault(fault))
@@ -565,7 +568,7 @@ def main():
     rows = tally.rows(arguments.stride)
     print(table(rows))
     if arguments.write:
-        # Of what was not tried now, the counts of the last run stay.
+        # Cases that were not run now keep the counts of their last run.
         rows = (json.loads(COUNTS.read_text()) if COUNTS.exists() else {}) | rows
         COUNTS.write_text(json.dumps(dict(sorted(rows.items())), indent=1) + "\n")
         head, rest = arguments.write.read_text().split(MARKS[0])

@@ -1,4 +1,4 @@
-"""Datasets as somebody would make them who wants to do harm: all sums and checksums fit what was changed."""
+"""Datasets made to do harm: all sums and checksums match the changed content."""
 
 import ctypes
 import ctypes.util
@@ -25,7 +25,7 @@ def sha256(data):
 
 
 class Index:
-    """shard-NNNNNN.index as docs/formats/index.md draws it."""
+    """shard-NNNNNN.index, as docs/formats/index.md draws it."""
 
     HEADER = struct.Struct("<8sIIQQQ16xQ")
 
@@ -42,7 +42,7 @@ class Index:
         return self.sections[number][1]
 
     def put(self, number, row, at, form, value):
-        """Changes the number at a byte of a row."""
+        """Changes the number at a byte offset of a row."""
         width = len(self.column(number)) // self.samples
         struct.pack_into("<" + form, self.column(number), row * width + at, value)
 
@@ -69,7 +69,7 @@ def manifest_of(dataset):
 
 
 def put_manifest(dataset, manifest):
-    """dataset.json with the id that fits, and SHA256SUMS."""
+    """Writes dataset.json with the matching id, and SHA256SUMS."""
     content = {k: v for k, v in manifest.items() if k not in ("packhorse", "id")}
     compact = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
     whole = {"packhorse": manifest["packhorse"], "id": sha256(compact.encode()), **content}
@@ -82,7 +82,7 @@ def put_manifest(dataset, manifest):
 
 
 def reseal(dataset):
-    """Sizes and sums of all shards and lists that are there, as they are now."""
+    """Updates the sizes and sums of all existing shards and lists."""
     manifest = manifest_of(dataset)
     for shard in manifest["shards"]:
         for name, size, total in (("file", "bytes", "sha256"), ("index", "index_bytes", "index_sha256")):
@@ -101,7 +101,7 @@ def edit_manifest(dataset, edit):
 
 
 def edit_index(dataset, edit, bytes_edit=None):
-    """Changes the index of the first shard, and seals the dataset anew."""
+    """Changes the index of the first shard, and seals the dataset again."""
     index = Index(dataset / manifest_of(dataset)["shards"][0]["index"])
     edit(index)
     index.write(bytes_edit)
@@ -109,7 +109,7 @@ def edit_index(dataset, edit, bytes_edit=None):
 
 
 def replace_image(dataset, row, image):
-    """Puts other bytes in the place of an image that has at least as many."""
+    """Replaces an image by other bytes, no more than it has."""
     shard = dataset / manifest_of(dataset)["shards"][0]["file"]
 
     def edit(index):
@@ -124,7 +124,7 @@ def replace_image(dataset, row, image):
 
 
 def zstd_bomb(content_bytes):
-    """A frame of nothing but runs of zeros: four bytes for each 128 KiB."""
+    """A frame that holds only runs of zeros: four bytes for each 128 KiB."""
     block = 128 << 10
     frame = struct.pack("<IBBQ", 0xFD2FB528, 3 << 6, 7 << 3, content_bytes)
     for begin in range(0, content_bytes, block):

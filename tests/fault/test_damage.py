@@ -1,6 +1,6 @@
-"""Damage is found and named: a flipped byte anywhere, a file cut or gone, in every file of every format.
+"""Damage is found and named: a flipped byte anywhere, or a file truncated or missing, in every file of every format.
 
-`inspect --verify` takes a folder of datasets, so that many copies with one damage each are checked in one run.
+`inspect --verify` takes a folder of datasets, so one run checks many copies with one damage each.
 """
 
 import os
@@ -25,12 +25,12 @@ from python_support import (
 )
 
 FLIPS = 60
-FILES = {"wds": 12, "lmdb": 8, "hdf5": 8}  # of the datasets here: tar shards come with indexes for other readers
+FILES = {"wds": 12, "lmdb": 8, "hdf5": 8}  # per dataset here: tar shards come with indexes for other readers
 
 
 @pytest.fixture(scope="module", params=FORMATS)
 def dataset(request, tmp_path_factory):
-    """30 images in two shards, and eight rejects, so that every kind of file is there."""
+    """30 images in two shards, and eight rejects, so that every kind of file exists."""
     scratch = tmp_path_factory.mktemp(request.param)
     make_source(scratch / "source", 29, classes=3)
     copy_tree(BROKEN, scratch / "source/broken")
@@ -54,7 +54,7 @@ def dataset(request, tmp_path_factory):
 
 
 def variant(dataset, path, file):
-    """Makes a copy of the dataset at `path` out of links, but for `file`, whose path it returns: it may be damaged."""
+    """Makes a copy of the dataset at `path` out of links, except `file`, whose path it returns: it may be damaged."""
     for name in files_of(dataset):
         (path / name).parent.mkdir(parents=True, exist_ok=True)
         if name != file:
@@ -64,7 +64,7 @@ def variant(dataset, path, file):
 
 
 def found_in(folder, level):
-    """What verification finds in each of the datasets in `folder`, by name. Damage it must find."""
+    """The findings of verification in each dataset in `folder`, by name. It must find damage."""
     result = run("inspect", folder, "--verify", level, "--json")
     assert result.code == DAMAGE and result.json["ok"] is False, the_unexpected(folder, level)
     assert "the dataset is damaged" in result.err and "next: " in result.err
@@ -76,7 +76,7 @@ def found_in(folder, level):
 
 
 def the_unexpected(folder, level):
-    """Which of the datasets made verification end in another way than with damage?"""
+    """The datasets in which verification ended in another way than with damage."""
     results = ((path.name, run("inspect", path, "--verify", level)) for path in sorted(folder.iterdir()))
     return next(
         (f"{name}: {result}" for name, result in results if result.code != DAMAGE), "none of them alone"
@@ -88,7 +88,7 @@ def names(finding, file):
 
 
 def some_offsets(size, images):
-    """First, last, around the ends of a few images, and anywhere."""
+    """Offsets: first, last, around the ends of a few images, and random ones."""
     dice = random.Random(size)
     offsets = {0, 1, size // 2, size - 2, size - 1}
     for image in images[:6]:
@@ -117,7 +117,7 @@ def test_a_flipped_byte_is_found_and_named(dataset, tmp_path, number):
             assert [(f["kind"], f["sample"], f["key"], f["offset"], f["length"]) for f in found] == [
                 ("payload", sample["sample"], sample["key"], sample["offset"], sample["bytes"])
             ]
-        if not hit:  # what the format's own library says of it may name a sample
+        if not hit:  # messages of the format's own library may name a sample
             kinds = [f["kind"] for f in found]
             assert (found[0]["sample"], found[0]["key"]) == (None, ""), (file, offset, found)
             assert set(kinds[1:]) <= {"structure"}, (file, offset, found)

@@ -1,4 +1,4 @@
-"""A short, even choice of the faults of fault_loop.py, and more of some kinds: see there what each must end with."""
+"""A short, even choice of the faults of fault_loop.py, and more of some kinds. fault_loop.py says how each must end."""
 
 import signal
 import tempfile
@@ -18,13 +18,13 @@ def preload_is_built():
 
 
 def met(tally, *hows):
-    """How many faults were met, and ended so."""
+    """How many faults were met and ended in one of these ways."""
     return sum(n for (_, _, how), n in tally.ended.items() if how in (hows or ("done", "refused", "killed")))
 
 
 @pytest.fixture
 def scratch(tmp_path):
-    """In memory, where there is such a place: a run syncs some 30 files and folders."""
+    """A folder in memory, if there is one: a run syncs some 30 files and folders."""
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else tmp_path) as folder:
         yield Path(folder)
@@ -40,13 +40,13 @@ def test_every_nth_fault_kill_and_failed_allocation_leaves_the_old_or_the_new_st
 @pytest.mark.parametrize(
     ("only", "stride"),
     [
-        # A signal interrupts an opening, a read, the signing of the lock, a sync, while files are listed or copied.
+        # A signal interrupts opening, reading, signing the lock and syncing, while files are listed or copied.
         ("pack-wds-zstd,EINTR", 3),
         ("index-overwrite,EINTR", 3),
         ("repair-copy,EINTR", 3),
-        # A folder that cannot be listed: no class and no field is lost, and no image gets another label.
+        # When a folder cannot be listed, no class and no field is lost, and no image gets another label.
         ("pack-hdf5-fields,open,EIO", 1),
-        # What cannot be removed is said, or the next run knows it as its own.
+        # A file that cannot be removed is reported, or the next run recognises it as its own.
         ("index,index-overwrite,repair,repair-copy,unlink,EIO", 1),
     ],
 )

@@ -43,7 +43,8 @@ def test_every_flip_and_every_cut_is_found(source, tmp_path, form):
     weights = [sizes[file] for file in data]
     plan = []
     for i in range(FLIPS):
-        # In the shards by their size; each tenth in any file at all, and near the ends, where structure is.
+        # Shards are drawn by size, and every tenth time any file; half of the flips are near the ends, where structure
+        # is.
         file = dice.choice(list(sizes)) if i % 10 == 0 else dice.choices(data, weights)[0]
         near = dice.choice([sizes[file], min(4096, sizes[file])])
         at = dice.randrange(near)
@@ -64,6 +65,6 @@ def test_every_flip_and_every_cut_is_found(source, tmp_path, form):
         if payload == "1":
             payloads += 1
             if form == "wds-zstd" and reader == "same":
-                continue  # a bit of a frame that says nothing about its content
+                continue  # a bit of a frame that does not affect its content
             assert sample == "1" and reader == "noticed", damage
     assert payloads > FLIPS // 3

@@ -1,7 +1,6 @@
-"""A disk that fills up: one clear message, no dataset, and the same command completes it once there is room.
+"""A full disk gives one clear message and no dataset; the same command completes it once there is room.
 
-The disk is a tmpfs of 3 MiB, mounted where nobody else sees it: in a mount namespace that a sleeping process
-holds.
+The disk is a tmpfs of 3 MiB in a mount namespace that a sleeping process holds, so nobody else sees it.
 """
 
 import json
@@ -19,7 +18,7 @@ SHARD = 100  # samples
 
 
 class Disk:
-    """The small disk, mounted at `path` inside the namespace; from outside it is seen at `outside`."""
+    """The small disk, mounted at `path` inside the namespace and visible at `outside` from without."""
 
     def __init__(self, path):
         self.path = path
@@ -117,7 +116,7 @@ def test_a_shard_that_fails_does_not_cut_those_in_the_making_beside_it(disk, sou
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_packing_splits_to_a_disk_that_fills_up_at_the_very_end(disk, tmp_path, form):
-    """Little by little less room, so that each kind of file is once the one that does not fit."""
+    """The room shrinks step by step, so that each kind of file is once the one that does not fit."""
     pack(SHAPES, tmp_path / "undisturbed", "--format", form, "--shard-samples", "40")
     whole = tree(tmp_path / "undisturbed")
     size = sum(p.stat().st_size for p in (tmp_path / "undisturbed").rglob("*") if p.is_file())
@@ -207,7 +206,7 @@ def test_a_published_dataset_whose_report_is_lost_is_no_success_but_there(tmp_pa
 
 
 def test_no_room_for_what_is_unpacked_from_an_archive(disk, source, tmp_path):
-    """The temporary file has no name, so its place on the small disk is free again afterwards."""
+    """The temporary file has no name, so its space on the small disk is free again afterwards."""
     archive = shutil.make_archive(tmp_path / "archive", "gztar", source)
     result = refused("pack", archive, disk.path / "out", "--format", "wds", code=FAILED, prefix=disk.enter)
     for words in ("no space for the temporary file", "MiB of it", f"where: {disk.path}", "next:  all images"):

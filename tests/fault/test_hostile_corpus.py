@@ -1,6 +1,6 @@
-"""Hostile inputs end in one verdict: no signal, no hang, at most 512 MiB, nothing written but where it was told to.
+"""Hostile inputs end in one verdict: no signal, no hang, at most 512 MiB, and writes only where they are allowed.
 
-tests/fault/make_hostile writes the corpus, and measures it."""
+tests/fault/make_hostile writes the corpus and measures it."""
 
 import pytest
 from hostile import corpus

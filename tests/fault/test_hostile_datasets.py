@@ -18,8 +18,8 @@ import pytest
 from hostile_datasets import HASHES, IMAGES, KEY_ENDS, LABELS, PATH_ENDS, RANGES, Index
 from python_support import DAMAGE, DONE, PACKHORSE, SHAPES, Result, copy_tree, pack, put, refused, run, tree
 
-MEMORY = 512 << 20  # resident, of a command and all it starts
-ADDRESSES = 6 << 30  # reserved; most of it are the stacks and arenas of threads
+MEMORY = 512 << 20  # resident, of a command and all processes it starts
+ADDRESSES = 6 << 30  # reserved; most of it is stacks and arenas of threads
 TIME = 120  # seconds; a guard against hanging, on any machine
 
 COMMANDS = {
@@ -44,8 +44,8 @@ COMMANDS = {
 EVERY = set(COMMANDS)
 OPENS_ALL = EVERY - {"export", "export beside", "repair", "diff"}  # read every index and shard
 OPENS_INDEX = EVERY - {"export", "export beside", "repair"}
-DECODES = {"decode", "stats", "duplicates"}  # by what the index says; the others look at the bytes alone
-PROVES = DECODES | {"full", "against", "diff"}  # that images are what the index says
+DECODES = {"decode", "stats", "duplicates"}  # using the index; the other commands only read the bytes
+PROVES = DECODES | {"full", "against", "diff"}  # check that images are what the index says
 
 
 def grey_png(side):
@@ -84,7 +84,7 @@ def label(value):
 
 
 def bytes_at(at, form, value):
-    """In the header or the section table."""
+    """Changes bytes of the header or the section table."""
     return lambda d: hostile.edit_index(d, lambda i: None, lambda data: struct.pack_into("<" + form, data, at, value))
 
 
@@ -100,7 +100,7 @@ def name_of_shard(kind, name):
 
 
 def shard_twice(manifest):
-    """With counts that add up."""
+    """A shard listed twice, with counts that add up."""
     first = manifest["shards"][0]
     manifest["shards"].append({**first, "first_sample": first["samples"]})
     manifest["samples"] *= 2
@@ -138,14 +138,14 @@ def jpeg_as_pnm(dataset):
 
 
 def pnm_with_long_numbers(dataset):
-    """Ten digits are one number to who reads them all, and two to who stops before."""
+    """Ten digits: a parser that reads them all finds one number, one that stops early finds two."""
     hostile.replace_image(dataset, PNM, b"P6 1000000005 255 " + b"\x01" * 80)
 
 
 SHARD, INDEX = "shard-000000.tar", "shard-000000.index"
 DEEP = "[" * 200000 + "]" * 200000
 
-# case -> (what is changed, the commands that must fail)
+# case -> (the change, the commands that must fail)
 CASES = {
     "manifest nested deep": (text_of_manifest(DEEP), EVERY),
     "manifest of deep objects": (text_of_manifest('{"a":' * 200000 + "1" + "}" * 200000), EVERY),
@@ -201,7 +201,7 @@ CASES = {
 
 
 def outcome(command, dataset, sound, out):
-    """How a command ends under the limits, and the most memory that it, or a process it started, had at a time."""
+    """How a command ends under the limits, and the most memory that it or one of its processes had at a time."""
     words = [w.format(d=dataset, out=out, sound=sound) for w in COMMANDS[command]]
 
     def limit():
@@ -232,7 +232,7 @@ def judge(command, dataset, sound, out, must_fail):
 
 
 def judge_all(change, must_fail, root, source, tmp_path):
-    """The dataset anew for each command: some of them write into it. Nothing else may change."""
+    """Gives each command a fresh dataset, since some write into it. Nothing else may change."""
     for command in COMMANDS:
         place = tmp_path / "place"
         dataset = copy_tree(source, place / "packed")
@@ -261,7 +261,7 @@ def frame_claims(content):
 
 
 def real_bomb(content):
-    """Not only the index says so: the frame expands to it, and the hash fits as far as anybody gets to look."""
+    """A frame that really expands to what the index says, with a hash that matches as far as anybody reads."""
 
     def change(dataset):
         shard = dataset / hostile.manifest_of(dataset)["shards"][0]["file"]
@@ -296,7 +296,7 @@ def test_a_folder_on_the_way_to_a_shard_that_is_a_link_is_not_followed(sound, tm
 
 
 def test_a_repair_never_writes_through_a_link(sound, tmp_path):
-    """Neither of the shard's folder, nor of the place where the repair is made."""
+    """Neither a link in place of the shard's folder, nor one in place of the folder of the repair."""
     for name in ("shard-000000.lmdb", ".packhorse-repair.partial"):
         place = tmp_path / name
         dataset = copy_tree(sound / "database", place / "packed")

@@ -55,10 +55,10 @@ def receipts(out):
 
 
 def start_and_stop(out, command, begun=None, anew=None):
-    """Starts a command and halts it (SIGSTOP) in the middle: when `begun` says so, and still says so once it is halted.
+    """Starts a command and halts it (SIGSTOP) in the middle: when `begun` is true, and still true once it is halted.
 
-    Without `begun`: when three or a few more shards are packed, and nothing is published. `anew` makes things as they
-    were for another attempt, for it may be over before it can be halted."""
+    Without `begun`: when a few shards are packed, at least three, and nothing is published. `anew` resets everything
+    for another attempt, since the command may end before it can be halted."""
     begun = begun or (lambda: not out.exists() and 3 <= len(receipts(out)) < SHARDS)
     for _ in range(20):
         process = start(*command)
@@ -110,7 +110,7 @@ def test_a_killed_run_is_no_dataset_and_the_same_command_completes_it(source, fo
 
 
 def test_kills_at_any_moment_do_no_harm(source, form, undisturbed, tmp_path):
-    """The first shard, the middle, the sealing, the rename: wherever it hits, the next run makes it good."""
+    """Kills at the first shard, in the middle, at the sealing and at the rename: the next run always recovers."""
     out = tmp_path / "out"
     command = ("pack", source, out, "--format", form, *OPTIONS)
     begin = time.monotonic()
@@ -127,7 +127,7 @@ def test_kills_at_any_moment_do_no_harm(source, form, undisturbed, tmp_path):
             process.kill()
             killed += finish(process).code == -signal.SIGKILL
             if out.exists():
-                whole *= 0.8  # the machine has less to do than it had
+                whole *= 0.8  # the machine is less busy than it was
                 break
             assert run("inspect", out).code == run("inspect", staging(out)).code == FAILED
         if not out.exists():
@@ -139,7 +139,7 @@ def test_kills_at_any_moment_do_no_harm(source, form, undisturbed, tmp_path):
 
 
 def test_a_kill_right_after_publishing_leaves_nothing_the_next_run_keeps(source, form, undisturbed, tmp_path):
-    """The moment between the rename and the removal of the staging directory, made by hand."""
+    """Makes by hand the moment between the rename and the removal of the staging directory."""
     out = tmp_path / "out"
     command = ("pack", source, out, "--format", form, *OPTIONS)
     packhorse(*command)
@@ -152,7 +152,7 @@ def test_a_kill_right_after_publishing_leaves_nothing_the_next_run_keeps(source,
 
 
 def test_a_kill_right_before_publishing_leaves_no_manifest_beside_other_shards(source, tmp_path):
-    """Sealed, but not renamed; then the source changes, and the next run is halted among the new shards."""
+    """A pack is sealed but not renamed; then the source changes, and the next run is halted among the new shards."""
     copy, out = tmp_path / "source", tmp_path / "out"
     shutil.copytree(source, copy)
     command = ("pack", copy, out, "--format", "wds", "--no-shuffle", *OPTIONS)
@@ -313,7 +313,7 @@ def test_60000_photos_survive_a_kill(tmp_path):
 
 
 def write_foreign_tar(path, images):
-    """A tar by another program, large enough that reading it through can be caught in the act."""
+    """A tar by another program, large enough that reading it can be interrupted."""
     picture = b"P6\n600 600\n255\n" + bytes(range(240)) * (600 * 600 * 3 // 240)
     with tarfile.open(path, "w") as archive:
         for i in range(images):

@@ -1,4 +1,4 @@
-"""The limits of a shell (ulimit): reaching one is an error with words, never the end by a signal."""
+"""The limits of a shell (ulimit): reaching one gives an error message, never a signal."""
 
 import subprocess
 
@@ -32,7 +32,7 @@ def test_the_limit_on_file_sizes_is_named_and_the_next_run_goes_on(source, tmp_p
 
 
 def test_too_little_memory_ends_with_words_at_any_limit(source, tmp_path):
-    """From where the loader just about succeeds to where all of it does: what fails is another thing each time."""
+    """From a limit at which the program barely loads to one at which everything works: another step fails each time."""
     out = tmp_path / "out"
     succeeded = refused = 0
     for mebibytes in range(60, 1200, 40):

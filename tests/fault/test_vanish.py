@@ -1,4 +1,4 @@
-"""Files that change while they are being packed: named, counted, and never missing without a word."""
+"""Files that change while they are being packed are named and counted, and never go missing silently."""
 
 import json
 import os
@@ -24,7 +24,7 @@ from python_support import (
 )
 
 IMAGES, SHARDS = 600, 24
-LATE = "class-3/000599.jpg"  # the last one in the order of the paths
+LATE = "class-3/000599.jpg"  # last in the order of paths
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def source(tmp_path_factory):
 
 
 def pack_while(change, source, out, *options):
-    """Packs, and calls `change` while the packer stands still between its first and its last shard."""
+    """Packs, and calls `change` while the packer is halted between its first and its last shard."""
     for _ in range(20):
         process = start(
             "pack",
@@ -79,12 +79,12 @@ CHANGES = {vanish: "No such file", shrink: "changed its size", grow: "changed it
 
 @pytest.fixture(params=CHANGES, ids=lambda change: change.__name__)
 def disturbed(request, source, tmp_path):
-    """A copy of the source, how to change it, and the reason that must be given."""
+    """A copy of the source, a function that changes it, and the expected reason."""
     copy = tmp_path / "source"
     shutil.copytree(source, copy, copy_function=os.link)
     late = (copy / LATE).read_bytes()
     (copy / LATE).unlink()
-    (copy / LATE).write_bytes(late)  # no link, as it is changed
+    (copy / LATE).write_bytes(late)  # not a link, because it is changed
     return copy, lambda: request.param(copy), CHANGES[request.param]
 
 

@@ -6,9 +6,8 @@
 
 namespace packhorse::fuzz {
 
-/// Memory between two pages that nobody may touch: who reads past an input that lies at its end, or
-/// in front of one at its beginning, ends the process, also in a library that no sanitizer sees
-/// into. One thread.
+/// Memory between two inaccessible pages. Reading past an input at its end, or before one at its
+/// beginning, ends the process, even in a library without sanitizers. One thread.
 class GuardedMemory {
  public:
   explicit GuardedMemory(std::size_t most_bytes);
@@ -16,7 +15,7 @@ class GuardedMemory {
   GuardedMemory(const GuardedMemory&) = delete;
   GuardedMemory& operator=(const GuardedMemory&) = delete;
 
-  /// Copies of `bytes`, at most as many as there is room for; there until the next call.
+  /// Copies `bytes`, at most as many as fit. The view lives until the next call.
   Bytes at_end(Bytes bytes);
   Bytes at_begin(Bytes bytes);
 

@@ -1,12 +1,12 @@
-// Holds packhorse::jpeg against libjpeg-turbo on damaged files: what we decode, libjpeg must decode
-// without a warning, to the same pixels; windows must have the pixels of the whole, and scaled
-// pictures and coefficients its verdict.
+// Compares packhorse::jpeg with libjpeg-turbo on damaged files. libjpeg must decode without a
+// warning, to the same pixels, whatever we decode. Windows must have the pixels of the whole
+// picture, and scaled pictures and coefficients its verdict.
 //
 //     jpeg_differential [--runs N] [--seconds N] [--seed N] [--photos FOLDER] [--max-bytes N]
 //                       [--save FOLDER]
 //
-// The last line on stdout is a JSON object of counts. Exits with 1 at the first difference, whose
-// file is written into the folder given. docs/jpeg.md has the command of a long run.
+// The last line on stdout is a JSON object of counts. Exits with 1 at the first difference, and
+// writes that file into the given folder. docs/jpeg.md has the command of a long run.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -35,7 +35,7 @@ struct Counts {
   std::array<std::uint64_t, jpeg::kReasons> refused{};  // by reason, where libjpeg decodes
 };
 
-/// Looks at the first coefficient of each row, no more.
+/// Reads only the first coefficient of each row.
 class Rows : public jpeg::CoefficientSink {
  public:
   void take_mcu_row(const std::int16_t* blocks) override { first_ = *blocks; }
@@ -49,7 +49,7 @@ class Trial {
   Trial(std::uint64_t max_pixels, std::size_t max_bytes, std::mt19937_64& random)
       : max_pixels_(max_pixels), random_(random), input_(max_bytes) {}
 
-  /// What differs, or nothing.
+  /// Describes the first difference; returns nothing when there is none.
   std::optional<std::string> run(const File& made) {
     const Bytes file = random_() % 4 == 0 ? input_.at_begin(made) : input_.at_end(made);
     ++counts.runs;

@@ -1,5 +1,5 @@
 // Writes the seeds of the fuzz targets: FOLDER/<target>/<name>, small files of every kind that a
-// target takes. What shards are made of comes from packing in every format and image mode.
+// target takes. Packing in every format and image mode makes the parts of shards.
 //
 //     fuzz_seeds FOLDER
 #include <fmt/core.h>
@@ -46,9 +46,9 @@ class Seeds {
 
 std::string as_string(Bytes bytes) { return std::string(as_text(bytes)); }
 
-/// JPEGs. Small files are what a fuzzer changes at the right place, and what it runs quickly.
+/// JPEGs. A fuzzer runs small files quickly, and is likelier to change them in the right place.
 struct Pictures {
-  std::vector<fuzz::File> any;    ///< of all kinds, some cut, some with most of their scan left out
+  std::vector<fuzz::File> any;  ///< all kinds; some truncated, some with most of the scan left out
   std::vector<fuzz::File> whole;  ///< for shards and archives
   fuzz::File of_overflow_pages;   ///< whole, and too long for a leaf page of LMDB
 };
@@ -73,7 +73,7 @@ Pictures make_pictures() {
   return pictures;
 }
 
-/// One of each kind that is no JPEG, named by its extension.
+/// One image of each kind other than JPEG, named by its extension.
 std::vector<std::pair<std::string, std::string>> other_images() {
   std::vector<std::pair<std::string, std::string>> images;
   const cv::Mat colour(3, 5, CV_8UC3, cv::Scalar(10, 200, 70)), deep(3, 5, CV_16UC1, 40000.0),
@@ -98,8 +98,8 @@ std::vector<std::pair<std::string, std::string>> other_images() {
   return images;
 }
 
-/// The same bytes under a header that says another size: a picture of many rows of one MCU, or of
-/// one row of many.
+/// The same bytes under a header with another size: a picture of many rows of one MCU, or of one
+/// row of many.
 std::string resized(std::string jpeg, unsigned width, unsigned height) {
   const std::size_t frame = jpeg.find("\xff\xc0");
   const unsigned numbers[] = {height >> 8, height & 255, width >> 8, width & 255};
@@ -120,7 +120,7 @@ void add_images(const Seeds& seeds, const std::vector<fuzz::File>& jpegs) {
   for (const auto& [name, bytes] : other_images()) seeds.put({"image_probe", "pnm"}, name, bytes);
 }
 
-/// A class folder, packed in a format and an image mode.
+/// Packs a class folder in a format and an image mode.
 void add_shard(const Seeds& seeds, const fs::path& source, const fs::path& out,
                const std::string& format, const std::string& image, int zstd_level) {
   PackOptions options;
@@ -146,7 +146,7 @@ void add_shard(const Seeds& seeds, const fs::path& source, const fs::path& out,
   }
 }
 
-/// A class folder of these images, one of them with a sidecar.
+/// Writes a class folder of these images, one of them with a sidecar.
 void make_source(const fs::path& folder, std::span<const fuzz::File> jpegs) {
   for (std::size_t i = 0; i < jpegs.size(); ++i) {
     const fs::path stem = folder / (i == 0 ? "cat" : "dog") / std::to_string(i);
@@ -189,7 +189,7 @@ void add_archives(const Seeds& seeds, const std::string& jpeg) {
                                            {"/etc/out.jpg", jpeg}};
   const std::string inner = fuzz::make_archive(samples, "ustar");
   for (const char* format : {"ustar", "pax", "gnutar"}) {
-    const bool all = std::strcmp(format, "ustar") != 0;  // which has no room for the long name
+    const bool all = std::strcmp(format, "ustar") != 0;  // ustar has no room for the long name
     const auto members = all ? tree : samples;
     const std::string tar = fuzz::make_archive(members, format);
     seeds.put({"archive", "webdataset"}, format, tar);
@@ -204,7 +204,7 @@ void add_archives(const Seeds& seeds, const std::string& jpeg) {
   for (std::size_t i = 0; i < tree.size(); ++i) seeds.put("names", std::to_string(i), tree[i].name);
 }
 
-/// A heap collection with two objects, and references to them behind it.
+/// A heap collection with two objects, followed by references to them.
 std::string heap() {
   std::string file;
   const auto number = [&](std::uint64_t value, std::size_t bytes) {

@@ -62,12 +62,12 @@ class Mutation {
     return static_cast<std::byte>(kBytes[draw(kBytes.size())]);
   }
   std::size_t anywhere() { return draw(file_.size()); }
-  /// Behind the start of scan, if there is one.
+  /// An offset after the start of scan, if there is one.
   std::size_t in_scan() {
     const std::size_t scan = find(0xda);
     return scan + draw(file_.size() - scan);
   }
-  /// Offset of the marker, 0 where there is none; any one of several.
+  /// The offset of the marker, or 0 where there is none; a random one of several.
   std::size_t find(std::uint8_t marker) {
     std::size_t found = 0, seen = 0;
     for (std::size_t i = 2; i + 1 < file_.size(); ++i) {
@@ -92,7 +92,7 @@ class Mutation {
     const std::size_t i = begin + draw(marker == 0xc4 ? 60 : 24);
     put(i, draw(2) == 0 ? byte() : interesting());
   }
-  /// Large steps, so that coefficients overflow.
+  /// Sets large quantisation steps, so that coefficients overflow.
   void quantise() {
     const std::size_t begin = find(0xdb) + 5;
     const std::byte all = byte();
@@ -127,7 +127,7 @@ class Mutation {
     put(i, std::byte{0xff});
     put(i + 1, static_cast<std::byte>(0xd0 + draw(10)));
   }
-  /// Leaves out any part of the scan, and what ends it as it is.
+  /// Removes any part of the scan, and leaves its end as it is.
   void starve() {
     const std::size_t from = in_scan();
     if (from + 2 < file_.size()) file_.erase(at(from), at(from + draw(file_.size() - 2 - from)));

@@ -40,7 +40,8 @@ int draw(std::mt19937_64& random, int from, int to) {
   return from + static_cast<int>(random() % static_cast<std::uint64_t>(to - from + 1));
 }
 
-/// Mostly small; some with as many MCU rows of one MCU as there can be nearly, or as wide and flat.
+/// Draws a size: mostly small; sometimes nearly as many MCU rows of one MCU as there can be, or as
+/// wide and flat.
 Size draw_size(std::mt19937_64& random) {
   if (random() % 8 != 0) return {draw(random, 1, 80), draw(random, 1, 60)};
   const int length = draw(random, 100, random() % 16 == 0 ? 65500 : 3000);
@@ -82,7 +83,7 @@ File make(std::mt19937_64& random) {
   return file;
 }
 
-/// With most of its scan left out, but its end there: there are fewer bytes than blocks.
+/// Leaves out most of the file's scan, but not its end: it then has fewer bytes than blocks.
 File starved(File file, std::mt19937_64& random) {
   const std::byte start[] = {std::byte{0xff}, std::byte{0xda}};
   const auto scan = std::search(file.begin(), file.end(), std::begin(start), std::end(start));

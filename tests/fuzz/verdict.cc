@@ -12,7 +12,7 @@ namespace packhorse::fuzz {
 
 namespace {
 
-/// What runs between setjmp and longjmp holds nothing with a destructor.
+/// Nothing between setjmp and longjmp may have a destructor.
 struct Session {
   jpeg_decompress_struct jpeg{};
   jpeg_error_mgr errors{};
@@ -42,7 +42,7 @@ void decode(Session& session, Bytes file, std::uint64_t max_pixels, Verdict& ver
   jpeg_read_header(&jpeg, TRUE);
   if (std::uint64_t{jpeg.image_width} * jpeg.image_height > max_pixels ||
       jpeg.num_components == 4 || jpeg.progressive_mode) {
-    return;  // not worth the time: nothing that we would take
+    return;  // not worth the time: our decoder would refuse it
   }
   jpeg.out_color_space = JCS_RGB;
   jpeg_start_decompress(&jpeg);

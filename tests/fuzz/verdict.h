@@ -8,7 +8,7 @@
 
 namespace packhorse::fuzz {
 
-/// What libjpeg says of a file: its pixels as RGB, if it decodes all of it without a warning.
+/// libjpeg's verdict on a file: its pixels as RGB, if libjpeg decodes all of it without a warning.
 struct Verdict {
   bool clean = false;
   std::string message = {};  ///< of the error or first warning
@@ -16,8 +16,8 @@ struct Verdict {
   std::vector<std::uint8_t> pixels = {};
 };
 
-/// Pictures of more pixels, or in so many scans that it would take long, get no verdict (not
-/// clean). `verdict` keeps its memory between calls.
+/// Asks libjpeg. Pictures with more pixels, or with so many scans that decoding would take long,
+/// get no verdict (not clean). `verdict` keeps its memory between calls.
 void ask_libjpeg(Bytes file, std::uint64_t max_pixels, Verdict& verdict);
 
 }  // namespace packhorse::fuzz

@@ -1,4 +1,4 @@
-"""Shards as other people's programs write them, for `packhorse index`."""
+"""Shards written by other programs, for `packhorse index`."""
 
 import hashlib
 import io
@@ -17,7 +17,7 @@ CLASSES = ["balls", "bricks", "clouds"]
 
 
 class Photo:
-    """One sample of the folder the shards are made from."""
+    """One sample of the folder that the shards are made from."""
 
     def __init__(self, number, label, path):
         self.key, self.label = f"{number:06}", label
@@ -62,7 +62,7 @@ def webdataset_tar(path, photos):
 
 
 def img2dataset_tar(path, photos):
-    """jpg, json, txt as img2dataset has them, with a label in the json."""
+    """Members jpg, json and txt as img2dataset writes them, with a label in the json."""
     members = []
     for p in photos:
         about = {"caption": "a photo", "url": f"http://x/{p.key}", "key": p.key, "label": p.label, "width": 1}
@@ -72,7 +72,7 @@ def img2dataset_tar(path, photos):
 
 
 def pax_tar(path, photos):
-    """Folders of photos, names beyond ustar's limits, sizes in pax headers too."""
+    """Folders of photos, with names beyond ustar's limits and also sizes in pax headers."""
     members = []
     for p in photos:
         key = f"{'photos/' * 30}Grüße/{p.key}"
@@ -106,7 +106,7 @@ def varint(n):
 
 
 def datum(image, label, encoded=True):
-    """As Caffe's convert_imageset --encoded writes it: fields in the order of their numbers."""
+    """A value as Caffe's convert_imageset --encoded writes it: fields in the order of their numbers."""
     size = b"\x08\x03\x10\x08\x18\x08" if not encoded else b""
     text = size + b"\x22" + varint(len(image)) + image + b"\x28" + varint(label)
     return text + (b"\x38\x01" if encoded else b"")
@@ -124,7 +124,7 @@ def pairs_lmdb(path, photos):
 
 
 def values_lmdb(path, photos):
-    items = [(str(i).encode(), p.bytes) for i, p in enumerate(photos)]  # up to 9: LMDB sorts keys as bytes
+    items = [(str(i).encode(), p.bytes) for i, p in enumerate(photos)]  # at most 9 photos: LMDB sorts keys as bytes
     return write_lmdb(path, [*items, (b"__len__", str(len(photos)).encode())], subdir=False)
 
 
@@ -167,7 +167,7 @@ def chunked_vlen_hdf5(path, photos):
 
 
 def flat_hdf5(path, photos):
-    """Names that are nobody's usual ones."""
+    """Names that no program uses by default."""
     ends = np.cumsum([len(p.bytes) for p in photos])
     with h5py.File(path, "w", userblock_size=512) as f:
         f["train/blob"] = np.frombuffer(b"".join(p.bytes for p in photos), dtype=np.uint8)

@@ -1,4 +1,4 @@
-"""Other people's packages that the tests read with, and their versions here."""
+"""The versions of other people's packages that the tests read with."""
 
 from importlib import metadata
 

@@ -1,6 +1,6 @@
-// What the reader's augmentations draw and do, for tests in Python that hold it against
-// torchvision. `reader_probe WHAT JSON`: pixels come from stdin, and go to stdout, as raw bytes;
-// draws go to stdout as one line of JSON each.
+// Prints what the reader's augmentations draw and do; Python tests compare that with torchvision.
+// `reader_probe WHAT JSON`: pixels come from stdin and go to stdout as raw bytes; draws go to
+// stdout, one line of JSON each.
 #include <cstdio>
 #include <exception>
 #include <iostream>
@@ -73,7 +73,7 @@ MixOptions mix_options(const Json& options) {
           .cutmix_alpha = options.value("cutmix_alpha", 0.0)};
 }
 
-/// One line a draw, each of another sample, or step.
+/// Prints one line per draw, each of another sample or step.
 void draw(const Json& options) {
   const std::string what = options.at("what");
   const int width = options.value("width", 0), height = options.value("height", 0);

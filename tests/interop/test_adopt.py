@@ -1,4 +1,4 @@
-"""Shards of other writers are adopted as they are: every byte and label is there, and theirs stay untouched."""
+"""Foreign shards are adopted unchanged: every byte and label is there, and their files stay untouched."""
 
 import shutil
 
@@ -43,7 +43,7 @@ class Adopted:
         self.raw = name == "arrays"
 
     def payloads(self):
-        """(label, bytes) of each sample as it went into the shards."""
+        """(label, bytes) of each sample as it was written into the shards."""
         if self.raw:
             return [(p.label, a.tobytes()) for p, a in zip(self.photos, other.pixels(self.photos))]
         return [(p.label, p.bytes) for p in self.photos]
@@ -55,7 +55,7 @@ def adopted(request, tmp_path_factory):
 
 
 def contents(dataset):
-    """(label, bytes) of each sample, cut out of the shards by the places `inspect --list` tells."""
+    """(label, bytes) of each sample, cut out of the shards at the offsets from `inspect --list`."""
     found, shards = [], {}
     for sample in listed(dataset):
         if sample["shard"] not in shards:
@@ -99,7 +99,7 @@ def test_it_verifies(adopted):
 def test_keys_are_unique_and_name_a_sample(adopted):
     samples = listed(adopted.shards)
     assert len({s["key"] for s in samples}) == len(samples)
-    if len(samples[3]["key"]) >= 9:  # shorter ones are numbers
+    if len(samples[3]["key"]) >= 9:  # shorter keys are numbers
         shown = packhorse("inspect", adopted.shards, "--show", samples[3]["key"], "--json").json
         assert shown["sample"] == 3
 

@@ -1,4 +1,4 @@
-"""HDF5 files made to do harm: `packhorse index` opens no other file, and neither crashes nor hangs on what they hold."""
+"""HDF5 files made to do harm: `packhorse index` opens no other file, and neither crashes nor hangs on their content."""
 
 import os
 import random
@@ -15,14 +15,14 @@ PIXELS = np.zeros((4, 8, 8, 3), np.uint8)
 
 @pytest.fixture
 def shards(tmp_path):
-    """A folder for shards, and beside it a pipe: who opens it waits for ever."""
+    """A folder for shards, and beside it a pipe: opening it would wait for ever."""
     (tmp_path / "shards").mkdir()
     os.mkfifo(tmp_path / "pipe")
     return tmp_path / "shards"
 
 
 def index(shards, *options):
-    """Nothing is left behind by one that fails."""
+    """Checks that a failed command leaves nothing behind."""
     before = tree(shards)
     result = finish(start("index", shards, *options), timeout=TIME)
     assert 0 <= result.code < 128, result
@@ -43,7 +43,7 @@ def virtual(file, source):
 
 
 def unlimited_virtual(file, source):
-    """Its size alone is asked of its source."""
+    """Only its size comes from its source."""
     layout = h5py.VirtualLayout((4, 8, 8, 3), np.uint8, maxshape=(None, 8, 8, 3))
     of = h5py.VirtualSource(source, "images", (4, 8, 8, 3), maxshape=(None, 8, 8, 3))
     layout[: h5py.h5s.UNLIMITED] = of[: h5py.h5s.UNLIMITED]
@@ -126,7 +126,7 @@ def seeds(path, photos):
 
 
 def mutate(whole, rng):
-    """A few bytes, of those that are no pixels or photos most likely: the ends of the file."""
+    """Changes a few bytes near the ends of the file, which are most likely not pixels or photos."""
     data = bytearray(whole)
     for _ in range(rng.choice((1, 2, 8, 64))):
         at = rng.randrange(min(len(data), 4096))

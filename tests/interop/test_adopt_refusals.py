@@ -1,4 +1,4 @@
-"""What `packhorse index` refuses or rejects: it says so, says what to do, and leaves everything as it was."""
+"""Refusals and rejects of `packhorse index`: it gives the reason and the next step, and leaves everything unchanged."""
 
 import gzip
 import os
@@ -222,7 +222,7 @@ def test_scrambled_references_to_a_heap_are_refused(shards, photos):
         assert not (shards / "dataset.json").exists()
 
 
-# --- what is in the way
+# --- obstacles
 
 
 def test_nothing_that_is_there_is_replaced(shards, photos):
@@ -232,7 +232,7 @@ def test_nothing_that_is_there_is_replaced(shards, photos):
         assert "--out" in refusal(shards)
         assert "--out" in refusal(shards, "--overwrite")
         (shards / name).unlink()
-    (shards / "classes.txt").write_text("0\n1\nthree\n")  # taken as the class list
+    (shards / "classes.txt").write_text("0\n1\nthree\n")  # this becomes the class list
     assert index(shards)["packed"] == len(photos)
     assert (shards / "classes.txt").read_text() == "0\n1\nthree\n"
     assert "--overwrite" in refusal(shards)
@@ -250,7 +250,7 @@ def test_a_packed_dataset_is_not_replaced(shards, photos, tmp_path):
 
 
 def test_the_leftovers_of_a_killed_adoption_are_cleared(shards, photos, tmp_path):
-    """As they are when the process dies right before dataset.json is moved."""
+    """The files as they are when the process dies right before dataset.json is moved."""
     other.webdataset_tar(shards / "s-0.tar", photos)
     id_before = index(shards)["id"]
     staging = shards / ".packhorse-index.partial"

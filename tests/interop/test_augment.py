@@ -1,4 +1,4 @@
-"""The reader's augmentations are torchvision's: what they draw by its distribution, what they do by its pixels."""
+"""The reader's augmentations match torchvision's: the distributions of their draws, and their pixels."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ from torchvision.transforms import v2  # noqa: E402
 from torchvision.transforms.v2 import functional as F  # noqa: E402
 
 DRAWS = 10_000
-# Kolmogorov and Smirnov: two samples of one distribution are further apart once in a thousand times.
+# Kolmogorov and Smirnov: two samples of one distribution differ by more than this once in a thousand times.
 KS_LIMIT = 1.95 * (2 / DRAWS) ** 0.5
 
 
@@ -35,7 +35,7 @@ def ks_distance(a, b):
 
 
 def alike(ours, theirs):
-    """Whether each column is of the same distribution."""
+    """Checks that each column has the same distribution in both."""
     distances = [ks_distance(a, b) for a, b in zip(np.transpose(ours), np.transpose(theirs), strict=True)]
     assert max(distances) < KS_LIMIT, distances
 
@@ -124,7 +124,7 @@ def test_random_erasing_draws_torchvisions_boxes():
         torchvision.transforms.RandomErasing.get_params(picture, (0.02, 0.33), (0.3, 3.3), [0.0])[:4]
         for _ in range(DRAWS)
     ]
-    # Torchvision says "the whole picture" for no box at all; ours is empty.
+    # Torchvision returns the whole picture for no box at all; ours is empty.
     boxes = [(0, 0, 0, 0) if (h, w) == (160, 224) else (y, x, h, w) for y, x, h, w in boxes]
     alike([(x, y, w, h, w * h) for x, y, w, h in ours], [(x, y, w, h, w * h) for y, x, h, w in boxes])
 

@@ -1,4 +1,4 @@
-"""Other people's readers see extra fields, raw pixels and compressed shards as the source and `inspect` have them."""
+"""Other readers see extra fields, raw pixels and compressed shards exactly as the source and `inspect` do."""
 
 import io
 import json
@@ -30,7 +30,7 @@ def pictures(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def source(pictures, tmp_path_factory):
-    """The same with fields. Of three, one has all, one has an empty one, one lacks two."""
+    """The same with fields. Of three pictures, one has all, one has an empty one, one lacks two."""
     folder = tmp_path_factory.mktemp("source")
     shutil.copytree(pictures, folder, dirs_exist_ok=True)
     for picture in sorted(folder.rglob("*.jpg")):
@@ -76,7 +76,7 @@ def expected(source, dataset):
 
 
 def grouped(members):
-    """(key, label, members) of each sample from (name, bytes) of each member, side by side as they are."""
+    """(key, label, members) of each sample, from the (name, bytes) of its adjacent members."""
     samples = []
     for name, data in members:
         key, extension = name.split(".", 1)

@@ -1,4 +1,4 @@
-"""Shards of others are put together to samples as the `webdataset` package does it, whatever the members' names."""
+"""Members of foreign shards are grouped into samples as the `webdataset` package does it, whatever their names."""
 
 import io
 import tarfile
@@ -26,13 +26,13 @@ CASES = {
     "keys apart": ["a.jpg", "a.cls", "b.jpg", "b.cls", "b.txt"],
 }
 FORMATS = {"ustar": tarfile.USTAR_FORMAT, "gnu": tarfile.GNU_FORMAT, "pax": tarfile.PAX_FORMAT}
-# Every flavour of headers for the names that each of them puts elsewhere. (No ustar header holds the long ones.)
+# Every kind of header for the names that it stores in a special way. (ustar headers cannot hold the long ones.)
 RUNS = [(case, "ustar") for case in CASES if case != "long names"]
 RUNS += [(case, form) for case in ("plain", "long names", "letters of the world") for form in ("gnu", "pax")]
 
 
 def write_shard(path, names, form):
-    """Each member has bytes of its own; labels count up, so that no sample can get another's."""
+    """Gives each member its own bytes; labels count up, so that no sample can get another's."""
     pictures = sorted(SHAPES.rglob("*.jpg"))
     with tarfile.open(path, "w", format=form) as tar:
         for i, name in enumerate(names):
@@ -48,7 +48,7 @@ def write_shard(path, names, form):
 
 
 def of_webdataset(wds, path):
-    """What a trainer would see: (image, label, other members) of each sample that has an image and a label."""
+    """(image, label, other members) of each sample with an image and a label, as a trainer would see them."""
     for sample in wds.WebDataset([str(path)], shardshuffle=False):
         members = {k: v for k, v in sample.items() if k not in ("__key__", "__url__", "__local_path__")}
         if "jpg" in members and "cls" in members:

@@ -1,4 +1,4 @@
-"""Networks and weights go both ways: torchvision's give the same scores here, and ours give them there."""
+"""Networks and weights work both ways: torchvision's give the same scores here, and ours give them there."""
 
 import json
 import os
@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from python_support import BIN, DONE, FAILED, SHAPES, USAGE, Result
 
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # idle threads of LibTorch sleep: the tests share the machine
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # idle threads of LibTorch sleep: tests share the machine
 torch = pytest.importorskip("torch")
 torchvision = pytest.importorskip("torchvision")
 safetensors = pytest.importorskip("safetensors.torch")
@@ -48,7 +48,7 @@ def probe(*args):
 
 
 def shaken(make):
-    """The network in evaluation mode, with a head, norms and their buffers that no initialisation gives."""
+    """The network in evaluation mode, with a head, norms and buffers that differ from any initialisation."""
     torch.manual_seed(7)
     model = make().eval()
     with torch.no_grad():
@@ -75,7 +75,7 @@ def logits(arch, size, weights, images_file, classes=CLASSES):
 
 
 def assert_close(ours, theirs):
-    # The bar is that of the scores, 1e-4, where they are of the size of 1.
+    # The tolerance is 1e-4 for scores of about 1.
     scale = max(1.0, theirs.abs().max().item())
     assert (ours - theirs).abs().max().item() < 1e-4 * scale
 
@@ -88,7 +88,7 @@ def test_weights_of_torchvision_give_its_scores(arch, tmp_path):
     torch.save(model.state_dict(), tmp_path / "weights.pth")  # an OrderedDict with _metadata
     with torch.inference_mode():
         theirs = model(images)
-    assert theirs.std() > 1e-3  # or equal scores would say nothing
+    assert theirs.std() > 1e-3  # otherwise equal scores would prove nothing
     assert_close(logits(arch, size, tmp_path / "weights.pth", tmp_path / "images.safetensors"), theirs)
 
 
@@ -131,7 +131,7 @@ def half(state):
     return {name: tensor.half() if tensor.is_floating_point() else tensor for name, tensor in state.items()}
 
 
-# How a state dict reaches a file.
+# The ways in which a state dict is saved.
 WAYS = {
     "safetensors": lambda model, path: safetensors.save_file(
         {name: tensor.contiguous() for name, tensor in model.state_dict().items()}, path, {"format": "pt"}),

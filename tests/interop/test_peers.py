@@ -7,7 +7,7 @@ import tarfile
 import pytest
 from python_support import FORMATS, SHAPES, files_of, listed, pack, photos, shards_of
 
-# The images of each source go into several shards, so that numbering across them is seen too.
+# The images of each source fill several shards, so that numbering across shards is tested too.
 SOURCES = {
     "shapes": ("--shard-samples", "37"),
     "imagenet200": ("--shard-bytes", "6MiB"),
@@ -38,7 +38,7 @@ def source(request, tmp_path_factory):
 
 
 def expected(folder, dataset):
-    """(key, label, image bytes) of each sample: order and keys are `inspect`'s, the rest comes from the source."""
+    """(key, label, image bytes) of each sample: order and keys come from `inspect`, the rest from the source."""
     labels = {
         name: label for label, name in enumerate(sorted(p.name for p in folder.iterdir() if p.is_dir()))
     }

@@ -1,4 +1,4 @@
-"""Training frameworks' own readers see every byte and label: DALI, wids, timm, torchvision, libjpeg's programs."""
+"""The readers of training frameworks see every byte and label: DALI, wids, timm, torchvision, libjpeg's programs."""
 
 import io
 import shutil
@@ -23,7 +23,7 @@ def source(request, tmp_path_factory):
 
 
 def expected(folder, dataset):
-    """(key, label, image bytes) of each sample: order and keys are `inspect`'s, the rest comes from the source."""
+    """(key, label, image bytes) of each sample: order and keys come from `inspect`, the rest from the source."""
     labels = {path.name: label for label, path in enumerate(p for p in sorted(folder.iterdir()) if p.is_dir())}
     return [
         (s["key"], labels[s["path"].split("/")[0]], (folder / s["path"]).read_bytes())
@@ -144,7 +144,7 @@ def test_torchvision_reads_the_unpacked_folder(source, tmp_path):
 
 
 def jpegs(dataset, folder):
-    """(source file, bytes as packed) of every tenth JPEG."""
+    """(source file, packed bytes) of every tenth JPEG."""
     for sample in [s for s in listed(dataset) if s["kind"] == "jpeg"][::10]:
         with open(dataset / sample["shard"], "rb") as shard:
             shard.seek(sample["offset"])
@@ -175,7 +175,7 @@ def test_djpeg_and_jpegtran_read_what_the_image_modes_write(source, mode, tmp_pa
 
 
 def test_the_page_names_the_readers_and_their_versions():
-    """docs/interop.md says what was tried with what: what is installed here must be what it says."""
+    """docs/interop.md says which versions were tried: the installed versions must be those."""
     page = (ROOT / "docs/interop.md").read_text()
     missing = []
     for package in PEERS:

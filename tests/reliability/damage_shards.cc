@@ -1,16 +1,17 @@
-// Damages a dataset in one place at a time, and says what verification and the reader make of it:
-// one process for thousands of damages.
+// Damages a dataset in one place at a time, and prints what verification and the reader make of it.
+// One process tries thousands of damages.
 //
 //     damage_shards DATASET < PLAN
 //
-// A line of the plan is "flip FILE OFFSET BIT" or "cut FILE SIZE"; the dataset is as it was after
-// each. For each, a line:
+// A line of the plan is "flip FILE OFFSET BIT" or "cut FILE SIZE"; the damage is undone afterwards.
+// Each line of the plan gives a line:
 //
 //     found named payload sample reader
 //
-// 0 or 1 each: damage was found; all findings name the file; the damage lies in an image or a
-// field; a finding names that sample; and "noticed", "same" or "WRONG": whether reading all of the
-// shard gave an error, or the bytes that were packed. Ends with exit code 1 when it cannot go on.
+// The first four are 0 or 1: damage was found; all findings name the file; the damage lies in an
+// image or a field; a finding names that sample. The last is "noticed", "same" or "WRONG": whether
+// reading the whole shard gave an error, or the packed bytes. Ends with exit code 1 when it cannot
+// go on.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -33,7 +34,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// One damage, undone when it goes.
+/// One damage, undone by the destructor.
 class Damage {
  public:
   Damage(const fs::path& path, std::uint64_t offset, int bit) : path_(path), at_(offset) {
@@ -71,7 +72,7 @@ class Damage {
 
 class Bench {
  public:
-  /// `whole`: a copy of the dataset at `path`, whose mapped indexes no damage reaches.
+  /// `whole`: a copy of the dataset at `path` that stays undamaged, with its mapped indexes.
   Bench(const fs::path& path, const fs::path& whole) : path_(path), whole_(whole) {
     options_.level = VerifyLevel::kFull;
     options_.jobs = 1;
@@ -104,7 +105,7 @@ class Bench {
     return name == kManifestName || name == kSumsName;
   }
 
-  /// The shard a data file or an index belongs to; the first for other files.
+  /// The shard that a data file or an index belongs to; the first shard for other files.
   std::size_t shard_of(const std::string& file) const {
     const std::vector<ShardRecord>& shards = whole_.manifest().shards;
     const auto found = std::find_if(shards.begin(), shards.end(), [&](const ShardRecord& record) {
@@ -113,7 +114,7 @@ class Bench {
     return found == shards.end() ? 0 : static_cast<std::size_t>(found - shards.begin());
   }
 
-  /// Whose image or field holds the byte; of a compressed shard, whose frame.
+  /// The sample whose image or field holds the byte; in a compressed shard, whose frame.
   std::optional<std::int64_t> sample_at(const std::string& file, std::uint64_t at) const {
     const std::size_t shard = shard_of(file);
     const ShardRecord& record = whole_.manifest().shards[shard];
@@ -142,7 +143,7 @@ class Bench {
     }
   }
 
-  /// Opens the dataset anew and reads all of the shard, going on behind what is refused.
+  /// Opens the dataset anew and reads the whole shard, continuing after refused samples.
   const char* read_all(std::size_t shard) const {
     std::size_t at = 0;
     for (std::size_t before = 0; before < shard; ++before) at += payloads(before);

@@ -8,7 +8,7 @@
 #include "packhorse/dataset/manifest.h"
 #include "packhorse/formats/format.h"
 
-/// Datasets made sample by sample, without a source to pack.
+/// Makes datasets sample by sample, without a source to pack.
 namespace packhorse::test {
 
 /// A sample that owns its bytes.
@@ -40,10 +40,10 @@ struct MadeDataset {
   ShardRecord write_shard(const std::filesystem::path& path, std::size_t shard) const;
 };
 
-/// Writes dataset.json and SHA256SUMS anew.
+/// Rewrites dataset.json and SHA256SUMS.
 void put_manifest(const std::filesystem::path& dataset, const Manifest& manifest);
 
-/// Changes a dataset's manifest, and the sums to fit, as a forger would.
+/// Changes a dataset's manifest, and the sums to match, as a forger would.
 template <class Edit>
 void edit_manifest(const std::filesystem::path& dataset, const Edit& edit) {
   Manifest manifest = Manifest::load(dataset);

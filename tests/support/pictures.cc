@@ -68,7 +68,7 @@ void write_markers(jpeg_compress_struct& jpeg, const JpegSpec& spec) {
   if (!spec.comment.empty()) write_text_marker(jpeg, JPEG_COM, spec.comment);
 }
 
-/// What the encoder is given of row `y`: the picture's, or grey or CMYK made of RGB.
+/// The encoder's input for row `y`: the picture's row, or grey or CMYK made from RGB.
 std::vector<std::uint8_t> input_row(const Picture& picture, int y, const JpegSpec& spec) {
   const std::uint8_t* row = picture.at(0, y);
   if (spec.components == 0 || spec.components == picture.channels)

@@ -8,7 +8,7 @@
 
 #include "packhorse/base/bytes.h"
 
-/// Pictures to test with, made or real.
+/// Pictures for tests, made or real.
 namespace packhorse::test {
 
 using File = std::vector<std::byte>;
@@ -29,18 +29,19 @@ struct Picture {
   friend bool operator==(const Picture&, const Picture&) = default;
 };
 
-/// Smooth colours, sharp edges and noise: nothing survives a mistake in it unnoticed. `variant`
-/// changes it.
+/// Makes a picture of smooth colours, sharp edges and noise, in which every mistake shows.
+/// `variant` changes it.
 Picture make_picture(int width, int height, int channels = 3, unsigned variant = 0);
-/// Smooth colours only, different in each corner: for comparing resized pictures.
+/// Makes a picture of smooth colours only, different in each corner: for comparing resized
+/// pictures.
 Picture make_gradient(int width, int height);
 
 struct JpegSpec {
   int h = 2, v = 2;    ///< luma sampling factors; the others have 1 x 1
-  int components = 0;  ///< of an RGB picture: 1 = its green, 4 = CMYK without black; 0 = as it is
+  int components = 0;  ///< for an RGB picture: 1 = its green, 4 = CMYK without black; 0 = as it is
   bool rgb = false;    ///< no YCbCr
-  bool ycck = false;   ///< of 4 components
-  bool adobe = true;   ///< of 4 components: with the marker; without it, made of inverted pixels
+  bool ycck = false;   ///< for 4 components
+  bool adobe = true;   ///< for 4 components: with the marker; without it, from inverted pixels
   bool progressive = false;
   bool arithmetic = false;
   int restart_interval = 0;  ///< MCUs
@@ -49,22 +50,22 @@ struct JpegSpec {
   std::string profile = {};  ///< written as an ICC segment
   std::string comment = {};
 };
-/// Grey, RGB or CMYK by the picture's channels.
+/// Encodes grey, RGB or CMYK, depending on the picture's channels.
 File make_jpeg(const Picture& picture, const JpegSpec& spec = {});
 
-/// 2 x 1 grey pixels in 32-bit floating point: sound, and nothing that packhorse decodes.
+/// A valid file that packhorse does not decode: 2 x 1 grey pixels in 32-bit floating point.
 File make_float_tiff();
 
 enum class Colours { kAsStored, kRgb };
-/// By a plain libjpeg loop, not turned, at one over `scale` of its sides (1, 2, 4 or 8); as stored
-/// is grey, RGB or CMYK. A warning fails the test.
+/// Decodes in a plain libjpeg loop, without turning, with sides divided by `scale` (1, 2, 4 or 8);
+/// kAsStored gives grey, RGB or CMYK. A warning fails the test.
 Picture decode_plainly(Bytes file, Colours colours = Colours::kAsStored, unsigned scale = 1);
 
 /// Peak signal-to-noise ratio in dB; 99 for equal pictures, 0 for different sizes.
 double psnr(const Picture& a, const Picture& b);
 
-/// Real photos, from $PACKHORSE_TEST_DATA/imagenet/imagenet200; none, and skipped(), where that is
-/// not set.
+/// Real photos, from $PACKHORSE_TEST_DATA/imagenet/imagenet200. Where that is not set: none, after
+/// calling skipped().
 std::vector<std::filesystem::path> photos();
 
 }  // namespace packhorse::test

@@ -9,10 +9,10 @@
 #include "packhorse/base/bytes.h"
 #include "packhorse/base/error.h"
 
-/// The small vocabulary tests are written in.
+/// The small vocabulary of the tests.
 namespace packhorse::test {
 
-/// A directory of its own for one test case, removed at its end.
+/// A directory for one test case, removed at its end.
 class TemporaryDirectory {
  public:
   TemporaryDirectory();
@@ -32,25 +32,25 @@ std::filesystem::path samples();
 /// Writes a file, creating its directories.
 void put(const std::filesystem::path& path, std::string_view text);
 
-/// A valid 1 x 1 grey BMP-like image, told apart by `number`, padded to at least `bytes` bytes.
+/// A valid 1 x 1 grey BMP-like image, distinguished by `number`, padded to at least `bytes` bytes.
 std::string tiny_image(int number, std::size_t bytes = 0);
 
-/// A class folder with `classes` classes of `images` tiny images each, c0/0000, c0/0001, ...
+/// Makes a class folder with `classes` classes of `images` tiny images each, c0/0000, c0/0001, ...
 void make_folder(const std::filesystem::path& root, int classes, int images);
 
 void flip_byte(const std::filesystem::path& path, std::uint64_t offset);
 void truncate(const std::filesystem::path& path, std::uint64_t size);
 
-/// Every file below `root` by relative path, one "path sha256" a line: equal texts mean equal
+/// Every file below `root` by relative path, one "path sha256" per line: equal texts mean equal
 /// trees.
 std::string tree(const std::filesystem::path& root);
 
 /// The text of a dataset.json as a later packhorse might write it: another manifest_version, one
-/// more field, and the id that fits.
+/// more field, and the matching id.
 std::string as_later_version(std::string_view manifest);
 
-/// Says that the rest of the running test case is left out, and notes it in the file that
-/// $PACKHORSE_SKIPS names, which scripts/test holds against tests/optional_skips.txt.
+/// Says that the rest of the running test case is skipped, and notes it in the file
+/// $PACKHORSE_SKIPS, which scripts/test compares with tests/optional_skips.txt.
 void skipped(std::string_view reason);
 
 /// Runs `work` and returns the kind of the Error it throws; fails the test when it throws none.

@@ -11,7 +11,7 @@ namespace packhorse::program {
 /// is their heading in the help.
 void add_image_limits(CLI::App& app, ImageLimits& limits, const std::string& group);
 
-/// Whether one of them is given.
+/// Whether one of these options is given.
 bool has_image_limits(const CLI::App& app);
 
 }  // namespace packhorse::program

@@ -4,7 +4,7 @@
 
 namespace packhorse::program {
 
-/// What a figure must be read with: processor, cores this process may use, memory, kernel.
+/// What one must know to read a figure: processor, cores this process may use, memory, kernel.
 Json machine_json();
 
 }  // namespace packhorse::program

@@ -97,14 +97,14 @@ void print_error(const char* program, const Error& error) {
   std::fputs((text + "\n").c_str(), stderr);
 }
 
-/// CLI11's own, of arguments that may be any bytes: a shell's pattern matches what there is.
+/// CLI11's own text, made printable: arguments may hold any bytes.
 std::string failure_text(const CLI::App* app, const CLI::Error& error) {
   return CLI::FailureMessage::simple(
       app, CLI::Error(error.get_name(), printable_text(error.what()), error.get_exit_code()));
 }
 
-/// CLI11 takes -1 for a number without a sign and wraps it around, reads 010 as octal, and of a
-/// number beyond all the largest there is.
+/// CLI11 takes -1 for an unsigned number and wraps it around, reads 010 as octal, and takes a
+/// number that is too large for the largest there is.
 template <class Number>
 bool is_decimal(const std::string& text) {
   Number number = 0;
@@ -128,8 +128,8 @@ void check_value(const CLI::Option& option, const std::string& value) {
     refuse("give a whole number, in decimal digits");
 }
 
-/// Values that no option and no argument can have: nothing at all, which would be as if the option
-/// had not been given, and numbers that would be taken for others.
+/// Refuses values that no option or argument can have: empty ones, which would act as if the option
+/// had not been given, and numbers that would be read as others.
 void check_values(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options())
     for (const std::string& value : option->results()) check_value(*option, value);
@@ -150,14 +150,14 @@ constexpr std::string_view kMoreMemory =
     "\n  next:  raise the memory limit (ulimit -v, or the container's), or use fewer threads and "
     "smaller batches\n";
 
-/// Without a byte of memory.
+/// Prints without allocating memory.
 void print_plainly(std::initializer_list<std::string_view> pieces) {
   for (const std::string_view piece : pieces) {
     [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, piece.data(), piece.size());
   }
 }
 
-/// What the file system refused, as other errors of files are worded.
+/// Puts what the file system refused into the words of other file errors.
 Error error_of(const std::filesystem::filesystem_error& error) {
   try {
     throw_code(error.code(), "work with", error.path1());
@@ -166,7 +166,7 @@ Error error_of(const std::filesystem::filesystem_error& error) {
   }
 }
 
-/// What else was thrown. That no thread can be started, TBB says in words alone.
+/// Puts any other exception into words. TBB says only in its text that no thread can be started.
 Error error_of(const std::exception& error) {
   const auto no_more = std::make_error_code(std::errc::resource_unavailable_try_again);
   if (std::string_view(error.what()).find(no_more.message()) == std::string_view::npos)
@@ -198,21 +198,21 @@ int report_failure() noexcept try {
   return kFailed;
 }
 
-/// For an exception that nothing can catch: it left a thread, a library's boundary, or an object
-/// that is made before main().
+/// Handles an exception that nothing can catch: it left a thread, a library's boundary, or an
+/// object made before main().
 [[noreturn]] void end_with_words() {
   static std::atomic_flag ending;
   while (ending.test_and_set()) ::pause();  // another thread is about to end the process
   if (std::current_exception()) ::_exit(report_failure());
   if (std::uncaught_exceptions() == 0) std::abort();
-  // Out of a noexcept function, where the compiler (GCC before 14) does not say of which kind.
+  // The exception left a noexcept function, and GCC before 14 does not give its type there.
   print_plainly({program_name, ": error: a library cannot go on, most likely for want of memory\n",
                  "  where: ", where.data(), kMoreMemory});
   ::_exit(kFailed);
 }
 
-/// Lets the signal have its way, with words first: a library crashed, as HDF5's does for want of
-/// memory.
+/// Prints words first, then lets the signal take its course: a library crashed, as HDF5 does when
+/// memory is short.
 void crash_with_words(int number) {
   constexpr std::string_view kNext =
       "\n  next:  run the same command again, with more memory if that was short: nothing "
@@ -223,7 +223,8 @@ void crash_with_words(int number) {
   std::raise(number);
 }
 
-/// Sanitizers and the like have handlers of their own, which stay.
+/// Installs crash_with_words() for signals without a handler; those of sanitizers and the like
+/// stay.
 void word_crashes() {
   for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
     struct sigaction there {};
@@ -232,8 +233,8 @@ void word_crashes() {
   }
 }
 
-/// Before the objects of libraries' headers (CLI11's), which want memory. 101 is the first place of
-/// all that programs may have.
+/// Runs before the objects in libraries' headers (CLI11's) are made, since these need memory. 101
+/// is the first priority that programs may use.
 [[gnu::constructor(101)]] void word_failures() {
   program_name = program_invocation_short_name;
   std::snprintf(where.data(), where.size(), "%s", program_name);
@@ -307,7 +308,7 @@ int run_program(const ProgramInfo& program, int argc, char** argv) {
     return run_command(program, argc, argv);
   } catch (...) {
     const int code = flushed(program.name, report_failure());
-    // Past the libraries' last acts, which may want memory, too.
+    // Skips what the libraries do at exit, which may need memory, too.
     ::_exit(code);
   }
 }

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-/// What packhorse and packhorse-train have in common: subcommands, exit codes, the wording of
-/// errors, signals.
+/// What packhorse and packhorse-train share: subcommands, exit codes, the wording of errors, and
+/// signals.
 namespace packhorse::program {
 
 enum ExitCode : int {
@@ -24,8 +24,8 @@ enum ExitCode : int {
 
 using Json = nlohmann::ordered_json;
 
-/// One JSON object as --json prints it: printable_json(), so text that is no UTF-8 (file names may
-/// be anything) is replaced character by character, never refused.
+/// The text that --json prints for one JSON object. It is made by printable_json(), so text that is
+/// not UTF-8 (file names may be anything) is replaced character by character, never refused.
 std::string to_text(const Json& json);
 
 /// One subcommand. setup() only declares options; run() does the work and returns the exit code.
@@ -36,11 +36,11 @@ class Command {
   virtual int run(const std::stop_token& stop) = 0;
 };
 
-/// Declares an option of a number of bytes, which takes what parse_bytes() does.
+/// Declares an option that takes a number of bytes, in the forms parse_bytes() accepts.
 CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& bytes,
                       const std::string& description);
 
-/// Declares an option that is no more: who gives it is told, as a usage error, to run `instead`.
+/// Declares an option that no longer exists: using it is a usage error that says to run `instead`.
 void add_moved(CLI::App& app, const std::string& name, const std::string& instead);
 
 struct CommandKind {
@@ -57,10 +57,10 @@ struct ProgramInfo {
 };
 
 /// Parses the command line, runs the subcommand, words its errors on stderr and returns the exit
-/// code, also for the want of memory and for exceptions that leave a thread: then the process ends
-/// there and then. Writes that cannot be done fail, without a signal. SIGINT and SIGTERM request a
-/// stop; another one a second later or more ends the process at once (a terminal and a launcher may
-/// both send the first).
+/// code. It also reports a lack of memory and exceptions that leave a thread; the process then ends
+/// at once. Writes that fail are errors and raise no signal. SIGINT and SIGTERM request a stop;
+/// another one a second or more later ends the process at once (a terminal and a launcher may both
+/// send the first).
 int run_program(const ProgramInfo& program, int argc, char** argv);
 
 /// The signal that requested the stop, or 0.

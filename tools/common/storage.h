@@ -8,7 +8,7 @@
 /// Simulated storage on the command line and in reports.
 namespace packhorse::program {
 
-/// What `--storage` takes, for a help text: the presets with their figures, and one's own.
+/// Help text for `--storage`: the presets with their figures, and how to give other delays.
 std::string storages_text();
 
 /// "1.5 ms to open, 0.5 ms to access, 1100 MB/s, 64 at a time".

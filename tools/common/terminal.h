@@ -10,28 +10,28 @@
 
 #include "packhorse/base/progress.h"
 
-/// What people see: numbers with units, tables, and a progress line.
+/// Prints numbers with units, tables and a progress line.
 namespace packhorse::program {
 
 bool stderr_is_terminal();
 
-/// How stdout is written to.
+/// How to write to stdout.
 struct Style {
   int width = 80;       ///< columns
   bool colour = false;  ///< escape sequences; never when NO_COLOR is set (no-color.org)
   bool blocks = false;  ///< bars of block characters, else of #
 };
-/// On a terminal its width, colour, and blocks where its text is UTF-8; else plain, 80 columns.
+/// On a terminal: its width, colour, and blocks if its text is UTF-8. Otherwise plain, 80 columns.
 Style stdout_style();
 
 enum class Paint { kPlain, kStrong, kFaint, kBar };
 /// `text` in a colour, where `style` has colours.
 std::string painted(const std::string& text, Paint paint, const Style& style);
 
-/// A printable() name of so many columns at most: what is longer ends in "...". UTF-8 is counted by
+/// A printable() name of at most `columns` columns; a longer one ends in "...". Counts UTF-8 by
 /// characters.
 std::string one_line(std::string_view name, std::size_t columns);
-/// Columns that UTF-8 text takes, a character each.
+/// Columns that UTF-8 text takes, one for each character.
 std::size_t columns_of(std::string_view text);
 
 std::string with_commas(std::uint64_t value);                      ///< 1234567 -> "1,234,567"
@@ -42,13 +42,13 @@ std::string seconds_text(double seconds);                          ///< "0.42 s"
 /// Parses "256MiB", "1GB", "4096". Throws Error(kUsage).
 std::uint64_t parse_bytes(const std::string& text);
 
-/// Columns aligned to their widest cell: the first to the left, the others to the right. Cells are
-/// printable_text().
+/// Aligns columns to their widest cell: the first to the left, the others to the right. Cells go
+/// through printable_text().
 std::string table_text(std::vector<std::vector<std::string>> rows);
 
-/// Shows `progress` on stderr from a thread of its own until it is destroyed: a line that is
-/// rewritten five times a second on a terminal, else a new line every ten seconds. Short runs on no
-/// terminal print nothing.
+/// Shows `progress` on stderr from a thread of its own until it is destroyed: on a terminal a line
+/// that is rewritten five times a second, otherwise a new line every ten seconds. A short run
+/// prints nothing unless on a terminal.
 class ProgressLine {
  public:
   ProgressLine(const Progress& progress, std::string doing);

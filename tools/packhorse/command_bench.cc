@@ -44,7 +44,7 @@ class CommandBench final : public program::Command {
                   {}, "leave them out, or say --work decode");
     }
     if (request_.repeats < 1) throw Error(ErrorKind::kUsage, "--repeats must be at least 1");
-    // Made first: a file that cannot be written is known before the measurement.
+    // The file is made first, so that one that cannot be written fails before the measurement.
     std::optional<AtomicFile> metrics;
     if (!request_.metrics.empty()) metrics.emplace(request_.metrics);
     const std::vector<bench::Run> runs = bench::measure_all(request_, stop);

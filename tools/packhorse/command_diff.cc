@@ -17,13 +17,13 @@ namespace fs = std::filesystem;
 using program::Json;
 using program::with_commas;
 
-/// Two datasets that are compared; an empty path: only the other side has this split.
+/// Two datasets to compare; an empty path means that only the other side has this split.
 struct Pair {
   std::string split;
   fs::path a, b;
 };
 
-/// Two datasets as they are; two directories of splits by the splits' names.
+/// Pairs two datasets as they are, and two directories of splits by the names of the splits.
 std::vector<Pair> pairs_of(const fs::path& a, const fs::path& b) {
   if (is_packed_dataset(a) || is_packed_dataset(b)) return {{"", a, b}};
   std::map<std::string, Pair> splits;

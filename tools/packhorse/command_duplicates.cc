@@ -19,7 +19,7 @@ using program::with_commas;
 
 namespace {
 
-/// All that is compared: the datasets asked for, then those of OTHER.
+/// All datasets compared: those asked for, then those of OTHER.
 struct Compared {
   std::vector<PackedDataset> opened;
   std::vector<const PackedDataset*> datasets;
@@ -76,7 +76,7 @@ Json set_json(const Compared& compared, const DuplicateSet& set) {
           {"members", members}};
 }
 
-/// With OTHER only what is on both sides is of interest.
+/// With OTHER, only sets with images on both sides are of interest.
 bool on_both_sides(const Compared& compared, const DuplicateSet& set) {
   const auto is_own = [&](const DuplicateSet::Member& m) { return m.dataset < compared.own; };
   return std::any_of(set.members.begin(), set.members.end(), is_own) &&

@@ -65,7 +65,7 @@ class CommandIndex final : public program::Command {
   }
 
   int run(const std::stop_token& stop) override {
-    refuse_url(log_file_);  // now, not when all is indexed
+    refuse_url(log_file_);  // refuse it now, not when all is indexed
     if (!out_.empty()) options_.out = out_;
     options_.max_rejects = RejectLimit::parse(max_rejects_);
     if (!classes_file_.empty()) options_.classes = read_class_list(classes_file_);

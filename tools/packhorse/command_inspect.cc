@@ -28,7 +28,7 @@ class CommandInspect final : public program::Command {
     verify_.setup(app);
     request_.setup_rest(app);
     app_ = &app;
-    // One thing at a time, so that --json has one object to print.
+    // Only one of these at a time, so that --json has one object to print.
     constexpr std::array kShown = {"--list", "--show", "--sheet"};
     for (const char* const part : kShown) {
       for (const char* const other : {"--report", "--verify", "--against"})

@@ -190,7 +190,7 @@ class CommandPack final : public program::Command {
         ->group("Several machines");
   }
 
-  /// An option that the image mode does not look at would change nothing, unseen.
+  /// Refuses options that the image mode does not use, since they would silently change nothing.
   void refuse_unused_settings() const {
     const TransformKind& mode = find_transform(options_.image);
     for (const std::string_view setting : all_settings()) {
@@ -210,7 +210,7 @@ class CommandPack final : public program::Command {
 
   void read_options() {
     refuse_unused_settings();
-    refuse_url(log_file_);  // now, not when all is packed
+    refuse_url(log_file_);  // refuse it now, not when all is packed
     options_.plan.shuffle = !no_shuffle_;
     options_.check_space = !no_space_check_;
     options_.reorder = seed_->count() > 0;

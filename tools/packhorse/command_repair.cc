@@ -69,7 +69,7 @@ class CommandRepair final : public program::Command {
 
   Request request_;
   std::string from_;
-  PackOptions packed_;  ///< what the manifest does not record of them
+  PackOptions packed_;  ///< options that the manifest does not record
   SourceArguments source_arguments_{packed_};
 };
 

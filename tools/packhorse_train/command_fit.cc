@@ -20,7 +20,7 @@ using program::Json;
 using program::with_commas;
 using Clock = std::chrono::steady_clock;
 
-/// Between lines about a running epoch where stderr is no terminal.
+/// The time between lines about a running epoch when stderr is not a terminal.
 constexpr std::chrono::seconds kLogInterval(60);
 
 std::string rate_text(double images_per_s) {
@@ -128,7 +128,8 @@ class CommandFit final : public program::Command {
       }
       fmt::print("{}", json_ ? program::to_text(to_json(result)) : to_words(result));
     }
-    // A scheduler that takes the machine back sends SIGTERM; all is saved, so that is no failure.
+    // A scheduler that takes the machine back sends SIGTERM; everything is saved by then, so that
+    // is not a failure.
     return result.stopped && program::received_signal() == SIGINT ? 128 + SIGINT : program::kDone;
   }
 

@@ -18,7 +18,7 @@ namespace packhorse::trainer {
 
 namespace {
 
-/// Removes a folder in the end, whatever the end is; its path is cleared to keep it.
+/// Removes a folder in the end, even after an error; clear `path` to keep the folder.
 struct Scratch {
   std::filesystem::path path = {};
   Scratch() = default;
@@ -113,7 +113,7 @@ class CommandMeasure final : public program::Command {
     app.add_option("--split", options_.split, "Split to use (train)");
   }
 
-  /// What is there is somebody's, and would be removed.
+  /// Refuses a folder that exists: it belongs to somebody, and would be removed.
   [[noreturn]] void refuse_scratch() const {
     throw Error(ErrorKind::kExists, "the scratch folder is there already", scratch_,
                 "Remove it, name another with --scratch, or take what is in it with --keep.");

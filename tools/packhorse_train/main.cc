@@ -26,17 +26,17 @@ std::string version_text() {
   return text;
 }
 
-/// Settings that are read while the program is loaded, so they are made by starting over, once; who
-/// has set them keeps them.
+/// Sets environment variables that are read while the program is loaded, by starting it over, once.
+/// Values that the user has set stay.
 ///
 /// LibTorch's OpenMP threads spin between operators by default, on the cores that reader threads
 /// and other programs need: on a busy machine that made training three to six times slower. And
-/// what c10d has to say of a lost process is pages of addresses, beside the error that we print.
+/// c10d reports a lost process with pages of addresses, beside the error that we print.
 void start_over_with_settings(char** argv) {
   if (::getenv("OMP_WAIT_POLICY") != nullptr) return;
   if (::setenv("OMP_WAIT_POLICY", "passive", 0) != 0) return;
   ::setenv("TORCH_CPP_LOG_LEVEL", "FATAL", 0);
-  ::execv("/proc/self/exe", argv);  // comes back only where there is no /proc
+  ::execv("/proc/self/exe", argv);  // returns only when there is no /proc
 }
 
 constexpr packhorse::program::CommandKind kCommands[] = {

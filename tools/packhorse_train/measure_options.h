@@ -5,10 +5,10 @@
 
 #include "packhorse/trainer/measure/measure.h"
 
-/// What measure and sweep have in common on the command line.
+/// Command-line options shared by measure and sweep.
 namespace packhorse::trainer {
 
-/// --repeats, --steps, --warmup-steps, --max-seconds, --simulated-device.
+/// Declares --repeats, --steps, --warmup-steps, --max-seconds, --simulated-device.
 class PassOptions {
  public:
   void add_options(CLI::App& app);
@@ -18,7 +18,7 @@ class PassOptions {
   MeasureOptions defaults_;
 };
 
-/// A line on stderr that is written over, where that is a terminal.
+/// A line on stderr that each update overwrites; shown only on a terminal.
 class StatusLine {
  public:
   StatusLine();

@@ -15,7 +15,7 @@ namespace {
 
 using program::Json;
 
-/// Far beyond what measure prints.
+/// Limits far beyond what measure prints.
 constexpr JsonLimits kLimits{.bytes = 16u << 20, .depth = 16, .members = 4096};
 
 Json read_json(const std::filesystem::path& path) {
@@ -64,7 +64,7 @@ PastReport::PastReport(const std::filesystem::path& path) try : path_(path) {
   throw_no_report(error.what(), path);
 } catch (const Error& error) {
   if (!error.path().empty()) throw;
-  throw_no_report(error.what(), path);  // of parse_json()
+  throw_no_report(error.what(), path);  // thrown by parse_json()
 }
 
 ImageCosts PastReport::costs(const std::string& name,

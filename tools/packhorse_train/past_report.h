@@ -10,32 +10,33 @@
 
 namespace packhorse::trainer {
 
-/// What `packhorse-train measure --json` printed, read back for predictions from it.
+/// Reads back what `packhorse-train measure --json` printed, to make predictions from it.
 class PastReport {
  public:
-  /// Throws Error(kNotFound), kUsage for another document, kCorrupt where fields are missing.
+  /// Throws Error(kNotFound), kUsage for another kind of document, kCorrupt when fields are
+  /// missing.
   explicit PastReport(const std::filesystem::path& path);
 
-  /// Names, the folder's first.
+  /// The names of the inputs, the folder's first.
   const std::vector<std::string>& inputs() const { return inputs_; }
-  /// What an image of an input costs, from its warm run. It depends on the storage how many are
-  /// asked for together; none: the page cache.
+  /// The cost of an image of an input, taken from its warm run. The storage decides how many images
+  /// are requested together; no storage means the page cache.
   ImageCosts costs(const std::string& input,
                    const std::optional<reader::StorageModel>& storage) const;
-  /// The one it was made on, reading from the page cache.
+  /// The machine the report was made on, reading from the page cache.
   Machine machine() const;
 
-  /// Of training on an input, whose last batch is left out where it is not full.
+  /// An epoch of training on an input; the last batch is left out when it is not full.
   Epoch epoch(const std::string& input) const;
 
-  /// A prediction beside what was measured.
+  /// A prediction and the measurement it is checked against.
   struct Check {
     std::string input, condition, work;
     double predicted = 0, measured = 0;  ///< images/s
     double error() const { return predicted / measured - 1; }
   };
-  /// Of decoding and training, for every input under every condition whose storage is known: not
-  /// the cold ones.
+  /// Predictions of decoding and training, for every input under every condition whose storage is
+  /// known; cold ones are not.
   std::vector<Check> check() const;
 
  private:

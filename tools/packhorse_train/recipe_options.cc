@@ -14,7 +14,7 @@ namespace packhorse::trainer {
 
 namespace {
 
-/// With the settings that suit the network, which hold where nothing else is asked for.
+/// Describes a network with the settings that suit it, which apply where no others are given.
 std::string arch_text(const Arch& arch) {
   return fmt::format("\n  {}: {}\n    {} px, {}, {} epochs, batch {}, {}, lr {}, weight decay {}",
                      arch.name, arch.summary, arch.image_size, name_of(arch.augment), arch.epochs,
@@ -27,7 +27,7 @@ std::string archs_text() {
   return text + arch_text(script_arch());
 }
 
-/// Empty for a network there is, else what is wrong.
+/// Returns an empty text for a known network, otherwise what is wrong.
 std::string check_arch(const std::string& name) try {
   find_arch(name);
   return "";
@@ -35,7 +35,8 @@ std::string check_arch(const std::string& name) try {
   return fmt::format("{}; {}", error.what(), error.advice());
 }
 
-/// --name and --no-name. A plain optional<bool> flag would be set to false where neither is given.
+/// Declares --name and --no-name. A plain optional<bool> flag would be set to false when neither is
+/// given.
 void add_switch(CLI::App& app, const std::string& name, std::optional<bool>& choice,
                 const std::string& description) {
   app.add_flag_function(

@@ -12,12 +12,11 @@ namespace packhorse::trainer {
 /// in choices().
 class RecipeOptions {
  public:
-  /// --arch and --image-size
+  /// Adds --arch and --image-size.
   std::vector<CLI::Option*> add_network_options(CLI::App& app);
-  /// Those and --batch-size, --augment, --min-scale, --seed, --order, --amp,
-  /// --channels-last
+  /// Adds these and --batch-size, --augment, --min-scale, --seed, --order, --amp, --channels-last.
   void add_model_options(CLI::App& app);
-  /// What else shapes the result: pixels, optimiser, schedule.
+  /// Adds everything else that shapes the result: pixels, optimiser, schedule.
   void add_schedule_options(CLI::App& app);
   RecipeChoices choices() const;
 
@@ -33,7 +32,7 @@ struct RunOptions {
   void add_options(CLI::App& app);
 };
 
-/// Gives LibTorch the cores this process may use; one share of them, where several processes train
+/// Gives LibTorch the cores this process may use, or its share of them when several processes train
 /// on this machine.
 void use_available_cpus(int local_processes = 1);
 

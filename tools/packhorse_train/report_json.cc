@@ -37,7 +37,7 @@ double images(const Pass& pass) { return static_cast<double>(pass.images); }
 double steps(const Pass& pass) { return static_cast<double>(pass.batch_ms.size()); }
 double cpu_s_per_1000(const Pass& pass) { return 1000 * pass.cpu_s / images(pass); }
 
-/// null where it is not known of each pass.
+/// Returns null unless the figure is known for every pass.
 Json load_json(const std::vector<Pass>& passes, std::optional<double> reader::CpuLoad::*figure) {
   for (const Pass& pass : passes)
     if (!(pass.load.*figure)) return {};
@@ -158,7 +158,7 @@ Json packing_json(const std::vector<PackingCost>& packing) {
   return json;
 }
 
-/// What this process was started with, as a shell would take most of it.
+/// The command line of this process, roughly as a shell would accept it.
 std::string command_line() {
   std::ifstream file("/proc/self/cmdline");
   std::string text;

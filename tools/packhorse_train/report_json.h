@@ -5,7 +5,8 @@
 #include "packhorse/trainer/measure/pack_all.h"
 #include "packhorse/trainer/measure/sweep.h"
 
-/// What --json prints of measurements; docs/schemas names the fields, which are only ever added.
+/// Writes measurements as --json prints them; docs/schemas names the fields. Later versions only
+/// add fields.
 namespace packhorse::trainer {
 
 program::Json measurement_json(const SpeedReport& report, const MeasureOptions& options,
@@ -13,7 +14,7 @@ program::Json measurement_json(const SpeedReport& report, const MeasureOptions& 
 program::Json sweep_json(const SweepReport& report, const MeasureOptions& options);
 
 program::Json to_json(const Condition& condition);
-/// With the time, the command that is running, versions and the machine.
+/// The start of a document: the time, the running command, versions and the machine.
 program::Json document_head(const char* schema);
 
 }  // namespace packhorse::trainer

@@ -21,7 +21,7 @@ std::string rounded(double value) {
   return fmt::format("{:.1f}", value);
 }
 
-/// The median, marked where the repeats lie apart.
+/// The median, marked when the repeats lie far apart.
 std::string marked(const reader::Spread& spread) {
   return rounded(spread.median) + (is_noisy(spread) ? "~" : " ");
 }

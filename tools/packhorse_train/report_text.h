@@ -6,7 +6,7 @@
 #include "packhorse/trainer/measure/pack_all.h"
 #include "packhorse/trainer/measure/sweep.h"
 
-/// What people see of measurements.
+/// Puts measurements into words.
 namespace packhorse::trainer {
 
 std::string measurement_text(const SpeedReport& report, const MeasureOptions& options,

@@ -101,7 +101,7 @@ NamedTensors to_tensors(const c10::IValue& value) {
   return tensors;
 }
 
-// Over values, not over the file's bytes: it holds however the pickle spells them.
+// Sums over values, not over the file's bytes: the checksum holds however the pickle spells them.
 class Checksum {
  public:
   void add(std::string_view text) { hash_ = xxh3(as_bytes(fmt::format("{:016x}{}", hash_, text))); }
@@ -136,8 +136,8 @@ std::string checksum_of(const Checkpoint& checkpoint) {
   return sum.text();
 }
 
-// torch::pickle_save adds a type tag that torch.load(weights_only=True) refuses; this leaves it
-// out.
+// torch::pickle_save adds a type tag that torch.load(weights_only=True) refuses. This function
+// leaves it out.
 void save_pt(const std::filesystem::path& path, const c10::IValue& value) {
   std::string pickle;
   std::vector<at::Tensor> tensors;
@@ -154,7 +154,7 @@ void save_pt(const std::filesystem::path& path, const c10::IValue& value) {
   pickler.stop();
 
   AtomicFile file(path);
-  // The zip writer swallows exceptions thrown below it, so the first one is kept for afterwards.
+  // The zip writer swallows exceptions thrown below it, so the first one is kept here.
   std::exception_ptr failure;
   const auto write = [&](const void* data, std::size_t size) -> std::size_t {
     try {

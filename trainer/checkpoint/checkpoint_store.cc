@@ -22,7 +22,7 @@ constexpr std::string_view kPrefix = "step-";
 
 fs::path step_name(std::int64_t step) { return fmt::format("{}{:09}.pt", kPrefix, step); }
 
-/// step-N.pt, oldest first.
+/// The paths of step-N.pt, oldest first.
 std::vector<fs::path> kept_in(const fs::path& directory) {
   std::vector<fs::path> kept;
   std::error_code ignored;
@@ -36,7 +36,8 @@ std::vector<fs::path> kept_in(const fs::path& directory) {
   return kept;
 }
 
-/// What runs left that were killed while they wrote `made`: as large as a checkpoint each.
+/// Removes files left by runs that were killed while they wrote `made`. Each is as large as a
+/// checkpoint.
 void remove_unfinished(const fs::path& made) {
   const std::string start = made.filename().native() + ".";
   for (const fs::directory_entry& entry : entries_in(made.parent_path())) {
@@ -45,8 +46,8 @@ void remove_unfinished(const fs::path& made) {
   }
 }
 
-/// A second name for a file that is on the disk; a copy where the file system has no links. It
-/// appears at once.
+/// Gives a file that is on the disk a second name, at once. Copies it where the file system has no
+/// links.
 void give_name(const fs::path& file, const fs::path& name) {
   const fs::path aside = name.native() + ".new";
   std::error_code error;
@@ -60,7 +61,7 @@ void give_name(const fs::path& file, const fs::path& name) {
   if (error) throw_code(error, "write", name);
 }
 
-/// What went wrong, or nothing. Our stdout is for results, so the command writes to stderr.
+/// Returns what went wrong, or nothing. Our stdout is for results, so the command writes to stderr.
 std::string run_command(const std::string& command, const fs::path& file) try {
   const int status = wait_for_process(start_process({"/bin/sh", "-c", command, "sh", file.native()},
                                                     {.out = STDERR_FILENO}, ProcessGroup::kOurs));
@@ -75,19 +76,19 @@ std::string run_command(const std::string& command, const fs::path& file) try {
 struct CheckpointStore::Impl {
   CheckpointStoreOptions options;
   std::jthread writer = {};
-  std::exception_ptr failure = {};  ///< of the writer, read when it has ended
-  std::mutex mutex = {};            ///< of notes
+  std::exception_ptr failure = {};  ///< the writer's, read when it has ended
+  std::mutex mutex = {};            ///< guards `notes`
   std::vector<std::string> notes = {};
   bool replaces_earlier = false;
   bool first = true;  ///< nothing was written yet
 
   fs::path last() const { return options.directory / "last.pt"; }
   fs::path best() const { return options.directory / "best.pt"; }
-  /// There from the beginning of a run that replaces another to its first checkpoint.
+  /// Exists from the beginning of a run that replaces another until its first checkpoint.
   fs::path replacing() const { return options.directory / "replacing"; }
 
-  /// The new checkpoint is on the disk before anything of the old ones goes, and all other names
-  /// are before last.pt tells of them: it is the one that a run is resumed from.
+  /// The new checkpoint is on the disk before any old one is removed. All other names are on the
+  /// disk before last.pt names the new one: a run is resumed from last.pt.
   void write(const Checkpoint& checkpoint, std::int64_t step, bool is_best) {
     const fs::path made = last().native() + ".new";
     if (std::exchange(first, false)) remove_unfinished(made);
@@ -115,7 +116,7 @@ struct CheckpointStore::Impl {
     notes.push_back(fmt::format("the command after saving {} failed: {}", saved.string(), failed));
   }
 
-  /// Nothing that tells of another run stands beside the new last.pt.
+  /// Removes everything of another run that stands beside the new last.pt.
   void remove_earlier(bool is_best) const {
     for (const fs::path& path : kept_in(options.directory)) fs::remove(path);
     if (!is_best) fs::remove(best());

@@ -10,7 +10,7 @@
 namespace packhorse::trainer {
 namespace {
 
-/// Each tensor is a member; those of one are flat, but for the shape.
+/// Each tensor is a member of the header; a tensor's own members are flat, except the shape.
 constexpr JsonLimits kLimits{.bytes = 16u << 20, .depth = 4, .members = 100'000};
 
 at::ScalarType type_named(const std::string& name, const std::filesystem::path& path) {
@@ -62,7 +62,7 @@ NamedTensors read_safetensors(const std::filesystem::path& path) try {
   throw_bad_weights(path, error.what());
 } catch (const Error& error) {
   if (!error.path().empty()) throw;
-  throw_bad_weights(path, error.what());  // of parse_json()
+  throw_bad_weights(path, error.what());  // from parse_json()
 }
 
 }  // namespace packhorse::trainer

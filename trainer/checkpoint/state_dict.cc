@@ -44,7 +44,7 @@ bool all_finite(const NamedTensors& tensors) {
     if (tensor.is_floating_point() && tensor.numel() > 0) numbers.push_back(tensor.detach());
   }
   if (numbers.empty()) return true;
-  // The largest of each, as a sum could overflow where every number is finite.
+  // Takes the largest number of each tensor: a sum could overflow although every number is finite.
   auto largest = at::_foreach_norm(numbers, std::numeric_limits<double>::infinity());
   for (auto& number : largest) number = number.to(at::kFloat);
   return at::stack(largest).isfinite().all().item<bool>();

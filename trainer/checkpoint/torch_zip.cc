@@ -19,7 +19,7 @@ struct ArchiveFree {
   void operator()(archive* reader) const { archive_read_free(reader); }
 };
 
-/// The members by name, as bytes, without the folder that all of them lie in. libarchive checks
+/// Reads the members by name, as bytes, without the folder that holds them all. libarchive checks
 /// their CRCs, which LibTorch's own reader of these files does not.
 std::map<std::string, at::Tensor> read_members(const std::filesystem::path& path) {
   const UniqueFd fd = open_for_reading(path);
@@ -31,7 +31,8 @@ std::map<std::string, at::Tensor> read_members(const std::filesystem::path& path
   };
   archive_read_support_format_zip_seekable(reader.get());
   constexpr std::uint64_t kBlock = std::uint64_t{1} << 20;
-  // torch.save() compresses nothing: what unpacks to more than the file is no work of its.
+  // torch.save() compresses nothing: a file that unpacks to more than its size is not one of its
+  // files.
   std::uint64_t left = file_size(fd.get(), path);
   check(archive_read_open_fd(reader.get(), fd.get(), std::clamp<std::uint64_t>(left, 1, kBlock)));
   std::map<std::string, at::Tensor> members;
@@ -53,7 +54,7 @@ std::map<std::string, at::Tensor> read_members(const std::filesystem::path& path
       if (read == 0) throw std::runtime_error("'" + name + "' in it is cut");
       done += static_cast<std::size_t>(read);
     }
-    std::uint8_t beyond = 0;  // reading on to the end is what makes libarchive compare the CRC
+    std::uint8_t beyond = 0;  // libarchive compares the CRC only when reading reaches the end
     check(archive_read_data(reader.get(), &beyond, 1));
     members[name.substr(name.find('/') + 1)] = bytes;
   }

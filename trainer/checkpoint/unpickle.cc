@@ -22,8 +22,9 @@ namespace {
 using GenericDict = c10::impl::GenericDict;
 using GenericList = c10::impl::GenericList;
 
-/// What files of torch.save() are far from: they nest a handful deep, and take some 25 instructions
-/// for each tensor. The memory of a pickle is bounded by its instructions, some 300 bytes each.
+/// Limits that files of torch.save() stay far below: they nest a handful deep and take some 25
+/// instructions per tensor. The number of instructions bounds a pickle's memory, at some 300 bytes
+/// each.
 constexpr std::size_t kMostNested = 64;
 constexpr std::size_t kMostInstructions = std::size_t{1} << 20;
 constexpr std::size_t kMostWeight = std::size_t{1} << 26;
@@ -31,7 +32,7 @@ constexpr std::size_t kMostSharers = 64;  ///< whole tensors that may lie in the
 
 [[noreturn]] void fail(const std::string& why) { throw std::runtime_error(why); }
 
-/// Reads forward; never beyond the end.
+/// Reads forward, never beyond the end.
 class Cursor {
  public:
   explicit Cursor(Bytes bytes) : bytes_(bytes) {}
@@ -70,22 +71,22 @@ class Cursor {
   Bytes bytes_;
 };
 
-/// Of a value with all that it contains, each thing counted as often as it is reached: what a walk
-/// over it costs. Values share parts, so a short pickle can make one that no walk would finish.
+/// The cost of a walk over a value and all that it contains: each thing counts as often as it is
+/// reached. Values share parts, so a short pickle can make a value that no walk would finish.
 struct Extent {
   std::size_t depth = 0;   ///< containers inside containers
   std::size_t weight = 1;  ///< values, and characters of texts
-  bool contained = false;  ///< in another value, so it may grow no more: its extent is known there
+  bool contained = false;  ///< part of another value, which knows its extent, so it may not grow
 };
 
-/// On the stack: a value, or the name of a class or function.
+/// An entry of the stack: a value, or the name of a class or function.
 struct Item {
   c10::IValue value{};
   bool global = false;               ///< a name, as text in `value`
-  std::shared_ptr<Extent> extent{};  ///< of a container, shared by all that name it
+  std::shared_ptr<Extent> extent{};  ///< a container's extent, shared by all that name it
 };
 
-/// The scalar type of a storage that a tensor lies in.
+/// The scalar type of the storage that a tensor lies in.
 at::ScalarType type_of_storage(const std::string& global) {
   static const std::map<std::string, at::ScalarType> kTypes = {
       {"torch.FloatStorage", at::kFloat}, {"torch.DoubleStorage", at::kDouble},
@@ -253,7 +254,7 @@ class Machine {
     const c10::Storage storage = storages_(key);
     const std::size_t needed = at::detail::computeStorageNbytes(
         sizes, strides, c10::elementSize(type), static_cast<std::size_t>(offset));
-    // Strides of 0 make many numbers of few bytes.
+    // Strides of 0 make many numbers out of few bytes.
     const std::size_t dense =
         at::detail::computeStorageNbytesContiguous(sizes, c10::elementSize(type));
     if (std::max(needed, dense) > storage.nbytes()) {
@@ -270,14 +271,14 @@ class Machine {
     stack_.push_back({.value = std::move(value)});
     return true;
   }
-  /// A new container of these items.
+  /// Pushes a new container of these items.
   bool push_container(c10::IValue value, const std::vector<Item>& items) {
     stack_.push_back({.value = std::move(value), .extent = std::make_shared<Extent>()});
     grow(stack_.back(), items);
     return true;
   }
-  /// Takes account of items that go into a container. A value that is in another one may not change
-  /// any more, so none can contain itself, and destroying and walking go no deeper than
+  /// Accounts for items that go into a container. A value inside another one may not change any
+  /// more. So no value can contain itself, and destroying and walking go no deeper than
   /// kMostNested.
   static void grow(const Item& container, const std::vector<Item>& items) {
     for (const Item& item : items) {
@@ -317,7 +318,7 @@ class Machine {
     marks_.pop_back();
     return count;
   }
-  /// The last `count` items in order, taken off the stack.
+  /// Takes the last `count` items off the stack, in order.
   std::vector<Item> take(std::size_t count) {
     if (count > stack_.size()) fail("its pickle is damaged");
     const auto begin = stack_.end() - static_cast<std::ptrdiff_t>(count);

@@ -31,7 +31,7 @@ Kind kind_of(const std::filesystem::path& path) {
   read_exactly(fd.get(), 0, begin, path);
   const std::string_view text(reinterpret_cast<const char*>(begin.data()), begin.size());
   if (text.starts_with("PK")) return Kind::kTorchZip;
-  // A header of less than 16 MiB, and the brace it begins with.
+  // safetensors: a header of less than 16 MiB, and the brace it begins with.
   if (text.substr(3, 5) == std::string_view("\0\0\0\0\0", 5) && text[8] == '{') {
     return Kind::kSafetensors;
   }
@@ -84,7 +84,7 @@ std::string shape_text(const at::Tensor& tensor) {
   return tensor.dim() == 0 ? "one number" : fmt::format("{}", fmt::join(tensor.sizes(), "x"));
 }
 
-/// What does not fit, by kind, and the words for it.
+/// Collects the tensors that do not fit, by kind, and words the message about them.
 class Misfits {
  public:
   void missing(const std::string& name) { missing_.push_back("'" + name + "'"); }

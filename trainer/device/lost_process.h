@@ -4,9 +4,9 @@
 
 namespace packhorse::trainer {
 
-/// Whether what LibTorch threw says that another process is gone or stuck.
+/// Whether this message of LibTorch's says that another process is gone or stuck.
 bool tells_of_lost_process(const std::string& message);
-/// Error(kIo) with what LibTorch said, and advice.
+/// Throws Error(kIo) with LibTorch's message, and advice.
 [[noreturn]] void throw_lost_process(const std::string& message);
 
 }  // namespace packhorse::trainer

@@ -24,10 +24,10 @@ void require_gpu(const Device& device) {
 
 namespace {
 
-/// PyTorch's own number, for cuDNN's choices and the optimiser's lazy parts.
+/// PyTorch's own number, enough for cuDNN's choices and the optimiser's lazy parts.
 constexpr int kWarmUps = 3;
 
-/// `later` goes on when all that `sooner` has got by now is done.
+/// Makes `later` wait until everything queued on `sooner` so far is done.
 void follow(const c10::cuda::CUDAStream& later, const c10::cuda::CUDAStream& sooner) {
   at::cuda::CUDAEvent done;
   done.record(sooner);
@@ -66,10 +66,10 @@ void StepGraph::run(const std::function<void()>& work) {
       ++impl_->warm_ups;
     } else {
       impl_->side.synchronize();
-      // A graph has a pool of memory of its own: what the steps before have left in the cache would
-      // be of no use to it, and missing. torch.cuda.graph() does the same.
+      // A graph has its own pool of memory and cannot use what earlier steps have left in the
+      // cache, so the cache is emptied first. torch.cuda.graph() does the same.
       c10::cuda::CUDACachingAllocator::emptyCache();
-      // The prefetcher's thread goes on making CUDA calls meanwhile.
+      // The prefetcher's thread may make CUDA calls during the capture.
       impl_->graph.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
       work();
       impl_->graph.capture_end();

@@ -7,9 +7,10 @@
 
 namespace packhorse::trainer {
 
-/// Runs the same work again and again as one CUDA graph: a few times as it is, on a stream of its
-/// own, so that libraries choose their algorithms and allocate; then it is captured, and from then
-/// on replayed. Everything the work reads must keep its place in memory. One thread at a time.
+/// Repeats the same work as one CUDA graph. The first few runs execute the work directly, on a
+/// stream of its own, so that libraries choose their algorithms and allocate; then it is captured,
+/// and from then on replayed. Everything the work reads must keep its place in memory. One thread
+/// at a time.
 class StepGraph {
  public:
   /// Throws Error(kUsage) for the CPU, and Error(kUnsupported) where LibTorch has no CUDA.
@@ -18,7 +19,7 @@ class StepGraph {
   StepGraph(const StepGraph&) = delete;
   StepGraph& operator=(const StepGraph&) = delete;
 
-  /// Queued behind what the current stream has, and before what it gets afterwards.
+  /// Runs after what the current stream has queued and before what is queued next.
   void run(const std::function<void()>& work);
 
  private:

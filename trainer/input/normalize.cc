@@ -18,7 +18,7 @@
 namespace packhorse::trainer {
 namespace {
 
-// A byte has 256 values: each is normalised once, in double, and then only looked up.
+// A byte has 256 values: each is normalised once, in double, and then looked up.
 template <class T>
 void normalize_cpu(const std::uint8_t* in, T* out, std::int64_t pixels,
                    const Normalization& normalization) {
@@ -57,7 +57,8 @@ void normalize_cuda(const at::Tensor& images, const at::Tensor& out,
 }
 #endif
 
-// Built without nvcc: the same by LibTorch's own operators, in some more passes over the memory.
+// Replaces the kernel in builds without nvcc: LibTorch's own operators, in more passes over the
+// memory.
 [[maybe_unused]] at::Tensor normalize_by_operators(const at::Tensor& images,
                                                    const Normalization& normalization,
                                                    at::ScalarType dtype) {

@@ -24,7 +24,7 @@ template <class T>
 void launch(const std::uint8_t* in, void* out, std::int64_t pixels, const PixelScale& scale,
             cudaStream_t stream) {
   constexpr int kThreads = 256;
-  constexpr std::int64_t kMaxBlocks = 16 * 132;  // 16 for each multiprocessor of a large GPU
+  constexpr std::int64_t kMaxBlocks = 16 * 132;  // 16 per multiprocessor of a large GPU
   if (pixels == 0) return;
   const std::int64_t values = 3 * pixels, vectors = whole_vectors(in, out, values);
   const std::int64_t items = std::max(vectors, values - kVector * vectors);

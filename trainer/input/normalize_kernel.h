@@ -4,7 +4,7 @@
 
 struct CUstream_st;
 
-/// The face of normalize.cu: no LibTorch in it, which keeps nvcc at two seconds instead of half a
+/// The interface of normalize.cu, without LibTorch: nvcc then takes two seconds instead of half a
 /// minute.
 namespace packhorse::trainer {
 
@@ -16,8 +16,8 @@ struct PixelScale {
 
 enum class PixelType { kFloat32, kFloat16, kBFloat16 };
 
-/// Queues the kernel on `stream`: `pixels` times three bytes in, as many numbers of `type` out.
-/// Device memory. Launch errors are left to cudaGetLastError().
+/// Queues the kernel on `stream`. Reads `pixels` times three bytes and writes as many numbers of
+/// `type`, all in device memory. Launch errors stay in cudaGetLastError().
 void launch_normalize(const std::uint8_t* in, void* out, PixelType type, std::int64_t pixels,
                       const PixelScale& scale, CUstream_st* stream);
 

@@ -6,11 +6,11 @@
 #include "input/normalize_kernel.h"
 #include "input/on_both.h"
 
-/// How normalize.cu goes over the values of a batch (red, green, blue, red, ...), for the GPU and
-/// for the tests of it.
+/// Defines how normalize.cu goes over the values of a batch (red, green, blue, red, ...), for the
+/// GPU and for tests on the CPU.
 namespace packhorse::trainer {
 
-/// Values that a thread takes at a time: 16 bytes in, 32 or 64 out.
+/// Values that a thread processes at a time: 16 bytes in, 32 or 64 out.
 constexpr int kVector = 16;
 
 /// 16 bytes, which a GPU moves at once.
@@ -36,22 +36,23 @@ PACKHORSE_ON_BOTH inline void store(void* to, const Packet& packet) {
 #endif
 }
 
-/// How many vectors there are from the first value on. The values behind them are taken one by one,
-/// and so are all where the memory does not begin at a multiple of 16 bytes.
+/// Number of vectors from the first value on. The values after them are processed one by one; so
+/// are all values when the memory does not begin at a multiple of 16 bytes.
 inline std::int64_t whole_vectors(const void* in, const void* out, std::int64_t values) {
   const auto aligned = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p) % 16 == 0; };
   return aligned(in) && aligned(out) ? values / kVector : 0;
 }
 
-/// Value number `i`.
+/// Normalises value number `i`.
 template <class T>
 PACKHORSE_ON_BOTH void normalize_value(const std::uint8_t* in, T* out, std::int64_t i,
                                        const PixelScale& scale) {
   out[i] = static_cast<T>(static_cast<float>(in[i]) * scale.factor[i % 3] + scale.offset[i % 3]);
 }
 
-/// Vector number `i`: values 16 i to 16 i + 15. As 16 is a multiple of 3 and 1, its first value is
-/// of channel i mod 3. The scale is turned by that, so that the compiler knows the places in it.
+/// Normalises vector number `i`: values 16 i to 16 i + 15. 16 is 1 modulo 3, so its first value is
+/// of channel i mod 3. The scale is rotated by that, so that the compiler knows the channel of each
+/// place.
 template <class T>
 PACKHORSE_ON_BOTH void normalize_vector(const std::uint8_t* in, T* out, std::int64_t i,
                                         const PixelScale& scale) {

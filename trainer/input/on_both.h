@@ -1,6 +1,6 @@
 #pragma once
 
-/// For functions that kernels and the CPU's tests of them share.
+/// Marks functions that kernels share with their tests on the CPU.
 #ifdef __CUDACC__
 #define PACKHORSE_ON_BOTH __host__ __device__
 #else

@@ -11,7 +11,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// On the CPU: the loader's slots are where the model reads.
+/// The prefetcher for the CPU: the model reads the loader's slots directly.
 class SlotPrefetcher final : public Prefetcher::Impl {
  public:
   explicit SlotPrefetcher(reader::Loader& loader) : loader_(loader) {}

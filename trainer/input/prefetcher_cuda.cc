@@ -23,22 +23,22 @@
 namespace packhorse::trainer {
 namespace {
 
-/// The host sleeps while it waits for such an event; by default it spins, on a core that the
+/// Makes the host sleep while it waits for such an event. By default it spins, on a core that the
 /// reader's threads need.
 constexpr unsigned int kSleeping = cudaEventDisableTiming | cudaEventBlockingSync;
 
 /// One of the buffers on the GPU.
 struct Buffer {
-  at::Tensor images, labels;              ///< of the largest batch
+  at::Tensor images, labels;              ///< large enough for the largest batch
   at::Tensor pinned_labels;               ///< the loader's slots pin only the pixels
   at::cuda::CUDAEvent copied{kSleeping};  ///< on a copy stream: the batch is there
   at::cuda::CUDAEvent used;  ///< on the compute stream: nothing queued reads it any more
 };
 
-/// Batches take turns on these: while the GPU decodes one, the next is looked through and queued.
+/// Batches alternate between lanes: while the GPU decodes one, the next is parsed and queued.
 struct Lane {
   c10::cuda::CUDAStream stream;
-  std::optional<GpuDecoder> decoder = {};  ///< of samples that the loader left encoded
+  std::optional<GpuDecoder> decoder = {};  ///< for samples that the loader left encoded
 };
 constexpr std::size_t kLanes = 2;
 
@@ -88,10 +88,11 @@ class UploadPrefetcher final : public Prefetcher::Impl {
   }
 
  private:
-  // Any loader batches left are dropped: start_epoch() begins anew.
+  // Drops any loader batches left: start_epoch() begins anew.
   void stop() {
     {
-      // Under the mutex, or the copier could miss it between looking and waiting.
+      // The mutex is needed: otherwise the copier could miss the request between its check and its
+      // wait.
       const std::lock_guard lock(mutex_);
       copier_.request_stop();
     }
@@ -123,8 +124,8 @@ class UploadPrefetcher final : public Prefetcher::Impl {
           ready_.emplace_back(buffer, std::move(out));
         }
         changed_.notify_all();
-        // The loader decodes ahead only into slots that it has back. Pixels are only copied: there
-        // is nothing to do for the next batch meanwhile.
+        // The loader decodes ahead only into slots that it has back. When pixels are only copied,
+        // there is nothing to do for the next batch meanwhile.
         land(flying, decodes ? kLanes - 1 : 0);
         copy_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
       }
@@ -133,7 +134,7 @@ class UploadPrefetcher final : public Prefetcher::Impl {
       failure_ = std::current_exception();
     }
     try {
-      land(flying, 0);  // or the loader would write into slots that are still being read
+      land(flying, 0);  // otherwise the loader would write into slots that are still being read
     } catch (...) {
       const std::lock_guard lock(mutex_);
       if (!failure_) failure_ = std::current_exception();
@@ -150,7 +151,7 @@ class UploadPrefetcher final : public Prefetcher::Impl {
     for (; flying.size() > left; flying.pop_front()) flying.front().buffer->copied.synchronize();
   }
 
-  /// nullptr: it is to stop.
+  /// Returns nullptr to stop.
   Buffer* wait_for_buffer(const std::stop_token& token) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return !free_.empty() || token.stop_requested(); });

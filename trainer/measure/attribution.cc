@@ -5,7 +5,7 @@
 namespace packhorse::trainer {
 namespace {
 
-/// The repeat in the middle of the field.
+/// The repeat with the median speed.
 const Pass& median_pass(const std::vector<Pass>& passes) {
   std::vector<const Pass*> order;
   for (const Pass& pass : passes) order.push_back(&pass);
@@ -21,7 +21,7 @@ Attribution attribute(const SpeedReport& report, const MeasuredRun& run) {
   if (run.training.empty()) return parts;
   const auto samples = static_cast<double>(report.inputs[run.input].samples);
   const Pass& pass = median_pass(run.training);
-  /// Of an epoch, at the rate of a pass.
+  /// Scales the seconds of a pass to an epoch.
   const auto epoch = [&](double seconds, const Pass& of) {
     return of.images > 0 ? samples * seconds / static_cast<double>(of.images) : 0;
   };

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// As mount(8) names it; its number where we know no name.
+/// The file system's name as in mount(8); its number when the name is not known here.
 std::string file_system_of(const fs::path& path) {
   struct Known {
     long type;

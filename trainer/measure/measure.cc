@@ -86,7 +86,7 @@ class Measuring {
       run.decode.push_back(passes_.load(dataset, condition, reader::Work::kDecode));
       run.training.push_back(passes_.train(dataset, condition));
     } catch (const Error& error) {
-      // Files that will not go cold. What else is unsupported fails warm as well.
+      // The files cannot be made cold. Any other kUnsupported fails warm as well.
       if (error.kind() != ErrorKind::kUnsupported || condition.kind != Condition::Kind::kCold)
         throw;
       run = {.input = run.input, .condition = run.condition, .not_measured = error.what()};

@@ -15,7 +15,7 @@
 namespace packhorse::trainer {
 namespace {
 
-/// That what lies at `path` was packed in that mode, with these settings.
+/// Throws unless the dataset at `path` was packed in the wanted mode with these settings.
 void check_settings(const std::filesystem::path& path, const PackingCost& wanted) {
   std::vector<std::filesystem::path> datasets = {path};
   if (!std::filesystem::exists(path / kManifestName))

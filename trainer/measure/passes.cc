@@ -21,10 +21,10 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// A dataset under a condition, from the moment it is brought there.
+/// A dataset under a condition, which the constructor establishes.
 class Place {
  public:
-  /// Unless the condition is cold, its files are in the page cache already.
+  /// Unless the condition is cold, the files must be in the page cache already.
   Place(DatasetPtr dataset, const Condition& condition)
       : condition_(condition), dataset_(std::move(dataset)) {
     if (condition.kind == Condition::Kind::kSimulated) {
@@ -36,7 +36,7 @@ class Place {
 
   const DatasetPtr& dataset() const { return dataset_; }
 
-  /// So that another epoch is like the first.
+  /// Restores the condition, so that another epoch is like the first.
   void forget() {
     if (condition_.kind == Condition::Kind::kCold) reader::make_cold(*dataset_);
     if (condition_.kind == Condition::Kind::kSimulated) dataset_->release();
@@ -56,10 +56,10 @@ class Place {
   std::shared_ptr<reader::SimulatedStorage> storage_;
 };
 
-/// Storage that is asked far ahead delivers in bursts of about the first batch's time.
+/// Prefetched storage delivers in bursts that last about as long as the first batch took.
 constexpr double kBursts = 4;
 
-/// Steps of a fresh model, or of a simulated device, and what they took.
+/// Runs steps of a fresh model, or of a simulated device, and times them.
 class Training {
  public:
   Training(const MeasureOptions& options, const Recipe& recipe, std::int64_t classes)
@@ -69,7 +69,7 @@ class Training {
                     EngineOptions{.device = options.device, .cuda_graph = options.cuda_graph});
   }
 
-  /// The batch is given back at the end. `wait_s` is what it was waited for.
+  /// Gives the batch back at the end. `wait_s` is the time spent waiting for it.
   void step(std::optional<DeviceBatch> batch, double wait_s) {
     const auto begin = Clock::now();
     compute(*batch, begin);
@@ -81,14 +81,14 @@ class Training {
     pass_.batch_ms.push_back(1e3 * (wait_s + compute_s));
   }
 
-  /// Forgets the steps so far: they warmed up.
+  /// Discards the steps so far as warm-up.
   void start_clock(double first_batch_s) {
     pass_ = {.warmup_images = pass_.images, .first_batch_s = first_batch_s};
     cpu_before_ = reader::process_usage().cpu_s;
     cpus_ = {};
     begin_ = Clock::now();
   }
-  /// Time that is no part of the training.
+  /// Leaves out time that is not part of the training.
   void pause(Clock::duration time) { begin_ += time; }
 
   bool enough() const {
@@ -117,7 +117,7 @@ class Training {
     }
     engine_->train(batch, {.step = done_++, .lr = recipe_.lr / 10});
     pass_.host_s += seconds_since(begin);
-    // Waits for a GPU, whose work would otherwise be taken for waiting, later on.
+    // Waits for a GPU, whose work would otherwise count as waiting later.
     pass_.loss += engine_->report().loss;
   }
 
@@ -180,7 +180,8 @@ Pass Passes::load(const DatasetPtr& dataset, const Condition& condition, reader:
   options.min_first_batches = kBursts;
   options.warmup_batches = static_cast<std::size_t>(options_.warmup_steps);
   options.disk_bytes = [&] { return place.disk_bytes(); };
-  // A small set read once is only noise; but a second epoch would be warm.
+  // Warm passes repeat a small set, since reading it once is only noise. Otherwise a second epoch
+  // would be warm.
   if (condition.kind == Condition::Kind::kWarm)
     options.min_seconds = std::min(0.5, options_.max_seconds);
   options.stop = stop_;

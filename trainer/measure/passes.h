@@ -12,29 +12,29 @@ namespace packhorse::trainer {
 /// Makes the timed passes over one dataset, under one condition after another.
 class Passes {
  public:
-  /// Keeps references to both; options may change between passes.
+  /// Keeps references to `options` and `recipe`; options may change between passes.
   Passes(const MeasureOptions& options, const Recipe& recipe, std::stop_token stop);
 
-  /// Reading, or reading and decoding, without a model.
+  /// Measures reading, or reading and decoding, without a model.
   Pass load(const std::shared_ptr<const reader::Dataset>& dataset, const Condition& condition,
             reader::Work work);
   Pass train(const std::shared_ptr<const reader::Dataset>& dataset, const Condition& condition);
-  /// Steps on a batch that is on the device already.
+  /// Measures steps on a batch that is on the device already.
   Pass synthetic(std::int64_t classes);
-  /// Reader threads of the last loader.
+  /// Number of reader threads of the last loader.
   int workers() const { return workers_; }
 
  private:
   void check_stop() const;
   reader::LoaderOptions loader_options() const;
-  /// Brings its files into the page cache, unless the condition is cold. To be called for each
-  /// pass.
+  /// Brings the dataset's files into the page cache, unless the condition is cold. Call it before
+  /// each pass.
   void bring(const std::shared_ptr<const reader::Dataset>& dataset, const Condition& condition);
 
   const MeasureOptions& options_;
   const Recipe& recipe_;
   std::stop_token stop_;
-  std::shared_ptr<const reader::Dataset> warm_ = {};  ///< of the last pass, unless that was cold
+  std::shared_ptr<const reader::Dataset> warm_ = {};  ///< the last pass's, unless that was cold
   std::set<std::shared_ptr<const reader::Dataset>> afresh_ = {};  ///< loaded since they were cold
   int workers_ = 0;
 };

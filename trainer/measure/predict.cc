@@ -10,7 +10,7 @@
 namespace packhorse::trainer {
 namespace {
 
-/// `count` of something a second, each of which takes `seconds`; 0: no limit.
+/// How many of `count` things a second are done when each takes `seconds`; 0: no limit.
 double rate(double count, double seconds) { return seconds > 0 ? count / seconds : 0; }
 
 double least(double a, double b) {
@@ -45,7 +45,8 @@ Prediction predict(const ImageCosts& costs, const Machine& machine, double step_
                                                      storage.depth > 0 ? request_s : 0));
     waiting_s = delay_s + line_s;
   }
-  // Others are asked for ahead, by a thread that does not wait. A core each decodes meanwhile.
+  // Other datasets are prefetched by a thread that does not wait. Here each worker waits, then
+  // decodes on a core.
   if (costs.file_apart && waiting_s > 0)
     prediction.latency = rate(machine.workers, waiting_s + loading_s);
   return prediction;
@@ -62,7 +63,7 @@ Requests requests_of(reader::OrderKind order, double samples, double sample_byte
       (order == reader::OrderKind::kWindow && sample_bytes < kWindow)) {
     return {std::ceil(kMost / sample_bytes), sample_bytes};
   }
-  // Those asked for together lie anywhere, so that a gap's length is geometrically distributed.
+  // Samples requested together lie anywhere, so the lengths of gaps are geometrically distributed.
   const double density = std::clamp(kAhead / sample_bytes / samples, 1 / samples, 1.0);
   const double longest_gap = std::floor(gap_bytes / sample_bytes);  // in samples
   const double joins = 1 - std::pow(1 - density, longest_gap + 1);
@@ -88,7 +89,7 @@ Prediction predict_training(const ImageCosts& costs, const Machine& machine, con
   prediction.device = rate(machine.devices, costs.step_s);
   choose_bottleneck(prediction);
   if (epoch.images > 0 && prediction.images_per_s > 0) {
-    // The slower of loading and computing is at work but for one batch of the other.
+    // The slower of loading and computing runs all the time, except during one batch of the other.
     const double loading = predict_decoding(costs, machine).images_per_s;
     const double apart_s = epoch.batch / std::max(loading, prediction.device);
     prediction.images_per_s = epoch.images / (epoch.images / prediction.images_per_s + apart_s);

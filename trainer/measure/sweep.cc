@@ -22,7 +22,7 @@ std::vector<int> workers_to_try(const SweepOptions& options) {
   return workers;
 }
 
-/// Of the CPUs, by this process.
+/// The share of the CPUs that this process used.
 double busy_share(const SweepSetting& setting, int cpus) {
   return spread_of(
              setting.passes,
@@ -30,7 +30,7 @@ double busy_share(const SweepSetting& setting, int cpus) {
       .median;
 }
 
-/// What shortens the waiting, as far as the figures tell.
+/// What would shorten the waiting, as far as the figures tell.
 const char* remedy_text(double busy, bool from_storage) {
   constexpr double kBusy = 0.9;
   if (busy >= kBusy) return ": more CPUs or smaller pictures would help";
@@ -79,7 +79,7 @@ SweepReport sweep(const SweepOptions& options, const std::function<void(const st
   }
   const auto classes = static_cast<std::int64_t>(dataset->classes().size());
   MeasureOptions measure = options.measure;
-  Passes passes(measure, report.recipe, stop);  // one, which knows that the data is warm already
+  Passes passes(measure, report.recipe, stop);  // remembers that the data is warm already
   for (int repeat = 0; repeat < measure.repeats; ++repeat) {
     report.device_limit.push_back(passes.synthetic(classes));
     for (SweepSetting& setting : report.settings) {
@@ -111,7 +111,7 @@ Recommendation recommend(const SweepReport& report) {
   const auto best = std::max_element(
       settings.begin(), settings.end(),
       [](const auto& a, const auto& b) { return a.images_per_s() < b.images_per_s(); });
-  // In order of workers, then of slots.
+  // Settings are ordered by workers, then by slots.
   const auto chosen = std::find_if(settings.begin(), settings.end(), [&](const auto& setting) {
     return setting.images_per_s() >= reader::kKneeShare * best->images_per_s();
   });

@@ -9,21 +9,22 @@
 namespace packhorse::trainer {
 namespace {
 
-/// A stall shorter than that is not worth anybody's while.
+/// A shorter stall, as a share of the epoch, is not worth mentioning.
 constexpr double kWorthwhile = 0.05;
-/// Of an epoch, until its first batch is there.
+/// Largest share of an epoch that may pass until its first batch arrives.
 constexpr double kShortEpoch = 0.05;
-/// Of the bytes of warm passes, from the disk.
+/// Largest share of a warm pass's bytes that may come from the disk.
 constexpr double kStray = 0.01;
-/// Of the CPUs, that others may use: on average, and in a single pass.
+/// Largest share of the CPUs that others may use: on average, and in a single pass.
 constexpr double kForeignMean = 0.05, kForeignPass = 0.25;
 
 Comparison training_of(const MeasuredRun& run, const MeasuredRun& folder) {
   return compare(run.training, folder.training);
 }
 
-/// How much of what a warm input's passes read came from the disk: of the work with the most. The
-/// first repeat does not count, in which the process loads pages of its own.
+/// The share of bytes that came from the disk in a warm input's passes, for the kind of work with
+/// the largest share. The first repeat does not count, since the process loads its own pages during
+/// it.
 double disk_share(const MeasuredRun& run) {
   double share = 0;
   for (const std::vector<Pass>* passes : {&run.read, &run.decode, &run.training}) {
@@ -38,7 +39,7 @@ double disk_share(const MeasuredRun& run) {
   return share;
 }
 
-/// The input with the fastest training, of those with such work; nullptr: none was measured.
+/// The input with the fastest training among those with `work`; nullptr: none was measured.
 const MeasuredRun* fastest(const SpeedReport& report, std::size_t condition, SameWork work) {
   const MeasuredRun* best = nullptr;
   for (std::size_t input = 1; input < report.inputs.size(); ++input) {
@@ -50,7 +51,7 @@ const MeasuredRun* fastest(const SpeedReport& report, std::size_t condition, Sam
   return best;
 }
 
-/// "from the disk".
+/// Words such as "from the disk".
 std::string place_text(const SpeedReport& report, std::size_t condition) {
   const Condition& at = report.conditions[condition];
   if (at.kind == Condition::Kind::kCold)
@@ -124,7 +125,7 @@ class Verdict {
     sentences_.push_back(text + losses_text(condition) + ".");
   }
 
-  /// What others did on the CPUs, which may be in any of the figures.
+  /// Names the load of others on the CPUs, which may affect any of the figures.
   void name_foreign_load() {
     std::vector<double> foreign, pressure;
     double cpus = 0;
@@ -158,7 +159,7 @@ class Verdict {
     sentences_.push_back(text + ": all speeds here are those of a shared machine.");
   }
 
-  /// Warm inputs that the kernel did not keep in the page cache.
+  /// Names warm inputs that the kernel did not keep in the page cache.
   void name_stray_reads() {
     std::string names;
     for (const MeasuredRun& run : report_.runs) {
@@ -175,7 +176,8 @@ class Verdict {
         names));
   }
 
-  /// What a part of a folder, measured in its place, has more of than the whole.
+  /// Names costs that weigh more in part of a folder than in the whole, when only the part was
+  /// measured.
   void name_short_epochs() {
     const std::vector<Pass>& training = report_.run(0, 0).training;
     const double first_s =
@@ -205,14 +207,14 @@ class Verdict {
           100 * (parts.fetch_s + parts.preparation_s) / parts.epoch_s);
     }
     waits_for_storage_ = waits_for_storage_ || text == stalls[0].second;
-    // In percent of what the epoch would be without it.
+    // Percentages are of what the epoch would take without the stall.
     const bool longer = text == stalls[2].second;
     const double whole = longer ? parts.epoch_s - seconds : parts.epoch_s;
     return fmt::format(fmt::runtime(text), 100 * seconds / whole);
   }
 
-  /// Of the fastest packed input with such work. Empty where there is none, but for packing as it
-  /// is.
+  /// Describes the fastest packed input with `work`. Empty where there is none, except for packing
+  /// as it is.
   std::string gain_text(std::size_t condition, SameWork work) const {
     const MeasuredRun& folder = report_.run(condition, 0);
     const MeasuredRun* const best = fastest(report_, condition, work);
@@ -245,7 +247,7 @@ class Verdict {
                                          speed.least, speed.most));
   }
 
-  /// Of those that are slower than the folder, but for those named as the fastest of their kind.
+  /// Lists the inputs slower than the folder, except those named as the fastest of their kind.
   std::string losses_text(std::size_t condition) const {
     const MeasuredRun& folder = report_.run(condition, 0);
     std::string text;

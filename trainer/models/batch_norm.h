@@ -6,13 +6,13 @@
 
 namespace packhorse::trainer {
 
-/// torch.nn.BatchNorm2d, and torch.nn.SyncBatchNorm where processes are set: in training it then
-/// norms by the batches of all of them.
+/// torch.nn.BatchNorm2d, or torch.nn.SyncBatchNorm when processes are set: in training it then
+/// normalises over the batches of all of them.
 class BatchNorm2dImpl : public torch::nn::BatchNorm2dImpl {
  public:
   using torch::nn::BatchNorm2dImpl::BatchNorm2dImpl;
 
-  /// nullptr: this process alone. They must outlive the module.
+  /// Sets the processes, which must outlive the module. nullptr: this process alone.
   void set_processes(const Processes* processes) { processes_ = processes; }
 
   at::Tensor forward(const at::Tensor& input);

@@ -16,7 +16,7 @@ namespace {
 
 namespace nn = torch::nn;
 
-/// Convolution, norm, ReLU6. A class, because a Sequential cannot hold another one.
+/// Convolution, norm, ReLU6. A class of its own, because a Sequential cannot hold another one.
 class ConvNormRelu6 : public nn::SequentialImpl {
  public:
   ConvNormRelu6(std::int64_t in, std::int64_t out, int kernel, int stride, std::int64_t groups = 1)
@@ -32,8 +32,8 @@ std::shared_ptr<ConvNormRelu6> conv_norm_relu6(std::int64_t in, std::int64_t out
   return std::make_shared<ConvNormRelu6>(in, out, kernel, stride, groups);
 }
 
-/// 1x1 to `expansion` times the channels, 3x3 on each of them alone, 1x1 back to few; around a
-/// shortcut where input and output are alike.
+/// 1x1 to `expansion` times the channels, 3x3 on each channel alone, 1x1 back to few channels; with
+/// a shortcut when input and output have the same shape.
 class InvertedResidual : public nn::Module {
  public:
   InvertedResidual(std::int64_t in, std::int64_t out, int stride, int expansion)

@@ -2,7 +2,7 @@
 
 #include "packhorse/trainer/models/archs.h"
 
-/// Every network there is, each in a file of its own. archs.cc lists them.
+/// Declares every network. Each is defined in a file of its own; archs.cc lists them.
 namespace packhorse::trainer {
 
 extern const Arch kSmallNet;

@@ -73,7 +73,7 @@ class Bottleneck : public nn::Module {
   nn::Sequential downsample_{nullptr};
 };
 
-/// What comes before the blocks.
+/// The layers before the blocks.
 enum class Stem {
   kPhoto,  ///< 7x7 with stride 2 and max-pooling: a quarter of the sides
   kSmall,  ///< 3x3: the sides stay (He et al. 2015, section 4.2, for CIFAR-10)

@@ -25,7 +25,7 @@ std::string first_line(const c10::Error& error) {
   return what.substr(0, what.find('\n'));
 }
 
-/// A TorchScript module. Its parameters and buffers are registered here a second time, the same
+/// A TorchScript module. Its parameters and buffers are registered here a second time: the same
 /// tensors under the same names, so that optimisers and checkpoints see them.
 class ScriptModel : public Model {
  public:
@@ -77,7 +77,7 @@ class ScriptModel : public Model {
     try {
       scores = forward(at::zeros({1, 3, spec.image_size, spec.image_size}));
     } catch (const std::exception& error) {
-      // What goes wrong inside TorchScript comes as another type than LibTorch's own errors.
+      // Errors inside TorchScript have another type than LibTorch's own.
       const std::string what = error.what();
       throw_unfit(fmt::format("the TorchScript module fails on a picture of {0}x{0}: {1}",
                               spec.image_size, what.substr(what.rfind('\n', what.size() - 2) + 1)),

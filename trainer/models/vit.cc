@@ -30,7 +30,7 @@ constexpr int kBlocks = 12;
 
 nn::LayerNorm layer_norm() { return nn::LayerNorm(nn::LayerNormOptions({kWidth}).eps(1e-6)); }
 
-/// Every token looks at all; the names are those of torch.nn.MultiheadAttention.
+/// Attention of every token to all; the names are those of torch.nn.MultiheadAttention.
 class SelfAttention : public nn::Module {
  public:
   SelfAttention() {
@@ -61,8 +61,8 @@ class EncoderBlock : public nn::Module {
     ln1_ = register_module("ln_1", layer_norm());
     attention_ = register_module("self_attention", std::make_shared<SelfAttention>());
     ln2_ = register_module("ln_2", layer_norm());
-    // torchvision has dropouts at 2 and 4, which do nothing at the rate of 0: 3 is the second
-    // linear layer's name there.
+    // torchvision has dropouts at 2 and 4, which do nothing at a rate of 0, so the second linear
+    // layer is named 3 there.
     const nn::Linear in(kWidth, kHidden), out(kHidden, kWidth);
     mlp_->push_back("0", in);
     mlp_->push_back("1", nn::GELU());
@@ -105,8 +105,8 @@ class Encoder : public nn::Module {
   nn::LayerNorm ln_{nullptr};
 };
 
-/// Dosovitskiy et al. 2020, the small one (DeiT-S), in the arrangement and with the names of
-/// torchvision's VisionTransformer.
+/// The small model (DeiT-S) of Dosovitskiy et al. 2020, arranged and named like torchvision's
+/// VisionTransformer.
 class Vit : public Model {
  public:
   Vit(std::int64_t classes, int image_size) : image_size_(image_size) {
@@ -125,7 +125,7 @@ class Vit : public Model {
     const nn::Linear head(kWidth, classes);
     heads_->push_back("head", head);
     register_module("heads", heads_);
-    // torchvision cuts this distribution off at 2, some 55 deviations out: the same thing.
+    // torchvision truncates this distribution at 2, some 55 deviations out: no difference.
     nn::init::normal_(projection_->weight, 0, std::sqrt(1.0 / (3 * kPatch * kPatch)));
     nn::init::zeros_(projection_->bias);
     nn::init::zeros_(head->weight);

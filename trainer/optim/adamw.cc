@@ -35,7 +35,7 @@ void AdamW::step(const at::Tensor& found_inf) {
                       group.slots.at(kSquare), /*max_exp_avg_sqs=*/{}, steps, lr_, options_.beta1,
                       options_.beta2, group.weight_decay, options_.eps, /*amsgrad=*/false,
                       /*maximize=*/false, /*grad_scale=*/std::nullopt, found);
-    // A step that was skipped is not counted.
+    // A skipped step is not counted.
     if (found) {
       at::_foreach_sub_(steps, std::vector<at::Tensor>(steps.size(), found->squeeze()));
     }

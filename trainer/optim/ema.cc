@@ -26,7 +26,8 @@ void Ema::update(std::int64_t step) {
   for (std::size_t i = 0; i < copied_to_.size(); ++i) copied_to_[i].copy_(copied_from_[i]);
 }
 
-// By value: an optimiser, a captured graph or a bucket of gradients may hold the tensors' memory.
+// Swaps the values, since an optimiser, a captured graph or a bucket of gradients may hold the
+// tensors' memory.
 void Ema::swap() {
   const at::NoGradGuard no_grad;
   for (std::size_t i = 0; i < state_.size(); ++i) {

@@ -18,7 +18,7 @@ GradScaler::GradScaler(at::Device device, const GradScalerOptions& options)
 
 void GradScaler::unscale(const std::vector<at::Tensor>& gradients) {
   const at::NoGradGuard no_grad;
-  found_inf_.zero_();  // the next call only ever sets it
+  found_inf_.zero_();  // the next call can only set it
   at::_amp_foreach_non_finite_check_and_unscale_(gradients, found_inf_, scale_.reciprocal());
 }
 

@@ -20,11 +20,11 @@ namespace packhorse::trainer {
 
 namespace {
 
-/// Torchvision's names of a vision transformer's learned tokens and positions, and timm's.
+/// The names of a vision transformer's learned tokens and positions in torchvision and timm.
 constexpr std::array<std::string_view, 4> kTokens = {"class_token", "pos_embedding", "cls_token",
                                                      "pos_embed"};
 
-/// Weights of layers, as apart from norms, biases, tokens and positions.
+/// Whether a parameter is a layer's weight, not a bias, norm, token or position.
 bool is_weight(const std::string& name, const at::Tensor& parameter) {
   const std::string_view last = std::string_view(name).substr(name.rfind('.') + 1);
   return parameter.dim() > 1 && std::find(kTokens.begin(), kTokens.end(), last) == kTokens.end();

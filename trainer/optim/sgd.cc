@@ -25,7 +25,7 @@ void scale_by_trust(const std::vector<at::Tensor>& parameters,
   const auto weight = at::stack(at::_foreach_norm(parameters, 2));
   const auto slope = at::stack(at::_foreach_norm(gradients, 2));
   const auto ratio = trust * weight / (slope + weight_decay * weight);
-  // A layer that is all zero, or has no gradient, takes the plain step.
+  // A layer that is all zero, or whose gradient is, takes the plain step.
   const auto usable = weight.gt(0).logical_and(slope.gt(0));
   at::_foreach_add_(gradients, parameters, weight_decay);
   at::_foreach_mul_(gradients, at::where(usable, ratio, at::ones_like(ratio)).unbind());

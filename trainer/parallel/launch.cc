@@ -47,13 +47,14 @@ class Environment {
   const Lookup& lookup_;
 };
 
-/// `srun` sets these for each of its tasks; an allocation's shell has no step.
+/// `srun` sets these variables for each of its tasks; an allocation's shell has no step.
 Launch of_slurm(const Environment& environment) {
   Launch launch;
   launch.rank = environment.number("SLURM_PROCID");
   launch.world = environment.number("SLURM_STEP_NUM_TASKS");
   launch.local_rank = environment.number("SLURM_LOCALID");
-  // "4" or, over several nodes, "4(x2),3": the first number is what nodes have, but the last.
+  // The text is "4" or, over several nodes, "4(x2),3": the first number is the tasks of every node
+  // except the last.
   const std::string tasks = environment.text("SLURM_STEP_TASKS_PER_NODE", "1");
   launch.local_world = std::max(launch.local_rank + 1, std::atoi(tasks.c_str()));
   launch.host =

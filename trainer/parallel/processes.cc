@@ -29,7 +29,7 @@ namespace {
 using c10::intrusive_ptr;
 using c10::make_intrusive;
 
-/// What `work` does among processes; everything that it throws means a lost process.
+/// Runs `work` among processes; anything it throws means a lost process.
 template <class Work>
 auto among_processes(const Work& work) {
   try {
@@ -43,7 +43,8 @@ auto among_processes(const Work& work) {
   }
 }
 
-/// Gloo listens on the address that the host's name resolves to, unless all are on one machine.
+/// Gloo listens on the address that the host's name resolves to, unless all processes are on one
+/// machine.
 auto gloo_device(const Launch& launch) {
   if (const char* interface = std::getenv("GLOO_SOCKET_IFNAME")) {
     return c10d::ProcessGroupGloo::createDeviceForInterface(interface);
@@ -63,7 +64,8 @@ struct Processes::Impl {
     options.isServer = launch.rank == 0 && !launch.served;
     options.waitWorkers = false;
     options.timeout = timeout;
-    // The launcher's store outlives a restart: what an earlier attempt left is not read.
+    // The launcher's store outlives a restart. The prefix keeps values of an earlier attempt from
+    // being read.
     store = make_intrusive<c10d::PrefixStore>("/packhorse/" + launch.attempt,
                                               make_intrusive<c10d::TCPStore>(launch.host, options));
     group = make_intrusive<c10d::ProcessGroup>(store, launch.rank, launch.world);
@@ -91,7 +93,7 @@ struct Processes::Impl {
     group->setGroupName("default");
   }
 
-  /// A GPU is for one process: NCCL would say so in its own way, or hang.
+  /// Claims a GPU for one process. NCCL would report a shared one in its own way, or hang.
   void claim(const Device& device) const {
     std::array<char, 256> host{};
     ::gethostname(host.data(), host.size() - 1);
@@ -113,7 +115,7 @@ struct Processes::Impl {
   intrusive_ptr<c10d::Store> store;
   intrusive_ptr<c10d::ProcessGroup> group;
   intrusive_ptr<c10d::ProcessGroupGloo> gloo;
-  at::Tensor ballot;  ///< of the vote under way
+  at::Tensor ballot;  ///< the vote under way
   intrusive_ptr<c10d::Work> vote;
   mutable int checks = 0;
 };
@@ -147,7 +149,7 @@ void Processes::broadcast(const std::vector<at::Tensor>& tensors) const {
   if (!impl_) return;
   among_processes([&] {
     for (const auto& tensor : tensors) {
-      // As they lie in memory: their order there must be the same everywhere, too.
+      // Tensors are sent as they lie in memory, so their memory order must be the same everywhere.
       std::vector<at::Tensor> one = {tensor};
       impl_->group->broadcast(one)->wait();
     }
@@ -172,7 +174,7 @@ void Processes::meet() const { any(false); }
 void Processes::abort() noexcept try {
   if (impl_) impl_->group->abort();
 } catch (const std::exception&) {
-  // The communicators are as gone as they can be.
+  // The communicators are gone, as far as they can be.
 }
 
 int Processes::flags_before(int here) {

@@ -8,7 +8,7 @@
 namespace packhorse::trainer {
 namespace {
 
-/// [C] as [1, C, 1, ...].
+/// Reshapes [C] to [1, C, 1, ...].
 at::Tensor spread(const at::Tensor& channels, std::int64_t dims) {
   std::vector<std::int64_t> shape(static_cast<std::size_t>(dims), 1);
   shape[1] = channels.size(0);
@@ -32,7 +32,7 @@ struct SyncBatchNorm : torch::autograd::Function<SyncBatchNorm> {
     const auto over = all_but_channels(x.dim());
     const std::int64_t channels = x.size(1);
     const auto count = static_cast<double>(x.numel() / channels * processes->size());
-    // Two passes, as the variance from a sum of squares would cancel.
+    // There are two passes because computing the variance from a sum of squares would cancel.
     auto mean = x.sum(over) / count;
     processes->sum(mean);
     const auto centred = x - spread(mean, x.dim());
@@ -58,7 +58,7 @@ struct SyncBatchNorm : torch::autograd::Function<SyncBatchNorm> {
     const auto dy = outputs[0].to(at::kFloat);
     const auto over = all_but_channels(dy.dim());
     const auto dims = dy.dim();
-    // Of this process: the reducer averages the gradients of weight and bias.
+    // These are this process's own: the reducer averages the gradients of weight and bias.
     const auto d_weight = (dy * normal).sum(over);
     const auto d_bias = dy.sum(over);
     auto both = at::cat({d_weight, d_bias}) / count;

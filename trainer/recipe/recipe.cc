@@ -59,7 +59,7 @@ void require(bool holds, const char* rule) {
   if (!holds) throw Error(ErrorKind::kUsage, rule);
 }
 
-/// What an optimiser starts from: SGD from what the arch says.
+/// Sets an optimiser's default settings; for SGD those of the arch.
 void take_defaults_of(OptimizerKind optimizer, Recipe& recipe) {
   if (optimizer == OptimizerKind::kAdamW) {
     recipe.lr = 5e-4 * static_cast<double>(recipe.batch_size) / 512;  // Touvron et al. 2021

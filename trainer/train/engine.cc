@@ -46,13 +46,13 @@ std::shared_ptr<Model> prepare_model(const Recipe& recipe, std::int64_t classes,
   return model;
 }
 
-/// float16 needs a scale that changes; noticing what is not finite needs none.
+/// float16 needs a scale that changes; noticing non-finite gradients needs none.
 GradScaler make_scaler(const Recipe& recipe, const at::Device& device) {
   if (recipe.amp == Amp::kFp16) return GradScaler(device);
   return GradScaler(device, {.init_scale = 1, .growth = 1, .backoff = 1});
 }
 
-/// Whether steps are left out and counted, which a resumed run goes on with.
+/// Whether steps are skipped and counted. A resumed run continues the count.
 bool skips_steps(const Recipe& recipe) {
   return recipe.amp == Amp::kFp16 || recipe.non_finite == NonFinite::kSkip;
 }
@@ -95,22 +95,22 @@ struct Engine::Impl {
 
   bool low_precision() const { return recipe.amp != Amp::kOff; }
   at::ScalarType low_type() const { return recipe.amp == Amp::kFp16 ? at::kHalf : at::kBFloat16; }
-  /// The batch as the model takes it. On a CPU oneDNN casts what it wants cast.
+  /// The batch in the model's input type. On a CPU oneDNN casts what it needs.
   at::Tensor input(const DeviceBatch& batch) const {
     return pixels(batch, low_precision() && device.is_cuda() ? low_type() : at::kFloat);
   }
-  /// Within this the model computes in the recipe's precision.
+  /// The scope in which the model computes in the recipe's precision.
   Autocast autocast() const { return {device.type(), low_type(), low_precision()}; }
 
   at::Tensor training_loss(const DeviceBatch& batch, const StepPlace& place) const;
-  /// All that the device does in a step.
+  /// Everything that the device does in a step.
   void work(const DeviceBatch& batch, const StepPlace& place);
   void update();
   void require_graphable() const;
-  /// Copies the batch to where the captured step reads it.
+  /// Copies the batch to the memory that the captured step reads.
   void hold(const DeviceBatch& batch);
 
-  /// Chance on the device, in dropout and the like.
+  /// Seeds the device's random numbers, for dropout and the like.
   void seed(const StepPlace& place) const {
     const auto part = static_cast<std::uint64_t>(place.step * recipe.accumulate + place.part);
     const auto rank = static_cast<std::uint64_t>(processes.rank());
@@ -129,12 +129,12 @@ struct Engine::Impl {
   std::unique_ptr<StepGraph> graph;
   DeviceBatch held = {};
   Normalization normalization;
-  at::Tensor sums;  ///< of the finite losses, and how many they were; on the device until report()
+  at::Tensor sums;           ///< sum and number of the finite losses; on the device until report()
   std::int64_t losses = 0;   ///< added since the last report, finite or not
   std::int64_t skipped = 0;  ///< steps, at the last report
 };
 
-// Mixing is linear, so it may come after normalize(), where it runs on the device.
+// Mixing is linear, so it can follow normalize() and run on the device.
 at::Tensor Engine::Impl::training_loss(const DeviceBatch& batch, const StepPlace& place) const {
   const Range range("forward");
   auto x = input(batch);
@@ -189,7 +189,8 @@ void Engine::Impl::update() {
   scaler.update();
 }
 
-// What changes from step to step other than in tensors would be replayed as it was captured.
+// A captured graph would replay changes between steps that are not in tensors as they were
+// captured.
 void Engine::Impl::require_graphable() const {
   const auto mix = mix_options(recipe);
   if (processes.group() == nullptr && recipe.accumulate == 1 && mix.mixup_alpha == 0 &&
@@ -304,7 +305,7 @@ ScoreSums Engine::evaluate(Prefetcher& batches, std::stop_token stop) try {
   std::optional<Ema::Applied> averaged;
   if (impl_->ema) averaged.emplace(*impl_->ema);
   impl_->model->eval();
-  auto sums = at::zeros({3}, impl_->sums.options());  // loss, right, right among five
+  auto sums = at::zeros({3}, impl_->sums.options());  // loss, top-1 hits, top-5 hits
   ScoreSums scores;
   while (auto batch = batches.next()) {
     if (stop.stop_requested()) break;

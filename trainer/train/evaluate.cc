@@ -68,7 +68,7 @@ Scores score(Engine& engine, const Recipe& recipe, const ScoreOptions& how,
     sums.top5 += part.top5;
     sums.loss += part.loss;
   };
-  // Equal shares of whole batches; what is left then is the first process's.
+  // Each process scores an equal share of whole batches; the first process scores the rest.
   const auto together = static_cast<std::uint64_t>(options.batch_size * processes.size());
   const std::uint64_t shared = processes.size() == 1 ? 0 : dataset->size() / together * together;
   if (shared > 0) {

@@ -32,15 +32,15 @@ double seconds_since(Clock::time_point begin) {
 
 double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
-/// How often the loss is read, which on a GPU waits for all that is queued.
+/// How often the loss is read. On a GPU, reading it waits for everything queued.
 constexpr std::int64_t kReportSteps = 20;
 constexpr double kReportSeconds = 2;
 
-/// What a process tells the others at each step.
+/// Flags that a process sends to the others at each step.
 enum Flag { kStop = 1, kReport = 2 };
 
-/// Where an error ends a scope, the processes' work on GPUs is given up: what waits for the device
-/// there would wait for ever when another process is gone.
+/// Aborts the processes' work on GPUs when an error ends the scope. Otherwise anything that waits
+/// for the device would wait for ever when another process is gone.
 class AbortOnError {
  public:
   explicit AbortOnError(Processes& processes) : processes_(processes) {}
@@ -88,7 +88,7 @@ class Run {
     reader::Loader loader(train_, loader_options());
     const auto watching = watch_->loader(loader, *train_);
     Prefetcher batches(loader, options_.device);
-    const AbortOnError leaving(processes());  // before `batches` goes, whose copies wait for steps
+    const AbortOnError leaving(processes());  // destroyed before `batches`: copies wait for steps
     steps_per_epoch_ = static_cast<std::int64_t>(train_->size()) / recipe().batch_size;
     if (steps_per_epoch_ == 0) {
       throw Error(ErrorKind::kUsage, "there is nothing to train on", options_.data);
@@ -179,7 +179,7 @@ class Run {
     note("--gpu-decode auto chose " + tuned.reason);
   }
 
-  /// Of those that have not been told of.
+  /// Reports the bad samples that have not been reported yet.
   void tell_of(const std::vector<reader::BadSample>& bad) {
     for (; bad_told_ < bad.size(); ++bad_told_)
       note("a bad sample was replaced: " + bad[bad_told_].what);
@@ -244,7 +244,7 @@ class Run {
     wait_mark_ = batches.wait_seconds();
   }
 
-  /// False when it ended early: stopped, or at max_steps.
+  /// Returns false when it ended early: stopped, or at max_steps.
   bool train_epoch(Prefetcher& batches) {
     restart_clock(batches);
     while (epoch_step() < steps_per_epoch_) {
@@ -331,7 +331,8 @@ class Run {
     store_.save(engine_->snapshot(to_meta(state_)), state_.step, best);
   }
 
-  // From the history in the checkpoint, so that an interrupted run never leaves a line twice.
+  // Writes from the history in the checkpoint, so that an interrupted run never leaves a line
+  // twice.
   void write_logs() {
     if (options_.out.empty() || !processes().first()) return;
     write_file(options_.out / "log.jsonl", as_bytes(history_jsonl(state_.history)));
@@ -339,7 +340,7 @@ class Run {
   }
 
   FitResult make_result(Clock::time_point start) {
-    // Without a finished epoch in this call there are no scores of the present parameters yet.
+    // When no epoch was finished in this call, the present parameters have no scores yet.
     if (!stopped_ && (!scores_ || state_.done > 0)) score_now();
     FitResult result;
     result.recipe = recipe();
@@ -373,7 +374,7 @@ class Run {
   std::int64_t steps_per_epoch_ = 0;
   bool stopped_ = false;
   std::size_t bad_told_ = 0;       ///< bad samples that a note was made of
-  std::int64_t unread_steps_ = 0;  ///< whose loss is still on the device
+  std::int64_t unread_steps_ = 0;  ///< steps whose loss is still on the device
   Clock::time_point mark_;         ///< when the loss was last read
   double wait_mark_ = 0;
   std::optional<Scores> scores_;

@@ -32,7 +32,7 @@ Recipe new_recipe(const FitOptions& options, std::uint64_t samples, const Proces
   return recipe;
 }
 
-/// What may not change in the middle of a run.
+/// Refuses settings that may not change in the middle of a run.
 void check_resumable(const RunState& state, const Recipe& recipe, const reader::Dataset& train,
                      const FitOptions& options, const std::filesystem::path& checkpoint) {
   const auto refuse = [&](const std::string& what) {

@@ -5,16 +5,18 @@
 namespace packhorse::trainer {
 namespace {
 
-/// Above this share of the workers' time in reading, the storage is what holds them up.
+/// A larger share of reading in the time for reading and decoding means that the storage is the
+/// limit.
+/// up.
 constexpr double kReadBound = 0.5;
-/// Workers that are idle for longer than this have enough time, yet training waits.
+/// Workers that are idle for a larger share have enough time, yet training waits.
 constexpr double kMostlyIdle = 0.5;
-/// Stored images below this are so small that no other way to store them decodes faster.
+/// Stored images smaller than this decode no faster when stored in another way.
 constexpr double kSmallImageBytes = 16e3;
 
 double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
-/// The figures that rules are about.
+/// The figures that the rules use.
 struct Picture {
   double read_share = 0;   ///< of the time in reading and decoding
   double idle_share = 0;   ///< of the workers' time, waiting for a free slot

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "events.out.tfevents.";
 
-// Numbers of fields in event.proto and summary.proto.
+// Field numbers in event.proto and summary.proto.
 constexpr int kWallTime = 1, kStep = 2, kFileVersion = 3, kSummary = 5, kSessionLog = 7;  // Event
 constexpr int kValue = 1;                                                                 // Summary
 constexpr int kTag = 1, kSimpleValue = 2;  // Summary.Value
@@ -52,7 +52,7 @@ std::string bytes_field(int field, std::string_view bytes) {
   return key(field, kBytes) + varint(bytes.size()) + std::string(bytes);
 }
 
-/// CRCs of data that holds CRCs are weak, so they are turned and shifted.
+/// CRCs of data that holds CRCs are weak, so they are rotated and shifted by a constant.
 std::uint32_t masked_crc(std::string_view bytes) {
   return std::rotr(crc32c(bytes), 15) + 0xa282ead8U;
 }
@@ -62,7 +62,8 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
 }
 
-/// TensorBoard reads a directory's files in the order of their names, which begin with a second.
+/// TensorBoard reads a directory's files in the order of their names, which begin with a second in
+/// Unix time.
 std::int64_t second_behind_those_in(const std::filesystem::path& directory) {
   using std::chrono::system_clock;
   std::int64_t second =

@@ -22,10 +22,10 @@ using beast::error_code;
 using Request = http::request<http::empty_body>;
 using Response = http::response<http::string_body>;
 
-/// Before another try where connections cannot be taken, as without file descriptors.
+/// The pause before the next try when connections cannot be accepted, as without file descriptors.
 constexpr std::chrono::seconds kPause(1);
 
-/// What is served, and how.
+/// The answer to requests, and its limits.
 struct Service {
   std::string path, content_type;
   std::function<std::string()> answer;
@@ -54,14 +54,14 @@ struct Service {
   }
 };
 
-/// Takes one connection after the other. So many slots, so many connections at a time.
+/// Serves one connection after the other; the number of slots limits the connections at a time.
 class Slot {
  public:
   Slot(asio::io_context& io, tcp::acceptor& acceptor, const Service& service)
       : acceptor_(acceptor),
         service_(service),
         pause_(io),
-        // Room for the body that may come along with the headers, and is then refused.
+        // Leaves room for a body that arrives with the headers; it is then refused.
         buffer_(2 * service.limits.header_bytes) {}
 
   void accept() {
@@ -82,7 +82,7 @@ class Slot {
 
   void read(tcp::socket socket) {
     stream_.emplace(std::move(socket));
-    stream_->expires_after(service_.limits.deadline);  // of all that follows on it
+    stream_->expires_after(service_.limits.deadline);  // for everything that follows on it
     buffer_.clear();
     parser_.emplace();
     parser_->header_limit(static_cast<std::uint32_t>(service_.limits.header_bytes));

@@ -8,27 +8,27 @@
 
 namespace packhorse::trainer {
 
-/// What a client may take of an HttpServer.
+/// The limits of a client of an HttpServer.
 struct HttpLimits {
-  std::chrono::milliseconds deadline = std::chrono::seconds(10);  ///< of a connection as a whole
+  std::chrono::milliseconds deadline = std::chrono::seconds(10);  ///< for a connection as a whole
   std::size_t header_bytes = 8192;                                ///< request line and headers
   int connections = 16;  ///< at a time; others wait until one ends
 };
 
-/// Answers `GET PATH` with a text, one request a connection, from a thread of its own:
+/// Answers `GET PATH` with a text, one request per connection, from a thread of its own:
 ///
 ///     const HttpServer server("127.0.0.1", 9400, "/metrics", "text/plain", [] { return text(); });
 ///
-/// Clients are not trusted: one that is slow, or says too much, is cut off, and holds up neither
-/// the others nor the destructor. Boost.Beast reads and writes; cpp-httplib limits only the time of
-/// a single read, and its stop() waits for the clients.
+/// Clients are not trusted: one that is slow or sends too much is cut off, and holds up neither the
+/// others nor the destructor. Boost.Beast reads and writes. cpp-httplib would limit only the time
+/// of a single read, and its stop() waits for the clients.
 class HttpServer {
  public:
-  /// `port` 0: one that is free. `answer` is called in the server's thread. Throws
-  /// std::runtime_error where nothing can be served at that address and port.
+  /// `port` 0: any free port. The server's thread calls `answer`. Throws std::runtime_error when
+  /// that address and port cannot be served.
   HttpServer(const std::string& address, int port, std::string path, std::string content_type,
              std::function<std::string()> answer, const HttpLimits& limits = {});
-  /// Returns when `answer` is not running any more.
+  /// Returns when `answer` is no longer running.
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;

@@ -21,7 +21,7 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-/// All there is to know of a metric: a new one is a line in one of these lists.
+/// The whole definition of a metric: a new one is a line in one of these lists.
 template <class Figures>
 struct Metric {
   const char* name;
@@ -159,7 +159,7 @@ class MetricsServer::Metrics {
 };
 
 // prometheus-cpp's own server gives its threads stacks of 100 kB. LibTorch's thread-local data
-// alone takes more when it comes with CUDA, so that no such thread can be started in this program.
+// alone takes more when it comes with CUDA, so such a thread cannot be started in this program.
 struct MetricsServer::Impl {
   HttpServer http;
 };

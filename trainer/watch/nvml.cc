@@ -5,7 +5,8 @@
 namespace packhorse::trainer {
 namespace {
 
-// From nvml.h, which comes with a CUDA toolkit only; the functions' versions fix these layouts.
+// Copied from nvml.h, which only comes with a CUDA toolkit; the functions' versions fix these
+// layouts.
 using NvmlDevice = void*;
 struct NvmlUtilization {
   unsigned gpu, memory;  // per cent

@@ -11,7 +11,8 @@
 namespace packhorse::trainer {
 namespace {
 
-/// Of one line of the file; nothing for one that is cut, or that this log did not write.
+/// The step of one line of the file; nothing for a line that is cut off, or that this log did not
+/// write.
 std::optional<std::int64_t> step_of(const std::string& line) {
   try {
     const auto value = parse_json(line, {.bytes = 64u << 10, .depth = 8, .members = 256});
@@ -24,7 +25,7 @@ std::optional<std::int64_t> step_of(const std::string& line) {
   }
 }
 
-/// Bytes of the leading lines that are whole and of steps up to `last_step`.
+/// Bytes of the leading lines that are complete and belong to steps up to `last_step`.
 std::uintmax_t bytes_to_keep(const std::filesystem::path& path, std::int64_t last_step) {
   std::ifstream file(path);
   std::uintmax_t bytes = 0;

@@ -24,14 +24,14 @@ namespace profiler = torch::autograd::profiler;
 using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
-/// What a loader's thread did.
+/// One stage of a loader thread's work.
 struct LoaderEvent {
   reader::Stage stage;
   int thread;
   Clock::time_point begin, end;
 };
 
-/// Where the loader's threads leave their events while a trace is under way.
+/// Collects the events of the loader's threads while a trace is under way.
 class LoaderEvents {
  public:
   void start() {
@@ -64,13 +64,14 @@ std::set<torch::profiler::impl::ActivityType> activities() {
   return all;
 }
 
-/// steady_clock's zero in Unix time, nanoseconds: Kineto's times are Unix times.
+/// The Unix time of steady_clock's zero, in nanoseconds: Kineto's times are Unix times.
 std::int64_t steady_zero_ns() {
   const auto unix_time = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::nanoseconds(unix_time - Clock::now().time_since_epoch()).count();
 }
 
-/// As Kineto's own events are: complete events ("X"), times in microseconds behind the base time.
+/// Appends events like Kineto's own: complete events ("X"), times in microseconds after the base
+/// time.
 void append(json& events, const std::vector<LoaderEvent>& loader, std::int64_t zero_ns) {
   const int process = static_cast<int>(::getpid());
   std::set<int> threads;
@@ -163,7 +164,7 @@ struct StepTrace::Impl {
 
 StepTrace::StepTrace(std::filesystem::path path, const StepSpan& span)
     : impl_(new Impl{.path = std::move(path), .span = span}) {
-  // Kineto tells stderr that there is no GPU, as if that were an error.
+  // Without a GPU, Kineto reports that on stderr as if it were an error.
   if (!activities().contains(torch::profiler::impl::ActivityType::CUDA)) {
     ::setenv("KINETO_LOG_LEVEL", "5", /*overwrite=*/0);
   }

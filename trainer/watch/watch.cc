@@ -14,7 +14,7 @@
 namespace packhorse::trainer {
 namespace {
 
-/// Epochs shorter than this say little about the data: they are mostly their own beginning.
+/// Epochs shorter than this say little about the data: most of their time is their start.
 constexpr double kTellingSeconds = 5;
 
 StepMetrics to_metrics(const StepReport& report, const reader::LoaderCounters& loader) {
@@ -97,7 +97,7 @@ struct Watch::Impl {
   std::optional<MetricsServer> server;
   std::optional<StepTrace> trace;
   const reader::Loader* loader = nullptr;
-  LoadFacts facts;  ///< of the loader, filled in for each epoch
+  LoadFacts facts;  ///< facts about the loader, filled in for each epoch
   reader::LoaderCounters counters_at_epoch;
   std::optional<Remedy> told;  ///< the advice given last
 };

@@ -18,7 +18,7 @@ namespace {
 constexpr int kForeignVersion = 1;
 constexpr const char* kPackFiles = "write the images out as files, and pack those";
 
-/// What must be closed under the lock.
+/// The objects that must be closed under the lock.
 struct Arrays {
   explicit Arrays(File opened) : file(std::move(opened)) {}
   File file;
@@ -120,7 +120,7 @@ class Hdf5Shard final : public ForeignShard {
     throw Error(ErrorKind::kCorrupt, "damaged HDF5: " + what, path_);
   }
 
-  /// Before it is read, so that a size of nonsense takes no memory.
+  /// Checks a size before it is read, so that a nonsense size takes no memory.
   void check_size(const Column& column) const {
     if (column.size() == size()) return;
     throw Error(ErrorKind::kCorrupt,
@@ -153,7 +153,8 @@ class Hdf5Shard final : public ForeignShard {
     for (hsize_t i = 0; i < axes[0]; ++i) ranges_.push_back({begin + i * image_bytes, image_bytes});
   }
 
-  /// Offsets are where images begin, and, with one more than there are images, where the last ends.
+  /// Cuts the data at the offsets, which are where images begin; with one more offset than images,
+  /// the last is where the data end.
   void cut_flat(const Column& images, const std::string& given) {
     const auto column = find_column(arrays_->file.get(), given, kOffsetNames, path_);
     if (!column) {
@@ -264,7 +265,7 @@ class Hdf5Shard final : public ForeignShard {
   std::vector<std::byte> image_;
 };
 
-/// The signature stands at the begin, or behind a user block of 512, 1024, 2048, ... bytes.
+/// Looks for the signature at the start, or after a user block of 512, 1024, 2048, ... bytes.
 std::optional<fs::path> find_shard(const fs::path& named) {
   constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
   std::error_code code;

@@ -72,7 +72,7 @@ std::vector<std::string> variable_strings(const Column& column, const fs::path& 
   return texts;
 }
 
-/// One value a sample: [N], or [N, 1].
+/// Refuses all but one value per sample: [N], or [N, 1].
 void refuse_other_axes(const Column& column, const fs::path& path) {
   const bool one = column.axes.size() == 1 || (column.axes.size() == 2 && column.axes[1] == 1);
   if (!one) refuse(column, "has more than one value a sample", path);

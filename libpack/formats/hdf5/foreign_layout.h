@@ -11,7 +11,7 @@
 #include "formats/hdf5/handles.h"
 #include "packhorse/formats/foreign_shard.h"
 
-/// What is taken of HDF5 files that others made:
+/// What is accepted in HDF5 files that others made:
 ///
 ///     arrays   /images  uint8 [N, height, width, channels] or [N, height, width], contiguous:
 ///                       pixels, 3 channels (RGB) or 1
@@ -32,7 +32,7 @@ inline constexpr std::array kOffsetNames = {"images/offsets", "offsets", "image_
 inline constexpr std::array kLabelNames = {"labels", "label", "targets", "target", "y", "Y"};
 inline constexpr std::array kKeyNames = {"keys", "key", "filenames", "names", "ids"};
 
-/// A dataset of the file, opened, with what is asked of it most.
+/// An open dataset of the file, with its most-used properties.
 struct Column {
   std::string name;
   Dataset dataset;
@@ -40,18 +40,18 @@ struct Column {
   std::size_t size() const { return axes.empty() ? 0 : axes.front(); }
 };
 
-/// All of these hold Session already.
+/// Callers of all of these hold Session.
 
-/// The dataset with the name given, or else with one of the usual names; nothing when there is
-/// none. Throws Error(kUsage) when the one given is not there, Error(kUnsupported) when it leads to
-/// another file.
+/// The dataset named `given`, or else one with one of the usual names; nothing when there is none.
+/// Throws Error(kUsage) when `given` is not there, Error(kUnsupported) when it leads to another
+/// file.
 std::optional<Column> find_column(hid_t file, const std::string& given,
                                   std::span<const char* const> usual,
                                   const std::filesystem::path& path);
 
-/// How it is stored. Throws Error(kUnsupported) for one that is filtered or lies in another file.
+/// How a dataset is stored. Throws Error(kUnsupported) when it is filtered or lies in another file.
 H5D_layout_t layout_of(const Column& column, const std::filesystem::path& path);
-/// Where a contiguous dataset begins. Throws Error(kUnsupported), with the way out, for any other.
+/// Where a contiguous dataset begins. Throws Error(kUnsupported), with advice, for any other.
 std::uint64_t begin_of(const Column& column, const std::filesystem::path& path);
 
 /// Where the elements of a dataset of heap references lie, in pieces of `elements` each.
@@ -62,12 +62,12 @@ struct ReferencePiece {
 };
 std::vector<ReferencePiece> pieces_of(const Column& column, const std::filesystem::path& path);
 
-/// Integers; throws Error(kUnsupported) for anything else, or another number than `samples`.
+/// Reads integers, one per sample; throws Error(kUnsupported) for anything else.
 std::vector<std::int64_t> read_integers(const Column& column, const std::filesystem::path& path);
-/// Integers and strings, as text.
+/// Reads integers or strings, one per sample, as text.
 std::vector<std::string> read_texts(const Column& column, const std::filesystem::path& path);
 
-/// Whether it holds unsigned bytes, or sequences of them.
+/// Whether a column holds unsigned bytes, or sequences of them.
 bool holds_bytes(const Column& column, const std::filesystem::path& path);
 bool holds_sequences(const Column& column, const std::filesystem::path& path);
 

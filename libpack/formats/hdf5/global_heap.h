@@ -16,8 +16,8 @@
 ///
 ///     | length 4 | address of the collection 8 | index of the object 4 |
 ///
-/// Source: HDF5 File Format Specification 3.0, III.E "Disk Format: Level 1E - Global Heap". Only
-/// files with addresses and lengths of 8 bytes, as HDF5 makes them unless it is told otherwise.
+/// Source: HDF5 File Format Specification 3.0, III.E "Disk Format: Level 1E - Global Heap". Covers
+/// only files with addresses and lengths of 8 bytes, which is what HDF5 makes by default.
 namespace packhorse::hdf5 {
 
 inline constexpr std::size_t kReferenceBytes = 16;
@@ -25,7 +25,7 @@ inline constexpr std::size_t kReferenceBytes = 16;
 /// A value as a dataset refers to it.
 struct HeapReference {
   std::uint32_t length = 0;
-  std::uint64_t collection = 0;  ///< relative to the begin of the HDF5 part of the file
+  std::uint64_t collection = 0;  ///< relative to the start of the HDF5 part of the file
   std::uint32_t object = 0;
 };
 HeapReference parse_reference(std::span<const std::byte, kReferenceBytes> bytes);
@@ -36,7 +36,7 @@ struct HeapObject {
   ByteRange data;
 };
 
-/// Fills the span from this offset of the file; only ever asked for what lies inside.
+/// Fills the span from this offset of the file. Only called for ranges inside the file.
 using ReadAt = std::function<void(std::uint64_t, std::span<std::byte>)>;
 
 /// The collection at `begin` of a file of `file_bytes`. Every size is checked against what holds

@@ -12,8 +12,8 @@
 
 namespace packhorse::hdf5 {
 
-/// HDF5 may be built without thread safety, so every use of it holds this lock; and its own
-/// printing of errors to stderr is off meanwhile.
+/// HDF5 may be built without thread safety, so every use of it holds this lock. Meanwhile, HDF5
+/// prints no errors to stderr.
 class Session {
  public:
   Session() : lock_(mutex()) {
@@ -35,7 +35,8 @@ class Session {
   void* data_ = nullptr;
 };
 
-/// What the system's own words tell better: a full disk, a quota, the limit on file sizes.
+/// Errors that the system's own words describe better: a full disk, a quota, the limit on file
+/// sizes.
 inline bool is_want_of_room(int code) { return code == ENOSPC || code == EDQUOT || code == EFBIG; }
 
 /// Owns an HDF5 identifier; a negative one (HDF5's failure) throws on construction.

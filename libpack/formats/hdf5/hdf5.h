@@ -6,7 +6,7 @@ namespace packhorse::hdf5 {
 
 /// HDF5 with flat bytes and offsets. layout.h draws it.
 extern const Format kFormat;
-/// HDF5 of any writer, to be adopted. foreign_layout.h draws what is taken.
+/// HDF5 of any writer, to be adopted. foreign_layout.h draws what is accepted.
 extern const ForeignFormat kForeignFormat;
 
 std::unique_ptr<ShardWriter> open_writer(const std::filesystem::path& path, const ShardSpec& spec);

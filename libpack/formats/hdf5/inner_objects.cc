@@ -11,7 +11,8 @@ namespace {
               "copy it into this one, e.g. out.create_dataset(name, data=h5[name][:]) in h5py");
 }
 
-/// How an object is opened: no link leads out of the file. `of`: H5P_DATASET_ACCESS, ...
+/// Properties that open an object without following links out of the file. `of`:
+/// H5P_DATASET_ACCESS, ...
 Properties inside(hid_t of, const fs::path& path) {
   Properties access(H5Pcreate(of), "look at", path);
   const H5L_elink_traverse_t never = [](const char*, const char*, const char*, const char*,
@@ -45,7 +46,7 @@ std::optional<Dataset> find_dataset(hid_t parent, const std::string& name, const
   const hid_t id = H5Dopen2(parent, name.c_str(), inside(H5P_DATASET_ACCESS, path).get());
   if (id < 0) return std::nullopt;  // a group, or a soft link that leads nowhere
   Dataset dataset(id, "open", path);
-  // Before anything is asked of it: the size alone of a virtual one opens its sources.
+  // Checked before anything else: even asking a virtual dataset for its size opens its sources.
   const Properties made(H5Dget_create_plist(id), "look at", path);
   if (H5Pget_layout(made.get()) == H5D_VIRTUAL || H5Pget_external_count(made.get()) > 0)
     refuse(name, path);

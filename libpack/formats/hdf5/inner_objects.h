@@ -5,10 +5,10 @@
 
 #include "formats/hdf5/handles.h"
 
-/// What lies in a file itself. HDF5 follows links into other files by itself, and opens them before
-/// it says so; the data of an array may lie in other files, too, named by nothing but a path. A
-/// file from outside must lead nowhere, so this is how all of its objects are opened. Callers hold
-/// Session.
+/// Opens objects that lie in the file itself. HDF5 follows links into other files, and opens them
+/// before it says so. The data of an array may lie in other files, too, named only by a path. A
+/// file from outside must lead nowhere, so all of its objects are opened by these functions.
+/// Callers hold Session.
 namespace packhorse::hdf5 {
 
 /// Throws Error(kCorrupt).

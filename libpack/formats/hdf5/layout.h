@@ -14,15 +14,15 @@
 ///     /fields/<name>/offsets   uint64 [N + 1]
 ///     /fields/<name>/present   uint8  [N]      1 where the sample has the field, empty or not
 ///
-/// Raw pixels make `/images` no group but a dataset:
+/// With raw pixels, `/images` is not a group but a dataset:
 ///
 ///     /images                  uint8  [N, height, width, channels]  contiguous
 ///
-/// In the file: superblock (version 3) and object headers, then the images, then the fields' data,
-/// then everything else. Images are streamed into place with plain writes before HDF5 knows their
-/// number, fields into files of their own: close() lets the HDF5 library lay out the same file
-/// without all these, sparse and in memory, copies what stands around the holes, and fills those of
-/// the fields.
+/// The file holds the superblock (version 3) and object headers, then the images, then the fields'
+/// data, then everything else. Images are streamed into place with plain writes before HDF5 knows
+/// their number, fields into files of their own. close() lets the HDF5 library lay out the same
+/// file, sparse and in memory, with holes in place of images and fields. It copies what surrounds
+/// the holes, and fills those of the fields.
 namespace packhorse::hdf5 {
 
 inline constexpr int kVersion = 1;

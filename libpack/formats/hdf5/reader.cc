@@ -42,7 +42,7 @@ std::vector<T> read_column(hid_t parent, const char* name, hid_t type,
 /// Bytes of many samples in one dataset: the images, or a field.
 class Blob {
  public:
-  /// A group of data and offsets, for `samples` of them.
+  /// Opens a group of data and offsets for `samples` samples.
   static Blob open_group(hid_t file, const std::string& name, std::size_t samples,
                          const std::filesystem::path& path) {
     const Group group = hdf5::open_group(file, name, path);
@@ -56,7 +56,7 @@ class Blob {
     return blob;
   }
 
-  /// A dataset whose first axis counts the samples.
+  /// Opens a dataset whose first axis counts the samples.
   static Blob open_array(Dataset data, std::size_t samples, const std::filesystem::path& path) {
     Blob blob(std::move(data));
     blob.axes_ = extents(blob.data_, path);
@@ -102,7 +102,7 @@ struct FieldBlob {
   std::vector<std::byte> buffer;
 };
 
-/// What must be closed under the lock.
+/// The objects that must be closed under the lock.
 struct Contents {
   explicit Contents(File opened) : file(std::move(opened)) {}
   File file;

@@ -53,8 +53,8 @@ void write_offsets(hid_t parent, const std::vector<std::uint64_t>& offsets, cons
                path);
 }
 
-/// A dataset of bytes whose place is given to it and never written to. Nothing has a place that
-/// holds nothing.
+/// Makes a dataset of bytes that gets its place in the file, but is never written. An empty dataset
+/// gets no place.
 ByteRange make_hole(hid_t parent, const char* name, const std::vector<hsize_t>& axes,
                     const fs::path& path) {
   const Properties properties = creation_properties(H5P_DATASET_CREATE, path);
@@ -108,7 +108,7 @@ void write_classes(hid_t file, const std::vector<std::string>& classes, const fs
   check(H5Awrite(attribute.get(), type.get(), padded.data()), "write the class names to", path);
 }
 
-/// The images first, then the fields' data, so that all that is streamed stands together.
+/// Makes the images' hole first, then those of the fields, so that all streamed data lie together.
 Places make_holes(hid_t file, const Columns& columns, const fs::path& path) {
   Places places;
   if (columns.raw) {
@@ -167,7 +167,8 @@ Places ShardTemplate::lay_out(const Columns& columns, const std::vector<std::str
   check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_V110), "set up", path);
   check(H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG), "set up", path);
   check(H5Pset_small_data_block_size(access.get(), 0), "set up", path);
-  // Not the usual driver: that one resolves links, and the names of files in memory are dead ones.
+  // Avoids the default driver: it resolves links, and the names of files in memory are dangling
+  // links.
   check(H5Pset_fapl_stdio(access.get()), "set up", path);
   const Properties creation = creation_properties(H5P_FILE_CREATE, path);
   const File file(H5Fcreate(name.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), "create",

@@ -12,7 +12,7 @@
 
 namespace packhorse::hdf5 {
 
-/// All a shard holds but the bytes of its images and fields.
+/// All that a shard holds except the bytes of its images and fields.
 struct Columns {
   struct FieldColumn {
     std::string name;
@@ -27,7 +27,7 @@ struct Columns {
   std::vector<FieldColumn> fields;
   std::size_t size() const { return labels.size(); }
   void add(std::string_view key, std::int64_t label, std::uint64_t image_bytes);
-  /// No samples, with the memory for as many kept. Not with fields.
+  /// Removes all samples, and keeps their memory. Not for columns with fields.
   void clear_samples() {
     offsets.resize(1);
     labels.clear();
@@ -42,16 +42,16 @@ struct Places {
   std::vector<ByteRange> fields;  ///< of each field's data; length 0 where there is none
 };
 
-/// A file in memory that HDF5 lays a shard out in: no disk can be full for it, which the library
+/// A file in memory in which HDF5 lays out a shard. It cannot meet a full disk, which the library
 /// takes badly, and no other process can meet it. One thread.
 class ShardTemplate {
  public:
   /// `shard` is for messages.
   explicit ShardTemplate(std::filesystem::path shard);
 
-  /// Lets HDF5 write the whole shard but for the bytes of its images and fields, which stay holes
-  /// and take no memory. The images' place depends on nothing but their kind and size: they are the
-  /// first object with storage.
+  /// Lets HDF5 write the whole shard except the bytes of its images and fields, which stay holes
+  /// and take no memory. The images' place depends only on their kind and size: they are the first
+  /// object with storage.
   Places lay_out(const Columns& columns, const std::vector<std::string>& classes);
 
   int fd() const { return fd_.get(); }

@@ -73,8 +73,9 @@ class Writer final : public ShardWriter {
   }
 
  private:
-  /// The first sample says where images begin: the place of one is the place of many. What stands
-  /// before them depends on how much comes behind, so it is what is expected, or one sample.
+  /// The first sample tells where images begin, since their number does not change that. The bytes
+  /// before them depend on how much follows, so they are laid out for the samples expected, or for
+  /// one.
   void begin(const Sample& sample) {
     if (sample.image.kind == ImageKind::kRaw) columns_.raw = sample.image;
     std::vector<Columns::FieldColumn> fields = std::exchange(columns_.fields, {});
@@ -113,7 +114,7 @@ class Writer final : public ShardWriter {
     }
   }
 
-  /// Brings everything behind the images to its place.
+  /// Appends everything that follows the images.
   void append_rest(const Places& places) {
     struct Hole {
       ByteRange range;
@@ -135,7 +136,7 @@ class Writer final : public ShardWriter {
     append(template_.fd(), path_, {at, file_size(template_.fd(), path_) - at});
   }
 
-  /// A range of another file.
+  /// Appends a range of another file.
   void append(int from, const fs::path& name, ByteRange range) {
     std::vector<std::byte> piece;
     for (std::uint64_t done = 0; done < range.length; done += piece.size()) {
@@ -172,7 +173,7 @@ class Writer final : public ShardWriter {
   StreamFile file_;
   std::deque<AtomicFile> fields_;  ///< each field's bytes; never published, so gone at the end
   Columns columns_;
-  std::uint64_t begin_ = 0;  ///< of the images
+  std::uint64_t begin_ = 0;  ///< where the images begin
   std::string front_;        ///< what was written before them
 };
 

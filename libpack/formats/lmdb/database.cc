@@ -62,8 +62,8 @@ DatabaseReader::DatabaseReader(const std::filesystem::path& path)
   cursor_.reset(raw);
 }
 
-/// A map that was walked counts as this process's memory, all of it, although the kernel could
-/// drop it: hands back what lies behind.
+/// Gives back the pages walked so far: all of them count as this process's memory, although the
+/// kernel could drop them.
 void DatabaseReader::forget_pages(const std::byte* address) {
   if (map_ == nullptr) {
     map_ = start_of_map(address, path_);
@@ -74,7 +74,7 @@ void DatabaseReader::forget_pages(const std::byte* address) {
 }
 
 DatabaseReader::Entry DatabaseReader::read(std::size_t i) {
-  // Where the cursor stands is asked for again, as two readings of one entry are common.
+  // Asks for the cursor's own place again, since reading an entry twice is common.
   MDB_val key{}, value{};
   if (i + 1 < next_) next_ = 0;
   if (i + 1 == next_) {

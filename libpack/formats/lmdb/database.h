@@ -17,10 +17,10 @@ namespace packhorse::lmdb {
 /// Writes a new database, key after key. One thread.
 class DatabaseWriter {
  public:
-  /// Creates it under a temporary name. `meta_pages`: those it will most likely have, from a Tree
-  /// of the same keys and sizes; empty when nobody can know. Throws Error(kIo | kNoSpace).
+  /// Creates the database under a temporary name. `meta_pages`: those it will most likely have,
+  /// from a Tree of the same keys and sizes; empty when unknown. Throws Error(kIo | kNoSpace).
   DatabaseWriter(const std::filesystem::path& path, std::string meta_pages, Tree::Placed placed);
-  /// Without finish(): removes it.
+  /// Removes the database, unless finish() was called.
   ~DatabaseWriter();
   DatabaseWriter(const DatabaseWriter&) = delete;
   DatabaseWriter& operator=(const DatabaseWriter&) = delete;
@@ -42,7 +42,7 @@ class DatabaseWriter {
 /// Walks a finished database. One thread.
 class DatabaseReader {
  public:
-  /// Throws Error(kCorrupt) for a file that is cut or no database.
+  /// Throws Error(kCorrupt) for a file that is cut or is no database.
   explicit DatabaseReader(const std::filesystem::path& path);
 
   struct Entry {

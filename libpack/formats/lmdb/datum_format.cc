@@ -9,7 +9,7 @@ namespace packhorse::lmdb {
 
 namespace {
 
-/// The meta pages of a database of the samples that are expected; empty when none are.
+/// The meta pages for the expected samples; empty when none are expected.
 std::string expected_meta_pages(const ShardSpec& spec) {
   if (!spec.expected) return {};
   Tree tree;

@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uint64_t kMostMapped = 32u << 20;
-constexpr std::uint64_t kTouched = 8192;  // of a value whose bytes are not looked at, at most
+constexpr std::uint64_t kTouched = 8192;  // counted for a value whose bytes are not looked at
 
 Env open_checked(const fs::path& path) {
   check_pages(path);
@@ -72,8 +72,8 @@ ByteRange ForeignDatabase::place(Bytes value) const {
   return {offset, value.size()};
 }
 
-/// A map that was walked counts as this process's memory, although the kernel could drop it: hands
-/// back what was seen.
+/// Gives back the pages seen so far: they count as this process's memory, although the kernel could
+/// drop them.
 void ForeignDatabase::count(Bytes value) {
   seen_bytes_ += value.size();
   if (seen_bytes_ < kMostMapped) return;

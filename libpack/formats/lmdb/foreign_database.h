@@ -21,7 +21,7 @@ class ForeignDatabase {
   };
   std::size_t size() const { return size_; }
   /// Entry i < size() in the order of keys. Views live until the next read() or find(). Neighbours
-  /// of the one before are cheap.
+  /// of the last entry read are cheap.
   Entry read(std::size_t i);
   std::optional<Bytes> find(std::string_view key);
   /// Where a value that was read lies in the file.

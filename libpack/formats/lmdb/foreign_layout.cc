@@ -29,7 +29,8 @@ bool is_datum(Bytes value) {
   }
 }
 
-/// Two members of one sample: one is its label, or just one of them is an image.
+/// Whether two entries are members of one sample: one is its label, or only one of them is an
+/// image.
 bool are_members(std::string_view one, bool one_is_image, std::string_view other,
                  bool other_is_image) {
   const std::string_view first = extension_of_key(one), second = extension_of_key(other);

@@ -20,7 +20,7 @@ struct Cut {
   std::string_view key, extension;
 };
 
-/// At the first dot, as our own layout has it.
+/// Cuts at the first dot, as our own layout does.
 Cut cut(std::string_view member) {
   const std::size_t dot = member.find('.');
   if (dot == std::string_view::npos) return {member, {}};
@@ -115,7 +115,7 @@ class MembersShard final : public ForeignShard {
 
  private:
   struct Run {
-    std::size_t begin, end;  ///< of its entries
+    std::size_t begin, end;  ///< its entries, from `begin` to before `end`
   };
 
   static void take(ShardLabel label, FoundSample& sample) {
@@ -142,7 +142,7 @@ class MembersShard final : public ForeignShard {
     return by_bytes;
   }
 
-  /// An extension that is only ever the image's is no field.
+  /// Drops extensions that only images have: they are no fields.
   void drop_image_names(std::set<std::string, std::less<>>& names) {
     std::set<std::string> images, others;
     for (const Run& run : samples_) {

@@ -17,7 +17,7 @@ constexpr std::string_view kLabelPrefix = "label-";
 constexpr std::string_view kCountKey = "num-samples";
 constexpr std::size_t kLargestLabel = 4096;
 
-/// Databases with one image a value.
+/// Databases with one image per value.
 class ValuesShard final : public ForeignShard {
  public:
   ValuesShard(std::unique_ptr<ForeignDatabase> database, Layout layout)
@@ -98,7 +98,7 @@ class ValuesShard final : public ForeignShard {
     if (!label.problem.empty()) sample.problem = std::move(label.problem);
   }
 
-  /// A loss that the writer's count shows.
+  /// Reports a loss of samples that the writer's count shows.
   void check_pairs() {
     const std::optional<Bytes> count = database_->find(kCountKey);
     if (!count) return;

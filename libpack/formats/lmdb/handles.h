@@ -50,11 +50,11 @@ class Txn {
 };
 
 /// Opens a data file for reading, without a lock file: published shards never change. Throws
-/// Error(kCorrupt) when it is cut, as touching its map would then be a SIGBUS.
+/// Error(kCorrupt) when it is cut, since touching its map would then raise SIGBUS.
 Env open_read_only(const std::filesystem::path& path);
 
 /// Where the mapping that holds `address` begins. LMDB maps its file from the start, in one piece,
-/// but tells the address only for fixed maps; the kernel's own list of mappings does.
+/// but tells the address only for fixed maps; so it is read from the kernel's list of mappings.
 const std::byte* start_of_map(const void* address, const std::filesystem::path& path);
 
 std::string library_version();

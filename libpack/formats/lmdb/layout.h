@@ -44,7 +44,7 @@ inline constexpr char kDataTag = 0x22;      // field 4, length-delimited
 inline constexpr char kLabelTag = 0x28;     // field 5, varint
 inline constexpr char kEncodedTag = 0x38;   // field 7, varint
 
-/// What stands before and after the image bytes in a value.
+/// The bytes before and after the image in a value.
 struct DatumFrame {
   std::string head, tail;
 };

@@ -11,7 +11,7 @@ namespace packhorse::lmdb {
 
 namespace {
 
-/// Extensions that say that a member is the image, without their dot.
+/// Extensions that mark a member as the image, without their dot.
 std::vector<std::string> image_extensions() {
   std::vector<std::string> extensions;
   for (auto kind = static_cast<int>(ImageKind::kUnknown); kind <= static_cast<int>(ImageKind::kRaw);
@@ -41,8 +41,8 @@ Cut cut(std::string_view member) {
   return {member.substr(0, dot), member.substr(dot + 1)};
 }
 
-/// The meta pages of a database of the samples that are expected; empty when none are. Their
-/// images are taken for JPEG files.
+/// The meta pages for the expected samples, if their images are JPEG files; empty when none are
+/// expected.
 std::string expected_meta_pages(const ShardSpec& spec) {
   if (!spec.expected) return {};
   Tree tree;
@@ -112,8 +112,8 @@ class Writer final : public ShardWriter {
                       : layout_.fields[sample * checks_.names().size() + piece - 1];
   }
 
-  /// Members come in the order of their whole keys, so that of "a" and "a-b" it is the second that
-  /// comes first: '-' is before '.'.
+  /// Members are ordered by their whole keys, so the sample "a-b" comes before "a": '-' sorts
+  /// before '.'.
   void check_key(std::string_view key) {
     if (key.find('.') != std::string_view::npos)
       checks_.refuse("a key with a dot cannot be told from its members", key);

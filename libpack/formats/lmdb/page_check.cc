@@ -18,7 +18,7 @@ namespace {
 
 constexpr unsigned kDeepest = 32;
 constexpr unsigned kKindMask = 0x6f;  // without the flags that mean nothing on the disk
-constexpr unsigned kSubDatabase = 2, kDuplicates = 4;  // of nodes
+constexpr unsigned kSubDatabase = 2, kDuplicates = 4;  // flags of nodes
 
 template <class T>
 T number_at(Bytes page, std::uint64_t offset) {

@@ -10,7 +10,7 @@
 ///     page 0, 1    meta pages: the one with the larger transaction number counts
 ///     page 2 ...   overflow pages, each a value of its own; leaf pages; branch pages
 ///
-/// Every page begins with 16 bytes, a value on overflow pages with one such head for all of them:
+/// Every page begins with 16 bytes; a value on overflow pages has one such head for all of them:
 ///
 ///     0   u64  page number
 ///     8   u16  0
@@ -29,8 +29,8 @@
 /// and a meta page is
 ///
 ///     16  u32  magic      20  u32  version     24  u64  0         32  u64  size of the map
-///     40  database of free pages    88  main database    136  u64  last page    144  u64
-///     transaction
+///     40  database of free pages              88  main database
+///     136  u64  last page  144  u64  transaction
 ///
 /// where a database is u32 pad (the page size, of the first), u16 flags, u16 depth, and u64 numbers
 /// of branch, leaf and overflow pages, of entries, and the page of the root.
@@ -52,7 +52,7 @@ inline constexpr std::size_t kMaxNodeBytes = ((kPageBytes - kPageHead) / 2 & ~st
 inline constexpr std::uint16_t kBranchPage = 0x01, kLeafPage = 0x02, kOverflowPage = 0x04,
                                kMetaPage = 0x08;
 inline constexpr std::uint16_t kValueOnOverflowPages = 0x01;
-inline constexpr std::uint16_t kIntegerKeys = 0x08;  ///< of the database of free pages
+inline constexpr std::uint16_t kIntegerKeys = 0x08;  ///< flag of the database of free pages
 inline constexpr std::uint32_t kMagic = 0xBEEFC0DE, kDataVersion = 1;
 
 inline constexpr std::size_t kMetaMagic = 16, kMetaVersion = 20, kMetaMapSize = 32, kMetaFree = 40,

@@ -100,7 +100,8 @@ void Tree::end_leaf() {
   add_child(0, {std::move(leaf_key_), page});
 }
 
-/// LMDB wants two children of every branch at least: a full one gives its last to the next.
+/// LMDB needs at least two children in every branch, so a full branch gives its last one to the
+/// next.
 void Tree::add_child(std::size_t level, Child child) {
   if (level == levels_.size()) levels_.emplace_back();
   const auto cost = [](const Level& to, const Child& one) {

@@ -12,14 +12,14 @@
 
 namespace packhorse::lmdb {
 
-/// Lays out an LMDB database from front to back, as the keys come: what goes to disk goes there
-/// once, in order, past the page cache, which LMDB's own writer cannot do. All but the last page of
-/// each kind are full. One thread.
+/// Lays out an LMDB database from front to back, as the keys come. Everything goes to disk once, in
+/// order, past the page cache, which LMDB's own writer cannot do. All but the last page of each
+/// kind are full. One thread.
 class Tree {
  public:
-  /// Takes the file's bytes behind the meta pages. None: nothing is written, only counted.
+  /// Takes the file's bytes after the meta pages. If empty, nothing is written, only counted.
   using Append = std::function<void(Bytes)>;
-  /// Told where in the file the value lies that was added with this tag.
+  /// Receives the place in the file of the value with this tag.
   using Placed = std::function<void(std::uint64_t tag, std::uint64_t offset)>;
   static constexpr std::uint64_t kNoTag = ~std::uint64_t{0};
 
@@ -40,7 +40,7 @@ class Tree {
   };
   struct Level {
     std::vector<Child> children;
-    std::size_t bytes = 0;  ///< that their nodes take
+    std::size_t bytes = 0;  ///< that the children's nodes take
   };
   struct Pending {
     std::uint64_t tag;
@@ -58,9 +58,9 @@ class Tree {
   Placed placed_;
   std::vector<std::byte> leaf_;  ///< the page being filled
   std::size_t lower_ = kPageHead, upper_ = kPageBytes;
-  std::string leaf_key_;  ///< its first
+  std::string leaf_key_;  ///< the first key in the page
   std::vector<Pending> pending_;
-  std::vector<Level> levels_;  ///< of branches, those above the leaves first
+  std::vector<Level> levels_;  ///< branches; those just above the leaves come first
   std::uint64_t next_page_ = kMetaPages;
   std::uint64_t branches_ = 0, leaves_ = 0, overflows_ = 0, entries_ = 0;
 };

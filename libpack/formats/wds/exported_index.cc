@@ -15,8 +15,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The text of wds2idx: "v1.2 <samples>", then a line a sample, of each member its extension,
-/// offset, size and name, parted by blanks. Version 1.1 has no names.
+/// The text that wds2idx writes: "v1.2 <samples>", then a line for each sample with the extension,
+/// offset, size and name of each member, separated by blanks. Version 1.1 has no names.
 class DaliIndex {
  public:
   DaliIndex(const ExportedIndexOptions& options, const ShardRecord& record,
@@ -34,7 +34,7 @@ class DaliIndex {
     const std::optional<MemberName> cut = cut_member_name(name);
     // wds2idx passes over hidden files: those whose key ends with the directory.
     if (!cut || cut->key.ends_with('/') || is_meta_name(name)) return;
-    // In its own case: DALI compares extensions with those asked for, byte by byte.
+    // Keeps the case: DALI compares extensions with those asked for, byte by byte.
     const std::string_view extension = name.substr(cut->key.size() + 1);
     if (extension.empty() || name.find_first_of(" \t\n\v\f\r") != std::string_view::npos) {
       throw Error(ErrorKind::kUnsupported,
@@ -94,8 +94,8 @@ void of_shard(int fd, const std::filesystem::path& data_file, const ShardRecord&
   dali.finish();
 }
 
-/// As widsindex writes it, but for "md5sum", which no part of wids looks at and which would need
-/// every payload once more.
+/// The text that widsindex writes, except "md5sum", which no part of wids looks at and which would
+/// need every payload once more.
 std::string wids_text(const Manifest& manifest) {
   Json shards = Json::array();
   for (const ShardRecord& shard : manifest.shards)
@@ -105,7 +105,7 @@ std::string wids_text(const Manifest& manifest) {
   return json.dump(2) + "\n";
 }
 
-/// A dataset without splits is timm's default one, "train".
+/// A dataset without splits becomes timm's default split, "train".
 std::string timm_text(const Manifest& manifest) {
   const std::string split = manifest.split.empty() ? "train" : manifest.split;
   Json files = Json::array(), lengths = Json::array();

@@ -11,8 +11,8 @@
 #include "formats/wds/wds.h"
 #include "packhorse/formats/foreign_shard.h"
 
-/// Plain tars of any writer: ustar, GNU and pax headers; samples, labels and fields by the rules by
-/// which packing reads them (sources/shard_samples.h).
+/// Plain tars of any writer, with ustar, GNU and pax headers. Samples, labels and fields follow the
+/// rules by which packing reads them (shard_samples.h).
 namespace packhorse::wds {
 
 namespace fs = std::filesystem;
@@ -28,7 +28,7 @@ std::vector<std::byte> first_block(const fs::path& path) {
   return head;
 }
 
-/// Before the tar is opened: from a compressed one nothing can be read at random.
+/// Refuses a compressed tar before it is opened: nothing in it can be read at random.
 fs::path plain(const fs::path& path) {
   if (compression_of(first_block(path)) == Compression::kNone) return path;
   throw Error(ErrorKind::kUnsupported,
@@ -91,7 +91,8 @@ class TarShard final : public ForeignShard {
   }
 
  private:
-  /// Goes through the archive with libarchive until its data begin where the member's do.
+  /// Reads a member with libarchive: goes through the archive until data begin where the member's
+  /// do.
   void read_member(ByteRange range, std::vector<std::byte>& out) {
     if (!walk_ || walk_->offset() >= range.offset)
       walk_ = std::make_unique<ArchiveScan>(path_, payloads_.fd(0), none_);
@@ -113,7 +114,7 @@ class TarShard final : public ForeignShard {
   ShardSamples samples_;
   Spool none_;
   std::vector<std::string> fields_;
-  std::vector<std::size_t> numbers_;  ///< of a field in samples_ -> in fields_
+  std::vector<std::size_t> numbers_;  ///< field in samples_ -> field in fields_
   std::unique_ptr<ArchiveScan> walk_;
   std::vector<std::vector<std::byte>> buffers_;
 };

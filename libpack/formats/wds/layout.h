@@ -15,9 +15,8 @@
 /// and at the end two blocks of zeros. Modification time, user and group are 0, mode is 0644, so
 /// that the same samples give the same bytes. Raw pixels are a NumPy file:
 ///
-///     | header 512 | NumPy header 128 | pixels, padded to 512 | ...      the index names the
-///     pixels
-///       000000017.npy
+///     | header 512 | NumPy header 128 | pixels, padded to 512 | ...
+///       000000017.npy                   the index names the pixels
 ///
 /// Compressed (.tar.zst), each sample is a zstd frame of its own, and the end another:
 ///
@@ -28,7 +27,7 @@ inline constexpr int kVersion = 1;
 inline constexpr std::string_view kSuffix = ".tar";
 inline constexpr std::string_view kCompressedSuffix = ".tar.zst";
 inline constexpr std::string_view kLabelExtension = ".cls";
-inline constexpr std::size_t kLongestName = 100;  ///< of a ustar header without prefix
+inline constexpr std::size_t kLongestName = 100;  ///< in a ustar header without prefix
 
 /// A member's name, cut as WebDataset cuts it.
 struct MemberName {
@@ -40,9 +39,9 @@ struct MemberName {
 /// nothing for a name it does not match, which WebDataset passes over.
 std::optional<MemberName> cut_member_name(std::string_view name);
 
-/// Whether WebDataset passes over a member whatever it holds, as about the shard: its name, or the
-/// first directory in it, begins and ends with "__" (tariterators.py: tar_file_iterator,
-/// skip_meta).
+/// Whether WebDataset takes a member to be about the shard, and passes over it whatever it holds:
+/// its name, or the first directory in it, begins and ends with "__" (tariterators.py:
+/// tar_file_iterator, skip_meta).
 bool is_meta_name(std::string_view name);
 
 }  // namespace packhorse::wds

@@ -11,7 +11,7 @@ namespace packhorse::wds {
 
 namespace {
 
-/// Where the data begin of the member behind one whose data end at `end`.
+/// Where the next member's data begin, after data that end at `end`.
 std::uint64_t next_data(std::uint64_t end) {
   return (end + kTarBlock - 1) / kTarBlock * kTarBlock + kTarBlock;
 }

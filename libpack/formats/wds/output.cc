@@ -47,7 +47,7 @@ void Output::compress_waiting() {
                        stored.subspan(frame.stored.offset, frame_bound(frame.content.length)));
   });
   for (Frame& frame : frames) {
-    // When the group of tasks that the caller belongs to is cancelled, TBB leaves out the rest.
+    // TBB leaves out the rest when the group of tasks that the caller belongs to is cancelled.
     if (frame.stored.length == 0) throw Error(ErrorKind::kInterrupted, "compressing was cancelled");
     const Bytes made = stored.subspan(frame.stored.offset, frame.stored.length);
     frame.stored.offset = file_.position();

@@ -8,14 +8,14 @@
 
 namespace packhorse::wds {
 
-/// Where an archive's blocks go: straight into the file, or into zstd frames. Frames wait until
-/// kWaiting bytes of them have come together; then idle threads of the caller's TBB arena help to
-/// compress them, and they are written in order. Memory beside the file's: none, or, compressed,
-/// twice kWaiting and twice the largest sample. One thread.
+/// Takes an archive's blocks and writes them straight into the file, or into zstd frames. Frames
+/// wait until kWaiting bytes of them have come together; then idle threads of the caller's TBB
+/// arena help to compress them, and they are written in order. Memory besides the file's: none or,
+/// when compressed, twice kWaiting and twice the largest sample. One thread.
 class Output {
  public:
   /// `zstd_level` 0: not compressed; else memory for `frames` is taken once. Throws Error(kUsage)
-  /// for a level there is not.
+  /// for an invalid level.
   Output(const std::filesystem::path& path, int zstd_level, std::size_t frames);
 
   void write(Bytes blocks);
@@ -23,8 +23,8 @@ class Output {
   std::uint64_t position() const {
     return zstd_level_ != 0 ? content_begin_ + waiting_.size() : file_.position();
   }
-  /// Makes a frame of what was written since the last call. Nothing when not compressed. Throws
-  /// what writing earlier ones met, too.
+  /// Makes a frame of what was written since the last call. Does nothing when not compressed. Also
+  /// throws errors from writing earlier frames.
   void end_frame();
   /// Publishes the file. Returns its SHA-256.
   std::string commit();
@@ -38,11 +38,11 @@ class Output {
   StreamFile file_;
   int zstd_level_;
   std::vector<std::byte> waiting_;   ///< the contents of the next frames
-  std::vector<std::byte> stored_;    ///< the frames made of them, apart
+  std::vector<std::byte> stored_;    ///< the frames made of them, with gaps between
   std::vector<Frame> frames_;        ///< those in waiting_ do not know yet where they are stored
   std::size_t written_ = 0;          ///< frames in the file
-  std::uint64_t content_begin_ = 0;  ///< of waiting_
-  std::uint64_t frame_begin_ = 0;    ///< of the frame that grows
+  std::uint64_t content_begin_ = 0;  ///< where waiting_ begins
+  std::uint64_t frame_begin_ = 0;    ///< where the growing frame begins
 };
 
 }  // namespace packhorse::wds

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kBlock = 1u << 20;
 
 /// Streams through the archive with libarchive. A sample is a run of members with one key: the
-/// label, the image, which is the first that is not the label, and its fields.
+/// label, the image (the first member that is not the label) and its fields.
 class Reader final : public ShardReader {
  public:
   explicit Reader(const std::filesystem::path& path) : path_(path) {
@@ -90,7 +90,7 @@ class Reader final : public ShardReader {
       const char* path =
           archive_entry_pathname(entry);  // null for a name libarchive cannot convert
       std::optional<MemberName> name = cut_member_name(path != nullptr ? path : "");
-      // Hidden files in a directory, too, whose key is the directory.
+      // Passes over hidden files in a directory, too: their key is the directory.
       if (!name || is_meta_name(path) || name->key.ends_with('/')) continue;
       member_ = std::move(*name);
       size_ = static_cast<std::size_t>(archive_entry_size(entry));
@@ -138,12 +138,10 @@ class Reader final : public ShardReader {
   std::vector<Extra> extras_;
   MemberName member_;
   std::size_t size_ = 0;
-  std::size_t position_ = 0;  ///< sample the stream stands before
+  std::size_t position_ = 0;  ///< the next sample in the stream
   bool more_ = false;
 };
 
-/// The first header, of the archive itself or of what is compressed. A zstd block holds at most 128
-/// KiB, so twice that surely gives the first of them.
 }  // namespace
 
 std::unique_ptr<ShardReader> open_reader(const std::filesystem::path& path) {

@@ -27,13 +27,13 @@ bool has_image_extension(const std::string& extension) {
   return extension.find('.') == std::string::npos && naming::has_image_name("." + extension);
 }
 
-/// What WebDataset itself puts into every sample (tariterators.py: group_by_keys), so that a member
-/// of that name fails there.
+/// Names that WebDataset itself puts into every sample (tariterators.py: group_by_keys), so that a
+/// member with one of them fails there.
 bool is_reserved(std::string_view extension) {
   return extension == "__key__" || extension == "__url__" || extension == "__local_path__";
 }
 
-/// Only the file itself: in a directory whose name begins with a dot WebDataset sees samples.
+/// Looks at the file's own name alone: WebDataset sees samples in hidden directories.
 bool is_hidden(std::string_view path) { return naming::is_hidden(naming::last_name(path)); }
 
 /// What the labels file may call a sample: its shard and its key, or its key.
@@ -58,7 +58,7 @@ void ShardSamples::add_shard(const fs::path& shard) {
 void ShardSamples::add_member(ArchiveScan& scan) {
   const Member& member = scan.member();
   if (member.type == Member::Type::kDirectory) return;
-  // Keys are cut from names as they are: for WebDataset ./a.jpg and a.cls are of two samples.
+  // Keys are cut from names as they are: for WebDataset, ./a.jpg and a.cls belong to two samples.
   const std::optional<wds::MemberName> name = wds::cut_member_name(member.name);
   const std::optional<std::string> path = naming::clean_path(member.name);
   if (!path && name) return reject(member.name, "its path leaves the archive");
@@ -126,7 +126,7 @@ void ShardSamples::close_sample() {
   };
   auto image = by([](const Piece& piece) { return has_image_extension(piece.extension); });
   if (image == open_.pieces.end()) image = by([](const Piece& piece) { return piece.image; });
-  // One of a kind that cannot be packed is rejected as that, rather than called no image.
+  // An image of a kind that cannot be packed is rejected as that, rather than as no image.
   if (image == open_.pieces.end()) image = by([](const Piece& piece) { return piece.unsupported; });
   const bool has_image = image != open_.pieces.end();
   std::string problem = std::move(open_.problem);
@@ -185,7 +185,7 @@ std::string ShardSamples::label_of(std::size_t i) const {
   return number < 0 ? std::string() : labels_.text_of(number);
 }
 
-/// Fields by name; returns old number -> new number.
+/// Sorts fields by name; returns old number -> new number.
 std::vector<std::uint32_t> ShardSamples::sort_fields(Listing& listing) {
   listing.fields = fields_;
   std::sort(listing.fields.begin(), listing.fields.end());
@@ -198,7 +198,7 @@ std::vector<std::uint32_t> ShardSamples::sort_fields(Listing& listing) {
   return numbers;
 }
 
-/// Makes label_for() ready.
+/// Prepares label_for().
 std::vector<std::string> ShardSamples::make_classes(const std::vector<std::string>& classes,
                                                     std::vector<std::string>& notes) {
   if (label_file_ != nullptr) {
@@ -214,7 +214,7 @@ std::vector<std::string> ShardSamples::make_classes(const std::vector<std::strin
   return {"unlabelled"};
 }
 
-/// Its label; or nothing, and the reason why not.
+/// The entry's label; or nothing, and the reason why not.
 std::optional<std::int64_t> ShardSamples::label_for(const EntryTable::Entry& entry,
                                                     std::string& reason) const {
   if (label_file_ != nullptr) {

@@ -13,7 +13,7 @@
 
 namespace packhorse {
 
-/// Puts the members of WebDataset shards together to samples: those that follow each other and have
+/// Groups the members of WebDataset shards into samples: members that follow each other and have
 /// the same key. One thread.
 ///
 ///     ShardSamples samples(payloads, choice, labels);
@@ -21,18 +21,18 @@ namespace packhorse {
 ///     Listing listing = samples.finish(class_list, source);
 class ShardSamples {
  public:
-  /// With a file of labels, those in the shards count for nothing. All must outlive this.
+  /// With a file of labels, those in the shards are ignored. All arguments must outlive this.
   ShardSamples(Payloads& payloads, const FieldChoice& choice, LabelFile* label_file = nullptr);
 
   void add_shard(const std::filesystem::path& shard);
   /// The listing, in stored order. Throws Error(kNotFound) for no sample at all.
   Listing finish(const std::vector<std::string>& classes, const std::filesystem::path& source);
 
-  /// Instead of finish(), what was found as it stands: paths begin with the shard's name, labels
-  /// are texts, and the fields of Payloads are numbered by their place in fields().
+  /// What was found, as it stands, without finish(): paths begin with the shard's name, labels are
+  /// texts, and the fields of Payloads are numbered by their place in fields().
   const SplitListing& found() const { return found_; }
   const std::vector<std::string>& fields() const { return fields_; }
-  /// Of entry `i`; empty when it has none.
+  /// The label of entry `i`; empty when it has none.
   std::string label_of(std::size_t i) const;
 
  private:
@@ -40,7 +40,7 @@ class ShardSamples {
     std::string extension, path;
     std::uint64_t size = 0;
     std::uint64_t locator = 0;
-    bool image = false;        ///< by its bytes
+    bool image = false;        ///< told by its bytes
     bool unsupported = false;  ///< an image of a kind that cannot be packed, by bytes or name
   };
   struct Open {  ///< the sample whose members come now
@@ -69,7 +69,7 @@ class ShardSamples {
   std::uint32_t file_ = 0;
   std::string shard_;  ///< file name
   Open open_;
-  std::set<std::string> keys_;  ///< of this shard
+  std::set<std::string> keys_;  ///< the keys of this shard
   SplitListing found_;          ///< labels are numbers of labels_, -1 for none
   ShardLabels labels_;
   std::vector<std::string> fields_;

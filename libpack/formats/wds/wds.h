@@ -6,7 +6,7 @@ namespace packhorse::wds {
 
 /// WebDataset: plain tar, the members of a sample side by side. layout.h draws it.
 extern const Format kFormat;
-/// The same of any writer, to be adopted.
+/// WebDataset of any writer, to be adopted.
 extern const ForeignFormat kForeignFormat;
 
 std::unique_ptr<ShardWriter> open_writer(const std::filesystem::path& path, const ShardSpec& spec);

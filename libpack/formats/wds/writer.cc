@@ -27,15 +27,15 @@ class Writer final : public ShardWriter {
       }
     }
     archive_write_set_format_ustar(archive_.get());
-    // No blocking of libarchive's own: Output's position is then the archive's.
+    // Turns off libarchive's own blocking, so that Output's position is the archive's.
     archive_write_set_bytes_per_block(archive_.get(), 0);
     archive_write_set_bytes_in_last_block(archive_.get(), 1);
     check(archive_write_open(archive_.get(), this, nullptr, &Writer::write_piece, nullptr));
   }
 
   ~Writer() override {
-    // Freeing the archive closes it, which writes an end: to nowhere, as the file goes away.
-    // (Failing it first would avoid that, but libarchive then never frees its buffer.)
+    // Freeing the archive closes it, which writes an end mark; write_piece() drops it. (Failing the
+    // archive first would avoid that, but libarchive then never frees its buffer.)
     abandoned_ = true;
   }
 
@@ -72,7 +72,7 @@ class Writer final : public ShardWriter {
   }
 
  private:
-  /// A member of two pieces. Returns where the second lies.
+  /// Writes a member of two pieces. Returns where the second lies.
   ByteRange member(const std::string& name, Bytes head, Bytes payload) {
     if (name.size() > kLongestName) {
       checks_.refuse("a member's name is too long for a tar header", name);
@@ -104,7 +104,7 @@ class Writer final : public ShardWriter {
     }
   }
 
-  /// Called by libarchive, which must not see an exception, nor a failure: check() throws it.
+  /// Called by libarchive, which must not see an exception or a failure: check() throws it.
   static la_ssize_t write_piece(archive*, void* self, const void* data, std::size_t size) {
     auto* writer = static_cast<Writer*>(self);
     try {

@@ -8,14 +8,14 @@
 
 namespace packhorse::jpeg {
 
-/// Memory that only grows, and loses its content when it does. Zeros at first. One thread.
-/// AddressSanitizer sees whoever touches more than was asked for last.
+/// Memory that only grows, and loses its content when it does. Zeros at first. AddressSanitizer
+/// reports accesses beyond what was last asked for. One thread.
 template <class T>
 class Buffer {
  public:
   static constexpr std::align_val_t kAlignment{64};
 
-  /// At least `count` elements; invalidates what was returned before.
+  /// Room for at least `count` elements; invalidates what was returned before.
   T* reserve(std::size_t count) {
     if (count > count_) {
       memory_.reset();
@@ -26,7 +26,7 @@ class Buffer {
     limit_to(count);
     return memory_.get();
   }
-  /// Until the next reserve(), no more than the first `count` elements will be touched.
+  /// Declares that only the first `count` elements are used until the next reserve().
   void limit_to([[maybe_unused]] std::size_t count) {
     ASAN_UNPOISON_MEMORY_REGION(memory_.get(), count * sizeof(T));
     ASAN_POISON_MEMORY_REGION(memory_.get() + count, (count_ - count) * sizeof(T));

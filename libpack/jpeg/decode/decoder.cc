@@ -28,12 +28,12 @@ bool has_room(const Output& output, const Window& window) {
          (output.pixels.size() - row) / output.stride >= window.height - 1;
 }
 
-/// Each row of MCUs consists of some segments.
+/// Whether each row of MCUs consists of whole segments.
 bool whole_segments(const Frame& frame) {
   return frame.restart_interval != 0 && frame.mcus_per_row % frame.restart_interval == 0;
 }
 
-/// One picture on its way from bytes to pixels.
+/// Turns the bytes of one picture into pixels.
 class Picture {
  public:
   Picture(Bytes file, const Frame& frame, const Window& window, const RowWriter& rows,
@@ -68,7 +68,7 @@ class Picture {
   std::uint32_t y_;  // the next row of pixels to be written
 };
 
-/// Writes the rows of pixels that are complete when the MCU rows above `bottom` are.
+/// Writes the rows of pixels that are complete once the MCU rows above `bottom` are.
 void Picture::write_rows(std::uint32_t bottom) {
   const std::uint32_t end = window_.y + window_.height;
   std::uint32_t upto = end;
@@ -82,13 +82,13 @@ void Picture::write_rows(std::uint32_t bottom) {
   }
 }
 
-/// Un-stuffs the segments [first, end) of each of some MCU rows.
+/// Un-stuffs the segments [first, end) of each MCU row in [top, bottom).
 bool Picture::take_rows(std::uint32_t top, std::uint32_t bottom, std::uint32_t first,
                         std::uint32_t end) {
   const std::uint32_t mcus = segments_.interval();
   std::int16_t* blocks = state_.blocks.data();
   std::uint8_t* last = state_.last.data();
-  // No sound block takes more bytes.
+  // No undamaged block takes more bytes.
   constexpr std::size_t kBlockBytes = 224;
   segments_.clear(blocks_of(std::size_t{end - first} * mcus) * (bottom - top) * kBlockBytes);
   state_.tasks.clear();
@@ -105,8 +105,8 @@ bool Picture::take_rows(std::uint32_t top, std::uint32_t bottom, std::uint32_t f
   return true;
 }
 
-/// Rows consist of whole segments: only those that the window needs are decoded, those of several
-/// rows together.
+/// Decodes a scan whose rows consist of whole segments: only the segments that the window needs,
+/// those of several rows together.
 bool Picture::decode_by_segments() {
   constexpr std::size_t kBlocksTogether = 768;  // 96 KB of coefficients: they stay in the cache
   constexpr std::size_t kRowsTogether = 8;
@@ -133,8 +133,8 @@ bool Picture::decode_by_segments() {
   return true;
 }
 
-/// Segments begin and end anywhere, or there is but one: MCUs are decoded one after the other, from
-/// the segment on in which the window begins.
+/// Decodes a scan whose segments begin and end anywhere, or that has only one: MCU after MCU, from
+/// the segment in which the window begins.
 bool Picture::decode_in_order() {
   const std::uint32_t row_mcus = mcus_.right - mcus_.left;
   std::int16_t* blocks = state_.blocks.reserve(blocks_of(row_mcus) * kBlock);

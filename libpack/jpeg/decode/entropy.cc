@@ -21,14 +21,15 @@ HWY_INLINE std::uint64_t load_big(const std::uint8_t* from) {
   return std::endian::native == std::endian::little ? __builtin_bswap64(word) : word;
 }
 
-/// The value of the `size` top bits of `bits`, as T.81's EXTEND, without a branch.
+/// The value of the top `size` bits of `bits`: T.81's EXTEND, without a branch.
 HWY_INLINE std::int32_t extended(std::uint64_t bits, std::uint32_t size) {
   const std::uint64_t negative = ~static_cast<std::uint64_t>(static_cast<std::int64_t>(bits) >> 63);
   const std::uint64_t value = ((bits ^ negative) >> 1) >> (63 - size);
   return static_cast<std::int32_t>((value ^ negative) - negative);
 }
 
-/// The code at the top of `bits`, which is of at least `from` bits. `max_bits` tells AC from DC.
+/// Finds the code at the top of `bits`, which has at least `from` bits. `max_bits` tells AC from
+/// DC.
 HWY_NOINLINE CodeEntry long_code(const CodeList& list, std::uint64_t bits, std::uint32_t from,
                                  std::uint32_t max_bits) {
   const bool ac = max_bits == kMaxAcBits;
@@ -80,18 +81,18 @@ HWY_NOINLINE BitReader taken_back(BitReader at, std::uint32_t count, const AcTab
   return at;
 }
 
-/// One segment on its way, with tables of `kBits`. Nothing takes its address, so that it may live
-/// in registers.
+/// One segment being decoded, with tables of `kBits`. Nothing takes its address, so that it may
+/// live in registers.
 template <unsigned kBits, bool kStore = true>
 struct Stream {
   BitReader in;
-  std::uint32_t position;  // of the next coefficient
+  std::uint32_t position;  // place of the next coefficient
   std::int16_t* out;
   const AcTable* ac;
   std::uint8_t* last;
   const BlockPlan* plan;
   const std::uint8_t* end;
-  std::uint32_t block, left;  // of the MCU; in the segment
+  std::uint32_t block, left;  // next in the MCU; to come in the segment
   std::array<std::uint32_t, kMaxComponents> dc;
   std::uint32_t dc_range;  // all bits that ever differed from the sign
   bool failed;
@@ -116,8 +117,8 @@ struct Stream {
     to.dc = dc;
   }
   HWY_INLINE bool valid_so_far() const { return !failed && dc_range < 0x8000; }
-  /// A sound segment is read ahead by a word and no more. Asked after each MCU, so that a damaged
-  /// one is left within kMcuBytes of its end.
+  /// Whether at most a word beyond the segment has been read, as in any undamaged one. Checked
+  /// after each MCU, so that reading stops within kMcuBytes of a damaged segment's end.
   HWY_INLINE bool within() const { return in.next <= end + sizeof(std::uint64_t); }
   HWY_INLINE bool good() const {
     const std::int64_t unread = (end - in.next) * 8 + static_cast<std::int64_t>(in.valid);
@@ -143,7 +144,7 @@ struct Stream {
     in.refill();
   }
 
-  /// One that does not fit into a lookup.
+  /// Decodes a difference that does not fit into a lookup.
   HWY_INLINE std::uint32_t long_difference(const DcTable& table, CodeEntry entry) {
     if (entry == 0) entry = long_code(table.list, in.bits, DcTable::kBits + 1, kMaxDcBits);
     if (HWY_LIKELY(entry >> 24 == 0)) return static_cast<std::uint32_t>(in.take(entry));
@@ -151,7 +152,7 @@ struct Stream {
     return 0;
   }
 
-  /// One lookup. True when the block has ended.
+  /// Does one lookup. True when the block has ended.
   HWY_INLINE bool step() {
     const std::uint64_t entry = ac->pairs[in.bits >> (64 - kBits)];
     if (HWY_UNLIKELY((entry & 255) == 0)) return long_symbol(static_cast<CodeEntry>(entry >> 32));
@@ -167,8 +168,8 @@ struct Stream {
       position &= 127;
       return true;
     }
-    // The first symbol should have filled the block: then the second belongs to the next one. Where
-    // it did not, one of them reached beyond the block.
+    // If the first symbol filled the block, the second belongs to the next block. If not, one of
+    // them reached beyond the block.
     const std::uint32_t first = position - static_cast<std::uint32_t>(entry >> 24 & 255) +
                                 static_cast<std::uint32_t>(entry >> 8 & 255);
     position = kBlock;
@@ -181,7 +182,7 @@ struct Stream {
     return true;
   }
 
-  /// A symbol that does not fit into a lookup. True when the block has ended.
+  /// Decodes a symbol that does not fit into a lookup. True when the block has ended.
   HWY_INLINE bool long_symbol(CodeEntry entry) {
     in.refill();
     if (HWY_UNLIKELY(entry == 0)) {
@@ -271,10 +272,10 @@ HWY_NOINLINE bool finished(Stream<kBits> stream) {
   return stream.good();
 }
 
-/// One lookup of each stream in turn, until no task is left to begin with.
+/// Does one lookup of each stream in turn, until no task is left to begin.
 template <unsigned kBits>
 bool decode_interleaved(std::span<const SegmentTask> tasks, const BlockPlan& plan) {
-  constexpr int kLookups = 4;  // of 11 bits: fewer than a refill brings
+  constexpr int kLookups = 4;  // each of 11 bits: fewer than a refill brings
   std::size_t next = 3;
   Stream<kBits> a, b, c;
   start(a, tasks[0], plan);

@@ -137,7 +137,7 @@ Reason Parser::start_of_frame(std::uint8_t marker, Bytes body) {
   return Reason::kNone;
 }
 
-/// libjpeg's rules for which colours three components are.
+/// Applies libjpeg's rules for the colours of three components.
 Reason Parser::colours() const {
   if (frame_.components == 1 || jfif_) return Reason::kNone;
   if (adobe_transform_ >= 0) {

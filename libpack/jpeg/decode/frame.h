@@ -20,15 +20,15 @@ struct HuffmanSpec {
 struct Component {
   std::uint32_t id = 0;
   std::uint32_t h = 1, v = 1;      ///< sampling factors: blocks in an MCU
-  std::uint32_t quantisation = 0;  ///< of the tables
+  std::uint32_t quantisation = 0;  ///< which of the tables
   std::uint32_t dc = 0, ac = 0;    ///< Huffman tables
-  std::uint32_t side = 8;          ///< of a block, in samples: fewer where the picture is scaled
+  std::uint32_t side = 8;          ///< a block's side in samples: fewer where the picture is scaled
 };
 
 inline constexpr std::uint32_t kMaxComponents = 3;
 inline constexpr std::uint32_t kMaxBlocksPerMcu = 6;
 
-/// What stands in front of the scan.
+/// What precedes the scan.
 struct Frame {
   std::uint32_t width = 0, height = 0;  ///< pixels
   std::uint32_t components = 0;         ///< 1 or 3
@@ -37,14 +37,14 @@ struct Frame {
   std::array<HuffmanSpec, 4> dc{}, ac{};
   std::uint32_t restart_interval = 0;  ///< MCUs; 0: no markers
   std::size_t scan = 0;                ///< offset of the first entropy-coded byte
-  Bytes row_offsets;                   ///< of a RoiTable whose interval is this file's; or empty
+  Bytes row_offsets;                   ///< from a RoiTable with this file's interval; or empty
 
-  // Follow from the above.
-  std::uint32_t h = 1, v = 1;                    ///< the largest sampling factors
-  std::uint32_t mcus_per_row = 0, mcu_rows = 0;  ///<
+  // These follow from the above.
+  std::uint32_t h = 1, v = 1;  ///< the largest sampling factors
+  std::uint32_t mcus_per_row = 0, mcu_rows = 0;
   std::uint32_t blocks_per_mcu = 0;
 
-  // Of the scaled picture: one over `scale` of its sides, rounded up.
+  // The scaled picture, with sides of one over `scale`, rounded up.
   std::uint32_t scale = 1;           ///< 1, 2, 4 or 8
   std::uint32_t up_h = 1, up_v = 1;  ///< pixels that a sample of chroma stands for
   std::uint32_t scaled_width() const { return (width + scale - 1) / scale; }
@@ -52,7 +52,7 @@ struct Frame {
   std::uint32_t mcu_width() const { return 8 * h / scale; }
   std::uint32_t mcu_height() const { return 8 * v / scale; }
   std::uint32_t mcus() const { return mcus_per_row * mcu_rows; }
-  /// Of the components sampled less often, in samples.
+  /// Size of the subsampled components, in samples.
   std::uint32_t chroma_width() const { return samples(width, h); }
   std::uint32_t chroma_height() const { return samples(height, v); }
 
@@ -66,8 +66,8 @@ struct Frame {
 /// without a warning.
 Reason parse_frame(Bytes file, Frame& frame);
 
-/// Has the picture scaled to one over `scale`, as libjpeg does: blocks become smaller. Chroma that
-/// is sampled less often both ways stays as it is for as long as it has too few samples.
+/// Scales the picture to one over `scale`, as libjpeg does: blocks become smaller. Chroma that is
+/// subsampled in both directions keeps its blocks as long as it has too few samples.
 void scale_frame(Frame& frame, std::uint32_t scale);
 
 }  // namespace packhorse::jpeg

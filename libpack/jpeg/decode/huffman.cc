@@ -37,11 +37,11 @@ class Filler {
   Filler(Entry* table, unsigned bits)
       : at_(table), end_(table + (std::size_t{1} << bits)), bits_(bits) {}
 
-  /// The next entries: those whose index begins with the same `length` bits.
+  /// Fills the next entries: those whose index begins with the same `length` bits.
   void take(std::uint32_t length, Entry entry) {
     at_ = std::fill_n(at_, std::size_t{1} << (bits_ - length), entry);
   }
-  /// The same for each value of `size` bits behind a code, as entry_of(value) says.
+  /// The same for each value of `size` bits after a code, with entry_of(value).
   template <class EntryOf>
   void take_values(std::uint32_t length, std::uint32_t size, const EntryOf& entry_of) {
     for (std::uint32_t value = 0; value < 1u << size; ++value) {
@@ -59,14 +59,14 @@ class Filler {
 /// the length is 0, and bits 32..63 are a CodeEntry.
 using Single = std::uint64_t;
 
-/// What the pair table has where no second symbol fits behind `single`.
+/// The entry of the pair table where no second symbol fits after `single`.
 std::uint64_t lone_entry(Single single) {
   const Single length = single & 255, run = single >> 8 & 255, value = single >> 16;
   if (run == kEndOfBlock) return length | std::uint64_t{kEndOfBlock} << 24;  // stores a zero
   return length | run << 8 | run << 16 | (run + 1) << 24 | value << 32 | value << 48;
 }
 
-/// The same where `second` fits, too. `lone` is no end of a block.
+/// The same where `second` fits, too. `lone` must not end the block.
 std::uint64_t pair_entry(std::uint64_t lone, Single second) {
   const Single length = second & 255, run = second >> 8 & 255, value = second >> 16;
   if (run == kEndOfBlock) return lone + (length | std::uint64_t{kEndOfBlock} << 24);
@@ -150,7 +150,7 @@ bool AcTable::build(const HuffmanSpec& spec, unsigned bits) {
   return true;
 }
 
-/// All tables of a frame are there, and the AC ones have `ac_bits`.
+/// Whether all tables of a frame are there, the AC tables with `ac_bits`.
 bool Tables::are_of(const Frame& frame, unsigned ac_bits) const {
   const auto end = frame.component.begin() + frame.components;
   return std::all_of(frame.component.begin(), end, [&](const Component& c) {
@@ -162,7 +162,7 @@ bool Tables::are_of(const Frame& frame, unsigned ac_bits) const {
 bool Tables::prepare(const Frame& frame, unsigned ac_bits, std::size_t scan_bytes) {
   // Building a table of all bits takes as long as it saves in scans of this length.
   constexpr std::size_t kShortScan = 4096;
-  constexpr std::size_t kSameTables = 16;  // in so many short scans: the next will have them, too
+  constexpr std::size_t kSameTables = 16;  // after so many short scans, expect more of them
   bits_ = ac_bits;
   if (are_of(frame, ac_bits)) return true;
   if (scan_bytes < kShortScan) {

@@ -15,12 +15,13 @@ BlockPlan plan_of(const Frame& frame, const Tables& tables);
 /// Decodes MCUs one after the other, in segments that begin and end anywhere. One thread.
 class McuWalk {
  public:
-  /// All must outlive this. Tables must have been prepared for AcTable::kSerialBits.
+  /// All arguments must outlive this. Tables must have been prepared for AcTable::kSerialBits.
   McuWalk(const Frame& frame, Segments& segments, const EntropyDecoder& entropy,
           const BlockPlan& plan)
       : frame_(frame), segments_(segments), entropy_(entropy), plan_(plan) {}
 
-  /// The next `mcus`, as in SegmentTask; without `blocks`, passes over them. False: damaged.
+  /// Decodes the next `mcus`, as in SegmentTask; without `blocks`, only passes over them. False
+  /// when the scan is damaged.
   bool next(std::uint32_t mcus, std::int16_t* blocks, std::uint8_t* last);
 
  private:
@@ -29,7 +30,7 @@ class McuWalk {
   const EntropyDecoder& entropy_;
   const BlockPlan& plan_;
   OpenSegment open_;
-  std::uint32_t left_ = 0;  // MCUs of it
+  std::uint32_t left_ = 0;  // MCUs left in it
 };
 
 }  // namespace packhorse::jpeg

@@ -20,7 +20,7 @@ bool marker_at(Bytes file, std::uint64_t at, std::uint32_t marker) {
   return at + 2 <= file.size() && byte_at(file, at) == 0xff && byte_at(file, at + 1) == marker;
 }
 
-/// The sizes that the frame header says; false when it is of no kind we write.
+/// Reads the sizes in the frame header; false for a frame of a kind that we do not write.
 bool take_frame(const Segment& segment, RoiTable& table, std::uint32_t& components) {
   const Bytes body = segment.body;
   if ((segment.marker != kSof0 && segment.marker != kSof1) || body.size() < 6 ||

@@ -7,17 +7,17 @@
 
 namespace packhorse::jpeg {
 
-/// Where each row of pixels is to be written: in an output, or in a few rows of memory that are
-/// handed to a sink whenever they are full. One thread.
+/// Says where each row of pixels goes: into an output, or into a few rows of memory that are handed
+/// to a sink whenever they are full. One thread.
 class RowWriter {
  public:
-  /// Both must outlive this.
+  /// The arguments must outlive this.
   explicit RowWriter(const Output& output) : next_(output.pixels.data()), stride_(output.stride) {}
   RowWriter(RowSink& sink, const Window& window, Buffer<std::uint8_t>& memory);
 
   /// Room for the next row.
   std::uint8_t* row() const { return next_; }
-  /// It has been written.
+  /// Call when that row has been written.
   void done() {
     next_ += stride_;
     if (sink_ == nullptr) return;

@@ -9,8 +9,9 @@ namespace {
 
 constexpr std::uint8_t kRst0 = 0xd0, kEoi = 0xd9;
 
-// Of a segment that comes in parts: their size, what is little enough to ask for the next, and what
-// stays in front of the next byte, some of whose bits may be given back.
+// A segment may come in parts. kPart is their size, kLittle is how little must be left to ask for
+// the next one, and kBehind is how many used bytes stay, since some of their bits may be given
+// back.
 constexpr std::size_t kPart = 32768, kLittle = 16 * kMcuBytes, kBehind = 16;
 constexpr std::size_t kOpenBytes = kBehind + kLittle + kPart + kSegmentPadding + kKernelSlack;
 
@@ -49,7 +50,7 @@ bool Segments::go_to(std::uint32_t index) {
   return true;
 }
 
-/// Where the RoiTable says that a row begins; null where that cannot be.
+/// Where the RoiTable says that a row begins; null when that cannot be right.
 const std::uint8_t* Segments::row_by_table(std::uint32_t row, std::uint32_t index) const {
   if (frame_.row_offsets.empty() || row == 0) return nullptr;
   const std::uint32_t offset = little32(frame_.row_offsets, std::size_t{4} * row);

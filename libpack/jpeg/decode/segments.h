@@ -11,33 +11,32 @@
 namespace packhorse::jpeg {
 
 /// Steps through the segments of a scan from front to back, and checks that each ends with the
-/// marker that belongs there: RSTn with the right n, EOI behind the last. One thread.
+/// marker that belongs there: RSTn with the right n, EOI after the last. One thread.
 class Segments {
  public:
-  /// All must outlive this.
+  /// All arguments must outlive this.
   Segments(Bytes file, const Frame& frame, const Kernels& kernels, Buffer<std::uint8_t>& memory);
 
   /// MCUs in a segment; the last may have fewer.
   std::uint32_t interval() const { return interval_; }
   std::uint32_t next() const { return next_; }
 
-  /// Makes the first segment of an MCU row the next, without a look at those between where the file
-  /// has a RoiTable. Only forwards, and only where rows consist of whole segments.
+  /// Makes the first segment of an MCU row the next one. With a RoiTable, it does not read the
+  /// segments between. Only forwards, and only where rows consist of whole segments.
   bool go_to_row(std::uint32_t row);
   /// Makes segment `index` the next. Only forwards.
   bool go_to(std::uint32_t index);
-  /// Makes room for segments of `bytes`, un-stuffed; what was taken will not be used again.
+  /// Makes room for segments of `bytes` bytes, un-stuffed. Those taken before become invalid.
   void clear(std::size_t bytes);
-  /// Copies the next segment, un-stuffed, behind those copied since clear(). False, too, where it
-  /// has more bytes than there is room for.
+  /// Copies the next segment, un-stuffed, after those copied since clear(). False when it is
+  /// damaged, or has more bytes than there is room for.
   bool take(Segment& segment);
-  /// All have been taken: no more than the padding behind the last one will be read.
+  /// Declares that all have been taken: nothing beyond the padding after the last one will be read.
   void limit_reads();
 
-  /// Begins with the next segment, a part of which is copied at a time, to where the one before
-  /// was.
+  /// Begins the next segment. It is copied a part at a time, each part to where the one before was.
   bool open(OpenSegment& segment);
-  /// Copies the next part where little is left of the last one: some MCUs can be decoded then.
+  /// Copies the next part when little is left of the last one, so that some MCUs can be decoded.
   bool feed(OpenSegment& segment);
 
  private:
@@ -48,7 +47,7 @@ class Segments {
   const Kernels& kernels_;
   const std::uint8_t *scan_, *at_, *end_;
   Buffer<std::uint8_t>& memory_;
-  std::size_t used_ = 0, room_ = 0;  // of the memory
+  std::size_t used_ = 0, room_ = 0;  // bytes of the memory
   std::uint32_t interval_, count_, next_ = 0;
 };
 

@@ -9,11 +9,10 @@ namespace packhorse::jpeg {
 
 namespace {
 
-// In front of and behind each row, and all of them.
+// Slack before and after each row, and around all of them.
 constexpr std::size_t kMargin = kKernelSlack;
 
-/// libjpeg does not interpolate pictures that are narrower, nor those that are scaled to one
-/// eighth.
+/// libjpeg does not interpolate narrower pictures, nor those scaled to one eighth.
 bool interpolates(const Frame& frame) {
   return frame.scale < 8 && (frame.up_h == 1 || frame.chroma_width() > 2);
 }
@@ -21,7 +20,7 @@ bool interpolates(const Frame& frame) {
 }  // namespace
 
 McuRange needed_mcus(const Frame& frame, const Window& window) {
-  // In one direction, of samples that stand for `step` pixels each.
+  // Covers one direction, in which a sample stands for `step` pixels.
   const std::uint32_t side =
       frame.components == 1 ? frame.component[0].side : frame.component[1].side;
   const auto range = [&](std::uint32_t from, std::uint32_t length, std::uint32_t step,
@@ -71,7 +70,7 @@ void Strip::move_to(std::uint32_t top) {
   top_ = top;
 }
 
-/// Chroma goes on as it ends at the picture's left and right edge.
+/// Repeats the last chroma sample beyond the picture's left and right edges.
 void Strip::repeat_edges(std::uint8_t* row) const {
   if (range_.left == 0) row[-1] = row[0];
   if (range_.right == frame_->mcus_per_row) {
@@ -112,7 +111,7 @@ const std::uint8_t* Strip::sample_row(std::size_t plane, std::uint32_t y) const 
   return p.top + line * static_cast<std::ptrdiff_t>(p.stride);
 }
 
-/// Chroma for `count` pixels of row `y` from `first` on, an even number where h is 2.
+/// Chroma for `count` pixels of row `y` from `first` on, which is even where h is 2.
 const std::uint8_t* Strip::chroma_row(std::size_t plane, std::uint32_t y, std::uint32_t first,
                                       std::size_t count) {
   const std::uint32_t h = frame_->up_h, v = frame_->up_v;

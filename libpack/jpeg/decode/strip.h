@@ -15,22 +15,22 @@ struct McuRange {
   std::uint32_t left = 0, right = 0, top = 0, bottom = 0;
 };
 
-/// Those that a window's pixels depend on: chroma is interpolated from its neighbours.
+/// The MCUs that a window's pixels depend on: chroma is interpolated from its neighbours.
 McuRange needed_mcus(const Frame& frame, const Window& window);
 
 /// The samples of some rows of MCUs, and the pixels made of them. The last row of samples is kept
-/// for the next rows of MCUs: the picture can be walked through from top to bottom. One thread.
+/// for the next rows of MCUs, so that a picture can be processed from top to bottom. One thread.
 class Strip {
  public:
-  /// Begins a picture. `rows`: of MCUs, at most at a time. What is given must stay.
+  /// Begins a picture. `rows`: the most rows of MCUs at a time. `frame` and `kernels` must stay.
   void begin(const Frame& frame, const McuRange& range, std::uint32_t rows, const Kernels& kernels);
-  /// Makes room for the rows of MCUs from `top` on; samples above are kept as said.
+  /// Makes room for the rows of MCUs from `top` on, and keeps the row of samples above.
   void move_to(std::uint32_t top);
   /// Transforms one row of MCUs. `blocks` and `last` begin with MCU `range.left`.
   void transform(std::uint32_t mcu_row, const std::int16_t* blocks, const std::uint8_t* last);
-  /// The pixels [x, x + width) of row `y`, all of which must be within the rows last moved to, or
-  /// be the row above; in a picture whose chroma is sampled less often vertically, the row below
-  /// must be there, too.
+  /// Writes the pixels [x, x + width) of row `y`, which must be one of the rows last moved to, or
+  /// the row above them. In a picture whose chroma is subsampled vertically, the row below must be
+  /// there, too.
   void write_row(std::uint32_t y, std::uint32_t x, std::uint32_t width, std::uint8_t* out);
   std::size_t kept_bytes() const;
 

@@ -25,7 +25,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D8 = hn::CappedTag<std::uint8_t, 32>;
 constexpr D8 d8;
 
-/// Of the vector at `at`: how many bytes stand in front of the first 0xff; all of them: Lanes().
+/// How many bytes of the vector precede the first 0xff; Lanes() when there is none.
 template <class V>
 HWY_INLINE std::size_t before_ff(V bytes) {
   const auto first = hn::FindFirstTrue(d8, hn::Eq(bytes, hn::Set(d8, 0xff)));

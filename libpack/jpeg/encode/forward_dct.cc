@@ -27,13 +27,13 @@ QuantTable scaled(const QuantTable& table, int quality) {
   return result;
 }
 
-/// Eight numbers at once; compilers make of it what the machine has.
+/// Eight numbers at once; compilers use whatever vectors the machine has.
 using Vector [[gnu::vector_size(32)]] = float;
 using Integers [[gnu::vector_size(32)]] = std::int32_t;
 using Shorts [[gnu::vector_size(16)]] = std::int16_t;
 using Bytes8 [[gnu::vector_size(8)]] = std::uint8_t;
 
-/// One-dimensional, over v[0] .. v[7], in all eight lanes; outputs are scaled as jfdctflt.c's.
+/// One-dimensional DCT of v[0] .. v[7] in all eight lanes; outputs are scaled as in jfdctflt.c.
 [[gnu::always_inline]] inline void transform_lanes(Vector (&v)[8]) {
   const Vector s07 = v[0] + v[7], d07 = v[0] - v[7], s16 = v[1] + v[6], d16 = v[1] - v[6];
   const Vector s25 = v[2] + v[5], d25 = v[2] - v[5], s34 = v[3] + v[4], d34 = v[3] - v[4];
@@ -73,7 +73,7 @@ using Bytes8 [[gnu::vector_size(8)]] = std::uint8_t;
   }
 }
 
-/// The whole way of a block. Inlined into the functions below, which differ in the instructions
+/// Transforms one whole block. Inlined into the functions below, which differ in the instructions
 /// they may use, not in what they compute.
 [[gnu::always_inline]] inline void transform_block(const std::uint8_t* samples, std::size_t stride,
                                                    const float* factors, std::int16_t* out) {

@@ -7,7 +7,7 @@
 #include "jpeg/encode/frame_header.h"
 #include "jpeg/encode/scan_coder.h"
 
-/// From samples to quantised coefficients.
+/// Turns samples into quantised coefficients.
 namespace packhorse::encode {
 
 /// Annex K's tables (T.81 K.1) scaled for a quality from 1 to 100, as libjpeg does and others copy.
@@ -19,7 +19,7 @@ QuantTable chroma_table(int quality);
 class ForwardDct {
  public:
   explicit ForwardDct(const QuantTable& quant);
-  /// The 8 x 8 samples at `samples`.
+  /// Transforms the 8 x 8 samples at `samples`.
   void transform(const std::uint8_t* samples, std::size_t stride, Block& out) const;
 
  private:

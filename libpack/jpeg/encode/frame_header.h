@@ -66,9 +66,9 @@ struct Frame {
   }
 };
 
-/// How many MCUs between two restart markers: the smallest divisor of `mcus_per_row` that is not
-/// below `target`, so that each row begins with a segment of its own. That may be the whole row,
-/// for a prime number of MCUs: one marker for each MCU, the other choice, costs 7 % of the bytes.
+/// MCUs between two restart markers: the smallest divisor of `mcus_per_row` that is not below
+/// `target`, so that each row begins with a segment of its own. For a prime number of MCUs that may
+/// be the whole row: the alternative, a marker for each MCU, costs 7 % of the bytes.
 std::uint32_t restart_interval_from(std::uint32_t target, std::uint32_t mcus_per_row);
 
 }  // namespace packhorse::encode

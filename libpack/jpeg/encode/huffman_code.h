@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-/// The best Huffman code for what was counted.
+/// The best Huffman code for the symbols counted.
 namespace packhorse::encode {
 
 struct HuffmanTable {
@@ -15,13 +15,12 @@ struct HuffmanTable {
   std::array<std::uint8_t, 256> bits{};    ///< by symbol; 0: the symbol does not occur
 };
 
-/// What JPEG allows.
+/// The longest code that JPEG allows.
 inline constexpr std::size_t kMaxCodeBits = 16;
 
-/// Optimal, but for the limits: at most `max_bits`, and no code of ones only (T.81 K.2, with the
-/// tree built by merging two sorted queues). Something must have been counted, and there must be
-/// more than twice as many codes of `max_bits` as symbols. The same counts give the same table,
-/// always.
+/// Optimal within two limits: at most `max_bits`, and no code of ones only (T.81 K.2, with the tree
+/// built by merging two sorted queues). Something must have been counted, and there must be more
+/// than twice as many codes of `max_bits` as symbols. The same counts always give the same table.
 HuffmanTable optimal_table(std::span<const std::uint32_t, 256> counts,
                            std::size_t max_bits = kMaxCodeBits);
 

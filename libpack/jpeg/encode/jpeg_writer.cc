@@ -25,7 +25,7 @@ class Output {
     u8(0xff);
     u8(marker);
   }
-  /// `length`: of what follows it.
+  /// `length`: bytes after the length itself.
   void segment(std::uint8_t marker_byte, std::size_t length) {
     marker(marker_byte);
     u16(length + 2);

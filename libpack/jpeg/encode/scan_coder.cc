@@ -38,7 +38,7 @@ std::uint64_t nonzero_mask(const Block& block) {
   return mask;
 }
 
-/// For each byte of a mask in row order: where its bits go in zigzag order.
+/// Where the bits of each byte of a mask in row order go in zigzag order.
 using MaskOrder = std::array<std::array<std::uint64_t, 256>, 8>;
 
 constexpr MaskOrder make_mask_order() {
@@ -229,7 +229,7 @@ struct ScanCoder::Emitter {
   }
 };
 
-/// Every byte may need a stuffed zero behind it; each segment is padded and has a marker.
+/// Every byte may need a stuffed zero after it; each segment is padded and has a marker.
 std::size_t ScanCoder::data_bound() const {
   std::uint64_t bits = 0;
   for (std::size_t t = 0; t < 4; ++t) {

@@ -18,7 +18,7 @@ template <class T>
 class Scratch {
  public:
   T* data() { return memory_.get(); }
-  /// At least `size` elements; the first `keep` stay what they are.
+  /// Room for at least `size` elements; the first `keep` stay what they are.
   T* reserve(std::size_t size, std::size_t keep = 0) {
     if (size > capacity_) {
       const std::size_t capacity = std::max(size, keep * 2);
@@ -41,7 +41,7 @@ using Block = std::int16_t[kBlock];
 /// Turns blocks into the entropy-coded bytes of one interleaved baseline scan, with Huffman tables
 /// made for it. Blocks become symbols once, which are counted on the way; the second pass only
 /// looks up codes. (libjpeg's optimize_coding walks all coefficients twice, which takes three times
-/// as long.) Memory: 4 bytes a symbol, kept for the next picture. One thread.
+/// as long.) Memory: 4 bytes per symbol, kept for the next picture. One thread.
 ///
 ///     coder.start(frame);
 ///     for each MCU row: coder.add_mcu_row(rows);
@@ -51,11 +51,11 @@ class ScanCoder {
   /// [component][row of blocks within the MCU row]; null where the picture has no such row.
   using BlockRows = std::array<std::array<const Block*, 4>, kMaxComponents>;
 
-  /// `frame` must live until finish(). `max_code_bits`: as of optimal_table().
+  /// `frame` must live until finish(). `max_code_bits`: as in optimal_table().
   void start(const Frame& frame, std::size_t max_code_bits = kMaxCodeBits);
   /// Throws Error(kCorrupt) for a coefficient beyond what 8-bit samples can give.
   void add_mcu_row(const BlockRows& rows);
-  /// The same, of blocks as they stand in a scan with restart markers or without: MCU after MCU.
+  /// The same for blocks in scan order, MCU after MCU, with restart markers or without.
   void add_mcu_row(const Block* blocks);
   void finish();
 
@@ -64,7 +64,7 @@ class ScanCoder {
   const HuffmanTable& dc(std::size_t table) const { return dc_[table]; }
   const HuffmanTable& ac(std::size_t table) const { return ac_[table]; }
   Bytes data() const { return data_; }
-  /// Where each MCU row begins in data(), and at last the size of data().
+  /// Where each MCU row begins in data(), followed by the size of data().
   const std::vector<std::uint32_t>& row_offsets() const { return row_offsets_; }
 
  private:
@@ -81,7 +81,7 @@ class ScanCoder {
 
   const Frame* frame_ = nullptr;
   std::size_t max_code_bits_ = kMaxCodeBits;
-  std::array<std::uint32_t, kMaxComponents> wide_{}, high_{};  ///< of the picture, in blocks
+  std::array<std::uint32_t, kMaxComponents> wide_{}, high_{};  ///< the picture's size, in blocks
   std::uint32_t mcu_row_ = 0;                                  ///< the next one
   std::array<int, kMaxComponents> previous_dc_{};
   std::array<Counts, 4> counts_{};  ///< DC 0, DC 1, AC 0, AC 1

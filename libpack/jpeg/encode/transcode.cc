@@ -30,7 +30,7 @@ Frame frame_of(const jpeg_decompress_struct& jpeg, int restart_mcus) {
     QuantTable quant;
     std::copy_n(from.quant_table->quantval, kBlock, quant.begin());
     std::size_t q = static_cast<std::size_t>(from.quant_tbl_no);
-    // Tables may change between the scans of a file: then the slots of the original do not do.
+    // Tables may change between the scans of a file; then the original's slots are not enough.
     while (taken[q] && frame.quant[q] != quant) q = (q + 1) % kMaxComponents;
     taken[q] = true;
     frame.quant[q] = quant;
@@ -52,8 +52,8 @@ std::vector<Marker> markers_of(const jpeg_decompress_struct& jpeg) {
   return markers;
 }
 
-/// Whether the scans leave any bit of a coefficient unknown. Of such pictures libjpeg makes smooth
-/// transitions from block to block (its block smoothing), without a warning.
+/// Whether the scans leave any bit of a coefficient unknown. libjpeg smooths the transitions
+/// between the blocks of such pictures (its block smoothing), without a warning.
 bool lacks_scans(const jpeg_decompress_struct& jpeg) {
   if (jpeg.progressive_mode == FALSE) return false;
   const auto is_known = [](int bits_missing) { return bits_missing == 0; };

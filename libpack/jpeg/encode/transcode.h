@@ -14,16 +14,16 @@ namespace packhorse::encode {
 std::optional<std::string_view> reason_to_keep(Bytes file, const ImageInfo& info);
 
 /// Replaces `output` with the same picture, coefficient for coefficient, as baseline JPEG with
-/// restart markers and the table of roi_layout.h. APPn and comment segments stay, byte for byte;
-/// what lies behind the end mark goes. `max_code_bits`: as of optimal_table(); fewer than 16 gain
-/// nothing (docs/jpeg.md). Throws Error(kCorrupt) when libjpeg warns. False, and `output`
-/// undefined, for a progressive JPEG with missing scans: every decoder makes other pixels of its
-/// coefficients than of the same in one scan.
+/// restart markers and the table of roi_layout.h. Keeps APPn and comment segments, byte for byte;
+/// drops what follows the end mark. `max_code_bits`: as in optimal_table(); fewer than 16 gain
+/// nothing (docs/jpeg.md). Throws Error(kCorrupt) when libjpeg warns. Returns false, with `output`
+/// undefined, for a progressive JPEG with missing scans: decoders turn its coefficients into other
+/// pixels than the same coefficients in one scan.
 bool transcode(Bytes file, const ImageInfo& info, int restart_mcus, std::vector<std::byte>& output,
                std::size_t max_code_bits = kMaxCodeBits);
 
 /// The same through libjpeg, whatever the file: for those that packhorse::jpeg does not take, and
-/// to say what is wrong with a damaged one.
+/// to say what is wrong with damaged ones.
 bool transcode_by_libjpeg(Bytes file, const ImageInfo& info, int restart_mcus,
                           std::size_t max_code_bits, ScanCoder& coder,
                           std::vector<std::byte>& output);

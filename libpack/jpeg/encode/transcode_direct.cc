@@ -9,7 +9,7 @@ namespace packhorse::encode {
 
 namespace {
 
-/// What stands in front of the scan and comes along.
+/// What precedes the scan and is carried over.
 struct Header {
   Frame frame;
   std::vector<Marker> markers;
@@ -37,8 +37,8 @@ void take_frame(Bytes body, Frame& frame) {
   }
 }
 
-/// Of a file whose header packhorse::jpeg has understood: one frame of one or three components,
-/// tables of 8 bits.
+/// Reads a header that packhorse::jpeg has understood: one frame of one or three components, tables
+/// of 8 bits.
 Header header_of(Bytes file) {
   Header header;
   jpeg::SegmentWalk walk(file);
@@ -56,7 +56,7 @@ Header header_of(Bytes file) {
   return header;
 }
 
-/// Begins with the first row: then the header has been understood.
+/// Begins at the first row: by then the header has been understood.
 class Rows : public jpeg::CoefficientSink {
  public:
   Rows(Bytes file, int restart_mcus, std::size_t max_code_bits, ScanCoder& coder)

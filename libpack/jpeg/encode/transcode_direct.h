@@ -8,10 +8,10 @@
 /// The lossless transcode without libjpeg.
 namespace packhorse::encode {
 
-/// What transcode() does, of a JPEG that packhorse::jpeg decodes: nearly all are. Coefficients go
-/// from its decoder to `coder` a row of MCUs at a time, which takes less time than libjpeg's
-/// memory of them all. The same bytes. False: none of its files, damaged ones among them, and
-/// `output` is undefined. Keeps memory for each thread.
+/// Does what transcode() does, with the same bytes, for JPEGs that packhorse::jpeg decodes, as it
+/// does nearly all. Coefficients go from its decoder to `coder` a row of MCUs at a time, which
+/// takes less time than holding them all as libjpeg does. Returns false, with `output` undefined,
+/// for all other files, damaged ones among them. Keeps memory for each thread.
 bool transcode_direct(Bytes file, const ImageInfo& info, int restart_mcus,
                       std::size_t max_code_bits, ScanCoder& coder, std::vector<std::byte>& output);
 

@@ -59,7 +59,7 @@ HWY_INLINE V16 green_of(V16 b, V16 r) {
                               sum(hn::InterleaveUpper(d16, b, r)));
 }
 
-/// The arithmetic of libjpeg-turbo's jdcolext for x86, which gives what its tables give.
+/// The arithmetic of libjpeg-turbo's jdcolext for x86, with the same results as its tables.
 HWY_INLINE Rgb converted(V16 y, V16 cb, V16 cr) {
   const V16 middle = hn::Set(d16, 128);
   const V16 b = hn::Sub(cb, middle), r = hn::Sub(cr, middle);
@@ -70,8 +70,8 @@ HWY_INLINE Rgb converted(V16 y, V16 cb, V16 cr) {
   return {hn::DemoteTo(d8, red), hn::DemoteTo(d8, green), hn::DemoteTo(d8, blue)};
 }
 
-/// Calls convert(i) for vectors of pixels and writes `count` of them; the last one through memory
-/// of its own, so that nothing is written behind the row.
+/// Calls convert(i) for vectors of pixels and writes `count` pixels. The last vector goes through
+/// memory of its own, so that nothing is written beyond the row.
 template <class Convert>
 HWY_INLINE void for_row(std::size_t count, std::uint8_t* out, const Convert& convert) {
   const std::size_t lanes = hn::Lanes(d8);

@@ -58,8 +58,8 @@ HWY_INLINE void pass(V16* x) {
   }
 }
 
-/// One block, or two side by side. False where 16 bits might overflow in a way that plain_idct()
-/// must see to.
+/// Transforms one block, or two side by side. False where 16 bits might overflow in a way that only
+/// plain_idct() handles.
 HWY_INLINE bool transform(const std::int16_t* a, const std::int16_t* b,
                           const std::int16_t* quantisation, std::uint8_t* out, std::size_t stride) {
   V16 x[8];
@@ -80,7 +80,7 @@ HWY_INLINE bool transform(const std::int16_t* a, const std::int16_t* b,
   return true;
 }
 
-/// A block of one colour. False as transform().
+/// Fills a block of one colour. False as in transform().
 HWY_INLINE bool fill(std::int16_t dc, std::int16_t step, std::uint8_t* out, std::size_t stride) {
   const int value = dc * step;
   if (HWY_UNLIKELY(value < -8192 || value > 8191)) return false;

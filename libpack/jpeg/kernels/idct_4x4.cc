@@ -24,8 +24,8 @@ IdctKernel idct_4x4_of_target() { return plain_kernels().idct_4x4; }
 
 namespace {
 
-/// Four numbers of eight, of which the fifth does not count; of the lower or upper half of the
-/// columns. reduced_idct.cc says what is computed.
+/// Four outputs from eight inputs, of which the fifth does not count, for the lower or upper half
+/// of the columns. reduced_idct.cc says what is computed.
 template <bool kUpper, int kShift>
 HWY_INLINE void four_of(const V16* x, V32* out) {
   const V32 even0 =
@@ -42,7 +42,7 @@ HWY_INLINE void four_of(const V16* x, V32* out) {
   out[3] = hn::ShiftRight<kShift>(hn::Sub(high, odd0));
 }
 
-/// One block, or two side by side. False where plain code must see to it.
+/// Transforms one block, or two side by side. False when plain code must do it.
 HWY_INLINE bool transform(const std::int16_t* a, const std::int16_t* b,
                           const std::int16_t* quantisation, std::uint8_t* out, std::size_t stride) {
   V16 x[8];

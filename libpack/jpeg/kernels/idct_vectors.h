@@ -1,5 +1,5 @@
-// No include guard of the usual kind: what follows is made once for each instruction set. Included
-// behind <hwy/highway.h>.
+// Has no include guard of the usual kind: the code below is compiled once for each instruction set.
+// Include it after <hwy/highway.h>.
 #if defined(PACKHORSE_JPEG_IDCT_VECTORS) == defined(HWY_TARGET_TOGGLE)
 #ifdef PACKHORSE_JPEG_IDCT_VECTORS
 #undef PACKHORSE_JPEG_IDCT_VECTORS
@@ -10,7 +10,7 @@
 #include "jpeg/kernels/kernels.h"
 
 HWY_BEFORE_NAMESPACE();
-/// What the inverse DCTs of all sizes are made of.
+/// The parts that inverse DCTs of all sizes share.
 namespace packhorse::jpeg::HWY_NAMESPACE {
 
 #if HWY_TARGET != HWY_SCALAR
@@ -90,14 +90,14 @@ HWY_INLINE V16 load_rows(const std::int16_t* a, const std::int16_t* b) {
 #endif
 }
 
-/// Numbers that 13 bits and a sign do not hold: of a block with nothing below its first row, the
-/// library shifts that by 2 without saturation.
+/// Whether any number needs more than 13 bits and a sign: in a block with nothing below its first
+/// row, the library shifts that row by 2 without saturation.
 HWY_INLINE bool any_large(V16 x) {
   const V16 large = hn::Xor(hn::ShiftRight<13>(x), hn::ShiftRight<15>(x));
   return !hn::AllFalse(d16, hn::Ne(large, hn::Zero(d16)));
 }
 
-/// Where block i of a row stands among all.
+/// The place of block i of a row among all blocks.
 HWY_INLINE std::size_t place_of(const BlockRow& row, std::size_t i) {
   return row.side_by_side == 2 ? (i >> 1) * row.per_mcu + (i & 1) : i * row.per_mcu;
 }

@@ -9,8 +9,8 @@
 /// exists for several instruction sets (Highway) and in plain C++, with the same results.
 namespace packhorse::jpeg {
 
-/// What the kernels may read and write beyond the end of what they are asked for, and read in front
-/// of its beginning, where nothing else is said.
+/// How far kernels may read and write beyond the end of what they are asked for, and read before
+/// its beginning, unless something else is said.
 inline constexpr std::size_t kKernelSlack = 128;
 
 /// Blocks of one component side by side in the picture, as they lie among all blocks of a row of
@@ -24,8 +24,8 @@ struct BlockRow {
 };
 
 struct Unstuffed {
-  const std::uint8_t* stop = nullptr;  ///< where a 0xff stands that is no data, or the end
-  std::uint8_t* out = nullptr;         ///< behind the last byte written
+  const std::uint8_t* stop = nullptr;  ///< the first 0xff that is not data, or the end
+  std::uint8_t* out = nullptr;         ///< after the last byte written
 };
 
 struct Kernels {
@@ -35,25 +35,25 @@ struct Kernels {
   /// The same to 4 rows of 4 * count samples, as jidctred.
   void (*idct_4x4)(const BlockRow& row, const Quantisation& quantisation, std::uint8_t* out,
                    std::size_t stride);
-  /// 2 * count samples of `count`: triangle filter; looks at in[-1] and in[count].
+  /// Makes 2 * count samples of `count` by a triangle filter; looks at in[-1] and in[count].
   void (*upsample_h2v1)(const std::uint8_t* in, std::size_t count, std::uint8_t* out);
   /// The same in both directions; `far` is the row above or below.
   void (*upsample_h2v2)(const std::uint8_t* near, const std::uint8_t* far, std::size_t count,
                         std::uint8_t* out);
-  /// `count` samples; `bias` is 1 where `far` is above, 2 where it is below.
+  /// Makes `count` samples; `bias` is 1 where `far` is above, 2 where it is below.
   void (*upsample_h1v2)(const std::uint8_t* near, const std::uint8_t* far, int bias,
                         std::size_t count, std::uint8_t* out);
   /// Writes 3 * count bytes and nothing else.
   void (*ycc_to_rgb)(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
                      std::size_t count, std::uint8_t* out);
   void (*grey_to_rgb)(const std::uint8_t* y, std::size_t count, std::uint8_t* out);
-  /// Copies entropy-coded bytes, of ff 00 only the ff. Reads nothing outside of [from, end).
+  /// Copies entropy-coded bytes, of ff 00 only the ff. Reads nothing outside [from, end).
   Unstuffed (*unstuff)(const std::uint8_t* from, const std::uint8_t* end, std::uint8_t* out);
-  /// The same without copying: where it would stop.
+  /// Returns where `unstuff` would stop, without copying.
   const std::uint8_t* (*find_marker)(const std::uint8_t* from, const std::uint8_t* end);
 };
 
-/// In plain C++, for any processor: what the others are tested against.
+/// Plain C++ kernels, for any processor; the others are tested against them.
 const Kernels& plain_kernels();
 /// The fastest this processor can run.
 Kernels fastest_kernels();

@@ -2,7 +2,7 @@
 
 #include "jpeg/kernels/kernels.h"
 
-/// Where each file of kernels hands over those for the processor at hand.
+/// The functions by which each file of kernels hands over the fastest ones for this processor.
 namespace packhorse::jpeg {
 
 using IdctKernel = decltype(Kernels::idct);

@@ -6,9 +6,9 @@ namespace packhorse::jpeg {
 
 namespace {
 
-// Source: libjpeg-turbo's jidctint-avx2.asm, whose 16-bit sums wrap and whose results saturate;
-// the algorithm is that of C. Loeffler, A. Ligtenberg and G. Moschytz (ICASSP 1989), with 13 bits
-// behind the point.
+// Source: libjpeg-turbo's jidctint-avx2.asm, whose 16-bit sums wrap and whose results saturate; the
+// algorithm is that of C. Loeffler, A. Ligtenberg and G. Moschytz (ICASSP 1989), with 13 fractional
+// bits.
 std::int16_t wrapped(std::int32_t value) { return static_cast<std::int16_t>(value); }
 std::int16_t saturated(std::int32_t value) {
   return static_cast<std::int16_t>(std::clamp(value, -32768, 32767));

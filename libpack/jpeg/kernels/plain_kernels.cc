@@ -49,7 +49,7 @@ void upsample_h1v2(const std::uint8_t* near, const std::uint8_t* far, int bias, 
   for (std::size_t i = 0; i < count; ++i) out[i] = u8((3 * near[i] + far[i] + bias) >> 2);
 }
 
-/// value * factor, a fixed-point number of 16 bits behind the point, rounded.
+/// value * factor in fixed point with 16 fractional bits, rounded.
 int scaled(int value, double factor) {
   return (static_cast<int>(factor * 65536 + 0.5) * value + 32768) >> 16;
 }

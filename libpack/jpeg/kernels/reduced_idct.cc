@@ -8,7 +8,7 @@ namespace packhorse::jpeg {
 namespace {
 
 // Source: libjpeg-turbo's jidctred-sse2.asm, whose products wrap at 16 bits, sums at 32, and whose
-// results saturate; jidctint.c for 1 x 1. 13 bits stand behind the point, 2 more between the
+// results saturate; jidctint.c for 1 x 1. There are 13 fractional bits, and 2 more between the
 // passes.
 std::int16_t wrapped(std::int32_t value) { return static_cast<std::int16_t>(value); }
 std::int16_t saturated(std::int32_t value) {
@@ -38,7 +38,7 @@ Line column_of(const std::int16_t* block, const Quantisation& quantisation, std:
   return line;
 }
 
-/// Four numbers of eight, of which the fifth does not count.
+/// Four outputs from eight inputs, of which the fifth does not count.
 template <int kShift>
 Four four_of(const Line& in) {
   const std::uint32_t even0 = shifted(in[0], 14);
@@ -54,7 +54,7 @@ Four four_of(const Line& in) {
   return out;
 }
 
-/// Nothing below the first row, but for the fifth, which does not count.
+/// Whether all rows below the first are zero, except the fifth, which does not count.
 bool is_flat(const std::int16_t* block) {
   for (std::size_t i = 8; i < kBlock; ++i) {
     if (block[i] != 0 && i / 8 != 4) return false;
@@ -86,7 +86,7 @@ void idct_2x2(const std::int16_t* block, const Quantisation& quantisation, std::
 }
 
 void idct_1x1(const std::int16_t* block, const Quantisation& quantisation, std::uint8_t* out) {
-  // Out of range, the library's table wraps at 10 bits.
+  // The library's table wraps at 10 bits for values out of range.
   const std::int32_t value = (block[0] * quantisation[0] + 4) >> 3;
   *out = sample_of(((value + 512) & 1023) - 512);
 }

@@ -20,7 +20,7 @@ using naming::directory_and_name;
 constexpr const char* kLeaves = "its path leaves the archive";
 constexpr const char* kReplaced = "the archive holds a file of the same name further on";
 
-/// The members of an archive, one after the other.
+/// Reads the members of an archive one after the other.
 class ContentsReader {
  public:
   ContentsReader(Payloads& payloads, std::uint32_t file, const fs::path& path,
@@ -48,7 +48,7 @@ class ContentsReader {
  private:
   struct Link {
     std::string path, target;
-    std::uint64_t before;  ///< locators of members that come first
+    std::uint64_t before;  ///< only images with a lower locator come before the link
   };
   struct Companion {
     std::uint64_t locator;
@@ -63,7 +63,7 @@ class ContentsReader {
       if (!folder) contents_.outside.push_back({member.name, kLeaves});
       return;
     }
-    // As in a folder on disk: one skip for it and all that is in it.
+    // One skip covers the member and all that is in it, as in a folder on disk.
     if (const std::string_view over = naming::passed_over_in(*path); !over.empty()) {
       contents_.tree.add_other(over);
       passed_over_.emplace(over);
@@ -117,7 +117,7 @@ class ContentsReader {
     contents_.others.push_back({path, {}, reason});
   }
 
-  /// The image of that path with the highest locator below `before`.
+  /// The image at that path with the highest locator below `before`.
   std::optional<std::size_t> find_image(const std::string& path, std::uint64_t before) const {
     std::size_t low = 0, high = images_.size();
     while (low < high) {
@@ -136,7 +136,7 @@ class ContentsReader {
     return found;
   }
 
-  /// A hard link is its target's bytes once more.
+  /// Makes each hard link another image with the bytes of its target.
   void resolve_links() {
     std::unordered_map<std::string, std::pair<std::uint64_t, std::uint64_t>> done;
     std::vector<std::pair<std::string, EntryTable::Facts>> more;
@@ -163,7 +163,7 @@ class ContentsReader {
     if (!more.empty()) images_.sort_by_path();
   }
 
-  /// Of several files of one name tar leaves the last: the others are named, not lost.
+  /// Keeps the last of several files with one name, as tar does, and names the others as rejects.
   void drop_replaced() {
     EntryTable kept;
     for (std::size_t begin = 0, end = 0; begin < images_.size(); begin = end) {
@@ -221,7 +221,7 @@ class ContentsReader {
   std::set<std::string, std::less<>> passed_over_;  ///< files and folders, hidden or junk
   std::vector<Link> links_;
   std::unordered_map<std::string, Companion> companions_;  ///< by path
-  std::vector<std::string> field_files_;  ///< paths of companions_, as often as they are there
+  std::vector<std::string> field_files_;                   ///< paths of companions_, with repeats
 };
 
 }  // namespace

@@ -7,8 +7,8 @@
 
 namespace packhorse {
 
-/// Goes through file `file` of `payloads` and through the archives right in it. Keeps images, and
-/// what could be one of `fields` of an image, and decides about every other member. Sets the
+/// Goes through file `file` of `payloads` and the archives directly in it. Keeps images and
+/// whatever could be one of an image's `fields`, and decides about every other member. Sets the
 /// images' fields: bit f for `fields[f]`, which must be sorted.
 ArchiveContents read_contents(Payloads& payloads, std::uint32_t file,
                               const std::filesystem::path& path,

@@ -19,7 +19,7 @@ using naming::cut_first;
 
 bool in_folder(std::string_view path) { return path.find('/') != std::string_view::npos; }
 
-/// Puts what an archive holds where the layout says it belongs.
+/// Puts the contents of an archive where the layout says they belong.
 class Placement {
  public:
   Placement(const ArchiveContents& contents, const Layout& layout, const ListOptions& options,
@@ -62,7 +62,8 @@ class Placement {
     return {names.begin(), names.end()};
   }
 
-  /// The split a path belongs to, and the path in it; null for one outside of all.
+  /// The split a path belongs to, and in `below` the path inside it; null for a path outside all
+  /// splits.
   SplitListing* split_of(std::string_view path, std::string_view& below) {
     const Layout::Root* root = layout_.root_of(path, below);
     if (root == nullptr) return nullptr;
@@ -103,7 +104,7 @@ class Placement {
   const ListOptions& options_;
   const fs::path& source_;
   std::unordered_map<std::string, std::int64_t> labels_;
-  bool anywhere_ = false;  ///< images need no class folder: a file has their labels
+  bool anywhere_ = false;  ///< images need no class folder: a file gives their labels
   Listing listing_;
 };
 

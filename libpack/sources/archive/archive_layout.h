@@ -10,10 +10,9 @@
 
 namespace packhorse {
 
-/// What an archive holds, before it is known which of its folders are splits and classes. All paths
-/// are clean.
+/// What an archive holds, before its splits and class folders are known. All paths are clean.
 struct ArchiveContents {
-  /// A file that is no image: passed over by a rule, or rejected for a reason.
+  /// A file that is not an image: skipped by a rule, or rejected for a reason.
   struct Other {
     std::string path;
     std::string_view rule;  ///< empty: rejected
@@ -21,7 +20,7 @@ struct ArchiveContents {
   };
   EntryTable images;  ///< labels are not set
   std::vector<Other> others;
-  std::vector<Reject> outside;  ///< names that are no clean path
+  std::vector<Reject> outside;  ///< names that are not a clean path
   PathTree tree;                ///< of the folders and images
 };
 

@@ -48,7 +48,7 @@ class ArchiveSource final : public PayloadSource {
 bool probe(const fs::path& path) {
   std::error_code code;
   if (!fs::is_regular_file(path, code)) return false;
-  if (has_archive_name(path.native())) return true;  // a damaged one is told apart when it is read
+  if (has_archive_name(path.native())) return true;  // a damaged one is found when it is read
   const UniqueFd fd = open_for_reading(path);
   return is_archive(fd.get(), path);
 }

@@ -4,8 +4,8 @@
 
 namespace packhorse {
 
-/// One archive file of class folders or of class archives: tar, plain or compressed with gzip, zstd
-/// or xz, or zip. Nothing is ever extracted under a name that is in the archive.
+/// One archive file of class folders or of class archives: zip, or tar, plain or compressed with
+/// gzip, zstd or xz. Nothing is ever extracted under a name that is in the archive.
 namespace archive_file {
 bool probe(const std::filesystem::path& path);
 std::unique_ptr<Source> open(const std::filesystem::path& path);

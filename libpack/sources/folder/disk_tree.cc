@@ -22,8 +22,8 @@ using Type = FolderItems::Type;
 
 constexpr int kFolder = O_RDONLY | O_DIRECTORY;
 
-/// A folder that is not there, or that may not be read, holds nothing: listing rejects it. With any
-/// other error nobody knows what the classes are.
+/// A folder that does not exist or may not be read counts as empty: listing will reject it. After
+/// any other error the classes cannot be known.
 void check_listed(int error, const fs::path& where) {
   if (error == 0 || error == ENOENT || error == ENOTDIR || error == ELOOP || error == EACCES)
     return;
@@ -31,14 +31,14 @@ void check_listed(int error, const fs::path& where) {
   throw_errno("list the folder", where);
 }
 
-/// Looks for images, and no further than to the first.
+/// Looks for images and stops at the first.
 class ImageSearch {
  public:
-  /// `above`: the folder that is searched, `where`, and all it lies in.
+  /// `above`: the folder searched, which is `where`, and all folders it lies in.
   ImageSearch(fs::path where, Told told, const std::vector<std::string>& fields, FolderIds above)
       : where_(std::move(where)), told_(told), fields_(fields), above_(std::move(above)) {}
 
-  /// In the folder open as `fd`; the folders right in it are added to `folders`.
+  /// Searches the folder open as `fd`; adds the folders directly in it to `folders`.
   bool right_in(const UniqueFd& fd, std::vector<std::string>& folders) const {
     if (!fd) check_listed(errno, where_);
     bool found = false;
@@ -61,7 +61,7 @@ class ImageSearch {
            });
   }
 
-  /// In the folder open as `fd` or anywhere below it.
+  /// Searches the folder open as `fd` and everything below it.
   bool below(const UniqueFd& fd) {
     std::vector<std::string> folders;
     return right_in(fd, folders) ||

@@ -14,27 +14,28 @@ namespace packhorse {
 /// A folder on a disk, held open, with what was in it when it was read.
 struct OpenFolder {
   UniqueFd fd;
-  int error = 0;    ///< errno of opening or reading it, 0 = read whole
+  int error = 0;    ///< errno of opening or reading it, 0 = read completely
   FolderIds above;  ///< the folder itself and all it lies in
   FolderItems items;
 };
 
-/// A tree on a disk. Each folder whose folders are asked for is read once: what comes later is in
-/// no answer. Links are followed, except those to a folder they lie in, be it above the root; what
-/// is not there or may not be read is empty. Needs a file descriptor for each such folder. All but
-/// the destructor throw Error(kIo) when a folder cannot be read for another reason. One thread.
+/// A tree on a disk. Each folder whose folders are asked for is read once; later additions are not
+/// seen. Links are followed, except links to a folder they lie in, even one above the root. Folders
+/// that do not exist or may not be read are empty. Needs one file descriptor for each folder read.
+/// All members but the destructor throw Error(kIo) when a folder cannot be read for another reason.
+/// One thread.
 class DiskTree final : public FolderTree {
  public:
-  /// Throws Error(kNotFound | kIo). `fields`: files that are named like one of these are no images.
-  /// `threads`: for folders whose file system does not tell types.
+  /// Throws Error(kNotFound | kIo). `fields`: files named like one of these are not images.
+  /// `threads`: used for folders whose file system does not report file types.
   DiskTree(std::filesystem::path root, const std::vector<std::string>& fields, int threads);
 
   std::vector<std::string> folders(const std::string& folder) const override;
   bool holds_images(const std::string& folder) const override;
   bool holds_images_below(const std::string& folder, Told told) const override;
 
-  /// The folder, as folders() has read it. Ends its place here. Throws Error(kNotFound | kIo) when
-  /// it could not be read whole.
+  /// Hands over the folder as folders() has read it and drops it from the tree. Throws
+  /// Error(kNotFound | kIo) when it could not be read completely.
   OpenFolder take(const std::string& folder);
 
  private:
@@ -43,13 +44,13 @@ class DiskTree final : public FolderTree {
   std::filesystem::path path_of(const std::string& folder) const {
     return folder.empty() ? root_ : root_ / folder;
   }
-  /// The folder and all it lies in.
+  /// The folder and all folders it lies in.
   FolderIds down_to(const std::string& folder) const;
 
   std::filesystem::path root_;
   const std::vector<std::string>& fields_;
   int threads_;
-  FolderIds above_root_;  ///< and the root
+  FolderIds above_root_;  ///< the root and all folders above it
   mutable std::map<std::string, OpenFolder> opened_;
 };
 

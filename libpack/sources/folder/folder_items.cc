@@ -113,7 +113,7 @@ FolderItems::FolderItems(int fd, const FolderIds& above, int threads) {
 
 void FolderItems::look_at_files(int fd, int threads) { look_at_some(fd, {}, threads, Type::kFile); }
 
-/// Looks at those of the type wanted.
+/// Looks at the items of type `wanted`.
 void FolderItems::look_at_some(int fd, const FolderIds& above, int threads, Type wanted) {
   const std::size_t slices = (items_.size() + kSlice - 1) / kSlice;
   run_parallel(slices < 4 ? 1 : threads, slices, [&](std::size_t slice) {

@@ -46,7 +46,7 @@ std::optional<FolderId> FolderWalk::folder(int parent, const std::string& name,
     unreadable(errno);
     return std::nullopt;
   }
-  if (!above_.insert(*id).second) {  // mounted below itself, or put there since it was listed
+  if (!above_.insert(*id).second) {  // mounted below itself, or moved there since it was listed
     out_.skips.push_back({printable(path), naming::kLoop});
     return std::nullopt;
   }
@@ -110,7 +110,8 @@ void FolderWalk::files(int fd, const FolderItems& items, const std::string& path
   }
 }
 
-/// Counts what is no entry, except fields: whose they are is known when all images are.
+/// Records skips and rejects. A field's verdict stays open until all images are known, since only
+/// then is it known whose field it is.
 FolderWalk::Verdict FolderWalk::judge(int fd, const FolderItems& items, std::size_t i,
                                       const std::string& path) {
   const FolderItems::Item& item = items[i];
@@ -136,7 +137,7 @@ FolderWalk::Verdict FolderWalk::judge(int fd, const FolderItems& items, std::siz
   return Verdict::kNone;
 }
 
-/// False when they are too large.
+/// Returns false when the fields are too large.
 bool FolderWalk::take_fields(const FolderItems& items, std::size_t image,
                              std::vector<Verdict>& verdicts, EntryTable::Facts& facts) const {
   std::uint64_t bytes = 0;
@@ -144,7 +145,8 @@ bool FolderWalk::take_fields(const FolderItems& items, std::size_t image,
     const auto found = items.find(field_file(items.name(image), fields_[f]));
     if (!found || (verdicts[*found] != Verdict::kField && verdicts[*found] != Verdict::kTaken))
       continue;
-    // A link that leads nowhere is taken too: reading it fails, and rejects the sample by name.
+    // A link that leads nowhere is taken, too: reading it fails, and the sample is rejected by
+    // name.
     const FolderItems::Item& item = items[*found];
     verdicts[*found] = Verdict::kTaken;
     facts.fields |= std::uint32_t{1} << f;

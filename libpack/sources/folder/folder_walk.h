@@ -10,31 +10,31 @@
 
 namespace packhorse {
 
-/// What was found in a folder and those below it.
+/// What was found in a folder and in the folders below it.
 struct FolderListing {
   EntryTable entries;
   std::vector<Reject> rejects;
   std::vector<Skip> skips;
-  std::uint32_t fields = 0;  ///< those that occur, as EntryTable::Facts::fields
+  std::uint32_t fields = 0;  ///< fields that occur, as EntryTable::Facts::fields
 };
 
-/// Walks a folder and those below it. One thread; another walk may go on beside it.
+/// Walks a folder and the folders below it. One thread; other walks may run at the same time.
 class FolderWalk {
  public:
-  /// `fields`: extra fields to look for beside images. `above`: the folders that those to be walked
-  /// lie in. `threads`: for a large folder's files.
+  /// `fields`: extra fields to look for beside images. `above`: the folders around those to be
+  /// walked. `threads`: used for the files of a large folder.
   FolderWalk(const std::vector<std::string>& fields, FolderIds above, int threads,
              FolderListing& out)
       : fields_(fields), above_(std::move(above)), threads_(threads), out_(out) {}
 
-  /// `name` in the folder open as `parent`; `path` is its path in the split. Returns which folder
-  /// that is, or nothing when it was not walked.
+  /// Walks the folder `name` in the folder open as `parent`; `path` is its path in the split.
+  /// Returns its id, or nothing when it was not walked.
   std::optional<FolderId> folder(int parent, const std::string& name, const std::string& path,
                                  std::int64_t label);
-  /// The files alone of a folder, which have been looked at.
+  /// Takes only the files of a folder, all of which have been looked at.
   void files(int fd, const FolderItems& items, const std::string& path, std::int64_t label);
-  /// Passes over all in a folder, one of those above, by `rule`, but for folders that are to be
-  /// left alone.
+  /// Skips everything in a folder, which must be one of those above, by `rule`, except the folders
+  /// for which `left_alone` is true.
   void outside(int fd, const FolderItems& items, const std::string& path, std::string_view rule,
                const std::function<bool(const std::string&)>& left_alone);
 
@@ -50,8 +50,8 @@ class FolderWalk {
   FolderListing& out_;
 };
 
-/// Whether a file that is not named like an image is one by its first bytes. One that cannot be
-/// read is taken for one, so that it is rejected by name when it is packed, not lost.
+/// Whether a file that is not named like an image is one by its first bytes. A file that cannot be
+/// read is taken for an image, so that packing rejects it by name and it is not lost.
 bool looks_like_image(int folder, const char* name);
 
 }  // namespace packhorse

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A folder whose folders are classes: the source, one in it, or one of its splits.
+/// A folder whose folders are classes: the source, a folder in it, or one of its splits.
 struct Root {
   Root(const Layout::Root& root, OpenFolder folder)
       : split(root.split), origin(root.folder), open(std::move(folder)) {
@@ -37,8 +37,8 @@ struct Root {
 /// The paths of the class folders.
 using ClassFolders = std::multimap<FolderId, std::string>;
 
-/// Puts the listings of class folders together in the folders' order, each as soon as those before
-/// it are in: nearly all of them would otherwise be held twice in the end.
+/// Joins the listings of class folders in the folders' order. Each is appended as soon as all
+/// before it are in; otherwise nearly all of them would be held twice at the end.
 class InOrder {
  public:
   InOrder(std::size_t n, SplitListing& out) : waiting_(n), out_(out) {}
@@ -78,7 +78,7 @@ class FolderSource final : public Source {
     for (const Layout::Root& root : layout.roots) roots.emplace_back(root, tree->take(root.folder));
     std::optional<OpenFolder> around;
     if (!layout.is_root("")) around = tree->take("");
-    tree.reset();  // what else it has read may be large
+    tree.reset();  // its other folders may be large
     Listing listing;
     listing.notes = layout.notes;
     listing.doubts = layout.doubts;
@@ -92,7 +92,7 @@ class FolderSource final : public Source {
     naming::refuse_empty(listing, root_,
                          "packhorse expects a folder of class folders: SOURCE/<class>/<image>");
     doubt_classes(listing, options);
-    // What is missing is only told from images that could be listed.
+    // A missing field can only be noticed when some images could be listed.
     const bool images = std::any_of(listing.splits.begin(), listing.splits.end(),
                                     [](const SplitListing& s) { return s.entries.size() > 0; });
     listing.fields = images ? wanted_fields(fields_, names_of(found), root_) : fields_;
@@ -163,7 +163,7 @@ class FolderSource final : public Source {
     return std::move(outside.skips);
   }
 
-  /// Links make one folder two class folders.
+  /// Adds a doubt when links make one folder into two class folders.
   static void doubt_same(const ClassFolders& folders, std::vector<Doubt>& doubts) {
     const auto two_classes = [](const ClassFolders::value_type& a,
                                 const ClassFolders::value_type& b) {
@@ -186,7 +186,7 @@ class FolderSource final : public Source {
     SplitListing& out = listing.splits.emplace_back();
     out.split = root.split;
     out.origin = root.origin;
-    // In the order of the paths below them, so that nothing is left to sort.
+    // Folders in the order of the paths below them, so that nothing is left to sort.
     std::vector<std::string> folders = root.open.items.folders();
     std::sort(folders.begin(), folders.end(),
               [](const std::string& a, const std::string& b) { return a + '/' < b + '/'; });

@@ -4,7 +4,8 @@
 
 namespace packhorse {
 
-/// A folder of class folders, at any depth; or of split folders ("train", "val", ...) of those.
+/// A folder of class folders, at any depth, or a folder of split folders ("train", "val", ...) that
+/// hold class folders.
 namespace folder {
 bool probe(const std::filesystem::path& path);
 std::unique_ptr<Source> open(const std::filesystem::path& path);

@@ -24,7 +24,7 @@ std::string counted(const char* one, const char* several, const Names& names) {
   return (names.size() == 1 ? one : several) + (" " + quoted(names));
 }
 
-/// Which labels have an image in a split, or a reject that would be one.
+/// Marks the labels that have an image in a split, or a reject that would have been one.
 std::vector<bool> used_labels(const SplitListing& split, const Names& classes) {
   std::vector<bool> used(classes.size());
   std::set<std::string, std::less<>> rejected;
@@ -47,7 +47,7 @@ class ClassDoubts {
     for (const SplitListing& split : listing.splits) used_.push_back(used_labels(split, classes_));
   }
 
-  /// The gravest first.
+  /// Adds the gravest doubt first.
   void add_all() {
     doubt_inside(listing_, options_);
     if (!options_.split_folders) add_named_like_splits();
@@ -67,8 +67,8 @@ class ClassDoubts {
                        [&](const std::vector<bool>& used) { return used[label]; });
   }
 
-  /// Names that are none of a split by the strict rule; but that all of them are like it is no
-  /// accident.
+  /// Adds a doubt when all class names resemble splits: that is no accident, even where the strict
+  /// rule does not count them as splits.
   void add_named_like_splits() {
     std::set<std::string_view> meant;
     std::vector<SplitFolder> first;
@@ -87,7 +87,7 @@ class ClassDoubts {
             "; if these are classes, say --split-folders none");
   }
 
-  /// Nothing learnt from "train" knows the classes that it has not.
+  /// Adds a doubt for classes that "train" lacks: a model trained on it cannot know them.
   void add_other_splits() {
     const std::vector<SplitListing>& splits = listing_.splits;
     const auto train = std::find_if(splits.begin(), splits.end(),
@@ -125,7 +125,7 @@ class ClassDoubts {
     }
   }
 
-  /// As --split-folders would have told what was found.
+  /// What --split-folders would have to say to get the splits that were found.
   std::vector<SplitFolder> told_splits() const {
     std::vector<SplitFolder> told;
     for (const SplitListing& split : listing_.splits) told.push_back({split.split, split.origin});
@@ -174,7 +174,7 @@ class ClassDoubts {
   std::vector<std::vector<bool>> used_;  ///< by split and label
 };
 
-/// Whatever tells the labels: a split of nothing is no split.
+/// Adds a doubt for splits without images, wherever the labels come from.
 void doubt_empty_splits(Listing& listing) {
   Names empty;
   std::vector<SplitFolder> others;

@@ -4,10 +4,10 @@
 
 namespace packhorse {
 
-/// Adds to `listing.doubts` what speaks against the splits and classes that folders told, as far as
-/// the listing shows it: splits and classes without an image, one class alone, their names, those
-/// of other splits, the folders in them. Of classes nothing where `options` name them or their
-/// labels. Call it when all entries are listed.
+/// Adds to `listing.doubts` what the listing shows against the splits and classes found by their
+/// folders: splits and classes without an image, a single class, odd class names, classes that
+/// train lacks, and the folders inside class folders. Says nothing about classes when `options`
+/// names them or their labels. Call it when all entries are listed.
 void doubt_classes(Listing& listing, const ListOptions& options);
 
 }  // namespace packhorse

@@ -6,7 +6,8 @@
 
 namespace packhorse {
 
-/// Throws Error(kUsage) for options about class folders, of a source that has none.
+/// Throws Error(kUsage) when `options` has settings for class folders; call it for a source that
+/// has none.
 void refuse_folder_options(const ListOptions& options, const std::filesystem::path& source);
 
 }  // namespace packhorse

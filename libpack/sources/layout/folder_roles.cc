@@ -18,7 +18,7 @@ struct Word {
   std::string_view split = {};
 };
 
-/// Words with a meaning. kPlain: says nothing beside other words.
+/// Words with a meaning. A kPlain word adds nothing to the words beside it.
 constexpr std::array kWords = {
     Word{"train", Kind::kSplit, "train"},
     Word{"training", Kind::kSplit, "train"},
@@ -89,7 +89,8 @@ constexpr std::array kWords = {
     Word{"splits", Kind::kPlain},
 };
 
-/// Runs of letters, in lower case; a capital behind a small letter begins a new one.
+/// Splits a name into runs of letters, in lower case; a capital after a small letter begins a new
+/// run.
 std::vector<std::string> words_of(std::string_view name) {
   std::vector<std::string> words;
   bool inside = false, small = false;
@@ -110,7 +111,7 @@ const Word* find_exactly(std::string_view text) {
   return found != kWords.end() ? &*found : nullptr;
 }
 
-/// "trainset", "testdata" and "jpegimages" are the word before their ending.
+/// "trainset", "testdata" and "jpegimages" mean the same as the word before their ending.
 const Word* find_word(std::string_view text) {
   if (const Word* word = find_exactly(text)) return word;
   for (const std::string_view ending : {"set", "data", "images", "imgs"}) {
@@ -121,7 +122,7 @@ const Word* find_word(std::string_view text) {
   return nullptr;
 }
 
-/// A name in parts.
+/// A name taken apart.
 struct Parsed {
   std::set<std::string_view> splits;
   bool unclear = false, images = false, beside = false;
@@ -132,7 +133,7 @@ struct Parsed {
 Parsed parse(std::string_view name) {
   Parsed parsed;
   std::vector<std::string> words = words_of(name);
-  // "ground_truth" and "image_sets" are one word in two.
+  // "ground_truth" and "image_sets" are single words written in two parts.
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
     if (find_exactly(words[i] + words[i + 1]) == nullptr) continue;
     words[i] += words[i + 1];

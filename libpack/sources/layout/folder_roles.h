@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-/// What the names of folders say, without a look at what is in them.
+/// What folder names say, without looking inside the folders.
 namespace packhorse {
 
 struct FolderRole {
@@ -21,18 +21,19 @@ struct FolderRole {
   std::string split;  ///< of kSplit: "train", "val" or "test"
 };
 
-/// The roles of folders that lie side by side, in their order. A name is cut into words, and the
-/// words that say nothing ("set", "data", "2017") are left out. A word beside those makes a name
-/// plain ("bullet_train"), unless another folder has the same words and another split ("seg_train",
+/// The roles of folders that lie side by side, in the order given. A name is cut into words, and
+/// words that say nothing ("set", "data", "2017") are ignored. Any other word makes the name plain
+/// ("bullet_train"), unless another folder has the same words and another split ("seg_train",
 /// "seg_test").
 std::vector<FolderRole> roles_of(const std::vector<std::string>& folders);
 
-/// The split that folder names of that kind stand for: "train" for "Training"; empty for others.
+/// The split that a folder name of kind kSplit stands for ("train" for "Training"); empty for other
+/// names.
 std::string split_named(std::string_view folder);
 
-/// The splits that a word of the name is, or begins or ends with: "train" for "mytrain" and
-/// "train_clean", "val" for "valley". "" stands for one of kUnclearSplit. A guess: for names that
-/// all are classes, if this does not speak against it.
+/// The splits that a word of the name equals, or begins or ends with: "train" for "mytrain" and
+/// "train_clean", "val" for "valley"; "" for a word of kUnclearSplit. Only a guess, meant for names
+/// that would all be classes unless this speaks against it.
 std::set<std::string_view> splits_hinted(std::string_view folder);
 
 }  // namespace packhorse

@@ -46,7 +46,7 @@ std::vector<std::string> PathTree::folders(const std::string& folder) const {
     const std::size_t slash = it->find('/', prefix.size());
     if (slash == std::string::npos) {
       names.push_back((it++)->substr(prefix.size()));
-    } else {  // past all that is in that folder
+    } else {  // skip everything in that folder
       it = folders_.lower_bound(it->substr(0, slash) + static_cast<char>('/' + 1));
     }
   }

@@ -7,26 +7,26 @@
 
 namespace packhorse {
 
-/// A tree of folders and images, as its layout is found in it. Paths are relative to the root,
-/// which is ""; what is hidden or junk (naming::passed_over) is not in it. One thread.
+/// A tree of folders and images in which a layout is found. Paths are relative to the root, which
+/// is ""; hidden and junk entries (naming::passed_over) are left out. One thread.
 class FolderTree {
  public:
   virtual ~FolderTree() = default;
-  /// Names of the folders right in `folder`, in byte order.
+  /// Names of the folders directly in `folder`, in byte order.
   virtual std::vector<std::string> folders(const std::string& folder) const = 0;
-  /// Whether an image, by name or first bytes, lies right in `folder`.
+  /// Whether `folder` directly holds an image, judged by name or first bytes.
   virtual bool holds_images(const std::string& folder) const = 0;
   enum class Told { kByNameOrBytes, kByName };
-  /// Whether one lies in `folder` or anywhere below it.
+  /// Whether an image lies in `folder` or anywhere below it.
   virtual bool holds_images_below(const std::string& folder, Told told) const = 0;
 };
 
-/// One that is given by the paths in it: an archive's.
+/// A tree built from paths, as an archive has them.
 class PathTree final : public FolderTree {
  public:
-  /// An image, and the folders it lies in.
+  /// Adds an image, and the folders it lies in.
   void add_image(std::string_view path);
-  /// A file, and the folders it lies in; of a folder the path ends with a slash.
+  /// Adds a file, and the folders it lies in; a folder's path ends with a slash.
   void add_other(std::string_view path);
 
   std::vector<std::string> folders(const std::string& folder) const override;
@@ -35,7 +35,7 @@ class PathTree final : public FolderTree {
 
  private:
   std::set<std::string, std::less<>> folders_;
-  /// The folders that hold an image themselves; those that hold one that is named so.
+  /// The folders that directly hold an image; those that directly hold a file named like one.
   std::set<std::string, std::less<>> with_images_, with_image_names_;
 };
 

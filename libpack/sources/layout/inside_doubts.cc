@@ -17,15 +17,15 @@ using Names = std::vector<std::string>;
 using naming::join;
 using naming::quoted;
 
-/// The parts of a dataset are fewer; and some classes have a folder for each image.
+/// A dataset has fewer parts than this; but some classes have a folder for each image.
 constexpr std::size_t kMostParts = 64;
 
 constexpr const char* kIfClasses =
     "; if the classes are meant, say --allow-odd-classes, or --classes FILE";
 
-/// What a folder holds, as far as there are images in it.
+/// What a folder holds, counting only folders that have images.
 struct Content {
-  bool images = false;  ///< right in it
+  bool images = false;  ///< directly in it
   Names folders;        ///< sorted
   friend bool operator==(const Content&, const Content&) = default;
 };
@@ -36,7 +36,7 @@ struct ClassFolder {
   std::size_t begin, end;
   std::string name;
 
-  /// Of the folder at `path` in the split, which all of these images lie below.
+  /// The content of the folder at `path` in the split; all images of this class lie below it.
   Content content(const std::string& path) const {
     Content content;
     for (std::size_t i = begin; i < end; ++i) {
@@ -46,7 +46,7 @@ struct ClassFolder {
         content.images = true;
         continue;
       }
-      // In the order of the paths, one folder comes after the other.
+      // Paths are sorted, so the images of one folder stand together.
       const auto inside = naming::cut_first(directory.substr(path.size() + 1)).first;
       if (content.folders.empty() || content.folders.back() != inside)
         content.folders.emplace_back(inside);
@@ -55,8 +55,8 @@ struct ClassFolder {
     return content;
   }
 
-  /// Of the first folder that holds more than one folder: it, the only one in it, or in that. With
-  /// the path to it.
+  /// The first folder, from this one down, that is not merely a wrapper around a single folder: the
+  /// path to it, and its content.
   std::pair<std::string, Content> first_fork() const {
     std::string below;
     Content here = content(name);
@@ -68,7 +68,7 @@ struct ClassFolder {
   }
 };
 
-/// In the order of their names.
+/// The class folders of a split, sorted by name.
 std::vector<ClassFolder> class_folders(const SplitListing& split) {
   std::vector<ClassFolder> folders;
   const EntryTable& entries = split.entries;
@@ -90,7 +90,7 @@ std::string hold(const Names& holders, const std::set<std::string>& what) {
          (holders.size() == 1 ? " holds " : " hold ") + quoted({what.begin(), what.end()});
 }
 
-/// Those of one split.
+/// The doubts about one split.
 class InsideDoubts {
  public:
   InsideDoubts(Listing& listing, const SplitListing& split)
@@ -102,7 +102,7 @@ class InsideDoubts {
     }
   }
 
-  /// Several datasets side by side.
+  /// Adds a doubt when class folders hold splits: several datasets may lie side by side.
   void add_splits() {
     std::set<std::string> names;
     Names holders;
@@ -129,7 +129,7 @@ class InsideDoubts {
         "give one of these folders as the source, or name the splits" + told(first) + kIfClasses);
   }
 
-  /// Masks beside the images that they belong to.
+  /// Adds a doubt when masks and the like lie beside the images they belong to.
   void add_beside() {
     std::set<std::string> names;
     Names holders;
@@ -154,7 +154,7 @@ class InsideDoubts {
             "alone, or --classes FILE");
   }
 
-  /// The classes in each of several folders.
+  /// Adds a doubt when all class folders hold the same folders, which may be the classes.
   void add_same() {
     if (folders_.size() < 2) return;
     const auto fork = folders_.front().first_fork();
@@ -175,7 +175,7 @@ class InsideDoubts {
     listing_.doubts.push_back({Doubt::Kind::kLayout, std::move(what), std::move(advice)});
   }
 
-  /// How to tell folders here to be splits; nothing where they lie in a split already.
+  /// The advice to name these folders as splits; empty where they already lie in a split.
   std::string told(std::vector<SplitFolder> folders) const {
     if (!split_.split.empty() || folders.empty()) return {};
     for (SplitFolder& one : folders) one.folder = join(split_.origin, one.folder);
@@ -185,8 +185,8 @@ class InsideDoubts {
   Listing& listing_;
   const SplitListing& split_;
   const std::vector<ClassFolder> folders_;
-  std::vector<Content> contents_;  ///< of each of them; no folders where there are many
-  std::vector<std::vector<FolderRole>> roles_;  ///< of the folders in them
+  std::vector<Content> contents_;               ///< of each class folder; no folders if too many
+  std::vector<std::vector<FolderRole>> roles_;  ///< roles of the folders in each of them
 };
 
 }  // namespace

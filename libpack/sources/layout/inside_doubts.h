@@ -4,8 +4,9 @@
 
 namespace packhorse {
 
-/// Adds to `listing.doubts` what the folders inside class folders speak against these: splits, what
-/// comes with images, the same folders in all. Part of doubt_classes().
+/// Adds to `listing.doubts` what the folders inside the class folders say against the layout: they
+/// are named like splits, hold companions of the images (masks, annotations), or are the same in
+/// every class folder. Part of doubt_classes().
 void doubt_inside(Listing& listing, const ListOptions& options);
 
 }  // namespace packhorse

@@ -20,7 +20,7 @@ using naming::quoted;
 
 constexpr int kMostAround = 8;  // folders around everything
 
-/// A folder beside others.
+/// A folder among its siblings.
 struct Item {
   std::string name, path;
   FolderRole role;
@@ -73,7 +73,7 @@ class Finder {
     });
   }
 
-  /// What the folders in `folder` are, which has `around` folders around it.
+  /// Classifies the folders in `folder`, which itself lies `around` folders below the source.
   Layout at(const std::string& folder, int around) const {
     const std::vector<Item> all = items(folder);
     if (!labelled_ && listed(folder) && !(all.size() == 1 && listed(all.front().path)))
@@ -82,7 +82,7 @@ class Finder {
       std::vector<Item> splits;
       std::copy_if(all.begin(), all.end(), std::back_inserter(splits),
                    [](const Item& item) { return item.role.kind == Kind::kSplit; });
-      // With labels from a file, one folder alone is but where the images lie.
+      // With labels from a file, a single folder named like a split is just where the images lie.
       if (splits.size() > (labelled_ ? 1 : 0)) return splits_in(folder, all, splits, around);
     }
     const Item* inner = around < kMostAround ? only_one(folder, all) : nullptr;
@@ -93,15 +93,15 @@ class Finder {
     return layout;
   }
 
-  /// The folder around everything, if there is one that holds no image itself. Null when there is
-  /// none.
+  /// The single folder that holds everything; null when there is none, or when it holds images
+  /// itself.
   const Item* only_one(const std::string& folder, const std::vector<Item>& all) const {
     if (tree_.holds_images(folder)) return nullptr;
     std::vector<const Item*> rest;
     for (const Item& item : all) {
       if (item.role.kind != Kind::kBeside || has_images(item)) rest.push_back(&item);
     }
-    // Beside a folder of images, folders without any are neither classes nor around anything.
+    // Beside a folder of images, folders without images are neither classes nor a wrapper.
     const auto is_images = [](const Item* item) { return item->role.kind == Kind::kImages; };
     if (rest.size() > 1 && std::count_if(rest.begin(), rest.end(), is_images) == 1) {
       std::erase_if(rest, [&](const Item* item) { return !is_images(item) && !has_images(*item); });
@@ -167,7 +167,7 @@ class Finder {
     return make_splits(all, splits, flat, nested);
   }
 
-  /// `usable`: the folders that could be told to be splits.
+  /// `usable`: the folders that --split-folders could name as splits.
   Layout twice(const std::string& folder, const Item& one, const Item& other,
                const std::vector<Item>& usable) const {
     std::vector<Item> example;  // the first of each name
@@ -204,12 +204,12 @@ class Finder {
                         "; if all of them are classes, " + none);
   }
 
-  /// `flat` and `nested`: those of `splits` without and with class folders.
+  /// `flat` and `nested`: the members of `splits` without and with class folders.
   Layout make_splits(const std::vector<Item>& all, const std::vector<Item>& splits,
                      const std::vector<Item>& flat, const std::vector<Item>& nested) const {
     Layout layout;
     for (const Item& item : splits) add_root(layout, item.role.split, item.path);
-    // The order does not depend on what the folders are called.
+    // The order must not depend on the folders' names.
     std::sort(layout.roots.begin(), layout.roots.end(),
               [](const Layout::Root& a, const Layout::Root& b) { return a.split < b.split; });
     std::vector<std::string> left;
@@ -239,8 +239,8 @@ class Finder {
     return tree_.folders(root).empty() && tree_.holds_images(root);
   }
 
-  /// Where the class folders of a split lie: in its folder, or in one in it that is named like the
-  /// split again, or like images.
+  /// Where the class folders of a split lie: in its folder, or in a folder inside that is again
+  /// named like the split, or like images.
   std::string root_in(std::string folder, const std::string& split) const {
     if (labelled_) return folder;
     for (int depth = 0; depth < kMostAround; ++depth) {
@@ -255,7 +255,7 @@ class Finder {
     return folder;
   }
 
-  /// By --split-folders.
+  /// The layout that --split-folders gives.
   Layout by_option() const {
     Layout layout;
     for (const SplitFolder& told : *options_.split_folders) {

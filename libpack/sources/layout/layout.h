@@ -10,8 +10,9 @@
 
 namespace packhorse {
 
-/// Which folders of a tree are splits, and which folder holds the class folders: the same for a
-/// folder on a disk and for an archive. docs/sources.md has a table of what becomes of which tree.
+/// Says which folders of a tree are splits and which folder holds the class folders, by the same
+/// rules for a folder on disk and for an archive. docs/sources.md has a table of which tree becomes
+/// what.
 ///
 ///     const Layout layout = find_layout(DiskTree(path), options, path);
 ///     for (const Layout::Root& root : layout.roots) ...  // the folders in root.folder are classes
@@ -25,21 +26,22 @@ struct Layout {
   std::vector<std::string> notes;
   std::vector<Doubt> doubts;
 
-  /// The root that a path lies in, and the rest of the path; null for one outside of all.
+  /// The root that a path lies in, and in `below` the rest of the path; null for a path outside all
+  /// roots.
   const Root* root_of(std::string_view path, std::string_view& below) const;
   bool is_root(std::string_view folder) const;
-  /// The rule by which all outside the roots is skipped.
+  /// The rule by which everything outside the roots is skipped.
   std::string_view rule_outside() const;
 };
 
-/// Throws Error(kUsage) for folders named in `options.split_folders` that are not there.
+/// Throws Error(kUsage) for folders named in `options.split_folders` that do not exist.
 Layout find_layout(const FolderTree& tree, const ListOptions& options,
                    const std::filesystem::path& source);
 
-/// "--split-folders train=Training,val=more/Testing": how a user would tell these.
+/// "--split-folders train=Training,val=more/Testing": what a user would type to name these splits.
 std::string split_folders_option(const std::vector<SplitFolder>& splits);
 
-/// "--split-folders train=Training,val=more/Testing": how a user would tell these.
+/// "--split-folders train=Training,val=more/Testing": what a user would type to name these splits.
 std::string split_folders_option(const std::vector<SplitFolder>& splits);
 
 }  // namespace packhorse

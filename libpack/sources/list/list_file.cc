@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kHeaderAdvice =
     "begin the file with a line like path,label or path,label,split,caption; in a .jsonl file, "
     "each line is an object with these members";
-constexpr std::size_t kRowBytes = 4096;  ///< read at once where a single row is wanted
+constexpr std::size_t kRowBytes = 4096;  ///< bytes read at once when a single row is wanted
 
 std::string lower_extension(const fs::path& path) { return lower_case(path.extension().string()); }
 
@@ -57,7 +57,7 @@ ListFile::ListFile(fs::path path, const FieldChoice& choice)
   has_splits_ = roles_.contains("split");
 }
 
-/// In lower case: of the header's cells, or of the members of all objects, sorted.
+/// The column names in lower case: the header's cells, or the sorted members of all objects.
 std::vector<std::string> ListFile::column_names() {
   RowReader reader(fd_.get(), path_, syntax_);
   Row row;

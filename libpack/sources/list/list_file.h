@@ -17,21 +17,21 @@ struct ListRow {
   std::uint64_t offset = 0;  ///< of the row in the file
   std::uint64_t line = 0;
   std::string path;                 ///< as written
-  std::string label;                ///< empty: it has none
-  std::string split;                ///< empty: it has none
-  std::vector<std::string> fields;  ///< one for each of ListFile::fields(); empty: it has none
-  std::string problem;              ///< why it is no sample; empty: it may be one
+  std::string label;                ///< empty: none
+  std::string split;                ///< empty: none
+  std::vector<std::string> fields;  ///< one for each of ListFile::fields(); empty: none
+  std::string problem;              ///< why it is not a sample; empty: it may be one
 };
 
-/// A list file, read in memory of one row. Any thread may call `row_at` and make readers.
+/// A list file; it takes memory for one row. Any thread may call `row_at` and make readers.
 class ListFile {
  public:
-  /// By the name's extension. Anything else is no list.
+  /// Whether the name's extension is that of a list. No other file is a list.
   static bool has_list_name(const std::filesystem::path& path);
 
-  /// Reads the header; of a JSON Lines file, all member names. Throws Error(kUsage) when there is
-  /// no column "path" or "label", a column is there twice, a wanted field is none of the columns,
-  /// or a column cannot be a field.
+  /// Reads the header, or in a JSON Lines file all member names. Throws Error(kUsage) when there is
+  /// no column "path" or "label", a column occurs twice, a wanted field is not a column, or a
+  /// column cannot be a field.
   ListFile(std::filesystem::path path, const FieldChoice& choice);
 
   const std::filesystem::path& path() const { return path_; }
@@ -50,7 +50,7 @@ class ListFile {
     Row row_;
   };
   Reader rows() const;
-  /// The row that begins there. Throws Error(kIo) when there is none any more.
+  /// The row that begins at `offset`. Throws Error(kIo) when there is none any more.
   ListRow row_at(std::uint64_t offset) const;
 
  private:
@@ -69,7 +69,7 @@ class ListFile {
   RowSyntax syntax_;
   std::vector<std::string> fields_;
   std::map<std::string, int, std::less<>> roles_;  ///< by lower-case column name
-  std::vector<int> column_roles_;                  ///< csv, tsv: of each column
+  std::vector<int> column_roles_;                  ///< csv, tsv: by column
   std::uint64_t first_row_ = 0;                    ///< csv, tsv: the header's offset
   bool has_splits_ = false;
 };

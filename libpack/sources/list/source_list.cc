@@ -36,8 +36,8 @@ std::uint64_t hash_of(std::string_view split, std::string_view place) {
   return xxh3(as_bytes(std::string(split) + '\n' + std::string(place)));
 }
 
-/// A file listed again is another sample; its path gets a folder of its own, so that unpacking
-/// finds both. "~2/a/1.jpg" is the second a/1.jpg.
+/// A file that is listed again is another sample; its path gets an extra folder so that unpacking
+/// writes both. "~2/a/1.jpg" is the second a/1.jpg.
 std::string name_again(std::uint32_t time, const std::string& stored) {
   return time < 2 ? stored : '~' + std::to_string(time) + '/' + stored;
 }
@@ -50,13 +50,13 @@ std::string_view without_time(std::string_view stored) {
   return number ? stored.substr(slash + 1) : stored;
 }
 
-/// What must be known of all rows before the first can become an entry.
+/// What must be known about all rows before the first can become an entry.
 struct Survey {
   Survey(const ListFile& list, const ListOptions& options, const fs::path& folder);
   LabelNames labels;
   ListedPaths paths;
-  std::vector<std::string> splits;  ///< in order; "" alone when there is no such column
-  std::unordered_map<std::uint64_t, std::uint32_t> repeats;  ///< hash_of -> how often until now
+  std::vector<std::string> splits;  ///< in order; just "" when there is no such column
+  std::unordered_map<std::uint64_t, std::uint32_t> repeats;  ///< hash_of -> how often seen so far
 };
 
 Survey::Survey(const ListFile& list, const ListOptions& options, const fs::path& folder)
@@ -95,7 +95,7 @@ Survey::Survey(const ListFile& list, const ListOptions& options, const fs::path&
   }
 }
 
-/// A row on its way to an entry or a reject. The fields' texts stay in the file.
+/// A row on its way to becoming an entry or a reject. The texts of its fields stay in the file.
 struct Pending {
   std::string split, path, label, problem;  ///< path: what Survey::paths calls its place
   std::uint64_t line = 0;
@@ -158,7 +158,8 @@ class ListSource final : public Source {
     return !block.empty();
   }
 
-  /// What of a row's fields an entry keeps. With fields, the locator is where the row begins.
+  /// Takes over what an entry keeps of a row's fields. With fields, the locator is the row's
+  /// offset.
   void take_fields(const ListRow& row, Pending& pending) const {
     std::uint64_t bytes = 0, hash = 0;
     for (std::size_t f = 0; f < row.fields.size(); ++f) {
@@ -201,7 +202,8 @@ class ListSource final : public Source {
 
   void take_row(Pending& row, Survey& survey, Listing& listing) const {
     const auto split = std::find(survey.splits.begin(), survey.splits.end(), row.split);
-    // What names no split at all is a reject of the first one: it must be counted somewhere.
+    // A row whose split has no valid name is a reject of the first split: it must be counted
+    // somewhere.
     SplitListing& out =
         listing.splits[split == survey.splits.end()
                            ? 0

@@ -4,7 +4,7 @@
 
 namespace packhorse {
 
-/// A list file: a row for each sample, with its path, label, and what else belongs to it.
+/// A list file: one row for each sample, with its path, its label and its extra fields.
 namespace list_file {
 bool probe(const std::filesystem::path& path);
 std::unique_ptr<Source> open(const std::filesystem::path& path);

@@ -18,9 +18,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Whether every format can hold the keys in their order: letters, digits, '-' and '_' only, and
-/// increasing also with the dot that members' names have behind them. Those of shards or indexes
-/// that others made may be anything.
+/// Whether every format can hold the keys in their order: they consist of letters, digits, '-' and
+/// '_' only, and still increase with the dot that follows a key in member names. Keys in shards or
+/// indexes that others made may be anything.
 bool keys_fit(const PackedDataset& dataset) {
   constexpr std::size_t kLongest = 64;
   std::string last;
@@ -39,7 +39,8 @@ bool keys_fit(const PackedDataset& dataset) {
   return true;
 }
 
-/// The path unpacking would give a sample whose own is not known, as of shards made by others.
+/// The source path of a sample; where it is unknown, as in shards made by others, the path that
+/// unpacking would give it.
 std::string path_of(const PackedDataset& dataset, const ShardIndex& index, std::size_t row) {
   if (!index.path(row).empty()) return std::string(index.path(row));
   const auto label = static_cast<std::size_t>(index.label(row));
@@ -119,8 +120,8 @@ class PackedSource final : public Source {
   struct Part {
     std::string split;
     PackedDataset dataset;
-    std::vector<std::size_t> fields;  ///< field of its manifest -> of the listing, or kNotWanted
-    bool own_keys = true;             ///< else keys are places in the dataset
+    std::vector<std::size_t> fields;  ///< manifest's field -> listing's field, or kNotWanted
+    bool own_keys = true;             ///< false: keys are places in the dataset
   };
 
   static const Manifest& manifest(const Part& part) { return part.dataset.manifest(); }
@@ -178,7 +179,7 @@ class PackedSource final : public Source {
     }
   }
 
-  /// Completes `facts` by the wanted fields the sample has.
+  /// Adds to `facts` those of the wanted fields that the sample has.
   void list_fields(const Part& part, std::size_t shard, std::size_t row,
                    EntryTable::Facts& facts) const {
     const ShardIndex& index = part.dataset.index(shard);
@@ -214,7 +215,7 @@ class PackedSource final : public Source {
 }  // namespace
 
 bool probe(const fs::path& path) {
-  // Other people's folders have a dataset.json, too, so a class list must lie beside it.
+  // Other people's folders may hold a dataset.json, too, so a class list must lie beside it.
   const auto is_dataset = [](const fs::path& directory) {
     std::error_code code;
     return is_packed_dataset(directory) && fs::is_regular_file(directory / kClassesName, code);

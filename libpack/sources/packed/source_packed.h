@@ -4,7 +4,7 @@
 
 namespace packhorse {
 
-/// A dataset that packhorse wrote, of any format, or a directory of such datasets, one for each
+/// A dataset that packhorse wrote, in any format, or a directory of such datasets, one for each
 /// split. Samples come in their stored order, with their keys.
 namespace packed {
 bool probe(const std::filesystem::path& path);

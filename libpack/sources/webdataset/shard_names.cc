@@ -33,7 +33,7 @@ std::optional<std::uint64_t> number(std::string_view text) {
   return value;
 }
 
-/// What stands between a pair of braces, as a list; empty when it is neither a range nor a list.
+/// The choices between a pair of braces; empty when they are neither a range nor a list.
 std::vector<std::string> choices(const std::string& inside, const std::string& pattern) {
   std::vector<std::string> all;
   if (const std::size_t dots = inside.find(".."); dots != std::string::npos) {
@@ -71,7 +71,7 @@ std::vector<fs::path> expand_glob(const std::string& pattern) {
   return paths;
 }
 
-/// The pattern of all shards whose names differ from `name` in their numbers only.
+/// The pattern of all shards whose names differ from `name` only in their numbers.
 std::string set_of(std::string_view name) {
   std::string pattern;
   for (std::size_t i = 0; i < name.size(); ++i) {

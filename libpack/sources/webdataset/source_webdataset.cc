@@ -122,7 +122,7 @@ bool probe(const fs::path& path) {
   try {
     look = look_at(first);
   } catch (const Error& error) {
-    // Said again, with its place, when it is read.
+    // Reading the archive reports this again, with the place.
     if (error.kind() != ErrorKind::kCorrupt) throw;
     return folder;
   }

@@ -4,7 +4,7 @@
 
 namespace packhorse {
 
-/// WebDataset shards whoever wrote them: one tar (plain or compressed), a folder of them, or a
+/// WebDataset shards, whoever wrote them: one tar (plain or compressed), a folder of them, or a
 /// pattern like "shards/train-{000000..000146}.tar".
 namespace webdataset {
 bool probe(const std::filesystem::path& path);

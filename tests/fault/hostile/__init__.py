@@ -1,5 +1,5 @@
-"""A corpus of hostile inputs, made by program: images, archives and datasets that want time, memory or places they
-must not have. corpus() lists it; run.py gives each to the commands it concerns."""
+"""A corpus of hostile inputs, made by program: images, archives and datasets that would take too much time or memory,
+or reach places they must not. corpus() lists it; run.py gives each input to the commands it concerns."""
 
 from dataclasses import dataclass, field
 from typing import Callable
@@ -7,7 +7,7 @@ from typing import Callable
 
 @dataclass(frozen=True)
 class Hostile:
-    """One hostile input. `make(path)` writes it to `path`, a file or folder that is not there yet."""
+    """One hostile input. `make(path)` writes it to `path`, a file or folder that does not exist yet."""
 
     name: str
     kind: str  # "image", "archive", "shard", "dataset"

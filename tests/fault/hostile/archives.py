@@ -14,7 +14,7 @@ from .images import baseline, zeros_deflated
 GIB = 1 << 30
 MIB = 1 << 20
 IMAGE = baseline(8, 8, b"\x0f")
-# Where nothing may ever be written: run.py looks for it beside and above the target.
+# Files that must never be written: run.py looks for them beside and above the target.
 ESCAPES = {
     "parent": "../../../escaped/a.jpg",
     "absolute": "/tmp/packhorse-escaped/cat/a.jpg",
@@ -39,7 +39,7 @@ ODD_NAMES = {
 
 
 def tar(members, format=tarfile.GNU_FORMAT):
-    """Members: (name, bytes) or a TarInfo."""
+    """`members`: (name, bytes) or a TarInfo."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=format, encoding="utf-8", errors="surrogateescape") as archive:
         for member in members:
@@ -60,7 +60,7 @@ def special(name, kind, link="", size=0):
 
 
 def header(name, size, kind=b"0", size_field=None):
-    """One block with the right checksum, whatever it says."""
+    """One header block with the right checksum, whatever it says."""
     field = b"%011o\0" % size if size_field is None else size_field
     block = bytearray(name.encode().ljust(100, b"\0") + b"0000644\0" + b"0000000\0" * 2 + field + b"00000000000\0"
                       + b" " * 8 + kind + b"\0" * 100 + b"ustar\x0000")
@@ -96,7 +96,7 @@ def zip_end(entries, size, offset):
 
 
 def zip_bomb(size, claimed=None):
-    """One member of zeros, which its headers may belie."""
+    """A zip of one member of zeros, whose headers may lie about it."""
     deflated = zeros_deflated(size)[2:-4]
     crc = 0
     block = b"\0" * MIB
@@ -116,7 +116,7 @@ def overlapping_zip(entries):
 
 
 def zstd_of_zeros(start, size):
-    """A frame (RFC 8878) of `start` and so many zeros: blocks that repeat one byte."""
+    """A frame (RFC 8878) of `start` and many zeros: blocks that repeat one byte."""
     block = 128 << 10
     parts = [b"\x28\xb5\x2f\xfd", b"\x00", b"\x38"]  # no size, no checksum, a window of 128 KiB
     parts.append((len(start) << 3).to_bytes(3, "little") + start)

@@ -1,5 +1,5 @@
-"""Datasets whose manifest or index says what is not so, as a forger would: with every checksum and id that fits. And
-shards of other writers."""
+"""Datasets whose manifest or index lies, as a forger's would: with every checksum and id matching. And foreign
+shards."""
 
 import ctypes
 import functools
@@ -31,13 +31,13 @@ def xxh3():
 
 @functools.cache
 def scratch():
-    """Removed when the interpreter ends."""
+    """A folder that is removed when the interpreter ends."""
     return tempfile.TemporaryDirectory(prefix="packhorse-hostile-")
 
 
 @functools.cache
 def sound(*options):
-    """A dataset with nothing wrong."""
+    """A valid dataset."""
     folder = Path(scratch().name) / ("-".join(options).replace(":", "") or "default")
     source = folder / "source"
     for name, content in {"cat/a.jpg": IMAGE, "cat/b.jpg": IMAGE + b"b", "dog/c.png": png(4, 4), "dog/d.pgm": PNM}.items():
@@ -48,7 +48,7 @@ def sound(*options):
 
 
 class Forged:
-    """A copy of a sound dataset; leaving the context makes all sums fit again."""
+    """A copy of a valid dataset; leaving the context updates all sums."""
 
     def __init__(self, path, *options):
         shutil.copytree(sound(*options), path)
@@ -83,7 +83,7 @@ class Forged:
         (self.path / "SHA256SUMS").write_text("".join(lines))
 
     def edit_index(self, edit):
-        """`edit` changes the bytes of a section: edit(section_bytes) for its number."""
+        """Calls edit(data, sections) with the index and, by number, the (offset, length) of its sections."""
         index = self.path / self.manifest["shards"][0]["index"]
         data = bytearray(index.read_bytes())
         sections = {}
@@ -105,7 +105,7 @@ def with_manifest(edit, *options):
 
 
 def with_index(section, form, row, values, *options):
-    """Writes numbers over a row of a column."""
+    """Overwrites a row of a column with numbers."""
 
     def edit(data, sections):
         struct.pack_into(form, data, sections[section][0] + row * struct.calcsize(form), *values)
@@ -118,7 +118,7 @@ def with_index(section, form, row, values, *options):
 
 
 def with_text(section, text, *options):
-    """Writes over the beginning of a column of texts, as far as its first ones are long."""
+    """Overwrites a column of texts with `text`, repeated."""
 
     def edit(data, sections):
         offset, length = sections[section]
@@ -237,13 +237,13 @@ def datasets():
 
 
 def flipped(seed, format, places):
-    """A shard of ours with some bytes changed."""
+    """A valid shard with some bytes changed."""
 
     def make(path):
         data_file = {"hdf5": "shard-000000.h5", "lmdb": "shard-000000.lmdb/data.mdb"}[format]
         data = bytearray((sound("--format", format) / data_file).read_bytes())
         draw = random.Random(seed)
-        # Where structures are: most of the file is.
+        # Any byte will do: most of the file is structure.
         for _ in range(places):
             data[draw.randrange(len(data))] = draw.choice((0, 1, 0x7F, 0x80, 0xFF, draw.randrange(256)))
         path.write_bytes(data)

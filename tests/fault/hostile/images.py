@@ -1,4 +1,4 @@
-"""Images: sizes their bytes cannot have, work without end, headers that make no sense."""
+"""Images with sizes their bytes cannot have, endless work, and nonsensical headers."""
 
 import struct
 import zlib
@@ -16,7 +16,7 @@ def segment(marker, body):
 
 
 def huffman(table_class, symbols, length):
-    """All symbols get codes of one length."""
+    """Gives all symbols codes of one length."""
     counts = bytes(len(symbols) if i + 1 == length else 0 for i in range(16))
     return segment(0xC4, bytes([table_class << 4]) + counts + bytes(symbols))
 
@@ -73,7 +73,7 @@ def empty_ac_scan(blocks):
 
 
 def progressive(width, height, scans):
-    """A sound picture of one grey, whose every scan goes over all blocks in some 200 bytes."""
+    """A valid picture of one grey, each of whose scans covers all blocks in some 200 bytes."""
     blocks = -(-width // 8) * -(-height // 8)
     ac = empty_ac_scan(blocks)
     parts = [SOI, QUANTISATION, huffman(0, [0, 1], 1 + 1), huffman(1, [n << 4 for n in range(15)], 4)]
@@ -100,7 +100,7 @@ def png_header(width, height, depth=8, colour=2, interlace=0):
 
 
 def zeros_deflated(size):
-    """A zlib stream of zeros, made of one piece again and again."""
+    """A zlib stream of zeros, made by repeating one piece."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     first = packer.compress(b"\0" * MIB) + packer.flush(zlib.Z_FULL_FLUSH)
     again = packer.compress(b"\0" * MIB) + packer.flush(zlib.Z_FULL_FLUSH)
@@ -147,7 +147,7 @@ def picture(width, height, bits=8, samples=1, compression=1, strips=1, bytes_=64
 
 
 def files():
-    """name -> bytes, or what makes them."""
+    """name -> bytes, or a function that makes them."""
     small = baseline(8, 8, b"\x0f")
     made = {
         # Sizes that the bytes cannot have.
@@ -171,7 +171,7 @@ def files():
         "tiff-13000x13000-cut.tiff": tiff(picture(13000, 13000)),
         "ppm-13000x13000-cut.ppm": b"P6 13000 13000 255\n" + b"\0" * 100,
         "ppm-huge-number.ppm": b"P6 99999999999999999999 1 255\n" + b"\0" * 100,
-        # Work without end.
+        # Endless work.
         "jpeg-scans-13000x13000.jpg": lambda: progressive(13000, 13000, 800),
         "jpeg-scans-2000x2000.jpg": lambda: progressive(2000, 2000, 880),
         "jpeg-scans-64x64.jpg": lambda: progressive(64, 64, 880),
@@ -187,7 +187,7 @@ def files():
         "tiff-deflate-bomb.tiff": lambda: (
             lambda data: tiff(picture(13000, 13000, compression=8, bytes_=len(data)), data))(zeros_deflated(13000 * 13000)),
         "pgm-comment.pgm": b"P5\n#" + b"c" * MIB + b"\n4 4 255\n" + b"\0" * 16,
-        # Headers that make no sense.
+        # Nonsensical headers.
         "jpeg-no-tables.jpg": SOI + frame(0xC0, 8, 8) + scan(0, 63, 0, 0, b"\0") + EOI,
         "jpeg-zero-components.jpg": SOI + frame(0xC0, 8, 8, 0) + scan(0, 63, 0, 0, b"\0") + EOI,
         "jpeg-255-components.jpg": SOI + frame(0xC0, 8, 8, 85) + scan(0, 63, 0, 0, b"\0") + EOI,
@@ -218,7 +218,7 @@ def files():
         "pnm-maximum-65536.pgm": b"P5 4 4 65536\n" + b"\0" * 32,
         "pnm-plain.pgm": b"P2 4 4 255\n" + b"0 " * 16,
         "pam.pam": b"P7\nWIDTH 4\nHEIGHT 4\nDEPTH 3\nMAXVAL 255\nENDHDR\n" + b"\0" * 48,
-        # Kinds that are not taken.
+        # Unsupported kinds.
         "gif.gif": b"GIF89a\xff\xff\xff\xff\xf7\0\0" + b"\0" * 800,
         "avif.avif": b"\0\0\0\x20ftypavif" + b"\0" * 100,
         "heic.heic": b"\0\0\0\x18ftypheic" + b"\0" * 100,

@@ -1,4 +1,4 @@
-"""Gives a hostile input to each command it concerns, in a process of its own, and says what is wrong with how it ended."""
+"""Gives a hostile input to each command it concerns, in a process of its own, and judges how it ended."""
 
 import os
 import resource
@@ -12,9 +12,9 @@ from pathlib import Path
 from python_support import PACKHORSE, put, tree
 
 MODES = ("original", "roi", "resize", "raw")
-MOST_MEMORY = 512 << 20  # what one image may take decoded (--max-decoded-bytes), and the program
-HANG = 120  # seconds; no promise, as the machine may be busy
-# No promise: only so that a bomb which goes off takes this process down, and not the machine.
+MOST_MEMORY = 512 << 20  # for one decoded image (--max-decoded-bytes), and for the program
+HANG = 120  # seconds; not a promise, as the machine may be busy
+# Not a promise either: these limits make a bomb take this process down instead of the machine.
 BRAKES = {resource.RLIMIT_AS: 8 << 30, resource.RLIMIT_FSIZE: 4 << 30, resource.RLIMIT_CORE: 0}
 ESCAPED = Path("/tmp/packhorse-escaped")
 
@@ -23,7 +23,7 @@ ESCAPED = Path("/tmp/packhorse-escaped")
 class Ending:
     command: list
     code: int
-    seconds: float  # of CPU time, which other work on the machine does not change much
+    seconds: float  # of CPU time, on which other work on the machine has little effect
     memory: int
     out: bytes
     err: bytes
@@ -71,7 +71,7 @@ def run_limited(*command, cwd):
 
 
 def commands(entry, path, work):
-    """Each command with the folder it may write."""
+    """Each command, with the folder it may write to."""
     if entry.kind == "image":
         for mode in MODES:
             yield ["pack", path.parent.parent, work / mode, "--format", "wds", "--image", mode, "--max-rejects", "1"]
@@ -95,7 +95,7 @@ def commands(entry, path, work):
 
 
 def place(entry, work):
-    """Writes the input where its commands expect it. An image has a sound one beside it."""
+    """Writes the input where its commands expect it. An image gets a valid one beside it."""
     if entry.kind == "image":
         path = work / "in/cat" / entry.name
         put(work / "in/dog/good.jpg")
@@ -107,9 +107,10 @@ def place(entry, work):
 
 
 def run_entry(entry, folder):
-    """Runs all its commands below `folder`, which is emptied. Returns their endings and what is wrong: (command, words)."""
+    """Runs all its commands below `folder`, which is emptied. Returns their endings and the faults: (command,
+    words)."""
     shutil.rmtree(folder, ignore_errors=True)
-    work = folder / "a/b/work"  # what leads out of it stays in the folder for three steps
+    work = folder / "a/b/work"  # paths that lead out of it stay inside `folder` for three steps
     (work / "tmp").mkdir(parents=True)
     path = place(entry, work)
     before = tree(folder / "a/b/work/in")
@@ -127,7 +128,7 @@ def run_entry(entry, folder):
 
 
 def strange(folder, work):
-    """What lies where nothing may."""
+    """Files in places where there must be none."""
     outside = {folder / "a", folder / "a/b", work}
     found = [path for top in (folder, folder / "a", folder / "a/b") for path in top.iterdir() if path not in outside]
     found += list((work / "tmp").iterdir())

@@ -1,5 +1,5 @@
-// Loaded before all libraries (LD_PRELOAD), it makes one system call of a program fail, or ends the
-// program there:
+// A library that is loaded before all others (LD_PRELOAD). It makes one system call of a program
+// fail, or ends the program there:
 //
 //     FAULT_ROOT   only files below this directory count
 //     FAULT_CALL   a group of calls below (kGroups), or "change": any of them that changes files
@@ -10,10 +10,10 @@
 //     FAULT_ALWAYS 1: all that follow fail, too
 //     FAULT_COUNT  a file of kGroups 64-bit numbers that gets the calls counted
 //
-// A program that a signal ends then says on stderr where it was: "FAULT FRAME:
-// library(symbol+0x1)", the innermost call first. Only the process that was started with it counts,
-// not those that it starts. packhorse and its libraries write by these functions of the C library
-// alone: no io_uring, and no system calls of their own.
+// A program that a signal ends then prints on stderr where it was: "FAULT FRAME:
+// library(symbol+0x1)", the innermost call first. Only the process started with the library counts,
+// not its children. packhorse and its libraries write only through these functions of the C
+// library: no io_uring, and no direct system calls.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -117,12 +117,12 @@ void choose_fault(const char* what) {
   abort();
 }
 
-/// Says where the program is, and lets the signal end it.
+/// Prints where the program is, and lets the signal end it.
 void tell_frames(int number) {
   state.active = false;
   std::array<void*, 64> frames{};
   const int n = backtrace(frames.data(), static_cast<int>(frames.size()));
-  for (int i = 1; i < n; ++i) {  // 0 is here
+  for (int i = 1; i < n; ++i) {  // frame 0 is this function
     constexpr char kMark[] = "FAULT FRAME: ";
     if (write(STDERR_FILENO, kMark, sizeof kMark - 1) < 0) break;
     backtrace_symbols_fd(&frames[static_cast<std::size_t>(i)], 1, STDERR_FILENO);
@@ -131,7 +131,7 @@ void tell_frames(int number) {
   raise(number);
 }
 
-/// A stack for the handler in this thread, as its own may be what has run out.
+/// Gives this thread a stack for the handler, as its own stack may be what has run out.
 void give_handler_stack() {
   constexpr std::size_t kBytes = 256 << 10;
   stack_t stack{};
@@ -154,7 +154,7 @@ void* start_thread(void* given) {
 void watch_crashes() {
   give_handler_stack();
   std::array<void*, 1> frame{};
-  backtrace(frame.data(), 1);  // loads what it needs while that can be had
+  backtrace(frame.data(), 1);  // loads what it needs while it still can
   for (const int number : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL}) {
     struct sigaction action {};
     action.sa_handler = tell_frames;
@@ -169,7 +169,7 @@ __attribute__((constructor)) void begin() {
   if (root == nullptr) return;
   std::array<char, 16> self{};
   snprintf(self.data(), self.size(), "%d", static_cast<int>(getpid()));
-  if (owner != nullptr && strcmp(owner, self.data()) != 0) return;  // a process that ours started
+  if (owner != nullptr && strcmp(owner, self.data()) != 0) return;  // a child process
   setenv("FAULT_OWNER", self.data(), 1);
   state.root = root;
   state.root_length = strlen(root);
@@ -198,7 +198,7 @@ bool is_due(Group group) {
   return state.group == group && (count == state.at || (state.always && count > state.at));
 }
 
-/// What is to happen to this call; errno is set for what fails, and a kill has been done.
+/// Decides the fate of this call. Sets errno for a failure; a kill has already happened on return.
 Fault fault_in(Group group, bool changes) {
   bool due = is_due(group);
   if (changes) due = is_due(kChange) || due;
@@ -226,7 +226,7 @@ int remembered(int fd, bool ours) {
   return fd;
 }
 
-/// A call that works or fails, and no more.
+/// Wraps a call that either works or fails.
 template <class Call>
 int whole(bool ours, Group group, bool changes, const Call& call) {
   if (ours && fault_in(group, changes) == Fault::kErrno) return -1;
@@ -239,7 +239,7 @@ int opening(bool ours, int flags, const Call& call) {
   return remembered(call(), ours);
 }
 
-/// A call that moves `size` bytes: `call(n)` moves n of them.
+/// Wraps a call that moves `size` bytes: `call(n)` moves n of them.
 template <class Call>
 ssize_t moving(int fd, Group group, std::size_t size, const Call& call) {
   if (!is_ours(fd)) return call(size);
@@ -438,7 +438,7 @@ int fallocate(int fd, int mode, off_t at, off_t size) {
   REAL(fallocate);
   return whole(is_ours(fd), kTruncate, true, [&] { return real(fd, mode, at, size); });
 }
-/// As Linux does: the descriptor is closed whatever close(2) says.
+/// Like Linux: closes the descriptor whatever close(2) returns.
 int close(int fd) {
   REAL(close);
   const bool ours = is_ours(fd);
@@ -466,7 +466,7 @@ void* mmap64(void* where, size_t size, int protection, int flags, int fd, off64_
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*routine)(void*),
                    void* argument) {
   REAL(pthread_create);
-  // Few are made, and none of this is freed.
+  // Few threads are made, so their arguments are never freed.
   void* const memory = state.active ? __libc_malloc(sizeof(ThreadStart)) : nullptr;
   if (memory == nullptr) return real(thread, attributes, routine, argument);
   return real(thread, attributes, start_thread, new (memory) ThreadStart{routine, argument});

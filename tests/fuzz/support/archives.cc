@@ -46,7 +46,7 @@ std::string make_archive(const std::vector<ArchiveMember>& members, const std::s
   check(handle.get(), archive_write_set_format_by_name(handle.get(), format.c_str()));
   if (filter != "none")
     check(handle.get(), archive_write_add_filter_by_name(handle.get(), filter.c_str()));
-  // Level 0 wants a dictionary of 256 KiB of who reads it; the usual one 8 MiB.
+  // Level 0 makes readers allocate a dictionary of 256 KiB; the default level 8 MiB.
   if (filter == "xz")
     check(handle.get(), archive_write_set_options(handle.get(), "xz:compression-level=0"));
   archive_write_set_bytes_per_block(handle.get(), 512);

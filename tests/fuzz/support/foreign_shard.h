@@ -5,8 +5,7 @@
 
 namespace packhorse::fuzz {
 
-/// Everything that a shard of another writer has to say. A sample that was found with a problem may
-/// refuse to be read.
+/// Reads everything that a foreign shard offers. Reading a sample that has a problem may throw.
 inline void read_all(ForeignShard& shard) {
   for (std::size_t i = 0; i < shard.size(); ++i) {
     const FoundSample found = shard.found(i);

@@ -38,11 +38,11 @@ void touch(Bytes bytes) {
     volatile std::byte kept = byte;  // reads must not be optimised away
     static_cast<void>(kept);
   };
-  // Asking AddressSanitizer for all of it at once is quicker than reading byte by byte by far.
+  // Asking AddressSanitizer about the whole range is far quicker than reading byte by byte.
   auto* const begin = const_cast<std::byte*>(bytes.data());
   if (const void* bad = __asan_region_is_poisoned(begin, bytes.size()))
     read(*static_cast<const std::byte*>(bad));
-  // What it does not know is whether there is memory at all.
+  // AddressSanitizer does not know whether memory is mapped at all.
   for (std::size_t at = 0; at < bytes.size(); at += kPage) read(bytes[at]);
   read(bytes.back());
 }

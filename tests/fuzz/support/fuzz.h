@@ -8,8 +8,8 @@
 #include "packhorse/base/bytes.h"
 #include "packhorse/base/error.h"
 
-/// What the fuzz targets share. A target is one function that libFuzzer calls with bytes of its
-/// making; it hands them to a parser and looks at all that comes out:
+/// Code shared by the fuzz targets. A target is one function that libFuzzer calls with bytes of its
+/// making. It hands them to a parser and reads everything that comes out:
 ///
 ///     extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
 ///       return packhorse::fuzz::attempt(data, size, [](Bytes input) { npy_pixels(input); });
@@ -18,14 +18,14 @@
 /// The only exception that bytes from outside may cause is packhorse::Error.
 namespace packhorse::fuzz {
 
-/// A copy that ends at a page nobody may touch: what a sanitizer does not see, such as a library,
-/// cannot read past it either. One thread; the view lives until the next call.
+/// Copies the input so that it ends at an inaccessible page: code without sanitizers, such as a
+/// library, cannot read past it either. One thread; the view lives until the next call.
 Bytes guarded(const std::uint8_t* data, std::size_t size);
 
-/// Ends the process, with a report, unless `kept`: a promise that the code under test makes.
+/// Ends the process, with a report, unless `kept` is true: a promise of the code under test.
 void promise(bool kept, const char* what);
 
-/// Ends the process, with a report, where a view leads out of its memory.
+/// Ends the process, with a report, when a view leads out of its memory.
 void touch(Bytes bytes);
 inline void touch(std::string_view text) { touch(as_bytes(text)); }
 
@@ -39,21 +39,21 @@ int attempt(const std::uint8_t* data, std::size_t size, const Parse& parse) {
   return 0;
 }
 
-/// Whether a number of `digits` digits or more stands in it: as a label it makes that many classes,
-/// which is in order, and takes too long to be done a million times.
+/// Whether the text contains a number of `digits` digits or more. As a label it makes that many
+/// classes, which is allowed, but takes too long to be done a million times.
 bool has_long_number(Bytes text, std::size_t digits = 5);
 
-/// A file that is in memory alone, for parsers that take a path. Memory mapped from it that lies
-/// behind the file's end is poisoned (see mapped_memory.cc).
+/// A file that exists only in memory, for parsers that take a path. Memory mapped from it beyond
+/// the file's end is poisoned (see mapped_memory.cc).
 class MemoryFile {
  public:
-  /// `name`: its path ends so, for parsers that look at that. Empty: any path.
+  /// `name`: what its path ends with, for parsers that look at that. Empty: any path.
   explicit MemoryFile(const std::string& name = {});
   ~MemoryFile();
   MemoryFile(const MemoryFile&) = delete;
   MemoryFile& operator=(const MemoryFile&) = delete;
 
-  /// Makes `content` its content, whatever it was.
+  /// Replaces the file's content by `content`.
   void hold(Bytes content);
   const std::filesystem::path& path() const { return path_; }
   int fd() const { return fd_; }
@@ -64,7 +64,7 @@ class MemoryFile {
   std::filesystem::path path_, folder_;
 };
 
-/// Cuts choices off the end of an input, where they do not shift what is parsed.
+/// Takes choices off the end of an input, where they do not shift the parsed bytes.
 class Choices {
  public:
   explicit Choices(Bytes& input) : input_(input) {}

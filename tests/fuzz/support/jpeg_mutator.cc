@@ -1,5 +1,5 @@
-// In place of libFuzzer's own mutations, every other time: those of the differential test, which
-// know where in a JPEG what is.
+// Replaces every other one of libFuzzer's own mutations by one of the differential test's, which
+// know the structure of a JPEG.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>

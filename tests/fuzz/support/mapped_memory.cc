@@ -1,6 +1,6 @@
-// A mapped file is readable up to the end of its last page, where a parser that goes beyond the
-// file reads zeros and nobody notices. The fuzz targets are linked with --wrap=mmap,--wrap=munmap,
-// so that what libpack maps has a poisoned rest.
+// A mapped file is readable up to the end of its last page: a parser that goes beyond the file
+// reads zeros, and nobody notices. The fuzz targets are linked with --wrap=mmap,--wrap=munmap, so
+// that the rest of libpack's mappings is poisoned.
 #include <sanitizer/asan_interface.h>
 #include <sys/mman.h>
 

@@ -15,7 +15,7 @@ std::vector<std::byte> with_tar_checksums(Bytes tar) {
     unsigned sum = 0;
     for (const std::byte byte : block) sum += std::to_integer<unsigned>(byte);
     char digits[kChecksumBytes];
-    std::snprintf(digits, sizeof digits, "%06o", sum);  // and a zero behind them
+    std::snprintf(digits, sizeof digits, "%06o", sum);  // followed by a zero
     std::copy_n(std::as_bytes(std::span(digits)).begin(), sizeof digits - 1,
                 block.begin() + kChecksum);
   }

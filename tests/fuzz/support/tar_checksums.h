@@ -6,8 +6,8 @@
 
 namespace packhorse::fuzz {
 
-/// The same bytes with the right checksum in every block that says "ustar": a wrong one ends all
-/// that could be found out behind it.
+/// Returns the same bytes with the right checksum in every block that says "ustar". A wrong one
+/// would keep the fuzzer from everything after it.
 std::vector<std::byte> with_tar_checksums(Bytes tar);
 
 }  // namespace packhorse::fuzz

@@ -4,7 +4,7 @@
 
 namespace packhorse::trainer {
 
-// Of weights.cc, which would bring the networks with it.
+// Replaces the definition in weights.cc, which would bring the networks with it.
 void throw_bad_weights(const std::filesystem::path& path, const std::string& why) {
   throw Error(ErrorKind::kCorrupt, why, path);
 }

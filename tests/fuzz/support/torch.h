@@ -5,10 +5,10 @@
 
 #include "fuzz.h"
 
-/// For the targets of the trainer's weight files, which are linked with LibTorch.
+/// Helpers for the targets of the trainer's weight files, which are linked with LibTorch.
 namespace packhorse::fuzz {
 
-/// As attempt(), where other exceptions are in order, too: read_weights() makes an Error of them.
+/// Like attempt(), but allows other exceptions too: read_weights() makes an Error of them.
 template <class Parse>
 int attempt_with_torch(const std::uint8_t* data, std::size_t size, const Parse& parse) {
   try {

@@ -8,7 +8,7 @@ namespace {
 using namespace packhorse;
 
 void decompress_stream(Bytes input) {
-  constexpr std::uint64_t kEnough = 1 << 20;  // of a bomb
+  constexpr std::uint64_t kEnough = 1 << 20;  // bytes read of a bomb
   const auto stream =
       decompress(std::make_unique<fuzz::MemoryStream>(input, 1000), compression_of(input), "input");
   std::uint64_t seen = 0;

@@ -1,4 +1,4 @@
-// A global heap of HDF5 and the references into it, which stand at the input's end.
+// A global heap of HDF5, and at the input's end the references into it.
 #include <algorithm>
 
 #include "formats/hdf5/global_heap.h"

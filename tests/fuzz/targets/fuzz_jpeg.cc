@@ -11,7 +11,7 @@ namespace {
 
 using namespace packhorse;
 
-/// Mostly few: what there is to find in a window is in its first rows, and each takes time.
+/// Mostly few pixels: a window's errors are in its first rows, and each row takes time.
 std::uint32_t most_pixels(std::uint64_t random) { return random >> 32 & 15 ? 1 << 12 : 1 << 16; }
 
 class Rows : public jpeg::RowSink {
@@ -34,7 +34,7 @@ class Blocks : public jpeg::CoefficientSink {
   volatile int sum_ = 0;
 };
 
-/// A window that the input chooses. Its pixels are few, whatever the picture's.
+/// Draws a window from the input. It has few pixels, whatever the picture has.
 jpeg::Window draw_window(std::uint32_t width, std::uint32_t height, std::uint64_t random) {
   const auto draw = [&](std::uint32_t below) {
     random = random * 6364136223846793005u + 1442695040888963407u;
@@ -54,7 +54,7 @@ jpeg::Window draw_window(std::uint32_t width, std::uint32_t height, std::uint64_
 void look_at(Bytes file) {
   static jpeg::Scratch scratch;
   const std::uint64_t random = xxh3(file);
-  // Kept memory has room from larger pictures, in which small ones may lose themselves unseen.
+  // Kept memory has room from larger pictures, in which errors of small ones could go unnoticed.
   if (random % 64 == 0) scratch = jpeg::Scratch();
   std::uint8_t pixel[3];
   const jpeg::Result header = jpeg::decode(file, {0, 0, 1, 1}, {pixel, 3}, scratch);

@@ -10,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static fuzz::MemoryFile file;
   fuzz::attempt(data, size, [](Bytes input) {
     file.hold(input);
-    // A class list, where it is given, is the whole choice of labels.
+    // A class list, where one is given, decides the labels completely.
     std::vector<std::string> classes;
     if (fuzz::has_long_number(input)) classes = {"cat", "dog"};
     LabelFile labels(file.path(), classes);

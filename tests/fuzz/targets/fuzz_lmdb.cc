@@ -1,4 +1,4 @@
-// An LMDB file of another writer: the pages, and, where those pass, what the library makes of them.
+// A foreign LMDB file: the pages, and, when those pass, what the library makes of them.
 #include "formats/lmdb/lmdb.h"
 #include "support/foreign_shard.h"
 #include "support/fuzz.h"

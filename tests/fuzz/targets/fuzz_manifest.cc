@@ -1,4 +1,4 @@
-// dataset.json: mostly with the id that fits, without which nothing of it is looked at.
+// dataset.json, mostly with the matching id: without it the rest is never parsed.
 #include <nlohmann/json.hpp>
 
 #include "packhorse/base/hash.h"
@@ -20,7 +20,7 @@ std::string with_id(std::string_view text) {
     content.erase("id");
     json["id"] = sha256(as_bytes(content.dump()));
     return json.dump();
-  } catch (const Json::exception&) {  // no UTF-8
+  } catch (const Json::exception&) {  // not UTF-8
     return {};
   }
 }

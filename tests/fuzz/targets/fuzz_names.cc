@@ -1,4 +1,4 @@
-// Names of members and classes, and what they are cut into.
+// Names of members and classes, and the parts they are split into.
 #include "archive/archive_scan.h"
 #include "formats/wds/layout.h"
 #include "packhorse/base/printable.h"

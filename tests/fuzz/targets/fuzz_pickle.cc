@@ -1,4 +1,4 @@
-// What torch.save() pickled, with storages of 64 bytes for all that it names.
+// Values pickled by torch.save(), with 64 bytes for every storage that they name.
 #include <ATen/ops/empty.h>
 
 #include "checkpoint/unpickle.h"

@@ -1,4 +1,4 @@
-// The receipt of a finished shard, which another run wrote.
+// The receipt of a finished shard, written by another run.
 #include "packing/receipt.h"
 #include "support/fuzz.h"
 

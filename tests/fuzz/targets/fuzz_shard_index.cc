@@ -1,4 +1,4 @@
-// The index of a shard, with a checksum that fits: what stands in it then is all that is checked.
+// The index of a shard, with a matching checksum: only its content is checked then.
 #include <cstring>
 
 #include "packhorse/base/hash.h"
@@ -9,7 +9,7 @@ namespace {
 
 using namespace packhorse;
 
-// Of the header; docs/formats/index.md draws it.
+// Offsets in the header; docs/formats/index.md draws it.
 constexpr std::size_t kFileBytes = 32, kChecksum = 56, kHeader = 64;
 
 std::vector<std::byte> with_checksum(Bytes input) {

@@ -1,4 +1,4 @@
-// A tar of another writer as a shard: samples, labels, fields, and the names for other readers.
+// A foreign tar as a shard: samples, labels, fields, and the names for other readers.
 #include "formats/wds/layout.h"
 #include "formats/wds/members.h"
 #include "formats/wds/wds.h"

@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     file.hold(input);
     for (const std::uint64_t end : {input.size(), input.size() / 2})
       fuzz::touch(zip_name_before(file.fd(), end, file.path()).value_or(""));
-    constexpr std::uint64_t kEnough = 1 << 20;  // of a bomb
+    constexpr std::uint64_t kEnough = 1 << 20;  // bytes read of a bomb
     const auto zip = walk_zip(file.fd(), file.path());
     std::uint64_t seen = 0;
     for (Member member; seen < kEnough && zip->next(member);) {

@@ -26,26 +26,26 @@ using packhorse::test::Picture;
 using packhorse::test::put;
 using packhorse::test::TemporaryDirectory;
 
-/// What every partial decode is held against: the whole picture, by a plain libjpeg loop.
+/// The reference for every partial decode: the whole picture, decoded in a plain libjpeg loop.
 inline Picture decode_plainly(Bytes file) {
   return packhorse::test::decode_plainly(file, packhorse::test::Colours::kRgb);
 }
 
 Picture window_of(const Picture& picture, int x, int y, int w, int h);
-/// Largest difference of two pictures of one size; 256 for different sizes.
+/// The largest difference between two pictures of one size; 256 for different sizes.
 int largest_difference(const Picture& a, const Picture& b);
 
-/// Puts rows one below the other.
+/// Stacks rows into a picture.
 struct PictureSink : PixelSink {
   Picture picture;
   void start() override { picture = {}; }
   void take(const PixelView& rows) override;
 };
 
-/// What packing with `--image roi` makes of a JPEG.
+/// The JPEG that packing with `--image roi` makes of `file`.
 File make_roi(Bytes file, int restart_mcus = 4);
 
-/// Samples in memory. Reading one that `broken` names throws.
+/// Samples in memory. Reading a sample in `broken` throws.
 class MemoryDataset : public Dataset {
  public:
   explicit MemoryDataset(std::vector<File> files) : files_(std::move(files)) {}

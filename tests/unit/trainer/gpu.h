@@ -7,7 +7,8 @@
 
 namespace packhorse::test {
 
-/// Whether a test of a GPU cannot run here, which it then says. Such tests are in the suite "gpu".
+/// Whether a test that needs a GPU cannot run here; if so, says it. Such tests are in the suite
+/// "gpu".
 inline bool no_gpu() {
   if (trainer::cuda_available()) return false;
   skipped("no GPU");

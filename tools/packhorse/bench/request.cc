@@ -19,7 +19,7 @@ struct Order {
   void (*choose)(LoaderOptions&);
 };
 
-/// All there is to know of an order: a new one is a line here.
+/// Everything there is to know about an order: a new one is one more line here.
 constexpr std::array kOrders = {
     Order{"global", "all samples shuffled",
           [](LoaderOptions& options) { options.order = reader::OrderKind::kGlobal; }},
@@ -89,10 +89,10 @@ reader::MeasureOptions options_of(const Request& request, const Section& section
   const bool cold = section.cache == CacheState::kCold;
   reader::MeasureOptions options;
   options.work = section.work;
-  // What is warm stays so; the first pass over each input makes sure.
+  // A warm cache stays warm; the first pass over each input makes sure.
   options.cache = cold || repeat == 0 ? section.cache : CacheState::kAsIs;
   options.max_samples = request.max_images;
-  // What a first epoch has brought into memory is there in the second.
+  // One epoch only: a second would find in memory what the first one read.
   options.min_seconds = cold || section.storage ? 0 : request.min_seconds;
   options.loader.workers = workers;
   options.loader.batch_size = request.batch_size;

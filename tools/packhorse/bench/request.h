@@ -8,8 +8,8 @@
 #include "packhorse/reader/measure.h"
 #include "packhorse/reader/simulated_storage.h"
 
-/// The parts of `packhorse bench`, which command_bench.cc puts together: what is asked, the runs
-/// that answer it, and how these are shown.
+/// The parts of `packhorse bench`, put together by command_bench.cc: the request, the runs that
+/// answer it, and their presentation.
 namespace packhorse::bench {
 
 /// What is measured, as typed.
@@ -27,7 +27,7 @@ struct Request {
   bool cold = false, warm = false, sweep = false, huge_pages = false, json = false;
 };
 
-/// Work, and where the bytes come from: what a table is of.
+/// The work, and where the bytes come from; each section has a table of its own.
 struct Section {
   reader::Work work = reader::Work::kDecode;
   reader::CacheState cache = reader::CacheState::kWarm;
@@ -38,15 +38,15 @@ const char* name_of(reader::Work work);
 /// "warm", "cold" or "simulated nfs".
 std::string place_of(const Section& section);
 
-/// Names of the orders there are, and what each is.
+/// The names of the orders; orders_text() also says what each of them is.
 std::vector<std::string> order_names();
 std::string orders_text();
 
-/// Each work: cold, warm, then simulated storage as asked; warm if nothing is. Throws
+/// For each work: cold, warm, then simulated storage, as asked; warm if nothing is asked. Throws
 /// Error(kUsage).
 std::vector<Section> sections_of(const Request& request);
-/// The numbers of workers to try, each once, as asked; a sweep goes on to twice the CPUs, as reads
-/// from a disk do.
+/// The numbers of workers to try as asked, each once; a sweep goes up to twice the CPUs, because
+/// reads from a disk scale that far.
 std::vector<int> workers_of(const Request& request);
 /// How pass `repeat` of a run is measured; each repeat has another seed.
 reader::MeasureOptions options_of(const Request& request, const Section& section, int workers,

@@ -22,14 +22,14 @@ using reader::Measurement;
 
 namespace {
 
-constexpr double kBusy = 0.9;    // of the CPUs: then more threads have nothing to run on
+constexpr double kBusy = 0.9;    // of the CPUs; more threads then have nothing to run on
 constexpr double kMostly = 0.5;  // of the workers' time
 
 bool same(const Section& a, const Section& b) {
   return a.work == b.work && place_of(a) == place_of(b);
 }
 
-/// A line on a terminal that the next one replaces, gone at the end.
+/// A line on a terminal that the next one replaces; it is erased at the end.
 class Note {
  public:
   ~Note() { show(""); }
@@ -43,8 +43,8 @@ class Note {
   bool terminal_ = program::stderr_is_terminal();
 };
 
-/// The datasets of a section. A cold pass opens its input itself: what an earlier one has mapped
-/// would stay in memory.
+/// The datasets of a section. A cold pass opens its input itself, since an input that is still
+/// mapped would stay in memory.
 class OpenInputs {
  public:
   OpenInputs(const Request& request, const Section& section)
@@ -58,7 +58,7 @@ class OpenInputs {
   }
 
  private:
-  /// Reading and decoding is measured; labels are not looked at.
+  /// Takes odd classes, since only reading and decoding are measured, not labels.
   std::shared_ptr<const Dataset> open_now(const std::string& input) const {
     return Dataset::open(input, request_.split, reader::OddClasses::kTake);
   }
@@ -106,7 +106,7 @@ std::vector<Run> measure_section(const Request& request, const Section& section,
   return runs;
 }
 
-/// Why more workers than at the knee do not pay.
+/// Why more workers than at the knee bring nothing.
 std::string limit_text(const Run& run, const reader::Knee& knee) {
   if (knee.still_rising) return "still rising there, the most tried: the knee may lie beyond";
   const Measurement& pass = run.median_pass();
@@ -188,7 +188,7 @@ std::vector<Run> measure_all(const Request& request, const std::stop_token& stop
 
 std::vector<RunKnee> knees_of(const std::vector<Run>& runs) {
   std::vector<RunKnee> knees;
-  // The runs of one input in one section stand together.
+  // The runs of one input in one section are adjacent.
   for (auto begin = runs.begin(); begin != runs.end();) {
     const auto end = std::find_if(begin, runs.end(), [&](const Run& run) {
       return run.input != begin->input || !same(run.section, begin->section);

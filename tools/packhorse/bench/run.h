@@ -12,36 +12,36 @@ namespace packhorse::bench {
 /// All repeats of one input with one setting.
 struct Run {
   std::string input, format, image;  ///< as typed; the dataset's format and --image mode
-  std::uint64_t samples = 0;         ///< of the dataset
+  std::uint64_t samples = 0;         ///< samples in the dataset
   Section section;
   int workers = 0;
   std::vector<reader::Measurement> passes;
 
   reader::Spread rate() const;  ///< images a second
-  /// The pass in the middle of the field, for the figures that belong together.
+  /// The pass with the median rate, for figures that belong together.
   const reader::Measurement& median_pass() const;
 };
 
-/// Where the time of a run's threads went, in seconds, summed over them.
+/// Where the time of a run's threads went, in seconds summed over the threads.
 struct Stages {
   double read = 0, decode = 0;
-  double slot_wait = 0;      ///< for the consumer to give a slot back
-  double rest = 0;           ///< none of these: handing over, the ends of epochs
-  double consumer_wait = 0;  ///< of the consumer, beside the threads
+  double slot_wait = 0;      ///< waiting for the consumer to give back a slot
+  double rest = 0;           ///< none of these: handing over, ends of epochs
+  double consumer_wait = 0;  ///< the consumer's own wait; not in total()
   double total() const { return read + decode + slot_wait + rest; }
 };
 Stages stages_of(const Run& run);
 
-/// The knee of one input's sweep, and in words where it lies and why.
+/// The knee of one input's sweep, with words on where it lies and why.
 struct RunKnee {
   const Run* run = nullptr;  ///< the run at the knee
   reader::Knee knee;
   std::string reason;
 };
 
-/// Measures what is asked, section by section, the runs of one in turns: A B C A B C. Says on a
-/// terminal what it does. Throws Error: what cannot be opened or read, kUnsupported where cold is
-/// not to be had, kInterrupted.
+/// Measures what is asked, section by section, with the runs of one in turns: A B C A B C. Shows
+/// its progress on a terminal. Throws Error: what cannot be opened or read, kUnsupported where a
+/// cold cache is not available, kInterrupted.
 std::vector<Run> measure_all(const Request& request, const std::stop_token& stop);
 
 /// The knees of all inputs in all sections that were measured with several numbers of workers.

@@ -7,10 +7,10 @@
 
 namespace packhorse::bench {
 
-/// What `--json` prints; docs/benchmarks.md names the fields, which are only ever added.
+/// What `--json` prints; docs/benchmarks.md names the fields. Later versions only add fields.
 program::Json report_json(const Request& request, const std::vector<Run>& runs);
 
-/// The counters of all runs in Prometheus' text format, told apart by labels.
+/// The counters of all runs in Prometheus' text format; labels distinguish the runs.
 std::string metrics_text(const Request& request, const std::vector<Run>& runs);
 
 }  // namespace packhorse::bench

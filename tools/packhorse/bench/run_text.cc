@@ -18,7 +18,7 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-// A warm pass may read so much from the disk: a kernel may take pages back at any time.
+// A warm pass may read this share from the disk, since the kernel may take pages back at any time.
 constexpr double kWarmShare = 0.05;
 
 std::string rate_text(double per_s) { return with_commas(static_cast<std::uint64_t>(per_s + 0.5)); }
@@ -76,7 +76,7 @@ constexpr std::array kStageColumns = {
     StageColumn{"read", &Stages::read}, StageColumn{"decode", &Stages::decode},
     StageColumn{"slot wait", &Stages::slot_wait}, StageColumn{"rest", &Stages::rest}};
 
-/// Time and share of each stage that any of the runs has.
+/// Time and share of each stage that occurs in any of the runs.
 std::string stages_text(const std::vector<const Run*>& runs) {
   Rows rows = {{"time an image", "workers"}};
   for (const Run* run : runs)
@@ -104,7 +104,7 @@ std::string stages_text(const std::vector<const Run*>& runs) {
   return program::table_text(rows);
 }
 
-/// What to know of the passes that were to be warm and were not.
+/// Says which passes were meant to be warm and were not.
 std::string doubts_text(const std::vector<const Run*>& runs) {
   std::string text;
   for (const Run* run : runs) {
@@ -119,7 +119,7 @@ std::string doubts_text(const std::vector<const Run*>& runs) {
   return text;
 }
 
-/// What windows cost in randomness. The other orders are as random as can be, or not at all.
+/// Says what windows cost in randomness. The other orders are fully random or not random at all.
 std::string shuffle_text(const Request& request, const std::vector<const Run*>& runs) {
   if (request.order != "window") return {};
   std::string text;

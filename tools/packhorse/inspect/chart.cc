@@ -13,13 +13,13 @@ using program::with_commas;
 
 namespace {
 
-constexpr std::size_t kBars = 6;           ///< of a histogram, about
-constexpr std::size_t kClassesShown = 12;  ///< all of them, up to so many
+constexpr std::size_t kBars = 6;           ///< bars of a histogram, approximately
+constexpr std::size_t kClassesShown = 12;  ///< up to this many, all are shown
 constexpr std::size_t kLargestShown = 5, kSmallestShown = 3;
 constexpr std::size_t kLabelColumns = 28;
 constexpr int kLeastBar = 8, kMostBar = 40;  ///< columns
 
-/// `share` of `columns`; never nothing for what is there.
+/// A bar of `share` of `columns`; never empty, so that small values show.
 std::string bar(double share, int columns, const program::Style& style) {
   const double length = share * columns;
   if (!style.blocks) {
@@ -32,7 +32,7 @@ std::string bar(double share, int columns, const program::Style& style) {
   return text + kEighths[static_cast<std::size_t>(eighths % 8)];
 }
 
-/// "64 KiB": where bars begin is mostly a whole number of units.
+/// "64 KiB", without the ".0" of bytes_text(): bars mostly begin at whole units.
 std::string edge_text(std::uint64_t bytes) {
   std::string text = bytes_text(bytes);
   const std::size_t zero = text.find(".0 ");

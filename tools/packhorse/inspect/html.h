@@ -7,13 +7,13 @@
 #include "inspect/chart.h"
 #include "packhorse/base/bytes.h"
 
-/// Pieces of an HTML page that needs nothing beside itself.
+/// Pieces of an HTML page that needs no other files.
 namespace packhorse::inspect {
 
-/// Text as it may stand in an element or in a quoted attribute: printable_text(), escaped.
+/// Text made safe for an element or a quoted attribute: printable_text(), escaped.
 std::string escaped(std::string_view text);
 
-/// Bars as SVG, in colours of the page's style sheet. Empty for fewer than two rows.
+/// Draws bars as SVG, in colours of the page's style sheet. Empty for fewer than two rows.
 std::string svg_chart(const std::string& title, const std::vector<ChartRow>& rows,
                       std::uint64_t total);
 

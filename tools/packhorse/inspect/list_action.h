@@ -17,7 +17,7 @@ class ListAction {
       : request_(request), choice_(choice) {}
   void setup(CLI::App& app);
   bool wanted() const { return list_; }
-  /// Throws what SampleChoice::choose() does.
+  /// Throws as SampleChoice::choose() does.
   int run(const std::vector<std::filesystem::path>& paths, const std::stop_token& stop) const;
 
  private:

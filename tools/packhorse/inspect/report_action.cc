@@ -18,7 +18,7 @@ namespace {
 constexpr int kTileSide = 112;  ///< as the style sheet has it
 constexpr std::uint64_t kSeed = 0;
 
-/// `count` of the classes, spread evenly over their list.
+/// Picks `count` of the classes, spread evenly over their list.
 std::vector<ClassPicks> spread(std::vector<ClassPicks> classes, std::size_t count) {
   if (classes.size() <= count) return classes;
   std::vector<ClassPicks> some;

@@ -18,9 +18,9 @@ class ReportAction {
   explicit ReportAction(const Request& request) : request_(request) {}
   void setup(CLI::App& app);
   bool wanted() const { return !file_.empty(); }
-  /// With a `verification`, its findings are in the page, a dataset that cannot be opened is no
-  /// error but said there, and what --json prints is left to who verified. kDamage when an image
-  /// could not be shown.
+  /// With a `verification`, the page shows its findings, a dataset that cannot be opened is noted
+  /// there rather than an error, and --json output is left to the caller that verified. Returns
+  /// kDamage when an image could not be shown.
   int run(const std::vector<std::filesystem::path>& paths, const std::stop_token& stop,
           const VerifyReport* verification = nullptr) const;
 

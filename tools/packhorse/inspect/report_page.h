@@ -17,17 +17,17 @@ struct ReportClass {
   std::vector<Tile> tiles;
 };
 
-/// What the report says of one dataset.
+/// What the report says about one dataset.
 struct ReportSection {
   std::string path;
-  std::string unreadable;  ///< why there is nothing but this; empty when there is
+  std::string unreadable;  ///< why there is nothing else; empty when there is
   const PackedDataset* dataset = nullptr;
   Summary summary;
-  std::vector<ReportClass> classes;  ///< those that are shown
+  std::vector<ReportClass> classes;  ///< the classes shown
 };
 
-/// A page that needs nothing beside itself: no network, no scripts. `verification`: what was found,
-/// when it was looked for.
+/// Makes a page that needs nothing else: no network, no scripts. `verification`: the findings to
+/// show, or null when the datasets were not verified.
 std::string report_page(const std::string& title, const std::vector<ReportSection>& sections,
                         const VerifyReport* verification);
 

@@ -9,20 +9,20 @@
 
 namespace packhorse::inspect {
 
-/// Which samples are meant: `--class NAME` (again for more) and `--samples 0-9,17`; without either,
-/// all.
+/// The samples chosen by `--class NAME` (may be repeated) and `--samples 0-9,17`; all samples when
+/// neither is given.
 class SampleChoice {
  public:
   void setup(CLI::App& app);
   bool wanted() const { return !classes_.empty() || !samples_.empty(); }
-  /// How many classes there are to choose from.
+  /// The number of classes to choose from.
   std::size_t classes(const PackedDataset& dataset) const {
     return classes_.empty() ? dataset.classes().size() : classes_.size();
   }
   bool names_samples() const { return !samples_.empty(); }
-  /// Numbers in the dataset: in the order of --samples where it is given, else rising. Throws
-  /// Error(kUsage) for what is no list of numbers, Error(kNotFound) for a class or a sample that
-  /// is not there, or when none is left.
+  /// Sample numbers in the dataset: in the order of --samples if it is given, otherwise ascending.
+  /// Throws Error(kUsage) for text that is not a list of numbers, Error(kNotFound) for a class or
+  /// sample that does not exist, or when no sample is left.
   std::vector<std::size_t> choose(const PackedDataset& dataset) const;
 
  private:
@@ -33,7 +33,7 @@ class SampleChoice {
   std::string samples_;
 };
 
-/// A class by its name, or else by its label. Throws Error(kNotFound).
+/// Finds a class by name or, failing that, by label. Throws Error(kNotFound).
 std::size_t find_class(const PackedDataset& dataset, const std::string& name);
 
 }  // namespace packhorse::inspect

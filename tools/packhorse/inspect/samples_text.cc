@@ -50,7 +50,7 @@ Json sample_json(const PackedDataset& dataset, std::size_t sample) {
                {"xxh3", fmt::format("{:016x}", index.hash(at.row))},
                {"path", index.path(at.row)}};
   if (!index.fields().empty()) json["fields"] = fields_json(index, at.row);
-  // Offsets are then of what the frame decompresses to, together with those before it.
+  // Offsets then count in the decompressed content of this frame and of all before it.
   if (index.compressed()) {
     const Frame frame = index.frame(at.row);
     json["frame"] = {{"offset", frame.stored.offset},

@@ -20,7 +20,7 @@ int text_width(const std::string& text) {
   return cv::getTextSize(text, kFont, kFontScale, 1, &baseline).width;
 }
 
-/// What fits into `width` pixels; what is cut off shows as "..".
+/// Cuts `text` to fit into `width` pixels; a text that was cut ends in "..".
 std::string fitting(std::string text, int width) {
   if (text_width(text) <= width) return text;
   while (!text.empty() && text_width(text + "..") > width) text.pop_back();
@@ -65,7 +65,7 @@ std::string drawable(const std::string& text) {
   std::string drawn;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if ((byte & 0xc0u) == 0x80u) continue;  // the rest of a character
+    if ((byte & 0xc0u) == 0x80u) continue;  // a continuation byte of UTF-8
     drawn += byte >= 0x20 && byte < 0x7f ? c : '?';
   }
   return drawn;

@@ -8,7 +8,7 @@
 
 namespace packhorse::inspect {
 
-/// A contact sheet: tiles in rows, below each its class and its number.
+/// A contact sheet: tiles in rows, each with its class and its number below.
 ///
 ///     +--------+ +--------+
 ///     | picture| | picture|   side x side pixels, the picture in the middle
@@ -23,7 +23,7 @@ struct SheetLayout {
 /// Pixels of the whole sheet.
 cv::Size sheet_size(const SheetLayout& layout, std::size_t tiles);
 
-/// Draws it. `classes`: names by label. A damaged image's tile is crossed out in red.
+/// Draws the sheet. `classes`: names by label. The tile of a damaged image is crossed out in red.
 cv::Mat draw_sheet(const SheetLayout& layout, const std::vector<Tile>& tiles,
                    const std::vector<std::string>& classes);
 

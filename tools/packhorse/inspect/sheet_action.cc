@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kUsualCount = 48;
 constexpr std::size_t kUsualOfClasses = 240, kMostOfAClass = 8;
-constexpr double kUsualWidth = 4.0 / 3;  ///< of the sheet to its height
+constexpr double kUsualWidth = 4.0 / 3;  ///< width of the sheet to its height
 constexpr int kMostSide = 65'500;        ///< JPEG's limit
 constexpr std::int64_t kMostPixels = 200'000'000;
 
@@ -86,7 +86,7 @@ std::vector<std::size_t> SheetAction::picked(const PackedDataset& dataset) const
       picks.insert(picks.end(), one.picks.begin(), one.picks.end());
     return picks;
   }
-  // Samples that are named one by one are all meant.
+  // Samples that were named one by one are all shown.
   if (count_ == 0 && choice_.names_samples()) return samples;
   const std::size_t count = count_ > 0 ? count_ : kUsualCount;
   if (of_ == "random") return random_picks(samples, count, seed_);
@@ -103,7 +103,7 @@ std::size_t SheetAction::of_a_class(const PackedDataset& dataset) const {
 SheetLayout SheetAction::layout(const PackedDataset& dataset, std::size_t tiles) const {
   SheetLayout layout{.side = tile_, .columns = columns_};
   if (columns_ == 0) {
-    // So wide that a class does not break into another row, where it can.
+    // Makes the sheet wide enough that a class does not continue in another row, where possible.
     const auto together = static_cast<double>(of_ == "per-class" ? of_a_class(dataset) : 1);
     const double columns = std::sqrt(static_cast<double>(tiles) * kUsualWidth);
     const double groups = std::max(1.0, std::round(columns / together));
@@ -119,7 +119,7 @@ SheetLayout SheetAction::layout(const PackedDataset& dataset, std::size_t tiles)
   return layout;
 }
 
-/// What was written, and on stderr what could not be shown.
+/// Says what was written and, on stderr, what could not be shown.
 void SheetAction::report(const PackedDataset& dataset, const std::vector<Tile>& tiles,
                          const SheetLayout& layout) const {
   const cv::Size size = sheet_size(layout, tiles.size());

@@ -22,8 +22,9 @@ class SheetAction {
       : request_(request), choice_(choice) {}
   void setup(CLI::App& app);
   bool wanted() const { return !file_.empty(); }
-  /// kDamage when an image could not be shown; the sheet is written all the same. Throws
-  /// Error(kUsage) for several datasets or a sheet too large, and what SampleChoice::choose() does.
+  /// Returns kDamage when an image could not be shown; the sheet is written all the same. Throws
+  /// Error(kUsage) for several datasets or a sheet that is too large, and as SampleChoice::choose()
+  /// does.
   int run(const std::vector<std::filesystem::path>& paths, const std::stop_token& stop) const;
 
  private:

@@ -42,8 +42,8 @@ int ShowAction::run(const std::vector<std::filesystem::path>& paths, const std::
   return program::kDone;
 }
 
-/// A number, a path (which has a dot or a slash in it), or a key; keys begin with a zero or are
-/// long, so a short number is a number.
+/// Finds a sample by number, by path (which has a dot or a slash in it), or by key. Keys begin with
+/// a zero or are long, so a short number is a sample number.
 std::size_t ShowAction::find(const PackedDataset& dataset) const {
   std::size_t number = 0;
   const auto [end, code] = std::from_chars(show_.data(), show_.data() + show_.size(), number);
@@ -63,7 +63,7 @@ std::size_t ShowAction::find(const PackedDataset& dataset) const {
   return dataset.find(show_);
 }
 
-/// The image as a file, raw pixels as a NumPy one; or a field.
+/// The bytes of a field, or of the image as a file; raw pixels become a NumPy file.
 std::vector<std::byte> ShowAction::bytes_of(const PackedDataset& dataset,
                                             std::size_t sample) const {
   std::vector<std::byte> bytes;

@@ -8,7 +8,7 @@
 
 namespace packhorse::inspect {
 
-/// Without any other part asked for: says what each dataset is.
+/// Describes each dataset; the default when no other action is asked for.
 class SummaryAction {
  public:
   explicit SummaryAction(const Request& request) : request_(request) {}

@@ -8,7 +8,7 @@
 #include "common/terminal.h"
 #include "packhorse/analysis/summary.h"
 
-/// What a dataset is, in words for people and as JSON for programs.
+/// Describes a dataset in words for people and as JSON for programs.
 namespace packhorse::inspect {
 
 /// Name and value of each line of the summary, in order: the same on the terminal and in the
@@ -19,7 +19,7 @@ Lines summary_lines(const PackedDataset& dataset, const Summary& summary);
 std::string summary_text(const PackedDataset& dataset, const Summary& summary,
                          const program::Style& style);
 
-/// Fields are only ever added.
+/// The summary as JSON; later versions only add fields.
 program::Json summary_json(const PackedDataset& dataset, const Summary& summary);
 
 }  // namespace packhorse::inspect

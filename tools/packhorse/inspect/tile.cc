@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kJpegQuality = 88;
 
-/// The picture at its place in the tile's square.
+/// Scales a picture to fit into the tile's square.
 cv::Mat fitted(const cv::Mat& picture, int side) {
   const int longest = std::max(picture.cols, picture.rows);
   cv::Mat out;
@@ -37,7 +37,7 @@ cv::Mat fitted(const cv::Mat& picture, int side) {
   return out;
 }
 
-/// Keeps its buffers from one tile to the next. One thread.
+/// Makes tiles and reuses its buffers from one to the next. One thread.
 class TileMaker {
  public:
   TileMaker(const PackedDataset& dataset, int side, const ImageLimits& limits)

@@ -17,19 +17,19 @@ struct Tile {
   std::size_t sample = 0;
   std::string key;
   std::int64_t label = 0;
-  cv::Mat picture;            ///< BGR, upright, its longer side at most what was asked for
+  cv::Mat picture;            ///< BGR, upright, its longer side at most `side`
   int width = 0, height = 0;  ///< pixels of the image itself, upright
   std::string damage;         ///< why there is no picture; empty when there is one
 };
 
-/// One tile for each sample, in their order; its longer side has `side` pixels, or is a whole
-/// multiple of a smaller image's, so that its pixels stay what they are. Damage is told by the
-/// tile. Of `request`, its threads and limits count. Throws Error(kInterrupted | kIo).
+/// Makes one tile for each sample, in their order. Its longer side has `side` pixels; a small image
+/// is enlarged by a whole factor, so that its pixels stay intact. Tile::damage reports damage. Uses
+/// the threads and limits of `request`. Throws Error(kInterrupted | kIo).
 std::vector<Tile> make_tiles(const PackedDataset& dataset, std::span<const std::size_t> samples,
                              int side, const Request& request, const std::stop_token& stop);
 
-/// As JPEG, or as the file name's extension says. Throws Error(kUsage) when that is no kind of
-/// picture OpenCV writes.
+/// Encodes as JPEG, or as the file name extension says. Throws Error(kUsage) when OpenCV does not
+/// write such pictures.
 std::vector<std::byte> encoded(const cv::Mat& picture, const std::string& extension = ".jpg");
 
 }  // namespace packhorse::inspect

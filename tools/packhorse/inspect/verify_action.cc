@@ -54,7 +54,7 @@ VerifyOptions VerifyAction::read_options() {
   return options;
 }
 
-/// A dataset too damaged to be compared is no failure: the damage is what there is to say.
+/// A dataset too damaged to compare is not a failure: the damage itself is the result.
 AgainstReport VerifyAction::compare(const std::vector<fs::path>& paths,
                                     const std::stop_token& stop) const try {
   Progress progress;

@@ -15,19 +15,19 @@
 
 namespace packhorse::inspect {
 
-/// `--verify` and `--against`: proves what a dataset holds.
+/// `--verify` and `--against`: checks what a dataset holds.
 class VerifyAction {
  public:
   explicit VerifyAction(const Request& request) : request_(request) {}
-  /// After the options of `app` that exclude these.
+  /// Declares the options. Call it after those of `app` that exclude them.
   void setup(CLI::App& app);
   bool wanted() const { return !level_.empty() || !source_.empty(); }
-  /// Throws Error(kUsage) for options that nothing asked for has a use for.
+  /// Throws Error(kUsage) for options that no requested check uses.
   void check() const;
   bool decodes() const { return decode_ || !source_.empty(); }
   /// Prints what was found, and returns the exit code.
   int run(const std::vector<std::filesystem::path>& paths, const std::stop_token& stop);
-  /// After run(): what was verified, with the findings of the comparison as well.
+  /// What was verified, with the findings of the comparison. Call it after run().
   const VerifyReport& report() const { return report_; }
 
  private:
@@ -38,7 +38,7 @@ class VerifyAction {
   const Request& request_;
   std::string level_, part_, source_;
   bool decode_ = false;
-  PackOptions packed_;  ///< what the manifest does not record of them
+  PackOptions packed_;  ///< options that the manifest does not record
   SourceArguments source_arguments_{packed_};
   VerifyReport report_;
 };

@@ -47,7 +47,7 @@ std::string duplicates_in_words(const PackReport& report) {
       contradictions, with_commas(dropped));
 }
 
-/// A wrong layout shows in the names of its classes before anywhere else.
+/// Lists the classes, because a wrong layout shows in their names first.
 std::string classes_in_words(const std::vector<std::string>& classes) {
   if (classes.empty()) return {};
   const std::string first = printable(classes.front());

@@ -5,17 +5,17 @@
 #include "common/program.h"
 #include "packhorse/packing/pack.h"
 
-/// What `packhorse pack` and `packhorse index` say of their report.
+/// Puts the reports of `packhorse pack` and `packhorse index` into words.
 namespace packhorse {
 
 program::Json to_json(const PackReport& report);
 std::string to_words(const PackReport& report, const PackOptions& options);
 /// One JSON object a line: {"event": "reject" | "skip" | "duplicate", ...}.
 std::string pack_log_text(const PackReport& report);
-/// The first rejects, on stderr.
+/// Prints the first rejects on stderr.
 void print_rejects(const PackReport& report);
 
-/// Of --fields: "json,seg.png"; "none" is an empty list. Throws Error(kUsage).
+/// Parses --fields: "json,seg.png"; "none" is an empty list. Throws Error(kUsage).
 std::vector<std::string> parse_fields(const std::string& text);
 
 }  // namespace packhorse

@@ -10,7 +10,7 @@
 
 namespace packhorse {
 
-/// What is asked of packed datasets by every subcommand that looks into them. Outlives the parts
+/// The options shared by all subcommands that look into packed datasets. It must outlive the parts
 /// that refer to it.
 struct Request {
   std::string path;  ///< as typed: a dataset, or a directory of splits
@@ -18,16 +18,16 @@ struct Request {
   bool json = false;
   ImageLimits limits = {};  ///< of images that are decoded
 
-  /// Declares DATASET, and below what a subcommand has of its own, in a second call, --jobs, --json
-  /// and the limits.
+  /// Declares DATASET. setup_rest() declares --jobs, --json and the limits; it comes second so that
+  /// they stand below the subcommand's own options.
   void setup_dataset(CLI::App& app);
   void setup_rest(CLI::App& app);
-  /// The datasets of `path`, once the options hold. Throws Error(kUsage | kNotFound).
+  /// The datasets at `path`, after checking the options. Throws Error(kUsage | kNotFound).
   std::vector<std::filesystem::path> datasets() const;
 };
 
-/// What `--json` prints of several: a dataset alone is its object, a directory of splits
-/// {"datasets": [...]}.
+/// Combines the objects that `--json` prints: a single dataset gives its object, a directory of
+/// splits gives {"datasets": [...]}.
 program::Json one_object(const Request& request, const std::vector<std::filesystem::path>& paths,
                          const std::vector<program::Json>& objects);
 

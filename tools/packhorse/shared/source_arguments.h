@@ -8,17 +8,18 @@
 
 namespace packhorse {
 
-/// The options that say what a source is and which of its samples count: those of `pack`, and of
-/// whatever looks at the source again later.
+/// The options that say what a source is and which of its samples count, for `pack` and for
+/// commands that look at the source again later.
 class SourceArguments {
  public:
   /// Fills `options`, which must outlive this.
   explicit SourceArguments(PackOptions& options) : options_(options) {}
-  /// Declares them; their headings in the help are `source` and `selection`.
+  /// Declares the options; their headings in the help are `source` and `selection`.
   void setup(CLI::App& app, const std::string& source, const std::string& selection);
-  /// After parsing: the name of one that is given, or nothing.
+  /// Returns the name of one that was given, or nothing. Call it after parsing.
   std::string given() const;
-  /// After parsing. Throws Error(kUsage), and as reading the class list does.
+  /// Reads the options into `options`. Call it after parsing. Throws Error(kUsage), and as reading
+  /// the class list does.
   void read();
 
  private:

@@ -28,7 +28,7 @@ Json finding_json(const Finding& f) {
   return json;
 }
 
-/// What a line of a finding begins with.
+/// The word that begins a finding's line.
 const char* head_of(const Finding& f) {
   if (!f.path.empty()) return "difference";
   if (f.kind == FindingKind::kLimit) return "not decoded";
@@ -81,11 +81,11 @@ std::string compared_text(const AgainstReport& report) {
          notes_text(report.notes);
 }
 
-/// Findings that are mended in one way.
+/// A kind of findings that are all repaired in the same way.
 struct Trouble {
   bool (*is_it)(const Finding&);
-  const char* wrong;  ///< what is wrong, when nothing graver is
-  const char* which;  ///< findings, beside others
+  const char* wrong;  ///< what is wrong, if nothing graver is found
+  const char* which;  ///< names these findings when there are others, too
   const char* next;
 };
 
@@ -98,7 +98,7 @@ bool is_damage(const Finding& f) {
          f.kind != FindingKind::kRead && f.kind != FindingKind::kLimit;
 }
 
-/// From the gravest on.
+/// Sorted from the gravest on.
 constexpr std::array kTroubles = {
     Trouble{[](const Finding& f) { return is_damage(f) && f.writer == Writer::kPack; },
             "the dataset is damaged", "of files that `pack` wrote",

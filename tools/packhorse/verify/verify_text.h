@@ -7,19 +7,20 @@
 #include "packhorse/verify/repair.h"
 #include "packhorse/verify/verify.h"
 
-/// What `packhorse inspect --verify` and `--against` and `packhorse repair` say.
+/// Puts the results of `packhorse inspect --verify` and `--against` and of `packhorse repair` into
+/// words.
 namespace packhorse {
 
 struct Outcome {
   const VerifyReport& verified;
-  const RepairReport* repaired = nullptr;   ///< where something was repaired
-  const AgainstReport* compared = nullptr;  ///< where it was compared with the source
+  const RepairReport* repaired = nullptr;   ///< null when nothing was repaired
+  const AgainstReport* compared = nullptr;  ///< null when nothing was compared
   bool ok() const { return verified.ok() && (compared == nullptr || compared->findings.empty()); }
 };
 
 program::Json to_json(const Outcome& outcome);
-/// For who is told that not all is well: what that is, and what to do next. Findings of the check
-/// alone; without any, it is the source that differs.
+/// What is wrong when not all is well, and what to do next. The findings of the check decide; if
+/// there are none, it is the source that differs.
 std::string what_is_wrong(const VerifyReport& report);
 std::string advice_for(const VerifyReport& report);
 

@@ -4,11 +4,11 @@
 
 struct CUstream_st;
 
-/// The face of crop_kernel.cu: no LibTorch in it.
+/// The interface of crop_kernel.cu, without LibTorch.
 namespace packhorse::trainer {
 
 /// Queues make_pixel() for every pixel of `count` samples of size x size. `tasks` lies on the
-/// device. Launch errors are left to cudaGetLastError().
+/// device. Launch errors stay in cudaGetLastError().
 void launch_crops(const CropTask* tasks, int count, int size, CUstream_st* stream);
 
 }  // namespace packhorse::trainer

@@ -4,10 +4,10 @@
 
 #include "input/on_both.h"
 
-/// How a pixel of a sample is made of a decoded picture, for the GPU and for the tests of it.
+/// Computes a pixel of a sample from a decoded picture, for the GPU and for tests on the CPU.
 namespace packhorse::trainer {
 
-/// reader::CropPlan in a picture that lies in memory: RGB, 8 bit, interleaved.
+/// A reader::CropPlan applied to a picture in memory: RGB, 8 bit, interleaved.
 struct CropTask {
   const std::uint8_t* picture;  ///< its first row
   std::uint8_t* out;            ///< size x size x 3
@@ -16,9 +16,8 @@ struct CropTask {
   int flip;
 };
 
-/// The source positions that one output position is made of along one axis: a triangle as wide as
-/// two output pixels, or two source pixels when enlarging (Pillow's and torchvision's antialiased
-/// bilinear).
+/// The source positions that one output position uses along one axis: a triangle two output pixels
+/// wide, or two source pixels when enlarging (Pillow's and torchvision's antialiased bilinear).
 struct Reach {
   int begin, end;
   float centre, inverse;

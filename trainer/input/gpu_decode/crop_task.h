@@ -5,7 +5,8 @@
 
 namespace packhorse::trainer {
 
-/// `plan` in a picture at `picture`, with rows of `stride` bytes, to be written to `out`.
+/// Makes the task that applies `plan` to the picture at `picture`, with rows of `stride` bytes, and
+/// writes to `out`.
 inline CropTask crop_task(const reader::CropPlan& plan, const std::uint8_t* picture, int stride,
                           std::uint8_t* out) {
   return {.picture = picture,

@@ -30,7 +30,7 @@ void check(nvjpegStatus_t status, const char* what) {
               "Use --gpu-decode off.");
 }
 
-/// A decoder on the JPEG engine, where the GPU has one, or on its cores.
+/// A decoder on the GPU's JPEG engine if it has one, otherwise on its cores.
 class NvJpeg {
  public:
   NvJpeg() : library_(NvJpegLibrary::get()) {
@@ -60,8 +60,8 @@ class NvJpeg {
            refused == 0;
   }
 
-  /// Queues the decoding of these JPEGs. `spare` has room for the last of them once more: the lists
-  /// are made a multiple of kTogether by repeating it.
+  /// Queues the decoding of these JPEGs. `spare` must have room for the last picture once more: the
+  /// lists are padded to a multiple of kTogether by repeating it.
   void decode(std::vector<const unsigned char*>& jpegs, std::vector<std::size_t>& bytes,
               std::vector<nvjpegImage_t>& pictures, const nvjpegImage_t& spare,
               cudaStream_t stream) {
@@ -71,7 +71,8 @@ class NvJpeg {
     pictures.resize(calls * kTogether, spare);
     if (states_.size() < calls) {
       while (states_.size() < calls) add_state();
-      // On Hopper the engine's first batch has been seen to write before what was queued is done.
+      // On Hopper the engine's first batch has been seen to write before the work queued earlier is
+      // done.
       C10_CUDA_CHECK(cudaStreamSynchronize(stream));
     }
     for (std::size_t call = 0; call < calls; ++call) {
@@ -83,9 +84,9 @@ class NvJpeg {
   }
 
  private:
-  /// Pictures in a call of nvJPEG. Each call of a batch has a state of its own that is prepared
-  /// once: preparing one anew waits for the GPU, which would do so whenever a batch has another
-  /// number of JPEGs; and a state is busy until the GPU is done with its pictures.
+  /// Pictures in one call of nvJPEG. Each call of a batch has a state that is prepared once.
+  /// Preparing a new one waits for the GPU, which would happen whenever a batch has another number
+  /// of JPEGs; and a state is busy until the GPU is done with its pictures.
   static constexpr std::size_t kTogether = 32;
 
   void add_state() {
@@ -118,7 +119,7 @@ struct GpuDecoder::Impl {
     device_tasks = at::empty({bytes}, at::TensorOptions(device).dtype(at::kByte));
   }
 
-  /// The places that nvJPEG takes; what it refuses is decoded here, in place.
+  /// Collects the places that nvJPEG takes. Samples that it refuses are decoded here, in place.
   void sort_out(const reader::Batch& batch);
   void copy_pixels(const reader::Batch& batch, const at::Tensor& images) const;
   void decode(const reader::Batch& batch, const at::Tensor& images);
@@ -134,7 +135,7 @@ struct GpuDecoder::Impl {
   std::vector<std::uint8_t> jpeg;
   at::Tensor pictures;                  ///< decoded, one behind the other; grows
   at::Tensor host_tasks, device_tasks;  ///< CropTask by CropTask
-  std::vector<std::size_t> places;      ///< for the GPU
+  std::vector<std::size_t> places;      ///< places that the GPU decodes
   GpuDecodeCounters counters;
 };
 
@@ -157,7 +158,7 @@ void GpuDecoder::Impl::sort_out(const reader::Batch& batch) {
   counters.by_gpu += places.size();
 }
 
-// In runs, between what is decoded on the GPU.
+// Copies the pixels in runs, between the places that the GPU decodes.
 void GpuDecoder::Impl::copy_pixels(const reader::Batch& batch, const at::Tensor& images) const {
   const auto copy = [&](std::size_t from, std::size_t to) {
     if (from == to) return;

@@ -2,7 +2,7 @@
 
 #include <nvjpeg.h>
 
-/// nvJPEG, loaded when it is needed: programs run without it.
+/// Loads nvJPEG when it is needed: programs run without it.
 namespace packhorse::trainer {
 
 struct NvJpegLibrary {
@@ -17,7 +17,7 @@ struct NvJpegLibrary {
   decltype(&nvjpegDecodeBatchedInitialize) batched_initialize = nullptr;
   decltype(&nvjpegDecodeBatched) batched = nullptr;
 
-  /// Throws Error(kUnsupported) where it cannot be loaded.
+  /// Throws Error(kUnsupported) when the library cannot be loaded.
   static const NvJpegLibrary& get();
 };
 

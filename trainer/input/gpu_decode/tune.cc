@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::array kShares = {0.0, 0.25, 0.5, 0.75, 1.0};
 constexpr double kAlike = 1.03;
 
-/// Images a second that reach the device, from the second batch on.
+/// Images a second that reach the device, measured from the second batch on.
 double rate_of(const std::shared_ptr<const reader::Dataset>& dataset,
                const reader::LoaderOptions& options, const Device& device, double seconds) {
   reader::Loader loader(dataset, options);

@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-/// What differs between two datasets, by their manifests, class lists and indexes alone: the shards
-/// need not be there.
+/// Finds what differs between two datasets from their manifests, class lists and indexes alone: the
+/// shards need not be there.
 ///
 ///     DatasetDiff diff = diff_datasets("packed-monday", "packed-tuesday");
 ///     if (!diff.equal()) ...
 namespace packhorse {
 
-/// A sample as a dataset's index has it.
+/// A sample as a dataset's index describes it.
 struct SampleRef {
   std::uint64_t sample = 0;  ///< number in the dataset
   std::string key, path, class_name;
@@ -21,17 +21,17 @@ struct SampleRef {
   std::uint64_t row = 0;  ///< place in it
 };
 
-/// The same sample in both, with something that differs.
+/// A sample found in both datasets with something that differs.
 struct SampleChange {
   SampleRef a, b;
-  bool bytes = false;      ///< of the image
-  bool fields = false;     ///< extra fields: which there are, or their bytes
-  bool described = false;  ///< by the indexes: kind, size, channels, bits, orientation of the image
-  bool relabelled = false;  ///< by the classes' names
-  bool renamed = false;     ///< the source path
+  bool bytes = false;       ///< of the image
+  bool fields = false;      ///< extra fields: which there are, or their bytes
+  bool described = false;   ///< the image by its index: kind, size, channels, bits, orientation
+  bool relabelled = false;  ///< its class has another name
+  bool renamed = false;     ///< its source path differs
   bool rekeyed = false;
-  bool moved = false;  ///< into another shard, or to another place in it
-  /// Something else than its place and its key.
+  bool moved = false;  ///< to another shard, or to another place in it
+  /// Whether more than its place and its key differs.
   bool content() const { return bytes || fields || described || relabelled || renamed; }
 };
 
@@ -45,22 +45,22 @@ struct DatasetDiff {
                   moved = 0;
   };
   std::string id_a, id_b;
-  /// What differs between the manifests and the class lists, by name; arrays by a hash of them.
+  /// What differs between the manifests and the class lists, by name; arrays are shown by a hash.
   /// Empty only where the ids are equal.
   std::vector<Setting> settings;
   Counts counts;
   std::vector<SampleRef> only_a, only_b;
-  /// Those with other content first, then those that only moved; each in the order of A.
+  /// Changes of content first, then samples that only moved; each in the order of A.
   std::vector<SampleChange> changes;
   bool equal() const { return id_a == id_b; }
 };
 
-/// Samples are the same when they have one source path; of those left over, when they have the same
-/// bytes (XXH3 and length); of those left over that came without a path, when they have one key.
-/// Lists hold at most `limit` entries each (nothing: all), counts always count all. Memory: about
-/// 40 bytes a sample beside the mapped indexes.
+/// Samples are the same when they have the same source path; of those left over, when they have the
+/// same bytes (XXH3 and length); of those still left over without a path, when they have the same
+/// key. Each list holds at most `limit` entries (nothing: all); counts always cover everything.
+/// Memory: about 40 bytes a sample beside the mapped indexes.
 ///
-/// Throws Error(kNotFound) when one is no dataset, Error(kCorrupt) when an index is damaged.
+/// Throws Error(kNotFound) when either is not a dataset, Error(kCorrupt) when an index is damaged.
 DatasetDiff diff_datasets(const std::filesystem::path& a, const std::filesystem::path& b,
                           std::optional<std::size_t> limit = {});
 

@@ -8,33 +8,33 @@
 #include "packhorse/base/progress.h"
 #include "packhorse/dataset/packed_dataset.h"
 
-/// Images that are in datasets more than once: byte by byte, or to the eye.
+/// Finds images that occur more than once in datasets: byte by byte, or to the eye.
 ///
 ///     const PackedDataset train("packed/train"), val("packed/val");
 ///     DuplicateReport report = find_duplicates({{&train, &val}}, {});
 namespace packhorse {
 
-/// Bits by which two perceptual hashes may differ and yet be searched for without comparing all
+/// The largest distance of perceptual hashes, in bits, that can be searched without comparing all
 /// pairs.
 inline constexpr int kMostDistance = 7;
 
 struct DuplicateSearch {
   /// How many of the 64 bits of two images' perceptual hashes may differ, at most kMostDistance.
-  /// All hashes have 32 bits set, so distances are even. Of a million unrelated pictures some 7
-  /// pairs differ by 6 bits or less, if bits fall as coins do.
+  /// All hashes have 32 bits set, so distances are even. Among a million unrelated pictures, some 7
+  /// pairs differ by 6 bits or less if their bits are random.
   int max_distance = 6;
   bool identical_only = false;  ///< compare bytes alone, by the indexes' hashes; decode nothing
   int jobs = 0;                 ///< threads; 0 = as many as the process may use
-  ImageLimits limits = {};      ///< an image beyond counts as one that cannot be decoded
+  ImageLimits limits = {};      ///< an image beyond them counts as one that cannot be decoded
 };
 
-/// Images that are the same or look the same, each linked to another of the set by one of the two.
+/// Images that are identical or look alike, each linked in one of these ways to another of the set.
 struct DuplicateSet {
   struct Member {
-    std::size_t dataset;  ///< its place among those searched
+    std::size_t dataset;  ///< index of its dataset among those searched
     std::size_t sample;
-    int distance;    ///< of its perceptual hash to the first member's; 0 where there is none
-    bool identical;  ///< the first member's bytes
+    int distance;    ///< of its perceptual hash from the first member's; 0 where there is none
+    bool identical;  ///< has the first member's bytes
   };
   std::vector<Member> members;  ///< by dataset, then sample; two or more
   bool identical = true;        ///< all of them have the same bytes
@@ -43,17 +43,17 @@ struct DuplicateSet {
 };
 
 struct DuplicateReport {
-  std::vector<DuplicateSet> sets;  ///< by their first members
+  std::vector<DuplicateSet> sets;  ///< in the order of their first members
   std::uint64_t samples = 0;       ///< that were compared
-  std::uint64_t featureless = 0;   ///< of them without a perceptual hash, compared by bytes only
+  std::uint64_t featureless = 0;   ///< without a perceptual hash, compared by bytes only
 };
 
-/// Compares all images of all datasets with each other. Identical ones are found by length and XXH3
-/// in the indexes and confirmed by their bytes; near ones by perceptual_hash.h, with all pairs up
-/// to the distance found: hashes that differ by up to 7 bits agree within one bit in one of their
-/// four bands of 16. Memory: about 60 bytes a sample. Throws Error(kUsage) for a distance beyond
-/// kMostDistance, Error(kCorrupt | kUnsupported) naming shard and key for an image that is damaged
-/// or cannot be decoded, Error(kInterrupted).
+/// Compares all images of all datasets with each other. Identical images are found by length and
+/// XXH3 in the indexes and confirmed byte by byte; similar ones by their hashes
+/// (perceptual_hash.h). All pairs up to the distance are found: hashes that differ by up to 7 bits
+/// agree within one bit in one of their four bands of 16. Memory: about 60 bytes a sample. Throws
+/// Error(kUsage) for a distance beyond kMostDistance, Error(kCorrupt | kUnsupported) naming shard
+/// and key for an image that is damaged or cannot be decoded, Error(kInterrupted).
 DuplicateReport find_duplicates(std::span<const PackedDataset* const> datasets,
                                 const DuplicateSearch& search, Progress* progress = nullptr,
                                 std::stop_token stop = {});

@@ -9,15 +9,15 @@
 #include "packhorse/analysis/value_counts.h"
 #include "packhorse/dataset/packed_dataset.h"
 
-/// What a dataset is made of, counted from its indexes alone: no image is read. A million samples
-/// take some 25 milliseconds.
+/// Describes a dataset from its indexes alone: no image is read. A million samples take some 25
+/// milliseconds.
 ///
 ///     const PackedDataset dataset("packed/train");
 ///     const Summary summary = summarise(dataset);
 ///     summary.short_side.median();
 namespace packhorse {
 
-/// How many images have a shape near one of the customary ones.
+/// How many images have a shape close to one of the common ones.
 struct ShapeCount {
   std::string_view name;  ///< width : height, "4:3"
   std::uint64_t count = 0;
@@ -26,33 +26,32 @@ struct ShapeCount {
 /// How evenly the samples are spread over the classes.
 struct ClassBalance {
   std::size_t largest = 0, smallest = 0;  ///< labels; the first of equals; smallest has samples
-  std::uint64_t most = 0, least = 0, median = 0;  ///< samples a class, of those that have any
+  std::uint64_t most = 0, least = 0, median = 0;  ///< samples a class, over classes that have any
   std::size_t empty = 0;                          ///< classes without a sample
-  /// Most to least: 1 is balanced. 0 when there is no sample.
+  /// `most` divided by `least`: 1 is balanced. 0 when there are no samples.
   double ratio() const;
 };
 
 struct Summary {
   std::map<std::string, std::uint64_t> kinds;  ///< images by name_of(kind)
   std::map<int, std::uint64_t> components;     ///< images by channels as stored
-  std::uint64_t turned = 0;                    ///< images with an orientation but 1
+  std::uint64_t turned = 0;                    ///< images with an orientation other than 1
   ValueCounts width, height, short_side;       ///< pixels, upright
   ValueCounts bytes;                           ///< of an image
   std::vector<ShapeCount> shapes;              ///< from tall to wide, all of them
   std::vector<std::uint64_t> field_samples;    ///< samples with each field, by its place
   ClassBalance classes;
-  /// All images are of the same width and height.
+  /// Whether all images have the same width and height.
   bool one_size() const { return width.least() == width.most() && height.least() == height.most(); }
 };
 
-/// The customary shape that width : height is nearest to, by its place in Summary::shapes. Sizes
-/// are not 0.
+/// The common shape nearest to width : height, as an index into Summary::shapes. Neither may be 0.
 std::size_t shape_of(std::uint32_t width, std::uint32_t height);
 
 Summary summarise(const PackedDataset& dataset);
 
-/// The options of `packhorse pack` that the manifest records, as they are typed; those at their
-/// usual values included. What was selected from the source is not recorded. None when the shards
+/// The options of `packhorse pack` that the manifest records, as they are typed, including those at
+/// their default values. What was selected from the source is not recorded. Empty when the shards
 /// were adopted.
 std::vector<std::string> recorded_options(const Manifest& manifest);
 

@@ -12,7 +12,7 @@ struct Bin {
   friend bool operator==(const Bin&, const Bin&) = default;
 };
 
-/// Counts whole numbers of any size in bounded memory (240 KiB at most): each value below 2048 for
+/// Counts whole numbers of any size in bounded memory (240 KiB at most): each value below 2048 by
 /// itself, larger ones in groups of 1/1024 to 1/512 of their size. One thread.
 ///
 ///     ValueCounts sides;
@@ -26,15 +26,16 @@ class ValueCounts {
   std::uint64_t size() const { return size_; }
   std::uint64_t least() const { return least_; }  ///< exact; 0 when there is none
   std::uint64_t most() const { return most_; }
-  /// The value that `share` (0 to 1) of the values are below, never outside [least, most]; of a
-  /// group, its first value. 0 when there is none.
+  /// The value that `share` (0 to 1) of the values lie below, never outside [least, most]; where
+  /// values are grouped, the first of the group. 0 when there are no values.
   std::uint64_t quantile(double share) const;
   std::uint64_t median() const { return quantile(0.5); }
 
-  /// A histogram that a person can read: bars of equal width, a power of two, over the middle 96 %
-  /// of the values, and one for what is left on either side, which may be wider; values that spread
-  /// over more than five octaves get bars that double in width. About `wanted` bars; they are
-  /// adjacent, begin at least(), end behind most(), and their counts are exact.
+  /// A histogram for people to read. Bars of equal width, a power of two, cover the middle 96 % of
+  /// the values, and one bar on either side, which may be wider, covers the rest. Values that
+  /// spread over more than five octaves get bars that double in width. There are about `wanted`
+  /// bars; they are adjacent, begin at least() and end just past most(), and their counts are
+  /// exact.
   std::vector<Bin> bins(std::size_t wanted) const;
 
  private:

@@ -7,8 +7,8 @@
 
 namespace packhorse {
 
-/// A number as people write it: digits, and perhaps a point with digits on both sides. Nothing for
-/// all else that a library may take for one: signs, "inf", "nan", "1e3", blanks.
+/// Parses a number as people write it: digits, and perhaps a point with digits on both sides.
+/// Returns nothing for what a library might also accept: signs, "inf", "nan", "1e3", blanks.
 inline std::optional<double> parse_decimal(std::string_view text) {
   const bool plain = !text.empty() && text.front() != '.' && text.back() != '.' &&
                      std::count(text.begin(), text.end(), '.') <= 1 &&

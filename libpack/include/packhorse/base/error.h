@@ -7,7 +7,7 @@
 
 namespace packhorse {
 
-/// What kind of "cannot go on" an Error is. Programs choose their exit code and advice by it.
+/// The kinds of Error. Programs choose their exit code and advice by them.
 enum class ErrorKind {
   kUsage,        ///< the caller asked for something that makes no sense (exit code 2)
   kNotFound,     ///< a file, folder, sample or format that is not there
@@ -16,7 +16,7 @@ enum class ErrorKind {
   kNoSpace,      ///< the disk (or a quota) is full
   kCorrupt,      ///< bytes are not what the index, the manifest or the format says (exit code 3)
   kRejected,     ///< inputs were rejected beyond the limit (exit code 3)
-  kUnsupported,  ///< right as it is, but this build or version cannot handle it
+  kUnsupported,  ///< valid, but this build or version cannot handle it
   kInterrupted,  ///< a stop was requested (exit code 130 or 143)
 };
 
@@ -48,7 +48,7 @@ class Error : public std::runtime_error {
 /// Throws an Error for the current `errno`: kNoSpace for ENOSPC and EDQUOT, kNotFound for ENOENT,
 /// kIo otherwise. `doing` completes "cannot ...", e.g. "write to".
 [[noreturn]] void throw_errno(const std::string& doing, const std::filesystem::path& path);
-/// The same for the code of std::filesystem.
+/// The same for an error code of std::filesystem.
 [[noreturn]] void throw_code(const std::error_code& code, const std::string& doing,
                              const std::filesystem::path& path);
 

@@ -38,11 +38,12 @@ class UniqueFd {
   int fd_ = -1;
 };
 
-/// Throws Error(kUsage) for a URL ("s3://bucket/x"), as all below does that opens or makes a file:
-/// nothing here reads or writes one, and as a path it would make local folders of that name.
+/// Throws Error(kUsage) for a URL ("s3://bucket/x"), as everything below does that opens or creates
+/// a file: nothing here reads or writes URLs, and as a path one would make local folders of that
+/// name.
 void refuse_url(std::string_view path);
 
-/// Makes a system call again as long as a signal interrupts it (EINTR).
+/// Repeats a system call as long as a signal interrupts it (EINTR).
 template <class Call>
 auto uninterrupted(const Call& call) {
   while (true) {
@@ -51,8 +52,8 @@ auto uninterrupted(const Call& call) {
   }
 }
 
-/// open(2) and openat(2) with O_CLOEXEC, made again when a signal interrupts them, as it may on
-/// network and FUSE file systems. Nothing, and errno, when they fail.
+/// open(2) and openat(2) with O_CLOEXEC, repeated when a signal interrupts them, as it may on
+/// network and FUSE file systems. When they fail, they return nothing and leave errno set.
 UniqueFd open_file(const std::filesystem::path& path, int flags, unsigned mode = 0666);
 UniqueFd open_at(int directory, const char* name, int flags);
 
@@ -75,8 +76,8 @@ void write_exactly(int fd, std::uint64_t offset, Bytes bytes, const std::filesys
 std::vector<std::byte> read_file(const std::filesystem::path& path);
 std::string read_text(const std::filesystem::path& path);
 
-/// A new file that has a temporary name beside `path` until it is published. Destroyed before, it
-/// is removed. One thread.
+/// A new file with a temporary name beside `path` until it is published. Removed if it is destroyed
+/// before that. One thread.
 class TemporaryFile {
  public:
   /// Throws Error(kIo | kNoSpace | kNotFound).
@@ -88,7 +89,7 @@ class TemporaryFile {
   int fd() const { return fd_.get(); }
   const std::filesystem::path& path() const { return path_; }
   const std::filesystem::path& name() const { return name_; }
-  /// As publish_file() and publish_file_hashed(). The last call.
+  /// Publish as publish_file() and publish_file_hashed() do. One of them is the last call.
   void publish();
   std::string publish_hashed();
 
@@ -122,12 +123,12 @@ class AtomicFile {
   std::uint64_t written_back_ = 0;  ///< up to where the kernel was asked to write to the disk
 };
 
-/// Asks the kernel to bring the file's bytes [begin, end) to the disk, without waiting for it. Only
+/// Asks the kernel to write the file's bytes [begin, end) to the disk, without waiting for it. Only
 /// a hint: whether it worked shows at the sync.
 void start_write_back(int fd, std::uint64_t begin, std::uint64_t end);
 
-/// A name under which a file is written until it is complete: another one each time, so that
-/// several processes and threads may make the same file at once; the last to finish wins.
+/// A temporary name for a file until it is complete. It differs each time, so that several
+/// processes and threads may write the same file at once; the last to finish wins.
 std::filesystem::path temporary_name(const std::filesystem::path& path);
 
 /// Writes a small file as AtomicFile does.
@@ -137,11 +138,11 @@ void write_file(const std::filesystem::path& path, Bytes bytes);
 /// a whole.
 void write_plain_file(const std::filesystem::path& path, Bytes bytes);
 
-/// Copies a file over what has the name `to`, unsynced.
+/// Copies a file to `to`, replacing what is there; unsynced.
 void copy_over(const std::filesystem::path& from, const std::filesystem::path& to);
 
-/// Brings everything written to the file system of the open file or directory `fd` to the disk.
-/// What went wrong there since `fd` was opened is an error here: open it before writing.
+/// Syncs the whole file system of the open file or directory `fd`. Errors since `fd` was opened are
+/// thrown here: open it before writing.
 void sync_filesystem(int fd, const std::filesystem::path& path);
 
 /// fsync of an already written file, or of a directory (so that a rename in it survives a crash).
@@ -158,15 +159,15 @@ void rename_no_replace(const std::filesystem::path& from, const std::filesystem:
 /// Swaps two existing paths in one step.
 void rename_exchange(const std::filesystem::path& a, const std::filesystem::path& b);
 
-/// What is in a directory, and with all that is in its directories, each behind the directory that
-/// holds it. In no other order. Throws Error(kNotFound | kIo).
+/// The entries of a directory, and those of the whole tree below it, each after the directory that
+/// holds it. Otherwise unordered. Throws Error(kNotFound | kIo).
 std::vector<std::filesystem::directory_entry> entries_in(const std::filesystem::path& directory);
 std::vector<std::filesystem::directory_entry> entries_below(const std::filesystem::path& directory);
 
 /// rm -rf. Throws Error(kIo).
 void remove_tree(const std::filesystem::path& path);
 
-/// mkdir -p, also while others remove what it makes. Throws Error(kIo | kNoSpace | kNotFound).
+/// mkdir -p, even while others remove what it makes. Throws Error(kIo | kNoSpace | kNotFound).
 void make_directories(const std::filesystem::path& path);
 
 }  // namespace packhorse

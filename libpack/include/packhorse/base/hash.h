@@ -19,7 +19,7 @@ class Sha256 {
   Sha256& operator=(Sha256&&) noexcept;
 
   void update(Bytes bytes);
-  /// 64 lower-case hexadecimal digits. The object is spent afterwards.
+  /// 64 lower-case hexadecimal digits. The object cannot be used afterwards.
   std::string finish();
 
  private:
@@ -30,7 +30,7 @@ class Sha256 {
 std::string sha256(Bytes bytes);
 /// Reads the whole file once, sequentially. Throws Error(kNotFound | kIo).
 std::string sha256_file(const std::filesystem::path& path);
-/// The same of an open file, from its start; where it was read before does not count.
+/// The same for an open file, from its start, whatever the file's position.
 std::string sha256_file(int fd, const std::filesystem::path& path);
 
 /// XXH3, 64 bits, seed 0.

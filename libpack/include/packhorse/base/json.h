@@ -12,14 +12,14 @@
 
 #include "packhorse/base/error.h"
 
-/// The one door for JSON that comes from outside: manifests, receipts, lists, members of shards,
+/// The one parser for JSON that comes from outside: manifests, receipts, lists, members of shards,
 /// lines of other processes. nlohmann's parser needs no stack for nesting, but copying, printing
-/// and comparing a value go as deep as the value does. Who includes this needs nlohmann_json.
+/// and comparing a value recurse as deep as the value is. Users of this header need nlohmann_json.
 namespace packhorse {
 
-/// Takes whole numbers as they stand, and throws a type_error for any other value. nlohmann itself
-/// cuts fractions off, wraps what is negative or too large, makes 1 of true, and leaves what comes
-/// of 1e30 to the machine.
+/// Reads whole numbers exactly, and throws a type_error for any other value. nlohmann itself drops
+/// fractions, wraps numbers that are negative or too large, turns true into 1, and leaves the
+/// result of 1e30 to the machine.
 template <class T, class = void>
 struct ExactNumbers : nlohmann::adl_serializer<T> {};
 template <class T>
@@ -41,13 +41,13 @@ requires(std::integral<T> && !std::same_as<T, bool>) struct ExactNumbers<T, void
 };
 using ExactJson = nlohmann::basic_json<std::map, std::vector, std::string, bool, std::int64_t,
                                        std::uint64_t, double, std::allocator, ExactNumbers>;
-/// Whose members keep their order.
+/// The same, with members in their original order.
 using OrderedExactJson =
     nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool, std::int64_t,
                          std::uint64_t, double, std::allocator, ExactNumbers>;
 
-/// What a text may hold. The defaults have room for all that packhorse writes but a manifest, which
-/// has limits of its own.
+/// Limits on one text. The defaults fit all that packhorse writes except manifests, which have
+/// limits of their own.
 struct JsonLimits {
   std::size_t bytes = 16u << 20;
   std::size_t depth = 64;      ///< arrays and objects inside each other
@@ -55,8 +55,8 @@ struct JsonLimits {
                                ///< front for each name
 };
 
-/// Json: any of nlohmann's. Throws, without a path, Error(kCorrupt) for what is no JSON and
-/// Error(kUnsupported) for what is beyond the limits. Memory: some 30 times the text at most.
+/// Parses into any of nlohmann's types. Throws, without a path, Error(kCorrupt) for invalid JSON
+/// and Error(kUnsupported) for what is beyond the limits. Memory: at most some 30 times the text.
 template <class Json = ExactJson>
 Json parse_json(std::string_view text, const JsonLimits& limits = {}) {
   const auto refuse = [](const char* what, std::size_t limit) {
@@ -64,7 +64,7 @@ Json parse_json(std::string_view text, const JsonLimits& limits = {}) {
                 std::string("JSON ") + what + ", the limit is " + std::to_string(limit));
   };
   if (text.size() > limits.bytes) refuse("of too many bytes", limits.bytes);
-  std::vector<std::size_t> open;  // members so far of what is open
+  std::vector<std::size_t> open;  // members so far of each open object or array
   const auto watch = [&](int, typename Json::parse_event_t event, Json&) {
     using Event = typename Json::parse_event_t;
     if (event == Event::object_start || event == Event::array_start) {

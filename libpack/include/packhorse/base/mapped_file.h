@@ -6,20 +6,20 @@
 
 namespace packhorse {
 
-/// A file mapped read-only, whole: its bytes without a copy. Thread-safe; views live as long as the
+/// A whole file, mapped read-only: its bytes without a copy. Thread-safe; views live as long as the
 /// object.
 ///
-/// Touching a mapped page that its file no longer has, or that the disk cannot read, raises SIGBUS,
-/// which ends a program. Not here: the first MappedFile of a process installs a handler that puts
-/// zeros in the place of such a page and remembers it, see truncated(). A SIGBUS for any other
-/// address goes on to the handler that was there before. A program that installs a handler of its
-/// own later must hand on what it does not know, as this one does.
+/// Touching a mapped page that the file no longer has, or that the disk cannot read, raises SIGBUS,
+/// which would end the program. The first MappedFile of a process therefore installs a handler that
+/// replaces such a page with zeros and records it: see truncated(). A SIGBUS at any other address
+/// goes to the handler that was there before. A program that later installs a handler of its own
+/// must likewise pass on the addresses it does not know.
 class MappedFile {
  public:
   MappedFile() = default;
   /// Throws Error(kNotFound | kIo).
   explicit MappedFile(const std::filesystem::path& path);
-  /// Of an open file, which may be closed then; `path` is for messages.
+  /// Maps an open file, which may be closed afterwards; `path` is for messages.
   MappedFile(int fd, const std::filesystem::path& path);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;
@@ -27,10 +27,10 @@ class MappedFile {
 
   Bytes bytes() const { return bytes_; }
 
-  /// True once a page was wanted that could not be had: the file has been cut since it was mapped,
-  /// or its disk fails. What bytes() shows there is zeros.
+  /// True once a page could not be read: the file has been cut since it was mapped, or its disk
+  /// fails. bytes() shows zeros there.
   bool truncated() const;
-  /// Asks the kernel to bring a range into memory, without waiting for it. A hint.
+  /// Asks the kernel to load a range into memory, without waiting for it. A hint.
   void will_need(ByteRange range) const;
   /// Gives back the pages that were touched, so that the kernel is free to drop them from its
   /// cache. The bytes stay readable.

@@ -12,7 +12,7 @@ struct Progress {
   std::atomic<std::uint64_t> samples{0};
   std::atomic<std::uint64_t> bytes{0};
   std::atomic<std::uint64_t> rejected{0};
-  /// What is being done, where that is not the whole call's purpose: a constant, or null.
+  /// What is being done, if that is not the purpose of the whole call: a constant, or null.
   std::atomic<const char*> phase{nullptr};
 };
 

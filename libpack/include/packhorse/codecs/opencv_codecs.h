@@ -12,8 +12,8 @@ class Mat;
 /// nothing but JPEGs, which need none of it. Thread-safe.
 namespace packhorse::opencv_codecs {
 
-/// cv::imdecode: an empty Mat for what is damaged. Throws cv::Exception, and Error(kNotFound)
-/// with the way out when the library cannot be loaded.
+/// cv::imdecode: an empty Mat for a damaged image. Throws cv::Exception, and Error(kNotFound) with
+/// advice when the library cannot be loaded.
 cv::Mat decode(const cv::Mat& bytes, int flags);
 
 /// cv::imencode. Throws as decode() does.

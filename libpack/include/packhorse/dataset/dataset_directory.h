@@ -11,45 +11,46 @@ namespace packhorse {
 
 struct Manifest;
 
-/// Whether a name is a path that goes down from where it starts: relative, without "." and "..".
-/// Links are another matter: see DatasetDirectory.
+/// Whether a name is a path that only goes down: relative, without "." and "..". It may still lead
+/// through links: see DatasetDirectory.
 bool is_inner_name(std::string_view name);
 
-/// For who is going to write below a directory that may have come with somebody's dataset or
-/// shards: throws Error(kUnsupported) when it is a symbolic link, or holds one. Not there is fine.
+/// Throws Error(kUnsupported) when `directory` is a symbolic link, or holds one. Call it before
+/// writing below a directory that may have come with somebody's dataset or shards. The directory
+/// may be missing.
 void refuse_links(const std::filesystem::path& directory);
 
-/// A dataset's directory, and the one door to what is in it: a dataset never names anything outside
-/// of itself. Names are is_inner_name(), whatever they lead to must be a regular file, and no
-/// symbolic link is followed on the way. The one exception are the shards of others that `index`
-/// made a dataset of: those may be reached through links, to be read.
+/// A dataset's directory, and the only way to the files in it: a dataset never names anything
+/// outside itself. Names must be is_inner_name() and lead to regular files, and no symbolic link on
+/// the way is followed. There is one exception: shards of others that `index` made a dataset of may
+/// be read through links.
 ///
-/// The directory is held open: a path that leads to another directory meanwhile changes nothing.
+/// The directory is held open: nothing changes when path() leads to another directory meanwhile.
 /// Thread-safe.
 class DatasetDirectory {
  public:
   /// What may be a link.
   enum class Links {
     kNone,
-    kToShards,  ///< the name is a shard's that others made (links_of())
+    kToShards,  ///< shards that others made (links_of())
   };
-  /// For the data files of a dataset.
+  /// The rule for a dataset's data files.
   static Links links_of(const Manifest& manifest);
 
   /// Throws Error(kNotFound | kIo).
   explicit DatasetDirectory(std::filesystem::path path);
 
   const std::filesystem::path& path() const { return path_; }
-  /// Opens a file for reading. Throws Error(kCorrupt) for a name that leads out, a link or what is
-  /// no regular file, Error(kNotFound | kIo).
+  /// Opens a file for reading. Throws Error(kCorrupt) for a name that leads out of the dataset, a
+  /// link, or anything but a regular file; Error(kNotFound | kIo).
   UniqueFd open(const std::string& name, Links links = Links::kNone) const;
-  std::string read_text(const std::string& name) const;  ///< of 256 MiB at most
-  /// Whether it holds `bytes` bytes with this SHA-256. False for what open() throws for.
+  std::string read_text(const std::string& name) const;  ///< at most 256 MiB
+  /// Whether the file has `bytes` bytes and this SHA-256. False where open() throws.
   bool holds(const std::string& name, std::uint64_t bytes, const std::string& sha256,
              Links links = Links::kNone) const;
 
-  /// Gives a finished file its place, with a sync, in one rename; makes the directories it needs.
-  /// What is there is replaced, itself and not what it may lead to. Throws as open() does.
+  /// Syncs a finished file and moves it to its place in one rename; makes the directories it needs.
+  /// Replaces what is there: a link itself, not what it leads to. Throws as open() does.
   void replace(const std::filesystem::path& finished, const std::string& name) const;
 
   /// Whether path() still leads to this directory.

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-/// `dataset.json`: what makes a directory of shards a dataset. Written last; without it there is
-/// none. No time, host name or absolute path is in it: same input, same bytes.
+/// `dataset.json`, which makes a directory of shards a dataset. It is written last; without it
+/// there is no dataset. It holds no time, host name or absolute path: same input, same bytes.
 namespace packhorse {
 
 class DatasetDirectory;
@@ -25,7 +25,7 @@ struct ShardRecord {
   std::string file;  ///< data file, relative to the dataset
   std::string index;
   std::uint64_t samples = 0;
-  std::uint64_t first_sample = 0;  ///< samples in all shards before
+  std::uint64_t first_sample = 0;  ///< samples in all shards before this one
   std::uint64_t bytes = 0;
   std::uint64_t index_bytes = 0;
   std::string sha256;
@@ -44,18 +44,18 @@ struct Accounting {
   bool balanced() const { return seen == packed + rejected + skipped; }
 };
 
-/// How shards made by others were taken: all that is needed to read them the same way again.
+/// How shards made by others were adopted: all that is needed to read them the same way again.
 struct Adoption {
   std::string layout;  ///< which of its format's conventions the shards follow
   /// Where labels come from: kFromShards, kFromFile, or kNowhere.
   std::string labels;
-  bool qualified_keys = false;  ///< keys repeat across shards, so the shard's name stands in front
+  bool qualified_keys = false;  ///< keys repeat across shards, so the shard's name precedes them
   std::map<std::string, std::string> arrays;  ///< names given for arrays: "images", "offsets", ...
   static constexpr std::string_view kFromShards = "shards", kFromFile = "file", kNowhere = "none";
 };
 
 struct Manifest {
-  std::string version;  ///< of the packhorse that wrote it; no part of the id
+  std::string version;  ///< the packhorse version that wrote this; not part of the id
   std::string format;
   int format_version = 0;
   std::string image;                ///< transform
@@ -63,7 +63,7 @@ struct Manifest {
   std::string compress;             ///< "zstd:3"; empty = not
   std::vector<std::string> fields;  ///< names of extra fields, sorted
   std::string split;                ///< "" when the source had none
-  std::optional<Adoption> adopted;  ///< of shards that packhorse did not write
+  std::optional<Adoption> adopted;  ///< set for shards that packhorse did not write
   bool shuffle = true;
   std::uint64_t seed = 0;
   std::uint64_t shard_bytes = 0;
@@ -81,8 +81,8 @@ struct Manifest {
   std::string id() const;
   /// The canonical text of dataset.json. Parsing and serialising gives the same bytes again.
   std::string serialise() const;
-  /// Throws Error(kCorrupt) with the path for anything that is no manifest, whose id or counts of
-  /// samples do not fit, or that names a file by a path out of the dataset (is_inner_name()),
+  /// Throws Error(kCorrupt) with the path when the text is no manifest, when its id or counts of
+  /// samples do not fit, or when it names a file outside the dataset (is_inner_name());
   /// Error(kUnsupported) for a later manifest version.
   static Manifest parse(std::string_view text, const std::filesystem::path& path);
   static Manifest load(const DatasetDirectory& dataset);

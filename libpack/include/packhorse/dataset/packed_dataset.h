@@ -15,23 +15,23 @@
 
 namespace packhorse {
 
-/// Neighbours in a shard are asked for together where no more bytes than this lie between them:
-/// what a solid-state disk behind SATA reads in the time of one access, so that a longer gap is
-/// cheaper skipped. What the storage under a file is like cannot be told reliably (virtual disks
-/// call themselves rotating), so this is one figure for all.
+/// Neighbours in a shard are requested together when at most this many bytes lie between them. A
+/// solid-state disk behind SATA reads that much in the time of one access, so longer gaps are
+/// cheaper to skip. One figure serves all storage, since its kind cannot be told reliably (virtual
+/// disks call themselves rotating).
 inline constexpr std::uint64_t kJoinedGap = 64u << 10;
-/// A request ends with the sample that brings it to so many bytes: long enough for the full speed
-/// of a disk, and so short that none holds up the next.
+/// A request ends with the sample that brings it to this many bytes: long enough for a disk's full
+/// speed, and short enough not to hold up the next request.
 inline constexpr std::uint64_t kJoinedBytes = 4u << 20;
 
 /// A published dataset, opened for reading: manifest, class list, and every index and data file,
-/// mapped (mapped_file.h). A file that is removed or hidden by its rights while the dataset is open
-/// stays readable; one that is cut is an Error(kIo) with its name as soon as a sample behind the
-/// cut is wanted. What the dataset names is opened as DatasetDirectory opens it. Thread-safe after
-/// construction.
+/// mapped (mapped_file.h). A file stays readable if it is removed, or hidden by its permissions,
+/// while the dataset is open. A file that is cut gives an Error(kIo) with its name as soon as a
+/// sample beyond the cut is read. Files are opened as DatasetDirectory opens them. Thread-safe
+/// after construction.
 class PackedDataset {
  public:
-  /// Throws Error(kNotFound) when `path` is no dataset (a staging directory is none),
+  /// Throws Error(kNotFound) when `path` is no dataset (a staging directory is not one),
   /// Error(kCorrupt) when a piece is missing or does not fit the manifest. A path whose `train/` is
   /// a dataset is refused with advice to name the split.
   explicit PackedDataset(const std::filesystem::path& path);
@@ -51,23 +51,23 @@ class PackedDataset {
   const ShardIndex& index(std::size_t shard) const { return shards_[shard].index; }
   std::filesystem::path data_path(std::size_t shard) const;
   Place place(std::size_t sample) const;
-  /// What messages call a sample: its key, or "number 17" where that is empty.
+  /// The name of a sample in messages: its key, or "number 17" if the key is empty.
   std::string name_at(Place place) const;
   /// Sample number of a key; throws Error(kNotFound).
   std::size_t find(std::string_view key) const;
 
-  /// What the index says of the image. Raw ones (kRaw) are pixels without a header.
+  /// What the index says about the image. Raw images (kRaw) are pixels without a header.
   ImageInfo image(std::size_t sample) const;
   /// Names of the extra fields, sorted; a sample may lack some.
   const std::vector<std::string>& fields() const { return manifest_.fields; }
 
-  /// One image's bytes, their hash checked: in the mapped file, or, where the shard is compressed,
-  /// in memory of this thread. Valid until it views another or the dataset goes. Throws
-  /// Error(kCorrupt) naming shard and key when the bytes are not the ones that were packed,
-  /// Error(kIo) when the file was cut.
+  /// One image's bytes, with their hash checked. They lie in the mapped file or, if the shard is
+  /// compressed, in memory of this thread; valid until the thread views another image or the
+  /// dataset goes. Throws Error(kCorrupt) naming shard and key when the bytes are not the ones that
+  /// were packed, Error(kIo) when the file was cut.
   Bytes view(std::size_t sample) const;
-  /// For when all that had to be done with a view() is done. Throws Error(kIo) when its file has
-  /// been cut meanwhile, so that the view may not have shown the image to its end.
+  /// Call this after the last use of a view(). Throws Error(kIo) when the file has been cut
+  /// meanwhile, so that the view may not have shown the whole image.
   void check_whole(std::size_t sample) const;
   /// A copy of view() in `out` (resized).
   void read(std::size_t sample, std::vector<std::byte>& out) const;
@@ -75,12 +75,12 @@ class PackedDataset {
   /// of the same sample on the same thread, nothing is decompressed again.
   bool read_field(std::size_t sample, std::size_t field, std::vector<std::byte>& out) const;
 
-  /// Asks the kernel to read the images of `samples`, in ascending order, into memory, without
-  /// waiting for it; neighbours in one go, as kJoinedGap and kJoinedBytes say. Returns the bytes
+  /// Asks the kernel to load the images of `samples`, which are in ascending order, without waiting
+  /// for it. Requests neighbours together, as kJoinedGap and kJoinedBytes say. Returns the bytes
   /// asked for.
   std::uint64_t prefetch(std::span<const std::uint64_t> samples) const;
-  /// Share of the data that is in memory, by looking at some hundred places: 0 to 1; 0 where the
-  /// file system does not say.
+  /// Estimates the share of the data that is in memory, 0 to 1, by looking at some hundred places;
+  /// 0 where the file system does not say.
   double resident_share() const;
   /// Gives all mapped pages back, so that the kernel is free to drop them.
   void release() const;
@@ -103,11 +103,11 @@ class PackedDataset {
   Manifest manifest_;
   std::vector<std::string> classes_;
   std::vector<Shard> shards_;
-  std::uint64_t serial_;  ///< of this object; no other in the process has had it
+  std::uint64_t serial_;  ///< never used by another object of the process
 };
 
-/// The pieces of a dataset beside its shards, for who needs no more: the class list, and a shard's
-/// index. Both throw Error(kCorrupt) when they do not fit the manifest.
+/// Open single pieces of a dataset, for callers that need no more: the class list, or a shard's
+/// index. Both throw Error(kCorrupt) when the piece does not fit the manifest.
 std::vector<std::string> classes_of(const DatasetDirectory& dataset, const Manifest& manifest);
 ShardIndex open_index(const DatasetDirectory& dataset, const ShardRecord& record,
                       const Manifest& manifest);

@@ -9,7 +9,7 @@
 
 namespace packhorse {
 
-/// Something that belongs to a sample beside its image: a mask, a caption, boxes.
+/// Something that belongs to a sample besides its image: a mask, a caption, boxes.
 struct Field {
   std::string_view name;  ///< what follows the key in a file name, lower case: "json", "seg.png"
   Bytes bytes;
@@ -20,13 +20,13 @@ struct Sample {
   std::string_view key;  ///< unique in the dataset; ASCII letters, digits, '-' and '_'
   std::int64_t label = 0;
   ImageInfo image;
-  Bytes bytes;                         ///< the encoded image, as it shall be stored
-  std::span<const Field> fields = {};  ///< those it has, in the order of ShardSpec::fields
+  Bytes bytes;                         ///< the encoded image, as it will be stored
+  std::span<const Field> fields = {};  ///< the fields it has, in the order of ShardSpec::fields
 };
 
-/// Keys are the sample's place in the plan, in decimal, padded with zeros to at least nine digits,
+/// A sample's key is its place in the plan, in decimal, padded with zeros to at least nine digits,
 /// so that byte order is plan order. Rejected inputs leave gaps: a key never depends on what became
-/// of others.
+/// of other inputs.
 std::string key_of(std::uint64_t position);
 
 }  // namespace packhorse

@@ -11,12 +11,12 @@
 #include "packhorse/dataset/shard_layout.h"
 #include "packhorse/image/image_info.h"
 
-/// The sidecar of a shard: where each sample's bytes lie, and what is known of them. Layout on disk
-/// (all numbers little-endian; drawn in full in docs/formats/index.md):
+/// The sidecar of a shard: where each sample's bytes lie, and what is known about them. Layout on
+/// disk (all numbers little-endian; drawn in full in docs/formats/index.md):
 ///
 ///     +--------------------+ 0
 ///     | header, 64 bytes   |  magic "PHINDEX1", section count, samples, size of the data file,
-///     XXH3 of the rest
+///     |                    |  XXH3 of the rest
 ///     +--------------------+ 64
 ///     | section table      |  {id u32, flags u32, offset u64, length u64} each
 ///     +--------------------+ aligned to 64
@@ -41,26 +41,26 @@ struct IndexEntry {
   std::vector<ByteRange> fields = {};
   std::vector<std::uint64_t> field_hashes =
       {};            ///< xxh3 of each field's bytes; 0 where it is absent
-  Frame frame = {};  ///< of a compressed shard, else untouched
+  Frame frame = {};  ///< set in a compressed shard, else untouched
 };
 
 class ShardIndexWriter {
  public:
   /// `fields`: names of the extra fields, sorted. `compressed`: entries have frames.
   explicit ShardIndexWriter(std::vector<std::string> fields = {}, bool compressed = false);
-  /// Makes room for so many entries, whose paths have so many bytes together.
+  /// Reserves memory for `entries` entries whose paths take `path_bytes` bytes in all.
   void reserve(std::size_t entries, std::size_t path_bytes);
-  /// Throws Error(kUsage) when the entry has not a range and a hash for each field.
+  /// Throws Error(kUsage) unless the entry has a range and a hash for each field.
   void add(const IndexEntry& entry);
-  /// The same of an entry whose ranges and frame are not known yet: place() brings them for all.
+  /// The same for an entry whose ranges and frame are not known yet: place() brings them for all.
   void add_unplaced(const IndexEntry& entry);
-  /// Throws Error(kUsage) when the layout is not of as many samples.
+  /// Throws Error(kUsage) when the layout has another number of samples.
   void place(ShardLayout&& layout);
   std::size_t size() const { return labels_.size(); }
   /// Hands out the file's bytes, piece by piece. `data_bytes`: size of the data file the index
   /// belongs to.
   void write(std::uint64_t data_bytes, const std::function<void(Bytes)>& out) const;
-  /// All of them.
+  /// The same bytes in one string.
   std::string serialise(std::uint64_t data_bytes) const;
 
  private:
@@ -78,27 +78,27 @@ class ShardIndexWriter {
   bool compressed_ = false;
 };
 
-/// A mapped index. Opening checks the checksum of the whole file and every bound, so that no
-/// accessor can step outside afterwards; that each image is of a kind there is and has pixels, raw
-/// ones as many bytes as their size says; and that no label is negative. Whether it belongs to a
-/// dataset is why_not_of()'s to say, and whether an image is what the index says of it, the
-/// decoders'. Thread-safe; views live as long as the object. Memory: those of the file's pages that
-/// are looked at, which the kernel can drop again. Of a file that is cut while it is open, what is
-/// lost reads as zeros, and truncated() says so.
+/// A mapped index. Opening it checks the checksum of the whole file and every bound, so that no
+/// accessor can step outside afterwards. It also checks that each image is of a known kind and has
+/// pixels, that raw images have as many bytes as their size says, and that no label is negative.
+/// why_not_of() says whether the index belongs to a dataset; only decoders can say whether an image
+/// is as the index describes it. Thread-safe; views live as long as the object. Memory: the file's
+/// pages that are looked at, which the kernel can drop again. If the file is cut while it is open,
+/// the lost part reads as zeros, and truncated() says so.
 class ShardIndex {
  public:
   /// Throws Error(kNotFound | kCorrupt | kUnsupported).
   explicit ShardIndex(const std::filesystem::path& path);
-  /// Of an open file, which may be closed then; `path` is for messages.
+  /// Maps an open file, which may be closed afterwards; `path` is for messages.
   ShardIndex(int fd, const std::filesystem::path& path);
 
-  /// Why it cannot be the index of this shard of a dataset, in words; nothing when it can. Every
+  /// Why this cannot be the index of that shard of a dataset, in words; nothing when it can. Every
   /// label is then one of the dataset's classes.
   std::optional<std::string> why_not_of(const ShardRecord& record, const Manifest& manifest) const;
 
   std::size_t size() const { return samples_; }
   std::uint64_t data_bytes() const { return data_bytes_; }
-  /// Of the image. In the data file, or, when it is compressed, in what that decompresses to.
+  /// The image's range in the data file or, when that is compressed, in its decompressed content.
   ByteRange range(std::size_t i) const { return ranges_[i]; }
   std::uint64_t hash(std::size_t i) const { return hashes_[i]; }
   std::int64_t label(std::size_t i) const { return labels_[i]; }
@@ -108,7 +108,7 @@ class ShardIndex {
 
   /// Names of the extra fields, sorted.
   const std::vector<std::string>& fields() const { return fields_; }
-  /// As range(), of a field by its place in fields(); kAbsent where the sample has none.
+  /// Like range(), for a field by its place in fields(); kAbsent where the sample has none.
   ByteRange field_range(std::size_t i, std::size_t field) const {
     return field_ranges_[i * fields_.size() + field];
   }
@@ -121,7 +121,7 @@ class ShardIndex {
 
   /// Whether samples lie in frames, which are read and decompressed as a whole.
   bool compressed() const { return compressed_; }
-  /// Only when compressed. A sample's ranges all lie in its frame's content.
+  /// The sample's frame; only when compressed. All ranges of the sample lie in its content.
   Frame frame(std::size_t i) const { return frames_[i]; }
 
   bool truncated() const { return file_.truncated(); }

@@ -7,23 +7,23 @@
 
 namespace packhorse {
 
-/// Where the bytes of a range that is not there would lie.
+/// Marks a range that is not there.
 inline constexpr ByteRange kAbsent{~std::uint64_t{0}, 0};
 
 /// A piece of a compressed shard that is decompressed as a whole.
 struct Frame {
   ByteRange stored;   ///< in the file
-  ByteRange content;  ///< of the decompressed shard
+  ByteRange content;  ///< in the decompressed shard
   friend bool operator==(const Frame&, const Frame&) = default;
 };
 
-/// Where a finished shard holds what, in the order of add(). Ranges are of the file; when there are
-/// frames, of the decompressed file.
+/// Where everything lies in a finished shard, in the order of add(). Ranges refer to the file or,
+/// when there are frames, to the decompressed file.
 struct ShardLayout {
   std::vector<ByteRange> images;
   std::vector<ByteRange> fields =
-      {};                          ///< ShardSpec::fields.size() a sample; kAbsent where it has none
-  std::vector<Frame> frames = {};  ///< one a sample; empty when the shard is not compressed
+      {};  ///< ShardSpec::fields.size() per sample; kAbsent where it has none
+  std::vector<Frame> frames = {};  ///< one per sample; empty when the shard is not compressed
   std::string sha256 =
       {};  ///< of the file; empty when the writer cannot tell without reading it again
 };

@@ -6,8 +6,8 @@
 #include "packhorse/formats/format.h"
 #include "packhorse/listing/listing.h"
 
-/// Shards that others wrote, as they are adopted: nothing of them is changed, an index is made of
-/// where their samples lie.
+/// Shards that others wrote, as they are adopted: they are not changed, and an index says where
+/// their samples lie.
 namespace packhorse {
 
 /// Names of the arrays in a shard, in formats that have named ones. Empty: the usual names.
@@ -43,8 +43,8 @@ class ForeignShard : public ShardReader {
   virtual std::string layout() const = 0;
   /// Names of the extra fields that occur, sorted.
   virtual const std::vector<std::string>& fields() const = 0;
-  /// Sample i < size(), in stored order, without reading its payload. read(i) is the same sample by
-  /// way of the library. Throws Error(kCorrupt).
+  /// Sample i < size(), in stored order, without reading its payload. read(i) returns the same
+  /// sample by way of the library. Throws Error(kCorrupt).
   virtual FoundSample found(std::size_t i) = 0;
   /// What is no sample, and why. Known from the start.
   virtual const std::vector<Reject>& rejects() const = 0;
@@ -55,17 +55,17 @@ class ForeignShard : public ShardReader {
 struct ForeignFormat {
   std::string_view name;     ///< in the manifest
   std::string_view summary;  ///< one line for help
-  int version;               ///< of what is understood of it; in the manifest
-  /// The data file of the shard that a path names; nothing when that is none of this format.
+  int version;               ///< version of the conventions understood; in the manifest
+  /// The data file of the shard that a path names; nothing when it is not of this format.
   std::optional<std::filesystem::path> (*find)(const std::filesystem::path& named);
-  /// Throws Error(kUnsupported) with the way out for what cannot be adopted, Error(kCorrupt).
+  /// Throws Error(kUnsupported) with advice for what cannot be adopted, Error(kCorrupt).
   std::unique_ptr<ForeignShard> (*open)(const std::filesystem::path& data_file,
                                         const ForeignOptions& options);
   const ExportedIndexes* exported_indexes = nullptr;  ///< as Format has them
 };
 
 std::span<const ForeignFormat* const> foreign_formats();
-/// Null where there is none of that name.
+/// Returns null when there is none of that name.
 const ForeignFormat* find_foreign_format(std::string_view name);
 
 }  // namespace packhorse

@@ -33,9 +33,9 @@ struct ShardSpec {
       classes;  ///< label -> name; kept inside the shard where the format has a place
   std::vector<std::string> fields = {};  ///< names of extra fields, sorted; a sample may lack some
   int zstd_level = 0;                    ///< 0 = not compressed
-  std::size_t samples = 0;  ///< that may come, at most, so that memory is taken once; 0 = unknown
+  std::size_t samples = 0;  ///< the most that may come, so that memory is taken once; 0 = unknown
   /// Sample i < `samples`, most likely an encoded image without fields: a hint for formats whose
-  /// first bytes tell what comes behind. It may come otherwise; then closing takes longer. Empty =
+  /// first bytes depend on what follows. When another sample comes, closing takes longer. Empty =
   /// unknown.
   std::function<ExpectedSample(std::size_t i)> expected = {};
 };
@@ -43,7 +43,7 @@ struct ShardSpec {
 /// Writes one shard. One thread at a time.
 class ShardWriter {
  public:
-  /// Without close(): removes what was written. Never throws.
+  /// Removes what was written, unless close() was called. Never throws.
   virtual ~ShardWriter() = default;
   /// Keys must be strictly increasing in byte order, and labels representable in the format.
   /// Throws Error(kUsage) with the key otherwise, Error(kIo | kNoSpace) when the disk refuses.
@@ -82,19 +82,19 @@ struct ExportedIndexOptions {
   std::string dali_version = "1.2";  ///< of DALI's index of a tar: "1.1" (no names) or "1.2"
 };
 
-/// How a format makes such files, those of shards piece by piece. Any thread. export_index.h writes
-/// them.
+/// How a format makes such files; those of shards come piece by piece. Any thread. export_index.h
+/// writes them.
 struct ExportedIndexes {
   using Out = std::function<void(std::string_view piece)>;
-  std::string (*name_of_shard)(const ShardRecord& record);  ///< of the file made of it
-  /// Of a shard that open_writer() has written: from its index alone.
+  std::string (*name_of_shard)(const ShardRecord& record);  ///< the name of the file made for it
+  /// Makes the file of a shard that open_writer() has written, from its index alone.
   void (*of_own_shard)(const ShardRecord& record, const ShardIndex& index,
                        const ExportedIndexOptions& options, const Out& out);
-  /// Of a shard whoever wrote it: from the headers between its payloads. Throws Error(kCorrupt),
-  /// Error(kUnsupported) with the member that has no place in such a file.
+  /// Makes the file of a shard, whoever wrote it, from the headers between its payloads. Throws
+  /// Error(kCorrupt), Error(kUnsupported) with the member that has no place in such a file.
   void (*of_shard)(int fd, const std::filesystem::path& data_file, const ShardRecord& record,
                    const ExportedIndexOptions& options, const Out& out);
-  /// Of all shards together.
+  /// Makes the files of all shards together.
   std::vector<ExportedFile> (*of_dataset)(const Manifest& manifest);
 };
 
@@ -105,14 +105,14 @@ struct Format {
       file_suffix;           ///< a shard's data file is <stem> + suffix; may name a directory too
   std::string_view summary;  ///< one line for help
   std::string_view compressed_suffix;  ///< the same when compressed; empty = it cannot be
-  int version;                         ///< of the layout we write; in the manifest
+  int version;                         ///< version of the layout we write; in the manifest
   bool carries_fields;                 ///< whether there is a place for extra fields
   std::uint32_t sample_overhead;       ///< bytes a sample may take beyond its own, at most
   std::uint32_t field_overhead;        ///< the same for each field it has
   std::unique_ptr<ShardWriter> (*open_writer)(const std::filesystem::path& data_file,
                                               const ShardSpec& spec);
   std::unique_ptr<ShardReader> (*open_reader)(const std::filesystem::path& data_file);
-  std::string (*library_version)();                   ///< of the library behind it, for --version
+  std::string (*library_version)();                   ///< the library's version, for --version
   const ExportedIndexes* exported_indexes = nullptr;  ///< null: other people's readers need none
 };
 
@@ -121,9 +121,10 @@ std::span<const Format* const> all_formats();
 inline std::string_view suffix_of(const Format& format, int zstd_level) {
   return zstd_level == 0 ? format.file_suffix : format.compressed_suffix;
 }
-/// Throws Error(kUsage) with the names there are; for a foreign format (foreign_shard.h), too.
+/// Throws Error(kUsage) with the known names; also for a foreign format (foreign_shard.h).
 const Format& find_format(std::string_view name);
-/// Of a format of either kind, by its name; null where it has none. Throws as find_format() does.
+/// The indexes of a format of either kind, by its name; null where it has none. Throws as
+/// find_format() does.
 const ExportedIndexes* exported_indexes_of(std::string_view format);
 
 }  // namespace packhorse

@@ -7,11 +7,11 @@
 #include "packhorse/base/bytes.h"
 #include "packhorse/image/image_info.h"
 
-/// What packing and reading must make of an image alike: 8-bit grey or RGB.
+/// Decodes images to 8-bit grey or RGB, the same for packing and for reading.
 namespace packhorse {
 
-/// An image of any kind but JPEG, as it lies in its file: not turned. Alpha is flattened onto black
-/// (colour * alpha / 255, rounded), more or fewer than 8 bits are scaled to 8. One thread.
+/// An image of any kind but JPEG, as it is stored: not turned upright. Alpha is flattened onto
+/// black (colour * alpha / 255, rounded), more or fewer than 8 bits are scaled to 8. One thread.
 class DecodedImage {
  public:
   virtual ~DecodedImage() = default;
@@ -23,9 +23,8 @@ class DecodedImage {
   std::string_view note;  ///< what was converted, e.g. "16 bit scaled to 8"; empty: nothing
 };
 
-/// Decodes a file, which must outlive the image, of the kind and size that `info` says: as
-/// probe_image() found it. Throws
-/// Error(kCorrupt), or Error(kUnsupported) for samples or channels that are none of the usual.
+/// Decodes a file, which must outlive the image. `info` is what probe_image() says about it. Throws
+/// Error(kCorrupt), or Error(kUnsupported) for unusual samples or channels.
 std::unique_ptr<DecodedImage> decode_image(Bytes file, const ImageInfo& info);
 
 }  // namespace packhorse

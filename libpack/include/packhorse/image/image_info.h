@@ -40,39 +40,39 @@ struct ImageInfo {
 
 /// What decoding an image takes, as far as its headers tell.
 struct DecodeCost {
-  /// Each scan of a progressive JPEG goes over all pixels, and costs time even where it says
+  /// Each scan of a progressive JPEG goes over all pixels, and takes time even when it changes
   /// nothing.
   std::uint32_t scans = 1;
-  /// Memory for what must be there as a whole: of a JPEG, the coefficients of one in several scans
-  /// and nothing of any other; of a PNM nothing; else the pixels as their library decodes them, or
-  /// a TIFF's strip or tile if that is larger. A lossless WebP has four bytes a pixel besides.
+  /// Bytes that decoding must hold as a whole. A JPEG in several scans: its coefficients; any other
+  /// JPEG and a PNM: nothing. All others: the pixels as their library decodes them, or a TIFF's
+  /// strip or tile if that is larger; a lossless WebP takes four bytes per pixel on top.
   std::uint64_t bytes = 0;
 };
 
-/// Outcome of looking at a file's bytes: either `info`, or the `reason` it is no usable image.
+/// Outcome of looking at a file's bytes: either `info`, or the `reason` why it is no usable image.
 struct ProbeResult {
   std::optional<ImageInfo> info;
   std::string reason;
   DecodeCost cost = {};
-  bool beyond_limits = false;  ///< the reason: sound as it may be, it is too large
+  bool beyond_limits = false;  ///< the reason is a limit: the image may be sound
 };
 
 /// Pillow's limit (2 x 89,478,485), so that what we pack is what the common readers open.
 inline constexpr std::uint64_t kDefaultMaxPixels = 178'956'970;
 
-/// What an image may take, so that a small file cannot ask for hours and for all memory. The
-/// defaults are beyond what cameras and scanners make (docs/image_modes.md).
+/// Limits on what an image may take, so that a small file cannot ask for hours and for all memory.
+/// The defaults are beyond what cameras and scanners make (docs/image_modes.md).
 struct ImageLimits {
   std::uint64_t pixels = kDefaultMaxPixels;
-  /// Pixels times DecodeCost::scans. A second or two of libjpeg-turbo; progressive JPEGs have some
+  /// Pixels times DecodeCost::scans: a second or two of libjpeg-turbo. Progressive JPEGs have some
   /// ten scans.
   std::uint64_t scan_pixels = 4'000'000'000;
   /// DecodeCost::bytes. With the rest of the program that is half a gigabyte.
   std::uint64_t decoded_bytes = std::uint64_t{448} << 20;
 
-  /// Pixels alone, for who decodes nothing.
+  /// Limits pixels alone, for callers that decode nothing.
   static ImageLimits of_pixels(std::uint64_t pixels) { return {pixels, kNone, kNone}; }
-  /// Throws Error(kUsage) for a limit of nothing.
+  /// Throws Error(kUsage) for a limit of 0.
   void validate() const;
 
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
@@ -80,30 +80,30 @@ struct ImageLimits {
 
 /// Reads the header and checks that the file is whole as far as that can be told without decoding:
 /// all marker segments or chunks lie inside the file and its end mark is there. Refuses images
-/// beyond `limits`, and names the option of `packhorse` that says otherwise. Any thread; looks at
+/// beyond `limits`, and names the option of `packhorse` that raises the limit. Any thread; looks at
 /// each byte at most twice.
 ///
 /// Sources: JPEG ITU-T T.81 B.1 and B.2, EXIF 2.32 4.6.4, PNG (ISO/IEC 15948) 5 and 11.2.2, WebP
 /// RFC 9649, BMP BITMAPINFOHEADER, TIFF 6.0 section 2, Netpbm pgm(5) and ppm(5).
 ProbeResult probe_image(Bytes file, const ImageLimits& limits = {});
 
-/// The header of a file that is to be decoded, whoever says what it is. Throws Error(kCorrupt) for
-/// what probe_image() refuses, Error(kUnsupported) for what is beyond `limits`.
+/// Reads the header of a file that is to be decoded, wherever it comes from. Throws Error(kCorrupt)
+/// for what probe_image() refuses, Error(kUnsupported) for what is beyond `limits`.
 ImageInfo header_to_decode(Bytes file, const ImageLimits& limits);
 
-/// The same of what an index describes. Throws Error(kCorrupt) also when the bytes are not those of
-/// an image that is as `described` in all that ImageInfo says. With advice where it is another.
+/// The same for an image that an index describes. Also throws Error(kCorrupt) when any member of
+/// ImageInfo differs from `described`; the advice then says that the index is wrong.
 ImageInfo described_to_decode(Bytes file, const ImageInfo& described, const ImageLimits& limits);
 
 /// The kind by the first bytes alone (16 suffice).
 ImageKind sniff_image(Bytes head);
 
-/// What suffices for both of these.
+/// Bytes that suffice for sniff_image() and unsupported_kind().
 inline constexpr std::size_t kSniffedBytes = 160;
-/// The name of an image kind that is not taken, "GIF" or "AVIF", by the first bytes of a file;
+/// The name of an image kind that is not supported, "GIF" or "AVIF", by the first bytes of a file;
 /// empty for anything else.
 std::string_view unsupported_kind(Bytes head);
-/// The same by a file's name alone, for kinds whose bytes do not tell ("TGA"), too.
+/// The same by a file's name alone. Also knows kinds whose bytes do not tell ("TGA").
 std::string_view unsupported_kind_by_name(std::string_view name);
 
 }  // namespace packhorse

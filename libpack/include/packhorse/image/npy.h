@@ -12,11 +12,12 @@ namespace packhorse {
 /// Every header we write has this size, so that pixels begin at a multiple of 64 as NumPy wants.
 inline constexpr std::size_t kNpyHeaderBytes = 128;
 
-/// What stands before the pixels of a raw image in a .npy file.
+/// The header of a raw image's .npy file.
 std::string npy_header(const ImageInfo& image);
 
-/// The pixels of a .npy file: what is behind its header. Throws Error(kCorrupt) for anything that
-/// is no C-ordered array of bytes with three axes, or that has not as many as its header says.
+/// The pixels of a .npy file: all that follows its header. Throws Error(kCorrupt) for anything but
+/// a C-ordered array of bytes with three axes, and when there are more or fewer bytes than its
+/// header says.
 Bytes npy_pixels(Bytes file);
 
 /// Bytes of a raw image's pixels.

@@ -8,10 +8,10 @@
 
 #include "packhorse/base/bytes.h"
 
-/// A decoder for the JPEGs that photo datasets are made of, and for windows of them. What it
-/// decodes has the pixels that libjpeg-turbo makes by default (accurate integer DCT, fancy
-/// upsampling), bit by bit; what it does not take, or would have to guess at, it refuses with a
-/// reason, and libjpeg is to be asked.
+/// A decoder for the JPEGs that photo datasets are made of, and for windows of them. Its pixels
+/// equal those of libjpeg-turbo by default (accurate integer DCT, fancy upsampling), bit for bit.
+/// It refuses, with a reason, what it does not take or would have to guess at; libjpeg is to be
+/// asked then.
 ///
 ///     jpeg::Scratch scratch;  // one per thread, kept
 ///     const jpeg::Result result = jpeg::decode(file, window, {pixels, 3 * window.width}, scratch);
@@ -23,14 +23,14 @@ namespace packhorse::jpeg {
 
 /// Why a picture was not decoded.
 enum class Reason : std::uint8_t {
-  kNone,         ///< it was
+  kNone,         ///< it was decoded
   kDamaged,      ///< or unusual in a way that libjpeg might forgive
   kProgressive,  ///< or lossless or hierarchical
   kArithmetic,   ///< coding
   kTwelveBit,    ///< samples of another depth than 8
   kComponents,   ///< two, or four: CMYK, YCCK
-  kRgb,          ///< no YCbCr
-  kSampling,     ///< of another kind than those above
+  kRgb,          ///< not YCbCr
+  kSampling,     ///< factors other than those above
   kScans,        ///< more than one, or not all components in it
   kWideTables,   ///< quantisation steps of 16 bits
   kLines,        ///< the height comes after the scan (DNL)
@@ -41,11 +41,11 @@ inline constexpr int kReasons = 12;
 /// A few words for people: "progressive".
 std::string_view name_of(Reason reason);
 
-/// The picture may be had at a fraction of its size, its sides rounded up, as libjpeg scales it:
-/// each block becomes fewer samples.
+/// Scales the picture down while it is decoded, as libjpeg does: each block becomes fewer samples.
+/// Sides are rounded up.
 enum class Scale : std::uint8_t { kWhole = 1, kHalf = 2, kQuarter = 4, kEighth = 8 };
 
-/// A rectangle of the picture as it comes out, in pixels; not empty.
+/// A rectangle of the scaled picture, in pixels; not empty.
 struct Window {
   std::uint32_t x = 0, y = 0, width = 0, height = 0;
 };
@@ -57,23 +57,23 @@ struct Output {
   std::size_t stride = 0;
 };
 
-/// Takes the pixels of a window as they are made, so that what is done with them is done while they
-/// are in the processor's cache.
+/// Takes the pixels of a window as they are made, so that they are used while they are in the
+/// processor's cache.
 class RowSink {
  public:
-  /// Bytes behind the last row that may be read, whatever they are.
+  /// Bytes after the last row that may be read; their values are arbitrary.
   static constexpr std::size_t kSlack = 16;
 
   virtual ~RowSink() = default;
-  /// The next `count` rows, from the top of the window on: 3 * width bytes each, RGB, `stride`
-  /// bytes apart, there until this returns. A multiple of 8 rows but for the last ones. What it
+  /// Takes the next `count` rows, from the top of the window: 3 * width bytes each, RGB, `stride`
+  /// bytes apart, valid until this returns. `count` is a multiple of 8 except at the end. What this
   /// throws comes out of decode().
   virtual void take(const std::uint8_t* rows, std::size_t stride, std::uint32_t count) = 0;
 };
 
 struct Result {
   Reason reason = Reason::kNone;
-  /// Of the picture, not scaled, where its header was understood.
+  /// The size of the picture, not scaled, if its header was understood.
   std::uint32_t width = 0, height = 0;
   bool done() const { return reason == Reason::kNone; }
 };
@@ -91,7 +91,7 @@ class Scratch {
   std::size_t kept_bytes() const;
 
   struct State;
-  State& state();  ///< made when it is needed first
+  State& state();  ///< made when it is first needed
 
  private:
   std::unique_ptr<State> state_;
@@ -107,7 +107,7 @@ Result decode(Bytes file, const Window& window, const Output& output, Scratch& s
               Scale scale = Scale::kWhole);
 
 /// The same, row after row, without memory for the window. When the result is not done(), `sink`
-/// may have been given rows nevertheless, which are to be thrown away.
+/// may already have been given rows, which are to be thrown away.
 Result decode(Bytes file, const Window& window, RowSink& sink, Scratch& scratch,
               Scale scale = Scale::kWhole);
 

@@ -9,9 +9,9 @@
 namespace packhorse {
 
 /// The offsets that the image modes `roi` and `resize` put into a JPEG, so that a reader finds the
-/// rows of a crop without scanning for markers. They lie in one APP9 segment before the scan, which
-/// every other decoder skips. Numbers are little endian, but for the segment's length, which is
-/// JPEG's:
+/// rows of a crop without scanning for markers. They lie in one APP9 segment before the scan; every
+/// other decoder skips it. Numbers are little endian, except the segment's length, which JPEG
+/// defines:
 ///
 ///     0        2   FF E9
 ///     2        2   length of the segment, itself included: 16 + 4 * rows, big endian
@@ -29,17 +29,17 @@ struct RoiTable {
   static constexpr std::uint8_t kMarker = 0xe9;  ///< APP9
   static constexpr std::string_view kIdentifier{"PHROI\0\1\0", 8};
 
-  std::uint32_t width = 0, height = 0;          ///< of the picture, pixels
+  std::uint32_t width = 0, height = 0;          ///< the picture's size in pixels
   std::uint32_t mcu_width = 0, mcu_height = 0;  ///< pixels
   std::uint32_t mcus_per_row = 0, mcu_rows = 0;
   std::uint32_t restart_interval = 0;  ///< MCUs between two restart markers
-  std::uint64_t scan = 0;              ///< of the first entropy-coded byte, from the file's start
+  std::uint64_t scan = 0;              ///< where the first entropy-coded byte lies in the file
 
   std::uint32_t segments_per_row() const { return mcus_per_row / restart_interval; }
   /// Where MCU row `row` begins, from the file's start. row == mcu_rows: where EOI lies.
   std::uint64_t row_begin(std::uint32_t row) const;
   /// The entropy-coded bytes of MCU row `row` with the markers between its segments, but without
-  /// the RSTn or EOI behind it.
+  /// the RSTn or EOI after it.
   ByteRange row_bytes(std::uint32_t row) const;
 
   Bytes offsets;  ///< rows + 1 numbers; a view of the file's bytes
@@ -51,9 +51,9 @@ inline bool is_roi_table(std::uint8_t marker, Bytes body) {
 }
 
 /// The table of a JPEG, if it has one that can be relied upon: a baseline picture in one scan,
-/// whose restart interval is the table's, with RSTn of the right n in front of each row's offset
-/// and EOI at the last. Anything else (edited since, or never ours) gives none. Does not look at
-/// the entropy-coded data otherwise. The result is a view of `jpeg`. Any thread.
+/// whose restart interval is the table's, with the right RSTn before each row's offset and EOI at
+/// the last. Anything else (edited since, or never ours) gives none. Looks at no other
+/// entropy-coded data. The result is a view of `jpeg`. Any thread.
 std::optional<RoiTable> find_roi_table(Bytes jpeg);
 
 }  // namespace packhorse

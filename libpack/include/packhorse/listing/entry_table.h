@@ -20,7 +20,7 @@ class EntryTable {
     std::int64_t stamp = 0;     ///< differs when the input has changed; 0 = the source has none
     std::uint64_t locator = 0;  ///< for the source itself; reads near each other in it are cheap
     std::int64_t label = 0;
-    std::uint32_t field_bytes = 0;  ///< of all extra fields together
+    std::uint32_t field_bytes = 0;  ///< bytes of all extra fields together
     std::uint32_t fields = 0;       ///< bit f: it has field f of Listing::fields
   };
   struct Entry : Facts {
@@ -34,18 +34,19 @@ class EntryTable {
   std::uint64_t size_of(std::size_t i) const { return records_[i].size; }
   std::int64_t label_of(std::size_t i) const { return records_[i].label; }
   std::string path_of(std::size_t i) const;
-  /// What path_of() begins with, "" for none; a view as long as no entry is added.
+  /// The directory that path_of() begins with, "" for none. The view is valid until an entry is
+  /// added.
   std::string_view directory_of(std::size_t i) const {
     return name_of(directories_[records_[i].directory]);
   }
   std::size_t path_length(std::size_t i) const;
-  /// By path, byte by byte, so that the order never depends on the file system.
+  /// Sorts by path, byte by byte, so that the order never depends on the file system.
   void sort_by_path();
   /// Adds entry `i` of another table, in any order of the `i`.
   void add_from(const EntryTable& other, std::size_t i);
   /// Adds all entries of another table.
   void append(EntryTable&& other);
-  /// Gives entry `i` the label `label_of(i)`, and drops it where that is none.
+  /// Gives entry `i` the label `label_of(i)`, and drops the entry when that is none.
   void relabel(const std::function<std::optional<std::int64_t>(std::size_t)>& label_of);
 
  private:

@@ -11,7 +11,8 @@
 #include "packhorse/image/image_info.h"
 #include "packhorse/listing/entry_table.h"
 
-/// What a source holds: its samples as entries, and everything else with the reason why it is none.
+/// What a source holds: its samples as entries, and everything else with the reason why it is no
+/// sample.
 namespace packhorse {
 
 /// One input that does not become a sample although it looks like one, and why.
@@ -20,7 +21,7 @@ struct Reject {
   std::string reason;
 };
 
-/// One input that is passed over by a rule, which is no failure.
+/// One input that a rule passes over, which is no failure.
 struct Skip {
   std::string path;       ///< as Reject::path
   std::string_view rule;  ///< a constant, e.g. "not a regular file"
@@ -29,8 +30,8 @@ struct Skip {
 /// One split ("train", "val", ...; "" when the source has none) of a listing.
 struct SplitListing {
   std::string split;
-  /// Where it lies in the source: entries' paths are relative to this folder. Empty where they are
-  /// relative to the source, or no paths of it.
+  /// Its folder in the source, which entries' paths are relative to. Empty where they are relative
+  /// to the source, or are not paths in it.
   std::string origin = {};
   EntryTable entries = {};
   std::vector<Reject> rejects = {};  ///< known before any byte is read
@@ -39,11 +40,11 @@ struct SplitListing {
   const std::string& prefix() const { return origin.empty() ? split : origin; }
 };
 
-/// A reason to think that the folders of a source are no classes, or not the right ones.
+/// A reason to think that the folders of a source are not classes, or not the right ones.
 struct Doubt {
   enum class Kind : std::uint8_t {
-    kLayout,        ///< what its folders are cannot be told
-    kSplitClasses,  ///< a split has a class that "train" has not
+    kLayout,        ///< it is unclear what its folders are
+    kSplitClasses,  ///< a split has a class that "train" lacks
     kClassName,     ///< a class is called "images", "train", ...
     kEmptySplit,    ///< a split has no image
     kEmptyClass,    ///< a class has no image
@@ -54,7 +55,7 @@ struct Doubt {
 };
 
 /// Everything a source holds. seen = entries + rejects + skips, over all splits and `skips` here.
-/// Files taken as extra fields are part of their sample, and not seen apart.
+/// Files taken as extra fields are part of their sample, and not counted as seen.
 struct Listing {
   std::vector<std::string> classes;  ///< label -> class name
   std::vector<std::string> fields;   ///< names of the extra fields that occur, sorted; at most 32
@@ -67,8 +68,8 @@ struct Listing {
 
 /// Which of a sample's companions are taken as extra fields.
 struct FieldChoice {
-  /// Nothing: what the source brings by itself (a folder none; archives none; a manifest file its
-  /// further columns; shards all they hold). A list: just these; an empty one: none.
+  /// Unset: what the source brings by itself (folders and archives none; a manifest file its
+  /// further columns; shards all they hold). A list: just these; an empty list: none.
   std::optional<std::vector<std::string>> names = {};
 };
 
@@ -84,7 +85,7 @@ struct Input {
   std::size_t fields = 0;
 };
 
-/// How many were skipped, by rule.
+/// Counts the skips under each rule.
 std::map<std::string, std::uint64_t> count_by_rule(const std::vector<Skip>& skips);
 
 }  // namespace packhorse

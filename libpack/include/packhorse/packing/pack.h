@@ -15,14 +15,14 @@
 #include "packhorse/sources/source.h"
 #include "packhorse/transforms/transform.h"
 
-/// Folder -> shards.
+/// Packs a source of images into shards.
 ///
 ///     PackOptions options;
 ///     options.format = "wds";
 ///     PackReport report = pack("imagenet", "packed", options);
 namespace packhorse {
 
-/// One of several processes that pack one dataset: it packs the shards whose number leaves the
+/// The share of one process when several pack one dataset: the shards whose number leaves the
 /// remainder `index` when divided by `count`.
 struct TaskShare {
   std::size_t index = 0, count = 1;
@@ -34,24 +34,26 @@ struct PackOptions {
   std::string format;  ///< a name of all_formats(); must be set
   std::string image = "original";
   TransformOptions transform = {};
-  int zstd_level = 0;  ///< compress shards, where the format can; 0 = not
+  int zstd_level = 0;  ///< compression of shards, where the format has it; 0 = none
   PlanOptions plan = {};
-  std::string source_kind = {};  ///< a name of all_sources(); empty: by looking at it
+  std::string source_kind = {};  ///< a name of all_sources(); empty: found by looking at it
   ListOptions list = {};
   SelectOptions select = {};
-  /// Shuffles and names anew even what comes with keys and an order of its own (a packed dataset).
+  /// Shuffles and renames even samples that come with keys and an order of their own (a packed
+  /// dataset).
   bool reorder = false;
   RejectLimit max_rejects = {};
-  ImageLimits limits = {};  ///< images beyond are rejected, whether the mode decodes or not
-  /// Decodes each image whose bytes are kept as they are, too: what cannot be decoded is rejected.
+  ImageLimits limits = {};  ///< images beyond them are rejected, whether the mode decodes or not
+  /// Also decodes images whose bytes are kept as they are; an image that cannot be decoded is
+  /// rejected.
   bool decode = false;
   int jobs = 0;  ///< threads; 0 = as many as the process may use
   bool overwrite = false;
   bool dry_run = false;     ///< list and plan only; nothing is written
   bool check_space = true;  ///< refuse when the estimate does not fit on the disk
-  /// Pack only a share into the staging directory, beside other processes, and publish nothing.
+  /// Packs only a share into the staging directory, beside other processes, and publishes nothing.
   std::optional<TaskShare> task = {};
-  bool finish = false;  ///< pack nothing: publish what tasks have packed
+  bool finish = false;  ///< packs nothing, but publishes what tasks have packed
   void validate() const;
 };
 
@@ -67,42 +69,43 @@ struct PackReport {
   std::uint64_t bytes_out = 0;  ///< of all published files
   std::uint64_t shards = 0;
   std::uint64_t shards_kept = 0;  ///< taken over from an interrupted run or from tasks
-  std::uint64_t estimate = 0;     ///< bytes the dataset may need on disk, at most about
+  std::uint64_t estimate = 0;     ///< bytes the dataset may need on disk at most, approximately
   double seconds = 0;
-  std::string id;          ///< the dataset's id; with splits, SHA-256 over the ids in split order
+  std::string id;          ///< the dataset's id; with splits, SHA-256 over their ids in split order
   bool published = false;  ///< false: dry run, a task, or more rejects than allowed
-  std::vector<std::string> classes;    ///< label -> class name, bytes as the source has them
-  std::vector<Reject> rejects;         ///< paths are those in the source
+  std::vector<std::string> classes;    ///< label -> class name, with the bytes it has in the source
+  std::vector<Reject> rejects;         ///< by their paths in the source
   std::filesystem::path rejects_file;  ///< where they are listed when nothing was published
-  std::vector<Skip> skips;             ///< paths are those in the source
+  std::vector<Skip> skips;             ///< by their paths in the source
   std::map<std::string, std::uint64_t> skipped_by_rule;
   std::map<std::string, std::uint64_t> image_notes;  ///< what the image mode did, counted
   std::vector<DuplicateGroup> duplicates;
-  std::vector<std::string> notes;  ///< of source and selection, in words
+  std::vector<std::string> notes;  ///< from source and selection, in words
   std::vector<PackedSplit> splits;
 };
 
-/// Packs `source` into the dataset `out`, with `options.jobs` threads. Everything is built in the
-/// staging directory `<out>.partial`; `out` appears in one rename when all of it is on the disk. An
+/// Packs `source` into the dataset `out` with `options.jobs` threads. Everything is built in the
+/// staging directory `<out>.partial`; `out` appears in one rename when all of it is on disk. An
 /// interrupted or refused run leaves its finished shards there, and the next call with the same
-/// arguments keeps those whose inputs and bytes are unchanged. The bytes written depend on the
-/// source and the options alone.
+/// arguments keeps those whose inputs and bytes are unchanged. The bytes written depend only on the
+/// source and the options.
 ///
-/// Several processes, on one machine or many, can pack one dataset: each with a `task`, all with
-/// the same other options, in any order, at any time and again if they died; then one with
-/// `finish`, which checks that every shard is there and publishes. The bytes are those of a single
+/// Several processes, on one machine or many, can pack one dataset: each with a `task` and all with
+/// the same other options, in any order, at any time, and again if they died. One more with
+/// `finish` then checks that every shard is there and publishes. The bytes are those of a single
 /// run.
 ///
-/// More rejects than allowed are no exception: the report says `published == false` and lists them.
-/// Throws Error: kUsage (options that do not fit each other, the format or the source; class
+/// More rejects than allowed are not an exception: the report has `published == false` and lists
+/// them. Throws Error: kUsage (options that do not fit each other, the format or the source; class
 /// folders that are doubtful, see Doubt, unless `options.list.allow_odd_classes`), kNotFound (no
-/// source, nothing to pack, shards missing at the finish), kExists (target there, or another writer
-/// has it), kIo, kNoSpace (also by the estimate, before anything is written), kInterrupted.
+/// source, nothing to pack, shards missing at the finish), kExists (the target exists, or another
+/// writer holds it), kIo, kNoSpace (also by the estimate, before anything is written),
+/// kInterrupted.
 PackReport pack(const std::filesystem::path& source, const std::filesystem::path& out,
                 const PackOptions& options, Progress* progress = nullptr,
                 std::stop_token stop = {});
 
-/// The directory a dataset is built in.
+/// The directory in which the dataset `out` is built.
 std::filesystem::path staging_path(const std::filesystem::path& out);
 
 }  // namespace packhorse

@@ -11,18 +11,18 @@ namespace packhorse {
 struct PlanOptions {
   bool shuffle = true;
   std::uint64_t seed = 0;
-  std::uint64_t shard_bytes = 256u << 20;  ///< aimed at, by the size of the inputs; 0 = not limited
+  std::uint64_t shard_bytes = 256u << 20;  ///< target size, counting inputs; 0 = unlimited
   std::uint64_t shard_samples =
-      0;  ///< exactly this many a shard (the last has the rest); 0 = by bytes
+      0;  ///< exact number in each shard (the last has the rest); 0 = by bytes
 };
 
-/// Which sample goes into which shard: a pure function of (entries, options). Position p of the
-/// plan is entry `entry(p)` of the listing; shard s holds the positions [shard_begin(s),
+/// Decides which sample goes into which shard: a pure function of (entries, options). Position p of
+/// the plan is entry `entry(p)` of the listing; shard s holds the positions [shard_begin(s),
 /// shard_begin(s + 1)).
 ///
-/// By bytes, shards are made equal rather than full: n = ceil(total / shard_bytes) shards, each
-/// ending where the running total passes its share, so that no tiny last shard unbalances readers.
-/// Memory: 4 bytes a sample up to 2^32 samples.
+/// By bytes, shards are made equal rather than full: there are n = ceil(total / shard_bytes)
+/// shards, and each ends where the running total passes its share, so that no tiny last shard
+/// unbalances readers. Memory: 4 bytes a sample, up to 2^32 samples.
 class Plan {
  public:
   Plan(const EntryTable& entries, const PlanOptions& options);

@@ -8,41 +8,43 @@
 #include "packhorse/base/progress.h"
 #include "packhorse/sources/source.h"
 
-/// Which of the listed samples are packed, and into which split: between listing and plan. Every
-/// choice is a function of the source's content, the options and the seed alone. What is left out
-/// becomes a Skip with its rule, so that seen = packed + rejected + skipped still holds.
+/// Decides which of the listed samples are packed, and into which split; runs between listing and
+/// planning. Every choice depends only on the source's content, the options and the seed. A sample
+/// that is left out becomes a Skip with its rule, so seen = packed + rejected + skipped still
+/// holds.
 ///
 ///     select(*source, listing, {.limit = 1000}, progress, stop);
 namespace packhorse {
 
 struct SelectOptions {
-  /// Globs as of fnmatch(3): one without '/' is held against the file name, one with it against the
-  /// path in the source ('*' matches '/' too). With `include`, what none of them matches is left
-  /// out; what one of `exclude` matches always is.
+  /// Globs as for fnmatch(3). One without '/' is matched against the file name, one with '/'
+  /// against the path in the source (where '*' matches '/', too). With `include`, only files that
+  /// match one of its globs are kept; `exclude` always leaves out what it matches.
   std::vector<std::string> include, exclude;
   enum class Duplicates { kKeep, kReport, kDrop };
-  /// Inputs of identical bytes, over all splits. kDrop keeps one of each: one outside of "train"
-  /// where there is one, so that no evaluation image is trained on, then the first by path.
+  /// What happens to inputs with identical bytes, over all splits. kDrop keeps one of each:
+  /// preferably one outside "train", so that no evaluation image is trained on, otherwise the first
+  /// by path.
   Duplicates duplicates = Duplicates::kKeep;
-  /// Weights of train and val, or train, val and test: {90, 10}. Decided by the image's bytes, so
-  /// that identical images never come apart and adding others moves none. Empty: splits as they
+  /// Weights of train and val, or of train, val and test: {90, 10}. The image's bytes decide, so
+  /// identical images stay together and adding images moves no other. Empty: leave splits as they
   /// are.
   std::vector<unsigned> split;
   std::uint64_t samples_per_class = 0;  ///< at most, in each split; 0 = all
   std::uint64_t limit = 0;              ///< samples at most, in each split; 0 = all
-  std::uint64_t seed = 0;               ///< decides which samples these two take
-  bool in_order = false;                ///< they take the first ones instead
+  std::uint64_t seed = 0;               ///< decides which samples the last two options take
+  bool in_order = false;                ///< take the first samples instead
   int jobs = 0;                         ///< threads that read; 0 = as many as the process may use
 
-  /// "90:10". Throws Error(kUsage).
+  /// Parses "90:10". Throws Error(kUsage).
   static std::vector<unsigned> parse_split(const std::string& text);
   void validate() const;
 };
 
-/// Inputs of identical bytes.
+/// Inputs with identical bytes.
 struct DuplicateGroup {
   struct Member {
-    std::string path;  ///< with the split before it
+    std::string path;  ///< begins with the split
     std::int64_t label = 0;
     bool dropped = false;
   };
@@ -56,9 +58,9 @@ struct Selection {
   std::vector<std::string> notes;          ///< for the summary
 };
 
-/// Applies everything to `listing` in place, in the order of the options above. Reads contents only
-/// for duplicates (files of equal size) and split (all). Throws Error(kUsage) when a split is asked
-/// of a source that has splits, Error(kInterrupted).
+/// Applies the options to `listing` in place, in the order above. Reads contents only for
+/// duplicates (files of equal size) and for a split (all files). Throws Error(kUsage) when a split
+/// is asked of a source that already has splits, Error(kInterrupted).
 Selection select(const Source& source, Listing& listing, const SelectOptions& options,
                  Progress& progress, const std::stop_token& stop);
 

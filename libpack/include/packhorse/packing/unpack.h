@@ -13,11 +13,11 @@ struct UnpackReport {
 };
 
 /// Writes every sample of the dataset (or of each split below `dataset`) back as a file under
-/// `out`, by the path it had in the source, and its extra fields beside it: of `cats/a.b.jpg` the
-/// field `json` is `cats/a.json`. Raw pixels become NumPy files, `cats/a.b.npy`. Every byte is
-/// checked against its hash. `out` appears in one rename when all files are there. Throws
-/// Error(kExists) when `out` is there or two files would have one name, Error(kCorrupt) for a
-/// damaged sample or a path that would leave `out`.
+/// `out`, by the path it had in the source, with its extra fields beside it: the field `json` of
+/// `cats/a.b.jpg` becomes `cats/a.json`. Raw pixels become NumPy files, `cats/a.b.npy`. Every byte
+/// is checked against its hash. `out` appears in one rename when all files are there. Throws
+/// Error(kExists) when `out` exists or two files would have one name, Error(kCorrupt) for a damaged
+/// sample or a path that would leave `out`.
 UnpackReport unpack(const std::filesystem::path& dataset, const std::filesystem::path& out,
                     Progress* progress = nullptr, std::stop_token stop = {});
 

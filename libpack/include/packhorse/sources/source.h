@@ -11,8 +11,7 @@
 
 #include "packhorse/listing/listing.h"
 
-/// Where samples come from. A source lists what there is once (`list`), then hands out bytes
-/// (`read`).
+/// Where samples come from. A source lists everything once (`list`), then hands out bytes (`read`).
 ///
 ///     auto source = open_source("imagenet");
 ///     Listing listing = source->list({});
@@ -26,23 +25,23 @@ struct SplitFolder {
   std::string folder;  ///< its path in the source, clean
 };
 
-/// "train=Training,val=Testing"; a folder alone is a split of that name; "none" is no folder.
-/// Throws Error(kUsage).
+/// Parses "train=Training,val=Testing". A folder alone is a split of that name; "none" means no
+/// folder. Throws Error(kUsage).
 std::vector<SplitFolder> parse_split_folders(const std::string& text);
 
 struct ListOptions {
   /// Pins labels: label = place in this list. Empty: class names in byte order.
   std::vector<std::string> classes = {};
-  /// The folders that are splits, and no others; empty: none is. Nothing: told by their names. Only
-  /// of folders and archives of class folders.
+  /// The folders that are splits, and no others; an empty list: no splits. Nothing: found by their
+  /// names. Only for folders and archives of class folders.
   std::optional<std::vector<SplitFolder>> split_folders = {};
-  /// Class folders are classes whatever Listing::doubts says. Only of folders and archives.
+  /// Accepts class folders as classes whatever Listing::doubts says. Only for folders and archives.
   bool allow_odd_classes = false;
   /// Where labels come from instead of the source; see label_file.h. Empty: from the source.
   std::filesystem::path labels = {};
   FieldChoice fields = {};
-  /// Where a source may put large scratch files, which have no name there; empty: the system's
-  /// place for temporary files.
+  /// Where a source may put large unnamed scratch files; empty: the system's directory for
+  /// temporary files.
   std::filesystem::path scratch = {};
 };
 
@@ -50,27 +49,28 @@ struct ListOptions {
 class Source {
  public:
   virtual ~Source() = default;
-  /// Lists everything, in an order that depends on the source's content alone. Called once. Throws
+  /// Lists everything, in an order that depends only on the source's content. Called once. Throws
   /// Error(kNotFound) when there is nothing to pack, Error(kUsage) when a class is not in
   /// `options.classes`.
   virtual Listing list(const ListOptions& options) = 0;
-  /// Reads entry `i` of `split` into `out`. Throws Error when the input is gone, unreadable, or no
-  /// longer of the size it was listed with.
+  /// Reads entry `i` of `split` into `out`. Throws Error when the input is gone, cannot be read, or
+  /// no longer has the size it was listed with.
   virtual void read(const SplitListing& split, std::size_t i, Input& out) const = 0;
-  /// Asks for the bytes of entry `i` to be brought to memory soon. Never throws, never waits long
-  /// for more than the directory entry. Returns whether it makes sense to ask for others, too.
+  /// Asks for the bytes of entry `i` to be brought into memory soon. Never throws, and never waits
+  /// long for more than the directory entry. Returns whether it makes sense to ask for other
+  /// entries, too.
   virtual bool prefetch(const SplitListing&, std::size_t) const { return false; }
-  /// True when the samples come with keys and an order of their own, which packing keeps unless it
-  /// is told to shuffle.
+  /// True when the samples have keys and an order of their own, which packing keeps unless told to
+  /// shuffle.
   virtual bool ordered() const { return false; }
   /// The key of entry `i` of an ordered source: strictly increasing in byte order within a split.
   virtual std::string key(const SplitListing&, std::size_t) const { return {}; }
-  /// What has already been made of the images: a name of all_transforms(), and its settings.
+  /// What has already been done to the images: a name from all_transforms(), and its settings.
   virtual std::string image_mode() const { return "original"; }
   virtual std::string image_settings() const { return {}; }
 };
 
-/// How a kind of source is found. One line in all_sources() each.
+/// How a kind of source is recognised and opened. all_sources() has one line for each.
 struct SourceKind {
   std::string_view name;
   std::string_view summary;
@@ -80,11 +80,12 @@ struct SourceKind {
 
 std::span<const SourceKind> all_sources();
 
-/// Throws Error(kUsage) for it.
+/// Throws Error(kUsage) with the doubt.
 [[noreturn]] void refuse(const Doubt& doubt, const std::filesystem::path& source);
 
-/// Opens what `path` is, or as the `kind` named. Throws Error(kNotFound) when it is not there,
-/// Error(kUnsupported) when it is nothing a source reads, Error(kUsage) for an unknown kind.
+/// Opens `path` as what it turns out to be, or as the `kind` named. Throws Error(kNotFound) when it
+/// does not exist, Error(kUnsupported) when no source can read it, Error(kUsage) for an unknown
+/// kind.
 std::unique_ptr<Source> open_source(const std::filesystem::path& path, std::string_view kind = {});
 
 }  // namespace packhorse

@@ -12,32 +12,32 @@ namespace packhorse {
 
 /// Settings of the image modes; each mode looks at its own (TransformKind::uses).
 struct TransformOptions {
-  int restart_mcus = 4;  ///< roi, resize: MCUs between two restart markers, about
+  int restart_mcus = 4;  ///< roi, resize: MCUs between two restart markers, approximately
   int short_side = 256;  ///< resize: pixels of the shorter side; smaller images keep their size
-  int quality = 90;      ///< resize: of the JPEG, 1 to 100
+  int quality = 90;      ///< resize: JPEG quality, 1 to 100
   enum class Chroma { kAsSource, k420 } chroma = Chroma::kAsSource;  ///< resize
   int size = 256;                                                    ///< raw: width and height
   enum class Fit { kCrop, kLetterbox } fit = Fit::kCrop;             ///< raw
-  /// Throws Error(kUsage) naming the setting that makes no sense.
+  /// Throws Error(kUsage) naming the first setting that makes no sense.
   void validate() const;
-  /// Of the text that TransformKind::settings makes. Throws Error(kUnsupported) for settings this
-  /// version does not know.
+  /// Parses the text that TransformKind::settings makes. Throws Error(kUnsupported) for settings
+  /// this version does not know.
   static TransformOptions parse(std::string_view settings);
 };
 
 /// What a transform made of an image.
 struct Transformed {
-  Bytes bytes;            ///< to store: the input itself, or a view of the buffer that was passed
-  std::string_view note;  ///< what is worth counting, e.g. "kept: not a JPEG"; a constant, or empty
+  Bytes bytes;            ///< to store: the input itself, or a view of the buffer passed in
+  std::string_view note;  ///< what to count, e.g. "kept: not a JPEG"; a constant, or empty
 };
 
-/// What becomes of an image's bytes on their way into the dataset: the modes of `--image`.
+/// Turns an image's bytes into what the dataset stores: the modes of `--image`.
 class Transform {
  public:
   virtual ~Transform() = default;
-  /// Updates `info` to describe what it returns. A pure function of its input; any thread. Throws
-  /// Error(kCorrupt | kUnsupported) for an image it cannot decode, which is then rejected with the
-  /// message.
+  /// Returns what to store, and updates `info` to describe it. A pure function of its input; any
+  /// thread. Throws Error(kCorrupt | kUnsupported) for an image it cannot decode; the image is then
+  /// rejected with that message.
   virtual Transformed apply(Bytes input, ImageInfo& info, std::vector<std::byte>& output) const = 0;
 };
 
@@ -45,31 +45,31 @@ struct TransformKind {
   std::string_view name;
   std::string_view summary;
   std::unique_ptr<Transform> (*make)(const TransformOptions&);
-  /// Names of the members of TransformOptions that shape the bytes; it looks at no others.
+  /// Names of the members of TransformOptions that shape the bytes; the mode ignores all others.
   std::span<const std::string_view> uses = {};
-  /// Bytes it may make of an image of `input` bytes, at most: for the estimate of disk space.
+  /// The most bytes it may make of an image of `input` bytes, for the estimate of disk space.
   std::uint64_t (*estimate)(const TransformOptions&, std::uint64_t input);
-  /// It changes nothing, so that what was made of the images before is still what they are.
+  /// It changes nothing, so the images still have the mode they had before.
   bool keeps = false;
-  /// It makes decoded pixels (ImageKind::kRaw) of image files. Pixels can be kept, or made again
-  /// with the same settings, which changes nothing; no mode makes anything else of them.
+  /// It decodes image files into pixels (ImageKind::kRaw). Pixels can be kept, or made again with
+  /// the same settings, which changes nothing; no mode makes anything else of them.
   bool makes_pixels = false;
 
   bool uses_setting(std::string_view name) const;
-  /// The settings it uses, as text: "short_side=256 quality=90"; empty when there are none.
+  /// The settings it uses as text: "short_side=256 quality=90"; empty when there are none.
   std::string settings(const TransformOptions& options) const;
 };
 
 /// The names of all settings, in the order of TransformOptions.
 std::vector<std::string_view> all_settings();
 
-/// One line each; feeds the help text and the manifest.
+/// One line for each mode; feeds the help text and the manifest.
 std::span<const TransformKind> all_transforms();
-/// The one that keeps every byte.
+/// The mode that keeps every byte.
 const TransformKind& keeping_transform();
-/// The one that makes pixels.
+/// The mode that makes pixels.
 const TransformKind& pixel_transform();
-/// Throws Error(kUsage) with the names there are.
+/// Throws Error(kUsage) listing the valid names.
 const TransformKind& find_transform(std::string_view name);
 
 }  // namespace packhorse

@@ -6,7 +6,7 @@
 #include <vector>
 
 /// The processes in which `verify` walks shards with other people's libraries, which a damaged file
-/// may crash or never let go. A program can be its own:
+/// may crash or keep busy for ever. A program can serve as its own walker:
 ///
 ///     int main(int argc, char** argv) {
 ///       if (packhorse::is_walk_call(argc, argv)) return packhorse::serve_walks();
@@ -16,13 +16,13 @@ namespace packhorse {
 
 inline constexpr std::string_view kWalkArgument = "serve-walks";
 
-/// Processes of one program that do walks: as many as walk at a time, started when they are needed
-/// and kept for the next verification. Thread-safe.
+/// Processes of one program that do walks. There are as many as walk at the same time; they start
+/// when needed and are kept for the next verification. Thread-safe.
 class WalkerPool;
 
-/// `command`: path of the program, and its arguments. Nothing is started yet.
+/// `command`: the program's path and its arguments. No process starts yet.
 std::shared_ptr<WalkerPool> make_walkers(std::vector<std::string> command);
-/// This program, whose main() begins as above.
+/// Walkers that run this program, whose main() begins as above.
 std::shared_ptr<WalkerPool> walkers_of_this_program();
 
 }  // namespace packhorse

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <variant>
 
-/// What part of a picture becomes a sample, and how: torchvision's definitions, as pure functions
-/// of (seed, epoch, sample), so that the thread that runs them changes nothing.
+/// Which part of a picture becomes a sample, and how: torchvision's definitions, as pure functions
+/// of (seed, epoch, sample), so that the result does not depend on the thread.
 namespace packhorse::reader {
 
 /// torchvision.transforms.RandomResizedCrop + RandomHorizontalFlip.
@@ -21,20 +21,21 @@ struct ResizeCenterCrop {
   int size = 224;
 };
 
-/// torchvision.transforms.Resize((size, size)): all of the picture, whatever becomes of its shape.
+/// torchvision.transforms.Resize((size, size)): the whole picture, without keeping its aspect
+/// ratio.
 struct Resize {
   int size = 224;
 };
 
-/// torchvision.transforms.CenterCrop(size): nothing is scaled; a picture that is too small gets a
-/// black border.
+/// torchvision.transforms.CenterCrop(size): no scaling; a picture that is too small gets a black
+/// border.
 struct CenterCrop {
   int size = 224;
 };
 
-/// Resize to size x size, pad by `padding` on each side with zeros, cut a random size x size
-/// window, flip: torchvision's RandomCrop(size, padding) + RandomHorizontalFlip, the usual choice
-/// for CIFAR.
+/// Resizes to size x size, pads each side with `padding` zeros, cuts a random size x size window,
+/// flips: torchvision's RandomCrop(size, padding) + RandomHorizontalFlip, the usual choice for
+/// CIFAR.
 struct PadCrop {
   int size = 32;
   int padding = 4;
@@ -48,9 +49,9 @@ int output_size(const Augment& augment);
 /// Throws Error(kUsage).
 void validate(const Augment& augment);
 
-/// What to do with one picture of width x height (upright: orientation already applied): scale the
-/// window (x, y, w, h) of it to (scaled_w, scaled_h), then place the size x size piece that starts
-/// at (left, top) of that - outside is black - and mirror it if `flip`.
+/// What to do with one picture of width x height (upright: orientation already applied): scale its
+/// window (x, y, w, h) to (scaled_w, scaled_h), place the size x size piece that starts at (left,
+/// top) of the result, with black outside, and mirror it if `flip`.
 struct CropPlan {
   int x = 0, y = 0, w = 0, h = 0;
   int scaled_w = 0, scaled_h = 0;
@@ -66,17 +67,17 @@ class SampleRandom {
   double uniform(double low, double high);  ///< [low, high)
   std::int64_t integer(std::int64_t n);     ///< 0 .. n-1, unbiased; n >= 1
   double normal();                          ///< mean 0, deviation 1; by Box and Muller
-  /// Another stream of the same sample, unrelated to this one: what is drawn for one purpose
-  /// changes nothing that is drawn for another.
+  /// Another stream of the same sample, independent of this one: what is drawn for one purpose does
+  /// not change what is drawn for another.
   SampleRandom stream(std::uint64_t purpose) const;
 
  private:
   std::uint64_t key_, counter_ = 0;
 };
 
-/// torchvision's definition, drawn from `random`: RandomResizedCrop.get_params with its ten tries
-/// and central fallback, Resize's int(size * long / short), CenterCrop's int(round(rest / 2.0)),
-/// halves rounded to even as Python does.
+/// Draws the plan from `random` by torchvision's definitions: RandomResizedCrop.get_params with its
+/// ten tries and central fallback, Resize's int(size * long / short), CenterCrop's int(round(rest /
+/// 2.0)), halves rounded to even as Python does.
 CropPlan plan_crop(const Augment& augment, int width, int height, SampleRandom random);
 
 }  // namespace packhorse::reader

@@ -12,14 +12,14 @@ namespace packhorse::reader {
 struct Autotuned {
   int workers = 0;                ///< for LoaderOptions::workers
   std::string reason;             ///< a sentence for people
-  std::vector<SweepPoint> curve;  ///< what was measured
+  std::vector<SweepPoint> curve;  ///< all measured points
 };
 
-/// Finds how many workers pay on this machine, for this dataset and these options: reads with 1, 2,
-/// 4, ... of them up to all CPUs the process may use, `seconds` each, and takes the fewest that
-/// come near the best rate (find_knee). The dataset is read as it is, warm or cold: what the first
-/// worker counts read is warm for later ones. The same batches come from any number of workers.
-/// Throws what Loader does, and Error(kUsage) for an empty dataset.
+/// Finds how many workers pay off on this machine, for this dataset and these options. Reads with
+/// 1, 2, 4, ... workers, up to all CPUs the process may use, for `seconds` each, and takes the
+/// fewest that come near the best rate (find_knee). The dataset is read as it is, warm or cold;
+/// what the first worker counts read is warm for later ones. The batches are the same for any
+/// number of workers. Throws what Loader throws, and Error(kUsage) for an empty dataset.
 Autotuned autotune(const std::shared_ptr<const Dataset>& dataset, const LoaderOptions& options,
                    double seconds = 1);
 

@@ -9,7 +9,7 @@
 
 namespace packhorse::reader {
 
-/// What becomes of a sample whose bytes are damaged or cannot be decoded, for whatever reason.
+/// What to do with a sample whose bytes are damaged or cannot be decoded, for whatever reason.
 enum class BadSamplePolicy {
   kFail,     ///< the epoch ends with its error
   kReplace,  ///< another sample of the dataset takes its place in the batch
@@ -17,13 +17,13 @@ enum class BadSamplePolicy {
 
 struct BadSampleOptions {
   BadSamplePolicy policy = BadSamplePolicy::kFail;
-  /// kReplace: an epoch with more fails after all. A percentage is one of the dataset's samples.
+  /// kReplace: an epoch with more bad samples fails. A percentage is of the dataset's samples.
   RejectLimit limit = {100, {}};
-  /// "0": fail. "12" or "0.5%": replace as many. Throws Error(kUsage).
+  /// "0": fail. "12" or "0.5%": replace up to that many. Throws Error(kUsage).
   static BadSampleOptions parse(const std::string& text);
 };
 
-/// One that was replaced.
+/// A sample that was replaced.
 struct BadSample {
   std::uint64_t epoch = 0;
   std::uint64_t sample = 0;  ///< of the dataset
@@ -31,8 +31,8 @@ struct BadSample {
   std::string what;          ///< the error, with key and file
 };
 
-/// What to put in the place of bad samples, and how many there were. Which sample replaces another
-/// is a function of (seed, epoch, sample, attempt), not of threads. Thread-safe.
+/// Chooses replacements for bad samples and counts them. The replacement is a function of (seed,
+/// epoch, sample, attempt), not of threads. Thread-safe.
 class BadSampleLog {
  public:
   static constexpr std::size_t kMostNamed = 1000;  ///< later ones are counted only
@@ -42,7 +42,7 @@ class BadSampleLog {
 
   bool replaces() const { return options_.policy == BadSamplePolicy::kReplace; }
   std::uint64_t replacement(std::uint64_t epoch, std::uint64_t sample, int attempt) const;
-  /// One more. False: that was one too many in its epoch.
+  /// Adds one. Returns false when that was one too many in its epoch.
   bool add(BadSample bad);
 
   std::uint64_t count() const;  ///< in all epochs

@@ -13,12 +13,12 @@
 
 namespace packhorse::reader {
 
-/// What to do with class folders that are no classes by their names ("train", "images", "masks"),
-/// or whose layout cannot be told: packhorse::Doubt. kTake is for those to whom labels are nothing.
+/// What to do with class folders whose names are not classes ("train", "images", "masks"), or whose
+/// layout is ambiguous: packhorse::Doubt. kTake is for callers that ignore labels.
 enum class OddClasses : std::uint8_t { kRefuse, kTake };
 
-/// Samples one can read at random: a packed dataset of any format, or a plain class folder, behind
-/// one face.
+/// Samples that can be read at random: a packed dataset of any format, or a plain class folder,
+/// behind one interface.
 ///
 ///     auto dataset = Dataset::open("packed/train");
 ///     std::vector<std::byte> jpeg;
@@ -41,37 +41,39 @@ class Dataset {
   virtual std::int64_t label(std::size_t i) const = 0;
   /// Bytes of sample i's image, decompressed where the shard is compressed.
   virtual std::uint64_t bytes(std::size_t i) const = 0;
-  /// What is known of sample i's image without its bytes; kind kUnknown when nothing is. Raw pixels
-  /// (kRaw) cannot be decoded without it.
+  /// What is known of sample i's image without reading its bytes; kind kUnknown when nothing is.
+  /// Raw pixels (kRaw) cannot be decoded without it.
   virtual ImageInfo image(std::size_t) const { return {}; }
   /// Reads the image's bytes into `out` (resized). A packed sample's hash is checked:
   /// Error(kCorrupt) with its key when the bytes are not the packed ones. Other errors: kIo,
   /// kNotFound.
   virtual void read(std::size_t i, std::vector<std::byte>& out) const = 0;
-  /// The same bytes without a copy, where the dataset can: in memory of its own, or in `scratch`.
-  /// Valid until this thread asks for another sample, `scratch` changes or the dataset goes.
+  /// Returns the same bytes without a copy where the dataset can: in memory of its own, or in
+  /// `scratch`. Valid until this thread asks for another sample, `scratch` changes or the dataset
+  /// is destroyed.
   virtual Bytes view(std::size_t i, std::vector<std::byte>& scratch) const {
     read(i, scratch);
     return scratch;
   }
-  /// For when all that had to be done with a view() is done. Throws Error(kIo) when its file was
-  /// cut meanwhile.
+  /// Call this after the last use of a view(): throws Error(kIo) when its file was truncated
+  /// meanwhile.
   virtual void check_whole(std::size_t) const {}
 
-  /// Which of files() sample i lies in; equal for neighbours that are read as fast together.
+  /// The index in files() of the file that holds sample i; equal for neighbours that are as fast to
+  /// read together.
   virtual std::size_t file_of(std::size_t) const { return 0; }
-  /// Asks the storage for samples that will be read soon, in ascending order, and does not wait for
-  /// it. Returns the bytes asked for.
+  /// Asks the storage for samples that will be read soon, in ascending order, without waiting for
+  /// it. Returns the bytes requested.
   virtual std::uint64_t prefetch(std::span<const std::uint64_t>) const { return 0; }
-  /// Share of the data that is in memory already, about: 0 to 1. 1 also where prefetch() would not
-  /// help.
+  /// Approximate share of the data that is in memory already: 0 to 1. Also 1 where prefetch() would
+  /// not help.
   virtual double resident_share() const { return 1; }
   /// Gives up mapped memory, so that the kernel is free to drop the files from its cache.
   virtual void release() const {}
 
-  /// How people find the sample: its key and shard, or its file path.
+  /// Names the sample for people: its key and shard, or its file path.
   virtual std::string describe(std::size_t i) const = 0;
-  /// Files read() reads from, for making them cold or counting them.
+  /// Files that read() reads from, for dropping them from the page cache or counting them.
   virtual std::vector<std::filesystem::path> files() const = 0;
   /// Whether each sample is a file of its own, as in a class folder, and not a piece of a shard.
   virtual bool one_file_a_sample() const { return false; }

@@ -11,21 +11,22 @@ struct SweepPoint {
   double images_per_s = 0;
 };
 
-/// Where more workers stop paying.
+/// The point from which more workers stop paying off.
 struct Knee {
   int workers = 0;            ///< the fewest that reach `kKneeShare` of the best rate
-  double images_per_s = 0;    ///< of these
+  double images_per_s = 0;    ///< rate with `workers`
   int best_workers = 0;       ///< the fewest with the best rate
   double best_per_s = 0;      ///< the best rate
-  bool still_rising = false;  ///< it is the last point of several: the knee lies there or beyond
+  bool still_rising = false;  ///< `workers` is the last of several points: the knee may lie beyond
 };
 
-/// What noise between repeats may take away, and nobody would pay a further thread for.
+/// Share of the best rate that counts as reaching it: the rest is noise between repeats, not worth
+/// another thread.
 inline constexpr double kKneeShare = 0.95;
 
-/// The knee of a curve whose points come in any order; nothing for no points, or when all rates are
-/// zero. A share of the best is used, not the curve's bend: with the handful of worker counts one
-/// tries, bends (as Kneedle finds them) are mostly noise.
+/// Finds the knee of a curve whose points come in any order. Returns nothing for no points, or when
+/// all rates are zero. Uses a share of the best rate, not the curve's bend: with a handful of
+/// worker counts, bends (as Kneedle finds them) are mostly noise.
 std::optional<Knee> find_knee(std::vector<SweepPoint> points);
 
 }  // namespace packhorse::reader

@@ -7,7 +7,7 @@
 
 namespace packhorse::reader {
 
-/// What a LatencyHistogram has seen; zeros when that is nothing.
+/// A summary of a LatencyHistogram; zeros when it has seen nothing.
 struct Latencies {
   std::uint64_t count = 0;
   std::uint64_t sum_ns = 0;

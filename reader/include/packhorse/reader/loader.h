@@ -27,22 +27,22 @@
 ///     }                                               // the slot goes back when `batch` dies
 namespace packhorse::reader {
 
-/// Memory for a slot, taken when the Loader is made and given back with it; the trainer supplies
-/// pinned memory through this. Both functions or none.
+/// Allocates memory for slots, when the Loader is made, and frees it with the Loader; the trainer
+/// supplies pinned memory through this. Set both functions or neither.
 struct SlotAllocator {
   std::function<void*(std::size_t bytes)> allocate;
   std::function<void(void*, std::size_t bytes)> deallocate;
 };
 
-/// Memory in 2 MiB pages where the kernel has them (MADV_HUGEPAGE): fewer TLB misses in large
-/// slots.
+/// Allocates memory in 2 MiB pages where the kernel has them (MADV_HUGEPAGE): fewer TLB misses in
+/// large slots.
 SlotAllocator huge_page_allocator();
 
-/// What a worker does for a sample.
+/// A stage of a worker's work on a sample.
 enum class Stage { kRead, kDecode };
 
-/// Hears of each stage once it is over, from the thread that did it, several at a time. Must not
-/// throw; the workers wait for it.
+/// Called after each stage, from the thread that ran it, several at a time. Must not throw; the
+/// workers wait for it.
 using StageObserver = std::function<void(Stage stage, std::chrono::steady_clock::time_point begin,
                                          std::chrono::steady_clock::time_point end)>;
 
@@ -55,17 +55,16 @@ struct LoaderOptions {
   bool apply_orientation = true;  ///< turn pictures as their EXIF says
   ScaledDct scaled_dct = ScaledDct::kOff;
   ImageLimits limits = {};  ///< images beyond are bad samples
-  /// The share of a batch, from its first place on, that is left encoded where that can be, for a
+  /// The share of each batch, from its first place on, that is left encoded where possible, for a
   /// consumer that decodes (Batch::encoded()). Not with ScaledDct.
   double encoded_share = 0;
   bool decode = true;  ///< false: read (and check) only; images stay zero. For measuring storage.
   OrderKind order = OrderKind::kGlobal;
-  /// kWindow: stored bytes that are mixed with each other, in runs of `run_bytes` that lie
-  /// together.
+  /// kWindow: stored bytes that are mixed with each other, in contiguous runs of `run_bytes`.
   std::uint64_t window_bytes = 256u << 20;
   std::uint64_t run_bytes = 4u << 20;
-  /// How far ahead of the workers the storage is asked for samples that are not in memory (kWindow:
-  /// a window, if that is more). 0, and without workers: not at all.
+  /// How far ahead of the workers samples that are not in memory are requested from the storage
+  /// (kWindow: at least a window). Nothing is prefetched when this is 0 or there are no workers.
   std::uint64_t prefetch_bytes = 32u << 20;
   BadSampleOptions bad_samples = {};
   std::uint64_t seed = 0;
@@ -77,7 +76,7 @@ struct LoaderOptions {
   void validate() const;
 };
 
-/// Where a run stands; valid at any other world size. Counts the batches handed out by next().
+/// The position of a run; valid at any other world size. Counts the batches handed out by next().
 struct LoaderState {
   std::uint64_t seed = 0;
   std::uint64_t epoch = 0;
@@ -94,7 +93,7 @@ struct LoaderCounters {
   std::uint64_t consumer_wait_ns = 0;  ///< next() waiting for a batch
   std::uint64_t batches = 0;
   std::uint64_t ready_batches_sum = 0;  ///< ready batches found at each next(), summed: queue depth
-  std::uint64_t bad_samples = 0;        ///< that were replaced
+  std::uint64_t bad_samples = 0;        ///< samples that were replaced
   std::uint64_t prefetched_bytes = 0;   ///< asked for ahead; 0 where all was in memory
   Latencies batch_wait;                 ///< next() waiting, batch by batch
   Latencies batch_make;                 ///< from a batch's first sample begun to its last complete
@@ -114,9 +113,9 @@ class Batch {
   std::span<std::uint8_t> images() const { return images_; }           ///< [size, S, S, 3]
   std::span<const std::int64_t> labels() const { return labels_; }     ///< [size]
   std::span<const std::uint64_t> samples() const { return samples_; }  ///< dataset sample numbers
-  /// By place, where LoaderOptions::encoded_share asks for it, otherwise empty. Where `bytes` is
-  /// not 0, a place of images() begins with so many bytes of a JPEG, and what follows them means
-  /// nothing.
+  /// One per place, where LoaderOptions::encoded_share asks for it, otherwise empty. Where `bytes`
+  /// is not 0, that place of images() begins with `bytes` bytes of a JPEG, and what follows them
+  /// means nothing.
   std::span<const EncodedSample> encoded() const { return encoded_; }
   std::uint64_t step() const { return step_; }
 
@@ -134,14 +133,14 @@ class Batch {
 };
 
 /// Worker threads take tickets (positions of the epoch's order) and decode straight into the slot
-/// the ticket belongs to, so batches come in order, all threads work on the batch that is needed
-/// next, and memory is bounded by the ring of slots. An error in a worker ends the epoch: next()
+/// that the ticket belongs to. So batches come in order, all threads work on the batch that is
+/// needed next, and the ring of slots bounds memory. An error in a worker ends the epoch: next()
 /// throws it, with the sample named, as soon as it has happened, and again until start_epoch().
-/// Samples that are damaged, or that cannot be decoded, can be replaced instead; files that are
-/// gone, cut or unreadable never are.
+/// Samples that are damaged or cannot be decoded can be replaced instead; files that are missing,
+/// truncated or unreadable never are.
 ///
-/// One thread, the consumer, calls everything but counters() and bad_samples(), which are
-/// thread-safe, as giving batches back is. The destructor stops and joins; batches still leased
+/// One thread, the consumer, calls everything except counters() and bad_samples(), which are
+/// thread-safe, as is giving batches back. The destructor stops and joins; batches still leased
 /// must be gone by then.
 class Loader {
  public:
@@ -150,18 +149,18 @@ class Loader {
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
-  /// Begins epoch `epoch` at its start, or after `done` samples of it. What was prepared before is
-  /// dropped; batches still leased stay valid, and their slots join when they come back.
+  /// Begins epoch `epoch` at its start, or after `done` of its samples. Drops what was prepared
+  /// before; batches still leased stay valid, and their slots are reused when they come back.
   void start_epoch(std::uint64_t epoch, std::uint64_t done = 0);
   /// The next batch, or nothing at the end of the epoch. Waits while all slots are leased. Throws
   /// Error, kUsage before the first start_epoch().
   std::optional<Batch> next();
 
-  /// Steps of the current epoch from where it was started.
+  /// Number of steps of the current epoch, from where it was started.
   std::uint64_t steps() const;
   LoaderState state() const;
   LoaderCounters counters() const;
-  /// How well the current epoch is mixed, by some of its batches.
+  /// How well the current epoch is mixed, estimated from some of its batches.
   ShuffleQuality shuffle_quality() const;
   /// The samples that were replaced, in no order; the first BadSampleLog::kMostNamed of them.
   std::vector<BadSample> bad_samples() const;

@@ -19,21 +19,21 @@ struct LoaderMetrics {
   LoaderCounters counters;
 };
 
-/// One number: `name` is the family's, for a summary also with _sum or _count behind it.
+/// One number. `name` is the family's name; in a summary it may end in _sum or _count.
 struct MetricSample {
   std::string name;
   MetricLabels labels;
   double value = 0;
 };
 
-/// The samples that Prometheus knows under one name.
+/// The samples that Prometheus groups under one name.
 struct MetricFamily {
   std::string name, type, help;  ///< type: counter or summary
   std::vector<MetricSample> samples;
 };
 
 /// The counters as data, for servers of their own; a summary's quantiles are labelled "quantile".
-/// Throws Error(kUsage) for a label name that is none.
+/// Throws Error(kUsage) for an invalid label name.
 std::vector<MetricFamily> loader_metrics(std::span<const LoaderMetrics> loaders);
 
 /// The counters in Prometheus' text format (version 0.0.4), for a scrape or for node_exporter's
@@ -43,9 +43,9 @@ std::vector<MetricFamily> loader_metrics(std::span<const LoaderMetrics> loaders)
 ///     # TYPE packhorse_loader_samples_total counter
 ///     packhorse_loader_samples_total{rank="0"} 1281167
 ///
-/// Times are in seconds, summed over threads. Throws Error(kUsage) for a label name that is none.
+/// Times are in seconds, summed over threads. Throws Error(kUsage) for an invalid label name.
 std::string prometheus_text(const LoaderCounters& counters, const MetricLabels& labels = {});
-/// The same for several: a family's lines stand together, as the format demands.
+/// The same for several loaders: a family's lines stand together, as the format demands.
 std::string prometheus_text(std::span<const LoaderMetrics> loaders);
 
 }  // namespace packhorse::reader

@@ -15,13 +15,13 @@ namespace packhorse::reader {
 struct MixOptions {
   double mixup_alpha = 0;     ///< of Beta(alpha, alpha); 0: no Mixup
   double cutmix_alpha = 0;    ///< likewise for CutMix
-  double cutmix_share = 0.5;  ///< where both are on: the probability that it is CutMix
-  double probability = 1;     ///< that a batch is mixed at all
+  double cutmix_share = 0.5;  ///< when both are on: the probability of CutMix
+  double probability = 1;     ///< probability that a batch is mixed at all
   /// Throws Error(kUsage).
   void validate() const;
 };
 
-/// What becomes of one batch: each sample is mixed with its partner.
+/// How one batch is mixed: each sample with its partner.
 struct MixPlan {
   enum class Kind : std::uint8_t { kNone, kMixup, kCutMix };
   Kind kind = Kind::kNone;
@@ -30,20 +30,20 @@ struct MixPlan {
   std::vector<std::int64_t> partners = {};  ///< the place in the batch of each one's partner
 };
 
-/// torchvision.transforms.v2's MixUp and CutMix, lambda from Beta(alpha, alpha) for the whole
-/// batch; CutMix's is then the box's share, clipped as it is by the border. Other than there,
-/// partners are a random permutation, not the neighbours, and Mixup's lambda is a multiple of
-/// 1/256, so that pixels and labels agree on it. Pictures are size x size. Every rank draws the
-/// same for the same seed.
+/// torchvision.transforms.v2's MixUp and CutMix, with lambda from Beta(alpha, alpha) for the whole
+/// batch; CutMix's lambda is then recomputed from the box as clipped at the border. Unlike
+/// torchvision, partners are a random permutation, not the neighbours, and Mixup's lambda is a
+/// multiple of 1/256, so that pixels and labels agree on it. Pictures are size x size. Every rank
+/// draws the same for the same seed.
 MixPlan plan_mix(const MixOptions& options, std::int64_t batch_size, int size, std::uint64_t seed,
                  std::uint64_t epoch, std::uint64_t step);
 
-/// Mixes in place; `images` holds batch_size x size x size x 3 bytes. Mixup's pixels are rounded to
-/// the nearest level. Allocates one picture. Any thread, one at a time per batch. Throws
-/// Error(kUsage) when the sizes do not agree.
+/// Mixes in place; `images` holds batch_size x size x size x 3 bytes. Mixup rounds pixels to the
+/// nearest level. Allocates one picture. Any thread, one at a time per batch. Throws Error(kUsage)
+/// when the sizes do not agree.
 void mix(const MixPlan& plan, std::span<std::uint8_t> images, int size);
 
-/// The label of each one's partner; of an unmixed batch, its own.
+/// The label of each sample's partner; in an unmixed batch, of the sample itself.
 std::vector<std::int64_t> partner_labels(const MixPlan& plan, std::span<const std::int64_t> labels);
 
 }  // namespace packhorse::reader

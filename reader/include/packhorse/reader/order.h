@@ -12,18 +12,18 @@ namespace packhorse::reader {
 enum class OrderKind {
   kGlobal,  ///< every sample may come anywhere: for storage that is good at random reads
   kWindow,  ///< large pieces in random order, mixed within a window (WindowOrder): for the others
-  kSequential,  ///< as it is stored
+  kSequential,  ///< in stored order
 };
 
 enum class Tail {
   kDrop,  ///< the last, incomplete global batch is left out
-  kPad,   ///< it is filled with samples from the start of the epoch's order
-  kKeep,  ///< it is delivered short; only for one rank (evaluation)
+  kPad,   ///< the last batch is filled with samples from the start of the epoch's order
+  kKeep,  ///< the last batch is delivered short; only for one rank (evaluation)
 };
 
 struct OrderOptions {
   OrderKind kind = OrderKind::kGlobal;
-  std::shared_ptr<const Runs> runs = {};  ///< for kWindow: those of the dataset
+  std::shared_ptr<const Runs> runs = {};  ///< for kWindow: the dataset's runs
   std::size_t runs_per_window = 16;
   std::uint64_t seed = 0;
   std::uint64_t epoch = 0;
@@ -36,10 +36,10 @@ struct OrderOptions {
 
 /// The samples of one epoch for one rank, in order, without storing them. The epoch's global order
 /// is a keyed permutation of all samples (kWindow: of runs, and of the samples in each window) and
-/// does not depend on `world`: global batch g takes the
-/// next world * batch_size of it, and rank r the places r, r + world, ... of those. So a run can go
-/// on at another world size from `done` samples with exactly the samples not seen yet, and every
-/// rank makes the same number of steps. Value type; thread-safe.
+/// does not depend on `world`. Global batch g takes the next world * batch_size samples of it, and
+/// rank r the places r, r + world, ... of those. So a run can continue at another world size from
+/// `done` samples with exactly the samples not seen yet, and every rank makes the same number of
+/// steps. Value type; thread-safe.
 class Order {
  public:
   /// Throws Error(kUsage) for a rank outside the world, a batch below 1, or kKeep with several
@@ -53,13 +53,13 @@ class Order {
   std::int64_t batch_size(std::uint64_t step) const;
   /// Dataset sample at `place` of batch `step`.
   std::uint64_t sample(std::uint64_t step, std::int64_t place) const;
-  /// The rank's samples in a row, without the steps: ticket t < size() is place t % batch_size of
-  /// step t / batch_size.
+  /// The rank's samples as one sequence: ticket t < size() is place t % batch_size of step t /
+  /// batch_size.
   std::uint64_t sample(std::uint64_t ticket) const;
-  /// For kWindow: the first ticket behind those that share the window of `ticket`. Otherwise none:
-  /// any tickets are fetched as well together.
+  /// For kWindow: the first ticket after those that share the window of `ticket`. Nothing for the
+  /// other orders, where no tickets are better fetched together than others.
   std::optional<std::uint64_t> window_end(std::uint64_t ticket) const;
-  /// Global samples delivered after `step` whole steps; counts `done`.
+  /// Global samples delivered after `step` whole steps, including `done`.
   std::uint64_t done_after(std::uint64_t steps) const;
 
  private:

@@ -6,13 +6,13 @@
 
 #include "packhorse/reader/augment.h"
 
-/// What is done to a sample's pixels when they have their place and size: torchvision's
-/// definitions, as pure functions of (seed, epoch, sample). Pixels are RGB, 8 bit, interleaved.
+/// Changes to a sample's pixels after it has been cropped and scaled: torchvision's definitions, as
+/// pure functions of (seed, epoch, sample). Pixels are RGB, 8 bit, interleaved.
 namespace packhorse::reader {
 
 /// torchvision.transforms.ColorJitter, as it treats uint8 tensors. Brightness, contrast and
-/// saturation are multiplied by a factor from [max(0, 1 - x), 1 + x], the hue (a circle of length
-/// 1) is turned by one from [-x, x]; in random order. 0 leaves a property alone.
+/// saturation are multiplied by a factor from [max(0, 1 - x), 1 + x]; the hue (a circle of length
+/// 1) is turned by an amount from [-x, x]; in random order. 0 leaves a property alone.
 struct ColorJitter {
   double brightness = 0;
   double contrast = 0;
@@ -20,7 +20,7 @@ struct ColorJitter {
   double hue = 0;  ///< at most 0.5
 };
 
-/// torchvision.transforms.RandomErasing: one box of the sample loses its pixels. Comes last.
+/// torchvision.transforms.RandomErasing: erases one box of the sample. Runs last.
 struct RandomErasing {
   enum class Fill {
     kValue,  ///< `value`
@@ -31,8 +31,8 @@ struct RandomErasing {
   double min_ratio = 0.3, max_ratio = 3.3;    ///< height / width, drawn log-uniformly
   Fill fill = Fill::kValue;
   std::array<std::uint8_t, 3> value = {0, 0, 0};
-  /// Of the noise, in levels. Those of ImageNet: what value="random" means after torchvision's
-  /// usual Normalize.
+  /// Mean and deviation of the noise, in levels. The defaults are ImageNet's: what value="random"
+  /// means after torchvision's usual Normalize.
   std::array<double, 3> mean = {123.675, 116.28, 103.53};
   std::array<double, 3> deviation = {58.395, 57.12, 57.375};
 };
@@ -44,10 +44,10 @@ struct PixelAugment {
 
 /// Throws Error(kUsage).
 void validate(const PixelAugment& augment);
-/// Whether it leaves every sample as it is.
+/// Whether it leaves every sample unchanged.
 bool does_nothing(const PixelAugment& augment);
 
-/// What ColorJitter drew.
+/// The values that ColorJitter drew.
 struct ColorPlan {
   enum class Step : std::uint8_t { kBrightness, kContrast, kSaturation, kHue };
   std::array<Step, 4> order = {Step::kBrightness, Step::kContrast, Step::kSaturation, Step::kHue};
@@ -55,8 +55,8 @@ struct ColorPlan {
   double hue = 0;                                       ///< within -0.5 and 0.5
 };
 ColorPlan plan_colors(const ColorJitter& jitter, SampleRandom random);
-/// Each channel of each pixel within 1 of torchvision's after each step. Steps that do nothing cost
-/// nothing.
+/// Keeps each channel of each pixel within 1 of torchvision's after each step. Steps that do
+/// nothing cost nothing.
 void adjust_colors(const ColorPlan& plan, std::span<std::uint8_t> pixels);
 
 /// The box that RandomErasing drew, inside the sample; empty when it erases nothing.
@@ -65,12 +65,12 @@ struct ErasePlan {
 };
 /// RandomErasing.get_params with its ten tries.
 ErasePlan plan_erasing(const RandomErasing& erasing, int width, int height, SampleRandom& random);
-/// `pixels` are of rows of `width`; noise comes from `random`.
+/// Erases the plan's box in `pixels`, which have rows of `width`; draws the noise from `random`.
 void erase(const RandomErasing& erasing, const ErasePlan& plan, int width, SampleRandom random,
            std::span<std::uint8_t> pixels);
 
-/// All of it on a sample of `width` pixels a row. What is drawn does not depend on, nor change,
-/// what `random` gives to plan_crop().
+/// Applies all of `augment` to a sample with rows of `width` pixels. Its draws neither depend on
+/// nor change what `random` gives to plan_crop().
 void apply(const PixelAugment& augment, SampleRandom random, int width,
            std::span<std::uint8_t> pixels);
 

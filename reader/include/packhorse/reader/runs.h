@@ -10,11 +10,11 @@ namespace packhorse::reader {
 
 class Dataset;
 
-/// A dataset cut into runs: samples that lie one behind another in one file, some megabytes of
-/// them, so that a disk or a network reads a run at its full speed. Immutable; thread-safe.
+/// A dataset cut into runs: some megabytes of samples that lie one behind another in one file, so
+/// that a disk or a network reads a run at its full speed. Immutable; thread-safe.
 class Runs {
  public:
-  /// Runs end where a file ends, or with the sample that brings them to `run_bytes`.
+  /// A run ends where a file ends, or with the sample that brings it to `run_bytes`.
   Runs(const Dataset& dataset, std::uint64_t run_bytes);
 
   std::size_t size() const { return begins_.size() - 1; }
@@ -28,15 +28,15 @@ class Runs {
 };
 
 /// The order of an epoch that reads large pieces and mixes what it has read: the runs in random
-/// order, `runs_per_window` of them at a time as a window, the samples of a window in random order.
-/// 16 bytes of memory a run. Value type; thread-safe.
+/// order, `runs_per_window` of them to a window, and the samples of each window in random order.
+/// Takes 16 bytes of memory a run. Value type; thread-safe.
 class WindowOrder {
  public:
   WindowOrder(std::shared_ptr<const Runs> runs, std::size_t runs_per_window, std::uint64_t key);
 
   /// Dataset sample at `position` of the epoch.
   std::uint64_t sample(std::uint64_t position) const;
-  /// The first position behind the window that `position` lies in.
+  /// The first position after the window that `position` lies in.
   std::uint64_t window_end(std::uint64_t position) const;
 
  private:

@@ -7,12 +7,12 @@
 
 namespace packhorse::reader {
 
-/// How well an order mixes, held against drawing every batch from the whole dataset.
+/// How well an order mixes, compared with drawing every batch from the whole dataset.
 struct ShuffleQuality {
-  /// How many times as often two samples that are stored side by side come in one batch; 1 for a
-  /// global shuffle, about n / batch for none.
+  /// How often two samples that are stored side by side share a batch, relative to a global
+  /// shuffle: 1 for a global shuffle, about n / batch for none.
   double neighbours = 0;
-  /// Different classes in a batch, as a share of those a global shuffle has there; 1 is as good.
+  /// Different classes in a batch, relative to a global shuffle; 1 is as good.
   double classes = 0;
 };
 

@@ -19,8 +19,8 @@ bool dying = false;
 
 }  // namespace
 
-/// In the place of the C library's, for the whole test program: the disk that fails at one sync of
-/// a directory, or the power that does.
+/// Replaces the C library's fsync in the whole test program: the disk fails, or the power does, at
+/// one sync of a directory.
 extern "C" int fsync(int fd) {
   struct stat status {};
   if (failing_directory_sync > 0 && ::fstat(fd, &status) == 0 && S_ISDIR(status.st_mode) &&
@@ -41,7 +41,7 @@ using test::kind_of_error;
 using test::MadeDataset;
 using test::TemporaryDirectory;
 
-/// Two tar shards of others.
+/// Two foreign tar shards.
 struct Shards {
   TemporaryDirectory directory;
   fs::path path = directory / "shards";
@@ -60,7 +60,8 @@ struct Shards {
       fs::copy_file(directory / "made" / name, path / name);
   }
 
-  /// With a shell script in the place of the process that looks through shards.
+  /// Adopts with a shell script in place of the process that walks through shards; returns the
+  /// error.
   std::string refusal(const std::string& script) const {
     AdoptOptions options;
     options.jobs = 1;
@@ -76,7 +77,7 @@ struct Shards {
   }
 };
 
-/// Shards that were adopted, and how they shall be adopted anew.
+/// Shards that were adopted, and the options for adopting them again.
 struct Adopted : Shards {
   AdoptOptions again;
   std::string before, after;
@@ -96,7 +97,7 @@ struct Adopted : Shards {
     REQUIRE(before != after);
   }
 
-  /// In a process of its own, which dies at a sync.
+  /// Adopts again in another process, which dies at a sync.
   bool dies_at(int sync) const {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -111,7 +112,7 @@ struct Adopted : Shards {
     return WEXITSTATUS(status) == 1;
   }
 
-  /// Rewrites the manifest, with an id that fits.
+  /// Rewrites the manifest, with the matching id.
   void forge(const std::function<void(Manifest&)>& change) const {
     Manifest manifest = Manifest::load(path);
     change(manifest);

@@ -24,7 +24,7 @@ MadeDataset six_samples() {
   return dataset;
 }
 
-/// What differs when only the manifest of the second dataset is another one.
+/// The difference when only the second dataset's manifest is changed.
 DatasetDiff after(const std::function<void(Manifest&)>& edit) {
   const TemporaryDirectory directory;
   six_samples().write(directory / "a");

@@ -24,7 +24,7 @@ Pairs all_pairs(const std::vector<std::uint64_t>& hashes, int distance) {
   return pairs;
 }
 
-/// Hashes around a few centres, so that there are many near ones.
+/// Hashes around a few centres, so that many are near each other.
 std::vector<std::uint64_t> clustered(std::size_t n) {
   std::mt19937_64 random(7);
   std::vector<std::uint64_t> hashes;
@@ -42,7 +42,7 @@ std::vector<std::uint64_t> clustered(std::size_t n) {
   return hashes;
 }
 
-/// A picture drawn by a function of place, both from 0 to 1.
+/// A picture drawn by a function of the position; both coordinates go from 0 to 1.
 class Drawn final : public RowSource {
  public:
   Drawn(int w, int h, double (*draw)(double, double)) : draw_(draw) {
@@ -107,7 +107,7 @@ TEST_CASE("perceptual hash: does not depend on size, shape or brightness of a pi
 
 TEST_CASE("perceptual hash: pictures are compared as they are shown") {
   const std::uint64_t hash = hash_of(300, 200, hills).value();
-  // Stored a quarter turn to the left, orientation 6 says to turn it back.
+  // The picture is stored turned a quarter to the left; orientation 6 says to turn it back.
   CHECK(std::popcount(hash ^ hash_of(200, 300, hills_from_the_side).value()) > 12);
   const auto turned = [](double x, double y) { return hills(1 - y, x); };
   CHECK(std::popcount(hash ^ hash_of(200, 300, turned, 6).value()) <= 4);

@@ -15,7 +15,7 @@ ValueCounts counts_of(const std::vector<std::uint64_t>& values) {
   return counts;
 }
 
-/// Bars are adjacent from the least value to behind the last one, and count as the values say.
+/// Checks that bars are adjacent, cover the values from the least to the largest, and count right.
 void check_bins(const std::vector<std::uint64_t>& values, std::size_t wanted) {
   const std::vector<Bin> bins = counts_of(values).bins(wanted);
   REQUIRE(!bins.empty());

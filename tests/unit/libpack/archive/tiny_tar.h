@@ -8,7 +8,7 @@
 
 namespace packhorse::test {
 
-/// One tar member, padded: a ustar header by hand, so that it may say anything.
+/// One tar member, padded, with a handmade ustar header, so that the header can say anything.
 inline std::string tar_member(const std::string& name, const std::string& data, char type = '0',
                               const std::string& link = "") {
   std::string header(512, '\0');

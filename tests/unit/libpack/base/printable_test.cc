@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::string_literals;
 
-/// Name, and how it is shown.
+/// A name, and how it is shown.
 const std::pair<std::string, std::string> kNames[] = {
     {"", ""},
     {"cat/1.jpg", "cat/1.jpg"},
@@ -35,7 +35,7 @@ const std::pair<std::string, std::string> kNames[] = {
     {"\xe2\x80", "\\xe2\\x80"},                             // cut
     {"a\\x1b", "a\\\\x1b"}};
 
-/// As printable.h says it: two backslashes are one, \xNN is a byte.
+/// Undoes printable(): two backslashes are one, \xNN is a byte.
 std::string read_back(std::string_view text) {
   std::string name;
   for (std::size_t at = 0; at < text.size(); ++at) {

@@ -68,7 +68,7 @@ TEST_CASE("stream file: without commit() nothing is left, however much was writt
 
 TEST_CASE("stream file: what the disk refuses reaches the writer, and leaves nothing") {
   const TemporaryDirectory directory;
-  // A limit on file sizes refuses as a full disk does, in the middle of a piece.
+  // A limit on file sizes refuses writes in the middle of a piece, as a full disk does.
   rlimit before{};
   ::getrlimit(RLIMIT_FSIZE, &before);
   const auto ignored = std::signal(SIGXFSZ, SIG_IGN);

@@ -66,7 +66,7 @@ TEST_CASE("zstd frame: any flipped bit is found") {
       frame[at] = static_cast<char>(frame[at] ^ (1 << bit));
       CAPTURE(at);
       CAPTURE(bit);
-      // A flag or two of the header says nothing about the content.
+      // One or two flags of the header do not affect the content.
       try {
         const bool same = content_of(frame, content.size()) == content;
         CHECK(same);
@@ -93,7 +93,7 @@ TEST_CASE("zstd frame: makes room only for what frame and index agree on, within
   decompress_frame(as_bytes(frame), 9, content);
   CHECK(as_text(content) == "some text");
   const auto refused = [&](const std::string& bytes, std::uint64_t size) {
-    content = std::vector<std::byte>();  // no room, either
+    content = std::vector<std::byte>();  // starts with no capacity
     const bool corrupt = kind_of_error([&] { decompress_frame(as_bytes(bytes), size, content); }) ==
                          ErrorKind::kCorrupt;
     return corrupt && content.capacity() == 0;

@@ -15,7 +15,7 @@ using test::put;
 using test::TemporaryDirectory;
 using Links = DatasetDirectory::Links;
 
-/// A dataset's directory beside somebody else's, and links between the two.
+/// A dataset's directory beside somebody else's directory, and links between the two.
 struct Place {
   TemporaryDirectory directory;
   Place() {

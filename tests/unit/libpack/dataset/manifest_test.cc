@@ -33,7 +33,7 @@ Manifest example() {
   return m;
 }
 
-/// Everything of a manifest but its version, each changed on its own.
+/// Changes to everything in a manifest except its version, one at a time.
 std::vector<std::function<void(Manifest&)>> changes() {
   return {[](Manifest& m) { m.format = "lmdb"; },
           [](Manifest& m) { ++m.format_version; },

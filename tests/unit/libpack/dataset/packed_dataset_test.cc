@@ -23,7 +23,7 @@ std::string content(int number) {
   return text;
 }
 
-/// Ten samples in three shards. `json` is absent for every third, and empty for the next.
+/// Ten samples in three shards. `json` is absent in every third sample, and empty in the next.
 MadeDataset made(std::string format, int zstd_level = 0) {
   MadeDataset dataset{.format = std::move(format), .zstd_level = zstd_level};
   const bool fields = find_format(dataset.format).carries_fields;
@@ -60,7 +60,7 @@ std::optional<std::string> field_of(const PackedDataset& dataset, std::size_t sa
   return std::string(as_text(bytes));
 }
 
-/// The key an Error(kCorrupt) of `work` names.
+/// The key that an Error(kCorrupt) of `work` names.
 std::string damaged_key(const auto& work) {
   try {
     work();
@@ -188,7 +188,7 @@ TEST_CASE("packed dataset: any damage in a frame is corrupt, or does not matter"
   original.write(directory / "out");
   const PackedDataset dataset(directory / "out");
   const ByteRange frame = dataset.index(0).frame(2).stored;
-  int found = 0;  // all but a few bits, which say nothing about the content
+  int found = 0;  // flips found; a few bits do not affect the content
   for (std::uint64_t at = frame.offset; at < frame.end(); ++at) {
     flip_byte(dataset.data_path(0), at);
     image_of(dataset, 1);  // so that nothing of the frame is remembered

@@ -58,7 +58,7 @@ std::string serialised(const std::vector<IndexEntry>& entries, bool compressed) 
   return writer.serialise(compressed ? kDataBytes : 3000);
 }
 
-/// Puts another section table entry in place of the one with `id`, and the checksum that fits.
+/// Replaces the section table entry `id` by another one, and the checksum by the matching one.
 std::string with_section(std::string file, std::uint32_t id, std::uint32_t new_id,
                          std::uint32_t flags) {
   std::uint32_t sections = 0;
@@ -177,7 +177,7 @@ TEST_CASE("shard index: what no image and no label can be is corrupt, though the
   }
   for (const std::int64_t label : {std::int64_t{-1}, std::numeric_limits<std::int64_t>::min()})
     CHECK(corrupt_with([&](IndexEntry& e) { e.label = label; }));
-  // Of raw pixels the index alone says the size: 10 bytes.
+  // Only the index knows the size of raw pixels: 10 bytes.
   for (const ImageInfo& pixels :
        {ImageInfo{ImageKind::kRaw, 1, 8, 1, 5, 3}, ImageInfo{ImageKind::kRaw, 2, 8, 1, 5, 1},
         ImageInfo{ImageKind::kRaw, 0, 8, 1, 5, 2}}) {
@@ -273,7 +273,7 @@ TEST_CASE("shard index: a section it does not know is passed over, unless it say
 }
 
 TEST_CASE("shard index: what may be passed over, and what not") {
-  // Who does not know of frames would take compressed bytes for images; fields can be left alone.
+  // A reader without frames would take compressed bytes for images; it may ignore fields.
   const std::string text = serialised(rows_with_fields(), true);
   std::uint32_t sections = 0;
   std::memcpy(&sections, text.data() + 12, sizeof sections);
@@ -319,7 +319,7 @@ TEST_CASE("shard index: a field or frame outside its place is corrupt, though th
                                 ByteRange{kHuge, 1}, ByteRange{kHuge - 1, 0}}) {
     CHECK(corrupt_with(false, [&](IndexEntry& e) { e.fields[0] = range; }));
   }
-  // Of another sample's frame, or across its borders.
+  // Ranges in another sample's frame, or across its borders.
   for (const ByteRange range :
        {ByteRange{0, 10}, ByteRange{999, 2}, ByteRange{1999, 2}, ByteRange{2000, 1}}) {
     CHECK(corrupt_with(true, [&](IndexEntry& e) { e.fields[0] = range; }));

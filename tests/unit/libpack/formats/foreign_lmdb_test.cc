@@ -43,7 +43,7 @@ TEST_CASE("foreign lmdb: a whole database passes, and every value is found where
   ForeignDatabase database(path);
   REQUIRE(database.size() == 320);
   const std::vector<std::byte> file = read_file(path);
-  for (const std::size_t i : {0u, 319u, 17u, 16u, 15u, 200u}) {  // forth and back
+  for (const std::size_t i : {0u, 319u, 17u, 16u, 15u, 200u}) {  // forwards and backwards
     const ForeignDatabase::Entry entry = database.read(i);
     const ByteRange place = database.place(entry.value);
     CHECK(as_text(Bytes(file).subspan(place.offset, place.length)) == as_text(entry.value));

@@ -9,14 +9,14 @@ namespace packhorse::hdf5 {
 
 namespace {
 
-constexpr std::uint64_t kBegin = 24;  // of the collection in the file
+constexpr std::uint64_t kBegin = 24;  // offset of the collection in the file
 
 template <class T>
 void put_number(std::string& out, T value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-/// A file with one collection of these values as objects 1, 2, ..., and free space behind them.
+/// A file with one collection of these values as objects 1, 2, ..., followed by free space.
 std::string file_with(const std::vector<std::string>& values) {
   std::string objects;
   std::uint16_t index = 1;
@@ -50,7 +50,7 @@ std::vector<HeapObject> parse(const std::string& file) {
   return parse_collection(kBegin, file.size(), reader_of(file));
 }
 
-/// With a number put at a place of the collection.
+/// The file with a number written at a place in the collection.
 template <class T>
 std::string with(std::string file, std::size_t place, T number) {
   std::memcpy(file.data() + kBegin + place, &number, sizeof number);

@@ -7,7 +7,7 @@
 #include "packhorse/base/hash.h"
 #include "support/support.h"
 
-/// What our writer makes, held against LMDB's own library.
+/// Compares our writer's files with LMDB's own library.
 namespace packhorse::lmdb {
 
 namespace {
@@ -45,7 +45,7 @@ std::string expected_meta_pages(const std::vector<Item>& items) {
   return tree.finish();
 }
 
-/// Returns where the values lie.
+/// Returns the offsets of the values.
 std::vector<std::uint64_t> write(const std::filesystem::path& path, const std::vector<Item>& items,
                                  const std::string& meta_pages = {}) {
   std::vector<std::uint64_t> offsets(items.size());
@@ -70,7 +70,8 @@ MDB_stat stat_of(const std::filesystem::path& path, std::uint64_t& last_page) {
   return stat;
 }
 
-/// Every key by a walk and by a search, every value, every offset, and every page accounted for.
+/// Checks every key by a walk and by a search, every value, every offset, and that every page is
+/// accounted for.
 void check_file(const std::filesystem::path& path, const std::vector<Item>& items,
                 const std::vector<std::uint64_t>& offsets) {
   std::uint64_t last_page = 0;
@@ -99,7 +100,7 @@ void check_file(const std::filesystem::path& path, const std::vector<Item>& item
   CHECK(wrong == 0);
 }
 
-/// The same database by LMDB's own writer.
+/// Writes the same database with LMDB's own writer.
 MDB_stat by_the_library(const std::filesystem::path& path, const std::vector<Item>& items) {
   MDB_env* raw = nullptr;
   REQUIRE(mdb_env_create(&raw) == MDB_SUCCESS);
@@ -124,7 +125,8 @@ MDB_stat by_the_library(const std::filesystem::path& path, const std::vector<Ite
 
 TEST_CASE("lmdb tree: the library reads all of it, at every height and around every size") {
   const TemporaryDirectory directory;
-  // 144 large values fill a leaf, 204 leaves a branch; 2021 bytes are the most inside a leaf.
+  // 144 large values fill a leaf, 204 leaves a branch; a value of up to 2021 bytes stays inside a
+  // leaf.
   for (const std::size_t count : {0u, 1u, 2u, 144u, 145u, 146u, 288u, 289u, 30000u}) {
     for (const std::size_t size : {0u, 900u, 2020u, 2021u, 2022u, 4080u, 4081u}) {
       if (count * size > (32u << 20)) continue;

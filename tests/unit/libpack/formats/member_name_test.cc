@@ -9,7 +9,7 @@ namespace packhorse::wds {
 
 namespace {
 
-/// "key|extension", or "-" for a name that WebDataset passes over.
+/// "key|extension", or "-" for a name that WebDataset ignores.
 std::string cut(std::string_view name) {
   const std::optional<MemberName> member = cut_member_name(name);
   return member ? member->key + "|" + member->extension : "-";
@@ -68,7 +68,7 @@ TEST_CASE(
 }
 
 TEST_CASE("member name: agrees with WebDataset's expression on every short name") {
-  regex_t rule;  // POSIX's: std::regex sets off a false alarm of g++ 12 when sanitizers are on
+  regex_t rule;  // POSIX: std::regex sets off a false alarm of g++ 12 under sanitizers
   REQUIRE(::regcomp(&rule, "^((.*/|)[^.]+)[.]([^/]*)$", REG_EXTENDED) == 0);
   std::vector<std::string> names = {""};
   for (std::size_t i = 0; names[i].size() < 7; ++i) {

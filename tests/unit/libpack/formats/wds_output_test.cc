@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kLevel = 5;
 
-/// Half of it can be compressed.
+/// Content of which half can be compressed.
 std::string content_of(std::size_t size, std::uint64_t seed) {
   std::string content(size, 'c');
   for (std::size_t i = 0; i < size / 2; ++i)
@@ -29,7 +29,7 @@ TEST_CASE("wds output: frames lie in order, each as if it had been compressed al
   Output output(directory / "a", kLevel, 0);
   std::string expected, whole;
   std::vector<Frame> frames;
-  // Many small ones, some that fill the queue together, one larger than it.
+  // Many small members, some that fill the queue together, one larger than the queue.
   for (std::size_t i = 0; i < 400; ++i) {
     const std::size_t size = i == 200 ? 9u << 20 : i > 250 ? 100'000 + i : 1 + i;
     const std::string content = content_of(size, i);

@@ -11,7 +11,7 @@ namespace {
 using namespace std::string_literals;
 using test::samples;
 
-/// Looks at a copy that ends where the bytes end, so that a sanitizer sees every step outside.
+/// Probes a copy that ends where the bytes end, so that a sanitizer sees every read beyond.
 ProbeResult probe(std::string_view bytes, std::uint64_t max_pixels = kDefaultMaxPixels) {
   const std::vector<char> exact(bytes.begin(), bytes.end());
   return probe_image(as_bytes({exact.data(), exact.size()}), ImageLimits::of_pixels(max_pixels));
@@ -22,7 +22,7 @@ struct Known {
   ImageInfo info;
 };
 
-/// As Pillow and the files' own headers have it.
+/// From Pillow and the files' own headers.
 constexpr Known kShapes[] = {
     {"train/balls/balls-03-upside-down.jpg", {ImageKind::kJpeg, 3, 8, 3, 140, 96}},
     {"train/balls/balls-09-lying-right.jpg", {ImageKind::kJpeg, 3, 8, 8, 160, 240}},
@@ -44,7 +44,7 @@ constexpr Known kShapes[] = {
     {"train/wood/wood-15-palette.png", {ImageKind::kPng, 3, 8, 1, 112, 128}},
 };
 
-/// One of each kind. Only where the kind allows it do bytes follow the end.
+/// One image of each kind follows. Bytes follow the end only where the kind allows it.
 std::string le16(std::uint32_t value) {
   return {static_cast<char>(value), static_cast<char>(value >> 8)};
 }
@@ -54,7 +54,7 @@ std::string tiff_tag(std::uint32_t tag, std::uint32_t value) {
   return le16(tag) + le16(4) + le32(1) + le32(value);
 }
 
-/// 5 x 2 grey, lying left, its pixels behind the one directory.
+/// A TIFF of 5 x 2 grey pixels, lying left, which follow the only directory.
 std::string tiff() {
   return "II*\0"s + le32(8) + le16(8) + tiff_tag(256, 5) + tiff_tag(257, 2) + tiff_tag(258, 8) +
          tiff_tag(259, 1) + tiff_tag(273, 110) + tiff_tag(274, 6) + tiff_tag(277, 1) +
@@ -65,12 +65,12 @@ std::string webp(const std::string& chunks) {
   return "RIFF" + le32(static_cast<std::uint32_t>(chunks.size() + 4)) + "WEBP" + chunks;
 }
 
-/// 300 x 200, lossless, with alpha.
+/// A WebP of 300 x 200, lossless, with alpha.
 std::string webp_lossless() {
   return webp("VP8L" + le32(6) + "\x2f" + le32(299 | 199 << 14 | 1 << 28) + "x");
 }
 
-/// 70000 x 300 on an extended canvas.
+/// A WebP of 70000 x 300 on an extended canvas.
 std::string webp_extended(char flags, const std::string& more = "") {
   return webp("VP8X" + le32(10) + flags + "\0\0\0"s + "\x6f\x11\x01" + "\x2b\x01\x00"s + more);
 }
@@ -163,7 +163,7 @@ TEST_CASE("image info: WebP keeps its orientation in EXIF, with JPEG's prefix or
   CHECK(probe(webp_extended('\x08', "EXIF" + le32(length) + exif)).info->orientation == 6);
   CHECK(probe(webp_extended('\x08', "EXIF" + le32(length + 6) + "Exif\0\0"s + exif))
             .info->orientation == 6);
-  // A chunk of 2 bytes: the rest of the prefix and the TIFF structure are the next one's name,
+  // A chunk of 2 bytes: the rest of the prefix and the TIFF structure form the next chunk's name,
   // length and content.
   const std::string next(0x2a4949, '\0');
   CHECK(probe(webp_extended('\x08', "EXIF" + le32(2) + "Exif\0\0"s + exif + next))

@@ -12,7 +12,7 @@ ImageInfo raw_of(std::uint32_t width, std::uint32_t height, std::uint8_t compone
   return {ImageKind::kRaw, components, 8, 1, width, height};
 }
 
-/// A .npy file of version 1.0 with this text in its header.
+/// A .npy file of version 1.0 with `text` in its header.
 std::string npy_with(const std::string& text, const std::string& pixels) {
   std::string file("\x93NUMPY\x01\x00", 8);
   file += static_cast<char>(text.size());

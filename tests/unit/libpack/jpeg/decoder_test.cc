@@ -28,7 +28,7 @@ JpegSpec spec_of(const Sampling& sampling, int restart_interval = 0, int quality
           .quality = quality};
 }
 
-/// The whole picture and `windows` of it, against libjpeg.
+/// Compares the whole picture and `windows` windows of it with libjpeg.
 void check(const File& file, std::mt19937& random, int windows, Scratch& scratch,
            Scale scale = Scale::kWhole) {
   const Picture full = decoded_by_libjpeg(file, scale);
@@ -103,7 +103,8 @@ TEST_CASE("jpeg decoder: roi images of any interval have libjpeg's pixels") {
 }
 
 TEST_CASE("jpeg decoder: tables fit each picture, whatever was decoded before") {
-  // Short scans get smaller tables until some have had the same. Seen from each kind to each.
+  // Short scans get smaller tables until several scans had the same tables. The files alternate
+  // between all kinds.
   const File standard = make_jpeg(make_picture(48, 40), spec_of(kSamplings[3]));
   const File other = make_jpeg(make_picture(33, 47, 3, 2), spec_of(kSamplings[0], 3, 70));
   const File large = make_jpeg(make_picture(300, 200), spec_of(kSamplings[3]));
@@ -196,7 +197,7 @@ TEST_CASE("jpeg decoder: a window of a roi image is read from its own rows only"
   const Picture full = decoded_by_libjpeg(file);
   const RoiTable table = find_roi_table(file).value();
   const Window window{100, 100, 60, 40};
-  // Rows 6 to 8 and the chroma below: all else may be anything.
+  // Only rows 6 to 8 and the chroma below them count; everything else may be anything.
   File damaged = file;
   const auto scribble = [&](std::uint64_t from, std::uint64_t to) {
     std::fill(damaged.begin() + static_cast<std::ptrdiff_t>(from),
@@ -261,7 +262,7 @@ TEST_CASE("jpeg decoder: a scan with anything missing, left over or out of order
   }
 }
 
-/// Counts the rows of MCUs or of pixels that a decoder gives.
+/// Counts the rows of MCUs or pixels that a decoder delivers.
 struct RowCount final : CoefficientSink, RowSink {
   std::uint32_t count = 0;
   void take_mcu_row(const std::int16_t*) override { ++count; }
@@ -274,7 +275,7 @@ TEST_CASE("jpeg decoder: no block is made of what lies behind a scan, however ma
     CAPTURE(bytes);
     const File file = made_of_starved_blocks(kRows, bytes);
     const auto whole_blocks = static_cast<std::uint32_t>(bytes * 8 / (1 + 63 * 11));
-    Scratch scratch;  // new: what is behind the scan are zeros
+    Scratch scratch;  // new, so that zeros follow the scan
     RowCount coefficients, pixels;
     CHECK(decode_coefficients(file, coefficients, scratch).reason == Reason::kDamaged);
     CHECK(coefficients.count <= whole_blocks + 1);

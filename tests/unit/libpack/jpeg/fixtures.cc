@@ -20,7 +20,7 @@ using packhorse::test::Picture;
 
 namespace {
 
-/// Puts rows one below the other.
+/// Stacks rows into a picture.
 class Rows : public RowSink {
  public:
   Rows(const Window& window, std::vector<std::uint8_t>& pixels)
@@ -31,7 +31,7 @@ class Rows : public RowSink {
     left_ -= count;
     CHECK((count % 8 == 0 || left_ == 0));
     for (; count > 0; --count, rows += stride) pixels_.insert(pixels_.end(), rows, rows + row_);
-    // What lies behind the last row may be read: a sanitizer sees whether that is so.
+    // Bytes after the last row must be readable: a sanitizer checks that.
     volatile std::uint8_t last = *(rows - stride + row_ + kSlack - 1);
     (void)last;
   }
@@ -42,7 +42,7 @@ class Rows : public RowSink {
   std::vector<std::uint8_t>& pixels_;
 };
 
-/// decode() to a sink gives what it gave to an output.
+/// Checks that decode() gives a sink the same rows as an output.
 void check_rows(Bytes file, const Window& window, const Picture& expected, const Result& result,
                 Scratch& scratch, Scale scale) {
   std::vector<std::uint8_t> pixels;

@@ -35,7 +35,7 @@ Samples noise(std::mt19937& random, std::size_t count) {
   return samples;
 }
 
-/// A coefficient: mostly small, sometimes the largest there are.
+/// Draws a coefficient: mostly small, sometimes the largest possible.
 std::int16_t draw_coefficient(std::mt19937& random, int extreme) {
   const int kind = static_cast<int>(random() % 16);
   if (kind < extreme) return static_cast<std::int16_t>(random());

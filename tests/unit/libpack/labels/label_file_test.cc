@@ -11,7 +11,7 @@ using test::put;
 using test::TemporaryDirectory;
 using Names = std::vector<std::string>;
 
-/// The labels file with that text.
+/// A labels file with this text.
 LabelFile labels(const std::string& text, Names classes = {}) {
   const TemporaryDirectory folder;
   put(folder / "labels.txt", text);

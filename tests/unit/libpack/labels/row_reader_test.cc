@@ -12,7 +12,8 @@ using test::put;
 using test::TemporaryDirectory;
 using Cells = std::vector<std::string>;
 
-/// All rows of a file with that text; the same whatever number of bytes is read at once.
+/// All rows of a file with this text. Checks that they do not depend on how many bytes are read at
+/// once.
 std::vector<Row> rows(const std::string& text, RowSyntax syntax) {
   const TemporaryDirectory folder;
   put(folder / "rows", text);

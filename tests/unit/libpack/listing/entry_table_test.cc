@@ -15,7 +15,7 @@ Names paths(const EntryTable& table) {
   return all;
 }
 
-/// 1000 entries in 100 directories, in an order in which neighbours differ in theirs.
+/// 1000 entries in 100 directories; neighbours are in different ones.
 EntryTable thousand() {
   EntryTable table;
   for (std::uint64_t i = 0; i < 1000; ++i) {

@@ -8,7 +8,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-/// What of the list "/data/lists/x.csv" the paths are stored as.
+/// The stored form of paths in the list "/data/lists/x.csv".
 Names stored(const Names& written) {
   ListedPaths paths("/data/lists");
   Names all;

@@ -17,7 +17,7 @@ using test::TemporaryDirectory;
 using test::tiny_image;
 using test::tree;
 
-/// A source of 3 classes of 10 images, and where its dataset goes: 8 shards.
+/// A source of 3 classes of 10 images, and the place of its dataset of 8 shards.
 struct Place {
   TemporaryDirectory directory;
   fs::path source = directory / "source", out = directory / "out",
@@ -48,7 +48,7 @@ inline fs::path first_file(const fs::path& root, const std::string& ending) {
   return *std::min_element(found.begin(), found.end());
 }
 
-/// What an undisturbed pack of the same source gives.
+/// The tree that an undisturbed pack of the same source gives.
 inline std::string fresh_tree(const Place& place) {
   const TemporaryDirectory directory;
   PackOptions options = place.options;

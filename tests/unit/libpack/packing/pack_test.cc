@@ -174,7 +174,7 @@ TEST_CASE("pack: splits are datasets of their own that share one class list") {
   make_folder(directory / "source/val", 2, 2);
   put(directory / "source/val/d/1.pgm", tiny_image(77));
   PackOptions options{.format = "wds"};
-  options.list.allow_odd_classes = true;  // train has no d
+  options.list.allow_odd_classes = true;  // train has no class d
   const PackReport report = pack(directory / "source", directory / "out", options);
   REQUIRE(report.splits.size() == 2);
   const PackedDataset train(directory / "out/train"), val(directory / "out/val");

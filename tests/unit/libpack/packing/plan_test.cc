@@ -110,7 +110,7 @@ TEST_CASE("plan: what fits in one shard is one shard") {
 
 TEST_CASE("plan: by samples, every shard but the last is exactly full") {
   PlanOptions options;
-  options.shard_bytes = 1;  // is not looked at
+  options.shard_bytes = 1;  // ignored
   options.shard_samples = 4;
   CHECK(shard_sizes(Plan(table({1, 1, 1, 1, 1, 1, 1, 1, 1, 1}), options)) == Sizes{4, 4, 2});
   CHECK(shard_sizes(Plan(table({1, 1, 1, 1}), options)) == Sizes{4});

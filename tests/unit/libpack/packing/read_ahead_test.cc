@@ -10,7 +10,7 @@ namespace packhorse {
 
 namespace {
 
-/// Notes what is asked for; `slow` says whether it lies on slow storage.
+/// Records what is requested; `slow` says whether it lies on slow storage.
 class Asked final : public Source {
  public:
   Asked(bool slow, std::size_t expected)
@@ -32,7 +32,7 @@ class Asked final : public Source {
   mutable std::mutex mutex_;
 };
 
-/// Entry i has the locator (i * 7) mod n, so that the order of the storage is not the table's.
+/// Entries whose locators are (i * 7) mod n, so that the storage's order is not the table's.
 SplitListing entries(std::size_t n) {
   SplitListing split;
   for (std::size_t i = 0; i < n; ++i)

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kWriters = 8;
 
-/// For processes that were forked after it was made.
+/// A barrier for processes forked after it was made.
 class SharedBarrier {
  public:
   SharedBarrier() {
@@ -35,7 +35,7 @@ class SharedBarrier {
       ::mmap(nullptr, sizeof *barrier_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
 };
 
-/// Lines of what went wrong where processes write at the same time, round by round.
+/// Collects lines about what went wrong while processes write at the same time, round by round.
 std::string complaints(int rounds, const std::function<void(int round)>& write) {
   SharedBarrier barrier;
   std::FILE* const texts = std::tmpfile();
@@ -390,7 +390,7 @@ TEST_CASE("pack: writers that replace one dataset never lose a directory they ho
   const fs::path out = directory / "out", source = directory / "source";
   fs::create_directory(out);
   std::istringstream lines(complaints(200, [&](int) {
-    // Refused, as the target is there; what a dead writer left goes on the way.
+    // This is refused because the target exists; leftovers of a dead writer are removed on the way.
     if (kind_of_error([&] { check_target(source, out, false); }) != ErrorKind::kExists)
       throw std::runtime_error("not refused");
     Staging staging(out, Staging::Hold::kAlone, "job");

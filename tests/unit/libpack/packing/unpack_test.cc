@@ -119,7 +119,7 @@ TEST_CASE("unpack: raw images become NumPy files") {
 
 TEST_CASE("unpack: a field that would be in the place of another file is refused") {
   MadeDataset made{.fields = {"json", "png"}};
-  // Two images whose fields have one name; a field that is another image; one that is its own.
+  // Two images have fields of the same name; one field is another image; one is its own image.
   made.rows = {row(0, "cats/a.jpg", {"{}", std::nullopt}),
                row(1, "cats/a.bmp", {"[]", std::nullopt})};
   CHECK(kind_of_unpacking(made) == ErrorKind::kExists);

@@ -13,7 +13,7 @@ namespace {
 
 using Kind = FolderRole::Kind;
 
-/// Each folder holds an image; one that ends in a slash holds none.
+/// Each folder holds an image, except those that end in a slash.
 PathTree tree_of(const Names& folders) {
   PathTree tree;
   for (const std::string& folder : folders) {

@@ -106,7 +106,7 @@ TEST_CASE("source webdataset: members are put together by WebDataset's rule, nam
       const bool label = name.ends_with("cls") || name.ends_with("Cls");
       members.emplace_back(name, label ? "0" : name.ends_with('/') ? "" : name);
     }
-    members.push_back({"last.jpg", "last.jpg"});  // so that there is always a sample
+    members.push_back({"last.jpg", "last.jpg"});  // there is always a sample
     members.push_back({"last.cls", "0"});
     const Shards shards(Dataset{members});
     Names found;

@@ -7,7 +7,7 @@ Outcome transform(std::string_view mode, Bytes file, const ImageInfo& info,
   options.validate();
   Outcome outcome;
   outcome.info = info;
-  std::vector<std::byte> output{std::byte{1}, std::byte{2}};  // what is in it must not matter
+  std::vector<std::byte> output{std::byte{1}, std::byte{2}};  // its old content must not matter
   const Transformed made = find_transform(mode).make(options)->apply(file, outcome.info, output);
   outcome.bytes.assign(made.bytes.begin(), made.bytes.end());
   outcome.note = made.note;
@@ -23,7 +23,7 @@ File with_scans(const File& progressive, std::size_t scans) {
   std::size_t at = 0;
   for (std::size_t i = 0; i <= scans; ++i) at = text.find("\xff\xda", at + 1);
   REQUIRE(at != std::string_view::npos);
-  // The tables of the next scan stand in front of it.
+  // The tables of the next scan come before it.
   File file(progressive.begin(), progressive.begin() + static_cast<std::ptrdiff_t>(at));
   file.insert(file.end(), {std::byte{0xff}, std::byte{0xd9}});
   return file;

@@ -11,18 +11,18 @@
 /// The vocabulary of the image modes' tests.
 namespace packhorse::test {
 
-/// What apply() made, the bytes copied.
+/// The result of apply(), with its bytes copied.
 struct Outcome {
   File bytes;
   std::string note;
   ImageInfo info;
 };
 Outcome transform(std::string_view mode, Bytes file, const TransformOptions& options = {});
-/// The same, of what is decoded pixels already.
+/// The same for pixels that are decoded already.
 Outcome transform(std::string_view mode, Bytes file, const ImageInfo& info,
                   const TransformOptions& options);
 
-/// A progressive JPEG with its first `scans` scans alone, and an end behind them.
+/// A progressive JPEG cut to its first `scans` scans, with an end marker.
 File with_scans(const File& progressive, std::size_t scans);
 
 }  // namespace packhorse::test

@@ -22,7 +22,7 @@ void check_shape(const Outcome& made, std::uint32_t size) {
   CHECK(made.info == expected);
 }
 
-/// Resized by OpenCV, then cut from the middle, or put onto black.
+/// The picture resized by OpenCV, then cut from the middle or put onto black.
 Picture expected_square(const Picture& picture, int width, int height, int size) {
   cv::Mat from(picture.height, picture.width, CV_8UC3,
                const_cast<std::uint8_t*>(picture.pixels.data()));

@@ -81,7 +81,7 @@ TEST_CASE("resize and raw: a picture with missing scans is what a decoder makes 
     CAPTURE(scans);
     const File file = with_scans(make_jpeg(picture, {.h = 1, .v = 1, .progressive = true}), scans);
     const Picture seen = decode_plainly(file);
-    // No larger than asked for, which is transcoded where that changes nothing.
+    // A picture no larger than asked for is transcoded where that changes nothing.
     const Outcome kept = transform("resize", file, {.quality = 100});
     CHECK(kept.note == "");
     CHECK(psnr(decode_plainly(kept.bytes), seen) > 45);
@@ -115,7 +115,7 @@ TEST_CASE("resize: every orientation comes out upright, with chroma in its place
     CHECK(made.info.orientation == 1);
     CHECK(psnr(decode_plainly(made.bytes),
                shrunk(upright, made.info.width == 150u ? 150 : 149, 101)) > 42);
-    // A small one is turned, too, though not shrunk.
+    // A small picture is turned too, though not shrunk.
     const Outcome kept = transform("resize", file, {.quality = 98});
     CHECK(kept.info.width == 301);
     CHECK(psnr(decode_plainly(kept.bytes), upright) > 42);
@@ -281,8 +281,8 @@ TEST_CASE("resize: real photos are as good as OpenCV's") {
     ours += psnr(small, expected);
     theirs += psnr(decode_plainly(std::as_bytes(std::span(bytes))), expected);
     ++count;
-    // Nearly without the encoder's loss, what remains is the resampling. Decoding at half the size
-    // keeps more detail than the mean of four pixels does, so those pictures differ more.
+    // With almost no loss from the encoder, what remains is the resampling. Decoding at half the
+    // size keeps more detail than the mean of four pixels, so those pictures differ more.
     const bool scaled = std::min(all.width, all.height) >= 512;
     const double exact =
         psnr(decode_plainly(transform("resize", file, {.quality = 100}).bytes), expected);

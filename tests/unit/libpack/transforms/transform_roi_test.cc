@@ -11,7 +11,7 @@ namespace packhorse::test {
 
 namespace {
 
-/// Same pixels, a table that holds, upright info, and nothing more to do the second time.
+/// Checks for the same pixels, a valid table, upright info, and nothing more to do the second time.
 void check_lossless(const File& file, const TransformOptions& options = {.restart_mcus = 2}) {
   const Outcome made = transform("roi", file, options);
   CHECK(made.note == "");
@@ -57,7 +57,7 @@ TEST_CASE("roi: every sampling and kind of JPEG keeps its pixels") {
 
 TEST_CASE("roi: grey and CMYK keep their pixels") {
   for (bool progressive : {false, true}) {
-    for (int factor : {1, 2}) {  // of a single component, to be ignored
+    for (int factor : {1, 2}) {  // sampling of a single component, to be ignored
       check_lossless(make_jpeg(make_picture(95, 71, 1),
                                {.h = factor, .v = factor, .progressive = progressive}));
     }
@@ -89,7 +89,7 @@ TEST_CASE("roi: metadata stays, once and byte for byte") {
   const auto head = [](Bytes bytes, std::string_view until) {
     return as_text(bytes).substr(0, as_text(bytes).find(until));
   };
-  // All that stands in front of the tables is as it was.
+  // Everything before the tables is unchanged.
   CHECK(head(made.bytes, "\xff\xe9") == head(file, "\xff\xdb"));
   CHECK(count_of(made.bytes, "JFIF") == 1);
 
@@ -108,7 +108,7 @@ TEST_CASE("roi: each row of MCUs begins where its table says") {
     CHECK(table.mcu_rows == 5);
     CHECK(table.restart_interval == static_cast<std::uint32_t>(target <= 4 ? target : 12));
     for (std::uint32_t row = 0; row < table.mcu_rows; ++row) {
-      // Between the rows there are the markers, within a row those of its segments.
+      // Between the rows stand markers, and within a row those of its segments.
       const ByteRange range = table.row_bytes(row);
       std::uint32_t markers = 0;
       for (std::uint64_t i = range.offset; i + 1 < range.end(); ++i) {
@@ -301,7 +301,7 @@ TEST_CASE("image modes: damaged real photos give a result or an error") {
     std::uint64_t random = whole.size();
     for (int i = 0; i < 6; ++i) {
       File file = whole;
-      if (i < 2) {  // cut, with an end mark put behind it
+      if (i < 2) {  // truncated, with an end marker appended
         file.resize((random = mix64(random)) % file.size());
         file.insert(file.end(), {std::byte{0xff}, std::byte{0xd9}});
       } else {

@@ -1,4 +1,4 @@
-// Walks in processes of their own, here with programs that do it badly.
+// Tests of walks in other processes, here with programs that misbehave.
 #include "verify/shard_walk.h"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ struct Packed {
     dataset.write(path);
   }
 
-  /// Verifies with a shell script in the place of the walking process.
+  /// Verifies with a shell script in place of the walking process.
   VerifyReport verify_with(const std::string& script, double wall_s = 20,
                            bool decode = false) const {
     VerifyOptions options;
@@ -179,8 +179,8 @@ TEST_CASE("verify walk: that other bytes come out where other bytes are in is sa
   CHECK(report.findings[1].shard == "shard-1.tar");
 }
 
-/// What it answers to a task about images, in turn: an image that crashes the decoder, one that
-/// cannot be decoded, and the end. Walks of structures are done at once.
+/// The answers to a task about images, in turn: an image that crashes the decoder, one that cannot
+/// be decoded, and the end. Walks of structures finish at once.
 const std::string kBadDecoder = R"sh(
 at() { echo "$task" | sed 's/.*"first":\([0-9]*\),.*/\1/'; }
 while read task; do

@@ -1,4 +1,4 @@
-// Verification of what only some datasets have: extra fields and frames.
+// Verification of features that only some datasets have: extra fields and frames.
 #include <algorithm>
 
 #include "packhorse/base/file.h"
@@ -49,7 +49,7 @@ struct Packed {
 constexpr std::pair<const char*, int> kKinds[] = {
     {"wds", 0}, {"wds", 3}, {"lmdb-members", 0}, {"hdf5", 0}};
 
-/// Writes a shard's index anew after `change`, with every sum that fits.
+/// Rewrites a shard's index after `change`, with all matching sums.
 void forge_index(const Packed& packed, const auto& change) {
   const ShardIndex old = packed.index(0);
   ShardIndexWriter other(old.fields(), old.compressed());
@@ -147,7 +147,7 @@ TEST_CASE("verify fields: a field the shard has otherwise than its index is foun
       CHECK(report.findings[0].key == "000000000");
       return report.findings[0].kind;
     };
-    // The index does not know of a field, or has it from another sample, hash and all.
+    // The index lacks a field, or has it from another sample, including its hash.
     CHECK(kind_with([](std::size_t row, IndexEntry& entry) {
             if (row != 0) return;
             entry.fields[1] = kAbsent;

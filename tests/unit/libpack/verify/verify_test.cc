@@ -42,7 +42,7 @@ struct Packed {
     std::sort(all.begin(), all.end());
     return all;
   }
-  /// Puts `text` in place of something in a file.
+  /// Replaces `from` in a file by `to`.
   void edit(std::string_view file, std::string_view from, std::string_view to) const {
     std::string text = read_text(path / file);
     const std::size_t at = text.find(from);
@@ -51,8 +51,8 @@ struct Packed {
   }
 };
 
-/// Whether a finding names the file. dataset.json and SHA256SUMS vouch for each other, so one may
-/// stand for the other.
+/// Whether a finding names the file. dataset.json and SHA256SUMS vouch for each other, so either
+/// may be named.
 bool names(const VerifyReport& report, const std::string& file) {
   const auto is_proof = [](std::string_view name) {
     return name == kManifestName || name == kSumsName;
@@ -62,7 +62,7 @@ bool names(const VerifyReport& report, const std::string& file) {
   });
 }
 
-/// No finding is about any other shard.
+/// Whether no finding is about any other shard.
 bool names_no_other_shard(const VerifyReport& report, const std::string& file) {
   return std::all_of(report.findings.begin(), report.findings.end(), [&](const Finding& f) {
     return f.shard == file || !f.shard.starts_with("shard-");

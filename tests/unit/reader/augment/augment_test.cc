@@ -106,7 +106,8 @@ TEST_CASE("random resized crop: the window lies in the picture and fills the out
 }
 
 TEST_CASE("random resized crop: area, ratio, place and flip are distributed as defined") {
-  // At most half of the area, so that every first try fits and nothing skews the distributions.
+  // Windows take at most half of the area, so every first try fits and nothing skews the
+  // distributions.
   const RandomResizedCrop crop{.max_scale = 0.5};
   const int side = 4000;
   std::vector<double> areas, ratios, x_places, y_places;
@@ -141,8 +142,8 @@ TEST_CASE("random resized crop: windows lie at every place they can, the last on
 }
 
 TEST_CASE("random resized crop: windows that do not fit are drawn again, ten times at most") {
-  // The reference, with other random numbers: how often a 3 : 1 picture comes to its fallback, and
-  // how large the windows are.
+  // The reference draws other random numbers. It gives how often a 3 : 1 picture needs its
+  // fallback, and how large the windows are.
   const int width = 600, height = 200;
   std::mt19937_64 generator(7);
   std::uniform_real_distribution<double> scale(0.08, 1),

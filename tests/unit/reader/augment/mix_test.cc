@@ -1,4 +1,4 @@
-// Torchvision's own distributions and pixels: tests/interop/test_augment.py.
+// tests/interop/test_augment.py compares with torchvision's own distributions and pixels.
 #include "packhorse/reader/mix.h"
 
 #include <doctest/doctest.h>
@@ -16,7 +16,7 @@ using Pixels = std::vector<std::uint8_t>;
 constexpr int kSize = 6;
 constexpr std::size_t kBytes = std::size_t{kSize} * kSize * 3;
 
-/// Picture i is all of the level 10 * i.
+/// Pictures in which all of picture i has the level 10 * i.
 Pixels levels(std::size_t count) {
   Pixels batch;
   for (std::size_t i = 0; i < count; ++i) {

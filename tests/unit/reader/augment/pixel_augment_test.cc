@@ -1,4 +1,4 @@
-// Torchvision's own pixels and distributions: tests/interop/test_augment.py.
+// tests/interop/test_augment.py compares with torchvision's own pixels and distributions.
 #include "packhorse/reader/pixel_augment.h"
 
 #include <doctest/doctest.h>
@@ -63,11 +63,11 @@ TEST_CASE("colour jitter: extremes are black, grey, and the other side of the hu
   CHECK(pixels == Pixels{0, 255, 255, 255, 0, 255});
   pixels = {255, 255, 255, 0, 0, 0};
   adjust_colors({.contrast = 0}, pixels);
-  CHECK(pixels == Pixels{127, 127, 127, 127, 127, 127});  // 254 / 2: white's grey is cut off
+  CHECK(pixels == Pixels{127, 127, 127, 127, 127, 127});  // 254 / 2: white's grey is truncated
 }
 
 TEST_CASE("colour jitter: all processors' steps agree") {
-  const Pixels original = made(77, 33);  // no whole number of blocks
+  const Pixels original = made(77, 33);  // not a whole number of blocks
   for (const ColorSteps& steps : color_steps()) {
     CAPTURE(steps.name);
     CHECK(steps.grey_sum(original) == color_steps().front().grey_sum(original));

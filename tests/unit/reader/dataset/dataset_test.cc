@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Two classes of a few pictures each; returns the files' bytes by label.
+/// Writes two classes of a few pictures each; returns the files' bytes by label.
 std::multimap<std::int64_t, File> write_classes(const fs::path& folder, unsigned variant = 0) {
   std::multimap<std::int64_t, File> written;
   const char* classes[] = {"cats", "dogs"};
@@ -39,7 +39,7 @@ std::multimap<std::int64_t, File> contents(const Dataset& dataset) {
   return all;
 }
 
-/// Files of one label in any order.
+/// Whether both hold the same files for each label, in any order.
 bool same(std::multimap<std::int64_t, File> a, std::multimap<std::int64_t, File> b) {
   const auto sorted = [](const std::multimap<std::int64_t, File>& map) {
     std::vector<std::pair<std::int64_t, File>> pairs(map.begin(), map.end());

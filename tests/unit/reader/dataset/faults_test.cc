@@ -1,4 +1,4 @@
-// What a loader does when samples are damaged and files change under it.
+// How a loader behaves when samples are damaged and files change under it.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ LoaderOptions replacing(int workers) {
   return options;
 }
 
-/// Samples, pixels and batches of an epoch.
+/// The samples, pixels and batch sizes of an epoch.
 struct Epoch {
   std::vector<std::uint64_t> samples;
   std::vector<std::uint8_t> pixels;
@@ -57,7 +57,7 @@ Epoch epoch_of(Loader& loader, std::uint64_t epoch = 0) {
   return all;
 }
 
-/// Packed JPEGs of several pages each, all in one shard.
+/// Packs JPEGs of several pages each, all into one shard.
 void write_dataset(const fs::path& path, const std::string& format, std::size_t samples) {
   MadeDataset made{.format = format, .shard_samples = samples};
   for (std::size_t i = 0; i < samples; ++i) {
@@ -140,7 +140,7 @@ TEST_CASE("bad samples: one more than the cap ends the epoch, by count and by sh
   for (const std::size_t i : {3u, 9u, 17u, 30u}) dataset->contents()[i] = File(50);
   for (const int workers : {0, 3}) {
     LoaderOptions options = replacing(workers);
-    // A replacement may be bad itself, which counts once more.
+    // A replacement may be bad itself, which counts as one more.
     options.bad_samples.limit = {3, {}};
     Loader by_count(dataset, options);
     CHECK(kind_of_error([&] { epoch_of(by_count); }) == ErrorKind::kCorrupt);
@@ -150,7 +150,7 @@ TEST_CASE("bad samples: one more than the cap ends the epoch, by count and by sh
     options.bad_samples.limit = {0, 100};
     Loader enough(dataset, options);
     CHECK(epoch_of(enough, 0).sizes.size() == 8);
-    CHECK(epoch_of(enough, 1).sizes.size() == 8);  // the cap is one of each epoch
+    CHECK(epoch_of(enough, 1).sizes.size() == 8);  // the limit is per epoch
   }
 }
 
@@ -230,7 +230,7 @@ TEST_CASE("faults: a shard that is cut in the middle of an epoch is an error wit
 }
 
 TEST_CASE("faults: a file that is cut between its hash check and its decoding is no bad sample") {
-  /// Shows a damaged picture, and says only afterwards that its file was cut.
+  /// Returns a damaged picture, and reports only afterwards that its file was truncated.
   class CutDataset final : public MemoryDataset {
    public:
     CutDataset() : MemoryDataset(std::vector<File>(20, File(50))) {}
@@ -307,7 +307,7 @@ TEST_CASE("loader: huge pages hold the same batches") {
 
 TEST_CASE("loader: a million steps grow nothing") {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  constexpr std::uint64_t kSteps = 20'000;  // what grows by a step shows in these, too
+  constexpr std::uint64_t kSteps = 20'000;  // growth per step shows in this many, too
 #else
   constexpr std::uint64_t kSteps = 1'000'000;
 #endif

@@ -1,4 +1,4 @@
-// Raw pixels and compressed shards give the same batches as the files they were made of.
+// Raw pixels and compressed shards must give the same batches as the files they were made from.
 #include <doctest/doctest.h>
 
 #include "packhorse/base/file.h"
@@ -32,7 +32,7 @@ File as_file(const std::vector<std::uint8_t>& pixels) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// Every sample of an epoch, in its order.
+/// The pixels of every sample of an epoch, in its order.
 std::vector<std::uint8_t> pixels_of(const std::shared_ptr<const Dataset>& dataset,
                                     const Augment& augment) {
   Loader loader(dataset,

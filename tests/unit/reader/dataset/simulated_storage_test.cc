@@ -20,7 +20,7 @@ std::int64_t ms(Clock::time_point at) {
   return std::chrono::duration_cast<milliseconds>(at - kStart).count();
 }
 
-/// Three files of ten samples each, as shards are.
+/// Three files of ten samples each, like shards.
 class Shards : public MemoryDataset {
  public:
   using MemoryDataset::MemoryDataset;
@@ -32,7 +32,7 @@ std::shared_ptr<Shards> make_shards() {
   return std::make_shared<Shards>(make_dataset(30)->contents());
 }
 
-/// A folder: each sample in a file of its own.
+/// Each sample in a file of its own, as in a folder.
 class Folder : public MemoryDataset {
  public:
   using MemoryDataset::MemoryDataset;

@@ -1,4 +1,4 @@
-// What a decoder keeps depends on the crops it made, not on the pictures they came from.
+// A decoder's memory must depend on the crops it made, not on the pictures they came from.
 #include <doctest/doctest.h>
 
 #include "packhorse/image/npy.h"
@@ -23,11 +23,12 @@ std::size_t kept_after(Bytes file, const ImageInfo& known = {}) {
   return decoder.kept_bytes();
 }
 
-/// Room for the crop with what lies around it in its blocks and restart segments, and for its rows
-/// scaled to the output's width.
+/// Room for the crop with its blocks and restart segments around it, and for its rows scaled to the
+/// output's width.
 constexpr std::size_t kRoom =
     std::size_t{3} * (kSide / 10 + 64) * (kSide / 10) + 3 * 32 * kSide / 10;
-/// What our JPEG decoder keeps whatever the picture: tables, parts of the scan, coefficients.
+/// Memory of our JPEG decoder that does not depend on the picture: tables, parts of the scan,
+/// coefficients.
 constexpr std::size_t kJpegRoom = std::size_t{768} << 10;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// ScaledDct::kWhenCovered: what it changes, and that it changes nothing else.
+// ScaledDct::kWhenCovered: the changes it makes, and that it makes no others.
 #include <doctest/doctest.h>
 
 #include <cstdlib>

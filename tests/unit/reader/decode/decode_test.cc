@@ -35,7 +35,7 @@ File encode(const std::string& extension, const cv::Mat& image,
   return {begin, begin + bytes.size()};
 }
 
-/// `picture` as OpenCV has it: BGR.
+/// `picture` in OpenCV's order of channels, BGR.
 cv::Mat bgr(const Picture& picture) {
   cv::Mat image(picture.height, picture.width, CV_8UC3);
   for (int y = 0; y < picture.height; ++y) {
@@ -47,8 +47,7 @@ cv::Mat bgr(const Picture& picture) {
   return image;
 }
 
-/// What EXIF means by an orientation: where pixel (x, y) of the upright picture is found in the
-/// stored one.
+/// Applies an EXIF orientation: where pixel (x, y) of the upright picture lies in the stored one.
 Picture turned(const Picture& stored, int orientation) {
   const int w = stored.width, h = stored.height;
   Picture upright{orientation >= 5 ? h : w, orientation >= 5 ? w : h, {}};
@@ -78,7 +77,7 @@ TEST_CASE("decode: every EXIF orientation comes upright, unless told not to") {
 }
 
 TEST_CASE("decode: crops of turned pictures are crops of the upright picture") {
-  // An upright copy without loss, to be decoded with the same random numbers.
+  // An upright lossless copy is decoded with the same random numbers.
   for (int orientation = 1; orientation <= 8; ++orientation) {
     CAPTURE(orientation);
     const File file = make_jpeg(make_picture(183, 131), {.orientation = orientation});
@@ -176,7 +175,7 @@ TEST_CASE("decode: a PGM's maximum value is white") {
 }
 
 TEST_CASE("decode: a palette PNG has its colours") {
-  // 2 x 1, palette of blue and orange, made by hand with a stored deflate block.
+  // A PNG of 2 x 1, palette of blue and orange, made by hand with a stored deflate block.
   const std::uint8_t file[] = {
       0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x48, 0x44,
       0x52, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x01, 0x01, 0x03, 0x00, 0x00, 0x00, 0xce,
@@ -260,7 +259,7 @@ TEST_CASE("decode: what our JPEG decoder does not take goes to libjpeg, counted 
   CHECK(by_libjpeg(jpeg::Reason::kProgressive) == 1);
   CHECK(by_libjpeg(jpeg::Reason::kSampling) == 1);
 
-  File cut = make_jpeg(picture);  // damaged: libjpeg says how
+  File cut = make_jpeg(picture);  // damaged: libjpeg reports how
   cut.erase(cut.end() - 40, cut.end() - 2);
   Picture out;
   CHECK(kind_of_error([&] { decoder.decode_full(cut, out.pixels, out.width, out.height); }) ==

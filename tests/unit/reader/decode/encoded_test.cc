@@ -14,8 +14,8 @@ constexpr std::size_t kBytes = std::size_t{kSize} * kSize * 3;
 
 using Pixels = std::vector<std::uint8_t>;
 
-/// The file's sample by decode(), and by leave_encoded() and decode_left(). `room` bytes for the
-/// JPEG. Returns how many it took.
+/// Compares the file's sample from decode() with that from leave_encoded() and decode_left(), with
+/// `room` bytes for the JPEG. Returns how many bytes it took.
 std::uint32_t check_same(Bytes file, const Augment& augment, std::uint64_t number,
                          std::size_t room = 1 << 20) {
   Decoder decoder;

@@ -21,7 +21,7 @@ Picture decoded_window(Bytes file, const Window& window, PixelBuffer& buffer) {
   return sink.picture;
 }
 
-/// Windows that begin and end everywhere, in x with a few rows, in y with a few columns.
+/// Windows that begin and end at every column with a few rows, and at every row with a few columns.
 std::vector<Window> windows_of(int width, int height) {
   std::vector<Window> windows;
   for (int length : {1, 2, 3, 8, 15, 16, 17, 33, width}) {
@@ -103,7 +103,7 @@ TEST_CASE("jpeg: CMYK and YCCK become the colours they were made from") {
   PixelBuffer buffer;
   for (bool ycck : {false, true}) {
     for (bool adobe : {false, true}) {
-      if (ycck && !adobe) continue;  // without the marker nobody can tell it from CMYK
+      if (ycck && !adobe) continue;  // without the marker it cannot be told from CMYK
       const JpegSpec spec{
           .h = 1, .v = 1, .components = 4, .ycck = ycck, .adobe = adobe, .quality = 100};
       const File file = make_jpeg(picture, spec);

@@ -19,7 +19,7 @@ Picture picture_of(const PixelView& view) {
   return sink.picture;
 }
 
-/// By all decoders in turn.
+/// Decodes with all decoders in turn.
 Picture decode_window(const JpegTask& task) {
   const auto decoders = make_jpeg_decoders();
   PixelBuffer buffer;
@@ -32,7 +32,7 @@ JpegTask task_of(Bytes file, const Window& window = {}, int scaled = 1) {
   return {file, probe_image(file).info.value(), window, scaled};
 }
 
-/// The whole picture, scaled by libjpeg.
+/// Decodes the whole picture, scaled by libjpeg.
 Picture decode_whole(Bytes file, int scaled) {
   JpegTask task = task_of(file, {}, scaled);
   const auto side = [&](std::uint32_t length) {
@@ -43,12 +43,12 @@ Picture decode_whole(Bytes file, int scaled) {
   return picture_of(decode_with_libjpeg(task, buffer));
 }
 
-/// Slices windows of one file again and again.
+/// Slices windows out of one file again and again.
 struct Slicer {
   PixelBuffer sliced = {}, pixels = {};
   int slices = 0, smaller = 0;
 
-  /// Whether the window, sliced out if that is possible, has the pixels of `whole`.
+  /// Whether the window, sliced out if possible, has the pixels of `whole`.
   bool same(Bytes file, const Picture& whole, const Window& w, int scaled = 1) {
     JpegTask task = task_of(file, w, scaled);
     if (const std::optional<JpegSlice> slice = slice_jpeg(task, sliced)) {
@@ -86,7 +86,8 @@ void check_windows(const JpegSpec& spec, int width, int height, int restart_mcus
     for (int i = 0; i < 60; ++i) {
       wrong += slicer.same(file, whole, random_window(random, whole), scaled) ? 0 : 1;
     }
-    // One pixel at each place of a row and of a column: every distance from a segment's border.
+    // Windows of one pixel at each place of a row and of a column have every distance from a
+    // segment's border.
     for (int x = 0; x < whole.width; ++x) {
       wrong += slicer.same(file, whole, {x, whole.height / 2, 1, 1}, scaled) ? 0 : 1;
     }
@@ -197,8 +198,9 @@ TEST_CASE("jpeg slice: a marker lost or added in the crop is an error") {
 }
 
 TEST_CASE("jpeg slice: damage in the crop never gives the pixels of a sound file silently") {
-  // Most damage to entropy-coded data decodes to other pixels, which nothing but a hash can tell;
-  // what breaks the code itself must be an error. Either way libjpeg judges as in the whole file.
+  // Most damage to entropy-coded data decodes to other pixels, which only a hash can detect; damage
+  // that breaks the code itself must be an error. Either way libjpeg judges it as in the whole
+  // file.
   const File file = make_roi(make_jpeg(make_picture(320, 160)), 2);
   const Window window{130, 70, 40, 20};
   const RoiTable table = find_roi_table(file).value();

@@ -11,10 +11,10 @@ namespace packhorse::reader::test {
 
 namespace {
 
-/// How many rows of a window are given at a time.
+/// Rows of a window given at a time.
 constexpr int kAll = 1 << 20;
 
-/// What `plan` makes of the stored `picture`; the resampler gets only the window it asks for.
+/// Applies `plan` to the stored `picture`; the resampler gets only the window it asks for.
 Picture placed(const Picture& picture, const CropPlan& plan, int size, int orientation = 1,
                const ResizeKernels& kernels = fastest_kernels(), int rows = kAll) {
   Resampler resampler(kernels);
@@ -37,8 +37,8 @@ Picture placed(const Picture& picture, const CropPlan& plan, int size, int orien
   return out;
 }
 
-/// Antialiased bilinear along x by its definition, in floating point, rounded to 8 bits as Pillow
-/// does.
+/// Antialiased bilinear along x by its definition, in floating point, rounded to 8 bits like
+/// Pillow's.
 Picture scaled_along_x(const Picture& picture, int width) {
   Picture out{width, picture.height, {}};
   const double scale = static_cast<double>(picture.width) / width, support = std::max(scale, 1.0);

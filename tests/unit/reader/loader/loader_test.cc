@@ -27,7 +27,7 @@ LoaderOptions options_for(int workers) {
   return {.batch_size = 5, .workers = workers, .slots = 3, .augment = kCrop, .seed = 11};
 }
 
-/// All that an epoch delivers.
+/// Everything that an epoch delivers.
 struct Epoch {
   std::vector<std::uint8_t> pixels;
   std::vector<std::int64_t> labels, sizes;
@@ -202,7 +202,7 @@ TEST_CASE("loader: an error comes at once, while the batch before it cannot be c
   const auto dataset = make_dataset(10);
   std::mutex held;
   std::unique_lock hold(held);
-  // In stored order: sample 0 blocks the first batch, sample 7 fails in the second one.
+  // The order is as stored: sample 0 blocks the first batch, sample 7 fails in the second one.
   dataset->on_read = [&](std::size_t i) {
     if (i == 0) std::lock_guard wait(held);
     if (i == 7) throw Error(ErrorKind::kIo, "cannot read");
@@ -262,7 +262,8 @@ TEST_CASE("loader: a batch leased over start_epoch() stays as it is, and its slo
     kept.reset();
     Epoch all;
     append(all, *loader.next());
-    // The next batch needs the slot of `second`. Were it taken early, this would see other pixels.
+    // The next batch needs the slot of `second`. If it took the slot early, this would see other
+    // pixels.
     std::jthread slow([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
       append(after, *second);
@@ -284,7 +285,7 @@ TEST_CASE("loader: never more samples are made ahead than the slots hold") {
   loader.start_epoch(0);
   std::vector<Batch> kept;
   for (int i = 0; i < 3; ++i) kept.push_back(*loader.next());
-  CHECK(reads == 15);  // three slots of five, all leased: nothing can have been read beyond
+  CHECK(reads == 15);  // three slots of five, all leased: nothing more can have been read
   kept.erase(kept.begin());
   kept.push_back(*loader.next());
   CHECK(reads == 20);
@@ -335,7 +336,7 @@ TEST_CASE("loader: a slow consumer and slow workers get the same batches") {
     std::this_thread::sleep_for(std::chrono::microseconds(i * 50));
   };
   CHECK(epoch_of(loader, 0) ==
-        expected);  // the workers are idle: nobody reads `on_read` while it is set
+        expected);  // the workers are idle, so nobody reads `on_read` while it is set
 }
 
 TEST_CASE("loader: destroying it in the middle of an epoch ends its threads") {
@@ -360,7 +361,7 @@ TEST_CASE("loader: destroying it in the middle of an epoch ends its threads") {
 
 TEST_CASE("loader: reading without decoding gives labels, counts bytes and leaves images black") {
   const auto dataset = make_dataset(10);
-  dataset->contents()[3] = File(77);  // no image at all
+  dataset->contents()[3] = File(77);  // not an image
   LoaderOptions options = options_for(2);
   options.decode = false;
   Loader loader(dataset, options);

@@ -16,7 +16,7 @@ namespace packhorse::reader::test {
 
 namespace {
 
-/// Samples of 1000 bytes, none of them in memory, that remembers what was asked for.
+/// Samples of 1000 bytes, none of them in memory. Records what was requested.
 class SlowDataset final : public MemoryDataset {
  public:
   explicit SlowDataset(std::size_t samples)
@@ -41,7 +41,7 @@ class SlowDataset final : public MemoryDataset {
   mutable bool sorted_ = true;
 };
 
-/// Says that its samples have 300 kB each, in files of 140.
+/// Reports samples of 300 kB each, in files of 140.
 class LargeSamples final : public MemoryDataset {
  public:
   explicit LargeSamples(std::size_t samples) : MemoryDataset(std::vector<File>(samples, File(1))) {}
@@ -50,10 +50,10 @@ class LargeSamples final : public MemoryDataset {
   std::vector<std::filesystem::path> files() const override { return {"a", "b"}; }
 };
 
-/// Waits until `n` samples were asked for, or more.
+/// Waits until at least `n` samples were requested.
 std::vector<std::uint64_t> wait_for(const SlowDataset& dataset, std::size_t n) {
   while (dataset.asked().size() < n) std::this_thread::yield();
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // for what it should not ask for
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // for unwanted requests to show
   return dataset.asked();
 }
 
@@ -143,7 +143,7 @@ TEST_CASE("packed dataset: neighbours are asked for in one go") {
   CHECK(dataset->prefetch(one) == 5000);
   const std::vector<std::uint64_t> both_shards = {48, 49, 50, 51};
   const std::uint64_t asked = dataset->prefetch(both_shards);
-  CHECK(asked > 4 * 5000);  // with what lies between two
+  CHECK(asked > 4 * 5000);  // including the bytes between two samples
   CHECK(asked < 4 * 5000 + 8192);
   dataset->release();
   CHECK(dataset->resident_share() >= 0);

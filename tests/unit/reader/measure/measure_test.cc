@@ -75,7 +75,7 @@ TEST_CASE("measure: a pass that time ends is timed without the batches that warm
   CHECK(result.counters.batches == 4);
   CHECK(result.bytes < result.counters.bytes);
   CHECK(result.first_batch_s > 0);
-  CHECK(result.disk_bytes == 1000);  // from the beginning
+  CHECK(result.disk_bytes == 1000);  // warm-up included
 }
 
 TEST_CASE("measure: a pass to its epoch's end is timed whole, however many batches warm up") {
@@ -128,7 +128,7 @@ TEST_CASE("measure: files that are in memory already are read from the disk afre
     load(files);
     return process_usage().disk_bytes - before;
   };
-  CHECK(from_disk(make_warm) < 900'000);  // what the process loads of itself counts, too
+  CHECK(from_disk(make_warm) < 900'000);  // pages of the process itself count, too
   CHECK(from_disk(load_afresh) >= 900'000);
 }
 
@@ -145,7 +145,7 @@ TEST_CASE("measure: files that stay in memory are refused as cold") {
 
 TEST_CASE("measure: a cold pass that the disk delivered nothing for is refused") {
   const TemporaryDirectory directory;
-  // Its samples come from memory: what is dropped from the page cache is not what is read.
+  // Its samples come from memory, so dropping files from the page cache does not make reading cold.
   const auto files = std::make_shared<Files>(directory.path(), 3, 300'000);
   files->contents().assign(3, File(300'000));
   MeasureOptions options = options_for(Work::kRead);

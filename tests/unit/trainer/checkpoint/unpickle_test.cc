@@ -21,12 +21,12 @@ std::string repeated(const std::string& text, std::size_t times) {
   return all;
 }
 
-/// Storages of 16 zeros.
+/// Unpickles with storages of 16 zeros.
 c10::IValue read(const std::string& pickle) {
   return unpickle(as_bytes(pickle), [](const std::string&) { return at::zeros({4}).storage(); });
 }
 
-/// Why it is refused; "" where it is not.
+/// The reason why the pickle is refused; "" when it is not.
 std::string refusal(const std::string& pickle) {
   try {
     read(pickle);
@@ -40,14 +40,14 @@ std::string text(const std::string& value) {
   return std::string("X") + static_cast<char>(value.size()) + std::string(3, '\0') + value;
 }
 
-/// A float tensor in storage "0", of these sizes and strides (single bytes).
+/// The pickle of a float tensor in storage "0", with these sizes and strides (single bytes).
 std::string tensor(const std::string& sizes, const std::string& strides) {
   return "ctorch._utils\n_rebuild_tensor_v2\n((" + text("storage") + "ctorch\nFloatStorage\n" +
          text("0") + text("cpu") + "K\x04tQK" + std::string(1, '\0') + "(" + sizes + "t(" +
          strides + "t\x89}tR";
 }
 
-/// What torch.save() would make of this pickle.
+/// Writes the file that torch.save() would make of this pickle.
 void put_torch_zip(const std::filesystem::path& path, const std::string& pickle) {
   std::string zip;
   caffe2::serialize::PyTorchStreamWriter writer([&](const void* data, std::size_t size) {
@@ -84,12 +84,12 @@ TEST_CASE("unpickle: a value cannot contain itself, at once or through others") 
   CHECK(refusal(kBegin + "]q\x01h\x01" + "a.") == why);
   CHECK(refusal(kBegin + "]q\x01]q\x02h\x01" + "a0h\x01h\x02" + "a.") == why);
   CHECK(refusal(kBegin + "}q\x01K\x01h\x01s.") == why);
-  // A list in a tuple that is taken for a parameter, and out of it again.
+  // A list goes into a tuple that is taken for a parameter, and comes out of it again.
   CHECK(refusal(kBegin + "ctorch._utils\n_rebuild_parameter\n]q\x01\x85Rh\x01" + "a.") != "");
 }
 
 TEST_CASE("unpickle: a value that only repeats its parts is bounded by what a walk over it costs") {
-  // Each list holds the one before twice.
+  // Each list holds the one before it twice.
   std::string doubled = kBegin + "]";
   for (int i = 0; i < 40; ++i)
     doubled += "q\x01]h\x01" + std::string(

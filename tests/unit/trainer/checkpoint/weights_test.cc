@@ -27,7 +27,7 @@ void write_weights(const std::filesystem::path& path, const NamedTensors& tensor
   write_checkpoint(path, checkpoint);
 }
 
-/// A safetensors file with this header and these numbers behind it.
+/// Writes a safetensors file with this header, followed by these numbers.
 void put_safetensors(const std::filesystem::path& path, const std::string& header,
                      const std::vector<float>& numbers) {
   const std::uint64_t size = header.size();

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kSize = 64;
 
-/// What the kernel makes of a whole picture, by the CPU.
+/// Runs the kernel's code on the CPU over a whole picture.
 std::vector<std::uint8_t> crop(const test::Picture& picture, const reader::CropPlan& plan) {
   std::vector<std::uint8_t> out(std::size_t{kSize} * kSize * 3);
   const CropTask task = crop_task(plan, picture.pixels.data(), 3 * picture.width, out.data());

@@ -29,7 +29,7 @@ at::Tensor all_bytes() {
       .reshape({3, 16, 16, 3});
 }
 
-/// How far `out` is from the definition at most.
+/// The largest distance of `out` from the definition.
 double error_of(const at::Tensor& out, const at::Tensor& images) {
   const auto pixels = images.cpu();
   const auto values = out.cpu().to(at::kDouble);
@@ -115,7 +115,7 @@ TEST_CASE("normalize: the GPU's kernel takes odd sizes and odd places" *
     const auto bytes = at::arange(4 * side * side * 3, at::kLong).remainder(251).to(at::kByte);
     const auto images = bytes.reshape({4, side, side, 3}).to(at::kCUDA);
     CHECK(error_of(normalize(images, kImageNet), images) < 1e-5);
-    const auto behind = images.narrow(0, 1, 3);  // begins at no multiple of 16
+    const auto behind = images.narrow(0, 1, 3);  // does not begin at a multiple of 16
     CHECK(error_of(normalize(behind, kImageNet, at::kHalf), behind) < 2e-3);
   }
 }

@@ -32,7 +32,7 @@ void make_inputs(const test::TemporaryDirectory& directory) {
   pack(directory / "folder", directory / "wds", PackOptions{.format = "wds"});
 }
 
-/// Passes of 100 images, of so many seconds of computing and of waiting.
+/// Passes of 100 images with these seconds of computing and of waiting.
 std::vector<Pass> passes(std::vector<std::pair<double, double>> repeats) {
   std::vector<Pass> result;
   for (const auto& [compute, wait] : repeats) {
@@ -42,7 +42,7 @@ std::vector<Pass> passes(std::vector<std::pair<double, double>> repeats) {
   return result;
 }
 
-/// Passes of 100 images that take so long.
+/// Passes of 100 images that take this long.
 std::vector<Pass> lasting(const std::vector<double>& seconds) {
   std::vector<Pass> result;
   for (const double s : seconds) result.push_back({.images = 100, .seconds = s, .compute_s = s});
@@ -53,8 +53,8 @@ std::vector<Pass> five(double compute, double wait) {
   return passes(std::vector<std::pair<double, double>>(5, {compute, wait}));
 }
 
-/// A folder and a packed dataset of 1,000 images each, warm and on simulated storage; a device that
-/// takes 100 images/s.
+/// A report about a folder and a packed dataset of 1,000 images each, warm and on simulated
+/// storage; the device takes 100 images/s.
 SpeedReport made_up(std::vector<std::vector<Pass>> training, const std::string& mode = "original") {
   SpeedReport report;
   report.workers = 2;
@@ -120,7 +120,8 @@ TEST_CASE("measure: a pass a repeat of each work, for each input and condition")
       }
     }
   }
-  // The kernel counts the process, which may still load its own pages. No warm pass needs the disk.
+  // The kernel's count includes the process, which may still load its own pages. No warm pass needs
+  // the disk.
   CHECK(without_the_disk > 0);
 }
 
@@ -173,7 +174,7 @@ TEST_CASE(
       {passes({{1.1, 0.2}, {1.1, 0.2}, {1.1, 0.2}}), passes({{1, 0}, {1, 0}, {1, 0}}),
        passes({{1.2, 0.7}, {1.2, 0.9}, {1.2, 0.8}}), passes({{1, 0.1}, {1, 0.1}, {1, 0.1}})});
   const Attribution parts = attribute(report, report.run(1, 0));
-  CHECK(parts.epoch_s == doctest::Approx(20));  // the repeat in the middle
+  CHECK(parts.epoch_s == doctest::Approx(20));  // the median repeat
   CHECK(parts.device_s == doctest::Approx(10));
   CHECK(parts.sharing_s == doctest::Approx(2));
   CHECK(parts.preparation_s == doctest::Approx(2));
@@ -330,7 +331,7 @@ TEST_CASE("verdict: names warm inputs that the disk had a part in") {
     for (Pass& pass : report.runs[condition * 2 + input].training) pass.disk_bytes = bytes;
   };
   deliver(0, 1, 1'000);
-  deliver(1, 0, 100'000);  // which simulated storage always does
+  deliver(1, 0, 100'000);  // simulated storage always does that
   for (const std::string& sentence : verdict(report))
     CHECK(sentence.find("Not all warm bytes") == std::string::npos);
   deliver(0, 1, 7'000);
@@ -338,7 +339,7 @@ TEST_CASE("verdict: names warm inputs that the disk had a part in") {
   REQUIRE(sentences.size() == 5);
   says(sentences[2], "Not all warm bytes");
   says(sentences[2], "the disk's share: wds (7 %).");
-  // In the first repeat the program is loaded.
+  // The program is loaded during the first repeat.
   deliver(0, 1, 0);
   report.runs[1].training[0].disk_bytes = 70'000;
   CHECK(verdict(report).size() == 4);
@@ -477,7 +478,7 @@ TEST_CASE("recommend: advises what the figures tell would help, and nothing else
   struct Case {
     const char* what;
     Condition::Kind from;
-    double cpu_s;  ///< of the one second that a pass takes, on two CPUs
+    double cpu_s;  ///< in the one second of a pass, on two CPUs
     const char* said;
     const char* never;
   };

@@ -7,7 +7,7 @@ using namespace packhorse::trainer;
 
 namespace {
 
-/// 1 ms of a core to load, 2 ms of a device.
+/// Costs of an image: 1 ms of a core to load it, 2 ms of a device.
 ImageCosts costs() {
   ImageCosts costs;
   costs.read_cpu_s = 0.0002;
@@ -57,7 +57,7 @@ TEST_CASE("predict: an epoch begins with a batch to load, and ends with one to c
   const Prediction cpu = predict_training(costs(), machine(2, 8), two_steps);
   CHECK(cpu.images_per_s == doctest::Approx(100 / (100.0 / 2000 + 50.0 / 4000)));
   Machine shared = machine(2, 1);
-  shared.device_is_cpu = true;  // which has nothing to compute before the first batch
+  shared.device_is_cpu = true;  // the CPU has nothing to compute before the first batch
   CHECK(predict_training(costs(), shared, two_steps).images_per_s ==
         doctest::Approx(100 / (100 * 0.005 / 2 + 50.0 / 2000)));
 }
@@ -98,7 +98,7 @@ TEST_CASE("requests: alone in a large dataset, together in windows and in small 
   CHECK(alone.images == doctest::Approx(1).epsilon(0.01));
   CHECK(alone.bytes_per_image == doctest::Approx(110'000).epsilon(0.01));
   const Requests window = requests_of(OrderKind::kWindow, 1.3e6, 110'000, 0);
-  CHECK(window.images == 39);  // which brings it to 4 MiB
+  CHECK(window.images == 39);  // 39 images bring it to 4 MiB
   const Requests small = requests_of(OrderKind::kGlobal, 60'000, 900, 65'536);
   CHECK(small.images > 100);
   CHECK(small.bytes_per_image > 900);

@@ -32,7 +32,7 @@ void set_gradients(const NamedTensors& tensors, int step) {
     tensor.mutable_grad() = (tensor.detach() * 3 + step).sin();
 }
 
-/// Ten steps of ours on `ours` beside LibTorch's: weights decay by `weight_decay`, biases do not.
+/// Runs ten steps of `ours` beside LibTorch's: weights decay by `weight_decay`, biases do not.
 template <class Theirs, class TheirOptions>
 void check_against(const OptimizerOptions& options, const TheirOptions& their_options) {
   const auto ours = parameters(), theirs = parameters();

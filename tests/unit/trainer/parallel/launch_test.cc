@@ -20,7 +20,7 @@ std::optional<Launch> launch_in(std::map<std::string, std::string> environment) 
 TEST_CASE("launch: alone without a launcher, and in a world of one") {
   CHECK_FALSE(launch_in({}));
   CHECK_FALSE(launch_in({{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"LOCAL_RANK", "0"}}));
-  // The shell of an allocation is no step of it.
+  // The shell of an allocation is not a step of it.
   CHECK_FALSE(launch_in({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}, {"SLURM_JOB_ID", "7"}}));
 }
 

@@ -15,7 +15,7 @@ using namespace packhorse::trainer;
 
 namespace {
 
-/// train/ and test/ with three colours, and the options of a short run on them.
+/// The folders train/ and test/ with three colours, and the options of a short run on them.
 struct Toy {
   Toy() {
     test::make_toy_set(directory / "data/train", 3, 32);
@@ -126,7 +126,7 @@ TEST_CASE("fit: a run resumed in the middle of an epoch ends with the same param
   FitOptions options = toy.options("parts", workers);
   options.max_steps = 8;
   CHECK(fit(options).steps == 8);
-  FitOptions rest;  // what is not said stays what it was
+  FitOptions rest;  // omitted options keep their values
   rest.data = options.data;
   rest.out = options.out;
   rest.workers = workers;
@@ -246,7 +246,7 @@ TEST_CASE("fit: no checkpoint has a number that is not finite") {
   const Toy toy;
   FitOptions options = toy.options("run");
   options.checkpoint_every = 1;
-  options.recipe.lr = 1e38;  // with so much weight decay, the first step is beyond float32
+  options.recipe.lr = 1e38;  // with this weight decay, the first step exceeds float32
   options.recipe.weight_decay = 1e4;
   CHECK(test::kind_of_error([&] { fit(options); }) == ErrorKind::kUnsupported);
   CHECK_FALSE(std::filesystem::exists(toy.directory / "run/last.pt"));
@@ -256,7 +256,7 @@ TEST_CASE("fit: what is said of a run that diverged holds for its checkpoint") {
   const Toy toy;
   FitOptions options = toy.options("run");
   options.checkpoint_every = 1;
-  options.recipe.lr = 3e18;  // finite after the first step, and not in the second
+  options.recipe.lr = 3e18;  // finite after the first step, not after the second
   try {
     fit(options);
     FAIL("no error");
@@ -347,7 +347,7 @@ TEST_CASE("fit: skips steps that are not finite, when told to, and gives up when
   options.recipe.lr = 1e30;
   CHECK(test::kind_of_error([&] { fit(options); }) == ErrorKind::kUnsupported);
   options.recipe.lr = 0.1;
-  options.overwrite = true;  // what was done before it gave up is saved
+  options.overwrite = true;  // the run before saved a checkpoint when it gave up
   CHECK(fit(options).skipped == 0);
 }
 
@@ -369,7 +369,7 @@ TEST_CASE("fit: keeps the latest checkpoints, and runs a command for each") {
   options.overwrite = true;
   options.max_steps = 1;
   fit(options);
-  CHECK_FALSE(kept("step-000000018.pt"));  // of another run
+  CHECK_FALSE(kept("step-000000018.pt"));  // another run's
 }
 
 TEST_CASE("fit: a command that fails is told of and ends nothing") {

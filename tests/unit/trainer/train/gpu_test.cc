@@ -1,5 +1,5 @@
-// The trainer on a GPU as a whole. Tests of single parts on a GPU stand with the parts; all are in
-// the suite "gpu" and say so where there is none.
+// Tests of the whole trainer on a GPU. Tests of single parts on a GPU stand with the parts. All are
+// in the suite "gpu" and say so when there is no GPU.
 #include "unit/trainer/gpu.h"
 
 #include <ATen/TensorOperators.h>
@@ -43,7 +43,7 @@ DeviceBatch batch_of(std::int64_t number) {
           .lease = {}};
 }
 
-/// The parameters and the mean losses of `steps` steps on the same batches.
+/// The parameters and mean losses after `steps` steps on the same batches.
 std::pair<Checkpoint, std::vector<double>> trained(const Recipe& recipe,
                                                    const EngineOptions& options, int steps) {
   Engine engine(recipe, 3, options);
@@ -55,7 +55,7 @@ std::pair<Checkpoint, std::vector<double>> trained(const Recipe& recipe,
   return {engine.snapshot({}), losses};
 }
 
-/// How far two sets of parameters are apart, as a share of their length.
+/// The distance between two sets of parameters, as a share of their length.
 double distance(const NamedTensors& a, const NamedTensors& b) {
   double apart = 0, length = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -178,7 +178,7 @@ TEST_CASE("gpu: NCCL with one process sums, broadcasts and trains as no process 
   if (test::no_gpu()) return;
   const Device device = pick_device("cuda");
   Launch launch;
-  launch.port = 0;  // any that is free
+  launch.port = 0;  // any free port
   const Processes processes(launch, device, std::chrono::seconds(60));
   const auto numbers = at::tensor({1.0, 2.0}, at::kCUDA);
   processes.sum(numbers);
@@ -221,7 +221,7 @@ TEST_CASE(
     batches.start_epoch(epoch);
     std::vector<at::Tensor> sums, wanted;
     while (auto batch = batches.next()) {
-      const auto product = at::matmul(slow, slow);  // the reading below is far behind the queueing
+      const auto product = at::matmul(slow, slow);  // the sum below runs long after it is queued
       sums.push_back(batch->images.to(at::kLong).sum({1, 2, 3}) * (product[0][0] == product[0][0]));
     }
     while (const auto batch = expected.next()) {
@@ -254,7 +254,7 @@ TEST_CASE("gpu: batches that the GPU decodes come in order, near the CPU's, when
   reader::Loader left(dataset, options);
   Prefetcher batches(left, device);
   batches.start_epoch(0);
-  REQUIRE(batches.next());  // and the others are dropped
+  REQUIRE(batches.next());  // the others are dropped
   for (std::uint64_t epoch = 1; epoch < 3; ++epoch) {
     batches.start_epoch(epoch);
     on_cpu.start_epoch(epoch);

@@ -13,7 +13,7 @@ class HttpClient {
 
   /// False when the other side has closed the connection.
   bool send(const std::string& text) const;
-  /// All that comes until the other side closes the connection.
+  /// Returns everything that comes until the other side closes the connection.
   std::string receive() const;
   std::string ask(const std::string& request) const;
 

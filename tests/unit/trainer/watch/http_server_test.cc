@@ -51,7 +51,7 @@ TEST_CASE("http server: a client that never ends its request holds up neither ot
   const test::HttpClient slow(server->port());
   REQUIRE(slow.send("GET /text HTTP/1.1\r\nHost: "));
   CHECK(test::HttpClient(server->port()).ask(kRequest).ends_with("hello"));
-  server.reset();  // would wait for the client for ever
+  server.reset();  // a server that waits for the client would hang here
   CHECK(slow.receive().empty());
 }
 
@@ -69,8 +69,9 @@ TEST_CASE("http server: the deadline is that of a connection, not of a line") {
   const auto server = serve({.deadline = std::chrono::milliseconds(50)});
   const test::HttpClient slow(server->port());
   REQUIRE(slow.send("GET /text HTTP/1.1\r\n"));
-  CHECK(slow.receive().empty());  // comes back when the server has closed the connection
-  // Lines all the time: it is cut off while its headers are still within the bounds.
+  CHECK(slow.receive().empty());  // returns when the server has closed the connection
+  // The client sends lines without a pause: it is cut off while its headers are still within the
+  // limit.
   const auto wide = serve({.deadline = std::chrono::milliseconds(50), .header_bytes = 1U << 30});
   const test::HttpClient talker(wide->port());
   bool open = talker.send("GET /text HTTP/1.1\r\n");

@@ -24,7 +24,7 @@ std::multiset<std::string> names_in(const std::filesystem::path& path) {
   return names;
 }
 
-/// Steps of some arithmetic, each with a range, and a "loader" thread that tells of its work.
+/// Runs steps of some arithmetic, each with a range, and a "loader" thread that reports its work.
 void work(StepTrace& trace, int steps) {
   for (int step = 0; step < steps; ++step) {
     trace.at_step(step);

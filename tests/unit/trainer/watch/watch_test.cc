@@ -10,7 +10,7 @@ using namespace packhorse::trainer;
 
 namespace {
 
-/// A run in a directory of its own, and what it was told.
+/// A run in its own directory, and the notes it made.
 struct Toy {
   Toy() { test::make_toy_set(directory / "data", 2, 8); }
 
@@ -95,7 +95,7 @@ TEST_CASE("watch: an epoch that waited for data brings advice, each only once") 
   Watch watch({.files = false}, toy.run());
   const auto loader = toy.read_an_epoch();
   {
-    // The counters count from here: an epoch in which nothing was read says nothing.
+    // The counters start here: an epoch in which nothing was read tells nothing.
     const auto watching = watch.loader(*loader, *toy.dataset);
     watch.on_epoch(slow_epoch());
     CHECK(toy.notes.empty());
@@ -110,7 +110,7 @@ TEST_CASE("watch: an epoch that waited for data brings advice, each only once") 
   REQUIRE(toy.notes.size() == 1);
   CHECK(toy.notes[0].find("40 % of the time") != std::string::npos);
   CHECK(toy.notes[0].find("--workers") != std::string::npos);
-  watch.on_epoch(slow_epoch());  // without a loader there is nothing to judge by
+  watch.on_epoch(slow_epoch());  // there is no loader to judge by
   CHECK(toy.notes.size() == 1);
 }
 

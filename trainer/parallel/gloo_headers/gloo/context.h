@@ -1,7 +1,7 @@
-// The torch wheel has Gloo's code but not its headers, and c10d's ProcessGroupGloo.hpp includes
-// them. These declarations are what it needs to compile; all definitions are in libtorch_cpu. They
-// are less than Gloo's own, so nothing may be made from them but pointers: the test trainer_gloo
-// looks that no class of Gloo's, and none derived from one, comes out of our code.
+// The torch wheel has Gloo's code but not its headers, which c10d's ProcessGroupGloo.hpp includes.
+// These declarations are enough to compile it; all definitions are in libtorch_cpu. They are
+// smaller than Gloo's own, so only pointers to them may be made: the test trainer_gloo checks that
+// our code defines no class of Gloo's and none derived from one.
 #pragma once
 
 #include <chrono>

@@ -10,8 +10,8 @@
 
 namespace packhorse::trainer {
 
-/// What a checkpoint file holds. `meta` is plain data (numbers, texts, lists, maps); the tensors
-/// are on the CPU.
+/// The content of a checkpoint file. `meta` is plain data (numbers, texts, lists, maps); the
+/// tensors are on the CPU.
 struct Checkpoint {
   nlohmann::json meta = nlohmann::json::object();
   NamedTensors model;        ///< parameters and buffers
@@ -21,14 +21,15 @@ struct Checkpoint {
 };
 
 /// Writes a file that Python's torch.load(path, weights_only=True) opens as one dictionary: the
-/// entries of `meta`, and "model" (a dictionary of tensors), "optimizer" (one for each thing kept),
-/// where there are any "ema" and "scaler", "format", "format_version" and "checksum" (XXH3 of
-/// everything else, since the zip reader of LibTorch does not check its CRCs). Written aside,
-/// synced, renamed: an older file at `path` stays whole until then. Throws Error(kIo | kNoSpace).
+/// entries of `meta`, "model" (a dictionary of tensors), "optimizer" (one for each kind of state),
+/// "ema" and "scaler" where they exist, "format", "format_version" and "checksum" (XXH3 of
+/// everything else, since LibTorch's zip reader does not check its CRCs). Written to a temporary
+/// name, synced, renamed: an older file at `path` stays whole until then. Throws Error(kIo |
+/// kNoSpace).
 void write_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 
-/// Throws Error(kNotFound), or Error(kCorrupt) naming the file for one that is damaged or none of
-/// ours, or Error(kUnsupported) for one of another version.
+/// Throws Error(kNotFound); Error(kCorrupt) naming the file when it is damaged or not a checkpoint
+/// of ours; or Error(kUnsupported) for another version.
 Checkpoint read_checkpoint(const std::filesystem::path& path);
 
 }  // namespace packhorse::trainer

@@ -16,13 +16,14 @@ struct CheckpointStoreOptions {
   std::string after_save;  ///< shell command for each checkpoint written; its $1 is the file
 };
 
-/// The checkpoints of a run: last.pt, best.pt, and the latest `keep` as step-000001234.pt. They are
-/// written by a thread, one after the other, while training goes on; each appears at once and
-/// whole, and last.pt last, when the others are on the disk. One thread at a time, apart from that.
+/// Keeps the checkpoints of a run: last.pt, best.pt, and the latest `keep` as step-000001234.pt. A
+/// thread writes them one after the other while training goes on. Each appears at once and whole;
+/// last.pt appears last, when the others are on the disk. Apart from that thread, one thread at a
+/// time.
 class CheckpointStore {
  public:
   explicit CheckpointStore(CheckpointStoreOptions options);
-  /// Waits as finish() does, but keeps quiet about failures.
+  /// Waits as finish() does, but ignores failures.
   ~CheckpointStore();
   CheckpointStore(const CheckpointStore&) = delete;
   CheckpointStore& operator=(const CheckpointStore&) = delete;
@@ -30,17 +31,19 @@ class CheckpointStore {
   std::filesystem::path last() const;
   std::filesystem::path best() const;
 
-  /// Hands a checkpoint over to the thread. Waits for the one before, if that is not written yet,
-  /// and throws its failure: Error(kIo | kNoSpace). The command's failures are notes, never thrown.
+  /// Hands a checkpoint over to the thread. Waits for the one before, if it is not written yet, and
+  /// throws its failure: Error(kIo | kNoSpace). Failures of the command become notes and are never
+  /// thrown.
   void save(Checkpoint checkpoint, std::int64_t step, bool is_best);
-  /// Waits until everything handed over is written and the command is through. Throws as save().
+  /// Waits until everything handed over is written and the command has ended. Throws as save()
+  /// does.
   void finish();
-  /// What the command said when it failed, since the last call.
+  /// Returns what failed commands said since the last call.
   std::vector<std::string> take_notes();
 
-  /// The first checkpoint takes the place of an earlier run's: of its last.pt, best.pt and
-  /// step-N.pt none stays, and none goes before the new one is on the disk. Until then a file
-  /// "replacing" says that the logs beside them are not theirs. Makes the directory. Call before
+  /// Makes the first checkpoint replace an earlier run's last.pt, best.pt and step-N.pt: all are
+  /// removed, but only after the new one is on the disk. Until then a file "replacing" says that
+  /// the logs in the directory do not belong to those checkpoints. Makes the directory. Call before
   /// save().
   void replace_earlier();
   /// Throws Error(kExists) where a run died between replace_earlier() and its first checkpoint.

@@ -4,8 +4,8 @@
 
 namespace packhorse::trainer {
 
-/// torch.autocast for a scope and the current thread: convolutions and products inside run in
-/// `type`. Put forward and loss inside, backward() and the optimiser outside.
+/// torch.autocast for a scope and the current thread: convolutions and matrix products inside run
+/// in `type`. Put the forward pass and the loss inside, backward() and the optimiser outside.
 class Autocast {
  public:
   Autocast(at::DeviceType device, at::ScalarType type, bool enabled)

@@ -10,7 +10,7 @@
 
 namespace packhorse::trainer {
 
-/// Where a model computes.
+/// The device that a model computes on.
 struct Device {
   enum class Kind { kCpu, kCuda };
   Kind kind = Kind::kCpu;
@@ -19,26 +19,26 @@ struct Device {
   friend bool operator==(const Device&, const Device&) = default;
 };
 
-/// "auto" (a GPU where there is one), "cpu" or "cuda"; `local_rank` is this process's number among
-/// those of its machine. Throws Error(kUsage) for another name and Error(kUnsupported) when there
-/// is no usable GPU for it.
+/// `name`: "auto" (a GPU if there is one), "cpu" or "cuda". `local_rank` is this process's number
+/// on its machine. Throws Error(kUsage) for another name and Error(kUnsupported) when there is no
+/// usable GPU.
 Device pick_device(std::string_view name, int local_rank = 0);
 
-/// The GPU of a process that sees `visible` of them: the one of its number, or the only one, which
-/// launchers show each process alone (srun --gpus-per-task=1). Throws Error(kUnsupported).
+/// Picks the GPU of a process that sees `visible` GPUs: the one with its number, or the only one
+/// when the launcher shows each process its own (srun --gpus-per-task=1). Throws
+/// Error(kUnsupported).
 int pick_gpu(int local_rank, int visible);
 
 /// "cpu", or the GPU's name.
 std::string describe(const Device& device);
 
-/// Where a GPU sits, e.g. "0000:65:00.0"; "" for the CPU.
+/// The PCI address of a GPU, e.g. "0000:65:00.0"; "" for the CPU.
 std::string pci_bus_id(const Device& device);
 
-/// Peaks of a GPU's memory so far, in bytes; 0 for the CPU.
+/// Peak use of a GPU's memory so far, in bytes; 0 for the CPU.
 struct PeakMemory {
-  std::uint64_t allocated = 0;  ///< of tensors, all at once
-  std::uint64_t reserved =
-      0;  ///< that LibTorch took from the driver, what it keeps cached included
+  std::uint64_t allocated = 0;  ///< by all tensors together
+  std::uint64_t reserved = 0;   ///< taken from the driver by LibTorch, including its cache
 };
 PeakMemory peak_memory(const Device& device);
 
@@ -47,15 +47,15 @@ bool cuda_available();
 /// Gives LibTorch's operators `threads` threads; call it before the first operator.
 void set_compute_threads(int threads);
 
-/// Pinned memory for a GPU, so that copies to it run beside the computation; nothing special for
-/// the CPU.
+/// Allocates pinned memory for a GPU, so that copies to it run beside the computation; ordinary
+/// memory for the CPU.
 reader::SlotAllocator slot_allocator(const Device& device);
 
 /// LibTorch's version, and whether the CUDA kernels are compiled in.
 std::vector<std::pair<std::string, std::string>> library_versions();
 
-/// To be called in a catch block: throws what LibTorch threw as an Error (out of memory and device
-/// faults with advice), and anything else as it is. `doing` is what the memory was for.
+/// Call in a catch block. Throws what LibTorch threw as an Error (out of memory and device faults
+/// with advice), and anything else unchanged. `doing` says what the memory was for.
 [[noreturn]] void rethrow_as_error(const std::string& doing = {});
 
 }  // namespace packhorse::trainer

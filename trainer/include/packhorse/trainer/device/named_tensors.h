@@ -8,7 +8,7 @@
 
 namespace packhorse::trainer {
 
-/// Parameters, buffers or what belongs to them, each under its name in the model.
+/// Parameters, buffers or tensors that belong to them, each under its name in the model.
 using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
 
 }  // namespace packhorse::trainer

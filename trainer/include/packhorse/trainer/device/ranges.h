@@ -8,8 +8,8 @@ namespace packhorse::trainer {
 ///
 ///     { const Range range("forward"); ... }
 ///
-/// It is seen in the trace of --trace and, where the program was built with NVIDIA's headers, in
-/// Nsight Systems. Without a tool that listens it takes some nanoseconds. `name` must be a literal.
+/// The trace of --trace shows the range, and so does Nsight Systems if the program was built with
+/// NVIDIA's headers. A range costs some nanoseconds when no tool listens. `name` must be a literal.
 class Range {
  public:
   explicit Range(const char* name);

@@ -10,7 +10,7 @@
 #include "packhorse/reader/loader.h"
 #include "packhorse/trainer/device/device.h"
 
-/// Decoding a share of the JPEGs on the GPU, by nvJPEG, where the CPU has too few cores to feed it.
+/// Decodes a share of the JPEGs on the GPU with nvJPEG, where the CPU has too few cores to feed it.
 namespace packhorse::trainer {
 
 struct GpuDecodeCounters {
@@ -18,23 +18,23 @@ struct GpuDecodeCounters {
   bool hardware = false;                 ///< the GPU's JPEG engine is in use, not its cores
 };
 
-/// Makes pixels of the samples that a loader left encoded (LoaderOptions::encoded_share): decoded
-/// in batches by nvJPEG, then cropped, scaled and mirrored by a kernel. What nvJPEG refuses is
+/// Makes pixels of the samples that a loader left encoded (LoaderOptions::encoded_share). nvJPEG
+/// decodes them in batches, then a kernel crops, scales and mirrors. JPEGs that nvJPEG refuses are
 /// decoded by the CPU here.
 ///
 /// The pixels are not bit for bit the CPU's: nvJPEG rounds its transform and interpolates chroma in
 /// its own way, and scaling is done in float32. One thread.
 class GpuDecoder {
  public:
-  /// Throws Error(kUnsupported) for the CPU, and where nvJPEG is not to be had.
+  /// Throws Error(kUnsupported) for the CPU, and where nvJPEG is not available.
   GpuDecoder(const Device& device, std::int64_t batch_size);
   ~GpuDecoder();
   GpuDecoder(const GpuDecoder&) = delete;
   GpuDecoder& operator=(const GpuDecoder&) = delete;
 
-  /// Copies the batch to `images` (uint8 [B, S, S, 3] on the device), decoding what is encoded.
-  /// Queued on the current stream; the batch must stay until that is done. Throws Error(kCorrupt)
-  /// for a JPEG that nobody can decode.
+  /// Copies the batch to `images` (uint8 [B, S, S, 3] on the device), decoding encoded samples. The
+  /// work is queued on the current stream; the batch must live until it is done. Throws
+  /// Error(kCorrupt) for a JPEG that no decoder can read.
   void upload(const reader::Batch& batch, const at::Tensor& images);
 
   GpuDecodeCounters counters() const;
@@ -49,8 +49,8 @@ struct GpuDecodeShare {
   std::string reason;
 };
 
-/// Tries shares of 0, 1/4, ... 1 for `seconds` each on the dataset, without training, and gives the
-/// one with the most images a second; the smaller one where they are within 3 %. Throws Error.
+/// Tries shares of 0, 1/4, ... 1 for `seconds` each on the dataset, without training, and returns
+/// the one with the most images a second; the smaller one when they are within 3 %. Throws Error.
 GpuDecodeShare tune_gpu_decode(const std::shared_ptr<const reader::Dataset>& dataset,
                                reader::LoaderOptions options, const Device& device,
                                double seconds = 2);

@@ -14,7 +14,8 @@
 #include "packhorse/trainer/device/device.h"
 #include "packhorse/trainer/recipe/recipe.h"
 
-/// What packing gains: the same work on a folder and on packed datasets of it, side by side.
+/// Measures what packing gains: the same work on a folder and on packed datasets of it, side by
+/// side.
 namespace packhorse::trainer {
 
 /// Where the bytes come from during a pass.
@@ -28,7 +29,7 @@ struct Condition {
   reader::StorageModel storage = {};
   bool names_dropped = false;  ///< cold: file names and inodes, too
   static Condition cold();
-  /// "warm", "cold" or the storage's.
+  /// "warm", "cold" or the storage's name.
   std::string name() const;
 };
 
@@ -38,19 +39,19 @@ struct MeasureOptions {
   std::string split;  ///< empty: "train" where there are splits
   RecipeChoices recipe;
   Device device;
-  /// Steps that take as long as on a device with so many images a second, and no core: instead of
-  /// a model's. 0: a model's.
+  /// Simulates a device that takes so many images a second and no core, instead of training a
+  /// model. 0: trains a model.
   double simulated_device = 0;
   int workers = -1;
   int slots = 4;                                    ///< batches in memory
-  bool cold = false;                                ///< beside warm
-  std::vector<reader::StorageModel> storages = {};  ///< likewise, one by one
+  bool cold = false;                                ///< also measure cold
+  std::vector<reader::StorageModel> storages = {};  ///< also measure on each of these
   int repeats = 5;
-  /// Batches that are not timed, before those of a pass: training steps, where it trains.
+  /// Batches that come before those of a pass and are not timed: training steps, where it trains.
   std::int64_t warmup_steps = 5;
   std::int64_t steps = 0;  ///< timed training steps of a pass; 0: as `max_seconds` says
-  /// Of one timed pass; slow storage delivers in bursts, so not below four times what the first
-  /// batch took.
+  /// Length of one timed pass, in seconds. Slow storage delivers in bursts, so a pass lasts at
+  /// least four times as long as its first batch took.
   double max_seconds = 3;
   bool cuda_graph = false;  ///< see EngineOptions
   bool gpu_decode = false;  ///< the GPU decodes all JPEGs
@@ -62,20 +63,20 @@ struct MeasureOptions {
 /// One timed pass of one kind of work.
 struct Pass {
   std::uint64_t images = 0;
-  std::uint64_t warmup_images = 0;  ///< before those, and not timed
+  std::uint64_t warmup_images = 0;  ///< images before those, not timed
   double seconds = 0;
   std::uint64_t bytes = 0;  ///< stored, read by it
-  /// That the disk delivered, or the simulated storage, warm-up included.
+  /// Bytes that the disk or the simulated storage delivered, warm-up included.
   std::uint64_t disk_bytes = 0;
   double cpu_s = 0;                   ///< of the process
-  reader::CpuLoad load = {};          ///< of others meanwhile
+  reader::CpuLoad load = {};          ///< of other programs meanwhile
   double first_batch_s = 0;           ///< from making the loader to the first batch
   std::vector<double> batch_ms = {};  ///< from one batch to the next; training: of each step
-  // Of training alone:
+  // Only for training:
   double wait_s = 0;     ///< waiting for batches
   double compute_s = 0;  ///< from having a batch to the step's end
-  double copy_s = 0;     ///< to the device, beside the computing
-  double host_s = 0;     ///< of compute_s, until all work of the steps was queued
+  double copy_s = 0;     ///< copying to the device, in parallel with computing
+  double host_s = 0;     ///< part of compute_s, until all work of the steps was queued
   double loss = 0;       ///< mean: proof that training happened
   double images_per_s() const { return seconds > 0 ? static_cast<double>(images) / seconds : 0; }
   double disk_bytes_per_image() const {
@@ -84,7 +85,7 @@ struct Pass {
   }
 };
 
-/// The folder, or a packed dataset.
+/// An input: the folder, or a packed dataset.
 struct MeasuredInput {
   std::filesystem::path path;
   std::string name;                ///< "folder", or format and image mode: "wds roi"
@@ -94,7 +95,8 @@ struct MeasuredInput {
   std::string file_system;
 };
 
-/// One input under one condition, a Pass a repeat; all empty where it could not be measured.
+/// The passes over one input under one condition, one Pass per repeat; all empty where it could not
+/// be measured.
 struct MeasuredRun {
   std::size_t input = 0, condition = 0;
   std::vector<Pass> read = {}, decode = {}, training = {};
@@ -115,39 +117,39 @@ struct SpeedReport {
   }
 };
 
-/// Warm, and what else is asked for, over all inputs: reading only, reading and decoding, and
-/// training with a fresh model of the same seed. Repeats are interleaved (A B C A B C ...), so that
-/// a slow minute of the machine hits all. An input that cannot be made cold is reported so.
-/// `note` hears what is under way. Throws Error.
+/// Measures all inputs, warm and under each other condition asked for: reading only, reading and
+/// decoding, and training with a fresh model of the same seed. Repeats are interleaved (A B C A B C
+/// ...), so that a slow minute of the machine hits all inputs. An input that cannot be made cold is
+/// reported as not measured. `note` is told what is under way. Throws Error.
 SpeedReport measure(const MeasureOptions& options,
                     const std::function<void(const std::string&)>& note = {},
                     std::stop_token stop = {});
 
-/// Where the seconds of an epoch go, as DS-Analyzer (Mohan et al. 2021) divides them, with one part
-/// more for a device that shares its cores with the loader. Each is measured by a clock of its own;
-/// `other_s` is what these miss of the epoch.
+/// Where the seconds of an epoch go, split as in DS-Analyzer (Mohan et al. 2021), with one part
+/// more for a device that shares its cores with the loader. Each part has a clock of its own;
+/// `other_s` is the time that none of them covers.
 struct Attribution {
   double epoch_s = 0;
-  double device_s = 0;       ///< what steps on made-up data take
-  double sharing_s = 0;      ///< what steps take longer beside the loading; noise may be below 0
+  double device_s = 0;       ///< time of the steps on made-up data
+  double sharing_s = 0;      ///< extra time of steps beside the loading; noise may make it negative
   double preparation_s = 0;  ///< waiting for data although all is in the page cache
   double fetch_s = 0;        ///< waiting beyond that: for the storage
   double other_s = 0;
 };
 
-/// Of the repeat with the median speed, against those of the device limit and of the warm passes.
+/// Compares the repeat with the median speed with those of the device limit and of the warm passes.
 /// Zeros for what was not measured.
 Attribution attribute(const SpeedReport& report, const MeasuredRun& run);
 
-/// Of some passes, in repeats.
+/// The speeds of some passes, one per repeat.
 reader::Spread images_per_s(const std::vector<Pass>& passes);
-/// Of anything of theirs.
+/// The spread of any other figure of the passes.
 reader::Spread spread_of(const std::vector<Pass>& passes,
                          const std::function<double(const Pass&)>& figure);
-/// The repeats lie further apart than 10 % of their median.
+/// Whether the repeats spread over more than 10 % of their median.
 bool is_noisy(const reader::Spread& spread);
 
-/// What repeats can tell of a speed against another.
+/// What repeats can tell about one speed compared with another.
 enum class Told {
   kNot,     ///< too few repeats, or they overlap
   kFaster,  ///< told apart, by 2 % or more
@@ -156,34 +158,35 @@ enum class Told {
 };
 struct Comparison {
   double ratio = 0;            ///< of the medians
-  double least = 0, most = 0;  ///< of the slowest to the other's fastest repeat, and the reverse
+  double least = 0, most = 0;  ///< slowest repeat to the other's fastest, and the reverse
   std::size_t repeats = 0;
   Told told = Told::kNot;
 };
-/// Fewer repeats tell nothing. From them on two speeds are told apart where each repeat of the one
-/// is faster than every one of the other: of n and n repeats of the same speed, in any order, that
-/// comes about by chance in 2 of (2n over n) measurements, 1 of 126 with five. It holds however the
-/// speeds are distributed, and a machine that drifts makes it rarer, as repeats go round.
+/// Fewer repeats tell nothing. With this many or more, two speeds are told apart when every repeat
+/// of one is faster than every repeat of the other. If n and n repeats have the same speed, that
+/// happens by chance, in either direction, in 2 of (2n over n) measurements: 1 of 126 with five.
+/// This holds for any distribution of speeds, and a drifting machine makes it rarer, because
+/// repeats are interleaved.
 inline constexpr std::size_t kEnoughRepeats = 5;
-/// A difference below is not worth a word.
+/// A smaller difference is not worth mentioning.
 inline constexpr double kNoticeable = 1.02;
 Comparison compare(const std::vector<Pass>& passes, const std::vector<Pass>& base);
 
 /// How the work on an input compares with the folder's.
 enum class SameWork {
   kYes,           ///< packed as it is
-  kLessDecoding,  ///< the same pixels by less decoding: roi
+  kLessDecoding,  ///< the same pixels with less decoding: roi
   kOtherPixels,   ///< resize, raw
 };
 SameWork same_work(const MeasuredInput& input);
 
-/// The headline, a line for each condition, slow storage first: how many times the folder's speed
-/// the packed input with the fastest training has, of those packed as they are.
+/// The headline, one line per condition, slow storage first: the speed of the packed input with the
+/// fastest training, of those packed as they are, relative to the folder's.
 std::vector<std::string> io_speedups(const SpeedReport& report);
 
-/// What the figures say, in sentences: for each condition its limit, and what packing gains or
-/// loses as far as compare() can tell. CPUs that others used are named, warm inputs of which the
-/// disk delivered more than 1 %, and epochs too short to stand for those of a larger folder.
+/// Says in sentences what the figures mean: for each condition its limit, and what packing gains or
+/// loses as far as compare() can tell. Names CPUs that others used, warm inputs of which the disk
+/// delivered more than 1 %, and epochs too short to stand for those of a larger folder.
 std::vector<std::string> verdict(const SpeedReport& report);
 
 }  // namespace packhorse::trainer

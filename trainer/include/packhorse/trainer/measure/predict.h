@@ -7,26 +7,26 @@
 #include "packhorse/reader/order.h"
 #include "packhorse/reader/simulated_storage.h"
 
-/// How fast a machine that is not here would train: a bound for each of its parts, from what an
-/// image was measured to cost.
+/// Predicts how fast another machine would train: a bound for each of its parts, from the measured
+/// cost of an image.
 namespace packhorse::trainer {
 
-/// Of an image, on average.
+/// The mean costs of an image.
 struct ImageCosts {
-  double read_cpu_s = 0;          ///< of a core: finding, copying and checking its bytes
-  double decode_cpu_s = 0;        ///< of a core, beyond that
-  double step_s = 0;              ///< of a device, by itself
-  double step_cpu_s = 0;          ///< of cores meanwhile: on a CPU, all that it takes
+  double read_cpu_s = 0;          ///< one core's time to find, copy and check its bytes
+  double decode_cpu_s = 0;        ///< one core's time beyond that
+  double step_s = 0;              ///< one device's time, by itself
+  double step_cpu_s = 0;          ///< cores' time meanwhile: on a CPU, the whole step
   double bytes = 0;               ///< stored
   bool file_apart = false;        ///< a file of its own is opened for it, and is not prefetched
-  double images_per_request = 1;  ///< that are asked for together
+  double images_per_request = 1;  ///< images requested together
 };
 
-/// How a packed dataset is asked for: what chance, or a window, brings close together is read at
-/// once, with gaps of up to `gap_bytes` (reader::joined_gap()).
+/// How a packed dataset is read: samples that lie close together, by chance or in a window, are
+/// read in one request, with gaps of up to `gap_bytes` (reader::joined_gap()).
 struct Requests {
-  double images = 1;           ///< of one request
-  double bytes_per_image = 0;  ///< with the gaps
+  double images = 1;           ///< in one request
+  double bytes_per_image = 0;  ///< including the gaps
 };
 Requests requests_of(reader::OrderKind order, double samples, double sample_bytes,
                      double gap_bytes);
@@ -39,27 +39,28 @@ struct Machine {
   std::optional<reader::StorageModel> storage = {};  ///< none: the page cache
 };
 
-/// Each begins with no batch ready, and its last batch is computed with nothing left to load.
+/// An epoch begins with no batch ready, and computes its last batch with nothing left to load.
 struct Epoch {
   double images = 0;  ///< 0: it never ends
   double batch = 0;   ///< images of a step
 };
 
-/// Images a second. A part that is no limit is 0.
+/// Images a second. A part that does not limit is 0.
 struct Prediction {
   double images_per_s = 0;
   std::string bottleneck;  ///< "device", "cpu", "storage" or "latency"
-  double device = 0;       ///< what all devices take
-  double cpu = 0;          ///< what the cores prepare, and compute where they do that, too
-  double storage = 0;      ///< what the storage delivers, however many ask
-  double latency = 0;      ///< what the workers get that each wait for a file
+  double device = 0;       ///< the rate of all devices
+  double cpu = 0;          ///< the rate of the cores, including their computing on a CPU device
+  double storage = 0;      ///< the rate of the storage, however many requests it gets
+  double latency = 0;      ///< the rate of workers that each wait for a file
 };
 
-/// Training; the smallest bound, so an upper bound itself: near the crossing of two of them the
-/// truth is below. In epochs that end, `images_per_s` is below the bound by what they begin with.
+/// Predicts training: the smallest bound, which is an upper bound itself; near the crossing of two
+/// bounds the true speed is lower. In epochs that end, `images_per_s` is lower than the bound
+/// because of their start.
 Prediction predict_training(const ImageCosts& costs, const Machine& machine,
                             const Epoch& epoch = {});
-/// Reading and decoding without a model.
+/// Predicts reading and decoding without a model.
 Prediction predict_decoding(const ImageCosts& costs, const Machine& machine);
 
 }  // namespace packhorse::trainer

@@ -9,12 +9,12 @@
 
 #include "packhorse/trainer/measure/measure.h"
 
-/// How many reader threads, and how many batches ahead, a training wants.
+/// Finds how many reader threads, and how many batches ahead, a training needs.
 namespace packhorse::trainer {
 
 struct SweepOptions {
-  /// Recipe, device, repeats, length of a pass. `folder`, `packed` and what else names inputs and
-  /// conditions is not looked at.
+  /// Recipe, device, repeats, length of a pass. Members that name inputs and conditions, such as
+  /// `folder` and `packed`, are ignored.
   MeasureOptions measure;
   std::filesystem::path data;
   Condition condition = {};
@@ -24,9 +24,9 @@ struct SweepOptions {
 
 struct SweepSetting {
   int workers = 0, slots = 0;
-  std::vector<Pass> passes;         ///< of training, a repeat each
-  std::uint64_t batches_bytes = 0;  ///< that the slots take
-  std::uint64_t memory_bytes = 0;   ///< of this process, without files it has mapped
+  std::vector<Pass> passes;         ///< training, one per repeat
+  std::uint64_t batches_bytes = 0;  ///< memory of the slots
+  std::uint64_t memory_bytes = 0;   ///< memory of this process, without the files it has mapped
   double images_per_s() const { return trainer::images_per_s(passes).median; }
   double wait_share() const;
 };
@@ -40,25 +40,25 @@ struct SweepReport {
   std::vector<SweepSetting> settings;
   std::vector<std::string> left_out;  ///< settings that were not tried, and why
   int cpus = 0;
-  std::uint64_t memory_available = 0;  ///< to this process, at the start
+  std::uint64_t memory_available = 0;  ///< available to this process at the start
 };
 
 /// The recommended setting.
 struct Recommendation {
   std::size_t setting = 0;    ///< the fewest workers, then slots, within 5 % of the best
-  bool still_rising = false;  ///< it has the most workers that were tried
+  bool still_rising = false;  ///< the setting has the most workers that were tried
   std::string reason;
 };
 
-/// Trains with each number of workers and slots, in turns. What would take more than a quarter of
-/// the memory that is available is left out. Throws Error.
+/// Trains with each number of workers and slots, in turns. Leaves out settings that would take more
+/// than a quarter of the available memory. Throws Error.
 SweepReport sweep(const SweepOptions& options,
                   const std::function<void(const std::string&)>& note = {},
                   std::stop_token stop = {});
 Recommendation recommend(const SweepReport& report);
 
-/// What a further reader thread took of this process's memory, from the fewest to the most that
-/// were tried with the same slots; 0 with one number of them.
+/// Memory of this process that each further reader thread took, from the fewest to the most tried
+/// with the same slots; 0 when only one number was tried.
 std::uint64_t memory_per_worker(const SweepReport& report);
 
 }  // namespace packhorse::trainer

@@ -13,7 +13,7 @@ namespace packhorse::trainer {
 class Model;
 struct ModelSpec;
 
-/// A network one can name with --arch, and the training settings that suit it.
+/// A network that --arch can name, and the training settings that suit it.
 struct Arch {
   std::string_view name;
   std::string_view summary;  ///< one line for help
@@ -30,12 +30,12 @@ struct Arch {
 
 /// All but script_arch(). A new network is a file in models/ and a name in this list.
 std::span<const Arch* const> all_archs();
-/// What is behind every name "script:FILE".
+/// The arch behind every name "script:FILE".
 const Arch& script_arch();
 /// FILE of "script:FILE", "" for other names.
 std::string script_file(std::string_view name);
 
-/// Throws Error(kUsage) with the names there are.
+/// Throws Error(kUsage) listing the known names.
 const Arch& find_arch(std::string_view name);
 
 /// The settings a run of `arch` has when nothing else is asked for.

@@ -6,7 +6,7 @@ namespace packhorse::trainer {
 /// module whose parameters were registered last.
 enum class Head {
   kMustFit,
-  kMayDiffer,  ///< where it is missing or has another shape, the model's stays as it is
+  kMayDiffer,  ///< if it is missing or has another shape, the model's stays
 };
 
 }  // namespace packhorse::trainer

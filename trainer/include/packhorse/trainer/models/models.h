@@ -20,7 +20,7 @@ class Model : public torch::nn::Module {
   virtual at::Tensor forward(const at::Tensor& images) = 0;
 };
 
-/// What a network is made for.
+/// The task that a network is made for.
 struct ModelSpec {
   std::int64_t classes = 0;
   int image_size = 0;  ///< pixels, both sides; only vit_s16 and script modules are bound to it
@@ -40,7 +40,7 @@ std::int64_t count_parameters(const Model& model);
 /// Lets the model's batch norms see the batches of all processes, which must outlive it.
 void sync_batch_norms(Model& model, const Processes& processes);
 
-/// Moves 4-D parameters to channels_last. To be done before an optimiser takes them.
+/// Moves 4-D parameters to channels_last. Call it before an optimiser takes them.
 void make_channels_last(Model& model);
 
 }  // namespace packhorse::trainer

@@ -8,19 +8,19 @@
 namespace packhorse::trainer {
 
 /// The exponential moving average of a model's parameters and floating-point buffers; other buffers
-/// are copied. In the first steps the decay is (1 + step) / (10 + step), if that is less, so that
-/// the average does not remember the initial parameters. One thread at a time.
+/// are copied. In the first steps the decay is (1 + step) / (10 + step) if that is less, so that
+/// the average forgets the initial parameters. One thread at a time.
 class Ema {
  public:
-  /// Starts at the present values. `state` stays the model's: parameters and buffers.
+  /// Starts at the present values. `state` (parameters and buffers) remains the model's memory.
   Ema(NamedTensors state, double decay);
 
-  /// After the optimiser's step number `step`, counted from 0.
+  /// Call after the optimiser's step number `step`, counted from 0.
   void update(std::int64_t step);
-  /// The averages, under the model's names; changing them changes the average.
+  /// The averages, under the model's names. Changing the tensors changes the average.
   const NamedTensors& average() const { return average_; }
 
-  /// The model has the averaged values while this lives: for evaluation.
+  /// Gives the model the averaged values while this object lives: for evaluation.
   class Applied {
    public:
     explicit Applied(Ema& ema) : ema_(ema) { ema_.swap(); }

@@ -15,18 +15,18 @@ struct GradScalerOptions {
   std::int64_t growth_interval = 2000;
 };
 
-/// Keeps the gradients of float16 away from zero and notices when they overflow:
-/// torch.amp.GradScaler's rule. With growth and backoff of 1 and init_scale 1 it only notices what
-/// is not finite, for any type.
+/// Keeps float16 gradients away from zero and notices when they overflow, by torch.amp.GradScaler's
+/// rule. With growth and backoff of 1 and init_scale 1 it only notices non-finite gradients, of any
+/// type.
 ///
 ///     scaler.scale(loss).backward();
 ///     scaler.unscale(optimizer.gradients());     // sets found_inf()
 ///     optimizer.step(scaler.found_inf());        // does nothing where it is set
 ///     scaler.update();                           // the next step's scale; counts the skipped ones
 ///
-/// All of it lies on the device and nothing waits for it, so that it can be part of a captured CUDA
-/// graph. With data parallelism every process sees the reduced gradients, so all skip together.
-/// One thread at a time.
+/// All state lies on the device and nothing waits for it, so it can be part of a captured CUDA
+/// graph. With data parallelism every process sees the reduced gradients, so all skip together. One
+/// thread at a time.
 class GradScaler {
  public:
   explicit GradScaler(at::Device device, const GradScalerOptions& options = {});

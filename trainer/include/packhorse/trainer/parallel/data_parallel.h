@@ -7,9 +7,9 @@
 
 namespace packhorse::trainer {
 
-/// What PyTorch's DistributedDataParallel does around a step, for a LibTorch program: gradients are
-/// averaged over all processes while backward() still runs, in buckets that the gradients are views
-/// of (c10d's Reducer).
+/// Does for a LibTorch program what PyTorch's DistributedDataParallel does around a step: gradients
+/// are averaged over all processes while backward() still runs, in buckets that the gradients are
+/// views of (c10d's Reducer).
 ///
 ///     DataParallel parallel(processes, parameters, buffers);   // all take rank 0's values
 ///     for (...) {
@@ -19,9 +19,9 @@ namespace packhorse::trainer {
 ///       loss.backward();                        // returns when gradients are reduced
 ///     }
 ///
-/// Every process must use all parameters in each reduced backward(). Gradients are dropped by
-/// `mutable_grad().reset()` (Optimizer::zero_grad does), never detached. A process alone does
-/// nothing. One thread at a time.
+/// Every process must use all parameters in each reduced backward(). Drop gradients with
+/// `mutable_grad().reset()` (Optimizer::zero_grad does), never detach them. Does nothing in a
+/// process alone. One thread at a time.
 class DataParallel {
  public:
   DataParallel(const Processes& processes, const NamedTensors& parameters,
@@ -32,8 +32,8 @@ class DataParallel {
 
   void before_forward();
   void before_backward(bool reduce);
-  /// Gives all processes rank 0's buffers. Training does not read running statistics, so this is
-  /// due before an evaluation and a checkpoint, not at every step.
+  /// Gives all processes rank 0's buffers. Training does not read running statistics, so call this
+  /// before an evaluation and a checkpoint, not at every step.
   void share_buffers() const;
 
  private:

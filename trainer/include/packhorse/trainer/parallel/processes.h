@@ -18,7 +18,7 @@ class ProcessGroup;
 
 namespace packhorse::trainer {
 
-/// How this process was started among others that train together.
+/// How this process was started as one of several that train together.
 struct Launch {
   int rank = 0, world = 1;              ///< among all
   int local_rank = 0, local_world = 1;  ///< among those of this machine
@@ -28,24 +28,24 @@ struct Launch {
   std::string attempt = "0";  ///< changes when the launcher starts all processes anew
 };
 
-/// From what torchrun (RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, TORCHELASTIC_...) or srun
-/// (SLURM_PROCID, ...; MASTER_ADDR and MASTER_PORT where they are set) puts into the environment;
-/// nothing when the process was started alone. `variable` looks one up, nullptr: std::getenv.
-/// Throws Error(kUsage) when some are missing or make no sense.
+/// Reads what torchrun (RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, TORCHELASTIC_...) or srun
+/// (SLURM_PROCID, ...; MASTER_ADDR and MASTER_PORT where they are set) puts into the environment.
+/// Returns nothing when the process was started alone. `variable` looks one up; nullptr:
+/// std::getenv. Throws Error(kUsage) when some are missing or make no sense.
 std::optional<Launch> find_launch(
     const std::function<const char*(const char*)>& variable = nullptr);
 
 /// The processes that train together: NCCL between GPUs, Gloo between CPUs. All of them must call
 /// the same functions in the same order. One thread at a time.
 ///
-/// Errors: where another process is gone, or has not come to the same call within `timeout`, every
+/// Errors: when another process is gone, or does not reach the same call within `timeout`, every
 /// call throws Error(kIo) that says so. A process that fails need not tell the others.
 class Processes {
  public:
-  /// A process alone: every call returns at once.
+  /// Makes a process alone: every call returns at once.
   Processes();
-  /// Meets the others, at most `timeout` long. Throws Error(kUsage), too, where another process has
-  /// the same GPU.
+  /// Meets the other processes, waiting at most `timeout`. Throws Error(kUsage) also where another
+  /// process has the same GPU.
   Processes(const Launch& launch, const Device& device, std::chrono::seconds timeout);
   ~Processes();
   Processes(const Processes&) = delete;
@@ -57,26 +57,27 @@ class Processes {
   int local_size() const { return launch_.local_world; }
   bool first() const { return rank() == 0; }
 
-  /// In place: the sum over all processes. On a GPU it is queued on the current stream.
+  /// Sums over all processes, in place. On a GPU the work is queued on the current stream.
   void sum(at::Tensor tensor) const;
-  /// In place: what the first process has. Tensors must have the same shapes and memory
+  /// Copies the first process's tensors to all, in place. They must have the same shapes and memory
   /// order everywhere.
   void broadcast(const std::vector<at::Tensor>& tensors) const;
-  /// Throws Error(kUsage), everywhere but in the first process, unless `text` is the same as there.
+  /// Throws Error(kUsage) in every process but the first whose `text` differs from the first one's.
   /// `what` says what must agree.
   void check_same(const std::string& what, const std::string& text) const;
 
-  /// The bits that any process has set, without waiting for the others: of the call before this
-  /// one (0 at the first), so all processes get the same answers. A process alone gets `here`.
+  /// The bits that any process set in the call before this one (0 in the first call), without
+  /// waiting for the others. All processes get the same answers. A process alone gets `here`.
   int flags_before(int here);
-  /// Whether any process says yes, now.
+  /// Whether any process says yes in this call.
   bool any(bool here) const;
 
-  /// Waits, on the host, until all processes are here. What was queued on a GPU before it will end:
-  /// each has queued its part. Without it a device would wait for ever for a process that is gone.
+  /// Waits, on the host, until all processes are here. Work queued on a GPU before this will then
+  /// end, since each process has queued its part. Without this, a device could wait for ever for a
+  /// process that is gone.
   void meet() const;
-  /// Gives up what is under way between the GPUs, so that nothing on this one waits for another
-  /// process any more. For a process that is about to end by an error: only the destructor may
+  /// Gives up the work under way between the GPUs, so that nothing on this one waits for another
+  /// process any more. For a process that is ending because of an error: only the destructor may
   /// follow.
   void abort() noexcept;
 

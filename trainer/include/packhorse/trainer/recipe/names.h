@@ -5,8 +5,8 @@
 
 namespace packhorse::trainer {
 
-/// The names of an enumeration's values, in their order, as options and files have them. Defined
-/// for those of recipe.h.
+/// The names of an enumeration's values, in their order, as options and files spell them. Defined
+/// for the enumerations of recipe.h.
 template <class Enum>
 std::span<const std::string_view> names_of();
 
@@ -15,12 +15,11 @@ std::string_view name_of(Enum value) {
   return names_of<Enum>()[static_cast<std::size_t>(value)];
 }
 
-/// Where `name` stands among `names`. Throws Error(kUsage) with those there are; `what` says what
-/// they name.
+/// The index of `name` in `names`. Throws Error(kUsage) listing them; `what` says what they name.
 std::size_t find_name(std::string_view what, std::string_view name,
                       std::span<const std::string_view> names);
 
-/// Throws Error(kUsage) with the names there are.
+/// Throws Error(kUsage) listing the names.
 template <class Enum>
 Enum parse_name(std::string_view what, std::string_view name) {
   return static_cast<Enum>(find_name(what, name, names_of<Enum>()));

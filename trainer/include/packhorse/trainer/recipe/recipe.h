@@ -15,7 +15,7 @@
 /// Everything that shapes a training run's result, apart from the data.
 namespace packhorse::trainer {
 
-/// What happens to a training picture. Evaluation uses the matching picture without chance in it.
+/// How a training picture is augmented. Evaluation uses the matching picture without randomness.
 enum class AugmentKind {
   kRandomResizedCrop,  ///< "rrc": torchvision's, with flip; evaluation: resize to 8/7 and centre
                        ///< crop
@@ -30,7 +30,7 @@ enum class Amp {
   kFp16,  ///< float16, with a GradScaler
 };
 
-/// What is done about a step whose gradients are not finite numbers, other than by float16.
+/// How to treat a step with non-finite gradients, other than overflows of float16.
 enum class NonFinite {
   kStop,  ///< the run ends; the last checkpoint is from before
   kSkip,  ///< the step is left out and counted
@@ -56,7 +56,7 @@ struct Recipe {
   double color_jitter = 0;  ///< brightness, contrast, saturation; a quarter of it as hue
   double erasing = 0;       ///< probability of torchvision's RandomErasing
   double mixup_alpha = 0;   ///< of Beta(alpha, alpha); 0: off
-  double cutmix_alpha = 0;  ///< likewise; with both, each batch draws one of them
+  double cutmix_alpha = 0;  ///< the same for CutMix; with both, each batch draws one of them
   int epochs = 90;
   std::int64_t batch_size = 256;  ///< of one step: over all processes and accumulated parts
   std::int64_t accumulate = 1;    ///< parts that a process takes its share of a batch in
@@ -69,7 +69,7 @@ struct Recipe {
   double clip_norm = 0;               ///< longest gradient, 0: any
   double label_smoothing = 0;
   double warmup_epochs = 5;
-  double ema_decay = 0;  ///< of the averaged parameters that are scored then; 0: none
+  double ema_decay = 0;  ///< for the averaged parameters, which are then scored; 0: none
   std::uint64_t seed = 0;
   reader::OrderKind order = reader::OrderKind::kGlobal;
   Amp amp = Amp::kOff;
@@ -82,7 +82,8 @@ struct Recipe {
   friend bool operator==(const Recipe&, const Recipe&) = default;
 };
 
-/// What somebody asked for; the rest comes from the arch's defaults or from the checkpoint resumed.
+/// The settings somebody asked for; the rest comes from the arch's defaults or from the checkpoint
+/// resumed.
 struct RecipeChoices {
   std::optional<std::string> arch;
   std::optional<int> image_size;
@@ -102,10 +103,10 @@ struct RecipeChoices {
   std::optional<bool> channels_last, sync_bn;
 };
 
-/// `base` with the choices put in. What depends on a choice goes with it unless it is chosen too:
-/// another number of epochs takes the warm-up along in proportion, another optimiser brings its own
-/// learning rate (of a batch of 256) and weight decay, and another batch scales the learning rate
-/// linearly (Goyal et al. 2017). Throws Error(kUsage).
+/// Returns `base` with the choices put in. Settings that depend on a choice change with it unless
+/// they are chosen too: another number of epochs scales the warm-up in proportion, another
+/// optimiser brings its own learning rate (for a batch of 256) and weight decay, and another batch
+/// scales the learning rate linearly (Goyal et al. 2017). Throws Error(kUsage).
 Recipe resolve(const RecipeChoices& choices, const Recipe& base);
 
 reader::Augment train_augment(const Recipe& recipe);
@@ -115,7 +116,7 @@ reader::Augment eval_augment(const Recipe& recipe);
 OptimizerOptions optimizer_options(const Recipe& recipe);
 
 void to_json(nlohmann::json& json, const Recipe& recipe);
-/// Throws Error(kUsage) for a name that is none, nlohmann::json::exception for a missing field.
+/// Throws Error(kUsage) for an unknown name, nlohmann::json::exception for a missing field.
 void from_json(const nlohmann::json& json, Recipe& recipe);
 
 }  // namespace packhorse::trainer

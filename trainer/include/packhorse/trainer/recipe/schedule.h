@@ -4,8 +4,8 @@
 
 namespace packhorse::trainer {
 
-/// Linear warm-up, then half a cosine down to zero (Loshchilov, Hutter 2017, without restarts), by
-/// step:
+/// The learning rate by step: linear warm-up, then half a cosine down to zero (Loshchilov, Hutter
+/// 2017, without restarts):
 ///
 ///     lr |    .-.
 ///        |   /   `.

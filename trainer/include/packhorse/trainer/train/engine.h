@@ -27,19 +27,19 @@ struct Scores {
   double loss = 0;  ///< mean cross entropy, without label smoothing
 };
 
-/// What an evaluation adds up.
+/// The sums that an evaluation collects.
 struct ScoreSums {
   double images = 0, top1 = 0, top5 = 0, loss = 0;
 };
 
-/// Where a batch stands in the run.
+/// The position of a batch in the run.
 struct StepPlace {
-  std::int64_t step = 0;  ///< of the optimiser, in the whole run
-  std::int64_t part = 0;  ///< of those whose gradients add up to the step; see Recipe::accumulate
+  std::int64_t step = 0;  ///< the optimiser's step, in the whole run
+  std::int64_t part = 0;  ///< index among the parts of the step; see Recipe::accumulate
   double lr = 0;
 };
 
-/// Of the steps since the last report, over all processes.
+/// Figures of the steps since the last report, over all processes.
 struct StepsReport {
   double loss = 0;           ///< mean
   std::int64_t skipped = 0;  ///< steps of the whole run whose gradients were not finite
@@ -49,50 +49,50 @@ struct StepsReport {
 struct EngineOptions {
   Device device;
   const Processes* processes = nullptr;  ///< must outlive the engine; nullptr: this one is alone
-  /// Replay a step as one CUDA graph, with the same losses. For one process, whole batches (no
-  /// accumulated parts) and unmixed ones.
+  /// Replays a step as one CUDA graph, with the same losses. Works only for one process, whole
+  /// batches (no accumulated parts) and unmixed ones.
   bool cuda_graph = false;
 };
 
 /// A model, its optimiser and the device they live on: everything a step needs. With several
-/// processes each has an Engine, which takes the first one's parameters and then stays equal to
-/// it; they must call the same functions in the same order. Chance (dropout, ...) is a function of
-/// the seed, the step and the process, so that a resumed run draws the same. One thread at a time.
+/// processes each has an Engine, which takes the first one's parameters and stays equal to it; they
+/// must call the same functions in the same order. Randomness (dropout, ...) is a function of the
+/// seed, the step and the process, so that a resumed run draws the same. One thread at a time.
 class Engine {
  public:
-  /// The model is initialised from recipe.seed. Throws Error.
+  /// Initialises the model from recipe.seed. Throws Error.
   Engine(const Recipe& recipe, std::int64_t classes, const EngineOptions& options);
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// Starts from weights saved elsewhere, see load_weights(). Returns the names of those that stay
-  /// as they were.
+  /// Starts from weights saved elsewhere, see load_weights(). Returns the names of tensors that
+  /// keep their values.
   std::vector<std::string> init_from(const std::filesystem::path& path, Head head);
 
-  /// Forward and backward, and after the last part of a step one step of the optimiser. On a GPU
-  /// it returns when all that is queued.
+  /// Runs forward and backward, and after the last part of a step also one step of the optimiser.
+  /// On a GPU it returns when all of that is queued.
   void train(const DeviceBatch& batch, const StepPlace& place);
   /// Waits for the device and for the other processes. Throws Error(kUnsupported) when a loss or a
   /// gradient was not a finite number (unless Recipe::non_finite says to skip those), or when no
   /// scale keeps float16 finite. A step whose gradients are not finite changes no parameter.
   StepsReport report();
 
-  /// Before an evaluation: gives all processes the first one's running statistics.
+  /// Call before an evaluation: gives all processes the first one's running statistics.
   void share_statistics();
-  /// The whole of a started epoch, in this process alone, in the precision that the recipe trains
-  /// in (Recipe::amp), by the averaged parameters where the recipe has an average. Ends early when
-  /// `stop` is requested.
+  /// Evaluates the whole of a started epoch, in this process alone, in the precision that the
+  /// recipe trains in (Recipe::amp), with the averaged parameters where the recipe has an average.
+  /// Ends early when `stop` is requested.
   ScoreSums evaluate(Prefetcher& batches, std::stop_token stop = {});
 
   std::int64_t parameters() const;
 
-  /// A copy of model, optimiser, average and scaler in the CPU's memory; `meta` is stored with
-  /// them. Throws Error(kUnsupported) when a number in it is not finite.
+  /// Copies model, optimiser, average and scaler to the CPU's memory; `meta` is stored with them.
+  /// Throws Error(kUnsupported) when a number in them is not finite.
   Checkpoint snapshot(const nlohmann::json& meta) const;
   /// Throws Error(kCorrupt) when the tensors do not fit this model and recipe.
   void load(const Checkpoint& checkpoint, const std::filesystem::path& path);
-  /// Only the model, or its average where there is one: for evaluation.
+  /// Loads only the model, or its average where there is one: for evaluation.
   void load_model(const Checkpoint& checkpoint, const std::filesystem::path& path);
 
  private:

@@ -15,7 +15,7 @@ namespace packhorse::trainer {
 struct EvaluateOptions {
   std::filesystem::path checkpoint;
   std::filesystem::path weights;  ///< instead of a checkpoint: as load_weights() takes them
-  RecipeChoices recipe;           ///< of the weights; a checkpoint brings its own
+  RecipeChoices recipe;           ///< for weights; a checkpoint brings its own
   std::filesystem::path data;
   std::string split;  ///< empty: "val" or "test" where there are splits
   Device device;
@@ -24,34 +24,34 @@ struct EvaluateOptions {
 };
 
 struct EvaluateResult {
-  RunState state;  ///< of the checkpoint; of weights only the recipe and the classes
+  RunState state;  ///< from the checkpoint; for weights only the recipe and the classes
   Scores scores;
 };
 
-/// Scores a checkpoint, with the picture size and the cropping it was trained for: fit's figure
-/// again. Throws Error(kUsage) when the dataset's classes are not the model's. Weights without a
-/// checkpoint around them are scored with the arch's picture size and cropping; their classes must
-/// be the dataset's, in its order, of which only the number can be checked.
+/// Scores a checkpoint with the picture size and cropping it was trained for, which reproduces
+/// fit's figure. Throws Error(kUsage) when the dataset's classes are not the model's. Weights
+/// without a checkpoint around them are scored with the arch's picture size and cropping. Their
+/// classes must be the dataset's, in its order; only their number can be checked.
 EvaluateResult evaluate(const EvaluateOptions& options, std::stop_token stop = {});
 
-/// The name of the split to evaluate on, or "" when `data` has no splits or none for this.
+/// The name of the split to evaluate on, or "" when `data` has no splits or none for evaluation.
 std::string find_val_split(const std::filesystem::path& data);
 
-/// How the pictures that are scored are read, beside what the recipe says.
+/// How the scored pictures are read, beside what the recipe says.
 struct ScoreOptions {
   Device device;
   int workers = -1;
   ImageLimits limits = {};
 };
 
-/// Scores `engine` on `dataset`: each process its share, all get the scores of the whole. Throws
-/// Error(kInterrupted) in all processes when `stop` is requested in one.
+/// Scores `engine` on `dataset`: each process scores its share, and all get the scores of the
+/// whole. Throws Error(kInterrupted) in all processes when `stop` is requested in one.
 Scores score(Engine& engine, const Recipe& recipe, const ScoreOptions& how,
              const std::shared_ptr<const reader::Dataset>& dataset, const Processes& processes,
              std::stop_token stop);
 
-/// The dataset's class names as checkpoints hold them, which is UTF-8: those that are none, as
-/// printable() writes them.
+/// The dataset's class names as checkpoints hold them, in UTF-8. Names that are not valid UTF-8 are
+/// written as printable() writes them.
 std::vector<std::string> class_texts(const reader::Dataset& dataset);
 /// Throws Error(kUsage) unless the dataset's class_texts() are `classes`, in that order.
 void check_classes(const std::vector<std::string>& classes, const reader::Dataset& dataset,

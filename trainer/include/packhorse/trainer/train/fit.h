@@ -40,12 +40,12 @@ struct FitOptions {
   std::int64_t checkpoint_every = 0;          ///< steps; 0 = after each epoch
   int keep = 0;                               ///< the latest checkpoints kept as out/step-N.pt
   std::string after_save;      ///< shell command run for each checkpoint; see CheckpointStore
-  std::int64_t max_steps = 0;  ///< of the whole run, 0 = no limit; the schedule does not see it
+  std::int64_t max_steps = 0;  ///< in the whole run; 0 = no limit; the schedule ignores it
   WatchOptions watch = {};
-  Processes* processes = nullptr;  ///< that train together, this one among them; nullptr: alone
+  Processes* processes = nullptr;  ///< all that train together, this one included; nullptr: alone
 };
 
-/// Called from the thread that runs fit(); of several processes, only in the first.
+/// Called from the thread that runs fit(); with several processes, only in the first.
 struct FitEvents {
   std::function<void(const StepReport&)> step;
   std::function<void(const EpochLog&, int epochs)> epoch;
@@ -58,8 +58,8 @@ struct FitResult {
   int processes = 1;
   int epochs = 0;  ///< finished ones
   std::int64_t steps = 0;
-  std::int64_t skipped = 0;  ///< of the steps; see StepReport
-  bool stopped = false;      ///< on request; `checkpoint` is where to go on from
+  std::int64_t skipped = 0;  ///< steps left out; see StepReport
+  bool stopped = false;      ///< on request; the run can continue from `checkpoint`
   double images_per_s = 0;   ///< training, in this call, over all processes
   double data_wait_share = 0;
   double loss = 0;  ///< training, mean over the last epoch
@@ -70,18 +70,19 @@ struct FitResult {
 
 /// Trains. Writes out/last.pt (after each epoch and every `checkpoint_every` steps, while training
 /// goes on), out/best.pt (the epoch with the best top-1), out/log.jsonl and out/log.csv. A run
-/// resumed from last.pt ends with exactly the parameters of one that was not stopped, on the CPU of
-/// the same machine with the same numbers of threads and processes; on a GPU, or with another
-/// number of processes, it sees exactly the samples not yet seen, and differs by rounding.
+/// resumed from last.pt ends with exactly the parameters of an uninterrupted one on the CPU of the
+/// same machine with the same numbers of threads and processes. On a GPU, or with another number of
+/// processes, it sees exactly the samples not yet seen, and differs by rounding.
 ///
-/// Several processes call fit() with the same options; a step's batch is split between them, the
-/// first one writes and calls `events`.
+/// Several processes call fit() with the same options. A step's batch is split between them; the
+/// first process writes and calls `events`.
 ///
 /// When `stop` is requested in any process, all finish the step, last.pt is saved, and the result
-/// says `stopped`; without `out`, or while only the scores of a finished run were wanted,
-/// Error(kInterrupted) is thrown.
+/// says `stopped`. Without `out`, or when only the scores of a finished run were wanted,
+/// Error(kInterrupted) is thrown instead.
+///
 /// Throws Error: kUsage, kNotFound, kExists (out holds a run already), kCorrupt (damaged data),
-/// kUnsupported (the loss is not finite), kIo (another process is gone, too), kNoSpace.
+/// kUnsupported (the loss is not finite), kIo (also when another process is gone), kNoSpace.
 FitResult fit(const FitOptions& options, const FitEvents& events = {}, std::stop_token stop = {});
 
 }  // namespace packhorse::trainer

@@ -12,7 +12,7 @@
 
 namespace packhorse::trainer {
 
-/// Where a run stands, apart from the tensors: the plain part of a checkpoint.
+/// The position of a run, apart from the tensors: the plain part of a checkpoint.
 struct RunState {
   Recipe recipe;
   std::vector<std::string> classes;
@@ -34,7 +34,7 @@ RunState from_meta(const nlohmann::json& meta, const std::filesystem::path& path
 /// Reads the plain part of a checkpoint file. Throws as read_checkpoint() does.
 RunState read_run_state(const std::filesystem::path& path);
 
-/// The history as text, a line an epoch.
+/// The history as text, one line per epoch.
 std::string history_jsonl(const std::vector<EpochLog>& history);
 std::string history_csv(const std::vector<EpochLog>& history);
 

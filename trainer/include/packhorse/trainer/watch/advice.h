@@ -8,7 +8,7 @@
 
 namespace packhorse::trainer {
 
-/// What is known of a stretch of training, such as an epoch, when it waited for data.
+/// Facts about a stretch of training, such as an epoch, in which it waited for data.
 struct LoadFacts {
   double seconds = 0;                    ///< of training
   double data_wait_share = 0;            ///< of `seconds`, 0..1
@@ -20,7 +20,7 @@ struct LoadFacts {
   bool gpu_decode_offered = false;       ///< the GPU could decode, and does not
 };
 
-/// What would help most.
+/// The change that would help most.
 enum class Remedy {
   kWorkers,        ///< more reader threads
   kPack,           ///< shards instead of single files
@@ -34,16 +34,16 @@ enum class Remedy {
 
 struct Advice {
   Remedy remedy;
-  std::string sentence;  ///< what was seen and what to do
+  std::string sentence;  ///< the observation and what to do
 };
 
-/// A share up to this is nothing to worry about.
+/// A share up to this needs no advice.
 inline constexpr double kFineWaitShare = 0.05;
 
-/// Nothing when the wait was within kFineWaitShare, or nothing was read.
+/// Returns nothing when the wait was within kFineWaitShare, or nothing was read.
 std::optional<Advice> advise(const LoadFacts& facts);
 
-/// What happened between two readings of a loader's counters; latencies are those of `after`.
+/// The counts between two readings of a loader's counters; latencies are those of `after`.
 reader::LoaderCounters counters_between(const reader::LoaderCounters& before,
                                         const reader::LoaderCounters& after);
 

@@ -7,8 +7,8 @@
 
 namespace packhorse::trainer {
 
-/// Writes scalars for TensorBoard: one event file a run, or a part of a run, in a directory that
-/// `tensorboard --logdir` is given.
+/// Writes scalars for TensorBoard: one event file per run, or per part of a run, in a directory for
+/// `tensorboard --logdir`.
 ///
 ///     EventFile events("run/tensorboard");
 ///     events.scalar("train/loss", step, loss);
@@ -22,9 +22,9 @@ namespace packhorse::trainer {
 /// thread.
 class EventFile {
  public:
-  /// A new file, named so that it sorts behind those already there. TensorBoard forgets what those
-  /// say of `first_step` and later ones: 0 for a new run, else the step that it goes on with.
-  /// Throws Error(kIo | kNoSpace).
+  /// Makes a new file, named so that it sorts after the existing ones. TensorBoard then ignores
+  /// steps from `first_step` on in the existing files: 0 for a new run, otherwise the step it
+  /// continues with. Throws Error(kIo | kNoSpace).
   explicit EventFile(const std::filesystem::path& directory, std::int64_t first_step = 0);
 
   void scalar(std::string_view tag, std::int64_t step, double value);

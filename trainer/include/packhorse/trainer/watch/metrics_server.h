@@ -11,7 +11,7 @@
 namespace packhorse::trainer {
 
 /// Answers Prometheus at http://ADDRESS:PORT/metrics, from a thread of its own, until it is
-/// destroyed, which waits for no client:
+/// destroyed. Its destructor waits for no client:
 ///
 ///     MetricsServer server("127.0.0.1", 9400, {{"rank", "0"}});
 ///     server.set_loader([&] { return loader.counters(); });   // asked at each scrape
@@ -22,8 +22,8 @@ namespace packhorse::trainer {
 /// Thread-safe.
 class MetricsServer {
  public:
-  /// `port` 0: one that is free. `labels` are of every metric. Throws Error(kExists) where nothing
-  /// can be served: the port is in use, or the address is none of this machine's.
+  /// `port` 0: any free port. Every metric gets `labels`. Throws Error(kExists) when it cannot
+  /// serve: the port is in use, or the address is not one of this machine's.
   MetricsServer(const std::string& address, int port, reader::MetricLabels labels = {});
   ~MetricsServer();
   MetricsServer(const MetricsServer&) = delete;
@@ -33,8 +33,9 @@ class MetricsServer {
 
   void set(const StepMetrics& metrics);
   void set(const ScoreMetrics& metrics);
-  /// Must be thread-safe. Without one the loader's figures of the last StepMetrics stay. Returns
-  /// when no scrape is asking the source of before any more.
+  /// Sets where the loader's counters come from; `source` must be thread-safe. Without one, the
+  /// loader's figures of the last StepMetrics stay. Returns when no scrape is using the old source
+  /// any more.
   void set_loader(std::function<reader::LoaderCounters()> source);
   void set_gpu(std::shared_ptr<const Nvml> gpu);
 

@@ -7,14 +7,14 @@
 
 namespace packhorse::trainer {
 
-/// What NVIDIA's driver says of a GPU, all programs on it taken together.
+/// What NVIDIA's driver reports about a GPU, for all programs on it together.
 struct GpuUse {
   double utilization =
       0;  ///< share of the last moments (up to a second) in which a kernel ran, 0..1
   std::uint64_t memory_used_bytes = 0, memory_total_bytes = 0;
 };
 
-/// NVIDIA's management library. It comes with the driver, so it is looked for when the program runs
+/// NVIDIA's management library. It comes with the driver, so it is loaded when the program runs
 /// (libnvidia-ml.so.1). Thread-safe.
 class Nvml {
  public:
@@ -23,7 +23,8 @@ class Nvml {
   static std::unique_ptr<Nvml> open(const std::string& pci_bus_id);
   virtual ~Nvml() = default;
 
-  /// Nothing where the driver does not tell, as for parts of a GPU (MIG) that have no utilisation.
+  /// Returns nothing where the driver does not tell, as for parts of a GPU (MIG) that have no
+  /// utilisation.
   virtual std::optional<GpuUse> read() const = 0;
 };
 

@@ -5,10 +5,10 @@
 
 #include "packhorse/trainer/device/device.h"
 
-/// What a run says of its steps and epochs.
+/// What a run reports about its steps and epochs.
 namespace packhorse::trainer {
 
-/// Now and then during an epoch.
+/// A report made now and then during an epoch.
 struct StepReport {
   int epoch = 0, epochs = 0;         ///< counted from 1
   std::int64_t step = 0, steps = 0;  ///< in the epoch
@@ -18,7 +18,7 @@ struct StepReport {
   PeakMemory device_memory = {};
 };
 
-/// One finished epoch: a line of log.jsonl and log.csv.
+/// The report of a finished epoch: a line of log.jsonl and log.csv.
 struct EpochLog {
   int epoch = 0;  ///< counted from 1
   std::int64_t step = 0;

@@ -6,16 +6,16 @@
 
 namespace packhorse::trainer {
 
-/// How training goes: figures of the stretch of steps since the last report, and totals.
+/// The progress of training: figures since the last report, and totals.
 struct StepMetrics {
   int epoch = 0, epochs = 0;                     ///< counted from 1
   std::int64_t step = 0;                         ///< steps done in the whole run
-  std::int64_t epoch_step = 0, epoch_steps = 0;  ///< of them in this epoch; in a whole epoch
+  std::int64_t epoch_step = 0, epoch_steps = 0;  ///< done in this epoch; in a whole epoch
   double loss = 0;                               ///< mean of the stretch
-  double lr = 0;                                 ///< of its last step
+  double lr = 0;                                 ///< of the last step
   double images_per_s = 0;
   double data_wait_share = 0;  ///< of the time, 0..1
-  /// PeakMemory: reserved, and allocated of it; 0 on the CPU
+  /// Reserved memory, and the part of it that is allocated (PeakMemory); 0 on the CPU.
   std::uint64_t device_memory_bytes = 0, device_memory_allocated_bytes = 0;
   reader::LoaderCounters loader = {};  ///< totals since the loader was made
 };

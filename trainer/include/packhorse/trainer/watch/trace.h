@@ -9,10 +9,10 @@
 
 namespace packhorse::trainer {
 
-/// Which steps of this call a trace holds: [begin, end), counted from 0.
+/// The steps of this call that a trace holds: [begin, end), counted from 0.
 struct StepSpan {
   std::int64_t begin = 5, end = 15;  ///< the first steps are unlike those that follow
-  /// "10": as many behind the first 5; "20:30": from step 20 up to 30. Throws Error(kUsage).
+  /// "10": ten steps after the first 5; "20:30": from step 20 up to 30. Throws Error(kUsage).
   static StepSpan parse(const std::string& text);
   friend bool operator==(const StepSpan&, const StepSpan&) = default;
 };
@@ -33,10 +33,10 @@ class StepTrace {
   StepTrace(const StepTrace&) = delete;
   StepTrace& operator=(const StepTrace&) = delete;
 
-  /// Says that a step is next, perhaps more than once: starts, or ends and writes the trace.
-  /// Returns whether it was written just now. Throws Error(kIo | kNoSpace).
+  /// Call before each step; repeated calls for a step are allowed. Starts the trace, or ends and
+  /// writes it. Returns whether it was written just now. Throws Error(kIo | kNoSpace).
   bool at_step(std::int64_t step);
-  /// Writes what there is of a trace under way. Returns whether there was one.
+  /// Writes what a trace under way has so far. Returns whether there was one.
   bool finish();
 
   /// May outlive the trace.

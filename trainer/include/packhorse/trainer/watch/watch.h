@@ -17,12 +17,12 @@ struct StepReport;
 
 /// The run that is watched.
 struct WatchedRun {
-  std::filesystem::path out{};     ///< where its files lie; empty: none are written
+  std::filesystem::path out{};     ///< folder of the run's files; empty: none are written
   std::int64_t resumed_step = -1;  ///< steps done before this call, if it goes on with a run
   Device device{};
   bool gpu_decode = false;                         ///< the GPU decodes JPEGs
   int rank = 0, world = 1;                         ///< in data parallel training
-  int local_rank = 0, local_world = 1;             ///< of them on this machine
+  int local_rank = 0, local_world = 1;             ///< among the processes on this machine
   std::function<void(const std::string&)> note{};  ///< hears what people should know; may be empty
 };
 
@@ -36,28 +36,29 @@ struct WatchedRun {
 ///     watch.on_step(report);  watch.on_epoch(log);             // where FitEvents are called
 ///     watch.finish();
 ///
-/// In data parallel training each rank has one: files are written by rank 0, metrics are labelled
-/// with the rank and served at port + local rank, and a trace's name gets the rank. One thread.
+/// In data parallel training each rank has a Watch. Rank 0 writes files; metrics are labelled with
+/// the rank and served at port + local rank; a trace's name gets the rank. One thread.
 class Watch {
  public:
-  /// Throws Error when a file cannot be written or nothing served at the port.
+  /// Throws Error when a file cannot be written or the port cannot be used.
   Watch(const WatchOptions& options, WatchedRun run);
   ~Watch();
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  /// The port that metrics are served at; nothing without an endpoint.
+  /// The port at which metrics are served; nothing without an endpoint.
   std::optional<int> metrics_port() const;
   /// For LoaderOptions; empty where there is nothing to observe.
   reader::StageObserver observer() const;
-  /// Takes the loader's counters until the returned guard dies, which must be before both.
+  /// Reads the loader's counters until the returned guard is destroyed, which must happen before
+  /// `loader` and `dataset` are.
   std::shared_ptr<void> loader(const reader::Loader& loader, const reader::Dataset& dataset);
 
-  /// Before each step; `step`: steps done in the whole run.
+  /// Call before each step. `step`: steps done in the whole run.
   void before_step(std::int64_t step);
   void on_step(const StepReport& report);
   void on_epoch(const EpochLog& log);
-  /// At the end of training that ended well: writes what is left to write.
+  /// Call at the end of training that ended well: writes what is left to write.
   void finish();
 
  private:

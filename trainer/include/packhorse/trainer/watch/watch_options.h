@@ -8,7 +8,7 @@
 
 namespace packhorse::trainer {
 
-/// How a run is watched, beside the events it tells its caller.
+/// How a run is watched, apart from the events that its caller gets.
 struct WatchOptions {
   bool files = true;  ///< steps.jsonl and tensorboard/ in the run's directory
   std::optional<int> metrics_port =

@@ -35,7 +35,7 @@ bool keys_repeat(const std::vector<ScannedShard>& scanned) {
 class Merging {
  public:
   Merging(const NamedShards& named, const std::vector<ScannedShard>& scanned,
-           const AdoptOptions& options, std::vector<Reject>& rejects)
+          const AdoptOptions& options, std::vector<Reject>& rejects)
       : named_(named), scanned_(scanned), options_(options), rejects_(rejects) {}
 
   MergedShards run() {

@@ -41,7 +41,4 @@ Layout find_layout(const FolderTree& tree, const ListOptions& options,
 /// "--split-folders train=Training,val=more/Testing": what a user would type to name these splits.
 std::string split_folders_option(const std::vector<SplitFolder>& splits);
 
-/// "--split-folders train=Training,val=more/Testing": what a user would type to name these splits.
-std::string split_folders_option(const std::vector<SplitFolder>& splits);
-
 }  // namespace packhorse

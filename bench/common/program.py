@@ -1,7 +1,6 @@
 """The program that each bench is: `list`, `run` and `report`.
 
-A bench says what it has: its name, its suites, the book its results go into, options of its own, and how a run is made
-of the options.
+A bench says what it has: its suites, what a run is (session), the book its results go into, and options of its own.
 """
 
 import argparse
@@ -13,8 +12,9 @@ from pathlib import Path
 
 from common.data import CannotMake, Places, reserved
 from common.machine import machine
-from common.report import Book, CannotWrite, bar_text, merged
+from common.report import Book, bar_text, merged
 from common.session import Settings, run_suite
+from common.suite import Tools, versions
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = "packhorse-bench"  # the folder made in --data and --tmpfs; nothing outside it is ever removed
@@ -25,12 +25,12 @@ class Bench:
     summary: str
     suites: dict  # name -> suite
     book: Book
-    rounds: int  # by default
-    jobs: int
-    add_options: Callable  # to the parser of `run`
-    tools: Callable  # options, scratch folder -> what the commands are made of; may end the program
     session: Callable  # suite, settings -> Session
-    versions: Callable  # settings, names of contenders that ran -> {name: version}
+    rounds: int  # by default
+    jobs: int = len(os.sched_getaffinity(0))
+    seconds: float | None = None  # that a warm pass lasts; None: no pass is repeated
+    add_options: Callable = lambda run: None  # to the parser of `run`
+    versions: Callable = versions  # settings, contenders that ran -> {name: version}
 
 
 def positive(text):
@@ -59,6 +59,9 @@ def add_run(bench, commands):
     run.add_argument("--photos", type=Path, metavar="DIR", help="JPEG files to use instead of imagenet200")
     run.add_argument("--scale", type=share, default=1.0, help="use this share of the files, to try things out")
     run.add_argument("--timeout", type=float, default=900, metavar="SECONDS", help="for one run (default 900)")
+    if bench.seconds is not None:
+        help_text = f"a warm pass lasts at least, in whole epochs (default {bench.seconds})"
+        run.add_argument("--seconds", type=float, default=bench.seconds, help=help_text)
     bench.add_options(run)
 
 
@@ -81,7 +84,8 @@ def settings_of(bench, options):
     if not options.packhorse.exists():
         sys.exit(f"{options.packhorse} is not there: build the preset release, or give --packhorse")
     only = tuple(filter(None, options.only.split(";")))
-    tools = bench.tools(options, data / "scratch")
+    loops = getattr(options, "loops", None) or places.packhorse.with_name("reader_loops")
+    tools = Tools(places.packhorse, options.jobs, data / "scratch", getattr(options, "seconds", 0), loops.resolve())
     return Settings(places, tools, options.repeats, options.timeout, options.scale, only)
 
 
@@ -103,8 +107,9 @@ def run_suites(bench, settings, options):
             called = f"python3 bench/{bench.book.bench} list"
             sys.exit(f"{name} has no contender {', '.join(sorted(unknown))}; see: {called}")
         result = run_suite(bench.session(suite, settings))
-        ran = [entry["name"] for entry in result["entries"] if entry["runs"]]
-        result |= {"machine": machine(settings.places), "versions": bench.versions(settings, ran)}
+        ran = {entry["name"] for entry in result["entries"] if entry["runs"]}
+        contenders = [entry.contender for entry in suite.entries if entry.name in ran]
+        result |= {"machine": machine(settings.places), "versions": bench.versions(settings, contenders)}
         print(bench.book.markdown([result]), end="\n\n", flush=True)
         if options.json:
             bench.book.add_to(options.json, [result])
@@ -116,8 +121,7 @@ def list_suites(bench):
     for suite in bench.suites.values():
         print(f"{suite.name}: {suite.title}")
         for row in suite.rows:
-            bar = bar_text({"bar": row.bar(), "unit": row.unit})
-            print(f"  {row.subject}{f' against {row.against}' if row.against else ''}: {bar}")
+            print(f"  {' against '.join(row.names())}: {bar_text({'bar': row.bar, 'unit': row.unit})}")
         for entry in suite.entries:
             print(f"    {entry.name}: {entry.contender.shown}")
 
@@ -143,5 +147,5 @@ def main(bench):
             list_suites(bench)
         else:
             report(bench, options)
-    except (CannotMake, CannotWrite) as reason:
+    except CannotMake as reason:
         sys.exit(str(reason))

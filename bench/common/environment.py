@@ -1,13 +1,31 @@
-"""The peers' own environment, which bench/setup makes, and the two programs that are run in it."""
+"""Where programs are: ours, and those of the peers' own environment, which bench/setup makes."""
 
 import functools
+import os
 import subprocess
+import sys
 from pathlib import Path
 
 BENCHES = Path(__file__).resolve().parents[1]
+ROOT = BENCHES.parent
+ARCHIVES = Path(os.environ.get("PACKHORSE_DATA", ROOT / "../shared/data"))  # imagenet200.tar, cifar10-jpeg.tar.zst
 PEERS_PYTHON = BENCHES / ".venv/bin/python"
 PACK_PEERS = BENCHES / "pack/peers.py"
 LOAD = BENCHES / "common/load.py"
+
+
+def built(program):
+    """One of our programs: in PACKHORSE_BIN, or as a preset builds it."""
+    presets = [ROOT / "build" / preset / "bin" for preset in ("release", "no-trainer")]
+    folders = [Path(os.environ["PACKHORSE_BIN"])] if "PACKHORSE_BIN" in os.environ else presets
+    return next((folder / program for folder in folders if (folder / program).exists()), folders[0] / program)
+
+
+def require(program):
+    """Ends the bench where a program of ours is not there."""
+    if not program.exists():
+        sys.exit(f"{program} is not there; build it: cmake --build --preset release --target {program.name}")
+    return program
 
 
 def call(program, *arguments):
@@ -16,7 +34,7 @@ def call(program, *arguments):
 
 @functools.cache
 def version_of(program, name):
-    """(version, None) of what one of the programs calls `name`, or (None, why it cannot be used)."""
+    """(version, None) of what one of the peers' programs calls `name`, or (None, why it cannot be used)."""
     if not PEERS_PYTHON.exists():
         return None, "not installed: run bench/setup"
     done = call(program, "version", name)

@@ -1,12 +1,13 @@
 """Tables and figures in Markdown, and their place in a page: between two lines that name them."""
 
+import argparse
 import statistics
 import sys
+from pathlib import Path
 
 
 def table(head, rows):
-    lines = [" | ".join(row) for row in (head, *rows)]
-    return "\n".join([f"| {lines[0]} |", "|---" * len(head) + "|", *(f"| {line} |" for line in lines[1:])])
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
 
 
 def spread_text(values, text):
@@ -24,6 +25,17 @@ def put(page, name, text):
     page.write_text(f"{before}{begin}\n\n{text.rstrip()}\n\n{end}{rest.split(end)[1]}")
 
 
+def parser(name, about):
+    """Of a bench that has found all there is when it ends: `bench NAME` prints it, or puts it into a page."""
+    made = argparse.ArgumentParser(
+        f"python3 bench/{name}", description=about, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    made.add_argument("--write", type=Path, metavar="PAGE", help="replace what stands between the page's markers")
+    return made
+
+
 def show(options, name, text):
-    """Prints what a bench has found, or puts it into the page that `--write` names."""
-    put(options.write, name, text) if options.write else print(text)
+    if options.write:
+        put(options.write, name, text)
+    else:
+        print(text)

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from common.data import CannotMake, Places, reserved
+from common.environment import ARCHIVES, ROOT, built, require
 from common.machine import machine
 from common.report import Book, bar_text, merged
 from common.session import Settings, run_suite
 from common.suite import Tools, versions
 
-ROOT = Path(__file__).resolve().parents[2]
 OURS = "packhorse-bench"  # the folder made in --data and --tmpfs; nothing outside it is ever removed
 
 
@@ -53,7 +53,7 @@ def add_run(bench, commands):
     run.add_argument("--repeats", type=positive, default=bench.rounds, help=f"rounds (default {bench.rounds})")
     run.add_argument("--jobs", type=positive, default=bench.jobs, help=f"of each contender (default {bench.jobs})")
     run.add_argument("--only", default="", metavar="NAMES", help="these contenders only, separated by ';'")
-    run.add_argument("--packhorse", type=Path, default=ROOT / "build/release/bin/packhorse", metavar="FILE")
+    run.add_argument("--packhorse", type=Path, default=built("packhorse"), metavar="FILE")
     run.add_argument("--data", type=Path, default=ROOT / "build", metavar="DIR", help="a folder on the disk to measure")
     run.add_argument("--tmpfs", type=Path, default=Path("/dev/shm"), metavar="DIR", help="a folder on a tmpfs")
     run.add_argument("--photos", type=Path, metavar="DIR", help="JPEG files to use instead of imagenet200")
@@ -77,15 +77,12 @@ def parse(bench, arguments):
 
 
 def settings_of(bench, options):
-    archives = Path(os.environ.get("PACKHORSE_DATA", ROOT / "../shared/data"))
     photos = options.photos and options.photos.resolve()
-    data = options.data.resolve() / OURS
-    places = Places(data, options.tmpfs.resolve() / OURS, archives.resolve(), photos, options.packhorse.resolve())
-    if not options.packhorse.exists():
-        sys.exit(f"{options.packhorse} is not there: build the preset release, or give --packhorse")
+    data, program = options.data.resolve() / OURS, require(options.packhorse.resolve())
+    places = Places(data, options.tmpfs.resolve() / OURS, ARCHIVES.resolve(), photos, program)
     only = tuple(filter(None, options.only.split(";")))
-    loops = getattr(options, "loops", None) or places.packhorse.with_name("reader_loops")
-    tools = Tools(places.packhorse, options.jobs, data / "scratch", getattr(options, "seconds", 0), loops.resolve())
+    loops = getattr(options, "loops", None) or program.with_name("reader_loops")
+    tools = Tools(program, options.jobs, data / "scratch", getattr(options, "seconds", 0), loops.resolve())
     return Settings(places, tools, options.repeats, options.timeout, options.scale, only)
 
 

@@ -10,7 +10,6 @@ and the rows of MCUs under a RandomResizedCrop, where the file's own table (pack
 The table's numbers come for free here: an index would have to hold them. Nothing is decoded. Prints Markdown.
 """
 
-import math
 import os
 import random
 import statistics

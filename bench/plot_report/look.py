@@ -13,6 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from matplotlib.transforms import offset_copy
 
+from plot_report.runs import Runs
+
 # Okabe and Ito's palette, which people with any kind of colour blindness can tell apart.
 BLUE, ORANGE, GREEN, VERMILLION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 PURPLE, SKY, BLACK = "#CC79A7", "#56B4E9", "#000000"
@@ -26,6 +28,7 @@ LABEL = 26  # characters of a name that a picture shows
 
 WIDTH = 12.0  # inches of a picture with several panels
 ROW = 0.23  # of an input
+BAR = 0.72  # of a row
 ROW_TEXT = 7.5  # points of what stands at a bar's end
 TITLE_LETTER, LEGEND_LETTER, LEGEND_SAMPLE, LEGEND_LINE = 0.1, 0.066, 0.62, 0.19  # inches
 
@@ -174,18 +177,28 @@ def name_rows(axes: Axes, names: Sequence[str], palette: Palette) -> None:
         axes.plot([0], [y], transform=beside, marker="s", markersize=5, color=palette.colour(name), clip_on=False)
 
 
+def row_panels(runs: Runs, palette: Palette, title: str, share_x: bool) -> tuple[Figure, list[Axes]]:
+    """A panel for each condition with a row for each input."""
+    figure, axes = panels(len(runs.conditions), len(runs.names), title, share_x)
+    for each, condition in zip(axes, runs.conditions):
+        each.set_title(condition_name(condition))
+        each.grid(axis="x", color=PALE)
+        name_rows(each, runs.names, palette)
+        for y, name in enumerate(runs.names):
+            if runs.of(name, condition) is None:
+                note_row(each, y, "not measured")
+    return figure, axes
+
+
 def note_row(axes: Axes, y: float, text: str) -> None:
     """What stands in a row that has no figure."""
-    axes.text(
-        0.02,
-        y,
-        text,
-        transform=axes.get_yaxis_transform(),
-        fontsize=ROW_TEXT,
-        style="italic",
-        color=FOLDER,
-        va="center",
-    )
+    where = axes.get_yaxis_transform()
+    axes.text(0.02, y, text, transform=where, fontsize=ROW_TEXT, style="italic", color=FOLDER, va="center")
+
+
+def row_text(axes: Axes, y: float, x: float, text: str, **look: Any) -> None:
+    """What stands behind a row's bar, which ends at `x`."""
+    axes.annotate(text, (x, y), (4, 0), textcoords="offset points", va="center", fontsize=ROW_TEXT, **look)
 
 
 def head(figure: Figure, title: str) -> None:

@@ -2,8 +2,9 @@
 
 import base64
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
+from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -41,6 +42,9 @@ nav { margin: 1em 0; }
 """
 
 
+Columns = Sequence[tuple[str, Callable[[Any], str]]]
+
+
 class Html(str):
     """Text that is HTML already; any other is escaped."""
 
@@ -49,11 +53,16 @@ class Html(str):
 class Table:
     title: str
     head: Sequence[str]
-    rows: Sequence[
-        Sequence[str]
-    ]  # a row shorter than the head ends in a cell that spans the rest; of one cell: a heading
+    # A row shorter than the head ends in a cell that spans the rest; one of a single cell is a heading.
+    rows: Sequence[Sequence[str]]
     texts: int = 1  # columns from the left that hold no numbers
     note: str = ""
+
+    @classmethod
+    def of(cls, title: str, columns: Columns, entries: Iterable[Any], texts: int = 1, note: str = "") -> "Table":
+        """A row for each entry. `columns`: a heading, and what makes an entry's text of it."""
+        rows = [[text(entry) for _, text in columns] for entry in entries]
+        return cls(title, [head for head, _ in columns], rows, texts, note)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -64,11 +64,10 @@ class Runs:
     def any_noisy(self, what: str) -> bool:
         return any(run[what]["images_per_s"]["noisy"] for run in self.found.values())
 
-    def gap(self, name: str, condition: dict[str, Any]) -> str:
-        """Why there is nothing to compare."""
-        if self.of(name, condition) is None:
-            return "not measured"
-        return "no folder to compare with" if self.of(self.folder, condition) is None else "no images a second"
+    def gap(self, run: dict[str, Any]) -> str:
+        """Why there is nothing to compare it with."""
+        folder = (self.folder, run["condition"])
+        return "no images a second" if folder in self.found else "no folder to compare with"
 
     def reason(self, name: str, condition: dict[str, Any]) -> str:
         return self.reasons.get((name, condition["name"]), "the document does not say why")

@@ -16,8 +16,9 @@ LOAD = BENCHES / "common/load.py"
 
 def built(program):
     """One of our programs: in PACKHORSE_BIN, or as a preset builds it."""
-    presets = [ROOT / "build" / preset / "bin" for preset in ("release", "no-trainer")]
-    folders = [Path(os.environ["PACKHORSE_BIN"])] if "PACKHORSE_BIN" in os.environ else presets
+    folders = [ROOT / "build" / preset / "bin" for preset in ("release", "no-trainer")]
+    if "PACKHORSE_BIN" in os.environ:
+        folders.insert(0, Path(os.environ["PACKHORSE_BIN"]))
     return next((folder / program for folder in folders if (folder / program).exists()), folders[0] / program)
 
 

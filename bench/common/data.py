@@ -168,17 +168,26 @@ def photos(places, count):
     return measured(made_once(target, copy))
 
 
+def linked_once(target, names):
+    """A folder of links: names() gives (the name in it, the file that has it)."""
+
+    def link(root):
+        for name, file in names():
+            (root / name).parent.mkdir(exist_ok=True)
+            os.link(file, root / name)
+
+    return measured(made_once(target, link))
+
+
 def linked_photos(places, count):
     """`count` names for a tenth as many photos: memory and time see `count` files, the disk a tenth of the bytes."""
     originals = photos(places, max(1, count // 10)).path
 
-    def link(root):
-        for i, path in zip(range(count), itertools.cycle(sorted(files_below(originals)))):
-            name = root / Path(path).parent.name / f"{Path(path).stem}_{i:06}.jpg"
-            name.parent.mkdir(exist_ok=True)
-            os.link(path, name)
+    def names():
+        for i, path in zip(range(count), itertools.cycle(map(Path, sorted(files_below(originals))))):
+            yield f"{path.parent.name}/{path.stem}_{i:06}.jpg", path
 
-    return measured(made_once(places.data / f"{originals.name}-links-{count}", link))
+    return linked_once(places.data / f"{originals.name}-links-{count}", names)
 
 
 def photos_in_memory(places, count):
@@ -203,27 +212,24 @@ def single_photos(places, count):
     """`count` photos, each a class by itself, so that a label names its sample."""
     originals = photos(places, count).path
 
-    def link(root):
-        for i, path in enumerate(sorted(files_below(originals))):
-            name = root / f"class-{i:06}" / Path(path).name
-            name.parent.mkdir()
-            os.link(path, name)
+    def names():
+        for i, path in enumerate(map(Path, sorted(files_below(originals)))):
+            yield f"class-{i:06}/{path.name}", path
 
-    return measured(made_once(places.data / f"{originals.name}-single", link))
+    return linked_once(places.data / f"{originals.name}-single", names)
 
 
 def cifar_train(places, count):
     """CIFAR-10's images for training, or as many of each class as make `count`, by links."""
     train = unpacked(places, "cifar10-jpeg.tar.zst") / "train"
 
-    def link(root):
+    def names():
         classes = sorted(folder for folder in train.iterdir() if folder.is_dir())
         for folder in classes:
-            (root / folder.name).mkdir()
             for file in sorted(folder.iterdir())[: -(-count // len(classes))]:
-                os.link(file, root / folder.name / file.name)
+                yield f"{folder.name}/{file.name}", file
 
-    return measured(made_once(places.data / f"cifar-train-{count}", link))
+    return linked_once(places.data / f"cifar-train-{count}", names)
 
 
 def packed_once(places, name, form, source):

@@ -7,7 +7,7 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from common import measure
+from common import cache, measure
 from common.data import CannotMake, Folder, files_below
 from common.environment import PACK_PEERS, PEERS_PYTHON
 
@@ -90,6 +90,8 @@ class Kit:
 
     def path(self, form):
         if form not in self.paths:
+            if not isinstance(form, AsIs):
+                cache.warm(self.folder.path)  # or the first tool would wait for the disk, and the next would not
             self.paths[form] = form.make(self)
         return self.paths[form]
 
@@ -98,5 +100,4 @@ class Kit:
 
     def packhorse(self, *arguments):
         """The cost of a call of ours."""
-        command = [self.tools.packhorse, *arguments]
-        return measure.run(list(map(str, command)), self.work)[0]
+        return measure.run([*map(str, [self.tools.packhorse, *arguments])], self.work)[0]

@@ -35,4 +35,6 @@ def packhorse_versions(program):
 
 
 def first_line(*command):
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()[0]
+    """On either stream. jpegtran says its version and goes on to wait for an image."""
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    return (done.stdout + done.stderr).splitlines()[0]

@@ -44,9 +44,6 @@ class Cost:
     read_bytes: int  # from block devices: 0 when all came from the page cache
     written_bytes: int
     foreign_cpus: float  # cores kept busy by others meanwhile, the kernel's writing included
-    output_bytes: int = 0
-    samples: int = 0
-    cache_as_asked: bool = True
 
 
 def sync(path):

@@ -1,7 +1,6 @@
 """The program that each bench is: `list`, `run` and `report`.
 
-A bench says what it has: its name, its suites, the book its results go into, options of its own, and how a run is made
-of the options.
+A bench says what it has: its suites, what a run is (session), the book its results go into, and options of its own.
 """
 
 import argparse
@@ -12,11 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from common.data import CannotMake, Places, reserved
+from common.environment import ARCHIVES, ROOT, built, require
 from common.machine import machine
-from common.report import Book, CannotWrite, bar_text, merged
+from common.report import Book, bar_text, merged
 from common.session import Settings, run_suite
+from common.suite import Tools, versions
 
-ROOT = Path(__file__).resolve().parents[2]
 OURS = "packhorse-bench"  # the folder made in --data and --tmpfs; nothing outside it is ever removed
 
 
@@ -25,12 +25,12 @@ class Bench:
     summary: str
     suites: dict  # name -> suite
     book: Book
-    rounds: int  # by default
-    jobs: int
-    add_options: Callable  # to the parser of `run`
-    tools: Callable  # options, scratch folder -> what the commands are made of; may end the program
     session: Callable  # suite, settings -> Session
-    versions: Callable  # settings, names of contenders that ran -> {name: version}
+    rounds: int  # by default
+    jobs: int = len(os.sched_getaffinity(0))
+    seconds: float | None = None  # that a warm pass lasts; None: no pass is repeated
+    add_options: Callable = lambda run: None  # to the parser of `run`
+    versions: Callable = versions  # settings, contenders that ran -> {name: version}
 
 
 def positive(text):
@@ -53,12 +53,15 @@ def add_run(bench, commands):
     run.add_argument("--repeats", type=positive, default=bench.rounds, help=f"rounds (default {bench.rounds})")
     run.add_argument("--jobs", type=positive, default=bench.jobs, help=f"of each contender (default {bench.jobs})")
     run.add_argument("--only", default="", metavar="NAMES", help="these contenders only, separated by ';'")
-    run.add_argument("--packhorse", type=Path, default=ROOT / "build/release/bin/packhorse", metavar="FILE")
+    run.add_argument("--packhorse", type=Path, default=built("packhorse"), metavar="FILE")
     run.add_argument("--data", type=Path, default=ROOT / "build", metavar="DIR", help="a folder on the disk to measure")
     run.add_argument("--tmpfs", type=Path, default=Path("/dev/shm"), metavar="DIR", help="a folder on a tmpfs")
     run.add_argument("--photos", type=Path, metavar="DIR", help="JPEG files to use instead of imagenet200")
     run.add_argument("--scale", type=share, default=1.0, help="use this share of the files, to try things out")
     run.add_argument("--timeout", type=float, default=900, metavar="SECONDS", help="for one run (default 900)")
+    if bench.seconds is not None:
+        help_text = f"a warm pass lasts at least, in whole epochs (default {bench.seconds})"
+        run.add_argument("--seconds", type=float, default=bench.seconds, help=help_text)
     bench.add_options(run)
 
 
@@ -74,14 +77,12 @@ def parse(bench, arguments):
 
 
 def settings_of(bench, options):
-    archives = Path(os.environ.get("PACKHORSE_DATA", ROOT / "../shared/data"))
     photos = options.photos and options.photos.resolve()
-    data = options.data.resolve() / OURS
-    places = Places(data, options.tmpfs.resolve() / OURS, archives.resolve(), photos, options.packhorse.resolve())
-    if not options.packhorse.exists():
-        sys.exit(f"{options.packhorse} is not there: build the preset release, or give --packhorse")
+    data, program = options.data.resolve() / OURS, require(options.packhorse.resolve())
+    places = Places(data, options.tmpfs.resolve() / OURS, ARCHIVES.resolve(), photos, program)
     only = tuple(filter(None, options.only.split(";")))
-    tools = bench.tools(options, data / "scratch")
+    loops = getattr(options, "loops", None) or program.with_name("reader_loops")
+    tools = Tools(program, options.jobs, data / "scratch", getattr(options, "seconds", 0), loops.resolve())
     return Settings(places, tools, options.repeats, options.timeout, options.scale, only)
 
 
@@ -103,8 +104,9 @@ def run_suites(bench, settings, options):
             called = f"python3 bench/{bench.book.bench} list"
             sys.exit(f"{name} has no contender {', '.join(sorted(unknown))}; see: {called}")
         result = run_suite(bench.session(suite, settings))
-        ran = [entry["name"] for entry in result["entries"] if entry["runs"]]
-        result |= {"machine": machine(settings.places), "versions": bench.versions(settings, ran)}
+        ran = {entry["name"] for entry in result["entries"] if entry["runs"]}
+        contenders = [entry.contender for entry in suite.entries if entry.name in ran]
+        result |= {"machine": machine(settings.places), "versions": bench.versions(settings, contenders)}
         print(bench.book.markdown([result]), end="\n\n", flush=True)
         if options.json:
             bench.book.add_to(options.json, [result])
@@ -116,8 +118,7 @@ def list_suites(bench):
     for suite in bench.suites.values():
         print(f"{suite.name}: {suite.title}")
         for row in suite.rows:
-            bar = bar_text({"bar": row.bar(), "unit": row.unit})
-            print(f"  {row.subject}{f' against {row.against}' if row.against else ''}: {bar}")
+            print(f"  {' against '.join(row.names())}: {bar_text({'bar': row.bar, 'unit': row.unit})}")
         for entry in suite.entries:
             print(f"    {entry.name}: {entry.contender.shown}")
 
@@ -143,5 +144,5 @@ def main(bench):
             list_suites(bench)
         else:
             report(bench, options)
-    except (CannotMake, CannotWrite) as reason:
+    except CannotMake as reason:
         sys.exit(str(reason))

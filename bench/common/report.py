@@ -1,15 +1,14 @@
-"""Results as JSON, and as the Markdown that docs/benchmarks.md shows between two markers."""
+"""Results as JSON, and as the Markdown that a page shows between two markers."""
 
 import dataclasses
 import json
+import sys
 from collections.abc import Callable
+
+from common.markdown import put, table
 
 SCHEMA = 1
 WHOLE_UNITS = ("MiB", "bytes a sample", "samples/s")
-
-
-class CannotWrite(Exception):
-    """A page cannot be written; the text says why."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,10 +18,6 @@ class Book:
     bench: str  # as the file and the page's markers name it
     suite_text: Callable  # a suite's JSON -> Markdown
     rounds: int = 1  # that a page asks for at least, of suites that do not say otherwise
-
-    @property
-    def markers(self):
-        return f"<!-- {self.bench} bench: begin -->", f"<!-- {self.bench} bench: end -->"
 
     def add_to(self, path, suites):
         """Puts suites into a file of results, in the place of older ones of the same name."""
@@ -34,7 +29,7 @@ class Book:
     def load(self, path):
         found = json.loads(path.read_text())
         if found.get("bench") != self.bench or found.get("schema") != SCHEMA:
-            raise CannotWrite(f"{path} holds no results of the {self.bench} bench")
+            sys.exit(f"{path} holds no results of the {self.bench} bench")
         return found["suites"]
 
     def markdown(self, suites):
@@ -49,17 +44,11 @@ class Book:
         """Replaces what stands between the markers of a page."""
         partial = [suite["name"] for suite in suites if suite["scale"] != 1 or suite["only"]]
         if partial:
-            raise CannotWrite(f"measured in part only (--scale, --only): {', '.join(partial)}")
+            sys.exit(f"measured in part only (--scale, --only): {', '.join(partial)}")
         short = [suite["name"] for suite in suites if suite["repeats"] < suite.get("rounds", self.rounds)]
         if short:
-            raise CannotWrite(f"measured in fewer than {self.rounds} rounds: {', '.join(short)}")
-        text = page.read_text()
-        begin, end = self.markers
-        if text.count(begin) != 1 or text.count(end) != 1:
-            raise CannotWrite(f"{page} has no pair of lines `{begin}` and `{end}`")
-        before, rest = text.split(begin)
-        after = rest.split(end)[1]
-        page.write_text(f"{before}{begin}\n\n{self.markdown(suites)}\n\n{end}{after}")
+            sys.exit(f"measured in fewer than {self.rounds} rounds: {', '.join(short)}")
+        put(page, f"{self.bench} bench", self.markdown(suites))
 
 
 def merged(old, new):
@@ -92,14 +81,44 @@ def verdict_text(suite, row):
     return text
 
 
+def rows_table(suite, more=()):
+    """The bars. `more`: further columns behind the figure, (heading, suite and row -> text)."""
+
+    def cells(row):
+        known = [row["subject"], row["against"] or "", bar_text(row)]
+        if "not_measured" in row:
+            return [*known, "not measured", *[""] * len(more), ""]
+        return [*known, value_text(row), *(text(suite, row) for _, text in more), verdict_text(suite, row)]
+
+    head = ["packhorse", "against", "bar", "measured", *(heading for heading, _ in more), "bar met"]
+    return table(head, map(cells, suite["rows"]))
+
+
+def runs_of(suite):
+    return [run for entry in suite["entries"] for run in entry["runs"]]
+
+
 def folders_text(suite):
     texts = [f"{folder['files']:,} files, {folder['bytes'] / 1e6:,.1f} MB" for folder in suite["folders"]]
     return "; ".join(texts) or "no folder"
 
 
+def conditions_text(suite, workers, crops=""):
+    """What the suite was measured on, and beside what."""
+    foreign = max((run["foreign_cpus"] for run in runs_of(suite)), default=0)
+    return (
+        f"{folders_text(suite)}. Cache {suite['cache']}{crops}, {suite['jobs']} {workers}, {suite['repeats']} rounds;"
+        f" other work, the kernel's included, kept up to {foreign:.2f} cores busy"
+    )
+
+
+def suite_text(suite, conditions, *parts):
+    return "\n\n".join([f"### `{suite['name']}`: {suite['title']}", f"{conditions}.", *filter(None, parts)])
+
+
 def failures_text(suite):
     reasons = {entry["name"]: entry["failed"] for entry in suite["entries"] if entry["failed"]}
-    return ["", "Not measured:", *(f"- {name}: {reason}" for name, reason in reasons.items())] if reasons else []
+    return "\n".join(["Not measured:", *(f"- {name}: {reason}" for name, reason in reasons.items())]) if reasons else ""
 
 
 def setting_text(setting):

@@ -6,24 +6,24 @@
 Needs the packages of scripts/requirements-test.txt, and djpeg for the last table.
 """
 
-import argparse
 import io
 import math
 import os
-import re
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
-ROOT = Path(__file__).resolve().parents[2]
-BEGIN, END = "<!-- image modes bench: begin -->", "<!-- image modes bench: end -->"
+sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
+
+from common import measure  # noqa: E402
+from common.environment import built, require  # noqa: E402
+from common.markdown import parser, show, table  # noqa: E402
+
 SIDE = 256
 LARGE = (4000, 3000)
 
@@ -36,46 +36,28 @@ class Packhorse:
         """Packs, and returns the peak memory in bytes."""
         out = self.scratch / "packed"
         shutil.rmtree(out, ignore_errors=True)
-        command = [self.program, "pack", source, out, "--format", "wds", "--no-shuffle", "--allow-odd-classes", "--jobs", "1", *options]
-        return run([*map(str, command)])[1]
+        usual = ["--format", "wds", "--no-shuffle", "--allow-odd-classes", "--jobs", "1"]
+        return run(self.program, "pack", source, out, *usual, *options).max_rss_bytes
 
     def files(self, source, *options):
         """path -> the bytes that a mode makes of it."""
         self.pack(source, *options)
         out = self.scratch / "unpacked"
         shutil.rmtree(out, ignore_errors=True)
-        run([str(self.program), "unpack", str(self.scratch / "packed"), str(out)])
+        run(self.program, "unpack", self.scratch / "packed", out)
         return {p.relative_to(out): p.read_bytes() for p in jpegs_in(out)}
 
 
-def run(command):
-    """Its CPU seconds, and the peak of its memory in bytes; fails when it does.
-
-    ru_maxrss would count what Python itself had when it started the program, too.
-    """
-    with tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
-        peak = status = 0
-        while True:
-            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
-            if pid != 0:
-                break
-            found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process.pid}/status").read_text())
-            peak = max(peak, int(found.group(1)) * 1024 if found else 0)
-            time.sleep(0.002)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        errors.seek(0)
-        if process.returncode != 0:
-            sys.exit(f"image_modes: {' '.join(command)} failed:\n{errors.read().decode(errors='replace')}")
-    return usage.ru_utime + usage.ru_stime, peak
+def run(*command):
+    """What it cost; ends the bench when it fails."""
+    try:
+        return measure.run([*map(str, command)], synced=tempfile.gettempdir())[0]
+    except measure.Failed as failure:
+        sys.exit(f"image_modes: {' '.join(map(str, command))} failed: {failure}")
 
 
 def jpegs_in(folder):
     return sorted(p for p in folder.rglob("*") if p.suffix.lower() in (".jpg", ".jpeg"))
-
-
-def table(head, *rows):
-    return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows])
 
 
 # --- bytes
@@ -97,7 +79,7 @@ def bytes_of_roi(packhorse, photos):
         if interval == 4:
             offsets = sum(map(offsets_bytes, made.values()))
     head = ["`--restart-mcus`", *map(str, intervals[:-1]), "a whole row"]
-    return f"{table(head, ['bytes', *more])}\n\nThe table of offsets is {100 * offsets / whole:.2f} % of that."
+    return f"{table(head, [['bytes', *more]])}\n\nThe table of offsets is {100 * offsets / whole:.2f} % of that."
 
 
 # --- quality
@@ -138,7 +120,8 @@ def quality_of_resize(packhorse, photos):
     found = {"usual": [], "pillow": [], "full": [], "half": []}
     for path, original in packhorse.files(photos).items():
         image = Image.open(io.BytesIO(original))
-        if image.format != "JPEG" or image.mode != "RGB" or image.getexif().get(0x112, 1) != 1 or min(image.size) <= SIDE:
+        upright = image.getexif().get(0x112, 1) == 1
+        if (image.format, image.mode, upright) != ("JPEG", "RGB", True) or min(image.size) <= SIDE:
             continue
         expected = by_area(image, Image.open(io.BytesIO(usual[path])).size)
         found["usual"].append(decibels(usual[path], expected))
@@ -150,11 +133,12 @@ def quality_of_resize(packhorse, photos):
         ("`resize`", "100", "as the source", "decoded at full size", "full"),
         ("`resize`", "100", "as the source", "decoded at half size or less", "half"),
     ]
-    return table(
-        ["file", "quality", "chroma", "photos", "number", "mean dB", "least dB"],
-        *([*row, str(len(found[key])), f"{statistics.mean(found[key]):.1f}", f"{min(found[key]):.1f}"]
-          for *row, key in rows if found[key]),
-    )
+    head = ["file", "quality", "chroma", "photos", "number", "mean dB", "least dB"]
+
+    def numbers(levels):
+        return [str(len(levels)), f"{statistics.mean(levels):.1f}", f"{min(levels):.1f}"]
+
+    return table(head, [[*row, *numbers(found[key])] for *row, key in rows if found[key]])
 
 
 # --- memory and time of large pictures
@@ -179,7 +163,7 @@ def memory_of_large(packhorse, large):
 
     modes = ["roi", "resize", "raw"]
     rows = ([name, *(more(path.parent.parent, mode) for mode in modes)] for name, path in large.items())
-    return table([f"JPEG of {LARGE[0]} x {LARGE[1]}", *(f"`{mode}`" for mode in modes)], *rows)
+    return table([f"JPEG of {LARGE[0]} x {LARGE[1]}", *(f"`{mode}`" for mode in modes)], rows)
 
 
 def time_of_scales(photo):
@@ -187,13 +171,13 @@ def time_of_scales(photo):
         return "(Not measured: there is no djpeg.)"
 
     def seconds(eighths):
-        command = ["djpeg", "-scale", f"{eighths}/8", "-outfile", os.devnull, str(photo)]
-        return min(run(command)[0] for _ in range(3))
+        command = ["djpeg", "-scale", f"{eighths}/8", "-outfile", os.devnull, photo]
+        return min(run(*command).cpu_seconds for _ in range(3))
 
     scales = range(1, 8)
     whole = seconds(8)
-    return table(["decoded at", *(f"{n}/8" for n in scales)],
-                 ["CPU time", *(f"{seconds(n) / whole:.2f}" for n in scales)])
+    shares = [f"{seconds(n) / whole:.2f}" for n in scales]
+    return table(["decoded at", *(f"{n}/8" for n in scales)], [["CPU time", *shares]])
 
 
 def report(packhorse, photos, scratch):
@@ -214,28 +198,15 @@ def report(packhorse, photos, scratch):
     ])  # fmt: skip
 
 
-def write(page, text):
-    old = page.read_text()
-    if BEGIN not in old or END not in old:
-        sys.exit(f"image_modes: {page} has no markers {BEGIN} and {END}")
-    before, after = old.split(BEGIN)[0], old.split(END)[1]
-    page.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
-
-
 def main():
-    parser = argparse.ArgumentParser("python3 bench/image_modes", description=__doc__.split("\n")[0])
-    parser.add_argument("photos", type=Path, help="a folder of class folders of JPEG files")
-    parser.add_argument("--packhorse", type=Path, default=ROOT / "build/release/bin/packhorse", metavar="FILE")
-    parser.add_argument("--write", type=Path, metavar="PAGE", help="replace what stands between the page's markers")
-    options = parser.parse_args()
-    if not options.packhorse.exists():
-        sys.exit(f"image_modes: there is no {options.packhorse}: build it, or say --packhorse FILE")
+    arguments = parser("image_modes", __doc__)
+    arguments.add_argument("photos", type=Path, help="a folder of class folders of JPEG files")
+    arguments.add_argument("--packhorse", type=Path, default=built("packhorse"), metavar="FILE")
+    options = arguments.parse_args()
+    program, photos = require(options.packhorse).resolve(), options.photos.resolve()
     with tempfile.TemporaryDirectory() as scratch:
-        text = report(Packhorse(options.packhorse.resolve(), Path(scratch)), options.photos.resolve(), Path(scratch))
-    if options.write:
-        write(options.write, text)
-    else:
-        print(text)
+        text = report(Packhorse(program, Path(scratch)), photos, Path(scratch))
+    show(options, "image modes bench", text)
 
 
 if __name__ == "__main__":

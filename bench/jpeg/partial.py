@@ -10,11 +10,8 @@ and the rows of MCUs under a RandomResizedCrop, where the file's own table (pack
 The table's numbers come for free here: an index would have to hold them. Nothing is decoded. Prints Markdown.
 """
 
-import argparse
-import math
 import os
 import random
-import re
 import statistics
 import sys
 import tarfile
@@ -22,7 +19,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-BEGIN, END = "<!-- jpeg partial: begin -->", "<!-- jpeg partial: end -->"
+sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
+
+from common.loaders.pipelines import crop_box  # noqa: E402
+from common.markdown import parser, show, table  # noqa: E402
+from common.usage import tree_read_bytes  # noqa: E402
+
 IDENTIFIER = b"PHROI\0\1\0"
 
 
@@ -54,7 +56,8 @@ class Image:
 
     def part(self, rng):
         """The header, and the rows of a crop with a row around it where chroma is interpolated."""
-        top, bottom = crop_rows(self.width, self.height, rng)
+        _, top, _, height = crop_box(self.width, self.height, rng)
+        bottom = top + height
         margin = 1 if self.mcu > 8 else 0
         first = max(0, (top - margin) // self.mcu)
         last = min(len(self.rows) - 2, (bottom - 1 + margin) // self.mcu)
@@ -62,18 +65,6 @@ class Image:
         if first == 0:
             return [(self.offset, end)]
         return [(self.offset, self.scan), (self.offset + begin, end - begin)]
-
-
-def crop_rows(width, height, rng):
-    """As torchvision draws a RandomResizedCrop; its first row, and the one behind it."""
-    for _ in range(10):
-        area = width * height * rng.uniform(0.08, 1)
-        ratio = math.exp(rng.uniform(math.log(3 / 4), math.log(4 / 3)))
-        w, h = round(math.sqrt(area * ratio)), round(math.sqrt(area / ratio))
-        if 0 < w <= width and 0 < h <= height:
-            top = rng.randint(0, height - h)
-            return top, top + h
-    return 0, height
 
 
 def images_in(dataset):
@@ -94,10 +85,6 @@ def images_in(dataset):
     return images
 
 
-def disk_bytes():
-    return int(re.search(r"^read_bytes: (\d+)", Path("/proc/self/io").read_text(), re.M).group(1))
-
-
 def epoch(images, ranges_of, threads, seed):
     """(bytes asked for, bytes from the disk, seconds) for each image once."""
     for file in {image.file for image in images}:
@@ -110,10 +97,10 @@ def epoch(images, ranges_of, threads, seed):
         file, ranges = item
         return sum(len(os.pread(file, length, offset)) for offset, length in ranges)
 
-    before, start = disk_bytes(), time.perf_counter()
+    before, start = tree_read_bytes(), time.perf_counter()
     with ThreadPoolExecutor(threads) as pool:
         asked = sum(pool.map(read, work))
-    return asked, disk_bytes() - before, time.perf_counter() - start
+    return asked, tree_read_bytes() - before, time.perf_counter() - start
 
 
 def rows_of(dataset, threads, repeats):
@@ -132,23 +119,14 @@ def rows_of(dataset, threads, repeats):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("datasets", type=Path, nargs="+", help="packed with --format wds --image roi or resize")
-    parser.add_argument("--threads", type=int, default=8, help="that read at the same time")
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--write", type=Path, help="Markdown file to put the table into")
-    args = parser.parse_args()
+    arguments = parser("jpeg/partial.py", __doc__)
+    arguments.add_argument("datasets", type=Path, nargs="+", help="packed with --format wds --image roi or resize")
+    arguments.add_argument("--threads", type=int, default=8, help="that read at the same time")
+    arguments.add_argument("--repeats", type=int, default=5)
+    args = arguments.parse_args()
+    rows = [row for dataset in args.datasets for row in rows_of(dataset, args.threads, args.repeats)]
     head = ["dataset", "read", "an image", "from the disk", "", "images a second"]
-    rows = [head, ["---"] * len(head)]
-    for dataset in args.datasets:
-        rows.extend(rows_of(dataset, args.threads, args.repeats))
-    table = "\n".join("| " + " | ".join(row) + " |" for row in rows)
-    text = f"{args.threads} threads.\n\n{table}"
-    if args.write:
-        old = args.write.read_text()
-        between = re.compile(f"{re.escape(BEGIN)}.*{re.escape(END)}", re.DOTALL)
-        args.write.write_text(between.sub(lambda _: f"{BEGIN}\n{text}\n{END}", old))
-    print(text)
+    show(args, "jpeg partial", f"{args.threads} threads.\n\n{table(head, rows)}")
 
 
 if __name__ == "__main__":

@@ -7,39 +7,18 @@
 docs/benchmarks.md says what each suite does. Needs Python 3.11 and, for the peers, bench/setup.
 """
 
-import os
 import sys
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
 
 from common import program  # noqa: E402
-from contenders import Tools, versions  # noqa: E402
-from report import BOOK  # noqa: E402
-from session import PackSession  # noqa: E402
+from session import BOOK, PackSession  # noqa: E402
 from suites import SUITES  # noqa: E402
 
-
-def tools(options, scratch):
-    return Tools(options.packhorse.resolve(), options.jobs, scratch)
-
-
-BENCH = program.Bench(
-    summary=__doc__.split("\n")[0],
-    suites=SUITES,
-    book=BOOK,
-    rounds=3,
-    jobs=len(os.sched_getaffinity(0)),
-    add_options=lambda run: None,
-    tools=tools,
-    session=PackSession,
-    versions=versions,
-)
-
-
-def parse(arguments):
-    return program.parse(BENCH, arguments)
-
+BENCH = program.Bench(__doc__.split("\n")[0], SUITES, BOOK, PackSession, rounds=3)
+parse = partial(program.parse, BENCH)
 
 if __name__ == "__main__":
     program.main(BENCH)

@@ -1,37 +1,14 @@
 """What is measured: for each suite its folder, the contenders that take turns on it, and the rows they give."""
 
-import dataclasses
-
 from common.data import FORMATS
+from common.inputs import resize_options
+from common.rows import duration, growth, peak, slowdown, speed
+from common.suite import Entry, Suite, by_name
 from contenders import describe, jpegtran, packhorse, peer, sha256sum, tar, verify
-from rows import Duration, Growth, Peak, Slowdown, Speed
 
 ONE_SHARD, SMALL_SHARDS = "1TiB", "4MiB"
 SIZES = (250_000, 500_000, 1_000_000)
 LINEAR = 1.1  # as much as the noise that is marked
-
-
-@dataclasses.dataclass(frozen=True)
-class Entry:
-    """A contender and the folder it takes. Two entries of a suite may be the same command on different folders."""
-
-    contender: object
-    data: str  # a key of data.MAKERS
-    count: int
-
-    @property
-    def name(self):
-        return self.contender.name
-
-
-@dataclasses.dataclass(frozen=True)
-class Suite:
-    name: str
-    title: str
-    entries: tuple
-    rows: tuple
-    cache: str = "warm"
-    place: str = "disk"
 
 
 def on(data, count, *contenders):
@@ -46,11 +23,11 @@ def photos():
         "10,000 ImageNet photos, 1.1 GB",
         on("photos", 10_000, *ours, tar(), *map(peer, peers)),
         (
-            *(Speed(form, "tar", 0.95) for form in FORMATS),
-            Speed("wds", "webdataset", 1.8),
-            Speed("lmdb", "py-lmdb", 1.9),
-            Speed("hdf5", "h5py", 0.95),
-            *(Speed(f, name, bar) for name, bar in (("litdata", 3), ("mds", 2.8), ("ffcv", 8)) for f in FORMATS),
+            *(speed(form, "tar", 0.95) for form in FORMATS),
+            speed("wds", "webdataset", 1.8),
+            speed("lmdb", "py-lmdb", 1.9),
+            speed("hdf5", "h5py", 0.95),
+            *(speed(f, name, bar) for name, bar in (("litdata", 3), ("mds", 2.8), ("ffcv", 8)) for f in FORMATS),
         ),
     )
 
@@ -62,7 +39,7 @@ def tmpfs():
         "tmpfs",
         "the same photos on a tmpfs",
         on("photos in memory", 10_000, *ours, tar()),
-        tuple(Speed(f"{form}, {j}", "tar", bar) for form in FORMATS for j, bar in jobs.items()),
+        tuple(speed(f"{form}, {j}", "tar", bar) for form in FORMATS for j, bar in jobs.items()),
         place="memory",
     )
 
@@ -72,7 +49,7 @@ def cifar(cache, bar):
         f"cifar-{cache}",
         f"60,000 small files of CIFAR-10, {cache} cache",
         on("cifar", 60_000, packhorse("wds", "wds"), tar()),
-        (Speed("wds", "tar", bar),),
+        (speed("wds", "tar", bar),),
         cache=cache,
     )
 
@@ -82,17 +59,16 @@ def transcode():
         "roi",
         "2,000 ImageNet photos, `--image roi`",
         on("photos", 2000, packhorse("roi", "wds", "--image", "roi"), jpegtran()),
-        (Speed("roi", "jpegtran", 1.5),),
+        (speed("roi", "jpegtran", 1.5),),
     )
 
 
 def resize():
-    options = ("--image", "resize", "--short-side", "256", "--quality", "90")
     return Suite(
         "resize",
         "2,000 ImageNet photos, `--image resize --short-side 256`",
-        on("photos", 2000, packhorse("resize", "wds", *options), peer("opencv")),
-        (Speed("resize", "opencv", 1.5),),
+        on("photos", 2000, packhorse("resize", "wds", *resize_options()), peer("opencv")),
+        (speed("resize", "opencv", 1.5),),
     )
 
 
@@ -103,7 +79,7 @@ def verification(cache):
         f"verify-{cache}",
         f"`inspect --verify full` of the same photos, packed, {cache} cache",
         tuple(entries),
-        tuple(Speed(ours.name, theirs.name, 0.9) for ours, theirs in pairs),
+        tuple(speed(ours.name, theirs.name, 0.9) for ours, theirs in pairs),
         cache=cache,
     )
 
@@ -119,7 +95,7 @@ def memory():
         "memory",
         "peak memory on 100,000 files, 11 GB, 2 jobs",
         on("linked photos", 100_000, *ours),
-        tuple(Peak(contender.name, 512) for contender in ours),
+        tuple(peak(contender.name, 512) for contender in ours),
         cache="any",
     )
 
@@ -135,30 +111,27 @@ def million():
     rows = []
     for work in works:
         quarter, half, whole = (f"{work}, {size // 1000}k" for size in SIZES)
-        rows += [Growth(whole, quarter, 200), Slowdown(half, quarter, LINEAR), Slowdown(whole, quarter, LINEAR)]
+        rows += [growth(whole, quarter, 200), slowdown(half, quarter, LINEAR), slowdown(whole, quarter, LINEAR)]
     title = "1,000,000 tiny files on a tmpfs, all in one shard"
     return Suite("million", title, tuple(entries), tuple(rows), place="memory")
 
 
 def summary():
     entries = [entry for form in FORMATS for entry in on(f"packed tiny {form}", 1_000_000, describe(form))]
-    rows = tuple(Duration(entry.name, 0.2) for entry in entries)
+    rows = tuple(duration(entry.name, 0.2) for entry in entries)
     return Suite("summary", "`inspect` of 1,000,000 samples", tuple(entries), rows)
 
 
-SUITES = {
-    suite.name: suite
-    for suite in (
-        photos(),
-        tmpfs(),
-        cifar("warm", 1.0),
-        cifar("cold", 1.5),
-        transcode(),
-        resize(),
-        verification("warm"),
-        verification("cold"),
-        memory(),
-        million(),
-        summary(),
-    )
-}
+SUITES = by_name(
+    photos(),
+    tmpfs(),
+    cifar("warm", 1.0),
+    cifar("cold", 1.5),
+    transcode(),
+    resize(),
+    verification("warm"),
+    verification("cold"),
+    memory(),
+    million(),
+    summary(),
+)

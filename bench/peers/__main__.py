@@ -9,18 +9,16 @@
 docs/peers.md says how. Needs Python 3.11 and bench/setup; what is not installed is named and left out.
 """
 
-import os
 import sys
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
 
 from common import program  # noqa: E402
-from contenders import Tools, versions  # noqa: E402
+from common.machine import packhorse_versions  # noqa: E402
 from report import BOOK, ROUNDS  # noqa: E402
 from suites import COPIES, SUITES  # noqa: E402
-
-SECONDS = 5.0
 
 
 def share_of_copies(text):
@@ -28,41 +26,26 @@ def share_of_copies(text):
 
 
 def add_options(run):
-    run.add_argument(
-        "--copies",
-        type=share_of_copies,
-        dest="scale",
-        metavar="N",
-        help=f"of each photo (default {COPIES}); of CIFAR-10, N {COPIES}ths",
-    )
-    run.add_argument(
-        "--seconds",
-        type=float,
-        default=SECONDS,
-        help=f"a warm pass lasts at least, in whole epochs (default {SECONDS})",
-    )
+    about = f"of each photo (default {COPIES}); of CIFAR-10, N {COPIES}ths"
+    run.add_argument("--copies", type=share_of_copies, dest="scale", metavar="N", help=about)
 
 
-def tools(options, scratch):
-    return Tools(options.packhorse.resolve(), options.jobs, options.seconds, scratch)
+def versions(settings, contenders):
+    """Those that all of a table share; each contender's own stands in its line."""
+    return {"packhorse": packhorse_versions(settings.tools.packhorse)}
 
 
 BENCH = program.Bench(
     summary=__doc__.split("\n")[0],
     suites=SUITES,
     book=BOOK,
-    rounds=ROUNDS,
-    jobs=len(os.sched_getaffinity(0)),
-    add_options=add_options,
-    tools=tools,
     session=lambda suite, settings: suite.session(suite, settings),
+    rounds=ROUNDS,
+    seconds=5.0,
+    add_options=add_options,
     versions=versions,
 )
-
-
-def parse(arguments):
-    return program.parse(BENCH, arguments)
-
+parse = partial(program.parse, BENCH)
 
 if __name__ == "__main__":
     program.main(BENCH)

@@ -2,104 +2,71 @@
 
 import dataclasses
 import json
-import shutil
-from pathlib import Path
 
-from common.environment import LOAD, PEERS_PYTHON, version_of_loader
+from common.environment import LOAD, version_of
 from common.machine import packhorse_versions
-
-BATCH = 64
-
-
-@dataclasses.dataclass(frozen=True)
-class Tools:
-    """What the commands are made of."""
-
-    packhorse: Path
-    jobs: int
-    seconds: float  # a warm pass lasts at least, in whole epochs
-    scratch: Path  # of the peers' own, which LitData clears
+from common.suite import Contender
 
 
 @dataclasses.dataclass(frozen=True)
-class Peer:
-    """A loader of common/loaders."""
+class Loader(Contender):
+    """What reads a form of the folder; the suite decides its command: passing() over the input, or verifying() it."""
 
-    name: str
-    shuffle: str  # how it mixes, in words
-    loader: str = ""  # its name there, where that is another one
+    shuffle: str = ""  # how it mixes, in words
     defaults: bool = False  # as it comes, where that loses or repeats samples
 
-    @property
-    def shown(self):
-        return f"load.py run '{self.loader or self.name}' INPUT JOBS SECONDS"
-
-    def missing(self, tools):
-        return version_of_loader(self.loader or self.name)[1]
-
-    def version(self, tools):
-        return version_of_loader(self.loader or self.name)[0].strip("()")
-
-    def wake(self, tools):
-        """Brings the program into the page cache."""
-        return [PEERS_PYTHON, LOAD, "version", self.loader or self.name]
-
-    def called(self, tools, work, path, last, side):
-        options = ["--side", side, "--scratch", tools.scratch, *(["--defaults"] if self.defaults else [])]
-        return [PEERS_PYTHON, LOAD, work, self.loader or self.name, path, tools.jobs, last, *options]
-
-    def pass_over(self, tools, path, side, cold):
-        return [*self.called(tools, "run", path, tools.seconds, side), *(["--cold"] if cold else [])]
-
-    def check(self, tools, path, original, side):
-        return self.called(tools, "verify", path, original, side)
-
-    def figures(self, printed):
-        return json.loads(printed)
-
-    def facts(self, printed):
-        return json.loads(printed)
-
-
-@dataclasses.dataclass(frozen=True)
-class Packhorse:
-    """`packhorse bench`, the reader of packhorse without a trainer."""
-
-    name: str
-    shuffle: str = "whole"
-    defaults: bool = False
-    shown = "packhorse bench INPUT --work decode --size SIDE --batch-size 64 --workers JOBS --repeats 1"
-
-    def missing(self, tools):
-        return None if shutil.which(tools.packhorse) else f"{tools.packhorse} is not installed"
-
-    def version(self, tools):
+    def version_text(self, tools):
+        if self.peer:
+            return version_of(*self.peer)[0].strip("()")
         return packhorse_versions(tools.packhorse).split(" (")[0]
 
-    def wake(self, tools):
-        return [tools.packhorse, "--version"]
+    def called(self, work, last, *options):
+        options = ("--scratch", "{scratch}", *options, *(["--defaults"] if self.defaults else []))
+        return ("{python}", "{load}", work, self.peer[1], "{source}", "{jobs}", last, *options)
 
-    def pass_over(self, tools, path, side, cold):
-        what = ["--work", "decode", "--size", side, "--batch-size", BATCH, "--workers", tools.jobs, "--repeats", 1]
-        last = ["--cold"] if cold else ["--min-seconds", tools.seconds]
-        return [tools.packhorse, "bench", path, *what, *last, "--json"]
+    def passing(self, side, cold):
+        argv = self.called("run", "{seconds}", "--side", side, *(["--cold"] if cold else []))
+        return dataclasses.replace(self, argv=argv)
 
-    def check(self, tools, path, original, side):
-        return [tools.packhorse, "inspect", path, "--against", original, "--json"]
-
-    def figures(self, printed):
-        run = json.loads(printed)["runs"][0]
-        kept = {name: run[name] for name in ("images", "seconds", "cpu_s", "first_batch_s")}
-        rate = {"images_per_s": run["images"] / run["seconds"], "read_bytes": run["disk_bytes"]}
-        return {"samples": run["dataset_images"], **kept, **rate, "bytes": run["bytes"]}
-
-    def facts(self, printed):
-        """Of what it has packed: of what it reads, its own tests say the same."""
-        found = json.loads(printed)
-        lost = sum(finding["kind"] != "extra" for finding in found["findings"])
-        return {"samples": found["checked"]["samples"], "lost": [lost], "repeated": [], "packed_only": True}
+    def verifying(self, side):
+        return dataclasses.replace(self, argv=self.called("verify", "{original}", "--side", side))
 
 
-def versions(settings, names):
-    """Those that all of a table share; each contender's own stands in its line."""
-    return {"packhorse": packhorse_versions(settings.tools.packhorse)}
+class Ours(Loader):
+    """`packhorse bench`, the reader of packhorse without a trainer."""
+
+    def passing(self, side, cold):
+        argv = ("{packhorse}", "bench", "{source}", "--work", "decode", "--size", side, "--batch-size", "64")
+        argv += ("--workers", "{jobs}", "--repeats", "1", *(["--cold"] if cold else ["--min-seconds", "{seconds}"]))
+        return dataclasses.replace(self, argv=(*argv, "--json"), figures=figures_of_bench)
+
+    def verifying(self, side):
+        argv = ("{packhorse}", "inspect", "{source}", "--against", "{original}", "--json")
+        return dataclasses.replace(self, argv=argv, figures=facts_of_inspect)
+
+
+def peer(name, shuffle, loader="", defaults=False):
+    """A loader of common/loaders; `loader` is its name there, where that is another one."""
+    loader = loader or name
+    wake = ("{python}", "{load}", "version", loader)
+    shown = f"load.py run '{loader}' INPUT JOBS SECONDS"
+    return Loader(name, (), shown, peer=(LOAD, loader), wake=wake, shuffle=shuffle, defaults=defaults)
+
+
+def packhorse(name):
+    shown = "packhorse bench INPUT --work decode --size SIDE --batch-size 64 --workers JOBS --repeats 1"
+    return Ours(name, ("{packhorse}",), shown, wake=("{packhorse}", "--version"), shuffle="whole")
+
+
+def figures_of_bench(printed, *_):
+    run = json.loads(printed)["runs"][0]
+    kept = {name: run[name] for name in ("images", "seconds", "cpu_s", "first_batch_s")}
+    rate = {"images_per_s": run["images"] / run["seconds"], "read_bytes": run["disk_bytes"]}
+    return {"samples": run["dataset_images"], **kept, **rate, "bytes": run["bytes"]}
+
+
+def facts_of_inspect(printed, *_):
+    """Of what it has packed: of what it reads, its own tests say the same."""
+    found = json.loads(printed)
+    lost = sum(finding["kind"] != "extra" for finding in found["findings"])
+    return {"samples": found["checked"]["samples"], "lost": [lost], "repeated": [], "packed_only": True}

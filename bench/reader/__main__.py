@@ -8,48 +8,24 @@ docs/benchmarks.md says what each suite does. Needs Python 3.11 and, for the pee
 """
 
 import sys
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
 
 from common import program  # noqa: E402
-from contenders import Tools, versions  # noqa: E402
-from report import BOOK  # noqa: E402
-from session import ReaderSession  # noqa: E402
+from session import BOOK, ReaderSession  # noqa: E402
 from suites import SUITES  # noqa: E402
-
-ROUNDS, JOBS, SECONDS = 5, 2, 2.0
 
 
 def add_options(run):
     run.add_argument("--loops", type=Path, metavar="FILE", help="reader_loops (default: beside packhorse)")
-    run.add_argument(
-        "--seconds", type=float, default=SECONDS, help=f"a warm run lasts at least, in whole epochs (default {SECONDS})"
-    )
-
-
-def tools(options, scratch):
-    packhorse = options.packhorse.resolve()
-    loops = (options.loops or packhorse.parent / "reader_loops").resolve()
-    return Tools(packhorse, loops, options.jobs, options.seconds, scratch)
 
 
 BENCH = program.Bench(
-    summary=__doc__.split("\n")[0],
-    suites=SUITES,
-    book=BOOK,
-    rounds=ROUNDS,
-    jobs=JOBS,
-    add_options=add_options,
-    tools=tools,
-    session=ReaderSession,
-    versions=versions,
+    __doc__.split("\n")[0], SUITES, BOOK, ReaderSession, rounds=5, jobs=2, seconds=2.0, add_options=add_options
 )
-
-
-def parse(arguments):
-    return program.parse(BENCH, arguments)
-
+parse = partial(program.parse, BENCH)
 
 if __name__ == "__main__":
     program.main(BENCH)

@@ -6,7 +6,6 @@
 docs/reliability.md says what is measured. Needs h5py and lmdb, which scripts/setup brings.
 """
 
-import argparse
 import json
 import os
 import shutil
@@ -14,32 +13,34 @@ import sys
 import tempfile
 from pathlib import Path
 
-import damages
-import ours
-import peers
-import table
+sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
 
-ROOT = Path(__file__).resolve().parents[2]
+import damages  # noqa: E402
+import ours  # noqa: E402
+import peers  # noqa: E402
+import report  # noqa: E402
+from common.environment import ROOT, built  # noqa: E402
+from common.markdown import parser, show  # noqa: E402
+
 FORMATS = {"wds": (), "wds-zstd": ("--compress", "zstd"), "lmdb": (), "lmdb-members": (), "hdf5": ()}
 
 
 def parse():
-    parser = argparse.ArgumentParser("python3 bench/reliability", description=__doc__.split("\n")[0])
-    parser.add_argument("--flips", type=int, default=10_000, help="single bits a format (default 10,000)")
-    parser.add_argument("--cuts", type=int, default=2_000, help="truncations a format (default 2,000)")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--formats", nargs="+", choices=FORMATS, default=list(FORMATS), metavar="FORMAT")
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="default: the CPUs there are")
-    parser.add_argument("--bin", type=Path, default=ROOT / "build/release/bin", metavar="DIR", help="the programs")
-    parser.add_argument("--photos", type=Path, metavar="DIR", help="a class folder instead of imagenet200")
-    parser.add_argument("--scratch", type=Path, default=Path("/dev/shm"), metavar="DIR", help="default /dev/shm")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the counts to FILE")
-    parser.add_argument("--write", type=Path, metavar="PAGE", help="replace what stands between the page's markers")
-    options = parser.parse_args()
+    arguments = parser("reliability", __doc__)
+    arguments.add_argument("--flips", type=int, default=10_000, help="single bits a format (default 10,000)")
+    arguments.add_argument("--cuts", type=int, default=2_000, help="truncations a format (default 2,000)")
+    arguments.add_argument("--seed", type=int, default=0)
+    arguments.add_argument("--formats", nargs="+", choices=FORMATS, default=list(FORMATS), metavar="FORMAT")
+    arguments.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="default: the CPUs there are")
+    arguments.add_argument("--bin", type=Path, default=built("packhorse").parent, metavar="DIR", help="the programs")
+    arguments.add_argument("--photos", type=Path, metavar="DIR", help="a class folder instead of imagenet200")
+    arguments.add_argument("--scratch", type=Path, default=Path("/dev/shm"), metavar="DIR", help="default /dev/shm")
+    arguments.add_argument("--json", type=Path, metavar="FILE", help="write the counts to FILE")
+    options = arguments.parse_args()
     data = Path(os.environ.get("PACKHORSE_TEST_DATA", ROOT / "build/test-data"))
     options.photos = options.photos or data / "imagenet/imagenet200"
     if not options.photos.is_dir():
-        parser.error(f"{options.photos} is not there: run a test that unpacks it, or say --photos DIR")
+        arguments.error(f"{options.photos} is not there: run a test that unpacks it, or say --photos DIR")
     return options
 
 
@@ -70,12 +71,8 @@ def main():
         }
     if options.json:
         options.json.write_text(json.dumps(results, indent=1) + "\n")
-    text = table.text(results)
-    if options.write:
-        table.write(options.write, text)
-    else:
-        print(text)
-    return 0 if table.is_good(results) else 1
+    show(options, "reliability", report.text(results))
+    return 0 if report.is_good(results) else 1
 
 
 if __name__ == "__main__":

@@ -3,15 +3,16 @@ calls both, thousands of times in one process."""
 
 import subprocess
 
+from common.machine import first_line
+
 
 def version(options):
-    return subprocess.run(
-        [options.bin / "packhorse", "--version"], check=True, capture_output=True, text=True
-    ).stdout.split("\n")[0].removeprefix("packhorse ")
+    return first_line(options.bin / "packhorse", "--version").removeprefix("packhorse ")
 
 
 def pack(options, out, form, *extra):
-    command = [options.bin / "packhorse", "pack", options.photos, out, "--format", form, "--shard-bytes", "4MiB", *extra]
+    usual = ["--format", form, "--shard-bytes", "4MiB"]
+    command = [options.bin / "packhorse", "pack", options.photos, out, *usual, *extra]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 

@@ -5,6 +5,7 @@ import os
 import signal
 import tarfile
 import tempfile
+from collections import namedtuple
 from pathlib import Path
 
 import damages
@@ -37,10 +38,7 @@ def with_lmdb(path):
             yield key, bytes(value)
 
 
-class Peer:
-    def __init__(self, name, read):
-        self.name = name
-        self.read = read
+Peer = namedtuple("Peer", "name read")
 
 
 def of_format(form):

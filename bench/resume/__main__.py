@@ -8,10 +8,8 @@ of an epoch; then all are started again with --resume. A third run, with another
 Prints Markdown.
 """
 
-import argparse
 import json
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -20,12 +18,11 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "bench"))
-from common import machine  # noqa: E402
+sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
 
-BIN = Path(os.environ.get("PACKHORSE_BIN", ROOT / "build/release/bin"))
-BEGIN, END = "<!-- resume: begin -->", "<!-- resume: end -->"
+from common import machine  # noqa: E402
+from common.environment import ROOT, built  # noqa: E402
+from common.markdown import parser, show, table  # noqa: E402
 
 
 def free_port():
@@ -37,7 +34,7 @@ def free_port():
 def start(options, data, out, *more):
     """The processes of one run. Only the first one's output is kept."""
     port, world, processes = free_port(), options.processes, []
-    command = [BIN / "packhorse-train", "fit", "--data", data, "--out", out, "--arch", options.arch, "--device", "cpu",
+    command = [built("packhorse-train"), "fit", "--data", data, "--out", out, "--arch", options.arch, "--device", "cpu",
                "--epochs", options.epochs, "--checkpoint-every", options.checkpoint_every, "--json", *more]  # fmt: skip
     for rank in range(world):
         place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": world, "LOCAL_WORLD_SIZE": world, "MASTER_PORT": port}
@@ -97,19 +94,21 @@ def machine_text():
     return f"{cpu}, {len(os.sched_getaffinity(0))} cores, no GPU."
 
 
-def table(whole, parts, other):
-    lines = ["| epoch | undisturbed: loss | top-1 | killed and resumed: loss | top-1 | another seed: loss | top-1 |",
-             "|---|---|---|---|---|---|---|"]  # fmt: skip
-    for rows in zip(whole, parts, other, strict=True):
-        cells = [f"{row['train_loss']:.4f} | {row['top1']:.2f} %" for row in rows]
-        lines.append(f"| {rows[0]['epoch']} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+def epochs_table(*runs):
+    head = ["epoch"]
+    for name in ("undisturbed", "killed and resumed", "another seed"):
+        head += [f"{name}: loss", "top-1"]
+    rows = []
+    for epochs in zip(*runs, strict=True):
+        cells = [text for row in epochs for text in (f"{row['train_loss']:.4f}", f"{row['top1']:.2f} %")]
+        rows.append([str(epochs[0]["epoch"]), *cells])
+    return table(head, rows)
 
 
 def study(options, work):
     data = work / "packed"
     pack = ["pack", options.folder, data, "--format", "wds", "--sample-per-class", options.per_class]
-    subprocess.run([str(c) for c in [BIN / "packhorse", *pack]], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([str(c) for c in [built("packhorse"), *pack]], check=True, stdout=subprocess.DEVNULL)
     samples = json.loads((data / "train/dataset.json").read_text())["samples"]
     options.steps_per_epoch = samples // options.batch_size
     options.steps = options.steps_per_epoch * options.epochs
@@ -126,7 +125,7 @@ def study(options, work):
         f"{options.arch}, {options.processes} processes, {samples:,} pictures, batch {options.batch_size}, "
         f"{options.epochs} epochs of {options.steps_per_epoch} steps ({seconds / 60:.0f} minutes). All processes were "
         f"killed once; step {saved} of {options.steps} was the last one saved. {machine_text()}",
-        table(*(history(work / name) for name in ("whole", "parts", "other"))),
+        epochs_table(*(history(work / name) for name in ("whole", "parts", "other"))),
         f"In the end: top-1 {whole['top1']:.2f} % undisturbed, {parts['top1']:.2f} % killed and resumed, "
         f"{other['top1']:.2f} % with another seed. The parameters of the first two are "
         + ("equal, bit for bit." if equal else "NOT equal."),
@@ -134,22 +133,17 @@ def study(options, work):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--arch", default="resnet18-cifar")
-    parser.add_argument("--per-class", type=int, default=500, help="pictures of each class and split")
-    parser.add_argument("--batch-size", type=int, default=128)
-    parser.add_argument("--epochs", type=int, default=8)
-    parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--write", type=Path, help="put the result between the marks in this file")
-    options = parser.parse_args()
+    arguments = parser("resume", __doc__)
+    arguments.add_argument("folder", type=Path)
+    arguments.add_argument("--arch", default="resnet18-cifar")
+    arguments.add_argument("--per-class", type=int, default=500, help="pictures of each class and split")
+    arguments.add_argument("--batch-size", type=int, default=128)
+    arguments.add_argument("--epochs", type=int, default=8)
+    arguments.add_argument("--processes", type=int, default=2)
+    options = arguments.parse_args()
     with tempfile.TemporaryDirectory(dir=ROOT / "build") as work:
         text = study(options, Path(work))
-    print(text)
-    if options.write:
-        page = options.write.read_text()
-        marks = re.compile(re.escape(BEGIN) + ".*?" + re.escape(END), re.DOTALL)
-        options.write.write_text(marks.sub(lambda _: f"{BEGIN}\n{text}\n{END}", page))
+    show(options, "resume", text)
 
 
 if __name__ == "__main__":

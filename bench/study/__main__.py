@@ -17,17 +17,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-sys.path.insert(1, str(ROOT / "bench"))
+sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
 
 import agree  # noqa: E402
 import page  # noqa: E402
 from common import data  # noqa: E402
+from common.environment import ARCHIVES, ROOT, built, require  # noqa: E402
+from common.markdown import show  # noqa: E402
 from parts import PARTS, find, scratch_of  # noqa: E402
 
-BEGIN, END = "<!-- study: begin -->", "<!-- study: end -->"
-TRAIN = Path(os.environ.get("PACKHORSE_BIN", ROOT / "build/release/bin")) / "packhorse-train"
+TRAIN = built("packhorse-train")
 
 
 def say(text):
@@ -47,16 +46,14 @@ def output_of(arguments):
 
 def folder_of(part, options):
     """Relative to the project, as the commands in the page show it."""
-    archives = Path(os.environ.get("PACKHORSE_DATA", ROOT / "../shared/data"))
-    places = data.Places(data=options.data, memory=Path("/dev/shm"), archives=archives, photos=None,
+    places = data.Places(data=options.data, memory=Path("/dev/shm"), archives=ARCHIVES, photos=None,
                          packhorse=TRAIN.with_name("packhorse"))  # fmt: skip
     made = data.photos(places, options.photos) if part.folder == "photos" else data.cifar(places, 0)
     return Path(os.path.relpath(made.path, ROOT))
 
 
 def run(options):
-    if not TRAIN.exists():
-        stop(f"{TRAIN} is not there: build it first (scripts/demo does), or set PACKHORSE_BIN")
+    require(TRAIN)
     options.out.mkdir(parents=True, exist_ok=True)
     with data.reserved(options.data):
         for part in [find(name) for name in options.parts] or PARTS:
@@ -96,14 +93,7 @@ def report(options):
     pictures = [options.out / f"{name}.json" for name in documents]
     subprocess.run([ROOT / "scripts/plot", *pictures, "--out", options.out / "report.html", "--images",
                     options.out / "pictures"], check=True)  # fmt: skip
-    if not options.write:
-        print(text)
-        return
-    before, found, rest = options.write.read_text().partition(BEGIN)
-    _, found_end, after = rest.partition(END)
-    if not found or not found_end:
-        stop(f"{options.write} has no lines {BEGIN} and {END}")
-    options.write.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}")
+    show(options, "study", text)
 
 
 def require_common_part(one, two):

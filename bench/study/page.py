@@ -1,11 +1,8 @@
 """The study as Markdown: for each part its speeds, its speedups, its losses and its verdict."""
 
 import agree
+from common.markdown import table
 from parts import PARTS
-
-
-def table(rows):
-    return "\n".join("| " + " | ".join(row) + " |" for row in [rows[0], ["---"] * len(rows[0]), *rows[1:]])
 
 
 def spread_text(spread):
@@ -41,8 +38,7 @@ def speed_table(document, title, work):
     """Speed and speedup of every input under every condition; what is slower than the folder is bold."""
     names = [condition["name"] for condition in document["conditions"]]
     found = {(run["input"], run["condition"]): run for run in document["runs"]}
-    folder = document["inputs"][0]["name"]
-    rows = [[f"{title}, images/s", *names]]
+    folder, rows = document["inputs"][0]["name"], []
     for entry in document["inputs"]:
         row = [entry["name"]]
         for name in names:
@@ -56,13 +52,13 @@ def speed_table(document, title, work):
                 text += f", {mark}{run['speedup'][work]:.2f}x{mark}"
             row.append(text)
         rows.append(row)
-    return table(rows)
+    return table([f"{title}, images/s", *names], rows)
 
 
 def loading_table(document, condition, runs):
     head = [condition["name"], "read, images/s", "read + decode", "disk kB an image", "CPU s/1000 (decode)",
             "first batch s", "step p50 / p99 ms", "waiting"]  # fmt: skip
-    rows = [head]
+    rows = []
     for run in runs:
         training = run["training"]
         rows.append([
@@ -71,25 +67,27 @@ def loading_table(document, condition, runs):
             f"{run['decode']['cpu_s_per_1000']['median']:.2f}", f"{training['first_batch_s']['median']:.3f}",
             f"{training['batch_p50_ms']['median']:.1f} / {training['batch_p99_ms']['median']:.1f}",
             f"{100 * training['wait_share']['median']:.1f} %"])  # fmt: skip
-    return table(rows)
+    return table(head, rows)
 
 
 def epoch_table(condition, runs):
-    rows = [[f"{condition['name']}: an epoch's seconds", "all", "device", "sharing", "preparing", "fetching", "other"]]
-    for run in runs:
-        parts = run["attribution"]
-        names = ["epoch_s", "device_s", "sharing_s", "preparation_s", "fetch_s", "other_s"]
-        rows.append([run["input"], *(f"{round(parts[name], 2) + 0.0:.2f}" for name in names)])  # + 0.0: no -0.00
-    return table(rows)
+    fields = {"all": "epoch_s", "device": "device_s", "sharing": "sharing_s", "preparing": "preparation_s",
+              "fetching": "fetch_s", "other": "other_s"}  # fmt: skip
+
+    def row(run):
+        seconds = (run["attribution"][field] for field in fields.values())
+        return [run["input"], *(f"{round(part, 2) + 0.0:.2f}" for part in seconds)]  # + 0.0: no -0.00
+
+    return table([f"{condition['name']}: an epoch's seconds", *fields], map(row, runs))
 
 
 def packing_table(document):
-    rows = [["packing", "seconds", "CPU s", "MB in", "MB out"]]
+    rows = []
     for cost in document.get("packing", []):
         if not cost["was_there"]:
             rows.append([cost["input"], f"{cost['seconds']:.1f}", f"{cost['cpu_s']:.1f}",
                          f"{cost['bytes_in'] / 1e6:,.0f}", f"{cost['bytes_out'] / 1e6:,.0f}"])  # fmt: skip
-    return table(rows) if len(rows) > 1 else ""
+    return table(["packing", "seconds", "CPU s", "MB in", "MB out"], rows) if rows else ""
 
 
 def measurement_text(document):
@@ -117,22 +115,23 @@ def measurement_text(document):
 
 
 def sweep_text(document):
-    rows = [["workers", "batches in memory", "images/s", "waiting"]]
+    rows = []
     for point in document["points"]:
         rows.append([str(point["workers"]), str(point["slots"]), spread_text(point["images_per_s"]),
                      f"{100 * point['wait_share']['median']:.1f} %"])  # fmt: skip
-    return f"{document['input']['name']}.\n\n{table(rows)}\n\nRecommended: {document['recommended']['reason']}."
+    found = table(["workers", "batches in memory", "images/s", "waiting"], rows)
+    return f"{document['input']['name']}.\n\n{found}\n\nRecommended: {document['recommended']['reason']}."
 
 
 def prediction_text(document):
-    rows = [["input", "predicted images/s", "limit"]]
-    rows += [[p["input"], f"{p['images_per_s']:,.0f}", p["bottleneck"]] for p in document["predictions"]]
-    checks = [["check", "condition", "work", "predicted", "measured", "error"]]
-    checks += [[c["input"], c["condition"], c["work"], f"{c['predicted']:,.0f}", f"{c['measured']:,.0f}",
-                f"{100 * c['error']:+.0f} %"] for c in document["check"]]  # fmt: skip
+    rows = [[p["input"], f"{p['images_per_s']:,.0f}", p["bottleneck"]] for p in document["predictions"]]
+    checks = [[c["input"], c["condition"], c["work"], f"{c['predicted']:,.0f}", f"{c['measured']:,.0f}",
+               f"{100 * c['error']:+.0f} %"] for c in document["check"]]  # fmt: skip
     errors = sorted(abs(check["error"]) for check in document["check"])
     summary = f"Error on this machine: median {100 * errors[len(errors) // 2]:.0f} %, largest {100 * errors[-1]:.0f} %."
-    return "\n\n".join([table(rows), table(checks), summary])
+    found = table(["input", "predicted images/s", "limit"], rows)
+    held = table(["check", "condition", "work", "predicted", "measured", "error"], checks)
+    return "\n\n".join([found, held, summary])
 
 
 def delay_text(document, prediction):
@@ -140,12 +139,12 @@ def delay_text(document, prediction):
     name = document["conditions"][-1]["name"]
     predicted = {c["input"]: c["predicted"] for c in prediction["check"]
                  if c["condition"] == name and c["work"] == "training"}  # fmt: skip
-    rows = [["input", "predicted speedup", "measured", "apart"]]
+    rows = []
     for run in document["runs"]:
         if run["condition"] == name and run["input"] != "folder":
             ours, real = predicted[run["input"]] / predicted["folder"], run["speedup"]["training"]
             rows.append([run["input"], f"{ours:.2f}x", f"{real:.2f}x", f"{100 * (ours / real - 1):+.1f} %"])
-    return table(rows)
+    return table(["input", "predicted speedup", "measured", "apart"], rows)
 
 
 def text_of(document):

@@ -203,7 +203,8 @@ def test_usage(tmp_path):
 
 
 def test_without_its_packages_it_uses_the_venv_or_says_what_to_do(tmp_path):
-    shutil.copytree(ROOT / "scripts/plot_report", tmp_path / "scripts/plot_report")
+    shutil.copytree(ROOT / "bench/plot_report", tmp_path / "bench/plot_report")
+    (tmp_path / "scripts").mkdir()
     shutil.copy(PLOT, tmp_path / "scripts/plot")
     command = [sys.executable, "-S", tmp_path / "scripts/plot", "x.json", "--out", "y.html"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -364,7 +365,7 @@ def test_files_of_the_same_name_keep_their_pictures_apart(tmp_path):
 @pytest.fixture
 def report(monkeypatch: pytest.MonkeyPatch):
     """The modules behind scripts/plot."""
-    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    monkeypatch.syspath_prepend(str(ROOT / "bench"))
     from plot_report import look, prediction, runs, speed, steps, sweep
 
     return {module.__name__.split(".")[1]: module for module in (look, prediction, runs, speed, steps, sweep)}

@@ -74,8 +74,8 @@ class Dali(Loader):
             yield batch["images"], batch["labels"]
 
 
-def crop_box(width, height):
-    """torchvision's RandomResizedCrop.get_params, for a peer that has none."""
+def crop_box(width, height, random=random):
+    """torchvision's RandomResizedCrop.get_params, for what has none: left, top, width and height."""
     for _ in range(10):
         area = width * height * random.uniform(*SCALE)
         ratio = math.exp(random.uniform(*map(math.log, RATIO)))

@@ -28,6 +28,17 @@ class WebDataset(TorchLoader):
         return webdataset.WebLoader(batches, batch_size=None, num_workers=jobs, persistent_workers=True)
 
 
+def decoding(dataset, decode):
+    """A kind of dataset with its pictures decoded."""
+
+    class Samples(dataset):
+        def __getitem__(self, i):
+            sample = super().__getitem__(i)
+            return decode(sample["image"]), sample["label"]
+
+    return Samples
+
+
 class Mds(TorchLoader):
     store_packages, store_modules = ["mosaicml-streaming"], ["streaming"]
 
@@ -36,15 +47,8 @@ class Mds(TorchLoader):
         from streaming.base.util import clean_stale_shared_memory
         from torch.utils.data import DataLoader
 
-        decode = self.decode()
-
-        class Samples(StreamingDataset):
-            def __getitem__(self, i):
-                sample = super().__getitem__(i)
-                return decode(sample["image"]), sample["label"]
-
         clean_stale_shared_memory()  # of a run that was ended
-        samples = Samples(local=source, shuffle=True, batch_size=BATCH)
+        samples = decoding(StreamingDataset, self.decode())(local=source, shuffle=True, batch_size=BATCH)
         return DataLoader(samples, BATCH, num_workers=jobs, persistent_workers=True)
 
     def close(self):
@@ -63,12 +67,5 @@ class LitData(TorchLoader):
             sys.exit(f"not run: {tempfile.gettempdir()} is too long a name for sockets in it: give a shorter --data")
         from litdata import StreamingDataLoader, StreamingDataset
 
-        decode = self.decode()
-
-        class Samples(StreamingDataset):
-            def __getitem__(self, i):
-                sample = super().__getitem__(i)
-                return decode(sample["image"]), sample["label"]
-
-        samples = Samples(source, shuffle=True, drop_last=False)
+        samples = decoding(StreamingDataset, self.decode())(source, shuffle=True, drop_last=False)
         return StreamingDataLoader(samples, batch_size=BATCH, num_workers=jobs, persistent_workers=True)

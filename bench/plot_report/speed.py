@@ -1,4 +1,4 @@
-"""Pictures of the speed of a measurement's inputs: relative to the folder, and by storage."""
+"""Pictures of how fast the inputs of a measurement are: against the folder, and by storage."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -9,23 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from plot_report.look import (
-    FOLDER,
-    LOSS,
-    PALE,
-    ROW_TEXT,
-    Palette,
-    condition_name,
-    head,
-    label,
-    legend_below,
-    log_axis,
-    name_rows,
-    note_row,
-    number,
-    ordered,
-    panels,
-    times,
-)
+    BAR, FOLDER, LOSS, PALE, Palette, condition_name, head, label, legend_below, log_axis, note_row, number,
+    ordered, row_panels, row_text, times,
+)  # fmt: skip
 from plot_report.runs import Runs
 
 BESIDE = 0.008  # of a panel's width
@@ -33,22 +19,18 @@ ROOM, NOISY_ROOM = 0.18, 0.29  # of a logarithmic axis, right of the longest bar
 
 
 def speedup(runs: Runs, palette: Palette, what: str, title: str) -> Figure:
-    """Draws a bar for each input in a panel for each condition, from 1x to the right for a gain, to the left for a
-    loss."""
-    figure, axes = panels(len(runs.conditions), len(runs.names), title, share_x=True)
+    """A bar for each input in a panel for each condition, from 1x to the right for a gain, to the left for a loss."""
+    figure, axes = row_panels(runs, palette, title, share_x=True)
     found = [(name, condition["name"]) for name in runs.names for condition in runs.conditions]
     bounds = [ratio for name, condition in found if (ratio := runs.ratios(name, condition, what))]
     low, high = limits(bounds, NOISY_ROOM if runs.any_noisy(what) else ROOM)
     for each, condition in zip(axes, runs.conditions):
-        each.set_title(condition_name(condition))
         each.set_xscale("log")
         each.set_xlim(low, high)
         log_axis(each.xaxis, low, high, lambda value: f"{number(value)}×")
         each.set_xlabel("times the folder's images/s (logarithmic)")
         each.axvspan(low, 1, color=PALE, zorder=0)
-        each.grid(axis="x", color=PALE)
         each.axvline(1, color=FOLDER, linewidth=1)
-        name_rows(each, runs.names, palette)
         for y, name in enumerate(runs.names):
             speedup_row(each, y, runs, name, condition, what, palette)
     return figure
@@ -59,14 +41,15 @@ def speedup_row(
 ) -> None:
     bounds = runs.ratios(name, condition["name"], what)
     if bounds is None:
-        note_row(axes, y, runs.gap(name, condition))
+        if run := runs.of(name, condition):
+            note_row(axes, y, runs.gap(run))
         return
     least, ratio, most = bounds
     colour = palette.colour(name)
     if name == runs.folder:
         axes.plot([ratio], [y], marker="D", markersize=5, color=colour)
     else:
-        axes.barh(y, ratio - 1, left=1, height=0.72, color=colour)
+        axes.barh(y, ratio - 1, left=1, height=BAR, color=colour)
     axes.plot([least, most], [y, y], color="black", linewidth=1, marker="|", markersize=4)
     text, weight, shade = times(ratio), "normal", "black"
     if name == runs.folder:
@@ -77,28 +60,26 @@ def speedup_row(
         text, weight, shade = f"{text}, slower", "bold", LOSS
     text += " *" if runs.other_work(name) else ""
     text += ", noisy" if runs.noisy(name, condition, what) else ""
-    axes.annotate(
-        text,
-        (max(most, 1), y),
-        (4, 0),
-        textcoords="offset points",
-        fontsize=ROW_TEXT,
-        va="center",
-        color=shade,
-        fontweight=weight,
-    )
+    row_text(axes, y, max(most, 1), text, color=shade, fontweight=weight)
 
 
 def limits(bounds: list[tuple[float, float, float]], room: float) -> tuple[float, float]:
-    """Limits of the axis: 1 and all whiskers, and room for the text of the longest bar."""
+    """Of the axis: 1 and all whiskers, and room for the text of the longest bar."""
     low = min([0.85, *(least / 1.1 for least, _, _ in bounds)])
     high = max([1.2, *(most for _, _, most in bounds)])
     return low, high * (high / low) ** (room / (1 - room))
 
 
 def storage(runs: Runs, palette: Palette) -> Figure:
-    """Draws speedup and images a second over the conditions, from the fastest storage to the slowest. Many inputs get a
+    """Speedup and images a second over the conditions, from the fastest storage to the slowest. Many inputs have a
     panel for each format."""
+
+    def ratio(name: str, condition: dict[str, Any]) -> float:
+        return (runs.ratios(name, condition["name"], "training") or (0, 0))[1]
+
+    def rate(name: str, condition: dict[str, Any]) -> float:
+        return runs.median(name, condition, "training")
+
     conditions = runs.by_storage()
     packed = [name for name in runs.names if name != runs.folder]
     formats = ordered(map(palette.format, packed)) if palette.by_format else [""]
@@ -111,23 +92,12 @@ def storage(runs: Runs, palette: Palette) -> Figure:
         below = grid[-1][column]
         grid[0][column].set_title(kind)
         if packed:
-            lines(
-                grid[0][column],
-                names,
-                conditions,
-                palette,
-                lambda name, each: (runs.ratios(name, each["name"], "training") or (0, 0))[1],
-            )
+            lines(grid[0][column], names, conditions, palette, ratio)
             grid[0][column].axhline(1, color=FOLDER, linewidth=1)
-        lines(below, [*names, runs.folder], conditions, palette, lambda name, each: runs.median(name, each, "training"))
+        lines(below, [*names, runs.folder], conditions, palette, rate)
         below.axhline(runs.device_limit, color="black", linewidth=1, linestyle="--")
-        below.set_xticks(
-            range(len(conditions)),
-            [condition_name(each) for each in conditions],
-            rotation=30,
-            ha="right",
-            rotation_mode="anchor",
-        )
+        names_below = [condition_name(each) for each in conditions]
+        below.set_xticks(range(len(conditions)), names_below, rotation=30, ha="right", rotation_mode="anchor")
         below.set_xlim(-0.4, len(conditions) - 0.6)
     if packed:
         grid[0][0].set_ylabel("times the folder's images/s in training\n(logarithmic)")
@@ -145,27 +115,21 @@ def lines(
     palette: Palette,
     height: Callable[[str, dict[str, Any]], float],
 ) -> None:
-    """Draws a line for each input, slightly offset from the others, so that equal ones are all visible."""
+    """A line for each input. They stand a little beside each other, so that equal ones are all seen."""
     axes.set_yscale("log")
     axes.grid(axis="y", color=PALE)
     for i, name in enumerate(names):
         heights = [height(name, each) for each in conditions]
         aside = BESIDE * len(conditions) * (i - (len(names) - 1) / 2)
-        axes.plot(
-            [x + aside for x in range(len(conditions))],
-            [value if value > 0 else math.nan for value in heights],
-            color=palette.colour(name),
-            marker=palette.marker(name),
-            markersize=5.5,
-            linewidth=1.6,
-            markeredgecolor="white",
-            markeredgewidth=0.5,
-            linestyle=":" if name not in palette.looks else "-",
-        )
+        edge = {"markeredgecolor": "white", "markeredgewidth": 0.5, "markersize": 5.5}
+        look = {"color": palette.colour(name), "marker": palette.marker(name), **edge}
+        seen = [value if value > 0 else math.nan for value in heights]
+        style = "-" if name in palette.looks else ":"
+        axes.plot([x + aside for x in range(len(conditions))], seen, linewidth=1.6, linestyle=style, **look)
 
 
 def fit_heights(row: Sequence[Axes], text: Callable[[float], str]) -> None:
-    """Sets ticks between the lowest and the highest value that any panel of a row shows."""
+    """Ticks between the lowest and the highest that any panel of a row shows."""
     heights = [y for axes in row for line in axes.lines for y in line.get_ydata() if y == y and y > 0]
     low, high = min(heights, default=1) / 1.15, max(heights, default=1) * 1.15
     for axes in row:
@@ -174,7 +138,7 @@ def fit_heights(row: Sequence[Axes], text: Callable[[float], str]) -> None:
 
 
 def storage_legend(runs: Runs, palette: Palette, packed: list[str]) -> list[Line2D]:
-    """Makes an entry for each input or, where a panel shows one format, for each way of storing images."""
+    """An entry for each input; where a panel shows one format, for each way of storing images."""
     folder = Line2D([], [], color=FOLDER, marker="s", linestyle=":", label=f"{label(runs.folder)} (the folder)")
     limit = Line2D([], [], color="black", linestyle="--", label="device limit: data already in its memory")
     if not palette.by_format:

@@ -1,6 +1,8 @@
 """The section of a prediction: what each part of a machine would allow, and how well that fits the measurements."""
 
 from collections.abc import Iterator
+from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -10,24 +12,9 @@ from matplotlib.lines import Line2D
 from plot_report import facts
 from plot_report.documents import Document
 from plot_report.look import (
-    FOLDER,
-    GREY,
-    MARKERS,
-    PALE,
-    ROW_TEXT,
-    Palette,
-    condition_details,
-    condition_name,
-    head,
-    legend_below,
-    log_axis,
-    name_rows,
-    note_row,
-    number,
-    ordered,
-    paler,
-    panels,
-)
+    BAR, FOLDER, GREY, MARKERS, PALE, Palette, condition_details, condition_name, head, legend_below, log_axis,
+    name_rows, note_row, number, ordered, paler, panels, row_text,
+)  # fmt: skip
 from plot_report.page import Html, Note, Picture, Section, Table
 
 PARTS = {
@@ -101,19 +88,15 @@ def prediction_parts(body: dict[str, Any], palette: Palette, stem: str) -> list[
         "figure in bold, is the bottleneck and so the prediction. The other parts have room to spare. An arrow goes "
         "on beyond the edge; its figure says how far."
     )
-    rows = [
-        [
-            each["input"],
-            number(each["images_per_s"]),
-            each["bottleneck"],
-            *(limit_text(each["limits"].get(part)) for part in PARTS),
-        ]
-        for each in body["predictions"]
+    columns = [
+        ("input", itemgetter("input")),
+        ("predicted, images/s", lambda each: number(each["images_per_s"])),
+        ("bottleneck", itemgetter("bottleneck")),
+        *((f"{part} allows, images/s", partial(limit_text, part)) for part in PARTS),
     ]
-    head = ["input", "predicted, images/s", "bottleneck", *(f"{part} allows, images/s" for part in PARTS)]
     return [
         Picture.of(f"{stem}-limits", "What limits each input", caption, limits(body, palette)),
-        Table("Prediction", head, rows),
+        Table.of("Prediction", columns, body["predictions"]),
     ]
 
 
@@ -130,26 +113,23 @@ def check_parts(body: dict[str, Any], palette: Palette, stem: str, simulated: se
         parts.append(Picture.of(f"{stem}-check", "Predicted against measured", caption, check(drawn, palette)))
     else:
         parts.append(Note("The document holds no figure to check the prediction with."))
-    rows = [
-        [
-            each["input"],
-            each["condition"],
-            WORK[work(each)],
-            number(each["predicted"]),
-            number(each["measured"]),
-            error_text(each["error"]),
-        ]
-        for each in checks
+    columns = [
+        ("input", itemgetter("input")),
+        ("condition", itemgetter("condition")),
+        ("work", lambda each: WORK[work(each)]),
+        ("predicted, images/s", lambda each: number(each["predicted"])),
+        ("measured, images/s", lambda each: number(each["measured"])),
+        ("error", lambda each: error_text(each["error"])),
     ]
-    head = ["input", "condition", "work", "predicted, images/s", "measured, images/s", "error"]
-    return [*parts, *([Table("Check", head, rows, texts=3)] if rows else [])]
+    return [*parts, *([Table.of("Check", columns, checks, texts=3)] if checks else [])]
 
 
 def check_condition(name: str, simulated: set[str]) -> str:
     return f"{name} (simulated)" if name in simulated else name
 
 
-def limit_text(value: float | None) -> str:
+def limit_text(part: str, prediction: dict[str, Any]) -> str:
+    value = prediction["limits"].get(part)
     return "no limit" if value is None else number(value)
 
 
@@ -189,25 +169,12 @@ def limit_row(axes: Axes, y: int, value: float | None, bottleneck: bool, colour:
         note_row(axes, y, "no limit")
         return
     length = min(value, edge)
-    axes.barh(
-        y,
-        length,
-        height=0.72,
-        color=colour if bottleneck else paler(colour, 0.72),
-        edgecolor="black",
-        linewidth=1.0 * bottleneck,
-    )
+    shade = colour if bottleneck else paler(colour, 0.72)
+    axes.barh(y, length, height=BAR, color=shade, edgecolor="black", linewidth=1.0 * bottleneck)
     arrow = "→ " if value > edge else ""
-    axes.annotate(
-        arrow + (f"{value / 1e6:.3g} M" if value >= 1e6 else number(value)),
-        (length, y),
-        (4, 0),
-        textcoords="offset points",
-        va="center",
-        fontsize=ROW_TEXT,
-        fontweight="bold" if bottleneck else "normal",
-        color="black" if bottleneck else FOLDER,
-    )
+    text = arrow + (f"{value / 1e6:.3g} M" if value >= 1e6 else number(value))
+    look = {"fontweight": "bold", "color": "black"} if bottleneck else {"fontweight": "normal", "color": FOLDER}
+    row_text(axes, y, length, text, **look)
 
 
 def check(checks: list[dict[str, Any]], palette: Palette) -> Figure:

@@ -1,4 +1,4 @@
-"""A measurement, accessed by input and condition for pictures and tables."""
+"""A measurement as the pictures and tables ask for it: by input and condition."""
 
 from typing import Any
 
@@ -20,8 +20,8 @@ class Runs:
         return self.found.get((name, condition["name"]))
 
     def ratios(self, name: str, condition: str, what: str) -> tuple[float, float, float] | None:
-        """The least, median and largest speed relative to the folder's that the repeats allow: an input's slowest
-        repeat against the folder's fastest, and the reverse. For the folder itself: its own spread."""
+        """Least, median and most times the folder's speed that the repeats allow: an input's slowest against the
+        folder's fastest, and the reverse. Of the folder itself: its own spread."""
         run, folder = self.found.get((name, condition)), self.found.get((self.folder, condition))
         if run is None or folder is None:
             return None
@@ -39,7 +39,7 @@ class Runs:
         return self.body["repeats"] >= ENOUGH_REPEATS and not least <= 1 <= most
 
     def other_work(self, name: str) -> bool:
-        """Whether the input needs less decoding than the folder, or has other pixels."""
+        """Whether it decodes less than the folder, or other pixels."""
         return any(entry["name"] == name and entry["image"] != "original" for entry in self.inputs)
 
     def median(self, name: str, condition: dict[str, Any], what: str) -> float:
@@ -48,8 +48,8 @@ class Runs:
         return run[what]["images_per_s"]["median"] if run else 0
 
     def by_storage(self) -> list[dict[str, Any]]:
-        """The conditions, beginning with the one where the folder is fastest. Where the folder was not measured, the
-        slowest input stands for it."""
+        """The conditions, from the one where the folder is fastest. Where that was not measured the slowest input
+        stands for it."""
 
         def speed(condition: dict[str, Any]) -> float:
             found = [rate for name in self.names if (rate := self.median(name, condition, "training")) > 0]
@@ -64,18 +64,17 @@ class Runs:
     def any_noisy(self, what: str) -> bool:
         return any(run[what]["images_per_s"]["noisy"] for run in self.found.values())
 
-    def gap(self, name: str, condition: dict[str, Any]) -> str:
-        """The reason why there is nothing to compare."""
-        if self.of(name, condition) is None:
-            return "not measured"
-        return "no folder to compare with" if self.of(self.folder, condition) is None else "no images a second"
+    def gap(self, run: dict[str, Any]) -> str:
+        """Why there is nothing to compare it with."""
+        folder = (self.folder, run["condition"])
+        return "no images a second" if folder in self.found else "no folder to compare with"
 
     def reason(self, name: str, condition: dict[str, Any]) -> str:
         return self.reasons.get((name, condition["name"]), "the document does not say why")
 
     @property
     def noisy_ones(self) -> int:
-        """Number of runs whose training, reading or decoding was noisy."""
+        """Runs whose training, reading or decoding scattered."""
         return sum(
             any(run[what]["images_per_s"]["noisy"] for what in ("training", "read", "decode"))
             for run in self.found.values()

@@ -1,9 +1,10 @@
-"""A page: sections of facts, tables and pictures, as one self-contained HTML file."""
+"""A page: sections of facts, tables and pictures, as one HTML file that needs nothing beside it."""
 
 import base64
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
+from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -41,24 +42,32 @@ nav { margin: 1em 0; }
 """
 
 
+Columns = Sequence[tuple[str, Callable[[Any], str]]]
+
+
 class Html(str):
-    """Text that is already HTML; any other text is escaped."""
+    """Text that is HTML already; any other is escaped."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Table:
     title: str
     head: Sequence[str]
-    rows: Sequence[
-        Sequence[str]
-    ]  # a row shorter than the head ends in a cell that spans the rest; a single cell is a heading
+    # A row shorter than the head ends in a cell that spans the rest; one of a single cell is a heading.
+    rows: Sequence[Sequence[str]]
     texts: int = 1  # columns from the left that hold no numbers
     note: str = ""
+
+    @classmethod
+    def of(cls, title: str, columns: Columns, entries: Iterable[Any], texts: int = 1, note: str = "") -> "Table":
+        """A row for each entry. `columns`: a heading, and what makes an entry's text of it."""
+        rows = [[text(entry) for _, text in columns] for entry in entries]
+        return cls(title, [head for head, _ in columns], rows, texts, note)
 
 
 @dataclasses.dataclass(frozen=True)
 class Picture:
-    name: str  # of the picture's file
+    name: str  # of its file
     title: str
     caption: str  # how to read it
     image: bytes  # a PNG
@@ -70,14 +79,14 @@ class Picture:
 
 @dataclasses.dataclass(frozen=True)
 class Note:
-    """A sentence in place of a picture that has nothing to draw."""
+    """A sentence in the place of a picture that there is nothing to draw for."""
 
     text: str
 
 
 @dataclasses.dataclass(frozen=True)
 class Section:
-    """The section of a page about one document."""
+    """What a page says of one document."""
 
     title: str
     facts: Sequence[tuple[str, str]]

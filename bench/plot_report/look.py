@@ -1,4 +1,4 @@
-"""Shared by all pictures: colours, names, numbers, and panels with a row for each input."""
+"""What all pictures share: colours, names, numbers, and panels with a row for each input."""
 
 import io
 import math
@@ -13,20 +13,23 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from matplotlib.transforms import offset_copy
 
+from plot_report.runs import Runs
+
 # Okabe and Ito's palette, which people with any kind of colour blindness can tell apart.
 BLUE, ORANGE, GREEN, VERMILLION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 PURPLE, SKY, BLACK = "#CC79A7", "#56B4E9", "#000000"
 HUES = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION)
-IMAGES = ("original", "resize", "roi", "raw")  # in the order of HUES; others follow
+IMAGES = ("original", "resize", "roi", "raw")  # in the order of HUES; others come behind them
 FOLDER, GREY, PALE = "#555555", "#999999", "#EEEEEE"
 LOSS = "#A84300"  # VERMILLION, dark enough for text
 MARKERS = "osD^vPX<>p*"
-SHADES = (-0.3, 0.0, 0.25, 0.45)  # variants of a hue: darker, itself, paler
-LABEL = 26  # characters of a name shown in a picture
+SHADES = (-0.3, 0.0, 0.25, 0.45)  # of a hue: darker, itself, paler
+LABEL = 26  # characters of a name that a picture shows
 
 WIDTH = 12.0  # inches of a picture with several panels
-ROW = 0.23  # inches for an input
-ROW_TEXT = 7.5  # points of the text at a bar's end
+ROW = 0.23  # of an input
+BAR = 0.72  # of a row
+ROW_TEXT = 7.5  # points of what stands at a bar's end
 TITLE_LETTER, LEGEND_LETTER, LEGEND_SAMPLE, LEGEND_LINE = 0.1, 0.066, 0.62, 0.19  # inches
 
 matplotlib.rcParams.update({
@@ -78,17 +81,17 @@ class Palette:
 
 
 def ordered(values: Iterable[str]) -> list[str]:
-    """The different values, in the order of their first occurrence."""
+    """Each once, as they first come."""
     return list(dict.fromkeys(values))
 
 
 def paler(colour: Any, share: float) -> tuple[float, ...]:
-    """A colour moved towards white by a share of the way; with a negative share, towards black."""
+    """Nearer to white by a share of the way; with a negative one, to black."""
     return tuple(channel + ((1 - channel) if share > 0 else channel) * share for channel in to_rgb(colour))
 
 
 def label(name: str) -> str:
-    """A name short enough to stand beside a row; a long name keeps its ends."""
+    """A name short enough to stand beside a row: of a long one, its ends."""
     if len(name) <= LABEL:
         return name
     half = (LABEL - 1) // 2
@@ -112,7 +115,7 @@ def condition_details(condition: dict[str, Any]) -> str:
 
 
 def number(value: float, aligned: bool = False) -> str:
-    """Three digits, or all digits of a whole number: 12,345, 123, 12.3, 0.123. `aligned` keeps trailing zeros: 3.10."""
+    """Three digits, or all of a whole number: 12,345, 123, 12.3, 0.123. `aligned` keeps zeros at the end: 3.10."""
     if value == 0:
         return "0"
     places = 2 - math.floor(math.log10(abs(value)))
@@ -174,27 +177,37 @@ def name_rows(axes: Axes, names: Sequence[str], palette: Palette) -> None:
         axes.plot([0], [y], transform=beside, marker="s", markersize=5, color=palette.colour(name), clip_on=False)
 
 
+def row_panels(runs: Runs, palette: Palette, title: str, share_x: bool) -> tuple[Figure, list[Axes]]:
+    """A panel for each condition with a row for each input."""
+    figure, axes = panels(len(runs.conditions), len(runs.names), title, share_x)
+    for each, condition in zip(axes, runs.conditions):
+        each.set_title(condition_name(condition))
+        each.grid(axis="x", color=PALE)
+        name_rows(each, runs.names, palette)
+        for y, name in enumerate(runs.names):
+            if runs.of(name, condition) is None:
+                note_row(each, y, "not measured")
+    return figure, axes
+
+
 def note_row(axes: Axes, y: float, text: str) -> None:
-    """Writes a text into a row that has no figure."""
-    axes.text(
-        0.02,
-        y,
-        text,
-        transform=axes.get_yaxis_transform(),
-        fontsize=ROW_TEXT,
-        style="italic",
-        color=FOLDER,
-        va="center",
-    )
+    """What stands in a row that has no figure."""
+    where = axes.get_yaxis_transform()
+    axes.text(0.02, y, text, transform=where, fontsize=ROW_TEXT, style="italic", color=FOLDER, va="center")
+
+
+def row_text(axes: Axes, y: float, x: float, text: str, **look: Any) -> None:
+    """What stands behind a row's bar, which ends at `x`."""
+    axes.annotate(text, (x, y), (4, 0), textcoords="offset points", va="center", fontsize=ROW_TEXT, **look)
 
 
 def head(figure: Figure, title: str) -> None:
-    """Sets the title of a picture, on as many lines as it needs."""
+    """The title of a picture, on as many lines as its width asks for."""
     figure.suptitle(textwrap.fill(title, int(figure.get_figwidth() / TITLE_LETTER)))
 
 
 def legend_below(figure: Figure, handles: Sequence[Any], columns: int = 6, title: str | None = None) -> None:
-    """Puts a legend below all panels, in as many columns as fit; the figure grows by its height."""
+    """Below all panels, in as many columns as fit; the figure grows by its height."""
     entry = LEGEND_SAMPLE + LEGEND_LETTER * max(len(handle.get_label()) for handle in handles)
     columns = max(1, min(columns, len(handles), int(figure.get_figwidth() / entry)))
     figure.set_figheight(figure.get_figheight() + LEGEND_LINE * (-(-len(handles) // columns) + bool(title)))
@@ -204,7 +217,7 @@ def legend_below(figure: Figure, handles: Sequence[Any], columns: int = 6, title
 # --- scales --------------------------------------------------------------------------------------
 
 
-STEPS = (  # within a decade, from fine to coarse
+STEPS = (  # of a decade, from fine to coarse
     (1, 1.1, 1.2, 1.3, 1.5, 1.7, 2, 2.5, 3, 4, 5, 6, 7, 8, 9, 9.5),
     (1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 9),
     (1, 1.5, 2, 3, 5, 7),
@@ -226,7 +239,7 @@ def ratio_ticks(low: float, high: float) -> list[float]:
 
 
 def log_axis(axis: Any, low: float, high: float, text: Any) -> None:
-    """Sets up a logarithmic axis with few ticks, each with a text."""
+    """A logarithmic axis with few ticks, each with a text."""
     axis.set_major_locator(FixedLocator(ratio_ticks(low, high)))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))

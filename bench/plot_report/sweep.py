@@ -11,17 +11,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from plot_report import facts
 from plot_report.documents import Document
 from plot_report.look import (
-    FOLDER,
-    MARKERS,
-    PALE,
-    VERMILLION,
-    bytes_text,
-    condition_name,
-    head,
-    legend_below,
-    number,
-    plain_axis,
-)
+    FOLDER, MARKERS, PALE, VERMILLION, bytes_text, condition_name, head, legend_below, number, plain_axis,
+)  # fmt: skip
 from plot_report.page import Note, Picture, Section, Table
 
 CURVES = 10  # curves that a picture shows
@@ -111,47 +102,27 @@ def curve(axes: Axes, points: list[dict[str, Any]], field: str, scale: float, lo
     above = [max(0, scale * point[field]["max"] - m) for m, point in zip(middle, points)]
     axes.errorbar(xs, middle, yerr=[below, above], capsize=2, linewidth=1.6, elinewidth=0.9, markersize=5.5, **look)
     noisy = [i for i, point in enumerate(points) if point["images_per_s"]["noisy"]]
-    axes.plot(
-        [xs[i] for i in noisy],
-        [middle[i] for i in noisy],
-        linestyle="",
-        marker=look["marker"],
-        markersize=5.5,
-        markerfacecolor="white",
-        markeredgecolor=look["color"],
-        zorder=4,
-    )
+    hollow = {"marker": look["marker"], "markersize": 5.5, "markerfacecolor": "white", "markeredgecolor": look["color"]}
+    axes.plot([xs[i] for i in noisy], [middle[i] for i in noisy], linestyle="", zorder=4, **hollow)
 
 
 def marks(speed: Axes, wait: Axes, body: dict[str, Any]) -> None:
     """Marks the knee and the recommended setting in both panels."""
     found = {(point["workers"], point["slots"]): point for point in body["points"]}
     knee, best = body["knee"], body["recommended"]
+    ring = {"marker": "o", "markersize": 15, "markerfacecolor": "none", "markeredgewidth": 1.8}
     looks = (
         (knee, {"marker": "*", "markersize": 11, "color": VERMILLION, "label": f"knee: {setting(knee)}"}),
-        (
-            best,
-            {
-                "marker": "o",
-                "markersize": 15,
-                "color": VERMILLION,
-                "markerfacecolor": "none",
-                "markeredgewidth": 1.8,
-                "label": f"recommended: {setting(best)}",
-            },
-        ),
+        (best, {**ring, "color": VERMILLION, "label": f"recommended: {setting(best)}"}),
     )
     for mark, look in looks:
-        point = found.get((mark["workers"], mark["slots"]))
-        if point:
-            speed.plot([mark["workers"]], [point["images_per_s"]["median"]], linestyle="", zorder=5, **look)
-            wait.plot(
-                [mark["workers"]], [100 * point["wait_share"]["median"]], linestyle="", zorder=5, clip_on=False, **look
-            )
+        workers = mark["workers"]
+        if point := found.get((workers, mark["slots"])):
+            look |= {"linestyle": "", "zorder": 5}
+            speed.plot([workers], [point["images_per_s"]["median"]], **look)
+            wait.plot([workers], [100 * point["wait_share"]["median"]], clip_on=False, **look)
         else:
-            speed.axvline(
-                mark["workers"], color=VERMILLION, linewidth=1, label=look["label"] + ", not among the points"
-            )
+            speed.axvline(workers, color=VERMILLION, linewidth=1, label=look["label"] + ", not among the points")
 
 
 def setting(mark: dict[str, Any]) -> str:
@@ -166,13 +137,8 @@ def worker_axis(axes: Axes, workers: list[int], cpus: float) -> None:
     near = cpus <= 1.5 * high
     if near:
         high = max(high, cpus)
-    axes.axvline(
-        cpus if near else -9,
-        color=FOLDER,
-        linewidth=1,
-        linestyle=":",
-        label=facts.cpus(cpus) + ("" if near else ", far to the right"),
-    )
+    text = facts.cpus(cpus) + ("" if near else ", far to the right")
+    axes.axvline(cpus if near else -9, color=FOLDER, linewidth=1, linestyle=":", label=text)
     if high > 24:
         axes.set_xscale("symlog", base=2, linthresh=1)
         axes.set_xlim(tried[0] * 0.85 if tried[0] else -0.3, high * 1.2)
@@ -186,20 +152,22 @@ def worker_axis(axes: Axes, workers: list[int], cpus: float) -> None:
 
 
 def table(body: dict[str, Any]) -> Table:
-    rows = []
-    for point in sorted(body["points"], key=lambda each: (each["slots"], each["workers"])):
-        key = {"workers": point["workers"], "slots": point["slots"]}
-        marks_of = [name for name in ("knee", "recommended") if key.items() <= body[name].items()]
-        rows.append(
-            [
-                str(point["slots"]),
-                str(point["workers"]),
-                facts.spread(point["images_per_s"]),
-                facts.spread(point["wait_share"], 100),
-                bytes_text(point["batches_bytes"]) if "batches_bytes" in point else "not said",
-                bytes_text(point["memory_bytes"]),
-                ", ".join(marks_of),
-            ]
-        )
-    head = ["batches in memory", "workers", "training, images/s", "waiting, %"]
-    return Table("Points", [*head, "memory of the batches", "of the program", ""], rows, texts=0)
+    def marks_of(point: dict[str, Any]) -> str:
+        setting_of = {"workers": point["workers"], "slots": point["slots"]}
+        return ", ".join(name for name in ("knee", "recommended") if setting_of.items() <= body[name].items())
+
+    columns = [
+        ("batches in memory", lambda point: str(point["slots"])),
+        ("workers", lambda point: str(point["workers"])),
+        ("training, images/s", lambda point: facts.spread(point["images_per_s"])),
+        ("waiting, %", lambda point: facts.spread(point["wait_share"], 100)),
+        ("memory of the batches", lambda point: bytes_of(point, "batches_bytes")),
+        ("of the program", lambda point: bytes_of(point, "memory_bytes")),
+        ("", marks_of),
+    ]
+    points = sorted(body["points"], key=lambda each: (each["slots"], each["workers"]))
+    return Table.of("Points", columns, points, texts=0)
+
+
+def bytes_of(point: dict[str, Any], field: str) -> str:
+    return bytes_text(point[field]) if field in point else "not said"

@@ -1,13 +1,15 @@
-"""The section of a measurement: the gains, where the time goes, and the figures behind it."""
+"""The section of a measurement: what was gained, where the time goes, and the figures behind it."""
 
 import math
 from collections.abc import Callable
+from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from plot_report import facts, speed, steps
 from plot_report.documents import Document
 from plot_report.look import Palette, bytes_text, condition_details, condition_name, number, times
-from plot_report.page import Html, Note, Picture, Section, Table
+from plot_report.page import Columns, Html, Note, Picture, Section, Table
 from plot_report.runs import Runs
 
 WHISKERS = (
@@ -21,14 +23,13 @@ SPREADS = (
     "Medians of the repeats; in grey the smallest and the largest. ≈: the repeats do not tell that there is a "
     "difference. *: other work: less to decode (roi), or other pixels (resize, raw)."
 )
-PICTURES = (  # name, title, how to read it, function that draws it
+FASTER = "speed against the folder (right of 1× is faster)"
+PICTURES = (  # name, title, how to read it, what draws it
     (
         "speedup-training",
         "Training speed against the folder",
         WHISKERS,
-        lambda runs, palette: speed.speedup(
-            runs, palette, "training", "Training speed against the folder (right of 1× is faster)"
-        ),
+        partial(speed.speedup, what="training", title=f"Training {FASTER}"),
     ),
     (
         "storage",
@@ -64,17 +65,13 @@ PICTURES = (  # name, title, how to read it, function that draws it
         "speedup-read",
         "Reading speed against the folder",
         "Stored bytes only: nothing is decoded. " + WHISKERS,
-        lambda runs, palette: speed.speedup(
-            runs, palette, "read", "Reading speed against the folder (right of 1× is faster)"
-        ),
+        partial(speed.speedup, what="read", title=f"Reading {FASTER}"),
     ),
     (
         "speedup-decode",
         "Reading and decoding speed against the folder",
         "Batches as training gets them, without training. " + WHISKERS,
-        lambda runs, palette: speed.speedup(
-            runs, palette, "decode", "Reading + decoding speed against the folder (right of 1× is faster)"
-        ),
+        partial(speed.speedup, what="decode", title=f"Reading + decoding {FASTER}"),
     ),
 )
 
@@ -117,7 +114,7 @@ def section(document: Document, palette: Palette, stem: str) -> Section:
 
 
 def nothing_to_draw(runs: Runs, name: str) -> str:
-    """The reason why a picture would be empty."""
+    """Why a picture would be empty."""
     if not runs.found:
         return "nothing was measured"
     if name.startswith("speedup") and len(runs.names) == 1:
@@ -134,7 +131,7 @@ def measured_text(body: dict[str, Any]) -> str:
 
 
 def remarks(runs: Runs) -> list[str]:
-    """Facts that a reader must know before the pictures."""
+    """What a reader must know before the pictures."""
     found = []
     simulated = [each["name"] for each in runs.conditions if each["kind"] == "simulated"]
     if simulated:
@@ -156,92 +153,74 @@ def remarks(runs: Runs) -> list[str]:
     return found
 
 
+def spread(work: str, field: str, scale: float = 1) -> Callable[[dict[str, Any]], str]:
+    return lambda run: facts.spread(run[work][field], scale)
+
+
+def middle(work: str, field: str) -> Callable[[dict[str, Any]], str]:
+    return lambda run: facts.middle(run[work][field])
+
+
 def training_table(runs: Runs) -> Table:
     copies = any(run["training"]["copy_ms"]["max"] > 0 for run in runs.found.values())
 
-    def row(run: dict[str, Any]) -> list[str]:
-        training = run["training"]
-        return [
-            ratio_text(runs, run, "training"),
-            facts.spread(training["images_per_s"]),
-            facts.spread(training["wait_share"], 100),
-            facts.middle(training["wait_ms"]),
-            facts.middle(training["compute_ms"]),
-            *([facts.middle(training["copy_ms"])] if copies else []),
-            number(max(training["step_ms_quantiles"]["ms"]), aligned=True),
-            facts.middle(training["cpu_s_per_1000"]),
-            facts.middle(training["first_batch_s"]),
-            "no number" if training["loss"] is None else number(training["loss"], aligned=True),
-        ]
+    def loss(run: dict[str, Any]) -> str:
+        return "no number" if (value := run["training"]["loss"]) is None else number(value, aligned=True)
 
-    head = [
-        "input",
-        "speedup",
-        "images/s",
-        "waiting, %",
-        "waiting, ms/step",
-        "compute, ms/step",
-        *(["copy, ms/step"] if copies else []),
-        "slowest step, ms",
-        "CPU-s/1000 images",
-        "first batch, s",
-        "loss",
+    columns = [
+        ("speedup", lambda run: ratio_text(runs, run, "training")),
+        ("images/s", spread("training", "images_per_s")),
+        ("waiting, %", spread("training", "wait_share", 100)),
+        ("waiting, ms/step", middle("training", "wait_ms")),
+        ("compute, ms/step", middle("training", "compute_ms")),
+        *([("copy, ms/step", middle("training", "copy_ms"))] if copies else []),
+        ("slowest step, ms", lambda run: number(max(run["training"]["step_ms_quantiles"]["ms"]), aligned=True)),
+        ("CPU-s/1000 images", middle("training", "cpu_s_per_1000")),
+        ("first batch, s", middle("training", "first_batch_s")),
+        ("loss", loss),
     ]
-    return Table(
-        "Training", head, rows(runs, row), 1, SPREADS + (" Copying goes on beside the compute." if copies else "")
-    )
+    return run_table("Training", runs, columns, SPREADS + (" Copying goes on beside the compute." if copies else ""))
 
 
 def reading_table(runs: Runs) -> Table:
-    def row(run: dict[str, Any]) -> list[str]:
-        read, decode = run["read"], run["decode"]
-        return [
-            ratio_text(runs, run, "read"),
-            facts.spread(read["images_per_s"]),
-            facts.middle(read["mb_per_s"]),
-            facts.middle(read["disk_bytes_per_image"]),
-            ratio_text(runs, run, "decode"),
-            facts.spread(decode["images_per_s"]),
-            facts.middle(decode["cpu_s_per_1000"]),
-            facts.middle(decode["batch_p50_ms"]),
-            facts.middle(decode["batch_p99_ms"]),
-        ]
-
-    head = [
-        "input",
-        "read: speedup",
-        "images/s",
-        "MB/s",
-        "from storage, bytes/image",
-        "read + decode: speedup",
-        "images/s",
-        "CPU-s/1000 images",
-        "batch p50, ms",
-        "batch p99, ms",
+    columns = [
+        ("read: speedup", lambda run: ratio_text(runs, run, "read")),
+        ("images/s", spread("read", "images_per_s")),
+        ("MB/s", middle("read", "mb_per_s")),
+        ("from storage, bytes/image", middle("read", "disk_bytes_per_image")),
+        ("read + decode: speedup", lambda run: ratio_text(runs, run, "decode")),
+        ("images/s", spread("decode", "images_per_s")),
+        ("CPU-s/1000 images", middle("decode", "cpu_s_per_1000")),
+        ("batch p50, ms", middle("decode", "batch_p50_ms")),
+        ("batch p99, ms", middle("decode", "batch_p99_ms")),
     ]
-    return Table("Reading, and reading + decoding", head, rows(runs, row), 1, SPREADS)
+    return run_table("Reading, and reading + decoding", runs, columns, SPREADS)
 
 
 def epoch_table(runs: Runs) -> Table:
-    def row(run: dict[str, Any]) -> list[str]:
-        parts = run["attribution"]
-        places = max(0, 2 - math.floor(math.log10(parts["epoch_s"]))) if parts["epoch_s"] > 0 else 3
-        fields = ("epoch_s", *(field for field, *_ in steps.EPOCH))
-        return [f"{round(parts[field], places) + 0.0:,.{places}f}" for field in fields]  # + 0.0: no -0.00
+    def seconds(field: str) -> Callable[[dict[str, Any]], str]:
+        def text(run: dict[str, Any]) -> str:
+            parts = run["attribution"]
+            places = max(0, 2 - math.floor(math.log10(parts["epoch_s"]))) if parts["epoch_s"] > 0 else 3
+            return f"{round(parts[field], places) + 0.0:,.{places}f}"  # + 0.0: no -0.00
 
-    head = ["input", "epoch, s", "device, s", "sharing, s", "preparation stall, s", "fetch stall, s", "other, s"]
-    return Table("Time of an epoch", head, rows(runs, row))
+        return text
+
+    heads = ["epoch, s", "device, s", "sharing, s", "preparation stall, s", "fetch stall, s", "other, s"]
+    fields = ["epoch_s", *(field for field, *_ in steps.EPOCH)]
+    return run_table("Time of an epoch", runs, [(head, seconds(field)) for head, field in zip(heads, fields)])
 
 
-def rows(runs: Runs, make: Callable[[dict[str, Any]], list[str]]) -> list[list[str]]:
-    """For each condition a heading, and a row for each input, including those not measured."""
-    found = []
+def run_table(title: str, runs: Runs, columns: Columns, note: str = "") -> Table:
+    """For each condition a heading, and a row for each input, also for those not measured."""
+    rows = []
     for condition in runs.conditions:
-        found.append([condition_name(condition)])
+        rows.append([condition_name(condition)])
         for name in runs.names:
             run = runs.of(name, condition)
-            found.append([name, *(make(run) if run else [f"not measured: {runs.reason(name, condition)}"])])
-    return found
+            missing = [f"not measured: {runs.reason(name, condition)}"]
+            rows.append([name, *([text(run) for _, text in columns] if run else missing)])
+    return Table(title, ["input", *(head for head, _ in columns)], rows, 1, note)
 
 
 def ratio_text(runs: Runs, run: dict[str, Any], what: str) -> str:
@@ -263,19 +242,14 @@ def gaps(runs: Runs) -> list[Table]:
 
 
 def input_table(runs: Runs) -> Table:
-    found = [
-        [
-            each["name"],
-            each["format"],
-            each["image"],
-            each["path"],
-            each["file_system"],
-            f"{each['samples']:,}",
-            bytes_text(each["bytes"]),
-        ]
-        for each in runs.inputs
+    fields = {"input": "name", "format": "format", "images stored as": "image", "path": "path",
+              "file system": "file_system"}  # fmt: skip
+    columns = [
+        *((head, itemgetter(field)) for head, field in fields.items()),
+        ("images", lambda each: f"{each['samples']:,}"),
+        ("bytes", lambda each: bytes_text(each["bytes"])),
     ]
-    return Table("Inputs", ["input", "format", "images stored as", "path", "file system", "images", "bytes"], found, 5)
+    return Table.of("Inputs", columns, runs.inputs, texts=5)
 
 
 def packing(body: dict[str, Any]) -> list[Table]:
@@ -290,5 +264,5 @@ def packing(body: dict[str, Any]) -> list[Table]:
 
 
 def condition_table(runs: Runs) -> Table:
-    found = [[condition_name(each), condition_details(each)] for each in runs.conditions]
-    return Table("Conditions", ["condition", "what it is"], found, 2)
+    columns = [("condition", condition_name), ("what it is", condition_details)]
+    return Table.of("Conditions", columns, runs.conditions, texts=2)

@@ -1,4 +1,4 @@
-"""Pictures of where the time of a measurement goes: in a step, in an epoch, and how evenly steps follow each other."""
+"""Pictures of where the time of a measurement goes: of a step, of an epoch, and how evenly steps follow each other."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,26 +9,12 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from plot_report.look import (
-    FOLDER,
-    GREY,
-    ORANGE,
-    PALE,
-    ROW_TEXT,
-    SKY,
-    VERMILLION,
-    Palette,
-    condition_name,
-    legend_below,
-    log_axis,
-    name_rows,
-    note_row,
-    number,
-    panels,
-    plain_axis,
-)
+    BAR, FOLDER, GREY, ORANGE, SKY, VERMILLION, Palette, legend_below, log_axis, number, plain_axis,
+    row_panels, row_text,
+)  # fmt: skip
 from plot_report.runs import Runs
 
-EPOCH = (  # field, its meaning, colour, hatch
+EPOCH = (  # field, what it is, colour, hatch
     ("device_s", "device: what it needs by itself", GREY, ""),
     ("sharing_s", "sharing: steps slower because loading uses the same cores", SKY, ""),
     ("preparation_s", "stalled for preparation (decoding, augmenting)", ORANGE, ""),
@@ -36,24 +22,12 @@ EPOCH = (  # field, its meaning, colour, hatch
     ("other_s", "other", "white", "////"),
 )
 ROOM, NOISY_ROOM, EPOCH_ROOM = 0.38, 0.47, 0.2  # of an axis, right of the longest bar, for its text
-RANGE = 20  # ratio of largest to smallest from which a logarithmic scale helps
-
-
-def row_panels(runs: Runs, palette: Palette, title: str, share_x: bool) -> tuple[Figure, list[Axes]]:
-    """Makes a panel for each condition with a row for each input."""
-    figure, axes = panels(len(runs.conditions), len(runs.names), title, share_x)
-    for each, condition in zip(axes, runs.conditions):
-        each.set_title(condition_name(condition))
-        each.grid(axis="x", color=PALE)
-        name_rows(each, runs.names, palette)
-        for y, name in enumerate(runs.names):
-            if runs.of(name, condition) is None:
-                note_row(each, y, "not measured")
-    return figure, axes
+CLEAR = {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.6}  # of the device limit, which may run behind
+RANGE = 20  # largest over smallest from which a logarithmic scale helps
 
 
 def for_each_run(runs: Runs, axes: list[Axes], draw: Callable[[Axes, int, dict[str, Any]], float], room: float) -> None:
-    """Draws the rows of all panels, each from 0 to its own longest row, with room for the text after it."""
+    """Draws the rows of all panels, each from 0 to its own longest, with room for the text behind it."""
     for each, condition in zip(axes, runs.conditions):
         found = [(y, run) for y, name in enumerate(runs.names) if (run := runs.of(name, condition))]
         longest = max([draw(each, y, run) for y, run in found], default=1)
@@ -63,25 +37,20 @@ def for_each_run(runs: Runs, axes: list[Axes], draw: Callable[[Axes, int, dict[s
 
 
 def step_parts(runs: Runs, palette: Palette) -> Figure:
-    """Draws waiting and the rest of a step, and the copy that runs in parallel."""
-    figure, axes = row_panels(
-        runs, palette, "Time of a training step (shorter is faster; waiting is what better loading can save)", False
-    )
+    """Waiting and the rest of a step, and the copy that goes on beside it."""
+    title = "Time of a training step (shorter is faster; waiting is what better loading can save)"
+    figure, axes = row_panels(runs, palette, title, share_x=False)
     copies = any(run["training"]["copy_ms"]["median"] > 0 for run in runs.found.values())
 
     def draw(each: Axes, y: int, run: dict[str, Any]) -> float:
         training = run["training"]
         wait, compute, copy = (training[field]["median"] for field in ("wait_ms", "compute_ms", "copy_ms"))
-        each.barh(y, wait, height=0.72, color=VERMILLION)
-        each.barh(y, compute, left=wait, height=0.72, color=GREY)
+        each.barh(y, wait, height=BAR, color=VERMILLION)
+        each.barh(y, compute, left=wait, height=BAR, color=GREY)
         each.barh(y + 0.2, copy, left=wait, height=0.16, color="black")
         noisy = ", noisy" if training["wait_ms"]["noisy"] and training["images_per_s"]["noisy"] else ""
-        row_text(
-            each,
-            y,
-            wait + compute,
-            f"{number(wait + compute)} ms, {percent(training['wait_share']['median'])} waiting{noisy}",
-        )
+        waiting = f"{percent(training['wait_share']['median'])} waiting{noisy}"
+        row_text(each, y, wait + compute, f"{number(wait + compute)} ms, {waiting}", bbox=CLEAR)
         return wait + compute
 
     for_each_run(runs, axes, draw, NOISY_ROOM if runs.any_noisy("training") else ROOM)
@@ -100,10 +69,9 @@ def step_parts(runs: Runs, palette: Palette) -> Figure:
 
 
 def attribution(runs: Runs, palette: Palette) -> Figure:
-    """Draws the seconds of an epoch by what they are spent on."""
-    figure, axes = row_panels(
-        runs, palette, "Where an epoch's time goes (shorter is faster; grey is what the device needs anyway)", False
-    )
+    """The seconds of an epoch, by what they are spent on."""
+    title = "Where an epoch's time goes (shorter is faster; grey is what the device needs anyway)"
+    figure, axes = row_panels(runs, palette, title, share_x=False)
 
     def draw(each: Axes, y: int, run: dict[str, Any]) -> float:
         parts = run["attribution"]
@@ -111,20 +79,11 @@ def attribution(runs: Runs, palette: Palette) -> Figure:
         for field, _, colour, hatch in EPOCH:
             seconds = parts[field]
             start = right if seconds >= 0 else left
-            edge = FOLDER if hatch else colour
-            each.barh(
-                y,
-                seconds,
-                left=start,
-                height=0.72,
-                color=colour,
-                hatch=hatch,
-                edgecolor=edge,
-                linewidth=0.4 if hatch else 0,
-            )
+            look = {"color": colour, "hatch": hatch, "edgecolor": FOLDER if hatch else colour}
+            each.barh(y, seconds, left=start, height=BAR, linewidth=0.4 if hatch else 0, **look)
             right, left = right + max(seconds, 0), left + min(seconds, 0)
         each.plot([parts["epoch_s"]] * 2, [y - 0.4, y + 0.4], color="black", linewidth=1.2)
-        row_text(each, y, max(right, parts["epoch_s"]), f"{number(parts['epoch_s'])} s")
+        row_text(each, y, max(right, parts["epoch_s"]), f"{number(parts['epoch_s'])} s", bbox=CLEAR)
         return max(right, parts["epoch_s"])
 
     for_each_run(runs, axes, draw, EPOCH_ROOM)
@@ -143,7 +102,7 @@ def attribution(runs: Runs, palette: Palette) -> Figure:
 
 
 def latency(runs: Runs, palette: Palette) -> Figure:
-    """Draws quantiles of the steps: how long most take, and how much longer the slowest."""
+    """Quantiles of the steps: how long most take, and how much longer the slowest."""
     title = "How evenly steps follow each other (left is faster; a long tail to the right is an uneven supply)"
     figure, axes = row_panels(runs, palette, title, share_x=False)
     for each, condition in zip(axes, runs.conditions):
@@ -173,7 +132,7 @@ def latency(runs: Runs, palette: Palette) -> Figure:
 
 def quantile_row(axes: Axes, y: int, quantiles: dict[str, list[float]], colour: Any) -> None:
     def at(p: float) -> float:
-        """The time at the nearest listed probability."""
+        """The time at the listed probability that is nearest."""
         i = min(range(len(quantiles["p"])), key=lambda each: abs(quantiles["p"][each] - p))
         return quantiles["ms"][i]
 
@@ -181,11 +140,6 @@ def quantile_row(axes: Axes, y: int, quantiles: dict[str, list[float]], colour: 
     axes.plot([at(0.25), at(0.75)], [y, y], color=colour, linewidth=7, solid_capstyle="butt")
     axes.plot([at(0), at(1)], [y, y], color=colour, marker="o", markersize=3.5, linestyle="")
     axes.plot([at(0.5)], [y], color="black", marker="|", markersize=10, markeredgewidth=1.4)
-
-
-def row_text(axes: Axes, y: int, x: float, text: str) -> None:
-    back = {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.6}  # the device limit may run behind it
-    axes.annotate(text, (x, y), (4, 0), textcoords="offset points", va="center", fontsize=ROW_TEXT, bbox=back)
 
 
 def percent(share: float) -> str:

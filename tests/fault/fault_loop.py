@@ -61,12 +61,16 @@ INTERRUPTED = ("open", "read", "write", "pwrite", "fsync", "truncate", "flock")
 HARMLESS = {(group, "EINTR") for group in INTERRUPTED} | {(group, "SHORT") for group in ("read", "write", "pwrite")}
 # Libraries that crash in themselves when they get no memory, and how many of the innermost calls must be theirs to tell: what libstdc++
 # destroys for us may be our fault, what it destroys for itself is its own. What they leave has to be as good as after any kill.
-CRASHING = {"libhdf5_serial": 1, "libstdc++": 2}
+CRASHING = {"libhdf5_serial": 1, "libarchive": 1, "libstdc++": 2}
 C_LIBRARY = ("libc.so", "ld-linux", PRELOAD.name)
 ALLOCATIONS = 150  # of a command that are tried, spread evenly
 LONGEST = 120  # seconds
 FRAME = "FAULT FRAME: "
-FATAL = b"Fatal Internal Error in libarchive"  # it ends the program where it gets no memory
+# What libraries say that end the program themselves where they get no memory.
+FATAL = {
+    b"Fatal Internal Error in libarchive": "libarchive",
+    b"Fatal glibc error: failed to register TLS destructor": "glibc",
+}
 COUNTS = Path(__file__).resolve().parent / "counts.json"  # of the last run of each case
 MARKS = ("<!-- faults: begin -->", "<!-- faults: end -->")
 UNFINISHED = (".partial", ".packhorse-index", ".packhorse-repair")
@@ -115,9 +119,10 @@ def must(*command):
 
 
 def crashed_in(done):
-    """The library that ended the program: one of CRASHING by a signal, as the preload tells, or libarchive; None if none did."""
-    if FATAL in done.stderr:
-        return "libarchive"
+    """The library that ended the program: with words, or, one of CRASHING, by a signal, as the preload tells; None if none did."""
+    for words, library in FATAL.items():
+        if words in done.stderr:
+            return library
     if done.returncode >= 0:
         return None
     frames = [line.split(": ")[1] for line in done.stderr.decode(errors="replace").splitlines() if line.startswith(FRAME)]

@@ -62,12 +62,16 @@ HARMLESS = {(group, "EINTR") for group in INTERRUPTED} | {(group, "SHORT") for g
 # Libraries that crash by themselves when they get no memory, and how many of the innermost calls must be theirs to
 # prove it: what libstdc++ destroys for us may be our fault, what it destroys for itself is its own. The files they
 # leave must be as good as after any kill.
-CRASHING = {"libhdf5_serial": 1, "libstdc++": 2}
+CRASHING = {"libhdf5_serial": 1, "libarchive": 1, "libstdc++": 2}
 C_LIBRARY = ("libc.so", "ld-linux", PRELOAD.name)
 ALLOCATIONS = 150  # allocations of a command that are tried, spread evenly
 LONGEST = 120  # seconds
 FRAME = "FAULT FRAME: "
-FATAL = b"Fatal Internal Error in libarchive"  # libarchive ends the program when it gets no memory
+# What libraries print before they end the program themselves because they get no memory.
+FATAL = {
+    b"Fatal Internal Error in libarchive": "libarchive",
+    b"Fatal glibc error: failed to register TLS destructor": "glibc",
+}
 COUNTS = Path(__file__).resolve().parent / "counts.json"  # from the last run of each case
 MARKS = ("<!-- faults: begin -->", "<!-- faults: end -->")
 UNFINISHED = (".partial", ".packhorse-index", ".packhorse-repair")
@@ -116,10 +120,11 @@ def must(*command):
 
 
 def crashed_in(done):
-    """The library that ended the program: one of CRASHING by a signal, found by the preload, or libarchive; None if
+    """The library that ended the program: with words, or, one of CRASHING, by a signal, found by the preload; None if
     none did."""
-    if FATAL in done.stderr:
-        return "libarchive"
+    for words, library in FATAL.items():
+        if words in done.stderr:
+            return library
     if done.returncode >= 0:
         return None
     frames = [line.split(": ")[1] for line in done.stderr.decode(errors="replace").splitlines() if line.startswith(FRAME)]

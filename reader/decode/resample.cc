@@ -9,7 +9,7 @@ namespace packhorse::reader {
 
 namespace {
 
-// Rows that are scaled at a time: the kernels do four.
+// Rows that are scaled at a time: as many as the kernels do at once.
 constexpr int kBand = 8;
 
 std::size_t row_bytes(int pixels) { return static_cast<std::size_t>(pixels) * kChannels; }

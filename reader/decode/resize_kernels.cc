@@ -12,7 +12,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace packhorse::reader::HWY_NAMESPACE {
 
-#if HWY_TARGET == HWY_SCALAR  // no vectors
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128  // no vectors
 
 ResizeKernels kernels_of_target() { return plain_kernels(); }
 
@@ -36,15 +36,15 @@ constexpr DU16 du16;
 constexpr D16 d16;
 constexpr D32 d32;
 
-/// Pairs of weights, or of a sample and what it is multiplied with.
+/// The same two numbers in every lane of 32 bits.
 HWY_INLINE V16 pairs_of(const std::int16_t* two) {
   std::int32_t both;
   std::memcpy(&both, two, sizeof both);
   return hn::BitCast(d16, hn::Set(d32, both));
 }
 
-/// A sum of products in each lane: those of even neighbours in one vector and of odd ones in the
-/// other, or in whichever way the processor likes.
+/// Sums of weighted pairs of samples. How they are spread over the two vectors depends on the
+/// processor.
 struct Sums {
   V32 sums, rest;
 };
@@ -53,7 +53,7 @@ HWY_INLINE void add(V16 samples, V16 weights, Sums& to) {
   to.sums = hn::ReorderWidenMulAccumulate(d32, samples, weights, to.sums, to.rest);
 }
 
-/// One half, for rounding: as a product, so that it stands where all of them do.
+/// What a rounded sum begins with: added as a pair is, so that it is spread as pairs are.
 HWY_INLINE Sums half() {
   constexpr std::int16_t kHalfAndNothing[2] = {kHalf, 0};
   Sums sums{hn::Zero(d32), hn::Zero(d32)};

@@ -9,7 +9,7 @@ namespace packhorse::reader {
 
 namespace {
 
-// Rows scaled at a time. The kernels do four at once.
+// Rows scaled at a time: as many as the kernels do at once.
 constexpr int kBand = 8;
 
 std::size_t row_bytes(int pixels) { return static_cast<std::size_t>(pixels) * kChannels; }

@@ -90,7 +90,7 @@ class Resampler : public PixelSink {
   void make_room(int rows);
   void write_rows();
 
-  const ResizeKernels& kernels_;
+  ResizeKernels kernels_;
   Axis columns_, rows_;  ///< of the stored picture
   PixelBuffer narrowed_, scaled_;
   bool swap_ = false;

@@ -1,59 +1,173 @@
 #include "decode/resize_kernels.h"
 
-#include <array>
+#include <algorithm>
+#include <cstring>
 
-namespace packhorse::reader {
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "decode/resize_kernels.cc"
+// These must come last.
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace packhorse::reader::HWY_NAMESPACE {
+
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128  // no vectors
+
+ResizeKernels kernels_of_target() { return plain_kernels(); }
+
+#else
 
 namespace {
 
-constexpr int kHalf = 1 << (kWeightBits - 1);
+namespace hn = hwy::HWY_NAMESPACE;
 
-void portable_row(const std::uint8_t* in, std::span<const Tap> taps, const std::int16_t* weights,
-                  std::uint8_t* out) {
+// Two parts of 128 bits, or one: longer vectors gain nothing that shows beside decoding.
+using D8 = hn::CappedTag<std::uint8_t, 32>;
+using DU16 = hn::Repartition<std::uint16_t, D8>;
+using D16 = hn::Repartition<std::int16_t, D8>;
+using D32 = hn::Repartition<std::int32_t, D8>;
+using V8 = hn::Vec<D8>;
+using VU16 = hn::Vec<DU16>;
+using V16 = hn::Vec<D16>;
+using V32 = hn::Vec<D32>;
+constexpr D8 d8;
+constexpr DU16 du16;
+constexpr D16 d16;
+constexpr D32 d32;
+
+/// The same two numbers in every lane of 32 bits.
+HWY_INLINE V16 pairs_of(const std::int16_t* two) {
+  std::int32_t both;
+  std::memcpy(&both, two, sizeof both);
+  return hn::BitCast(d16, hn::Set(d32, both));
+}
+
+/// Sums of weighted pairs of samples. How they are spread over the two vectors depends on the
+/// processor.
+struct Sums {
+  V32 sums, rest;
+};
+
+HWY_INLINE void add(V16 samples, V16 weights, Sums& to) {
+  to.sums = hn::ReorderWidenMulAccumulate(d32, samples, weights, to.sums, to.rest);
+}
+
+/// What a rounded sum begins with: added as a pair is, so that it is spread as pairs are.
+HWY_INLINE Sums half() {
+  constexpr std::int16_t kHalfAndNothing[2] = {kHalf, 0};
+  Sums sums{hn::Zero(d32), hn::Zero(d32)};
+  add(pairs_of(kHalfAndNothing), hn::Set(d16, 1), sums);
+  return sums;
+}
+
+HWY_INLINE V32 rounded(const Sums& sums) {
+  return hn::ShiftRight<kWeightBits>(hn::RearrangeToOddPlusEven(sums.sums, sums.rest));
+}
+
+constexpr int kRows = HWY_MAX_BYTES >= 32 ? 2 : 1;  // in a vector: 128 bits of each
+
+/// 16 bytes from each of kRows rows.
+HWY_INLINE V8 load_rows(const std::uint8_t* in, std::size_t stride) {
+#if HWY_MAX_BYTES >= 32
+  const hn::Half<D8> half;
+  return hn::Combine(d8, hn::LoadU(half, in + stride), hn::LoadU(half, in));
+#else
+  (void)stride;
+  return hn::LoadU(d8, in);
+#endif
+}
+
+/// kVectors * kRows rows, which share the weights.
+template <std::size_t kVectors>
+void rows_together(const std::uint8_t* in, std::size_t in_stride, std::span<const Tap> taps,
+                   const std::int16_t* weights, std::uint8_t* out, std::size_t out_stride) {
+  constexpr std::uint8_t kNone = 0x80;
+  // Two pixels r g b R G B become the 16-bit numbers r R g G b B 0 0.
+  alignas(16) static constexpr std::uint8_t kSpread[16] = {
+      0, kNone, 3, kNone, 1, kNone, 4, kNone, 2, kNone, 5, kNone, kNone, kNone, kNone, kNone};
+  // The 32-bit numbers r g b 0 become the bytes r g b 0.
+  alignas(16) static constexpr std::uint8_t kGather[16] = {0, 4, 8, 12};
+  const V8 spread = hn::LoadDup128(d8, kSpread), gather = hn::LoadDup128(d8, kGather);
   for (const Tap& tap : taps) {
     const std::uint8_t* pixel = in + std::ptrdiff_t{tap.first} * 3;
-    int sum[3] = {kHalf, kHalf, kHalf};
-    for (int i = 0; i < tap.count; ++i, pixel += 3) {
-      const int weight = weights[tap.weights + static_cast<std::size_t>(i)];
-      for (int c = 0; c < 3; ++c) sum[c] += weight * pixel[c];
+    const std::int16_t* weight = weights + tap.weights;
+    Sums sums[kVectors];
+    for (Sums& s : sums) s = half();
+    for (int i = 0; i < tap.count; i += 2, pixel += 6, weight += 2) {
+      const V16 pair = pairs_of(weight);
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        const V8 pixels = load_rows(pixel + v * kRows * in_stride, in_stride);
+        add(hn::BitCast(d16, hn::TableLookupBytesOr0(pixels, spread)), pair, sums[v]);
+      }
     }
-    for (int value : sum) *out++ = static_cast<std::uint8_t>(value >> kWeightBits);
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      HWY_ALIGN std::uint8_t rgb0[kRows][16];
+      hn::Store(hn::TableLookupBytes(hn::BitCast(d8, rounded(sums[v])), gather), d8, rgb0[0]);
+      for (std::size_t r = 0; r < kRows; ++r)
+        std::memcpy(out + (v * kRows + r) * out_stride, rgb0[r], 4);
+    }
+    out += 3;
   }
 }
 
-void portable_rows(const std::uint8_t* in, std::size_t in_stride, int count,
-                   std::span<const Tap> taps, const std::int16_t* weights, std::uint8_t* out,
-                   std::size_t out_stride) {
-  for (int y = 0; y < count; ++y, in += in_stride, out += out_stride) {
-    portable_row(in, taps, weights, out);
+void rows(const std::uint8_t* in, std::size_t in_stride, int count, std::span<const Tap> taps,
+          const std::int16_t* weights, std::uint8_t* out, std::size_t out_stride) {
+  constexpr int kMost = 4 * kRows;
+  for (; count >= kMost; count -= kMost, in += kMost * in_stride, out += kMost * out_stride)
+    rows_together<4>(in, in_stride, taps, weights, out, out_stride);
+  for (; count > 0; count -= kRows, in += kRows * in_stride, out += kRows * out_stride) {
+    if (count < kRows) in_stride = out_stride = 0;  // the last row, twice
+    rows_together<1>(in, in_stride, taps, weights, out, out_stride);
   }
 }
 
-void portable_column(const std::uint8_t* in, std::size_t stride, const std::int16_t* weights,
-                     int count, std::uint8_t* out, std::size_t bytes) {
-  for (std::size_t x = 0; x < bytes; ++x) {
-    int sum = kHalf;
-    for (int i = 0; i < count; ++i)
-      sum += weights[i] * in[static_cast<std::size_t>(i) * stride + x];
-    out[x] = static_cast<std::uint8_t>(sum >> kWeightBits);
+/// A vector of an output row.
+HWY_INLINE void block(const std::uint8_t* in, std::size_t stride, const std::int16_t* weights,
+                      int count, std::uint8_t* out) {
+  const VU16 low_byte = hn::Set(du16, 0xff);
+  Sums even[2] = {half(), half()}, odd[2] = {half(), half()};  // samples
+  for (int i = 0; i < count; i += 2, in += 2 * stride) {
+    // The partner of a last, odd row has no weight; the row itself is there to be read.
+    const std::uint8_t* partner = i + 1 < count ? in + stride : in;
+    const VU16 a = hn::BitCast(du16, hn::LoadU(d8, in));
+    const VU16 b = hn::BitCast(du16, hn::LoadU(d8, partner));
+    const VU16 both[2] = {hn::InterleaveLower(du16, a, b), hn::InterleaveUpper(du16, a, b)};
+    const V16 pair = pairs_of(weights + i);
+    for (int j = 0; j < 2; ++j) {
+      add(hn::BitCast(d16, hn::And(both[j], low_byte)), pair, even[j]);
+      add(hn::BitCast(d16, hn::ShiftRight<8>(both[j])), pair, odd[j]);
+    }
   }
+  const V16 low = hn::ReorderDemote2To(d16, rounded(even[0]), rounded(even[1]));
+  const V16 high = hn::ReorderDemote2To(d16, rounded(odd[0]), rounded(odd[1]));
+  hn::StoreU(hn::BitCast(d8, hn::Or(low, hn::ShiftLeft<8>(high))), d8, out);
+}
+
+void column(const std::uint8_t* in, std::size_t stride, const std::int16_t* weights, int count,
+            std::uint8_t* out, std::size_t bytes) {
+  const std::size_t lanes = hn::Lanes(d8);
+  if (bytes < lanes) return plain_kernels().column(in, stride, weights, count, out, bytes);
+  for (std::size_t x = 0; x + lanes <= bytes; x += lanes)
+    block(in + x, stride, weights, count, out + x);
+  const std::size_t last = bytes - lanes;  // overlaps the block before it
+  if (bytes % lanes != 0) block(in + last, stride, weights, count, out + last);
 }
 
 }  // namespace
 
-const ResizeKernels kPortableKernels = {"portable", portable_rows, portable_column};
+ResizeKernels kernels_of_target() { return {rows, column}; }
 
-std::span<const ResizeKernels* const> resize_kernels() {
-#if defined(__x86_64__)
-  static const std::array kAll = {&kPortableKernels, &kSsse3Kernels, &kAvx2Kernels};
-  static const std::size_t kUsable = __builtin_cpu_supports("avx2") != 0    ? 3
-                                     : __builtin_cpu_supports("ssse3") != 0 ? 2
-                                                                            : 1;
-#else
-  static const std::array kAll = {&kPortableKernels};
-  static const std::size_t kUsable = 1;
 #endif
-  return std::span(kAll).first(kUsable);
-}
+
+}  // namespace packhorse::reader::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace packhorse::reader {
+
+HWY_EXPORT(kernels_of_target);
+ResizeKernels fastest_kernels() { return HWY_DYNAMIC_DISPATCH(kernels_of_target)(); }
 
 }  // namespace packhorse::reader
+#endif

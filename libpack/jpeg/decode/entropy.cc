@@ -6,7 +6,6 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "jpeg/decode/entropy.cc"
-#include "jpeg/kernels/targets.h"
 // These must come last.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>

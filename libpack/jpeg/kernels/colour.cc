@@ -4,7 +4,6 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "jpeg/kernels/colour.cc"
-#include "jpeg/kernels/targets.h"
 // These must come last.
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>

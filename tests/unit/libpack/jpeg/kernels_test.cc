@@ -1,7 +1,6 @@
 #include "jpeg/kernels/kernels.h"
 
 #include <doctest/doctest.h>
-#include <hwy/targets.h>
 
 #include <algorithm>
 #include <random>
@@ -9,6 +8,7 @@
 
 #include "fixtures.h"
 #include "jpeg/decode/buffer.h"
+#include "support/instruction_sets.h"
 
 namespace packhorse::jpeg::test {
 
@@ -17,12 +17,7 @@ namespace {
 /// Runs `check` with the kernels of each instruction set that this processor has.
 template <class Check>
 void for_each_target(const Check& check) {
-  for (const auto target : hwy::SupportedAndGeneratedTargets()) {
-    hwy::SetSupportedTargetsForTest(target);
-    CAPTURE(hwy::TargetName(target));
-    check(fastest_kernels());
-  }
-  hwy::SetSupportedTargetsForTest(0);
+  packhorse::test::for_each_instruction_set([&] { check(fastest_kernels()); });
 }
 
 using Samples = std::vector<std::uint8_t>;

@@ -4,16 +4,16 @@ scaled afterwards; and the transcode of `--image roi` by our decoder beside that
 
     cmake --build --preset release --target jpeg_bench
     python3 bench/jpeg build/test-data/imagenet/imagenet200
-    python3 bench/jpeg build/test-data/imagenet/imagenet200 --write docs/jpeg.md --json jpeg.json
+    python3 bench/jpeg build/test-data/imagenet/imagenet200 --write docs/measured/jpeg.md --json jpeg.json
 
 and what restart markers and shorter Huffman codes cost in bytes and gain in time:
 
     cmake --build --preset release --target jpeg_tradeoff
-    python3 bench/jpeg build/test-data/imagenet/imagenet200 --tradeoff --write docs/jpeg.md
+    python3 bench/jpeg build/test-data/imagenet/imagenet200 --tradeoff --write docs/measured/jpeg.md
 
 and the decoders on pictures of some hundred bytes, where preparing takes as long as decoding:
 
-    python3 bench/jpeg build/test-data/cifar10/train --tiny --limit 3000 --write docs/jpeg.md
+    python3 bench/jpeg build/test-data/cifar10/train --tiny --limit 3000 --write docs/measured/jpeg.md
 
 Prints Markdown. The decoders take turns, so that what else the machine does hits all of them alike; a ratio is the
 median of those of each turn.

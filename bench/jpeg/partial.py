@@ -3,7 +3,7 @@
     packhorse pack PHOTOS packed/roi --format wds --image roi
     packhorse pack PHOTOS packed/256 --format wds --image resize
     python3 bench/jpeg/partial.py packed/roi packed/256
-    python3 bench/jpeg/partial.py packed/roi packed/256 --write docs/jpeg.md
+    python3 bench/jpeg/partial.py packed/roi packed/256 --write docs/measured/jpeg.md
 
 Reads the payloads of the tars in random order, each after the page cache has dropped the shards: whole, or the header
 and the rows of MCUs under a RandomResizedCrop, where the file's own table (packhorse/roi_layout.h) says that they lie.

@@ -2,9 +2,9 @@
 
     python3 bench/pack list                          what there is to measure, and against which bars
     python3 bench/pack run photos --json build/bench/pack.json
-    python3 bench/pack report build/bench/pack.json --write docs/benchmarks.md
+    python3 bench/pack report build/bench/pack.json --write docs/measured/packing.md
 
-docs/benchmarks.md says what each suite does. Needs Python 3.11 and, for the peers, bench/setup.
+docs/measured/packing.md says what each suite does. Needs Python 3.11 and, for the peers, bench/setup.
 """
 
 import sys

@@ -4,9 +4,9 @@
     python3 bench/peers run verify                    does each deliver all samples, with their labels?
     python3 bench/peers run photos --copies 5 --repeats 1
     python3 bench/peers run all --json build/peers-bench.json
-    python3 bench/peers report build/peers-bench.json --write docs/peers.md
+    python3 bench/peers report build/peers-bench.json --write docs/measured/peers.md
 
-docs/peers.md says how. Needs Python 3.11 and bench/setup; what is not installed is named and left out.
+docs/measured/peers.md says how. Needs Python 3.11 and bench/setup; what is not installed is named and left out.
 """
 
 import sys

@@ -2,9 +2,9 @@
 
     python3 bench/reader list                          what there is to measure, and against which bars
     python3 bench/reader run photos --json build/reader-bench.json
-    python3 bench/reader report build/reader-bench.json --write docs/benchmarks.md
+    python3 bench/reader report build/reader-bench.json --write docs/measured/reading.md
 
-docs/benchmarks.md says what each suite does. Needs Python 3.11 and, for the peers, bench/setup.
+docs/measured/reading.md says what each suite does. Needs Python 3.11 and, for the peers, bench/setup.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Trains a network twice on several processes, once killed in the middle and resumed, and compares what came out.
 
-    .venv/bin/python bench/resume build/test-data/cifar10 --write docs/resume.md
+    .venv/bin/python bench/resume build/test-data/cifar10 --write docs/measured/resume.md
     .venv/bin/python bench/resume DIR --arch resnet18-cifar --per-class 500 --epochs 8 --processes 2
 
 DIR has train/ and test/ (or val/). Each process is killed (SIGKILL) once the run has saved a checkpoint in the middle

@@ -1,8 +1,8 @@
-"""The study of docs/benchmarks.md: what packing gains, and loses, for each format, mode and storage.
+"""The study of docs/measured/study.md: what packing gains, and loses, for each format, mode and storage.
 
     python3 bench/study run                                   all parts, into build/study
     python3 bench/study run photos delay --out build/again    some of them, elsewhere
-    python3 bench/study report --again build/again --write docs/benchmarks.md
+    python3 bench/study report --again build/again --write docs/measured/study.md
                                                                     the page, and build/study/report.html
     python3 bench/study agree build/study build/again         whether two runs agree within their spread
 

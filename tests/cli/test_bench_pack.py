@@ -13,7 +13,7 @@ import pytest
 from python_support import PACKHORSE, ROOT, SHAPES
 
 BENCH = ROOT / "bench/pack"
-PAGE = ROOT / "docs/benchmarks.md"
+PAGE = ROOT / "docs/measured/packing.md"
 IMAGES = 40
 
 RUN_FIELDS = {

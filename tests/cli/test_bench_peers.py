@@ -17,7 +17,7 @@ from python_support import FORMATS, PACKHORSE, ROOT, SHAPES
 BENCH = ROOT / "bench/peers"
 LOAD = ROOT / "bench/common/load.py"
 PEERS_PYTHON = ROOT / "bench/.venv/bin/python"
-PAGE = ROOT / "docs/peers.md"
+PAGE = ROOT / "docs/measured/peers.md"
 IMAGES = 200  # one of the 50 copies
 BASELINE = "ImageFolder + PIL"
 PEERS = [

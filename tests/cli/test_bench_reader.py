@@ -10,7 +10,7 @@ import pytest
 from python_support import BIN, PACKHORSE, ROOT, SHAPES
 
 BENCH = ROOT / "bench/reader"
-PAGE = ROOT / "docs/benchmarks.md"
+PAGE = ROOT / "docs/measured/reading.md"
 IMAGES = 80
 
 SUITE_FIELDS = {"name", "title", "cache", "jobs", "seconds", "unit", "field", "columns", "repeats", "scale", "only"}

@@ -7,7 +7,7 @@
 
 namespace packhorse::bench {
 
-/// What `--json` prints; docs/benchmarks.md names the fields. Later versions only add fields.
+/// What `--json` prints; docs/bench.md names the fields. Later versions only add fields.
 program::Json report_json(const Request& request, const std::vector<Run>& runs);
 
 /// The counters of all runs in Prometheus' text format; labels distinguish the runs.

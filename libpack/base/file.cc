@@ -25,14 +25,6 @@ namespace {
 constexpr std::size_t kWriteBuffer = 1u << 20;
 constexpr std::uint64_t kWriteBackStep = 8u << 20;
 
-void write_all(int fd, Bytes bytes, const fs::path& path) {
-  while (!bytes.empty()) {
-    const ssize_t n = uninterrupted([&] { return ::write(fd, bytes.data(), bytes.size()); });
-    if (n < 0) throw_errno("write to", path);
-    bytes = bytes.subspan(static_cast<std::size_t>(n));
-  }
-}
-
 fs::path directory_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
@@ -106,6 +98,14 @@ void write_exactly(int fd, std::uint64_t offset, Bytes bytes, const fs::path& pa
   }
 }
 
+void append_exactly(int fd, Bytes bytes, const fs::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t n = uninterrupted([&] { return ::write(fd, bytes.data(), bytes.size()); });
+    if (n < 0) throw_errno("write to", path);
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+  }
+}
+
 std::vector<std::byte> read_file(const fs::path& path) {
   const UniqueFd fd = open_for_reading(path);
   std::vector<std::byte> bytes(file_size(fd.get(), path));
@@ -160,7 +160,7 @@ void AtomicFile::write(Bytes bytes) {
 }
 
 void AtomicFile::flush() {
-  write_all(file_.fd(), buffer_, file_.path());
+  append_exactly(file_.fd(), buffer_, file_.path());
   flushed_ += buffer_.size();
   if (flushed_ - written_back_ >= kWriteBackStep) {
     start_write_back(file_.fd(), written_back_, flushed_);
@@ -183,7 +183,7 @@ void write_file(const fs::path& path, Bytes bytes) {
 void write_plain_file(const fs::path& path, Bytes bytes) {
   UniqueFd fd = open_file(path, O_WRONLY | O_CREAT | O_EXCL);
   if (!fd) throw_errno("create", path);
-  write_all(fd.get(), bytes, path);
+  append_exactly(fd.get(), bytes, path);
   // Network file systems may report a full disk only here.
   if (::close(fd.release()) != 0 && errno != EINTR) throw_errno("write to", path);
 }

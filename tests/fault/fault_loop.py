@@ -62,7 +62,7 @@ HARMLESS = {(group, "EINTR") for group in INTERRUPTED} | {(group, "SHORT") for g
 # Libraries that crash by themselves when they get no memory, and how many of the innermost calls must be theirs to
 # prove it: what libstdc++ destroys for us may be our fault, what it destroys for itself is its own. The files they
 # leave must be as good as after any kill.
-CRASHING = {"libhdf5_serial": 1, "libarchive": 1, "libstdc++": 2}
+CRASHING = {"libhdf5_serial": 1, "libarchive": 1, "libtbb": 1, "libstdc++": 2}
 C_LIBRARY = ("libc.so", "ld-linux", PRELOAD.name)
 ALLOCATIONS = 150  # allocations of a command that are tried, spread evenly
 LONGEST = 120  # seconds
@@ -120,12 +120,12 @@ def must(*command):
 
 
 def crashed_in(done):
-    """The library that ended the program: with words, or, one of CRASHING, by a signal, found by the preload; None if
-    none did."""
+    """The library that ended the program: with words, or, one of CRASHING, by a signal or exit(-1), found by the preload;
+    None if none did."""
     for words, library in FATAL.items():
         if words in done.stderr:
             return library
-    if done.returncode >= 0:
+    if done.returncode >= 0 and done.returncode != 255:
         return None
     frames = [line.split(": ")[1] for line in done.stderr.decode(errors="replace").splitlines() if line.startswith(FRAME)]
     own = [name for frame in frames if not (name := Path(frame.split("(")[0]).name).startswith(C_LIBRARY)]

@@ -1,5 +1,6 @@
 #include "packhorse/trainer/watch/event_file.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -102,7 +103,8 @@ EventFile::EventFile(const std::filesystem::path& directory, std::int64_t first_
   make_directories(directory);
   path_ = directory / fmt::format("{}{}.{}.{}", kPrefix, second_behind_those_in(directory),
                                   host_name(), ::getpid());
-  file_.open(path_, std::ios::binary);
+  file_ = open_file(path_, O_WRONLY | O_CREAT | O_TRUNC);
+  if (!file_) throw_errno("create", path_);
   event(0, bytes_field(kFileVersion, "brain.Event:2"));
   event(first_step, bytes_field(kSessionLog, key(kStatus, kVarint) + varint(kStart)));
   flush();
@@ -122,12 +124,12 @@ void EventFile::event(std::int64_t step, std::string_view what) {
                             little_endian(std::bit_cast<std::uint64_t>(now)) + key(kStep, kVarint) +
                             varint(static_cast<std::uint64_t>(step)) + std::string(what);
   const std::string length = little_endian(static_cast<std::uint64_t>(event.size()));
-  file_ << length << little_endian(masked_crc(length)) << event << little_endian(masked_crc(event));
+  waiting_ += length + little_endian(masked_crc(length)) + event + little_endian(masked_crc(event));
 }
 
 void EventFile::flush() {
-  errno = 0;
-  if (!file_.flush()) throw_errno("write to", path_);
+  append_exactly(file_.get(), as_bytes(waiting_), path_);
+  waiting_.clear();
 }
 
 }  // namespace packhorse::trainer

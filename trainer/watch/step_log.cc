@@ -1,8 +1,10 @@
 #include "packhorse/trainer/watch/step_log.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <optional>
+#include <sstream>
 #include <string>
 
 #include "packhorse/base/error.h"
@@ -27,7 +29,7 @@ std::optional<std::int64_t> step_of(const std::string& line) {
 
 /// Bytes of the leading lines that are complete and belong to steps up to `last_step`.
 std::uintmax_t bytes_to_keep(const std::filesystem::path& path, std::int64_t last_step) {
-  std::ifstream file(path);
+  std::istringstream file(read_text(path));
   std::uintmax_t bytes = 0;
   for (std::string line; std::getline(file, line) && !file.eof();) {
     const auto step = step_of(line);
@@ -41,12 +43,13 @@ std::uintmax_t bytes_to_keep(const std::filesystem::path& path, std::int64_t las
 
 StepLog::StepLog(std::filesystem::path path, std::int64_t resumed_step) : path_(std::move(path)) {
   const bool old = resumed_step >= 0 && std::filesystem::exists(path_);
-  if (old &&
-      ::truncate(path_.c_str(), static_cast<off_t>(bytes_to_keep(path_, resumed_step))) != 0) {
+  file_ = open_file(path_, O_WRONLY | O_CREAT | O_APPEND | (old ? 0 : O_TRUNC));
+  if (!file_) throw_errno("open", path_);
+  if (!old) return;
+  const auto bytes = static_cast<off_t>(bytes_to_keep(path_, resumed_step));
+  if (uninterrupted([&] { return ::ftruncate(file_.get(), bytes); }) != 0) {
     throw_errno("shorten", path_);
   }
-  file_.open(path_, old ? std::ios::app : std::ios::trunc);
-  if (!file_) throw_errno("open", path_);
 }
 
 void StepLog::add(const StepMetrics& metrics) {
@@ -71,8 +74,7 @@ void StepLog::add(const StepMetrics& metrics) {
         {"batches", loader.batches},
         {"ready_batches_sum", loader.ready_batches_sum},
         {"bad_samples", loader.bad_samples}}}};
-  errno = 0;
-  if (!(file_ << line.dump() << '\n' << std::flush)) throw_errno("write to", path_);
+  append_exactly(file_.get(), as_bytes(line.dump() + '\n'), path_);
 }
 
 }  // namespace packhorse::trainer

@@ -10,8 +10,8 @@
 //     FAULT_ALWAYS 1: all that follow fail, too
 //     FAULT_COUNT  a file of kGroups 64-bit numbers that gets the calls counted
 //
-// A program that a signal ends then prints on stderr where it was: "FAULT FRAME:
-// library(symbol+0x1)", the innermost call first. Only the process started with the library counts,
+// A program that a signal ends, or a library with a code of its own, then prints on stderr where it
+// was: "FAULT FRAME: library(symbol+0x1)", the innermost call first. Only the process started with the library counts,
 // not its children. packhorse and its libraries write only through these functions of the C
 // library: no io_uring, and no direct system calls.
 #include <dirent.h>
@@ -117,8 +117,8 @@ void choose_fault(const char* what) {
   abort();
 }
 
-/// Prints where the program is, and lets the signal end it.
-void tell_frames(int number) {
+/// Prints where the program is.
+void print_frames() {
   state.active = false;
   std::array<void*, 64> frames{};
   const int n = backtrace(frames.data(), static_cast<int>(frames.size()));
@@ -127,6 +127,11 @@ void tell_frames(int number) {
     if (write(STDERR_FILENO, kMark, sizeof kMark - 1) < 0) break;
     backtrace_symbols_fd(&frames[static_cast<std::size_t>(i)], 1, STDERR_FILENO);
   }
+}
+
+/// Prints where the program is, and lets the signal end it.
+void end_by(int number) {
+  print_frames();
   signal(number, SIG_DFL);
   raise(number);
 }
@@ -157,7 +162,7 @@ void watch_crashes() {
   backtrace(frame.data(), 1);  // loads what it needs while it still can
   for (const int number : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL}) {
     struct sigaction action {};
-    action.sa_handler = tell_frames;
+    action.sa_handler = end_by;
     action.sa_flags = SA_NODEFER | SA_ONSTACK;
     sigaction(number, &action, nullptr);
   }
@@ -470,6 +475,14 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
   void* const memory = state.active ? __libc_malloc(sizeof(ThreadStart)) : nullptr;
   if (memory == nullptr) return real(thread, attributes, routine, argument);
   return real(thread, attributes, start_thread, new (memory) ThreadStart{routine, argument});
+}
+
+/// What libraries call that end the program themselves, with a code that no command of ours has.
+void exit(int code) {
+  REAL(exit);
+  if (state.active && code == 255) print_frames();
+  real(code);
+  __builtin_unreachable();
 }
 
 void* malloc(size_t size) noexcept { return no_memory() ? nullptr : __libc_malloc(size); }

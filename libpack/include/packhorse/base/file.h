@@ -72,6 +72,9 @@ void read_exactly(int fd, std::uint64_t offset, std::span<std::byte> out,
 /// Writes all of `bytes` at `offset` (pwrite, repeated as needed). Any thread.
 void write_exactly(int fd, std::uint64_t offset, Bytes bytes, const std::filesystem::path& path);
 
+/// Writes all of `bytes` where `fd` stands (write, repeated as needed).
+void append_exactly(int fd, Bytes bytes, const std::filesystem::path& path);
+
 /// The whole file.
 std::vector<std::byte> read_file(const std::filesystem::path& path);
 std::string read_text(const std::filesystem::path& path);

@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
+#include <string>
 #include <string_view>
+
+#include "packhorse/base/file.h"
 
 namespace packhorse::trainer {
 
@@ -27,6 +29,7 @@ class EventFile {
   /// continues with. Throws Error(kIo | kNoSpace).
   explicit EventFile(const std::filesystem::path& directory, std::int64_t first_step = 0);
 
+  /// Kept in memory until the next flush().
   void scalar(std::string_view tag, std::int64_t step, double value);
   /// Throws Error(kIo | kNoSpace) when anything could not be written.
   void flush();
@@ -37,7 +40,8 @@ class EventFile {
   void event(std::int64_t step, std::string_view what);
 
   std::filesystem::path path_;
-  std::ofstream file_;
+  UniqueFd file_;
+  std::string waiting_;  ///< records since the last flush()
 };
 
 /// CRC-32C (Castagnoli), as in RFC 3720, appendix B.4.

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <filesystem>
-#include <fstream>
 
+#include "packhorse/base/file.h"
 #include "packhorse/trainer/watch/step_metrics.h"
 
 namespace packhorse::trainer {
@@ -25,7 +25,7 @@ class StepLog {
 
  private:
   std::filesystem::path path_;
-  std::ofstream file_;
+  UniqueFd file_;
 };
 
 }  // namespace packhorse::trainer

@@ -45,7 +45,7 @@ def test_every_nth_fault_kill_and_failed_allocation_leaves_the_old_or_the_new_st
         ("index-overwrite,EINTR", 3),
         ("repair-copy,EINTR", 3),
         # And the trainer's logs, events and checkpoints.
-        ("fit-overwrite,open,EINTR", 2),
+        ("fit-overwrite,open,EINTR", 1),
         # When a folder cannot be listed, no class and no field is lost, and no image gets another label.
         ("pack-hdf5-fields,open,EIO", 1),
         # A file that cannot be removed is reported, or the next run recognises it as its own.

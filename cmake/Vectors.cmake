@@ -1,5 +1,7 @@
-# packhorse_vectors(<target>): some of its files are compiled for several instruction sets, by Highway.
+# packhorse_vectors(<target>): some of its files are compiled for several instruction sets, by Highway. Each of its files
+# is compiled alone: such files cannot share one, and the speed of the others should not depend on their neighbours.
 function(packhorse_vectors target)
+  set_target_properties(${target} PROPERTIES PACKHORSE_VECTORS ON)
   target_link_libraries(${target} PRIVATE PkgConfig::HWY)
   # Vectors whose length is not known when compiling are left out: pixels and coefficients lie in parts of 128 bits.
   set(_left_out HWY_SVE HWY_SVE2 HWY_SVE_256 HWY_SVE2_128 HWY_RVV)

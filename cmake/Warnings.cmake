@@ -1,3 +1,19 @@
+# packhorse_unity(<target>): the files of a folder are compiled as one, which reads the headers and instantiates the
+# templates once. Files with compile options of their own stay apart: CMake sees to it.
+function(packhorse_unity target)
+  get_target_property(_sources ${target} SOURCES)
+  foreach(_source IN LISTS _sources)
+    get_filename_component(_folder "${_source}" DIRECTORY)
+    cmake_path(ABSOLUTE_PATH _folder BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
+    cmake_path(RELATIVE_PATH _folder BASE_DIRECTORY "${PROJECT_SOURCE_DIR}")
+    string(MAKE_C_IDENTIFIER "${_folder}" _group)
+    set_source_files_properties("${_source}" PROPERTIES UNITY_GROUP ${_group})
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  # g++ takes the included .cc for a header, where a class with members of unnamed namespaces would be a mistake.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:$<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>>)
+endfunction()
+
 # packhorse_target(<target>): the settings that every target of the project shares and does not export.
 function(packhorse_target target)
   target_compile_features(${target} PUBLIC cxx_std_20)
@@ -11,6 +27,10 @@ function(packhorse_target target)
       $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${PACKHORSE_SANITIZE} -fno-omit-frame-pointer
       -fno-sanitize-recover=all>)
     target_link_options(${target} PUBLIC -fsanitize=${PACKHORSE_SANITIZE})
+  endif()
+  get_target_property(_vectors ${target} PACKHORSE_VECTORS)
+  if(PACKHORSE_UNITY AND NOT _vectors)
+    packhorse_unity(${target})
   endif()
   if(PACKHORSE_TIDY)
     set_target_properties(${target} PROPERTIES CXX_CLANG_TIDY "clang-tidy;--quiet")

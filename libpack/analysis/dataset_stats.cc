@@ -110,19 +110,20 @@ DatasetStats measure_stats(const PackedDataset& dataset, const StatsOptions& opt
   const std::size_t images = chosen ? chosen->size() : dataset.size();
   progress->total_samples += images;
   std::vector<Total> batches((images + kBatch - 1) / kBatch);
-  run_parallel(
-      options.jobs > 0 ? options.jobs : available_cpus(), batches.size(), [&](std::size_t batch) {
-        std::vector<std::byte> bytes;
-        const std::size_t end = std::min(images, (batch + 1) * kBatch);
-        for (std::size_t i = batch * kBatch; i < end; ++i) {
-          if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
-          decode_stored(
-              dataset, chosen ? (*chosen)[i] : i, bytes, /*least_side=*/0, options.limits,
-              [&](RowSource& rows, const ImageInfo&) { batches[batch].add(sums_of_image(rows)); });
-          ++progress->samples;
-          progress->bytes += bytes.size();
-        }
-      });
+  run_batches(options.jobs > 0 ? options.jobs : available_cpus(), images, kBatch,
+              [&](std::size_t begin, std::size_t end) {
+                std::vector<std::byte> bytes;
+                for (std::size_t i = begin; i < end; ++i) {
+                  if (stop.stop_requested())
+                    throw Error(ErrorKind::kInterrupted, "stopped on request");
+                  decode_stored(dataset, chosen ? (*chosen)[i] : i, bytes, /*least_side=*/0,
+                                options.limits, [&](RowSource& rows, const ImageInfo&) {
+                                  batches[begin / kBatch].add(sums_of_image(rows));
+                                });
+                  ++progress->samples;
+                  progress->bytes += bytes.size();
+                }
+              });
   Total total;
   for (const Total& batch : batches) total.add(batch);
   DatasetStats stats;

@@ -131,11 +131,9 @@ class Search {
     hashes_.resize(size_);
     has_hash_.resize(size_);
     progress_.total_samples = size_;
-    constexpr std::size_t kBatch = 64;
-    run_parallel(jobs(), (size_ + kBatch - 1) / kBatch, [&](std::size_t batch) {
+    run_batches(jobs(), size_, 64, [&](std::size_t begin, std::size_t end) {
       std::vector<std::byte> bytes;
-      const std::size_t end = std::min(size_, (batch + 1) * kBatch);
-      for (std::size_t item = batch * kBatch; item < end; ++item) {
+      for (std::size_t item = begin; item < end; ++item) {
         check_stop();
         ++progress_.samples;
         if (identical_to_[item] != item) continue;  // its first copy is hashed

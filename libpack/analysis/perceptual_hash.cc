@@ -180,11 +180,9 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> near_pairs(
   for (std::uint32_t bit = 0; bit < 16 && max_distance > 3; ++bit) flips.push_back(1u << bit);
   std::mutex mutex;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
-  constexpr std::size_t kBatch = 4096;
-  run_parallel(jobs, (hashes.size() + kBatch - 1) / kBatch, [&](std::size_t batch) {
+  run_batches(jobs, hashes.size(), 4096, [&](std::size_t begin, std::size_t end) {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> found;
-    const std::size_t end = std::min(hashes.size(), (batch + 1) * kBatch);
-    for (std::size_t i = batch * kBatch; i < end; ++i) {
+    for (std::size_t i = begin; i < end; ++i) {
       for (const Band& band : bands) {
         for (const std::uint32_t flip : flips) {
           for (const std::uint32_t j : band.with(band.value(hashes[i]) ^ flip)) {

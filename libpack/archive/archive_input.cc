@@ -2,20 +2,15 @@
 
 #include <algorithm>
 
+#include "archive/tar_header.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {
 
 namespace {
 
-constexpr std::size_t kTarBlock = 512;
 // libarchive refuses extended headers above 1 MiB; there may be several of them to a member.
 constexpr std::size_t kMostKept = 16u << 20;
-
-bool all_zero(Bytes bytes) {
-  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
-}
-
 }  // namespace
 
 Bytes ArchiveInput::peek(std::size_t n) {

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kBuffer = 1u << 20;
+constexpr std::size_t kSpoolBuffer = 1u << 20;
 
 /// Opens a file by O_TMPFILE or, on file systems without it (NFS, some overlays), by a name that is
 /// removed at once.
@@ -44,10 +44,10 @@ std::uint64_t Spool::append(Bytes bytes) {
   if (!fd_) open();
   const std::uint64_t at = size();
   while (!bytes.empty()) {
-    const std::size_t n = std::min(bytes.size(), kBuffer - buffer_.size());
+    const std::size_t n = std::min(bytes.size(), kSpoolBuffer - buffer_.size());
     buffer_.insert(buffer_.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(n));
     bytes = bytes.subspan(n);
-    if (buffer_.size() == kBuffer) flush();
+    if (buffer_.size() == kSpoolBuffer) flush();
   }
   return at;
 }

@@ -41,10 +41,6 @@ std::uint64_t octal(std::string_view text) {
   return value;
 }
 
-bool all_zero(Bytes block) {
-  return std::all_of(block.begin(), block.end(), [](std::byte b) { return b == std::byte{0}; });
-}
-
 /// What pax records say about the name: "length key=value\n" each.
 struct Pax {
   std::string path, link, sparse_name;
@@ -85,6 +81,10 @@ std::string own_name(Bytes header) {
 }
 
 }  // namespace
+
+bool all_zero(Bytes bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
+}
 
 bool is_tar_header(Bytes block) {
   if (block.size() < kTarBlock || all_zero(block.first(kTarBlock))) return false;

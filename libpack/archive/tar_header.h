@@ -12,6 +12,9 @@ namespace packhorse {
 
 inline constexpr std::size_t kTarBlock = 512;
 
+/// Whether the bytes are zeros, as the end mark and padding are.
+bool all_zero(Bytes bytes);
+
 struct TarHeader {
   std::string name;
   std::string link;  ///< target of a hard or symbolic link

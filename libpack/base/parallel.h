@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <exception>
@@ -39,6 +40,14 @@ void run_parallel(int jobs, std::size_t n, const Work& work) {
     loop();
   }
   if (failure) std::rethrow_exception(failure);
+}
+
+/// The same in batches: calls work(begin, end) for ranges of `size` indexes that together are [0,
+/// n).
+template <class Work>
+void run_batches(int jobs, std::size_t n, std::size_t size, const Work& work) {
+  run_parallel(jobs, (n + size - 1) / size,
+               [&](std::size_t batch) { work(batch * size, std::min(n, (batch + 1) * size)); });
 }
 
 }  // namespace packhorse

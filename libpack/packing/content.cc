@@ -36,14 +36,11 @@ void Contents::hash_all(Which which) {
   });
   progress_.phase = "comparing contents";
   progress_.total_samples = todo.size();
-  constexpr std::size_t kBatch = 64;
-  run_parallel(jobs_ > 0 ? jobs_ : available_cpus(), (todo.size() + kBatch - 1) / kBatch,
-               [&](std::size_t batch) {
-                 if (stop_.stop_requested())
-                   throw Error(ErrorKind::kInterrupted, "stopped on request");
-                 const std::size_t end = std::min(todo.size(), (batch + 1) * kBatch);
-                 for (std::size_t i = batch * kBatch; i < end; ++i) hash_one(todo[i]);
-               });
+  const int jobs = jobs_ > 0 ? jobs_ : available_cpus();
+  run_batches(jobs, todo.size(), 64, [&](std::size_t begin, std::size_t end) {
+    if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
+    for (std::size_t i = begin; i < end; ++i) hash_one(todo[i]);
+  });
   progress_.phase = nullptr;
   progress_.total_samples = progress_.samples = progress_.bytes = 0;
 }

@@ -103,11 +103,11 @@ class Comparison {
     const std::size_t n = split_.entries.size();
     const int jobs = replay_.options.jobs > 0 ? replay_.options.jobs : available_cpus();
     ReadAhead read_ahead(*replay_.source);
-    run_parallel(jobs, (n + kBatch - 1) / kBatch, [&](std::size_t batch) {
+    run_batches(jobs, n, kBatch, [&](std::size_t begin, std::size_t end) {
       if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
-      if (batch * kBatch % kWindow == 0) announce(read_ahead, batch * kBatch);
+      if (begin % kWindow == 0) announce(read_ahead, begin);
       thread_local PackItem item;
-      for (std::size_t i = batch * kBatch; i < std::min(n, (batch + 1) * kBatch); ++i) {
+      for (std::size_t i = begin; i < end; ++i) {
         preparer_.prepare(item, i);
         compare(item);
         item.shrink();

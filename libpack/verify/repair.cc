@@ -267,12 +267,10 @@ class Repair {
     std::vector<Reject> rejects = split.rejects;
     std::mutex mutex;
     const ItemPreparer preparer(*again.source, split, again.listing, again.options);
-    constexpr std::size_t kBatch = 64;
-    const std::size_t n = split.entries.size();
-    run_parallel(jobs_, (n + kBatch - 1) / kBatch, [&](std::size_t batch) {
+    run_batches(jobs_, split.entries.size(), 64, [&](std::size_t begin, std::size_t end) {
       if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
       PackItem item;
-      for (std::size_t i = batch * kBatch; i < std::min(n, (batch + 1) * kBatch); ++i) {
+      for (std::size_t i = begin; i < end; ++i) {
         preparer.prepare(item, i);
         if (item.reason.empty()) continue;
         const std::scoped_lock lock(mutex);

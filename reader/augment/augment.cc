@@ -14,7 +14,7 @@ namespace packhorse::reader {
 
 namespace {
 
-constexpr int kTries = 10;  // RandomResizedCrop.get_params
+constexpr int kCropTries = 10;  // RandomResizedCrop.get_params
 constexpr int kMaxSize = 16384;
 
 void require(bool holds, const std::string& what) {
@@ -56,7 +56,7 @@ void draw_window(const RandomResizedCrop& crop, int width, int height, SampleRan
                  CropPlan& plan) {
   const double area = static_cast<double>(width) * height;
   const double low = std::log(crop.min_ratio), high = std::log(crop.max_ratio);
-  for (int attempt = 0; attempt < kTries; ++attempt) {
+  for (int attempt = 0; attempt < kCropTries; ++attempt) {
     const double target = area * random.uniform(crop.min_scale, crop.max_scale);
     const double ratio = std::exp(random.uniform(low, high));
     const int w = rounded(std::sqrt(target * ratio));

@@ -9,7 +9,7 @@ namespace packhorse::reader {
 
 namespace {
 
-constexpr int kTries = 10;
+constexpr int kErasingTries = 10;
 
 constexpr int kQuantileBits = 12;
 using Quantiles = std::array<float, 1 << kQuantileBits>;
@@ -52,7 +52,7 @@ ErasePlan plan_erasing(const RandomErasing& erasing, int width, int height, Samp
   if (random.uniform(0, 1) >= erasing.probability) return {};
   const double area = static_cast<double>(width) * height;
   const double low = std::log(erasing.min_ratio), high = std::log(erasing.max_ratio);
-  for (int attempt = 0; attempt < kTries; ++attempt) {
+  for (int attempt = 0; attempt < kErasingTries; ++attempt) {
     const double target = area * random.uniform(erasing.min_scale, erasing.max_scale);
     const double ratio = std::exp(random.uniform(low, high));
     const double h = std::nearbyint(std::sqrt(target * ratio));

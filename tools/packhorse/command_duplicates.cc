@@ -26,14 +26,14 @@ struct Compared {
   std::size_t own = 0;
 };
 
-struct Sample {
+struct ComparedSample {
   const PackedDataset& dataset;
   const ShardIndex& index;
   std::size_t row;
-  Sample(const Compared& compared, const DuplicateSet::Member& member)
-      : Sample(*compared.datasets[member.dataset],
-               compared.datasets[member.dataset]->place(member.sample)) {}
-  Sample(const PackedDataset& from, PackedDataset::Place at)
+  ComparedSample(const Compared& compared, const DuplicateSet::Member& member)
+      : ComparedSample(*compared.datasets[member.dataset],
+                       compared.datasets[member.dataset]->place(member.sample)) {}
+  ComparedSample(const PackedDataset& from, PackedDataset::Place at)
       : dataset(from), index(from.index(at.shard)), row(at.row) {}
   std::string class_name() const {
     const auto label = static_cast<std::size_t>(index.label(row));
@@ -48,7 +48,7 @@ std::string set_text(const Compared& compared, const DuplicateSet& set) {
                                  set.across_datasets ? ", across datasets" : "",
                                  set.across_classes ? ", labels differ" : "");
   for (const DuplicateSet::Member& member : set.members) {
-    const Sample sample(compared, member);
+    const ComparedSample sample(compared, member);
     text += fmt::format("  {}\t{}\t{}\t{}\t{}\n", printable(sample.dataset.path().native()),
                         printable(sample.index.key(sample.row)), printable(sample.class_name()),
                         member.identical ? "same bytes" : fmt::format("{} bits", member.distance),
@@ -60,7 +60,7 @@ std::string set_text(const Compared& compared, const DuplicateSet& set) {
 Json set_json(const Compared& compared, const DuplicateSet& set) {
   Json members = Json::array();
   for (const DuplicateSet::Member& member : set.members) {
-    const Sample sample(compared, member);
+    const ComparedSample sample(compared, member);
     members.push_back({{"dataset", sample.dataset.path().string()},
                        {"sample", member.sample},
                        {"key", sample.index.key(sample.row)},

@@ -102,7 +102,7 @@ class MobileNetV2 : public Model {
   nn::Sequential classifier_{nullptr};
 };
 
-std::shared_ptr<Model> make(const ModelSpec& spec) {
+std::shared_ptr<Model> make_mobilenet_v2(const ModelSpec& spec) {
   return std::make_shared<MobileNetV2>(spec.classes);
 }
 
@@ -110,7 +110,7 @@ std::shared_ptr<Model> make(const ModelSpec& spec) {
 
 constinit const Arch kMobileNetV2 = {.name = "mobilenet_v2",
                                      .summary = "MobileNetV2, 3.5 M parameters",
-                                     .make = make,
+                                     .make = make_mobilenet_v2,
                                      .image_size = 224,
                                      .augment = AugmentKind::kRandomResizedCrop,
                                      .epochs = 300,

@@ -117,7 +117,7 @@ class ResNet : public Model {
 };
 
 template <class Block, int A, int B, int C, int D, Stem kStem = Stem::kPhoto>
-std::shared_ptr<Model> make(const ModelSpec& spec) {
+std::shared_ptr<Model> make_resnet(const ModelSpec& spec) {
   return std::make_shared<ResNet<Block>>(std::array{A, B, C, D}, kStem, spec.classes);
 }
 
@@ -138,18 +138,18 @@ constexpr Arch for_photos(std::string_view name, std::string_view summary,
 }  // namespace
 
 constinit const Arch kResNet18 =
-    for_photos("resnet18", "ResNet-18, 11.7 M parameters", make<BasicBlock, 2, 2, 2, 2>);
+    for_photos("resnet18", "ResNet-18, 11.7 M parameters", make_resnet<BasicBlock, 2, 2, 2, 2>);
 constinit const Arch kResNet34 =
-    for_photos("resnet34", "ResNet-34, 21.8 M parameters", make<BasicBlock, 3, 4, 6, 3>);
-constinit const Arch kResNet50 =
-    for_photos("resnet50", "ResNet-50 (v1.5), 25.6 M parameters", make<Bottleneck, 3, 4, 6, 3>);
-constinit const Arch kResNet101 =
-    for_photos("resnet101", "ResNet-101 (v1.5), 44.5 M parameters", make<Bottleneck, 3, 4, 23, 3>);
+    for_photos("resnet34", "ResNet-34, 21.8 M parameters", make_resnet<BasicBlock, 3, 4, 6, 3>);
+constinit const Arch kResNet50 = for_photos("resnet50", "ResNet-50 (v1.5), 25.6 M parameters",
+                                            make_resnet<Bottleneck, 3, 4, 6, 3>);
+constinit const Arch kResNet101 = for_photos("resnet101", "ResNet-101 (v1.5), 44.5 M parameters",
+                                             make_resnet<Bottleneck, 3, 4, 23, 3>);
 
 constinit const Arch kResNet18Cifar = {
     .name = "resnet18-cifar",
     .summary = "ResNet-18 without the first reduction of the picture, 11.2 M parameters",
-    .make = make<BasicBlock, 2, 2, 2, 2, Stem::kSmall>,
+    .make = make_resnet<BasicBlock, 2, 2, 2, 2, Stem::kSmall>,
     .image_size = 32,
     .augment = AugmentKind::kPadCrop,
     .epochs = 30,

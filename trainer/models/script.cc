@@ -100,7 +100,7 @@ class ScriptModel : public Model {
   std::set<const c10::TensorImpl*> seen_;
 };
 
-std::shared_ptr<Model> make(const ModelSpec& spec) {
+std::shared_ptr<Model> make_script(const ModelSpec& spec) {
   if (spec.file.empty()) {
     throw Error(ErrorKind::kUsage, "'script:' lacks the name of a file", {},
                 "Use --arch script:FILE.");
@@ -123,7 +123,7 @@ std::shared_ptr<Model> make(const ModelSpec& spec) {
 
 constinit const Arch kScript = {.name = "script:FILE",
                                 .summary = "a TorchScript module, saved by torch.jit.save",
-                                .make = make,
+                                .make = make_script,
                                 .image_size = 224,
                                 .augment = AugmentKind::kRandomResizedCrop,
                                 .epochs = 90,

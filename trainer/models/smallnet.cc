@@ -40,7 +40,7 @@ class SmallNet : public Model {
   nn::Linear fc_{nullptr};
 };
 
-std::shared_ptr<Model> make(const ModelSpec& spec) {
+std::shared_ptr<Model> make_smallnet(const ModelSpec& spec) {
   return std::make_shared<SmallNet>(spec.classes);
 }
 
@@ -48,7 +48,7 @@ std::shared_ptr<Model> make(const ModelSpec& spec) {
 
 constinit const Arch kSmallNet = {.name = "smallnet",
                                   .summary = "six 3x3 convolutions, 0.3 M parameters",
-                                  .make = make,
+                                  .make = make_smallnet,
                                   .image_size = 32,
                                   .augment = AugmentKind::kFlip,
                                   .epochs = 6,

@@ -153,7 +153,7 @@ class Vit : public Model {
   nn::Sequential heads_;
 };
 
-std::shared_ptr<Model> make(const ModelSpec& spec) {
+std::shared_ptr<Model> make_vit(const ModelSpec& spec) {
   return std::make_shared<Vit>(spec.classes, spec.image_size);
 }
 
@@ -161,7 +161,7 @@ std::shared_ptr<Model> make(const ModelSpec& spec) {
 
 constinit const Arch kVitS16 = {.name = "vit_s16",
                                 .summary = "ViT-S/16, 22.1 M parameters",
-                                .make = make,
+                                .make = make_vit,
                                 .image_size = 224,
                                 .augment = AugmentKind::kRandomResizedCrop,
                                 .epochs = 90,

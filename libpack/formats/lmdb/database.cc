@@ -8,11 +8,7 @@
 
 namespace packhorse::lmdb {
 
-namespace {
-
-constexpr std::size_t kMostMapped = 32u << 20;
-
-}  // namespace
+namespace {}  // namespace
 
 DatabaseWriter::DatabaseWriter(const std::filesystem::path& path, std::string meta_pages,
                                Tree::Placed placed)

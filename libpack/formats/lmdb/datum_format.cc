@@ -10,7 +10,7 @@ namespace packhorse::lmdb {
 namespace {
 
 /// The meta pages for the expected samples; empty when none are expected.
-std::string expected_meta_pages(const ShardSpec& spec) {
+std::string datum_meta_pages(const ShardSpec& spec) {
   if (!spec.expected) return {};
   Tree tree;
   ImageInfo encoded;
@@ -22,11 +22,11 @@ std::string expected_meta_pages(const ShardSpec& spec) {
   return tree.finish();
 }
 
-class Writer final : public ShardWriter {
+class DatumWriter final : public ShardWriter {
  public:
-  Writer(const std::filesystem::path& path, const ShardSpec& spec)
+  DatumWriter(const std::filesystem::path& path, const ShardSpec& spec)
       : checks_(spec, path),
-        database_(path, expected_meta_pages(spec), [this](std::uint64_t i, std::uint64_t offset) {
+        database_(path, datum_meta_pages(spec), [this](std::uint64_t i, std::uint64_t offset) {
           layout_.images[i].offset += offset;
         }) {
     layout_.images.reserve(spec.samples);
@@ -54,9 +54,9 @@ class Writer final : public ShardWriter {
   DatabaseWriter database_;
 };
 
-class Reader final : public ShardReader {
+class DatumReader final : public ShardReader {
  public:
-  explicit Reader(const std::filesystem::path& path) : database_(path) {}
+  explicit DatumReader(const std::filesystem::path& path) : database_(path) {}
   std::size_t size() const override { return database_.size(); }
   StoredSample read(std::size_t i) override {
     const DatabaseReader::Entry entry = database_.read(i);
@@ -68,17 +68,18 @@ class Reader final : public ShardReader {
   DatabaseReader database_;
 };
 
-std::unique_ptr<ShardWriter> open_writer(const std::filesystem::path& path, const ShardSpec& spec) {
+std::unique_ptr<ShardWriter> open_datum_writer(const std::filesystem::path& path,
+                                               const ShardSpec& spec) {
   refuse_compression(spec, path);
   if (!spec.fields.empty()) {
     throw Error(ErrorKind::kUsage, "a Datum has no place for the field '" + spec.fields[0] + "'",
                 path, "use the format lmdb-members, wds or hdf5, or leave the fields out");
   }
-  return std::make_unique<Writer>(path, spec);
+  return std::make_unique<DatumWriter>(path, spec);
 }
 
-std::unique_ptr<ShardReader> open_reader(const std::filesystem::path& path) {
-  return std::make_unique<Reader>(path);
+std::unique_ptr<ShardReader> open_datum_reader(const std::filesystem::path& path) {
+  return std::make_unique<DatumReader>(path);
 }
 
 }  // namespace
@@ -92,8 +93,8 @@ const Format kDatumFormat = {
     .carries_fields = false,
     .sample_overhead = 8192,
     .field_overhead = 0,
-    .open_writer = open_writer,
-    .open_reader = open_reader,
+    .open_writer = open_datum_writer,
+    .open_reader = open_datum_reader,
     .library_version = library_version,
 };
 

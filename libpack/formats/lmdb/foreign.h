@@ -23,6 +23,8 @@ bool is_pickled(Bytes value);
 bool is_meta_key(std::string_view key);
 inline constexpr std::string_view kMetaRule = "about the database (its key says so)";
 
+inline constexpr std::size_t kLargestLabel = 4096;  ///< bytes of a label's text
+
 enum class Layout { kDatum, kValues, kPairs, kMembers };
 
 /// Which layout a database has. Throws Error(kUnsupported) when it has none, or its values are

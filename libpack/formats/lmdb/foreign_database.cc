@@ -10,7 +10,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint64_t kMostMapped = 32u << 20;
 constexpr std::uint64_t kTouched = 8192;  // counted for a value whose bytes are not looked at
 
 Env open_checked(const fs::path& path) {

@@ -13,19 +13,7 @@ namespace packhorse::lmdb {
 namespace {
 
 constexpr std::string_view kJson = "json";
-constexpr std::size_t kLargestLabel = 4096;
 constexpr std::size_t kLargestJson = 1u << 20;
-
-struct Cut {
-  std::string_view key, extension;
-};
-
-/// Cuts at the first dot, as our own layout does.
-Cut cut(std::string_view member) {
-  const std::size_t dot = member.find('.');
-  if (dot == std::string_view::npos) return {member, {}};
-  return {member.substr(0, dot), member.substr(dot + 1)};
-}
 
 bool has_image_extension(std::string_view extension) {
   return extension.find('.') == std::string_view::npos &&
@@ -47,7 +35,7 @@ class MembersShard final : public ForeignShard {
         open = false;
         continue;
       }
-      const Cut member = cut(whole);
+      const MemberName member = split_member(whole);
       if (!open || member.key != last) samples_.push_back({i, i});
       open = true;
       ++samples_.back().end;
@@ -72,7 +60,7 @@ class MembersShard final : public ForeignShard {
     bool labelled_by_cls = false;
     for (std::size_t at = run.begin; at < run.end; ++at) {
       const ForeignDatabase::Entry entry = database_->read(at);
-      const Cut member = cut(entry.key);
+      const MemberName member = split_member(entry.key);
       sample.key = member.key;
       if (at == image) {
         sample.image = database_->place(entry.value);
@@ -102,7 +90,7 @@ class MembersShard final : public ForeignShard {
     StoredSample stored;
     for (std::size_t at = run.begin; at < run.end; ++at) {
       const ForeignDatabase::Entry entry = database_->read(at);
-      const Cut member = cut(entry.key);
+      const MemberName member = split_member(entry.key);
       stored.key = member.key;
       if (at == image) {
         stored.bytes = entry.value;
@@ -135,7 +123,7 @@ class MembersShard final : public ForeignShard {
     std::size_t by_bytes = run.end;
     for (std::size_t at = run.begin; at < run.end; ++at) {
       const ForeignDatabase::Entry entry = database_->read(at);
-      if (has_image_extension(cut(entry.key).extension)) return at;
+      if (has_image_extension(split_member(entry.key).extension)) return at;
       const Bytes head = entry.value.first(std::min<std::size_t>(64, entry.value.size()));
       if (by_bytes == run.end && sniff_image(head) != ImageKind::kUnknown) by_bytes = at;
     }
@@ -148,7 +136,7 @@ class MembersShard final : public ForeignShard {
     for (const Run& run : samples_) {
       const std::size_t image = image_of(run);
       for (std::size_t at = run.begin; at < run.end; ++at)
-        (at == image ? images : others).emplace(cut(database_->read(at).key).extension);
+        (at == image ? images : others).emplace(split_member(database_->read(at).key).extension);
     }
     for (const std::string& extension : images) {
       if (!others.contains(extension)) names.erase(extension);

@@ -15,7 +15,6 @@ namespace {
 constexpr std::string_view kImagePrefix = "image-";
 constexpr std::string_view kLabelPrefix = "label-";
 constexpr std::string_view kCountKey = "num-samples";
-constexpr std::size_t kLargestLabel = 4096;
 
 /// Databases with one image per value.
 class ValuesShard final : public ForeignShard {

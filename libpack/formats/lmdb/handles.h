@@ -3,6 +3,7 @@
 #include <lmdb.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -52,6 +53,9 @@ class Txn {
 /// Opens a data file for reading, without a lock file: published shards never change. Throws
 /// Error(kCorrupt) when it is cut, since touching its map would then raise SIGBUS.
 Env open_read_only(const std::filesystem::path& path);
+
+/// Pages of a walk that may stay mapped, in bytes, before they are given back.
+inline constexpr std::uint64_t kMostMapped = 32u << 20;
 
 /// Where the mapping that holds `address` begins. LMDB maps its file from the start, in one piece,
 /// but tells the address only for fixed maps; so it is read from the kernel's list of mappings.

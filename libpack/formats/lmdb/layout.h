@@ -65,4 +65,14 @@ inline std::string member_key(std::string_view key, std::string_view extension) 
   return std::string(key).append(".").append(extension);
 }
 
+/// Such a key, cut at its first dot: samples' keys have none.
+struct MemberName {
+  std::string_view key, extension;
+};
+inline MemberName split_member(std::string_view member) {
+  const std::size_t dot = member.find('.');
+  if (dot == std::string_view::npos) return {member, {}};
+  return {member.substr(0, dot), member.substr(dot + 1)};
+}
+
 }  // namespace packhorse::lmdb

@@ -31,19 +31,9 @@ const std::string& raw_extension() {
   return kExtension;
 }
 
-/// A member's key, cut at its first dot: samples' keys have none.
-struct Cut {
-  std::string_view key, extension;
-};
-Cut cut(std::string_view member) {
-  const std::size_t dot = member.find('.');
-  if (dot == std::string_view::npos) return {member, {}};
-  return {member.substr(0, dot), member.substr(dot + 1)};
-}
-
 /// The meta pages for the expected samples, if their images are JPEG files; empty when none are
 /// expected.
-std::string expected_meta_pages(const ShardSpec& spec) {
+std::string members_meta_pages(const ShardSpec& spec) {
   if (!spec.expected) return {};
   Tree tree;
   for (std::size_t i = 0; i < spec.samples; ++i) {
@@ -56,11 +46,11 @@ std::string expected_meta_pages(const ShardSpec& spec) {
   return tree.finish();
 }
 
-class Writer final : public ShardWriter {
+class MembersWriter final : public ShardWriter {
  public:
-  Writer(const std::filesystem::path& path, const ShardSpec& spec)
+  MembersWriter(const std::filesystem::path& path, const ShardSpec& spec)
       : checks_(spec, path),
-        database_(path, expected_meta_pages(spec), [this](std::uint64_t tag, std::uint64_t offset) {
+        database_(path, members_meta_pages(spec), [this](std::uint64_t tag, std::uint64_t offset) {
           range_of(tag).offset += offset;
         }) {
     layout_.images.reserve(spec.samples);
@@ -131,12 +121,12 @@ class Writer final : public ShardWriter {
   std::string last_;
 };
 
-class Reader final : public ShardReader {
+class MembersReader final : public ShardReader {
  public:
-  explicit Reader(const std::filesystem::path& path) : path_(path), database_(path) {
+  explicit MembersReader(const std::filesystem::path& path) : path_(path), database_(path) {
     std::string last;
     for (std::size_t i = 0; i < database_.size(); ++i) {
-      const std::string_view key = cut(database_.read(i).key).key;
+      const std::string_view key = split_member(database_.read(i).key).key;
       if (i == 0 || key != last) begins_.push_back(i);
       last = key;
     }
@@ -151,7 +141,7 @@ class Reader final : public ShardReader {
     bool image_seen = false;
     for (std::size_t at = begins_[i]; at < begins_[i + 1]; ++at) {
       const DatabaseReader::Entry entry = database_.read(at);
-      const Cut member = cut(entry.key);
+      const MemberName member = split_member(entry.key);
       sample.key = member.key;
       if (member.extension == kLabelMember) {
         const std::optional<std::int64_t> label = parse_label(as_text(entry.value));
@@ -178,7 +168,8 @@ class Reader final : public ShardReader {
   std::vector<std::size_t> begins_;  ///< where each sample's entries begin, and the end of the last
 };
 
-std::unique_ptr<ShardWriter> open_writer(const std::filesystem::path& path, const ShardSpec& spec) {
+std::unique_ptr<ShardWriter> open_members_writer(const std::filesystem::path& path,
+                                                 const ShardSpec& spec) {
   refuse_compression(spec, path);
   for (const std::string& name : spec.fields) {
     if (name == kLabelMember || is_image(name)) {
@@ -187,11 +178,11 @@ std::unique_ptr<ShardWriter> open_writer(const std::filesystem::path& path, cons
                   path, "give the field's files another extension, e.g. 'seg." + name + "'");
     }
   }
-  return std::make_unique<Writer>(path, spec);
+  return std::make_unique<MembersWriter>(path, spec);
 }
 
-std::unique_ptr<ShardReader> open_reader(const std::filesystem::path& path) {
-  return std::make_unique<Reader>(path);
+std::unique_ptr<ShardReader> open_members_reader(const std::filesystem::path& path) {
+  return std::make_unique<MembersReader>(path);
 }
 
 }  // namespace
@@ -205,8 +196,8 @@ const Format kMembersFormat = {
     .carries_fields = true,
     .sample_overhead = 16384,
     .field_overhead = 8192,
-    .open_writer = open_writer,
-    .open_reader = open_reader,
+    .open_writer = open_members_writer,
+    .open_reader = open_members_reader,
     .library_version = library_version,
 };
 

@@ -27,7 +27,7 @@ T number_at(Bytes page, std::uint64_t offset) {
   return value;
 }
 
-struct Tree {
+struct StoredTree {
   unsigned flags = 0, depth = 0;
   std::uint64_t entries = 0, root = kNoPage;
 };
@@ -38,7 +38,7 @@ class PageCheck {
       : path_(path), fd_(open_for_reading(path)), file_bytes_(file_size(fd_.get(), path)) {}
 
   void run() {
-    const Tree tree = read_meta();
+    const StoredTree tree = read_meta();
     if (tree.flags != 0) {
       throw Error(ErrorKind::kUnsupported,
                   "the database has several values a key, or an order of keys of its own", path_,
@@ -56,10 +56,10 @@ class PageCheck {
   }
 
   /// The newer of the two meta pages says where the tree is.
-  Tree read_meta() {
+  StoredTree read_meta() {
     constexpr std::uint64_t kBytes = kMetaTransaction + 8;
     std::array<std::byte, kBytes> meta{};
-    Tree tree;
+    StoredTree tree;
     std::uint64_t newest = 0;
     for (std::uint64_t page = 0; page < kMetaPages; ++page) {
       if (file_bytes_ < page * page_bytes_ + kBytes) corrupt("it is too short");

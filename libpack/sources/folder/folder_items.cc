@@ -115,10 +115,9 @@ void FolderItems::look_at_files(int fd, int threads) { look_at_some(fd, {}, thre
 
 /// Looks at the items of type `wanted`.
 void FolderItems::look_at_some(int fd, const FolderIds& above, int threads, Type wanted) {
-  const std::size_t slices = (items_.size() + kSlice - 1) / kSlice;
-  run_parallel(slices < 4 ? 1 : threads, slices, [&](std::size_t slice) {
-    const std::size_t end = std::min(items_.size(), (slice + 1) * kSlice);
-    for (std::size_t i = slice * kSlice; i < end; ++i) {
+  const int jobs = items_.size() <= 3 * kSlice ? 1 : threads;
+  run_batches(jobs, items_.size(), kSlice, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
       if (items_[i].type == wanted && !items_[i].looked_at)
         look_at(fd, c_name(i), above, items_[i]);
     }

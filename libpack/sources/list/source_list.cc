@@ -177,10 +177,8 @@ class ListSource final : public Source {
   }
 
   void look_up(std::vector<Pending>& block) const {
-    constexpr std::size_t kSlice = 256;
-    run_parallel(listing_threads(), (block.size() + kSlice - 1) / kSlice, [&](std::size_t slice) {
-      const std::size_t end = std::min(block.size(), (slice + 1) * kSlice);
-      for (std::size_t i = slice * kSlice; i < end; ++i) look_up(block[i]);
+    run_batches(listing_threads(), block.size(), 256, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) look_up(block[i]);
     });
   }
 

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kBars = 6;           ///< bars of a histogram, approximately
 constexpr std::size_t kClassesShown = 12;  ///< up to this many, all are shown
 constexpr std::size_t kLargestShown = 5, kSmallestShown = 3;
-constexpr std::size_t kLabelColumns = 28;
+constexpr std::size_t kMostLabelColumns = 28;
 constexpr int kLeastBar = 8, kMostBar = 40;  ///< columns
 
 /// A bar of `share` of `columns`; never empty, so that small values show.
@@ -107,15 +107,15 @@ std::string chart_text(const std::vector<ChartRow>& rows, std::uint64_t total,
   std::size_t label_columns = 0, count_columns = 0;
   for (const ChartRow& row : rows) {
     most = std::max(most, row.count);
-    label_columns =
-        std::max(label_columns, program::columns_of(program::one_line(row.label, kLabelColumns)));
+    label_columns = std::max(label_columns,
+                             program::columns_of(program::one_line(row.label, kMostLabelColumns)));
     count_columns = std::max(count_columns, with_commas(row.count).size());
   }
   const int used = static_cast<int>(label_columns + count_columns) + 16;
   const int columns = std::clamp(style.width - used - 1, kLeastBar, kMostBar);
   std::string text;
   for (const ChartRow& row : rows) {
-    const std::string label = program::one_line(row.label, kLabelColumns);
+    const std::string label = program::one_line(row.label, kMostLabelColumns);
     text += "    " + label;
     if (row.count > 0) {
       text += std::string(label_columns - program::columns_of(label), ' ') +

@@ -39,12 +39,6 @@ Names roots(const Layout& layout) {
 
 Kind kind_of(const std::string& name) { return roles_of({name}).front().kind; }
 
-ListOptions with_classes(Names classes) {
-  ListOptions options;
-  options.classes = std::move(classes);
-  return options;
-}
-
 }  // namespace
 
 TEST_CASE("folder roles: splits are told by their words, in any case") {

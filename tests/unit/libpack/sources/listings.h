@@ -31,6 +31,12 @@ inline Names sorted(Names names) {
   return names;
 }
 
+inline ListOptions with_classes(Names classes) {
+  ListOptions options;
+  options.classes = std::move(classes);
+  return options;
+}
+
 inline ListOptions with_fields(Names fields) {
   ListOptions options;
   options.fields.names = std::move(fields);

@@ -17,7 +17,7 @@ using test::tiny_image;
 
 const std::string kImage = tiny_image(1);
 
-Listing list(const fs::path& path, const ListOptions& options = {}) {
+Listing list_archive(const fs::path& path, const ListOptions& options = {}) {
   return open_source(path, "archive")->list(options);
 }
 
@@ -34,7 +34,7 @@ Listing list_of(const std::vector<std::pair<std::string, std::string>>& members,
                 const ListOptions& options = {}) {
   const TemporaryDirectory root;
   put(root / "a.tar", tar_of(members));
-  return list(root / "a.tar", options);
+  return list_archive(root / "a.tar", options);
 }
 
 }  // namespace
@@ -89,7 +89,7 @@ TEST_CASE("source archive: folders without an image are classes too, unless hidd
   const TemporaryDirectory root;
   put(root / "a.tar", tar_member("empty/", "", '5') + tar_member(".git/", "", '5') +
                           tar_member("a/1.jpg", "x") + tar_end());
-  CHECK(list(root / "a.tar").classes == Names{"a", "empty"});
+  CHECK(list_archive(root / "a.tar").classes == Names{"a", "empty"});
 }
 
 TEST_CASE("source archive: a class list pins labels, and names every class") {
@@ -155,14 +155,15 @@ TEST_CASE("source archive: a long GNU name and a pax name are taken byte for byt
   put(root / "a.tar", tar_member("././@LongLink", name + '\0', 'L') + tar_member("a/cut", "x") +
                           tar_member("PaxHeader", std::to_string(record.size() + 2) + record, 'x') +
                           tar_member("a/other.jpg", "x") + tar_end());
-  CHECK(entries(list(root / "a.tar").splits[0]) == Names{"a/e\xcc\x81\xfe.jpg=0", name + "=0"});
+  CHECK(entries(list_archive(root / "a.tar").splits[0]) ==
+        Names{"a/e\xcc\x81\xfe.jpg=0", name + "=0"});
 }
 
 TEST_CASE("source archive: a pax header that does not fit together is damage") {
   const TemporaryDirectory root;
   put(root / "a.tar",
       tar_member("PaxHeader", "99 path=a/1.jpg\n", 'x') + tar_member("a/2.jpg", "x") + tar_end());
-  CHECK(kind_of_error([&] { list(root / "a.tar"); }) == ErrorKind::kCorrupt);
+  CHECK(kind_of_error([&] { list_archive(root / "a.tar"); }) == ErrorKind::kCorrupt);
 }
 
 TEST_CASE("source archive: a tar that ends anywhere but behind its end mark is damaged") {
@@ -171,10 +172,10 @@ TEST_CASE("source archive: a tar that ends anywhere but behind its end mark is d
   for (std::size_t size = 0; size <= tar.size() - 1024; size += 256) {
     put(root / "a.tar", tar.substr(0, size));
     CAPTURE(size);
-    CHECK(kind_of_error([&] { list(root / "a.tar"); }) == ErrorKind::kCorrupt);
+    CHECK(kind_of_error([&] { list_archive(root / "a.tar"); }) == ErrorKind::kCorrupt);
   }
   put(root / "a.tar", tar.substr(0, tar.size() - 512));
-  CHECK(entries(list(root / "a.tar").splits[0]).size() == 2);
+  CHECK(entries(list_archive(root / "a.tar").splits[0]).size() == 2);
 }
 
 TEST_CASE("source archive: damage is reported with the last good member") {
@@ -183,7 +184,7 @@ TEST_CASE("source archive: damage is reported with the last good member") {
   tar[1024 + 5] ^= 1;
   put(root / "a.tar", tar);
   try {
-    list(root / "a.tar");
+    list_archive(root / "a.tar");
     FAIL("no Error was thrown");
   } catch (const Error& error) {
     CHECK(std::string(error.what()).find("after 'a/1.jpg'") != std::string::npos);
@@ -204,7 +205,7 @@ TEST_CASE("source archive: one that changes after it was listed is not read") {
 TEST_CASE("source archive: an archive of nothing holds no images") {
   const TemporaryDirectory root;
   put(root / "a.tar", tar_end());
-  CHECK(kind_of_error([&] { list(root / "a.tar"); }) == ErrorKind::kNotFound);
+  CHECK(kind_of_error([&] { list_archive(root / "a.tar"); }) == ErrorKind::kNotFound);
 }
 
 }  // namespace packhorse

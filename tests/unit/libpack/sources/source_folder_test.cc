@@ -22,7 +22,7 @@ const std::string kNotAnImage = "not an image, by name and first bytes";
 const std::string kNotRegular = "not a regular file";
 const std::string kLoop = "a link to a folder above it";
 
-Listing list(const fs::path& root, const Names& classes = {}) {
+Listing list_folder(const fs::path& root, const Names& classes = {}) {
   ListOptions options;
   options.classes = classes;
   return open_source(root)->list(options);
@@ -42,7 +42,7 @@ TEST_CASE("source folder: classes are the folders in byte order, entries in path
   put(root / "a" / "z.png", "x");
   put(root / "a" / "B.png", "x");
   put(root / "Z" / "1.bmp", "x");
-  const Listing listing = list(root.path());
+  const Listing listing = list_folder(root.path());
   CHECK(listing.classes == Names{"Z", "a", "b"});
   REQUIRE(listing.splits.size() == 1);
   CHECK(listing.splits[0].split.empty());
@@ -68,7 +68,8 @@ TEST_CASE("source folder: nested folders belong to the class above them") {
   put(root / "a" / "x" / "y" / "1.jpg", "x");
   put(root / "a" / "x.jpg", "x");
   put(root / "a" / "x" / "2.jpg", "x");
-  CHECK(entries(list(root.path()).splits[0]) == Names{"a/x.jpg=0", "a/x/2.jpg=0", "a/x/y/1.jpg=0"});
+  CHECK(entries(list_folder(root.path()).splits[0]) ==
+        Names{"a/x.jpg=0", "a/x/2.jpg=0", "a/x/y/1.jpg=0"});
 }
 
 TEST_CASE("source folder: hidden files and folders are skipped, at any depth") {
@@ -78,7 +79,7 @@ TEST_CASE("source folder: hidden files and folders are skipped, at any depth") {
   put(root / ".git" / "1.jpg", "x");
   put(root / "a" / ".1.jpg", "x");
   put(root / "a" / ".thumbnails" / "1.jpg", "x");
-  const Listing listing = list(root.path());
+  const Listing listing = list_folder(root.path());
   CHECK(listing.classes == Names{"a", "b"});
   CHECK(count_by_rule(listing.splits[0].skips) == Rules{{kHidden, 4}});
   CHECK(listing.seen() == 2 + 4);
@@ -91,7 +92,7 @@ TEST_CASE("source folder: other files are skipped, unless their first bytes are 
   put(root / "a" / "empty", "");
   put(root / "a" / "picture", tiny_image(3));
   put(root / "a" / "picture.dat", "\xff\xd8\xff\xe0 and so on");
-  const Listing listing = list(root.path());
+  const Listing listing = list_folder(root.path());
   CHECK(entries(listing.splits[0]) ==
         Names{"a/1.pgm=0", "a/picture=0", "a/picture.dat=0", "b/2.pgm=1"});
   CHECK(count_by_rule(listing.splits[0].skips) == Rules{{kNotAnImage, 2}});
@@ -104,7 +105,7 @@ TEST_CASE(
                            "8.tif", "9.TIFF", "a.ppm", "b.pgm", "c.pnm"}) {
     put(root / "c" / name, "text");
   }
-  CHECK(list(root.path()).splits[0].entries.size() == 12);
+  CHECK(list_folder(root.path()).splits[0].entries.size() == 12);
 }
 
 TEST_CASE("source folder: links to files and folders are followed") {
@@ -113,7 +114,7 @@ TEST_CASE("source folder: links to files and folders are followed") {
   put(elsewhere / "3.pgm", tiny_image(3));
   fs::create_symlink(elsewhere / "3.pgm", root / "a" / "link.pgm");
   fs::create_symlink(elsewhere.path(), root / "c");
-  CHECK(entries(list(root.path()).splits[0]) ==
+  CHECK(entries(list_folder(root.path()).splits[0]) ==
         Names{"a/1.pgm=0", "a/link.pgm=0", "b/2.pgm=1", "c/3.pgm=2"});
 }
 
@@ -123,7 +124,7 @@ TEST_CASE("source folder: a link to a folder above it is skipped") {
   fs::create_symlink(".", root / "a" / "self");
   fs::create_directory(root / "a" / "deeper");
   fs::create_symlink("..", root / "a" / "deeper" / "up");
-  const Listing listing = list(root.path());
+  const Listing listing = list_folder(root.path());
   CHECK(entries(listing.splits[0]) == Names{"a/1.pgm=0", "b/2.pgm=1"});
   CHECK(count_by_rule(listing.splits[0].skips) == Rules{{kLoop, 2}});
 }
@@ -132,7 +133,7 @@ TEST_CASE("source folder: a link to the source itself gives no image a second la
   const TemporaryDirectory root;
   two_classes(root.path());
   fs::create_symlink("..", root / "a" / "root");
-  const Listing listing = list(root.path());
+  const Listing listing = list_folder(root.path());
   CHECK(entries(listing.splits[0]) == Names{"a/1.pgm=0", "b/2.pgm=1"});
   CHECK(count_by_rule(listing.splits[0].skips) == Rules{{kLoop, 1}});
 }
@@ -143,7 +144,7 @@ TEST_CASE("source folder: a link to a folder above the source is skipped") {
   two_classes(root / "up" / "source");
   fs::create_symlink("../../..", root / "up" / "source" / "a" / "link");
   fs::create_symlink("..", root / "up" / "source" / "c");
-  const Listing listing = list(root / "up" / "source");
+  const Listing listing = list_folder(root / "up" / "source");
   CHECK(listing.classes == Names{"a", "b"});
   CHECK(entries(listing.splits[0]) == Names{"a/1.pgm=0", "b/2.pgm=1"});
   CHECK(count_by_rule(listing.splits[0].skips) == Rules{{kLoop, 2}});
@@ -156,7 +157,7 @@ TEST_CASE(
   two_classes(root / "val");
   fs::create_symlink("../..", root / "train" / "a" / "root");
   fs::create_symlink("..", root / "val" / "b" / "split");
-  const Listing listing = list(root.path());
+  const Listing listing = list_folder(root.path());
   for (const SplitListing& split : listing.splits) {
     CHECK(entries(split) == Names{"a/1.pgm=0", "b/2.pgm=1"});
     CHECK(count_by_rule(split.skips) == Rules{{kLoop, 1}});
@@ -169,7 +170,7 @@ TEST_CASE("source folder: a link that leads nowhere is a reject when it has an i
   fs::create_symlink("nowhere", root / "a" / "x.jpg");
   fs::create_symlink("nowhere", root / "a" / "x");
   fs::create_symlink("loop.jpg", root / "a" / "loop.jpg");
-  const Listing listing = list(root.path());
+  const Listing listing = list_folder(root.path());
   CHECK(sorted(rejects(listing.splits[0])) ==
         Names{"a/loop.jpg: a link that leads nowhere", "a/x.jpg: a link that leads nowhere"});
   CHECK(count_by_rule(listing.splits[0].skips) == Rules{{kNotAnImage, 1}});
@@ -181,7 +182,7 @@ TEST_CASE("source folder: a FIFO is skipped and never waited on") {
   two_classes(root.path());
   REQUIRE(::mkfifo((root / "a" / "fifo.jpg").c_str(), 0600) == 0);
   REQUIRE(::mkfifo((root / "b" / "fifo").c_str(), 0600) == 0);
-  CHECK(count_by_rule(list(root.path()).splits[0].skips) == Rules{{kNotRegular, 2}});
+  CHECK(count_by_rule(list_folder(root.path()).splits[0].skips) == Rules{{kNotRegular, 2}});
 }
 
 TEST_CASE(
@@ -190,7 +191,7 @@ TEST_CASE(
   two_classes(root.path());
   put(root / "stray.jpg", "x");
   put(root / "README.md", "x");
-  const Listing listing = list(root.path());
+  const Listing listing = list_folder(root.path());
   CHECK(sorted(rejects(listing.splits[0])) == Names{"stray.jpg: not in a class folder"});
   CHECK(count_by_rule(listing.splits[0].skips) == Rules{{kNotAnImage, 1}});
 }
@@ -216,7 +217,7 @@ TEST_CASE("source folder: an empty class keeps its label") {
   const TemporaryDirectory root;
   two_classes(root.path());
   fs::create_directory(root / "aa");
-  const Listing listing = list(root.path());
+  const Listing listing = list_folder(root.path());
   CHECK(listing.classes == Names{"a", "aa", "b"});
   CHECK(entries(listing.splits[0]) == Names{"a/1.pgm=0", "b/2.pgm=2"});
 }
@@ -228,7 +229,7 @@ TEST_CASE(
   put(root / "val" / "c" / "3.pgm", tiny_image(3));
   put(root / "README.md", "x");
   put(root / ".hidden", "x");
-  const Listing listing = list(root.path());
+  const Listing listing = list_folder(root.path());
   CHECK(listing.classes == Names{"a", "b", "c"});
   REQUIRE(listing.splits.size() == 2);
   CHECK(listing.splits[0].split == "train");
@@ -242,8 +243,8 @@ TEST_CASE(
 TEST_CASE("source folder: train alone is a split") {
   const TemporaryDirectory root;
   two_classes(root / "train");
-  CHECK(list(root.path()).splits[0].split == "train");
-  CHECK(list(root.path()).classes == Names{"a", "b"});
+  CHECK(list_folder(root.path()).splits[0].split == "train");
+  CHECK(list_folder(root.path()).classes == Names{"a", "b"});
 }
 
 TEST_CASE("source folder: images right in folders named like splits make these doubtful classes") {
@@ -254,7 +255,7 @@ TEST_CASE("source folder: images right in folders named like splits make these d
   put(others / "plane" / "1.pgm", tiny_image(1));
   for (const auto& [root, classes] : {std::pair(flat.path(), Names{"test", "val"}),
                                       std::pair(others.path(), Names{"plane", "train"})}) {
-    const Listing listing = list(root);
+    const Listing listing = list_folder(root);
     CHECK(listing.classes == classes);
     CHECK(listing.splits.size() == 1);
     CHECK(listing.doubts.front().kind == Doubt::Kind::kLayout);
@@ -264,18 +265,18 @@ TEST_CASE("source folder: images right in folders named like splits make these d
 TEST_CASE("source folder: empty classes and one alone are doubtful, unless a list names them") {
   const TemporaryDirectory root;
   put(root / "a" / "1.pgm", tiny_image(1));
-  CHECK(list(root.path()).doubts.back().kind == Doubt::Kind::kOneClass);
+  CHECK(list_folder(root.path()).doubts.back().kind == Doubt::Kind::kOneClass);
   fs::create_directory(root / "b");
-  CHECK(list(root.path()).doubts.back().kind == Doubt::Kind::kEmptyClass);
-  CHECK(list(root.path(), {"a", "b"}).doubts.empty());
+  CHECK(list_folder(root.path()).doubts.back().kind == Doubt::Kind::kEmptyClass);
+  CHECK(list_folder(root.path(), {"a", "b"}).doubts.empty());
   put(root / "b" / "broken.pgm", "");
-  CHECK(list(root.path()).doubts.empty());
+  CHECK(list_folder(root.path()).doubts.empty());
 }
 
 TEST_CASE("source folder: a given class list pins the labels") {
   const TemporaryDirectory root;
   two_classes(root.path());
-  const Listing listing = list(root.path(), {"b", "unused", "a"});
+  const Listing listing = list_folder(root.path(), {"b", "unused", "a"});
   CHECK(listing.classes == Names{"b", "unused", "a"});
   CHECK(entries(listing.splits[0]) == Names{"a/1.pgm=2", "b/2.pgm=0"});
 }
@@ -283,16 +284,16 @@ TEST_CASE("source folder: a given class list pins the labels") {
 TEST_CASE("source folder: a class that is not in the given list is refused") {
   const TemporaryDirectory root;
   two_classes(root.path());
-  CHECK(kind_of_error([&] { list(root.path(), {"a"}); }) == ErrorKind::kUsage);
+  CHECK(kind_of_error([&] { list_folder(root.path(), {"a"}); }) == ErrorKind::kUsage);
 }
 
 TEST_CASE("source folder: a source without an image, or that is none, is an Error") {
   const TemporaryDirectory root;
-  CHECK(kind_of_error([&] { list(root.path()); }) == ErrorKind::kNotFound);
+  CHECK(kind_of_error([&] { list_folder(root.path()); }) == ErrorKind::kNotFound);
   put(root / "a" / "notes.txt", "x");
-  CHECK(kind_of_error([&] { list(root.path()); }) == ErrorKind::kNotFound);
-  CHECK(kind_of_error([&] { list(root / "no"); }) == ErrorKind::kNotFound);
-  CHECK(kind_of_error([&] { list(root / "a" / "notes.txt"); }) == ErrorKind::kUnsupported);
+  CHECK(kind_of_error([&] { list_folder(root.path()); }) == ErrorKind::kNotFound);
+  CHECK(kind_of_error([&] { list_folder(root / "no"); }) == ErrorKind::kNotFound);
+  CHECK(kind_of_error([&] { list_folder(root / "a" / "notes.txt"); }) == ErrorKind::kUnsupported);
 }
 
 TEST_CASE("source folder: a file that is gone or has another size when it is read is an Error") {
@@ -325,7 +326,7 @@ TEST_CASE("source folder: an unreadable class folder is a reject, an unreadable 
   put(root / "b" / "noname", tiny_image(3));
   fs::permissions(root / "a", fs::perms::none);
   fs::permissions(root / "b" / "noname", fs::perms::none);
-  const Listing listing = list(root.path());
+  const Listing listing = list_folder(root.path());
   fs::permissions(root / "a", fs::perms::owner_all);
   CHECK(sorted(rejects(listing.splits[0])) == Names{"a: unreadable folder: Permission denied"});
   CHECK(entries(listing.splits[0]) == Names{"b/2.pgm=1", "b/noname=1"});

@@ -27,14 +27,8 @@ struct Folder : TemporaryDirectory {
   }
 };
 
-Listing list(const fs::path& file, const ListOptions& options = {}) {
+Listing list_file(const fs::path& file, const ListOptions& options = {}) {
   return open_source(file)->list(options);
-}
-
-ListOptions with_classes(Names classes) {
-  ListOptions options;
-  options.classes = std::move(classes);
-  return options;
 }
 
 /// "name=text" of the extra fields of entry `i`.
@@ -51,7 +45,7 @@ Names fields_of(const Source& source, const Listing& listing, std::size_t i) {
 
 std::string refusal(const fs::path& file, const ListOptions& options = {}) {
   try {
-    list(file, options);
+    list_file(file, options);
   } catch (const Error& error) {
     CHECK(error.kind() == ErrorKind::kUsage);
     return error.what();
@@ -71,7 +65,7 @@ TEST_CASE("source list: rows are entries in the list's order, whatever the colum
                     "{\"label\":\"dog\",\"path\":\"b/3.pgm\"}\n\n"
                     "{\"path\":\"a\\/1.pgm\",\"label\":\"cat\"}\n"
                     "{\"path\":\"./a/2.pgm\",\"label\":\"dog\"}\n")}) {
-    const Listing listing = list(file);
+    const Listing listing = list_file(file);
     CHECK(listing.classes == Names{"cat", "dog"});
     REQUIRE(listing.splits.size() == 1);
     CHECK(listing.splits[0].split.empty());
@@ -85,12 +79,12 @@ TEST_CASE("source list: rows are entries in the list's order, whatever the colum
 TEST_CASE("source list: integers are labels; with a class list, places in it") {
   const Folder folder;
   const fs::path file = folder.list("x.csv", "path,label\na/1.pgm,2\na/2.pgm,0\n");
-  CHECK(list(file).classes == Names{"0", "1", "2"});
-  const Listing pinned = list(file, with_classes({"x", "y", "z"}));
+  CHECK(list_file(file).classes == Names{"0", "1", "2"});
+  const Listing pinned = list_file(file, with_classes({"x", "y", "z"}));
   CHECK(pinned.classes == Names{"x", "y", "z"});
   CHECK(entries(pinned.splits[0]) == Names{"a/1.pgm=2", "a/2.pgm=0"});
   const fs::path json = folder.list("x.jsonl", "{\"path\":\"a/1.pgm\",\"label\":1}\n");
-  CHECK(entries(list(json).splits[0]) == Names{"a/1.pgm=1"});
+  CHECK(entries(list_file(json).splits[0]) == Names{"a/1.pgm=1"});
 }
 
 TEST_CASE("source list: each bad row is a reject with its line, and counted") {
@@ -99,7 +93,7 @@ TEST_CASE("source list: each bad row is a reject with its line, and counted") {
   const fs::path file = folder.list("x.csv",
                                     "path,label\na/1.pgm,cat\na/2.pgm\ngone.jpg,cat\n,cat\n"
                                     "a/2.pgm,\nd.jpg,cat\nb/3.pgm,cow\nb/3.pgm,cat,more\n");
-  const Listing listing = list(file, with_classes({"cat", "dog"}));
+  const Listing listing = list_file(file, with_classes({"cat", "dog"}));
   CHECK(entries(listing.splits[0]) == Names{"a/1.pgm=0"});
   CHECK(rejects(listing.splits[0]) ==
         Names{"x.csv: line 3: not 2 columns but 1", "gone.jpg: line 4: the file is not there",
@@ -117,7 +111,7 @@ TEST_CASE("source list: a bad line of JSON is a reject with its line") {
       "{\"path\":\"a/1.pgm\",\"label\":\"c\"}\n{\"path\":\"a/2.pgm\"\n[]\n"
       "{\"path\":7,\"label\":\"c\"}\n{\"path\":\"a/2.pgm\",\"label\":1.5}\n"
       "{\"path\":\"a/2.pgm\",\"label\":null}\n{\"path\":\"a\\u0000\",\"label\":\"c\"}\n");
-  const Listing listing = list(file);
+  const Listing listing = list_file(file);
   Names reasons;
   for (const Reject& reject : listing.splits[0].rejects) reasons.push_back(reject.reason);
   CHECK(reasons == Names{"line 2: no JSON", "line 3: no JSON object",
@@ -133,7 +127,7 @@ TEST_CASE("source list: splits come as train, val, valid, validation, test, then
       "x.csv",
       "path,label,split\na/1.pgm,c,test\na/2.pgm,c,extra\nb/3.pgm,c,val\na/1.pgm,c,train\n"
       "a/1.pgm,c,\na/1.pgm,c,../x\n");
-  const Listing listing = list(file);
+  const Listing listing = list_file(file);
   Names names;
   for (const SplitListing& split : listing.splits) names.push_back(split.split);
   CHECK(names == Names{"train", "val", "test", "extra"});
@@ -194,7 +188,7 @@ TEST_CASE("source list: further columns are extra fields, an empty cell is none"
   const Listing one = narrowed->list(with_fields({"caption"}));
   CHECK(one.fields == Names{"caption"});
   CHECK(fields_of(*narrowed, one, 2).empty());
-  CHECK(list(file, with_fields({})).fields.empty());
+  CHECK(list_file(file, with_fields({})).fields.empty());
 }
 
 TEST_CASE("source list: of JSON, values that are no strings are fields as they are written") {
@@ -225,7 +219,7 @@ TEST_CASE("source list: fields are found again after a choice of entries in anot
 TEST_CASE("source list: the stamp changes with a field, as with the file") {
   const Folder folder;
   const auto stamp = [&](const std::string& caption) {
-    return list(folder.list("x.csv", "path,label,caption\na/1.pgm,c," + caption + "\n"))
+    return list_file(folder.list("x.csv", "path,label,caption\na/1.pgm,c," + caption + "\n"))
         .splits[0]
         .entries[0]
         .stamp;
@@ -248,7 +242,7 @@ TEST_CASE("source list: a header that cannot be is an Error that says what is th
     const fs::path file =
         folder.list("f.csv", std::string("path,label,ok,") + name + "\na/1.pgm,c,1,2\n");
     CHECK(refusal(file).find("cannot be the name of an extra field") != std::string::npos);
-    CHECK(list(file, with_fields({"ok"})).fields == Names{"ok"});
+    CHECK(list_file(file, with_fields({"ok"})).fields == Names{"ok"});
   }
   CHECK(refusal(folder.list("g.csv", "path,label,ok\n"), with_fields({"okay"})) ==
         "the source has no extra field 'okay'");
@@ -260,7 +254,8 @@ TEST_CASE("source list: a header that cannot be is an Error that says what is th
 
 TEST_CASE("source list: without a row there is nothing to pack") {
   const Folder folder;
-  CHECK(kind_of_error([&] { list(folder.list("x.csv", "path,label\n")); }) == ErrorKind::kNotFound);
+  CHECK(kind_of_error([&] { list_file(folder.list("x.csv", "path,label\n")); }) ==
+        ErrorKind::kNotFound);
 }
 
 TEST_CASE("source list: an image or a list that changed since is an Error") {
@@ -294,7 +289,7 @@ TEST_CASE("source list: a list of many rows in any order is listed as it is") {
       text += "gone" + std::to_string(i) + ",c0\n";
   }
   put(folder / "x.csv", text);
-  const Listing listing = list(folder / "x.csv");
+  const Listing listing = list_file(folder / "x.csv");
   CHECK(entries(listing.splits[0]) == wanted);
   CHECK(listing.splits[0].rejects.size() == 20'000 - wanted.size());
   CHECK(listing.seen() == 20'000);

@@ -24,11 +24,11 @@ using test::Row;
 using test::TemporaryDirectory;
 
 /// A dataset of six samples in two shards.
-struct Packed {
+struct PackedShards {
   TemporaryDirectory directory;
   fs::path path = directory / "out";
 
-  Packed() {
+  PackedShards() {
     MadeDataset dataset;
     for (int i = 0; i < 6; ++i) {
       Row row;
@@ -63,7 +63,7 @@ std::string answer(const std::string& line) {
 }  // namespace
 
 TEST_CASE("verify walk: shards are walked by the process, each once") {
-  const Packed packed;
+  const PackedShards packed;
   const VerifyReport report = packed.verify_with(kDone);
   CHECK(report.ok());
   CHECK(report.isolated);
@@ -71,7 +71,7 @@ TEST_CASE("verify walk: shards are walked by the process, each once") {
 }
 
 TEST_CASE("verify walk: without a process whole shards are walked here, and damaged ones are not") {
-  const Packed packed;
+  const PackedShards packed;
   VerifyOptions options;
   options.level = VerifyLevel::kFull;
   const VerifyReport whole = verify(packed.path, options);
@@ -87,7 +87,7 @@ TEST_CASE("verify walk: without a process whole shards are walked here, and dama
 }
 
 TEST_CASE("verify walk: findings of the process get the sample's number, key and place") {
-  const Packed packed;
+  const PackedShards packed;
   const VerifyReport report = packed.verify_with(
       R"(while read task; do echo '{"finding": {"kind": "structure", "row": 1, "about_bytes": false, )"
       R"("detail": "odd"}}'; echo '{"end": "done", "signal": 0, "row": 2, "detail": ""}'; done)");
@@ -113,7 +113,7 @@ TEST_CASE("verify walk: a crash, a limit or a death is a finding that names shar
   };
   for (const auto& [script, words] : ends) {
     CAPTURE(script);
-    const Packed packed;
+    const PackedShards packed;
     const VerifyReport report = packed.verify_with(script);
     REQUIRE(report.findings.size() == 2);
     for (const int shard : {0, 1}) {
@@ -127,14 +127,14 @@ TEST_CASE("verify walk: a crash, a limit or a death is a finding that names shar
 }
 
 TEST_CASE("verify walk: a process that hangs is ended, and that is a finding") {
-  const Packed packed;
+  const PackedShards packed;
   const VerifyReport report = packed.verify_with("read task; sleep 1000; echo", 0.2);
   REQUIRE(report.findings.size() == 2);
   CHECK(report.findings[0].detail.find("in time") != std::string::npos);
 }
 
 TEST_CASE("verify walk: what is no line of the protocol is passed over") {
-  const Packed packed;
+  const PackedShards packed;
   CHECK(
       packed
           .verify_with("while read task; do echo; echo '{}'; echo '[1'; echo '{\"end\": 3}'; echo "
@@ -143,7 +143,7 @@ TEST_CASE("verify walk: what is no line of the protocol is passed over") {
 }
 
 TEST_CASE("verify walk: a dataset that is replaced meanwhile is not judged") {
-  const Packed packed, other;
+  const PackedShards packed, other;
   const std::string out = packed.path.string();
   const std::string swap = "mv -T " + out + " " + out + ".before && mv -T " + other.path.string() +
                            " " + out + " || true";
@@ -161,7 +161,7 @@ TEST_CASE("verify walk: a dataset that is replaced meanwhile is not judged") {
 }
 
 TEST_CASE("verify walk: a program that is not there is an Error, not damage") {
-  const Packed packed;
+  const PackedShards packed;
   VerifyOptions options;
   options.level = VerifyLevel::kFull;
   options.walkers = make_walkers({"/nowhere/at/all"});
@@ -169,7 +169,7 @@ TEST_CASE("verify walk: a program that is not there is an Error, not damage") {
 }
 
 TEST_CASE("verify walk: that other bytes come out where other bytes are in is said once") {
-  const Packed packed;
+  const PackedShards packed;
   flip_byte(packed.path / "shard-0.tar", 512);  // in the first image
   const VerifyReport report = packed.verify_with(
       R"(while read task; do echo '{"finding": {"kind": "structure", "row": 0, "about_bytes": true, )"
@@ -197,7 +197,7 @@ while read task; do
 done)sh";
 
 TEST_CASE("verify walk: images behind one that ends the walk are decoded, and only those counted") {
-  const Packed packed;
+  const PackedShards packed;
   const VerifyReport report = packed.verify_with(kBadDecoder, 20, /*decode=*/true);
   REQUIRE(report.findings.size() == 3);  // the second shard has two images only
   CHECK(report.findings[0].sample == 1);
@@ -208,7 +208,7 @@ TEST_CASE("verify walk: images behind one that ends the walk are decoded, and on
 }
 
 TEST_CASE("verify walk: a process that ends before the first image has decoded none") {
-  const Packed packed;
+  const PackedShards packed;
   const std::string script =
       "while read task; do case \"$task\" in *decode*) exit 0;; *) echo '{\"end\": \"done\", "
       "\"signal\": 0, \"row\": 2, \"detail\": \"\"}';; esac; done";
@@ -218,7 +218,7 @@ TEST_CASE("verify walk: a process that ends before the first image has decoded n
 }
 
 TEST_CASE("verify walk: what a failed walk says at its end is not taken for the next one's") {
-  const Packed packed;
+  const PackedShards packed;
   const VerifyReport report = packed.verify_with(
       "while read task; do echo '{\"end\": \"failed\", \"signal\": 0, \"row\": 0, \"detail\": "
       "\"why\"}'; echo '{\"end\": \"failed\", \"signal\": 0, \"row\": 0, \"detail\": "

@@ -32,11 +32,13 @@ MadeDataset made(std::string format, int zstd_level) {
 }
 
 /// A dataset of six samples in two shards.
-struct Packed {
+struct PackedFields {
   TemporaryDirectory directory;
   fs::path path = directory / "out";
 
-  explicit Packed(const char* format, int zstd_level = 0) { made(format, zstd_level).write(path); }
+  explicit PackedFields(const char* format, int zstd_level = 0) {
+    made(format, zstd_level).write(path);
+  }
   VerifyReport verify() const { return packhorse::verify(path, {VerifyLevel::kFull, 2}); }
   std::string data_file(int shard) const {
     return Manifest::load(path).shards[static_cast<std::size_t>(shard)].file;
@@ -50,7 +52,7 @@ constexpr std::pair<const char*, int> kKinds[] = {
     {"wds", 0}, {"wds", 3}, {"lmdb-members", 0}, {"hdf5", 0}};
 
 /// Rewrites a shard's index after `change`, with all matching sums.
-void forge_index(const Packed& packed, const auto& change) {
+void forge_index(const PackedFields& packed, const auto& change) {
   const ShardIndex old = packed.index(0);
   ShardIndexWriter other(old.fields(), old.compressed());
   for (std::size_t row = 0; row < old.size(); ++row) {
@@ -81,7 +83,7 @@ void forge_index(const Packed& packed, const auto& change) {
 TEST_CASE("verify fields: a dataset as it was written is ok") {
   for (const auto& [format, level] : kKinds) {
     CAPTURE(format);
-    const Packed packed(format, level);
+    const PackedFields packed(format, level);
     const VerifyReport report = packed.verify();
     CHECK(report.ok());
     CHECK(report.samples == 6);
@@ -94,7 +96,7 @@ TEST_CASE("verify fields: a damaged field is found with its sample, name and pla
   for (const auto& [format, level] : kKinds) {
     if (level != 0) continue;
     CAPTURE(format);
-    const Packed packed(format, level);
+    const PackedFields packed(format, level);
     const ByteRange range = packed.index(1).field_range(1, 0);
     for (const std::uint64_t offset : {range.offset, range.end() - 1}) {
       flip_byte(packed.path / packed.data_file(1), offset);
@@ -112,7 +114,7 @@ TEST_CASE("verify fields: a damaged field is found with its sample, name and pla
 }
 
 TEST_CASE("verify fields: a flipped byte anywhere in a compressed shard is found with its sample") {
-  const Packed packed("wds", 3);
+  const PackedFields packed("wds", 3);
   const fs::path file = packed.path / packed.data_file(0);
   const ShardIndex index = packed.index(0);
   for (std::uint64_t at = 0; at < fs::file_size(file); at += 7) {
@@ -140,7 +142,7 @@ TEST_CASE("verify fields: a field the shard has otherwise than its index is foun
   for (const auto& [format, level] : kKinds) {
     CAPTURE(format);
     const auto kind_with = [&, format = format, level = level](const auto& change) {
-      const Packed packed(format, level);
+      const PackedFields packed(format, level);
       forge_index(packed, change);
       const VerifyReport report = packed.verify();
       REQUIRE(report.findings.size() == 1);
@@ -165,7 +167,7 @@ TEST_CASE("verify fields: a field the shard has otherwise than its index is foun
 }
 
 TEST_CASE("verify fields: frames out of order are a finding, not a wrong read") {
-  const Packed packed("wds", 3);
+  const PackedFields packed("wds", 3);
   Frame first;
   forge_index(packed, [&](std::size_t row, IndexEntry& entry) {
     if (row == 0) first = entry.frame;
@@ -177,7 +179,7 @@ TEST_CASE("verify fields: frames out of order are a finding, not a wrong read") 
 }
 
 TEST_CASE("verify fields: a manifest with other fields, or without compression, does not fit") {
-  const Packed packed("wds", 3);
+  const PackedFields packed("wds", 3);
   const auto kind_with = [&](const auto& edit) {
     const Manifest before = Manifest::load(packed.path);
     test::edit_manifest(packed.path, edit);

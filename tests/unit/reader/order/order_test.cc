@@ -3,17 +3,15 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 #include <vector>
 
 #include "unit/reader/fixtures.h"
+#include "unit/reader/order/samples.h"
 
 namespace packhorse::reader::test {
 
 namespace {
-
-using Samples = std::vector<std::uint64_t>;
 
 Samples samples_of(const Order& order) {
   Samples samples;
@@ -32,17 +30,6 @@ Samples samples_of_world(std::uint64_t n, OrderOptions options) {
     const Samples one = samples_of(Order(n, options));
     all.insert(all.end(), one.begin(), one.end());
   }
-  return all;
-}
-
-Samples sorted(Samples samples) {
-  std::sort(samples.begin(), samples.end());
-  return samples;
-}
-
-Samples up_to(std::uint64_t n) {
-  Samples all(n);
-  std::iota(all.begin(), all.end(), 0u);
   return all;
 }
 

@@ -9,6 +9,7 @@
 #include "packhorse/reader/order.h"
 #include "packhorse/reader/shuffle_quality.h"
 #include "unit/reader/fixtures.h"
+#include "unit/reader/order/samples.h"
 
 namespace packhorse::reader::test {
 
@@ -35,22 +36,11 @@ OrderOptions windows_of(const Dataset& dataset, std::uint64_t run_bytes, std::si
           .epoch = epoch};
 }
 
-std::vector<std::uint64_t> samples_of(const Order& order) {
+std::vector<std::uint64_t> tickets_of(const Order& order) {
   std::vector<std::uint64_t> samples;
   for (std::uint64_t ticket = 0; ticket < order.size(); ++ticket)
     samples.push_back(order.sample(ticket));
   return samples;
-}
-
-std::vector<std::uint64_t> sorted(std::vector<std::uint64_t> values) {
-  std::sort(values.begin(), values.end());
-  return values;
-}
-
-std::vector<std::uint64_t> up_to(std::uint64_t n) {
-  std::vector<std::uint64_t> values(n);
-  for (std::uint64_t i = 0; i < n; ++i) values[i] = i;
-  return values;
 }
 
 }  // namespace
@@ -70,10 +60,10 @@ TEST_CASE("runs: end with their bytes, with a file and with the dataset") {
 TEST_CASE("window order: every sample once, each epoch otherwise, whatever the window") {
   const EvenDataset dataset(123, 50);
   for (const std::size_t runs : {1u, 2u, 5u, 100u}) {
-    const std::vector<std::uint64_t> first = samples_of(Order(123, windows_of(dataset, 70, runs)));
+    const std::vector<std::uint64_t> first = tickets_of(Order(123, windows_of(dataset, 70, runs)));
     CHECK(sorted(first) == up_to(123));
-    CHECK(first == samples_of(Order(123, windows_of(dataset, 70, runs))));
-    CHECK(first != samples_of(Order(123, windows_of(dataset, 70, runs, 1))));
+    CHECK(first == tickets_of(Order(123, windows_of(dataset, 70, runs))));
+    CHECK(first != tickets_of(Order(123, windows_of(dataset, 70, runs, 1))));
   }
 }
 
@@ -91,7 +81,7 @@ TEST_CASE("window order: a window holds whole runs, as many as asked for") {
 
 TEST_CASE("window order: the ranks of any world share one order, and go on from anywhere") {
   const EvenDataset dataset(96, 40);
-  const std::vector<std::uint64_t> whole = samples_of(Order(96, windows_of(dataset, 90, 3)));
+  const std::vector<std::uint64_t> whole = tickets_of(Order(96, windows_of(dataset, 90, 3)));
   for (const std::int64_t world : {1, 2, 4}) {
     for (const std::uint64_t done : {0u, 24u, 48u}) {
       std::vector<std::uint64_t> together(96 - done);

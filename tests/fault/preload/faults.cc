@@ -11,9 +11,9 @@
 //     FAULT_COUNT  a file of kGroups 64-bit numbers that gets the calls counted
 //
 // A program that a signal ends, or a library with a code of its own, then prints on stderr where it
-// was: "FAULT FRAME: library(symbol+0x1)", the innermost call first. Only the process started with the library counts,
-// not its children. packhorse and its libraries write only through these functions of the C
-// library: no io_uring, and no direct system calls.
+// was: "FAULT FRAME: library(symbol+0x1)", the innermost call first. Only the process started with
+// the library counts, not its children. packhorse and its libraries write only through these
+// functions of the C library: no io_uring, and no direct system calls.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <execinfo.h>

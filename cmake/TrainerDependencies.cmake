@@ -1,4 +1,3 @@
 # The libraries that the trainer links beside LibTorch (TorchWheel.cmake) and those of Dependencies.cmake.
 include(CMakeFindDependencyMacro)
-find_package(prometheus-cpp REQUIRED)
 find_package(Boost 1.74 REQUIRED)  # headers alone: Beast

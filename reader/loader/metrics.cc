@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <string_view>
 
 #include "packhorse/base/error.h"
@@ -90,6 +91,7 @@ std::string escaped(std::string_view value) {
 std::string labels_text(const MetricLabels& labels) {
   std::string text;
   for (const auto& [name, value] : labels) {
+    check_name(name);
     text += (text.empty() ? "" : ",") + name + "=\"" + escaped(value) + "\"";
   }
   return text.empty() ? text : "{" + text + "}";
@@ -97,6 +99,8 @@ std::string labels_text(const MetricLabels& labels) {
 
 /// The shortest text that reads back as the same number, in any locale.
 std::string number_text(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
   std::array<char, 32> text{};
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
   return {text.data(), end};
@@ -105,9 +109,6 @@ std::string number_text(double value) {
 }  // namespace
 
 std::vector<MetricFamily> loader_metrics(std::span<const LoaderMetrics> loaders) {
-  for (const LoaderMetrics& loader : loaders) {
-    for (const auto& label : loader.labels) check_name(label.first);
-  }
   std::vector<MetricFamily> families;
   for (const Metric& metric : kMetrics) {
     const std::string name = "packhorse_loader_" + std::string(metric.family);
@@ -124,9 +125,9 @@ std::vector<MetricFamily> loader_metrics(std::span<const LoaderMetrics> loaders)
   return families;
 }
 
-std::string prometheus_text(std::span<const LoaderMetrics> loaders) {
+std::string prometheus_text(std::span<const MetricFamily> families) {
   std::string text;
-  for (const MetricFamily& family : loader_metrics(loaders)) {
+  for (const MetricFamily& family : families) {
     text += "# HELP " + family.name + " " + family.help + "\n";
     text += "# TYPE " + family.name + " " + family.type + "\n";
     for (const MetricSample& sample : family.samples) {
@@ -138,7 +139,7 @@ std::string prometheus_text(std::span<const LoaderMetrics> loaders) {
 
 std::string prometheus_text(const LoaderCounters& counters, const MetricLabels& labels) {
   const LoaderMetrics one{labels, counters};
-  return prometheus_text(std::span(&one, 1));
+  return prometheus_text(loader_metrics(std::span(&one, 1)));
 }
 
 }  // namespace packhorse::reader

@@ -96,7 +96,7 @@ std::unique_ptr<Optimizer> make_optimizer(const NamedTensors& parameters,
 
 at::Tensor clip_grad_norm(const std::vector<at::Tensor>& gradients, double max_norm) {
   const at::NoGradGuard no_grad;
-  const auto norm = at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients, 2)));
+  at::Tensor norm = at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients, 2)));
   at::_foreach_mul_(gradients, (max_norm / (norm + 1e-6)).clamp_max(1));
   return norm;
 }

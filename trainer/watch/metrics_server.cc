@@ -1,12 +1,10 @@
 #include "packhorse/trainer/watch/metrics_server.h"
 
 #include <fmt/format.h>
-#include <prometheus/client_metric.h>
-#include <prometheus/metric_family.h>
-#include <prometheus/metric_type.h>
-#include <prometheus/text_serializer.h>
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -17,106 +15,76 @@
 namespace packhorse::trainer {
 namespace {
 
-using prometheus::ClientMetric;
-using prometheus::MetricFamily;
-using prometheus::MetricType;
+using reader::MetricFamily;
+
+constexpr const char* kCounter = "counter";
+constexpr const char* kGauge = "gauge";
 
 /// The whole definition of a metric: a new one is a line in one of these lists.
 template <class Figures>
 struct Metric {
   const char* name;
-  MetricType type;
+  const char* type;
   const char* help;
   double (*value)(const Figures&);
 };
 
 constexpr auto kOfSteps = std::to_array<Metric<StepMetrics>>({
-    {"packhorse_train_steps_total", MetricType::Counter, "Steps done in the whole run.",
+    {"packhorse_train_steps_total", kCounter, "Steps done in the whole run.",
      [](const StepMetrics& m) { return static_cast<double>(m.step); }},
-    {"packhorse_train_epoch", MetricType::Gauge, "The running epoch, counted from 1.",
+    {"packhorse_train_epoch", kGauge, "The running epoch, counted from 1.",
      [](const StepMetrics& m) { return static_cast<double>(m.epoch); }},
-    {"packhorse_train_epochs", MetricType::Gauge, "Epochs of the whole run.",
+    {"packhorse_train_epochs", kGauge, "Epochs of the whole run.",
      [](const StepMetrics& m) { return static_cast<double>(m.epochs); }},
-    {"packhorse_train_epoch_progress_ratio", MetricType::Gauge, "Share of the epoch done, 0 to 1.",
+    {"packhorse_train_epoch_progress_ratio", kGauge, "Share of the epoch done, 0 to 1.",
      [](const StepMetrics& m) {
        return m.epoch_steps > 0 ? static_cast<double>(m.epoch_step) / double(m.epoch_steps) : 0;
      }},
-    {"packhorse_train_loss", MetricType::Gauge, "Mean training loss of the last steps.",
+    {"packhorse_train_loss", kGauge, "Mean training loss of the last steps.",
      [](const StepMetrics& m) { return m.loss; }},
-    {"packhorse_train_learning_rate", MetricType::Gauge, "Learning rate of the last step.",
+    {"packhorse_train_learning_rate", kGauge, "Learning rate of the last step.",
      [](const StepMetrics& m) { return m.lr; }},
-    {"packhorse_train_images_per_second", MetricType::Gauge,
+    {"packhorse_train_images_per_second", kGauge,
      "Images trained on a second, by all processes together.",
      [](const StepMetrics& m) { return m.images_per_s; }},
-    {"packhorse_train_data_wait_ratio", MetricType::Gauge,
+    {"packhorse_train_data_wait_ratio", kGauge,
      "Share of the time that training waited for data, 0 to 1.",
      [](const StepMetrics& m) { return m.data_wait_share; }},
-    {"packhorse_train_device_memory_bytes", MetricType::Gauge,
+    {"packhorse_train_device_memory_bytes", kGauge,
      "Most memory of the device that LibTorch had reserved at once, its cache included; 0 on the "
      "CPU.",
      [](const StepMetrics& m) { return static_cast<double>(m.device_memory_bytes); }},
-    {"packhorse_train_device_memory_allocated_bytes", MetricType::Gauge,
+    {"packhorse_train_device_memory_allocated_bytes", kGauge,
      "Most memory of the device that tensors had in use at once; 0 on the CPU.",
      [](const StepMetrics& m) { return static_cast<double>(m.device_memory_allocated_bytes); }},
 });
 
 constexpr auto kOfScores = std::to_array<Metric<ScoreMetrics>>({
-    {"packhorse_train_val_loss", MetricType::Gauge, "Loss on the validation data.",
+    {"packhorse_train_val_loss", kGauge, "Loss on the validation data.",
      [](const ScoreMetrics& m) { return m.loss; }},
-    {"packhorse_train_val_top1_percent", MetricType::Gauge, "Top-1 accuracy, per cent.",
+    {"packhorse_train_val_top1_percent", kGauge, "Top-1 accuracy, per cent.",
      [](const ScoreMetrics& m) { return m.top1; }},
-    {"packhorse_train_val_top5_percent", MetricType::Gauge, "Top-5 accuracy, per cent.",
+    {"packhorse_train_val_top5_percent", kGauge, "Top-5 accuracy, per cent.",
      [](const ScoreMetrics& m) { return m.top5; }},
 });
 
 constexpr auto kOfGpu = std::to_array<Metric<GpuUse>>({
-    {"packhorse_gpu_utilization_ratio", MetricType::Gauge,
+    {"packhorse_gpu_utilization_ratio", kGauge,
      "Share of the last moments in which a kernel ran, 0 to 1 (NVML).",
      [](const GpuUse& m) { return m.utilization; }},
-    {"packhorse_gpu_memory_used_bytes", MetricType::Gauge,
-     "Memory of the GPU in use by all programs (NVML).",
+    {"packhorse_gpu_memory_used_bytes", kGauge, "Memory of the GPU in use by all programs (NVML).",
      [](const GpuUse& m) { return static_cast<double>(m.memory_used_bytes); }},
-    {"packhorse_gpu_memory_total_bytes", MetricType::Gauge, "Memory of the GPU (NVML).",
+    {"packhorse_gpu_memory_total_bytes", kGauge, "Memory of the GPU (NVML).",
      [](const GpuUse& m) { return static_cast<double>(m.memory_total_bytes); }},
 });
-
-std::vector<ClientMetric::Label> to_labels(const reader::MetricLabels& labels) {
-  std::vector<ClientMetric::Label> all;
-  for (const auto& [name, value] : labels) {
-    if (name != "quantile") all.push_back({name, value});
-  }
-  return all;
-}
 
 template <class List, class Figures>
 void append(std::vector<MetricFamily>& families, const List& list, const Figures& figures,
             const reader::MetricLabels& labels) {
   for (const auto& metric : list) {
-    ClientMetric sample;
-    sample.label = to_labels(labels);
-    (metric.type == MetricType::Counter ? sample.counter.value : sample.gauge.value) =
-        metric.value(figures);
-    families.push_back({metric.name, metric.help, metric.type, {sample}});
+    families.push_back(
+        {metric.name, metric.type, metric.help, {{metric.name, labels, metric.value(figures)}}});
   }
-}
-
-/// One loader's family: a counter, or a summary of several lines.
-MetricFamily to_family(const reader::MetricFamily& family, const reader::MetricLabels& labels) {
-  ClientMetric sample;
-  sample.label = to_labels(labels);
-  const bool summary = family.type == "summary";
-  for (const reader::MetricSample& line : family.samples) {
-    if (!summary) {
-      sample.counter.value = line.value;
-    } else if (line.name == family.name + "_sum") {
-      sample.summary.sample_sum = line.value;
-    } else if (line.name == family.name + "_count") {
-      sample.summary.sample_count = static_cast<std::uint64_t>(line.value);
-    } else {
-      sample.summary.quantile.push_back({std::stod(line.labels.back().second), line.value});
-    }
-  }
-  return {family.name, family.help, summary ? MetricType::Summary : MetricType::Counter, {sample}};
 }
 
 }  // namespace
@@ -134,10 +102,9 @@ class MetricsServer::Metrics {
       append(families, kOfGpu, *use, labels_);
     }
     if (source_ || steps_) {
-      const reader::LoaderMetrics loader{{}, source_ ? source_() : steps_->loader};
-      for (const auto& family : reader::loader_metrics(std::span(&loader, 1))) {
-        families.push_back(to_family(family, labels_));
-      }
+      const reader::LoaderMetrics loader{labels_, source_ ? source_() : steps_->loader};
+      std::ranges::move(reader::loader_metrics(std::span(&loader, 1)),
+                        std::back_inserter(families));
     }
     return families;
   }
@@ -158,8 +125,6 @@ class MetricsServer::Metrics {
   mutable std::mutex mutex_;
 };
 
-// prometheus-cpp's own server gives its threads stacks of 100 kB. LibTorch's thread-local data
-// alone takes more when it comes with CUDA, so such a thread cannot be started in this program.
 struct MetricsServer::Impl {
   HttpServer http;
 };
@@ -167,10 +132,9 @@ struct MetricsServer::Impl {
 MetricsServer::MetricsServer(const std::string& address, int port, reader::MetricLabels labels) try
     : metrics_(std::make_shared<Metrics>(std::move(labels))),
       impl_(new Impl{
-          .http = HttpServer(address, port, "/metrics", "text/plain; version=0.0.4; charset=utf-8",
-                             [metrics = metrics_] {
-                               return prometheus::TextSerializer().Serialize(metrics->collect());
-                             })}) {
+          .http = HttpServer(
+              address, port, "/metrics", "text/plain; version=0.0.4; charset=utf-8",
+              [metrics = metrics_] { return reader::prometheus_text(metrics->collect()); })}) {
 } catch (const std::runtime_error& error) {
   throw Error(ErrorKind::kExists,
               fmt::format("cannot serve metrics at {}:{}: {}", address, port, error.what()), {},

@@ -102,7 +102,7 @@ std::string metrics_text(const Request& request, const std::vector<Run>& runs) {
                         {"workers", std::to_string(run.workers)}},
                        run.median_pass().counters});
   }
-  return reader::prometheus_text(loaders);
+  return reader::prometheus_text(reader::loader_metrics(loaders));
 }
 
 }  // namespace packhorse::bench

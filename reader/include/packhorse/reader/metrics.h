@@ -28,15 +28,15 @@ struct MetricSample {
 
 /// The samples that Prometheus groups under one name.
 struct MetricFamily {
-  std::string name, type, help;  ///< type: counter or summary
+  std::string name, type, help;  ///< type: counter, gauge or summary
   std::vector<MetricSample> samples;
 };
 
-/// The counters as data, for servers of their own; a summary's quantiles are labelled "quantile".
-/// Throws Error(kUsage) for an invalid label name.
+/// The counters as data; a summary's quantiles are labelled "quantile". Several loaders share their
+/// families.
 std::vector<MetricFamily> loader_metrics(std::span<const LoaderMetrics> loaders);
 
-/// The counters in Prometheus' text format (version 0.0.4), for a scrape or for node_exporter's
+/// Families in Prometheus' text format (version 0.0.4), for a scrape or for node_exporter's
 /// textfile collector:
 ///
 ///     # HELP packhorse_loader_samples_total Samples made, of all batches begun.
@@ -44,8 +44,8 @@ std::vector<MetricFamily> loader_metrics(std::span<const LoaderMetrics> loaders)
 ///     packhorse_loader_samples_total{rank="0"} 1281167
 ///
 /// Times are in seconds, summed over threads. Throws Error(kUsage) for an invalid label name.
+std::string prometheus_text(std::span<const MetricFamily> families);
+/// Those of a loader.
 std::string prometheus_text(const LoaderCounters& counters, const MetricLabels& labels = {});
-/// The same for several loaders: a family's lines stand together, as the format demands.
-std::string prometheus_text(std::span<const LoaderMetrics> loaders);
 
 }  // namespace packhorse::reader

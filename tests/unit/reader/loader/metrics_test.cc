@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <limits>
 #include <set>
 #include <sstream>
 
@@ -49,7 +51,7 @@ TEST_CASE("metrics: every family is told once, before its lines") {
   const LoaderMetrics loaders[] = {{{{"rank", "0"}}, {}}, {{{"rank", "1"}}, {}}};
   std::set<std::string> families;
   std::string family;
-  for (const std::string& line : lines_of(prometheus_text(loaders))) {
+  for (const std::string& line : lines_of(prometheus_text(loader_metrics(loaders)))) {
     if (line.starts_with("# HELP ")) {
       family = line.substr(7, line.find(' ', 7) - 7);
       CHECK(families.insert(family).second);
@@ -69,6 +71,17 @@ TEST_CASE("metrics: label values are escaped, label names are checked") {
   CHECK(contains(text, R"({path="a\"b\\c\nd",rank="1"} 0)"));
   for (const char* const name : {"", "1st", "a-b", "a b", "\xc3\xa4"})
     CHECK(kind_of_error([&] { prometheus_text({}, {{name, "x"}}); }) == ErrorKind::kUsage);
+}
+
+TEST_CASE("metrics: what is no finite number is written as Prometheus reads it") {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const MetricFamily family{
+      "loss",
+      "gauge",
+      "Loss.",
+      {{"loss", {}, std::nan("")}, {"loss", {}, infinity}, {"loss", {}, -infinity}}};
+  CHECK(prometheus_text(std::span(&family, 1)) ==
+        "# HELP loss Loss.\n# TYPE loss gauge\nloss NaN\nloss +Inf\nloss -Inf\n");
 }
 
 TEST_CASE("metrics: a loader's counters are all there") {

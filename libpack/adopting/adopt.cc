@@ -46,7 +46,7 @@ std::vector<ScannedShard> scan_all(const NamedShards& named, const AdoptOptions&
     throw Error(ErrorKind::kUsage,
                 "the shards have different layouts: " + scanned.front().layout + " and " +
                     scanned[i].layout,
-                named.shards[i].entry, "adopt those of one layout at a time");
+                named.shards[i].entry, "adopt the shards of one layout at a time");
   }
   return scanned;
 }
@@ -122,7 +122,7 @@ PackReport adopt(const std::vector<fs::path>& named_paths, const AdoptOptions& o
   Progress unseen;
   if (progress == nullptr) progress = &unseen;
   const NamedShards named = find_named_shards(named_paths);
-  if (named.shards.empty()) throw Error(ErrorKind::kUsage, "no shard is named");
+  if (named.shards.empty()) throw Error(ErrorKind::kUsage, "no shards are given");
   AdoptionTarget target(named, options.out, options.overwrite);
   std::vector<ScannedShard> scanned = scan_all(named, options, *progress, stop);
 

@@ -162,7 +162,7 @@ class LineReader {
     if (error_) throw Error(*error_);
     begin();
     if (samples_ != expected_)
-      throw Error(ErrorKind::kCorrupt, "the process that looked at it left some samples out");
+      throw Error(ErrorKind::kCorrupt, "the process that checked it left out some samples");
   }
   bool failed() const { return error_.has_value(); }
 
@@ -202,12 +202,12 @@ void describe_shard(const ForeignFormat& format, const fs::path& data_file,
         task, bounds, wall_time(bounds), [&](std::string_view line) { reader.take(line); }, stop);
     if (end.kind == WalkEnd::Kind::kDone || reader.failed()) return reader.finish();
     const std::string at = end.row < 0 ? "" : ", at sample " + std::to_string(end.row);
-    throw Error(ErrorKind::kCorrupt, words_of(end, "the format's own library", "looked at") + at,
+    throw Error(ErrorKind::kCorrupt, words_of(end, "the format's own library", "checked") + at,
                 data_file,
-                "the shard is damaged or made to do harm: get it again from where it came from");
+                "the shard is damaged or malicious: get a fresh copy from where it came from");
   } catch (const Json::exception& error) {
     throw Error(ErrorKind::kCorrupt,
-                std::string("the process that looked at it made no sense: ") + error.what(),
+                std::string("the process that checked it sent an invalid answer: ") + error.what(),
                 data_file);
   } catch (const Error& error) {
     if (!error.path().empty() || error.kind() == ErrorKind::kInterrupted) throw;
@@ -221,7 +221,7 @@ void describe_in_lines(const WalkTask& task, std::atomic<std::int64_t>& row,
   try {
     const ForeignFormat* format = find_foreign_format(task.format);
     if (format == nullptr)
-      throw Error(ErrorKind::kUsage, "no format of others is called '" + task.format + "'");
+      throw Error(ErrorKind::kUsage, "no foreign format is called '" + task.format + "'");
     describe_here(*format, task.data, task.foreign, visitor, row, {});
     visitor.flush();
   } catch (const Error& error) {

@@ -42,7 +42,8 @@ class Merging {
     choose_fields();
     merged_.qualified_keys = keys_repeat(scanned_);
     if (merged_.qualified_keys)
-      merged_.notes.emplace_back("keys repeat across shards: each begins with its shard's name");
+      merged_.notes.emplace_back(
+          "keys repeat across shards, so each is prefixed with its shard's name");
     for (const ScannedShard& shard : scanned_) merged_.labels.emplace_back(shard.rows.size(), -1);
     if (!options_.labels.empty()) {
       label_by_file();
@@ -119,8 +120,8 @@ class Merging {
       merged_.labels_from = Adoption::kNowhere;
       merged_.classes = {"unlabelled"};
       merged_.notes.emplace_back(
-          "no sample has a label: all are of the one class 'unlabelled'; --labels FILE gives them "
-          "others");
+          "no sample has a label, so all get the class 'unlabelled'; --labels FILE can give them "
+          "labels");
       for (std::vector<std::int32_t>& some : merged_.labels) std::fill(some.begin(), some.end(), 0);
       return;
     }

@@ -23,8 +23,8 @@ class Finder {
       if (found_.shards[i].name() != found_.shards[i - 1].name()) continue;
       const bool same = found_.shards[i].entry == found_.shards[i - 1].entry;
       throw Error(
-          ErrorKind::kUsage, same ? "a shard is named twice" : "two shards have the same file name",
-          found_.shards[i].entry, same ? "name it once" : "adopt them one folder at a time");
+          ErrorKind::kUsage, same ? "a shard is given twice" : "two shards have the same file name",
+          found_.shards[i].entry, same ? "give it once" : "adopt them one folder at a time");
     }
     return std::move(found_);
   }
@@ -40,7 +40,7 @@ class Finder {
         throw Error(ErrorKind::kNotFound, "no file matches the pattern", named, "check the path");
       for (const fs::path& one : matching) add_shard(one);
     } else if (!fs::exists(path, code)) {
-      throw Error(ErrorKind::kNotFound, "the shard is not there", named, "check the path");
+      throw Error(ErrorKind::kNotFound, "the shard does not exist", named, "check the path");
     } else if (!try_shard(path)) {
       if (!fs::is_directory(path)) refuse(path);
       add_folder(path);
@@ -55,8 +55,8 @@ class Finder {
     std::string kinds;
     for (const ForeignFormat* format : foreign_formats())
       kinds += (kinds.empty() ? "" : "; ") + std::string(format->summary);
-    throw Error(ErrorKind::kUnsupported, "no shard that packhorse can read", path,
-                "it reads: " + kinds);
+    throw Error(ErrorKind::kUnsupported, "not a shard that packhorse can read", path,
+                "it can read: " + kinds);
   }
 
   bool try_shard(const fs::path& path) {
@@ -64,7 +64,7 @@ class Finder {
       const auto data_file = format->find(path);
       if (!data_file) continue;
       if (found_.format != nullptr && found_.format != format) {
-        throw Error(ErrorKind::kUsage, "the shards are of several formats", path,
+        throw Error(ErrorKind::kUsage, "the shards have different formats", path,
                     "adopt one format at a time");
       }
       found_.format = format;

@@ -111,8 +111,8 @@ class Scanner final : ShardVisitor {
     // now.
     if (stamp_of(fd_.get(), path_) != stamp_ ||
         stamp_of(open_for_reading(path_).get(), path_) != stamp_) {
-      throw Error(ErrorKind::kIo, "the shard changed while it was read", path_,
-                  "adopt it again once nobody writes to it");
+      throw Error(ErrorKind::kIo, "the shard changed while it was being read", path_,
+                  "adopt it again once nothing is writing to it");
     }
     return std::move(result_);
   }

@@ -23,8 +23,8 @@ fs::path directory_of(const NamedShards& shards) {
   const fs::path directory = shards.shards.front().entry.parent_path();
   for (const NamedShard& shard : shards.shards) {
     if (shard.entry.parent_path() == directory) continue;
-    throw Error(ErrorKind::kUsage, "the shards lie in several directories", shard.entry,
-                "say where the dataset shall go: --out DIR");
+    throw Error(ErrorKind::kUsage, "the shards are in several directories", shard.entry,
+                "give a directory for the dataset: --out DIR");
   }
   return directory;
 }
@@ -60,7 +60,7 @@ Manifest adopted_before(const fs::path& path) {
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kCorrupt && error.kind() != ErrorKind::kNotFound) throw;
   }
-  throw Error(ErrorKind::kExists, "there is a dataset.json that no adoption wrote",
+  throw Error(ErrorKind::kExists, "there is already a dataset.json, and it is not from an adoption",
               path / kManifestName, kElsewhere);
 }
 
@@ -123,7 +123,7 @@ void AdoptionTarget::check_beside(const NamedShards& shards) const {
   if (is_there(path_ / kManifestName)) {
     if (!overwrite_) {
       throw Error(
-          ErrorKind::kExists, "there is a dataset.json already", path_ / kManifestName,
+          ErrorKind::kExists, "there is already a dataset.json", path_ / kManifestName,
           "replace an earlier adoption with --overwrite, or adopt elsewhere with --out DIR");
     }
     const std::vector<std::string> before = files_of(adopted_before(path_));
@@ -133,8 +133,9 @@ void AdoptionTarget::check_beside(const NamedShards& shards) const {
   for (const NamedShard& shard : shards.shards) names.push_back(index_name(shard));
   for (const std::string& name : names) {
     if (!is_there(path_ / name) || replaced.contains(name)) continue;
-    throw Error(ErrorKind::kExists, "a file that is not of an earlier adoption is in the way",
-                path_ / name, kElsewhere);
+    throw Error(ErrorKind::kExists,
+                "a file that does not come from an earlier adoption is in the way", path_ / name,
+                kElsewhere);
   }
 }
 
@@ -144,16 +145,16 @@ void AdoptionTarget::check_out() const {
   if (!is_there(path_)) return;
   if (!overwrite_) {
     Staging::clear_leftover(path_);
-    throw Error(ErrorKind::kExists, "the target is already there", path_,
-                "choose another target, or say --overwrite to replace an earlier adoption");
+    throw Error(ErrorKind::kExists, "the target already exists", path_,
+                "choose another target, or give --overwrite to replace an earlier adoption");
   }
   const std::vector<std::string> written = files_of(adopted_before(path_));
   const std::set<std::string> files(written.begin(), written.end());
   for (const fs::directory_entry& entry : entries_in(path_)) {
     if (entry.is_symlink() || files.contains(entry.path().filename().native())) continue;
     throw Error(ErrorKind::kExists,
-                "the target holds more than an adoption wrote, so it is not replaced", entry.path(),
-                "choose another target, or remove it by hand");
+                "the target holds files that no adoption wrote, so it is not replaced",
+                entry.path(), "choose another target, or remove it by hand");
   }
 }
 
@@ -225,8 +226,9 @@ void AdoptionTarget::publish_beside(const Manifest& manifest) {
   std::erase_if(names, [&](const std::string& name) {
     if (name != kClassesName || !is_there(path_ / name)) return false;
     if (read_text(path_ / name) == read_text(staged() / name)) return true;
-    throw Error(ErrorKind::kExists, "another class list lies beside the shards", path_ / name,
-                std::string(kElsewhere) + ", or say --classes " + (path_ / name).string());
+    throw Error(ErrorKind::kExists, "there is a different class list beside the shards",
+                path_ / name,
+                std::string(kElsewhere) + ", or give --classes " + (path_ / name).string());
   });
   std::string lines;
   for (auto name = names.rbegin(); name != names.rend(); ++name)
@@ -244,10 +246,10 @@ void AdoptionTarget::publish_beside(const Manifest& manifest) {
     try {
       roll_back();
     } catch (const std::exception& second) {
-      throw Error(
-          error.kind(),
-          std::string(error.what()) + "; nor can what was there be put back: " + second.what(),
-          error.path(), "give the same command again: it puts that back first");
+      throw Error(error.kind(),
+                  std::string(error.what()) +
+                      "; and what was there before cannot be restored: " + second.what(),
+                  error.path(), "run the same command again: it restores that first");
     }
     unfinished_ = false;
     throw;

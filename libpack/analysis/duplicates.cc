@@ -227,7 +227,8 @@ DuplicateReport find_duplicates(std::span<const PackedDataset* const> datasets,
                                 const DuplicateSearch& search, Progress* progress,
                                 std::stop_token stop) {
   if (search.max_distance < 0 || search.max_distance > kMostDistance) {
-    throw Error(ErrorKind::kUsage, "a distance must be from 0 to " + std::to_string(kMostDistance));
+    throw Error(ErrorKind::kUsage,
+                "the distance must be from 0 to " + std::to_string(kMostDistance));
   }
   Progress unseen;
   return Search(datasets, search, progress != nullptr ? *progress : unseen, stop).run();

@@ -18,7 +18,7 @@ void decode_stored(const PackedDataset& dataset, std::size_t sample, std::vector
     if (error.kind() != ErrorKind::kCorrupt && error.kind() != ErrorKind::kUnsupported) throw;
     const PackedDataset::Place at = dataset.place(sample);
     const std::string of_image =
-        "its bytes are those that were packed: mend or remove the source image and pack again";
+        "its bytes are as they were packed: fix or remove the source image, then pack again";
     throw Error(error.kind(), std::string("an image cannot be decoded: ") + error.what(),
                 dataset.data_path(at.shard), error.advice().empty() ? of_image : error.advice(),
                 dataset.name_at(at));

@@ -88,8 +88,8 @@ Place ArchiveScan::keep_in_place() {
   std::vector<std::byte> there(std::min(head.size(), kCompared));
   read_exactly(fd_, offset, there, path_);
   if (!std::equal(there.begin(), there.end(), head.begin())) {
-    throw Error(ErrorKind::kIo, "a member is not where its header says; was the archive changed?",
-                path_, "pack again once nobody writes to it", member_.name);
+    throw Error(ErrorKind::kIo, "a member is not where its header says; has the archive changed?",
+                path_, "pack again once nothing is writing to it", member_.name);
   }
   return {offset, false};
 }

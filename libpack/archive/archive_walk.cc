@@ -107,8 +107,8 @@ class Walk : public ArchiveWalk {
   [[noreturn]] void fail(const std::string& what) const {
     const std::string where =
         last_.empty() ? "at its first member" : "after '" + printable(last_) + "'";
-    throw Error(ErrorKind::kCorrupt, "the archive is damaged or cut " + where + ": " + what, path_,
-                "get it again from where it came from, or repair it", last_);
+    throw Error(ErrorKind::kCorrupt, "the archive is damaged or truncated " + where + ": " + what,
+                path_, "get a fresh copy from where it came from, or repair it", last_);
   }
 
   const fs::path& path() const { return path_; }

@@ -83,8 +83,8 @@ class BoundedStream final : public ByteStream {
     if (given_ > limits_.bytes && given_ / limits_.times > *stored_) {
       throw Error(ErrorKind::kUnsupported,
                   "it expands to more than " + std::to_string(limits_.times) +
-                      " times its size: is it made to fill a disk?",
-                  path_, "if it is meant, decompress it first");
+                      " times its size, like an archive made to fill a disk",
+                  path_, "if its content is meant to be this large, decompress it first");
     }
     return some;
   }

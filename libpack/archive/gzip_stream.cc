@@ -19,7 +19,8 @@ class GzipStream final : public ByteStream {
  public:
   GzipStream(std::unique_ptr<ByteStream> stored, std::filesystem::path path)
       : stored_(std::move(stored)), path_(std::move(path)), buffer_(kBuffer) {
-    if (inflateInit2(&z_, kGzipOnly) != Z_OK) throw Error(ErrorKind::kIo, "zlib does not start");
+    if (inflateInit2(&z_, kGzipOnly) != Z_OK)
+      throw Error(ErrorKind::kIo, "zlib cannot be initialised");
   }
   ~GzipStream() override { inflateEnd(&z_); }
   GzipStream(const GzipStream&) = delete;
@@ -28,7 +29,7 @@ class GzipStream final : public ByteStream {
   Bytes next() override {
     while (!ended_) {
       if (z_.avail_in == 0 && !refill()) {
-        if (inside_) corrupt("it ends inside the gzip data");
+        if (inside_) corrupt("the gzip data is truncated");
         break;
       }
       if (!inside_ && !start_member()) break;
@@ -62,7 +63,7 @@ class GzipStream final : public ByteStream {
       ++z_.next_in;
       if (--z_.avail_in == 0 && !refill()) return false;
     }
-    if (inflateReset2(&z_, kGzipOnly) != Z_OK) corrupt("zlib does not start over");
+    if (inflateReset2(&z_, kGzipOnly) != Z_OK) corrupt("zlib cannot be reset");
     return inside_ = true;
   }
 

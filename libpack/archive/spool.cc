@@ -60,13 +60,13 @@ void Spool::flush() {
                       static_cast<off_t>(written_ + done));
     });
     if (n < 0 && (errno == ENOSPC || errno == EDQUOT)) {
-      throw Error(ErrorKind::kNoSpace,
-                  fmt::format("no space for the temporary file that holds what is unpacked, after "
-                              "{:.1f} MiB of it",
-                              static_cast<double>(written_ + done) / (1 << 20)),
-                  directory_,
-                  "all images of the archive must fit there once: free some space, choose another "
-                  "disk, or give an uncompressed tar, which needs no such file");
+      throw Error(
+          ErrorKind::kNoSpace,
+          fmt::format("no space left for the temporary file of decompressed data, after {:.1f} MiB",
+                      static_cast<double>(written_ + done) / (1 << 20)),
+          directory_,
+          "it must hold all images of the archive: free some space there, choose another disk, or "
+          "give an uncompressed tar, which needs no temporary file");
     }
     if (n < 0) throw_errno("write to a temporary file in", directory_);
     done += static_cast<std::size_t>(n);

@@ -53,7 +53,7 @@ struct Pax {
       const auto digits = static_cast<std::size_t>(end - text.data());
       if (code != std::errc() || length > text.size() || length < digits + 4 ||
           text[digits] != ' ' || text[length - 1] != '\n') {
-        damaged("a pax record of no known shape");
+        damaged("a malformed pax record");
       }
       const std::string_view record = text.substr(digits + 1, length - digits - 2);
       text.remove_prefix(length);
@@ -115,7 +115,7 @@ TarHeader parse_tar_headers(Bytes blocks) {
       break;
     }
     const std::uint64_t size = header.type == 'V' ? 0 : octal(raw(block, kSize));
-    if (size > blocks.size()) damaged("an extended header goes beyond its end");
+    if (size > blocks.size()) damaged("an extended header runs past its end");
     const std::string_view text = as_text(blocks.first(size));
     if (header.type == 'x' || header.type == 'X') pax.parse(text);
     if (header.type == 'L') long_name = until_nul(text);
@@ -124,7 +124,7 @@ TarHeader parse_tar_headers(Bytes blocks) {
     blocks = blocks.subspan(std::min<std::uint64_t>(padded, blocks.size()));
   }
   header.sparse = header.type == 'S' || pax.sparse;
-  if (!blocks.empty() && !header.sparse) damaged("more follows than belongs to one member");
+  if (!blocks.empty() && !header.sparse) damaged("too many extended headers for one member");
   if (!long_name.empty()) header.name = long_name;
   if (!long_link.empty()) header.link = long_link;
   if (!pax.path.empty()) header.name = pax.path;

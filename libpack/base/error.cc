@@ -33,7 +33,7 @@ void throw_errno(const std::string& doing, const std::filesystem::path& path) {
   } else if (code == ENOMEM) {
     advice = "raise the memory limit (ulimit -v, or the container's)";
   } else if (code == EFBIG && file_sizes_are_limited()) {
-    reason += ", by the process's file size limit (ulimit -f)";
+    reason += ", because of the process's file size limit (ulimit -f)";
     advice = "raise that limit, or make smaller files, then run the same command again";
   }
   throw Error(kind, "cannot " + doing + ": " + reason, path, advice);

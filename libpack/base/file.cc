@@ -45,8 +45,8 @@ void refuse_url(std::string_view path) {
   };
   if (colon == std::string_view::npos || !is_scheme(path.substr(0, colon))) return;
   throw Error(ErrorKind::kUsage,
-              "'" + std::string(path) + "' is a URL, and only files are read and written", {},
-              "copy it to a disk, or mount it as one; a folder that is really called so is ./" +
+              "'" + std::string(path) + "' is a URL; only files can be read and written", {},
+              "copy it to a disk, or mount it; if a folder really has this name, write ./" +
                   std::string(path));
 }
 
@@ -80,8 +80,8 @@ void read_exactly(int fd, std::uint64_t offset, std::span<std::byte> out, const 
     if (n == 0) {
       throw Error(
           ErrorKind::kCorrupt,
-          "the file ends at byte " + std::to_string(offset) + ", before what it should hold", path,
-          "it was cut; restore it or pack again");
+          "the file ends at byte " + std::to_string(offset) + ", before the data it should hold",
+          path, "it is truncated: restore it from a copy, or pack again");
     }
     out = out.subspan(static_cast<std::size_t>(n));
     offset += static_cast<std::uint64_t>(n);
@@ -225,9 +225,10 @@ void sync_new_name(const fs::path& path) {
     sync_path(directory_of(path));
   } catch (const Error& error) {
     throw Error(error.kind(),
-                std::string(error.what()) + "; what was renamed is in place, but a power failure " +
-                    "may undo it",
-                path, "look at the disk, and whether it is there, before the next command");
+                std::string(error.what()) +
+                    "; the renamed files are in place, but a power failure " +
+                    "may undo the renames",
+                path, "check the disk, and that the target is there, before the next command");
   }
 }
 
@@ -245,14 +246,14 @@ void rename_no_replace(const fs::path& from, const fs::path& to) {
     return;
   }
   if (errno == EEXIST || errno == ENOTEMPTY) {
-    throw Error(ErrorKind::kExists, "the target is already there", to,
+    throw Error(ErrorKind::kExists, "the target already exists", to,
                 "choose another name, or remove it first");
   }
   if (errno != EINVAL && errno != ENOSYS) throw_errno("rename a directory to", to);
   // Some network file systems lack RENAME_NOREPLACE. There, rename(2) still refuses a non-empty
   // target.
   if (fs::exists(fs::symlink_status(to))) {
-    throw Error(ErrorKind::kExists, "the target is already there", to,
+    throw Error(ErrorKind::kExists, "the target already exists", to,
                 "choose another name, or remove it first");
   }
   if (::rename(from.c_str(), to.c_str()) != 0) throw_errno("rename a directory to", to);

@@ -25,8 +25,8 @@ RejectLimit RejectLimit::parse(const std::string& text) {
     const auto [stopped, code] = std::from_chars(text.data(), end, limit.count);
     if (code == std::errc() && stopped == end) return limit;
   }
-  throw Error(ErrorKind::kUsage, "'" + text + "' is no limit for rejects", {},
-              "say a number, or a percentage like 0.5%");
+  throw Error(ErrorKind::kUsage, "'" + text + "' is not a valid limit for rejects", {},
+              "give a number, or a percentage such as 0.5%");
 }
 
 }  // namespace packhorse

@@ -84,8 +84,8 @@ bool frame_may_hold(std::uint64_t stored, std::uint64_t content) {
 void check_zstd_level(int level) {
   if (level >= kLowestZstdLevel && level <= kHighestZstdLevel) return;
   throw Error(ErrorKind::kUsage,
-              "the zstd level must be within 1 and 19, not " + std::to_string(level), {},
-              "3 is the usual one; images that are compressed already hardly gain by more");
+              "the zstd level must be from 1 to 19, not " + std::to_string(level), {},
+              "3 is the usual level; images that are already compressed gain little from more");
 }
 
 std::size_t frame_bound(std::size_t content) { return ZSTD_compressBound(content); }
@@ -101,19 +101,19 @@ std::size_t compress_frame(int level, Bytes content, std::span<std::byte> stored
 void decompress_frame(Bytes stored, std::span<std::byte> content) {
   thread_local const Decompressor context = make_decompressor();
   if (ZSTD_findFrameCompressedSize(stored.data(), stored.size()) != stored.size()) {
-    corrupt("it does not end where it should");
+    corrupt("it ends in the wrong place");
   }
   const std::size_t size = ZSTD_decompressDCtx(context.get(), content.data(), content.size(),
                                                stored.data(), stored.size());
   if (ZSTD_isError(size) != 0) corrupt(ZSTD_getErrorName(size));
-  if (size != content.size()) corrupt("its content is shorter than it should be");
+  if (size != content.size()) corrupt("its content is too short");
 }
 
 void decompress_frame(Bytes stored, std::uint64_t content_bytes, std::vector<std::byte>& content) {
   if (ZSTD_getFrameContentSize(stored.data(), stored.size()) != content_bytes)
-    corrupt("it holds another number of bytes than its index says");
+    corrupt("its size differs from the one in the index");
   if (!frame_may_hold(stored.size(), content_bytes))
-    corrupt("it would expand to more than any that packhorse writes");
+    corrupt("it would expand to more than packhorse ever writes");
   content.resize(content_bytes);
   decompress_frame(stored, content);
 }

@@ -29,7 +29,7 @@ struct Library {
   throw Error(ErrorKind::kNotFound,
               std::string("OpenCV's image codecs cannot be loaded: ") + (why ? why : "unknown"),
               PACKHORSE_OPENCV_IMGCODECS,
-              "install OpenCV's imgcodecs of version " CV_VERSION " (scripts/setup does)");
+              "install OpenCV's imgcodecs, version " CV_VERSION " (scripts/setup does)");
 }
 
 template <class Function>

@@ -24,7 +24,8 @@ std::vector<std::string> parse_class_list(std::string_view text,
     if (name.empty())
       throw Error(ErrorKind::kUsage, "the class list has an empty name in " + line, path);
     if (!known.insert(name).second) {
-      throw Error(ErrorKind::kUsage, "the class list names '" + name + "' again in " + line, path);
+      throw Error(ErrorKind::kUsage, "the class list names '" + name + "' a second time in " + line,
+                  path);
     }
     classes.push_back(std::move(name));
     begin = end + 1;
@@ -38,7 +39,7 @@ std::string class_list_text(const std::vector<std::string>& classes) {
   for (const std::string& name : classes) {
     if (name.find_first_of("\r\n") != std::string::npos) {
       throw Error(ErrorKind::kUsage,
-                  "a class name has a line break in it, which a class list cannot hold", name,
+                  "a class name contains a line break, which a class list cannot hold", name,
                   "rename that folder");
     }
     text += name + '\n';

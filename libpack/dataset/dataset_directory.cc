@@ -22,8 +22,8 @@ namespace {
 constexpr int kDirectory = O_DIRECTORY | O_RDONLY;
 
 [[noreturn]] void refuse_link(const fs::path& path) {
-  throw Error(ErrorKind::kCorrupt, "a symbolic link inside a dataset is not followed", path,
-              "put the file itself there: `cp -rL` copies a directory without its links");
+  throw Error(ErrorKind::kCorrupt, "symbolic links inside a dataset are not followed", path,
+              "put the file itself there: `cp -rL` copies files instead of links");
 }
 
 bool is_link_in(int directory, const char* name) {
@@ -46,8 +46,8 @@ bool is_inner_name(std::string_view name) {
 
 void refuse_links(const fs::path& directory) {
   const auto refuse = [](const fs::path& path) {
-    throw Error(ErrorKind::kUnsupported, "a symbolic link is in the way, and is not followed", path,
-                "remove it, if it is nobody's");
+    throw Error(ErrorKind::kUnsupported, "a symbolic link is in the way; it is not followed", path,
+                "remove it if nothing needs it");
   };
   if (!fs::exists(fs::symlink_status(directory))) return;
   if (fs::is_symlink(directory)) refuse(directory);
@@ -69,8 +69,8 @@ DatasetDirectory::DatasetDirectory(fs::path path) : path_(std::move(path)) {
 
 UniqueFd DatasetDirectory::open_beneath(const std::string& name, int flags) const {
   if (!is_inner_name(name)) {
-    throw Error(ErrorKind::kCorrupt, "a name that is not in the dataset's directory", path_ / name,
-                "do not trust this dataset");
+    throw Error(ErrorKind::kCorrupt, "a file name leads outside the dataset's directory",
+                path_ / name, "do not trust this dataset");
   }
   // Opens part by part, so that each lookup is of one part alone: nobody can put a link in between.
   UniqueFd at;
@@ -104,7 +104,7 @@ UniqueFd DatasetDirectory::open(const std::string& name, Links links) const {
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) throw_errno("look at", path_ / name);
   if (!S_ISREG(status.st_mode)) {
-    throw Error(ErrorKind::kCorrupt, "what should be a file of the dataset is none", path_ / name,
+    throw Error(ErrorKind::kCorrupt, "a file of the dataset is not a regular file", path_ / name,
                 "restore the file from a copy, or pack again");
   }
   return fd;
@@ -116,7 +116,7 @@ std::string DatasetDirectory::read_text(const std::string& name) const {
   const std::uint64_t bytes = file_size(fd.get(), path_ / name);
   if (bytes > kMost) {
     throw Error(ErrorKind::kUnsupported,
-                "a list of the dataset has " + std::to_string(bytes) + " bytes, the limit is " +
+                "a list in the dataset has " + std::to_string(bytes) + " bytes, the limit is " +
                     std::to_string(kMost),
                 path_ / name, "do not trust this dataset");
   }

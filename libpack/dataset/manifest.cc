@@ -137,18 +137,18 @@ Manifest Manifest::parse(std::string_view text, const std::filesystem::path& pat
     content.erase("packhorse");
     content.erase("id");
     if (sha256(as_bytes(content.dump())) != json.at("id")) {
-      throw damaged("its id does not fit its content");
+      throw damaged("its id does not match its content");
     }
     const int version = json.at("manifest_version");
     if (version > kManifestVersion) {
-      throw Error(ErrorKind::kUnsupported, "the dataset was written by a later packhorse", path,
+      throw Error(ErrorKind::kUnsupported,
+                  "the dataset was written by a later version of packhorse", path,
                   "use that version or a later one");
     }
     Manifest manifest = from_json(json);
     std::set<std::string_view> names;
     for (const std::string_view name : names_in(manifest)) {
-      if (!is_inner_name(name))
-        throw damaged("it names a file that is not in the dataset's directory");
+      if (!is_inner_name(name)) throw damaged("it names a file outside the dataset's directory");
       if (!names.insert(name).second)
         throw damaged("it names the file '" + printable(name) + "' twice");
     }

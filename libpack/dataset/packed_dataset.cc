@@ -19,29 +19,30 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kVerifyAdvice =
-    "run `packhorse inspect --verify full` on the dataset; restore the file or pack again";
+    "run `packhorse inspect --verify full` on the dataset; restore the file from a copy, or pack "
+    "again";
 
 fs::path checked(const fs::path& path) {
   if (is_packed_dataset(path)) return path;
   std::error_code code;
   if (!fs::exists(path, code))
-    throw Error(ErrorKind::kNotFound, "the dataset is not there", path, "check the path");
+    throw Error(ErrorKind::kNotFound, "the dataset does not exist", path, "check the path");
   if (path.native().ends_with(".partial") || fs::exists(path / "receipts", code)) {
     throw Error(ErrorKind::kNotFound,
-                "this is a staging directory, not a dataset: packing did not finish", path,
-                "run the same pack command again; it goes on where it stopped");
+                "this is a staging directory, not a dataset: packing has not finished", path,
+                "run the same pack command again; it continues where it stopped");
   }
   if (!fs::is_directory(path, code))
-    throw Error(ErrorKind::kNotFound, "no dataset: it is no directory", path,
+    throw Error(ErrorKind::kNotFound, "not a dataset: it is not a directory", path,
                 "give the directory that `packhorse pack` wrote");
   std::string splits;
   for (const fs::directory_entry& entry : entries_in(path)) {
     if (is_packed_dataset(entry.path()))
       splits += (splits.empty() ? "" : ", ") + entry.path().string();
   }
-  throw Error(ErrorKind::kNotFound, "no dataset: there is no dataset.json in it", path,
+  throw Error(ErrorKind::kNotFound, "not a dataset: there is no dataset.json in it", path,
               splits.empty() ? "give the directory that `packhorse pack` wrote"
-                             : "name one of its splits: " + splits);
+                             : "give one of its splits: " + splits);
 }
 
 std::atomic<std::uint64_t> next_serial{1};
@@ -80,7 +81,8 @@ std::vector<std::string> classes_of(const DatasetDirectory& dataset, const Manif
   std::vector<std::string> classes =
       parse_class_list(dataset.read_text(std::string(kClassesName)), path);
   if (classes.size() == manifest.class_samples.size()) return classes;
-  throw Error(ErrorKind::kCorrupt, "the class list does not fit the manifest", path, kVerifyAdvice);
+  throw Error(ErrorKind::kCorrupt, "the class list does not match the manifest", path,
+              kVerifyAdvice);
 }
 
 ShardIndex open_index(const DatasetDirectory& dataset, const ShardRecord& record,
@@ -160,8 +162,8 @@ void PackedDataset::check_whole(std::size_t sample) const {
   const fs::path file = shard.data.truncated()
                             ? data_path(place(sample).shard)
                             : path() / manifest_.shards[place(sample).shard].index;
-  throw Error(ErrorKind::kIo, "the file was cut while it was open, or its disk fails", file,
-              kVerifyAdvice, name_at(place(sample)));
+  throw Error(ErrorKind::kIo, "the file was truncated while it was open, or its disk is failing",
+              file, kVerifyAdvice, name_at(place(sample)));
 }
 
 void PackedDataset::read(std::size_t sample, std::vector<std::byte>& out) const {

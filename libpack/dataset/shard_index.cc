@@ -106,9 +106,9 @@ std::uint64_t checksum_of(int fd, std::uint64_t bytes, const std::filesystem::pa
 }
 
 [[noreturn]] void corrupt(const std::filesystem::path& path, const std::string& what) {
-  throw Error(
-      ErrorKind::kCorrupt, "damaged index: " + what, path,
-      "run `packhorse inspect --verify full` on the dataset; restore the file or pack again");
+  throw Error(ErrorKind::kCorrupt, "damaged index: " + what, path,
+              "run `packhorse inspect --verify full` on the dataset; restore the file from a copy, "
+              "or pack again");
 }
 
 }  // namespace
@@ -160,7 +160,7 @@ void ShardIndexWriter::add_unplaced(const IndexEntry& entry) {
 void ShardIndexWriter::place(ShardLayout&& layout) {
   if (layout.images.size() != size() || layout.fields.size() != size() * fields_.size() ||
       (!layout.frames.empty() && layout.frames.size() != size())) {
-    throw Error(ErrorKind::kUsage, "the layout is of another number of samples than the index");
+    throw Error(ErrorKind::kUsage, "the layout has a different number of samples than the index");
   }
   ranges_ = std::move(layout.images);
   field_ranges_ = std::move(layout.fields);
@@ -245,7 +245,7 @@ struct ShardIndex::Sections {
   Sections(Bytes file, const Header& header, std::filesystem::path name) : path(std::move(name)) {
     if (header.header_bytes != sizeof header ||
         header.sections > (file.size() - sizeof header) / sizeof(Section)) {
-      corrupt(path, "bad section table");
+      corrupt(path, "its section table is invalid");
     }
     for (std::uint32_t i = 0; i < header.sections; ++i) {
       Section section{};
@@ -257,8 +257,9 @@ struct ShardIndex::Sections {
       if (section.id > 0 && section.id < kSectionIds) {
         found[section.id] = file.subspan(section.offset, section.length);
       } else if ((section.flags & kRequired) != 0) {
-        throw Error(ErrorKind::kUnsupported, "the index has a section this version does not know",
-                    path, "use a later packhorse");
+        throw Error(ErrorKind::kUnsupported,
+                    "the index has a section that this version does not know", path,
+                    "use a later version of packhorse");
       }
     }
   }
@@ -293,10 +294,11 @@ ShardIndex::ShardIndex(int fd, const std::filesystem::path& path) : file_(fd, pa
   if (file.size() < sizeof header) corrupt(path, "it is too short");
   std::memcpy(&header, file.data(), sizeof header);
   if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0)
-    corrupt(path, "it does not start as an index does");
-  if (header.file_bytes != file.size()) corrupt(path, "its length is not the one in its header");
+    corrupt(path, "it does not start like an index");
+  if (header.file_bytes != file.size())
+    corrupt(path, "its length differs from the one in its header");
   if (header.checksum != checksum_of(fd, file.size(), path))
-    corrupt(path, "its checksum does not fit");
+    corrupt(path, "its checksum does not match");
   // The checksum shows that a writer wrote these bytes; the bounds below check that it wrote them
   // right.
   samples_ = header.samples;
@@ -349,7 +351,7 @@ void ShardIndex::check_ranges(const std::filesystem::path& path) const {
       const auto& [stored, content] = frames_[i];
       if (!inside(stored, file) || content.offset > ~content.length ||
           !frame_may_hold(stored.length, content.length)) {
-        corrupt(path, "a frame lies outside the data file, or would hold more than it can");
+        corrupt(path, "a frame lies outside the data file, or is larger than a frame can be");
       }
     }
     bool fits = inside(ranges_[i], within);
@@ -367,14 +369,14 @@ void ShardIndex::check_images(const std::filesystem::path& path) const {
   for (std::size_t i = 0; i < samples_; ++i) {
     const ImageInfo info = image(i);
     if (info.kind < ImageKind::kJpeg || info.kind > ImageKind::kRaw)
-      corrupt(path, "an image is of a kind that there is not");
+      corrupt(path, "an image has an unknown kind");
     if (info.width == 0 || info.height == 0 || info.width > kLongestSide ||
         info.height > kLongestSide) {
-      corrupt(path, "an image has a size that none has");
+      corrupt(path, "an image has an impossible size");
     }
     if (info.kind == ImageKind::kRaw && (pixel_bytes(info) != ranges_[i].length ||
                                          (info.components != 1 && info.components != 3))) {
-      corrupt(path, "raw pixels are not as many as their size says");
+      corrupt(path, "the number of raw pixels does not match their size");
     }
   }
 }
@@ -392,10 +394,10 @@ std::optional<std::string> ShardIndex::why_not_of(const ShardRecord& record,
                                                   const Manifest& manifest) const {
   if (size() != record.samples || data_bytes() != record.bytes || fields() != manifest.fields ||
       compressed() == manifest.compress.empty()) {
-    return "the index does not fit the manifest";
+    return "the index does not match the manifest";
   }
   if (highest_label_ >= static_cast<std::int64_t>(manifest.class_samples.size()))
-    return "the index has a label that is none of the dataset's classes";
+    return "the index has a label beyond the dataset's classes";
   return std::nullopt;
 }
 

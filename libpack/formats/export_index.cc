@@ -42,7 +42,7 @@ class HashedFile {
  private:
   static fs::path checked(const std::string& name, const fs::path& directory) {
     if (is_inner_name(name) && name.find('/') == std::string::npos) return directory / name;
-    throw Error(ErrorKind::kCorrupt, "a shard of such a name has no place for its index",
+    throw Error(ErrorKind::kCorrupt, "a shard with this name leaves no name for its index",
                 directory / name, "do not trust this dataset");
   }
 
@@ -80,14 +80,13 @@ const ExportedIndexes& indexes_for(const Manifest& manifest, const fs::path& dat
       if (format->exported_indexes != nullptr)
         names += (names.empty() ? "" : ", ") + std::string(format->name);
     }
-    throw Error(ErrorKind::kUsage,
-                "other people's readers need no index of the format " + manifest.format, dataset,
-                "they open its shards as they are; indexes are made of: " + names);
+    throw Error(ErrorKind::kUsage, "no reader needs an index for the format " + manifest.format,
+                dataset, "its shards can be opened as they are; indexes are made for: " + names);
   }
   if (!manifest.compress.empty()) {
     throw Error(ErrorKind::kUnsupported,
-                "compressed shards have no such indexes: their readers look for members at offsets "
-                "in a plain file",
+                "compressed shards cannot have such indexes: their readers look up members by "
+                "offset in a plain file",
                 dataset, "pack the dataset into plain shards: packhorse pack " + dataset.string());
   }
   return *indexes;
@@ -107,8 +106,7 @@ void refuse_other_bytes(const Manifest& manifest, const fs::path& path, const Fi
   if (published == manifest.files.end() || published->sha256 == file.sha256) return;
   throw Error(
       ErrorKind::kExists,
-      "the dataset was published with another file of that name, and its SHA-256 is part of "
-      "it",
+      "the dataset was published with a different file of this name, whose SHA-256 it records",
       path, "write the indexes into a directory of their own: -o DIR");
 }
 

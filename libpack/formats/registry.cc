@@ -32,7 +32,8 @@ const Format& find_format(std::string_view name) {
   throw Error(ErrorKind::kUsage,
               find_foreign_format(name) == nullptr
                   ? "there is no format '" + quoted + "'"
-                  : "the format " + quoted + " is what others write; packhorse only reads it",
+                  : "the format " + quoted +
+                        " is a foreign format, which packhorse reads but does not write",
               {}, "choose one of: " + names);
 }
 

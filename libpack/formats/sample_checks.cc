@@ -21,8 +21,8 @@ SampleChecks::SampleChecks(const ShardSpec& spec, std::filesystem::path shard)
     : names_(spec.fields), shard_(std::move(shard)), fields_(spec.fields.size()) {
   for (const std::string& name : names_) {
     if (!is_field_name(name)) {
-      throw Error(ErrorKind::kUsage, "'" + name + "' cannot be the name of a field", shard_,
-                  "use what stands behind the key in a file name, in lower case, e.g. 'seg.png'");
+      throw Error(ErrorKind::kUsage, "'" + name + "' is not a valid field name", shard_,
+                  "use what follows the key in a file name, in lower case, e.g. 'seg.png'");
     }
   }
   if (std::adjacent_find(names_.begin(), names_.end(), std::greater_equal<>()) != names_.end()) {
@@ -35,7 +35,7 @@ void SampleChecks::check(const Sample& sample) {
     refuse("keys must be strictly increasing", sample.key);
   last_key_ = sample.key;
   if (sample.image.kind == ImageKind::kRaw && sample.bytes.size() != pixel_bytes(sample.image)) {
-    refuse("the pixels are not as many as the image's size says", sample.key);
+    refuse("the number of pixels does not match the image's size", sample.key);
   }
   std::size_t given = 0;
   for (std::size_t f = 0; f < names_.size(); ++f) {

@@ -46,10 +46,10 @@ ImageInfo described_to_decode(Bytes file, const ImageInfo& described, const Imag
   const DescribedImage found = probe_described(file, described, limits);
   switch (found.verdict) {
     case Verdict::kBeyondLimit:
-      throw Error(ErrorKind::kUnsupported, found.reason, {}, "raise the limit that is named");
+      throw Error(ErrorKind::kUnsupported, found.reason, {}, "raise that limit");
     case Verdict::kOther:
       throw Error(ErrorKind::kCorrupt, found.reason, {},
-                  "the index is wrong about it: pack again, or adopt the shards again");
+                  "the index describes it wrongly: pack again, or adopt the shards again");
     case Verdict::kUnusable:
       throw Error(ErrorKind::kCorrupt, found.reason);
     case Verdict::kFits:

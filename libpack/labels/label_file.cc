@@ -116,7 +116,7 @@ void LabelFile::sort(const fs::path& path) {
                 "lines " + std::to_string(lines_[i - 1].number) + " and " +
                     std::to_string(lines_[i].number) + " of the labels file give '" +
                     printable(path_of(lines_[i])) + "' different labels",
-                path, "keep the one that is right");
+                path, "keep only the right one");
   }
   const auto same = [this](const Line& a, const Line& b) { return path_of(a) == path_of(b); };
   lines_.erase(std::unique(lines_.begin(), lines_.end(), same), lines_.end());
@@ -161,7 +161,7 @@ void LabelFile::note_unused(std::vector<std::string>& notes, std::string_view wh
   });
   if (unused == 0) return;
   notes.push_back(std::to_string(unused) + (unused == 1 ? " line" : " lines") +
-                  " of the labels file named no " + std::string(what));
+                  " of the labels file matched no " + std::string(what));
 }
 
 void apply_labels(LabelFile& labels, Listing& listing) {

@@ -107,14 +107,13 @@ std::size_t RowReader::quoted_cell(std::size_t at, std::uint64_t line, std::stri
   }
   if (has(at) && buffer_[at] == '\r' && (!has(at + 1) || buffer_[at + 1] == '\n')) ++at;
   if (has(at) && buffer_[at] != '\n' && buffer_[at] != syntax_.separator)
-    refuse(line, "has text behind a closing quote");
+    refuse(line, "has text after a closing quote");
   return at;
 }
 
 void RowReader::refuse(std::uint64_t line, const std::string& what) const {
   throw Error(ErrorKind::kUsage, "the row of line " + std::to_string(line) + ' ' + what, path_,
-              "a quote inside quotes is written twice (RFC 4180); nobody can tell otherwise where "
-              "the rows end");
+              "inside quotes, write each quote twice (RFC 4180)");
 }
 
 }  // namespace packhorse

@@ -14,9 +14,9 @@ std::string problem_of(const std::string& name) {
   constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789._-";
   if (name.empty()) return "it is empty";
   if (name.find_first_not_of(kAllowed) != std::string::npos)
-    return "it is not made of a-z, 0-9, '.', '_' and '-' alone";
-  if (name.front() == '.' || name.back() == '.') return "it has a dot at an end";
-  if (name == "cls") return "shards keep the label under that name";
+    return "it has characters other than a-z, 0-9, '.', '_' and '-'";
+  if (name.front() == '.' || name.back() == '.') return "it begins or ends with a dot";
+  if (name == "cls") return "shards store the label under that name";
   if (name.find('.') == std::string::npos && naming::has_image_name("x." + name))
     return "readers would take it for the image; a second image needs a name like mask." + name;
   return {};
@@ -30,8 +30,8 @@ std::vector<std::string> sorted_fields(std::vector<std::string> names,
   names.erase(std::unique(names.begin(), names.end()), names.end());
   if (names.size() > kMaxFields) {
     throw Error(ErrorKind::kUsage,
-                "there are " + std::to_string(names.size()) + " extra fields, and no more than " +
-                    std::to_string(kMaxFields) + " are possible",
+                "there are " + std::to_string(names.size()) + " extra fields, but at most " +
+                    std::to_string(kMaxFields) + " can be packed",
                 where, "choose some with --fields");
   }
   return names;
@@ -72,7 +72,7 @@ std::vector<std::string> wanted_fields(const std::vector<std::string>& wanted,
     std::string names;
     for (const std::string& other : there) names += (names.empty() ? "" : ", ") + printable(other);
     throw Error(ErrorKind::kUsage, "the source has no extra field '" + printable(name) + "'", where,
-                names.empty() ? "it has none; leave --fields out" : "it has: " + names);
+                names.empty() ? "it has none; leave out --fields" : "it has: " + names);
   }
   return sorted_fields(wanted, where);
 }

@@ -54,9 +54,9 @@ void refuse_fields(const Job& job) {
         carriers += (carriers.empty() ? "" : ", ") + std::string(other->name);
     }
     throw Error(ErrorKind::kUsage,
-                fmt::format("the format {} has no place for the extra fields {}", format.name,
+                fmt::format("the format {} cannot hold the extra fields {}", format.name,
                             fmt::join(job.listing.fields, ", ")),
-                {}, "choose one that has (" + carriers + "), or leave them out with --fields none");
+                {}, "choose one that can (" + carriers + "), or leave them out with --fields none");
   }
 }
 
@@ -81,12 +81,11 @@ void refuse_pixels(const Source& source, const PackOptions& options) {
   });
   if (held == kinds.end() || !held->makes_pixels) return;
   if (mode_of(source) == image_mode(source, options)) return;
-  throw Error(
-      ErrorKind::kUsage,
-      fmt::format("the source holds decoded pixels ({} {}), of which the image mode {} with "
-                  "these settings can make nothing",
-                  held->name, source.image_settings(), options.image),
-      {}, "keep the pixels as they are, or pack from the original images");
+  throw Error(ErrorKind::kUsage,
+              fmt::format("the source holds decoded pixels ({} {}), which the image mode {} cannot "
+                          "work on with these settings",
+                          held->name, source.image_settings(), options.image),
+              {}, "keep the pixels as they are, or pack from the original images");
 }
 
 /// Lists the source, selects samples and plans the shards.
@@ -221,12 +220,12 @@ void collect_shards(Job& job, const Staging& staging, Progress& progress,
                          missing[i].second);
   }
   throw Error(ErrorKind::kNotFound,
-              fmt::format("{} of {} shards are not packed, or not from what the source holds now, "
-                          "or by another version: number {}{}",
+              fmt::format("{} of {} shards are not packed yet, or were packed from a source that "
+                          "has changed since, or by another version: number {}{}",
                           missing.size(), todo.size(), names, missing.size() > 20 ? ", ..." : ""),
               staging.root(),
-              "task I of N packs the shards whose number leaves the remainder I when divided by N: "
-              "run those tasks again, then finish; finished shards are kept");
+              "task I/N packs the shards whose number modulo N is I: run those tasks again, then "
+              "--finish; finished shards are kept");
 }
 
 /// How many finished shards were made by other versions, by version.

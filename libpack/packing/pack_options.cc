@@ -15,8 +15,8 @@ TaskShare TaskShare::parse(const std::string& text) {
     const auto count = std::from_chars(index.ptr + 1, end, share.count);
     if (count.ec == std::errc() && count.ptr == end && share.index < share.count) return share;
   }
-  throw Error(ErrorKind::kUsage, "'" + text + "' is no task", {},
-              "say I/N with I from 0 to N - 1, e.g. 0/8 to 7/8");
+  throw Error(ErrorKind::kUsage, "'" + text + "' is not a valid task", {},
+              "give I/N with 0 <= I < N, e.g. 0/8 to 7/8");
 }
 
 void PackOptions::validate() const {
@@ -27,13 +27,13 @@ void PackOptions::validate() const {
   if (jobs < 0) throw Error(ErrorKind::kUsage, "jobs must not be negative");
   limits.validate();
   if (task && task->index >= task->count)
-    throw Error(ErrorKind::kUsage, "tasks are counted from 0 to their number less one");
+    throw Error(ErrorKind::kUsage, "--task I/N needs 0 <= I < N");
   if (task && finish)
-    throw Error(ErrorKind::kUsage, "a task packs and a finish publishes: one call cannot do both");
+    throw Error(ErrorKind::kUsage, "--task packs and --finish publishes: one call cannot do both");
   if (zstd_level != 0 && chosen.compressed_suffix.empty()) {
     throw Error(ErrorKind::kUsage,
-                "the format " + format + " has no compressed form, as readers expect plain bytes",
-                {}, "leave out the compression, or choose another format");
+                "the format " + format + " cannot be compressed: its readers expect plain bytes",
+                {}, "leave out --compress, or choose another format");
   }
 }
 

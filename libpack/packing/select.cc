@@ -226,7 +226,7 @@ std::vector<std::string> notes_of(const Present& before, const Listing& listing,
   const auto note = [&](const char* one, const char* several,
                         const std::vector<std::string>& names) {
     if (names.empty()) return;
-    notes.push_back(std::string("the selection leaves no image of the ") +
+    notes.push_back(std::string("the selection leaves no image in the ") +
                     (names.size() == 1 ? one : several) + " " + naming::quoted(names));
   };
   note("split", "splits", splits);
@@ -236,8 +236,8 @@ std::vector<std::string> notes_of(const Present& before, const Listing& listing,
 
 void refuse_second_split(const Listing& listing) {
   if (listing.splits.size() == 1 && listing.splits.front().split.empty()) return;
-  throw Error(ErrorKind::kUsage, "the source has splits already", {},
-              "leave out --split, or name one of the source's splits as the source");
+  throw Error(ErrorKind::kUsage, "the source already has splits", {},
+              "leave out --split, or give one of its splits as the source");
 }
 
 }  // namespace
@@ -258,8 +258,8 @@ std::vector<unsigned> SelectOptions::parse_split(const std::string& text) {
     if (*next != ':' || next + 1 == end) break;
     at = next + 1;
   }
-  throw Error(ErrorKind::kUsage, "'" + text + "' is no split", {},
-              "say weights like 90:10 (train, val) or 80:10:10 (train, val, test)");
+  throw Error(ErrorKind::kUsage, "'" + text + "' is not a valid split", {},
+              "give weights such as 90:10 (train, val) or 80:10:10 (train, val, test)");
 }
 
 void SelectOptions::validate() const {

@@ -56,14 +56,14 @@ void Staging::begin(Hold hold, const std::string& job) const {
   const std::string before = read_text(file);
   if (command_of(before) != command_of(job)) {
     throw Error(ErrorKind::kExists,
-                "this directory holds what `" + command_of(before) + "` has begun", root_,
-                "give that command again to complete it, or remove this directory");
+                "this directory holds unfinished work of `" + command_of(before) + "`", root_,
+                "run that command again to complete it, or remove this directory");
   }
   if (hold == Hold::kShared && before != job) {
-    throw Error(ErrorKind::kExists, "tasks with other options, or of another version, worked here",
-                root_,
-                "give every task the same command but for --task; to start over, remove this "
-                "directory when no task runs");
+    throw Error(ErrorKind::kExists,
+                "tasks with other options, or of another version, have worked here", root_,
+                "run every task with the same command apart from --task; to start over, remove "
+                "this directory while no task is running");
   }
   if (before != job) write_file(file, as_bytes(job));
   if (hold == Hold::kAlone) clear_unfinished();
@@ -127,7 +127,7 @@ void Staging::remove_behind(const fs::path& published) {
     lock_.remove_root();
   } catch (const Error& error) {
     throw Error(error.kind(),
-                published.string() + " is complete and in place, but what was left of its making " +
+                published.string() + " is complete and in place, but its staging directory " +
                     "cannot be removed: " + error.what(),
                 root_, "remove this directory by hand");
   }
@@ -163,24 +163,24 @@ bool lies_inside(const fs::path& path, const fs::path& of) {
 
 void check_target(const fs::path& source, const fs::path& out, bool overwrite) {
   if (lies_inside(out, source)) {
-    throw Error(ErrorKind::kUsage, "the target lies inside the source", out,
-                "choose a target outside of it");
+    throw Error(ErrorKind::kUsage, "the target is inside the source", out,
+                "choose a target outside it");
   }
   if (!fs::exists(fs::symlink_status(out))) return;
   if (!overwrite) {
     Staging::clear_leftover(out);
-    throw Error(ErrorKind::kExists, "the target is already there", out,
-                "choose another target, or say --overwrite to replace it");
+    throw Error(ErrorKind::kExists, "the target already exists", out,
+                "choose another target, or give --overwrite to replace it");
   }
   if (lies_inside(source, out)) {
-    throw Error(ErrorKind::kUsage, "the source lies inside the target, and would be lost with it",
-                source, "choose a target outside of it");
+    throw Error(ErrorKind::kUsage, "the source is inside the target and would be lost with it",
+                source, "choose a target outside it");
   }
   try {
     static_cast<void>(find_datasets(out));
   } catch (const Error&) {
     throw Error(ErrorKind::kExists,
-                "the target is there and is no packed dataset, so it is not replaced", out,
+                "the target exists and is not a packed dataset, so it is not replaced", out,
                 "choose another target, or remove it by hand");
   }
 }

@@ -48,15 +48,15 @@ std::vector<fs::path> others_in(const fs::path& root) {
 }
 
 [[noreturn]] void refuse_foreign(const fs::path& root) {
-  throw Error(ErrorKind::kExists, "the name of the staging directory is taken by something else",
-              root, "move it away, or choose another target");
+  throw Error(ErrorKind::kExists, "something else has the name of the staging directory", root,
+              "move it away, or choose another target");
 }
 
 [[noreturn]] void refuse_held(const fs::path& root, const std::string& owner) {
   throw Error(ErrorKind::kExists,
-              "another writer is at work on this target: " +
-                  (owner.empty() ? "one that begins or ends just now" : owner),
-              root, "wait for it, or stop it, or choose another target");
+              "another process is writing to this target: " +
+                  (owner.empty() ? "one that is just starting or ending" : owner),
+              root, "wait for it, stop it, or choose another target");
 }
 
 }  // namespace
@@ -82,7 +82,7 @@ StagingLock::StagingLock(fs::path root, Hold hold) : root_(std::move(root)), pat
     }
     return;
   }
-  throw Error(ErrorKind::kExists, "the staging directory is made and removed all the time", root_,
+  throw Error(ErrorKind::kExists, "the staging directory keeps appearing and disappearing", root_,
               "choose another target");
 }
 

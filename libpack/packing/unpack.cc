@@ -128,7 +128,7 @@ UnpackReport unpack(const fs::path& dataset, const fs::path& out, Progress* prog
   refuse_url(out.native());
   if (fs::exists(fs::symlink_status(out))) {
     Staging::clear_leftover(out);
-    throw Error(ErrorKind::kExists, "the target is already there", out,
+    throw Error(ErrorKind::kExists, "the target already exists", out,
                 "choose another target, or remove it first");
   }
   const std::vector<fs::path> paths = find_datasets(dataset);

@@ -29,7 +29,7 @@ std::unique_ptr<Source> open_source(const fs::path& path, std::string_view wante
   refuse_url(path.native());
   std::error_code code;
   if (!fs::exists(path, code) && !is_shard_pattern(path)) {
-    throw Error(ErrorKind::kNotFound, "the source is not there", path, "check the path");
+    throw Error(ErrorKind::kNotFound, "the source does not exist", path, "check the path");
   }
   std::string kinds, names;
   for (const SourceKind& kind : all_sources()) {
@@ -41,8 +41,8 @@ std::unique_ptr<Source> open_source(const fs::path& path, std::string_view wante
     throw Error(ErrorKind::kUsage, "there is no kind of source '" + std::string(wanted) + "'", {},
                 "choose one of: " + names);
   }
-  throw Error(ErrorKind::kUnsupported, "the source is nothing packhorse can read", path,
-              "give it one of these: " + kinds);
+  throw Error(ErrorKind::kUnsupported, "packhorse cannot read the source", path,
+              "give one of these: " + kinds);
 }
 
 }  // namespace packhorse

@@ -106,24 +106,25 @@ std::uint64_t raw_estimate(const TransformOptions& options, std::uint64_t) {
 
 constexpr std::array kTransforms = {
     TransformKind{.name = "original",
-                  .summary = "every byte as it was in the source",
+                  .summary = "the source's bytes, unchanged",
                   .make = [](const TransformOptions&) -> std::unique_ptr<Transform> {
                     return std::make_unique<Original>();
                   },
                   .estimate = [](const TransformOptions&, std::uint64_t input) { return input; },
                   .keeps = true},
-    TransformKind{.name = "roi",
-                  .summary = "the same pixels; crops of JPEGs can be decoded without the rest",
-                  .make = transforms::make_roi,
-                  .uses = kRoiUses,
-                  .estimate = roi_estimate},
+    TransformKind{
+        .name = "roi",
+        .summary = "the same pixels, stored so that a crop of a JPEG can be decoded alone",
+        .make = transforms::make_roi,
+        .uses = kRoiUses,
+        .estimate = roi_estimate},
     TransformKind{.name = "resize",
-                  .summary = "JPEGs with a short side of a given length, upright, ready as roi",
+                  .summary = "upright JPEGs with a given short side, stored as with roi",
                   .make = transforms::make_resize,
                   .uses = kResizeUses,
                   .estimate = resize_estimate},
     TransformKind{.name = "raw",
-                  .summary = "decoded pixels of one size, upright: no file format, no decoding",
+                  .summary = "upright decoded pixels of one size: nothing to decode when reading",
                   .make = transforms::make_raw,
                   .uses = kRawUses,
                   .estimate = raw_estimate,

@@ -55,7 +55,7 @@ void check_adopted(const fs::path& dataset, const Manifest& manifest, const Shar
     return differs("adopted shards cannot have the format " + manifest.format, false);
   const auto shard = format->open(dataset / record.file, options_of(manifest));
   if (shard->layout() != manifest.adopted->layout)
-    differs("the shard has another layout than the manifest says", false);
+    differs("the shard's layout is not the one in the manifest", false);
   const auto classes = naming::labels_of(classes_of(DatasetDirectory(dataset), manifest));
   const bool labelled = manifest.adopted->labels == Adoption::kFromShards;
   const std::string prefix = key_prefix(*manifest.adopted, record);
@@ -77,7 +77,8 @@ void check_adopted(const fs::path& dataset, const Manifest& manifest, const Shar
       differs("shard and index disagree about the fields", true);
     ++row;
   }
-  if (row < index.size()) differs("the shard has no such sample, or not in this place", false);
+  if (row < index.size())
+    differs("the shard has no such sample, or has it in another place", false);
 }
 
 }  // namespace packhorse

@@ -123,8 +123,8 @@ class Comparison {
     report.bytes += bytes_;
     report.rejected += rejected_;
     if (mended_ > 0) {
-      report.notes.push_back(std::to_string(mended_) +
-                             " inputs that rejects.jsonl lists could be packed now");
+      report.notes.push_back(std::to_string(mended_) + (mended_ == 1 ? " input" : " inputs") +
+                             " listed in rejects.jsonl could be packed now");
     }
   }
 
@@ -157,9 +157,9 @@ class Comparison {
     const PackedDataset::Place at = dataset_.place(*sample);
     const ShardIndex& index = dataset_.index(at.shard);
     if (item.hash != index.hash(at.row)) {
-      add(FindingKind::kChanged, sample, path, "the image is another one in the source");
+      add(FindingKind::kChanged, sample, path, "the source has a different image");
     } else if (item.image != index.image(at.row)) {
-      add(FindingKind::kChanged, sample, path, "the index describes another image");
+      add(FindingKind::kChanged, sample, path, "the index describes a different image");
     }
     compare_fields(item, *sample, path, index, at.row);
     compare_label(item, *sample, path, index.label(at.row));
@@ -209,7 +209,7 @@ class Comparison {
     }
     for (const std::string& name : differ) {
       add(FindingKind::kChanged, sample, path,
-          "the field '" + name + "' is another one in the source, or only in one of them");
+          "the field '" + name + "' differs from the source, or only one of them has it");
     }
   }
 
@@ -294,7 +294,7 @@ void find_missing_splits(const Replay& replay,
                     [&](const auto& comparison) { return &comparison->split() == &split; });
     if (known || split.entries.size() == 0) continue;
     if (comparisons.size() == 1) {
-      report.notes.push_back("the source's split '" + split.split + "' was not looked at");
+      report.notes.push_back("the source's split '" + split.split + "' was not compared");
       continue;
     }
     report.findings.push_back({FindingKind::kMissing,
@@ -303,8 +303,8 @@ void find_missing_splits(const Replay& replay,
                                {},
                                0,
                                0,
-                               "a split of the source, of " + std::to_string(split.entries.size()) +
-                                   " inputs, that the dataset does not have",
+                               "the dataset lacks this split of the source, with " +
+                                   std::to_string(split.entries.size()) + " inputs",
                                printable(split.split)});
   }
 }

@@ -141,8 +141,8 @@ class Repair {
     if (canonical && (manifest_vouched || !there || only_other_lines_hold(sums))) return false;
     throw Error(ErrorKind::kCorrupt, "dataset.json is not the one that was published",
                 dataset_ / kManifestName,
-                "it says what all other files must be, so it cannot be repaired: restore it from a "
-                "copy, or pack the source again");
+                "all other files are checked against it, so it cannot be repaired: restore it from "
+                "a copy, or pack the source again");
   }
 
   /// Whether the sums have lost the manifest's line, rather than contradict it.
@@ -163,8 +163,8 @@ class Repair {
   static void refuse_link(const fs::path& path) {
     if (!fs::is_symlink(path)) return;
     throw Error(ErrorKind::kUnsupported,
-                "what a symbolic link leads to lies outside of the dataset and is not repaired",
-                path, "put the file itself there, or remove the link");
+                "the target of a symbolic link is outside the dataset and is not repaired", path,
+                "put the file itself there, or remove the link");
   }
 
   bool copy(const FileRecord& file, const Staging& staging) {
@@ -284,13 +284,13 @@ class Repair {
 
   [[noreturn]] void refuse(const std::string& file) const {
     throw Error(ErrorKind::kCorrupt,
-                "the source does not give the file that was packed; nothing was changed",
+                "packing the source again does not give the original file; nothing was changed",
                 dataset_ / file,
-                "the source may have changed, or `pack` was given options that must be given here "
+                "the source may have changed, `pack` may have had options that are needed here, "
                 "too (--classes, --labels, --include, ...), or packhorse " +
                     manifest_.version +
-                    " with its libraries wrote other bytes; `packhorse inspect --against` says "
-                    "what differs");
+                    " and its libraries may have written other bytes; `packhorse inspect "
+                    "--against` shows what differs");
   }
 
   void replace(const std::string& file, const Staging& staging) const {

@@ -28,8 +28,8 @@ void refuse_lost_selection(const Manifest& manifest, const SelectOptions& given)
       if (is_given || rule.find(option) == std::string::npos) continue;
       throw Error(ErrorKind::kUsage,
                   "the dataset was packed with " + std::string(option) +
-                      ", and its manifest does not record all of that choice",
-                  {}, "give the options that chose its samples again, as they were for `pack`");
+                      ", whose value its manifest does not record",
+                  {}, "give the same selection options as for `pack`");
     }
   }
 }
@@ -85,10 +85,11 @@ Replay replay(const Manifest& manifest, const std::vector<std::string>& classes,
               const fs::path& source, const PackOptions& given, Progress& progress,
               const std::stop_token& stop) {
   if (manifest.adopted) {
-    throw Error(ErrorKind::kUsage, "others made the shards of this dataset: they cannot be packed",
+    throw Error(ErrorKind::kUsage,
+                "packhorse did not make the shards of this dataset, so it cannot pack them again",
                 source,
-                "repair them from a copy of the dataset; compare with `packhorse diff` what both "
-                "are packed into");
+                "repair them from a copy of the dataset; to compare, pack the source and run "
+                "`packhorse diff`");
   }
   refuse_lost_selection(manifest, given.select);
   Replay replay;
@@ -108,19 +109,18 @@ const SplitListing& split_of(const Replay& replay, const Manifest& manifest,
   });
   if (found != splits.end()) return *found;
   if (splits.size() == 1 && splits.front().split.empty()) {
-    throw Error(
-        ErrorKind::kUsage,
-        "the dataset is the split '" + manifest.split + "', and the source has no splits", source,
-        "name the source that has them; if `pack --split` or --split-folders made them, say "
-        "that as then");
+    throw Error(ErrorKind::kUsage,
+                "the dataset is the split '" + manifest.split + "', and the source has no splits",
+                source,
+                "give the source that has them; if they came from --split or --split-folders, give "
+                "that option as for `pack`");
   }
   throw Error(ErrorKind::kUsage,
               manifest.split.empty()
-                  ? "the source has splits, and the dataset was packed from one without"
+                  ? "the source has splits, but the dataset was packed from a source without"
                   : "the source has no split '" + manifest.split + "'",
               source,
-              "name the source the dataset was packed from, and say --split-folders as `pack` had "
-              "it" +
+              "give the source the dataset was packed from, and --split-folders as for `pack`" +
                   std::string(manifest.split.empty() ? ", e.g. --split-folders none" : ""));
 }
 

@@ -84,7 +84,7 @@ bool ShardCheck::check_size() {
   }
   if (cut == 0) return false;
   const std::string detail =
-      finding.detail + ": " + std::to_string(cut) + " images are cut off, this one first";
+      finding.detail + ": " + std::to_string(cut) + " images are cut off, starting with this one";
   finding = about(FindingKind::kSize, static_cast<std::int64_t>(first), detail);
   return false;
 }
@@ -115,7 +115,7 @@ void ShardCheck::bytes() {
       const bool whole = found.sha256 == record_.sha256;
       if (!whole && found.damage.empty()) {
         add(FindingKind::kHash,
-            index_ ? "SHA-256 differs; every image is intact, so the damage lies between them"
+            index_ ? "SHA-256 differs; every image is intact, so the damage is between them"
                    : "SHA-256 differs");
       }
       intact = whole && found.damage.empty();
@@ -234,7 +234,7 @@ void ShardCheck::take(const WalkTask& task, const WalkEnd& end) {
   const bool decode = task.kind == WalkTask::Kind::kDecode;
   if (end.kind == WalkEnd::Kind::kDone) return;
   std::string what = decode ? words_of(end, "the decoder", "decoded")
-                            : words_of(end, "the format's own library", "walked");
+                            : words_of(end, "the format's own library", "checked");
   take({decode ? FindingKind::kDecode : FindingKind::kStructure, end.row, false, std::move(what)});
 }
 

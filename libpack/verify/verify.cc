@@ -42,12 +42,12 @@ void verify_manifest(const DatasetDirectory& dataset, const std::string& text,
     sums_readable = false;
   }
   if (text != manifest.serialise()) {
-    add(kManifestName, "it is not written the way packhorse writes it");
+    add(kManifestName, "it is not in the form that packhorse writes");
   } else if (sums_readable &&
              sums.find(sum + "  " + std::string(kManifestName) + "\n") == std::string::npos) {
     add(kManifestName, "its SHA-256 is not the one in SHA256SUMS");
   } else if (sums_readable && sums != manifest.sums()) {
-    add(kSumsName, "it does not say what dataset.json says");
+    add(kSumsName, "it does not match dataset.json");
   }
   const std::uint64_t labelled = std::accumulate(manifest.class_samples.begin(),
                                                  manifest.class_samples.end(), std::uint64_t{0});
@@ -217,8 +217,8 @@ class Check {
     if (options_.part.count > 1) report.notes.push_back(words_of(share_, manifest_, options_.part));
     if (not_walked > 0) {
       report.notes.push_back(
-          "damaged shards whose structure was not looked at: " + std::to_string(not_walked) +
-          " (it may crash who looks, and there is no process for that)");
+          "damaged shards whose structure was not checked: " + std::to_string(not_walked) +
+          " (that may crash the process, and no separate one is available)");
     }
   }
 
@@ -285,8 +285,8 @@ VerifyPart VerifyPart::parse(const std::string& text) {
       return part;
     }
   }
-  throw Error(ErrorKind::kUsage, "'" + text + "' is no part", {},
-              "say I/N with I from 0 to N - 1, e.g. 0/10 to 9/10");
+  throw Error(ErrorKind::kUsage, "'" + text + "' is not a valid part", {},
+              "give I/N with 0 <= I < N, e.g. 0/10 to 9/10");
 }
 
 VerifyReport verify(const fs::path& dataset, const VerifyOptions& options, Progress* progress,
@@ -304,7 +304,7 @@ VerifyReport verify(const fs::path& dataset, const VerifyOptions& options, Progr
     if (error.kind() == ErrorKind::kInterrupted || is_still(directory, text)) throw;
   }
   if (!report || !is_still(directory, text)) {
-    throw Error(ErrorKind::kIo, "the dataset was replaced or removed while it was verified",
+    throw Error(ErrorKind::kIo, "the dataset was replaced or removed while it was being verified",
                 dataset, "verify it again");
   }
   return std::move(*report);

@@ -60,9 +60,9 @@ std::string words_of(const WalkEnd& end, const std::string& who, const std::stri
     case WalkEnd::Kind::kCrashed:
       return who + " crashed on it (" + ::strsignal(end.signal) + ")";
     case WalkEnd::Kind::kTime:
-      return who + " did not come to an end with it in time";
+      return who + " did not finish it in time";
     case WalkEnd::Kind::kMemory:
-      return who + " needed more memory for it than is sensible";
+      return who + " needed too much memory for it";
     default:
       return "it could not be " + done + ": " + end.detail;
   }

@@ -28,7 +28,7 @@ struct Pipe {
   Pipe() {
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
-      throw_errno("make a pipe for", "the process that walks shards");
+      throw_errno("make a pipe for", "the process that checks shards");
     read.reset(ends[0]);
     write.reset(ends[1]);
   }
@@ -65,7 +65,7 @@ WalkEnd Walker::died() {
   ::kill(-pid, SIGKILL);
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
-  end.detail = "the process that walked it ended";
+  end.detail = "the process that checked it ended";
   if (WIFSIGNALED(status)) {
     end.kind = WalkEnd::Kind::kCrashed;
     end.signal = WTERMSIG(status);

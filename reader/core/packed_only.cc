@@ -7,19 +7,20 @@ namespace packhorse {
 
 std::unique_ptr<DecodedImage> decode_image(Bytes file, const ImageInfo& info) {
   if (info.kind == ImageKind::kPnm) return open_pnm(file);
-  throw Error(ErrorKind::kUnsupported,
-              "this program is built without a decoder for " + std::string(name_of(info.kind)), {},
-              "link packhorse::reader in place of packhorse::core, or pack with --image resize or "
-              "raw");
+  throw Error(
+      ErrorKind::kUnsupported,
+      "this program is built without a decoder for " + std::string(name_of(info.kind)), {},
+      "link packhorse::reader instead of packhorse::core, or pack with --image resize or raw");
 }
 
 namespace reader {
 
 std::shared_ptr<const Dataset> open_folder(const std::filesystem::path& path, const std::string&,
                                            OddClasses) {
-  throw Error(ErrorKind::kUnsupported,
-              "no packed dataset is there, and this program is built without class folders", path,
-              "link packhorse::reader in place of packhorse::core, or pack the folder first");
+  throw Error(
+      ErrorKind::kUnsupported,
+      "there is no packed dataset, and this program is built without support for class folders",
+      path, "link packhorse::reader instead of packhorse::core, or pack the folder first");
 }
 
 }  // namespace reader

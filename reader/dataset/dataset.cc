@@ -23,11 +23,11 @@ void refuse_staging(const fs::path& path) {
        {std::pair(folder, fs::path("data")), std::pair(above, folder.filename()),
         std::pair(above.parent_path(), above.filename())}) {
     if (staging.extension() != ".partial" || data != "data") continue;
-    throw Error(
-        ErrorKind::kNotFound, "this is a staging directory, not a dataset: packing did not finish",
-        path,
-        "run the same `packhorse pack` command again, which goes on where it stopped, then open '" +
-            fs::path(staging).replace_extension().string() + "'");
+    throw Error(ErrorKind::kNotFound,
+                "this is a staging directory, not a dataset: packing has not finished", path,
+                "run the same `packhorse pack` command again, which continues where it stopped, "
+                "then open '" +
+                    fs::path(staging).replace_extension().string() + "'");
   }
 }
 
@@ -51,15 +51,15 @@ std::size_t choose_split(const std::vector<std::string>& splits, const std::stri
   const std::size_t chosen = find(wanted.empty() ? "train" : wanted);
   if (chosen < splits.size()) return chosen;
   if (splits.size() == 1 && splits.front().empty()) {
-    throw Error(ErrorKind::kUsage, "it has no splits, so no split '" + wanted + "'", path,
-                "open it without naming a split");
+    throw Error(ErrorKind::kUsage, "it has no splits, and so no split '" + wanted + "'", path,
+                "leave out the split");
   }
   std::string names;
   for (const std::string& name : splits) names += (names.empty() ? "" : ", ") + name;
   throw Error(ErrorKind::kUsage,
               wanted.empty() ? "it has several splits, and none is called 'train'"
                              : "it has no split '" + wanted + "'",
-              path, "name one of these: " + names);
+              path, "give one of these: " + names);
 }
 
 std::shared_ptr<const Dataset> Dataset::open(const fs::path& path, const std::string& split,

@@ -28,10 +28,10 @@ using Clock = SimulatedStorage::Clock;
 // nvme: PCIe 3.0 x4: 3.2 GB/s, 80 us.
 constexpr double kMs = 1e-3;
 const std::array<StorageModel, 4> kPresets = {{
-    {"hdd", 12 * kMs, 12 * kMs, 180e6, 1, "a disk of 7200 turns a minute"},
-    {"sata-ssd", 0.1 * kMs, 0.1 * kMs, 530e6, 32, "a solid-state disk behind SATA"},
+    {"hdd", 12 * kMs, 12 * kMs, 180e6, 1, "a 7200 rpm hard disk"},
+    {"sata-ssd", 0.1 * kMs, 0.1 * kMs, 530e6, 32, "a SATA solid-state drive"},
     {"nfs", 1.5 * kMs, 0.5 * kMs, 1.1e9, 64, "NFS over a shared 10 Gbit/s network"},
-    {"nvme", 0.08 * kMs, 0.08 * kMs, 3.2e9, 128, "a solid-state disk behind PCIe 3.0 x4"},
+    {"nvme", 0.08 * kMs, 0.08 * kMs, 3.2e9, 128, "an NVMe solid-state drive on PCIe 3.0 x4"},
 }};
 
 struct Unit {
@@ -46,8 +46,8 @@ constexpr std::array kSizes = {Unit{"kB", 1e3}, Unit{"MB", 1e6}, Unit{"GB", 1e9}
   for (const StorageModel& preset : kPresets)
     presets += (presets.empty() ? "" : ", ") + preset.name;
   throw Error(
-      ErrorKind::kUsage, "'" + text + "' is no storage: " + why, {},
-      "name one of " + presets + ", or delays such as open=5ms,access=0.1ms,rate=100MB,depth=4");
+      ErrorKind::kUsage, "'" + text + "' is not a valid storage: " + why, {},
+      "give one of " + presets + ", or delays such as open=5ms,access=0.1ms,rate=100MB,depth=4");
 }
 
 double parse_quantity(const std::string& text, std::string_view value,
@@ -70,7 +70,7 @@ void put_part(const std::string& text, std::string_view part, StorageModel& mode
   const std::size_t equals = part.find('=');
   const std::string_view name = part.substr(0, equals);
   if (equals == std::string_view::npos)
-    refuse(text, "'" + std::string(name) + "' is no preset and no delay");
+    refuse(text, "'" + std::string(name) + "' is neither a preset nor a delay");
   const std::string_view value = part.substr(equals + 1);
   if (name == "open") {
     model.open_s = parse_quantity(text, value, kTimes);
@@ -82,7 +82,7 @@ void put_part(const std::string& text, std::string_view part, StorageModel& mode
     const auto [rest, error] =
         std::from_chars(value.data(), value.data() + value.size(), model.depth);
     if (error != std::errc() || rest != value.data() + value.size() || model.depth < 0)
-      refuse(text, "depth is a number of requests, 0 for no limit");
+      refuse(text, "depth must be a number of requests, or 0 for no limit");
   } else {
     refuse(text, "'" + std::string(name) + "' is not open, access, rate or depth");
   }
@@ -225,7 +225,7 @@ StorageModel parse_storage(const std::string& text) {
   }
   if (std::max(model.open_s, model.access_s) > kHour) refuse(text, "that is more than an hour");
   if (model.bytes_per_s > 0 && model.bytes_per_s < 1)
-    refuse(text, "that is less than a byte a second");
+    refuse(text, "that is less than a byte per second");
   model.name = text;
   return model;
 }

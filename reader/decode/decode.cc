@@ -72,7 +72,8 @@ void Decoder::decode(Bytes file, const Augment& augment, SampleRandom random,
       static_cast<std::size_t>(size) * static_cast<std::size_t>(size) * kChannels;
   if (out.size() != bytes) {
     throw Error(ErrorKind::kUsage, "the pixels take " + std::to_string(bytes) +
-                                       " bytes, there is room for " + std::to_string(out.size()));
+                                       " bytes, but there is only room for " +
+                                       std::to_string(out.size()));
   }
   const ImageInfo info = state_->header_of(file, known);
   const Turn turn = state_->turn_for(info);

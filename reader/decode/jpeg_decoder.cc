@@ -57,7 +57,7 @@ void decode_jpeg(std::span<const std::unique_ptr<JpegDecoder>> decoders, const J
   for (const std::unique_ptr<JpegDecoder>& decoder : decoders) {
     if (decoder->decode(task, buffer, sink)) return;
   }
-  throw Error(ErrorKind::kUnsupported, "no JPEG decoder takes it");
+  throw Error(ErrorKind::kUnsupported, "no JPEG decoder supports it");
 }
 
 }  // namespace packhorse::reader

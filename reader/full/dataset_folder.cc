@@ -20,8 +20,8 @@ class Folder final : public Dataset {
     classes_ = std::move(listing.classes);
     if (!split_.origin.empty()) root_ /= split_.origin;
     if (split_.entries.size() == 0) {
-      throw Error(ErrorKind::kNotFound, "there are no images in it", root_,
-                  "a class folder holds its images in one folder a class: FOLDER/<class>/<image>");
+      throw Error(ErrorKind::kNotFound, "there are no images in the folder", root_,
+                  "give a folder with one folder per class: FOLDER/<class>/<image>");
     }
   }
 
@@ -54,9 +54,10 @@ class Folder final : public Dataset {
       if (doubt.kind == Kind::kEmptySplit || doubt.kind == Kind::kEmptyClass ||
           doubt.kind == Kind::kOneClass)
         continue;
-      throw Error(ErrorKind::kUsage, doubt.what, path,
-                  "give the folder of the class folders; or say what is what to `packhorse pack` "
-                  "(--split-folders, --labels, --allow-odd-classes), and use what it packs");
+      throw Error(
+          ErrorKind::kUsage, doubt.what, path,
+          "give the folder that holds the class folders; or describe the source to `packhorse "
+          "pack` (--split-folders, --labels, --allow-odd-classes) and use the packed dataset");
     }
   }
 

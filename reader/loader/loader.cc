@@ -72,7 +72,7 @@ bool is_about_sample(const Error& error) {
 std::exception_ptr too_many(const std::exception_ptr& last) {
   return std::make_exception_ptr(
       Error(ErrorKind::kCorrupt, "too many bad samples; the last: " + words_of(last), {},
-            "run `packhorse inspect --verify full --decode` on the dataset, or allow for more"));
+            "run `packhorse inspect --verify full --decode` on the dataset, or allow more"));
 }
 
 OrderOptions order_options(const LoaderOptions& options, std::uint64_t epoch, std::uint64_t done) {
@@ -109,7 +109,7 @@ void LoaderOptions::validate() const {
   require(!allocator.allocate == !allocator.deallocate,
           "a slot allocator needs both functions, allocate and deallocate");
   require(run_bytes >= 1 && window_bytes >= run_bytes,
-          "a window must hold a run of samples or more, and a run a byte");
+          "a window must hold at least one run of samples, and a run at least one byte");
   require(encoded_share >= 0 && encoded_share <= 1, "the encoded share must be within 0 and 1");
   require(encoded_share == 0 || scaled_dct == ScaledDct::kOff,
           "samples that are left encoded are decoded at full size");

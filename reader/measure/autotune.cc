@@ -47,8 +47,8 @@ Autotuned autotune(const std::shared_ptr<const Dataset>& dataset, const LoaderOp
   }
   const std::optional<Knee> knee = find_knee(result.curve);
   if (!knee) {
-    throw Error(ErrorKind::kUsage, "there is nothing to measure: no batch came out of the dataset",
-                {}, "use a batch size that the dataset fills");
+    throw Error(ErrorKind::kUsage, "there is nothing to measure: the dataset gave no batch", {},
+                "use a smaller batch size");
   }
   result.workers = knee->workers;
   result.reason = reason_of(*knee, cpus);

@@ -128,7 +128,7 @@ void make_cold(const Dataset& dataset) {
               "the dataset cannot be made cold: " + std::to_string(total.resident) + " of its " +
                   std::to_string(total.all) + " pages stay in memory",
               {},
-              "measure on a file system backed by a disk, as the files' owner, while nobody else "
+              "measure on a file system backed by a disk, as the files' owner, while nothing else "
               "reads them");
 }
 
@@ -160,7 +160,7 @@ Measurement measure(const std::shared_ptr<const Dataset>& dataset, const Measure
       continue;
     }
     if (options.stop.stop_requested())
-      throw Error(ErrorKind::kInterrupted, "stopped; nothing was measured to the end");
+      throw Error(ErrorKind::kInterrupted, "stopped; no measurement was completed");
     const Clock::time_point now = Clock::now();
     if (last.batches == 0) result.first_batch_s = seconds_between(made, now);
     result.batch_ms.push_back(seconds_between(last.at, now) * 1e3);

@@ -28,14 +28,16 @@ const OrderOptions& checked(const OrderOptions& options, std::uint64_t samples) 
     refuse("the batch size is " + std::to_string(options.batch_size) + ", it must be 1 or more");
   }
   if (options.tail == Tail::kKeep && options.world > 1) {
-    refuse("a short last batch (Tail::kKeep) is for one rank; the ranks would differ in it");
+    refuse(
+        "a short last batch (Tail::kKeep) needs a world size of 1: the ranks would get different "
+        "batches");
   }
   if (options.done > samples) {
     refuse("resuming after " + std::to_string(options.done) + " samples, but the dataset has " +
            std::to_string(samples));
   }
   if (options.kind == OrderKind::kWindow && (!options.runs || options.runs->samples() != samples))
-    refuse("the order by windows needs the runs of the dataset");
+    refuse("the window order needs the runs of the dataset");
   return options;
 }
 

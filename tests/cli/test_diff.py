@@ -76,7 +76,7 @@ def test_the_text_says_the_same(base, tmp_path):
     lines = result.out.splitlines()
     assert "~ class-3/000039.jpg (class-3, key 000000039): renamed; now class-3/zzz.jpg" in lines
     assert lines[-1] == (
-        "40 samples in both: 0 with other bytes, 0 with other fields, 0 described otherwise, 0 relabelled, "
+        "40 samples in both: 0 with different bytes, 0 with different fields, 0 described differently, 0 relabelled, "
         "1 renamed, 0 rekeyed, 0 moved; 0 only in A, 0 only in B"
     )
 

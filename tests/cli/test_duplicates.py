@@ -122,7 +122,7 @@ def test_the_text_lists_the_groups(twins):
     assert "near: 2 images" in lines
     assert any(line.split("\t")[2:] == [last, "same bytes", f"{last}/other-label.jpg"] for line in lines)
     assert lines[-1].endswith(
-        " images are in 2 groups: 1 identical, 1 near; 1 across datasets, 1 with labels that differ"
+        " images are in 2 groups: 1 identical, 1 near; 1 across datasets, 1 with different labels"
     )
 
 

@@ -139,7 +139,7 @@ def test_compressed_shards_and_other_formats_have_none(tmp_path):
     assert "compressed shards" in refused("export-index", tmp_path / "zstd").err
     pack(SHAPES / "val", tmp_path / "hdf5", "--format", "hdf5")
     assert foreign(tmp_path / "hdf5") == {}
-    assert "indexes are made of: wds" in refused("export-index", tmp_path / "hdf5", code=USAGE).err
+    assert "indexes are made for: wds" in refused("export-index", tmp_path / "hdf5", code=USAGE).err
 
 
 @pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
@@ -185,4 +185,4 @@ def test_a_shard_that_holds_other_samples_is_refused(tmp_path):
     with tarfile.open(shard, "a") as tar:
         tar.add(__file__, "zzz.jpg")
     result = refused("export-index", tmp_path / "out", code=3)
-    assert "holds 37 samples by WebDataset's rule, its index 36" in result.err
+    assert "holds 37 samples by WebDataset's rule, but its index 36" in result.err

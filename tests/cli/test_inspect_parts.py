@@ -69,9 +69,9 @@ train
   samples  120 in 4 shards, 1.0 MiB of images in 1.3 MiB of shards
   classes  6, each with 20 images
   kinds    1 bmp, 114 jpeg, 4 png, 1 webp
-  colours  2 grey, 116 colour, 2 colour with alpha or CMYK; 3 shown turned, by their EXIF
+  colours  2 grey, 116 colour, 2 colour with alpha or CMYK; 3 rotated when shown, by their EXIF
   sizes    short side 96 to 400 pixels, median 133
-  bytes    1.6 KiB to 37.1 KiB an image, median 6.8 KiB
+  bytes    1.6 KiB to 37.1 KiB per image, median 6.8 KiB
   source   seen 122 = packed 120 + rejected 0 + skipped 2
   order    shuffled, seed 0
   id       21eb4f7842c74c80f482acf19fd73a76004cb0b1219158cb682dfa6796594ca2
@@ -84,7 +84,7 @@ train
     224-255   1    0.8 %  #
     256-287   2    1.7 %  ##
     288-400   2    1.7 %  ##
-  shape, width : height, about
+  shape (width : height), rounded
     9:16   7    5.8 %  ############
     2:3    4    3.3 %  #######
     3:4    6    5.0 %  ##########

@@ -202,12 +202,12 @@ REFUSES = [
     Layout(
         "classes that differ in case between splits",
         [*split("train"), *split("val", classes=("Cat", "Dog"))],
-        refuses=["the split val has the classes 'Cat', 'Dog', and train has the same but for upper and lower case"],
+        refuses=["the split val has the classes 'Cat', 'Dog', and train has the same in different letter case"],
     ),
     Layout(
         "class folders that lie deeper in one split",
         [*split("train"), *split("val/data")],
-        refuses=["the split val has the class 'data', which train has not", "--split-folders train=train,val=val"],
+        refuses=["the split val has the class 'data', which train lacks", "--split-folders train=train,val=val"],
     ),
     Layout("Kaggle: test/unknown", [*split("train"), *images("test/unknown")], refuses=["the split test has the class 'unknown'"]),
     Layout(
@@ -233,9 +233,9 @@ REFUSES = [
     ),
     Layout("masks in a folder of one class", images("cat", "cat/masks", "dog"), refuses=["the class folder 'cat' holds 'masks' beside images"]),
     Layout("splits with another word each", split("train_clean", "val_noisy"), refuses=["'train_clean', 'val_noisy'", "--split-folders train=train_clean,val=val_noisy"]),
-    Layout("splits in a word", images("mytrain", "myval"), refuses=["like splits: 'mytrain', 'myval'"]),
+    Layout("splits in a word", images("mytrain", "myval"), refuses=["named like splits: 'mytrain', 'myval'"]),
     Layout("evaluation with another word", images("train_clean", "eval_noisy"), refuses=["like splits"]),
-    Layout("a test folder that is a class", images("fail", "pass", "test"), refuses=["beside 'test', named like a split", "'fail', 'pass' hold images", "if all of these are classes, say --split-folders none"]),
+    Layout("a test folder that is a class", images("fail", "pass", "test"), refuses=["beside 'test', named like a split", "'fail', 'pass' hold images", "if all of these are classes, give --split-folders none"]),
     Layout("an unknown split and a flat one", [*split("train"), *images("test", "other")], refuses=["--split-folders train=train;"]),
     Layout("val without images", [*split("train"), "val/labels.csv"], refuses=["the split folder 'val' holds no image", "--split-folders train=train;"]),
     Layout("val without a file", [*split("train"), "val/"], refuses=["the split folder 'val' holds no image"]),
@@ -491,7 +491,7 @@ def test_a_link_that_gives_a_class_a_second_name_is_refused(tmp_path):
     source = build(Layout("", images(*CATS)), tmp_path / "source")
     (source / "kitty").symlink_to("cat")
     result = run("pack", source, tmp_path / "out", "--format", "wds")
-    assert result.code == USAGE and "the class folders 'cat', 'kitty' are one and the same" in result.err, result
+    assert result.code == USAGE and "the class folders 'cat', 'kitty' are the same folder" in result.err, result
     assert run("pack", source, tmp_path / "out", "--format", "wds", "--allow-odd-classes").code == DONE
 
 

@@ -111,7 +111,7 @@ def test_of_decoded_pixels_nothing_else_is_made(tmp_path):
     made = sorted(tmp_path.iterdir())
     for mode in ("roi",), ("resize",), ("raw", "--size", "33"), ("raw", "--size", "32", "--fit", "letterbox"):
         result = refused("pack", tmp_path / "a", tmp_path / "b", "--format", "wds", "--image", *mode, code=USAGE)
-        assert f"decoded pixels (raw size=32 fit=crop), of which the image mode {mode[0]}" in result.err
+        assert f"decoded pixels (raw size=32 fit=crop), which the image mode {mode[0]}" in result.err
         assert "next: " in result.err and "rejected" not in result.err
         assert sorted(tmp_path.iterdir()) == made
     for mode in ("original",), ("raw", "--size", "32"):
@@ -132,7 +132,7 @@ def test_fields_without_a_place_are_refused_before_any_work(tmp_path, with_field
 @pytest.mark.parametrize("form", ["lmdb", "lmdb-members", "hdf5"])
 def test_formats_that_cannot_compress_say_so(tmp_path, form):
     result = refused("pack", SHAPES, tmp_path / "out", "--format", form, "--compress", "zstd", code=USAGE)
-    assert "no compressed form" in result.err and list(tmp_path.iterdir()) == []
+    assert "cannot be compressed" in result.err and list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("level", ["", "gzip", "zstd:0", "zstd:20", "zstd:", "zstd:x", "zstd3"])

@@ -118,7 +118,7 @@ def test_each_broken_file_is_rejected_with_its_reason(tmp_path, form):
         assert reasons[path].startswith(verdict)
         assert f"rejected: {path}: {verdict}" in result.err
     check_refused(
-        result, out, "8 of 9 inputs were rejected, 0 allowed: nothing is published", "--max-rejects"
+        result, out, "8 of 9 inputs were rejected, 0 allowed: nothing was published", "--max-rejects"
     )
 
 
@@ -247,7 +247,7 @@ def test_an_existing_target_is_left_alone(tmp_path):
     pack(SHAPES, out, "--format", "wds")
     before = tree(out)
     result = refused("pack", SHAPES, out, "--format", "lmdb")
-    assert "already there" in result.err and str(out) in result.err and "--overwrite" in result.err
+    assert "already exists" in result.err and str(out) in result.err and "--overwrite" in result.err
     assert tree(out) == before and not staging(out).exists()
 
 

@@ -87,7 +87,7 @@ def test_what_a_link_leads_to_is_left_alone(source, dataset, tmp_path):
     shard.symlink_to("../elsewhere.tar")
     flip_byte(tmp_path / "elsewhere.tar", 600)
     before = (tmp_path / "elsewhere.tar").read_bytes()
-    assert "outside of the dataset" in refused("repair", dataset, source).err
+    assert "outside the dataset" in refused("repair", dataset, source).err
     assert (tmp_path / "elsewhere.tar").read_bytes() == before and shard.is_symlink()
 
 

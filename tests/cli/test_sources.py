@@ -225,7 +225,7 @@ def test_a_flat_folder_with_a_labels_file(tmp_path):
     )
     assert result.code == DONE and balanced(result.json), result
     assert rejects_of(result.json) == {"unknown.jpg": "not in the labels file"}
-    assert result.json["notes"] == ["1 line of the labels file named no image of the source"]
+    assert result.json["notes"] == ["1 line of the labels file matched no image of the source"]
     assert {f"{s['path']} {s['label']}" for s in listed(tmp_path / "out")} == set(lines)
     assert (tmp_path / "out/classes.txt").read_text() == "0\n1\n2\n3\n"
 

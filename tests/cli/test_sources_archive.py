@@ -235,7 +235,7 @@ def test_a_cut_archive_is_never_packed_in_part(folder, tmp_path, suffix, share):
     else:
         archive = compress(gnu_tar(tmp_path / "a.tar", folder, options=["--blocking-factor=2"]), suffix)
     os.truncate(archive, int(archive.stat().st_size * share))
-    damaged(archive, tmp_path / "out", "damaged or cut")
+    damaged(archive, tmp_path / "out", "damaged or truncated")
 
 
 def test_a_tar_cut_between_two_members_is_noticed(tmp_path):
@@ -479,7 +479,7 @@ def test_a_labels_file_names_samples_by_their_keys(tmp_path):
         "train-000000.tar/sample00002.jpg": "not in the labels file",
         "train-000001.tar/sample00002.jpg": "not in the labels file",
     }
-    assert report["notes"] == ["1 line of the labels file named no sample of the shards"]
+    assert report["notes"] == ["1 line of the labels file matched no sample of the shards"]
     assert [(s["path"], s["label"]) for s in listed(tmp_path / "b")] == [("train-000001.tar/sample00001.jpg", 2)]
 
 

@@ -90,7 +90,7 @@ def test_a_source_that_changed_after_the_tasks_is_noticed_by_the_finish(tmp_path
     changed = sorted(p for p in source.rglob("*") if p.is_file())[0]
     os.utime(changed, ns=(1, 1))
     result = refused("pack", source, out, *options, "--finish", code=FAILED)
-    assert "1 of 6 shards are not packed, or not from what the source holds now, or by another version: number 0\n" in result.err
+    assert "1 of 6 shards are not packed yet, or were packed from a source that has changed since, or by another version: number 0\n" in result.err
     pack(source, out, *options, "--task", "0/1")
     packhorse("pack", source, out, *options, "--finish")
 
@@ -141,7 +141,7 @@ def test_a_task_beside_a_whole_run_is_refused_and_told_who_is_at_work(tmp_path):
         time.sleep(0.01)
     whole_run.send_signal(signal.SIGSTOP)
     result = refused("pack", source, out, "--format", "wds", "--task", "0/2", code=FAILED)
-    assert f"another writer is at work on this target: process {whole_run.pid} " in result.err
+    assert f"another process is writing to this target: process {whole_run.pid} " in result.err
     whole_run.send_signal(signal.SIGCONT)
     assert finish(whole_run).code == 0
 

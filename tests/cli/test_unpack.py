@@ -151,7 +151,7 @@ def test_an_existing_target_is_left_alone(tmp_path):
     pack(make_source(tmp_path / "source", 4), tmp_path / "packed", "--format", "wds")
     before = tree(tmp_path / "source")
     result = refused("unpack", tmp_path / "packed", tmp_path / "source")
-    assert "already there" in result.err and str(tmp_path / "source") in result.err and "next: " in result.err
+    assert "already exists" in result.err and str(tmp_path / "source") in result.err and "next: " in result.err
     assert tree(tmp_path / "source") == before
 
 

@@ -197,7 +197,7 @@ def test_an_image_beyond_a_limit_is_not_called_damaged(tmp_path):
     assert 0 < len(found) < 36 and {f["kind"] for f in found} == {"limit"}
     result = run("inspect", tmp_path / "out", *few)
     assert "not decoded: shard-000000.tar: limit, sample " in result.out and "damage" not in result.out + result.err, result
-    assert "images of the dataset are beyond the limits" in result.err and "raise the option" in result.err, result
+    assert "images of the dataset exceed the limits" in result.err and "raise the limit" in result.err, result
     assert "packhorse repair" not in result.err and "pack --decode" not in result.err, result
     assert "(--max-pixels)" in result.out
 
@@ -224,7 +224,7 @@ def advised(dataset):
 def test_a_damaged_shard_of_others_is_not_sent_to_a_repair_that_refuses_it(adopted):
     flip_byte(adopted / "shard-000001.tar", listed(adopted)[20]["offset"] + 2000)
     advice = advised(adopted)
-    assert "get the shards named above again" in advice and "packhorse repair" not in advice
+    assert "get fresh copies of the shards named above" in advice and "packhorse repair" not in advice
     packhorse("index", adopted, "--overwrite")
     packhorse("inspect", adopted, "--verify", "full")
 
@@ -342,7 +342,7 @@ def test_every_kind_of_difference_is_named(source, dataset):
             sample = samples[f["path"]]
             assert (f["shard"], f["sample"], f["key"]) == (sample["shard"], sample["sample"], sample["key"])
     result = run("inspect", dataset, "--against", source)
-    assert "difference: class-1/new.jpg: missing: " in result.out and "not what the source is" in result.err
+    assert "difference: class-1/new.jpg: missing: " in result.out and "does not match the source" in result.err
 
 
 def test_another_label_is_a_finding(tmp_path):
@@ -387,7 +387,7 @@ def test_rejects_are_expected_to_be_missing(tmp_path):
     bad = json.loads((tmp_path / "out/rejects.jsonl").read_text().splitlines()[0])["path"]
     shutil.copy(source / "class-0/000001.jpg", source / bad)
     report = packhorse("inspect", tmp_path / "out", "--against", source, "--json").json
-    assert report["notes"] == ["1 inputs that rejects.jsonl lists could be packed now"]
+    assert report["notes"] == ["1 input listed in rejects.jsonl could be packed now"]
 
 
 @pytest.mark.parametrize(

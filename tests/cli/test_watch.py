@@ -252,7 +252,7 @@ def test_a_trace_of_a_run_that_ends_early_has_what_there_was(data, tmp_path):
 
 @pytest.mark.parametrize("options, said", [
     (["--trace-steps", "5"], "--trace"),
-    (["--trace", "t.json", "--trace-steps", "9:3"], "names no steps"),
+    (["--trace", "t.json", "--trace-steps", "9:3"], "is not a valid choice of steps"),
     (["--metrics-port", "70000"], "--metrics-port"),
     (["--metrics-address", "127.0.0.1"], "--metrics-port"),
 ])  # fmt: skip

@@ -124,7 +124,7 @@ TEST_CASE("refusals: a field called as the label or the image is, where that is 
   CHECK_NOTHROW(writer->add({"000000000", 0, jpeg, as_bytes("x"), {&png, 1}}));
   CHECK(refusal([&] {
           writer->add({"000000001", 0, jpeg, as_bytes("x"), {&jpg, 1}});
-        }) == "the field 'jpg' has the image's extension | 000000001");
+        }) == "the field 'jpg' has the same extension as the image | 000000001");
   // Members are not ordered there, so any image's extension names the image.
   CHECK(opening(find_format("lmdb-members"), data_file(directory, "lmdb-members"),
                 with_fields({"png"})) != "not refused");
@@ -136,7 +136,7 @@ TEST_CASE("refusals: pixels that are not as many as their size says") {
     Row row = raw_row("000000003", 4, 5);
     row.bytes.pop_back();
     CHECK(refusal([&] { test::add(*writer, row); }) ==
-          "the pixels are not as many as the image's size says | 000000003");
+          "the number of pixels does not match the image's size | 000000003");
   });
 }
 
@@ -145,10 +145,10 @@ TEST_CASE("refusals: raw images of two sizes, or beside files, in one HDF5 shard
   const auto writer = find_format("hdf5").open_writer(data_file(directory, "hdf5"), {});
   test::add(*writer, raw_row("000000001", 4, 5));
   CHECK(refusal([&] { test::add(*writer, raw_row("000000002", 5, 4)); }) ==
-        "all raw images of an HDF5 shard must have one size | 000000002");
+        "all raw images of an HDF5 shard must have the same size | 000000002");
   CHECK(refusal([&] {
           test::add(*writer, {"000000003", 0, "jpeg"});
-        }) == "raw pixels and image files cannot be in one HDF5 shard | 000000003");
+        }) == "an HDF5 shard cannot hold both raw pixels and image files | 000000003");
 }
 
 TEST_CASE("refusals: keys whose members would come in another order") {

@@ -209,7 +209,7 @@ def test_no_room_for_what_is_unpacked_from_an_archive(disk, source, tmp_path):
     """The temporary file has no name, so its space on the small disk is free again afterwards."""
     archive = shutil.make_archive(tmp_path / "archive", "gztar", source)
     result = refused("pack", archive, disk.path / "out", "--format", "wds", code=FAILED, prefix=disk.enter)
-    for words in ("no space for the temporary file", "MiB of it", f"where: {disk.path}", "next:  all images"):
+    for words in ("no space left for the temporary file", " MiB", f"where: {disk.path}", "next:  it must hold all images"):
         assert words in result.err, result
     assert disk.names() == []
     disk.grow()

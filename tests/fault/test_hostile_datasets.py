@@ -359,6 +359,6 @@ def test_an_image_that_the_index_describes_wrongly_is_not_sent_to_a_repair(sound
     result = run("inspect", dataset, "--verify", "quick", "--against", sound / "source", "--json")
     (found,) = result.json["findings"]
     assert (found["kind"], found["path"], found["sample"]) == ("changed", "a/1.jpg", 1), found
-    assert found["detail"] == "the index describes another image"
+    assert found["detail"] == "the index describes a different image"
     result = run("stats", dataset)
     assert "pack again, or adopt the shards again" in result.err, result

@@ -147,7 +147,7 @@ def test_a_kill_right_after_publishing_leaves_nothing_the_next_run_keeps(source,
     (staging(out) / "receipts/shard-000000.json").write_text("{}")
     (staging(out) / "lock").write_text("process 1 on a machine")
     result = run(*command)
-    assert result.code == 0 or "already there" in result.err, result
+    assert result.code == 0 or "already exists" in result.err, result
     assert tree(out) == undisturbed and only(tmp_path, "out")
 
 
@@ -250,7 +250,7 @@ def test_a_signal_ends_it_promptly_and_says_how_to_go_on(source, form, undisturb
     result = finish(process)
     assert result.code == code and result.out == "", result
     assert "nothing is published" in result.err and str(staging(out)) in result.err
-    assert "give the same command again" in result.err and not out.exists()
+    assert "run the same command again" in result.err and not out.exists()
     assert not [
         p for p in staging(out).rglob("*") if ".tmp" in p.name
     ], "an orderly end leaves no half-written file"
@@ -263,7 +263,7 @@ def test_the_second_of_two_writers_is_refused_and_the_first_goes_on(source, form
     command = ("pack", source, out, "--format", form, "--json", *OPTIONS)
     first = start_and_stop(out, command)
     result = refused(*command, code=FAILED)
-    assert "another writer is at work" in result.err and "next: " in result.err
+    assert "another process is writing" in result.err and "next: " in result.err
     assert re.search(rf"process {first.pid} on {re.escape(os.uname().nodename)}", result.err), result
     assert refused("inspect", out).err and not out.exists()
     first.send_signal(signal.SIGCONT)
@@ -279,7 +279,7 @@ def test_a_target_that_appears_while_packing_is_not_replaced(source, tmp_path):
     out.mkdir()
     process.send_signal(signal.SIGCONT)
     result = finish(process)
-    assert result.code == FAILED and "already there" in result.err and os.listdir(out) == [], result
+    assert result.code == FAILED and "already exists" in result.err and os.listdir(out) == [], result
     out.rmdir()
     assert f"{SHARDS} shards kept" in packhorse(*command).out
 
@@ -334,7 +334,7 @@ def test_a_signal_ends_adoption_and_leaves_nothing(tmp_path, number, code):
     process.send_signal(signal.SIGCONT)
     result = finish(process)
     assert result.code == code and result.out == "" and "nothing is published" in result.err, result
-    assert "give the same command again" in result.err
+    assert "run the same command again" in result.err
     assert not out.exists() or not list(out.iterdir())
     assert shard.read_bytes() == before
     packhorse("index", shard, "--out", out)

@@ -104,7 +104,7 @@ def test_soft_links_that_run_in_a_circle_or_nowhere_are_no_arrays(shards):
         file["data"] = h5py.SoftLink("/data/data")
 
     make(shards, circle)
-    assert "no array of images" in index(shards).err
+    assert "no array with a usual name" in index(shards).err
     assert index(shards, "--images", "data/data/data", "--jobs", "1").code == USAGE
 
 

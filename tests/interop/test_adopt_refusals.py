@@ -125,7 +125,7 @@ def test_raw_and_damaged_datums_are_rejected(shards, photos):
     items += [(b"raw", other.datum(b"\0" * 192, 0, encoded=False)), (b"trash", b"\x22\xff\xff\xff\xff\x0f\1")]
     other.write_lmdb(shards / "s", items)
     found = rejects(shards)
-    assert "raw pixels" in found["raw"] and "no Caffe Datum" in found["trash"]
+    assert "raw pixels" in found["raw"] and "not a Caffe Datum" in found["trash"]
 
 
 def test_a_count_that_is_not_right_shows(shards, photos):

@@ -237,7 +237,7 @@ def test_a_new_head_is_made_only_when_asked_for(tmp_path):
     run = ("fit", "--data", SHAPES, "--arch", "smallnet", "--batch-size", "24", "--init-from", weights,
            "--max-steps", "1", "--lr", "1e-12", "--out", tmp_path / "run")  # fmt: skip
     refused = train(*run)
-    assert refused.code == USAGE and "'fc.weight' (1000x128, wanted: " in refused.err and "--new-head" in refused.err
+    assert refused.code == USAGE and "'fc.weight' (1000x128, not " in refused.err and "--new-head" in refused.err
     assert not (tmp_path / "run/last.pt").exists()
     done = train(*run, "--overwrite", "--new-head")
     assert done.code == DONE and "fc.weight, fc.bias" in done.err, done
@@ -247,9 +247,9 @@ def test_a_new_head_is_made_only_when_asked_for(tmp_path):
 
 @pytest.mark.parametrize("change, said", [
     (lambda state: state.pop("features.0.weight"), "missing: 'features.0.weight'"),
-    (lambda state: state.update(more=torch.zeros(1)), "not the network's: 'more'"),
+    (lambda state: state.update(more=torch.zeros(1)), "not in the network: 'more'"),
     (lambda state: state.update({"features.0.weight": torch.zeros(32, 3, 5, 5)}),
-     "'features.0.weight' (32x3x5x5, wanted: 32x3x3x3)"),
+     "'features.0.weight' (32x3x5x5, not 32x3x3x3)"),
 ])  # fmt: skip
 def test_weights_that_do_not_fit_are_named(change, said, tmp_path, shapes_classes):
     weights = tmp_path / "weights.pth"
@@ -302,9 +302,9 @@ def test_a_torchscript_module_that_does_not_fit_says_why(tmp_path, shapes_classe
     frozen = tmp_path / "frozen.pt"
     torch.jit.freeze(torch.jit.script(Scripted(shapes_classes)).eval()).save(str(frozen))
     (tmp_path / "text.pt").write_text("no module")
-    for file, code, said in [(script, USAGE, f"tells {shapes_classes + 1} classes apart"),
+    for file, code, said in [(script, USAGE, f"has {shapes_classes + 1} outputs"),
                              (frozen, FAILED, "has no parameters"),
-                             (tmp_path / "text.pt", 3, "no TorchScript module"),
-                             (tmp_path / "none.pt", FAILED, "no such TorchScript module")]:  # fmt: skip
+                             (tmp_path / "text.pt", 3, "not a TorchScript module"),
+                             (tmp_path / "none.pt", FAILED, "the TorchScript module does not exist")]:  # fmt: skip
         result = train("fit", "--data", SHAPES, "--arch", f"script:{file}", "--batch-size", "24")
         assert result.code == code and said in result.err and str(file) in result.err, result

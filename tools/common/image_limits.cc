@@ -18,11 +18,11 @@ void add_image_limits(CLI::App& app, ImageLimits& limits, const std::string& gro
       ->capture_default_str()
       ->group(group);
   app.add_option(kNames[1], limits.scan_pixels,
-                 "Refuse JPEGs with more pixels times scans, which take too long")
+                 "Refuse JPEGs with more pixels times scans, which take too long to decode")
       ->capture_default_str()
       ->group(group);
   add_size(app, kNames[2], limits.decoded_bytes,
-           "Refuse images that take more memory to decode, e.g. 2GiB")
+           "Refuse images that need more memory to decode, e.g. 2GiB")
       ->group(group);
 }
 

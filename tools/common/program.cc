@@ -115,15 +115,15 @@ bool is_decimal(const std::string& text) {
 void check_value(const CLI::Option& option, const std::string& value) {
   if (value.empty() && option.get_expected_min() > 0) {  // 0: it needs no value
     throw Error(ErrorKind::kUsage, "the value of " + option.get_name() + " is empty", {},
-                "leave it out, or say what it is");
+                "give a value, or leave the option out");
   }
   const std::string type = option.get_type_name();
   const auto refuse = [&](const char* advice) {
-    throw Error(ErrorKind::kUsage, "'" + value + "' is no value of " + option.get_name(), {},
-                advice);
+    throw Error(ErrorKind::kUsage, "'" + value + "' is not a valid value for " + option.get_name(),
+                {}, advice);
   };
   if (type.starts_with("UINT") && !is_decimal<std::uint64_t>(value))
-    refuse("give a whole number from 0 on, in decimal digits");
+    refuse("give a whole number, 0 or larger, in decimal digits");
   if (type.starts_with("INT") && !is_decimal<std::int64_t>(value))
     refuse("give a whole number, in decimal digits");
 }
@@ -160,7 +160,7 @@ void print_plainly(std::initializer_list<std::string_view> pieces) {
 /// Puts what the file system refused into the words of other file errors.
 Error error_of(const std::filesystem::filesystem_error& error) {
   try {
-    throw_code(error.code(), "work with", error.path1());
+    throw_code(error.code(), "access", error.path1());
   } catch (const Error& worded) {
     return worded;
   }
@@ -194,7 +194,7 @@ int report_failure() noexcept try {
   print_plainly({program_name, ": error: out of memory\n  where: ", where.data(), kMoreMemory});
   return kFailed;
 } catch (...) {
-  print_plainly({program_name, ": error: an unknown failure\n  where: ", where.data(), "\n"});
+  print_plainly({program_name, ": error: an unknown error\n  where: ", where.data(), "\n"});
   return kFailed;
 }
 
@@ -206,7 +206,8 @@ int report_failure() noexcept try {
   if (std::current_exception()) ::_exit(report_failure());
   if (std::uncaught_exceptions() == 0) std::abort();
   // The exception left a noexcept function, and GCC before 14 does not give its type there.
-  print_plainly({program_name, ": error: a library cannot go on, most likely for want of memory\n",
+  print_plainly({program_name,
+                 ": error: a library cannot continue, most likely because memory ran out\n",
                  "  where: ", where.data(), kMoreMemory});
   ::_exit(kFailed);
 }
@@ -215,8 +216,9 @@ int report_failure() noexcept try {
 /// memory is short.
 void crash_with_words(int number) {
   constexpr std::string_view kNext =
-      "\n  next:  run the same command again, with more memory if that was short: nothing "
-      "unfinished has been published\n";
+      "\n"
+      "  next:  run the same command again, with more memory if it ran short: nothing unfinished "
+      "has been published\n";
   print_plainly({program_name, ": error: crashed by SIG", ::sigabbrev_np(number),
                  "\n  where: ", where.data(), kNext});
   std::signal(number, SIG_DFL);
@@ -261,8 +263,8 @@ CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& byt
 
 void add_moved(CLI::App& app, const std::string& name, const std::string& instead) {
   const auto refuse = [=](const std::vector<std::string>&) {
-    throw Error(ErrorKind::kUsage, name + " has moved to a subcommand of its own", {},
-                "run `" + instead + "`; --help says more");
+    throw Error(ErrorKind::kUsage, name + " is now a subcommand", {},
+                "run `" + instead + "`; its --help says more");
   };
   app.add_option_function<std::vector<std::string>>(name, refuse)->expected(0, 1)->group("");
 }
@@ -274,8 +276,8 @@ int run_command(const ProgramInfo& program, int argc, char** argv) {
   CLI::App app(program.summary, program.name);
   app.require_subcommand(1);
   app.set_version_flag("--version", program.version_text,
-                       "Version of the program and of the libraries it runs with");
-  app.set_help_all_flag("--help-all", "Help of all subcommands");
+                       "Print the versions of the program and of its libraries");
+  app.set_help_all_flag("--help-all", "Print the help of all subcommands");
   app.failure_message(failure_text);
   std::vector<std::pair<CLI::App*, std::unique_ptr<Command>>> commands;
   for (const CommandKind& kind : program.commands) {

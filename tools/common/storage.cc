@@ -5,7 +5,7 @@
 namespace packhorse::program {
 
 std::string storages_text() {
-  std::string text = "Simulate storage, whose delays come on top of the page cache:";
+  std::string text = "Simulate storage: add its delays to reading from the page cache:";
   for (const reader::StorageModel& preset : reader::storage_presets())
     text += fmt::format("\n  {}: {}; {}", preset.name, preset.stands_for, delays_text(preset));
   return text + "\nor delays such as open=5ms,access=0.1ms,rate=100MB,depth=4, each optional";

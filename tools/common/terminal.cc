@@ -124,8 +124,8 @@ std::uint64_t parse_bytes(const std::string& text) {
     const double bytes = *value * static_cast<double>(factor);
     if (bytes >= 1 && bytes < 9e18) return static_cast<std::uint64_t>(bytes);
   }
-  throw Error(ErrorKind::kUsage, "'" + text + "' is no size", {},
-              "say it like 256MiB, 1.5GB or 4096");
+  throw Error(ErrorKind::kUsage, "'" + text + "' is not a valid size", {},
+              "give it like 256MiB, 1.5GB or 4096");
 }
 
 std::string table_text(std::vector<std::vector<std::string>> rows) {

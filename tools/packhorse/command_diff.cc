@@ -91,7 +91,7 @@ std::string name_of(const SampleRef& ref) {
 std::string change_text(const SampleChange& change) {
   std::string text = fmt::format("~ {}: {}", name_of(change.a), fmt::join(words_of(change), ", "));
   if (change.renamed) text += "; now " + printable(change.b.path);
-  if (change.relabelled) text += "; now of class " + printable(change.b.class_name);
+  if (change.relabelled) text += "; now in class " + printable(change.b.class_name);
   if (change.moved) {
     text += fmt::format("; {}[{}] -> {}[{}]", printable(change.a.shard), change.a.row,
                         printable(change.b.shard), change.b.row);
@@ -109,9 +109,9 @@ std::string diff_text(const DatasetDiff& diff) {
   for (const SampleChange& change : diff.changes) text += change_text(change);
   const DatasetDiff::Counts& c = diff.counts;
   return text + fmt::format(
-                    "{} samples in both: {} with other bytes, {} with other fields, {} described "
-                    "otherwise, {} relabelled, {} renamed, {} rekeyed, {} moved; {} only in A, {} "
-                    "only in B\n",
+                    "{} samples in both: {} with different bytes, {} with different fields, {} "
+                    "described differently, {} relabelled, {} renamed, {} rekeyed, {} moved; {} "
+                    "only in A, {} only in B\n",
                     with_commas(c.same), with_commas(c.bytes), with_commas(c.fields),
                     with_commas(c.described), with_commas(c.relabelled), with_commas(c.renamed),
                     with_commas(c.rekeyed), with_commas(c.moved), with_commas(c.only_a),
@@ -121,20 +121,19 @@ std::string diff_text(const DatasetDiff& diff) {
 class CommandDiff final : public program::Command {
  public:
   void setup(CLI::App& app) override {
-    app.add_option("a", a_, "A packed dataset, or a directory of its splits")->required();
-    app.add_option("b", b_, "What it is compared with")->required();
-    app.add_option("--limit", limit_, "Entries of each list at most; 0 = all")
+    app.add_option("a", a_, "Packed dataset, or directory of its splits")->required();
+    app.add_option("b", b_, "Dataset, or directory of splits, to compare it with")->required();
+    app.add_option("--limit", limit_, "Print at most this many entries of each list; 0 = all")
         ->capture_default_str();
     app.add_flag("--json", json_, "Print one JSON object");
     app.footer(
-        "Example:\n  packhorse diff packed-before packed-after\n\n"
-        "Reads manifests, class lists and indexes only; the shards may be elsewhere. Samples are "
-        "the "
-        "same by their\n"
-        "source path, else by their bytes, else (without a path) by their key. Lines begin with ! "
-        "for a setting,\n"
-        "- for a sample only in A, + only in B, ~ for one that changed. Exit code: 0 equal, 3 "
-        "different.");
+        "Example:\n"
+        "  packhorse diff packed-before packed-after\n\n"
+        "Reads only manifests, class lists and indexes; the shards may be elsewhere. Samples are "
+        "matched by source path,\n"
+        "then by their bytes, then (without a path) by key. Lines begin with ! for a setting, - "
+        "for a sample only in A,\n"
+        "+ for one only in B, ~ for one that changed. Exit code: 0 equal, 3 different.");
   }
 
   int run(const std::stop_token&) override {

@@ -100,14 +100,14 @@ std::string report_text(const Compared& compared, const DuplicateReport& report)
   for (const DuplicateSet& set : report.sets) text += set_text(compared, set);
   const Counts counts(report.sets);
   text += fmt::format(
-      "{} of {} images are in {}: {} identical, {} near; {} across datasets, {} with "
-      "labels that differ\n",
+      "{} of {} images are in {}: {} identical, {} near; {} across datasets, {} with different "
+      "labels\n",
       with_commas(counts.images), with_commas(report.samples),
       count_text(report.sets.size(), "group"), with_commas(counts.identical),
       with_commas(counts.near), with_commas(counts.across_datasets),
       with_commas(counts.across_classes));
   if (report.featureless > 0)
-    text += fmt::format("{} without features were compared by their bytes only\n",
+    text += fmt::format("{} without features were compared only by their bytes\n",
                         count_text(report.featureless, "image"));
   return text;
 }
@@ -136,13 +136,13 @@ class CommandDuplicates final : public program::Command {
  public:
   void setup(CLI::App& app) override {
     request_.setup_dataset(app);
-    app.add_option("other", other_, "Another one: only what is in both is of interest");
+    app.add_option("other", other_, "Second dataset: report only images that are in both");
     auto* distance =
         app.add_option("--distance", search_.max_distance,
-                       "Of the 64 bits of a perceptual hash so many may differ, 0 to 7")
+                       "Largest number of differing bits in the 64-bit perceptual hash, 0 to 7")
             ->check(CLI::Range(0, kMostDistance))
             ->capture_default_str();
-    app.add_flag("--identical", search_.identical_only, "By bytes alone, without decoding")
+    app.add_flag("--identical", search_.identical_only, "Compare only bytes, without decoding")
         ->excludes(distance);
     request_.setup_rest(app);
     app_ = &app;
@@ -155,7 +155,7 @@ class CommandDuplicates final : public program::Command {
 
   int run(const std::stop_token& stop) override {
     if (search_.identical_only && program::has_image_limits(*app_)) {
-      throw Error(ErrorKind::kUsage, "limits of images count where images are decoded", {},
+      throw Error(ErrorKind::kUsage, "image limits have no effect: no images are decoded", {},
                   "leave out --identical, or the limits");
     }
     Compared compared;

@@ -16,26 +16,25 @@ using program::Json;
 class CommandExportIndex final : public program::Command {
  public:
   void setup(CLI::App& app) override {
-    app.add_option("dataset", dataset_,
-                   "A packed dataset of tar shards, or a directory of its splits")
+    app.add_option("dataset", dataset_, "Packed dataset of tar shards, or directory of its splits")
         ->required();
     app.add_option("-o,--output", output_,
-                   "Write into this directory instead (a folder for each split)");
-    app.add_option("--dali-version", options_.dali_version, "Of DALI's index: 1.1 or 1.2")
+                   "Write to this directory instead (a folder for each split)");
+    app.add_option("--dali-version", options_.dali_version, "Version of DALI's index, 1.1 or 1.2")
         ->check(CLI::IsMember({"1.1", "1.2"}))
         ->capture_default_str();
-    app.add_option("--jobs", jobs_, "Threads; 0 = as many as this process may use")
+    app.add_option("--jobs", jobs_, "Threads; 0 = one for each CPU this process may use")
         ->capture_default_str();
     app.add_flag("--json", json_, "Print one JSON object");
     app.footer(
-        "Example:\n  packhorse export-index packed/train\n\n"
+        "Example:\n"
+        "  packhorse export-index packed/train\n\n"
         "Writes shard-000000.idx for DALI (as its wds2idx), wids.json for wids (as widsindex, but "
         "for md5sum) and\n"
-        "_info.json for timm. `packhorse pack` publishes them already; this makes them for shards "
+        "_info.json for timm. `packhorse pack` already publishes them; this makes them for shards "
         "that came without.\n"
-        "No payload is read. Compressed shards have none: their readers look for offsets in a "
-        "plain "
-        "tar.");
+        "No payload is read. Compressed shards cannot have them: their readers look up offsets in "
+        "a plain tar.");
   }
 
   int run(const std::stop_token&) override {

@@ -26,24 +26,25 @@ class CommandIndex final : public program::Command {
  public:
   void setup(CLI::App& app) override {
     app.add_option("shards", shards_, "Shards, folders of them, or patterns in quotes")->required();
-    app.add_option("--out", out_,
-                   "Make the dataset here, with links to the shards, instead of beside them");
+    app.add_option(
+        "--out", out_,
+        "Make the dataset in this directory, with links to the shards, instead of beside them");
     app.add_flag("--overwrite", options_.overwrite, "Replace an earlier adoption");
-    app.add_option("--jobs", options_.jobs, "Threads; 0 = as many as this process may use")
+    app.add_option("--jobs", options_.jobs, "Threads; 0 = one for each CPU this process may use")
         ->capture_default_str();
     app.add_flag("--json", json_, "Print one JSON object");
-    app.add_option("--log", log_file_, "Write each reject and skip to FILE, a JSON line each");
+    app.add_option("--log", log_file_, "Write each reject and skip to this file, as one JSON line");
     app.add_option("--classes", classes_file_,
-                   "File with one class name a line, which fixes the labels")
+                   "File with one class name per line, which fixes the labels")
         ->group("Samples");
     app.add_option("--labels", options_.labels,
-                   "File of lines `key label`, in the place of the shards' labels")
+                   "File of lines `key label`, used instead of the shards' labels")
         ->group("Samples");
     app.add_option("--fields", fields_,
-                   "Extra fields to keep, e.g. json,seg.png; none = no field; default: all")
+                   "Extra fields to keep, e.g. json,seg.png; none = no fields; default: all")
         ->group("Samples");
     app.add_option("--max-rejects", max_rejects_,
-                   "Publish with up to N, or P%, of the inputs rejected")
+                   "Publish even if up to N, or P%, of the inputs are rejected")
         ->capture_default_str()
         ->group("Samples");
     app.add_option("--max-pixels", options_.max_pixels, "Reject images with more pixels")
@@ -51,17 +52,18 @@ class CommandIndex final : public program::Command {
         ->group("Samples");
     ArrayNames& arrays = options_.shards.arrays;
     app.add_option("--images", arrays.images, "Array of the images")->group("Names of arrays");
-    app.add_option("--offsets", arrays.offsets, "Array of where each image begins")
+    app.add_option("--offsets", arrays.offsets, "Array of the offsets at which the images begin")
         ->group("Names of arrays");
     app.add_option("--label-array", arrays.labels, "Array of the labels")->group("Names of arrays");
     app.add_option("--keys", arrays.keys, "Array of the keys")->group("Names of arrays");
     app.footer("Shards:" + described_formats() +
-               "\n\nExamples:\n"
+               "\n\n"
+               "Examples:\n"
                "  packhorse index 'shards/train-{000000..000146}.tar'\n"
                "  packhorse index train_lmdb --out train --labels labels.txt\n\n"
-               "The shards stay as they are. Beside them, or in DIR, appear dataset.json, an index "
-               "for each shard,\n"
-               "classes.txt and SHA256SUMS; no file that is there already is replaced.");
+               "The shards stay as they are. dataset.json, an index for each shard, classes.txt "
+               "and SHA256SUMS are\n"
+               "written beside them or in DIR; no existing file is replaced.");
   }
 
   int run(const std::stop_token& stop) override {
@@ -78,19 +80,20 @@ class CommandIndex final : public program::Command {
       report = adopt({shards_.begin(), shards_.end()}, options_, &progress, stop);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kInterrupted) throw;
-      throw Error(ErrorKind::kInterrupted, "stopped; nothing is published", shards_.front(),
-                  "give the same command again: it starts over");
+      throw Error(ErrorKind::kInterrupted, "stopped; nothing was published", shards_.front(),
+                  "run the same command again: it starts over");
     }
     if (!log_file_.empty()) write_file(log_file_, as_bytes(pack_log_text(report)));
     print_rejects(report);
     fmt::print("{}", json_ ? program::to_text(to_json(report)) : to_words(report, {}));
     if (report.published) return program::kDone;
-    fmt::print(stderr,
-               "packhorse: error: {} of {} inputs were rejected, {} allowed: nothing is "
-               "published\n  where: {}\n"
-               "  next:  allow them with --max-rejects; --log FILE lists all of them\n",
-               with_commas(report.accounting.rejected), with_commas(report.accounting.seen),
-               options_.max_rejects.allowed(report.accounting.seen), printable(shards_.front()));
+    fmt::print(
+        stderr,
+        "packhorse: error: {} of {} inputs were rejected, {} allowed: nothing was published\n"
+        "  where: {}\n"
+        "  next:  allow them with --max-rejects; --log FILE lists all of them\n",
+        with_commas(report.accounting.rejected), with_commas(report.accounting.seen),
+        options_.max_rejects.allowed(report.accounting.seen), printable(shards_.front()));
     return program::kDamage;
   }
 

@@ -47,8 +47,8 @@ class CommandInspect final : public program::Command {
         "  packhorse inspect packed/train --verify full\n"
         "  packhorse inspect packed --against imagenet\n"
         "  packhorse inspect packed/train --sheet sheet.jpg --sheet-of per-class\n\n"
-        "--verify and --against end with exit code 3 when anything is not as it was packed, and "
-        "name shard,\n"
+        "--verify and --against exit with code 3 when anything is not as it was packed, and name "
+        "the shard,\n"
         "sample and byte range. --list prints: number, key, label, class, bytes, size, kind, "
         "source path, separated\n"
         "by tabs.");
@@ -56,12 +56,12 @@ class CommandInspect final : public program::Command {
 
   int run(const std::stop_token& stop) override {
     if (choice_.wanted() && !list_.wanted() && !sheet_.wanted()) {
-      throw Error(ErrorKind::kUsage, "--class and --samples choose what --list and --sheet show",
-                  {}, "add one of those, or leave them out");
+      throw Error(ErrorKind::kUsage, "--class and --samples need --list or --sheet", {},
+                  "add one of these, or leave them out");
     }
     verify_.check();
     if (program::has_image_limits(*app_) && !decodes()) {
-      throw Error(ErrorKind::kUsage, "limits of images count where images are decoded", {},
+      throw Error(ErrorKind::kUsage, "image limits have no effect: no images are decoded", {},
                   "add --verify full --decode, --against, --sheet or --report, or leave them out");
     }
     const std::vector<fs::path> paths = request_.datasets();

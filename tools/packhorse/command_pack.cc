@@ -44,56 +44,56 @@ int parse_compression(const std::string& text) {
     const auto [stopped, code] = std::from_chars(text.data() + 5, end, level);
     if (code == std::errc() && stopped == end && level >= 1 && level <= 19) return level;
   }
-  throw Error(ErrorKind::kUsage, "'" + text + "' is no compression", {},
-              "say zstd, or zstd:1 to zstd:19");
+  throw Error(ErrorKind::kUsage, "'" + text + "' is not a valid compression", {},
+              "give zstd, or zstd:1 to zstd:19");
 }
 
 class CommandPack final : public program::Command {
  public:
   void setup(CLI::App& app) override {
     app_ = &app;
-    app.add_option("source", source_, "What to pack, see below")->required();
-    app.add_option("out", out_, "The dataset to write; appears only when it is complete")
+    app.add_option("source", source_, "What to pack (see below)")->required();
+    app.add_option("out", out_, "Dataset to write; it appears only once it is complete")
         ->required();
-    app.add_option("--format", options_.format, "Shard format, see below")->required();
+    app.add_option("--format", options_.format, "Shard format (see below)")->required();
     app.add_flag("--overwrite", options_.overwrite,
-                 "Replace OUT, in one step, when the new one is complete");
-    dry_run_ = app.add_flag("--dry-run", options_.dry_run, "List and plan only, write nothing");
-    app.add_option("--jobs", options_.jobs, "Threads; 0 = as many as this process may use")
+                 "Replace OUT, in one step, once the new one is complete");
+    dry_run_ = app.add_flag("--dry-run", options_.dry_run, "Only list and plan; write nothing");
+    app.add_option("--jobs", options_.jobs, "Threads; 0 = one for each CPU this process may use")
         ->capture_default_str();
     app.add_flag("--json", json_, "Print one JSON object");
     app.add_option("--log", log_file_,
-                   "Write each reject, skip and duplicate to FILE, a JSON line each");
+                   "Write each reject, skip and duplicate to this file, as one JSON line");
     source_arguments_.setup(app, "Source", "Selection");
     app.add_flag("--allow-odd-classes", options_.list.allow_odd_classes,
-                 "Take class folders as they are: one alone, empty ones, or called like a split, "
-                 "images, masks, labels; one folder around all is taken off all the same")
+                 "Accept class folders that would be refused: a single one, empty ones, or ones "
+                 "named like a split, images, masks or labels; a wrapper folder is still removed")
         ->group("Source");
     app.add_option("--max-rejects", max_rejects_,
-                   "Publish with up to N, or P%, of the inputs rejected")
+                   "Publish even if up to N, or P%, of the inputs are rejected")
         ->capture_default_str()
         ->group("Source");
     program::add_image_limits(app, options_.limits, "Source");
     app.add_flag("--decode", options_.decode,
-                 "Decode what keeps its bytes, too, and reject what is damaged inside; takes time")
+                 "Also decode images that are stored unchanged, and reject damaged ones (slower)")
         ->group("Source");
     setup_images(app);
     setup_shards(app);
     setup_tasks(app);
-    app.footer(
-        "Sources:" + described(all_sources()) + "\n\nFormats:" + described(all_formats()) +
-        "\n\nImage modes:" + described(all_transforms()) +
-        "\n\nExamples:\n"
-        "  packhorse pack imagenet packed --format wds --shard-bytes 512MiB\n"
-        "  packhorse pack imagenet packed256 --format lmdb --image resize --short-side 256\n"
-        "  packhorse pack packed converted --format hdf5\n\n"
-        "Files are judged by their bytes: what is named like an image must be one, or it is "
-        "rejected; hidden files\n"
-        "and files that are no images are skipped and counted. With rejects beyond --max-rejects "
-        "nothing is\n"
-        "published, and the finished shards wait in OUT.partial for the next run. An interrupted "
-        "run goes on\n"
-        "where it stopped when the same command is given again.");
+    app.footer("Sources:" + described(all_sources()) + "\n\nFormats:" + described(all_formats()) +
+               "\n\nImage modes:" + described(all_transforms()) +
+               "\n\n"
+               "Examples:\n"
+               "  packhorse pack imagenet packed --format wds --shard-bytes 512MiB\n"
+               "  packhorse pack imagenet packed256 --format lmdb --image resize --short-side 256\n"
+               "  packhorse pack packed converted --format hdf5\n\n"
+               "Files are judged by their bytes: one named like an image must be an image, or it "
+               "is rejected; hidden files\n"
+               "and other files are skipped and counted. With more rejects than --max-rejects "
+               "nothing is published, and the\n"
+               "finished shards wait in OUT.partial for the next run. To continue an interrupted "
+               "run where it stopped, run\n"
+               "the same command again.");
   }
 
   int run(const std::stop_token& stop) override {
@@ -105,8 +105,8 @@ class CommandPack final : public program::Command {
       report = pack(source_, out_, options_, &progress, stop);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kInterrupted) throw;
-      throw Error(ErrorKind::kInterrupted, "stopped; nothing is published", staging_path(out_),
-                  "give the same command again: finished shards are kept");
+      throw Error(ErrorKind::kInterrupted, "stopped; nothing was published", staging_path(out_),
+                  "run the same command again: finished shards are kept");
     }
     if (!log_file_.empty()) write_file(log_file_, as_bytes(pack_log_text(report)));
     print_rejects(report);
@@ -119,16 +119,16 @@ class CommandPack final : public program::Command {
  private:
   void setup_images(CLI::App& app) {
     TransformOptions& image = options_.transform;
-    app.add_option("--image", options_.image, "What becomes of the images, see below")
+    app.add_option("--image", options_.image, "How the images are stored (see below)")
         ->capture_default_str()
         ->group("Images");
-    app.add_option("--short-side", image.short_side, "resize: pixels of the shorter side")
+    app.add_option("--short-side", image.short_side, "resize: length of the short side, in pixels")
         ->capture_default_str()
         ->group("Images");
     app.add_option("--quality", image.quality, "resize: JPEG quality, 1 to 100")
         ->capture_default_str()
         ->group("Images");
-    app.add_option("--chroma", image.chroma, "resize: chroma sampling, as the source's or 4:2:0")
+    app.add_option("--chroma", image.chroma, "resize: chroma sampling, as in the source or 4:2:0")
         ->transform(CLI::CheckedTransformer(
             std::map<std::string, TransformOptions::Chroma>{
                 {"source", TransformOptions::Chroma::kAsSource},
@@ -137,13 +137,13 @@ class CommandPack final : public program::Command {
         ->option_text("source|420 [source]")
         ->group("Images");
     app.add_option("--restart-mcus", image.restart_mcus,
-                   "roi, resize: MCUs between restart markers, about")
+                   "roi, resize: approximate number of MCUs between restart markers")
         ->capture_default_str()
         ->group("Images");
-    app.add_option("--size", image.size, "raw: width and height")
+    app.add_option("--size", image.size, "raw: width and height, in pixels")
         ->capture_default_str()
         ->group("Images");
-    app.add_option("--fit", image.fit, "raw: crop the centre, or fit all of it in")
+    app.add_option("--fit", image.fit, "raw: crop to the centre, or letterbox the whole image")
         ->transform(CLI::CheckedTransformer(
             std::map<std::string, TransformOptions::Fit>{
                 {"crop", TransformOptions::Fit::kCrop},
@@ -155,36 +155,36 @@ class CommandPack final : public program::Command {
 
   void setup_shards(CLI::App& app) {
     auto* bytes = program::add_size(app, "--shard-bytes", options_.plan.shard_bytes,
-                                    "Size aimed at for a shard, e.g. 1GiB")
+                                    "Target size of a shard, e.g. 1GiB")
                       ->group("Shards");
     app.add_option("--shard-samples", options_.plan.shard_samples,
-                   "Exactly this many images a shard instead")
+                   "Put exactly this many images in each shard instead")
         ->check(CLI::PositiveNumber)
         ->excludes(bytes)
         ->group("Shards");
     seed_ =
         app.add_option("--seed", options_.plan.seed,
-                       "Seed of the global shuffle; a packed dataset keeps its order without it")
+                       "Seed of the global shuffle; without it, a packed dataset keeps its order")
             ->capture_default_str()
             ->group("Shards");
     app.add_flag("--no-shuffle", no_shuffle_, "Keep the order of the source")
         ->excludes(seed_)
         ->group("Shards");
-    app.add_option("--compress", compress_, "zstd or zstd:LEVEL (1 to 19), for formats that can")
+    app.add_option("--compress", compress_,
+                   "zstd or zstd:LEVEL (1 to 19), for formats that support it")
         ->group("Shards");
     app.add_flag("--no-space-check", no_space_check_,
-                 "Do not refuse when the dataset may not fit on the disk")
+                 "Pack even if the dataset may not fit on the disk")
         ->group("Shards");
   }
 
   void setup_tasks(CLI::App& app) {
-    auto* task =
-        app.add_option("--task", task_,
-                       "Pack only share I of N (0/8 ... 7/8) into OUT.partial, beside other "
-                       "processes on any machine; publishes nothing")
-            ->excludes(dry_run_)
-            ->group("Several machines");
-    app.add_flag("--finish", options_.finish, "Check that every share is packed, and publish")
+    auto* task = app.add_option("--task", task_,
+                                "Pack only share I of N (0/8 ... 7/8) into OUT.partial, alongside "
+                                "other processes on any machine; publishes nothing")
+                     ->excludes(dry_run_)
+                     ->group("Several machines");
+    app.add_flag("--finish", options_.finish, "Check that all shares are packed, and publish")
         ->excludes(task)
         ->excludes(dry_run_)
         ->group("Several machines");
@@ -203,8 +203,8 @@ class CommandPack final : public program::Command {
           users += (users.empty() ? "" : " or ") + std::string(kind.name);
       }
       throw Error(ErrorKind::kUsage,
-                  fmt::format("--image {} has no use for {}", options_.image, option), {},
-                  fmt::format("leave it out, or say --image {}", users));
+                  fmt::format("{1} has no effect with --image {0}", options_.image, option), {},
+                  fmt::format("leave it out, or give --image {}", users));
     }
   }
 
@@ -221,15 +221,16 @@ class CommandPack final : public program::Command {
   }
 
   void print_refusal(const PackReport& report) const {
-    fmt::print(stderr,
-               "packhorse: error: {} of {} inputs were rejected, {} allowed: nothing is "
-               "published\n  where: {}\n"
-               "  next:  mend or remove those files, or allow them with --max-rejects, and give "
-               "the same command again;\n"
-               "         finished shards are kept, and all rejects are listed in {}\n",
-               with_commas(report.accounting.rejected), with_commas(report.accounting.seen),
-               options_.max_rejects.allowed(report.accounting.seen), printable(source_),
-               printable(report.rejects_file.native()));
+    fmt::print(
+        stderr,
+        "packhorse: error: {} of {} inputs were rejected, {} allowed: nothing was published\n"
+        "  where: {}\n"
+        "  next:  fix or remove those files, or allow them with --max-rejects, and run the same "
+        "command again;\n"
+        "         finished shards are kept, and all rejects are listed in {}\n",
+        with_commas(report.accounting.rejected), with_commas(report.accounting.seen),
+        options_.max_rejects.allowed(report.accounting.seen), printable(source_),
+        printable(report.rejects_file.native()));
   }
 
   std::string source_, out_, log_file_, compress_, task_;

@@ -16,18 +16,17 @@ class CommandRepair final : public program::Command {
  public:
   void setup(CLI::App& app) override {
     request_.setup_dataset(app);
-    app.add_option("from", from_, "A copy of the dataset, or the source it was packed from")
+    app.add_option("from", from_, "Copy of the dataset, or the source it was packed from")
         ->required();
-    app.add_flag(
-        "--decode", packed_.decode,
-        "Decode every image that is packed again, as `pack` was told, and then all of them");
-    source_arguments_.setup(app, "The source, as `pack` was told", "Selection, as `pack` was told");
+    app.add_flag("--decode", packed_.decode,
+                 "Needed if `pack` had it: decode every image that is packed again, then verify by "
+                 "decoding all images");
+    source_arguments_.setup(app, "The source, as given to `pack`", "Selection, as given to `pack`");
     request_.setup_rest(app);
     app.footer(
         "Replaces the files that are not as the manifest says, from the copy or by packing them "
-        "again, and then\n"
-        "verifies all of the dataset. Ends with exit code 3 when anything is still not as it was "
-        "packed.\n\n"
+        "again, then verifies\n"
+        "the whole dataset. Exits with code 3 when anything is still not as it was packed.\n\n"
         "Examples:\n"
         "  packhorse repair packed/train /backup/packed/train\n"
         "  packhorse repair packed imagenet");

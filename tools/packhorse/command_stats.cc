@@ -70,16 +70,16 @@ class CommandStats final : public program::Command {
  public:
   void setup(CLI::App& app) override {
     request_.setup_dataset(app);
-    auto* sample = app.add_option("--sample", options_.images, "So many images only; 0 = all")
+    auto* sample = app.add_option("--sample", options_.images, "Use only this many images; 0 = all")
                        ->capture_default_str();
-    app.add_option("--seed", options_.seed, "With --sample: decides which ones")
+    app.add_option("--seed", options_.seed, "With --sample: seed that chooses them")
         ->needs(sample)
         ->capture_default_str();
     request_.setup_rest(app);
     app.footer(
-        "Decodes all images: mean and deviation of RGB, as each pixel and as each image counts the "
-        "same, and\n"
-        "class weights.\n\n"
+        "Decodes all images and prints the mean and standard deviation of RGB, once with each "
+        "pixel and once with each\n"
+        "image counting the same, and class weights.\n\n"
         "Example:\n"
         "  packhorse stats packed/train");
   }

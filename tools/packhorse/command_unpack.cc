@@ -12,15 +12,14 @@ namespace {
 class CommandUnpack final : public program::Command {
  public:
   void setup(CLI::App& app) override {
-    app.add_option("dataset", dataset_, "A packed dataset, or a directory of its splits")
-        ->required();
-    app.add_option("out", out_, "The folder to write; must not exist")->required();
+    app.add_option("dataset", dataset_, "Packed dataset, or directory of its splits")->required();
+    app.add_option("out", out_, "Folder to write; must not exist")->required();
     app.add_flag("--json", json_, "Print one JSON object");
     app.footer(
-        "Example:\n  packhorse unpack packed/train photos\n\n"
-        "Every image is checked against its hash and gets the path it had in the source. OUT "
-        "appears only when\n"
-        "all of it is there.");
+        "Example:\n"
+        "  packhorse unpack packed/train photos\n\n"
+        "Every image is checked against its hash and gets the path it had in the source.\n"
+        "OUT appears only once it is complete.");
   }
 
   int run(const std::stop_token& stop) override {

@@ -25,11 +25,12 @@ constexpr packhorse::program::CommandKind kCommands[] = {
     {"pack", "Pack a folder of images into shards", packhorse::make_pack_command},
     {"inspect", "Describe, list and verify a packed dataset", packhorse::make_inspect_command},
     {"repair", "Replace damaged files of a packed dataset", packhorse::make_repair_command},
-    {"stats", "Mean, deviation and class weights for a trainer", packhorse::make_stats_command},
-    {"duplicates", "Find images that are there twice", packhorse::make_duplicates_command},
-    {"diff", "Say what differs between two packed datasets", packhorse::make_diff_command},
+    {"stats", "Compute mean, standard deviation and class weights for training",
+     packhorse::make_stats_command},
+    {"duplicates", "Find duplicate and near-duplicate images", packhorse::make_duplicates_command},
+    {"diff", "Show the differences between two packed datasets", packhorse::make_diff_command},
     {"index", "Adopt shards made by others, without rewriting them", packhorse::make_index_command},
-    {"export-index", "Write the indexes other people's readers want beside tar shards",
+    {"export-index", "Write the indexes that other libraries' readers need beside tar shards",
      packhorse::make_export_index_command},
     {"unpack", "Write a packed dataset back as a folder of images", packhorse::make_unpack_command},
     {"bench", "Measure how fast datasets and folders are read", packhorse::make_bench_command}};
@@ -39,7 +40,7 @@ constexpr packhorse::program::CommandKind kCommands[] = {
 int main(int argc, char** argv) {
   if (packhorse::is_walk_call(argc, argv)) return packhorse::serve_walks();
   return packhorse::program::run_program(
-      {"packhorse", "Packs image folders into shards, proves them, and reads them fast.", kCommands,
-       version_text},
+      {"packhorse", "Packs image folders into shards, verifies them, and reads them fast.",
+       kCommands, version_text},
       argc, argv);
 }

@@ -14,20 +14,21 @@ class CommandEval final : public program::Command {
  public:
   void setup(CLI::App& app) override {
     auto* what = app.add_option_group("what", "One of these");
-    what->add_option("--checkpoint", options_.checkpoint, "A last.pt or best.pt that fit wrote");
-    auto* weights = what->add_option(
-        "--weights", options_.weights,
-        "Weights without a checkpoint, of --arch: a .safetensors, or a .pth of torch.save()");
+    what->add_option("--checkpoint", options_.checkpoint, "A last.pt or best.pt written by fit");
+    auto* weights = what->add_option("--weights", options_.weights,
+                                     "Weights of --arch alone, without a checkpoint: a "
+                                     ".safetensors file, or a .pth file of torch.save()");
     what->require_option(1);
     for (CLI::Option* option : recipe_.add_network_options(app)) option->needs(weights);
     app.add_option("--data", options_.data, "Packed dataset or class folder")->required();
-    app.add_option("--split", options_.split, "Split of --data to score on (val, or test)");
+    app.add_option("--split", options_.split, "Split of --data to score (val, or test)");
     run_.add_options(app);
-    program::add_image_limits(app, options_.limits, "Images that are decoded");
+    program::add_image_limits(app, options_.limits, "Image limits");
     app.add_flag("--json", json_, "Print one JSON object");
     app.footer(
-        "Example:\n  packhorse-train eval --checkpoint run/best.pt --data packed/cifar10\n\n"
-        "Picture size and cropping are those of the checkpoint, so the figures are fit's.");
+        "Example:\n"
+        "  packhorse-train eval --checkpoint run/best.pt --data packed/cifar10\n\n"
+        "Image size and cropping are those of the checkpoint, so the figures match those of fit.");
   }
 
   int run(const std::stop_token& stop) override {

@@ -33,9 +33,8 @@ class CommandFit final : public program::Command {
     app.add_option("--data", options_.data,
                    "Packed dataset or class folder; with splits, its train split")
         ->required();
-    app.add_option(
-        "--val", options_.val,
-        "Dataset to score on after each epoch; default: the val or test split of --data");
+    app.add_option("--val", options_.val,
+                   "Dataset to score after each epoch; default: the val or test split of --data");
     app.add_option("--split", options_.split, "Split of --data to train on (train)");
     recipe_.add_model_options(app);
     recipe_.add_schedule_options(app);
@@ -44,58 +43,60 @@ class CommandFit final : public program::Command {
         "--out", options_.out,
         "Directory for last.pt, best.pt, log.jsonl and log.csv; without it nothing is saved");
     app.add_flag("--resume", options_.resume,
-                 "Go on from --out's last.pt; options not given stay what they were");
-    app.add_flag("--overwrite", options_.overwrite, "Start anew although --out holds a run");
+                 "Continue from last.pt in --out; options not given keep their values");
+    app.add_flag("--overwrite", options_.overwrite, "Start a new run even if --out holds one");
     app.add_option(
         "--init-from", options_.init_from,
-        "Weights to start with: a .safetensors, a .pth of torch.save(), or a checkpoint");
+        "Initial weights: a .safetensors file, a .pth file of torch.save(), or a checkpoint");
     app.add_flag("--new-head", new_head_,
-                 "With --init-from: take all but a last layer for another number of classes");
+                 "With --init-from: take all weights except the last layer, e.g. for another "
+                 "number of classes");
     app.add_option("--checkpoint-every", options_.checkpoint_every,
-                   "Steps between checkpoints; 0: one after each epoch")
+                   "Steps between checkpoints; 0: only after each epoch")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
     app.add_option(
            "--keep", options_.keep,
-           "Keep so many of the latest checkpoints as step-N.pt, beside last.pt and best.pt")
+           "Keep this many of the latest checkpoints as step-N.pt, beside last.pt and best.pt")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
     app.add_option(
         "--after-save", options_.after_save,
-        "Shell command run for each checkpoint, $1 is its file; e.g. 'cp \"$1\" /backup'");
+        "Shell command to run for each checkpoint, with its file as $1, e.g. 'cp \"$1\" /backup'");
     app.add_option("--max-steps", options_.max_steps,
-                   "End after so many steps of the run; the schedule does not change")
+                   "Stop after this many steps of the run; the schedule does not change")
         ->check(CLI::NonNegativeNumber);
     app.add_option("--max-bad", max_bad_,
-                   "Damaged pictures an epoch that are replaced by others, e.g. 10 or 0.1%; one "
-                   "more ends the run")
+                   "Damaged images per epoch to replace with others, e.g. 10 or 0.1%; one more "
+                   "ends the run")
         ->capture_default_str();
-    program::add_image_limits(app, options_.limits, "Images that are decoded");
+    program::add_image_limits(app, options_.limits, "Image limits");
     app.add_option("--slots", options_.slots,
-                   "Batches in memory; `packhorse-train sweep` finds how many pay")
+                   "Batches in memory; `packhorse-train sweep` finds how many are worthwhile")
         ->check(CLI::Range(2, 1024))
         ->capture_default_str();
-    app.add_flag("--autotune", options_.autotune,
-                 "Measure for some seconds how many reader threads pay, and use so many");
+    app.add_flag(
+        "--autotune", options_.autotune,
+        "Measure for some seconds how many reader threads are worthwhile, and use that many");
     app.add_flag("--cuda-graph", options_.cuda_graph,
                  "Replay each step as one CUDA graph: less work for the CPU, the same losses");
     app.add_option("--gpu-decode", gpu_decode_,
-                   "on: JPEGs are decoded on the GPU, by nvJPEG; auto: measure which share of them "
-                   "is best decoded there")
+                   "on: decode JPEGs on the GPU, with nvJPEG; auto: measure which share of them is "
+                   "best decoded there")
         ->check(CLI::IsMember({"off", "on", "auto"}))
         ->capture_default_str();
     watch_.add_options(app);
     app.add_option("--timeout", timeout_s_,
-                   "Seconds that several processes wait for one of them before they give up")
+                   "With several processes: seconds to wait for one of them before giving up")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
     app.add_flag("--json", json_, "Print one JSON object at the end");
     app.footer(
-        "Example:\n  packhorse-train fit --data packed/cifar10 --arch smallnet --epochs 6 --out "
-        "run\n\n"
-        "On several GPUs (or CPUs), a process each:\n  torchrun --nproc-per-node 8 --no-python "
-        "packhorse-train fit ...\n\n"
-        "A checkpoint opens in Python by torch.load(path, weights_only=True). Ctrl-C or SIGTERM "
+        "Example:\n"
+        "  packhorse-train fit --data packed/cifar10 --arch smallnet --epochs 6 --out run\n\n"
+        "On several GPUs (or CPUs), with one process each:\n"
+        "  torchrun --nproc-per-node 8 --no-python packhorse-train fit ...\n\n"
+        "A checkpoint opens in Python with torch.load(path, weights_only=True). Ctrl-C or SIGTERM "
         "finishes the step and saves; after SIGTERM the exit status is 0.");
   }
 
@@ -121,8 +122,8 @@ class CommandFit final : public program::Command {
     if (mine.rank == 0) {
       if (result.stopped) {
         fmt::print(stderr,
-                   "packhorse-train: stopped after {}; give the same command with --resume to go "
-                   "on from {}\n",
+                   "packhorse-train: stopped after {}; run the same command with --resume to "
+                   "continue from {}\n",
                    program::count_text(static_cast<std::uint64_t>(result.steps), "step"),
                    printable(result.checkpoint.native()));
       }

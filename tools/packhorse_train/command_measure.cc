@@ -37,14 +37,15 @@ class CommandMeasure final : public program::Command {
     recipe_.add_model_options(app);
     run_.add_options(app);
     passes_.add_options(app);
-    program::add_image_limits(app, options_.limits, "Images that are decoded");
+    program::add_image_limits(app, options_.limits, "Image limits");
     app.add_option("--slots", options_.slots, "Batches in memory")
         ->check(CLI::Range(2, 1024))
         ->capture_default_str();
     app.add_flag("--cold", options_.cold,
-                 "Measure from the disk, too: drop an input from the page cache before each pass, "
-                 "as root with all else that is in it, and prove it");
-    app.add_option("--storage", storages_, program::storages_text() + " (may be repeated)");
+                 "Also measure from the disk: drop an input from the page cache before each pass "
+                 "(as root: the whole page cache), and prove it");
+    app.add_option("--storage", storages_,
+                   program::storages_text() + " (may be given several times)");
     app.add_flag("--cuda-graph", options_.cuda_graph, "Replay steps as one CUDA graph");
     app.add_flag("--gpu-decode", options_.gpu_decode, "Decode JPEGs on the GPU");
     app.add_flag("--json", json_, "Print one JSON object: see docs/measuring.md");
@@ -52,18 +53,18 @@ class CommandMeasure final : public program::Command {
         "Examples:\n"
         "  packhorse-train measure --folder photos --packed packed/wds --packed packed/lmdb "
         "--cold\n"
-        "  packhorse-train measure --folder photos --pack-all --storage hdd --storage nfs --json "
-        "> report.json\n"
+        "  packhorse-train measure --folder photos --pack-all --storage hdd --storage nfs --json > "
+        "report.json\n"
         "  scripts/plot report.json --out report.html\n\n"
         "Warm is always measured. Repeats are interleaved; read, read+decode and training are "
-        "passes of their own.");
+        "separate passes.");
   }
 
   int run(const std::stop_token& stop) override {
     use_available_cpus();
     if (options_.packed.empty() && !pack_all_) {
       throw Error(ErrorKind::kUsage, "there is nothing to compare the folder with", {},
-                  "Give datasets packed from it with --packed, or let --pack-all make them.");
+                  "give datasets packed from it with --packed, or let --pack-all make them");
     }
     options_.recipe = recipe_.choices();
     options_.device = pick_device(run_.device);
@@ -85,38 +86,40 @@ class CommandMeasure final : public program::Command {
 
  private:
   void add_inputs(CLI::App& app) {
-    app.add_option("--folder", options_.folder, "The folder of images, as it was before packing")
+    app.add_option("--folder", options_.folder, "Folder of images, as it was before packing")
         ->required();
-    app.add_option("--packed", options_.packed, "Packed datasets of that folder (may be repeated)");
-    auto* all = app.add_flag("--pack-all", pack_all_,
-                             "Pack the folder into every format and image mode first, and say what "
-                             "that cost");
-    app.add_option("--formats", all_.formats, "With --pack-all: these formats only, e.g. wds,lmdb")
+    app.add_option("--packed", options_.packed,
+                   "Packed datasets of that folder (may be given several times)");
+    auto* all =
+        app.add_flag("--pack-all", pack_all_,
+                     "First pack the folder into every format and image mode, and report the cost");
+    app.add_option("--formats", all_.formats, "With --pack-all: only these formats, e.g. wds,lmdb")
         ->delimiter(',')
         ->needs(all);
     app.add_option("--modes", all_.image_modes,
-                   "With --pack-all: these image modes only, e.g. original,roi")
+                   "With --pack-all: only these image modes, e.g. original,roi")
         ->delimiter(',')
         ->needs(all);
     app.add_option("--pack-side", side_,
-                   "With --pack-all: shorter side of resize, side of raw, in pixels (with "
-                   "--augment rrc 8/7 of --image-size: 256 for 224; otherwise --image-size)")
+                   "With --pack-all: short side for resize, side for raw, in pixels (with "
+                   "--augment rrc, 8/7 of --image-size: 256 for 224; otherwise --image-size)")
         ->check(CLI::PositiveNumber)
         ->needs(all);
     app.add_option("--scratch", scratch_,
-                   "With --pack-all: where to, a new folder, on the storage that is to be measured")
+                   "With --pack-all: new folder to pack into, on the storage to measure")
         ->capture_default_str()
         ->needs(all);
-    app.add_flag("--keep", keep_,
-                 "With --pack-all: keep what was packed, and take what an earlier run kept there")
+    app.add_flag(
+           "--keep", keep_,
+           "With --pack-all: keep the packed datasets, and reuse those an earlier run kept there")
         ->needs(all);
     app.add_option("--split", options_.split, "Split to use (train)");
   }
 
   /// Refuses a folder that exists: it belongs to somebody, and would be removed.
   [[noreturn]] void refuse_scratch() const {
-    throw Error(ErrorKind::kExists, "the scratch folder is there already", scratch_,
-                "Remove it, name another with --scratch, or take what is in it with --keep.");
+    throw Error(ErrorKind::kExists, "the scratch folder already exists", scratch_,
+                "remove it, name another with --scratch, or reuse its datasets with --keep");
   }
 
   std::vector<PackingCost> pack(Scratch& scratch,

@@ -24,25 +24,31 @@ std::string bound_text(double bound) {
 class CommandPredict final : public program::Command {
  public:
   void setup(CLI::App& app) override {
-    app.add_option("report", report_, "What `packhorse-train measure --json` printed")->required();
+    app.add_option("report", report_, "Output of `packhorse-train measure --json`")->required();
     app.add_option("--cpus", machine_.cpus, "Cores of the machine")->check(CLI::PositiveNumber);
-    app.add_option("--devices", machine_.devices, "Its GPUs")->check(CLI::PositiveNumber);
+    app.add_option("--devices", machine_.devices, "GPUs of the machine")
+        ->check(CLI::PositiveNumber);
     app.add_option("--device-rate", device_rate_,
-                   "Images/s that one of them takes (the device that was measured)")
+                   "Images/s that one GPU trains (the measured device's rate)")
         ->check(CLI::PositiveNumber);
-    app.add_option("--workers", workers_, "Reader threads, of all processes together (the cores)")
+    app.add_option("--workers", workers_,
+                   "Reader threads of all processes together (the number of cores)")
         ->check(CLI::PositiveNumber);
-    app.add_option("--core-speed", core_speed_, "Of its cores, against those that were measured")
+    app.add_option("--core-speed", core_speed_,
+                   "Speed of its cores relative to the measured ones, e.g. 1.5")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
     app.add_option("--storage", storage_, program::storages_text() + "\n(the page cache)");
     app.add_flag("--json", json_, "Print one JSON object: see docs/measuring.md");
     app.footer(
-        "Example:\n  packhorse-train predict report.json --cpus 96 --devices 8 --device-rate 2800 "
-        "--storage nfs\n\n"
-        "The smallest of four bounds is taken: what the devices compute, the cores prepare, the "
-        "storage delivers, and what\nreader threads get that wait for a file each. The check "
-        "holds the same model against what was measured.");
+        "Example:\n"
+        "  packhorse-train predict report.json --cpus 96 --devices 8 --device-rate 2800 --storage "
+        "nfs\n\n"
+        "The prediction is the smallest of four bounds: what the devices compute, what the cores "
+        "prepare, what the storage\n"
+        "delivers, and what reader threads get that each wait for one file. The check compares the "
+        "same model with what was\n"
+        "measured.");
   }
 
   int run(const std::stop_token&) override {

@@ -19,23 +19,23 @@ class CommandSweep final : public program::Command {
     app.add_option("--data", options_.data, "Packed dataset or folder")->required();
     app.add_option("--split", options_.measure.split, "Split to use (train)");
     recipe_.add_model_options(app);
-    app.add_option("--device", device_, "auto: a GPU where there is one")
+    app.add_option("--device", device_, "auto: a GPU if there is one")
         ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
         ->capture_default_str();
     app.add_option("--workers", options_.workers,
-                   "Reader threads to try, e.g. 1,2,4 (1, 2, 4, ... to twice the CPUs)")
+                   "Numbers of reader threads to try, e.g. 1,2,4 (1, 2, 4, ... up to twice the "
+                   "number of CPUs)")
         ->delimiter(',')
         ->check(CLI::NonNegativeNumber);
-    app.add_option("--slots", options_.slots, "Batches in memory to try")
+    app.add_option("--slots", options_.slots, "Numbers of batches in memory to try")
         ->delimiter(',')
         ->check(CLI::Range(2, 1024))
         ->capture_default_str();
     passes_.add_options(app);
-    program::add_image_limits(app, options_.measure.limits, "Images that are decoded");
-    auto* cold = app.add_flag(
-        "--cold", cold_,
-        "From the disk instead of the page cache: drop the input from it before each pass, as root "
-        "with all else that is in it, and prove it");
+    program::add_image_limits(app, options_.measure.limits, "Image limits");
+    auto* cold = app.add_flag("--cold", cold_,
+                              "Measure from the disk: drop the input from the page cache before "
+                              "each pass (as root: the whole page cache), and prove it");
     app.add_option("--storage", storage_, program::storages_text())->excludes(cold);
     app.add_flag("--json", json_, "Print one JSON object: see docs/measuring.md");
     app.footer("Example:\n  packhorse-train sweep --data packed/wds --storage nfs");

@@ -43,9 +43,9 @@ constexpr packhorse::program::CommandKind kCommands[] = {
     {"fit", "Train a network on a dataset, with checkpoints to resume from",
      packhorse::trainer::make_fit_command},
     {"eval", "Score a checkpoint on a dataset", packhorse::trainer::make_eval_command},
-    {"measure", "Measure what packing gains: a folder against packed datasets of it",
+    {"measure", "Measure what packing gains: a folder compared with packed datasets of it",
      packhorse::trainer::make_measure_command},
-    {"sweep", "Find how many reader threads and batches ahead a training wants",
+    {"sweep", "Find how many reader threads and batches in memory training needs",
      packhorse::trainer::make_sweep_command},
     {"predict", "Predict from a measurement how fast another machine would train",
      packhorse::trainer::make_predict_command}};

@@ -9,19 +9,18 @@ namespace packhorse::trainer {
 
 void PassOptions::add_options(CLI::App& app) {
   app.add_option("--repeats", defaults_.repeats,
-                 "Passes of each kind, in turns; figures are medians")
+                 "Passes of each kind, interleaved; figures are medians")
       ->capture_default_str();
-  app.add_option("--max-seconds", defaults_.max_seconds, "Length of a timed pass")
+  app.add_option("--max-seconds", defaults_.max_seconds, "Length of a timed pass, in seconds")
       ->capture_default_str();
   app.add_option("--steps", defaults_.steps,
-                 "Timed training steps of a pass, if that is shorter; 0: as many as it takes")
+                 "Timed training steps of a pass, if those are shorter; 0: no limit")
       ->capture_default_str();
-  app.add_option("--warmup-steps", defaults_.warmup_steps,
-                 "Batches before those of a pass, not timed")
+  app.add_option("--warmup-steps", defaults_.warmup_steps, "Untimed batches before each pass")
       ->capture_default_str();
   app.add_option("--simulated-device", defaults_.simulated_device,
-                 "Instead of a network's steps: wait as long as a device with so many images/s "
-                 "would compute, without using a core")
+                 "Simulate a device that trains this many images/s, without using a core, instead "
+                 "of running the network")
       ->check(CLI::PositiveNumber);
 }
 

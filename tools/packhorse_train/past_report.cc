@@ -21,7 +21,7 @@ constexpr JsonLimits kLimits{.bytes = 16u << 20, .depth = 16, .members = 4096};
 Json read_json(const std::filesystem::path& path) {
   const UniqueFd file = open_for_reading(path);
   if (file_size(file.get(), path) > kLimits.bytes)
-    throw Error(ErrorKind::kUnsupported, "it is larger than any measurement", path);
+    throw Error(ErrorKind::kUnsupported, "the file is too large for a measurement", path);
   return parse_json<Json>(read_text(path), kLimits);
 }
 
@@ -41,8 +41,9 @@ reader::StorageModel storage_of(const Json& condition) {
 }
 
 [[noreturn]] void throw_no_report(const char* why, const std::filesystem::path& path) {
-  throw Error(ErrorKind::kCorrupt, std::string("this is not what measure --json prints: ") + why,
-              path, "Make it anew with `packhorse-train measure --json`.");
+  throw Error(ErrorKind::kCorrupt,
+              std::string("this is not the output of `measure --json`: ") + why, path,
+              "make it again with `packhorse-train measure --json`");
 }
 
 }  // namespace
@@ -51,13 +52,13 @@ PastReport::PastReport(const std::filesystem::path& path) try : path_(path) {
   json_ = read_json(path);
   if (json_.at("schema") != "packhorse-measurement/1") {
     throw Error(ErrorKind::kUsage,
-                "this is not a measurement, but " + json_.at("schema").get<std::string>(), path,
-                "Make one with `packhorse-train measure --json`.");
+                "this is not a measurement but " + json_.at("schema").get<std::string>(), path,
+                "make one with `packhorse-train measure --json`");
   }
   for (const Json& input : json_.at("inputs")) inputs_.push_back(input.at("name"));
   if (inputs_.empty())
     throw Error(ErrorKind::kCorrupt, "the measurement has no inputs", path,
-                "Make it anew with `packhorse-train measure --json`.");
+                "make it again with `packhorse-train measure --json`");
   for (const std::string& input : inputs_) static_cast<void>(costs(input, {}));
   static_cast<void>(check());
 } catch (const nlohmann::json::exception& error) {

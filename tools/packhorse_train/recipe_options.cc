@@ -54,70 +54,74 @@ std::vector<CLI::Option*> RecipeOptions::add_network_options(CLI::App& app) {
   return {app.add_option("--arch", choices_.arch, archs_text())
               ->check(CLI::Validator(check_arch, "NAME")),
           app.add_option("--image-size", choices_.image_size,
-                         "Side of the network's input in pixels (the network's)")};
+                         "Side of the network's input, in pixels (the network's)")};
 }
 
 void RecipeOptions::add_model_options(CLI::App& app) {
   add_network_options(app);
   app.add_option("--batch-size", choices_.batch_size,
-                 "Pictures in a step, over all processes (the network's)");
+                 "Images per step, over all processes (the network's)");
   app.add_option("--augment", augment_,
                  "rrc: random resized crop and flip; pad-crop: resize, shift by up to an eighth, "
                  "flip; flip: resize and flip; none: resize (the network's)")
       ->check(member_of(names_of<AugmentKind>()));
   app.add_option("--min-scale", choices_.min_scale,
-                 "Smallest part of a picture that rrc takes, by area (0.08)");
-  app.add_option("--seed", choices_.seed, "Of order, crops and initial parameters (0)");
+                 "Smallest part of an image that rrc crops, as a share of its area (0.08)");
+  app.add_option("--seed", choices_.seed,
+                 "Seed of the order, the crops and the initial parameters (0)");
   app.add_option("--order", order_,
                  "global: any sample may come next (default); window: large reads, mixed within "
                  "256 MiB, for disks and network storage; sequential: as stored")
       ->check(member_of(names_of<reader::OrderKind>()));
-  app.add_option(
-         "--amp", amp_,
-         "bf16: compute in bfloat16 where that is safe; fp16: in float16, with a loss scale; "
-         "faster on GPUs, much slower on some CPUs (off)")
+  app.add_option("--amp", amp_,
+                 "bf16: compute in bfloat16 where that is safe; fp16: in float16, with loss "
+                 "scaling; faster on GPUs, much slower on some CPUs (off)")
       ->check(member_of(names_of<Amp>()));
-  add_switch(app, "channels-last", choices_.channels_last, "Memory order of convolutions (on)");
+  add_switch(app, "channels-last", choices_.channels_last,
+             "Use the channels-last memory format for convolutions (on)");
 }
 
 void RecipeOptions::add_schedule_options(CLI::App& app) {
   app.add_option("--color-jitter", choices_.color_jitter,
-                 "Random brightness, contrast and saturation by up to this share, hue by up to a "
-                 "quarter of it (0)");
+                 "Change brightness, contrast and saturation randomly by up to this share, and hue "
+                 "by up to a quarter of it (0)");
   app.add_option("--erasing", choices_.erasing, "Probability of random erasing (0)");
   app.add_option("--mixup", choices_.mixup_alpha,
                  "Mixup: alpha of its Beta distribution; 0: off (0)");
   app.add_option("--cutmix", choices_.cutmix_alpha,
-                 "CutMix, likewise; with both, each batch draws one of them (0)");
+                 "CutMix: alpha of its Beta distribution; with both, each batch draws one of them; "
+                 "0: off (0)");
   app.add_option("--epochs", choices_.epochs, "Passes over the data (the network's)");
   app.add_option("--accumulate", choices_.accumulate,
-                 "Parts that a process takes its share of a batch in, for less memory (1)");
+                 "Split each process's share of a batch into this many parts, to save memory (1)");
   app.add_option("--optimizer", optimizer_,
-                 "sgd, adamw, or lars for batches of thousands (the network's)")
+                 "sgd, adamw, or, for batches of thousands, lars (the network's)")
       ->check(member_of(names_of<OptimizerKind>()));
   app.add_option("--lr", choices_.lr,
-                 "Highest learning rate, at the end of the warm-up (the network's, times the batch "
-                 "size over its usual one)");
-  app.add_option("--momentum", choices_.momentum, "Of sgd and lars (0.9)");
-  add_switch(app, "nesterov", choices_.nesterov, "Nesterov's momentum (on)");
-  app.add_option("--beta1", choices_.beta1, "Of adamw (0.9)");
-  app.add_option("--beta2", choices_.beta2, "Of adamw (0.999)");
+                 "Peak learning rate, at the end of the warm-up (the network's, scaled by the "
+                 "batch size over its usual one)");
+  app.add_option("--momentum", choices_.momentum, "Momentum of sgd and lars (0.9)");
+  add_switch(app, "nesterov", choices_.nesterov, "Use Nesterov momentum (on)");
+  app.add_option("--beta1", choices_.beta1, "First beta of adamw (0.9)");
+  app.add_option("--beta2", choices_.beta2, "Second beta of adamw (0.999)");
   app.add_option("--weight-decay", choices_.weight_decay,
-                 "Of weights, not of biases, norms, tokens and positions (the network's; another "
-                 "optimizer brings its "
-                 "own)");
-  app.add_option("--clip-norm", choices_.clip_norm, "Longest gradient; 0: any (0)");
+                 "Weight decay, not applied to biases, norms, tokens and positions (the network's; "
+                 "another optimizer has its own default)");
+  app.add_option("--clip-norm", choices_.clip_norm,
+                 "Largest norm of the gradients, which are scaled down to it; 0: no limit (0)");
   app.add_option("--label-smoothing", choices_.label_smoothing,
-                 "Share of the target spread over all classes (0)");
+                 "Share of the target that is spread over all classes (0)");
   app.add_option("--warmup-epochs", choices_.warmup_epochs,
-                 "Linear rise of the learning rate, before the cosine (a share of the epochs that "
-                 "suits the network)");
+                 "Epochs of linear warm-up of the learning rate, before the cosine (a share of the "
+                 "epochs that suits the network)");
   app.add_option("--ema-decay", choices_.ema_decay,
-                 "Keep a moving average of the parameters, and score that; e.g. 0.9999 (0: none)");
+                 "Decay of a moving average of the parameters, which is scored instead, e.g. "
+                 "0.9999; 0: none (0)");
   app.add_option("--non-finite", non_finite_,
                  "What to do when gradients are not finite: stop, or skip the step (stop)")
       ->check(member_of(names_of<NonFinite>()));
-  add_switch(app, "sync-bn", choices_.sync_bn, "Batch norms see the batch of all processes (off)");
+  add_switch(app, "sync-bn", choices_.sync_bn,
+             "Compute batch norms over the batches of all processes (off)");
 }
 
 RecipeChoices RecipeOptions::choices() const {
@@ -135,11 +139,12 @@ RecipeChoices RecipeOptions::choices() const {
 }
 
 void RunOptions::add_options(CLI::App& app) {
-  app.add_option("--device", device, "auto: a GPU where there is one")
+  app.add_option("--device", device, "auto: a GPU if there is one")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
       ->capture_default_str();
   app.add_option("--workers", workers,
-                 "Reader threads; -1: as many as this process may use, 0: none, read in between")
+                 "Reader threads; -1: one for each CPU this process may use, 0: none, the training "
+                 "thread reads")
       ->capture_default_str();
 }
 

@@ -44,7 +44,7 @@ std::string condition_text(const Condition& condition) {
     case Condition::Kind::kCold:
       return std::string("cold: dropped from the page cache before each pass, ") +
              (condition.names_dropped ? "with names and inodes"
-                                      : "but for names and inodes, which only root may drop");
+                                      : "except for names and inodes, which only root can drop");
     case Condition::Kind::kSimulated:
       break;
     case Condition::Kind::kWarm:
@@ -114,7 +114,7 @@ std::string packing_text(const std::vector<PackingCost>& packing) {
   for (const PackingCost& cost : packing) {
     const std::string name = fmt::format("{} {}", cost.format, cost.image_mode);
     if (cost.was_there) {
-      rows.push_back({name, "was there already", "", "", "", cost.settings});
+      rows.push_back({name, "already packed", "", "", "", cost.settings});
     } else {
       rows.push_back({name, fmt::format("{:.1f}", cost.seconds), fmt::format("{:.1f}", cost.cpu_s),
                       program::bytes_text(cost.bytes_in), program::bytes_text(cost.bytes_out),
@@ -147,8 +147,8 @@ std::string measurement_text(const SpeedReport& report, const MeasureOptions& op
                   options.slots, name_of(report.recipe.order));
   if (std::any_of(report.inputs.begin(), report.inputs.end(), is_other_work)) {
     text +=
-        "* other work than the folder's: roi decodes less for the same pixels, resize and raw "
-        "have other pixels\n";
+        "* not the same work as the folder's: roi decodes less for the same pixels, resize and raw "
+        "have different pixels\n";
   }
   for (std::size_t at = 0; at < report.conditions.size(); ++at) {
     text += "\n" + printable_text(condition_text(report.conditions[at])) + "\n";
@@ -185,7 +185,7 @@ std::string sweep_text(const SweepReport& report) {
                     program::bytes_text(setting.memory_bytes)});
   }
   text += program::table_text(rows);
-  text += fmt::format("{} of memory are available, a reader thread takes about {}\n",
+  text += fmt::format("{} of memory is available; a reader thread takes about {}\n",
                       program::bytes_text(report.memory_available),
                       program::bytes_text(memory_per_worker(report)));
   for (const std::string& left_out : report.left_out) text += "not tried: " + left_out + "\n";

@@ -34,8 +34,8 @@ std::string first_sentence(const std::string& text) {
 
 [[noreturn]] void throw_corrupt(const std::filesystem::path& path, const std::string& why) {
   throw Error(ErrorKind::kCorrupt,
-              "this is no checkpoint of packhorse-train, or a damaged one: " + why, path,
-              "Use another checkpoint (best.pt or last.pt of the same run), or train again.");
+              "this is not a checkpoint of packhorse-train, or a damaged one: " + why, path,
+              "use another checkpoint (best.pt or last.pt of the same run), or train again");
 }
 
 GenericDict new_dict() { return GenericDict(c10::StringType::get(), c10::AnyType::get()); }
@@ -230,11 +230,11 @@ Checkpoint read_checkpoint(const std::filesystem::path& path) {
   if (meta.value("format", json()) != kFormat) throw_corrupt(path, "another program wrote it");
   if (meta.value("format_version", json()) != kFormatVersion) {
     throw Error(ErrorKind::kUnsupported, "another version of packhorse-train wrote this checkpoint",
-                path, "Use that version.");
+                path, "use that version");
   }
   const json checksum = meta.value("checksum", json());
   for (const char* key : {"format", "format_version", "checksum"}) meta.erase(key);
-  if (checksum != checksum_of(checkpoint)) throw_corrupt(path, "its checksum does not fit");
+  if (checksum != checksum_of(checkpoint)) throw_corrupt(path, "its checksum does not match");
   return checkpoint;
 }
 

@@ -65,7 +65,7 @@ void give_name(const fs::path& file, const fs::path& name) {
 std::string run_command(const std::string& command, const fs::path& file) try {
   const int status = wait_for_process(start_process({"/bin/sh", "-c", command, "sh", file.native()},
                                                     {.out = STDERR_FILENO}, ProcessGroup::kOurs));
-  if (WIFSIGNALED(status)) return fmt::format("it was ended by signal {}", WTERMSIG(status));
+  if (WIFSIGNALED(status)) return fmt::format("terminated by signal {}", WTERMSIG(status));
   return WEXITSTATUS(status) == 0 ? "" : fmt::format("exit status {}", WEXITSTATUS(status));
 } catch (const Error& error) {
   return error.what();
@@ -171,10 +171,10 @@ void CheckpointStore::replace_earlier() {
 void CheckpointStore::refuse_replaced() const {
   if (!fs::exists(impl_->replacing())) return;
   throw Error(ErrorKind::kExists,
-              "last.pt is of a run that another was to replace, which ended before its first "
-              "checkpoint; the logs are of that one",
+              "last.pt is from an earlier run; the run that was replacing it ended before its "
+              "first checkpoint, and the logs are from that one",
               impl_->replacing(),
-              "Begin again by --overwrite, or remove this file to go on with the run before.");
+              "start again with --overwrite, or remove this file to continue the earlier run");
 }
 
 }  // namespace packhorse::trainer

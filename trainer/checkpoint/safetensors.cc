@@ -19,7 +19,7 @@ at::ScalarType type_named(const std::string& name, const std::filesystem::path& 
       {"I64", at::kLong},  {"I32", at::kInt},    {"I16", at::kShort}, {"I8", at::kChar},
       {"U8", at::kByte},   {"BOOL", at::kBool}};
   const auto found = kTypes.find(name);
-  if (found == kTypes.end()) throw_bad_weights(path, "a type that is not known: " + name);
+  if (found == kTypes.end()) throw_bad_weights(path, "an unknown type: " + name);
   return found->second;
 }
 
@@ -28,7 +28,7 @@ at::Tensor read_tensor(const ExactJson& entry, Bytes data, const std::filesystem
   const auto begin = entry.at("data_offsets").at(0).get<std::uint64_t>();
   const auto end = entry.at("data_offsets").at(1).get<std::uint64_t>();
   const at::ScalarType type = type_named(entry.at("dtype").get<std::string>(), path);
-  if (begin > end || end > data.size()) throw_bad_weights(path, "it is cut");
+  if (begin > end || end > data.size()) throw_bad_weights(path, "it is truncated");
   std::uint64_t bytes = c10::elementSize(type);
   for (const std::int64_t side : shape) {
     if (side < 0 || (side > 0 && bytes > (end - begin) / static_cast<std::uint64_t>(side))) {
@@ -36,7 +36,8 @@ at::Tensor read_tensor(const ExactJson& entry, Bytes data, const std::filesystem
     }
     bytes *= static_cast<std::uint64_t>(side);
   }
-  if (bytes != end - begin) throw_bad_weights(path, "a tensor in it has more bytes than its shape");
+  if (bytes != end - begin)
+    throw_bad_weights(path, "a tensor in it has more bytes than its shape needs");
   auto tensor = at::empty(shape, type);
   if (bytes > 0) std::memcpy(tensor.mutable_data_ptr(), data.data() + begin, bytes);
   return tensor;
@@ -47,10 +48,10 @@ at::Tensor read_tensor(const ExactJson& entry, Bytes data, const std::filesystem
 NamedTensors read_safetensors(const std::filesystem::path& path) try {
   const auto file = read_file(path);
   std::uint64_t header_bytes = 0;
-  if (file.size() < sizeof header_bytes) throw_bad_weights(path, "it is cut");
+  if (file.size() < sizeof header_bytes) throw_bad_weights(path, "it is truncated");
   std::memcpy(&header_bytes, file.data(), sizeof header_bytes);
   const Bytes rest = Bytes(file).subspan(sizeof header_bytes);
-  if (header_bytes > rest.size()) throw_bad_weights(path, "it is cut");
+  if (header_bytes > rest.size()) throw_bad_weights(path, "it is truncated");
   const auto header = parse_json<ExactJson>(as_text(rest.first(header_bytes)), kLimits);
   NamedTensors tensors;
   for (const auto& [name, entry] : header.items()) {

@@ -53,14 +53,14 @@ bool all_finite(const NamedTensors& tensors) {
 void copy_into(const NamedTensors& to, const NamedTensors& from,
                const std::filesystem::path& path) {
   const auto fail = [&](const std::string& why) {
-    throw Error(ErrorKind::kCorrupt, "the checkpoint does not fit the model: " + why, path);
+    throw Error(ErrorKind::kCorrupt, "the checkpoint does not match the model: " + why, path);
   };
-  if (to.size() != from.size()) fail("it has another number of tensors");
+  if (to.size() != from.size()) fail("it has a different number of tensors");
   const at::NoGradGuard no_grad;
   for (std::size_t i = 0; i < to.size(); ++i) {
     const auto& [name, tensor] = to[i];
     if (name != from[i].first) fail("'" + from[i].first + "' is not '" + name + "'");
-    if (tensor.sizes() != from[i].second.sizes()) fail("'" + name + "' has another shape");
+    if (tensor.sizes() != from[i].second.sizes()) fail("'" + name + "' has a different shape");
     tensor.detach().copy_(from[i].second);
   }
 }
@@ -70,8 +70,8 @@ void load_normalization(const Checkpoint& checkpoint, const std::filesystem::pat
   checkpoint.meta.at("mean").get_to(normalization.mean);
   checkpoint.meta.at("std").get_to(normalization.stddev);
 } catch (const nlohmann::json::exception&) {
-  throw Error(ErrorKind::kCorrupt, "the checkpoint lacks the mean and deviation of its pixels",
-              path);
+  throw Error(ErrorKind::kCorrupt,
+              "the checkpoint lacks the mean and standard deviation of its pixels", path);
 }
 
 }  // namespace packhorse::trainer

@@ -27,7 +27,7 @@ std::map<std::string, at::Tensor> read_members(const std::filesystem::path& path
   const auto check = [&](long long status) {
     if (status >= ARCHIVE_OK) return status;
     const char* why = archive_error_string(reader.get());
-    throw std::runtime_error(why != nullptr ? why : "it is no zip file");
+    throw std::runtime_error(why != nullptr ? why : "it is not a zip file");
   };
   archive_read_support_format_zip_seekable(reader.get());
   constexpr std::uint64_t kBlock = std::uint64_t{1} << 20;
@@ -39,7 +39,7 @@ std::map<std::string, at::Tensor> read_members(const std::filesystem::path& path
   for (archive_entry* entry = nullptr;
        check(archive_read_next_header(reader.get(), &entry)) == ARCHIVE_OK;) {
     const char* const full_name = archive_entry_pathname(entry);
-    if (full_name == nullptr) throw std::runtime_error("a name in it is no text");
+    if (full_name == nullptr) throw std::runtime_error("a name in it is not text");
     const std::string name = full_name;
     const auto size = archive_entry_size(entry);
     if (size < 0 || static_cast<std::uint64_t>(size) > left) {
@@ -51,7 +51,7 @@ std::map<std::string, at::Tensor> read_members(const std::filesystem::path& path
     std::size_t done = 0;
     while (done < bytes.nbytes()) {
       const auto read = check(archive_read_data(reader.get(), out + done, bytes.nbytes() - done));
-      if (read == 0) throw std::runtime_error("'" + name + "' in it is cut");
+      if (read == 0) throw std::runtime_error("'" + name + "' in it is truncated");
       done += static_cast<std::size_t>(read);
     }
     std::uint8_t beyond = 0;  // libarchive compares the CRC only when reading reaches the end
@@ -67,13 +67,13 @@ c10::IValue read_torch_zip(const std::filesystem::path& path) {
   const auto members = read_members(path);
   const auto find = [&](const std::string& name) -> const at::Tensor& {
     const auto found = members.find(name);
-    if (found == members.end()) throw std::runtime_error("'" + name + "' is missing in it");
+    if (found == members.end()) throw std::runtime_error("'" + name + "' is missing");
     return found->second;
   };
   const at::Tensor& pickle = find("data.pkl");
   if (members.contains("byteorder") && find("byteorder").nbytes() != 6) {  // "little", not "big"
-    throw Error(ErrorKind::kUnsupported, "these weights are of a big-endian machine", path,
-                "Save them again on another machine.");
+    throw Error(ErrorKind::kUnsupported, "these weights come from a big-endian machine", path,
+                "save them again on a little-endian machine");
   }
   return unpickle(Bytes(static_cast<const std::byte*>(pickle.const_data_ptr()), pickle.nbytes()),
                   [&](const std::string& key) { return find("data/" + key).storage(); });

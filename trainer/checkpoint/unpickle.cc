@@ -38,7 +38,7 @@ class Cursor {
   explicit Cursor(Bytes bytes) : bytes_(bytes) {}
 
   std::string_view take(std::size_t size) {
-    if (size > bytes_.size()) fail("its pickle is cut");
+    if (size > bytes_.size()) fail("its pickle is truncated");
     const auto* begin = reinterpret_cast<const char*>(bytes_.data());
     bytes_ = bytes_.subspan(size);
     return {begin, size};
@@ -95,7 +95,7 @@ at::ScalarType type_of_storage(const std::string& global) {
       {"torch.ShortStorage", at::kShort}, {"torch.CharStorage", at::kChar},
       {"torch.ByteStorage", at::kByte},   {"torch.BoolStorage", at::kBool}};
   const auto found = kTypes.find(global);
-  if (found == kTypes.end()) fail("it has tensors of a type that is not known: " + global);
+  if (found == kTypes.end()) fail("it has tensors of an unknown type: " + global);
   return found->second;
 }
 
@@ -111,7 +111,7 @@ class Machine {
 
   c10::IValue run() {
     if (in_.number<std::uint8_t>() != 0x80 || in_.number<std::uint8_t>() != 2) {
-      fail("its pickle is not of protocol 2");
+      fail("its pickle does not use protocol 2");
     }
     for (std::size_t done = 0;; ++done) {
       if (done == kMostInstructions) fail("its pickle is too long");
@@ -262,7 +262,7 @@ class Machine {
     }
     // Tensors may share a storage (tied weights, parts of one buffer), within reason.
     if ((read_of_[key] += dense) > kMostSharers * storage.nbytes()) {
-      fail("it has too many tensors of the same bytes");
+      fail("too many of its tensors share the same bytes");
     }
     return at::empty({0}, type).set_(storage, offset, sizes, strides);
   }

@@ -18,8 +18,8 @@ namespace packhorse::trainer {
 namespace {
 
 constexpr const char* kSaveAdvice =
-    "Save them in Python by torch.save(model.state_dict(), FILE) of PyTorch 1.6 or later, or by "
-    "safetensors.torch.save_file(model.state_dict(), FILE).";
+    "save them in Python with torch.save(model.state_dict(), FILE) of PyTorch 1.6 or later, or "
+    "with safetensors.torch.save_file(model.state_dict(), FILE)";
 constexpr const char* kNotTracked = "num_batches_tracked";
 
 enum class Kind { kSafetensors, kTorchZip, kOther };
@@ -53,14 +53,14 @@ c10::impl::GenericDict state_dict_in(const c10::impl::GenericDict& top) {
 
 NamedTensors read_torch_file(const std::filesystem::path& path) try {
   const c10::IValue value = read_torch_zip(path);
-  if (!value.isGenericDict()) throw_bad_weights(path, "it holds something else");
+  if (!value.isGenericDict()) throw_bad_weights(path, "it does not hold named tensors");
   const auto top = value.toGenericDict();
   if (is_text(top, "format", "packhorse-train")) return read_checkpoint(path).model;
   NamedTensors tensors;
   for (const auto& item : state_dict_in(top)) {
     if (!item.key().isString()) throw_bad_weights(path, "a tensor in it has no name");
     const std::string& name = item.key().toStringRef();
-    if (!item.value().isTensor()) throw_bad_weights(path, "'" + name + "' in it is no tensor");
+    if (!item.value().isTensor()) throw_bad_weights(path, "'" + name + "' in it is not a tensor");
     tensors.emplace_back(name, item.value().toTensor());
   }
   return tensors;
@@ -91,16 +91,17 @@ class Misfits {
   void unexpected(const std::string& name) { unexpected_.push_back("'" + name + "'"); }
   void misshapen(const std::string& name, const at::Tensor& here, const at::Tensor& wanted) {
     misshapen_.push_back(
-        fmt::format("'{}' ({}, wanted: {})", name, shape_text(here), shape_text(wanted)));
+        fmt::format("'{}' ({}, not {})", name, shape_text(here), shape_text(wanted)));
   }
   void throw_if_any(const std::filesystem::path& path, bool only_head) const {
     if (missing_.empty() && unexpected_.empty() && misshapen_.empty()) return;
     throw Error(ErrorKind::kUsage,
-                "the weights do not fit the network" + text("missing", missing_) +
-                    text("of another shape", misshapen_) + text("not the network's", unexpected_),
+                "the weights do not match the network" + text("missing", missing_) +
+                    text("with another shape", misshapen_) +
+                    text("not in the network", unexpected_),
                 path,
-                only_head ? "Only the last layer differs: leave it out by --new-head."
-                          : "Choose the --arch and the --image-size they were trained with.");
+                only_head ? "only the last layer differs: leave it out with --new-head"
+                          : "choose the --arch and the --image-size they were trained with");
   }
 
  private:
@@ -125,7 +126,7 @@ std::string head_prefix(const Model& model) {
 }  // namespace
 
 void throw_bad_weights(const std::filesystem::path& path, const std::string& why) {
-  throw Error(ErrorKind::kCorrupt, "this is no file of weights, or a damaged one: " + why, path,
+  throw Error(ErrorKind::kCorrupt, "this is not a file of weights, or a damaged one: " + why, path,
               kSaveAdvice);
 }
 
@@ -141,10 +142,10 @@ NamedTensors read_weights(const std::filesystem::path& path) {
     case Kind::kOther:
       throw Error(
           ErrorKind::kUnsupported,
-          "this is neither a safetensors file nor one of torch.save() of PyTorch 1.6 or later",
+          "this is neither a safetensors file nor one of torch.save() from PyTorch 1.6 or later",
           path, kSaveAdvice);
   }
-  if (tensors.empty()) throw_bad_weights(path, "there are no tensors in it");
+  if (tensors.empty()) throw_bad_weights(path, "it holds no tensors");
   take_off_prefix(tensors, "module.");
   take_off_prefix(tensors, "_orig_mod.");
   return tensors;

@@ -33,8 +33,8 @@ Device pick_device(std::string_view name, int local_rank) {
   }
   if (!cuda_available()) {
     throw Error(ErrorKind::kUnsupported, "there is no usable GPU here", {},
-                "Check that `nvidia-smi` lists one and that the driver supports CUDA 13, or use "
-                "--device cpu.");
+                "check that `nvidia-smi` lists one and that the driver supports CUDA 13, or use "
+                "--device cpu");
   }
   return {Device::Kind::kCuda, pick_gpu(local_rank, static_cast<int>(at::getNumGPUs()))};
 }
@@ -45,8 +45,8 @@ int pick_gpu(int local_rank, int visible) {
   throw Error(
       ErrorKind::kUnsupported,
       fmt::format("process {} of this machine has no GPU: {} are visible", local_rank, visible), {},
-      "Start as many processes as there are GPUs, show each process its own one "
-      "(CUDA_VISIBLE_DEVICES, srun --gpus-per-task=1), or use --device cpu.");
+      "start as many processes as there are GPUs, show each process a GPU of its own "
+      "(CUDA_VISIBLE_DEVICES, srun --gpus-per-task=1), or use --device cpu");
 }
 
 void set_compute_threads(int threads) { at::set_num_threads(threads); }
@@ -126,16 +126,16 @@ void rethrow_as_error(const std::string& doing) {
     throw;
   } catch (const c10::OutOfMemoryError&) {
     throw Error(ErrorKind::kUnsupported, "the GPU's memory is full" + at, {},
-                "Take a batch in more parts (--accumulate), or use --amp bf16, or a smaller "
-                "--batch-size or --image-size.");
+                "split each batch into more parts (--accumulate), or use --amp bf16, or a smaller "
+                "--batch-size or --image-size");
   } catch (const c10::Error& error) {
     const std::string what = error.what_without_backtrace();
     const std::string first_line = what.substr(0, what.find('\n'));
     if (tells_of_lost_process(what)) throw_lost_process(what);
     if (what.find("DefaultCPUAllocator") != std::string::npos) {
       throw Error(ErrorKind::kUnsupported, "memory is full" + at + ": " + first_line, {},
-                  "Take a batch in more parts (--accumulate), or use a smaller --batch-size or "
-                  "--image-size.");
+                  "split each batch into more parts (--accumulate), or use a smaller --batch-size "
+                  "or --image-size");
     }
     throw Error(ErrorKind::kUnsupported, "LibTorch failed: " + first_line);
   } catch (const Error&) {

@@ -10,8 +10,10 @@ namespace packhorse::trainer {
 void throw_lost_process(const std::string& message) {
   throw Error(
       ErrorKind::kIo,
-      "another process of this training is gone or stuck: " + message.substr(0, message.find('\n')),
-      {}, "Look at what the others said, then start all of them again with --resume.");
+      "another process of this training has ended or hangs: " +
+          message.substr(0, message.find('\n')),
+      {},
+      "look at the messages of the other processes, then start all of them again with --resume");
 }
 
 bool tells_of_lost_process(const std::string& message) {

@@ -15,7 +15,7 @@ namespace {
 
 void require_gpu(const Device& device) {
   if (device.is_cuda()) return;
-  throw Error(ErrorKind::kUsage, "CUDA graphs need a GPU", {}, "Leave out --cuda-graph.");
+  throw Error(ErrorKind::kUsage, "CUDA graphs need a GPU", {}, "leave out --cuda-graph");
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ struct StepGraph::Impl {};
 StepGraph::StepGraph(const Device& device) {
   require_gpu(device);
   throw Error(ErrorKind::kUnsupported, "this build of packhorse has no CUDA", {},
-              "Leave out --cuda-graph.");
+              "leave out --cuda-graph");
 }
 
 void StepGraph::run(const std::function<void()>&) {}

@@ -64,8 +64,8 @@ class Measuring {
                                dataset->size() != datasets_.front()->size())) {
       throw Error(
           ErrorKind::kUsage,
-          "this does not hold the folder's pictures: it has other classes or another number", path,
-          "Pack the folder given with --folder and measure that.");
+          "this does not hold the folder's images: its classes or its number of images differ",
+          path, "pack the folder given with --folder, and measure that");
     }
     datasets_.push_back(dataset);
     MeasuredInput input = describe_input(path, *dataset);
@@ -114,11 +114,11 @@ std::string Condition::name() const {
 void MeasureOptions::validate() const {
   const auto refuse = [](const std::string& what) { throw Error(ErrorKind::kUsage, what); };
   if (repeats < 1) refuse("there must be at least one repeat");
-  if (warmup_steps < 1) refuse("there must be at least one step to warm up");
-  if (steps < 0) refuse("a pass cannot have fewer steps than none");
+  if (warmup_steps < 1) refuse("there must be at least one warm-up step");
+  if (steps < 0) refuse("the number of steps must be 0 or more");
   if (max_seconds <= 0) refuse("a pass must be longer than 0 seconds");
-  if (simulated_device < 0) refuse("a simulated device takes 0 images a second or more");
-  if (gpu_decode && !device.is_cuda()) refuse("decoding on a GPU needs a GPU");
+  if (simulated_device < 0) refuse("the rate of a simulated device must be 0 images/s or more");
+  if (gpu_decode && !device.is_cuda()) refuse("there is no GPU to decode on");
   if (cuda_graph && !device.is_cuda()) refuse("a CUDA graph needs a GPU");
 }
 

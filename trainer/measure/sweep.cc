@@ -63,10 +63,10 @@ SweepReport sweep(const SweepOptions& options, const std::function<void(const st
     for (const int slots : options.slots) {
       const std::uint64_t bytes = batch_bytes * static_cast<std::uint64_t>(slots);
       if (bytes > report.memory_available / 4) {
-        report.left_out.push_back(fmt::format(
-            "{} workers with {} batches: the batches would take {} of the {} MiB of memory there "
-            "are",
-            workers, slots, bytes >> 20, report.memory_available >> 20));
+        report.left_out.push_back(
+            fmt::format("{} workers with {} batches: the batches would take {} of the {} MiB of "
+                        "available memory",
+                        workers, slots, bytes >> 20, report.memory_available >> 20));
         continue;
       }
       report.settings.push_back(
@@ -75,7 +75,7 @@ SweepReport sweep(const SweepOptions& options, const std::function<void(const st
   }
   if (report.settings.empty()) {
     throw Error(ErrorKind::kUsage, "no setting fits into memory: " + report.left_out.front(), {},
-                "Use a smaller --batch-size or --image-size.");
+                "use a smaller --batch-size or --image-size");
   }
   const auto classes = static_cast<std::int64_t>(dataset->classes().size());
   MeasureOptions measure = options.measure;
@@ -121,7 +121,7 @@ Recommendation recommend(const SweepReport& report) {
                         settings.front().workers != settings.back().workers;
   const double limit = images_per_s(report.device_limit).median;
   result.reason = fmt::format(
-      "{} reader threads and {} batches make {:.0f} images/s, {} the best of all settings tried",
+      "{} reader threads and {} batches deliver {:.0f} images/s, {} the best of all settings tried",
       chosen->workers, chosen->slots, chosen->images_per_s(),
       chosen == best ? "which is"
                      : fmt::format("{:.1f} % below",
@@ -135,12 +135,12 @@ Recommendation recommend(const SweepReport& report) {
                                  remedy_text(busy_share(*chosen, report.cpus), from_storage));
   }
   if (result.still_rising && chosen->workers < 2 * report.cpus)
-    result.reason += "; more threads than were tried may be better still";
+    result.reason += "; more threads than tried may be even better";
   if (chosen->workers > report.cpus && from_storage)
-    result.reason +=
-        fmt::format("; more threads than the {} CPUs pay where they wait for storage", report.cpus);
+    result.reason += fmt::format(
+        "; more threads than the {} CPUs pay off when they wait for storage", report.cpus);
   if (is_noisy(images_per_s(chosen->passes)) || is_noisy(images_per_s(best->passes)))
-    result.reason += "; but the repeats lie further apart than the 5 % that choose";
+    result.reason += "; but the repeats differ by more than the 5 % that decide";
   return result;
 }
 

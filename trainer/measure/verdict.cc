@@ -91,11 +91,11 @@ class Verdict {
     name_stray_reads();
     name_short_epochs();
     if (waits_for_storage_) {
-      sentences_.push_back(fmt::format(
-          "The folder's files were waited for one at a time by each of {} reader thread{}: more of "
-          "them (--workers) may gain a part of that without packing; `packhorse-train sweep` on "
-          "the folder tells.",
-          report_.workers, report_.workers == 1 ? "" : "s"));
+      sentences_.push_back(
+          fmt::format("The folder was read by {} reader thread{}, each waiting for one file at a "
+                      "time: more of them (--workers) may bring part of the gain without packing; "
+                      "run `packhorse-train sweep` on the folder to find out.",
+                      report_.workers, report_.workers == 1 ? "" : "s"));
     }
     const auto is_smaller = [](const MeasuredInput& input) {
       return same_work(input) == SameWork::kOtherPixels;
@@ -187,7 +187,7 @@ class Verdict {
     if (first_s <= kShortEpoch * epoch_s) return;
     sentences_.push_back(
         fmt::format("An epoch is short here: of its {:.3g} s from the page cache, {:.3g} s pass "
-                    "before its first batch is there. A larger folder waits for that less often.",
+                    "before its first batch is ready. A larger folder waits for that less often.",
                     epoch_s, first_s));
   }
 

@@ -148,7 +148,7 @@ constinit const Arch kResNet101 = for_photos("resnet101", "ResNet-101 (v1.5), 44
 
 constinit const Arch kResNet18Cifar = {
     .name = "resnet18-cifar",
-    .summary = "ResNet-18 without the first reduction of the picture, 11.2 M parameters",
+    .summary = "ResNet-18 without the first downsampling of the image, 11.2 M parameters",
     .make = make_resnet<BasicBlock, 2, 2, 2, 2, Stem::kSmall>,
     .image_size = 32,
     .augment = AugmentKind::kPadCrop,

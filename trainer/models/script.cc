@@ -14,7 +14,7 @@ namespace packhorse::trainer {
 namespace {
 
 constexpr const char* kSaveAdvice =
-    "Save the network by torch.jit.script(model).save(FILE), not frozen.";
+    "save the network with torch.jit.script(model).save(FILE), not frozen";
 
 [[noreturn]] void throw_unfit(const std::string& what, const std::string& file) {
   throw Error(ErrorKind::kUnsupported, what, file, kSaveAdvice);
@@ -38,7 +38,7 @@ class ScriptModel : public Model {
   at::Tensor forward(const at::Tensor& images) override {
     const auto scores = module_.forward({images});
     if (!scores.isTensor()) {
-      throw Error(ErrorKind::kUnsupported, "the TorchScript module gives " + scores.tagKind() +
+      throw Error(ErrorKind::kUnsupported, "the TorchScript module returns " + scores.tagKind() +
                                                ", not one tensor of scores");
     }
     return scores.toTensor();
@@ -79,20 +79,19 @@ class ScriptModel : public Model {
     } catch (const std::exception& error) {
       // Errors inside TorchScript have another type than LibTorch's own.
       const std::string what = error.what();
-      throw_unfit(fmt::format("the TorchScript module fails on a picture of {0}x{0}: {1}",
+      throw_unfit(fmt::format("the TorchScript module fails on an image of {0}x{0}: {1}",
                               spec.image_size, what.substr(what.rfind('\n', what.size() - 2) + 1)),
                   spec.file);
     }
     train(true);
     if (scores.dim() != 2 || scores.size(0) != 1) {
-      throw_unfit("the TorchScript module does not give one row of scores for a picture",
-                  spec.file);
+      throw_unfit("the TorchScript module does not return one row of scores per image", spec.file);
     }
     if (scores.size(1) != spec.classes) {
       throw Error(ErrorKind::kUsage,
-                  fmt::format("the TorchScript module tells {} classes apart, the data has {}",
+                  fmt::format("the TorchScript module has {} outputs, but the data has {} classes",
                               scores.size(1), spec.classes),
-                  spec.file, "Give its last layer as many outputs as there are classes.");
+                  spec.file, "give its last layer as many outputs as there are classes");
     }
   }
 
@@ -102,17 +101,16 @@ class ScriptModel : public Model {
 
 std::shared_ptr<Model> make_script(const ModelSpec& spec) {
   if (spec.file.empty()) {
-    throw Error(ErrorKind::kUsage, "'script:' lacks the name of a file", {},
-                "Use --arch script:FILE.");
+    throw Error(ErrorKind::kUsage, "'script:' needs a file name", {}, "use --arch script:FILE");
   }
   if (!std::filesystem::exists(spec.file)) {
-    throw Error(ErrorKind::kNotFound, "there is no such TorchScript module", spec.file);
+    throw Error(ErrorKind::kNotFound, "the TorchScript module does not exist", spec.file);
   }
   const auto load = [&] {
     try {
       return torch::jit::load(spec.file, at::kCPU);
     } catch (const c10::Error& error) {
-      throw Error(ErrorKind::kCorrupt, "this is no TorchScript module: " + first_line(error),
+      throw Error(ErrorKind::kCorrupt, "this is not a TorchScript module: " + first_line(error),
                   spec.file, kSaveAdvice);
     }
   };

@@ -111,11 +111,12 @@ class Vit : public Model {
  public:
   Vit(std::int64_t classes, int image_size) : image_size_(image_size) {
     if (image_size % kPatch != 0) {
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("vit_s16 cuts pictures into squares of {0} pixels, and {1} is no "
-                              "multiple of {0}",
-                              kPatch, image_size),
-                  {}, "Use another --image-size, e.g. 224.");
+      throw Error(
+          ErrorKind::kUsage,
+          fmt::format(
+              "vit_s16 cuts images into squares of {0} pixels, and {1} is not a multiple of {0}",
+              kPatch, image_size),
+          {}, "use another --image-size, e.g. 224");
     }
     const std::int64_t side = image_size / kPatch;
     class_token_ = register_parameter("class_token", at::zeros({1, 1, kWidth}));
@@ -135,7 +136,7 @@ class Vit : public Model {
   at::Tensor forward(const at::Tensor& images) override {
     if (images.size(2) != image_size_ || images.size(3) != image_size_) {
       throw Error(ErrorKind::kUsage,
-                  fmt::format("this vit_s16 takes pictures of {0}x{0}, not {1}x{2}", image_size_,
+                  fmt::format("this vit_s16 takes images of {0}x{0}, not {1}x{2}", image_size_,
                               images.size(3), images.size(2)));
     }
     const auto patches =

@@ -38,9 +38,10 @@ class Environment {
     return static_cast<std::uint16_t>(port);
   }
   [[noreturn]] static void fail(const std::string& why) {
-    throw Error(ErrorKind::kUsage, "the environment of a process among others is wrong: " + why, {},
-                "Start it by `torchrun --no-python` or `srun`, or unset RANK and WORLD_SIZE to "
-                "train alone.");
+    throw Error(ErrorKind::kUsage,
+                "the environment variables for several processes are wrong: " + why, {},
+                "start it with `torchrun --no-python` or `srun`, or unset RANK and WORLD_SIZE to "
+                "train in one process");
   }
 
  private:

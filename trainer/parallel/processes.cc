@@ -100,9 +100,9 @@ struct Processes::Impl {
     const std::string gpu = pci_bus_id(device);
     if (store->add(fmt::format("gpu/{}/{}", host.data(), gpu), 1) == 1) return;
     throw Error(ErrorKind::kUsage,
-                fmt::format("another process of this training has the same GPU, {} of {}", gpu,
+                fmt::format("another process of this training uses the same GPU, {} of {}", gpu,
                             host.data()),
-                {}, "Start as many processes on a machine as it has GPUs.");
+                {}, "start only as many processes on a machine as it has GPUs");
   }
 
   intrusive_ptr<c10d::Work> reduce(const at::Tensor& tensor, c10d::ReduceOp::RedOpType by) const {
@@ -130,11 +130,12 @@ Processes::Processes(const Launch& launch, const Device& device, std::chrono::se
     throw;
   } catch (const std::exception& error) {
     const std::string what = error.what();
-    throw Error(ErrorKind::kIo,
-                fmt::format("process {} of {} did not meet the others at {}:{} within {} s: {}",
-                            launch.rank, launch.world, launch.host, launch.port, timeout.count(),
-                            what.substr(0, what.find('\n'))),
-                {}, "Check that all are started and that this address is reachable from each.");
+    throw Error(
+        ErrorKind::kIo,
+        fmt::format("process {} of {} could not connect to the others at {}:{} within {} s: {}",
+                    launch.rank, launch.world, launch.host, launch.port, timeout.count(),
+                    what.substr(0, what.find('\n'))),
+        {}, "check that all of them are running and can reach this address");
   }
 }
 
@@ -166,7 +167,7 @@ void Processes::check_same(const std::string& what, const std::string& text) con
   if (std::string(expected.begin(), expected.end()) == text) return;
   throw Error(ErrorKind::kUsage,
               fmt::format("process {} has {} that process 0 does not have", rank(), what), {},
-              "Start all processes with the same command, on the same data.");
+              "start all processes with the same command, on the same data");
 }
 
 void Processes::meet() const { any(false); }

@@ -112,15 +112,17 @@ void Recipe::validate() const {
   require(min_scale > 0 && min_scale <= 1, "the smallest scale must be above 0 and at most 1");
   require(epochs >= 1, "there must be at least one epoch");
   require(batch_size >= 1, "the batch size must be at least 1");
-  require(accumulate >= 1, "a batch is accumulated in at least 1 part");
+  require(accumulate >= 1, "a batch must be accumulated in at least 1 part");
   require(std::isfinite(lr) && lr > 0, "the learning rate must be above 0");
   require(momentum >= 0 && momentum < 1, "the momentum must be at least 0 and below 1");
   require(!nesterov || momentum > 0, "Nesterov's momentum needs a momentum above 0");
   require(beta1 >= 0 && beta1 < 1 && beta2 >= 0 && beta2 < 1,
           "the betas must be at least 0 and below 1");
   require(std::isfinite(weight_decay) && weight_decay >= 0, "the weight decay must be at least 0");
-  require(std::isfinite(clip_norm) && clip_norm >= 0, "the gradient's norm must be at least 0");
-  require(ema_decay >= 0 && ema_decay < 1, "the average's decay must be at least 0 and below 1");
+  require(std::isfinite(clip_norm) && clip_norm >= 0,
+          "the norm to clip the gradients at must be at least 0");
+  require(ema_decay >= 0 && ema_decay < 1,
+          "the decay of the moving average must be at least 0 and below 1");
   require(seed < (std::uint64_t{1} << 63), "the seed must be below 2^63");
   require(label_smoothing >= 0 && label_smoothing < 1,
           "the label smoothing must be at least 0 and below 1");

@@ -58,9 +58,8 @@ bool skips_steps(const Recipe& recipe) {
 }
 
 constexpr const char* kDivergedAdvice =
-    "Use a lower --lr, a longer --warmup-epochs or --clip-norm. Checkpoints hold finite numbers "
-    "only, but the latest may be from after the step that went wrong: start anew, or go on from an "
-    "older one (--keep).";
+    "use a lower --lr, a longer --warmup-epochs or --clip-norm, and start anew or continue from an "
+    "older checkpoint (--keep): the latest may be from after the step that went wrong";
 
 at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& labels, double smoothing,
                          at::Reduction::Reduction reduction) {
@@ -198,8 +197,8 @@ void Engine::Impl::require_graphable() const {
     return;
   }
   throw Error(ErrorKind::kUsage,
-              "a CUDA graph is for one process, --accumulate 1, and no --mixup or --cutmix", {},
-              "Leave out --cuda-graph, or those.");
+              "a CUDA graph needs a single process and --accumulate 1, without --mixup or --cutmix",
+              {}, "leave out --cuda-graph, or those options");
 }
 
 void Engine::Impl::hold(const DeviceBatch& batch) {
@@ -250,7 +249,7 @@ void Engine::train(const DeviceBatch& batch, const StepPlace& place) try {
   if (last && impl_->ema) impl_->ema->update(place.step);
 } catch (...) {
   rethrow_as_error(
-      fmt::format("{} pictures of {} px at a time", batch.size, impl_->recipe.image_size));
+      fmt::format("{} images of {} px at a time", batch.size, impl_->recipe.image_size));
 }
 
 StepsReport Engine::report() try {
@@ -276,10 +275,9 @@ StepsReport Engine::report() try {
   report.skipped = impl_->skipped;
   report.loss_scale = impl_->scaler.current_scale();
   if (finite == 0 || report.loss_scale < kLeastScale) {
-    throw Error(ErrorKind::kUnsupported,
-                "the gradients are no longer finite numbers, step after step", {},
-                "Use a lower --lr, a longer --warmup-epochs or --amp bf16, from an earlier "
-                "checkpoint.");
+    throw Error(
+        ErrorKind::kUnsupported, "the gradients are no longer finite numbers, step after step", {},
+        "use a lower --lr, a longer --warmup-epochs or --amp bf16, from an earlier checkpoint");
   }
   report.loss = sums[0].item<double>() / finite;
   return report;
@@ -339,8 +337,8 @@ Checkpoint Engine::snapshot(const nlohmann::json& meta) const try {
   if (impl_->ema) all.insert(all.end(), impl_->ema->average().begin(), impl_->ema->average().end());
   if (!all_finite(all)) {
     throw Error(ErrorKind::kUnsupported,
-                "the parameters, or what is kept beside them, are no longer finite numbers; they "
-                "are not saved",
+                "the parameters, or the optimiser's state, are no longer finite numbers; they are "
+                "not saved",
                 {}, kDivergedAdvice);
   }
   Checkpoint checkpoint;

@@ -36,12 +36,12 @@ void check_classes(const std::vector<std::string>& classes, const reader::Datase
   const auto differ = std::mismatch(classes.begin(), classes.end(), here.begin(), here.end());
   const std::string first =
       differ.first != classes.end() && differ.second != here.end()
-          ? fmt::format("label {} is '{}' in the model and '{}' here",
+          ? fmt::format("label {} is '{}' in the model, but '{}' here",
                         differ.first - classes.begin(), *differ.first, *differ.second)
-          : fmt::format("the model has {} classes, this has {}", classes.size(), here.size());
+          : fmt::format("the model has {} classes, the data has {}", classes.size(), here.size());
   throw Error(
-      ErrorKind::kUsage, "the classes are not the model's: " + first, path,
-      "Use data with the class list of the training data (packhorse pack --classes pins it).");
+      ErrorKind::kUsage, "the classes differ from the model's: " + first, path,
+      "use data with the class list of the training data (packhorse pack --classes fixes it)");
 }
 
 Scores score(Engine& engine, const Recipe& recipe, const ScoreOptions& how,

@@ -84,7 +84,7 @@ class Run {
 
   FitResult run() {
     const auto start = Clock::now();
-    if (!val_) note("there is no val or test split beside the training data: nothing is scored");
+    if (!val_) note("there is no val or test split beside the training data, so nothing is scored");
     reader::Loader loader(train_, loader_options());
     const auto watching = watch_->loader(loader, *train_);
     Prefetcher batches(loader, options_.device);
@@ -169,8 +169,7 @@ class Run {
   void choose_gpu_decode(reader::LoaderOptions& loader) {
     if (options_.gpu_decode == FitOptions::GpuDecode::kOff) return;
     if (!options_.device.is_cuda()) {
-      throw Error(ErrorKind::kUsage, "decoding on a GPU needs a GPU", {},
-                  "Leave out --gpu-decode.");
+      throw Error(ErrorKind::kUsage, "there is no GPU to decode on", {}, "leave out --gpu-decode");
     }
     loader.encoded_share = 1;
     if (options_.gpu_decode == FitOptions::GpuDecode::kOn) return;
@@ -193,8 +192,8 @@ class Run {
     for (std::int64_t part = 0; part < recipe().accumulate; ++part) {
       const std::optional<DeviceBatch> batch = batches.next();
       if (!batch) {
-        throw Error(ErrorKind::kIo, "the data ended before the epoch did", options_.data,
-                    "This is an error of packhorse; please report it.");
+        throw Error(ErrorKind::kIo, "the data ended before the epoch", options_.data,
+                    "this is a bug in packhorse; please report it");
       }
       engine_->train(*batch, {.step = state_.step, .part = part, .lr = schedule_.at(state_.step)});
       state_.done = batch->after.done;
@@ -325,7 +324,7 @@ class Run {
       throw Error(ErrorKind::kInterrupted,
                   fmt::format("the training was interrupted in epoch {} after {} of {} steps",
                               state_.epoch + 1, epoch_step(), steps_per_epoch_),
-                  {}, "Nothing is saved without --out.");
+                  {}, "without --out nothing is saved: give --out to be able to continue a run");
     }
     if (options_.out.empty() || !processes().first()) return;
     store_.save(engine_->snapshot(to_meta(state_)), state_.step, best);

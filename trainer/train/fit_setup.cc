@@ -24,9 +24,9 @@ Recipe new_recipe(const FitOptions& options, std::uint64_t samples, const Proces
   }
   if (recipe.batch_size > all) {
     throw Error(ErrorKind::kUsage,
-                fmt::format("there are {} pictures to train on, fewer than one batch of {}",
+                fmt::format("there are only {} images to train on, fewer than one batch of {}",
                             samples, recipe.batch_size),
-                options.data, "Use a smaller --batch-size.");
+                options.data, "use a smaller --batch-size");
   }
   part_size(recipe, processes);
   return recipe;
@@ -36,8 +36,8 @@ Recipe new_recipe(const FitOptions& options, std::uint64_t samples, const Proces
 void check_resumable(const RunState& state, const Recipe& recipe, const reader::Dataset& train,
                      const FitOptions& options, const std::filesystem::path& checkpoint) {
   const auto refuse = [&](const std::string& what) {
-    throw Error(ErrorKind::kUsage, "the run cannot go on with " + what, checkpoint,
-                "Leave that option out, or start a new run in another --out.");
+    throw Error(ErrorKind::kUsage, "the run cannot continue with " + what, checkpoint,
+                "leave that option out, or start a new run in another --out");
   };
   const Recipe& old = state.recipe;
   if (recipe.arch != old.arch) refuse("another --arch (it is " + old.arch + ")");
@@ -48,13 +48,13 @@ void check_resumable(const RunState& state, const Recipe& recipe, const reader::
   if (recipe.optimizer != old.optimizer)
     refuse(fmt::format("another --optimizer (it is {})", name_of(old.optimizer)));
   if ((recipe.ema_decay > 0) != (old.ema_decay > 0)) {
-    refuse(old.ema_decay > 0 ? "no --ema-decay" : "an --ema-decay, which it had not");
+    refuse(old.ema_decay > 0 ? "no --ema-decay" : "an --ema-decay, which it did not have");
   }
   if (recipe.seed != old.seed) refuse(fmt::format("another --seed (it is {})", old.seed));
   if (recipe.order != old.order)
     refuse(fmt::format("another --order (it is {})", name_of(old.order)));
   if (train.size() != state.train_samples) {
-    refuse(fmt::format("other data: it had {} pictures, {} has {}", state.train_samples,
+    refuse(fmt::format("other data: it had {} images, {} has {}", state.train_samples,
                        options.data.string(), train.size()));
   }
   check_classes(state.classes, train, options.data);
@@ -63,16 +63,16 @@ void check_resumable(const RunState& state, const Recipe& recipe, const reader::
 Beginning resume_run(const FitOptions& options, const reader::Dataset& train,
                      const Processes& processes, const CheckpointStore& store) {
   if (!options.init_from.empty()) {
-    throw Error(ErrorKind::kUsage, "--init-from starts a run and --resume goes on with one", {},
-                "Leave out one of them.");
+    throw Error(ErrorKind::kUsage, "--init-from starts a run, and --resume continues one", {},
+                "leave out one of them");
   }
   if (options.out.empty()) {
-    throw Error(ErrorKind::kUsage, "--resume needs --out, where last.pt lies");
+    throw Error(ErrorKind::kUsage, "--resume needs --out, the directory with last.pt");
   }
   const std::filesystem::path last = store.last();
   if (!std::filesystem::exists(last)) {
-    throw Error(ErrorKind::kNotFound, "there is no run to go on with", last,
-                "Leave out --resume to start one.");
+    throw Error(ErrorKind::kNotFound, "there is no run to continue", last,
+                "leave out --resume to start one");
   }
   store.refuse_replaced();
   Beginning beginning{.state = {}, .checkpoint = read_checkpoint(last)};
@@ -101,8 +101,8 @@ Beginning begin_run(const FitOptions& options, const reader::Dataset& train,
   beginning.state.train_samples = train.size();
   if (options.out.empty() || !processes.first()) return beginning;
   if (std::filesystem::exists(store.last()) && !options.overwrite) {
-    throw Error(ErrorKind::kExists, "there is a run already", options.out,
-                "Go on with it by --resume, replace it by --overwrite, or use another --out.");
+    throw Error(ErrorKind::kExists, "there is already a run", options.out,
+                "continue it with --resume, replace it with --overwrite, or use another --out");
   }
   return beginning;
 }
@@ -113,7 +113,7 @@ std::int64_t part_size(const Recipe& recipe, const Processes& processes) {
   throw Error(ErrorKind::kUsage,
               fmt::format("a batch of {} cannot be divided between {} processes in {} parts each",
                           recipe.batch_size, processes.size(), recipe.accumulate),
-              {}, fmt::format("Use a --batch-size that is a multiple of {}.", parts));
+              {}, fmt::format("use a --batch-size that is a multiple of {}", parts));
 }
 
 }  // namespace packhorse::trainer

@@ -45,7 +45,7 @@ Advice when_reading_is_slow(const LoadFacts& facts, const Picture& picture) {
   if (facts.image_mode == "raw") {
     return {
         Remedy::kFewerBytes,
-        seen + fmt::format(", {:.0f} kB an image: pack with --image resize or roi instead of raw",
+        seen + fmt::format(", {:.0f} kB per image: pack with --image resize or roi instead of raw",
                            picture.image_bytes / 1e3)};
   }
   return {Remedy::kStorage,
@@ -58,7 +58,7 @@ Advice when_decoding_is_slow(const LoadFacts& facts, const Picture& picture) {
                   100 * (1 - picture.read_share));
   if (facts.workers < facts.cpus) {
     return {Remedy::kWorkers,
-            fmt::format("{}, and there are {} of them for {} CPUs: use --workers {}", seen,
+            fmt::format("{}, and there are only {} of them for {} CPUs: use --workers {}", seen,
                         facts.workers, facts.cpus, facts.cpus)};
   }
   if (facts.gpu_decode_offered) {
@@ -67,16 +67,15 @@ Advice when_decoding_is_slow(const LoadFacts& facts, const Picture& picture) {
   const bool large = picture.image_bytes >= kSmallImageBytes;
   if (large && facts.image_mode == "original") {
     return {Remedy::kSmallerImages,
-            fmt::format("{} on all CPUs, with {:.0f} kB an image: pack with --image roi (a crop "
-                        "decodes alone), or with --image resize for smaller pictures",
+            fmt::format("{} on all CPUs, with {:.0f} kB per image: pack with --image roi (a crop "
+                        "decodes alone), or with --image resize for smaller images",
                         seen, picture.image_bytes / 1e3)};
   }
   if (large && facts.image_mode == "roi") {
-    return {
-        Remedy::kSmallerImages,
-        fmt::format("{} on all CPUs, with {:.0f} kB an image: pack smaller pictures with --image "
-                    "resize",
-                    seen, picture.image_bytes / 1e3)};
+    return {Remedy::kSmallerImages,
+            fmt::format(
+                "{} on all CPUs, with {:.0f} kB per image: pack smaller images with --image resize",
+                seen, picture.image_bytes / 1e3)};
   }
   return {Remedy::kCpus,
           seen + " on all CPUs: give this job more CPUs, or use a smaller --image-size"};
@@ -92,7 +91,7 @@ Advice pick(const LoadFacts& facts) {
     return {Remedy::kLongerEpochs,
             fmt::format(
                 "the reader threads are idle for {:.0f} % of the time, so the wait is for the "
-                "first batches of each epoch: use a smaller --batch-size, or more data an epoch",
+                "first batches of each epoch: use a smaller --batch-size, or more data per epoch",
                 100 * picture.idle_share)};
   }
   if (picture.read_share > kReadBound) return when_reading_is_slow(facts, picture);

@@ -138,8 +138,8 @@ MetricsServer::MetricsServer(const std::string& address, int port, reader::Metri
 } catch (const std::runtime_error& error) {
   throw Error(ErrorKind::kExists,
               fmt::format("cannot serve metrics at {}:{}: {}", address, port, error.what()), {},
-              "Another program may use that port: choose another --metrics-port (0 takes a free "
-              "one); --metrics-address must be one of this machine.");
+              "another program may be using that port: choose another --metrics-port (0 takes a "
+              "free one); --metrics-address must be an address of this machine");
 }
 
 MetricsServer::~MetricsServer() = default;

@@ -116,9 +116,10 @@ StepSpan StepSpan::parse(const std::string& text) {
     good = false;
   }
   if (!good || span.begin < 0 || span.end <= span.begin) {
-    throw Error(ErrorKind::kUsage, fmt::format("'{}' names no steps to trace", text), {},
-                "Give a number of steps, e.g. 10, or the first and the one behind the last, e.g. "
-                "20:30.");
+    throw Error(ErrorKind::kUsage,
+                fmt::format("'{}' is not a valid choice of steps to trace", text), {},
+                "give a number of steps, e.g. 10, or the first step and the one after the last, "
+                "e.g. 20:30");
   }
   return span;
 }
@@ -154,8 +155,8 @@ struct StepTrace::Impl {
     json trace = json::parse(read_text(raw), nullptr, /*allow_exceptions=*/false);
     std::filesystem::remove(raw);
     if (!trace.is_object() || !trace.contains("traceEvents")) {
-      throw Error(ErrorKind::kIo, "LibTorch's profiler left no whole trace", path,
-                  "Check that there is space on the disk, and trace fewer steps.");
+      throw Error(ErrorKind::kIo, "LibTorch's profiler did not write a complete trace", path,
+                  "check that there is space on the disk, or trace fewer steps");
     }
     append(trace["traceEvents"], events, zero_ns - trace.value("baseTimeNanoseconds", 0LL));
     write_file(path, as_bytes(trace.dump()));

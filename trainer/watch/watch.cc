@@ -61,8 +61,8 @@ struct Watch::Impl {
       server->set_gpu(gpu);
     } else {
       tell(
-          "NVIDIA's management library (libnvidia-ml.so.1) is not here or does not answer: the "
-          "metrics are without the GPU's utilisation");
+          "NVIDIA's management library (libnvidia-ml.so.1) is missing or does not answer: the "
+          "metrics lack the GPU's utilisation");
     }
   }
 

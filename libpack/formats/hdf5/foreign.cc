@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kForeignVersion = 1;
-constexpr const char* kPackFiles = "write the images out as files, and pack those";
+constexpr const char* kPackFiles = "write the images to files, and pack those";
 
 /// The objects that must be closed under the lock.
 struct Arrays {
@@ -80,13 +80,13 @@ class Hdf5Shard final : public ForeignShard {
     const hid_t file = arrays_->file.get();
     const bool no_fields = options.fields.names && options.fields.names->empty();
     if (!no_fields && H5Lexists(file, kFields, H5P_DEFAULT) > 0) {
-      throw Error(ErrorKind::kUnsupported, "extra fields in HDF5 files are not adopted", path_,
-                  "leave them behind: --fields none");
+      throw Error(ErrorKind::kUnsupported, "extra fields in HDF5 files cannot be adopted", path_,
+                  "leave them out: --fields none");
     }
     std::optional<Column> found = find_column(file, options.arrays.images, kImageNames, path_);
     if (!found) {
-      throw Error(ErrorKind::kUnsupported, "the file has no array of images under a usual name",
-                  path_, "name it: --images NAME; `h5ls -r FILE` lists the arrays");
+      throw Error(ErrorKind::kUnsupported, "no array with a usual name holds images", path_,
+                  "name it: --images NAME; `h5ls -r FILE` lists the arrays");
     }
     const Column& images = arrays_->images.emplace(std::move(*found));
     if (holds_sequences(images, path_)) {
@@ -99,7 +99,7 @@ class Hdf5Shard final : public ForeignShard {
       kind_ = Kind::kArrays;
       cut_array(images);
     } else {
-      refuse("holds neither bytes nor sequences of bytes, of one image a sample", kPackFiles);
+      refuse("holds neither bytes nor byte sequences, with one image per sample", kPackFiles);
     }
     if (const auto labels = find_column(file, options.arrays.labels, kLabelNames, path_)) {
       check_size(*labels);
@@ -126,7 +126,7 @@ class Hdf5Shard final : public ForeignShard {
     throw Error(ErrorKind::kCorrupt,
                 "the array '" + column.name + "' has " + std::to_string(column.size()) +
                     " values for " + std::to_string(size()) + " images",
-                path_, "say which array it is, with --images, --label-array or --keys");
+                path_, "name the right array with --images, --label-array or --keys");
   }
 
   void cut_array(const Column& images) {
@@ -134,8 +134,8 @@ class Hdf5Shard final : public ForeignShard {
     const hsize_t channels = axes.size() == 4 ? axes[3] : 1;
     if (channels != 1 && channels != 3) {
       refuse("has " + std::to_string(channels) +
-                 " values on its last axis, and pixels are taken with their 1 or 3 channels there",
-             "transpose planes to (image, row, column, channel), or write images out as files");
+                 " values on its last axis, where pixels must have their 1 or 3 channels",
+             "transpose it to (image, row, column, channel), or write the images to files");
     }
     constexpr hsize_t kLargest = std::numeric_limits<std::int32_t>::max();
     if (axes[1] == 0 || axes[2] == 0 || axes[1] > kLargest || axes[2] > kLargest)
@@ -158,8 +158,8 @@ class Hdf5Shard final : public ForeignShard {
   void cut_flat(const Column& images, const std::string& given) {
     const auto column = find_column(arrays_->file.get(), given, kOffsetNames, path_);
     if (!column) {
-      refuse("is one row of bytes, and no array says where in it the images begin",
-             "name that: --offsets NAME; `h5ls -r FILE` lists the arrays");
+      refuse("is a flat array of bytes, and no array says where in it each image begins",
+             "name the array of offsets: --offsets NAME; `h5ls -r FILE` lists the arrays");
     }
     if (column->size() > file_bytes_) corrupt("more offsets than the file has bytes");
     const std::uint64_t begin = begin_of(images, path_), total = images.size();
@@ -169,7 +169,7 @@ class Hdf5Shard final : public ForeignShard {
     const bool sorted = std::is_sorted(offsets.begin(), offsets.end());
     if (!sorted || (!offsets.empty() &&
                     (offsets.front() < 0 || static_cast<std::uint64_t>(offsets.back()) > total))) {
-      corrupt("the offsets do not fit the data");
+      corrupt("the offsets do not match the data");
     }
     const auto end = static_cast<std::int64_t>(total);
     if (offsets.empty() || offsets.back() != end) offsets.push_back(end);
@@ -181,18 +181,17 @@ class Hdf5Shard final : public ForeignShard {
   }
 
   void find_sequences(const Column& images) try {
-    if (images.axes.size() != 1) refuse("has more than one value a sample", kPackFiles);
+    if (images.axes.size() != 1) refuse("has more than one value per sample", kPackFiles);
     const Properties made(H5Fget_create_plist(arrays_->file.get()), "look at", path_);
     std::size_t address_bytes = 0, length_bytes = 0;
     hsize_t base = 0;
     check(H5Pget_sizes(made.get(), &address_bytes, &length_bytes), "look at", path_);
     check(H5Pget_userblock(made.get(), &base), "look at", path_);
     if (address_bytes != 8 || length_bytes != 8)
-      refuse("lies in a file with addresses of an unusual size", kPackFiles);
+      refuse("is in a file with addresses of an unusual size", kPackFiles);
     if (base != 0 && H5D_CHUNKED == layout_of(images, path_))
-      refuse(
-          "is stored in chunks behind a user block, whose place HDF5's versions tell differently",
-          "remove the user block with h5jam's counterpart h5unjam");
+      refuse("is stored in chunks behind a user block, which HDF5 versions locate differently",
+             "remove the user block with h5unjam");
     if (images.size() > file_bytes_ / kReferenceBytes)
       corrupt("more images than the file has room for");
     const auto read = [this](std::uint64_t offset, std::span<std::byte> out) {

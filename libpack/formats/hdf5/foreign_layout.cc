@@ -14,8 +14,7 @@ namespace {
 
 constexpr const char* kRewrite =
     "copy the array without compression and chunks, e.g. out.create_dataset(name, "
-    "data=h5[name][:]) "
-    "in h5py, or write the images out as files and pack those";
+    "data=h5[name][:]) in h5py, or write the images to files and pack those";
 
 [[noreturn]] void refuse(const Column& column, const std::string& what, const fs::path& path) {
   throw Error(ErrorKind::kUnsupported, "the array '" + column.name + "' " + what, path, kRewrite);
@@ -75,7 +74,7 @@ std::vector<std::string> variable_strings(const Column& column, const fs::path& 
 /// Refuses all but one value per sample: [N], or [N, 1].
 void refuse_other_axes(const Column& column, const fs::path& path) {
   const bool one = column.axes.size() == 1 || (column.axes.size() == 2 && column.axes[1] == 1);
-  if (!one) refuse(column, "has more than one value a sample", path);
+  if (!one) refuse(column, "has more than one value per sample", path);
 }
 
 }  // namespace
@@ -85,7 +84,7 @@ std::optional<Column> find_column(hid_t file, const std::string& given,
   if (!given.empty()) {
     if (auto column = open_column(file, given, path)) return column;
     throw Error(ErrorKind::kUsage, "the file has no array '" + given + "'", path,
-                "`h5ls -r FILE` lists those it has");
+                "`h5ls -r FILE` lists its arrays");
   }
   for (const char* name : usual) {
     if (auto column = open_column(file, name, path)) return column;
@@ -96,20 +95,19 @@ std::optional<Column> find_column(hid_t file, const std::string& given,
 H5D_layout_t layout_of(const Column& column, const fs::path& path) {
   const Properties made(H5Dget_create_plist(column.dataset.get()), "look at", path);
   if (H5Pget_nfilters(made.get()) > 0)
-    refuse(column, "is compressed or filtered, so nothing in it can be read at random", path);
+    refuse(column, "is compressed or filtered, so single images in it cannot be read", path);
   return H5Pget_layout(made.get());
 }
 
 std::uint64_t begin_of(const Column& column, const fs::path& path) {
-  if (layout_of(column, path) != H5D_CONTIGUOUS)
-    refuse(column, "is stored in chunks or in another way that is not one piece", path);
+  if (layout_of(column, path) != H5D_CONTIGUOUS) refuse(column, "is not stored in one piece", path);
   return offset_of(column, path);
 }
 
 std::vector<ReferencePiece> pieces_of(const Column& column, const fs::path& path) {
   const H5D_layout_t layout = layout_of(column, path);
   if (layout == H5D_CONTIGUOUS) return {{0, column.size(), offset_of(column, path)}};
-  if (layout != H5D_CHUNKED) refuse(column, "is stored in a way that is not read here", path);
+  if (layout != H5D_CHUNKED) refuse(column, "is stored in a layout that is not supported", path);
   const Space space(H5Dget_space(column.dataset.get()), "read", path);
   hsize_t chunks = 0;
   check(H5Dget_num_chunks(column.dataset.get(), space.get(), &chunks), "read", path);

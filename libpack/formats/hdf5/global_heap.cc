@@ -39,7 +39,7 @@ std::vector<HeapObject> parse_collection(std::uint64_t begin, std::uint64_t file
     corrupt("a heap collection lies outside the file");
   read(begin, header);
   if (as_text(header).substr(0, 5) != std::string_view("GCOL\1", 5))
-    corrupt("a heap collection does not begin as one");
+    corrupt("a heap collection has a wrong signature");
   const auto size = number_at<std::uint64_t>(header, 8);
   if (size < kHeader || size > file_bytes - begin)
     corrupt("a heap collection lies outside the file");
@@ -51,9 +51,9 @@ std::vector<HeapObject> parse_collection(std::uint64_t begin, std::uint64_t file
     if (index == 0) break;
     const auto bytes = number_at<std::uint64_t>(header, 8);
     at += kObjectHeader;
-    if (bytes > end - at) corrupt("a value leaves its heap collection");
+    if (bytes > end - at) corrupt("a value runs past its heap collection");
     objects.push_back({index, {at, bytes}});
-    if (objects.size() > 0xffff) corrupt("a heap collection holds more than can be numbered");
+    if (objects.size() > 0xffff) corrupt("a heap collection has too many values");
     at += std::min(end - at, (bytes + kAlignment - 1) / kAlignment * kAlignment);
   }
   std::sort(objects.begin(), objects.end(),
@@ -61,7 +61,7 @@ std::vector<HeapObject> parse_collection(std::uint64_t begin, std::uint64_t file
   const auto twice = std::adjacent_find(
       objects.begin(), objects.end(),
       [](const HeapObject& a, const HeapObject& b) { return a.index == b.index; });
-  if (twice != objects.end()) corrupt("two values of a heap collection have one number");
+  if (twice != objects.end()) corrupt("two values of a heap collection have the same number");
   return objects;
 }
 
@@ -78,7 +78,7 @@ ByteRange GlobalHeap::find(const HeapReference& reference) {
       [](const HeapObject& object, std::uint32_t index) { return object.index < index; });
   if (found == objects_.end() || found->index != reference.object)
     corrupt("a value is not in its heap collection");
-  if (reference.length > found->data.length) corrupt("a value is longer than its place");
+  if (reference.length > found->data.length) corrupt("a value is longer than its space");
   return {found->data.offset, reference.length};
 }
 

@@ -7,7 +7,7 @@ namespace fs = std::filesystem;
 namespace {
 
 [[noreturn]] void refuse(const std::string& name, const fs::path& path) {
-  throw Error(ErrorKind::kUnsupported, "the array '" + name + "' lies in another file", path,
+  throw Error(ErrorKind::kUnsupported, "the array '" + name + "' is in another file", path,
               "copy it into this one, e.g. out.create_dataset(name, data=h5[name][:]) in h5py");
 }
 

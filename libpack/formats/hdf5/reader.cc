@@ -51,7 +51,7 @@ class Blob {
     if (blob.offsets_.size() != samples + 1 || blob.offsets_.front() != 0 ||
         !std::is_sorted(blob.offsets_.begin(), blob.offsets_.end()) ||
         blob.offsets_.back() > length(blob.data_, path)) {
-      corrupt("the offsets do not fit the data or the labels", path);
+      corrupt("the offsets do not match the data or the labels", path);
     }
     return blob;
   }
@@ -61,7 +61,7 @@ class Blob {
     Blob blob(std::move(data));
     blob.axes_ = extents(blob.data_, path);
     if (blob.axes_.size() != 4 || blob.axes_.front() != samples) {
-      corrupt("the images do not fit the labels", path);
+      corrupt("the images do not match the labels", path);
     }
     return blob;
   }
@@ -173,7 +173,7 @@ class Reader final : public ShardReader {
       const std::string place = std::string(kFields) + "/" + name;
       std::vector<std::uint8_t> present = read_column<std::uint8_t>(
           file, (place + "/" + kPresent).c_str(), H5T_NATIVE_UINT8, path_);
-      if (present.size() != size()) corrupt("a field does not fit the labels", path_);
+      if (present.size() != size()) corrupt("a field does not match the labels", path_);
       contents_->fields.push_back(
           {std::move(name), Blob::open_group(file, place, size(), path_), std::move(present), {}});
     }
@@ -187,7 +187,7 @@ class Reader final : public ShardReader {
     check(H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, keys_.data()), "read",
           path_);
     if (keys_.size() != labels_.size() * key_width_)
-      corrupt("the keys do not fit the labels", path_);
+      corrupt("the keys do not match the labels", path_);
   }
 
   std::filesystem::path path_;

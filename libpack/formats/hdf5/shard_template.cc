@@ -69,7 +69,8 @@ ByteRange make_hole(hid_t parent, const char* name, const std::vector<hsize_t>& 
   for (const hsize_t axis : axes) bytes *= axis;
   if (bytes == 0) return {};
   const haddr_t offset = H5Dget_offset(data.get());
-  if (offset == HADDR_UNDEF) throw Error(ErrorKind::kIo, "HDF5 gave the data no place", path);
+  if (offset == HADDR_UNDEF)
+    throw Error(ErrorKind::kIo, "HDF5 did not allocate space for the data", path);
   return {offset, bytes};
 }
 

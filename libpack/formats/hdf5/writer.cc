@@ -107,10 +107,10 @@ class Writer final : public ShardWriter {
       return std::tuple(i.width, i.height, i.components);
     };
     if (raw != columns_.raw.has_value()) {
-      checks_.refuse("raw pixels and image files cannot be in one HDF5 shard", sample.key);
+      checks_.refuse("an HDF5 shard cannot hold both raw pixels and image files", sample.key);
     }
     if (raw && size(sample.image) != size(*columns_.raw)) {
-      checks_.refuse("all raw images of an HDF5 shard must have one size", sample.key);
+      checks_.refuse("all raw images of an HDF5 shard must have the same size", sample.key);
     }
   }
 

@@ -35,7 +35,7 @@ void DatabaseWriter::put(std::string_view key, std::initializer_list<Bytes> piec
   if (key.size() > kMaxKeyBytes || size > kMaxValueBytes) {
     throw Error(ErrorKind::kUsage,
                 key.size() > kMaxKeyBytes ? "a key is too long for LMDB"
-                                          : "a sample is too large for LMDB, which ends at 4 GiB",
+                                          : "a sample is too large for LMDB, whose limit is 4 GiB",
                 path_, {}, std::string(key));
   }
   tree_.add(key, size, pieces, tag);

@@ -15,7 +15,7 @@ void put_number(std::string& out, char tag, std::uint64_t value) {
   put_varint(out, value);
 }
 
-[[noreturn]] void corrupt() { throw Error(ErrorKind::kCorrupt, "a value is no Caffe Datum"); }
+[[noreturn]] void corrupt() { throw Error(ErrorKind::kCorrupt, "a value is not a Caffe Datum"); }
 
 std::uint64_t take_varint(Bytes& bytes) {
   std::uint64_t value = 0;

@@ -42,8 +42,7 @@ bool are_members(std::string_view one, bool one_is_image, std::string_view other
 
 [[noreturn]] void refuse(const fs::path& path, const std::string& what) {
   throw Error(ErrorKind::kUnsupported, what, path,
-              "write the images out as files with the program that made the database, and pack "
-              "those");
+              "write the images to files with the program that made the database, and pack those");
 }
 
 std::optional<fs::path> find_shard(const fs::path& named) {
@@ -95,7 +94,7 @@ Layout layout_of(ForeignDatabase& database) {
     if (entry.key.starts_with("image-")) return Layout::kPairs;
     if (is_pickled(entry.value)) {
       refuse(database.path(),
-             "its values are pickled Python objects, and opening a pickle runs what is in it");
+             "its values are pickled Python objects, and opening a pickle runs the code in it");
     }
     layout = image ? Layout::kValues : is_datum(entry.value) ? Layout::kDatum : Layout::kMembers;
   }

@@ -27,8 +27,8 @@ Env open_read_only(const std::filesystem::path& path) {
   mdb_env_info(raw, &info);
   mdb_env_stat(raw, &stat);
   if (std::filesystem::file_size(path) < (info.me_last_pgno + 1) * stat.ms_psize) {
-    throw Error(ErrorKind::kCorrupt, "the LMDB file is cut", path,
-                "restore it or pack again; a file that is whole passes through `mdb_copy -c`");
+    throw Error(ErrorKind::kCorrupt, "the LMDB file is truncated", path,
+                "restore it from a copy, or pack again; `mdb_copy -c` succeeds on an intact file");
   }
   return env;
 }

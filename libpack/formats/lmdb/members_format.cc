@@ -145,7 +145,7 @@ class MembersReader final : public ShardReader {
       sample.key = member.key;
       if (member.extension == kLabelMember) {
         const std::optional<std::int64_t> label = parse_label(as_text(entry.value));
-        if (!label) corrupt("a label is no number", sample.key);
+        if (!label) corrupt("a label is not a number", sample.key);
         sample.label = *label;
       } else if (is_image(member.extension) && !image_seen) {
         image_seen = true;
@@ -173,9 +173,10 @@ std::unique_ptr<ShardWriter> open_members_writer(const std::filesystem::path& pa
   refuse_compression(spec, path);
   for (const std::string& name : spec.fields) {
     if (name == kLabelMember || is_image(name)) {
-      throw Error(ErrorKind::kUsage,
-                  "a field cannot be called '" + name + "' here: that is an image or the label",
-                  path, "give the field's files another extension, e.g. 'seg." + name + "'");
+      throw Error(
+          ErrorKind::kUsage,
+          "a field cannot be named '" + name + "' here: that name is for images or the label", path,
+          "give the field's files another extension, e.g. 'seg." + name + "'");
     }
   }
   return std::make_unique<MembersWriter>(path, spec);

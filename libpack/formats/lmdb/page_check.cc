@@ -41,18 +41,18 @@ class PageCheck {
     const StoredTree tree = read_meta();
     if (tree.flags != 0) {
       throw Error(ErrorKind::kUnsupported,
-                  "the database has several values a key, or an order of keys of its own", path_,
-                  "write it anew with one value a key, or as image files, and pack those");
+                  "the database has several values per key, or its own order of keys", path_,
+                  "rewrite it with one value per key, or write the images to files and pack those");
     }
     if (tree.depth > kDeepest) corrupt("its tree is too deep");
     if (tree.root != kNoPage) walk(tree.root, tree.depth);
-    if (entries_ != tree.entries) corrupt("it holds another number of entries than it says");
+    if (entries_ != tree.entries) corrupt("its number of entries is wrong");
   }
 
  private:
   [[noreturn]] void corrupt(const std::string& what) const {
     throw Error(ErrorKind::kCorrupt, "damaged LMDB: " + what, path_,
-                "get it again from where it came from");
+                "get a fresh copy from where it came from");
   }
 
   /// The newer of the two meta pages says where the tree is.
@@ -66,16 +66,16 @@ class PageCheck {
       read_exactly(fd_.get(), page * page_bytes_, meta, path_);
       if (number_at<std::uint32_t>(meta, kMetaMagic) != kMagic ||
           (number_at<std::uint16_t>(meta, 10) & kMetaPage) == 0) {
-        corrupt("a meta page is none");
+        corrupt("a meta page is invalid");
       }
       if (number_at<std::uint32_t>(meta, kMetaVersion) != kDataVersion) {
-        throw Error(ErrorKind::kUnsupported, "an LMDB file of another version", path_,
-                    "copy it with an LMDB 0.9: mdb_dump, then mdb_load");
+        throw Error(ErrorKind::kUnsupported, "the LMDB file has an unsupported version", path_,
+                    "copy it with the tools of LMDB 0.9: mdb_dump, then mdb_load");
       }
       const auto page_bytes = number_at<std::uint32_t>(meta, kMetaFree + kDbPad);
       if (page_bytes < 512 || page_bytes > 65536 || (page_bytes & (page_bytes - 1)) != 0 ||
           (page == 1 && page_bytes != page_bytes_)) {
-        corrupt("its pages have no possible size");
+        corrupt("its page size is impossible");
       }
       page_bytes_ = page_bytes;
       const auto transaction = number_at<std::uint64_t>(meta, kMetaTransaction);
@@ -98,7 +98,8 @@ class PageCheck {
     if (kind != (depth == 1 ? kLeafPage : kBranchPage)) corrupt("a page is of the wrong kind");
     const auto lower = number_at<std::uint16_t>(page, 12);
     const auto upper = number_at<std::uint16_t>(page, 14);
-    if (lower < kPageHead || lower > upper || upper > page_bytes_) corrupt("a page has no bounds");
+    if (lower < kPageHead || lower > upper || upper > page_bytes_)
+      corrupt("a page's bounds are invalid");
     const std::uint64_t nodes = (lower - kPageHead) / 2;
     // liblmdb ends the program at a branch with a single node.
     if (nodes < (depth == 1 ? 1u : 2u)) corrupt("a page has too few nodes");
@@ -106,7 +107,7 @@ class PageCheck {
       const auto at = number_at<std::uint16_t>(page, kPageHead + 2 * i);
       if (at < upper || at + kNodeHead > page_bytes_) corrupt("a node lies outside its page");
       const auto key_bytes = number_at<std::uint16_t>(page, at + 6u);
-      if (at + kNodeHead + key_bytes > page_bytes_) corrupt("a key leaves its page");
+      if (at + kNodeHead + key_bytes > page_bytes_) corrupt("a key runs past its page");
       if (depth == 1) {
         check_leaf(page, at, key_bytes);
       } else {
@@ -119,27 +120,27 @@ class PageCheck {
   }
 
   std::vector<std::byte> read_page(std::uint64_t number) {
-    if (number < kMetaPages || number >= pages()) corrupt("a page number leads out of the file");
+    if (number < kMetaPages || number >= pages()) corrupt("a page number lies outside the file");
     std::vector<std::byte> page(page_bytes_);
     read_exactly(fd_.get(), number * page_bytes_, page, path_);
-    if (number_at<std::uint64_t>(page, 0) != number) corrupt("a page is not where it says");
+    if (number_at<std::uint64_t>(page, 0) != number) corrupt("a page has the wrong number");
     return page;
   }
 
   void check_leaf(const std::vector<std::byte>& page, std::uint64_t at, std::uint64_t key_bytes) {
     const auto flags = number_at<std::uint16_t>(page, at + 4);
     if ((flags & (kSubDatabase | kDuplicates)) != 0) {
-      throw Error(ErrorKind::kUnsupported, "the file has named databases in it", path_,
-                  "copy the one with the samples into a file of its own: mdb_dump -s NAME, then "
-                  "mdb_load");
+      throw Error(
+          ErrorKind::kUnsupported, "the file holds named databases", path_,
+          "copy the one with the samples into its own file: mdb_dump -s NAME, then mdb_load");
     }
     const std::uint64_t value_bytes = number_at<std::uint16_t>(page, at) |
                                       std::uint64_t{number_at<std::uint16_t>(page, at + 2)} << 16;
     const std::uint64_t value_at = at + kNodeHead + key_bytes;
     if ((flags & kValueOnOverflowPages) == 0) {
-      if (value_bytes > page_bytes_ - value_at) corrupt("a value leaves its page");
+      if (value_bytes > page_bytes_ - value_at) corrupt("a value runs past its page");
     } else {
-      if (page_bytes_ - value_at < 8) corrupt("a value leaves its page");
+      if (page_bytes_ - value_at < 8) corrupt("a value runs past its page");
       check_overflow(number_at<std::uint64_t>(page, value_at), value_bytes);
     }
     const auto* const begin = reinterpret_cast<const char*>(page.data()) + at + kNodeHead;

@@ -38,7 +38,7 @@ class DaliIndex {
     const std::string_view extension = name.substr(cut->key.size() + 1);
     if (extension.empty() || name.find_first_of(" \t\n\v\f\r") != std::string_view::npos) {
       throw Error(ErrorKind::kUnsupported,
-                  "DALI's index has no place for a name with a blank in it or an empty extension",
+                  "DALI's index cannot hold a name with a space or an empty extension",
                   record_.file, "rename the member", std::string(name));
     }
     piece_.clear();
@@ -57,7 +57,7 @@ class DaliIndex {
   void finish() {
     if (samples_ != record_.samples) {
       throw Error(ErrorKind::kCorrupt,
-                  fmt::format("the shard holds {} samples by WebDataset's rule, its index {}",
+                  fmt::format("the shard holds {} samples by WebDataset's rule, but its index {}",
                               samples_, record_.samples),
                   record_.file, "run `packhorse inspect --verify full` on the dataset");
     }

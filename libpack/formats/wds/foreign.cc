@@ -32,7 +32,7 @@ std::vector<std::byte> first_block(const fs::path& path) {
 fs::path plain(const fs::path& path) {
   if (compression_of(first_block(path)) == Compression::kNone) return path;
   throw Error(ErrorKind::kUnsupported,
-              "the shard is compressed, so its samples cannot be read at random", path,
+              "the shard is compressed, so single samples in it cannot be read", path,
               "convert it: packhorse pack SHARDS OUT --format wds reads compressed shards");
 }
 
@@ -106,7 +106,7 @@ class TarShard final : public ForeignShard {
       out.assign(bytes.begin(), bytes.end());
       return;
     }
-    throw Error(ErrorKind::kCorrupt, "a member is gone from the archive", path_);
+    throw Error(ErrorKind::kCorrupt, "a member is missing from the archive", path_);
   }
 
   fs::path path_;

@@ -44,8 +44,8 @@ void visit_members_by_headers(int fd, const std::filesystem::path& tar, const Vi
     if (member.type != Member::Type::kFile) continue;
     if (!member.problem.empty()) {
       throw Error(ErrorKind::kUnsupported,
-                  "a member cannot be found by an offset: it is " + member.problem, tar,
-                  "write the tar again without such members", member.name);
+                  "a member cannot be read by its offset: it is " + member.problem, tar,
+                  "rewrite the tar without such members", member.name);
     }
     visit(member.name, {walk->data_offset(), member.size});
   }

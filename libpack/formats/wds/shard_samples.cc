@@ -167,7 +167,7 @@ std::uint32_t ShardSamples::field_number(const std::string& name) {
     throw Error(
         ErrorKind::kUsage,
         "the samples have more than 32 different extra members, the last being '." + name + "'",
-        shard_, "name those to keep with --fields, or none of them: --fields none");
+        shard_, "choose which to keep with --fields; --fields none leaves all of them out");
   }
   if (it == fields_.end()) {
     fields_.push_back(name);
@@ -210,7 +210,7 @@ std::vector<std::string> ShardSamples::make_classes(const std::vector<std::strin
     return label_file_->classes();
   }
   if (!labels_.empty()) return labels_.make_classes(classes);
-  notes.emplace_back("no sample has a label: all are of the one class 'unlabelled'");
+  notes.emplace_back("no sample has a label, so all get the class 'unlabelled'");
   return {"unlabelled"};
 }
 

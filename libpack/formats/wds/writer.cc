@@ -22,7 +22,7 @@ class Writer final : public ShardWriter {
     layout_.fields.reserve(spec.samples * spec.fields.size());
     for (const std::string& name : spec.fields) {
       if ("." + name == kLabelExtension) {
-        throw Error(ErrorKind::kUsage, "a field cannot be called 'cls': that is the label's name",
+        throw Error(ErrorKind::kUsage, "a field cannot be named 'cls': that name is for the label",
                     path, "give the field's files another extension, or leave it out");
       }
     }
@@ -45,8 +45,9 @@ class Writer final : public ShardWriter {
     const std::string extension(extension_of(sample.image.kind));
     for (const Field& field : sample.fields) {
       if ("." + std::string(field.name) == extension) {
-        checks_.refuse("the field '" + std::string(field.name) + "' has the image's extension",
-                       sample.key);
+        checks_.refuse(
+            "the field '" + std::string(field.name) + "' has the same extension as the image",
+            sample.key);
       }
     }
     const bool raw = sample.image.kind == ImageKind::kRaw;

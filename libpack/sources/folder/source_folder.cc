@@ -134,7 +134,7 @@ class FolderSource final : public Source {
       bytes += extra.bytes.size();
     }
     if (bytes != facts.field_bytes)
-      throw Error(ErrorKind::kIo, "a field of it changed its size since it was listed",
+      throw Error(ErrorKind::kIo, "the size of one of its fields changed since it was listed",
                   root_ / image);
   }
 
@@ -174,8 +174,8 @@ class FolderSource final : public Source {
     doubts.push_back({Doubt::Kind::kLayout,
                       "the class folders " +
                           naming::quoted({same->second, std::next(same)->second}) +
-                          " are one and the same, and its images would have two labels",
-                      "remove the link; if both classes are meant, say --allow-odd-classes, or "
+                          " are the same folder, so its images would have two labels",
+                      "remove the link; if both classes are meant, give --allow-odd-classes, or "
                       "--classes FILE"});
   }
 

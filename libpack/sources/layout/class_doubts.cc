@@ -82,9 +82,9 @@ class ClassDoubts {
         first.push_back({std::string(split), naming::join(whole.origin, name)});
     }
     if (meant.size() < 2) return;
-    add(Doubt::Kind::kLayout, "all classes would be called like splits: " + quoted(classes_),
-        "tell which folder is which split, e.g. " + split_folders_option(first) +
-            "; if these are classes, say --split-folders none");
+    add(Doubt::Kind::kLayout, "all classes would be named like splits: " + quoted(classes_),
+        "say which folder is which split, e.g. " + split_folders_option(first) +
+            "; if these are classes, give --split-folders none");
   }
 
   /// Adds a doubt for classes that "train" lacks: a model trained on it cannot know them.
@@ -110,16 +110,17 @@ class ClassDoubts {
       };
       if (!by_case.empty()) {
         add(Doubt::Kind::kSplitClasses,
-            has(by_case) + ", and train has the same but for upper and lower case",
-            std::string("give a class the same name in all splits; if they are different classes, "
-                        "say ") +
+            has(by_case) + ", and train has the same in different letter case",
+            std::string(
+                "give a class the same name in all splits; if they are different classes, give ") +
                 kMeant);
       }
       if (!other.empty()) {
-        add(Doubt::Kind::kSplitClasses, has(other) + ", which train has not",
-            "give the splits the same class folders; where these lie deeper, name what holds them, "
-            "and leave a split out by naming the others: now it is " +
-                split_folders_option(told_splits()) + "; if other classes are meant, say " +
+        add(Doubt::Kind::kSplitClasses, has(other) + ", which train lacks",
+            "give all splits the same class folders; if those are deeper, point --split-folders at "
+            "the folders that hold them, or leave a split out by naming only the others; the "
+            "current choice is " +
+                split_folders_option(told_splits()) + "; if different classes are meant, give " +
                 kMeant);
       }
     }
@@ -143,10 +144,10 @@ class ClassDoubts {
     }
     if (odd.empty()) return;
     add(Doubt::Kind::kClassName,
-        "a class would be called " + quoted(odd) +
-            ": that is the name of a part of a dataset, not of a class",
-        "give the folder of the class folders as the source, or say what is what with "
-        "--split-folders or --labels; if these are classes, say --allow-odd-classes, or name all "
+        "a class would be named " + quoted(odd) +
+            ", which is a name for a part of a dataset, not for a class",
+        "give the folder that holds the class folders as the source, or describe the source with "
+        "--split-folders or --labels; if these are classes, give --allow-odd-classes, or list all "
         "classes with --classes FILE");
   }
 
@@ -156,15 +157,17 @@ class ClassDoubts {
       if (!used_anywhere(label)) empty.push_back(classes_[label]);
     }
     if (empty.empty()) return;
-    add(Doubt::Kind::kEmptyClass, "the class folder " + quoted(empty) + " holds no image",
-        std::string("remove it, or say that it is meant: ") + kMeant);
+    add(Doubt::Kind::kEmptyClass,
+        "the " + counted("class folder", "class folders", empty) +
+            (empty.size() == 1 ? " holds" : " hold") + " no image",
+        std::string("remove it; if it is meant, give ") + kMeant);
   }
 
   void add_one() {
     if (classes_.size() != 1) return;
     add(Doubt::Kind::kOneClass, "there is only one class, " + quoted(classes_),
-        std::string("give the folder of the class folders as the source; if one class is meant, "
-                    "say ") +
+        std::string("give the folder that holds the class folders as the source; if one class is "
+                    "meant, give ") +
             kMeant);
   }
 
@@ -189,8 +192,9 @@ void doubt_empty_splits(Listing& listing) {
   listing.doubts.push_back({Doubt::Kind::kEmptySplit,
                             "the " + counted("split folder", "split folders", empty) +
                                 (empty.size() == 1 ? " holds" : " hold") + " no image",
-                            "leave it out by naming the others, " + split_folders_option(others) +
-                                "; if it is meant, say --allow-odd-classes"});
+                            "leave it out by naming only the others, " +
+                                split_folders_option(others) +
+                                "; if it is meant, give --allow-odd-classes"});
 }
 
 }  // namespace

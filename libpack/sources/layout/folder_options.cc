@@ -11,9 +11,9 @@ namespace packhorse {
 namespace {
 
 [[noreturn]] void refuse(const std::string& what) {
-  throw Error(ErrorKind::kUsage, what + ", as --split-folders has it", {},
+  throw Error(ErrorKind::kUsage, "--split-folders: " + what, {},
               "say which folder of the source is which split, e.g. train=Training,val=Testing; "
-              "none = no folder is");
+              "none if no folder is");
 }
 
 SplitFolder parse_one(const std::string& text) {
@@ -21,9 +21,9 @@ SplitFolder parse_one(const std::string& text) {
   const std::string split = text.substr(0, equals);
   const std::string name = equals == std::string::npos ? text : text.substr(equals + 1);
   const std::optional<std::string> folder = naming::clean_path(name);
-  if (!folder) refuse("'" + text + "' names no folder of the source");
+  if (!folder) refuse("'" + text + "' does not name a folder of the source");
   if (!naming::is_split_name(split))
-    refuse("'" + split + "' cannot be the name of a split (letters, digits, '.', '_' and '-')");
+    refuse("'" + split + "' is not a valid split name (letters, digits, '.', '_' and '-')");
   return {split, *folder};
 }
 
@@ -41,7 +41,8 @@ std::vector<SplitFolder> parse_split_folders(const std::string& text) {
     const SplitFolder one = parse_one(text.substr(at, comma - at));
     at = comma + 1;
     for (const SplitFolder& other : folders) {
-      if (other.split == one.split) refuse("two folders are the split '" + one.split + "'");
+      if (other.split == one.split)
+        refuse("two folders are given for the split '" + one.split + "'");
       if (lies_in(one.folder, other.folder) || lies_in(other.folder, one.folder))
         refuse("'" + one.folder + "' and '" + other.folder + "' hold the same images");
     }
@@ -56,7 +57,7 @@ void refuse_folder_options(const ListOptions& options, const std::filesystem::pa
   if (!options.split_folders && !options.allow_odd_classes) return;
   throw Error(ErrorKind::kUsage,
               std::string(options.split_folders ? "--split-folders" : "--allow-odd-classes") +
-                  " is about class folders, and the source has none",
+                  " needs class folders, and the source has none",
               source, "leave it out");
 }
 

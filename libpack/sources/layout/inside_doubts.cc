@@ -21,7 +21,7 @@ using naming::quoted;
 constexpr std::size_t kMostParts = 64;
 
 constexpr const char* kIfClasses =
-    "; if the classes are meant, say --allow-odd-classes, or --classes FILE";
+    "; if these are classes, give --allow-odd-classes, or --classes FILE";
 
 /// What a folder holds, counting only folders that have images.
 struct Content {
@@ -126,7 +126,8 @@ class InsideDoubts {
     }
     if (holders.empty()) return;
     add(hold(holders, names) + ", named like splits",
-        "give one of these folders as the source, or name the splits" + told(first) + kIfClasses);
+        "give one of these folders as the source, or name the splits with --split-folders" +
+            told(first) + kIfClasses);
   }
 
   /// Adds a doubt when masks and the like lie beside the images they belong to.
@@ -148,10 +149,11 @@ class InsideDoubts {
     std::string excluded;
     for (const std::string& name : names) excluded += "--exclude '*/" + printable(name) + "/*' ";
     add(hold(holders, names) +
-            " beside images: what comes with images, and would be packed as more of them",
+            " beside images: such folders usually hold masks or labels, and would be packed as "
+            "more images",
         "leave it out: " + excluded +
-            "--allow-odd-classes; if these are images of the classes, say --allow-odd-classes "
-            "alone, or --classes FILE");
+            "--allow-odd-classes; if these are images of the classes, give only "
+            "--allow-odd-classes, or --classes FILE");
   }
 
   /// Adds a doubt when all class folders hold the same folders, which may be the classes.
@@ -165,8 +167,8 @@ class InsideDoubts {
     Names tops;
     for (const ClassFolder& folder : folders_) tops.push_back(folder.name);
     add("all class folders (" + quoted(tops) + ") hold the same folders, " +
-            quoted(fork.second.folders) + ", and no image beside them: these may be the classes",
-        "if so, give one of the class folders as the source, or tell which split each of them is" +
+            quoted(fork.second.folders) + ", and no images beside them: those may be the classes",
+        "if so, give one of the class folders as the source, or say which split each of them is" +
             told({{"train", tops[0]}, {"val", tops[1]}}) + kIfClasses);
   }
 

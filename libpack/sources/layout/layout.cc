@@ -122,9 +122,9 @@ class Finder {
     if (tree_.folders(folder).empty() && tree_.holds_images(folder)) {
       layout.doubts.push_back(
           {Doubt::Kind::kLayout,
-           "the source holds images, but no class folders: nothing says of which class they are",
-           "put them into a folder for each class, SOURCE/<class>/<image>, or give their labels "
-           "with --labels FILE"});
+           "the source holds images, but no class folders, so their classes are not known",
+           "put them into class folders, SOURCE/<class>/<image>, or give their labels with "
+           "--labels FILE"});
     }
     return layout;
   }
@@ -157,12 +157,12 @@ class Finder {
     }
     if (!others.empty()) return beside_splits(folder, splits, nested, others);
     if (!labelled_ && nested.empty()) {
-      return doubtful(folder,
-                      "the folders " + quoted(names_of(splits)) +
-                          " are named like splits, and hold images instead of class folders",
-                      "put the images into class folders, SOURCE/train/<class>/<image>, or give "
-                      "their labels with --labels FILE; if these folders are the classes, say "
-                      "--split-folders none");
+      return doubtful(
+          folder,
+          "the folders " + quoted(names_of(splits)) +
+              " are named like splits, but hold images instead of class folders",
+          "put the images into class folders, SOURCE/train/<class>/<image>, or give their labels "
+          "with --labels FILE; if these folders are the classes, give --split-folders none");
     }
     return make_splits(all, splits, flat, nested);
   }
@@ -182,7 +182,7 @@ class Finder {
                     "choose one of " + quoted({one.name, other.name}) +
                         (example.empty() ? std::string(" with --split-folders")
                                          : ", e.g. " + split_folders_option(as_told(example))) +
-                        "; if all of these are classes, say --split-folders none");
+                        "; if all of these are classes, give --split-folders none");
   }
 
   Layout beside_splits(const std::string& folder, const std::vector<Item>& splits,
@@ -190,7 +190,7 @@ class Finder {
     const std::string which =
         quoted(names_of(splits)) + ", named like " + (splits.size() == 1 ? "a split" : "splits");
     const std::string rest = quoted(names_of(others)) + (others.size() == 1 ? " holds" : " hold");
-    const std::string none = "say --split-folders none";
+    const std::string none = "give --split-folders none";
     if (!labelled_ && nested.empty()) {
       return doubtful(folder,
                       "beside " + which + ", but without class folders, " + rest + " images",
@@ -199,7 +199,7 @@ class Finder {
                           "SOURCE/train/<class>/<image>");
     }
     return doubtful(folder, "beside " + which + ", " + rest + " images",
-                    "name the folders that are splits, and leave out those that are not: " +
+                    "name only the folders that are splits: " +
                         split_folders_option(as_told(labelled_ ? splits : nested)) +
                         "; if all of them are classes, " + none);
   }
@@ -222,8 +222,8 @@ class Finder {
       layout.doubts.push_back(
           {Doubt::Kind::kLayout,
            "the split folder " + quoted(names_of(flat)) + " holds images, but no class folders",
-           "leave it out by naming the others, " + split_folders_option(as_told(nested)) +
-               "; or give all labels with --labels FILE"});
+           "leave it out by naming only the others, " + split_folders_option(as_told(nested)) +
+               ", or give all labels with --labels FILE"});
     }
     return layout;
   }
@@ -266,7 +266,8 @@ class Finder {
         throw Error(
             ErrorKind::kUsage,
             "there is no folder '" + printable(told.folder) + "' for the split " + told.split,
-            source_ / above, there.empty() ? "there are no folders" : "there is: " + quoted(there));
+            source_ / above,
+            there.empty() ? "there are no folders" : "the folders there: " + quoted(there));
       }
       add_root(layout, told.split, told.folder);
       if (labelled_ || !is_flat(layout.roots.back().folder)) continue;

@@ -16,8 +16,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kHeaderAdvice =
-    "begin the file with a line like path,label or path,label,split,caption; in a .jsonl file, "
-    "each line is an object with these members";
+    "begin the file with a header such as path,label or path,label,split,caption; in a .jsonl "
+    "file, each line is an object with these members";
 constexpr std::size_t kRowBytes = 4096;  ///< bytes read at once when a single row is wanted
 
 std::string lower_extension(const fs::path& path) { return lower_case(path.extension().string()); }
@@ -176,7 +176,7 @@ ListFile::Reader ListFile::rows() const { return {*this, 0, 1 << 20}; }
 ListRow ListFile::row_at(std::uint64_t offset) const {
   ListRow row;
   if (!Reader(*this, offset, kRowBytes).next(row) || row.offset != offset)
-    throw Error(ErrorKind::kIo, "the list has changed since it was listed", path_);
+    throw Error(ErrorKind::kIo, "the list has changed since it was read", path_);
   return row;
 }
 

@@ -75,7 +75,7 @@ Survey::Survey(const ListFile& list, const ListOptions& options, const fs::path&
     if (names.size() > kMaxSplits) {
       throw Error(ErrorKind::kUsage,
                   "the column 'split' has more than " + std::to_string(kMaxSplits) + " values",
-                  list.path(), "is it one? rename the column if not");
+                  list.path(), "if the column does not hold splits, rename it");
     }
   }
   labels.finish();
@@ -109,8 +109,8 @@ class ListSource final : public Source {
   Listing list(const ListOptions& options) override {
     refuse_folder_options(options, path_);
     if (!options.labels.empty()) {
-      throw Error(ErrorKind::kUsage, "a list file has labels of its own", path_,
-                  "leave --labels out, or give the folder as the source");
+      throw Error(ErrorKind::kUsage, "a list file has its own labels", path_,
+                  "leave out --labels, or give the folder as the source");
     }
     list_.emplace(path_, options.fields);
     const fs::path folder = path_.has_parent_path() ? path_.parent_path() : fs::path(".");
@@ -234,7 +234,7 @@ class ListSource final : public Source {
     if (!row.problem.empty() || now.facts.fields != entry.fields ||
         now.facts.field_bytes != entry.field_bytes ||
         paths_->stored(paths_->place(row.path)) != without_time(entry.path)) {
-      throw Error(ErrorKind::kIo, "the list has changed since it was listed", path_);
+      throw Error(ErrorKind::kIo, "the list has changed since it was read", path_);
     }
     for (std::size_t f = 0; f < row.fields.size(); ++f) {
       if (row.fields[f].empty()) continue;

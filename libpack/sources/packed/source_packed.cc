@@ -71,8 +71,8 @@ class PackedSource final : public Source {
   Listing list(const ListOptions& options) override {
     refuse_folder_options(options, path_);
     if (!options.labels.empty()) {
-      throw Error(ErrorKind::kUsage, "a packed dataset has labels of its own", path_,
-                  "leave --labels out; --classes can give them another order");
+      throw Error(ErrorKind::kUsage, "a packed dataset has its own labels", path_,
+                  "leave out --labels; --classes can reorder them");
     }
     Listing listing;
     listing.classes = class_names(options);
@@ -142,7 +142,7 @@ class PackedSource final : public Source {
     if (!options.classes.empty()) return naming::class_names(options.classes, found, path_);
     if (same) return first;
     throw Error(ErrorKind::kUsage, "its splits have different class lists", path_,
-                "say which label is which class with --classes, or convert them one by one");
+                "give the order of all classes with --classes, or convert the splits one by one");
   }
 
   std::vector<std::string> choose_fields(const FieldChoice& choice) {
@@ -194,7 +194,7 @@ class PackedSource final : public Source {
     facts.field_bytes = static_cast<std::uint32_t>(bytes);
     if (bytes == facts.field_bytes) return;
     throw Error(ErrorKind::kUnsupported, "a sample's extra fields have more than 4 GiB together",
-                part.dataset.data_path(shard), "choose others with --fields",
+                part.dataset.data_path(shard), "choose fewer with --fields",
                 std::string(index.key(row)));
   }
 

@@ -112,7 +112,7 @@ void refuse_several_sets(const std::vector<std::string>& names, const fs::path& 
   }
   if (sets.size() > named) text += fmt::format(" and {} more", sets.size() - named);
   throw Error(ErrorKind::kUsage, "the folder holds shards of several sets: " + text, folder,
-              "name one of them in quotes: '" + (folder / sets.begin()->first).string() + "'");
+              "give one of them, in quotes: '" + (folder / sets.begin()->first).string() + "'");
 }
 
 std::vector<fs::path> matching_files(const std::string& pattern) {
@@ -124,7 +124,7 @@ std::vector<fs::path> matching_files(const std::string& pattern) {
     } else if (fs::exists(name)) {
       shards.emplace_back(name);
     } else {
-      throw Error(ErrorKind::kNotFound, "a shard that the pattern names is not there", name,
+      throw Error(ErrorKind::kNotFound, "a shard named by the pattern does not exist", name,
                   "check the pattern, or get the missing shard");
     }
   }

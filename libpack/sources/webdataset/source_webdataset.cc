@@ -84,9 +84,9 @@ class Clues {
 
 [[noreturn]] void ask(const fs::path& path) {
   throw Error(ErrorKind::kUsage,
-              "the archive may hold class folders or WebDataset samples: its first members tell "
-              "neither",
-              path, "say which: --source-kind archive or --source-kind webdataset");
+              "the archive may hold class folders or WebDataset samples: its first members do not "
+              "tell which",
+              path, "give --source-kind archive or --source-kind webdataset");
 }
 
 }  // namespace
@@ -128,8 +128,8 @@ bool probe(const fs::path& path) {
   }
   if (look == Look::kUnclear) ask(first);
   if (folder && look == Look::kClassFolders) {
-    throw Error(ErrorKind::kUsage, "the folder holds archives that are no WebDataset shards", first,
-                "give one archive as the source, or unpack them");
+    throw Error(ErrorKind::kUsage, "the folder holds archives that are not WebDataset shards",
+                first, "give one archive as the source, or unpack them");
   }
   return look == Look::kSamples;
 }

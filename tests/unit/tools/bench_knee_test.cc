@@ -24,10 +24,10 @@ struct Case {
 const Case kCases[] = {
     {"all CPUs busy", false, 0.95, 0.1, 0, ": the processor is the limit", "storage"},
     {"waiting for reading", true, 0.2, 0.8, 0, "workers wait for reading: the storage is the limit", "processor"},
-    {"storage, but decoding", true, 0.5, 0.2, 0, "more workers bring under 5 %", "the limit"},
+    {"storage, but decoding", true, 0.5, 0.2, 0, "more workers gain less than 5 %", "the limit"},
     {"storage, all CPUs busy", true, 0.95, 0.6, 0, ": the processor is the limit", "storage"},
-    {"others are busy, too", false, 0.5, 0.1, 0.45, "other processes have", "storage"},
-    {"nobody is busy", false, 0.5, 0.1, 0.05, "more workers bring under 5 %", "the limit"},
+    {"others are busy, too", false, 0.5, 0.1, 0.45, "other processes use", "storage"},
+    {"nobody is busy", false, 0.5, 0.1, 0.05, "more workers gain less than 5 %", "the limit"},
 };
 // clang-format on
 
@@ -70,7 +70,8 @@ TEST_CASE("knee: the most workers tried may not be the most that pay") {
       knees_of({run_of(kCases[1], 1, 1000), run_of(kCases[1], 2, 1900)});
   REQUIRE(knees.size() == 1);
   CHECK(knees[0].reason ==
-        "2 workers: 1,900 img/s; still rising there, the most tried: the knee may lie beyond");
+        "2 workers: 1,900 img/s; still rising at the most workers tried: the knee may be beyond "
+        "them");
 }
 
 }  // namespace packhorse::bench::test

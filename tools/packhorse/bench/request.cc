@@ -25,7 +25,7 @@ constexpr std::array kOrders = {
           [](LoaderOptions& options) { options.order = reader::OrderKind::kGlobal; }},
     Order{"window", "large pieces in random order, mixed within a window",
           [](LoaderOptions& options) { options.order = reader::OrderKind::kWindow; }},
-    Order{"sequential", "as they are stored",
+    Order{"sequential", "in stored order",
           [](LoaderOptions& options) { options.order = reader::OrderKind::kSequential; }},
 };
 

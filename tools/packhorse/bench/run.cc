@@ -108,7 +108,8 @@ std::vector<Run> measure_section(const Request& request, const Section& section,
 
 /// Why more workers than at the knee bring nothing.
 std::string limit_text(const Run& run, const reader::Knee& knee) {
-  if (knee.still_rising) return "still rising there, the most tried: the knee may lie beyond";
+  if (knee.still_rising)
+    return "still rising at the most workers tried: the knee may be beyond them";
   const Measurement& pass = run.median_pass();
   const double busy = pass.seconds > 0 ? pass.cpu_s / pass.seconds : 0;
   const int cpus = available_cpus();
@@ -120,9 +121,8 @@ std::string limit_text(const Run& run, const reader::Knee& knee) {
     return used + ", and workers wait for reading: the storage is the limit";
   const double foreign = pass.load.foreign_cpus.value_or(0);
   if (busy + foreign >= kBusy * cpus)
-    return fmt::format("{}, other processes have {:.1f}: the processor is the limit", used,
-                       foreign);
-  return used + ", and more workers bring under 5 %";
+    return fmt::format("{}, other processes use {:.1f}: the processor is the limit", used, foreign);
+  return used + ", and more workers gain less than 5 %";
 }
 
 std::string reason_of(const Run& run, const reader::Knee& knee) {

@@ -48,7 +48,7 @@ std::string title_text(const Request& request, const std::vector<const Run*>& ru
   if (const auto& storage = runs.front()->section.storage)
     text += fmt::format("simulated: {}\n", program::delays_text(*storage));
   if (runs.front()->section.cache == CacheState::kCold && !reader::can_drop_names())
-    text += "names and inodes of files stayed in memory: only root may drop them\n";
+    text += "file names and inodes stayed in memory: only root can drop them\n";
   return text;
 }
 
@@ -78,7 +78,7 @@ constexpr std::array kStageColumns = {
 
 /// Time and share of each stage that occurs in any of the runs.
 std::string stages_text(const std::vector<const Run*>& runs) {
-  Rows rows = {{"time an image", "workers"}};
+  Rows rows = {{"time per image", "workers"}};
   for (const Run* run : runs)
     rows.push_back({program::one_line(run->input, 60), std::to_string(run->workers)});
   for (const StageColumn& column : kStageColumns) {
@@ -139,7 +139,7 @@ std::string bad_text(const std::vector<const Run*>& runs) {
     const std::uint64_t bad = run->median_pass().counters.bad_samples;
     if (bad == 0) continue;
     text +=
-        fmt::format("replaced in {}: {} (`packhorse inspect --verify full --decode` names them)\n",
+        fmt::format("replaced in {}: {} (`packhorse inspect --verify full --decode` lists them)\n",
                     program::one_line(run->input, 60), program::count_text(bad, "bad image"));
   }
   return text;

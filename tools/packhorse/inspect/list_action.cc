@@ -8,7 +8,7 @@
 namespace packhorse::inspect {
 
 void ListAction::setup(CLI::App& app) {
-  app.add_flag("--list", list_, "List the samples, one a line");
+  app.add_flag("--list", list_, "List the samples, one per line");
 }
 
 int ListAction::run(const std::vector<std::filesystem::path>& paths,

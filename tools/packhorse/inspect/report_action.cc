@@ -39,15 +39,16 @@ std::size_t damaged_in(const ReportSection& section) {
 void ReportAction::setup(CLI::App& app) {
   constexpr const char* kGroup = "Report";
   auto* report =
-      app.add_option("--report", file_,
-                     "Write a page about the dataset, with --verify also of what it found (.html)")
+      app.add_option(
+             "--report", file_,
+             "Write a page about the dataset (.html); with --verify, also about its findings")
           ->group(kGroup);
-  app.add_option("--report-classes", classes_, "Classes to show pictures of, at most")
+  app.add_option("--report-classes", classes_, "Show pictures of at most this many classes")
       ->check(CLI::Range(0, 10'000))
       ->capture_default_str()
       ->needs(report)
       ->group(kGroup);
-  app.add_option("--report-images", images_, "Pictures of each of them, at most")
+  app.add_option("--report-images", images_, "Show at most this many pictures of each class")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str()
       ->needs(report)

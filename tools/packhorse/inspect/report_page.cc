@@ -64,7 +64,7 @@ std::string charts_part(const ReportSection& section) {
   return "<div class=\"charts\">\n" +
          svg_chart("Images in a class", class_rows(dataset), dataset.size()) +
          svg_chart("Short side, pixels", pixel_rows(section.summary.short_side), dataset.size()) +
-         svg_chart("Shape, width : height, about", shape_rows(section.summary), dataset.size()) +
+         svg_chart("Shape (width : height), rounded", shape_rows(section.summary), dataset.size()) +
          svg_chart("Size of an image", byte_rows(section.summary.bytes), dataset.size()) +
          "</div>\n";
 }

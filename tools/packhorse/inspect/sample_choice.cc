@@ -25,12 +25,13 @@ std::optional<std::size_t> number_in(std::string_view text) {
 
 void SampleChoice::setup(CLI::App& app) {
   app.add_option("--class", classes_,
-                 "With --list, --sheet: only samples of this class (name or label); again for more")
+                 "With --list, --sheet: only samples of this class (name or label); may be given "
+                 "several times")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->group("Choice of samples");
   app.add_option("--samples", samples_,
-                 "With --list, --sheet: only these, numbers and ranges: 0-9,17")
+                 "With --list, --sheet: only these samples, by numbers and ranges, e.g. 0-9,17")
       ->group("Choice of samples");
 }
 
@@ -45,7 +46,7 @@ std::vector<std::size_t> SampleChoice::choose(const PackedDataset& dataset) cons
     });
   }
   if (chosen.empty()) {
-    throw Error(ErrorKind::kNotFound, "no sample is in what was chosen", dataset.path(),
+    throw Error(ErrorKind::kNotFound, "no sample matches the choice", dataset.path(),
                 "`packhorse inspect` without --class and --samples shows what is there");
   }
   return chosen;
@@ -66,8 +67,9 @@ std::vector<std::size_t> SampleChoice::numbers(const PackedDataset& dataset) con
     const std::optional<std::size_t> last =
         dash == std::string_view::npos ? first : number_in(part.substr(dash + 1));
     if (!first || !last || *first > *last) {
-      throw Error(ErrorKind::kUsage, fmt::format("'{}' is no sample number and no range", part), {},
-                  "say it like 17, 0-9 or 0-9,17,40-49");
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("'{}' is neither a sample number nor a range", part), {},
+                  "give it like 17, 0-9 or 0-9,17,40-49");
     }
     if (*last >= dataset.size()) {
       throw Error(ErrorKind::kNotFound,
@@ -93,7 +95,7 @@ std::size_t find_class(const PackedDataset& dataset, const std::string& name) {
   const std::optional<std::size_t> label = number_in(name);
   if (label && *label < classes.size()) return *label;
   throw Error(ErrorKind::kNotFound, "there is no class '" + name + "'", dataset.path(),
-              "classes.txt in it lists their names");
+              "classes.txt in the dataset lists the names");
 }
 
 }  // namespace packhorse::inspect

@@ -28,33 +28,35 @@ constexpr std::int64_t kMostPixels = 200'000'000;
 
 void SheetAction::setup(CLI::App& app) {
   constexpr const char* kGroup = "Contact sheet";
-  auto* sheet = app.add_option("--sheet", file_,
-                               "Write a picture of samples, their classes and numbers (.jpg, .png)")
-                    ->group(kGroup);
+  auto* sheet =
+      app.add_option("--sheet", file_,
+                     "Write a contact sheet of samples with their classes and numbers (.jpg, .png)")
+          ->group(kGroup);
   app.add_option("--sheet-of", of_,
-                 "random: drawn from all; per-class: some of each class; first: in stored order. "
-                 "--class and --samples narrow what there is to choose from")
+                 "random: drawn from all samples; per-class: some of each class; first: the first "
+                 "ones in stored order. --class and --samples narrow the choice")
       ->check(CLI::IsMember({"random", "per-class", "first"}))
       ->capture_default_str()
       ->needs(sheet)
       ->group(kGroup);
   app.add_option("--sheet-count", count_,
-                 "Images, or with per-class images of each class; 0 = 48, what --samples names, "
-                 "or 1 to 8 of each class")
+                 "Number of images (with per-class: of each class); 0 = 48, all that --samples "
+                 "names, or 1 to 8 of each class")
       ->capture_default_str()
       ->needs(sheet)
       ->group(kGroup);
-  app.add_option("--sheet-tile", tile_, "Pixels of a tile's side")
+  app.add_option("--sheet-tile", tile_, "Side of a tile, in pixels")
       ->check(CLI::Range(32, 1024))
       ->capture_default_str()
       ->needs(sheet)
       ->group(kGroup);
-  app.add_option("--sheet-columns", columns_, "Tiles in a row; 0 = as it looks best")
+  app.add_option("--sheet-columns", columns_, "Tiles in a row; 0 = automatic")
       ->check(CLI::Range(0, 1000))
       ->capture_default_str()
       ->needs(sheet)
       ->group(kGroup);
-  app.add_option("--sheet-seed", seed_, "The same seed picks the same samples")
+  app.add_option("--sheet-seed", seed_,
+                 "Seed of the choice: the same seed chooses the same samples")
       ->capture_default_str()
       ->needs(sheet)
       ->group(kGroup);
@@ -64,8 +66,8 @@ int SheetAction::run(const std::vector<std::filesystem::path>& paths,
                      const std::stop_token& stop) const {
   refuse_url(file_);
   if (paths.size() != 1) {
-    throw Error(ErrorKind::kUsage, "--sheet needs one dataset, and here are several", request_.path,
-                "name one of the splits, e.g. " + paths.front().string());
+    throw Error(ErrorKind::kUsage, "--sheet needs one dataset, but there are several here",
+                request_.path, "give one of the splits, e.g. " + paths.front().string());
   }
   const PackedDataset dataset(paths.front());
   const std::vector<std::size_t> samples = picked(dataset);

@@ -26,8 +26,8 @@ void ShowAction::setup(CLI::App& app) {
 
 int ShowAction::run(const std::vector<std::filesystem::path>& paths, const std::stop_token&) const {
   if (paths.size() != 1) {
-    throw Error(ErrorKind::kUsage, "--show needs one dataset, and here are several", request_.path,
-                "name one of the splits, e.g. " + paths.front().string());
+    throw Error(ErrorKind::kUsage, "--show needs one dataset, but there are several here",
+                request_.path, "give one of the splits, e.g. " + paths.front().string());
   }
   const PackedDataset dataset(paths.front());
   const std::size_t sample = find(dataset);
@@ -73,7 +73,7 @@ std::vector<std::byte> ShowAction::bytes_of(const PackedDataset& dataset,
     if (found == fields.end() ||
         !dataset.read_field(sample, static_cast<std::size_t>(found - fields.begin()), bytes)) {
       throw Error(ErrorKind::kNotFound, "the sample has no field '" + field_ + "'", dataset.path(),
-                  "`packhorse inspect --show " + show_ + " --json` names them");
+                  "`packhorse inspect --show " + show_ + " --json` lists them");
     }
     return bytes;
   }

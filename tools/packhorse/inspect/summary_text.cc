@@ -34,7 +34,7 @@ std::string class_words(const PackedDataset& dataset, const ClassBalance& classe
   };
   const std::size_t count = dataset.classes().size();
   const std::string empty =
-      classes.empty == 0 ? "" : fmt::format("; {} without any", with_commas(classes.empty));
+      classes.empty == 0 ? "" : fmt::format("; {} empty", with_commas(classes.empty));
   if (classes.most == classes.least) {
     return fmt::format("{}, each with {}{}", with_commas(count), count_text(classes.most, "image"),
                        empty);
@@ -65,7 +65,7 @@ std::string colour_words(const Summary& summary) {
                          colour_name(components));
   }
   if (summary.turned > 0)
-    words += fmt::format("; {} shown turned, by their EXIF", with_commas(summary.turned));
+    words += fmt::format("; {} rotated when shown, by their EXIF", with_commas(summary.turned));
   return words;
 }
 
@@ -81,8 +81,8 @@ std::string size_words(const Summary& summary) {
 
 std::string byte_words(const Summary& summary) {
   if (summary.bytes.least() == summary.bytes.most())
-    return fmt::format("{} each image", bytes_text(summary.bytes.least()));
-  return fmt::format("{} to {} an image, median {}", bytes_text(summary.bytes.least()),
+    return fmt::format("{} per image", bytes_text(summary.bytes.least()));
+  return fmt::format("{} to {} per image, median {}", bytes_text(summary.bytes.least()),
                      bytes_text(summary.bytes.most()), bytes_text(summary.bytes.median()));
 }
 
@@ -189,7 +189,7 @@ std::string summary_text(const PackedDataset& dataset, const Summary& summary,
   };
   chart("images in a class", class_rows(dataset));
   chart("short side, pixels", pixel_rows(summary.short_side));
-  chart("shape, width : height, about", shape_rows(summary));
+  chart("shape (width : height), rounded", shape_rows(summary));
   chart("size of an image", byte_rows(summary.bytes));
   return text + shards_text(dataset.manifest(), style);
 }

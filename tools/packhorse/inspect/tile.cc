@@ -106,8 +106,8 @@ std::vector<std::byte> encoded(const cv::Mat& picture, const std::string& extens
   try {
     opencv_codecs::encode(extension, picture, bytes, {cv::IMWRITE_JPEG_QUALITY, kJpegQuality});
   } catch (const cv::Exception&) {
-    throw Error(ErrorKind::kUsage, "'" + extension + "' is no kind of picture that can be written",
-                {}, "name a file that ends in .jpg or .png");
+    throw Error(ErrorKind::kUsage, "'" + extension + "' is not a supported picture format", {},
+                "give a file name that ends in .jpg or .png");
   }
   const auto* const begin = reinterpret_cast<const std::byte*>(bytes.data());
   return {begin, begin + bytes.size()};

@@ -11,30 +11,30 @@ namespace fs = std::filesystem;
 void VerifyAction::setup(CLI::App& app) {
   const char* const group = "Verification";
   auto* verify = app.add_option("--verify", level_,
-                                "quick: files, sizes, indexes; full: every byte, and every shard "
-                                "by its format's own library")
+                                "quick: files, sizes and indexes; full: every byte, and every "
+                                "shard with its format's own library")
                      ->check(CLI::IsMember({"quick", "full"}))
                      ->group(group);
   app.add_flag("--decode", decode_,
-               "With --verify full: decode every image, strictly; with --against, as `pack` was "
-               "told, too")
+               "With --verify full: decode every image, strictly; with --against: needed if `pack` "
+               "had it")
       ->group(group);
   auto* subset = app.add_option("--subset", part_,
-                                "With --verify: only part I of N (0/10 ... 9/10); all N together "
-                                "are all of it")
+                                "With --verify: check only part I of N (0/10 ... 9/10); the N "
+                                "parts together check everything")
                      ->needs(verify)
                      ->group(group);
   app.add_option("--against", source_,
-                 "Prove that the dataset holds just what this source does; --verify full goes "
-                 "before, unless --verify quick is said")
+                 "Prove that the dataset holds exactly what this source holds; runs --verify full "
+                 "first, unless --verify quick is given")
       ->excludes(subset)
       ->group(group);
-  source_arguments_.setup(app, "The source, as `pack` was told", "Selection, as `pack` was told");
+  source_arguments_.setup(app, "The source, as given to `pack`", "Selection, as given to `pack`");
 }
 
 void VerifyAction::check() const {
   if (const std::string option = source_arguments_.given(); !option.empty() && source_.empty()) {
-    throw Error(ErrorKind::kUsage, option + " is about a source, and none is looked at", {},
+    throw Error(ErrorKind::kUsage, option + " needs --against: no source is read", {},
                 "add --against SOURCE, or leave it out");
   }
   if (decode_ && level_ != "full" && source_.empty())
@@ -63,7 +63,7 @@ AgainstReport VerifyAction::compare(const std::vector<fs::path>& paths,
 } catch (const Error& error) {
   if (error.kind() != ErrorKind::kCorrupt) throw;
   AgainstReport report;
-  report.notes.push_back("not compared with the source, as the dataset is damaged: " +
+  report.notes.push_back("not compared with the source, because the dataset is damaged: " +
                          std::string(error.what()));
   report.findings.push_back({FindingKind::kIndex,
                              error.path().filename().string(),

@@ -41,7 +41,7 @@ std::string duplicates_in_words(const PackReport& report) {
     for (const DuplicateGroup::Member& member : group.members) dropped += member.dropped ? 1u : 0u;
   }
   return fmt::format(
-      "duplicates: {} share their bytes with another ({}; {} of the groups across splits, {} "
+      "duplicates: {} have the same bytes as another ({}; {} of the groups across splits, {} "
       "across classes), {} dropped\n",
       count_text(images, "image"), count_text(report.duplicates.size(), "group"), leaks,
       contradictions, with_commas(dropped));
@@ -113,13 +113,13 @@ std::string to_words(const PackReport& report, const PackOptions& options) {
   text += classes_in_words(report.classes);
   for (const std::string& note : report.notes) text += "note: " + printable_text(note) + "\n";
   if (options.dry_run) {
-    return text + fmt::format("would pack them into {} of {} at most; nothing was written\n",
+    return text + fmt::format("would pack them into {}, of {} at most; nothing was written\n",
                               count_text(report.shards, "shard"), bytes_text(report.estimate));
   }
   if (options.task) {
     return text + fmt::format(
                       "task {} of {}: {} packed, {} of them kept from before, {}; nothing is "
-                      "published before --finish\n",
+                      "published until --finish\n",
                       options.task->index, options.task->count, count_text(report.shards, "shard"),
                       with_commas(report.shards_kept), program::seconds_text(report.seconds));
   }
@@ -134,7 +134,7 @@ std::string to_words(const PackReport& report, const PackOptions& options) {
   text += fmt::format("{} in, {} out, {}", bytes_text(report.bytes_in),
                       bytes_text(report.bytes_out), program::seconds_text(report.seconds));
   if (report.shards_kept > 0)
-    text += ", " + count_text(report.shards_kept, "shard") + " kept from the run before";
+    text += ", " + count_text(report.shards_kept, "shard") + " kept from the previous run";
   return text + "\n";
 }
 
@@ -176,8 +176,8 @@ std::vector<std::string> parse_fields(const std::string& text) {
         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789._-") == std::string::npos;
     if (!fit) {
       throw Error(
-          ErrorKind::kUsage, "'" + name + "' is no name of a field", {},
-          "say what follows the dot in its files, in lower case: json,txt,seg.png; or none");
+          ErrorKind::kUsage, "'" + name + "' is not a valid field name", {},
+          "give what follows the dot in its files, in lower case: json,txt,seg.png; or none");
     }
     names.push_back(name);
     at = comma + 1;

@@ -6,14 +6,14 @@
 namespace packhorse {
 
 void Request::setup_dataset(CLI::App& app) {
-  app.add_option("dataset", path, "A packed dataset, or a directory of its splits")->required();
+  app.add_option("dataset", path, "Packed dataset, or directory of its splits")->required();
 }
 
 void Request::setup_rest(CLI::App& app) {
-  app.add_option("--jobs", jobs, "Threads; 0 = as many as this process may use")
+  app.add_option("--jobs", jobs, "Threads; 0 = one for each CPU this process may use")
       ->capture_default_str();
   app.add_flag("--json", json, "Print one JSON object");
-  program::add_image_limits(app, limits, "Images that are decoded");
+  program::add_image_limits(app, limits, "Image limits");
 }
 
 std::vector<std::filesystem::path> Request::datasets() const {

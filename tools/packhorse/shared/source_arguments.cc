@@ -8,44 +8,44 @@ namespace packhorse {
 void SourceArguments::setup(CLI::App& app, const std::string& source,
                             const std::string& selection) {
   const std::size_t before = app.get_options().size();
-  app.add_option("--source-kind", options_.source_kind, "Take the source as this kind, see below")
+  app.add_option("--source-kind", options_.source_kind, "Treat the source as this kind (see below)")
       ->group(source);
   app.add_option("--classes", classes_file_,
-                 "File with one class name a line, which fixes the labels")
+                 "File with one class name per line, which fixes the labels")
       ->group(source);
   app.add_option("--split-folders", split_folders_,
                  "Which folders are splits, e.g. train=Training,val=Testing; none = no folder is; "
-                 "default: told by their names")
+                 "default: by their names")
       ->group(source);
   app.add_option("--labels", options_.list.labels,
-                 "File of lines `path label`, in the place of class folders")
+                 "File of lines `path label`, used instead of class folders")
       ->group(source);
-  app.add_option(
-         "--fields", fields_,
-         "Extra fields to pack with x.jpg, e.g. json,seg.png for x.json and x.seg.png; none "
-         "= leave out those the source brings")
+  app.add_option("--fields", fields_,
+                 "Extra fields to pack with x.jpg, e.g. json,seg.png for x.json and x.seg.png; "
+                 "none = leave out the source's fields")
       ->group(source);
   SelectOptions& select = options_.select;
-  app.add_option(
-         "--include", select.include,
-         "Only what matches one of these globs: of the name, or of the path when it has a /")
+  app.add_option("--include", select.include,
+                 "Pack only files that match one of these globs; a glob with a / is matched "
+                 "against the path, others against the name")
       ->allow_extra_args(false)
       ->group(selection);
-  app.add_option("--exclude", select.exclude, "Not what matches one of these globs")
+  app.add_option("--exclude", select.exclude, "Leave out files that match one of these globs")
       ->allow_extra_args(false)
       ->group(selection);
-  app.add_option("--limit", select.limit, "At most N images a split")
+  app.add_option("--limit", select.limit, "At most N images per split")
       ->check(CLI::PositiveNumber)
       ->group(selection);
   app.add_option("--sample-per-class", select.samples_per_class,
-                 "At most N images of each class in a split")
+                 "At most N images per class and split")
       ->check(CLI::PositiveNumber)
       ->group(selection);
   app.add_option("--split", split_,
-                 "Divide into train and val (and test), e.g. 90:10, by the images' bytes")
+                 "Divide into train and val (and test) with these weights, e.g. 90:10, by the "
+                 "images' bytes")
       ->group(selection);
   app.add_option("--deduplicate", deduplicate_,
-                 "Inputs of identical bytes, over all splits: report them, or drop all but one")
+                 "Report inputs with identical bytes, over all splits, or drop all but one")
       ->check(CLI::IsMember({"report", "drop"}))
       ->group(selection);
   for (CLI::Option* option : app.get_options()) declared_.push_back(option);

@@ -101,33 +101,33 @@ bool is_damage(const Finding& f) {
 /// Sorted from the gravest on.
 constexpr std::array kTroubles = {
     Trouble{[](const Finding& f) { return is_damage(f) && f.writer == Writer::kPack; },
-            "the dataset is damaged", "of files that `pack` wrote",
+            "the dataset is damaged", "for files that `pack` wrote",
             "replace the files named above with `packhorse repair DATASET SOURCE`, or pack the "
             "source again"},
     Trouble{[](const Finding& f) { return is_damage(f) && f.writer == Writer::kOthers; },
-            "the dataset is damaged", "of shards that others made",
-            "get the shards named above again from where they came from, as nothing writes to "
-            "those that others made; or, if they were changed on purpose, adopt them again with "
+            "the dataset is damaged", "for shards from other writers",
+            "get fresh copies of the shards named above from where they came from, since packhorse "
+            "never writes to those; or, if they were changed on purpose, adopt them again with "
             "`packhorse index --overwrite`"},
     Trouble{[](const Finding& f) { return is_damage(f) && f.writer == Writer::kIndex; },
-            "the dataset is damaged", "of files beside shards that others made",
+            "the dataset is damaged", "for files beside shards from other writers",
             "take the files named above from a copy of the dataset with `packhorse repair DATASET "
             "COPY`, "
             "or remove them and adopt the shards again with `packhorse index --overwrite`"},
     Trouble{[](const Finding& f) { return f.kind == FindingKind::kDescription; },
-            "the dataset says of images what they are not", "of images that are described wrongly",
-            "pack the source again, or adopt shards of others again with `packhorse index "
-            "--overwrite`: the index is the one that was published, so that no repair makes it "
-            "another"},
+            "the dataset describes images wrongly", "for wrongly described images",
+            "pack the source again, or adopt foreign shards again with `packhorse index "
+            "--overwrite`: the index is as it was published, so a repair cannot change it"},
     Trouble{[](const Finding& f) { return f.kind == FindingKind::kRead; },
-            "not all of the dataset can be read", "of what cannot be read",
-            "look after the storage, whose errors are in the kernel's log, and verify again"},
-    Trouble{is_about_image, "images of the dataset cannot be decoded", "of what cannot be decoded",
-            "their bytes are those that were packed, so that no repair makes them others: mend or "
-            "remove the source images, or pack again with `pack --decode`, which rejects them"},
+            "not all of the dataset can be read", "for what cannot be read",
+            "check the storage, whose errors are in the kernel's log, and verify again"},
+    Trouble{is_about_image, "images of the dataset cannot be decoded",
+            "for images that cannot be decoded",
+            "their bytes are as they were packed, so a repair cannot change them: fix or remove "
+            "the source images, or pack again with `pack --decode`, which rejects them"},
     Trouble{[](const Finding& f) { return f.kind == FindingKind::kLimit; },
-            "images of the dataset are beyond the limits", "of what is beyond a limit",
-            "raise the option that is named; the images are as they were packed, and may be sound"},
+            "images of the dataset exceed the limits", "for images that exceed a limit",
+            "raise the limit named above; the images are as they were packed, and may be intact"},
 };
 
 bool is_among(const VerifyReport& report, const Trouble& trouble) {
@@ -177,7 +177,7 @@ Json to_json(const Outcome& outcome) {
 std::string what_is_wrong(const VerifyReport& report) {
   for (const Trouble& trouble : kTroubles)
     if (is_among(report, trouble)) return trouble.wrong;
-  return "the dataset is not what the source is";
+  return "the dataset does not match the source";
 }
 
 std::string advice_for(const VerifyReport& report) {
@@ -186,7 +186,8 @@ std::string advice_for(const VerifyReport& report) {
     if (!is_among(report, trouble)) continue;
     text += text.empty() ? trouble.next : fmt::format("; {}, {}", trouble.which, trouble.next);
   }
-  return text.empty() ? "pack the source again, or find out which of the two is right" : text;
+  return text.empty() ? "find out which of the two is right; to follow the source, pack it again"
+                      : text;
 }
 
 std::string to_words(const Outcome& outcome) {

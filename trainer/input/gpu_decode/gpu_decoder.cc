@@ -27,7 +27,7 @@ void check(nvjpegStatus_t status, const char* what) {
   if (status == NVJPEG_STATUS_SUCCESS) return;
   throw Error(ErrorKind::kUnsupported,
               fmt::format("nvJPEG failed: {} (status {})", what, static_cast<int>(status)), {},
-              "Use --gpu-decode off.");
+              "use --gpu-decode off");
 }
 
 /// A decoder on the GPU's JPEG engine if it has one, otherwise on its cores.
@@ -37,7 +37,7 @@ class NvJpeg {
     hardware_ = create(NVJPEG_BACKEND_HARDWARE);
     if (!hardware_ && !create(NVJPEG_BACKEND_GPU_HYBRID)) {
       throw Error(ErrorKind::kUnsupported, "nvJPEG does not start on this GPU", {},
-                  "Use --gpu-decode off.");
+                  "use --gpu-decode off");
     }
     check(library_.stream_create(handle_, &stream_), "creating a stream");
   }
@@ -221,8 +221,8 @@ void GpuDecoder::Impl::decode(const reader::Batch& batch, const at::Tensor& imag
 
 GpuDecoder::GpuDecoder(const Device& device, std::int64_t batch_size) {
   if (!device.is_cuda()) {
-    throw Error(ErrorKind::kUnsupported, "decoding on a GPU needs a GPU", {},
-                "Use --gpu-decode off.");
+    throw Error(ErrorKind::kUnsupported, "there is no GPU to decode on", {},
+                "use --gpu-decode off");
   }
   const c10::cuda::CUDAGuard guard(static_cast<c10::DeviceIndex>(device.index));
   impl_ = std::make_unique<Impl>(device, batch_size);
@@ -250,7 +250,7 @@ struct GpuDecoder::Impl {};
 
 GpuDecoder::GpuDecoder(const Device&, std::int64_t) {
   throw Error(ErrorKind::kUnsupported, "this build of packhorse cannot decode on a GPU", {},
-              "Build it where nvcc and nvJPEG's header are, or use --gpu-decode off.");
+              "build it where nvcc and nvJPEG's header are installed, or use --gpu-decode off");
 }
 void GpuDecoder::upload(const reader::Batch&, const at::Tensor&) {}
 GpuDecodeCounters GpuDecoder::counters() const { return {}; }

@@ -35,7 +35,7 @@ double rate_of(const std::shared_ptr<const reader::Dataset>& dataset,
       if (!begin) begin = Clock::now();
       passed = std::chrono::duration<double>(Clock::now() - *begin).count();
     }
-    if (!any) throw Error(ErrorKind::kUsage, "there are fewer samples than one batch");
+    if (!any) throw Error(ErrorKind::kUsage, "there are fewer samples than one batch needs");
   }
   return static_cast<double>(images) / passed;
 }

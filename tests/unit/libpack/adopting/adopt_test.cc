@@ -203,12 +203,12 @@ TEST_CASE("adopt: what the process says of a shard is taken, or refused with the
       {answer(R"('{"end": "crashed", "signal": 11, "row": 7, "detail": ""}')"),
        "the format's own library crashed on it (Segmentation fault), at sample 7"},
       {answer(R"('{"end": "time", "signal": 0, "row": -1, "detail": ""}')"),
-       "the format's own library did not come to an end with it in time"},
+       "the format's own library did not finish it in time"},
       {answer(R"('{"end": "memory", "signal": 0, "row": -1, "detail": ""}')"),
-       "the format's own library needed more memory for it than is sensible"},
-      {"read task; exit 0", "it could not be looked at: the process that walked it ended"},
+       "the format's own library needed too much memory for it"},
+      {"read task; exit 0", "it could not be looked at: the process that checked it ended"},
       {answer(R"('{"shard":["61",3,[]]}')" + end),
-       "the process that looked at it left some samples out"},
+       "the process that checked it left out some samples"},
       {answer(R"('{"error":[5,"776879","","",""]}')" + end), "why"},
   };
   for (const auto& [script, words] : answers) {
@@ -216,7 +216,7 @@ TEST_CASE("adopt: what the process says of a shard is taken, or refused with the
     CHECK(shards.refusal(script) == words);
     CHECK_FALSE(is_packed_dataset(shards.path));
   }
-  CHECK(shards.refusal(answer(R"('{"shard":7}')" + end)).find("made no sense") !=
+  CHECK(shards.refusal(answer(R"('{"shard":7}')" + end)).find("sent an invalid answer") !=
         std::string::npos);
 }
 

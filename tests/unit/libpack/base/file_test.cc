@@ -222,7 +222,7 @@ TEST_CASE("atomic file: the limit on file sizes is named") {
   }
   ::setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, usual);
-  CHECK(text.ends_with("File too large, by the process's file size limit (ulimit -f)"));
+  CHECK(text.ends_with("File too large, because of the process's file size limit (ulimit -f)"));
   CHECK(fs::is_empty(directory.path()));
 }
 

@@ -116,7 +116,7 @@ TEST_CASE("label file: a line without a folder names the one image of that file 
   std::vector<std::string> notes;
   file.note_unused(notes, "image of the source");
   CHECK(notes ==
-        std::vector<std::string>{"1 line of the labels file named no image of the source"});
+        std::vector<std::string>{"1 line of the labels file matched no image of the source"});
 }
 
 }  // namespace packhorse

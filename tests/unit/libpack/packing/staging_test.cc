@@ -400,7 +400,7 @@ TEST_CASE("pack: writers that replace one dataset never lose a directory they ho
     staging.discard();
   }));
   for (std::string line; std::getline(lines, line);)
-    CHECK_MESSAGE(line.starts_with("another writer is at work"), line);
+    CHECK_MESSAGE(line.starts_with("another process is writing"), line);
   CHECK_FALSE(fs::exists(staging_path(out)));
 }
 
@@ -410,7 +410,7 @@ TEST_CASE("pack: writers that come as others go are told of those at most") {
   std::istringstream lines(
       complaints(200, [&](int) { Staging(out, Staging::Hold::kAlone, "job").discard(); }));
   for (std::string line; std::getline(lines, line);)
-    CHECK_MESSAGE(line.starts_with("another writer is at work"), line);
+    CHECK_MESSAGE(line.starts_with("another process is writing"), line);
   CHECK_FALSE(fs::exists(staging_path(out)));
 }
 

@@ -163,7 +163,7 @@ TEST_CASE("source folder: a labels file labels images wherever they lie") {
   CHECK(listing.classes[7] == "7");
   CHECK(entries(listing.splits[0]) == Names{"1.jpg=7", "d/4.jpg=1", "d/e/3.jpg=0"});
   CHECK(sorted(rejects(listing.splits[0])) == Names{"2.jpg: not in the labels file"});
-  CHECK(listing.notes == Names{"2 lines of the labels file named no image of the source"});
+  CHECK(listing.notes == Names{"2 lines of the labels file matched no image of the source"});
   CHECK(listing.seen() == 5);
   Input input;
   source->read(listing.splits[0], 2, input);

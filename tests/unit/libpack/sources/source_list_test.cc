@@ -249,7 +249,7 @@ TEST_CASE("source list: a header that cannot be is an Error that says what is th
   ListOptions labels;
   labels.labels = "labels.txt";
   CHECK(refusal(folder.list("h.csv", "path,label\na/1.pgm,c\n"), labels) ==
-        "a list file has labels of its own");
+        "a list file has its own labels");
 }
 
 TEST_CASE("source list: without a row there is nothing to pack") {

@@ -83,7 +83,7 @@ TEST_CASE("verify walk: without a process whole shards are walked here, and dama
   const VerifyReport damaged = verify(packed.path, options);
   CHECK(damaged.walked == 1);
   REQUIRE(damaged.notes.size() == 1);
-  CHECK(damaged.notes[0].starts_with("damaged shards whose structure was not looked at: 1"));
+  CHECK(damaged.notes[0].starts_with("damaged shards whose structure was not checked: 1"));
 }
 
 TEST_CASE("verify walk: findings of the process get the sample's number, key and place") {
@@ -108,8 +108,8 @@ TEST_CASE("verify walk: a crash, a limit or a death is a finding that names shar
       {answer(R"({"end": "memory", "signal": 0, "row": 1, "detail": ""})"), "more memory"},
       {answer(R"({"end": "failed", "signal": 0, "row": 1, "detail": "why"})"), "walked: why"},
       {"read task; kill -SEGV $$", "crashed on it (Segmentation fault)"},
-      {"read task; exit 0", "the process that walked it ended"},
-      {"exit 0", "the process that walked it ended"},
+      {"read task; exit 0", "the process that checked it ended"},
+      {"exit 0", "the process that checked it ended"},
   };
   for (const auto& [script, words] : ends) {
     CAPTURE(script);

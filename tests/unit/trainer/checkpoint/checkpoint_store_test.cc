@@ -86,5 +86,5 @@ TEST_CASE("checkpoint store: the command after saving has signals as usual") {
   std::signal(SIGXFSZ, SIG_DFL);
   const auto notes = store.take_notes();
   REQUIRE(notes.size() == 1);
-  CHECK(notes[0].ends_with("it was ended by signal 13"));
+  CHECK(notes[0].ends_with("terminated by signal 13"));
 }

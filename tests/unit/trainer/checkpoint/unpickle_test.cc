@@ -116,7 +116,7 @@ TEST_CASE("unpickle: a tensor has no more numbers than its storage, nor many ten
   CHECK(refusal(kBegin + tensor("J\xff\xff\xff\x7f", std::string("K\0", 2)) + ".") == larger);
   CHECK(refusal(kBegin + repeated(tensor("K\x04", "K\x01"), 64) + ".") == "");
   CHECK(refusal(kBegin + repeated(tensor("K\x04", "K\x01"), 66) + ".") ==
-        "it has too many tensors of the same bytes");
+        "too many of its tensors share the same bytes");
 }
 
 TEST_CASE("unpickle: nested pickles of megabytes are damaged weights and damaged checkpoints") {

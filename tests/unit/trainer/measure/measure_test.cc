@@ -368,7 +368,7 @@ TEST_CASE("verdict: names the storage, the gain and what loses") {
   says(sentences[1],
        "From simulated open=5ms: the storage is the limit: 80 % of the folder's epoch");
   says(sentences[1], "packing gains 5.00x (wds: 100 images/s instead of 20)");
-  says(sentences[2], "one at a time by each of 2 reader threads");
+  says(sentences[2], "by 2 reader threads, each waiting for one file at a time");
   // A third input, faster than the one that loses.
   MeasuredInput lmdb = report.inputs[1];
   lmdb.name = "lmdb";
@@ -498,7 +498,7 @@ TEST_CASE("recommend: advises what the figures tell would help, and nothing else
     const std::string reason = recommend(report).reason;
     says(reason, c.said);
     CHECK(reason.find(c.never) == std::string::npos);
-    CHECK((reason.find("pay where they wait for storage") != std::string::npos) ==
+    CHECK((reason.find("pay off when they wait for storage") != std::string::npos) ==
           (c.from != Condition::Kind::kWarm));
   }
 }
@@ -508,9 +508,9 @@ TEST_CASE("recommend: says where the repeats lie too far apart to choose by") {
   report.cpus = 2;
   report.device_limit = lasting({1});
   report.settings.push_back({.workers = 1, .slots = 2, .passes = lasting({1, 1, 1})});
-  CHECK(recommend(report).reason.find("further apart") == std::string::npos);
+  CHECK(recommend(report).reason.find("differ by more") == std::string::npos);
   report.settings[0].passes = lasting({1, 1.2, 1});
-  says(recommend(report).reason, "the repeats lie further apart than the 5 % that choose");
+  says(recommend(report).reason, "the repeats differ by more than the 5 % that decide");
 }
 
 TEST_CASE("sweep: a worker's memory is what the memory grew by, between the same slots") {

@@ -26,7 +26,7 @@ using Stamp = std::array<std::int64_t, 4>;
 
 Stamp stamp_of(int fd, const fs::path& path) {
   struct stat status {};
-  if (::fstat(fd, &status) != 0) throw_errno("look at", path);
+  if (::fstat(fd, &status) != 0) throw_errno("inspect", path);
   return {status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
           static_cast<std::int64_t>(status.st_ino)};
 }

@@ -19,7 +19,7 @@ constexpr std::uint32_t kMostOpen = 256;
 
 std::int64_t stamp_of(int fd, const fs::path& path) {
   struct stat status {};
-  if (::fstat(fd, &status) != 0) throw_errno("look at", path);
+  if (::fstat(fd, &status) != 0) throw_errno("inspect", path);
   return std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec +
          status.st_size;
 }

@@ -102,7 +102,7 @@ UniqueFd DatasetDirectory::open(const std::string& name, Links links) const {
     if (!fd) throw_errno("open", path_ / name);
   }
   struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) throw_errno("look at", path_ / name);
+  if (::fstat(fd.get(), &status) != 0) throw_errno("inspect", path_ / name);
   if (!S_ISREG(status.st_mode)) {
     throw Error(ErrorKind::kCorrupt, "a file of the dataset is not a regular file", path_ / name,
                 "restore the file from a copy, or pack again");

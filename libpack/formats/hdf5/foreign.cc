@@ -182,11 +182,11 @@ class Hdf5Shard final : public ForeignShard {
 
   void find_sequences(const Column& images) try {
     if (images.axes.size() != 1) refuse("has more than one value per sample", kPackFiles);
-    const Properties made(H5Fget_create_plist(arrays_->file.get()), "look at", path_);
+    const Properties made(H5Fget_create_plist(arrays_->file.get()), "inspect", path_);
     std::size_t address_bytes = 0, length_bytes = 0;
     hsize_t base = 0;
-    check(H5Pget_sizes(made.get(), &address_bytes, &length_bytes), "look at", path_);
-    check(H5Pget_userblock(made.get(), &base), "look at", path_);
+    check(H5Pget_sizes(made.get(), &address_bytes, &length_bytes), "inspect", path_);
+    check(H5Pget_userblock(made.get(), &base), "inspect", path_);
     if (address_bytes != 8 || length_bytes != 8)
       refuse("is in a file with addresses of an unusual size", kPackFiles);
     if (base != 0 && H5D_CHUNKED == layout_of(images, path_))

@@ -32,7 +32,7 @@ std::optional<Column> open_column(hid_t file, const std::string& name, const fs:
 }
 
 Type type_of(const Column& column, const fs::path& path) {
-  return Type(H5Dget_type(column.dataset.get()), "look at", path);
+  return Type(H5Dget_type(column.dataset.get()), "inspect", path);
 }
 
 std::uint64_t offset_of(const Column& column, const fs::path& path) {
@@ -93,7 +93,7 @@ std::optional<Column> find_column(hid_t file, const std::string& given,
 }
 
 H5D_layout_t layout_of(const Column& column, const fs::path& path) {
-  const Properties made(H5Dget_create_plist(column.dataset.get()), "look at", path);
+  const Properties made(H5Dget_create_plist(column.dataset.get()), "inspect", path);
   if (H5Pget_nfilters(made.get()) > 0)
     refuse(column, "is compressed or filtered, so single images in it cannot be read", path);
   return H5Pget_layout(made.get());
@@ -164,7 +164,7 @@ bool holds_bytes(const Column& column, const fs::path& path) {
 bool holds_sequences(const Column& column, const fs::path& path) {
   const Type type = type_of(column, path);
   if (H5Tget_class(type.get()) != H5T_VLEN) return false;
-  const Type element(H5Tget_super(type.get()), "look at", path);
+  const Type element(H5Tget_super(type.get()), "inspect", path);
   return H5Tget_class(element.get()) == H5T_INTEGER && H5Tget_size(element.get()) == 1;
 }
 

@@ -14,10 +14,10 @@ namespace {
 /// Properties that open an object without following links out of the file. `of`:
 /// H5P_DATASET_ACCESS, ...
 Properties inside(hid_t of, const fs::path& path) {
-  Properties access(H5Pcreate(of), "look at", path);
+  Properties access(H5Pcreate(of), "inspect", path);
   const H5L_elink_traverse_t never = [](const char*, const char*, const char*, const char*,
                                         unsigned*, hid_t, void*) -> herr_t { return -1; };
-  check(H5Pset_elink_cb(access.get(), never, nullptr), "look at", path);
+  check(H5Pset_elink_cb(access.get(), never, nullptr), "inspect", path);
   return access;
 }
 
@@ -47,7 +47,7 @@ std::optional<Dataset> find_dataset(hid_t parent, const std::string& name, const
   if (id < 0) return std::nullopt;  // a group, or a soft link that leads nowhere
   Dataset dataset(id, "open", path);
   // Checked before anything else: even asking a virtual dataset for its size opens its sources.
-  const Properties made(H5Dget_create_plist(id), "look at", path);
+  const Properties made(H5Dget_create_plist(id), "inspect", path);
   if (H5Pget_layout(made.get()) == H5D_VIRTUAL || H5Pget_external_count(made.get()) > 0)
     refuse(name, path);
   return dataset;

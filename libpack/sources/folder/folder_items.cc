@@ -60,7 +60,7 @@ FolderIds with_all_above(const std::filesystem::path& folder) {
     at = open_at(at.get(), "..", O_PATH | O_DIRECTORY);
   }
   if (errno == EACCES) return ids;
-  throw_errno("look at the folders above", folder);
+  throw_errno("inspect the folders above", folder);
 }
 
 int read_directory(int fd, const std::function<bool(const char*, Type)>& visit) {

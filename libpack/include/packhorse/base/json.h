@@ -63,24 +63,24 @@ Json parse_json(std::string_view text, const JsonLimits& limits = {}) {
     throw Error(ErrorKind::kUnsupported,
                 std::string("JSON ") + what + ", the limit is " + std::to_string(limit));
   };
-  if (text.size() > limits.bytes) refuse("of too many bytes", limits.bytes);
+  if (text.size() > limits.bytes) refuse("has too many bytes", limits.bytes);
   std::vector<std::size_t> open;  // members so far of each open object or array
   const auto watch = [&](int, typename Json::parse_event_t event, Json&) {
     using Event = typename Json::parse_event_t;
     if (event == Event::object_start || event == Event::array_start) {
-      if (open.size() >= limits.depth) refuse("nested too deep", limits.depth);
+      if (open.size() >= limits.depth) refuse("is nested too deep", limits.depth);
       open.push_back(0);
     } else if (event == Event::object_end || event == Event::array_end) {
       open.pop_back();
     } else if (event == Event::key && ++open.back() > limits.members) {
-      refuse("with too many members in one object", limits.members);
+      refuse("has too many members in one object", limits.members);
     }
     return true;
   };
   try {
     return Json::parse(text, watch);
   } catch (const typename Json::exception& error) {
-    throw Error(ErrorKind::kCorrupt, std::string("no JSON: ") + error.what());
+    throw Error(ErrorKind::kCorrupt, std::string("not valid JSON: ") + error.what());
   }
 }
 

@@ -33,7 +33,7 @@ def test_an_option_that_the_mode_does_not_use_is_refused_even_with_its_default(s
         assert result.code == DONE, result
     else:
         assert result.code == USAGE and f"{option} has no effect with --image {mode}" in result.err, result
-        assert "next:  leave it out, or say --image " in result.err
+        assert "next:  leave it out, or give --image " in result.err
 
 
 @pytest.mark.parametrize(
@@ -63,10 +63,10 @@ def test_bench_refuses_options_of_decoding_where_nothing_is_decoded(source, opti
         ("--decode", "--decode needs --verify full or --against"),
         ("--decode --list", "--decode needs"),
         ("--decode --verify quick", "--decode needs"),
-        ("--list --source-kind folder", "--source-kind is about a source"),
-        ("--classes nowhere", "--classes is about a source"),
-        ("--verify quick --limit 3", "--limit is about a source"),
-        ("--verify full --split 90:10", "--split is about a source"),
+        ("--list --source-kind folder", "--source-kind needs --against"),
+        ("--classes nowhere", "--classes needs --against"),
+        ("--verify quick --limit 3", "--limit needs --against"),
+        ("--verify full --split 90:10", "--split needs --against"),
         ("--list --max-pixels 3", "image limits have no effect: no images are decoded"),
         ("--verify quick --against {source} --allow-odd-classes", "--allow-odd-classes"),
     ],

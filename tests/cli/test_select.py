@@ -128,7 +128,7 @@ def test_duplicates_are_reported_with_leaks_and_contradictions(tmp_path, with_du
     text = packhorse(
         "pack", with_duplicates, tmp_path / "out", "--format", "wds", "--deduplicate", "report", "--overwrite"
     ).out
-    assert "5 images share their bytes with another (2 groups; 2 of the groups across splits, 1 across classes)" in text
+    assert "5 images have the same bytes as another (2 groups; 2 of the groups across splits, 1 across classes)" in text
 
 
 def test_dropping_duplicates_keeps_the_evaluation_images(tmp_path, with_duplicates):

@@ -206,7 +206,7 @@ TEST_CASE("adopt: what the process says of a shard is taken, or refused with the
        "the format's own library did not finish it in time"},
       {answer(R"('{"end": "memory", "signal": 0, "row": -1, "detail": ""}')"),
        "the format's own library needed too much memory for it"},
-      {"read task; exit 0", "it could not be looked at: the process that checked it ended"},
+      {"read task; exit 0", "it could not be checked: the process that checked it ended"},
       {answer(R"('{"shard":["61",3,[]]}')" + end),
        "the process that checked it left out some samples"},
       {answer(R"('{"error":[5,"776879","","",""]}')" + end), "why"},

@@ -105,8 +105,8 @@ TEST_CASE("verify walk: a crash, a limit or a death is a finding that names shar
   const std::pair<std::string, std::string> ends[] = {
       {answer(R"({"end": "crashed", "signal": 11, "row": 1, "detail": ""})"), "crashed on it"},
       {answer(R"({"end": "time", "signal": 0, "row": 1, "detail": ""})"), "in time"},
-      {answer(R"({"end": "memory", "signal": 0, "row": 1, "detail": ""})"), "more memory"},
-      {answer(R"({"end": "failed", "signal": 0, "row": 1, "detail": "why"})"), "walked: why"},
+      {answer(R"({"end": "memory", "signal": 0, "row": 1, "detail": ""})"), "too much memory"},
+      {answer(R"({"end": "failed", "signal": 0, "row": 1, "detail": "why"})"), "checked: why"},
       {"read task; kill -SEGV $$", "crashed on it (Segmentation fault)"},
       {"read task; exit 0", "the process that checked it ended"},
       {"exit 0", "the process that checked it ended"},

@@ -234,7 +234,7 @@ TEST_CASE("faults: a file that is cut between its hash check and its decoding is
   class CutDataset final : public MemoryDataset {
    public:
     CutDataset() : MemoryDataset(std::vector<File>(20, File(50))) {}
-    void check_whole(std::size_t) const override { throw Error(ErrorKind::kIo, "it is truncated"); }
+    void check_whole(std::size_t) const override { throw Error(ErrorKind::kIo, "it was cut"); }
   };
   Loader loader(std::make_shared<CutDataset>(), replacing(2));
   CHECK(kind_of_error([&] { epoch_of(loader); }) == ErrorKind::kIo);

@@ -47,4 +47,4 @@ def test_core_says_what_it_is_built_without(tmp_path):
     assert code == 1 and "without a decoder for webp" in error and "packhorse::reader" in error
     assert reads(FULL, tmp_path / "packed/train")[0] == 0
     code, said, error = reads(CORE, SHAPES)
-    assert code == 1 and "without class folders" in error and "packhorse::reader" in error
+    assert code == 1 and "without support for class folders" in error and "packhorse::reader" in error

@@ -170,7 +170,7 @@ def test_verification_does_not_depend_on_the_threads(packed, jobs):
 
 
 def test_what_is_no_dataset_is_refused_with_advice(packed, tmp_path):
-    assert "not there" in refused("inspect", tmp_path / "nowhere").err
+    assert "does not exist" in refused("inspect", tmp_path / "nowhere").err
     (tmp_path / "empty").mkdir()
     for options in ((), ("--verify", "quick"), ("--verify", "full"), ("--list",), ("--show", "0")):
         result = refused("inspect", tmp_path / "empty", *options, code=FAILED)

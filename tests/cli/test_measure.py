@@ -157,7 +157,7 @@ def test_what_pack_all_kept_is_taken_again(tmp_path):
         assert [cost["was_there"] for cost in result.json["packing"]] == [was_there]
     assert (tmp_path / "kept/wds-original").is_dir()
     refused = train("measure", "--folder", SHAPES, *options[:5], "--scratch", tmp_path / "kept", *QUICK)
-    assert refused.code == FAILED and "there already" in refused.err and "--keep" in refused.err
+    assert refused.code == FAILED and "already exists" in refused.err and "--keep" in refused.err
     assert (tmp_path / "kept/wds-original").is_dir()
 
 
@@ -176,7 +176,7 @@ def test_damage_ends_a_measurement_by_name(packed, tmp_path):
         (["--folder", SHAPES, "--pack-all", "--storage", "open=5"], USAGE, "units us, ms, s"),
         (["--folder", SHAPES, "--pack-all", "--repeats", "0"], USAGE, "at least one repeat"),
         (["--folder", SHAPES, "--pack-all", "--formats", "zip"], USAGE, "wds"),
-        (["--folder", SHAPES, "--pack-all", "--gpu-decode", "--device", "cpu"], USAGE, "needs a GPU"),
+        (["--folder", SHAPES, "--pack-all", "--gpu-decode", "--device", "cpu"], USAGE, "no GPU to decode on"),
         (["--folder", SHAPES, "--formats", "wds"], USAGE, "--pack-all"),
         (["--folder", "nowhere", "--pack-all"], FAILED, "nowhere"),
     ],

@@ -265,7 +265,7 @@ def test_overwrite_replaces_nothing_but_a_dataset(tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out/thesis.txt").write_text("years of work")
     result = refused("pack", SHAPES, tmp_path / "out", "--format", "wds", "--overwrite")
-    assert "no packed dataset" in result.err and "next: " in result.err
+    assert "not a packed dataset" in result.err and "next: " in result.err
     assert (tmp_path / "out/thesis.txt").read_text() == "years of work"
 
 
@@ -293,7 +293,7 @@ def test_a_refused_run_with_splits_leaves_nothing_behind(tmp_path):
 
 def test_a_missing_source_is_named(tmp_path):
     result = refused("pack", tmp_path / "nowhere", tmp_path / "out", "--format", "wds")
-    check_refused(result, tmp_path / "out", "not there", str(tmp_path / "nowhere"))
+    check_refused(result, tmp_path / "out", "does not exist", str(tmp_path / "nowhere"))
 
 
 @pytest.mark.parametrize("content", ["nothing", "empty class", "text only"])

@@ -249,7 +249,7 @@ def test_a_signal_ends_it_promptly_and_says_how_to_go_on(source, form, undisturb
     process.send_signal(signal.SIGCONT)
     result = finish(process)
     assert result.code == code and result.out == "", result
-    assert "nothing is published" in result.err and str(staging(out)) in result.err
+    assert "nothing was published" in result.err and str(staging(out)) in result.err
     assert "run the same command again" in result.err and not out.exists()
     assert not [
         p for p in staging(out).rglob("*") if ".tmp" in p.name
@@ -333,7 +333,7 @@ def test_a_signal_ends_adoption_and_leaves_nothing(tmp_path, number, code):
     process.send_signal(number)
     process.send_signal(signal.SIGCONT)
     result = finish(process)
-    assert result.code == code and result.out == "" and "nothing is published" in result.err, result
+    assert result.code == code and result.out == "" and "nothing was published" in result.err, result
     assert "run the same command again" in result.err
     assert not out.exists() or not list(out.iterdir())
     assert shard.read_bytes() == before

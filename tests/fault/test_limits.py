@@ -23,7 +23,7 @@ def test_the_limit_on_file_sizes_is_named_and_the_next_run_goes_on(source, tmp_p
     command = ("pack", source, tmp_path / "out", "--format", form)
     result = limited("-f 20", PACKHORSE, *command)
     assert result.code == FAILED and result.out == "", result
-    assert "by the process's file size limit (ulimit -f)" in result.err and "where: " in result.err
+    assert "because of the process's file size limit (ulimit -f)" in result.err and "where: " in result.err
     assert "next:  raise that limit" in result.err
     assert not (tmp_path / "out").exists() and staging(tmp_path / "out").exists()
     packhorse(*command)

@@ -243,7 +243,7 @@ def test_a_packed_dataset_is_not_replaced(shards, photos, tmp_path):
     other.webdataset_tar(shards / "s-0.tar", photos)
     packhorse("pack", shards, tmp_path / "packed", "--format", "wds")
     before = tree(tmp_path / "packed")
-    assert "no adoption wrote" in refusal(tmp_path / "packed", "--overwrite")
+    assert "not from an adoption" in refusal(tmp_path / "packed", "--overwrite")
     refused("index", shards, "--out", tmp_path / "packed", "--overwrite", code=FAILED)
     refused("index", shards, "--out", shards, "--overwrite", code=FAILED)
     assert tree(tmp_path / "packed") == before

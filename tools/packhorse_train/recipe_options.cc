@@ -54,16 +54,16 @@ std::vector<CLI::Option*> RecipeOptions::add_network_options(CLI::App& app) {
   return {app.add_option("--arch", choices_.arch, archs_text())
               ->check(CLI::Validator(check_arch, "NAME")),
           app.add_option("--image-size", choices_.image_size,
-                         "Side of the network's input, in pixels (the network's)")};
+                         "Side of the network's input, in pixels (default: the network's)")};
 }
 
 void RecipeOptions::add_model_options(CLI::App& app) {
   add_network_options(app);
   app.add_option("--batch-size", choices_.batch_size,
-                 "Images per step, over all processes (the network's)");
+                 "Images per step, over all processes (default: the network's)");
   app.add_option("--augment", augment_,
                  "rrc: random resized crop and flip; pad-crop: resize, shift by up to an eighth, "
-                 "flip; flip: resize and flip; none: resize (the network's)")
+                 "flip; flip: resize and flip; none: resize (default: the network's)")
       ->check(member_of(names_of<AugmentKind>()));
   app.add_option("--min-scale", choices_.min_scale,
                  "Smallest part of an image that rrc crops, as a share of its area (0.08)");
@@ -91,22 +91,24 @@ void RecipeOptions::add_schedule_options(CLI::App& app) {
   app.add_option("--cutmix", choices_.cutmix_alpha,
                  "CutMix: alpha of its Beta distribution; with both, each batch draws one of them; "
                  "0: off (0)");
-  app.add_option("--epochs", choices_.epochs, "Passes over the data (the network's)");
+  app.add_option("--epochs", choices_.epochs, "Passes over the data (default: the network's)");
   app.add_option("--accumulate", choices_.accumulate,
                  "Split each process's share of a batch into this many parts, to save memory (1)");
   app.add_option("--optimizer", optimizer_,
-                 "sgd, adamw, or, for batches of thousands, lars (the network's)")
+                 "sgd, adamw, or, for batches of thousands, lars (default: the network's)")
       ->check(member_of(names_of<OptimizerKind>()));
-  app.add_option("--lr", choices_.lr,
-                 "Peak learning rate, at the end of the warm-up (the network's, scaled by the "
-                 "batch size over its usual one)");
+  app.add_option(
+      "--lr", choices_.lr,
+      "Peak learning rate, at the end of the warm-up (default: the network's, scaled by the "
+      "batch size over its usual one)");
   app.add_option("--momentum", choices_.momentum, "Momentum of sgd and lars (0.9)");
   add_switch(app, "nesterov", choices_.nesterov, "Use Nesterov momentum (on)");
   app.add_option("--beta1", choices_.beta1, "First beta of adamw (0.9)");
   app.add_option("--beta2", choices_.beta2, "Second beta of adamw (0.999)");
-  app.add_option("--weight-decay", choices_.weight_decay,
-                 "Weight decay, not applied to biases, norms, tokens and positions (the network's; "
-                 "another optimizer has its own default)");
+  app.add_option(
+      "--weight-decay", choices_.weight_decay,
+      "Weight decay, not applied to biases, norms, tokens and positions (default: the network's; "
+      "another optimizer has its own default)");
   app.add_option("--clip-norm", choices_.clip_norm,
                  "Largest norm of the gradients, which are scaled down to it; 0: no limit (0)");
   app.add_option("--label-smoothing", choices_.label_smoothing,

@@ -134,7 +134,7 @@ class FolderSource final : public Source {
       bytes += extra.bytes.size();
     }
     if (bytes != facts.field_bytes)
-      throw Error(ErrorKind::kIo, "the size of one of its fields changed since it was listed",
+      throw Error(ErrorKind::kIo, "a field of it changed its size since it was listed",
                   root_ / image);
   }
 

@@ -8,7 +8,8 @@ namespace packhorse {
 void SourceArguments::setup(CLI::App& app, const std::string& source,
                             const std::string& selection) {
   const std::size_t before = app.get_options().size();
-  app.add_option("--source-kind", options_.source_kind, "Treat the source as this kind (see below)")
+  app.add_option("--source-kind", options_.source_kind,
+                 "Treat the source as this kind; `packhorse pack --help` lists the kinds")
       ->group(source);
   app.add_option("--classes", classes_file_,
                  "File with one class name per line, which fixes the labels")

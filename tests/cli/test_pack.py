@@ -167,7 +167,7 @@ def test_dry_run_writes_nothing(tmp_path):
     result = packhorse(
         "pack", SHAPES, "out", "--format", "hdf5", "--shard-samples", "10", "--dry-run", cwd=tmp_path
     )
-    assert re.search(r"would pack them into 16 shards of \S+ MiB at most; nothing was written\n$", result.out)
+    assert re.search(r"would pack them into 16 shards, of \S+ MiB at most; nothing was written\n$", result.out)
     assert os.listdir(tmp_path) == []
 
 

@@ -139,7 +139,7 @@ def test_the_tables_have_a_line_for_each_input(inputs):
     rates, stages = tables(out)
     assert rates[1][:3] == ["input", "format", "workers"] and rates[2][-1] == "1.00x"
     assert [line[0] for line in rates[2:]] == [line[0] for line in stages[1:]] == ["folder", *FORMATS]
-    assert stages[0][:5] == ["time", "an", "image", "workers", "read"] and "decode" not in stages[0]
+    assert stages[0][:5] == ["time", "per", "image", "workers", "read"] and "decode" not in stages[0]
 
 
 def test_several_works_are_a_section_each_and_a_table_of_all(inputs):

@@ -11,8 +11,8 @@
 namespace packhorse {
 
 std::span<const Format* const> all_formats() {
-  static constexpr std::array<const Format*, 4> kFormats = {&wds::kFormat, &lmdb::kDatumFormat,
-                                                            &lmdb::kMembersFormat, &hdf5::kFormat};
+  static constexpr std::array kFormats = {&wds::kFormat, &lmdb::kDatumFormat, &lmdb::kMembersFormat,
+                                          &hdf5::kFormat};
   return kFormats;
 }
 

@@ -194,6 +194,22 @@ TEST_CASE("every format: many long class names fit") {
   });
 }
 
+TEST_CASE("every format: a shard that was cut is an Error") {
+  for_each_variant([](const Variant& variant, const fs::path& path) {
+    variant.write(path, variant.rows());
+    const std::uintmax_t bytes = fs::file_size(path);
+    for (const std::uintmax_t kept : {3 * bytes / 4, bytes / 2, bytes / 4, std::uintmax_t{1}}) {
+      CAPTURE(kept);
+      fs::resize_file(path, kept);
+      const auto read_all = [&] {
+        const auto reader = variant.format.open_reader(path);
+        for (std::size_t i = 0; i < reader->size(); ++i) reader->read(i);
+      };
+      CHECK_THROWS_AS(read_all(), Error);
+    }
+  });
+}
+
 TEST_CASE("every format: a file that is not there is an Error with its path") {
   for_each_format([](const Format& format, const fs::path& path) {
     CHECK_THROWS_AS(format.open_reader(path), Error);

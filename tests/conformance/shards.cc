@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/zstd_frame.h"
+#include "concat/concat.h"
 #include "packhorse/base/file.h"
 
 namespace packhorse::test {
@@ -66,9 +67,16 @@ ShardLayout Variant::write(const fs::path& path, const std::vector<Row>& rows) c
   return writer->close();
 }
 
+std::vector<const Format*> tested_formats() {
+  const auto formats = all_formats();
+  std::vector<const Format*> tested(formats.begin(), formats.end());
+  tested.push_back(&concat::kFormat);
+  return tested;
+}
+
 std::vector<Variant> all_variants() {
   std::vector<Variant> variants;
-  for (const Format* format : all_formats()) {
+  for (const Format* format : tested_formats()) {
     for (const int level : {0, 3}) {
       if (level != 0 && format->compressed_suffix.empty()) continue;
       for (const bool fields : {false, true}) {

@@ -13,7 +13,7 @@
 #include "packhorse/dataset/shard_layout.h"
 
 /// A format is one folder libpack/formats/<name>/ and one line in all_formats() or
-/// foreign_formats(), both in registry.cc; nothing else names it.
+/// foreign_formats(), both in registry.cc; elsewhere only advice in errors names it.
 namespace packhorse {
 
 class ShardIndex;

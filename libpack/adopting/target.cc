@@ -20,7 +20,7 @@ constexpr const char* kStagingName = ".packhorse-index";
 constexpr const char* kElsewhere = "adopt into a directory of its own: --out DIR";
 
 fs::path directory_of(const NamedShards& shards) {
-  const fs::path directory = shards.shards.front().entry.parent_path();
+  fs::path directory = shards.shards.front().entry.parent_path();
   for (const NamedShard& shard : shards.shards) {
     if (shard.entry.parent_path() == directory) continue;
     throw Error(ErrorKind::kUsage, "the shards are in several directories", shard.entry,

@@ -11,8 +11,6 @@
 
 #include "packhorse/base/error.h"
 
-extern char** environ;
-
 namespace packhorse {
 
 namespace {

@@ -170,7 +170,10 @@ ProbeResult png(Bytes file) {
       if (!pixels_seen) return refuse("damaged: no pixels in it");
       const bool grey = info.components == 1 && !transparent_colour;
       const bool alpha = info.components == 2 || info.components == 4 || transparent_colour;
-      return accept(info, (grey ? 1u : alpha ? 4u : 3u) * (info.bit_depth == 16 ? 2u : 1u));
+      return accept(info, std::uint64_t{grey    ? 1u
+                                        : alpha ? 4u
+                                                : 3u} *
+                              (info.bit_depth == 16 ? 2u : 1u));
     }
     at += std::size_t{*length} + 12;
   }

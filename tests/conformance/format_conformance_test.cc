@@ -194,18 +194,24 @@ TEST_CASE("every format: many long class names fit") {
   });
 }
 
-TEST_CASE("every format: a shard that was cut is an Error") {
+TEST_CASE("every format: a shard that was cut gives fewer samples or an Error, and nothing wrong") {
   for_each_variant([](const Variant& variant, const fs::path& path) {
-    variant.write(path, variant.rows());
+    const std::vector<Row> rows = variant.rows();
+    variant.write(path, rows);
     const std::uintmax_t bytes = fs::file_size(path);
     for (const std::uintmax_t kept : {3 * bytes / 4, bytes / 2, bytes / 4, std::uintmax_t{1}}) {
       CAPTURE(kept);
       fs::resize_file(path, kept);
-      const auto read_all = [&] {
+      try {
         const auto reader = variant.format.open_reader(path);
-        for (std::size_t i = 0; i < reader->size(); ++i) reader->read(i);
-      };
-      CHECK_THROWS_AS(read_all(), Error);
+        CHECK(reader->size() < rows.size());
+        for (std::size_t i = 0; i < reader->size(); ++i) {
+          const StoredSample sample = reader->read(i);
+          CHECK((sample.label == -1 || same(sample, rows[i])));
+        }
+      } catch (const Error& error) {
+        CHECK(error.kind() == ErrorKind::kCorrupt);
+      }
     }
   });
 }

@@ -89,7 +89,7 @@ std::vector<Variant> all_variants() {
 }
 
 std::vector<std::byte> content_of(const fs::path& path, const ShardLayout& layout) {
-  const std::vector<std::byte> file = read_file(path);
+  std::vector<std::byte> file = read_file(path);
   if (layout.frames.empty()) return file;
   std::vector<std::byte> content;
   for (const Frame& frame : layout.frames) {

@@ -24,7 +24,8 @@ Picture make_picture(int width, int height, int channels, unsigned variant) {
   Picture picture{width, height, {}, channels};
   for (int y = 0; y < height; ++y) {
     for (int x = 0; x < width; ++x) {
-      const std::uint64_t place = static_cast<std::uint64_t>(y * 65537 + x);
+      const std::uint64_t place =
+          static_cast<std::uint64_t>(y) * 65537 + static_cast<std::uint64_t>(x);
       const auto noise = static_cast<int>(mix64(place ^ (std::uint64_t{variant} << 40)) & 31);
       const bool edge = (x / 5 + y / 7 + shift) % 3 == 0;
       const int values[4] = {x * 200 / width + noise, edge ? 230 : y * 200 / height + noise / 2,

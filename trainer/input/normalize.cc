@@ -83,7 +83,7 @@ at::Tensor normalize(const at::Tensor& images, const Normalization& normalizatio
 #ifndef PACKHORSE_WITH_CUDA
   if (!images.is_cpu()) return normalize_by_operators(images, normalization, dtype);
 #endif
-  const auto out =
+  at::Tensor out =
       at::empty({images.size(0), 3, images.size(1), images.size(2)},
                 images.options().dtype(dtype).memory_format(at::MemoryFormat::ChannelsLast));
 #ifdef PACKHORSE_WITH_CUDA

@@ -31,7 +31,8 @@ struct SyncBatchNorm : torch::autograd::Function<SyncBatchNorm> {
     const at::Tensor x = input.to(at::kFloat);
     const auto over = all_but_channels(x.dim());
     const std::int64_t channels = x.size(1);
-    const auto count = static_cast<double>(x.numel() / channels * processes->size());
+    const std::int64_t values = x.numel() / channels * processes->size();
+    const auto count = static_cast<double>(values);
     // There are two passes because computing the variance from a sum of squares would cancel.
     auto mean = x.sum(over) / count;
     processes->sum(mean);

@@ -226,7 +226,7 @@ Engine::~Engine() = default;
 std::int64_t Engine::parameters() const { return count_parameters(*impl_->model); }
 
 std::vector<std::string> Engine::init_from(const std::filesystem::path& path, Head head) try {
-  const auto kept = load_weights(*impl_->model, path, head);
+  auto kept = load_weights(*impl_->model, path, head);
   if (impl_->ema) copy_into(impl_->ema->average(), named_state(*impl_->model), path);
   return kept;
 } catch (...) {

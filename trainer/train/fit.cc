@@ -102,7 +102,7 @@ class Run {
       tell_of(loader.bad_samples());
     }
     watch_->finish();
-    const FitResult result = make_result(start);
+    FitResult result = make_result(start);
     store_.finish();
     tell_of_saving();
     return result;

@@ -145,8 +145,9 @@ void ScanCoder::add_row(const BlockAt& block_at) {
   static constexpr Block kNothing = {};
   const Frame& frame = *frame_;
   const std::uint32_t mcus = frame.mcus_per_row();
-  Token* out = tokens_.reserve(token_count_ + mcus * frame.blocks_per_mcu() * kMostTokensOfBlock,
-                               token_count_) +
+  Token* out = tokens_.reserve(
+                   token_count_ + std::size_t{mcus} * frame.blocks_per_mcu() * kMostTokensOfBlock,
+                   token_count_) +
                token_count_;
   previous_dc_.fill(0);
   for (std::uint32_t mcu = 0; mcu < mcus; ++mcu) {

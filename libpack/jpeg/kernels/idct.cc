@@ -96,7 +96,7 @@ void idct(const BlockRow& row, const Quantisation& quantisation, std::uint8_t* o
     const std::size_t a = place_of(row, i),
                       b = kTogether == 2 && i + 1 < row.count ? place_of(row, i + 1) : a;
     const std::int16_t *block_a = row.blocks + a * kBlock, *block_b = row.blocks + b * kBlock;
-    std::uint8_t* out_b = out + 8 * (kTogether - 1);
+    std::uint8_t* out_b = out + 8 * (kTogether - 1);  // NOLINT: unused where one goes at a time
     if (row.last[a] == 1 && row.last[b] == 1) {
       if (fill(block_a[0], quantisation[0], out, stride) &&
           (kTogether == 1 || fill(block_b[0], quantisation[0], out_b, stride))) {

@@ -38,12 +38,14 @@
 #include <cstdint>
 #include <new>
 
+// NOLINTBEGIN(bugprone-reserved-identifier): the C library's own names.
 extern "C" {
 void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);
 void* __libc_realloc(void*, size_t);
 void* __libc_memalign(size_t, size_t);
 }
+// NOLINTEND(bugprone-reserved-identifier)
 
 namespace {
 

@@ -56,7 +56,7 @@ class ShardWriter {
 /// One sample as a shard holds it, read the way a stranger to packhorse would.
 struct StoredSample {
   std::string key;
-  std::int64_t label = 0;
+  std::int64_t label = 0;          ///< -1: the shard holds none for this sample
   Bytes bytes;                     ///< lives until the next call on the same reader
   std::vector<Field> fields = {};  ///< by name; views live as long as `bytes`
 };

@@ -1,6 +1,7 @@
 // Names of members and classes, and the parts they are split into.
 #include "archive/archive_scan.h"
 #include "formats/wds/layout.h"
+#include "listing/names.h"
 #include "packhorse/base/printable.h"
 #include "sources/archive/archive_layout.h"
 #include "sources/webdataset/shard_names.h"
@@ -11,14 +12,14 @@ using namespace packhorse;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   return fuzz::attempt(data, size, [](Bytes input) {
     const std::string_view name = as_text(input);
-    if (const auto clean = clean_path(name)) {
+    if (const auto clean = naming::clean_path(name)) {
       const std::string inside = "/" + *clean + "/";
       fuzz::promise(!clean->empty() && inside.find("/../") == std::string::npos &&
                         inside.find("/./") == std::string::npos &&
                         inside.find("//") == std::string::npos &&
                         clean->find('\0') == std::string::npos,
                     "a clean path is one");
-      fuzz::promise(clean_path(*clean) == clean, "a clean path stays as it is");
+      fuzz::promise(naming::clean_path(*clean) == clean, "a clean path stays as it is");
     }
     if (const auto cut = wds::cut_member_name(name)) {
       fuzz::promise(cut->extension.find('/') == std::string::npos && name.starts_with(cut->key),

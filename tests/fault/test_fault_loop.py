@@ -6,7 +6,7 @@ from pathlib import Path
 
 import fault_loop
 import pytest
-from python_support import FAILED, PACKHORSE
+from python_support import FAILED, PACKHORSE, TRAIN
 
 STRIDE = 400
 
@@ -44,8 +44,6 @@ def test_every_nth_fault_kill_and_failed_allocation_leaves_the_old_or_the_new_st
         ("pack-wds-zstd,EINTR", 3),
         ("index-overwrite,EINTR", 3),
         ("repair-copy,EINTR", 3),
-        # And the trainer's logs, events and checkpoints.
-        ("fit-overwrite,open,EINTR", 1),
         # When a folder cannot be listed, no class and no field is lost, and no image gets another label.
         ("pack-hdf5-fields,open,EIO", 1),
         # A file that cannot be removed is reported, or the next run recognises it as its own.
@@ -56,6 +54,13 @@ def test_faults_of_a_kind_leave_the_old_or_the_new_state(scratch, only, stride):
     tally = fault_loop.loop(scratch, only.split(","), stride)
     assert tally.violations == []
     assert met(tally) > 10, tally.ended
+
+
+@pytest.mark.skipif(not TRAIN.exists(), reason="packhorse-train is not part of this build")
+def test_a_signal_at_any_opening_does_not_end_a_training(scratch):
+    tally = fault_loop.loop(scratch, ["fit-overwrite", "open", "EINTR"])
+    assert tally.violations == []
+    assert met(tally, "done") > 10, tally.ended
 
 
 def test_no_memory_before_the_program_begins_is_said(tmp_path):

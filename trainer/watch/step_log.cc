@@ -4,18 +4,19 @@
 #include <unistd.h>
 
 #include <optional>
-#include <sstream>
 #include <string>
+#include <string_view>
 
 #include "packhorse/base/error.h"
 #include "packhorse/base/json.h"
+#include "packhorse/base/mapped_file.h"
 
 namespace packhorse::trainer {
 namespace {
 
 /// The step of one line of the file; nothing for a line that is cut off, or that this log did not
 /// write.
-std::optional<std::int64_t> step_of(const std::string& line) {
+std::optional<std::int64_t> step_of(std::string_view line) {
   try {
     const auto value = parse_json(line, {.bytes = 64u << 10, .depth = 8, .members = 256});
     if (!value.is_object()) return std::nullopt;
@@ -29,12 +30,12 @@ std::optional<std::int64_t> step_of(const std::string& line) {
 
 /// Bytes of the leading lines that are complete and belong to steps up to `last_step`.
 std::uintmax_t bytes_to_keep(const std::filesystem::path& path, std::int64_t last_step) {
-  std::istringstream file(read_text(path));
-  std::uintmax_t bytes = 0;
-  for (std::string line; std::getline(file, line) && !file.eof();) {
-    const auto step = step_of(line);
+  const MappedFile file(path);
+  const std::string_view text = as_text(file.bytes());
+  std::size_t bytes = 0;
+  for (std::size_t end; (end = text.find('\n', bytes)) != std::string_view::npos; bytes = end + 1) {
+    const auto step = step_of(text.substr(bytes, end - bytes));
     if (!step || *step > last_step) break;
-    bytes += line.size() + 1;
   }
   return bytes;
 }

@@ -40,12 +40,19 @@ def packed_fixture(tmp_path_factory):
 def report_fixture(packed, tmp_path_factory):
     """Every format, warm and on storage that is slow to open a file; as JSON and in a file."""
     inputs = [option for name in FORMATS for option in ("--packed", packed / name)]
-    result = train("measure", "--folder", SHAPES, *inputs, *QUICK, "--storage", "open=1ms", "--storage", "nvme",
-                   "--json")  # fmt: skip
-    assert result.code == DONE, result
     path = tmp_path_factory.mktemp("report") / "report.json"
-    path.write_text(result.out)
+    result = train("measure", "--folder", SHAPES, *inputs, *QUICK, "--storage", "open=1ms", "--storage", "nvme",
+                   "--json", "--save", path)  # fmt: skip
+    assert result.code == DONE, result
+    assert path.read_text() == result.out
     return result.json, path
+
+
+def test_a_file_that_cannot_be_saved_is_refused_before_anything_is_measured(packed, tmp_path):
+    result = train("measure", "--folder", SHAPES, "--packed", packed / "wds", "--save", tmp_path / "no" / "report.json")
+    assert result.code == FAILED
+    assert str(tmp_path / "no") in result.err
+    assert not result.out
 
 
 def check_spread(spread, repeats):

@@ -37,14 +37,18 @@ def test_a_script_refuses_an_unknown_option(script):
 
 
 @release_only
-def test_demo_ends_with_the_figures_of_the_folder_and_all_formats_and_a_verdict():
+def test_demo_ends_with_what_packing_gains_and_names_its_pictures():
     done = run(ROOT / "scripts/demo")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("ok: ") == 3
+    assert done.stdout.count("ok: ") == 4
     lines = done.stdout.splitlines()
     head = next(i for i, line in enumerate(lines) if re.match(r"images/s +read +read\+decode +training +waiting", line))
-    assert [line.split()[0] for line in lines[head + 1 : head + 5]] == ["folder", "wds", "lmdb", "hdf5"]
-    assert [line for line in lines[head:] if line.startswith("From the page cache: ")]
+    assert [line.split()[0] for line in lines[head + 1 : head + 6]] == ["folder", "wds", "lmdb", "hdf5", "wds"]
+    end = lines[lines.index(next(line for line in lines if line.startswith("$ scripts/plot"))) :]
+    assert [line for line in end if line.startswith("From simulated nfs: ")]
+    assert [line for line in end if line.startswith("From the page cache: ")]
+    pictures = re.fullmatch(r"Pictures of the images: (.*); of the measurement: (.*)", lines[-1]).groups()
+    assert all((ROOT / picture).stat().st_size > 10_000 for picture in pictures)
 
 
 @release_only

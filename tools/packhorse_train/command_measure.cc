@@ -9,6 +9,7 @@
 #include "common/terminal.h"
 #include "measure_options.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
 #include "packhorse/trainer/measure/inputs.h"
 #include "recipe_options.h"
 #include "report_json.h"
@@ -49,11 +50,12 @@ class CommandMeasure final : public program::Command {
     app.add_flag("--cuda-graph", options_.cuda_graph, "Replay steps as one CUDA graph");
     app.add_flag("--gpu-decode", options_.gpu_decode, "Decode JPEGs on the GPU");
     app.add_flag("--json", json_, "Print one JSON object: see docs/measuring.md");
+    app.add_option("--save", save_, "Also write the JSON object to this file, for scripts/plot");
     app.footer(
         "Examples:\n"
         "  packhorse-train measure --folder photos --packed packed/wds --packed packed/lmdb "
         "--cold\n"
-        "  packhorse-train measure --folder photos --pack-all --storage hdd --storage nfs --json > "
+        "  packhorse-train measure --folder photos --pack-all --storage hdd --storage nfs --save "
         "report.json\n"
         "  scripts/plot report.json --out report.html\n\n"
         "Warm is always measured. Repeats are interleaved; read, read+decode and training are "
@@ -73,14 +75,20 @@ class CommandMeasure final : public program::Command {
     for (const std::string& text : storages_)
       options_.storages.push_back(reader::parse_storage(text));
     options_.validate();
+    std::optional<AtomicFile> saved;  // opened now: no measurement is lost to a misspelt folder
+    if (!save_.empty()) saved.emplace(save_);
     const StatusLine status;
     const auto note = [&](const std::string& text) { status.show(text); };
     Scratch scratch;
     const std::vector<PackingCost> packing = pack(scratch, note, stop);
     const SpeedReport report = measure(options_, note, stop);
     status.clear();
-    fmt::print("{}", json_ ? program::to_text(measurement_json(report, options_, packing))
-                           : measurement_text(report, options_, packing));
+    const std::string json = program::to_text(measurement_json(report, options_, packing));
+    fmt::print("{}", json_ ? json : measurement_text(report, options_, packing));
+    if (saved) {
+      saved->write(as_bytes(json));
+      saved->commit();
+    }
     return program::kDone;
   }
 
@@ -146,7 +154,7 @@ class CommandMeasure final : public program::Command {
   PackAllOptions all_;
   std::vector<std::string> storages_;
   std::optional<int> side_;
-  std::filesystem::path scratch_ = "packhorse-measure.scratch";
+  std::filesystem::path scratch_ = "packhorse-measure.scratch", save_;
   bool pack_all_ = false, keep_ = false, json_ = false;
 };
 

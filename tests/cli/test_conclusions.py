@@ -1,17 +1,25 @@
-"""docs/benchmarks.md: each figure of a conclusion is one of the tables that the conclusion links to."""
+"""docs/benchmarks.md and README.md: each figure is one of the tables that its conclusion, or its row, links to."""
 
 import re
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from python_support import ROOT
 
 CHECK = runpy.run_path(str(ROOT / "scripts/check"))
-PAGE = "docs/benchmarks.md"
-TEXT = (ROOT / PAGE).read_text()
-CONCLUSIONS = re.findall(r"^- .*(?:\n  .*)*", TEXT, re.M)
-LINKS = dict(re.findall(r"^\[([\w-]+)\]: (\S+)$", TEXT, re.M))
+CONCLUSION = r"^- .*(?:\n  .*)*"
+ROW = r"^\|.*\]\[.*$"
+
+
+def claims(page, pattern):
+    """(page, text) of all that claims figures in a page."""
+    return [(page, text) for text in re.findall(pattern, (ROOT / page).read_text(), re.M)]
+
+
+CLAIMS = [*claims("docs/benchmarks.md", CONCLUSION), *claims("README.md", ROW)]
 
 
 def figures(text):
@@ -19,10 +27,14 @@ def figures(text):
     return set(re.findall(r"\d+(?:,\d{3})*(?:\.\d+)?", re.sub(r"[A-Za-z]\w*-?\d+\w*", "", text)))
 
 
-def section(link):
-    """What stands from the heading that a link names to the next one, or the whole page."""
+def links(page):
+    return dict(re.findall(r"^\[([\w-]+)\]: (\S+)$", (ROOT / page).read_text(), re.M))
+
+
+def section(page, link):
+    """What stands from the heading that a page's link names to the next one, or the whole page that it names."""
     path, _, anchor = link.partition("#")
-    page = str(Path(PAGE).parent / path)
+    page = str(Path(page).parent / path)
     lines = (ROOT / page).read_text().splitlines()
     if not anchor:
         return "\n".join(lines)
@@ -31,14 +43,21 @@ def section(link):
     return "\n".join(lines[starts[place] : (*starts, None)[place + 1]])
 
 
-@pytest.mark.parametrize("conclusion", CONCLUSIONS, ids=lambda text: re.sub(r"\W+", " ", text)[1:30])
-def test_every_figure_of_a_conclusion_is_in_the_tables_it_links_to(conclusion):
-    references = re.findall(r"\]\[([\w-]+)\]", conclusion)
-    measured = "".join(section(LINKS[reference]) for reference in references)
-    claimed = figures(re.sub(r"\]\[[\w-]+\]|\]\([^)]*\)", "]", conclusion))
+@pytest.mark.parametrize("page, claim", CLAIMS, ids=lambda text: re.sub(r"\W+", " ", text)[1:30])
+def test_every_figure_of_a_conclusion_is_in_the_tables_it_links_to(page, claim):
+    references = re.findall(r"\]\[([\w-]+)\]", claim)
+    measured = "".join(section(page, links(page)[reference]) for reference in references)
+    claimed = figures(re.sub(r"\]\[[\w-]+\]|\]\([^)]*\)", "]", claim))
     assert references or not claimed, "nothing says where its figures are from"
     assert claimed <= figures(measured), f"not in the tables: {sorted(claimed - figures(measured))}"
 
 
-def test_the_page_has_conclusions_with_figures():
-    assert sum(len(figures(conclusion)) > 1 for conclusion in CONCLUSIONS) > 20
+def test_the_pages_have_conclusions_with_figures():
+    several = [page for page, claim in CLAIMS if len(figures(claim)) > 1]
+    assert several.count("docs/benchmarks.md") > 20
+    assert several.count("README.md") > 3
+
+
+def test_the_picture_of_the_loaders_is_that_of_their_table(tmp_path):
+    subprocess.run([sys.executable, ROOT / "bench/peers/picture.py", tmp_path / "loaders.svg"], check=True)
+    assert (tmp_path / "loaders.svg").read_text() == (ROOT / "docs/pictures/loaders.svg").read_text()

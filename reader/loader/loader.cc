@@ -258,7 +258,7 @@ struct Loader::Impl {
   void make(Producer& producer, Ring::Slot& slot, std::size_t place, std::uint64_t sample,
             Bytes bytes) {
     const SampleRandom random(options.seed, epoch, sample);
-    const std::span out(slot.images + place * image_bytes, image_bytes);
+    const std::span out(slot.images.get() + place * image_bytes, image_bytes);
     const ImageInfo known = dataset->image(sample);
     if (!slot.encoded.empty()) {
       slot.encoded[place] = {};
@@ -352,12 +352,18 @@ std::optional<Batch> Loader::next() {
   batch.step_ = impl.next_step;
   batch.size_ = impl.order->batch_size(impl.next_step);
   const auto size = static_cast<std::size_t>(batch.size_);
-  batch.images_ = {slot.images, size * impl.image_bytes};
+  batch.images_ = {slot.images.get(), size * impl.image_bytes};
   batch.labels_ = {slot.labels.data(), size};
   batch.samples_ = {slot.samples.data(), size};
   if (!slot.encoded.empty()) batch.encoded_ = {slot.encoded.data(), size};
   ++impl.next_step;
   return batch;
+}
+
+bool Loader::wait(std::chrono::nanoseconds most) {
+  Impl& impl = *impl_;
+  if (!impl.order || impl.threads.empty() || impl.next_step == impl.order->steps()) return true;
+  return impl.ring.wait_ready(impl.next_step, most);
 }
 
 std::uint64_t Loader::steps() const { return impl_->order ? impl_->order->steps() : 0; }
@@ -412,6 +418,11 @@ Batch& Batch::operator=(Batch&& other) noexcept {
   samples_ = std::exchange(other.samples_, {});
   encoded_ = std::exchange(other.encoded_, {});
   return *this;
+}
+
+std::shared_ptr<std::uint8_t> Batch::keep_images() {
+  if (loader_ == nullptr) throw Error(ErrorKind::kUsage, "this Batch was moved from");
+  return loader_->impl_->ring.keep_images(slot_);
 }
 
 Batch::~Batch() {

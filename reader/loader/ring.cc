@@ -1,45 +1,22 @@
 #include "loader/ring.h"
 
 #include <algorithm>
-#include <cstring>
-#include <new>
+#include <utility>
 
 namespace packhorse::reader {
 
-namespace {
-
-constexpr std::align_val_t kAlignment{64};
-
-/// Clears the memory, so that every page exists before the first epoch and nothing is ever
-/// uninitialised.
-std::shared_ptr<void> allocate_slot(const SlotAllocator& allocator, std::size_t bytes) {
-  std::shared_ptr<void> memory;
-  if (allocator.allocate) {
-    void* raw = allocator.allocate(bytes);
-    if (raw == nullptr) throw std::bad_alloc();
-    memory.reset(raw, [give = allocator.deallocate, bytes](void* p) { give(p, bytes); });
-  } else {
-    memory.reset(::operator new(bytes, kAlignment),
-                 [](void* p) { ::operator delete(p, kAlignment); });
-  }
-  std::memset(memory.get(), 0, bytes);
-  return memory;
-}
-
-}  // namespace
-
 Ring::Ring(int slots, std::int64_t batch_size, std::size_t slot_bytes,
            const SlotAllocator& allocator)
-    : slots_(static_cast<std::size_t>(slots)) {
+    : memory_(std::make_shared<SlotPool>(allocator, slot_bytes, static_cast<std::size_t>(slots))),
+      slots_(static_cast<std::size_t>(slots)) {
   for (Slot& slot : slots_) {
-    memory_.push_back(allocate_slot(allocator, slot_bytes));
-    slot.images = static_cast<std::uint8_t*>(memory_.back().get());
+    slot.images = memory_->get();
     slot.labels.resize(static_cast<std::size_t>(batch_size));
     slot.samples.resize(static_cast<std::size_t>(batch_size));
   }
 }
 
-Ring::~Ring() = default;
+Ring::~Ring() { memory_->close(); }
 
 bool Ring::enter(std::uint64_t& seen, const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
@@ -86,13 +63,18 @@ Ring::Slot& Ring::take(std::uint64_t step, std::uint64_t& ready) {
   std::unique_lock lock(mutex_);
   ready = static_cast<std::uint64_t>(
       std::count_if(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.ready; }));
-  consumer_.wait(lock, [&] { return error_ || (taken.ready && is_open(step)); });
+  consumer_.wait(lock, [&] { return is_done(step); });
   if (error_) std::rethrow_exception(error_);
   taken.ready = false;
   taken.leased = true;
   taken.open = kNone;
   taken.next = step + slots_.size();
   return taken;
+}
+
+bool Ring::wait_ready(std::uint64_t step, std::chrono::nanoseconds most) {
+  std::unique_lock lock(mutex_);
+  return consumer_.wait_for(lock, most, [&] { return is_done(step); });
 }
 
 void Ring::end_epoch() {
@@ -113,6 +95,10 @@ void Ring::begin_epoch() {
   over_ = false;
   ++epochs_begun_;
   producers_.notify_all();
+}
+
+std::shared_ptr<std::uint8_t> Ring::keep_images(std::size_t index) {
+  return std::exchange(slots_[index].images, memory_->get());
 }
 
 void Ring::give_back(std::size_t index) {

@@ -10,6 +10,7 @@
 #include <stop_token>
 #include <vector>
 
+#include "loader/slot_pool.h"
 #include "packhorse/reader/loader.h"
 
 namespace packhorse::reader {
@@ -22,7 +23,7 @@ namespace packhorse::reader {
 class Ring {
  public:
   struct Slot {
-    std::uint8_t* images = nullptr;
+    std::shared_ptr<std::uint8_t> images;  ///< exchanged only while leased
     std::vector<std::int64_t> labels;
     std::vector<std::uint64_t> samples;
     std::vector<EncodedSample> encoded;           ///< empty unless some are left so
@@ -70,20 +71,27 @@ class Ring {
   /// Waits for the batch of `step` and leases its slot. Sets `ready` to the number of ready batches
   /// found. Throws what fail() was given.
   Slot& take(std::uint64_t step, std::uint64_t& ready);
+  /// Waits until take() would not wait, but no longer than `most`. Returns false then.
+  bool wait_ready(std::uint64_t step, std::chrono::nanoseconds most);
   /// Ends the epoch and waits until no producer is in it.
   void end_epoch();
   /// Opens the slots for a new epoch and lets the producers in. Call after end_epoch().
   void begin_epoch();
 
-  /// Any thread.
+  // For the holder of a lease, in any thread.
+
+  /// Takes the memory of a leased slot's images, which gets another piece.
+  std::shared_ptr<std::uint8_t> keep_images(std::size_t index);
   void give_back(std::size_t index);
 
  private:
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
   void open(Slot& slot);
+  /// Under the mutex.
+  bool is_done(std::uint64_t step) { return error_ || (slot(step).ready && is_open(step)); }
 
+  std::shared_ptr<SlotPool> memory_;
   std::vector<Slot> slots_;
-  std::vector<std::shared_ptr<void>> memory_;
   std::mutex mutex_;
   std::condition_variable_any producers_;  ///< an epoch began or ended, or a slot was opened
   std::condition_variable_any

@@ -27,8 +27,9 @@
 ///     }                                               // the slot goes back when `batch` dies
 namespace packhorse::reader {
 
-/// Allocates memory for slots, when the Loader is made, and frees it with the Loader; the trainer
-/// supplies pinned memory through this. Set both functions or neither.
+/// Allocates memory for slots, when the Loader is made (and for Batch::keep_images()), and frees it
+/// when neither the Loader nor a kept batch needs it; the trainer supplies pinned memory through
+/// this. Set both functions or neither. Any thread.
 struct SlotAllocator {
   std::function<void*(std::size_t bytes)> allocate;
   std::function<void(void*, std::size_t bytes)> deallocate;
@@ -118,6 +119,11 @@ class Batch {
   /// means nothing.
   std::span<const EncodedSample> encoded() const { return encoded_; }
   std::uint64_t step() const { return step_; }
+  /// Takes the pixels out of the slot, which gets other memory: images() then stays valid as long
+  /// as the pointer is owned, also after the batch and the Loader. Whoever keeps many batches pays
+  /// with memory only; batches still leased would stop the loader instead. Call it once. Throws
+  /// std::bad_alloc.
+  std::shared_ptr<std::uint8_t> keep_images();
 
  private:
   friend class Loader;
@@ -155,6 +161,9 @@ class Loader {
   /// The next batch, or nothing at the end of the epoch. Waits while all slots are leased. Throws
   /// Error, kUsage before the first start_epoch().
   std::optional<Batch> next();
+  /// Waits until next() would not wait for a worker, but no longer than `most`: for consumers that
+  /// have something else to look at, such as signals. Returns whether next() would not wait.
+  bool wait(std::chrono::nanoseconds most);
 
   /// Number of steps of the current epoch, from where it was started.
   std::uint64_t steps() const;

@@ -339,6 +339,75 @@ TEST_CASE("loader: a slow consumer and slow workers get the same batches") {
         expected);  // the workers are idle, so nobody reads `on_read` while it is set
 }
 
+TEST_CASE("loader: kept images outlive their batches, the epoch and the loader") {
+  const auto dataset = make_dataset(57);
+  Loader reference(dataset, options_for(0));
+  const std::array<Epoch, 2> expected = {epoch_of(reference, 0), epoch_of(reference, 1)};
+  for (const int workers : {0, 3}) {
+    struct Kept {
+      std::shared_ptr<std::uint8_t> images;
+      std::span<const std::uint8_t> pixels;
+    };
+    std::array<std::vector<Kept>, 2> kept;
+    {
+      Loader loader(dataset, options_for(workers));
+      for (std::uint64_t epoch = 0; epoch < kept.size(); ++epoch) {
+        loader.start_epoch(epoch);
+        while (std::optional<Batch> batch = loader.next())
+          kept[epoch].push_back({batch->keep_images(), batch->images()});
+      }
+    }
+    for (std::size_t epoch = 0; epoch < kept.size(); ++epoch) {
+      std::vector<std::uint8_t> pixels;
+      for (const Kept& batch : kept[epoch])
+        pixels.insert(pixels.end(), batch.pixels.begin(), batch.pixels.end());
+      CHECK(pixels == expected[epoch].pixels);
+    }
+  }
+}
+
+TEST_CASE("loader: memory of kept images is used again, and freed with its last owner") {
+  std::atomic<int> allocated = 0, freed = 0;
+  LoaderOptions options = options_for(2);
+  options.allocator = {[&](std::size_t bytes) {
+                         ++allocated;
+                         return ::operator new(bytes);
+                       },
+                       [&](void* memory, std::size_t) {
+                         ++freed;
+                         ::operator delete(memory);
+                       }};
+  std::shared_ptr<std::uint8_t> last;
+  {
+    Loader loader(make_dataset(57), options);
+    for (std::uint64_t epoch = 0; epoch < 5; ++epoch) {
+      loader.start_epoch(epoch);
+      while (std::optional<Batch> batch = loader.next()) last = batch->keep_images();
+    }
+    CHECK(allocated == options.slots + 2);  // one is kept while the next is taken
+    CHECK(freed == 0);
+  }
+  CHECK(freed == allocated - 1);
+  last.reset();
+  CHECK(freed == allocated);
+}
+
+TEST_CASE("loader: wait() ends in time, and says whether a batch is there") {
+  const auto dataset = make_dataset(20);
+  Loader loader(dataset, options_for(1));
+  using std::chrono::milliseconds, std::chrono::minutes;
+  CHECK(loader.wait(milliseconds(0)));  // next() throws at once
+  std::atomic<bool> go = false;
+  dataset->on_read = [&](std::size_t) { go.wait(false); };
+  loader.start_epoch(0);
+  CHECK_FALSE(loader.wait(milliseconds(5)));
+  go = true;
+  go.notify_all();
+  CHECK(loader.wait(minutes(5)));
+  CHECK(rest_of(loader).samples.size() == 20);
+  CHECK(loader.wait(milliseconds(0)));  // the end of the epoch
+}
+
 TEST_CASE("loader: destroying it in the middle of an epoch ends its threads") {
   const auto threads = [] {
     const std::filesystem::directory_iterator tasks("/proc/self/task");

@@ -17,6 +17,8 @@ namespace reader {
 
 std::shared_ptr<const Dataset> open_folder(const std::filesystem::path& path, const std::string&,
                                            OddClasses) {
+  if (std::error_code ignored; !std::filesystem::exists(path, ignored))
+    throw Error(ErrorKind::kNotFound, "the dataset does not exist", path, "check the path");
   throw Error(
       ErrorKind::kUnsupported,
       "there is no packed dataset, and this program is built without support for class folders",

@@ -1,0 +1,208 @@
+"""Batches of pixels from a packed dataset, as fast as the C++ loader makes them."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import os
+import sys
+from collections.abc import Iterator, Sequence
+
+from . import _reader
+from .dataset import Dataset
+from .errors import UnsupportedError
+
+Augment = (
+    _reader.RandomResizedCrop | _reader.ResizeCenterCrop | _reader.Resize | _reader.CenterCrop | _reader.PadCrop
+)
+
+
+OTHER_KINDS = 'open such images with Pillow: packhorse.Dataset(..., image="pil"); or pack them with --image resize or raw'
+
+
+class Batch(collections.namedtuple("Batch", ["images", "labels"])):
+    """`images, labels = batch`. The arrays are yours: they stay valid when the loader goes on, or goes.
+
+    Where torch is imported they are tensors: images uint8 [batch, 3, height, width], channels last in memory, and
+    labels int64 [batch]. Else numpy arrays: images uint8 [batch, height, width, 3].
+    """
+
+    samples = None
+    """The samples' numbers in the dataset, a numpy array uint64 [batch]."""
+
+
+def _process_group() -> tuple[int, int]:
+    """Rank and world size: torch.distributed's, or those of the environment (torchrun), or 0 of 1."""
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        return distributed.get_rank(), distributed.get_world_size()
+    if "RANK" in os.environ and "WORLD_SIZE" in os.environ:
+        return int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    return 0, 1
+
+
+class Loader:
+    """Reads, decodes and augments a packed dataset in threads of its own, into batches.
+
+        for images, labels in packhorse.Loader("packed/train", batch_size=256, augment=packhorse.RandomResizedCrop(224)):
+            ...
+
+    The same seed, epoch and batch_size give the same batches for any number of workers, and those of the C++ loader.
+    Each iteration is an epoch: the one after the last begun, or that of set_epoch().
+
+    path        a packed dataset (with splits: see `split`), or a packhorse.Dataset
+    size        resize whole images to size x size, or
+    augment     a crop, or a list of it and ColorJitter, RandomErasing
+    shuffle     all samples mixed (order="global"); False: in stored order
+    order       "global", "window" (large reads mixed within 256 MiB, for disks and network storage) or "sequential"
+    drop_last   leave out a last, short batch. Otherwise it is delivered, and with several ranks filled up with samples
+                of the epoch's start, so that all ranks have the same number of batches
+    workers     threads; None: one for each CPU that this process may use; 0: batches are made by the caller's thread
+    slots       batches in the making or ready
+    rank, world_size
+                None: torch.distributed's, or RANK and WORLD_SIZE of the environment
+    max_bad     damaged samples an epoch to replace by others: a number, or a share such as "0.1%". One more raises
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike | Dataset,
+        batch_size: int,
+        *,
+        size: int | None = None,
+        augment: Augment | Sequence | None = None,
+        split: str = "",
+        shuffle: bool = True,
+        order: str | None = None,
+        seed: int = 0,
+        drop_last: bool = False,
+        workers: int | None = None,
+        slots: int = 4,
+        rank: int | None = None,
+        world_size: int | None = None,
+        max_bad: int | str = 0,
+        huge_pages: bool = False,
+    ):
+        self.dataset = path if isinstance(path, Dataset) else Dataset(path, split=split)
+        crop, jitter, erasing = _stages(size, augment)
+        if (rank is None) != (world_size is None):
+            raise ValueError("rank and world_size: give both, or neither")
+        if rank is None or world_size is None:
+            rank, world_size = _process_group()
+        self.batch_size, self.rank, self.world_size, self.seed = batch_size, rank, world_size, seed
+        self._native = _reader.Loader(
+            self.dataset._native,
+            batch_size=batch_size,
+            augment=crop,
+            jitter=jitter,
+            erasing=erasing,
+            workers=-1 if workers is None else workers,
+            slots=slots,
+            order=order or ("global" if shuffle else "sequential"),
+            tail="drop" if drop_last else "keep" if world_size == 1 else "pad",
+            seed=seed,
+            rank=rank,
+            world=world_size,
+            max_bad=str(max_bad),
+            huge_pages=huge_pages,
+        )
+        self._epoch, self._done = 0, 0  # what the next iteration begins with
+        self._pass: _Pass | None = None  # the one begun last
+
+    def __len__(self) -> int:
+        """Batches of the next iteration: of a whole epoch, or of what load_state_dict() left of one."""
+        return self._native.steps(done=self._done)
+
+    def __iter__(self) -> Iterator[Batch]:
+        if len(self) == 0:
+            raise ValueError(
+                f"an epoch has no batch: {len(self.dataset)} samples make no batch of {self.batch_size} "
+                f"for each of {self.world_size} ranks; use drop_last=False or a smaller batch_size"
+            )
+        self._native.start_epoch(self._epoch, self._done)
+        self._pass = _Pass(self._epoch)
+        self._epoch, self._done = self._epoch + 1, 0
+        return self._batches(self._pass)
+
+    def _batches(self, this: _Pass) -> Iterator[Batch]:
+        while self._pass is this:  # a newer iteration ends this one
+            try:
+                arrays = self._native.next()
+            except UnsupportedError as error:
+                error.advice = OTHER_KINDS
+                raise
+            if arrays is None:
+                this.over = True
+                return
+            yield _batch(*arrays)
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the next iteration."""
+        return self._epoch
+
+    def set_epoch(self, epoch: int) -> None:
+        """The next iteration is this epoch, from its start."""
+        self._epoch, self._done = epoch, 0
+
+    def state_dict(self) -> dict:
+        """Where the iteration is: after the batches delivered so far. A few numbers, valid at any other world size."""
+        epoch, done = self._epoch, self._done
+        if self._pass is not None and not self._pass.over:
+            epoch, done = self._pass.epoch, self._native.done()
+        return {"seed": self.seed, "epoch": epoch, "done": done}
+
+    def load_state_dict(self, state: dict) -> None:
+        """The next iteration goes on where `state` was taken."""
+        if state["seed"] != self.seed:
+            raise ValueError(f"the state is of seed {state['seed']}, this loader has seed {self.seed}")
+        self._epoch, self._done = state["epoch"], state["done"]
+        self._pass = None
+
+    def stats(self) -> dict:
+        """Counters since the loader was made, in seconds over all threads, and who waits for whom: `limit`."""
+        counters = self._native.counters()
+        waits, idle = counters["consumer_wait_s"], counters["workers_wait_s"] / max(counters["workers"], 1)
+        counters["limit"] = "none" if not counters["batches"] else "loader" if waits > idle else "consumer"
+        return counters
+
+    def bad_samples(self) -> list[dict]:
+        """The samples that were replaced: epoch, sample, by (what replaced it), what (the error)."""
+        return self._native.bad_samples()
+
+
+@dataclasses.dataclass
+class _Pass:
+    """An iteration: its epoch, and whether all of it was delivered."""
+
+    epoch: int
+    over: bool = False
+
+
+def _batch(images, labels, samples) -> Batch:
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        images = torch.from_numpy(images).permute(0, 3, 1, 2)
+        labels = torch.from_numpy(labels)
+    batch = Batch(images, labels)
+    batch.samples = samples
+    return batch
+
+
+def _stages(size, augment):
+    """Crop, ColorJitter and RandomErasing of what the caller gave."""
+    if (size is None) == (augment is None):
+        raise ValueError("give either size=, to resize whole images, or augment=, e.g. packhorse.RandomResizedCrop(224)")
+    if size is not None:
+        return _reader.Resize(size), None, None
+    found = {"crop": None, "jitter": None, "erasing": None}
+    for stage in augment if isinstance(augment, (list, tuple)) else [augment]:
+        kind = {_reader.ColorJitter: "jitter", _reader.RandomErasing: "erasing"}.get(type(stage), "crop")
+        if kind == "crop" and not isinstance(stage, Augment):
+            raise TypeError(f"augment: {stage!r} is none of packhorse's; see packhorse.RandomResizedCrop")
+        if found[kind] is not None:
+            raise ValueError(f"augment: {type(stage).__name__} comes second; there is one crop, ColorJitter, RandomErasing")
+        found[kind] = stage
+    if found["crop"] is None:
+        raise ValueError("augment: a crop is missing, e.g. packhorse.RandomResizedCrop(224)")
+    return found["crop"], found["jitter"], found["erasing"]

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+/// The parts of packhorse._reader. What is decided is decided in the library; what is convenient is
+/// Python's, in packhorse/*.py.
+namespace packhorse::python {
+
+namespace nb = nanobind;
+
+void bind_augment(nb::module_& module);
+void bind_dataset(nb::module_& module);
+void bind_loader(nb::module_& module);
+/// Throws packhorse::Error as the class of packhorse.errors that its kind names.
+void translate_errors();
+
+/// A numpy array that owns `values`.
+template <typename T>
+nb::ndarray<nb::numpy, T> to_numpy(std::vector<T> values, std::vector<std::size_t> shape) {
+  auto* kept = new std::vector<T>(std::move(values));
+  const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return {kept->data(), shape.size(), shape.data(), owner};
+}
+
+}  // namespace packhorse::python

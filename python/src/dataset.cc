@@ -1,0 +1,104 @@
+#include "packhorse/reader/dataset.h"
+
+#include <numeric>
+
+#include "bindings.h"
+#include "packhorse/base/error.h"
+#include "packhorse/reader/decode.h"
+
+namespace packhorse::python {
+
+using namespace nb::literals;
+using reader::Dataset;
+
+namespace {
+
+/// Sample numbers as Python's: negative ones count from the end. Throws IndexError.
+std::size_t checked(const Dataset& dataset, std::int64_t index) {
+  const auto size = static_cast<std::int64_t>(dataset.size());
+  if (index < -size || index >= size)
+    throw nb::index_error(
+        ("sample " + std::to_string(index) + " of " + std::to_string(size)).c_str());
+  return static_cast<std::size_t>(index < 0 ? index + size : index);
+}
+
+nb::bytes read(const Dataset& dataset, std::int64_t index) {
+  const std::size_t sample = checked(dataset, index);
+  std::vector<std::byte> bytes;
+  {
+    const nb::gil_scoped_release others_run;
+    dataset.read(sample, bytes);
+  }
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
+/// One for each thread: it keeps its buffers. Memory beyond this much is given back.
+reader::Decoder& decoder() {
+  constexpr std::size_t kMostKept = 64u << 20;
+  thread_local reader::Decoder kept;
+  if (kept.kept_bytes() > kMostKept) kept = reader::Decoder();
+  return kept;
+}
+
+nb::ndarray<nb::numpy, std::uint8_t> decode(const Dataset& dataset, std::int64_t index,
+                                            const std::optional<reader::Augment>& augment,
+                                            std::uint64_t seed, std::uint64_t epoch) {
+  const std::size_t sample = checked(dataset, index);
+  std::vector<std::uint8_t> pixels;
+  int width = 0, height = 0;
+  try {
+    const nb::gil_scoped_release others_run;
+    std::vector<std::byte> scratch;
+    const Bytes bytes = dataset.view(sample, scratch);
+    if (augment) {
+      reader::validate(*augment);
+      width = height = reader::output_size(*augment);
+      pixels.resize(static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * 3);
+      decoder().decode(bytes, *augment, reader::SampleRandom(seed, epoch, sample), pixels,
+                       dataset.image(sample));
+    } else {
+      decoder().decode_full(bytes, pixels, width, height, dataset.image(sample));
+    }
+    dataset.check_whole(sample);
+  } catch (const Error& error) {
+    throw Error(error.kind(), dataset.describe(sample) + ": " + error.what(), error.path(),
+                error.advice(), error.key());
+  }
+  return to_numpy(std::move(pixels),
+                  {static_cast<std::size_t>(height), static_cast<std::size_t>(width), 3});
+}
+
+nb::ndarray<nb::numpy, std::int64_t> labels(const Dataset& dataset) {
+  std::vector<std::int64_t> all(dataset.size());
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = dataset.label(i);
+  const std::size_t size = all.size();
+  return to_numpy(std::move(all), {size});
+}
+
+}  // namespace
+
+void bind_dataset(nb::module_& module) {
+  nb::class_<Dataset>(module, "Dataset", "A packed dataset, open for reading; any thread")
+      .def_static(
+          "open",
+          [](const std::string& path, const std::string& split) {
+            const nb::gil_scoped_release others_run;
+            return std::shared_ptr<Dataset>(
+                std::const_pointer_cast<Dataset>(Dataset::open(path, split)));
+          },
+          "path"_a, "split"_a = "")
+      .def("__len__", &Dataset::size)
+      .def_prop_ro("classes", &Dataset::classes)
+      .def_prop_ro("format", &Dataset::format)
+      .def_prop_ro("image_mode", &Dataset::image_mode)
+      .def("label",
+           [](const Dataset& self, std::int64_t i) { return self.label(checked(self, i)); })
+      .def("labels", &labels, "The labels of all samples, int64")
+      .def("describe",
+           [](const Dataset& self, std::int64_t i) { return self.describe(checked(self, i)); })
+      .def("read", &read, "The image's bytes, checked by their hash")
+      .def("decode", &decode, "index"_a, "augment"_a = nb::none(), "seed"_a = 0, "epoch"_a = 0,
+           "The image's pixels, uint8 [height, width, 3], upright");
+}
+
+}  // namespace packhorse::python

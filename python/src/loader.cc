@@ -1,0 +1,198 @@
+#include "packhorse/reader/loader.h"
+
+#include <unistd.h>
+
+#include <chrono>
+
+#include "bindings.h"
+#include "packhorse/base/error.h"
+
+namespace packhorse::python {
+
+using namespace nb::literals;
+using reader::Batch, reader::Dataset, reader::Loader, reader::LoaderOptions, reader::OrderKind,
+    reader::Tail;
+
+namespace {
+
+/// How long Ctrl-C may take.
+constexpr std::chrono::milliseconds kBetweenSignals(50);
+
+OrderKind order_of(const std::string& name) {
+  if (name == "global") return OrderKind::kGlobal;
+  if (name == "window") return OrderKind::kWindow;
+  if (name == "sequential") return OrderKind::kSequential;
+  throw nb::value_error("order: global, window or sequential");
+}
+
+Tail tail_of(const std::string& name) {
+  if (name == "drop") return Tail::kDrop;
+  if (name == "pad") return Tail::kPad;
+  if (name == "keep") return Tail::kKeep;
+  throw nb::value_error("tail: drop, pad or keep");
+}
+
+/// images uint8 [batch, size, size, 3], labels and samples int64/uint64 [batch].
+using Arrays =
+    std::tuple<nb::ndarray<nb::numpy, std::uint8_t>, nb::ndarray<nb::numpy, std::int64_t>,
+               nb::ndarray<nb::numpy, std::uint64_t>>;
+
+/// The Loader, for the process that made it: after fork() its threads are gone.
+class ProcessLoader {
+ public:
+  ProcessLoader(std::shared_ptr<const Dataset> dataset, LoaderOptions options)
+      : samples_(dataset->size()),
+        side_(static_cast<std::size_t>(reader::output_size(options.augment))),
+        options_(options),
+        loader_(std::make_unique<Loader>(std::move(dataset), std::move(options))) {}
+
+  /// In a forked child nothing can join the threads, and their locks may be held for ever.
+  ~ProcessLoader() {
+    if (::getpid() != process_) static_cast<void>(loader_.release());
+  }
+
+  Loader& here() const {
+    if (::getpid() == process_) return *loader_;
+    throw Error(ErrorKind::kUsage,
+                "this Loader was made before a fork, and its threads are not in "
+                "this process",
+                {}, "make the Loader in the process that reads from it");
+  }
+
+  void start_epoch(std::uint64_t epoch, std::uint64_t done) {
+    const nb::gil_scoped_release others_run;
+    here().start_epoch(epoch, done);
+  }
+
+  std::optional<Arrays> next() {
+    Loader& loader = here();
+    wait(loader);
+    std::optional<Batch> batch;
+    {
+      const nb::gil_scoped_release others_run;
+      batch = loader.next();
+    }
+    if (!batch) return std::nullopt;
+    const auto size = static_cast<std::size_t>(batch->size());
+    auto* kept = new std::shared_ptr<std::uint8_t>(batch->keep_images());
+    const nb::capsule owner(
+        kept, [](void* p) noexcept { delete static_cast<std::shared_ptr<std::uint8_t>*>(p); });
+    const std::size_t shape[] = {size, side_, side_, 3};
+    return Arrays(
+        {batch->images().data(), 4, shape, owner},
+        to_numpy<std::int64_t>({batch->labels().begin(), batch->labels().end()}, {size}),
+        to_numpy<std::uint64_t>({batch->samples().begin(), batch->samples().end()}, {size}));
+  }
+
+  /// Batches in an epoch, after `done` of its samples.
+  std::uint64_t steps(std::uint64_t epoch, std::uint64_t done) const {
+    reader::OrderOptions order;
+    order.seed = options_.seed;
+    order.epoch = epoch;
+    order.rank = options_.rank;
+    order.world = options_.world;
+    order.batch_size = options_.batch_size;
+    order.tail = options_.tail;
+    order.done = done;
+    return reader::Order(samples_, order).steps();
+  }
+
+ private:
+  static void wait(Loader& loader) {
+    for (bool there = false; !there;) {
+      {
+        const nb::gil_scoped_release others_run;
+        there = loader.wait(kBetweenSignals);
+      }
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    }
+  }
+
+  const ::pid_t process_ = ::getpid();
+  const std::uint64_t samples_;
+  const std::size_t side_;
+  const LoaderOptions options_;
+  std::unique_ptr<Loader> loader_;
+};
+
+nb::dict latencies(const reader::Latencies& of) {
+  nb::dict made;
+  made["count"] = of.count;
+  made["p50_s"] = static_cast<double>(of.p50_ns) / 1e9;
+  made["p99_s"] = static_cast<double>(of.p99_ns) / 1e9;
+  return made;
+}
+
+nb::dict counters(const ProcessLoader& self) {
+  const reader::LoaderCounters all = self.here().counters();
+  nb::dict made;
+  made["samples"] = all.samples;
+  made["batches"] = all.batches;
+  made["bytes"] = all.bytes;
+  made["bad_samples"] = all.bad_samples;
+  made["read_s"] = static_cast<double>(all.read_ns) / 1e9;
+  made["decode_s"] = static_cast<double>(all.decode_ns) / 1e9;
+  made["workers_wait_s"] = static_cast<double>(all.slot_wait_ns) / 1e9;
+  made["consumer_wait_s"] = static_cast<double>(all.consumer_wait_ns) / 1e9;
+  made["ready_batches"] = all.batches == 0 ? 0.0
+                                           : static_cast<double>(all.ready_batches_sum) /
+                                                 static_cast<double>(all.batches);
+  made["workers"] = self.here().workers();
+  made["batch_wait"] = latencies(all.batch_wait);
+  made["batch_make"] = latencies(all.batch_make);
+  return made;
+}
+
+nb::list bad_samples(const ProcessLoader& self) {
+  nb::list made;
+  for (const reader::BadSample& bad : self.here().bad_samples()) {
+    nb::dict one;
+    one["epoch"] = bad.epoch;
+    one["sample"] = bad.sample;
+    one["by"] = bad.by;
+    one["what"] = bad.what;
+    made.append(one);
+  }
+  return made;
+}
+
+}  // namespace
+
+void bind_loader(nb::module_& module) {
+  nb::class_<ProcessLoader>(module, "Loader")
+      .def(
+          "__init__",
+          [](ProcessLoader* self, std::shared_ptr<Dataset> dataset, std::int64_t batch_size,
+             reader::Augment augment, const std::optional<reader::ColorJitter>& jitter,
+             const std::optional<reader::RandomErasing>& erasing, int workers, int slots,
+             const std::string& order, const std::string& tail, std::uint64_t seed,
+             std::int64_t rank, std::int64_t world, const std::string& max_bad, bool huge_pages) {
+            LoaderOptions options;
+            options.batch_size = batch_size;
+            options.augment = std::move(augment);
+            if (jitter) options.pixels.jitter = *jitter;
+            if (erasing) options.pixels.erasing = *erasing;
+            options.workers = workers;
+            options.slots = slots;
+            options.order = order_of(order);
+            options.tail = tail_of(tail);
+            options.seed = seed;
+            options.rank = rank;
+            options.world = world;
+            options.bad_samples = reader::BadSampleOptions::parse(max_bad);
+            if (huge_pages) options.allocator = reader::huge_page_allocator();
+            const nb::gil_scoped_release others_run;
+            new (self) ProcessLoader(std::move(dataset), std::move(options));
+          },
+          "dataset"_a, nb::kw_only(), "batch_size"_a, "augment"_a, "jitter"_a.none(),
+          "erasing"_a.none(), "workers"_a, "slots"_a, "order"_a, "tail"_a, "seed"_a, "rank"_a,
+          "world"_a, "max_bad"_a, "huge_pages"_a)
+      .def("start_epoch", &ProcessLoader::start_epoch, "epoch"_a, "done"_a = 0)
+      .def("next", &ProcessLoader::next, "The next batch, or None at the end of the epoch")
+      .def("steps", &ProcessLoader::steps, "epoch"_a = 0, "done"_a = 0)
+      .def("done", [](const ProcessLoader& self) { return self.here().state().done; })
+      .def("counters", &counters)
+      .def("bad_samples", &bad_samples);
+}
+
+}  // namespace packhorse::python

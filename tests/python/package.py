@@ -1,0 +1,14 @@
+"""What the tests of the Python package share."""
+
+import sys
+
+import pytest
+from python_support import BIN, pack, photos
+
+sys.path.insert(0, str(BIN.parent / "python"))
+packhorse = pytest.importorskip("packhorse", reason="the Python package is not part of this build")
+
+
+def packed_photos(out, *options):
+    pack(photos("imagenet/imagenet200"), out, "--format", "wds", "--allow-odd-classes", *options)
+    return out

@@ -1,0 +1,313 @@
+"""packhorse.Loader: the C++ loader's batches, epochs, resume, ranks, memory and errors, in Python."""
+
+import hashlib
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from package import packhorse, packed_photos
+from python_support import BIN, SHAPES, flip_byte, pack, shards_of
+
+
+@pytest.fixture(scope="module", name="packed")
+def packed_fixture(tmp_path_factory):
+    """120 images, all of kinds that the package decodes."""
+    out = tmp_path_factory.mktemp("packed") / "shapes"
+    pack(SHAPES, out, "--format", "wds", "--image", "resize", "--short-side", "64")
+    return out / "train"
+
+
+def loader(packed, batch_size=32, **options):
+    return packhorse.Loader(packed, batch_size, **{"augment": packhorse.RandomResizedCrop(32), "seed": 3, **options})
+
+
+def content(batches):
+    """All that an iteration delivers, for comparisons."""
+    return [(np.asarray(b.images).tobytes(), np.asarray(b.labels).tolist(), b.samples.tolist()) for b in batches]
+
+
+def test_an_epoch_is_that_of_the_cpp_loader(tmp_path):
+    for source in (packed_photos(tmp_path / "photos", "--limit", "50"), pack_cifar(tmp_path / "cifar")):
+        reads = subprocess.run([BIN / "core_reads", source], capture_output=True, text=True, check=True).stdout
+        hashed, images = hashlib.sha256(), 0
+        for batch in packhorse.Loader(source, 7, augment=packhorse.ResizeCenterCrop(224, 256)):
+            hashed.update(images_of(batch).tobytes())
+            hashed.update(np.asarray(batch.labels).tobytes())
+            images += len(batch.labels)
+        assert reads == f"{images} images, {hashed.hexdigest()}\n"
+
+
+def pack_cifar(out):
+    from python_support import photos
+
+    pack(photos("cifar10/test"), out, "--format", "lmdb", "--sample-per-class", "30")
+    return out
+
+
+def images_of(batch):
+    """uint8 [batch, height, width, 3], whatever the arrays are."""
+    images = np.asarray(batch.images)
+    return np.ascontiguousarray(images if images.shape[-1] == 3 else images.transpose(0, 2, 3, 1))
+
+
+def test_every_sample_comes_once_with_its_label(packed):
+    dataset = packhorse.Dataset(packed)
+    reader = loader(packed)
+    assert len(reader) == 4
+    for _ in range(3):
+        batches = list(reader)
+        assert [len(b.labels) for b in batches] == [32, 32, 32, 24]
+        samples = np.concatenate([b.samples for b in batches])
+        labels = np.concatenate([np.asarray(b.labels) for b in batches])
+        assert sorted(samples) == list(range(120))
+        assert (dataset.labels[samples.astype(int)] == labels).all()
+
+
+def test_batches_do_not_depend_on_workers_or_slots_and_each_epoch_differs(packed):
+    first, second = content(loader(packed, workers=0)), None
+    for options in ({"workers": 1}, {"workers": 4, "slots": 2}, {"huge_pages": True}):
+        reader = loader(packed, **options)
+        assert content(reader) == first
+        second = second or content(reader)
+        reader.set_epoch(1)
+        assert content(reader) == second != first
+
+
+def test_drop_last_and_orders(packed):
+    assert [len(b.labels) for b in loader(packed, drop_last=True)] == [32, 32, 32]
+    stored = np.concatenate([b.samples for b in loader(packed, shuffle=False)])
+    assert stored.tolist() == list(range(120))
+    assert content(loader(packed, order="sequential")) == content(loader(packed, shuffle=False))
+    windows = np.concatenate([b.samples for b in loader(packed, order="window")])
+    assert sorted(windows) == list(range(120))
+
+
+@pytest.mark.parametrize("drop_last", [True, False])
+def test_ranks_share_an_epoch_in_equal_steps(packed, drop_last):
+    ranks = [loader(packed, 16, rank=rank, world_size=3, drop_last=drop_last) for rank in range(3)]
+    assert {len(rank) for rank in ranks} == {2 if drop_last else 3}
+    batches = [list(rank) for rank in ranks]
+    assert [len(b) for b in batches] == [len(ranks[0])] * 3
+    seen = np.concatenate([b.samples for rank in batches for b in rank])
+    assert len(set(seen)) == (96 if drop_last else 120)
+
+
+def test_rank_and_world_come_from_the_environment(packed, monkeypatch):
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert content(loader(packed)) == content(loader(packed, rank=1, world_size=2))
+
+
+def test_a_run_goes_on_where_its_state_was_taken_at_another_world_size_too(packed):
+    reader = loader(packed, 16)
+    batches = iter(reader)
+    before = [next(batches) for _ in range(3)]
+    state = pickle.loads(pickle.dumps(reader.state_dict()))
+    assert state == {"seed": 3, "epoch": 0, "done": 48}
+    rest, following = content(batches), content(reader)
+
+    resumed = loader(packed, 16)
+    resumed.load_state_dict(state)
+    assert len(resumed) == 5 == len(rest)
+    assert content(resumed) == rest
+    assert content(resumed) == following
+
+    seen = {sample for b in before for sample in b.samples}
+    for rank in range(2):
+        part = loader(packed, 12, rank=rank, world_size=2)
+        part.load_state_dict(state)
+        seen |= {sample for b in part for sample in b.samples}
+    assert len(seen) == 120
+
+
+def test_the_state_after_an_epoch_is_the_start_of_the_next(packed):
+    reader = loader(packed)
+    assert reader.state_dict() == {"seed": 3, "epoch": 0, "done": 0}
+    list(reader)
+    assert reader.state_dict() == {"seed": 3, "epoch": 1, "done": 0}
+    with pytest.raises(ValueError, match="seed"):
+        loader(packed, seed=4).load_state_dict(reader.state_dict())
+
+
+def test_batches_stay_as_they_are_however_long_they_are_kept(packed):
+    expected = content(loader(packed))
+    reader = loader(packed, slots=2)
+    kept = list(reader)
+    list(reader), list(reader)
+    del reader
+    assert content(kept) == expected
+    kept[0].images[:] = 7  # one's own memory
+    assert content(kept)[1:] == expected[1:]
+
+
+def test_a_new_iteration_ends_the_one_before(packed):
+    reader = loader(packed)
+    first = iter(reader)
+    next(first)
+    second = iter(reader)
+    assert next(second).samples is not None
+    assert list(first) == []
+    assert len(list(second)) == 3
+
+
+def test_numpy_without_torch(packed):
+    code = f"""
+import sys, packhorse
+batch = next(iter(packhorse.Loader({str(packed)!r}, 8, size=16)))
+assert "torch" not in sys.modules and "PIL" not in sys.modules
+images, labels = batch
+assert (images.shape, images.dtype.name, labels.shape, labels.dtype.name) == ((8, 16, 16, 3), "uint8", (8,), "int64")
+"""
+    subprocess.run([sys.executable, "-c", code], env=environment(), check=True)
+
+
+def environment():
+    return {**os.environ, "PYTHONPATH": str(BIN.parent / "python")}
+
+
+def test_torch_tensors_where_torch_is_imported(packed):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    expected = content(loader(packed)) if "torch" not in sys.modules else None
+    batch = next(iter(loader(packed)))
+    assert batch.images.shape == (32, 3, 32, 32) and batch.images.dtype == torch.uint8
+    assert batch.images.is_contiguous(memory_format=torch.channels_last)
+    assert batch.labels.shape == (32,) and batch.labels.dtype == torch.int64
+    assert expected is None or len(expected) == 4
+
+
+def test_damage_is_an_error_with_sample_and_file_or_replaced(packed, tmp_path):
+    import shutil
+
+    damaged = tmp_path / "damaged"
+    shutil.copytree(packed, damaged)
+    flip_byte(shards_of(damaged)[0], 40_000)
+    with pytest.raises(packhorse.errors.CorruptError) as raised:
+        list(loader(damaged))
+    assert raised.value.key or "shard-000000.tar" in str(raised.value)
+    reader = loader(damaged, max_bad=1)
+    assert len(list(reader)) == 4
+    [bad] = reader.bad_samples()
+    assert bad["epoch"] == 0 and bad["sample"] != bad["by"] and "shard-000000.tar" in bad["what"]
+    assert reader.stats()["bad_samples"] == 1
+
+
+def test_errors_are_those_that_python_programs_catch(tmp_path):
+    with pytest.raises(FileNotFoundError) as raised:
+        packhorse.Loader(tmp_path / "no", 8, size=32)
+    assert isinstance(raised.value, packhorse.Error) and str(tmp_path / "no") in str(raised.value)
+    copy = pickle.loads(pickle.dumps(raised.value))
+    assert (type(copy), str(copy)) == (type(raised.value), str(raised.value))
+
+
+def test_what_makes_no_sense_is_refused(packed):
+    crop = packhorse.RandomResizedCrop(32)
+    for options, words in [
+        ({}, "either size="),
+        ({"size": 32, "augment": crop}, "either size="),
+        ({"augment": [crop, crop]}, "comes second"),
+        ({"augment": packhorse.ColorJitter(0.4)}, "a crop is missing"),
+        ({"size": 0}, "size"),
+        ({"size": 32, "order": "any"}, "global, window or sequential"),
+        ({"size": 32, "rank": 1}, "both, or neither"),
+        ({"size": 32, "rank": 2, "world_size": 2}, "rank"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            packhorse.Loader(packed, 8, **options)
+    with pytest.raises(TypeError, match="none of packhorse's"):
+        packhorse.Loader(packed, 8, augment=len)
+    with pytest.raises(ValueError, match="no batch: 120 samples make no batch of 500"):
+        iter(packhorse.Loader(packed, 500, size=32, drop_last=True))
+
+
+def test_an_image_of_another_kind_names_pillow(tmp_path):
+    pack(SHAPES, tmp_path / "packed", "--format", "wds")
+    with pytest.raises(packhorse.errors.UnsupportedError, match="Pillow"):
+        list(loader(tmp_path / "packed/train"))
+
+
+def test_loaders_made_and_dropped_leave_no_thread_no_descriptor_and_no_memory(packed):
+    def open_things():
+        return len(os.listdir("/proc/self/task")), len(os.listdir("/proc/self/fd"))
+
+    def drop(number):
+        reader = loader(packed, workers=number % 4)
+        for count, _ in enumerate(reader):
+            if count == number % 5:
+                break
+
+    drop(1)
+    before = open_things()
+    for number in range(200):
+        drop(number)
+    for _ in range(1000):  # a thread that was joined is listed for a moment more
+        if open_things() == before:
+            break
+        time.sleep(0.01)
+    assert open_things() == before
+
+
+def test_ctrl_c_ends_a_wait_at_once(packed):
+    code = f"""
+import packhorse, threading, os, signal, sys
+reader = packhorse.Loader({str(packed)!r}, 8, size=16, workers=1)
+batches = iter(reader)
+next(batches)
+held = reader._native  # waits for a batch that never comes: the epoch's last one was taken
+try:
+    for epoch in range(10**9):
+        for batch in reader:
+            print("reading", flush=True)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    child = subprocess.Popen([sys.executable, "-c", code], env=environment(), stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "reading\n"
+    child.send_signal(signal.SIGINT)
+    assert child.communicate(timeout=60)[0].endswith("interrupted\n")
+    assert child.returncode == 0
+
+
+def test_a_child_made_by_fork_is_told_and_ends(packed):
+    reader = loader(packed)
+    batches = iter(reader)
+    next(batches)
+    child = os.fork()
+    if child == 0:
+        try:
+            next(batches)
+        except packhorse.errors.UsageError as error:
+            del batches, reader
+            os._exit(0 if "fork" in str(error) else 1)
+        os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0
+    assert len(list(batches)) == 3
+
+
+def test_the_interpreter_ends_with_a_live_iterator(packed):
+    code = f"""
+import packhorse
+batches = iter(packhorse.Loader({str(packed)!r}, 8, size=16))
+kept = next(batches)
+"""
+    subprocess.run([sys.executable, "-c", code], env=environment(), check=True, timeout=60)
+
+
+def test_batches_may_die_in_any_thread(packed):
+    reader = loader(packed, 4)
+    for batch in reader:
+        threading.Thread(target=lambda held: None, args=[batch]).start()
+        del batch
+
+
+def test_stats_say_who_waits(packed):
+    reader = loader(packed)
+    assert reader.stats()["limit"] == "none"
+    list(reader)
+    stats = reader.stats()
+    assert stats["samples"] == 120 and stats["batches"] == 4 and stats["limit"] in ("loader", "consumer")

@@ -261,6 +261,15 @@ CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& byt
                                        : std::to_string(bytes));
 }
 
+CLI::Option* add_jobs(CLI::App& app, int& jobs) {
+  return app.add_option("-j,--jobs", jobs, "Threads; 0 = one for each CPU this process may use")
+      ->capture_default_str();
+}
+
+CLI::Option* add_quiet(CLI::App& app, bool& quiet, const std::string& silences) {
+  return app.add_flag("-q,--quiet", quiet, "Print " + silences + "; errors and warnings stay");
+}
+
 void add_moved(CLI::App& app, const std::string& name, const std::string& instead) {
   const auto refuse = [=](const std::vector<std::string>&) {
     throw Error(ErrorKind::kUsage, name + " is now a subcommand", {},
@@ -275,7 +284,7 @@ int run_command(const ProgramInfo& program, int argc, char** argv) {
   const SignalWatch signals;
   CLI::App app(program.summary, program.name);
   app.require_subcommand(1);
-  app.set_version_flag("--version", program.version_text,
+  app.set_version_flag("-V,--version", program.version_text,
                        "Print the versions of the program and of its libraries");
   app.set_help_all_flag("--help-all", "Print the help of all subcommands");
   app.failure_message(failure_text);

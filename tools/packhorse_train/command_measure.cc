@@ -49,6 +49,7 @@ class CommandMeasure final : public program::Command {
     app.add_flag("--cuda-graph", options_.cuda_graph, "Replay steps as one CUDA graph");
     app.add_flag("--gpu-decode", options_.gpu_decode, "Decode JPEGs on the GPU");
     app.add_flag("--json", json_, "Print one JSON object: see docs/measuring.md");
+    program::add_quiet(app, quiet_, program::kProgress);
     app.footer(
         "Examples:\n"
         "  packhorse-train measure --folder photos --packed packed/wds --packed packed/lmdb "
@@ -73,7 +74,7 @@ class CommandMeasure final : public program::Command {
     for (const std::string& text : storages_)
       options_.storages.push_back(reader::parse_storage(text));
     options_.validate();
-    const StatusLine status;
+    const program::StatusLine status(quiet_);
     const auto note = [&](const std::string& text) { status.show(text); };
     Scratch scratch;
     const std::vector<PackingCost> packing = pack(scratch, note, stop);
@@ -147,7 +148,7 @@ class CommandMeasure final : public program::Command {
   std::vector<std::string> storages_;
   std::optional<int> side_;
   std::filesystem::path scratch_ = "packhorse-measure.scratch";
-  bool pack_all_ = false, keep_ = false, json_ = false;
+  bool pack_all_ = false, keep_ = false, json_ = false, quiet_ = false;
 };
 
 }  // namespace

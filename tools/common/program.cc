@@ -22,6 +22,7 @@
 #include <thread>
 
 #include "common/terminal.h"
+#include "help/help_files.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/base/process.h"
@@ -280,6 +281,14 @@ void add_moved(CLI::App& app, const std::string& name, const std::string& instea
 
 namespace {
 
+/// Declares the hidden subcommand with which the build makes man pages and completions.
+CLI::App* add_help_files(CLI::App& app, std::string& folder) {
+  CLI::App* sub =
+      app.add_subcommand("help-files", "Write the man pages and completions")->group("");
+  sub->add_option("folder", folder, "Folder to write them to")->required();
+  return sub;
+}
+
 int run_command(const ProgramInfo& program, int argc, char** argv) {
   const SignalWatch signals;
   CLI::App app(program.summary, program.name);
@@ -288,6 +297,8 @@ int run_command(const ProgramInfo& program, int argc, char** argv) {
                        "Print the versions of the program and of its libraries");
   app.set_help_all_flag("--help-all", "Print the help of all subcommands");
   app.failure_message(failure_text);
+  std::string help_folder;
+  const CLI::App* const help_files = add_help_files(app, help_folder);
   std::vector<std::pair<CLI::App*, std::unique_ptr<Command>>> commands;
   for (const CommandKind& kind : program.commands) {
     CLI::App* sub = app.add_subcommand(kind.name, kind.summary);
@@ -298,6 +309,11 @@ int run_command(const ProgramInfo& program, int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return flushed(program.name, app.exit(error) == 0 ? kDone : kUsage);
+  }
+  if (help_files->parsed()) {
+    const std::string version = program.version_text();
+    help::write_help_files(app, version.substr(0, version.find('\n')), help_folder);
+    return kDone;
   }
   for (const auto& [sub, command] : commands) {
     if (!sub->parsed()) continue;

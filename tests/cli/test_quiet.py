@@ -88,7 +88,9 @@ def test_quiet_where_it_would_change_nothing_is_refused(tmp_path, packed):
 def test_the_trainer_is_quiet_too(packed):
     fit = ["fit", "--data", packed, "--arch", "smallnet", "--image-size", "32", "--epochs", "1", "--workers", "1", "-q"]
     done = train(*fit)
-    assert (done.code, done.out, done.err) == (DONE, "", ""), done
+    assert (done.code, done.out) == (DONE, ""), done
+    # A note may come, such as that the reader threads are too few.
+    assert all(line.startswith("packhorse-train: note: ") for line in done.err.splitlines()), done
     assert train(*fit, "--json").json["epochs"] == 1
 
 

@@ -14,8 +14,8 @@ function(packhorse_install export component)
   install(FILES ${ARG_FILES} DESTINATION ${_package_dir} COMPONENT ${component})
 endfunction()
 
-# packhorse_pkg_config(<name> <description> LIBRARIES <of ours>... REQUIRES <modules>... OTHERS <linker flags>...): static
-# libraries alone are installed, so those they need are always linked with them.
+# packhorse_pkg_config(<name> <description> LIBRARIES <of ours>... REQUIRES <modules>... OTHERS <linker flags>...): only
+# static libraries are installed, so those they need are always linked with them.
 function(packhorse_pkg_config name PC_DESCRIPTION)
   cmake_parse_arguments(PC "" "" "LIBRARIES;REQUIRES;OTHERS" ${ARGN})
   list(TRANSFORM PC_LIBRARIES PREPEND -lpackhorse_)

@@ -1,5 +1,5 @@
-# cpack: three Debian packages. packhorse has the program with its man pages and completions, libpackhorse-dev the headers
-# and static libraries, packhorse-train the trainer without LibTorch. scripts/package builds and makes all of them.
+# cpack: three Debian packages. packhorse has the program with its man pages and completions, libpackhorse-dev the
+# headers and static libraries, packhorse-train the trainer without LibTorch. scripts/package builds and makes all of them.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_VENDOR "packhorse")
 set(CPACK_PACKAGE_CONTACT "packhorse developers <packhorse@users.noreply.github.com>")

@@ -72,7 +72,8 @@ def field(package, name):
 def files_of(package):
     listing = subprocess.run(["dpkg-deb", "-c", package], capture_output=True, text=True, check=True).stdout
     files = {line.split(None, 5)[5].removeprefix("./usr/") for line in listing.splitlines() if not line.startswith("d")}
-    return {re.sub(r"Targets-[a-z]+\.", "Targets-TYPE.", re.sub(r"^lib/[a-z0-9_]+-linux-gnu/", "lib/", file)) for file in files}
+    files = {re.sub(r"^lib/[a-z0-9_]+-linux-gnu/", "lib/", file) for file in files}
+    return {re.sub(r"Targets-[a-z]+\.", "Targets-TYPE.", file) for file in files}
 
 
 @pytest.mark.parametrize("name", NAMES)

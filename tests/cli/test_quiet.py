@@ -17,7 +17,9 @@ def packed(tmp_path):
 def on_a_terminal(*command):
     """(exit code, stdout, what stderr shows) of a command whose stderr is a terminal."""
     ours, theirs = pty.openpty()
-    with subprocess.Popen([*map(str, command)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs) as process:
+    with subprocess.Popen(
+        [*map(str, command)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs
+    ) as process:
         os.close(theirs)
         shown = b""
         while True:
@@ -98,12 +100,14 @@ def test_the_trainer_is_quiet_too(packed):
 def test_versions_have_a_short_option(program):
     if not program.exists():
         pytest.skip("packhorse-train is not part of this build")
-    said = [subprocess.run([program, option], capture_output=True, text=True, check=True).stdout for option in ("-V", "--version")]
-    assert said[0] == said[1] and said[0].startswith(program.name + " ")
+    short, long = (subprocess.run([program, option], capture_output=True, text=True, check=True).stdout
+                   for option in ("-V", "--version"))  # fmt: skip
+    assert short == long and short.startswith(program.name + " ")
 
 
 def test_jobs_have_a_short_option(tmp_path, packed):
-    for command in [("inspect", packed, "--verify", "full"), ("stats", packed), ("pack", SHAPES, tmp_path / "out", "-f", "wds")]:
+    packs = ("pack", SHAPES, tmp_path / "out", "-f", "wds")
+    for command in [("inspect", packed, "--verify", "full"), ("stats", packed), packs]:
         assert packhorse(*command, "-j", "1").out != ""
     refused = run("inspect", packed, "-j", "many")
     assert refused.code == USAGE and "--jobs" in refused.err, refused

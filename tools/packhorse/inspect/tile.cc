@@ -6,6 +6,8 @@
 #include <jpeglib.h>
 // clang-format on
 
+#include <strings.h>
+
 #include <algorithm>
 #include <atomic>
 #include <csetjmp>
@@ -155,7 +157,8 @@ std::vector<std::byte> encoded_jpeg(const cv::Mat& picture) {
 }  // namespace
 
 std::vector<std::byte> encoded(const cv::Mat& picture, const std::string& extension) {
-  if (extension == ".jpg" || extension == ".jpeg") return encoded_jpeg(picture);
+  for (const char* const jpeg : {".jpg", ".jpeg", ".jpe"})
+    if (::strcasecmp(extension.c_str(), jpeg) == 0) return encoded_jpeg(picture);
   std::vector<std::uint8_t> bytes;
   try {
     opencv_codecs::encode(extension, picture, bytes, {});

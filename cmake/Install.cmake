@@ -1,26 +1,53 @@
 # cmake --install and find_package(packhorse): targets packhorse::core, packhorse::reader and packhorse::pack, and with
-# COMPONENTS trainer also packhorse::trainer. tests/consumer proves it.
+# COMPONENTS trainer also packhorse::trainer; the first three also by pkg-config. tests/consumer proves it.
 include(CMakePackageConfigHelpers)
 set(_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/packhorse")
 
-# packhorse_install(<export> <file of dependencies> TARGETS ... HEADERS <folder>...)
-function(packhorse_install export)
+# packhorse_install(<export> <component> TARGETS ... HEADERS <folder>... FILES <file of dependencies>...)
+function(packhorse_install export component)
   cmake_parse_arguments(ARG "" "" "TARGETS;HEADERS;FILES" ${ARGN})
   install(TARGETS ${ARG_TARGETS} EXPORT ${export}
-          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  install(EXPORT ${export} NAMESPACE packhorse:: DESTINATION ${_package_dir})
-  install(DIRECTORY ${ARG_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-  install(FILES ${ARG_FILES} DESTINATION ${_package_dir})
+          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component}
+          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component})
+  install(EXPORT ${export} NAMESPACE packhorse:: DESTINATION ${_package_dir} COMPONENT ${component})
+  install(DIRECTORY ${ARG_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT ${component})
+  install(FILES ${ARG_FILES} DESTINATION ${_package_dir} COMPONENT ${component})
 endfunction()
 
-packhorse_install(packhorseCoreTargets TARGETS packhorse_dataset packhorse_jpeg packhorse_core
+# packhorse_pkg_config(<name> <description> LIBRARIES <of ours>... REQUIRES <modules>... OTHERS <linker flags>...): only
+# static libraries are installed, so those they need are always linked with them.
+function(packhorse_pkg_config name PC_DESCRIPTION)
+  cmake_parse_arguments(PC "" "" "LIBRARIES;REQUIRES;OTHERS" ${ARGN})
+  list(TRANSFORM PC_LIBRARIES PREPEND -lpackhorse_)
+  foreach(_list LIBRARIES REQUIRES OTHERS)
+    list(JOIN PC_${_list} " " PC_${_list})
+  endforeach()
+  set(PC_NAME ${name})
+  set(_pc_dir "/${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+  cmake_path(RELATIVE_PATH _pc_dir BASE_DIRECTORY / OUTPUT_VARIABLE _down)
+  string(REGEX REPLACE "[^/]+" ".." PC_UP "${_down}")
+  configure_file(cmake/packhorse.pc.in "${CMAKE_BINARY_DIR}/${name}.pc" @ONLY)
+  install(FILES "${CMAKE_BINARY_DIR}/${name}.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+endfunction()
+
+set(_core_libraries dataset jpeg)
+set(_core_requires fmt libxxhash libzstd libhwy libcrypto libjpeg)
+packhorse_install(packhorseCoreTargets dev TARGETS packhorse_dataset packhorse_jpeg packhorse_core
                   HEADERS libpack/include/ reader/include/ FILES cmake/CoreDependencies.cmake)
+packhorse_pkg_config(packhorse-core "Reads packed datasets of JPEGs and pixels" LIBRARIES core ${_core_libraries}
+                     REQUIRES ${_core_requires})
 if(TARGET packhorse_pack)
-  packhorse_install(packhorseTargets TARGETS packhorse_pack packhorse_reader
+  packhorse_install(packhorseTargets dev TARGETS packhorse_pack packhorse_reader
                     HEADERS libpack/include/ FILES cmake/Dependencies.cmake)
+  set(_opencv -lopencv_imgproc -lopencv_core)
+  set(_pack_requires ${_core_requires} libarchive zlib tbb lmdb hdf5)
+  packhorse_pkg_config(packhorse "Packs image folders into shards, and proves them"
+                       LIBRARIES pack ${_core_libraries} REQUIRES ${_pack_requires} OTHERS ${_opencv})
+  packhorse_pkg_config(packhorse-reader "Reads packed datasets and plain class folders"
+                       LIBRARIES reader pack ${_core_libraries} REQUIRES ${_pack_requires} OTHERS ${_opencv})
 endif()
 if(TARGET packhorse_trainer)
-  packhorse_install(packhorseTrainerTargets TARGETS packhorse_trainer HEADERS trainer/include/
+  packhorse_install(packhorseTrainerTargets trainer-dev TARGETS packhorse_trainer HEADERS trainer/include/
                     FILES cmake/TorchWheel.cmake cmake/TrainerDependencies.cmake)
 endif()
 
@@ -28,5 +55,5 @@ configure_package_config_file(cmake/packhorseConfig.cmake.in
   "${CMAKE_BINARY_DIR}/packhorseConfig.cmake" INSTALL_DESTINATION ${_package_dir})
 write_basic_package_version_file("${CMAKE_BINARY_DIR}/packhorseConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${CMAKE_BINARY_DIR}/packhorseConfig.cmake" "${CMAKE_BINARY_DIR}/packhorseConfigVersion.cmake"
-        DESTINATION ${_package_dir})
-install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+        DESTINATION ${_package_dir} COMPONENT dev)
+install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tools)

@@ -24,14 +24,14 @@ def run(*command):
     return subprocess.run([str(c) for c in command], cwd=ROOT, capture_output=True, text=True, timeout=900)
 
 
-@pytest.mark.parametrize("script", ["bundle", "demo", "test", "test_bare", "train_from_shards", "setup"])
+@pytest.mark.parametrize("script", ["bundle", "demo", "package", "test", "test_bare", "test_package", "train_from_shards", "setup"])
 def test_a_script_explains_itself(script):
     done = run(ROOT / "scripts" / script, "--help")
     assert done.returncode == 0
     assert done.stdout.startswith(f"Usage: scripts/{script}")
 
 
-@pytest.mark.parametrize("script", ["bundle", "demo", "test", "test_bare", "setup"])
+@pytest.mark.parametrize("script", ["bundle", "demo", "package", "test", "test_bare", "test_package", "setup"])
 def test_a_script_refuses_an_unknown_option(script):
     assert run(ROOT / "scripts" / script, "--nonsense").returncode == 2
 
@@ -81,11 +81,13 @@ def test_a_bundle_runs_where_it_is_unpacked_with_its_own_libraries(tmp_path):
     subprocess.run(["tar", "-xf", "bundle.tar.zst"], cwd=tmp_path, check=True)
     (tree,) = tmp_path.glob("packhorse-*/")
     (site,) = (ROOT / ".venv/lib").glob("python3*/site-packages")
-    (tree / "site").symlink_to(site.resolve())
-    for program in ("packhorse", "packhorse-train"):
+    lost = subprocess.run([tree / "bin/packhorse-train", "--version"], capture_output=True, text=True)
+    assert lost.returncode == 1 and "packhorse-use-torch" in lost.stderr and "pip install torch==" in lost.stderr, lost
+    (tree / "lib/packhorse/site").symlink_to(site.resolve())
+    for program, file in (("packhorse", "bin/packhorse"), ("packhorse-train", "lib/packhorse/packhorse-train")):
         said = subprocess.run([tree / "bin" / program, "--version"], env={}, capture_output=True, text=True, check=True)
         assert said.stdout.startswith(program)
-        found = subprocess.run(["ldd", tree / "bin" / program], env={}, capture_output=True, text=True, check=True)
+        found = subprocess.run(["ldd", tree / file], env={}, capture_output=True, text=True, check=True)
         outside = re.findall(r"^\s*(\S+) => (/\S+)", found.stdout, re.MULTILINE)
         outside = [name for name, path in outside if not path.startswith(str(tmp_path)) and str(site) not in path]
         # The remaining libraries are the C library and those that torch's wheels bring.
@@ -110,7 +112,7 @@ def test_a_bundle_for_a_gpu_machine_fits_and_runs_on_the_libtorch_of_a_python(tm
     assert refused.returncode == 1 and "false has no torch" in refused.stderr
     taken = run(tree / "use-torch", sys.executable)
     assert taken.returncode == 0, taken.stderr
-    for program in tree.glob("bin/*"):
+    for program in (tree / "bin/packhorse", tree / "bin/trainer_unit_tests", tree / "lib/packhorse/packhorse-train"):
         missing = subprocess.run(["ldd", program], capture_output=True, text=True, check=True)
         assert "not found" not in missing.stdout, missing.stdout
     tests = subprocess.run([tree / "bin/trainer_unit_tests", "--test-suite=gpu"], cwd=tmp_path, capture_output=True, text=True)

@@ -1,8 +1,9 @@
 """The cost of every start of the program."""
 
+import os
 import subprocess
 
-from python_support import PACKHORSE
+from python_support import PACKHORSE, SHAPES, pack
 
 
 def test_image_codecs_are_not_loaded_before_an_image_needs_them():
@@ -10,3 +11,17 @@ def test_image_codecs_are_not_loaded_before_an_image_needs_them():
     assert "libopencv_core" in libraries
     assert "imgcodecs" not in libraries
     assert "gdal" not in libraries
+
+
+def test_a_sheet_and_a_report_of_jpegs_need_no_image_codecs(tmp_path):
+    pack(SHAPES, tmp_path / "packed", "--format", "wds", "--include", "*.jpg", "--exclude", "*really*")
+
+    def loaded(*options):
+        command = [PACKHORSE, "inspect", tmp_path / "packed/train", *options]
+        done = subprocess.run(command, cwd=tmp_path, env={**os.environ, "LD_DEBUG": "files"}, capture_output=True, text=True)
+        assert done.returncode == 0 and "libopencv_core" in done.stderr
+        return done.stderr
+
+    assert "imgcodecs" not in loaded("--sheet", "sheet.jpg")
+    assert "imgcodecs" not in loaded("--report", "report.html")
+    assert "imgcodecs" in loaded("--sheet", "sheet.png")

@@ -22,6 +22,7 @@
 #include <thread>
 
 #include "common/terminal.h"
+#include "help/help_files.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/base/process.h"
@@ -261,6 +262,15 @@ CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& byt
                                        : std::to_string(bytes));
 }
 
+CLI::Option* add_jobs(CLI::App& app, int& jobs) {
+  return app.add_option("-j,--jobs", jobs, "Threads; 0 = one for each CPU this process may use")
+      ->capture_default_str();
+}
+
+CLI::Option* add_quiet(CLI::App& app, bool& quiet, const std::string& silences) {
+  return app.add_flag("-q,--quiet", quiet, "Print " + silences + "; errors and warnings stay");
+}
+
 void add_moved(CLI::App& app, const std::string& name, const std::string& instead) {
   const auto refuse = [=](const std::vector<std::string>&) {
     throw Error(ErrorKind::kUsage, name + " is now a subcommand", {},
@@ -271,14 +281,24 @@ void add_moved(CLI::App& app, const std::string& name, const std::string& instea
 
 namespace {
 
+/// Declares the hidden subcommand with which the build makes man pages and completions.
+CLI::App* add_help_files(CLI::App& app, std::string& folder) {
+  CLI::App* sub =
+      app.add_subcommand("help-files", "Write the man pages and completions")->group("");
+  sub->add_option("folder", folder, "Folder to write them to")->required();
+  return sub;
+}
+
 int run_command(const ProgramInfo& program, int argc, char** argv) {
   const SignalWatch signals;
   CLI::App app(program.summary, program.name);
   app.require_subcommand(1);
-  app.set_version_flag("--version", program.version_text,
+  app.set_version_flag("-V,--version", program.version_text,
                        "Print the versions of the program and of its libraries");
   app.set_help_all_flag("--help-all", "Print the help of all subcommands");
   app.failure_message(failure_text);
+  std::string help_folder;
+  const CLI::App* const help_files = add_help_files(app, help_folder);
   std::vector<std::pair<CLI::App*, std::unique_ptr<Command>>> commands;
   for (const CommandKind& kind : program.commands) {
     CLI::App* sub = app.add_subcommand(kind.name, kind.summary);
@@ -289,6 +309,11 @@ int run_command(const ProgramInfo& program, int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return flushed(program.name, app.exit(error) == 0 ? kDone : kUsage);
+  }
+  if (help_files->parsed()) {
+    const std::string version = program.version_text();
+    help::write_help_files(app, version.substr(0, version.find('\n')), help_folder);
+    return kDone;
   }
   for (const auto& [sub, command] : commands) {
     if (!sub->parsed()) continue;

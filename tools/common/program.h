@@ -40,6 +40,15 @@ class Command {
 CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& bytes,
                       const std::string& description);
 
+/// Declares -j, --jobs: the number of threads; 0, the default, is one for each CPU.
+CLI::Option* add_jobs(CLI::App& app, int& jobs);
+
+/// Declares -q, --quiet. A run that succeeds then prints no progress and no summary; errors,
+/// warnings and what was asked for (a table, --json) stay. `silences` says in the help what goes.
+CLI::Option* add_quiet(CLI::App& app, bool& quiet, const std::string& silences);
+constexpr const char* kProgressAndSummary = "no progress and, on success, no summary";
+constexpr const char* kProgress = "no progress";
+
 /// Declares an option that no longer exists: using it is a usage error that says to run `instead`.
 void add_moved(CLI::App& app, const std::string& name, const std::string& instead);
 

@@ -149,13 +149,13 @@ std::string table_text(std::vector<std::vector<std::string>> rows) {
   return text;
 }
 
-ProgressLine::ProgressLine(const Progress& progress, std::string doing)
-    : progress_(progress),
-      doing_(std::move(doing)),
-      terminal_(stderr_is_terminal()),
-      thread_([this] { loop(); }) {}
+ProgressLine::ProgressLine(const Progress& progress, std::string doing, bool quiet)
+    : progress_(progress), doing_(std::move(doing)), terminal_(stderr_is_terminal()) {
+  if (!quiet) thread_ = std::thread([this] { loop(); });
+}
 
 ProgressLine::~ProgressLine() {
+  if (!thread_.joinable()) return;
   {
     const std::scoped_lock lock(mutex_);
     ending_ = true;
@@ -193,6 +193,12 @@ std::string ProgressLine::line(double seconds) const {
     text += ", " + seconds_text(static_cast<double>(total - done) / rate) + " left";
   if (progress_.rejected > 0) text += fmt::format(", {} rejected", with_commas(progress_.rejected));
   return text;
+}
+
+void StatusLine::show(const std::string& text) const {
+  if (!shown_) return;
+  std::fputs(("\r" + printable_text(text) + "\x1b[K").c_str(), stderr);
+  std::fflush(stderr);
 }
 
 }  // namespace packhorse::program

@@ -48,10 +48,10 @@ std::string table_text(std::vector<std::vector<std::string>> rows);
 
 /// Shows `progress` on stderr from a thread of its own until it is destroyed: on a terminal a line
 /// that is rewritten five times a second, otherwise a new line every ten seconds. A short run
-/// prints nothing unless on a terminal.
+/// prints nothing unless on a terminal, and a `quiet` one nothing at all.
 class ProgressLine {
  public:
-  ProgressLine(const Progress& progress, std::string doing);
+  ProgressLine(const Progress& progress, std::string doing, bool quiet);
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
@@ -66,7 +66,22 @@ class ProgressLine {
   std::mutex mutex_;
   std::condition_variable ended_;
   bool ending_ = false;
-  std::thread thread_;
+  std::thread thread_;  ///< none when quiet
+};
+
+/// A line on stderr that each update overwrites and that is erased in the end; shown only on a
+/// terminal, and never when `quiet`.
+class StatusLine {
+ public:
+  explicit StatusLine(bool quiet) : shown_(!quiet && stderr_is_terminal()) {}
+  ~StatusLine() { clear(); }
+  StatusLine(const StatusLine&) = delete;
+  StatusLine& operator=(const StatusLine&) = delete;
+  void show(const std::string& text) const;
+  void clear() const { show(""); }
+
+ private:
+  bool shown_;
 };
 
 }  // namespace packhorse::program

@@ -22,6 +22,7 @@ class CommandBench final : public program::Command {
     add_what(app);
     add_how(app);
     app.add_flag("--json", request_.json, "Print one JSON object");
+    program::add_quiet(app, request_.quiet, program::kProgress);
     app.add_option("--metrics", request_.metrics,
                    "Write the loaders' counters to this file, in Prometheus' text format");
     app.footer(

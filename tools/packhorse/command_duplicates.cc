@@ -144,7 +144,7 @@ class CommandDuplicates final : public program::Command {
             ->capture_default_str();
     app.add_flag("--identical", search_.identical_only, "Compare only bytes, without decoding")
         ->excludes(distance);
-    request_.setup_rest(app);
+    request_.setup_rest(app, program::kProgress);
     app_ = &app;
     app.footer(
         "Examples:\n"
@@ -170,7 +170,7 @@ class CommandDuplicates final : public program::Command {
     DuplicateReport report;
     {
       Progress progress;
-      const program::ProgressLine line(progress, "comparing");
+      const program::ProgressLine line(progress, "comparing", request_.quiet);
       report = find_duplicates(compared.datasets, search_, &progress, stop);
     }
     if (!other_.empty())

@@ -23,8 +23,7 @@ class CommandExportIndex final : public program::Command {
     app.add_option("--dali-version", options_.dali_version, "Version of DALI's index, 1.1 or 1.2")
         ->check(CLI::IsMember({"1.1", "1.2"}))
         ->capture_default_str();
-    app.add_option("--jobs", jobs_, "Threads; 0 = one for each CPU this process may use")
-        ->capture_default_str();
+    program::add_jobs(app, jobs_);
     app.add_flag("--json", json_, "Print one JSON object");
     app.footer(
         "Example:\n"

@@ -30,9 +30,9 @@ class CommandIndex final : public program::Command {
         "--out", out_,
         "Make the dataset in this directory, with links to the shards, instead of beside them");
     app.add_flag("--overwrite", options_.overwrite, "Replace an earlier adoption");
-    app.add_option("--jobs", options_.jobs, "Threads; 0 = one for each CPU this process may use")
-        ->capture_default_str();
+    program::add_jobs(app, options_.jobs);
     app.add_flag("--json", json_, "Print one JSON object");
+    program::add_quiet(app, quiet_, program::kProgressAndSummary);
     app.add_option("--log", log_file_, "Write each reject and skip to this file, as one JSON line");
     app.add_option("--classes", classes_file_,
                    "File with one class name per line, which fixes the labels")
@@ -76,7 +76,7 @@ class CommandIndex final : public program::Command {
     Progress progress;
     PackReport report;
     try {
-      const program::ProgressLine line(progress, "indexing");
+      const program::ProgressLine line(progress, "indexing", quiet_);
       report = adopt({shards_.begin(), shards_.end()}, options_, &progress, stop);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kInterrupted) throw;
@@ -85,7 +85,9 @@ class CommandIndex final : public program::Command {
     }
     if (!log_file_.empty()) write_file(log_file_, as_bytes(pack_log_text(report)));
     print_rejects(report);
-    fmt::print("{}", json_ ? program::to_text(to_json(report)) : to_words(report, {}));
+    fmt::print("{}", json_                        ? program::to_text(to_json(report))
+                     : quiet_ && report.published ? notes_in_words(report)
+                                                  : to_words(report, {}));
     if (report.published) return program::kDone;
     fmt::print(
         stderr,
@@ -101,7 +103,7 @@ class CommandIndex final : public program::Command {
   std::vector<std::string> shards_;
   std::string out_, classes_file_, fields_, log_file_, max_rejects_ = "0";
   AdoptOptions options_;
-  bool json_ = false;
+  bool json_ = false, quiet_ = false;
 };
 
 }  // namespace

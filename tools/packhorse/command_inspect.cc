@@ -26,7 +26,7 @@ class CommandInspect final : public program::Command {
     sheet_.setup(app);
     report_.setup(app);
     verify_.setup(app);
-    request_.setup_rest(app);
+    request_.setup_rest(app, program::kProgressAndSummary);
     app_ = &app;
     // Only one of these at a time, so that --json has one object to print.
     constexpr std::array kShown = {"--list", "--show", "--sheet"};

@@ -12,6 +12,7 @@
 #include "packhorse/packing/pack.h"
 #include "packhorse/transforms/transform.h"
 #include "shared/pack_text.h"
+#include "shared/request.h"
 #include "shared/source_arguments.h"
 
 namespace packhorse {
@@ -55,13 +56,15 @@ class CommandPack final : public program::Command {
     app.add_option("source", source_, "What to pack (see below)")->required();
     app.add_option("out", out_, "Dataset to write; it appears only once it is complete")
         ->required();
-    app.add_option("--format", options_.format, "Shard format (see below)")->required();
+    app.add_option("-f,--format", options_.format, "Shard format (see below)")
+        ->type_name(choices_text(all_formats()))
+        ->required();
     app.add_flag("--overwrite", options_.overwrite,
                  "Replace OUT, in one step, once the new one is complete");
     dry_run_ = app.add_flag("--dry-run", options_.dry_run, "Only list and plan; write nothing");
-    app.add_option("--jobs", options_.jobs, "Threads; 0 = one for each CPU this process may use")
-        ->capture_default_str();
+    program::add_jobs(app, options_.jobs);
     app.add_flag("--json", json_, "Print one JSON object");
+    program::add_quiet(app, quiet_, program::kProgressAndSummary)->excludes(dry_run_);
     app.add_option("--log", log_file_,
                    "Write each reject, skip and duplicate to this file, as one JSON line");
     source_arguments_.setup(app, "Source", "Selection");
@@ -101,7 +104,7 @@ class CommandPack final : public program::Command {
     Progress progress;
     PackReport report;
     try {
-      const program::ProgressLine line(progress, "packing");
+      const program::ProgressLine line(progress, "packing", quiet_);
       report = pack(source_, out_, options_, &progress, stop);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kInterrupted) throw;
@@ -110,8 +113,11 @@ class CommandPack final : public program::Command {
     }
     if (!log_file_.empty()) write_file(log_file_, as_bytes(pack_log_text(report)));
     print_rejects(report);
-    fmt::print("{}", json_ ? program::to_text(to_json(report)) : to_words(report, options_));
-    if (options_.dry_run || options_.task || report.published) return program::kDone;
+    const bool done = options_.dry_run || options_.task || report.published;
+    fmt::print("{}", json_            ? program::to_text(to_json(report))
+                     : quiet_ && done ? notes_in_words(report)
+                                      : to_words(report, options_));
+    if (done) return program::kDone;
     print_refusal(report);
     return program::kDamage;
   }
@@ -120,6 +126,7 @@ class CommandPack final : public program::Command {
   void setup_images(CLI::App& app) {
     TransformOptions& image = options_.transform;
     app.add_option("--image", options_.image, "How the images are stored (see below)")
+        ->type_name(choices_text(all_transforms()))
         ->capture_default_str()
         ->group("Images");
     app.add_option("--short-side", image.short_side, "resize: length of the short side, in pixels")
@@ -239,7 +246,7 @@ class CommandPack final : public program::Command {
   SourceArguments source_arguments_{options_};
   const CLI::App* app_ = nullptr;
   CLI::Option *dry_run_ = nullptr, *seed_ = nullptr;
-  bool no_shuffle_ = false, no_space_check_ = false, json_ = false;
+  bool no_shuffle_ = false, no_space_check_ = false, json_ = false, quiet_ = false;
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ class CommandRepair final : public program::Command {
                  "Needed if `pack` had it: decode every image that is packed again, then verify by "
                  "decoding all images");
     source_arguments_.setup(app, "The source, as given to `pack`", "Selection, as given to `pack`");
-    request_.setup_rest(app);
+    request_.setup_rest(app, program::kProgressAndSummary);
     app.footer(
         "Replaces the files that are not as the manifest says, from the copy or by packing them "
         "again, then verifies\n"
@@ -52,7 +52,7 @@ class CommandRepair final : public program::Command {
   RepairReport repair_all(const std::vector<fs::path>& paths, const std::stop_token& stop) const {
     RepairReport all;
     Progress progress;
-    const program::ProgressLine line(progress, "repairing");
+    const program::ProgressLine line(progress, "repairing", request_.quiet);
     for (const fs::path& path : paths) {
       const RepairReport report = repair(path, from_, packed_, &progress, stop);
       const bool split = path != fs::path(request_.path);

@@ -75,7 +75,7 @@ class CommandStats final : public program::Command {
     app.add_option("--seed", options_.seed, "With --sample: seed that chooses them")
         ->needs(sample)
         ->capture_default_str();
-    request_.setup_rest(app);
+    request_.setup_rest(app, program::kProgress);
     app.footer(
         "Decodes all images and prints the mean and standard deviation of RGB, once with each "
         "pixel and once with each\n"
@@ -92,7 +92,7 @@ class CommandStats final : public program::Command {
     std::string text;
     {
       Progress progress;
-      const program::ProgressLine line(progress, "decoding");
+      const program::ProgressLine line(progress, "decoding", request_.quiet);
       for (const fs::path& path : paths) {
         const PackedDataset dataset(path);
         const DatasetStats stats = measure_stats(dataset, options_, &progress, stop);

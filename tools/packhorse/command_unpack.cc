@@ -15,6 +15,7 @@ class CommandUnpack final : public program::Command {
     app.add_option("dataset", dataset_, "Packed dataset, or directory of its splits")->required();
     app.add_option("out", out_, "Folder to write; must not exist")->required();
     app.add_flag("--json", json_, "Print one JSON object");
+    program::add_quiet(app, quiet_, program::kProgressAndSummary);
     app.footer(
         "Example:\n"
         "  packhorse unpack packed/train photos\n\n"
@@ -26,12 +27,12 @@ class CommandUnpack final : public program::Command {
     Progress progress;
     UnpackReport report;
     {
-      const program::ProgressLine line(progress, "unpacking");
+      const program::ProgressLine line(progress, "unpacking", quiet_);
       report = unpack(dataset_, out_, &progress, stop);
     }
     if (json_) {
       fmt::print("{}", program::to_text({{"samples", report.samples}, {"bytes", report.bytes}}));
-    } else {
+    } else if (!quiet_) {
       fmt::print("unpacked {} images, {}, into {}\n", program::with_commas(report.samples),
                  program::bytes_text(report.bytes), printable(out_));
     }
@@ -40,7 +41,7 @@ class CommandUnpack final : public program::Command {
 
  private:
   std::string dataset_, out_;
-  bool json_ = false;
+  bool json_ = false, quiet_ = false;
 };
 
 }  // namespace

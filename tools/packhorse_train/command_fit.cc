@@ -91,6 +91,7 @@ class CommandFit final : public program::Command {
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
     app.add_flag("--json", json_, "Print one JSON object at the end");
+    program::add_quiet(app, quiet_, program::kProgressAndSummary);
     app.footer(
         "Example:\n"
         "  packhorse-train fit --data packed/cifar10 --arch smallnet --epochs 6 --out run\n\n"
@@ -127,7 +128,8 @@ class CommandFit final : public program::Command {
                    program::count_text(static_cast<std::uint64_t>(result.steps), "step"),
                    printable(result.checkpoint.native()));
       }
-      fmt::print("{}", json_ ? program::to_text(to_json(result)) : to_words(result));
+      if (json_ || !quiet_)
+        fmt::print("{}", json_ ? program::to_text(to_json(result)) : to_words(result));
     }
     // A scheduler that takes the machine back sends SIGTERM; everything is saved by then, so that
     // is not a failure.
@@ -140,6 +142,7 @@ class CommandFit final : public program::Command {
     events.note = [](const std::string& note) {
       fmt::print(stderr, "packhorse-train: note: {}\n", printable_text(note));
     };
+    if (quiet_) return events;
     events.epoch = [](const EpochLog& log, int epochs) {
       fmt::print(stderr,
                  "{}epoch {}/{}: train loss {:.4f}{}, lr {:.4g}, {} img/s, {:.1f} % waiting for "
@@ -223,7 +226,7 @@ class CommandFit final : public program::Command {
   std::string max_bad_ = "0", gpu_decode_ = "off";
   int timeout_s_ = 300;
   bool new_head_ = false;
-  bool json_ = false;
+  bool json_ = false, quiet_ = false;
 };
 
 }  // namespace

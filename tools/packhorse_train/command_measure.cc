@@ -51,6 +51,7 @@ class CommandMeasure final : public program::Command {
     app.add_flag("--gpu-decode", options_.gpu_decode, "Decode JPEGs on the GPU");
     app.add_flag("--json", json_, "Print one JSON object: see docs/measuring.md");
     app.add_option("--save", save_, "Also write the JSON object to this file, for scripts/plot");
+    program::add_quiet(app, quiet_, program::kProgress);
     app.footer(
         "Examples:\n"
         "  packhorse-train measure --folder photos --packed packed/wds --packed packed/lmdb "
@@ -77,7 +78,7 @@ class CommandMeasure final : public program::Command {
     options_.validate();
     std::optional<AtomicFile> saved;  // opened now: no measurement is lost to a misspelt folder
     if (!save_.empty()) saved.emplace(save_);
-    const StatusLine status;
+    const program::StatusLine status(quiet_);
     const auto note = [&](const std::string& text) { status.show(text); };
     Scratch scratch;
     const std::vector<PackingCost> packing = pack(scratch, note, stop);
@@ -155,7 +156,7 @@ class CommandMeasure final : public program::Command {
   std::vector<std::string> storages_;
   std::optional<int> side_;
   std::filesystem::path scratch_ = "packhorse-measure.scratch", save_;
-  bool pack_all_ = false, keep_ = false, json_ = false;
+  bool pack_all_ = false, keep_ = false, json_ = false, quiet_ = false;
 };
 
 }  // namespace

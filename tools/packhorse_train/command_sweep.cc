@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "common/image_limits.h"
 #include "common/storage.h"
+#include "common/terminal.h"
 #include "measure_options.h"
 #include "packhorse/base/error.h"
 #include "recipe_options.h"
@@ -38,6 +39,7 @@ class CommandSweep final : public program::Command {
                               "each pass (as root: the whole page cache), and prove it");
     app.add_option("--storage", storage_, program::storages_text())->excludes(cold);
     app.add_flag("--json", json_, "Print one JSON object: see docs/measuring.md");
+    program::add_quiet(app, quiet_, program::kProgress);
     app.footer("Example:\n  packhorse-train sweep --data packed/wds --storage nfs");
   }
 
@@ -49,7 +51,7 @@ class CommandSweep final : public program::Command {
     if (cold_) options_.condition = Condition::cold();
     if (!storage_.empty())
       options_.condition = {Condition::Kind::kSimulated, reader::parse_storage(storage_)};
-    const StatusLine status;
+    const program::StatusLine status(quiet_);
     const SweepReport report = sweep(
         options_, [&](const std::string& text) { status.show(text); }, stop);
     status.clear();
@@ -63,7 +65,7 @@ class CommandSweep final : public program::Command {
   RecipeOptions recipe_;
   PassOptions passes_;
   std::string device_ = "auto", storage_;
-  bool cold_ = false, json_ = false;
+  bool cold_ = false, json_ = false, quiet_ = false;
 };
 
 }  // namespace

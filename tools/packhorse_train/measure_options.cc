@@ -1,10 +1,5 @@
 #include "measure_options.h"
 
-#include <fmt/format.h>
-
-#include "common/terminal.h"
-#include "packhorse/base/printable.h"
-
 namespace packhorse::trainer {
 
 void PassOptions::add_options(CLI::App& app) {
@@ -31,15 +26,5 @@ void PassOptions::put_into(MeasureOptions& options) const {
   options.steps = defaults_.steps;
   options.warmup_steps = defaults_.warmup_steps;
 }
-
-StatusLine::StatusLine() : terminal_(program::stderr_is_terminal()) {}
-
-void StatusLine::show(const std::string& text) const {
-  if (!terminal_) return;
-  fmt::print(stderr, "\r{}\x1b[K", printable_text(text));
-  std::fflush(stderr);
-}
-
-void StatusLine::clear() const { show(""); }
 
 }  // namespace packhorse::trainer

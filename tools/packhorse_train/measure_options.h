@@ -18,18 +18,4 @@ class PassOptions {
   MeasureOptions defaults_;
 };
 
-/// A line on stderr that each update overwrites; shown only on a terminal.
-class StatusLine {
- public:
-  StatusLine();
-  ~StatusLine() { clear(); }
-  StatusLine(const StatusLine&) = delete;
-  StatusLine& operator=(const StatusLine&) = delete;
-  void show(const std::string& text) const;
-  void clear() const;
-
- private:
-  bool terminal_;
-};
-
 }  // namespace packhorse::trainer

@@ -24,7 +24,7 @@ struct Request {
   double min_seconds = 0.5;
   int repeats = 3, size = 224;
   ImageLimits limits = {};
-  bool cold = false, warm = false, sweep = false, huge_pages = false, json = false;
+  bool cold = false, warm = false, sweep = false, huge_pages = false, json = false, quiet = false;
 };
 
 /// The work, and where the bytes come from; each section has a table of its own.

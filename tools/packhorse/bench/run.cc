@@ -29,20 +29,6 @@ bool same(const Section& a, const Section& b) {
   return a.work == b.work && place_of(a) == place_of(b);
 }
 
-/// A line on a terminal that the next one replaces; it is erased at the end.
-class Note {
- public:
-  ~Note() { show(""); }
-  void show(const std::string& text) const {
-    if (!terminal_) return;
-    fmt::print(stderr, "\r{}\x1b[K", printable_text(text));
-    std::fflush(stderr);
-  }
-
- private:
-  bool terminal_ = program::stderr_is_terminal();
-};
-
 /// The datasets of a section. A cold pass opens its input itself, since an input that is still
 /// mapped would stay in memory.
 class OpenInputs {
@@ -88,8 +74,8 @@ Measurement measure_pass(std::shared_ptr<const Dataset> dataset, const Section& 
   return reader::measure(reader::on_simulated_storage(std::move(dataset), storage), options);
 }
 
-std::vector<Run> measure_section(const Request& request, const Section& section, const Note& note,
-                                 const std::stop_token& stop) {
+std::vector<Run> measure_section(const Request& request, const Section& section,
+                                 const program::StatusLine& note, const std::stop_token& stop) {
   OpenInputs inputs(request, section);
   std::vector<Run> runs = planned(request, section, inputs);
   for (int repeat = 0; repeat < request.repeats; ++repeat) {
@@ -178,7 +164,7 @@ std::vector<const Run*> runs_in(const std::vector<Run>& runs, const Section& sec
 }
 
 std::vector<Run> measure_all(const Request& request, const std::stop_token& stop) {
-  const Note note;
+  const program::StatusLine note(request.quiet);
   std::vector<Run> runs;
   for (const Section& section : sections_of(request)) {
     for (Run& run : measure_section(request, section, note, stop)) runs.push_back(std::move(run));

@@ -82,8 +82,9 @@ int ReportAction::run(const std::vector<std::filesystem::path>& paths, const std
                printable(request_.path));
   }
   if (!request_.json) {
-    fmt::print("{}: {} of {}\n", printable(file_), program::count_text(images, "picture"),
-               program::count_text(paths.size(), "dataset"));
+    if (!request_.quiet)
+      fmt::print("{}: {} of {}\n", printable(file_), program::count_text(images, "picture"),
+                 program::count_text(paths.size(), "dataset"));
   } else if (verification == nullptr) {
     fmt::print("{}", program::to_text({{"path", request_.path},
                                        {"report",

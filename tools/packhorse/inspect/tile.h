@@ -28,8 +28,8 @@ struct Tile {
 std::vector<Tile> make_tiles(const PackedDataset& dataset, std::span<const std::size_t> samples,
                              int side, const Request& request, const std::stop_token& stop);
 
-/// Encodes as JPEG, or as the file name extension says. Throws Error(kUsage) when OpenCV does not
-/// write such pictures.
+/// Encodes as JPEG, or as the file name extension says, with OpenCV's codecs. Throws Error(kUsage)
+/// when OpenCV does not write such pictures.
 std::vector<std::byte> encoded(const cv::Mat& picture, const std::string& extension = ".jpg");
 
 }  // namespace packhorse::inspect

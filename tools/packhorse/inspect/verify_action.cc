@@ -37,6 +37,10 @@ void VerifyAction::check() const {
     throw Error(ErrorKind::kUsage, option + " needs --against: no source is read", {},
                 "add --against SOURCE, or leave it out");
   }
+  if (request_.quiet && !wanted())
+    throw Error(ErrorKind::kUsage,
+                "--quiet needs --verify or --against: what else is printed is what was asked for",
+                {}, "leave it out");
   if (decode_ && level_ != "full" && source_.empty())
     throw Error(ErrorKind::kUsage, "--decode needs --verify full or --against");
 }
@@ -58,7 +62,7 @@ VerifyOptions VerifyAction::read_options() {
 AgainstReport VerifyAction::compare(const std::vector<fs::path>& paths,
                                     const std::stop_token& stop) const try {
   Progress progress;
-  const program::ProgressLine line(progress, "comparing");
+  const program::ProgressLine line(progress, "comparing", request_.quiet);
   return compare_with_source(paths, source_, packed_, &progress, stop);
 } catch (const Error& error) {
   if (error.kind() != ErrorKind::kCorrupt) throw;

@@ -96,6 +96,12 @@ Json to_json(const PackReport& report) {
           {"rejects", rejects}};
 }
 
+std::string notes_in_words(const PackReport& report) {
+  std::string text;
+  for (const std::string& note : report.notes) text += "note: " + printable_text(note) + "\n";
+  return text;
+}
+
 std::string to_words(const PackReport& report, const PackOptions& options) {
   const Accounting& a = report.accounting;
   std::string text =
@@ -111,7 +117,7 @@ std::string to_words(const PackReport& report, const PackOptions& options) {
     text += fmt::format("  images {}: {}\n", with_commas(count), printable_text(note));
   text += duplicates_in_words(report);
   text += classes_in_words(report.classes);
-  for (const std::string& note : report.notes) text += "note: " + printable_text(note) + "\n";
+  text += notes_in_words(report);
   if (options.dry_run) {
     return text + fmt::format("would pack them into {}, of {} at most; nothing was written\n",
                               count_text(report.shards, "shard"), bytes_text(report.estimate));

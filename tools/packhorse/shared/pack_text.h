@@ -10,6 +10,8 @@ namespace packhorse {
 
 program::Json to_json(const PackReport& report);
 std::string to_words(const PackReport& report, const PackOptions& options);
+/// The notes of to_words() alone: what a quiet run still says.
+std::string notes_in_words(const PackReport& report);
 /// One JSON object a line: {"event": "reject" | "skip" | "duplicate", ...}.
 std::string pack_log_text(const PackReport& report);
 /// Prints the first rejects on stderr.

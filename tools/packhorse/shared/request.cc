@@ -9,10 +9,10 @@ void Request::setup_dataset(CLI::App& app) {
   app.add_option("dataset", path, "Packed dataset, or directory of its splits")->required();
 }
 
-void Request::setup_rest(CLI::App& app) {
-  app.add_option("--jobs", jobs, "Threads; 0 = one for each CPU this process may use")
-      ->capture_default_str();
+void Request::setup_rest(CLI::App& app, const char* silences) {
+  program::add_jobs(app, jobs);
   app.add_flag("--json", json, "Print one JSON object");
+  program::add_quiet(app, quiet, silences);
   program::add_image_limits(app, limits, "Image limits");
 }
 

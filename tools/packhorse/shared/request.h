@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "common/program.h"
@@ -15,16 +16,31 @@ namespace packhorse {
 struct Request {
   std::string path;  ///< as typed: a dataset, or a directory of splits
   int jobs = 0;      ///< threads; 0 = as many as this process may use
-  bool json = false;
+  bool json = false, quiet = false;
   ImageLimits limits = {};  ///< of images that are decoded
 
-  /// Declares DATASET. setup_rest() declares --jobs, --json and the limits; it comes second so that
-  /// they stand below the subcommand's own options.
+  /// Declares DATASET. setup_rest() declares --jobs, --json, --quiet (`silences` says what of the
+  /// output) and the limits; it comes second so that they stand below the subcommand's own options.
   void setup_dataset(CLI::App& app);
-  void setup_rest(CLI::App& app);
+  void setup_rest(CLI::App& app, const char* silences);
   /// The datasets at `path`, after checking the options. Throws Error(kUsage | kNotFound).
   std::vector<std::filesystem::path> datasets() const;
 };
+
+/// "{wds,lmdb}": the names of kinds, or of pointers to them, as CLI11 shows choices.
+template <class Kinds>
+std::string choices_text(const Kinds& kinds) {
+  std::string text;
+  for (const auto& kind : kinds) {
+    text += text.empty() ? '{' : ',';
+    if constexpr (std::is_pointer_v<std::decay_t<decltype(kind)>>) {
+      text += kind->name;
+    } else {
+      text += kind.name;
+    }
+  }
+  return text + "}";
+}
 
 /// Combines the objects that `--json` prints: a single dataset gives its object, a directory of
 /// splits gives {"datasets": [...]}.

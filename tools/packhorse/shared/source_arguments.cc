@@ -1,7 +1,9 @@
 #include "shared/source_arguments.h"
 
 #include "packhorse/dataset/class_list.h"
+#include "packhorse/sources/source.h"
 #include "shared/pack_text.h"
+#include "shared/request.h"
 
 namespace packhorse {
 
@@ -10,6 +12,7 @@ void SourceArguments::setup(CLI::App& app, const std::string& source,
   const std::size_t before = app.get_options().size();
   app.add_option("--source-kind", options_.source_kind,
                  "Treat the source as this kind; `packhorse pack --help` lists the kinds")
+      ->type_name(choices_text(all_sources()))
       ->group(source);
   app.add_option("--classes", classes_file_,
                  "File with one class name per line, which fixes the labels")

@@ -13,7 +13,7 @@ VerifyReport verify_all(const Request& request, const std::vector<fs::path>& pat
                         const VerifyOptions& options, const std::stop_token& stop) {
   VerifyReport all;
   Progress progress;
-  const program::ProgressLine line(progress, "verifying");
+  const program::ProgressLine line(progress, "verifying", request.quiet);
   for (const fs::path& path : paths) {
     VerifyReport report = verify(path, options, &progress, stop);
     const bool split = path != fs::path(request.path);
@@ -34,7 +34,9 @@ VerifyReport verify_all(const Request& request, const std::vector<fs::path>& pat
 }
 
 int print_outcome(const Request& request, const Outcome& outcome) {
-  fmt::print("{}", request.json ? program::to_text(to_json(outcome)) : to_words(outcome));
+  fmt::print("{}", request.json                    ? program::to_text(to_json(outcome))
+                   : request.quiet && outcome.ok() ? notes_in_words(outcome)
+                                                   : to_words(outcome));
   if (outcome.ok()) return program::kDone;
   fmt::print(stderr, "packhorse: error: {}\n  where: {}\n  next:  {}\n",
              what_is_wrong(outcome.verified), printable(request.path),

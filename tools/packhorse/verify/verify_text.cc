@@ -197,4 +197,10 @@ std::string to_words(const Outcome& outcome) {
   return text;
 }
 
+std::string notes_in_words(const Outcome& outcome) {
+  std::string text = notes_text(outcome.verified.notes);
+  if (outcome.compared) text += notes_text(outcome.compared->notes);
+  return text;
+}
+
 }  // namespace packhorse

@@ -26,5 +26,7 @@ std::string advice_for(const VerifyReport& report);
 
 /// A line for each file repaired, for each finding, then what was checked, then the notes.
 std::string to_words(const Outcome& outcome);
+/// The notes of to_words() alone: what a quiet run still says.
+std::string notes_in_words(const Outcome& outcome);
 
 }  // namespace packhorse

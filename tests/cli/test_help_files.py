@@ -1,0 +1,159 @@
+"""Man pages and completions: made of the program's own help, well-formed, and complete what a user types."""
+
+import os
+import pty
+import re
+import select
+import shutil
+import subprocess
+
+import pytest
+from python_support import PACKHORSE, TRAIN
+
+PROGRAMS = [PACKHORSE, *([TRAIN] if TRAIN.exists() else [])]
+EPOCH = {"SOURCE_DATE_EPOCH": "1000000000"}
+
+
+@pytest.fixture(scope="module")
+def share(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("share")
+    for program in PROGRAMS:
+        subprocess.run([program, "help-files", folder], env={**os.environ, **EPOCH}, check=True)
+    return folder
+
+
+def needs(program):
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not there")
+    return program
+
+
+def help_of(program, *subcommand):
+    return subprocess.run([program, *subcommand, "--help"], capture_output=True, text=True, check=True).stdout
+
+
+def subcommands(program):
+    return re.findall(r"^  (\S+)  ", help_of(program).partition("Subcommands:\n")[2], re.M)
+
+
+def pages(share, program):
+    yield share / f"man/man1/{program.name}.1", ()
+    for name in subcommands(program):
+        yield share / f"man/man1/{program.name}-{name}.1", (name,)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.name)
+def test_there_is_a_page_for_each_subcommand_with_all_that_help_says(share, program):
+    needs("mandoc")
+    for page, subcommand in pages(share, program):
+        command = ["mandoc", "-T", "utf8", "-O", "width=120", page]
+        shown = subprocess.run(command, capture_output=True, text=True, check=True)
+        text = re.sub(".\b", "", shown.stdout).split()
+        said = " ".join(text)
+        for names in re.findall(r"^  (-.*?)(?:  |$)", help_of(program, *subcommand), re.M):
+            for option in re.findall(r"(?<![\w-])--?[a-z][\w-]*", names):
+                assert option in said, (page.name, option)
+        for example in re.findall(r"^  packhorse .*$", help_of(program, *subcommand), re.M):
+            assert " ".join(example.split()) in said, (page.name, example)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.name)
+def test_the_pages_are_well_formed(share, program):
+    needs("mandoc")
+    for page, _ in pages(share, program):
+        lint = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", page], capture_output=True, text=True)
+        assert lint.stdout == "", lint.stdout
+        assert ".TH " in page.read_text() and "2001-09-09" in page.read_text()
+
+
+def bash_offers(share, program, words):
+    """What bash offers for the last of `words`, after the completion has been loaded; None: file names."""
+    script = f"""
+        source {share}/bash-completion/completions/{program}
+        compopt() {{ [[ $* != *+o* ]] || no_files=1; }}
+        COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) no_files=
+        _{program.replace("-", "_")}
+        [[ $no_files ]] && echo "no files"
+        printf '%s\\n' "${{COMPREPLY[@]}}"
+    """
+    done = subprocess.run(["bash", "-euc", script, "bash", *words], capture_output=True, text=True, check=False)
+    lines = done.stdout.split("\n")[:-1]
+    return [line for line in lines[1:] if line] if lines[:1] == ["no files"] else None
+
+
+def test_bash_completes_subcommands_options_choices_and_files(share):
+    def offers(*words):
+        return bash_offers(share, "packhorse", ["packhorse", *words])
+
+    assert offers("") == subcommands(PACKHORSE)
+    assert offers("un") == ["unpack"]
+    assert "--version" in offers("--v") and "-V" in offers("-")
+    assert offers("pack", "in", "out", "--form") == ["--format"]
+    assert offers("pack", "--format", "") == ["wds", "lmdb", "lmdb-members", "hdf5"]
+    assert offers("pack", "--format", "=") == ["wds", "lmdb", "lmdb-members", "hdf5"]
+    assert offers("pack", "--format", "=", "h") == ["hdf5"]
+    assert offers("pack", "-f", "lmdb-") == ["lmdb-members"]
+    assert offers("pack", "--image", "r") == ["roi", "resize", "raw"]
+    assert offers("pack", "--overwrite", "--qui") == ["--quiet"] and offers("pack", "in", "--json", "-q", "") is None
+    assert offers("pack", "--chroma", "") == ["source", "420"]
+    assert offers("inspect", "packed", "--verify", "") == ["quick", "full"]
+    assert offers("pack", "--seed", "") == []
+    assert offers("pack", "--log", "") is None and offers("pack", "in") is None
+    assert "help-files" not in offers("")
+    if TRAIN.exists():
+        assert bash_offers(share, "packhorse-train", ["packhorse-train", "fit", "--order", "w"]) == ["window"]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.name)
+def test_fish_completes(share, program):
+    needs("fish")
+    file = share / f"fish/vendor_completions.d/{program.name}.fish"
+
+    def offers(line):
+        script = f"source {file}; complete -C '{program.name} {line}'"
+        done = subprocess.run(["fish", "--no-config", "-c", script], capture_output=True, text=True, check=True,
+                              env={**os.environ, "HOME": str(share)})  # fmt: skip
+        assert done.stderr == ""
+        return [word.split("\t")[0] for word in done.stdout.splitlines()]
+
+    assert sorted(offers("")) == sorted(subcommands(program))
+    if program == PACKHORSE:
+        assert offers("pack --format ") == sorted(["wds", "lmdb", "lmdb-members", "hdf5"])
+        assert offers("pack --over") == ["--overwrite"]
+        assert offers("stats --over") == []
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.name)
+def test_zsh_loads_and_completes(share, program):
+    needs("zsh")
+    folder = share / "zsh/site-functions"
+    subprocess.run(["zsh", "-n", folder / f"_{program.name}"], check=True)
+
+    def offers(line, *words):
+        """Whether zsh lists these words below a line when the tabulator is pressed."""
+        ours, theirs = pty.openpty()
+        with subprocess.Popen(["zsh", "-f", "-i"], stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
+                              env={"PATH": os.environ["PATH"], "HOME": str(share), "TERM": "vt100"}) as shell:
+            os.close(theirs)
+
+            def says(*ends):
+                said = b""
+                while not all(end.encode() in said for end in ends):
+                    if not select.select([ours], [], [], 30)[0]:
+                        return False
+                    said += os.read(ours, 65536)
+                return True
+
+            setup = f"stty cols 300 rows 1000; fpath=({folder} $fpath); autoload -Uz compinit; compinit -u -D"
+            os.write(ours, f"{setup}; bindkey '^I' list-choices; PS1='prompt''-42 '\n".encode())
+            shown = says("prompt-42")
+            os.write(ours, f"{program.name} {line}\t".encode())
+            shown = shown and says(*words)
+            shell.kill()
+        os.close(ours)
+        return shown
+
+    assert offers("", *(f"{name} " for name in subcommands(program)))
+    if program == PACKHORSE:
+        assert offers("pack --format ", "wds", "lmdb-members", "hdf5")
+        assert offers("pack --o", "verwrite")

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "common/checks.h"
 #include "common/terminal.h"
 #include "packhorse/base/printable.h"
 
@@ -21,7 +22,7 @@ void PassOptions::add_options(CLI::App& app) {
   app.add_option("--simulated-device", defaults_.simulated_device,
                  "Simulate a device that trains this many images/s, without using a core, instead "
                  "of running the network")
-      ->check(CLI::PositiveNumber);
+      ->check(program::positive());
 }
 
 void PassOptions::put_into(MeasureOptions& options) const {

@@ -207,7 +207,7 @@ void describe_shard(const ForeignFormat& format, const fs::path& data_file,
                 "the shard is damaged or malicious: get a fresh copy from where it came from");
   } catch (const Json::exception& error) {
     throw Error(ErrorKind::kCorrupt,
-                std::string("the process that checked it sent an invalid answer: ") + error.what(),
+                "the process that checked it sent an invalid answer: " + json_problem(error),
                 data_file);
   } catch (const Error& error) {
     if (!error.path().empty() || error.kind() == ErrorKind::kInterrupted) throw;

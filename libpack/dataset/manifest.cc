@@ -133,6 +133,7 @@ Manifest Manifest::parse(std::string_view text, const std::filesystem::path& pat
   };
   try {
     const Json json = parse_json<Json>(text, kLimits);
+    if (!json.is_object()) throw damaged("it is not a JSON object");
     Json content = json;
     content.erase("packhorse");
     content.erase("id");
@@ -160,7 +161,7 @@ Manifest Manifest::parse(std::string_view text, const std::filesystem::path& pat
     if (samples != manifest.samples) throw damaged("its counts do not add up");
     return manifest;
   } catch (const Json::exception& error) {
-    throw damaged(error.what());
+    throw damaged(json_problem(error));
   } catch (const Error& error) {
     if (!error.path().empty()) throw;
     throw damaged(error.what());  // thrown by parse_json()

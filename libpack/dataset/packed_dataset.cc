@@ -22,6 +22,10 @@ constexpr const char* kVerifyAdvice =
     "run `packhorse inspect --verify full` on the dataset; restore the file from a copy, or pack "
     "again";
 
+constexpr const char* kWhatIsADataset =
+    "give the directory that `packhorse pack` wrote; for shards of another writer, one that "
+    "`packhorse index` has made a dataset";
+
 fs::path checked(const fs::path& path) {
   if (is_packed_dataset(path)) return path;
   std::error_code code;
@@ -34,15 +38,14 @@ fs::path checked(const fs::path& path) {
   }
   if (!fs::is_directory(path, code))
     throw Error(ErrorKind::kNotFound, "not a dataset: it is not a directory", path,
-                "give the directory that `packhorse pack` wrote");
+                kWhatIsADataset);
   std::string splits;
   for (const fs::directory_entry& entry : entries_in(path)) {
     if (is_packed_dataset(entry.path()))
       splits += (splits.empty() ? "" : ", ") + entry.path().string();
   }
   throw Error(ErrorKind::kNotFound, "not a dataset: there is no dataset.json in it", path,
-              splits.empty() ? "give the directory that `packhorse pack` wrote"
-                             : "give one of its splits: " + splits);
+              splits.empty() ? kWhatIsADataset : "give one of its splits: " + splits);
 }
 
 std::atomic<std::uint64_t> next_serial{1};

@@ -4,6 +4,7 @@
 #include "formats/hdf5/hdf5.h"
 #include "formats/lmdb/lmdb.h"
 #include "formats/wds/wds.h"
+#include "packhorse/base/choices.h"
 #include "packhorse/base/error.h"
 #include "packhorse/formats/foreign_shard.h"
 #include "packhorse/formats/format.h"
@@ -23,10 +24,10 @@ std::span<const ForeignFormat* const> foreign_formats() {
 }
 
 const Format& find_format(std::string_view name) {
-  std::string names;
+  std::vector<std::string> names;
   for (const Format* format : all_formats()) {
     if (format->name == name) return *format;
-    names += (names.empty() ? "" : ", ") + std::string(format->name);
+    names.emplace_back(format->name);
   }
   const std::string quoted = std::string(name);
   throw Error(ErrorKind::kUsage,
@@ -34,7 +35,7 @@ const Format& find_format(std::string_view name) {
                   ? "there is no format '" + quoted + "'"
                   : "the format " + quoted +
                         " is a foreign format, which packhorse reads but does not write",
-              {}, "choose one of: " + names);
+              {}, choice_advice(name, names));
 }
 
 const ForeignFormat* find_foreign_format(std::string_view name) {

@@ -53,7 +53,7 @@ bool is_header(std::string_view label) {
 }  // namespace
 
 LabelFile::LabelFile(const fs::path& path, std::vector<std::string> classes)
-    : names_(std::move(classes)) {
+    : file_(path), names_(std::move(classes)) {
   read(path);
   if (lines_.empty()) throw Error(ErrorKind::kUsage, "the labels file is empty", path);
   sort(path);
@@ -137,6 +137,8 @@ void LabelFile::mark(std::string_view path, std::string_view alone) {
   if (const Line* line = find(alone)) {
     std::uint16_t& count = lines_[static_cast<std::size_t>(line - lines_.data())].by_name;
     count = std::min<std::uint16_t>(static_cast<std::uint16_t>(count + 1), 2);
+  } else if (stranger_.empty()) {
+    stranger_ = path;
   }
 }
 
@@ -160,6 +162,15 @@ void LabelFile::note_unused(std::vector<std::string>& notes, std::string_view wh
     return line.by_path == 0 && line.by_name == 0;
   });
   if (unused == 0) return;
+  if (static_cast<std::size_t>(unused) == lines_.size() && !stranger_.empty()) {
+    throw Error(ErrorKind::kUsage,
+                "the labels file names no " + std::string(what) + ": it has '" +
+                    printable(path_of(lines_.front())) + "', but there is '" +
+                    printable(stranger_) + "'",
+                file_,
+                "give the file that belongs to this source; its paths are relative to the source, "
+                "or file names, with their extension");
+  }
   notes.push_back(std::to_string(unused) + (unused == 1 ? " line" : " lines") +
                   " of the labels file matched no " + std::string(what));
 }

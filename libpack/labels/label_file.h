@@ -44,7 +44,7 @@ class LabelFile {
     return take(path, naming::last_name(path), reason);
   }
   /// Notes how many lines name no image marked, if there are any: "3 lines of the labels file named
-  /// no " + `what`.
+  /// no " + `what`. Throws Error(kUsage) when images were marked, and no line names any of them.
   void note_unused(std::vector<std::string>& notes, std::string_view what) const;
 
  private:
@@ -63,7 +63,9 @@ class LabelFile {
   void read(const std::filesystem::path& path);
   void sort(const std::filesystem::path& path);
 
+  std::filesystem::path file_;
   LabelNames names_;
+  std::string stranger_;     ///< the first image marked that no line names
   std::string text_;         ///< all paths
   std::vector<Line> lines_;  ///< sorted by path
 };

@@ -140,15 +140,16 @@ std::unordered_map<std::string, std::int64_t> labels_of(const std::vector<std::s
   return labels;
 }
 
+bool is_empty(const Listing& listing) {
+  return std::all_of(listing.splits.begin(), listing.splits.end(), [](const SplitListing& split) {
+    return split.entries.size() == 0 && split.rejects.empty();
+  });
+}
+
 void refuse_empty(const Listing& listing, const std::filesystem::path& source,
                   const std::string& advice) {
-  std::size_t entries = 0, rejects = 0;
-  for (const SplitListing& split : listing.splits) {
-    entries += split.entries.size();
-    rejects += split.rejects.size();
-  }
-  if (entries > 0 || rejects > 0) return;
-  throw Error(ErrorKind::kNotFound, "the source holds no images", source, advice);
+  if (is_empty(listing))
+    throw Error(ErrorKind::kNotFound, "the source holds no images", source, advice);
 }
 
 }  // namespace packhorse::naming

@@ -69,7 +69,10 @@ bool is_split_name(std::string_view name);
 /// name -> label
 std::unordered_map<std::string, std::int64_t> labels_of(const std::vector<std::string>& classes);
 
-/// Throws Error(kNotFound) when there is neither an entry nor a reject.
+/// Whether there is neither an entry nor a reject.
+bool is_empty(const Listing& listing);
+
+/// Throws Error(kNotFound) when it is.
 void refuse_empty(const Listing& listing, const std::filesystem::path& source,
                   const std::string& advice);
 

@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 
+#include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/hash.h"
@@ -20,6 +21,7 @@
 #include "packhorse/dataset/class_list.h"
 #include "packing/pack_item.h"
 #include "packing/pack_shard.h"
+#include "packing/preview.h"
 #include "packing/publish.h"
 #include "packing/space.h"
 #include "packing/staging.h"
@@ -239,6 +241,17 @@ std::map<std::string, std::size_t> other_versions(const Job& job) {
   return shards;
 }
 
+/// What helps when most rejects are images outside all class folders.
+std::string advice_about(const std::vector<Reject>& rejects) {
+  const auto outside = static_cast<std::size_t>(
+      std::count_if(rejects.begin(), rejects.end(),
+                    [](const Reject& reject) { return reject.reason == naming::kNoClassFolder; }));
+  if (outside == 0 || 2 * outside < rejects.size()) return {};
+  return "move the images that lie beside the class folders into them, leave those out with "
+         "--exclude, or give the labels of all images with --labels FILE or, from their names, "
+         "with --label-pattern";
+}
+
 void account(PackReport& report, const Job& job) {
   const auto add_skips = [&](const std::vector<Skip>& skips, const std::string& prefix) {
     for (const Skip& skip : skips) {
@@ -271,12 +284,13 @@ void account(PackReport& report, const Job& job) {
                                        shards, shards == 1 ? "" : "s", made_by,
                                        shards == 1 ? "was" : "were", version()));
   }
+  report.advice = advice_about(report.rejects);
   report.accounting.seen = job.listing.seen();
   report.accounting.rejected = report.rejects.size();
   report.accounting.skipped = report.skips.size();
 }
 
-/// Writes the rejects when there are more than the limit, or when there is nothing to publish.
+/// Writes the rejects when there are more than the limit.
 void write_rejects(PackReport& report, const Staging& staging) {
   report.rejects_file = staging.root() / kRejectsName;
   write_file(report.rejects_file, as_bytes(rejects_text(report.rejects)));
@@ -303,6 +317,7 @@ PackReport pack(const fs::path& source, const fs::path& out, const PackOptions& 
     account(report, job);
     report.accounting.packed =
         report.accounting.seen - report.accounting.rejected - report.accounting.skipped;
+    report.preview = preview_of(job.splits, report);
     return finished();
   }
   for (const SplitWork& split : job.splits) {
@@ -326,6 +341,8 @@ PackReport pack(const fs::path& source, const fs::path& out, const PackOptions& 
       report.accounting.rejected <= options.max_rejects.allowed(report.accounting.seen)) {
     publish_splits(job.splits, job.listing, job.options, out, image_mode(*job.source, options),
                    staging, stop, report);
+  } else if (report.accounting.packed == 0) {
+    staging.discard();
   } else {
     write_rejects(report, staging);
   }

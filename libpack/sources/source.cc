@@ -2,8 +2,10 @@
 
 #include <array>
 
+#include "packhorse/base/choices.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
+#include "sources/adoptable.h"
 #include "sources/archive/source_archive.h"
 #include "sources/folder/source_folder.h"
 #include "sources/list/source_list.h"
@@ -31,18 +33,20 @@ std::unique_ptr<Source> open_source(const fs::path& path, std::string_view wante
   if (!fs::exists(path, code) && !is_shard_pattern(path)) {
     throw Error(ErrorKind::kNotFound, "the source does not exist", path, "check the path");
   }
-  std::string kinds, names;
+  std::string kinds;
+  std::vector<std::string> names;
   for (const SourceKind& kind : all_sources()) {
     if (wanted.empty() ? kind.probe(path) : kind.name == wanted) return kind.open(path);
     kinds += (kinds.empty() ? "" : ", ") + std::string(kind.summary);
-    names += (names.empty() ? "" : ", ") + std::string(kind.name);
+    names.emplace_back(kind.name);
   }
   if (!wanted.empty()) {
     throw Error(ErrorKind::kUsage, "there is no kind of source '" + std::string(wanted) + "'", {},
-                "choose one of: " + names);
+                choice_advice(wanted, names));
   }
+  const std::string adopted = advice_to_adopt(path);
   throw Error(ErrorKind::kUnsupported, "packhorse cannot read the source", path,
-              "give one of these: " + kinds);
+              adopted.empty() ? "give one of these: " + kinds : adopted);
 }
 
 }  // namespace packhorse

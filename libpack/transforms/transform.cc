@@ -5,6 +5,7 @@
 #include <charconv>
 #include <sstream>
 
+#include "packhorse/base/choices.h"
 #include "packhorse/base/error.h"
 #include "transforms/transforms.h"
 
@@ -184,13 +185,13 @@ const TransformKind& pixel_transform() {
 }
 
 const TransformKind& find_transform(std::string_view name) {
-  std::string names;
+  std::vector<std::string> names;
   for (const TransformKind& kind : all_transforms()) {
     if (kind.name == name) return kind;
-    names += (names.empty() ? "" : ", ") + std::string(kind.name);
+    names.emplace_back(kind.name);
   }
   throw Error(ErrorKind::kUsage, "there is no image mode '" + std::string(name) + "'", {},
-              "choose one of: " + names);
+              choice_advice(name, names));
 }
 
 }  // namespace packhorse

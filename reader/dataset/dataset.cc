@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "dataset/dataset_kinds.h"
+#include "packhorse/base/choices.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/dataset/packed_dataset.h"
@@ -54,12 +55,10 @@ std::size_t choose_split(const std::vector<std::string>& splits, const std::stri
     throw Error(ErrorKind::kUsage, "it has no splits, and so no split '" + wanted + "'", path,
                 "leave out the split");
   }
-  std::string names;
-  for (const std::string& name : splits) names += (names.empty() ? "" : ", ") + name;
   throw Error(ErrorKind::kUsage,
               wanted.empty() ? "it has several splits, and none is called 'train'"
                              : "it has no split '" + wanted + "'",
-              path, "give one of these: " + names);
+              path, choice_advice(wanted, splits));
 }
 
 std::shared_ptr<const Dataset> Dataset::open(const fs::path& path, const std::string& split,

@@ -73,6 +73,12 @@ class Folder final : public Dataset {
 
 std::shared_ptr<const Dataset> open_folder(const fs::path& path, const std::string& split,
                                            OddClasses odd) {
+  if (fs::is_regular_file(path)) {
+    throw Error(
+        ErrorKind::kUsage, "this is a file, neither a packed dataset nor a class folder", path,
+        "pack it with `packhorse pack`, or make shards a dataset with `packhorse index`, and "
+        "give that dataset");
+  }
   return std::make_shared<Folder>(path, split, odd);
 }
 

@@ -171,7 +171,19 @@ struct Loader::Impl {
     OrderOptions wanted = order_options(options, epoch_number, done);
     wanted.runs = runs;
     wanted.runs_per_window = static_cast<std::size_t>(options.window_bytes / options.run_bytes);
-    return Order(dataset->size(), wanted);
+    const Order made(dataset->size(), wanted);
+    if (made.steps() == 0 && done == 0 && options.tail == Tail::kDrop) refuse_no_batch();
+    return made;
+  }
+
+  [[noreturn]] void refuse_no_batch() const {
+    const std::string ranks =
+        options.world == 1 ? "" : " on each of " + std::to_string(options.world) + " ranks";
+    throw Error(ErrorKind::kUsage,
+                "an epoch has no batch: the dataset has " + std::to_string(dataset->size()) +
+                    " samples, and a batch takes " + std::to_string(options.batch_size) + ranks,
+                {},
+                "use a smaller batch, or deliver an incomplete one with Tail::kKeep or Tail::kPad");
   }
 
   void begin_epoch(const Order& new_order, std::uint64_t epoch_number) {

@@ -4,12 +4,12 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -22,6 +22,7 @@
 #include <thread>
 
 #include "common/terminal.h"
+#include "common/usage.h"
 #include "help/help_files.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
@@ -96,44 +97,6 @@ void print_error(const char* program, const Error& error) {
     text += (error.path().empty() ? "\n  where: sample " : ", sample ") + printable(error.key());
   if (!error.advice().empty()) text += "\n  next:  " + printable_text(error.advice());
   std::fputs((text + "\n").c_str(), stderr);
-}
-
-/// CLI11's own text, made printable: arguments may hold any bytes.
-std::string failure_text(const CLI::App* app, const CLI::Error& error) {
-  return CLI::FailureMessage::simple(
-      app, CLI::Error(error.get_name(), printable_text(error.what()), error.get_exit_code()));
-}
-
-/// CLI11 takes -1 for an unsigned number and wraps it around, reads 010 as octal, and takes a
-/// number that is too large for the largest there is.
-template <class Number>
-bool is_decimal(const std::string& text) {
-  Number number = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return code == std::errc() && end == text.data() + text.size() && std::to_string(number) == text;
-}
-
-void check_value(const CLI::Option& option, const std::string& value) {
-  if (value.empty() && option.get_expected_min() > 0) {  // 0: it needs no value
-    throw Error(ErrorKind::kUsage, "the value of " + option.get_name() + " is empty", {},
-                "give a value, or leave the option out");
-  }
-  const std::string type = option.get_type_name();
-  const auto refuse = [&](const char* advice) {
-    throw Error(ErrorKind::kUsage, "'" + value + "' is not a valid value for " + option.get_name(),
-                {}, advice);
-  };
-  if (type.starts_with("UINT") && !is_decimal<std::uint64_t>(value))
-    refuse("give a whole number, 0 or larger, in decimal digits");
-  if (type.starts_with("INT") && !is_decimal<std::int64_t>(value))
-    refuse("give a whole number, in decimal digits");
-}
-
-/// Refuses values that no option or argument can have: empty ones, which would act as if the option
-/// had not been given, and numbers that would be read as others.
-void check_values(const CLI::App& app) {
-  for (const CLI::Option* option : app.get_options())
-    for (const std::string& value : option->results()) check_value(*option, value);
 }
 
 /// stdout may be a full disk or a closed pipe; losing output must not look like success.
@@ -289,6 +252,16 @@ CLI::App* add_help_files(CLI::App& app, std::string& folder) {
   return sub;
 }
 
+/// Keeps the order of what is printed on both streams when they go to one file: stdout is then
+/// written line by line, as stderr is.
+void keep_order_of_streams() {
+  struct stat out {
+  }, err{};
+  if (::fstat(STDOUT_FILENO, &out) != 0 || ::fstat(STDERR_FILENO, &err) != 0) return;
+  if (out.st_dev == err.st_dev && out.st_ino == err.st_ino)
+    std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
+}
+
 int run_command(const ProgramInfo& program, int argc, char** argv) {
   const SignalWatch signals;
   CLI::App app(program.summary, program.name);
@@ -296,7 +269,6 @@ int run_command(const ProgramInfo& program, int argc, char** argv) {
   app.set_version_flag("-V,--version", program.version_text,
                        "Print the versions of the program and of its libraries");
   app.set_help_all_flag("--help-all", "Print the help of all subcommands");
-  app.failure_message(failure_text);
   std::string help_folder;
   const CLI::App* const help_files = add_help_files(app, help_folder);
   std::vector<std::pair<CLI::App*, std::unique_ptr<Command>>> commands;
@@ -308,7 +280,10 @@ int run_command(const ProgramInfo& program, int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return flushed(program.name, app.exit(error) == 0 ? kDone : kUsage);
+    if (error.get_exit_code() != 0)
+      throw usage_error(app, error, std::vector<std::string>(argv + 1, argv + argc));
+    app.exit(error);  // prints the help or the version
+    return flushed(program.name, kDone);
   }
   if (help_files->parsed()) {
     const std::string version = program.version_text();
@@ -329,6 +304,7 @@ int run_command(const ProgramInfo& program, int argc, char** argv) {
 int run_program(const ProgramInfo& program, int argc, char** argv) {
   program_name = program.name;
   std::snprintf(where.data(), where.size(), "%s", program.name);
+  keep_order_of_streams();
   ignore_write_signals();
   word_crashes();
   try {

@@ -6,6 +6,7 @@
 #include "bench/run_json.h"
 #include "bench/run_text.h"
 #include "commands.h"
+#include "common/checks.h"
 #include "common/image_limits.h"
 #include "common/storage.h"
 #include "packhorse/base/error.h"
@@ -66,7 +67,7 @@ class CommandBench final : public program::Command {
                    "read: read the bytes and check their hash; decode: also decode the images; "
                    "read,decode: measure both")
         ->delimiter(',')
-        ->check(CLI::IsMember({"read", "decode"}))
+        ->check(program::one_of({"read", "decode"}))
         ->default_str("decode");
     app.add_flag(
         "--cold", request_.cold,
@@ -78,7 +79,7 @@ class CommandBench final : public program::Command {
                    program::storages_text() + " (may be given several times)");
     app.add_option("--split", request_.split, "Split to read, for inputs with several");
     app.add_option("--order", request_.order, bench::orders_text())
-        ->check(CLI::IsMember(bench::order_names()))
+        ->check(program::one_of(bench::order_names()))
         ->capture_default_str();
     app.add_flag_callback(
            "--sequential", [this] { request_.order = "sequential"; },
@@ -94,7 +95,7 @@ class CommandBench final : public program::Command {
                                    "Numbers of reader threads, e.g. 1,2,4; default: one for each "
                                    "CPU this process may use")
                         ->delimiter(',')
-                        ->check(CLI::NonNegativeNumber);
+                        ->check(program::not_negative());
     app.add_flag("--sweep", request_.sweep,
                  "Try 1, 2, 4, ... workers, up to twice the number of CPUs")
         ->excludes(workers);

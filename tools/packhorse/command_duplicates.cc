@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "commands.h"
+#include "common/checks.h"
 #include "common/image_limits.h"
 #include "common/terminal.h"
 #include "packhorse/analysis/duplicates.h"
@@ -140,7 +141,7 @@ class CommandDuplicates final : public program::Command {
     auto* distance =
         app.add_option("--distance", search_.max_distance,
                        "Largest number of differing bits in the 64-bit perceptual hash, 0 to 7")
-            ->check(CLI::Range(0, kMostDistance))
+            ->check(program::in_range(0, kMostDistance))
             ->capture_default_str();
     app.add_flag("--identical", search_.identical_only, "Compare only bytes, without decoding")
         ->excludes(distance);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "commands.h"
+#include "common/checks.h"
 #include "common/terminal.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/dataset/packed_dataset.h"
@@ -21,7 +22,7 @@ class CommandExportIndex final : public program::Command {
     app.add_option("-o,--output", output_,
                    "Write to this directory instead (a folder for each split)");
     app.add_option("--dali-version", options_.dali_version, "Version of DALI's index, 1.1 or 1.2")
-        ->check(CLI::IsMember({"1.1", "1.2"}))
+        ->check(program::one_of({"1.1", "1.2"}))
         ->capture_default_str();
     program::add_jobs(app, jobs_);
     app.add_flag("--json", json_, "Print one JSON object");

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "commands.h"
+#include "common/checks.h"
 #include "common/image_limits.h"
 #include "common/terminal.h"
 #include "packhorse/base/error.h"
@@ -61,7 +62,9 @@ class CommandPack final : public program::Command {
         ->required();
     app.add_flag("--overwrite", options_.overwrite,
                  "Replace OUT, in one step, once the new one is complete");
-    dry_run_ = app.add_flag("--dry-run", options_.dry_run, "Only list and plan; write nothing");
+    dry_run_ = app.add_flag(
+        "--dry-run", options_.dry_run,
+        "Only list and plan, and show splits, classes, labels and rejects; write nothing");
     program::add_jobs(app, options_.jobs);
     app.add_flag("--json", json_, "Print one JSON object");
     program::add_quiet(app, quiet_, program::kProgressAndSummary)->excludes(dry_run_);
@@ -112,7 +115,7 @@ class CommandPack final : public program::Command {
                   "run the same command again: finished shards are kept");
     }
     if (!log_file_.empty()) write_file(log_file_, as_bytes(pack_log_text(report)));
-    print_rejects(report);
+    if (!report.preview) print_rejects(report);
     const bool done = options_.dry_run || options_.task || report.published;
     fmt::print("{}", json_            ? program::to_text(to_json(report))
                      : quiet_ && done ? notes_in_words(report)
@@ -136,11 +139,9 @@ class CommandPack final : public program::Command {
         ->capture_default_str()
         ->group("Images");
     app.add_option("--chroma", image.chroma, "resize: chroma sampling, as in the source or 4:2:0")
-        ->transform(CLI::CheckedTransformer(
-            std::map<std::string, TransformOptions::Chroma>{
-                {"source", TransformOptions::Chroma::kAsSource},
-                {"420", TransformOptions::Chroma::k420}},
-            CLI::ignore_case))
+        ->transform(program::named<TransformOptions::Chroma>(
+            {{"source", TransformOptions::Chroma::kAsSource},
+             {"420", TransformOptions::Chroma::k420}}))
         ->option_text("source|420 [source]")
         ->group("Images");
     app.add_option("--restart-mcus", image.restart_mcus,
@@ -151,11 +152,9 @@ class CommandPack final : public program::Command {
         ->capture_default_str()
         ->group("Images");
     app.add_option("--fit", image.fit, "raw: crop to the centre, or letterbox the whole image")
-        ->transform(CLI::CheckedTransformer(
-            std::map<std::string, TransformOptions::Fit>{
-                {"crop", TransformOptions::Fit::kCrop},
-                {"letterbox", TransformOptions::Fit::kLetterbox}},
-            CLI::ignore_case))
+        ->transform(program::named<TransformOptions::Fit>(
+            {{"crop", TransformOptions::Fit::kCrop},
+             {"letterbox", TransformOptions::Fit::kLetterbox}}))
         ->option_text("crop|letterbox [crop]")
         ->group("Images");
   }
@@ -166,7 +165,7 @@ class CommandPack final : public program::Command {
                       ->group("Shards");
     app.add_option("--shard-samples", options_.plan.shard_samples,
                    "Put exactly this many images in each shard instead")
-        ->check(CLI::PositiveNumber)
+        ->check(program::positive())
         ->excludes(bytes)
         ->group("Shards");
     seed_ =
@@ -228,16 +227,21 @@ class CommandPack final : public program::Command {
   }
 
   void print_refusal(const PackReport& report) const {
+    const std::string kept = report.rejects_file.empty()
+                                 ? "--log FILE lists all rejects"
+                                 : "finished shards are kept, and all rejects are listed in " +
+                                       printable(report.rejects_file.native());
     fmt::print(
         stderr,
         "packhorse: error: {} of {} inputs were rejected, {} allowed: nothing was published\n"
         "  where: {}\n"
-        "  next:  fix or remove those files, or allow them with --max-rejects, and run the same "
-        "command again;\n"
-        "         finished shards are kept, and all rejects are listed in {}\n",
+        "  next:  {}, and run the same command again;\n"
+        "         {}\n",
         with_commas(report.accounting.rejected), with_commas(report.accounting.seen),
         options_.max_rejects.allowed(report.accounting.seen), printable(source_),
-        printable(report.rejects_file.native()));
+        report.advice.empty() ? "fix or remove those files, or allow them with --max-rejects"
+                              : report.advice,
+        kept);
   }
 
   std::string source_, out_, log_file_, compress_, task_;

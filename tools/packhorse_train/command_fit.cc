@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "commands.h"
+#include "common/checks.h"
 #include "common/image_limits.h"
 #include "common/terminal.h"
 #include "packhorse/base/printable.h"
@@ -53,19 +54,19 @@ class CommandFit final : public program::Command {
                  "number of classes");
     app.add_option("--checkpoint-every", options_.checkpoint_every,
                    "Steps between checkpoints; 0: only after each epoch")
-        ->check(CLI::NonNegativeNumber)
+        ->check(program::not_negative())
         ->capture_default_str();
     app.add_option(
            "--keep", options_.keep,
            "Keep this many of the latest checkpoints as step-N.pt, beside last.pt and best.pt")
-        ->check(CLI::NonNegativeNumber)
+        ->check(program::not_negative())
         ->capture_default_str();
     app.add_option(
         "--after-save", options_.after_save,
         "Shell command to run for each checkpoint, with its file as $1, e.g. 'cp \"$1\" /backup'");
     app.add_option("--max-steps", options_.max_steps,
                    "Stop after this many steps of the run; the schedule does not change")
-        ->check(CLI::NonNegativeNumber);
+        ->check(program::not_negative());
     app.add_option("--max-bad", max_bad_,
                    "Damaged images per epoch to replace with others, e.g. 10 or 0.1%; one more "
                    "ends the run")
@@ -73,7 +74,7 @@ class CommandFit final : public program::Command {
     program::add_image_limits(app, options_.limits, "Image limits");
     app.add_option("--slots", options_.slots,
                    "Batches in memory; `packhorse-train sweep` finds how many are worthwhile")
-        ->check(CLI::Range(2, 1024))
+        ->check(program::in_range(2, 1024))
         ->capture_default_str();
     app.add_flag(
         "--autotune", options_.autotune,
@@ -83,12 +84,12 @@ class CommandFit final : public program::Command {
     app.add_option("--gpu-decode", gpu_decode_,
                    "on: decode JPEGs on the GPU, with nvJPEG; auto: measure which share of them is "
                    "best decoded there")
-        ->check(CLI::IsMember({"off", "on", "auto"}))
+        ->check(program::one_of({"off", "on", "auto"}))
         ->capture_default_str();
     watch_.add_options(app);
     app.add_option("--timeout", timeout_s_,
                    "With several processes: seconds to wait for one of them before giving up")
-        ->check(CLI::PositiveNumber)
+        ->check(program::positive())
         ->capture_default_str();
     app.add_flag("--json", json_, "Print one JSON object at the end");
     program::add_quiet(app, quiet_, program::kProgressAndSummary);

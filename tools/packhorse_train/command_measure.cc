@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "commands.h"
+#include "common/checks.h"
 #include "common/image_limits.h"
 #include "common/storage.h"
 #include "common/terminal.h"
@@ -40,7 +41,7 @@ class CommandMeasure final : public program::Command {
     passes_.add_options(app);
     program::add_image_limits(app, options_.limits, "Image limits");
     app.add_option("--slots", options_.slots, "Batches in memory")
-        ->check(CLI::Range(2, 1024))
+        ->check(program::in_range(2, 1024))
         ->capture_default_str();
     app.add_flag("--cold", options_.cold,
                  "Also measure from the disk: drop an input from the page cache before each pass "
@@ -112,7 +113,7 @@ class CommandMeasure final : public program::Command {
     app.add_option("--pack-side", side_,
                    "With --pack-all: short side for resize, side for raw, in pixels (with "
                    "--augment rrc, 8/7 of --image-size: 256 for 224; otherwise --image-size)")
-        ->check(CLI::PositiveNumber)
+        ->check(program::positive())
         ->needs(all);
     app.add_option("--scratch", scratch_,
                    "With --pack-all: new folder to pack into, on the storage to measure")

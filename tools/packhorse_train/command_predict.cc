@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "commands.h"
+#include "common/checks.h"
 #include "common/storage.h"
 #include "common/terminal.h"
 #include "packhorse/base/printable.h"
@@ -25,18 +26,18 @@ class CommandPredict final : public program::Command {
  public:
   void setup(CLI::App& app) override {
     app.add_option("report", report_, "Output of `packhorse-train measure --json`")->required();
-    app.add_option("--cpus", machine_.cpus, "Cores of the machine")->check(CLI::PositiveNumber);
+    app.add_option("--cpus", machine_.cpus, "Cores of the machine")->check(program::positive());
     app.add_option("--devices", machine_.devices, "GPUs of the machine")
-        ->check(CLI::PositiveNumber);
+        ->check(program::positive());
     app.add_option("--device-rate", device_rate_,
                    "Images/s that one GPU trains (the measured device's rate)")
-        ->check(CLI::PositiveNumber);
+        ->check(program::positive());
     app.add_option("--workers", workers_,
                    "Reader threads of all processes together (the number of cores)")
-        ->check(CLI::PositiveNumber);
+        ->check(program::positive());
     app.add_option("--core-speed", core_speed_,
                    "Speed of its cores relative to the measured ones, e.g. 1.5")
-        ->check(CLI::PositiveNumber)
+        ->check(program::positive())
         ->capture_default_str();
     app.add_option("--storage", storage_, program::storages_text() + "\n(the page cache)");
     app.add_flag("--json", json_, "Print one JSON object: see docs/measuring.md");

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "commands.h"
+#include "common/checks.h"
 #include "common/image_limits.h"
 #include "common/storage.h"
 #include "common/terminal.h"
@@ -21,16 +22,16 @@ class CommandSweep final : public program::Command {
     app.add_option("--split", options_.measure.split, "Split to use (train)");
     recipe_.add_model_options(app);
     app.add_option("--device", device_, "auto: a GPU if there is one")
-        ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
+        ->check(program::one_of({"auto", "cpu", "cuda"}))
         ->capture_default_str();
     app.add_option("--workers", options_.workers,
                    "Numbers of reader threads to try, e.g. 1,2,4 (1, 2, 4, ... up to twice the "
                    "number of CPUs)")
         ->delimiter(',')
-        ->check(CLI::NonNegativeNumber);
+        ->check(program::not_negative());
     app.add_option("--slots", options_.slots, "Numbers of batches in memory to try")
         ->delimiter(',')
-        ->check(CLI::Range(2, 1024))
+        ->check(program::in_range(2, 1024))
         ->capture_default_str();
     passes_.add_options(app);
     program::add_image_limits(app, options_.measure.limits, "Image limits");

@@ -1,5 +1,7 @@
 #include "measure_options.h"
 
+#include "common/checks.h"
+
 namespace packhorse::trainer {
 
 void PassOptions::add_options(CLI::App& app) {
@@ -16,7 +18,7 @@ void PassOptions::add_options(CLI::App& app) {
   app.add_option("--simulated-device", defaults_.simulated_device,
                  "Simulate a device that trains this many images/s, without using a core, instead "
                  "of running the network")
-      ->check(CLI::PositiveNumber);
+      ->check(program::positive());
 }
 
 void PassOptions::put_into(MeasureOptions& options) const {

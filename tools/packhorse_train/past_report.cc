@@ -40,9 +40,8 @@ reader::StorageModel storage_of(const Json& condition) {
   return model;
 }
 
-[[noreturn]] void throw_no_report(const char* why, const std::filesystem::path& path) {
-  throw Error(ErrorKind::kCorrupt,
-              std::string("this is not the output of `measure --json`: ") + why, path,
+[[noreturn]] void throw_no_report(const std::string& why, const std::filesystem::path& path) {
+  throw Error(ErrorKind::kCorrupt, "this is not the output of `measure --json`: " + why, path,
               "make it again with `packhorse-train measure --json`");
 }
 
@@ -62,7 +61,7 @@ PastReport::PastReport(const std::filesystem::path& path) try : path_(path) {
   for (const std::string& input : inputs_) static_cast<void>(costs(input, {}));
   static_cast<void>(check());
 } catch (const nlohmann::json::exception& error) {
-  throw_no_report(error.what(), path);
+  throw_no_report(json_problem(error), path);
 } catch (const Error& error) {
   if (!error.path().empty()) throw;
   throw_no_report(error.what(), path);  // thrown by parse_json()

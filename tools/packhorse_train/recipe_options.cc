@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "common/checks.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/resources.h"
 #include "packhorse/trainer/device/device.h"
@@ -27,14 +28,6 @@ std::string archs_text() {
   return text + arch_text(script_arch());
 }
 
-/// Returns an empty text for a known network, otherwise what is wrong.
-std::string check_arch(const std::string& name) try {
-  find_arch(name);
-  return "";
-} catch (const Error& error) {
-  return fmt::format("{}; {}", error.what(), error.advice());
-}
-
 /// Declares --name and --no-name. A plain optional<bool> flag would be set to false when neither is
 /// given.
 void add_switch(CLI::App& app, const std::string& name, std::optional<bool>& choice,
@@ -44,15 +37,16 @@ void add_switch(CLI::App& app, const std::string& name, std::optional<bool>& cho
       description);
 }
 
-CLI::IsMember member_of(std::span<const std::string_view> names) {
-  return CLI::IsMember(std::vector<std::string>(names.begin(), names.end()));
+CLI::Validator member_of(std::span<const std::string_view> names) {
+  return program::one_of({names.begin(), names.end()});
 }
 
 }  // namespace
 
 std::vector<CLI::Option*> RecipeOptions::add_network_options(CLI::App& app) {
   return {app.add_option("--arch", choices_.arch, archs_text())
-              ->check(CLI::Validator(check_arch, "NAME")),
+              ->check(program::known_to(
+                  [](const std::string& name) { static_cast<void>(find_arch(name)); }, "NAME")),
           app.add_option("--image-size", choices_.image_size,
                          "Side of the network's input, in pixels (default: the network's)")};
 }
@@ -142,7 +136,7 @@ RecipeChoices RecipeOptions::choices() const {
 
 void RunOptions::add_options(CLI::App& app) {
   app.add_option("--device", device, "auto: a GPU if there is one")
-      ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
+      ->check(program::one_of({"auto", "cpu", "cuda"}))
       ->capture_default_str();
   app.add_option("--workers", workers,
                  "Reader threads; -1: one for each CPU this process may use, 0: none, the training "

@@ -1,5 +1,7 @@
 #include "watch_command_options.h"
 
+#include "common/checks.h"
+
 namespace packhorse::trainer {
 
 void WatchCommandOptions::add_options(CLI::App& app) {
@@ -7,7 +9,7 @@ void WatchCommandOptions::add_options(CLI::App& app) {
       app.add_option(
              "--metrics-port", options_.metrics_port,
              "Serve metrics for Prometheus at http://127.0.0.1:PORT/metrics; 0: a free port")
-          ->check(CLI::Range(0, 65535));
+          ->check(program::in_range(0, 65535));
   app.add_option("--metrics-address", options_.metrics_address,
                  "Serve them at another address of this machine, e.g. 0.0.0.0; without a password")
       ->needs(port)

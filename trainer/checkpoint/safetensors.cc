@@ -60,7 +60,7 @@ NamedTensors read_safetensors(const std::filesystem::path& path) try {
   }
   return tensors;
 } catch (const ExactJson::exception& error) {
-  throw_bad_weights(path, error.what());
+  throw_bad_weights(path, json_problem(error));
 } catch (const Error& error) {
   if (!error.path().empty()) throw;
   throw_bad_weights(path, error.what());  // from parse_json()

@@ -12,6 +12,7 @@
 #include <mutex>
 
 #include "device/lost_process.h"
+#include "packhorse/base/choices.h"
 #include "packhorse/base/error.h"
 
 #ifdef PACKHORSE_TORCH_HAS_CUDA
@@ -29,7 +30,7 @@ Device pick_device(std::string_view name, int local_rank) {
   if (name == "auto" && !cuda_available()) return {};
   if (name != "auto" && name != "cuda") {
     throw Error(ErrorKind::kUsage, fmt::format("there is no device '{}'", name), {},
-                "choose one of: auto, cpu, cuda");
+                choice_advice(name, {"auto", "cpu", "cuda"}));
   }
   if (!cuda_available()) {
     throw Error(ErrorKind::kUnsupported, "there is no usable GPU here", {},

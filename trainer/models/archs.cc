@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/networks.h"
+#include "packhorse/base/choices.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse::trainer {
@@ -30,14 +31,14 @@ std::string script_file(std::string_view name) {
 
 const Arch& find_arch(std::string_view name) {
   if (name.starts_with(kScriptPrefix)) return kScript;
-  std::vector<std::string_view> names;
+  std::vector<std::string> names;
   for (const Arch* arch : kArchs) {
     if (arch->name == name) return *arch;
-    names.push_back(arch->name);
+    names.emplace_back(arch->name);
   }
-  names.push_back(kScript.name);
+  names.emplace_back(kScript.name);
   throw Error(ErrorKind::kUsage, fmt::format("there is no arch '{}'", name), {},
-              fmt::format("choose one of: {}", fmt::join(names, ", ")));
+              choice_advice(name, names));
 }
 
 Recipe default_recipe(const Arch& arch) {

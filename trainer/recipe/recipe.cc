@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
+#include "packhorse/base/choices.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse::trainer {
@@ -102,7 +103,7 @@ std::size_t find_name(std::string_view what, std::string_view name,
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end()) {
     throw Error(ErrorKind::kUsage, fmt::format("there is no {} '{}'", what, name), {},
-                fmt::format("choose one of: {}", fmt::join(names, ", ")));
+                choice_advice(name, {names.begin(), names.end()}));
   }
   return static_cast<std::size_t>(found - names.begin());
 }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "packhorse/base/error.h"
+#include "packhorse/base/json.h"
 #include "packhorse/trainer/checkpoint/checkpoint.h"
 
 namespace packhorse::trainer {
@@ -88,8 +89,8 @@ RunState from_meta(const json& meta, const std::filesystem::path& path) try {
   for (const json& log : meta.at("history")) state.history.push_back(to_epoch_log(log));
   return state;
 } catch (const json::exception& error) {
-  throw Error(ErrorKind::kCorrupt, fmt::format("the checkpoint is incomplete: {}", error.what()),
-              path);
+  throw Error(ErrorKind::kCorrupt,
+              fmt::format("the checkpoint is incomplete: {}", json_problem(error)), path);
 }
 
 RunState read_run_state(const std::filesystem::path& path) {

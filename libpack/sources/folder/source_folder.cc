@@ -13,6 +13,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/printable.h"
+#include "sources/adoptable.h"
 #include "sources/folder/disk_tree.h"
 #include "sources/folder/folder_walk.h"
 #include "sources/layout/class_doubts.h"
@@ -89,8 +90,7 @@ class FolderSource final : public Source {
     if (!labels && options.classes.empty()) doubt_same(class_folders, listing.doubts);
     if (around) listing.skips = skips_outside(*around, layout);
     if (labels) apply_labels(*labels, listing);
-    naming::refuse_empty(listing, root_,
-                         "packhorse expects a folder of class folders: SOURCE/<class>/<image>");
+    refuse_empty(listing);
     doubt_classes(listing, options);
     // A missing field can only be noticed when some images could be listed.
     const bool images = std::any_of(listing.splits.begin(), listing.splits.end(),
@@ -119,6 +119,15 @@ class FolderSource final : public Source {
   }
 
  private:
+  void refuse_empty(const Listing& listing) const {
+    if (!naming::is_empty(listing)) return;
+    const std::string adopted = advice_to_adopt(root_);
+    naming::refuse_empty(listing, root_,
+                         adopted.empty()
+                             ? "packhorse expects a folder of class folders: SOURCE/<class>/<image>"
+                             : adopted);
+  }
+
   void read_fields(const std::string& image, const EntryTable::Facts& facts, Input& out) const {
     std::uint64_t bytes = 0;
     for (std::size_t f = 0; f < fields_.size(); ++f) {

@@ -123,8 +123,9 @@ class Finder {
       layout.doubts.push_back(
           {Doubt::Kind::kLayout,
            "the source holds images, but no class folders, so their classes are not known",
-           "put them into class folders, SOURCE/<class>/<image>, or give their labels with "
-           "--labels FILE"});
+           "give their labels with --labels FILE or, from their names, with --label-pattern; or "
+           "put "
+           "them into class folders, SOURCE/<class>/<image>"});
     }
     return layout;
   }
@@ -161,8 +162,9 @@ class Finder {
           folder,
           "the folders " + quoted(names_of(splits)) +
               " are named like splits, but hold images instead of class folders",
-          "put the images into class folders, SOURCE/train/<class>/<image>, or give their labels "
-          "with --labels FILE; if these folders are the classes, give --split-folders none");
+          "give their labels with --labels FILE or, from their names, with --label-pattern; or put "
+          "the images into class folders, SOURCE/train/<class>/<image>; if these folders are the "
+          "classes, give --split-folders none");
     }
     return make_splits(all, splits, flat, nested);
   }

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <numeric>
 
+#include "common/checks.h"
 #include "common/program.h"
 #include "common/terminal.h"
 #include "packhorse/base/error.h"
@@ -44,12 +45,12 @@ void ReportAction::setup(CLI::App& app) {
              "Write a page about the dataset (.html); with --verify, also about its findings")
           ->group(kGroup);
   app.add_option("--report-classes", classes_, "Show pictures of at most this many classes")
-      ->check(CLI::Range(0, 10'000))
+      ->check(program::in_range(0, 10'000))
       ->capture_default_str()
       ->needs(report)
       ->group(kGroup);
   app.add_option("--report-images", images_, "Show at most this many pictures of each class")
-      ->check(CLI::Range(1, 1000))
+      ->check(program::in_range(1, 1000))
       ->capture_default_str()
       ->needs(report)
       ->group(kGroup);

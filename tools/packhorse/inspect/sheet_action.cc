@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "common/checks.h"
 #include "common/terminal.h"
 #include "inspect/sample_picks.h"
 #include "inspect/samples_text.h"
@@ -35,7 +36,7 @@ void SheetAction::setup(CLI::App& app) {
   app.add_option("--sheet-of", of_,
                  "random: drawn from all samples; per-class: some of each class; first: the first "
                  "ones in stored order. --class and --samples narrow the choice")
-      ->check(CLI::IsMember({"random", "per-class", "first"}))
+      ->check(program::one_of({"random", "per-class", "first"}))
       ->capture_default_str()
       ->needs(sheet)
       ->group(kGroup);
@@ -46,12 +47,12 @@ void SheetAction::setup(CLI::App& app) {
       ->needs(sheet)
       ->group(kGroup);
   app.add_option("--sheet-tile", tile_, "Side of a tile, in pixels")
-      ->check(CLI::Range(32, 1024))
+      ->check(program::in_range(32, 1024))
       ->capture_default_str()
       ->needs(sheet)
       ->group(kGroup);
   app.add_option("--sheet-columns", columns_, "Tiles in a row; 0 = automatic")
-      ->check(CLI::Range(0, 1000))
+      ->check(program::in_range(0, 1000))
       ->capture_default_str()
       ->needs(sheet)
       ->group(kGroup);

@@ -1,5 +1,6 @@
 #include "inspect/verify_action.h"
 
+#include "common/checks.h"
 #include "common/terminal.h"
 #include "packhorse/base/error.h"
 #include "verify/verify_all.h"
@@ -13,7 +14,7 @@ void VerifyAction::setup(CLI::App& app) {
   auto* verify = app.add_option("--verify", level_,
                                 "quick: files, sizes and indexes; full: every byte, and every "
                                 "shard with its format's own library")
-                     ->check(CLI::IsMember({"quick", "full"}))
+                     ->check(program::one_of({"quick", "full"}))
                      ->group(group);
   app.add_flag("--decode", decode_,
                "With --verify full: decode every image, strictly; with --against: needed if `pack` "

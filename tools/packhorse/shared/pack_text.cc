@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 
 #include "common/terminal.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/sources/source.h"
+#include "shared/preview_text.h"
 
 namespace packhorse {
 
@@ -18,7 +21,7 @@ using program::with_commas;
 
 namespace {
 
-constexpr std::size_t kRejectsShown = 50;
+constexpr std::size_t kRejectsShown = 50, kRejectsShownAlike = 10;
 
 Json to_json(const DuplicateGroup& group) {
   Json members = Json::array();
@@ -73,27 +76,29 @@ Json to_json(const PackReport& report) {
     rejects.push_back({{"path", reject.path}, {"reason", reject.reason}});
   for (const auto& [rule, count] : report.skipped_by_rule) skipped[rule] = count;
   for (const DuplicateGroup& group : report.duplicates) duplicates.push_back(to_json(group));
-  return {{"seen", a.seen},
-          {"packed", a.packed},
-          {"rejected", a.rejected},
-          {"skipped", a.skipped},
-          {"bytes_in", report.bytes_in},
-          {"bytes_out", report.bytes_out},
-          {"shards", report.shards},
-          {"shards_kept", report.shards_kept},
-          {"seconds", report.seconds},
-          {"id", report.id},
-          {"published", report.published},
-          {"splits", splits},
-          {"skipped_by_rule", skipped},
-          {"image_notes", report.image_notes},
-          {"duplicates", duplicates},
-          {"notes", report.notes},
-          {"estimate", report.estimate},
-          {"classes", report.classes.size()},
-          {"first_class", report.classes.empty() ? Json() : Json(report.classes.front())},
-          {"last_class", report.classes.empty() ? Json() : Json(report.classes.back())},
-          {"rejects", rejects}};
+  Json json = {{"seen", a.seen},
+               {"packed", a.packed},
+               {"rejected", a.rejected},
+               {"skipped", a.skipped},
+               {"bytes_in", report.bytes_in},
+               {"bytes_out", report.bytes_out},
+               {"shards", report.shards},
+               {"shards_kept", report.shards_kept},
+               {"seconds", report.seconds},
+               {"id", report.id},
+               {"published", report.published},
+               {"splits", splits},
+               {"skipped_by_rule", skipped},
+               {"image_notes", report.image_notes},
+               {"duplicates", duplicates},
+               {"notes", report.notes},
+               {"estimate", report.estimate},
+               {"classes", report.classes.size()},
+               {"first_class", report.classes.empty() ? Json() : Json(report.classes.front())},
+               {"last_class", report.classes.empty() ? Json() : Json(report.classes.back())},
+               {"rejects", rejects}};
+  if (report.preview) json["preview"] = preview_json(report);
+  return json;
 }
 
 std::string notes_in_words(const PackReport& report) {
@@ -110,6 +115,12 @@ std::string to_words(const PackReport& report, const PackOptions& options) {
                         with_commas(a.packed), with_commas(a.rejected))
           : fmt::format("seen {} = packed {} + rejected {} + skipped {}\n", with_commas(a.seen),
                         with_commas(a.packed), with_commas(a.rejected), with_commas(a.skipped));
+  if (report.preview) {
+    text += preview_text(report, options) + duplicates_in_words(report);
+    text += notes_in_words(report);
+    return text + fmt::format("would pack them into {}, of {} at most; nothing was written\n",
+                              count_text(report.shards, "shard"), bytes_text(report.estimate));
+  }
   for (const auto& [rule, count] : report.skipped_by_rule) {
     text += fmt::format("  skipped {}: {}\n", with_commas(count), printable_text(rule));
   }
@@ -118,10 +129,6 @@ std::string to_words(const PackReport& report, const PackOptions& options) {
   text += duplicates_in_words(report);
   text += classes_in_words(report.classes);
   text += notes_in_words(report);
-  if (options.dry_run) {
-    return text + fmt::format("would pack them into {}, of {} at most; nothing was written\n",
-                              count_text(report.shards, "shard"), bytes_text(report.estimate));
-  }
   if (options.task) {
     return text + fmt::format(
                       "task {} of {}: {} packed, {} of them kept from before, {}; nothing is "
@@ -162,13 +169,15 @@ std::string pack_log_text(const PackReport& report) {
 }
 
 void print_rejects(const PackReport& report) {
-  for (std::size_t i = 0; i < report.rejects.size() && i < kRejectsShown; ++i) {
-    fmt::print(stderr, "rejected: {}: {}\n", report.rejects[i].path,
-               printable_text(report.rejects[i].reason));
+  std::map<std::string_view, std::size_t> by_reason;
+  std::size_t shown = 0;
+  for (const Reject& reject : report.rejects) {
+    if (shown == kRejectsShown || ++by_reason[reject.reason] > kRejectsShownAlike) continue;
+    fmt::print(stderr, "rejected: {}: {}\n", reject.path, printable_text(reject.reason));
+    ++shown;
   }
-  if (report.rejects.size() > kRejectsShown) {
-    fmt::print(stderr, "rejected: ... and {} more\n",
-               with_commas(report.rejects.size() - kRejectsShown));
+  if (report.rejects.size() > shown) {
+    fmt::print(stderr, "rejected: ... and {} more\n", with_commas(report.rejects.size() - shown));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "shared/source_arguments.h"
 
+#include "common/checks.h"
 #include "packhorse/dataset/class_list.h"
 #include "packhorse/sources/source.h"
 #include "shared/pack_text.h"
@@ -38,11 +39,11 @@ void SourceArguments::setup(CLI::App& app, const std::string& source,
       ->allow_extra_args(false)
       ->group(selection);
   app.add_option("--limit", select.limit, "At most N images per split")
-      ->check(CLI::PositiveNumber)
+      ->check(program::positive())
       ->group(selection);
   app.add_option("--sample-per-class", select.samples_per_class,
                  "At most N images per class and split")
-      ->check(CLI::PositiveNumber)
+      ->check(program::positive())
       ->group(selection);
   app.add_option("--split", split_,
                  "Divide into train and val (and test) with these weights, e.g. 90:10, by the "
@@ -50,7 +51,7 @@ void SourceArguments::setup(CLI::App& app, const std::string& source,
       ->group(selection);
   app.add_option("--deduplicate", deduplicate_,
                  "Report inputs with identical bytes, over all splits, or drop all but one")
-      ->check(CLI::IsMember({"report", "drop"}))
+      ->check(program::one_of({"report", "drop"}))
       ->group(selection);
   for (CLI::Option* option : app.get_options()) declared_.push_back(option);
   declared_.erase(declared_.begin(), declared_.begin() + static_cast<std::ptrdiff_t>(before));

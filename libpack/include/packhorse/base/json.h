@@ -46,6 +46,17 @@ using OrderedExactJson =
     nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool, std::int64_t,
                          std::uint64_t, double, std::allocator, ExactNumbers>;
 
+/// What nlohmann's `error` says, without its own name and number: "line 2, column 1: ...", "key
+/// 'id' not found".
+inline std::string json_problem(const nlohmann::detail::exception& error) {
+  const std::string_view text = error.what();
+  const std::size_t end = text.starts_with('[') ? text.find("] ") : std::string_view::npos;
+  std::string problem(end == std::string_view::npos ? text : text.substr(end + 2));
+  constexpr std::string_view kParse = "parse error at ";
+  if (problem.starts_with(kParse)) problem.erase(0, kParse.size());
+  return problem;
+}
+
 /// Limits on one text. The defaults fit all that packhorse writes except manifests, which have
 /// limits of their own.
 struct JsonLimits {
@@ -80,7 +91,7 @@ Json parse_json(std::string_view text, const JsonLimits& limits = {}) {
   try {
     return Json::parse(text, watch);
   } catch (const typename Json::exception& error) {
-    throw Error(ErrorKind::kCorrupt, std::string("not valid JSON: ") + error.what());
+    throw Error(ErrorKind::kCorrupt, "not valid JSON: " + json_problem(error));
   }
 }
 

@@ -11,6 +11,7 @@
 #include "packhorse/dataset/manifest.h"
 #include "packhorse/formats/format.h"
 #include "packhorse/packing/plan.h"
+#include "packhorse/packing/preview.h"
 #include "packhorse/packing/select.h"
 #include "packhorse/sources/source.h"
 #include "packhorse/transforms/transform.h"
@@ -73,15 +74,19 @@ struct PackReport {
   double seconds = 0;
   std::string id;          ///< the dataset's id; with splits, SHA-256 over their ids in split order
   bool published = false;  ///< false: dry run, a task, or more rejects than allowed
-  std::vector<std::string> classes;    ///< label -> class name, with the bytes it has in the source
-  std::vector<Reject> rejects;         ///< by their paths in the source
-  std::filesystem::path rejects_file;  ///< where they are listed when nothing was published
-  std::vector<Skip> skips;             ///< by their paths in the source
+  std::vector<std::string> classes;  ///< label -> class name, with the bytes it has in the source
+  std::vector<Reject> rejects;       ///< by their paths in the source
+  /// Where they are listed when nothing was published but shards were finished, which the next run
+  /// can keep; empty when there is nothing to keep, and so no staging directory either.
+  std::filesystem::path rejects_file;
+  std::string advice;  ///< how to give most of the rejects a label, where that is what they lack
+  std::vector<Skip> skips;  ///< by their paths in the source
   std::map<std::string, std::uint64_t> skipped_by_rule;
   std::map<std::string, std::uint64_t> image_notes;  ///< what the image mode did, counted
   std::vector<DuplicateGroup> duplicates;
   std::vector<std::string> notes;  ///< from source and selection, in words
   std::vector<PackedSplit> splits;
+  std::optional<PackPreview> preview;  ///< of a dry run
 };
 
 /// Packs `source` into the dataset `out` with `options.jobs` threads. Everything is built in the

@@ -157,6 +157,8 @@ class Loader {
 
   /// Begins epoch `epoch` at its start, or after `done` of its samples. Drops what was prepared
   /// before; batches still leased stay valid, and their slots are reused when they come back.
+  /// Throws Error(kUsage) for an epoch without a batch: Tail::kDrop, and fewer samples than one
+  /// batch takes.
   void start_epoch(std::uint64_t epoch, std::uint64_t done = 0);
   /// The next batch, or nothing at the end of the epoch. Waits while all slots are leased. Throws
   /// Error, kUsage before the first start_epoch().

@@ -117,6 +117,33 @@ TEST_CASE("loader: tails are dropped, padded or kept") {
   }
 }
 
+TEST_CASE("loader: an epoch without a batch is refused with the numbers, its last piece is not") {
+  const auto dataset = make_dataset(12);
+  LoaderOptions options = options_for(0);
+  options.batch_size = 13;
+  Loader none(dataset, options);
+  CHECK_THROWS_WITH_AS(none.start_epoch(0),
+                       "an epoch has no batch: the dataset has 12 samples, and a batch takes 13",
+                       Error);
+  options.batch_size = 7;
+  options.world = 2;
+  Loader of_two(dataset, options);
+  CHECK_THROWS_WITH_AS(
+      of_two.start_epoch(0),
+      "an epoch has no batch: the dataset has 12 samples, and a batch takes 7 on each of 2 ranks",
+      Error);
+  options.world = 1;
+  Loader one(dataset, options);
+  one.start_epoch(0, 7);
+  CHECK(one.steps() == 0);
+  options.batch_size = 13;
+  for (const Tail tail : {Tail::kPad, Tail::kKeep}) {
+    options.tail = tail;
+    Loader whole(dataset, options);
+    CHECK(epoch_of(whole, 0).sizes.size() == 1);
+  }
+}
+
 TEST_CASE("loader: it goes on from its state, at another batch size and number of workers, too") {
   const auto dataset = make_dataset(60);
   Loader whole(dataset, options_for(0));

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// What a dry run shows of a plan: enough to see wrong labels at a glance, and bounded however
+/// large the source is.
+namespace packhorse {
+
+struct PackPreview {
+  struct Example {
+    std::string path;  ///< in the source, as Reject::path
+    std::int64_t label = 0;
+  };
+  struct Split {
+    std::string split;
+    std::uint64_t samples = 0, bytes = 0, shards = 0;
+    std::uint64_t classes_without = 0;  ///< classes of which the split has no sample
+    std::vector<Example> examples;      ///< the first, the middle and the last by path
+  };
+  struct ClassCount {
+    std::int64_t label = 0;
+    std::uint64_t samples = 0;            ///< over all splits, also those left out
+    std::vector<std::uint64_t> by_split;  ///< as `splits`
+  };
+  struct Reason {
+    std::string reason;  ///< of the first
+    std::uint64_t count = 0;
+    std::string path;  ///< of the first
+  };
+  std::vector<Split> splits;  ///< the first 8
+  std::uint64_t splits_left_out = 0;
+  /// All classes, by label; of more than 16, the 5 largest and the 5 smallest, by size.
+  std::vector<ClassCount> classes;
+  std::uint64_t classes_left_out = 0;
+  /// The most frequent 10. Rejects whose reasons differ only in their digits count as one.
+  std::vector<Reason> rejects, skips;
+  std::uint64_t reject_reasons_left_out = 0;
+};
+
+}  // namespace packhorse

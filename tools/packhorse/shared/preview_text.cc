@@ -1,0 +1,156 @@
+#include "shared/preview_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "common/terminal.h"
+#include "packhorse/base/printable.h"
+
+namespace packhorse {
+
+using program::bytes_text;
+using program::count_text;
+using program::Json;
+using program::with_commas;
+
+namespace {
+
+constexpr std::size_t kNames = 8, kNameColumns = 40;
+
+/// The class of a label; a label without one stays a number.
+std::string class_of(const PackReport& report, std::int64_t label) {
+  const auto place = static_cast<std::size_t>(label);
+  return place < report.classes.size() ? report.classes[place] : std::to_string(label);
+}
+
+std::string reasons_text(const PackPreview& preview) {
+  std::string text;
+  for (const PackPreview::Reason& one : preview.skips) {
+    text += fmt::format("  skipped {}: {}, e.g. {}\n", with_commas(one.count),
+                        printable_text(one.reason), one.path);
+  }
+  for (const PackPreview::Reason& one : preview.rejects) {
+    text += fmt::format("  rejected {}, e.g. {}: {}\n", with_commas(one.count), one.path,
+                        printable_text(one.reason));
+  }
+  if (preview.reject_reasons_left_out > 0)
+    text += fmt::format("  rejected for {}: see --log FILE\n",
+                        count_text(preview.reject_reasons_left_out, "more reason"));
+  return text;
+}
+
+std::string names_text(const std::vector<std::string>& classes) {
+  std::string text = count_text(classes.size(), "class");
+  for (std::size_t i = 0; i < classes.size() && i < kNames; ++i)
+    text += (i == 0 ? ": " : ", ") + program::one_line(classes[i], kNameColumns);
+  if (classes.size() > kNames + 1) text += ", ...";
+  if (classes.size() > kNames) text += ", " + program::one_line(classes.back(), kNameColumns);
+  return text + "\n";
+}
+
+/// A table: classes by splits.
+std::string counts_text(const PackReport& report) {
+  const PackPreview& preview = *report.preview;
+  if (preview.classes.empty()) return {};
+  std::vector<std::string> head = {"  class", "label"};
+  for (const PackPreview::Split& split : preview.splits)
+    head.push_back(split.split.empty() ? "images" : program::one_line(split.split, 16));
+  std::vector<std::vector<std::string>> rows = {head};
+  for (std::size_t i = 0; i < preview.classes.size(); ++i) {
+    const PackPreview::ClassCount& one = preview.classes[i];
+    if (preview.classes_left_out > 0 && i == preview.classes.size() / 2)
+      rows.push_back({"  ... " + count_text(preview.classes_left_out, "class") + " between"});
+    std::vector<std::string> row = {
+        "  " + program::one_line(class_of(report, one.label), kNameColumns),
+        std::to_string(one.label)};
+    for (const std::uint64_t samples : one.by_split) row.push_back(with_commas(samples));
+    rows.push_back(std::move(row));
+  }
+  return program::table_text(std::move(rows));
+}
+
+std::string splits_text(const PackReport& report) {
+  const PackPreview& preview = *report.preview;
+  std::string text;
+  for (const PackPreview::Split& split : preview.splits) {
+    text += fmt::format("{}{}, {}, {}{}\n", split.split.empty() ? "" : split.split + ": ",
+                        count_text(split.samples, "image"), bytes_text(split.bytes),
+                        count_text(split.shards, "shard"),
+                        split.classes_without == 0
+                            ? ""
+                            : ", no image of " + count_text(split.classes_without, "class"));
+    for (const PackPreview::Example& one : split.examples)
+      text += fmt::format("  {} is {}, label {}\n", one.path,
+                          program::one_line(class_of(report, one.label), kNameColumns), one.label);
+  }
+  if (preview.splits_left_out > 0)
+    text += fmt::format("and {}\n", count_text(preview.splits_left_out, "more split"));
+  return text;
+}
+
+std::string verdict_text(const PackReport& report, const PackOptions& options) {
+  const Accounting& a = report.accounting;
+  const std::uint64_t allowed = options.max_rejects.allowed(a.seen);
+  if (a.packed == 0) return "note: nothing is left to pack, so nothing would be published\n";
+  if (a.rejected > allowed) {
+    return fmt::format(
+        "note: {} rejected, {} allowed: nothing would be published; {}\n", with_commas(a.rejected),
+        with_commas(allowed),
+        report.advice.empty()
+            ? fmt::format("fix or remove those files, or allow them with --max-rejects {}",
+                          a.rejected)
+            : report.advice);
+  }
+  return "note: images are checked only when they are packed, which may reject more\n";
+}
+
+Json json_of(const std::vector<PackPreview::Reason>& reasons) {
+  Json json = Json::array();
+  for (const PackPreview::Reason& one : reasons)
+    json.push_back({{"reason", one.reason}, {"count", one.count}, {"example", one.path}});
+  return json;
+}
+
+}  // namespace
+
+Json preview_json(const PackReport& report) {
+  const PackPreview& preview = *report.preview;
+  Json splits = Json::array(), classes = Json::array();
+  for (const PackPreview::Split& split : preview.splits) {
+    Json examples = Json::array();
+    for (const PackPreview::Example& one : split.examples) {
+      examples.push_back(
+          {{"path", one.path}, {"label", one.label}, {"class", class_of(report, one.label)}});
+    }
+    splits.push_back({{"split", split.split},
+                      {"samples", split.samples},
+                      {"bytes", split.bytes},
+                      {"shards", split.shards},
+                      {"classes_without", split.classes_without},
+                      {"examples", examples}});
+  }
+  for (const PackPreview::ClassCount& one : preview.classes) {
+    classes.push_back({{"class", class_of(report, one.label)},
+                       {"label", one.label},
+                       {"samples", one.samples},
+                       {"by_split", one.by_split}});
+  }
+  const auto first = report.classes.begin();
+  const auto names = static_cast<std::ptrdiff_t>(std::min(kNames, report.classes.size()));
+  return {{"first_classes", std::vector<std::string>(first, first + names)},
+          {"splits", splits},
+          {"splits_left_out", preview.splits_left_out},
+          {"classes", classes},
+          {"classes_left_out", preview.classes_left_out},
+          {"rejected_by_reason", json_of(preview.rejects)},
+          {"reject_reasons_left_out", preview.reject_reasons_left_out},
+          {"skipped_by_rule", json_of(preview.skips)}};
+}
+
+std::string preview_text(const PackReport& report, const PackOptions& options) {
+  return reasons_text(*report.preview) + names_text(report.classes) + counts_text(report) +
+         splits_text(report) + verdict_text(report, options);
+}
+
+}  // namespace packhorse

@@ -118,17 +118,16 @@ class Giver {
                         LabelFile(path, LabelColumns{options.path_column, options.label_column},
                                   ids ? &*ids : nullptr),
                         false});
-      const bool integers = std::all_of(
-          files_.back().labels.labels().begin(), files_.back().labels.labels().end(),
-          [](const std::string& text) {
-            return text.find_first_not_of("0123456789") == std::string::npos;
-          });
+      const bool integers =
+          std::all_of(files_.back().labels.labels().begin(), files_.back().labels.labels().end(),
+                      [](const std::string& text) {
+                        return text.find_first_not_of("0123456789") == std::string::npos;
+                      });
       if (files_.back().labels.numbered() && !ids && integers) ask_for_ids(path);
     }
     for (const auto& [split, path] : given_.beside) {
       files_.push_back({split, LabelFile(path, LabelColumns{"file_name", "label"}), true});
-      listing_.notes.push_back("the labels" +
-                               (split.empty() ? "" : " of the split " + split) +
+      listing_.notes.push_back("the labels" + (split.empty() ? "" : " of the split " + split) +
                                " are those in '" + printable(path.native()) + "'");
     }
   }
@@ -152,8 +151,8 @@ class Giver {
       there.push_back(one.split);
     }
     const bool none = there.size() == 1 && there.front().empty();
-    throw Error(ErrorKind::kUsage, "the source has no split '" + split + "', for which --labels is given",
-                path,
+    throw Error(ErrorKind::kUsage,
+                "the source has no split '" + split + "', for which --labels is given", path,
                 none ? "it has no splits: give --labels FILE, or name its split folders with "
                        "--split-folders"
                      : "its splits: " + naming::quoted(there));
@@ -207,7 +206,8 @@ class Giver {
       for (std::size_t i = 0; i < split.entries.size(); ++i)
         file.labels.mark(image_names(split, i, file));
     });
-    file.labels.note_unused(listing_.notes, "image of the " + (file.split.empty() ? "source" : "split " + file.split));
+    file.labels.note_unused(
+        listing_.notes, "image of the " + (file.split.empty() ? "source" : "split " + file.split));
     for_splits(file, [&](SplitListing& split) {
       split.entries.relabel([&](std::size_t i) {
         std::string reason;

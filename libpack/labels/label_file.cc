@@ -108,10 +108,10 @@ void LabelFile::refuse_line_numbers() const {
   for (std::size_t i = 0; i < n; ++i) {
     if (labels_[i] != std::to_string(i + 1)) return;
   }
-  throw Error(ErrorKind::kUsage,
-              "the labels file numbers its lines from 1 to " + std::to_string(n) +
-                  ": these are no labels",
-              path_, "give a file whose lines have the image's class; if they are, give --label-ids");
+  throw Error(
+      ErrorKind::kUsage,
+      "the labels file numbers its lines from 1 to " + std::to_string(n) + ": these are no labels",
+      path_, "give a file whose lines have the image's class; if they are, give --label-ids");
 }
 
 void LabelFile::add_to(LabelNames& names) const {
@@ -179,7 +179,8 @@ std::optional<std::int64_t> LabelFile::take(std::span<const std::string> names,
     if (line == nullptr) continue;
     if (line->rank < rank) break;  // it names another image better
     if (rank == 0 || line->images < 2) return line->label;
-    reason = "line " + std::to_string(line->number) + " of the labels file names it and others by " +
+    reason = "line " + std::to_string(line->number) +
+             " of the labels file names it and others by " +
              (naming::last_name(names[0]) == names[rank] || names.size() == 2
                   ? "the end of their paths alone"
                   : "names without extension");
@@ -196,9 +197,8 @@ void LabelFile::note_unused(std::vector<std::string>& notes, std::string_view wh
   const auto first =
       std::min_element(lines_.begin(), lines_.end(),
                        [](const Line& a, const Line& b) { return a.number < b.number; });
-  const auto alike = std::count_if(lines_.begin(), lines_.end(), [&](const Line& line) {
-    return line.label == first->label;
-  });
+  const auto alike = std::count_if(lines_.begin(), lines_.end(),
+                                   [&](const Line& line) { return line.label == first->label; });
   if (!has_header_ && unused(*first) && alike == 1 && lines_.size() > 1 &&
       !naming::has_any_image_name(path_of(*first))) {
     refuse(first->number,

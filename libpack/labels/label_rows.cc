@@ -19,14 +19,14 @@ constexpr std::string_view kBlank = " \t\r";
 
 // What headers call the columns, in lower case.
 constexpr std::array<std::string_view, 25> kPathNames = {
-    "path",      "paths",    "file",       "files",      "filename",  "file_name",  "filepath",
-    "file_path", "fname",    "image",      "images",     "image_id",  "imageid",    "image_name",
-    "imagename", "image_path", "image_file", "img",      "img_id",    "img_name",   "img_path",
-    "img_file",  "id",       "name",       "key"};
+    "path",      "paths",      "file",       "files",  "filename", "file_name", "filepath",
+    "file_path", "fname",      "image",      "images", "image_id", "imageid",   "image_name",
+    "imagename", "image_path", "image_file", "img",    "img_id",   "img_name",  "img_path",
+    "img_file",  "id",         "name",       "key"};
 constexpr std::array<std::string_view, 16> kLabelNames = {
-    "label",      "labels",    "label_name",  "class",    "classes", "class_name",
-    "class_label", "class_id", "target",      "targets",  "category", "category_name",
-    "breed",      "species",   "predictionstring", "label_id"};
+    "label",       "labels",   "label_name",       "class",   "classes",  "class_name",
+    "class_label", "class_id", "target",           "targets", "category", "category_name",
+    "breed",       "species",  "predictionstring", "label_id"};
 constexpr std::array<std::string_view, 3> kSureLabelNames = {"label", "class", "target"};
 
 template <std::size_t n>
@@ -283,12 +283,10 @@ void LabelRows::take_members(const Row& row, LabelRow& out) {
     choose(columns_.label, kLabelNames);
   }
   const auto text = [&](const std::string& column, bool integer, const char* what) {
-    const auto found =
-        std::find_if(members_.begin(), members_.end(), [&](const JsonMember& member) {
-          return lower_case(member.name) == lower_case(column);
-        });
-    if (found == members_.end() || found->text.empty() ||
-        found->type == JsonMember::Type::kNull)
+    const auto found = std::find_if(
+        members_.begin(), members_.end(),
+        [&](const JsonMember& member) { return lower_case(member.name) == lower_case(column); });
+    if (found == members_.end() || found->text.empty() || found->type == JsonMember::Type::kNull)
       refuse(row.line, std::string("has no ") + what);
     const bool digits = found->text.find_first_not_of("-0123456789") == std::string::npos;
     if (found->type != JsonMember::Type::kString && !(integer && digits))

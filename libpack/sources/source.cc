@@ -42,14 +42,14 @@ std::string_view kind_by_options(const fs::path& path, const ListOptions& option
 
 }  // namespace
 
-std::unique_ptr<Source> open_source(const fs::path& path, std::string_view kind,
+std::unique_ptr<Source> open_source(const fs::path& path, std::string_view named,
                                     const ListOptions& options) {
   refuse_url(path.native());
   std::error_code code;
   if (!fs::exists(path, code) && !is_shard_pattern(path)) {
     throw Error(ErrorKind::kNotFound, "the source does not exist", path, "check the path");
   }
-  const std::string_view wanted = kind.empty() ? kind_by_options(path, options) : kind;
+  const std::string_view wanted = named.empty() ? kind_by_options(path, options) : named;
   std::string kinds, names;
   for (const SourceKind& kind : all_sources()) {
     if (wanted.empty() ? kind.probe(path) : kind.name == wanted) return kind.open(path);

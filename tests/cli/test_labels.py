@@ -274,10 +274,10 @@ def test_an_archive_among_the_split_folders_must_be_there(tmp_path):
 
 def test_archives_that_are_splits_give_what_folders_give(tmp_path):
     """With fields, files that are skipped or rejected, and one more class."""
-    folder = source_of(tmp_path / "folder", *(f"{s}/ds/{c}/{i}.jpg" for s in ("train", "val") for c in CATS for i in range(2)))
-    put(folder / "train/ds/cat/0.json", "{}")
-    put(folder / "val/ds/dog/note.txt", "text")
-    put(folder / "val/ds/dog/bad.jpg", "text")
+    folder = source_of(tmp_path / "folder", *(f"{s}/{s}/{c}/{i}.jpg" for s in ("train", "val") for c in CATS for i in range(2)))
+    put(folder / "train/train/cat/0.json", "{}")
+    put(folder / "val/val/dog/note.txt", "text")
+    put(folder / "val/val/dog/bad.jpg", "text")
     archives = tmp_path / "archives"
     archives.mkdir()
     for split in ("train", "val"):

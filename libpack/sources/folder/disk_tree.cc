@@ -150,7 +150,8 @@ bool DiskTree::is_archive(const std::string& path) const {
   std::error_code code;
   const fs::path file = path_of(path);
   if (!fs::is_regular_file(file, code)) return false;
-  return has_archive_name(file.native()) || packhorse::is_archive(open_for_reading(file).get(), file);
+  return has_archive_name(file.native()) ||
+         packhorse::is_archive(open_for_reading(file).get(), file);
 }
 
 OpenFolder DiskTree::take(const std::string& folder) {

@@ -29,8 +29,7 @@ namespace {
 
 /// A folder whose folders are classes: the source, a folder in it, or one of its splits.
 struct Root : Layout::Root {
-  Root(const Layout::Root& root, OpenFolder folder)
-      : Layout::Root(root), open(std::move(folder)) {
+  Root(const Layout::Root& root, OpenFolder opened) : Layout::Root(root), open(std::move(opened)) {
     open.items.look_at_files(open.fd.get(), listing_threads());
   }
   OpenFolder open;
@@ -145,8 +144,7 @@ class FolderSource final : public Source {
     inside.split_folders.emplace();
     if (root.given) inside.labels.files.emplace("", path);  // its folders mean nothing
     const ArchiveContents contents = read_contents(*payloads_, file, path, fields_);
-    Listing listing =
-        lay_out(contents, find_layout(contents.tree, inside, path), inside, path);
+    Listing listing = lay_out(contents, find_layout(contents.tree, inside, path), inside, path);
     SplitListing& split = listing.splits.front();
     split.split = root.split;
     split.origin = naming::join(root.folder, split.origin);

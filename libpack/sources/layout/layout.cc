@@ -237,11 +237,13 @@ class Finder {
 
   /// The name of the file that gives the labels of a folder without class folders.
   std::string metadata_of(const std::string& folder) const {
+    std::string name = tree_.metadata_in(folder);
+    if (name.empty()) return name;
     const std::vector<Item> all = items(folder);
     const bool classes = std::any_of(all.begin(), all.end(), [&](const Item& item) {
       return item.role.kind != Kind::kImages && has_images(item);
     });
-    return classes ? std::string() : tree_.metadata_in(folder);
+    return classes ? std::string() : name;
   }
 
   /// Whether a split's labels are known: by class folders or otherwise.
@@ -293,12 +295,13 @@ class Finder {
         continue;
       }
       if (std::find(there.begin(), there.end(), name) == there.end()) {
-        throw Error(
-            ErrorKind::kUsage,
-            "there is no folder '" + printable(told.folder) + "', nor an archive of that name, for "
-            "the split " + told.split,
-            source_ / above,
-            there.empty() ? "there are no folders" : "the folders there: " + quoted(there));
+        throw Error(ErrorKind::kUsage,
+                    "there is no folder '" + printable(told.folder) +
+                        "', nor an archive of that name, for "
+                        "the split " +
+                        told.split,
+                    source_ / above,
+                    there.empty() ? "there are no folders" : "the folders there: " + quoted(there));
       }
       add_root(layout, told.split, told.folder);
       if (layout.roots.back().given || !is_flat(layout.roots.back().folder)) continue;

@@ -29,8 +29,9 @@ void SourceArguments::setup(CLI::App& app, const std::string& source,
                  "number, counted from 1")
       ->group(source);
   app.add_option("--label-column", labels.label_column, "The same for the label")->group(source);
-  app.add_option("--label-ids", labels.ids,
-                 "File of lines `ID NAME`: the classes that the labels in the labels file stand for")
+  app.add_option(
+         "--label-ids", labels.ids,
+         "File of lines `ID NAME`: the classes that the labels in the labels file stand for")
       ->group(source);
   app.add_option("--label-pattern", labels.pattern,
                  "Regular expression whose first group matches the class in an image's name, e.g. "

@@ -223,7 +223,7 @@ class Finder {
           {Doubt::Kind::kLayout,
            "the split folder " + quoted(names_of(flat)) + " holds images, but no class folders",
            "leave it out by naming only the others, " + split_folders_option(as_told(nested)) +
-               ", or give all labels with --labels FILE"});
+               ", or give its labels with --labels " + flat.front().role.split + "=FILE"});
     }
     return layout;
   }
@@ -308,7 +308,8 @@ class Finder {
       layout.doubts.push_back(
           {Doubt::Kind::kLayout,
            "the split folder '" + printable(told.folder) + "' holds images, but no class folders",
-           "leave it out of --split-folders, or give all labels with --labels FILE"});
+           "leave it out of --split-folders, or give its labels with --labels " + told.split +
+               "=FILE"});
     }
     return layout;
   }

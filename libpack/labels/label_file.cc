@@ -1,9 +1,7 @@
 #include "labels/label_file.h"
 
 #include <algorithm>
-#include <array>
 
-#include "labels/row_reader.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
@@ -15,96 +13,126 @@ namespace fs = std::filesystem;
 
 namespace {
 
-[[noreturn]] void refuse(const fs::path& path, std::uint64_t line, const std::string& what) {
-  throw Error(ErrorKind::kUsage, "line " + std::to_string(line) + " of the labels file " + what,
-              path,
-              "each line is an image's path and its label, separated by a tab, a comma or a "
-              "space");
-}
-
-std::string_view trimmed(std::string_view line) {
-  return line.substr(0, line.find_last_not_of(" \t\r") + 1);
-}
-
-/// The first separator that every line has.
-char separator_of(int fd, const fs::path& path) {
-  constexpr std::array kSeparators = {'\t', ',', ' '};
-  std::array<std::uint64_t, 3> without{};  // first line without it
-  RowReader reader(fd, path, kLines);
-  Row row;
-  while (reader.next(row)) {
-    const std::string_view line = trimmed(row.cells[0]);
-    for (std::size_t s = 0; s < kSeparators.size(); ++s) {
-      if (without[s] == 0 && line.find(kSeparators[s]) == std::string_view::npos)
-        without[s] = row.line;
-    }
-  }
-  for (std::size_t s = 0; s < kSeparators.size(); ++s) {
-    if (without[s] == 0) return kSeparators[s];
-  }
-  refuse(path, *std::max_element(without.begin(), without.end()), "has no label");
-}
-
-bool is_header(std::string_view label) {
-  const std::string word = lower_case(label);
-  return word == "label" || word == "class" || word == "target";
-}
+constexpr const char* kLineAdvice =
+    "each line is an image's path and its label, separated by a tab, a comma or a space";
+constexpr const char* kHeaderAdvice =
+    "if it is a header, name its columns with --path-column and --label-column; if it is a line "
+    "like the others, give their numbers, --path-column 1 --label-column 2";
+/// From so many lines on, labels that count the lines are taken for line numbers.
+constexpr std::size_t kFewLines = 100;
 
 }  // namespace
 
-LabelFile::LabelFile(const fs::path& path, std::vector<std::string> classes)
-    : file_(path), names_(std::move(classes)) {
-  read(path);
-  if (lines_.empty()) throw Error(ErrorKind::kUsage, "the labels file is empty", path);
-  sort(path);
+LabelIds read_label_ids(const fs::path& path) {
+  constexpr std::string_view kBlank = " \t\r,";
+  LabelIds ids;
+  const UniqueFd fd = open_for_reading(path);
+  Row row;
+  for (RowReader reader(fd.get(), path, kLines); reader.next(row);) {
+    const std::string_view line = row.cells[0];
+    const std::size_t begin = std::min(line.find_first_not_of(kBlank), line.size());
+    const std::size_t end = std::min(line.find_first_of(kBlank, begin), line.size());
+    const std::size_t name = std::min(line.find_first_not_of(kBlank, end), line.size());
+    const std::size_t name_end = std::min(line.find_first_of(kBlank, name), line.size());
+    const auto refuse = [&](const std::string& what) {
+      throw Error(ErrorKind::kUsage, "line " + std::to_string(row.line) + " of the ids " + what,
+                  path, "each line is a number and the class it stands for: 1 n02119789");
+    };
+    if (name == line.size()) refuse("has no name");
+    const auto [place, is_new] =
+        ids.emplace(line.substr(begin, end - begin), line.substr(name, name_end - name));
+    if (!is_new) refuse("gives the id '" + printable(place->first) + "' again");
+  }
+  if (ids.empty()) throw Error(ErrorKind::kUsage, "the file of ids is empty", path);
+  return ids;
 }
 
-void LabelFile::read(const fs::path& path) {
-  const UniqueFd fd = open_for_reading(path);
-  const char separator = separator_of(fd.get(), path);
+LabelFile::LabelFile(const fs::path& path, const LabelColumns& columns, const LabelIds* ids)
+    : path_(path) {
+  read(columns, ids);
+  if (lines_.empty()) throw Error(ErrorKind::kUsage, "the labels file is empty", path_);
+  if (ids == nullptr) refuse_line_numbers();
+}
+
+LabelFile::LabelFile(const fs::path& path, std::vector<std::string> classes) : LabelFile(path) {
+  if (numbered_) refuse(lines_.front().number, "has no label", kLineAdvice);
+  LabelNames names(std::move(classes));
+  add_to(names);
+  names.finish();
+  resolve(names);
+}
+
+void LabelFile::refuse(std::uint64_t line, const std::string& what,
+                       const std::string& advice) const {
+  throw Error(ErrorKind::kUsage, "line " + std::to_string(line) + " of the labels file " + what,
+              path_, advice);
+}
+
+void LabelFile::read(const LabelColumns& columns, const LabelIds* ids) {
+  LabelRows rows(path_, columns);
+  numbered_ = rows.numbered();
   std::map<std::string, std::int32_t, std::less<>> numbers;
-  Row row;
-  bool first = true;
-  for (RowReader reader(fd.get(), path, separator == ',' ? kCsv : kLines); reader.next(row);
-       first = false) {
-    std::string_view name, label;
-    if (separator == ',') {
-      if (row.cells.size() != 2)
-        refuse(path, row.line, "has " + std::to_string(row.cells.size()) + " columns instead of 2");
-      name = row.cells[0];
-      label = trimmed(row.cells[1]);
-      label.remove_prefix(std::min(label.find_first_not_of(' '), label.size()));
-    } else {
-      const std::string_view line = trimmed(row.cells[0]);
-      const std::size_t at = line.rfind(separator);
-      name = at == std::string_view::npos ? line : trimmed(line.substr(0, at));
-      label = at == std::string_view::npos ? std::string_view() : line.substr(at + 1);
-    }
+  for (LabelRow row; rows.next(row);) {
+    std::string_view name = row.path;
     while (name.starts_with("./")) name.remove_prefix(2);
-    if (name.empty() || label.empty())
-      refuse(path, row.line, name.empty() ? "has no path" : "has no label");
-    if (first && is_header(label)) continue;
-    auto known = numbers.find(label);
-    if (known == numbers.end()) {
-      known = numbers.emplace(label, static_cast<std::int32_t>(numbers.size())).first;
-      names_.add(label);
+    if (name.empty() && !numbered_) refuse(row.line, "has no path", kLineAdvice);
+    if (numbered_ && row.line != lines_.size() + 1)
+      refuse(lines_.size() + 1, "is empty, and lines without paths are counted",
+             "write a label in it");
+    if (ids != nullptr) {
+      const auto found = ids->find(row.label);
+      if (found == ids->end())
+        refuse(row.line, "has the label '" + printable(row.label) + "', which is not in the ids",
+               "give the file of all ids with --label-ids");
+      row.label = found->second;
     }
+    const auto [known, is_new] =
+        numbers.emplace(row.label, static_cast<std::int32_t>(labels_.size()));
+    if (is_new) labels_.push_back(row.label);
     lines_.push_back({text_.size(), static_cast<std::uint32_t>(name.size()),
                       static_cast<std::uint32_t>(row.line), known->second});
     text_ += name;
   }
-  names_.finish();
-  std::vector<std::string_view> texts(numbers.size());
-  for (const auto& [text, number] : numbers) texts[static_cast<std::size_t>(number)] = text;
-  for (Line& line : lines_) {
-    std::string reason;
-    const auto label = names_.label(texts[static_cast<std::size_t>(line.label)], reason);
-    if (!label) refuse(path, line.number, "names no class: " + reason);
-    line.label = static_cast<std::int32_t>(*label);
-  }
+  has_header_ = rows.has_header();
 }
 
-void LabelFile::sort(const fs::path& path) {
+/// Lists of images come with their line numbers, too: ImageSets/CLS-LOC/val.txt.
+void LabelFile::refuse_line_numbers() const {
+  const std::size_t n = lines_.size();
+  if (numbered_) {
+    if (n == 1 || labels_.size() < n) return;
+    refuse(lines_.front().number, "has no label, nor has any other: no two lines are the same",
+           kLineAdvice);
+  }
+  if (n < kFewLines || labels_.size() != n) return;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (labels_[i] != std::to_string(i + 1)) return;
+  }
+  throw Error(
+      ErrorKind::kUsage,
+      "the labels file numbers its lines from 1 to " + std::to_string(n) + ": these are no labels",
+      path_, "give a file whose lines have the image's class; if they are, give --label-ids");
+}
+
+void LabelFile::add_to(LabelNames& names) const {
+  for (const std::string& text : labels_) names.add(text);
+}
+
+void LabelFile::resolve(const LabelNames& names) {
+  classes_ = names.classes();
+  for (Line& line : lines_) {
+    std::string reason;
+    const auto label = names.label(labels_[static_cast<std::size_t>(line.label)], reason);
+    if (!label) {
+      const bool first = &line == lines_.data() && !has_header_ && !numbered_;
+      refuse(line.number, "names no class: " + reason, first ? kHeaderAdvice : kLineAdvice);
+    }
+    line.label = static_cast<std::int32_t>(*label);
+  }
+  if (!numbered_) sort();
+}
+
+void LabelFile::sort() {
   std::sort(lines_.begin(), lines_.end(), [this](const Line& a, const Line& b) {
     const int order = path_of(a).compare(path_of(b));
     return order != 0 ? order < 0 : a.number < b.number;
@@ -116,7 +144,7 @@ void LabelFile::sort(const fs::path& path) {
                 "lines " + std::to_string(lines_[i - 1].number) + " and " +
                     std::to_string(lines_[i].number) + " of the labels file give '" +
                     printable(path_of(lines_[i])) + "' different labels",
-                path, "keep only the right one");
+                path_, "keep only the right one");
   }
   const auto same = [this](const Line& a, const Line& b) { return path_of(a) == path_of(b); };
   lines_.erase(std::unique(lines_.begin(), lines_.end(), same), lines_.end());
@@ -129,68 +157,67 @@ const LabelFile::Line* LabelFile::find(std::string_view path) const {
   return at != lines_.end() && path_of(*at) == path ? &*at : nullptr;
 }
 
-void LabelFile::mark(std::string_view path, std::string_view alone) {
-  if (const Line* line = find(path)) {
-    lines_[static_cast<std::size_t>(line - lines_.data())].by_path = 1;
+void LabelFile::mark(std::span<const std::string> names) {
+  for (std::size_t rank = 0; rank < names.size(); ++rank) {
+    const Line* found = find(names[rank]);
+    if (found == nullptr) continue;
+    Line& line = lines_[static_cast<std::size_t>(found - lines_.data())];
+    if (rank < line.rank) {
+      line.rank = static_cast<std::uint8_t>(rank);
+      line.images = 1;
+    } else if (rank == line.rank) {
+      line.images = 2;
+    }
     return;
   }
-  if (const Line* line = find(alone)) {
-    std::uint16_t& count = lines_[static_cast<std::size_t>(line - lines_.data())].by_name;
-    count = std::min<std::uint16_t>(static_cast<std::uint16_t>(count + 1), 2);
-  } else if (stranger_.empty()) {
-    stranger_ = path;
-  }
+  if (stranger_.empty() && !names.empty()) stranger_ = names.front();
 }
 
-std::optional<std::int64_t> LabelFile::take(std::string_view path, std::string_view alone,
+std::optional<std::int64_t> LabelFile::take(std::span<const std::string> names,
                                             std::string& reason) const {
-  if (const Line* line = find(path)) return line->label;
-  const Line* line = find(alone);
-  if (line == nullptr || line->by_path > 0) {
-    reason = "not in the labels file";
-  } else if (line->by_name > 1) {
+  for (std::size_t rank = 0; rank < names.size(); ++rank) {
+    const Line* line = find(names[rank]);
+    if (line == nullptr) continue;
+    if (line->rank < rank) break;  // it names another image better
+    if (rank == 0 || line->images < 2) return line->label;
     reason = "line " + std::to_string(line->number) +
-             " of the labels file names it and others by the end of their paths alone";
-  } else {
-    return line->label;
+             " of the labels file names it and others by " +
+             (naming::last_name(names[0]) == names[rank] || names.size() == 2
+                  ? "the end of their paths alone"
+                  : "names without extension");
+    return std::nullopt;
   }
+  reason = "not in the labels file";
   return std::nullopt;
 }
 
 void LabelFile::note_unused(std::vector<std::string>& notes, std::string_view what) const {
-  const auto unused = std::count_if(lines_.begin(), lines_.end(), [](const Line& line) {
-    return line.by_path == 0 && line.by_name == 0;
-  });
-  if (unused == 0) return;
-  if (static_cast<std::size_t>(unused) == lines_.size() && !stranger_.empty()) {
+  const auto unused = [](const Line& line) { return line.rank == kUnused; };
+  const auto count = std::count_if(lines_.begin(), lines_.end(), unused);
+  if (count == 0) return;
+  if (static_cast<std::size_t>(count) == lines_.size() && !stranger_.empty()) {
     throw Error(ErrorKind::kUsage,
                 "the labels file names no " + std::string(what) + ": it has '" +
                     printable(path_of(lines_.front())) + "', but there is '" +
                     printable(stranger_) + "'",
-                file_,
+                path_,
                 "give the file that belongs to this source; its paths are relative to the source, "
-                "or file names, with their extension");
+                "or file names");
   }
-  notes.push_back(std::to_string(unused) + (unused == 1 ? " line" : " lines") +
+  const auto first =
+      std::min_element(lines_.begin(), lines_.end(),
+                       [](const Line& a, const Line& b) { return a.number < b.number; });
+  const auto alike = std::count_if(lines_.begin(), lines_.end(),
+                                   [&](const Line& line) { return line.label == first->label; });
+  if (!has_header_ && unused(*first) && alike == 1 && lines_.size() > 1 &&
+      !naming::has_any_image_name(path_of(*first))) {
+    refuse(first->number,
+           "may be a header: no other has its label, and no " + std::string(what) + " is named '" +
+               printable(path_of(*first)) + "'",
+           kHeaderAdvice);
+  }
+  notes.push_back(std::to_string(count) + (count == 1 ? " line" : " lines") +
                   " of the labels file matched no " + std::string(what));
-}
-
-void apply_labels(LabelFile& labels, Listing& listing) {
-  const auto path = [](const SplitListing& split, std::size_t i) {
-    return naming::join(split.origin, split.entries.path_of(i));
-  };
-  for (const SplitListing& split : listing.splits) {
-    for (std::size_t i = 0; i < split.entries.size(); ++i) labels.mark(path(split, i));
-  }
-  for (SplitListing& split : listing.splits) {
-    split.entries.relabel([&](std::size_t i) {
-      std::string reason;
-      const auto label = labels.take(path(split, i), reason);
-      if (!label) split.rejects.push_back({printable(split.entries.path_of(i)), reason});
-      return label;
-    });
-  }
-  labels.note_unused(listing.notes, "image of the source");
 }
 
 }  // namespace packhorse

@@ -2,75 +2,108 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "labels/label_names.h"
+#include "labels/label_rows.h"
 #include "listing/names.h"
-#include "packhorse/listing/listing.h"
 
 namespace packhorse {
 
-/// A file that says which image has which label, one line each, in place of class folders:
+/// ID -> class name.
+using LabelIds = std::map<std::string, std::string, std::less<>>;
+/// Reads lines `ID NAME`; the name is the first word after the id. Throws Error(kUsage) for a line
+/// without a name and for an id with two names.
+LabelIds read_label_ids(const std::filesystem::path& path);
+
+/// A file that says which image has which label, in place of class folders:
 ///
 ///     ILSVRC2012_val_00000001.JPEG 65
 ///
-/// - Path and label are separated by a tab, a comma or a space: the first of these that every line
-///   has. After a space or a tab, the last word is the label; with commas, cells may be quoted as
-///   in CSV. A first line whose label is "label" (or "class", "target") is a header.
-/// - A path is relative to the source. A line whose path is no image's there, and has no slash,
-///   names the one image with that file name.
-/// - In shards, a sample's path is the shard's followed by its key; the key alone will do, too.
-/// - Labels are class names or integers, as LabelNames takes them.
+/// - LabelRows says how its lines are read, and LabelNames which texts are labels.
+/// - An image has several names, from its path to what suffices when it is the only one: a line
+///   names the images to which it is the best name. The caller decides which names there are.
+/// - A line with a path that is no image's there and has no slash names the one image with that
+///   file name.
 ///
 /// Memory: the paths and 24 bytes per line. Use: mark() all images, then take() each once more.
 class LabelFile {
  public:
-  /// Throws Error(kUsage), naming the lines, for a line without a separator, a path with two
-  /// different labels, and an invalid label.
-  LabelFile(const std::filesystem::path& path, std::vector<std::string> classes);
+  /// Several files that share `names`: add_to(names) each, names.finish(), resolve(names) each.
+  /// Throws Error(kUsage), naming the lines, for a line without path or label, and for a label that
+  /// is not among the `ids`, unless those are null.
+  explicit LabelFile(const std::filesystem::path& path, const LabelColumns& columns = {},
+                     const LabelIds* ids = nullptr);
+  void add_to(LabelNames& names) const;
+  /// Throws Error(kUsage), naming the lines, for an invalid label and for a path with two different
+  /// labels.
+  void resolve(const LabelNames& names);
 
-  const std::vector<std::string>& classes() const { return names_.classes(); }
-  /// Marks an image as there, by its path in the source and by the end of it that suffices as a
-  /// name.
-  void mark(std::string_view path, std::string_view alone);
+  /// One file alone, ready for use. Throws as all of the above.
+  LabelFile(const std::filesystem::path& path, std::vector<std::string> classes);
+  const std::vector<std::string>& classes() const { return classes_; }
+
+  /// Marks an image as there, by its names, the best one first.
+  void mark(std::span<const std::string> names);
+  void mark(std::string_view path, std::string_view alone) {
+    mark(std::array{std::string(path), std::string(alone)});
+  }
   void mark(std::string_view path) { mark(path, naming::last_name(path)); }
   /// The image's label; or nothing, and in `reason` why it is rejected.
+  std::optional<std::int64_t> take(std::span<const std::string> names, std::string& reason) const;
   std::optional<std::int64_t> take(std::string_view path, std::string_view alone,
-                                   std::string& reason) const;
+                                   std::string& reason) const {
+    return take(std::array{std::string(path), std::string(alone)}, reason);
+  }
   std::optional<std::int64_t> take(std::string_view path, std::string& reason) const {
     return take(path, naming::last_name(path), reason);
   }
-  /// Notes how many lines name no image marked, if there are any: "3 lines of the labels file named
-  /// no " + `what`. Throws Error(kUsage) when images were marked, and no line names any of them.
+  /// Notes how many lines name no image marked, if there are any: "3 lines of the labels file
+  /// matched no " + `what`. Throws Error(kUsage) when images were marked and no line names any of
+  /// them, or when the first line names none and looks like a header.
   void note_unused(std::vector<std::string>& notes, std::string_view what) const;
 
+  /// Whether lines have labels alone, which then belong to numbered images: line i + 1 to the
+  /// image whose number is the i-th.
+  bool numbered() const { return numbered_; }
+  std::size_t size() const { return lines_.size(); }
+  std::int64_t label_of_line(std::size_t i) const { return lines_[i].label; }
+
+  const std::filesystem::path& path() const { return path_; }
+  /// The different texts that are labels, in the order in which they come.
+  const std::vector<std::string>& labels() const { return labels_; }
+
  private:
+  static constexpr std::uint8_t kUnused = 255;
   struct Line {
     std::uint64_t path;  ///< where it starts in text_
     std::uint32_t length;
     std::uint32_t number;
-    std::int32_t label;
-    std::uint16_t by_path = 0;  ///< images with this path
-    std::uint16_t by_name = 0;  ///< images of that name elsewhere, up to 2
+    std::int32_t label;           ///< place in labels_; after resolve(), the label
+    std::uint8_t rank = kUnused;  ///< of the best name that an image has in it
+    std::uint8_t images = 0;      ///< with a name of that rank, up to 2
   };
   std::string_view path_of(const Line& line) const {
     return std::string_view(text_).substr(line.path, line.length);
   }
   const Line* find(std::string_view path) const;
-  void read(const std::filesystem::path& path);
-  void sort(const std::filesystem::path& path);
+  void read(const LabelColumns& columns, const LabelIds* ids);
+  void refuse_line_numbers() const;
+  void sort();
+  [[noreturn]] void refuse(std::uint64_t line, const std::string& what,
+                           const std::string& advice) const;
 
-  std::filesystem::path file_;
-  LabelNames names_;
+  std::filesystem::path path_;
+  std::vector<std::string> labels_, classes_;
   std::string stranger_;     ///< the first image marked that no line names
   std::string text_;         ///< all paths
-  std::vector<Line> lines_;  ///< sorted by path
+  std::vector<Line> lines_;  ///< sorted by path, unless numbered
+  bool numbered_ = false, has_header_ = false;
 };
-
-/// Gives all entries of a listing their labels; those that the file does not name become rejects.
-void apply_labels(LabelFile& labels, Listing& listing);
 
 }  // namespace packhorse

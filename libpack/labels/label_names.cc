@@ -62,6 +62,11 @@ void LabelNames::finish() {
   }
 }
 
+void LabelNames::refuse_places_among_integers() {
+  places_ = !std::all_of(classes_.begin(), classes_.end(),
+                         [](const std::string& name) { return integer(name).has_value(); });
+}
+
 std::optional<std::int64_t> LabelNames::label(std::string_view text, std::string& reason) const {
   if (const auto found = labels_.find(text); found != labels_.end()) return found->second;
   const std::optional<std::int64_t> value = integer(text);
@@ -71,7 +76,7 @@ std::optional<std::int64_t> LabelNames::label(std::string_view text, std::string
     reason = "the class '" + printable(text) + "' cannot be the name of a folder, which it becomes";
   } else if (value && *value < 0) {
     reason = "the label " + printable(text) + " is negative";
-  } else if (value && pinned_) {
+  } else if (value && pinned_ && places_) {
     if (*value < static_cast<std::int64_t>(classes_.size())) return value;
     reason = "the label " + printable(text) + " is beyond the class list, which has " +
              std::to_string(classes_.size());

@@ -30,11 +30,17 @@ class LabelNames {
   /// Returns nothing for a text that is no label; `reason` then says why.
   std::optional<std::int64_t> label(std::string_view text, std::string& reason) const;
   const std::vector<std::string>& classes() const { return classes_; }
+  /// Whether a text is a label by being the name of a class, not by being a place.
+  bool is_name(std::string_view text) const { return labels_.contains(text); }
+  /// Takes no integer for a place when all names in the class list are integers: "5" would be a
+  /// name, and "0" beside it a place.
+  void refuse_places_among_integers();
 
  private:
   std::vector<std::string> classes_;
   bool pinned_;
   bool all_integers_ = true;
+  bool places_ = true;  ///< an integer may be a place in the class list
   std::map<std::string, std::int64_t, std::less<>> labels_;
 };
 

@@ -95,7 +95,7 @@ Job prepare(const fs::path& source_path, const fs::path& out, const PackOptions&
             Progress& progress, const std::stop_token& stop) {
   Job job;
   job.options = options;
-  job.source = open_source(source_path, options.source_kind);
+  job.source = open_source(source_path, options.source_kind, options.list);
   refuse_pixels(*job.source, options);
   if (!options.dry_run) check_target(source_path, out, options.overwrite);
   ListOptions list = options.list;

@@ -8,6 +8,7 @@
 #include "sources/adoptable.h"
 #include "sources/archive/source_archive.h"
 #include "sources/folder/source_folder.h"
+#include "sources/list/list_file.h"
 #include "sources/list/source_list.h"
 #include "sources/packed/source_packed.h"
 #include "sources/webdataset/shard_names.h"
@@ -27,12 +28,30 @@ std::span<const SourceKind> all_sources() {
   return kSources;
 }
 
-std::unique_ptr<Source> open_source(const fs::path& path, std::string_view wanted) {
+namespace {
+
+/// The kind of source that the options imply; empty when they imply none.
+std::string_view kind_by_options(const fs::path& path, const ListOptions& options) {
+  std::error_code code;
+  if (options.split_folders && !options.split_folders->empty() && is_shard_folder(path))
+    return kFolderSource.name;
+  if (!options.labels.empty() && fs::is_regular_file(path, code) &&
+      !ListFile::has_list_name(path) && webdataset::holds_bare_images(path)) {
+    return kArchiveSource.name;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::unique_ptr<Source> open_source(const fs::path& path, std::string_view named,
+                                    const ListOptions& options) {
   refuse_url(path.native());
   std::error_code code;
   if (!fs::exists(path, code) && !is_shard_pattern(path)) {
     throw Error(ErrorKind::kNotFound, "the source does not exist", path, "check the path");
   }
+  const std::string_view wanted = named.empty() ? kind_by_options(path, options) : named;
   std::string kinds;
   std::vector<std::string> names;
   for (const SourceKind& kind : all_sources()) {

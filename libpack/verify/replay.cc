@@ -74,7 +74,7 @@ void list(Replay& replay, const std::vector<std::string>& classes, const fs::pat
     replay.listing = replay.source->list(options);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kUsage) throw;
-    replay.source = open_source(source, replay.options.source_kind);
+    replay.source = open_source(source, replay.options.source_kind, replay.options.list);
     replay.listing = replay.source->list(replay.options.list);
   }
 }
@@ -93,7 +93,7 @@ Replay replay(const Manifest& manifest, const std::vector<std::string>& classes,
   }
   refuse_lost_selection(manifest, given.select);
   Replay replay;
-  replay.source = open_source(source, given.source_kind);
+  replay.source = open_source(source, given.source_kind, given.list);
   replay.options = options_of(manifest, *replay.source, given);
   replay.keep_keys = replay.source->ordered() && !manifest.shuffle;
   list(replay, classes, source);

@@ -2,12 +2,8 @@
 
 #include <set>
 
-#include "labels/label_file.h"
 #include "listing/names.h"
-#include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
-#include "sources/layout/class_doubts.h"
-#include "sources/layout/layout.h"
 
 namespace packhorse {
 
@@ -29,11 +25,7 @@ class Placement {
   Listing run() {
     listing_.notes = layout_.notes;
     listing_.doubts = layout_.doubts;
-    std::optional<LabelFile> labels;
-    if (!options_.labels.empty()) labels.emplace(options_.labels, options_.classes);
-    anywhere_ = labels.has_value();
-    listing_.classes = labels ? labels->classes()
-                              : naming::class_names(options_.classes, class_folders(), source_);
+    listing_.classes = naming::class_names(options_.classes, class_folders(), source_);
     labels_ = naming::labels_of(listing_.classes);
     for (const Layout::Root& root : layout_.roots) {
       SplitListing& split = listing_.splits.emplace_back();
@@ -46,15 +38,15 @@ class Placement {
       listing_.splits.front().rejects.push_back({printable(reject.path), reject.reason});
     }
     for (SplitListing& split : listing_.splits) split.entries.sort_by_path();
-    if (labels) apply_labels(*labels, listing_);
-    doubt_classes(listing_, options_);
     return std::move(listing_);
   }
 
  private:
   std::set<std::string> class_folders() const {
     std::set<std::string> found;
-    for (const Layout::Root& root : layout_.roots) found.merge(names_in(root.folder));
+    for (const Layout::Root& root : layout_.roots) {
+      if (!root.given) found.merge(names_in(root.folder));
+    }
     return found;
   }
   std::set<std::string> names_in(const std::string& folder) const {
@@ -62,40 +54,36 @@ class Placement {
     return {names.begin(), names.end()};
   }
 
-  /// The split a path belongs to, and in `below` the path inside it; null for a path outside all
-  /// splits.
-  SplitListing* split_of(std::string_view path, std::string_view& below) {
-    const Layout::Root* root = layout_.root_of(path, below);
-    if (root == nullptr) return nullptr;
-    return &listing_.splits[static_cast<std::size_t>(root - layout_.roots.data())];
+  SplitListing& split_of(const Layout::Root& root) {
+    return listing_.splits[static_cast<std::size_t>(&root - layout_.roots.data())];
   }
 
   void place_image(std::size_t i) {
     EntryTable::Entry entry = contents_.images[i];
     std::string_view path;
-    SplitListing* split = split_of(entry.path, path);
-    if (split == nullptr) {
+    const Layout::Root* root = layout_.root_of(entry.path, path);
+    if (root == nullptr) {
       listing_.skips.push_back({printable(entry.path), layout_.rule_outside()});
-    } else if (!in_folder(path) && !anywhere_) {
-      split->rejects.push_back({printable(path), naming::kNoClassFolder});
+    } else if (!in_folder(path) && !root->given) {
+      split_of(*root).rejects.push_back({printable(path), naming::kNoClassFolder});
     } else {
-      entry.label = anywhere_ ? 0 : labels_.at(std::string(cut_first(path).first));
+      entry.label = root->given ? 0 : labels_.at(std::string(cut_first(path).first));
       const auto [directory, name] = naming::directory_and_name(path);
-      split->entries.add(directory, name, entry);
+      split_of(*root).entries.add(directory, name, entry);
     }
   }
 
   void place_other(const ArchiveContents::Other& other) {
     std::string_view path;
-    SplitListing* split = split_of(other.path, path);
-    if (split == nullptr) {
+    const Layout::Root* root = layout_.root_of(other.path, path);
+    if (root == nullptr) {
       const bool passed_over = other.rule == naming::kHidden || other.rule == naming::kJunk;
       listing_.skips.push_back(
           {printable(other.path), passed_over ? other.rule : layout_.rule_outside()});
     } else if (other.rule.empty()) {
-      split->rejects.push_back({printable(path), other.reason});
+      split_of(*root).rejects.push_back({printable(path), other.reason});
     } else {
-      split->skips.push_back({printable(path), other.rule});
+      split_of(*root).skips.push_back({printable(path), other.rule});
     }
   }
 
@@ -104,19 +92,14 @@ class Placement {
   const ListOptions& options_;
   const fs::path& source_;
   std::unordered_map<std::string, std::int64_t> labels_;
-  bool anywhere_ = false;  ///< images need no class folder: a file gives their labels
   Listing listing_;
 };
 
 }  // namespace
 
-Listing lay_out(const ArchiveContents& contents, const ListOptions& options,
+Listing lay_out(const ArchiveContents& contents, const Layout& layout, const ListOptions& options,
                 const fs::path& source) {
-  const Layout layout = find_layout(contents.tree, options, source);
-  Listing listing = Placement(contents, layout, options, source).run();
-  naming::refuse_empty(listing, source,
-                       "packhorse expects class folders in an archive: <class>/<image>");
-  return listing;
+  return Placement(contents, layout, options, source).run();
 }
 
 }  // namespace packhorse

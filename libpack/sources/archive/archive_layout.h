@@ -7,6 +7,7 @@
 
 #include "packhorse/sources/source.h"
 #include "sources/layout/folder_tree.h"
+#include "sources/layout/layout.h"
 
 namespace packhorse {
 
@@ -25,7 +26,8 @@ struct ArchiveContents {
 };
 
 /// The listing of a tree of class folders in an archive, by the same rules as a folder on disk.
-Listing lay_out(const ArchiveContents& contents, const ListOptions& options,
+/// Labels are not set where they are given: give_labels() comes next, and then doubt_classes().
+Listing lay_out(const ArchiveContents& contents, const Layout& layout, const ListOptions& options,
                 const std::filesystem::path& source);
 
 }  // namespace packhorse

@@ -1,9 +1,12 @@
 #include "sources/archive/source_archive.h"
 
+#include "labels/given_labels.h"
 #include "listing/field_names.h"
+#include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "sources/archive/archive_contents.h"
 #include "sources/archive/archive_layout.h"
+#include "sources/layout/class_doubts.h"
 #include "sources/payload_source.h"
 
 namespace packhorse::archive_file {
@@ -21,7 +24,13 @@ class ArchiveSource final : public PayloadSource {
     if (options.fields.names) fields = checked_fields(*options.fields.names, path_);
     payloads_.emplace(options.scratch);
     const std::uint32_t file = payloads_->add_file(path_);
-    Listing listing = lay_out(read_contents(*payloads_, file, path_, fields), options, path_);
+    const ArchiveContents contents = read_contents(*payloads_, file, path_, fields);
+    const Layout layout = find_layout(contents.tree, options, path_);
+    Listing listing = lay_out(contents, layout, options, path_);
+    give_labels(layout.given_labels(options, path_), listing);
+    naming::refuse_empty(listing, path_,
+                         "packhorse expects class folders in an archive: <class>/<image>");
+    doubt_classes(listing, options, layout);
     listing.fields = wanted_fields(fields, used(listing, fields), path_);
     return listing;
   }

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "archive/archive_scan.h"
+#include "labels/label_rows.h"
 #include "listing/field_names.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
@@ -131,6 +133,25 @@ bool DiskTree::holds_images(const std::string& folder) const {
 
 bool DiskTree::holds_images_below(const std::string& folder, Told told) const {
   return ImageSearch(path_of(folder), told, fields_, down_to(folder)).below(open(folder));
+}
+
+std::string DiskTree::metadata_in(const std::string& folder) const {
+  std::vector<std::string> found;
+  std::error_code code;
+  for (const char* name : {"metadata.csv", "metadata.jsonl"}) {
+    const fs::path path = path_of(folder) / name;
+    if (fs::is_regular_file(path, code) && has_label_columns(path, "file_name", "label"))
+      found.emplace_back(name);
+  }
+  return found.size() == 1 ? found.front() : std::string();
+}
+
+bool DiskTree::is_archive(const std::string& path) const {
+  std::error_code code;
+  const fs::path file = path_of(path);
+  if (!fs::is_regular_file(file, code)) return false;
+  return has_archive_name(file.native()) ||
+         packhorse::is_archive(open_for_reading(file).get(), file);
 }
 
 OpenFolder DiskTree::take(const std::string& folder) {

@@ -33,6 +33,10 @@ class DiskTree final : public FolderTree {
   std::vector<std::string> folders(const std::string& folder) const override;
   bool holds_images(const std::string& folder) const override;
   bool holds_images_below(const std::string& folder, Told told) const override;
+  /// "metadata.csv" or "metadata.jsonl", as Hugging Face's `imagefolder` has them, when it has a
+  /// column file_name and a column label.
+  std::string metadata_in(const std::string& folder) const override;
+  bool is_archive(const std::string& path) const override;
 
   /// Hands over the folder as folders() has read it and drops it from the tree. Throws
   /// Error(kNotFound | kIo) when it could not be read completely.

@@ -71,7 +71,7 @@ void FolderWalk::outside(int fd, const FolderItems& items, const std::string& pa
     } else if (items[i].type == Type::kLoop) {
       skip(naming::kLoop);
     } else if (items[i].type != Type::kDirectory) {
-      skip(rule);
+      if (!left_alone(below)) skip(rule);
     } else if (!left_alone(below)) {
       const UniqueFd folder = open_at(fd, items.c_name(i), O_RDONLY | O_DIRECTORY);
       const std::optional<FolderId> id = folder_id(folder.get());

@@ -34,7 +34,7 @@ class FolderWalk {
   /// Takes only the files of a folder, all of which have been looked at.
   void files(int fd, const FolderItems& items, const std::string& path, std::int64_t label);
   /// Skips everything in a folder, which must be one of those above, by `rule`, except the folders
-  /// for which `left_alone` is true.
+  /// and files for which `left_alone` is true.
   void outside(int fd, const FolderItems& items, const std::string& path, std::string_view rule,
                const std::function<bool(const std::string&)>& left_alone);
 

@@ -5,14 +5,17 @@
 #include <mutex>
 #include <set>
 
+#include "archive/payloads.h"
 #include "base/parallel.h"
-#include "labels/label_file.h"
+#include "labels/given_labels.h"
 #include "listing/field_names.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/printable.h"
+#include "sources/archive/archive_contents.h"
+#include "sources/archive/archive_layout.h"
 #include "sources/adoptable.h"
 #include "sources/folder/disk_tree.h"
 #include "sources/folder/folder_walk.h"
@@ -26,12 +29,10 @@ namespace fs = std::filesystem;
 namespace {
 
 /// A folder whose folders are classes: the source, a folder in it, or one of its splits.
-struct Root {
-  Root(const Layout::Root& root, OpenFolder folder)
-      : split(root.split), origin(root.folder), open(std::move(folder)) {
+struct Root : Layout::Root {
+  Root(const Layout::Root& root, OpenFolder opened) : Layout::Root(root), open(std::move(opened)) {
     open.items.look_at_files(open.fd.get(), listing_threads());
   }
-  std::string split, origin;
   OpenFolder open;
 };
 
@@ -71,27 +72,36 @@ class FolderSource final : public Source {
 
   Listing list(const ListOptions& options) override {
     if (options.fields.names) fields_ = checked_fields(*options.fields.names, root_);
-    std::optional<LabelFile> labels;
-    if (!options.labels.empty()) labels.emplace(options.labels, options.classes);
     std::optional<DiskTree> tree(std::in_place, root_, fields_, listing_threads());
     const Layout layout = find_layout(*tree, options, root_);
     std::vector<Root> roots;
-    for (const Layout::Root& root : layout.roots) roots.emplace_back(root, tree->take(root.folder));
+    for (const Layout::Root& root : layout.roots) {
+      if (!root.archive) roots.emplace_back(root, tree->take(root.folder));
+    }
     std::optional<OpenFolder> around;
     if (!layout.is_root("")) around = tree->take("");
     tree.reset();  // its other folders may be large
     Listing listing;
     listing.notes = layout.notes;
     listing.doubts = layout.doubts;
-    listing.classes = labels ? labels->classes() : class_names(options, roots);
+    std::vector<Listing> archives;
+    for (const Layout::Root& root : layout.roots) {
+      if (root.archive) archives.push_back(list_archive(root, options));
+    }
+    listing.classes = class_names(options, roots, archives);
     std::uint32_t found = 0;
     ClassFolders class_folders;
-    for (const Root& root : roots) found |= fill(listing, root, labels.has_value(), class_folders);
-    if (!labels && options.classes.empty()) doubt_same(class_folders, listing.doubts);
+    auto root = roots.begin();
+    auto archive = archives.begin();
+    for (const Layout::Root& one : layout.roots) {
+      found |= one.archive ? take_archive(listing, *archive++, one)
+                           : fill(listing, *root++, class_folders);
+    }
+    if (options.classes.empty()) doubt_same(class_folders, listing.doubts);
     if (around) listing.skips = skips_outside(*around, layout);
-    if (labels) apply_labels(*labels, listing);
+    give_labels(layout.given_labels(options, root_), listing);
     refuse_empty(listing);
-    doubt_classes(listing, options);
+    doubt_classes(listing, options, layout);
     // A missing field can only be noticed when some images could be listed.
     const bool images = std::any_of(listing.splits.begin(), listing.splits.end(),
                                     [](const SplitListing& s) { return s.entries.size() > 0; });
@@ -100,6 +110,7 @@ class FolderSource final : public Source {
   }
 
   void read(const SplitListing& split, std::size_t i, Input& out) const override {
+    if (archives_.contains(split.origin)) return payloads_->read(split.entries.facts(i), out);
     const EntryTable::Entry entry = split.entries[i];
     const std::string path = naming::join(split.origin, entry.path);
     out.image = {};
@@ -109,6 +120,10 @@ class FolderSource final : public Source {
   }
 
   bool prefetch(const SplitListing& split, std::size_t i) const override {
+    if (archives_.contains(split.origin)) {
+      payloads_->prefetch(split.entries.facts(i));
+      return true;
+    }
     const std::string path = naming::join(split.origin, split.entries.path_of(i));
     const std::uint32_t fields = split.entries.facts(i).fields;
     bool slow = folder_.prefetch(path);
@@ -126,6 +141,42 @@ class FolderSource final : public Source {
                          adopted.empty()
                              ? "packhorse expects a folder of class folders: SOURCE/<class>/<image>"
                              : adopted);
+  }
+
+  /// Lists an archive in the folder that is a split; its labels are places in its own class list.
+  Listing list_archive(const Layout::Root& root, const ListOptions& options) {
+    if (!payloads_) payloads_.emplace(options.scratch);
+    const fs::path path = root_ / root.folder;
+    const std::uint32_t file = payloads_->add_file(path);
+    ListOptions inside;
+    inside.classes = options.classes;
+    inside.split_folders.emplace();
+    if (root.given) inside.labels.files.emplace("", path);  // its folders mean nothing
+    const ArchiveContents contents = read_contents(*payloads_, file, path, fields_);
+    Listing listing = lay_out(contents, find_layout(contents.tree, inside, path), inside, path);
+    SplitListing& split = listing.splits.front();
+    split.split = root.split;
+    split.origin = naming::join(root.folder, split.origin);
+    archives_.insert(split.origin);
+    return listing;
+  }
+
+  /// Adds the listing of an archive; returns which fields occur.
+  static std::uint32_t take_archive(Listing& listing, Listing& archive, const Layout::Root& root) {
+    SplitListing& split = archive.splits.front();
+    const auto labels = naming::labels_of(listing.classes);
+    std::uint32_t fields = 0;
+    split.entries.relabel([&](std::size_t i) {
+      const EntryTable::Facts facts = split.entries.facts(i);
+      fields |= facts.fields;
+      return std::optional<std::int64_t>(
+          root.given ? 0 : labels.at(archive.classes[static_cast<std::size_t>(facts.label)]));
+    });
+    for (const Skip& skip : archive.skips)
+      listing.skips.push_back({printable(root.folder) + '/' + skip.path, skip.rule});
+    listing.doubts.insert(listing.doubts.end(), archive.doubts.begin(), archive.doubts.end());
+    listing.splits.push_back(std::move(split));
+    return fields;
   }
 
   void read_fields(const std::string& image, const EntryTable::Facts& facts, Input& out) const {
@@ -155,12 +206,16 @@ class FolderSource final : public Source {
     return names;
   }
 
-  std::vector<std::string> class_names(const ListOptions& options,
-                                       const std::vector<Root>& roots) const {
+  /// The class folders of all roots whose labels are not given.
+  std::vector<std::string> class_names(const ListOptions& options, const std::vector<Root>& roots,
+                                       const std::vector<Listing>& archives) const {
     std::set<std::string> found;
     for (const Root& root : roots) {
+      if (root.given) continue;
       for (const std::string& name : root.open.items.folders()) found.insert(name);
     }
+    for (const Listing& archive : archives)
+      found.insert(archive.classes.begin(), archive.classes.end());
     return naming::class_names(options.classes, found, root_);
   }
 
@@ -188,39 +243,39 @@ class FolderSource final : public Source {
                       "--classes FILE"});
   }
 
-  /// Lists one root; returns which fields occur. `anywhere`: images need no class folder.
-  std::uint32_t fill(Listing& listing, const Root& root, bool anywhere,
-                     ClassFolders& class_folders) const {
+  /// Lists one root; returns which fields occur.
+  std::uint32_t fill(Listing& listing, const Root& root, ClassFolders& class_folders) const {
     const auto labels = naming::labels_of(listing.classes);
     SplitListing& out = listing.splits.emplace_back();
     out.split = root.split;
-    out.origin = root.origin;
+    out.origin = root.folder;
     // Folders in the order of the paths below them, so that nothing is left to sort.
     std::vector<std::string> folders = root.open.items.folders();
     std::sort(folders.begin(), folders.end(),
               [](const std::string& a, const std::string& b) { return a + '/' < b + '/'; });
     InOrder parts(folders.size() + 1, out);
-    parts.put(0, top_files(root, anywhere));
+    parts.put(0, top_files(root));
     std::vector<std::optional<FolderId>> ids(folders.size());
     run_parallel(listing_threads(), folders.size(), [&](std::size_t i) {
       FolderListing part;
       FolderWalk walk(fields_, root.open.above, listing_threads(), part);
       ids[i] = walk.folder(root.open.fd.get(), folders[i], folders[i],
-                           anywhere ? 0 : labels.at(folders[i]));
+                           root.given ? 0 : labels.at(folders[i]));
       part.entries.sort_by_path();
       parts.put(i + 1, std::move(part));
     });
     out.entries.sort_by_path();
     for (std::size_t i = 0; i < folders.size(); ++i)
-      if (ids[i]) class_folders.emplace(*ids[i], naming::join(root.origin, folders[i]));
+      if (ids[i] && !root.given)
+        class_folders.emplace(*ids[i], naming::join(root.folder, folders[i]));
     return parts.fields();
   }
 
-  FolderListing top_files(const Root& root, bool anywhere) const {
+  FolderListing top_files(const Root& root) const {
     FolderListing part;
     FolderWalk(fields_, root.open.above, listing_threads(), part)
         .files(root.open.fd.get(), root.open.items, "", 0);
-    if (anywhere) return part;
+    if (root.given) return part;
     part.fields = 0;
     for (std::size_t i = 0; i < part.entries.size(); ++i)
       part.rejects.push_back({printable(part.entries.path_of(i)), naming::kNoClassFolder});
@@ -231,6 +286,8 @@ class FolderSource final : public Source {
   ListedFolder folder_;
   fs::path root_;
   std::vector<std::string> fields_;
+  std::optional<Payloads> payloads_;  ///< of the splits that are archives
+  std::set<std::string> archives_;    ///< their SplitListing::origin
 };
 
 }  // namespace

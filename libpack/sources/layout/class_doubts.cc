@@ -42,14 +42,15 @@ std::vector<bool> used_labels(const SplitListing& split, const Names& classes) {
 
 class ClassDoubts {
  public:
-  ClassDoubts(Listing& listing, const ListOptions& options)
-      : listing_(listing), options_(options), classes_(listing.classes) {
+  ClassDoubts(Listing& listing, const ListOptions& options, const Layout& layout)
+      : listing_(listing), options_(options), layout_(layout), classes_(listing.classes) {
     for (const SplitListing& split : listing.splits) used_.push_back(used_labels(split, classes_));
   }
 
   /// Adds the gravest doubt first.
   void add_all() {
-    doubt_inside(listing_, options_);
+    if (!layout_.some_by_folders()) return add_other_splits();
+    doubt_inside(listing_, options_, layout_);
     if (!options_.split_folders) add_named_like_splits();
     add_names();
     add_other_splits();
@@ -89,6 +90,7 @@ class ClassDoubts {
 
   /// Adds a doubt for classes that "train" lacks: a model trained on it cannot know them.
   void add_other_splits() {
+    const bool by_folders = layout_.some_by_folders();
     const std::vector<SplitListing>& splits = listing_.splits;
     const auto train = std::find_if(splits.begin(), splits.end(),
                                     [](const SplitListing& one) { return one.split == "train"; });
@@ -117,11 +119,13 @@ class ClassDoubts {
       }
       if (!other.empty()) {
         add(Doubt::Kind::kSplitClasses, has(other) + ", which train lacks",
-            "give all splits the same class folders; if those are deeper, point --split-folders at "
-            "the folders that hold them, or leave a split out by naming only the others; the "
-            "current choice is " +
-                split_folders_option(told_splits()) + "; if different classes are meant, give " +
-                kMeant);
+            (by_folders
+                 ? "give all splits the same class folders; if those are deeper, point "
+                   "--split-folders at the folders that hold them, or leave a split out by naming "
+                   "only the others; the current choice is " +
+                       split_folders_option(told_splits())
+                 : std::string("give the labels of all splits the same class names")) +
+                "; if different classes are meant, give " + kMeant);
       }
     }
   }
@@ -173,6 +177,7 @@ class ClassDoubts {
 
   Listing& listing_;
   const ListOptions& options_;
+  const Layout& layout_;
   const Names& classes_;
   std::vector<std::vector<bool>> used_;  ///< by split and label
 };
@@ -199,10 +204,10 @@ void doubt_empty_splits(Listing& listing) {
 
 }  // namespace
 
-void doubt_classes(Listing& listing, const ListOptions& options) {
+void doubt_classes(Listing& listing, const ListOptions& options, const Layout& layout) {
   doubt_empty_splits(listing);
-  if (!options.classes.empty() || !options.labels.empty()) return;
-  ClassDoubts(listing, options).add_all();
+  if (!options.classes.empty() || options.labels.for_all()) return;
+  ClassDoubts(listing, options, layout).add_all();
 }
 
 }  // namespace packhorse

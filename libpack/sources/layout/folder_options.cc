@@ -61,4 +61,16 @@ void refuse_folder_options(const ListOptions& options, const std::filesystem::pa
               source, "leave it out");
 }
 
+std::filesystem::path only_labels_file(const LabelOptions& labels,
+                                       const std::filesystem::path& source) {
+  const auto file = labels.files.find("");
+  const bool plain =
+      labels.path_column.empty() && labels.label_column.empty() && labels.ids.empty();
+  if (file != labels.files.end() && plain) return file->second;
+  throw Error(ErrorKind::kUsage,
+              plain ? "the samples of shards cannot be labelled by split or by pattern"
+                    : "the labels file of shards has two columns: key and label",
+              source, "give --labels FILE with lines `key label`");
+}
+
 }  // namespace packhorse

@@ -19,6 +19,11 @@ class FolderTree {
   enum class Told { kByNameOrBytes, kByName };
   /// Whether an image lies in `folder` or anywhere below it.
   virtual bool holds_images_below(const std::string& folder, Told told) const = 0;
+  /// The name of a file directly in `folder` that gives the labels of its images; empty when there
+  /// is none.
+  virtual std::string metadata_in(const std::string& /*folder*/) const { return {}; }
+  /// Whether `path` is an archive that can be read as a folder.
+  virtual bool is_archive(const std::string& /*path*/) const { return false; }
 };
 
 /// A tree built from paths, as an archive has them.

@@ -193,9 +193,10 @@ class InsideDoubts {
 
 }  // namespace
 
-void doubt_inside(Listing& listing, const ListOptions& options) {
-  for (const SplitListing& split : listing.splits) {
-    InsideDoubts doubts(listing, split);
+void doubt_inside(Listing& listing, const ListOptions& options, const Layout& layout) {
+  for (std::size_t s = 0; s < listing.splits.size(); ++s) {
+    if (layout.roots[s].given) continue;
+    InsideDoubts doubts(listing, listing.splits[s]);
     if (!options.split_folders) doubts.add_splits();
     doubts.add_beside();
     doubts.add_same();

@@ -41,7 +41,7 @@ std::vector<SplitFolder> as_told(const std::vector<Item>& splits) {
 class Finder {
  public:
   Finder(const FolderTree& tree, const ListOptions& options, const fs::path& source)
-      : tree_(tree), options_(options), source_(source), labelled_(!options.labels.empty()) {}
+      : tree_(tree), options_(options), source_(source), labelled_(options.labels.for_all()) {}
 
   Layout run() {
     if (options_.split_folders && !options_.split_folders->empty()) return by_option();
@@ -115,8 +115,8 @@ class Finder {
 
   Layout classes_in(const std::string& folder) const {
     Layout layout;
-    layout.roots.push_back({"", folder});
-    if (labelled_) return layout;
+    layout.roots.push_back(root_of("", folder));
+    if (layout.roots.front().given) return layout;
     if (!folder.empty())
       layout.notes.push_back("the classes are the folders in '" + printable(folder) + "'");
     if (tree_.folders(folder).empty() && tree_.holds_images(folder)) {
@@ -145,7 +145,7 @@ class Finder {
     std::vector<Item> others, flat, nested;
     for (const Item& item : all) {
       if (item.role.kind == Kind::kSplit) {
-        (is_flat(root_in(item.path, item.role.split)) ? flat : nested).push_back(item);
+        (has_labels(item) ? nested : flat).push_back(item);
       } else if (item.role.kind != Kind::kBeside && has_images(item)) {
         others.push_back(item);
       }
@@ -225,14 +225,39 @@ class Finder {
           {Doubt::Kind::kLayout,
            "the split folder " + quoted(names_of(flat)) + " holds images, but no class folders",
            "leave it out by naming only the others, " + split_folders_option(as_told(nested)) +
-               ", or give all labels with --labels FILE"});
+               ", or give its labels with --labels " + flat.front().role.split + "=FILE"});
     }
     return layout;
   }
 
+  Layout::Root root_of(const std::string& split, const std::string& folder) const {
+    const bool by_option = labelled_ || options_.labels.covers(split);
+    std::string metadata = by_option ? std::string() : metadata_of(folder);
+    const bool given = by_option || !metadata.empty();
+    return {split, folder, std::move(metadata), given};
+  }
+
+  /// The name of the file that gives the labels of a folder without class folders.
+  std::string metadata_of(const std::string& folder) const {
+    std::string name = tree_.metadata_in(folder);
+    if (name.empty()) return name;
+    const std::vector<Item> all = items(folder);
+    const bool classes = std::any_of(all.begin(), all.end(), [&](const Item& item) {
+      return item.role.kind != Kind::kImages && has_images(item);
+    });
+    return classes ? std::string() : name;
+  }
+
+  /// Whether a split's labels are known: by class folders or otherwise.
+  bool has_labels(const Item& item) const {
+    const std::string& split = item.role.split;
+    return root_of(split, item.path).given || !is_flat(root_in(item.path, split));
+  }
+
   void add_root(Layout& layout, const std::string& split, const std::string& folder) const {
-    const std::string root = root_in(folder, split);
-    layout.roots.push_back({split, root});
+    layout.roots.push_back(root_of(split, folder));
+    std::string& root = layout.roots.back().folder;
+    if (!layout.roots.back().given) root = root_in(folder, split);
     if (root != split)
       layout.notes.push_back("the split " + split + " is the folder '" + printable(root) + "'");
   }
@@ -264,19 +289,29 @@ class Finder {
       const std::string above(naming::directory_of(told.folder));
       const std::vector<std::string> there = tree_.folders(above);
       const std::string name(last_name(told.folder));
+      if (tree_.is_archive(told.folder)) {
+        layout.roots.push_back(
+            {told.split, told.folder, {}, options_.labels.covers(told.split), true});
+        layout.notes.push_back("the split " + told.split + " is the archive '" +
+                               printable(told.folder) + "'");
+        continue;
+      }
       if (std::find(there.begin(), there.end(), name) == there.end()) {
-        throw Error(
-            ErrorKind::kUsage,
-            "there is no folder '" + printable(told.folder) + "' for the split " + told.split,
-            source_ / above,
-            there.empty() ? "there are no folders" : "the folders there: " + quoted(there));
+        throw Error(ErrorKind::kUsage,
+                    "there is no folder '" + printable(told.folder) +
+                        "', nor an archive of that name, for "
+                        "the split " +
+                        told.split,
+                    source_ / above,
+                    there.empty() ? "there are no folders" : "the folders there: " + quoted(there));
       }
       add_root(layout, told.split, told.folder);
-      if (labelled_ || !is_flat(layout.roots.back().folder)) continue;
+      if (layout.roots.back().given || !is_flat(layout.roots.back().folder)) continue;
       layout.doubts.push_back(
           {Doubt::Kind::kLayout,
            "the split folder '" + printable(told.folder) + "' holds images, but no class folders",
-           "leave it out of --split-folders, or give all labels with --labels FILE"});
+           "leave it out of --split-folders, or give its labels with --labels " + told.split +
+               "=FILE"});
     }
     return layout;
   }
@@ -305,6 +340,19 @@ const Layout::Root* Layout::root_of(std::string_view path, std::string_view& bel
 bool Layout::is_root(std::string_view folder) const {
   return std::any_of(roots.begin(), roots.end(),
                      [&](const Root& root) { return root.folder == folder; });
+}
+
+bool Layout::some_by_folders() const {
+  return std::any_of(roots.begin(), roots.end(), [](const Root& root) { return !root.given; });
+}
+
+GivenLabels Layout::given_labels(const ListOptions& options, const fs::path& source) const {
+  GivenLabels given{options.labels, {}, options.classes, some_by_folders()};
+  for (const Root& root : roots) {
+    if (!root.metadata.empty())
+      given.beside.emplace(root.split, source / naming::join(root.folder, root.metadata));
+  }
+  return given;
 }
 
 std::string_view Layout::rule_outside() const {

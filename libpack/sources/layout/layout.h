@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "labels/given_labels.h"
 #include "packhorse/sources/source.h"
 #include "sources/layout/folder_tree.h"
 
@@ -17,10 +18,13 @@ namespace packhorse {
 ///     const Layout layout = find_layout(DiskTree(path), options, path);
 ///     for (const Layout::Root& root : layout.roots) ...  // the folders in root.folder are classes
 struct Layout {
-  /// A folder whose folders are classes.
+  /// A folder whose folders are classes, unless its labels are given.
   struct Root {
-    std::string split;   ///< "" where the source has no splits
-    std::string folder;  ///< its path in the source; "" = the source itself
+    std::string split;          ///< "" where the source has no splits
+    std::string folder;         ///< its path in the source; "" = the source itself
+    std::string metadata = {};  ///< the file in it that gives the labels; "" = none
+    bool given = false;         ///< labels come from a file or by a pattern: its folders are none
+    bool archive = false;       ///< it is an archive, not a folder
   };
   std::vector<Root> roots;  ///< at least one; none lies in another
   std::vector<std::string> notes;
@@ -30,6 +34,9 @@ struct Layout {
   /// roots.
   const Root* root_of(std::string_view path, std::string_view& below) const;
   bool is_root(std::string_view folder) const;
+  bool some_by_folders() const;
+  /// How the labels are given of the roots whose labels are.
+  GivenLabels given_labels(const ListOptions& options, const std::filesystem::path& source) const;
   /// The rule by which everything outside the roots is skipped.
   std::string_view rule_outside() const;
 };

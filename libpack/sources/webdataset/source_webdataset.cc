@@ -32,7 +32,7 @@ class WebDatasetSource final : public PayloadSource {
     const std::vector<fs::path> shards = find_shards(path_);
     const std::vector<std::string> classes = class_list(options, shards.front());
     std::optional<LabelFile> labels;
-    if (!options.labels.empty()) labels.emplace(options.labels, classes);
+    if (!options.labels.empty()) labels.emplace(only_labels_file(options.labels, path_), classes);
     ShardSamples samples(*payloads_, options.fields, labels ? &*labels : nullptr);
     for (const fs::path& shard : shards) samples.add_shard(shard);
     return samples.finish(classes, path_);
@@ -70,16 +70,18 @@ class Clues {
     if (!image_) return;
     const bool in_folder = key_.find('/') != std::string::npos;
     if (label_ || (other_ && !in_folder)) samples_ = true;
-    if (in_folder ? other_ : true) unclear_ = true;  // fields of an image, or images of no class
+    if (in_folder && other_) unclear_ = true;  // fields of an image
+    if (!in_folder) bare_ = true;
   }
 
   bool samples() const { return samples_; }
   bool unclear() const { return unclear_; }
+  bool bare() const { return bare_; }  ///< images of no class
 
  private:
   std::string key_;
   bool image_ = false, label_ = false, other_ = false;
-  bool samples_ = false, unclear_ = false;
+  bool samples_ = false, unclear_ = false, bare_ = false;
 };
 
 [[noreturn]] void ask(const fs::path& path) {
@@ -107,7 +109,16 @@ Look look_at(const fs::path& archive) {
   }
   clues.end_of_run();
   if (clues.samples()) return Look::kSamples;
-  return clues.unclear() ? Look::kUnclear : Look::kClassFolders;
+  if (clues.unclear()) return Look::kUnclear;
+  return clues.bare() ? Look::kBareImages : Look::kClassFolders;
+}
+
+bool holds_bare_images(const fs::path& path) try {
+  const UniqueFd fd = open_for_reading(path);
+  return is_archive(fd.get(), path) && look_at(path) == Look::kBareImages;
+} catch (const Error& error) {
+  if (error.kind() != ErrorKind::kCorrupt) throw;
+  return false;  // reading the archive reports this again, with the place
 }
 
 bool probe(const fs::path& path) {
@@ -126,10 +137,12 @@ bool probe(const fs::path& path) {
     if (error.kind() != ErrorKind::kCorrupt) throw;
     return folder;
   }
-  if (look == Look::kUnclear) ask(first);
+  if (look == Look::kUnclear || look == Look::kBareImages) ask(first);
   if (folder && look == Look::kClassFolders) {
     throw Error(ErrorKind::kUsage, "the folder holds archives that are not WebDataset shards",
-                first, "give one archive as the source, or unpack them");
+                first,
+                "give one archive as the source, or say which is which split: --split-folders "
+                "train=FILE.tar,val=OTHER.tar");
   }
   return look == Look::kSamples;
 }

@@ -19,11 +19,27 @@ void SourceArguments::setup(CLI::App& app, const std::string& source,
                  "File with one class name per line, which fixes the labels")
       ->group(source);
   app.add_option("--split-folders", split_folders_,
-                 "Which folders are splits, e.g. train=Training,val=Testing; none = no folder is; "
-                 "default: by their names")
+                 "Which folders, or archives in the source, are splits, e.g. train=Training,"
+                 "val=val.tar; none = no folder is; default: by their names")
       ->group(source);
-  app.add_option("--labels", options_.list.labels,
-                 "File of lines `path label`, used instead of class folders")
+  LabelOptions& labels = options_.list.labels;
+  app.add_option("--labels", labels_,
+                 "File of lines `path label` (also CSV, JSONL), used instead of class folders; "
+                 "val=FILE: for that split alone")
+      ->allow_extra_args(false)
+      ->group(source);
+  app.add_option("--path-column", labels.path_column,
+                 "Column of the labels file that names the image: its name in the header, or its "
+                 "number, counted from 1")
+      ->group(source);
+  app.add_option("--label-column", labels.label_column, "The same for the label")->group(source);
+  app.add_option(
+         "--label-ids", labels.ids,
+         "File of lines `ID NAME`: the classes that the labels in the labels file stand for")
+      ->group(source);
+  app.add_option("--label-pattern", labels.pattern,
+                 "Regular expression whose first group matches the class in an image's name, e.g. "
+                 "'^(.+)_[0-9]+\\.jpg$'; with a / it is matched against the path")
       ->group(source);
   app.add_option("--fields", fields_,
                  "Extra fields to pack with x.jpg, e.g. json,seg.png for x.json and x.seg.png; "
@@ -65,6 +81,8 @@ std::string SourceArguments::given() const {
 
 void SourceArguments::read() {
   if (!classes_file_.empty()) options_.list.classes = read_class_list(classes_file_);
+  options_.list.labels.files = parse_labels(labels_);
+  options_.list.labels.validate();
   if (!split_folders_.empty()) options_.list.split_folders = parse_split_folders(split_folders_);
   if (!fields_.empty()) options_.list.fields.names = parse_fields(fields_);
   if (!split_.empty()) options_.select.split = SelectOptions::parse_split(split_);

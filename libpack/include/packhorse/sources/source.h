@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "packhorse/labels/label_options.h"
 #include "packhorse/listing/listing.h"
 
 /// Where samples come from. A source lists everything once (`list`), then hands out bytes (`read`).
@@ -19,7 +20,7 @@
 ///     source->read(listing.splits[0], 17, input);
 namespace packhorse {
 
-/// A folder of the source that is a split.
+/// A folder of the source that is a split, or an archive that is read as a folder.
 struct SplitFolder {
   std::string split;   ///< its name in the dataset
   std::string folder;  ///< its path in the source, clean
@@ -37,8 +38,7 @@ struct ListOptions {
   std::optional<std::vector<SplitFolder>> split_folders = {};
   /// Accepts class folders as classes whatever Listing::doubts says. Only for folders and archives.
   bool allow_odd_classes = false;
-  /// Where labels come from instead of the source; see label_file.h. Empty: from the source.
-  std::filesystem::path labels = {};
+  LabelOptions labels = {};
   FieldChoice fields = {};
   /// Where a source may put large unnamed scratch files; empty: the system's directory for
   /// temporary files.
@@ -83,9 +83,11 @@ std::span<const SourceKind> all_sources();
 /// Throws Error(kUsage) with the doubt.
 [[noreturn]] void refuse(const Doubt& doubt, const std::filesystem::path& source);
 
-/// Opens `path` as what it turns out to be, or as the `kind` named. Throws Error(kNotFound) when it
-/// does not exist, Error(kUnsupported) when no source can read it, Error(kUsage) for an unknown
-/// kind.
-std::unique_ptr<Source> open_source(const std::filesystem::path& path, std::string_view kind = {});
+/// Opens `path` as what it turns out to be, or as the `kind` named; where several are possible, the
+/// `options` may tell: split folders are those of a folder, and a tar of images whose labels are
+/// given is an archive. Throws Error(kNotFound) when it does not exist, Error(kUnsupported) when no
+/// source can read it, Error(kUsage) for an unknown kind.
+std::unique_ptr<Source> open_source(const std::filesystem::path& path, std::string_view kind = {},
+                                    const ListOptions& options = {});
 
 }  // namespace packhorse

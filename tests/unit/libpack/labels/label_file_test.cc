@@ -119,4 +119,28 @@ TEST_CASE("label file: a line without a folder names the one image of that file 
         std::vector<std::string>{"1 line of the labels file matched no image of the source"});
 }
 
+TEST_CASE("label file: of several names of an image the best one that is a line counts") {
+  LabelFile file = labels("a 1\nb/c.jpg 2\nc 3\n");
+  const Names whole = {"b/c.jpg", "b/c", "c.jpg", "c"}, other = {"x/c.jpg", "x/c", "c.jpg", "c"};
+  const Names one = {"a.jpg", "a"}, two = {"a.png", "a"};
+  for (const Names& names : {whole, other, one, two}) file.mark(names);
+  std::string reason;
+  CHECK(file.take(whole, reason) == 2);
+  CHECK(file.take(other, reason) == 3);
+  CHECK(!file.take(one, reason));
+  CHECK(!file.take(two, reason));
+  CHECK(reason == "line 1 of the labels file names it and others by the end of their paths alone");
+}
+
+TEST_CASE("label file: a first line that nothing is named by may be an unknown header") {
+  std::vector<std::string> notes;
+  LabelFile file = labels("id_code,diagnosis\na,0\nb,0\n");
+  for (const char* path : {"a", "b"}) file.mark(path);
+  CHECK(kind_of_error([&] { file.note_unused(notes, "image"); }) == ErrorKind::kUsage);
+  LabelFile rows = labels("c.jpg,1\na,0\nb,0\n");
+  for (const char* path : {"a", "b"}) rows.mark(path);
+  rows.note_unused(notes, "image");
+  CHECK(notes == Names{"1 line of the labels file matched no image"});
+}
+
 }  // namespace packhorse

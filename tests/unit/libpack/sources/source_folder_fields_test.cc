@@ -20,7 +20,7 @@ const std::string kAlone = "a field without its image";
 
 ListOptions with_labels(const fs::path& file, Names classes = {}) {
   ListOptions options;
-  options.labels = file;
+  options.labels.files[""] = file;
   options.classes = std::move(classes);
   return options;
 }
@@ -191,7 +191,7 @@ TEST_CASE("source folder: labels and fields go together") {
   put(root / "1.json", "one");
   put(elsewhere / "labels", "1.jpg 0\n");
   ListOptions options = with_fields({"json"});
-  options.labels = elsewhere / "labels";
+  options.labels.files[""] = elsewhere / "labels";
   const auto source = open_source(root.path());
   CHECK(samples(*source, source->list(options)) == Names{"1.jpg: json=one"});
 }

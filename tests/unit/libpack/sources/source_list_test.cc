@@ -247,7 +247,7 @@ TEST_CASE("source list: a header that cannot be is an Error that says what is th
   CHECK(refusal(folder.list("g.csv", "path,label,ok\n"), with_fields({"okay"})) ==
         "the source has no extra field 'okay'");
   ListOptions labels;
-  labels.labels = "labels.txt";
+  labels.labels.files[""] = "labels.txt";
   CHECK(refusal(folder.list("h.csv", "path,label\na/1.pgm,c\n"), labels) ==
         "a list file has its own labels");
 }

@@ -138,7 +138,7 @@ TEST_CASE("source packed: what it has not is refused by name") {
   CHECK(kind_of_error([&] { open_source(place.out)->list(options); }) == ErrorKind::kUsage);
   options.fields.names = Names{};
   CHECK(open_source(place.out)->list(options).fields.empty());
-  options.labels = "labels.txt";
+  options.labels.files[""] = "labels.txt";
   CHECK(kind_of_error([&] { open_source(place.out)->list(options); }) == ErrorKind::kUsage);
 }
 

@@ -198,7 +198,7 @@ TEST_CASE("source webdataset: shards are told from class folders by their first 
   CHECK(look({{"sub/1.cls", "0"}, {"sub/1.jpg", "x"}}) == Look::kSamples);
   CHECK(look({{"a/1.jpg", "x"}, {"a/2.jpg", "x"}, {"README.md", "x"}}) == Look::kClassFolders);
   CHECK(look({{"a.tar", "x"}}) == Look::kClassFolders);
-  CHECK(look({{"1.jpg", "x"}, {"2.jpg", "x"}}) == Look::kUnclear);
+  CHECK(look({{"1.jpg", "x"}, {"2.jpg", "x"}}) == Look::kBareImages);
   CHECK(look({{"a/1.jpg", "x"}, {"a/1.json", "x"}}) == Look::kUnclear);
 }
 

@@ -1,0 +1,267 @@
+#include "labels/given_labels.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+
+#include "labels/label_file.h"
+#include "labels/label_names.h"
+#include "labels/label_pattern.h"
+#include "listing/names.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/printable.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A name without an image's extension.
+std::string stem_of(const std::string& path) {
+  return naming::has_any_image_name(path) ? path.substr(0, path.rfind('.')) : path;
+}
+
+/// The number at the end of a name: 17 for "val_00017.jpg". Nothing for other names.
+std::optional<std::uint64_t> number_of(const std::string& path) {
+  const std::string stem = stem_of(path);
+  const std::size_t digits = stem.find_last_not_of("0123456789") + 1;  // npos + 1 = 0
+  if (digits == stem.size() || stem.size() - digits > 18) return std::nullopt;
+  return std::stoull(stem.substr(digits));
+}
+
+class Giver {
+ public:
+  Giver(const GivenLabels& given, Listing& listing)
+      : given_(given),
+        listing_(listing),
+        names_(given.some_by_folders ? listing.classes : given.classes) {}
+
+  void by_pattern() {
+    const LabelPattern pattern(given_.options.pattern);
+    std::vector<std::string> texts;
+    std::map<std::string, std::int64_t, std::less<>> known;
+    std::vector<std::string> preview;
+    for (SplitListing& split : listing_.splits) {
+      split.entries.relabel([&](std::size_t i) -> std::optional<std::int64_t> {
+        std::string reason;
+        const std::string path = path_of(split, i);
+        const auto text = pattern.label(path, reason);
+        if (!text) {
+          split.rejects.push_back({printable(split.entries.path_of(i)), reason});
+          return std::nullopt;
+        }
+        const auto [place, is_new] = known.emplace(*text, static_cast<std::int64_t>(texts.size()));
+        if (is_new) texts.push_back(*text);
+        if (is_new && preview.size() < kPreviewed)
+          preview.push_back("'" + printable(path) + "' is '" + printable(*text) + "'");
+        return place->second;
+      });
+    }
+    if (texts.empty()) refuse_no_match();
+    for (const std::string& text : texts) names_.add(text);
+    names_.finish();
+    for (SplitListing& split : listing_.splits) {
+      const auto label = [&](std::size_t i) {
+        std::string reason;
+        const auto found =
+            names_.label(texts[static_cast<std::size_t>(split.entries.label_of(i))], reason);
+        if (!found) split.rejects.push_back({printable(split.entries.path_of(i)), reason});
+        return found;
+      };
+      split.entries.relabel(label);
+    }
+    std::string text = "by --label-pattern";
+    for (const std::string& one : preview) text += (&one == preview.data() ? " " : ", ") + one;
+    if (!preview.empty()) listing_.notes.push_back(text);
+    listing_.classes = names_.classes();
+  }
+
+  void by_files() {
+    read_files();
+    for (File& file : files_) file.labels.add_to(names_);
+    if (given_.some_by_folders) names_.refuse_places_among_integers();
+    names_.finish();
+    for (File& file : files_) {
+      file.labels.resolve(names_);
+      note_places(file.labels);
+      if (file.labels.numbered()) {
+        by_numbers(file);
+      } else {
+        by_names(file);
+      }
+    }
+    listing_.classes = names_.classes();
+  }
+
+ private:
+  static constexpr std::size_t kPreviewed = 3;
+
+  struct File {
+    std::string split;  ///< "": all splits
+    LabelFile labels;
+    bool beside;
+  };
+
+  static std::string path_of(const SplitListing& split, std::size_t i) {
+    return naming::join(split.origin, split.entries.path_of(i));
+  }
+
+  void read_files() {
+    const LabelOptions& options = given_.options;
+    std::optional<LabelIds> ids;
+    if (!options.ids.empty()) ids = read_label_ids(options.ids);
+    for (const auto& [split, path] : options.files) {
+      refuse_unknown(split, path);
+      files_.push_back({split,
+                        LabelFile(path, LabelColumns{options.path_column, options.label_column},
+                                  ids ? &*ids : nullptr),
+                        false});
+      const bool integers =
+          std::all_of(files_.back().labels.labels().begin(), files_.back().labels.labels().end(),
+                      [](const std::string& text) {
+                        return text.find_first_not_of("0123456789") == std::string::npos;
+                      });
+      if (files_.back().labels.numbered() && !ids && integers) ask_for_ids(path);
+    }
+    for (const auto& [split, path] : given_.beside) {
+      files_.push_back({split, LabelFile(path, LabelColumns{"file_name", "label"}), true});
+      listing_.notes.push_back("the labels" + (split.empty() ? "" : " of the split " + split) +
+                               " are those in '" + printable(path.native()) + "'");
+    }
+  }
+
+  void refuse_no_match() const {
+    for (const SplitListing& split : listing_.splits) {
+      if (split.rejects.empty()) continue;
+      throw Error(ErrorKind::kUsage,
+                  "--label-pattern gives no image a class, for example not '" +
+                      split.rejects.back().path + "'",
+                  {},
+                  "the pattern is matched against the file name, or, with a slash in it, against "
+                  "the path in the source");
+    }
+  }
+
+  void refuse_unknown(const std::string& split, const fs::path& path) const {
+    std::vector<std::string> there;
+    for (const SplitListing& one : listing_.splits) {
+      if (split.empty() || one.split == split) return;
+      there.push_back(one.split);
+    }
+    const bool none = there.size() == 1 && there.front().empty();
+    throw Error(ErrorKind::kUsage,
+                "the source has no split '" + split + "', for which --labels is given", path,
+                none ? "it has no splits: give --labels FILE, or name its split folders with "
+                       "--split-folders"
+                     : "its splits: " + naming::quoted(there));
+  }
+
+  [[noreturn]] static void ask_for_ids(const fs::path& path) {
+    throw Error(
+        ErrorKind::kUsage,
+        "the labels file holds integers alone, and it is not known which classes they stand for",
+        path,
+        "give --label-ids FILE with a line `ID NAME` for each; for ImageNet's "
+        "ILSVRC2012_validation_ground_truth.txt they are ILSVRC2012_ID and WNID in data/meta.mat "
+        "of its devkit (ILSVRC2012_devkit_t12), not the line numbers of LOC_synset_mapping.txt");
+  }
+
+  /// Says how integers were understood when the classes come from folders.
+  void note_places(const LabelFile& labels) {
+    if (!given_.some_by_folders) return;
+    for (const std::string& text : labels.labels()) {
+      std::string reason;
+      if (names_.is_name(text)) continue;
+      const auto label = names_.label(text, reason);
+      listing_.notes.push_back(
+          "the integers in " + printable(labels.path().native()) +
+          " are places in the sorted list of class folders, counted from 0: " + text + " is '" +
+          printable(names_.classes().at(static_cast<std::size_t>(*label))) + "'");
+      return;
+    }
+  }
+
+  /// An image's names, the best one first.
+  static std::vector<std::string> image_names(const SplitListing& split, std::size_t i,
+                                              const File& file) {
+    const std::string below = split.entries.path_of(i);
+    if (file.beside) return {below};
+    const std::string path = naming::join(split.origin, below);
+    const std::string name(naming::last_name(below));
+    if (file.split.empty()) return {path, stem_of(path), name, stem_of(name)};
+    return {path, stem_of(path), below, stem_of(below), name, stem_of(name)};
+  }
+
+  template <class Visit>
+  void for_splits(const File& file, const Visit& visit) {
+    for (SplitListing& split : listing_.splits) {
+      if (file.beside || !file.split.empty() ? file.split == split.split : true) visit(split);
+    }
+  }
+
+  void by_names(File& file) {
+    for_splits(file, [&](const SplitListing& split) {
+      for (std::size_t i = 0; i < split.entries.size(); ++i)
+        file.labels.mark(image_names(split, i, file));
+    });
+    file.labels.note_unused(
+        listing_.notes, "image of the " + (file.split.empty() ? "source" : "split " + file.split));
+    for_splits(file, [&](SplitListing& split) {
+      split.entries.relabel([&](std::size_t i) {
+        std::string reason;
+        const auto label = file.labels.take(image_names(split, i, file), reason);
+        if (!label) split.rejects.push_back({printable(split.entries.path_of(i)), reason});
+        return label;
+      });
+    });
+  }
+
+  /// Gives line 1 to the first image, and so on, when the images' names prove that order: they end
+  /// in the numbers of the lines, and byte order is the order of the numbers.
+  void by_numbers(File& file) {
+    const std::size_t lines = file.labels.size();
+    const auto refuse = [&](const std::string& what) {
+      throw Error(ErrorKind::kUsage,
+                  "the labels file has labels alone, one on each of its " + std::to_string(lines) +
+                      " lines, but " + what,
+                  file.labels.path(),
+                  "give a file whose lines are `path label`, or all images, with names that end in "
+                  "the number of their line: val_00000001.JPEG, val_00000002.JPEG, ...");
+    };
+    if (file.split.empty() && listing_.splits.size() > 1)
+      refuse("the source has several splits: say which it belongs to, --labels val=FILE");
+    for_splits(file, [&](SplitListing& split) {
+      const std::size_t n = split.entries.size();
+      if (n != lines || !split.rejects.empty())
+        refuse("there are " + std::to_string(n) + " images, and " +
+               std::to_string(split.rejects.size()) + " that are rejected");
+      const std::optional<std::uint64_t> first = number_of(split.entries.path_of(0));
+      for (std::size_t i = 0; i < n; ++i) {
+        const std::string path = split.entries.path_of(i);
+        const auto number = number_of(path);
+        if (!first || *first > 1 || !number || *number != *first + i)
+          refuse("image " + std::to_string(i + 1) + " by its name is '" + printable(path) + "'");
+      }
+      split.entries.relabel(
+          [&](std::size_t i) { return std::optional(file.labels.label_of_line(i)); });
+    });
+  }
+
+  const GivenLabels& given_;
+  Listing& listing_;
+  LabelNames names_;
+  std::vector<File> files_;
+};
+
+}  // namespace
+
+void give_labels(const GivenLabels& given, Listing& listing) {
+  if (given.options.empty() && given.beside.empty()) return;
+  Giver giver(given, listing);
+  if (!given.options.pattern.empty()) return giver.by_pattern();
+  giver.by_files();
+}
+
+}  // namespace packhorse

@@ -1,0 +1,523 @@
+"""Labels that do not come from class folders: labels files of many kinds, for some splits or all, patterns, metadata."""
+
+import csv
+import json
+import shutil
+import tarfile
+
+import pytest
+from python_support import DAMAGE, DONE, USAGE, balanced, listed, photo, put, rejects_of, run
+
+CATS = ("cat", "dog")
+
+
+def source_of(root, *names):
+    for number, name in enumerate(names):
+        put(root / name, photo() + number.to_bytes(4, "little"))
+    return root
+
+
+def train_and_flat_val(root, val=4):
+    return source_of(
+        root,
+        *(f"train/{name}/{i}.jpg" for name in CATS for i in range(2)),
+        *(f"val/v{i}.jpg" for i in range(val)),
+    )
+
+
+def classes_of(dataset):
+    """path -> class"""
+    return {sample["path"]: sample["class"] for sample in listed(dataset)}
+
+
+def packed(source, out, *options):
+    result = run("pack", source, out, "--format", "wds", "--json", *options)
+    assert result.code == DONE and balanced(result.json), result
+    proof = run("inspect", out, "--against", source, *[o for o in options if o != "--allow-odd-classes"])
+    assert proof.code == DONE, proof
+    return result.json
+
+
+def refusal(source, out, *options):
+    result = run("pack", source, out, "--format", "wds", *options)
+    assert result.code == USAGE and "next: " in result.err and not out.exists(), result
+    return result.err
+
+
+# --- a file for one split
+
+
+def test_a_labels_file_for_one_split(tmp_path):
+    source = train_and_flat_val(tmp_path / "source")
+    labels = put(tmp_path / "val.txt", "".join(f"v{i}.jpg {CATS[i % 2]}\n" for i in range(4)))
+    packed(source, tmp_path / "out", "--labels", f"val={labels}")
+    assert classes_of(tmp_path / "out/val") == {f"v{i}.jpg": CATS[i % 2] for i in range(4)}
+    assert set(classes_of(tmp_path / "out/train").values()) == set(CATS)
+    for split in ("train", "val"):
+        assert (tmp_path / "out" / split / "classes.txt").read_text() == "cat\ndog\n"
+
+
+def test_a_dataset_with_a_labels_file_for_one_split_is_repaired_from_its_source(tmp_path):
+    source = train_and_flat_val(tmp_path / "source")
+    labels = put(tmp_path / "val.txt", "".join(f"v{i}.jpg {CATS[i % 2]}\n" for i in range(4)))
+    packed(source, tmp_path / "out", "--labels", f"val={labels}")
+    shard = next((tmp_path / "out/val").glob("*.tar"))
+    whole = shard.read_bytes()
+    shard.write_bytes(whole[:-600])
+    assert run("repair", tmp_path / "out", source, "--labels", f"val={labels}").code == DONE
+    assert shard.read_bytes() == whole
+
+
+@pytest.mark.parametrize("form", ["zip", "tar"])
+def test_a_labels_file_for_one_split_of_an_archive(tmp_path, form):
+    source = train_and_flat_val(tmp_path / "source")
+    labels = put(tmp_path / "val.txt", "".join(f"v{i}.jpg {CATS[i % 2]}\n" for i in range(4)))
+    archive = shutil.make_archive(tmp_path / "source", form, root_dir=source)
+    packed(archive, tmp_path / "out", "--labels", f"val={labels}")
+    assert classes_of(tmp_path / "out/val") == {f"v{i}.jpg": CATS[i % 2] for i in range(4)}
+
+
+def test_a_class_that_no_folder_has_is_refused_by_name(tmp_path):
+    source = train_and_flat_val(tmp_path / "source")
+    labels = put(tmp_path / "val.txt", "v0.jpg cat\nv1.jpg cow\nv2.jpg dog\nv3.jpg dog\n")
+    words = refusal(source, tmp_path / "out", "--labels", f"val={labels}")
+    assert "line 2" in words and "'cow' is not in the class list" in words
+    put(tmp_path / "classes", "cat\ncow\ndog\n")
+    packed(source, tmp_path / "out", "--labels", f"val={labels}", "--classes", tmp_path / "classes")
+    assert classes_of(tmp_path / "out/val")["v1.jpg"] == "cow"
+
+
+def test_integers_for_one_split_are_places_among_the_class_folders_and_that_is_said(tmp_path):
+    source = train_and_flat_val(tmp_path / "source")
+    labels = put(tmp_path / "val.txt", "v0.jpg 1\nv1.jpg 0\nv2.jpg 0\nv3.jpg 0\n")
+    report = packed(source, tmp_path / "out", "--labels", f"val={labels}")
+    assert classes_of(tmp_path / "out/val") == {"v0.jpg": "dog", "v1.jpg": "cat", "v2.jpg": "cat", "v3.jpg": "cat"}
+    assert any("counted from 0: 1 is 'dog'" in note for note in report["notes"]), report["notes"]
+
+
+def test_integers_are_never_places_among_class_folders_named_by_integers(tmp_path):
+    source = source_of(tmp_path / "source", *(f"train/{n}/{i}.jpg" for n in (1, 2) for i in range(2)), "val/a.jpg", "val/b.jpg")
+    labels = put(tmp_path / "val.txt", "a.jpg 0\nb.jpg 1\n")
+    assert "line 1" in refusal(source, tmp_path / "out", "--labels", f"val={labels}")
+    put(labels, "a.jpg 2\nb.jpg 1\n")
+    packed(source, tmp_path / "out", "--labels", f"val={labels}")
+    assert classes_of(tmp_path / "out/val") == {"a.jpg": "2", "b.jpg": "1"}
+
+
+def test_labels_files_for_all_splits_share_one_class_list(tmp_path):
+    source = source_of(tmp_path / "source", *(f"{split}/{i}.jpg" for split in ("train", "test") for i in range(3)))
+    train = put(tmp_path / "train.csv", "filename,class\n0.jpg,cat\n1.jpg,cow\n2.jpg,dog\n")
+    test = put(tmp_path / "test.csv", "filename,class\n0.jpg,dog\n1.jpg,dog\n2.jpg,cow\n")
+    both = ("--labels", f"train={train},test={test}")
+    packed(source, tmp_path / "out", *both)
+    assert classes_of(tmp_path / "out/test") == {"0.jpg": "dog", "1.jpg": "dog", "2.jpg": "cow"}
+    assert (tmp_path / "out/test/classes.txt").read_text() == "cat\ncow\ndog\n"
+    packed(source, tmp_path / "again", "--labels", f"train={train}", "--labels", f"test={test}")
+    put(test, "filename,class\n0.jpg,dog\n1.jpg,emu\n2.jpg,cow\n")
+    assert "the split test has the class 'emu', which train lacks" in refusal(source, tmp_path / "no", *both)
+
+
+@pytest.mark.parametrize(
+    "options,words",
+    [
+        (("--labels", "dev=val.txt"), ["no split 'dev'", "'train', 'val'"]),
+        (("--labels", "val=val.txt,val=val.txt"), ["two files for the split 'val'"]),
+        (("--labels", "val=val.txt", "--labels", "val.txt"), ["whole source"]),
+        (("--labels", "val="), ["file name is missing"]),
+        (("--labels", "v/al=val.txt"), ["'v/al=val.txt' is not SPLIT=FILE"]),
+        (("--labels", "val=val.txt", "--label-pattern", "(.)"), ["--label-pattern and --labels"]),
+        (("--label-column", "x"), ["--label-column needs --labels"]),
+        (("--path-column", "x"), ["--path-column needs --labels"]),
+        (("--label-ids", "x"), ["--label-ids needs --labels"]),
+    ],
+)
+def test_label_options_that_make_no_sense_are_refused(tmp_path, options, words):
+    source = train_and_flat_val(tmp_path / "source")
+    labels = put(tmp_path / "val.txt", "".join(f"v{i}.jpg {i % 2}\n" for i in range(4)))
+    err = refusal(source, tmp_path / "out", *(option.replace("=val.txt", f"={labels}") for option in options))
+    for word in words:
+        assert word.replace("=val.txt", f"={labels}") in err, err
+
+
+# --- ImageNet as it is downloaded
+
+SYNSETS = ("n01440764", "n01443537", "n01484850")
+VAL = ("n01484850", "n01440764", "n01443537", "n01440764", "n01484850", "n01484850")
+IDS = {"n01440764": 2, "n01443537": 3, "n01484850": 1}  # of the devkit: not in sorted order
+
+
+def val_name(i):
+    return f"ILSVRC2012_val_{i + 1:08}.JPEG"
+
+
+def add_tar(path, root):
+    with tarfile.open(path, "w") as tar:
+        for file in sorted(root.rglob("*")):
+            if file.is_file():
+                tar.add(file, file.relative_to(root).as_posix())
+    return path
+
+
+def imagenet(root, flat_val=False):
+    """The two tars of ImageNet, of three classes."""
+    root.mkdir()
+    work = root.parent / "work"
+    for synset in SYNSETS:
+        folder = source_of(work / "one" / synset, *(f"{synset}_{i}.JPEG" for i in range(2)))
+        (work / "train").mkdir(exist_ok=True)
+        add_tar(work / "train" / f"{synset}.tar", folder)
+    add_tar(root / "ILSVRC2012_img_train.tar", work / "train")
+    val = source_of(work / "val", *(val_name(i) for i in range(len(VAL))))
+    if flat_val:
+        shutil.copytree(val, root / "val")
+    else:
+        add_tar(root / "ILSVRC2012_img_val.tar", val)
+    return root
+
+
+def labels_of_val(folder, kind):
+    """The options for one of the files in which the labels of val come."""
+    if kind == "val.txt":
+        return ["--labels", f"val={put(folder / kind, ''.join(f'{val_name(i)} {SYNSETS.index(s)}' + chr(10) for i, s in enumerate(VAL)))}"]
+    if kind == "LOC_val_solution.csv":
+        boxes = [f"{val_name(i)[:-5]},{s} 85 1 499 272 " + (f"{s} 1 2 3 4 " if i % 2 else "") for i, s in enumerate(VAL)]
+        return ["--labels", f"val={put(folder / kind, chr(10).join(['ImageId,PredictionString', *reversed(boxes)]) + chr(10))}"]
+    if kind == "synset_labels.txt":
+        return ["--labels", f"val={put(folder / kind, chr(10).join(VAL) + chr(10))}"]
+    truth = put(folder / "ILSVRC2012_validation_ground_truth.txt", "".join(f"{IDS[s]}\n" for s in VAL))
+    ids = put(folder / "ids.txt", "".join(f"{i} {s}\n" for s, i in IDS.items()))
+    return ["--labels", f"val={truth}", "--label-ids", ids]
+
+
+VAL_LABELS = ["val.txt", "LOC_val_solution.csv", "synset_labels.txt", "ground truth"]
+
+
+@pytest.mark.parametrize("flat_val", [False, True])
+@pytest.mark.parametrize("kind", VAL_LABELS)
+def test_imagenet_as_downloaded(tmp_path, kind, flat_val):
+    source = imagenet(tmp_path / "imagenet", flat_val)
+    val = "val" if flat_val else "ILSVRC2012_img_val.tar"
+    report = packed(
+        *(source, tmp_path / "out", "--split-folders", f"train=ILSVRC2012_img_train.tar,val={val}"),
+        *labels_of_val(tmp_path, kind),
+    )
+    assert classes_of(tmp_path / "out/val") == {val_name(i): s for i, s in enumerate(VAL)}
+    assert all(path.startswith(name) for path, name in classes_of(tmp_path / "out/train").items())
+    assert report["packed"] == 12 and report["skipped"] == 0
+    assert (tmp_path / "out/val/classes.txt").read_text().split() == list(SYNSETS)
+
+
+@pytest.mark.parametrize("kind", VAL_LABELS)
+def test_imagenet_as_kaggle_has_it(tmp_path, kind):
+    root = tmp_path / "imagenet"
+    data = root / "ILSVRC/Data/CLS-LOC"
+    source_of(data, *(f"train/{s}/{s}_{i}.JPEG" for s in SYNSETS for i in range(2)), *(f"val/{val_name(i)}" for i in range(len(VAL))), "test/ILSVRC2012_test_00000001.JPEG")
+    put(root / "ILSVRC/Annotations/CLS-LOC/val/ILSVRC2012_val_00000001.xml", "<annotation/>")
+    put(root / "ILSVRC/ImageSets/CLS-LOC/val.txt", "text")
+    put(root / "LOC_synset_mapping.txt", "".join(f"{s} a fish, or another\n" for s in SYNSETS))
+    splits = ("--split-folders", "train=ILSVRC/Data/CLS-LOC/train,val=ILSVRC/Data/CLS-LOC/val")
+    labels = labels_of_val(tmp_path, kind)
+    packed(root, tmp_path / "out", *splits, *labels)
+    assert classes_of(tmp_path / "out/val") == {val_name(i): s for i, s in enumerate(VAL)}
+    # The images of test have no labels: without --split-folders, this is said with the option that leaves it out.
+    err = refusal(root, tmp_path / "no", *labels)
+    assert "'test' holds images, but no class folders" in err and splits[1] in err
+
+
+def test_the_ids_of_the_devkit_are_asked_for(tmp_path):
+    source = imagenet(tmp_path / "imagenet", True)
+    split = ("--split-folders", "train=ILSVRC2012_img_train.tar,val=val")
+    labels = labels_of_val(tmp_path, "ground truth")
+    err = refusal(source, tmp_path / "out", *split, *labels[:2])
+    assert "--label-ids" in err and "data/meta.mat" in err
+    put(tmp_path / "ids.txt", "1 n01484850\n2 n01440764\n")
+    assert "the label '3', which is not in the ids" in refusal(source, tmp_path / "out", *split, *labels)
+    put(tmp_path / "ids.txt", "1 n01484850\n1 n01440764\n")
+    assert "gives the id '1' again" in refusal(source, tmp_path / "out", *split, *labels)
+
+
+@pytest.mark.parametrize("change", ["one missing", "one more", "other names", "other order"])
+def test_labels_without_paths_need_numbered_images(tmp_path, change):
+    source = imagenet(tmp_path / "imagenet", True)
+    val = source / "val"
+    if change == "one missing":
+        (val / val_name(2)).unlink()
+    elif change == "one more":
+        put(val / val_name(6))
+    elif change == "other names":
+        (val / val_name(5)).rename(val / "z.JPEG")
+    else:
+        for i in range(len(VAL)):  # 5 ... 10: by their names, 10 comes first
+            (val / val_name(i)).rename(val / f"{i + 5}.JPEG")
+    err = refusal(
+        *(source, tmp_path / "out", "--split-folders", "train=ILSVRC2012_img_train.tar,val=val"),
+        *labels_of_val(tmp_path, "synset_labels.txt"),
+    )
+    assert "labels alone" in err
+
+
+def test_line_numbers_are_no_labels(tmp_path):
+    """ImageSets/CLS-LOC/val.txt: the name of each image, and the number of its line."""
+    source = source_of(tmp_path / "source", *(f"{i}.jpg" for i in range(100)))
+    labels = put(tmp_path / "val.txt", "".join(f"{i} {i + 1}\n" for i in range(100)))
+    assert "numbers its lines" in refusal(source, tmp_path / "out", "--labels", labels)
+
+
+def test_an_archive_among_the_split_folders_must_be_there(tmp_path):
+    source = imagenet(tmp_path / "imagenet")
+    labels = labels_of_val(tmp_path, "val.txt")
+    err = refusal(source, tmp_path / "out", "--split-folders", "train=ILSVRC2012_img_train.tar,val=val.tar", *labels)
+    assert "nor an archive of that name, for the split val" in err
+    err = refusal(source, tmp_path / "out", "--split-folders", "train=ILSVRC2012_img_train.tar,val=ILSVRC2012_img_val.tar")
+    assert "no class folders" in err
+
+
+def test_archives_that_are_splits_give_what_folders_give(tmp_path):
+    """With fields, files that are skipped or rejected, and one more class."""
+    folder = source_of(tmp_path / "folder", *(f"{s}/{s}/{c}/{i}.jpg" for s in ("train", "val") for c in CATS for i in range(2)))
+    put(folder / "train/train/cat/0.json", "{}")
+    put(folder / "val/val/dog/note.txt", "text")
+    put(folder / "val/val/dog/bad.jpg", "text")
+    archives = tmp_path / "archives"
+    archives.mkdir()
+    for split in ("train", "val"):
+        add_tar(archives / f"{split}.tar", folder / split)
+    more = ("--fields", "json", "--max-rejects", "1", "--format", "wds", "--json")
+    one = run("pack", folder, tmp_path / "one", *more)
+    two = run("pack", archives, tmp_path / "two", "--split-folders", "train=train.tar,val=val.tar", *more)
+    assert one.code == two.code == DONE, (one, two)
+    for key in ("seen", "packed", "rejected", "skipped_by_rule"):
+        assert one.json[key] == two.json[key], key
+    for split in ("train", "val"):
+        assert listed(tmp_path / "one" / split) == listed(tmp_path / "two" / split)
+
+
+# --- tables as they come
+
+
+def flat(root, *names):
+    return source_of(root, *names)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "filename,class\na.jpg,cat\nb.jpg,dog\n",
+        "image_id,label\na,cat\nb,dog\n",
+        "id,label\na,cat\nb,dog\n",
+        "id,breed\na,cat\nb,dog\n",
+        "breed,id\ncat,a\ndog,b\n",
+        "Image,Species\na.jpg,cat\nb.jpg,dog\n",
+        "a.jpg,cat\nb.jpg,dog\n",
+        "a,cat\nb,dog\n",
+        'filename,width,class,xmin\na.jpg,3,cat,4\nb.jpg,3,"dog",5\n',
+        "path;label\n",
+    ],
+)
+def test_tables_of_labels(tmp_path, text):
+    source = flat(tmp_path / "source", "a.jpg", "b.jpg")
+    labels = put(tmp_path / "labels.csv", text)
+    if ";" in text:
+        assert refusal(source, tmp_path / "out", "--labels", labels)
+        return
+    packed(source, tmp_path / "out", "--labels", labels)
+    assert classes_of(tmp_path / "out") == {"a.jpg": "cat", "b.jpg": "dog"}
+    assert (tmp_path / "out/classes.txt").read_text() == "cat\ndog\n"
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "txt", "jsonl"])
+@pytest.mark.parametrize("header", [True, False])
+def test_columns_are_named_or_numbered(tmp_path, kind, header):
+    source = flat(tmp_path / "source", "a.jpg", "b.jpg")
+    rows = [("3", "a.jpg", "tabby", "cat"), ("4", "b.jpg", "poodle", "dog")]
+    labels = tmp_path / f"labels.{kind}"
+    names = ("no", "what", "kind", "animal")
+    if kind == "jsonl":
+        put(labels, "".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows))
+        header = True
+    else:
+        separator = {"csv": ",", "tsv": "\t", "txt": " "}[kind]
+        put(labels, "".join(separator.join(row) + "\n" for row in ([names] if header else []) + rows))
+    columns = ("--path-column", "what", "--label-column", "animal") if header else ("--path-column", "2", "--label-column", "4")
+    packed(source, tmp_path / "out", "--labels", labels, *columns)
+    assert classes_of(tmp_path / "out") == {"a.jpg": "cat", "b.jpg": "dog"}
+    if kind != "txt":
+        assert "--path-column" in refusal(source, tmp_path / "no", "--labels", labels)
+    assert "no column 'colour'" in refusal(source, tmp_path / "no", "--labels", labels, "--label-column", "colour") or kind == "jsonl"
+
+
+@pytest.mark.parametrize(
+    "text,options,words",
+    [
+        ("id_code,diagnosis\na,x\nb,x\n", (), ["line 1", "may be a header", "--path-column"]),
+        ("image,label,label_group\na,x,y\nb,x,y\n", ("--label-column", "group"), ["no column 'group'"]),
+        ("id,filename,label\n1,a.jpg,x\n2,b.jpg,y\n", (), ["not clear which columns"]),
+        ("image,file\na.jpg,x\nb.jpg,y\n", (), ["not clear which columns"]),
+        ("a.jpg,x,1\nb.jpg,y,2\n", (), ["not clear which columns"]),
+        ("ImageId,PredictionString\na,x 1 2 3 4 y 1 2 3 4\nb,y 1 2 3 4\n", (), ["line 2", "no single class"]),
+        ("ImageId,PredictionString\na,x 1 2 3\nb,y 1 2 3 4\n", (), ["line 2", "no single class"]),
+        ("filename,class\na.jpg,x\nb.jpg\n", (), ["line 3", "no label"]),
+    ],
+)
+def test_a_table_that_is_not_clear_is_refused(tmp_path, text, options, words):
+    source = flat(tmp_path / "source", "a.jpg", "b.jpg")
+    err = refusal(source, tmp_path / "out", "--labels", put(tmp_path / "labels.csv", text), *options)
+    for word in words:
+        assert word in err, err
+
+
+def test_a_first_line_is_never_lost(tmp_path):
+    """A row whose image is called like a file is no header, whatever its label."""
+    source = flat(tmp_path / "source", "a.jpg", "b.jpg")
+    packed(source, tmp_path / "out", "--labels", put(tmp_path / "labels.csv", "a.jpg,class\nb.jpg,label\n"))
+    assert classes_of(tmp_path / "out") == {"a.jpg": "class", "b.jpg": "label"}
+
+
+def test_a_name_without_extension_must_mean_one_image(tmp_path):
+    source = flat(tmp_path / "source", "a.jpg", "a.png", "x/b.jpg", "y/b.png", "x/c.jpg", "d.jpg", "d.x.jpg")
+    labels = put(tmp_path / "labels.csv", "id,label\na,cat\nb,cat\nc,dog\nd,dog\nd.x,cat\n")
+    result = run("pack", source, tmp_path / "out", "--format", "wds", "--json", "--labels", labels, "--max-rejects", "4")
+    assert result.code == DONE and balanced(result.json), result
+    assert set(rejects_of(result.json)) == {"a.jpg", "a.png", "x/b.jpg", "y/b.png"}
+    assert all("names it and others" in reason for reason in rejects_of(result.json).values())
+    assert classes_of(tmp_path / "out") == {"x/c.jpg": "dog", "d.jpg": "dog", "d.x.jpg": "cat"}
+
+
+def test_a_quoted_cell_may_go_over_lines(tmp_path):
+    source = flat(tmp_path / "source", "a.jpg", "b.jpg")
+    with open(tmp_path / "labels.csv", "w", newline="") as file:
+        csv.writer(file).writerows([("image", "note", "label"), ("a.jpg", "two\nlines", "cat"), ("b.jpg", "x", "dog")])
+    packed(source, tmp_path / "out", "--labels", tmp_path / "labels.csv")
+    assert classes_of(tmp_path / "out") == {"a.jpg": "cat", "b.jpg": "dog"}
+
+
+def test_tiny_imagenet(tmp_path):
+    source = source_of(
+        tmp_path / "tiny",
+        *(f"train/{s}/images/{s}_{i}.JPEG" for s in SYNSETS for i in range(2)),
+        *(f"val/images/val_{i}.JPEG" for i in range(3)),
+    )
+    put(source / "train" / SYNSETS[0] / f"{SYNSETS[0]}_boxes.txt", "text")
+    labels = put(source / "val/val_annotations.txt", "".join(f"val_{i}.JPEG\t{s}\t0\t32\t44\t62\n" for i, s in enumerate(reversed(SYNSETS))))
+    assert "not clear which columns" in refusal(source, tmp_path / "no", "--labels", f"val={labels}")
+    packed(source, tmp_path / "out", "--labels", f"val={labels}", "--path-column", "1", "--label-column", "2")
+    assert classes_of(tmp_path / "out/val") == {f"images/val_{i}.JPEG": s for i, s in enumerate(reversed(SYNSETS))}
+
+
+# --- the class in the name
+
+
+def test_the_class_in_the_file_name(tmp_path):
+    names = ["images/Abyssinian_1.jpg", "images/great_pyrenees_12.jpg", "images/great_pyrenees_13.jpg"]
+    source = source_of(tmp_path / "source", *names)
+    report = packed(source, tmp_path / "out", "--label-pattern", r"^(.+)_\d+\.jpg$")
+    assert classes_of(tmp_path / "out") == {names[0]: "Abyssinian", names[1]: "great_pyrenees", names[2]: "great_pyrenees"}
+    preview = f"by --label-pattern '{names[0]}' is 'Abyssinian', '{names[1]}' is 'great_pyrenees'"
+    assert preview in report["notes"]
+    dry = run("pack", source, tmp_path / "dry", "--format", "wds", "--dry-run", "--label-pattern", r"^(.+)_\d+\.jpg$")
+    assert f"note: {preview}\n" in dry.out
+
+
+@pytest.mark.parametrize("form", ["folder", "zip", "tar"])
+def test_what_does_not_match_is_rejected(tmp_path, form):
+    folder = source_of(tmp_path / "source", "train/cat.0.jpg", "train/dog.0.jpg", "train/cow.0.jpg", "train/cats.jpg")
+    source = folder if form == "folder" else shutil.make_archive(tmp_path / "source", form, root_dir=folder)
+    result = run("pack", source, tmp_path / "out", "--format", "wds", "--json", "--label-pattern", r"^(cat|dog)\.")
+    assert result.code == DAMAGE and not (tmp_path / "out").exists(), result
+    reason = "its name does not match --label-pattern"
+    assert rejects_of(result.json) == {"train/cow.0.jpg": reason, "train/cats.jpg": reason}
+
+
+def test_a_pattern_with_a_slash_or_a_named_group(tmp_path):
+    source = source_of(tmp_path / "source", "cat/one/1.jpg", "dog/two/2.jpg")
+    packed(source, tmp_path / "path", "--label-pattern", r"^[^/]+/([^/]+)/")
+    assert set(classes_of(tmp_path / "path").values()) == {"one", "two"}
+    packed(source, tmp_path / "named", "--label-pattern", r"^([^/]+)/(?<class>[^/]+)/")
+    assert set(classes_of(tmp_path / "named").values()) == {"one", "two"}
+
+
+@pytest.mark.parametrize(
+    "pattern,words",
+    [
+        (r"^(.+_", ["--label-pattern: ", "at character"]),
+        (r"^.+_", ["it has no group"]),
+        (r"^(x)_", ["gives no image a class"]),
+        ("(" * 1000 + "a", ["more than 1,000 characters"]),
+        (r"^((a+)+)+$", ["limit"]),
+    ],
+)
+def test_a_pattern_that_cannot_be_meant_is_refused(tmp_path, pattern, words):
+    source = source_of(tmp_path / "source", "cat_1.jpg", "a" * 200 + "!.jpg")
+    err = refusal(source, tmp_path / "out", "--label-pattern", pattern)
+    for word in words:
+        assert word in err, err
+
+
+def test_a_pattern_that_matches_nothing_of_the_class_rejects(tmp_path):
+    source = source_of(tmp_path / "source", "cat_1.jpg", "_1.jpg", "dog_1.jpg", "..%2f_1.jpg")
+    result = run("pack", source, tmp_path / "out", "--format", "wds", "--json", "--label-pattern", r"^(.*)_\d", "--max-rejects", "9")
+    assert rejects_of(result.json)["_1.jpg"] == "--label-pattern finds an empty class in its name", result
+
+
+# --- Hugging Face's imagefolder
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+@pytest.mark.parametrize("where", ["", "train/", "images/"])
+def test_metadata_beside_the_images(tmp_path, kind, where):
+    """At the top, in each split folder, and with the images in a folder of their own."""
+    splits = ("train/", "test/") if where == "train/" else ("",)
+    inner = where if where == "images/" else ""
+    source = source_of(tmp_path / "source", *(f"{split}{inner}{i}.jpg" for split in splits for i in range(4)))
+    for split in splits:
+        rows = [{"file_name": f"{inner}{i}.jpg", "caption": "a, b", "label": CATS[i % 2]} for i in range(4)]
+        if kind == "jsonl":
+            put(source / f"{split}metadata.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+        else:
+            with open(source / f"{split}metadata.csv", "w", newline="") as file:
+                writer = csv.DictWriter(file, ["file_name", "caption", "label"])
+                writer.writeheader()
+                writer.writerows(rows)
+    report = packed(source, tmp_path / "out")
+    for split in splits:
+        assert classes_of(tmp_path / "out" / split) == {f"{inner}{i}.jpg": CATS[i % 2] for i in range(4)}
+        assert any(f"{split}metadata.{kind}'" in note for note in report["notes"]), report["notes"]
+
+
+def test_class_folders_count_more_than_metadata(tmp_path):
+    source = source_of(tmp_path / "source", *(f"{c}/{i}.jpg" for c in CATS for i in range(2)))
+    put(source / "metadata.csv", "file_name,label\ncat/0.jpg,dog\n")
+    packed(source, tmp_path / "out")
+    assert classes_of(tmp_path / "out")["cat/0.jpg"] == "cat"
+
+
+def test_metadata_without_a_label_or_twice_is_refused(tmp_path):
+    source = source_of(tmp_path / "source", "0.jpg", "1.jpg")
+    put(source / "metadata.csv", "file_name,text\n0.jpg,a\n1.jpg,b\n")
+    assert "no class folders" in refusal(source, tmp_path / "out")
+    packed(source, tmp_path / "out", "--labels", source / "metadata.csv", "--label-column", "text")
+    put(source / "metadata.csv", "file_name,label\n0.jpg,a\n1.jpg,b\n")
+    put(source / "metadata.jsonl", '{"file_name": "0.jpg", "label": "b"}\n')
+    assert "no class folders" in refusal(source, tmp_path / "no")
+
+
+def test_an_image_that_metadata_lack_is_rejected(tmp_path):
+    source = source_of(tmp_path / "source", "0.jpg", "1.jpg", "a/2.jpg")
+    put(source / "metadata.csv", "file_name,label\n0.jpg,a\n1.jpg,b\n2.jpg,b\n")
+    assert "no class folders" not in run("pack", source, tmp_path / "out", "--format", "wds").err
+    source = source_of(tmp_path / "other", "0.jpg", "1.jpg", "2.jpg")
+    put(source / "metadata.csv", "file_name,label\n0.jpg,a\n1.jpg,b\nx/2.jpg,b\n")
+    result = run("pack", source, tmp_path / "out", "--format", "wds", "--json")
+    assert result.code == DAMAGE and rejects_of(result.json) == {"2.jpg": "not in the labels file"}, result
+
+
+# --- a flat tar
+
+
+def test_a_flat_tar_with_labels_is_an_archive(tmp_path):
+    folder = source_of(tmp_path / "val", *(val_name(i) for i in range(4)))
+    archive = add_tar(tmp_path / "ILSVRC2012_img_val.tar", folder)
+    labels = put(tmp_path / "val.txt", "".join(f"{val_name(i)} {i % 2}\n" for i in range(4)))
+    packed(archive, tmp_path / "out", "--labels", labels)
+    assert classes_of(tmp_path / "out") == {val_name(i): str(i % 2) for i in range(4)}
+    assert "--source-kind" in refusal(archive, tmp_path / "no")

@@ -1,0 +1,286 @@
+"""The table of layouts in docs/sources.md: each row's command is run on a fixture, and gives the result it says.
+
+Every image of a fixture knows its class. No row may pack another one, whatever it ends with."""
+
+import re
+import shlex
+import shutil
+import tarfile
+
+import pytest
+from python_support import DAMAGE, DONE, ROOT, USAGE, pack, photo, put, run
+
+SYNSETS = ("n01440764", "n01443537", "n01484850")
+CATS = ("cat", "dog")
+
+
+class Fixture:
+    """Writes what a data set consists of. Images differ in their last bytes, which also give their class."""
+
+    def __init__(self, root):
+        self.root = root
+        self.classes = {}  # path -> class
+        self.truth = {}  # an image's bytes -> class
+
+    def image(self, path, name):
+        content = photo() + len(self.classes).to_bytes(4, "little")
+        put(self.root / path, content)
+        self.classes[path] = self.truth[content] = name
+
+    def classes_in(self, folder, names=CATS, count=2, pattern="{name}_{i}.jpg"):
+        for name in names:
+            for i in range(count):
+                self.image(f"{folder}/{name}/{pattern.format(name=name, i=i)}".lstrip("/"), name)
+
+    def text(self, path, text):
+        put(self.root / path, text)
+
+    def flat(self, folder, names, pattern="{i}.jpg"):
+        """Images without class folders; returns (file name, class) of each."""
+        rows = []
+        for i, name in enumerate(names):
+            file = pattern.format(i=i + 1, name=name)
+            self.image(f"{folder}/{file}".lstrip("/"), name)
+            rows.append((file, name))
+        return rows
+
+    def tar(self, path, folder):
+        """Puts a folder into a tar, and removes it."""
+        with tarfile.open(self.root / path, "w") as tar:
+            for file in sorted((self.root / folder).rglob("*")):
+                if file.is_file():
+                    tar.add(file, file.relative_to(self.root / folder).as_posix())
+        shutil.rmtree(self.root / folder)
+
+    def zip(self, path, folder):
+        shutil.make_archive(str(self.root / path).removesuffix(".zip"), "zip", self.root / folder)
+        shutil.rmtree(self.root / folder)
+
+
+VAL = [SYNSETS[i] for i in (2, 0, 1, 0, 2, 2)]
+VAL_NAME = "ILSVRC2012_val_{i:08}.JPEG"
+
+
+def train_tar(f):
+    for name in SYNSETS:
+        f.classes_in("work", [name], pattern="{name}_{i}.JPEG")
+        f.tar(f"work/{name}.tar", f"work/{name}")
+    f.tar("imagenet/ILSVRC2012_img_train.tar", "work")
+
+
+def with_train_tar(f):
+    (f.root / "imagenet").mkdir()
+    train_tar(f)
+    return f.flat("imagenet/val", VAL, VAL_NAME)
+
+
+def imagenet_train(f):
+    (f.root / "imagenet").mkdir()
+    train_tar(f)
+
+
+def imagenet_two_tars(f):
+    rows = with_train_tar(f)
+    f.tar("imagenet/ILSVRC2012_img_val.tar", "imagenet/val")
+    f.text("val.txt", "".join(f"{file} {SYNSETS.index(name)}\n" for file, name in rows))
+
+
+def imagenet_val_tar(f):
+    rows = f.flat("work", VAL, VAL_NAME)
+    f.tar("ILSVRC2012_img_val.tar", "work")
+    f.text("val.txt", "".join(f"{file} {name}\n" for file, name in rows))
+
+
+def loc_rows(rows):
+    return "ImageId,PredictionString\n" + "".join(f"{file[:-5]},{name} 1 2 3 4 \n" for file, name in rows)
+
+
+def imagenet_flat_val(f):
+    f.text("LOC_val_solution.csv", loc_rows(with_train_tar(f)))
+
+
+def imagenet_truth(f):
+    rows = with_train_tar(f)
+    ids = {name: 3 - i for i, name in enumerate(SYNSETS)}
+    f.text("ILSVRC2012_validation_ground_truth.txt", "".join(f"{ids[name]}\n" for _, name in rows))
+    f.text("ids.txt", "".join(f"{number} {name}\n" for name, number in ids.items()))
+
+
+def imagenet_kaggle(f):
+    data = "imagenet/ILSVRC/Data/CLS-LOC"
+    f.classes_in(f"{data}/train", SYNSETS, pattern="{name}_{i}.JPEG")
+    f.text("imagenet/LOC_val_solution.csv", loc_rows(f.flat(f"{data}/val", VAL, VAL_NAME)))
+    f.flat(f"{data}/test", ["unknown"], "ILSVRC2012_test_{i:08}.JPEG")
+    f.text("imagenet/ILSVRC/Annotations/CLS-LOC/val/1.xml", "<annotation/>")
+
+
+def tiny_imagenet(f):
+    f.classes_in("tiny-imagenet-200/train", SYNSETS, pattern="images/{name}_{i}.JPEG")
+    rows = f.flat("tiny-imagenet-200/val/images", VAL, "val_{i}.JPEG")
+    f.text("tiny-imagenet-200/val/val_annotations.txt", "".join(f"{file}\t{name}\t0\t32\t44\t62\n" for file, name in rows))
+
+
+def table(f, folder, file, header, pattern="{i}.jpg", row="{file},{name}"):
+    rows = f.flat(folder, ["dog", "cat", "cat", "dog"], pattern)
+    lines = [row.format(file=name, stem=name.rsplit(".", 1)[0], name=kind, i=i) for i, (name, kind) in enumerate(rows)]
+    f.text(file, "".join(f"{line}\n" for line in ([header] if header else []) + lines))
+
+
+def metadata(f, split, kind):
+    rows = f.flat(f"data/{split}".rstrip("/"), ["dog", "cat", "cat", "dog"])
+    if kind == "csv":
+        text = "file_name,text,label\n" + "".join(f'{file},"a, b",{name}\n' for file, name in rows)
+    else:
+        text = "".join(f'{{"file_name": "{file}", "label": "{name}"}}\n' for file, name in rows)
+    f.text(f"data/{split}/metadata.{kind}", text)
+
+
+def shards(f):
+    f.classes_in("work")
+    for path, name in f.classes.items():
+        f.text((f.root / path).with_suffix(".cls").relative_to(f.root), name)
+    (f.root / "shards").mkdir()
+    f.tar("shards/train-000000.tar", "work")
+
+
+def packed(f):
+    f.classes_in("work/train")
+    pack(f.root / "work", f.root / "packed", "--format", "lmdb")
+
+
+def listed_images(f):
+    f.classes_in("images")
+    lines = [f"{path},{name},{'val' if '_1' in path else 'train'}\n" for path, name in f.classes.items()]
+    f.text("images.csv", "path,label,split\n" + "".join(lines))
+
+
+def zipped(f):
+    f.classes_in("work/train")
+    f.classes_in("work/val")
+    f.zip("photos.zip", "work")
+
+
+def fields(f):
+    f.classes_in("photos")
+    for path in list(f.classes):
+        f.text((f.root / path).with_suffix(".json").relative_to(f.root), "{}")
+
+
+def seg_train(f):
+    f.classes_in("intel/seg_train/seg_train")
+    f.classes_in("intel/seg_test/seg_test")
+    f.flat("intel/seg_pred/seg_pred", ["unknown"] * 2)
+
+
+def flat_test(f):
+    f.classes_in("data/train")
+    f.flat("data/test", ["unknown"] * 2)
+
+
+def each(*calls):
+    def build(f):
+        for method, *arguments in calls:
+            getattr(f, method)(*arguments)
+
+    return build
+
+
+GROUND_TRUTH = "--labels val=ILSVRC2012_validation_ground_truth.txt"
+TWO_SPLITS = "--split-folders train=ILSVRC2012_img_train.tar,val=val"
+
+# What the data set is, how it is built, and the arguments of `packhorse pack` before OUT and after it.
+ROWS = [
+    ("class folders", each(("classes_in", "photos")), "photos"),
+    ("splits of class folders", each(("classes_in", "photos/train"), ("classes_in", "photos/val")), "photos"),
+    ("Kaggle's doubled split folders (Intel)", seg_train, "intel"),
+    ("a zip of splits", zipped, "photos.zip"),
+    ("`images/` and `meta/` (Food-101)", each(("classes_in", "food/images"), ("text", "food/meta/classes.txt", "cat\n")), "food"),
+    ("class folders, with a `.json` beside each image", fields, "photos", "--fields json"),
+    ("ImageNet: the tar of class tars", imagenet_train, "imagenet/ILSVRC2012_img_train.tar"),
+    ("ImageNet: both tars and Caffe's `val.txt`", imagenet_two_tars, "imagenet", "--labels val=val.txt --split-folders train=ILSVRC2012_img_train.tar,val=ILSVRC2012_img_val.tar"),
+    ("ImageNet: the train tar, unpacked `val/`, Kaggle's solution", imagenet_flat_val, "imagenet", f"--labels val=LOC_val_solution.csv {TWO_SPLITS}"),
+    ("ImageNet: the same with the devkit's ground truth", imagenet_truth, "imagenet", f"{GROUND_TRUTH} --label-ids ids.txt {TWO_SPLITS}"),
+    ("... without saying what its numbers mean", imagenet_truth, "imagenet", f"{GROUND_TRUTH} {TWO_SPLITS}"),
+    ("ImageNet: Kaggle's tree", imagenet_kaggle, "imagenet", "--labels val=imagenet/LOC_val_solution.csv --split-folders train=ILSVRC/Data/CLS-LOC/train,val=ILSVRC/Data/CLS-LOC/val"),
+    ("... with its `test/`, which has no labels", imagenet_kaggle, "imagenet", "--labels val=imagenet/LOC_val_solution.csv"),
+    ("ImageNet: the val tar alone", imagenet_val_tar, "ILSVRC2012_img_val.tar", "--labels val.txt"),
+    ("Tiny ImageNet", tiny_imagenet, "tiny-imagenet-200", "--labels val=tiny-imagenet-200/val/val_annotations.txt --path-column 1 --label-column 2"),
+    ("... without the columns", tiny_imagenet, "tiny-imagenet-200", "--labels val=tiny-imagenet-200/val/val_annotations.txt"),
+    ("Oxford Pets: the class in the file name", lambda f: f.flat("pets/images", ["Abyssinian", "great_pyrenees", "Abyssinian"], "{name}_{i}.jpg"), "pets", r"--label-pattern '^(.+)_\d+\.jpg$'"),
+    ("Dogs vs. Cats", lambda f: f.flat("train", ["cat", "dog", "dog"], "{name}.{i}.jpg"), "train", r"--label-pattern '^(cat|dog)\.'"),
+    ("Dog breeds: `id,breed`, no extensions", lambda f: table(f, "dogs/train", "labels.csv", "id,breed", row="{stem},{name}"), "dogs", "--labels labels.csv"),
+    ("`filename,class`", lambda f: table(f, "photos", "train.csv", "filename,class"), "photos", "--labels train.csv"),
+    ("`image_id,label`", lambda f: table(f, "photos", "train.csv", "image_id,label"), "photos", "--labels train.csv"),
+    ("no header", lambda f: table(f, "photos", "train.csv", None), "photos", "--labels train.csv"),
+    ("a header of other words", lambda f: table(f, "photos", "train.csv", "id_code,kind_of", row="{stem},{name}"), "photos", "--labels train.csv --path-column id_code --label-column kind_of"),
+    ("... without the columns", lambda f: table(f, "photos", "train.csv", "id_code,kind_of", row="{stem},{name}{i}"), "photos", "--labels train.csv"),
+    ("many columns", lambda f: table(f, "photos", "train.csv", "image,width,group,animal", row="{file},3,{i},{name}"), "photos", "--labels train.csv --label-column animal"),
+    ("Hugging Face's `imagefolder`: `metadata.csv`", lambda f: metadata(f, "", "csv"), "data"),
+    ("... `metadata.jsonl` in each split", lambda f: (metadata(f, "train", "jsonl"), metadata(f, "test", "jsonl")), "data"),
+    ("a list with splits", listed_images, "images.csv"),
+    ("WebDataset shards", shards, "shards"),
+    ("a packed dataset", packed, "packed"),
+    ("images alone", lambda f: f.flat("photos", CATS), "photos"),
+    ("`train/` of class folders, `test/` of images alone", flat_test, "data"),
+    ("... `test/` left out", flat_test, "data", "--split-folders train"),
+    ("`train2017/ val2017/` of images alone (COCO)", lambda f: (f.flat("coco/train2017", CATS), f.flat("coco/val2017", CATS)), "coco"),
+    ("`images/ labels/` (YOLO)", lambda f: (f.flat("yolo/images", CATS), f.text("yolo/labels/1.txt", "0 1 2 3 4\n")), "yolo"),
+    ("`JPEGImages/ SegmentationClass/` (VOC)", lambda f: (f.flat("voc/JPEGImages", CATS), f.flat("voc/SegmentationClass", CATS, "{i}.png")), "voc"),
+    ("`val/ valid/`", each(("classes_in", "data/train"), ("classes_in", "data/val"), ("classes_in", "data/valid")), "data"),
+    ("domains as top folders (Office-31)", each(("classes_in", "office/amazon/images"), ("classes_in", "office/dslr/images")), "office"),
+    ("... the domains as splits", each(("classes_in", "office/amazon/images"), ("classes_in", "office/dslr/images")), "office", "--split-folders amazon,dslr"),
+]
+
+
+def command_of(source, options=""):
+    return f"packhorse pack {source} out --format wds {options}".strip()
+
+
+def outcome(folder, fixture, command):
+    """The result as the table says it. Fails for an image with another class than its own."""
+    arguments = shlex.split(command)[1:]
+    result = run(*arguments, "--json", cwd=folder)
+    if result.code == USAGE:
+        assert not (folder / "out").exists() and "next: " in result.err, result
+        return "**refused**"
+    assert result.code in (DONE, DAMAGE), result
+    if result.code == DAMAGE:
+        return f"**rejected**: {result.json['rejected']}"
+    counts, found = [], set()
+    for split in result.json["splits"]:
+        samples = list(samples_in(folder / "out" / split["split"]))
+        for image, name in samples:
+            assert fixture.truth[image] == name
+        found |= {name for _, name in samples}
+        counts.append(f"`{split['split']}` {len(samples)}" if split["split"] else f"{len(samples)} images")
+    return f"{', '.join(counts)}; {len(found)} classes"
+
+
+def samples_in(dataset):
+    """The bytes and the class of each image, by Python's tarfile."""
+    classes = (dataset / "classes.txt").read_text().splitlines()
+    for shard in sorted(dataset.glob("*.tar")):
+        with tarfile.open(shard) as tar:
+            members = {member.name: tar.extractfile(member).read() for member in tar}
+        images = {name.rpartition(".")[0]: data for name, data in members.items() if name.endswith((".jpg", ".jpeg"))}
+        for key, image in images.items():
+            yield image, classes[int(members[f"{key}.cls"])]
+
+
+def rows_of_page():
+    page = (ROOT / "docs/sources.md").read_text()
+    rows = re.findall(r"^\| (.+?) \| `(packhorse pack .+?)` \| (.+?) \|$", page, re.M)
+    return {(name, command.replace("\\|", "|")): result for name, command, result in rows}
+
+
+def test_the_table_has_these_layouts():
+    assert list(rows_of_page()) == [(name, command_of(*rest)) for name, _, *rest in ROWS]
+    assert len(ROWS) >= 25
+
+
+@pytest.mark.parametrize(("name", "build", "rest"), [(name, build, rest) for name, build, *rest in ROWS])
+def test_a_layout_gives_what_the_table_says(tmp_path, name, build, rest):
+    fixture = Fixture(tmp_path)
+    build(fixture)
+    command = command_of(*rest)
+    assert outcome(tmp_path, fixture, command) == rows_of_page().get((name, command))

@@ -122,7 +122,11 @@ void seal(PackReport& report, const Staging& staging) {
     }
     datasets.push_back(data);
   }
-  write_card(staging.data(""), datasets);
+  // A dataset holds only what its manifest names, so the card lies beside datasets, never in one.
+  const fs::path root = staging.data("");
+  if (report.splits.front().split.empty()) return;
+  if (write_card(root, datasets) == CardOutcome::kWritten)
+    report.bytes_out += fs::file_size(root / kCardName);
 }
 
 }  // namespace

@@ -222,6 +222,8 @@ def test_packing_writes_a_card_that_names_the_shards_of_each_split(tmp_path):
 def test_the_card_is_no_part_of_the_dataset(tmp_path):
     """It may be edited or removed, and a dataset that is made again is the same."""
     report = pack(SHAPES / "val", tmp_path / "out", "--format", "wds")
+    assert "README.md" not in files_of(tmp_path / "out"), "a dataset holds only what its manifest names"
+    assert packhorse("export-index", tmp_path / "out", "--json").json["card"] == "written"
     assert card(tmp_path / "out")[0][3:5] == ['  - split: "train"', '    path: "*.tar"']
     named = (tmp_path / "out/dataset.json").read_text() + (tmp_path / "out/SHA256SUMS").read_text()
     assert "README.md" not in named
@@ -255,12 +257,15 @@ def test_the_card_leaves_the_columns_open_where_it_cannot_know_them(tmp_path):
         picture.with_suffix(".json").write_text("{}")
         picture.with_suffix(".txt").write_text("a picture")
         picture.with_suffix(".seg.png").write_bytes(picture.read_bytes())
-    pack(source, tmp_path / "json", "--format", "wds", "--fields", "json,txt")
-    assert column_names(card(tmp_path / "json")[0]) == []
-    pack(source, tmp_path / "txt", "--format", "wds", "--fields", "txt,seg.png")
-    assert column_names(card(tmp_path / "txt")[0])[-4:] == ["seg.png", "txt", "__key__", "__url__"]
-    pack(SHAPES / "val", tmp_path / "raw", "--format", "wds", "--image", "raw", "--size", "20")
-    assert column_names(card(tmp_path / "raw")[0]) == []
+
+    def columns(name, folder, *options):
+        pack(folder, tmp_path / name, "--format", "wds", *options)
+        packhorse("export-index", tmp_path / name)
+        return column_names(card(tmp_path / name)[0])
+
+    assert columns("json", source, "--fields", "json,txt") == []
+    assert columns("txt", source, "--fields", "txt,seg.png")[-4:] == ["seg.png", "txt", "__key__", "__url__"]
+    assert columns("raw", SHAPES / "val", "--image", "raw", "--size", "20") == []
 
 
 @pytest.mark.parametrize("name", ['"a\\', "b\x85", "c: #", "no", "\ud83d\ude00".encode("utf-16", "surrogatepass").decode("utf-16")])
@@ -269,6 +274,7 @@ def test_class_names_are_quoted_or_left_out(name, tmp_path):
         (tmp_path / "source" / folder).mkdir(parents=True)
         shutil.copy(next(SHAPES.rglob("*.jpg")), tmp_path / "source" / folder)
     pack(tmp_path / "source", tmp_path / "out", "--format", "wds")
+    packhorse("export-index", tmp_path / "out")
     header, _ = card(tmp_path / "out")
     names = [json.loads(line.split(": ", 1)[1]) for line in header if line.startswith(" " * 10)]
     assert names == ([] if "\x85" in name else sorted([name, "other"], key=str.encode))

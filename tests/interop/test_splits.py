@@ -63,6 +63,7 @@ def test_datasets_finds_the_splits_and_reads_all_of_them(packed, tmp_path):
 
 def test_datasets_reads_a_dataset_without_splits_and_one_split_of_several(packed, tmp_path):
     pack(SHAPES / "val", tmp_path / "one", "--format", "wds", "--shard-samples", "20")
+    packhorse("export-index", tmp_path / "one")
     found = read_with_datasets(tmp_path / "one", tmp_path)
     assert [row[:2] for row in found] == [("train", row) for row in expected(SHAPES / "val", tmp_path / "one")]
     packhorse("export-index", packed / "wds/val")

@@ -48,8 +48,9 @@ class CommandExportIndex final : public program::Command {
         "for md5sum) and\n"
         "_info.json for timm, and a README.md by which Hugging Face's datasets.load_dataset() "
         "finds the shards of each\n"
-        "split, unless there is one. `packhorse pack` already publishes them; this makes them for "
-        "shards that came without.\n"
+        "split, unless there is one. `packhorse pack` already publishes them (README.md beside "
+        "splits, never in a dataset);\n"
+        "this makes them for shards that came without.\n"
         "No payload is read. Compressed shards cannot have them: their readers look up offsets in "
         "a plain tar.");
   }

@@ -43,7 +43,8 @@ std::uint64_t bytes_of(const NpyHeader& header) {
 
 /// The array whose file begins with `head` and has `size` bytes; its values' place is relative to
 /// the file's begin.
-StoredArray array_of(const std::string& name, Bytes head, std::uint64_t size, const fs::path& path) {
+StoredArray array_of(const std::string& name, Bytes head, std::uint64_t size,
+                     const fs::path& path) {
   try {
     NpyHeader header = parse_npy_header(head);
     StoredArray array{name,

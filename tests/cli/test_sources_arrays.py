@@ -133,6 +133,7 @@ GOOD = {"images": pictures(4, 5, 5), "labels": np.arange(4)}
         ({**GOOD, "images": np.asfortranarray(GOOD["images"])}, "Fortran order"),
         ({**GOOD, "images": pictures(4, 5, 5, 4)}, "without 1 or 3 channels"),
         ({**GOOD, "images": pictures(4, 3, 5, 3)}, "either its second or its last axis"),
+        ({**GOOD, "images": pictures(4, 3, 25)}, "either its second or its last axis"),
         ({**GOOD, "images": pictures(4, 25)}, "reshape it"),
         ({**GOOD, "images": pictures(4, 0, 5)}, "no image can have this size"),
         ({**GOOD, "labels": np.eye(4, dtype=int)}, "several values for each image"),

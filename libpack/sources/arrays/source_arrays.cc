@@ -178,7 +178,9 @@ class ArraysSource final : public PayloadSource {
     const auto is_channels = [](std::uint64_t n) { return n == 1 || n == 3; };
     const bool last = shape.size() == 3 || is_channels(shape[3]);
     const bool second = shape.size() == 4 && is_channels(shape[1]);
-    if (last && second) {
+    // Images a pixel or three wide are far less likely than a channel axis in an unusual place.
+    const bool odd = shape.size() == 3 && (is_channels(shape[1]) || is_channels(shape[2]));
+    if ((last && second) || odd) {
       refuse(array,
              "has the shape of " + array.description() +
                  ", and either its second or its last axis may be the channels",

@@ -137,7 +137,9 @@ std::vector<std::string> recorded_options(const Manifest& manifest) {
   if (manifest.shard_samples > 0) {
     options.insert(options.end(), {"--shard-samples", std::to_string(manifest.shard_samples)});
   } else {
-    options.insert(options.end(), {"--shard-bytes", typed_bytes(manifest.shard_bytes)});
+    options.insert(
+        options.end(),
+        {"--shard-bytes", manifest.shard_bytes == 0 ? "none" : typed_bytes(manifest.shard_bytes)});
   }
   if (manifest.shuffle) {
     options.insert(options.end(), {"--seed", std::to_string(manifest.seed)});

@@ -17,7 +17,6 @@ constexpr std::array<std::string_view, 8> kSuffixes = {".tar",  ".tar.gz", ".tgz
                                                        ".tzst", ".tar.xz", ".txz", ".zip"};
 constexpr std::size_t kDeepest = 2;     // archives: the file, and those right in it
 constexpr std::size_t kCompared = 512;  // bytes of each member that prove its offset
-constexpr std::uint64_t kLargestMember = std::uint64_t{2} << 30;
 
 std::vector<std::byte> first_bytes(int fd, const fs::path& path, std::uint64_t offset) {
   const std::uint64_t size = file_size(fd, path);
@@ -74,9 +73,9 @@ Bytes ArchiveScan::load() {
   return loaded_;
 }
 
-Place ArchiveScan::keep() {
+Place ArchiveScan::keep(std::uint64_t most) {
   if (!member_.problem.empty()) throw Error(ErrorKind::kRejected, member_.problem);
-  if (member_.size > kLargestMember) {
+  if (member_.size > most) {
     throw Error(ErrorKind::kRejected, "larger than 2 GiB, which no image is that can be read");
   }
   return levels_.back().in_place ? keep_in_place() : keep_in_spool();

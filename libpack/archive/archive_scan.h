@@ -44,9 +44,11 @@ class ArchiveScan {
   /// All bytes of a file that is small enough; the view lives until next(). keep() may follow.
   /// Throws Error(kRejected).
   Bytes load();
-  /// Makes the member readable after the scan. To be called once for each member. Throws
-  /// Error(kRejected) when its bytes cannot be read.
-  Place keep();
+  /// The most bytes a member may have to be kept: no image that can be read is larger.
+  static constexpr std::uint64_t kLargestImage = std::uint64_t{2} << 30;
+  /// Makes the member readable after the scan, unless it has more than `most` bytes. To be called
+  /// once for each member. Throws Error(kRejected) when its bytes cannot be read.
+  Place keep(std::uint64_t most = kLargestImage);
   /// Enters the member as an archive, too. False when it cannot be read here: an archive within one
   /// within one, a zip, or no archive at all. The member cannot be kept any more then.
   bool enter();

@@ -12,6 +12,7 @@
 #include "packhorse/base/version.h"
 #include "packhorse/dataset/class_list.h"
 #include "packhorse/dataset/shard_index.h"
+#include "packhorse/formats/dataset_card.h"
 
 namespace packhorse {
 
@@ -111,6 +112,7 @@ std::string joint_id(const std::vector<PackedSplit>& splits) {
 }
 
 void seal(PackReport& report, const Staging& staging) {
+  std::vector<fs::path> datasets;
   for (const PackedSplit& split : report.splits) {
     const fs::path data = staging.data(split.split);
     write_file(data / kSumsName, as_bytes(split.manifest.sums()));
@@ -118,7 +120,13 @@ void seal(PackReport& report, const Staging& staging) {
     for (const fs::directory_entry& entry : entries_below(data)) {
       if (entry.is_regular_file()) report.bytes_out += entry.file_size();
     }
+    datasets.push_back(data);
   }
+  // A dataset holds only what its manifest names, so the card lies beside datasets, never in one.
+  const fs::path root = staging.data("");
+  if (report.splits.front().split.empty()) return;
+  if (write_card(root, datasets) == CardOutcome::kWritten)
+    report.bytes_out += fs::file_size(root / kCardName);
 }
 
 }  // namespace

@@ -7,10 +7,12 @@
 #include "packhorse/base/file.h"
 #include "sources/adoptable.h"
 #include "sources/archive/source_archive.h"
+#include "sources/arrays/source_arrays.h"
 #include "sources/folder/source_folder.h"
 #include "sources/list/list_file.h"
 #include "sources/list/source_list.h"
 #include "sources/packed/source_packed.h"
+#include "sources/unread_files.h"
 #include "sources/webdataset/shard_names.h"
 #include "sources/webdataset/source_webdataset.h"
 
@@ -23,8 +25,8 @@ void refuse(const Doubt& doubt, const fs::path& source) {
 }
 
 std::span<const SourceKind> all_sources() {
-  static constexpr std::array kSources = {kPackedSource, kWebDatasetSource, kArchiveSource,
-                                          kListSource, kFolderSource};
+  static constexpr std::array kSources = {kPackedSource,  kWebDatasetSource, kArraysSource,
+                                          kArchiveSource, kListSource,       kFolderSource};
   return kSources;
 }
 
@@ -55,6 +57,8 @@ std::unique_ptr<Source> open_source(const fs::path& path, std::string_view named
   std::string kinds;
   std::vector<std::string> names;
   for (const SourceKind& kind : all_sources()) {
+    // A folder is a source whatever it holds, so what holds none that can be read is told before.
+    if (wanted.empty() && kind.name == kFolderSource.name) refuse_unread_files(path);
     if (wanted.empty() ? kind.probe(path) : kind.name == wanted) return kind.open(path);
     kinds += (kinds.empty() ? "" : ", ") + std::string(kind.summary);
     names.emplace_back(kind.name);

@@ -1,4 +1,4 @@
-"""`packhorse export-index`, and the same files as `pack` publishes them: the indexes of DALI, wids and timm."""
+"""`packhorse export-index`, and the same files as `pack` publishes them: for DALI, wids, timm and Hugging Face."""
 
 import io
 import json
@@ -186,3 +186,118 @@ def test_a_shard_that_holds_other_samples_is_refused(tmp_path):
         tar.add(__file__, "zzz.jpg")
     result = refused("export-index", tmp_path / "out", code=3)
     assert "holds 37 samples by WebDataset's rule, but its index 36" in result.err
+
+
+def card(directory):
+    """The YAML header of README.md, line by line, and the text below it."""
+    _, header, text = (directory / "README.md").read_text().split("---\n", 2)
+    return header.splitlines(), text
+
+
+def column_names(header):
+    return [line.split('"')[1] for line in header if line.startswith("  - name: ")]
+
+
+def test_packing_writes_a_card_that_names_the_shards_of_each_split(tmp_path):
+    pack(SHAPES, tmp_path / "out", "--format", "wds")
+    header, text = card(tmp_path / "out")
+    assert header[:7] == [
+        "configs:",
+        "- config_name: default",
+        "  data_files:",
+        '  - split: "train"',
+        '    path: "train/*.tar"',
+        '  - split: "val"',
+        '    path: "val/*.tar"',
+    ]
+    assert column_names(header) == ["bmp", "jpg", "png", "webp", "cls", "__key__", "__url__"]
+    classes = (tmp_path / "out/train/classes.txt").read_text().splitlines()
+    names = header[header.index("        names:") + 1 :][: len(classes)]
+    assert names == [f'          "{i}": "{name}"' for i, name in enumerate(classes)]
+    assert "156 images in 6 classes" in text
+    assert not (tmp_path / "out/train/README.md").exists()
+    packhorse("inspect", tmp_path / "out", "--verify", "full")
+
+
+def test_the_card_is_no_part_of_the_dataset(tmp_path):
+    """It may be edited or removed, and a dataset that is made again is the same."""
+    report = pack(SHAPES / "val", tmp_path / "out", "--format", "wds")
+    assert "README.md" not in files_of(tmp_path / "out"), "a dataset holds only what its manifest names"
+    assert packhorse("export-index", tmp_path / "out", "--json").json["card"] == "written"
+    assert card(tmp_path / "out")[0][3:5] == ['  - split: "train"', '    path: "*.tar"']
+    named = (tmp_path / "out/dataset.json").read_text() + (tmp_path / "out/SHA256SUMS").read_text()
+    assert "README.md" not in named
+    (tmp_path / "out/README.md").write_text("mine")
+    packhorse("inspect", tmp_path / "out", "--verify", "full")
+    packhorse("repair", tmp_path / "out", SHAPES / "val")
+    assert packhorse("export-index", tmp_path / "out", "--json").json["card"] == "kept"
+    assert (tmp_path / "out/README.md").read_text() == "mine"
+    text = packhorse("export-index", "out", cwd=tmp_path).out
+    assert text.splitlines()[-1] == "out/README.md: kept as it is, with other text"
+    (tmp_path / "out/README.md").unlink()
+    assert packhorse("export-index", tmp_path / "out", "--json").json["card"] == "written"
+    assert packhorse("export-index", tmp_path / "out", "--json").json["card"] == "unchanged"
+    again = pack(SHAPES / "val", tmp_path / "out", "--format", "wds", "--overwrite")
+    assert again["id"] == report["id"]
+    packhorse("unpack", tmp_path / "out", tmp_path / "files")
+    assert not (tmp_path / "files/README.md").exists()
+
+
+@pytest.mark.parametrize("form", ["lmdb", "lmdb-members", "hdf5", "zstd"])
+def test_shards_that_are_no_plain_tars_have_no_card(form, tmp_path):
+    options = ["wds", "--compress", "zstd"] if form == "zstd" else [form]
+    pack(SHAPES, tmp_path / "out", "--format", *options)
+    assert files_of(tmp_path / "out") and "README.md" not in files_of(tmp_path / "out")
+
+
+def test_the_card_leaves_the_columns_open_where_it_cannot_know_them(tmp_path):
+    source = tmp_path / "source"
+    shutil.copytree(SHAPES / "val", source)
+    for picture in source.rglob("*.jpg"):
+        picture.with_suffix(".json").write_text("{}")
+        picture.with_suffix(".txt").write_text("a picture")
+        picture.with_suffix(".seg.png").write_bytes(picture.read_bytes())
+
+    def columns(name, folder, *options):
+        pack(folder, tmp_path / name, "--format", "wds", *options)
+        packhorse("export-index", tmp_path / name)
+        return column_names(card(tmp_path / name)[0])
+
+    assert columns("json", source, "--fields", "json,txt") == []
+    assert columns("txt", source, "--fields", "txt,seg.png")[-4:] == ["seg.png", "txt", "__key__", "__url__"]
+    assert columns("raw", SHAPES / "val", "--image", "raw", "--size", "20") == []
+
+
+@pytest.mark.parametrize("name", ['"a\\', "b\x85", "c: #", "no", "\ud83d\ude00".encode("utf-16", "surrogatepass").decode("utf-16")])
+def test_class_names_are_quoted_or_left_out(name, tmp_path):
+    for folder in (name, "other"):
+        (tmp_path / "source" / folder).mkdir(parents=True)
+        shutil.copy(next(SHAPES.rglob("*.jpg")), tmp_path / "source" / folder)
+    pack(tmp_path / "source", tmp_path / "out", "--format", "wds")
+    packhorse("export-index", tmp_path / "out")
+    header, _ = card(tmp_path / "out")
+    names = [json.loads(line.split(": ", 1)[1]) for line in header if line.startswith(" " * 10)]
+    assert names == ([] if "\x85" in name else sorted([name, "other"], key=str.encode))
+    assert ("    dtype: int64" in header) == ("\x85" in name)
+
+
+def test_splits_get_names_that_hugging_face_allows(tmp_path):
+    rows = [f"{SHAPES}/val/balls/{p.name},balls,{split}" for p, split in zip(
+        sorted((SHAPES / "val/balls").glob("*.jpg")), ["all", "a-b", "a.b", "a_b"], strict=False)]
+    (tmp_path / "list.csv").write_text("path,label,split\n" + "\n".join(rows) + "\n")
+    pack(tmp_path / "list.csv", tmp_path / "out", "--format", "wds")
+    header, _ = card(tmp_path / "out")
+    names = [line.split('"')[1] for line in header if line.startswith("  - split: ")]
+    folders = [line.split('"')[1] for line in header if line.startswith("    path: ")]
+    assert sorted(folders) == ["a-b/*.tar", "a.b/*.tar", "a_b/*.tar", "all/*.tar"]
+    assert len(set(names)) == 4 and not any(set(name) & set(".-") or name == "all" for name in names)
+
+
+def test_the_card_of_adopted_shards_names_each(tmp_path):
+    shard = tmp_path / "shards" / "train-[0].tar"
+    shard.parent.mkdir()
+    with tarfile.open(shard, "w") as tar:
+        tar.add(next(SHAPES.rglob("*.jpg")), "a.jpg")
+    packhorse("index", shard.parent / "train-?0?.tar", "--out", tmp_path / "out")
+    assert packhorse("export-index", tmp_path / "out", "--json").json["card"] == "written"
+    assert card(tmp_path / "out")[0][4:] == ["    path:", '    - "train-[[]0].tar"']

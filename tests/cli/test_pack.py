@@ -23,6 +23,7 @@ from python_support import (
     make_source,
     pack,
     packhorse,
+    paths,
     refused,
     run,
     staging,
@@ -200,7 +201,23 @@ def test_shard_bytes_makes_shards_of_about_equal_size(tmp_path):
     assert max(sizes) < 1.5 * min(sizes)
 
 
-@pytest.mark.parametrize("size", ["0", "-1", "x", "1XB", ""])
+@pytest.mark.parametrize("form", FORMATS)
+def test_one_shard_of_any_size_for_each_split(tmp_path, form):
+    """The target size is left out of the plan, of what `inspect` says, and when a shard is made again."""
+    source = make_source(tmp_path / "source", 40)
+    several = pack(source, tmp_path / "several", "--format", form, "--shard-bytes", "16KiB")
+    assert several["shards"] > 1
+    assert pack(source, tmp_path / "one", "--format", form, "--shard-bytes", "none")["shards"] == 1
+    assert "--shard-bytes none" in packhorse("inspect", tmp_path / "one").out
+    assert paths(tmp_path / "one") == paths(tmp_path / "several")
+    whole = tree(tmp_path / "one")
+    (shard,) = [name for name in files_of(tmp_path / "one") if name.endswith((".tar", ".mdb", ".h5"))]
+    (tmp_path / "one" / shard).unlink()
+    packhorse("repair", tmp_path / "one", source)
+    assert tree(tmp_path / "one") == whole
+
+
+@pytest.mark.parametrize("size", ["0", "-1", "x", "1XB", "", "None"])
 def test_a_senseless_shard_size_is_a_usage_error(tmp_path, size):
     refused("pack", SHAPES, tmp_path / "out", "--format", "wds", f"--shard-bytes={size}", code=USAGE)
     assert os.listdir(tmp_path) == []

@@ -394,6 +394,40 @@ def test_archives_not_read_inside_an_archive_are_rejected(tmp_path):
     assert report["packed"] == 1
 
 
+def test_a_compressed_tar_in_a_zip_as_caltech_101_comes(tmp_path):
+    """Its class folders are in a .tar.gz in the zip; beside it lie annotations and what a Mac left."""
+
+    def tar(mode, members):
+        file = io.BytesIO()
+        with tarfile.open(fileobj=file, mode=mode) as archive:
+            for name, data in members:
+                info = tarfile.TarInfo(name)
+                info.size = len(data)
+                archive.addfile(info, io.BytesIO(data))
+        return file.getvalue()
+
+    names = [f"class_{i:03}" for i in range(102)]
+    images = [(f"101_ObjectCategories/{name}/image_0001.jpg", photo(i)) for i, name in enumerate(names)]
+    images += [(f"101_ObjectCategories/{name}/._image_0001.jpg", b"mac") for name in names]
+    notes = [(f"Annotations/{name}/annotation_0001.mat", b"MATLAB") for name in names]
+    with zipfile.ZipFile(tmp_path / "caltech-101.zip", "w") as archive:
+        archive.writestr("caltech-101/101_ObjectCategories.tar.gz", tar("w:gz", images))
+        archive.writestr("caltech-101/Annotations.tar", tar("w", notes))
+        archive.writestr("caltech-101/show_annotation.m", b"x")
+        archive.writestr("__MACOSX/caltech-101/._101_ObjectCategories.tar.gz", b"mac")
+    report = pack(tmp_path / "caltech-101.zip", tmp_path / "out", "--format", "wds")
+    assert (report["packed"], report["rejected"]) == (102, 0)
+    assert (tmp_path / "out/classes.txt").read_text().splitlines() == names
+    assert {s["path"]: s["label"] for s in listed(tmp_path / "out")} == {
+        f"{name}/image_0001.jpg": i for i, name in enumerate(names)
+    }
+    members = {name.removeprefix("101_ObjectCategories/"): data for name, data in images}
+    for sample in listed(tmp_path / "out"):
+        with open(tmp_path / "out" / sample["shard"], "rb") as shard:
+            shard.seek(sample["offset"])
+            assert shard.read(sample["bytes"]) == members[sample["path"]]
+
+
 def test_other_kinds_of_archives_are_refused(tmp_path):
     (tmp_path / "a.rar").write_bytes(b"Rar!\x1a\x07\x01\x00" + bytes(1000))
     refused("pack", tmp_path / "a.rar", tmp_path / "out", "--format", "wds")

@@ -6,6 +6,7 @@ PEERS = (
     "webdataset",
     "wids",
     "timm",
+    "datasets",
     "torchvision",
     "nvidia-dali-cuda130",
     "lmdb",

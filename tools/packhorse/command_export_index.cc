@@ -5,6 +5,7 @@
 #include "common/terminal.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/dataset/packed_dataset.h"
+#include "packhorse/formats/dataset_card.h"
 #include "packhorse/formats/export_index.h"
 
 namespace packhorse {
@@ -13,6 +14,20 @@ namespace {
 
 namespace fs = std::filesystem;
 using program::Json;
+
+std::string_view words_of(CardOutcome outcome) {
+  switch (outcome) {
+    case CardOutcome::kWritten:
+      return "written";
+    case CardOutcome::kUnchanged:
+      return "unchanged";
+    case CardOutcome::kKept:
+      return "kept";
+    case CardOutcome::kNone:
+      break;
+  }
+  return "none";
+}
 
 class CommandExportIndex final : public program::Command {
  public:
@@ -31,8 +46,11 @@ class CommandExportIndex final : public program::Command {
         "  packhorse export-index packed/train\n\n"
         "Writes shard-000000.idx for DALI (as its wds2idx), wids.json for wids (as widsindex, but "
         "for md5sum) and\n"
-        "_info.json for timm. `packhorse pack` already publishes them; this makes them for shards "
-        "that came without.\n"
+        "_info.json for timm, and a README.md by which Hugging Face's datasets.load_dataset() "
+        "finds the shards of each\n"
+        "split, unless there is one. `packhorse pack` already publishes them (README.md beside "
+        "splits, never in a dataset);\n"
+        "this makes them for shards that came without.\n"
         "No payload is read. Compressed shards cannot have them: their readers look up offsets in "
         "a plain tar.");
   }
@@ -56,9 +74,16 @@ class CommandExportIndex final : public program::Command {
                          {"unchanged", report.unchanged},
                          {"bytes", report.bytes}});
     }
+    // The card names shards by their paths from where it lies.
+    const CardOutcome card = output_.empty() ? write_card(dataset_, paths) : CardOutcome::kNone;
     if (json_) {
       const bool one = paths.front() == fs::path(dataset_);
-      fmt::print("{}", program::to_text(one ? objects.front() : Json{{"datasets", objects}}));
+      Json object = one ? objects.front() : Json{{"datasets", objects}};
+      object["card"] = words_of(card);
+      fmt::print("{}", program::to_text(object));
+    } else if (card != CardOutcome::kNone) {
+      fmt::print("{}: {}\n", printable((fs::path(dataset_) / kCardName).native()),
+                 card == CardOutcome::kKept ? "kept as it is, with other text" : words_of(card));
     }
     return program::kDone;
   }

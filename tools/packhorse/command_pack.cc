@@ -160,8 +160,14 @@ class CommandPack final : public program::Command {
   }
 
   void setup_shards(CLI::App& app) {
-    auto* bytes = program::add_size(app, "--shard-bytes", options_.plan.shard_bytes,
-                                    "Target size of a shard, e.g. 1GiB")
+    const auto take_bytes = [this](const std::string& text) {
+      options_.plan.shard_bytes = text == "none" ? 0 : program::parse_bytes(text);
+    };
+    auto* bytes = app.add_option_function<std::string>(
+                         "--shard-bytes", take_bytes,
+                         "Target size of a shard, e.g. 1GiB; none: one shard for each split")
+                      ->type_name("SIZE")
+                      ->default_str("256MiB")
                       ->group("Shards");
     app.add_option("--shard-samples", options_.plan.shard_samples,
                    "Put exactly this many images in each shard instead")

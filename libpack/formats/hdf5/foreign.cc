@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -99,7 +102,11 @@ class Hdf5Shard final : public ForeignShard {
       kind_ = Kind::kArrays;
       cut_array(images);
     } else {
-      refuse("holds neither bytes nor byte sequences, with one image per sample", kPackFiles);
+      refuse(fmt::format("has the shape ({}) and holds {}, where images are bytes of the shape "
+                         "(N, height, width, 3) or encoded files, one sequence of bytes for each",
+                         fmt::join(images.axes, ", "), type_words(images, path_)),
+             "convert it, e.g. (x * 255).round().astype('uint8') for floats from 0 to 1, or " +
+                 std::string(kPackFiles));
     }
     if (const auto labels = find_column(file, options.arrays.labels, kLabelNames, path_)) {
       check_size(*labels);
@@ -132,6 +139,12 @@ class Hdf5Shard final : public ForeignShard {
   void cut_array(const Column& images) {
     const std::vector<hsize_t>& axes = images.axes;
     const hsize_t channels = axes.size() == 4 ? axes[3] : 1;
+    if (axes.size() == 4 && channels != 1 && channels != 3 && (axes[1] == 1 || axes[1] == 3)) {
+      refuse(fmt::format("has the shape ({}): each channel is a plane of its own",
+                         fmt::join(axes, ", ")),
+             "transpose it: x.transpose(0, 2, 3, 1); or save images and labels as .npy files, "
+             "which packhorse pack reads (docs/sources.md, Arrays)");
+    }
     if (channels != 1 && channels != 3) {
       refuse("has " + std::to_string(channels) +
                  " values on its last axis, where pixels must have their 1 or 3 channels",

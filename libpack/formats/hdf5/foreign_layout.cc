@@ -1,5 +1,7 @@
 #include "formats/hdf5/foreign_layout.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -14,7 +16,8 @@ namespace {
 
 constexpr const char* kRewrite =
     "copy the array without compression and chunks, e.g. out.create_dataset(name, "
-    "data=h5[name][:]) in h5py, or write the images to files and pack those";
+    "data=h5[name][:]) in h5py; or save images and labels as .npy files, which packhorse pack "
+    "reads (docs/sources.md, Arrays)";
 
 [[noreturn]] void refuse(const Column& column, const std::string& what, const fs::path& path) {
   throw Error(ErrorKind::kUnsupported, "the array '" + column.name + "' " + what, path, kRewrite);
@@ -100,7 +103,11 @@ H5D_layout_t layout_of(const Column& column, const fs::path& path) {
 }
 
 std::uint64_t begin_of(const Column& column, const fs::path& path) {
-  if (layout_of(column, path) != H5D_CONTIGUOUS) refuse(column, "is not stored in one piece", path);
+  const H5D_layout_t layout = layout_of(column, path);
+  if (layout == H5D_CHUNKED)
+    refuse(column, "is stored in chunks, so the bytes of an image do not lie together", path);
+  if (layout != H5D_CONTIGUOUS)
+    refuse(column, "is stored in the header of its object, where packhorse does not look", path);
   return offset_of(column, path);
 }
 
@@ -159,6 +166,19 @@ bool holds_bytes(const Column& column, const fs::path& path) {
   const Type type = type_of(column, path);
   return H5Tget_class(type.get()) == H5T_INTEGER && H5Tget_size(type.get()) == 1 &&
          H5Tget_sign(type.get()) == H5T_SGN_NONE;
+}
+
+std::string type_words(const Column& column, const fs::path& path) {
+  const Type type = type_of(column, path);
+  const H5T_class_t kind = H5Tget_class(type.get());
+  const std::size_t bits = 8 * H5Tget_size(type.get());
+  if (kind == H5T_FLOAT) return fmt::format("floats of {} bits", bits);
+  if (kind == H5T_INTEGER) {
+    const bool is_signed = H5Tget_sign(type.get()) != H5T_SGN_NONE;
+    return fmt::format("{}signed integers of {} bits", is_signed ? "" : "un", bits);
+  }
+  if (kind == H5T_STRING) return "texts";
+  return "values of another type";
 }
 
 bool holds_sequences(const Column& column, const fs::path& path) {

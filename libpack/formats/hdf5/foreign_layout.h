@@ -70,5 +70,7 @@ std::vector<std::string> read_texts(const Column& column, const std::filesystem:
 /// Whether a column holds unsigned bytes, or sequences of them.
 bool holds_bytes(const Column& column, const std::filesystem::path& path);
 bool holds_sequences(const Column& column, const std::filesystem::path& path);
+/// The type of a column's values in words: "floats of 32 bits".
+std::string type_words(const Column& column, const std::filesystem::path& path);
 
 }  // namespace packhorse::hdf5

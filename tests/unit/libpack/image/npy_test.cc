@@ -67,4 +67,41 @@ TEST_CASE("npy: what holds no rows of bytes, or not as many, is corrupt") {
   }
 }
 
+TEST_CASE("npy: a header says type, order and shape, in any order and version") {
+  const NpyHeader header = parse_npy_header(
+      as_bytes(npy_with("{\"shape\": (3,), 'fortran_order': True, 'descr': '>i2'}  \n", "abcdef")));
+  CHECK(header.type == ">i2");
+  CHECK(header.fortran_order);
+  CHECK(header.shape == std::vector<std::uint64_t>{3});
+  CHECK(header.bytes ==
+        npy_with("{\"shape\": (3,), 'fortran_order': True, 'descr': '>i2'}  \n", "").size());
+  std::string longer = npy_with(kGood, "abcdef");
+  longer[6] = '\x02';
+  longer.insert(10, 2, '\0');
+  CHECK(parse_npy_header(as_bytes(longer)).shape == std::vector<std::uint64_t>{2, 3, 1});
+  CHECK(parse_npy_header(
+            as_bytes(npy_with("{'descr': '<f8', 'fortran_order': False, 'shape': (), }", "")))
+            .shape.empty());
+}
+
+TEST_CASE("npy: a header that is none is corrupt") {
+  for (const char* text :
+       {"", "{", "{}", "[]", "{'descr': '|u1', 'shape': (2,), }",
+        "{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': (2,), }",
+        "{'descr': '|u1', 'descr': '|u1', 'fortran_order': False, 'shape': (2,), }",
+        "{'descr': '|u1', 'fortran_order': No, 'shape': (2,), }",
+        "{'descr': '|u1', 'fortran_order': False, 'shape': (2 3), }",
+        "{'descr': '|u1', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1), }",
+        "{'descr': '|u1', 'fortran_order': False, 'shape': (99999999999999999999,), }",
+        "{'descr': '|u1, 'fortran_order': False, 'shape': (2,), }",
+        "{'descr': '|u1', 'fortran_order': False, 'shape': (2,"}) {
+    CAPTURE(text);
+    CHECK(kind_of_error([&] { parse_npy_header(as_bytes(npy_with(text, "ab"))); }) ==
+          ErrorKind::kCorrupt);
+  }
+  std::string version = npy_with(kGood, "abcdef");
+  version[6] = '\x04';
+  CHECK(kind_of_error([&] { parse_npy_header(as_bytes(version)); }) == ErrorKind::kCorrupt);
+}
+
 }  // namespace packhorse

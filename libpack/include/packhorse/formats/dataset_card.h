@@ -1,0 +1,29 @@
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+namespace packhorse {
+
+/// The file that the Hugging Face Hub and its library `datasets` read first in a directory. Without
+/// it, `datasets` takes dataset.json and the other readers' indexes for data. No manifest names it,
+/// and nothing of packhorse reads it: it is there to be edited.
+inline constexpr std::string_view kCardName = "README.md";
+
+enum class CardOutcome {
+  kWritten,
+  kUnchanged,  ///< it was there with the same text
+  kKept,       ///< something else of its name is there, which is never replaced
+  kNone        ///< `datasets` cannot read these shards: they are no tars, or compressed
+};
+
+/// Writes the card of `directory` into it: which shards are which split, and, where it is known, of
+/// which kind each column is. `datasets` are the directory itself, or directories directly in it,
+/// complete with their manifests.
+///
+/// Throws Error(kCorrupt) when a manifest, class list or index is damaged, Error(kIo | kNoSpace).
+CardOutcome write_card(const std::filesystem::path& directory,
+                       const std::vector<std::filesystem::path>& datasets);
+
+}  // namespace packhorse

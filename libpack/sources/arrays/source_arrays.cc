@@ -1,0 +1,309 @@
+#include "sources/arrays/source_arrays.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <map>
+#include <optional>
+
+#include "codecs/png_encode.h"
+#include "labels/label_names.h"
+#include "listing/listed_file.h"
+#include "listing/names.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/printable.h"
+#include "packhorse/image/npy.h"
+#include "sources/arrays/array_files.h"
+#include "sources/arrays/array_name.h"
+#include "sources/layout/folder_options.h"
+#include "sources/payload_source.h"
+
+namespace packhorse::arrays {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kNames =
+    "name images 'images' or 'x' and labels 'labels' or 'y', with the split: train_images, "
+    "train_labels, ...";
+constexpr std::uint64_t kMostImages = 999'999'999;
+
+/// The images of one split, and their labels.
+struct ImageArray {
+  std::string split;
+  StoredArray labels;
+  std::uint64_t count = 0;
+  ImageInfo image;          ///< kRaw, of each
+  bool planes = false;      ///< stored as [N, channels, height, width]
+  std::uint64_t first = 0;  ///< locator of the first image
+  std::int64_t stamp = 0;   ///< of the files
+};
+
+class ArraysSource final : public PayloadSource {
+ public:
+  explicit ArraysSource(fs::path path) : path_(std::move(path)) {}
+
+  Listing list(const ListOptions& options) override {
+    refuse_folder_options(options, path_);
+    refuse_unused(options);
+    payloads_.emplace(options.scratch);
+    Listing listing;
+    find_images(open_arrays(files(), *payloads_), listing);
+    std::vector<std::vector<std::string>> texts;
+    LabelNames names(options.classes);
+    for (const ImageArray& images : images_) {
+      texts.push_back(label_texts(images.labels));
+      for (const std::string& text : texts.back()) names.add(text);
+    }
+    names.finish();
+    listing.classes = names.classes();
+    for (std::size_t i = 0; i < images_.size(); ++i)
+      listing.splits.push_back(list_split(images_[i], texts[i], names));
+    naming::refuse_empty(listing, path_, kNames);
+    return listing;
+  }
+
+  void read(const SplitListing& split, std::size_t i, Input& out) const override {
+    PayloadSource::read(split, i, out);
+    const std::uint64_t locator = split.entries.facts(i).locator;
+    const auto images = std::find_if(images_.begin(), images_.end(), [&](const ImageArray& array) {
+      return locator - array.first < array.count;
+    });
+    thread_local std::vector<std::byte> pixels;
+    pixels.swap(out.bytes);
+    if (images->planes) interleave(images->image, pixels);
+    encode_png(images->image, pixels, out.bytes);
+  }
+
+ private:
+  void refuse_unused(const ListOptions& options) const {
+    if (!options.labels.empty()) {
+      throw Error(ErrorKind::kUsage, "arrays have their own labels", path_,
+                  "leave out --labels; --classes gives them names");
+    }
+    if (options.fields.names && !options.fields.names->empty())
+      throw Error(ErrorKind::kUsage, "arrays have no extra fields", path_, "leave out --fields");
+  }
+
+  std::vector<fs::path> files() const {
+    if (!fs::is_directory(path_)) return {path_};
+    std::vector<fs::path> found;
+    for (const fs::directory_entry& entry : entries_in(path_)) {
+      const std::string name = entry.path().filename();
+      if (!naming::passed_over(name) && has_array_name(name)) found.push_back(entry.path());
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+  }
+
+  [[noreturn]] void refuse(const std::string& what, const std::string& advice) const {
+    throw Error(ErrorKind::kUnsupported, what, path_, advice);
+  }
+
+  [[noreturn]] void refuse(const StoredArray& array, const std::string& what,
+                           const std::string& advice) const {
+    refuse(fmt::format("the array '{}' {}", printable(array.name), what), advice);
+  }
+
+  /// Pairs images with labels, split by split, and notes what is neither.
+  void find_images(std::vector<StoredArray> all, Listing& listing) {
+    std::map<std::string, std::array<std::vector<StoredArray>, 2>> splits;  // images, labels
+    std::vector<std::string> others;
+    for (StoredArray& array : all) {
+      const ArrayName name = parse_array_name(array.name);
+      if (name.role == ArrayName::Role::kNone) {
+        others.push_back(array.name);
+        continue;
+      }
+      if (name.unclear) refuse(array, "names two splits", kNames);
+      splits[name.split][name.role == ArrayName::Role::kImages ? 0 : 1].push_back(std::move(array));
+    }
+    if (splits.empty()) refuse("no array in it is named as images or labels", kNames);
+    for (auto& [split, found] : splits) add_split(split, found[0], found[1]);
+    if (images_.size() > 1 && images_.front().split.empty())
+      refuse("some of its arrays name a split, and some do not", kNames);
+    if (!others.empty())
+      listing.notes.push_back("neither images nor labels, and left out: the arrays " +
+                              naming::quoted(others));
+  }
+
+  void add_split(const std::string& split, const std::vector<StoredArray>& images,
+                 const std::vector<StoredArray>& labels) {
+    const std::string where = split.empty() ? "" : " for '" + split + "'";
+    if (images.size() != 1 || labels.size() != 1) {
+      refuse(fmt::format("it holds {} arrays of images and {} of labels{}, where one of each is "
+                         "needed",
+                         images.size(), labels.size(), where),
+             labels.empty()
+                 ? "give the file or folder that holds the labels too; " + std::string(kNames)
+                 : kNames);
+    }
+    const std::string a = parse_array_name(images[0].name).rest;
+    const std::string b = parse_array_name(labels[0].name).rest;
+    if (a != b) {
+      refuse(fmt::format("'{}' and '{}' do not seem to belong together", printable(images[0].name),
+                         printable(labels[0].name)),
+             "give both the same name apart from 'images' and 'labels'");
+    }
+    ImageArray made = described(images[0]);
+    made.split = split;
+    made.labels = labels[0];
+    made.stamp = mix_stamp(payloads_->stamp(images[0].file),
+                           static_cast<std::uint64_t>(payloads_->stamp(labels[0].file)));
+    if (made.labels.rows() != made.count) {
+      refuse(made.labels,
+             fmt::format("has {} values for {} images", made.labels.rows(), made.count),
+             "make both arrays equally long");
+    }
+    add_places(images[0], made);
+    images_.push_back(std::move(made));
+  }
+
+  ImageArray described(const StoredArray& array) const {
+    const std::vector<std::uint64_t>& shape = array.shape;
+    if (array.type != "|u1") {
+      refuse(array,
+             "holds values of type " + printable(array.type) + ", where pixels must be uint8",
+             "convert it, e.g. (x * 255).round().astype('uint8') for values from 0 to 1");
+    }
+    if (array.fortran_order)
+      refuse(array, "is in Fortran order", "save numpy.ascontiguousarray(x) instead");
+    if (shape.size() != 3 && shape.size() != 4) {
+      refuse(array, "has the shape of " + array.description(),
+             "reshape it to (images, height, width) or (images, height, width, 3)");
+    }
+    const auto is_channels = [](std::uint64_t n) { return n == 1 || n == 3; };
+    const bool last = shape.size() == 3 || is_channels(shape[3]);
+    const bool second = shape.size() == 4 && is_channels(shape[1]);
+    // Images a pixel or three wide are far less likely than a channel axis in an unusual place.
+    const bool odd = shape.size() == 3 && (is_channels(shape[1]) || is_channels(shape[2]));
+    if ((last && second) || odd) {
+      refuse(array,
+             "has the shape of " + array.description() +
+                 ", and either its second or its last axis may be the channels",
+             "write the images to files, and pack those");
+    }
+    if (!last && !second) {
+      refuse(array, "has the shape of " + array.description() + ", without 1 or 3 channels",
+             "keep the channels that are wanted, or write the images to files, and pack those");
+    }
+    ImageArray images;
+    images.planes = second;
+    images.count = shape[0];
+    const std::uint64_t height = second ? shape[2] : shape[1];
+    const std::uint64_t width = second ? shape[3] : shape[2];
+    const std::uint64_t channels = shape.size() == 3 ? 1 : second ? shape[1] : shape[3];
+    constexpr std::uint64_t kLongest = 1'000'000;
+    if (height == 0 || width == 0 || height > kLongest || width > kLongest)
+      refuse(array, "has the shape of " + array.description(), "no image can have this size");
+    if (images.count > kMostImages)
+      refuse(array, "holds more than 999,999,999 images", "pack it in parts");
+    images.image = {ImageKind::kRaw,
+                    static_cast<std::uint8_t>(channels),
+                    8,
+                    1,
+                    static_cast<std::uint32_t>(width),
+                    static_cast<std::uint32_t>(height)};
+    return images;
+  }
+
+  void add_places(const StoredArray& array, ImageArray& images) {
+    images.first = payloads_->size();
+    const std::uint64_t size = pixel_bytes(images.image);
+    for (std::uint64_t i = 0; i < images.count; ++i)
+      payloads_->add(array.file, {array.place.offset + i * size, array.place.spooled});
+  }
+
+  SplitListing list_split(const ImageArray& images, const std::vector<std::string>& texts,
+                          const LabelNames& names) const {
+    SplitListing split;
+    split.split = images.split;
+    const std::uint64_t size = pixel_bytes(images.image);
+    for (std::uint64_t i = 0; i < images.count; ++i) {
+      const std::string name = fmt::format("{:09}.png", i);
+      std::string reason;
+      const std::optional<std::int64_t> label = names.label(texts[i], reason);
+      if (!label) {
+        split.rejects.push_back({name, reason});
+        continue;
+      }
+      split.entries.add(
+          names.classes()[static_cast<std::size_t>(*label)], name,
+          {.size = size, .stamp = images.stamp, .locator = images.first + i, .label = *label});
+    }
+    return split;
+  }
+
+  std::vector<std::string> label_texts(const StoredArray& array) {
+    const std::uint64_t width = value_bytes(array.type);
+    const char kind = array.type.size() > 1 ? array.type[1] : ' ';
+    const bool integers = std::string_view("biu").find(kind) != std::string_view::npos;
+    if (!integers || width == 0 || width > 8) {
+      refuse(array, "holds values of type " + printable(array.type) + ", where labels are integers",
+             "convert it, e.g. y.astype('int64')");
+    }
+    if (array.bytes != array.rows() * width) {
+      refuse(array, "has the shape of " + array.description() + ": several values for each image",
+             "save one label for each: y.argmax(axis=1) where one of them is 1");
+    }
+    Input all;
+    payloads_->read({.size = array.bytes, .locator = payloads_->add(array.file, array.place)}, all);
+    std::vector<std::string> texts;
+    texts.reserve(array.rows());
+    for (std::uint64_t i = 0; i < array.rows(); ++i) {
+      std::uint64_t value = 0;
+      for (std::uint64_t b = 0; b < width; ++b) {
+        const std::uint64_t at = array.type[0] == '>' ? b : width - 1 - b;
+        value = value << 8 | std::to_integer<std::uint64_t>(all.bytes[i * width + at]);
+      }
+      const unsigned unused = static_cast<unsigned>(64 - 8 * width);
+      texts.push_back(kind == 'i'
+                          ? std::to_string(std::bit_cast<std::int64_t>(value << unused) >> unused)
+                          : std::to_string(value));
+    }
+    return texts;
+  }
+
+  /// [channels, height, width] -> [height, width, channels].
+  static void interleave(const ImageInfo& image, std::vector<std::byte>& pixels) {
+    thread_local std::vector<std::byte> planes;
+    planes.swap(pixels);
+    pixels.resize(planes.size());
+    const std::size_t plane = std::size_t{image.width} * image.height;
+    for (std::size_t channel = 0; channel < image.components; ++channel) {
+      for (std::size_t i = 0; i < plane; ++i)
+        pixels[i * image.components + channel] = planes[channel * plane + i];
+    }
+  }
+
+  fs::path path_;
+  std::vector<ImageArray> images_;
+};
+
+/// Whether a folder holds files of arrays, and neither folders nor images.
+bool is_folder_of_arrays(const fs::path& path) {
+  bool found = false;
+  for (const fs::directory_entry& entry : entries_in(path)) {
+    const std::string name = entry.path().filename();
+    if (naming::passed_over(name)) continue;
+    std::error_code code;
+    if (entry.is_directory(code) || naming::has_any_image_name(name)) return false;
+    found = found || has_array_name(name);
+  }
+  return found;
+}
+
+}  // namespace
+
+bool probe(const fs::path& path) {
+  std::error_code code;
+  if (fs::is_regular_file(path, code)) return has_array_name(path);
+  return fs::is_directory(path, code) && is_folder_of_arrays(path);
+}
+
+std::unique_ptr<Source> open(const fs::path& path) { return std::make_unique<ArraysSource>(path); }
+
+}  // namespace packhorse::arrays

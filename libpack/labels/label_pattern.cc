@@ -26,11 +26,11 @@ struct With {
   }
 };
 
-[[noreturn]] void refuse(const std::string& what) {
+[[noreturn]] void refuse_pattern(const std::string& what) {
   throw Error(ErrorKind::kUsage, "--label-pattern: " + what, {}, kExample);
 }
 
-PCRE2_SPTR characters(std::string_view text) { return reinterpret_cast<PCRE2_SPTR>(text.data()); }
+PCRE2_SPTR pcre_text(std::string_view text) { return reinterpret_cast<PCRE2_SPTR>(text.data()); }
 
 std::string message_of(int error) {
   std::array<PCRE2_UCHAR, 256> text{};
@@ -49,17 +49,17 @@ struct LabelPattern::Compiled {
 };
 
 LabelPattern::LabelPattern(const std::string& pattern) : compiled_(std::make_unique<Compiled>()) {
-  if (pattern.size() > kLongest) refuse("it has more than 1,000 characters");
+  if (pattern.size() > kLongest) refuse_pattern("it has more than 1,000 characters");
   int error = 0;
   PCRE2_SIZE at = 0;
   Compiled& it = *compiled_;
-  it.code.reset(pcre2_compile(characters(pattern), pattern.size(),
+  it.code.reset(pcre2_compile(pcre_text(pattern), pattern.size(),
                               PCRE2_NEVER_UTF | PCRE2_NEVER_BACKSLASH_C, &error, &at, nullptr));
-  if (!it.code) refuse(message_of(error) + ", at character " + std::to_string(at + 1));
+  if (!it.code) refuse_pattern(message_of(error) + ", at character " + std::to_string(at + 1));
   std::uint32_t groups = 0;
   pcre2_pattern_info(it.code.get(), PCRE2_INFO_CAPTURECOUNT, &groups);
-  if (groups == 0) refuse("it has no group");
-  const int named = pcre2_substring_number_from_name(it.code.get(), characters("class"));
+  if (groups == 0) refuse_pattern("it has no group");
+  const int named = pcre2_substring_number_from_name(it.code.get(), pcre_text("class"));
   if (named > 0) it.group = static_cast<std::uint32_t>(named);
   it.whole_path = pattern.find('/') != std::string::npos;
   it.limits.reset(pcre2_match_context_create(nullptr));
@@ -75,14 +75,15 @@ LabelPattern::~LabelPattern() = default;
 std::optional<std::string> LabelPattern::label(std::string_view path, std::string& reason) const {
   const Compiled& it = *compiled_;
   const std::string_view name = it.whole_path ? path : naming::last_name(path);
-  const int found = pcre2_match(it.code.get(), characters(name), name.size(), 0, 0, it.match.get(),
+  const int found = pcre2_match(it.code.get(), pcre_text(name), name.size(), 0, 0, it.match.get(),
                                 it.limits.get());
   if (found == PCRE2_ERROR_NOMATCH) {
     reason = "its name does not match --label-pattern";
     return std::nullopt;
   }
   if (found < 0)
-    refuse(message_of(found) + ", for '" + printable(path) + "': a simpler pattern is needed");
+    refuse_pattern(message_of(found) + ", for '" + printable(path) +
+                   "': a simpler pattern is needed");
   const PCRE2_SIZE* places = pcre2_get_ovector_pointer(it.match.get());
   const PCRE2_SIZE begin = places[std::size_t{2} * it.group],
                    end = places[std::size_t{2} * it.group + 1];

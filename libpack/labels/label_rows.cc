@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kBlank = " \t\r";
+constexpr std::string_view kSpaces = " \t\r";
 
 // What headers call the columns, in lower case.
 constexpr std::array<std::string_view, 25> kPathNames = {
@@ -35,17 +35,17 @@ bool is_one_of(const std::array<std::string_view, n>& words, const std::string& 
 }
 
 std::string_view trimmed(std::string_view text) {
-  text = text.substr(0, text.find_last_not_of(kBlank) + 1);
-  text.remove_prefix(std::min(text.find_first_not_of(kBlank), text.size()));
+  text = text.substr(0, text.find_last_not_of(kSpaces) + 1);
+  text.remove_prefix(std::min(text.find_first_not_of(kSpaces), text.size()));
   return text;
 }
 
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
-  for (std::size_t at = text.find_first_not_of(kBlank); at != std::string_view::npos;) {
-    const std::size_t end = std::min(text.find_first_of(kBlank, at), text.size());
+  for (std::size_t at = text.find_first_not_of(kSpaces); at != std::string_view::npos;) {
+    const std::size_t end = std::min(text.find_first_of(kSpaces, at), text.size());
     words.emplace_back(text.substr(at, end - at));
-    at = text.find_first_not_of(kBlank, end);
+    at = text.find_first_not_of(kSpaces, end);
   }
   return words;
 }
@@ -156,7 +156,7 @@ void LabelRows::cut(const Row& row, std::vector<std::string>& cells) const {
     return;
   }
   const std::string_view whole = row.cells[0];
-  const std::string_view line = whole.substr(0, whole.find_last_not_of(kBlank) + 1);
+  const std::string_view line = whole.substr(0, whole.find_last_not_of(kSpaces) + 1);
   if (syntax_ == Syntax::kWords) {
     cells = words_of(line);
   } else if (syntax_ == Syntax::kNumbered) {
@@ -177,7 +177,7 @@ void LabelRows::cut(const Row& row, std::vector<std::string>& cells) const {
     const std::size_t at = line.rfind(' ');
     cells.assign(1, std::string(line));
     if (at == std::string_view::npos) return;
-    cells.front().erase(line.substr(0, at).find_last_not_of(kBlank) + 1);
+    cells.front().erase(line.substr(0, at).find_last_not_of(kSpaces) + 1);
     cells.emplace_back(line.substr(at + 1));
   }
 }

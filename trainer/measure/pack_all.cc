@@ -7,6 +7,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/dataset/manifest.h"
+#include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/formats/format.h"
 #include "packhorse/packing/pack.h"
 #include "packhorse/reader/measure.h"
@@ -17,10 +18,7 @@ namespace {
 
 /// Throws unless the dataset at `path` was packed in the wanted mode with these settings.
 void check_settings(const std::filesystem::path& path, const PackingCost& wanted) {
-  std::vector<std::filesystem::path> datasets = {path};
-  if (!std::filesystem::exists(path / kManifestName))
-    datasets.assign(std::filesystem::directory_iterator(path), {});  // one for each split
-  for (const std::filesystem::path& dataset : datasets) {
+  for (const std::filesystem::path& dataset : find_datasets(path)) {
     const Manifest manifest = Manifest::load(dataset);
     if (manifest.image == wanted.image_mode && manifest.image_settings == wanted.settings) continue;
     throw Error(ErrorKind::kExists,

@@ -482,7 +482,7 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
 /// What libraries call that end the program themselves, with a code that no command of ours has.
 void exit(int code) {
   REAL(exit);
-  if (state.active && code == 255) print_frames();
+  if (state.active && (code & 0xff) == 0xff) print_frames();
   real(code);
   __builtin_unreachable();
 }

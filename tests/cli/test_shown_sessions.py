@@ -11,7 +11,7 @@ SHOWN = {
     (page, match["format"]): match
     for page in ("demo.md", "cifar10.md")
     for match in re.finditer(
-        r"^\$ packhorse pack \S+ (?P<out>\S+) --format (?P<format>\w+).*\n(?P<text>(?:.+\n)+)", (ROOT / "docs" / page).read_text(), re.M
+        r"^\$ packhorse pack \S+ (?P<out>\S+) --format (?P<format>\w+)(?: --overwrite)?\n(?P<text>(?:.+\n)+)", (ROOT / "docs" / page).read_text(), re.M
     )
 }
 

@@ -21,7 +21,8 @@ def test_every_page_is_in_the_navigation_once():
 
 def test_the_navigation_has_what_readers_want_to_do_in_order():
     assert re.findall(r"^  - ([^:]+):", CONFIG[CONFIG.index("\nnav:") :], re.M) == [
-        "Try it", "Pack my data", "Check it", "Train on it", "Measure", "On a cluster", "Formats byte by byte", "How it works",
+        "Try it", "Pack my data", "Check it", "Train on it", "Measure", "From Python", "On a cluster", "Formats byte by byte",
+        "How it works",
     ]
 
 

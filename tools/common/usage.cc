@@ -50,7 +50,9 @@ bool contains(const Words& words, const std::string& word) {
 class UsageErrors {
  public:
   UsageErrors(CLI::App& app, const Words& words)
-      : app_(app), all_(app.get_subcommands([](CLI::App*) { return true; })), words_(words) {
+      : app_(app),
+        all_(app.get_subcommands([](const CLI::App* sub) { return !sub->get_group().empty(); })),
+        words_(words) {
     const std::vector<CLI::App*> parsed = app.get_subcommands();
     command_ = parsed.empty() ? nullptr : parsed.front();
     call_ = command_ == nullptr ? app.get_name() : app.get_name() + " " + command_->get_name();

@@ -25,7 +25,9 @@ void look_at(const std::filesystem::path& path) {
     fuzz::touch(read.bytes);
   }
   for (const Reject& reject : contents.outside) fuzz::touch(reject.path);
-  fuzz::touch(lay_out(contents, {}, path).classes.empty() ? "" : "classes");
+  const ListOptions options;
+  const Layout layout = find_layout(contents.tree, options, path);
+  fuzz::touch(lay_out(contents, layout, options, path).classes.empty() ? "" : "classes");
 }
 
 }  // namespace

@@ -98,6 +98,21 @@ def test_packages_say_what_they_need(packages):
         assert re.search(r"pip install torch==\d", field(trainer, "Description"))
 
 
+def test_the_library_package_brings_what_its_pkg_config_files_ask_for(packages, installed):
+    depends = re.findall(r"[^\s,]+", field(packages["libpackhorse-dev"], "Depends"))
+    query = ["dpkg-query", "-W", "-f=${Depends}, ", *depends]  # libjpeg-dev only names another package
+    depends += re.findall(r"[^\s,]+", subprocess.run(query, capture_output=True, text=True, check=False).stdout)
+    modules = set()
+    for file in installed.rglob("packhorse*.pc"):
+        modules |= set(re.search(r"^Requires: (.*)$", file.read_text(), re.M)[1].split())
+    for module in sorted(modules):
+        command = ["pkg-config", "--variable=pcfiledir", module]
+        folder = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        file = (Path(folder) / f"{module}.pc").resolve()
+        owner = subprocess.run(["dpkg", "-S", file], capture_output=True, text=True, check=True).stdout.split(":")[0]
+        assert owner in depends, (module, owner, depends)
+
+
 def test_the_installed_program_packs(installed, tmp_path):
     program = installed / "usr/bin/packhorse"
     subprocess.run([program, "pack", SHAPES, tmp_path / "out", "--format", "wds", "-q"], check=True)

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 
-from . import _reader
+from . import _pixels, _reader
 from .dataset import Dataset
 from .errors import UnsupportedError
 
@@ -23,8 +23,14 @@ OTHER_KINDS = 'open such images with Pillow: packhorse.Dataset(..., image="pil")
 class Batch(collections.namedtuple("Batch", ["images", "labels"])):
     """`images, labels = batch`. The arrays are yours: they stay valid when the loader goes on, or goes.
 
-    Where torch is imported they are tensors: images uint8 [batch, 3, height, width], channels last in memory, and
-    labels int64 [batch]. Else numpy arrays: images uint8 [batch, height, width, 3].
+    images are of the loader's dtype, labels int64 [batch]. Where torch is imported they are tensors, otherwise numpy
+    arrays:
+
+                            torch                           numpy
+        channels_last=True  [batch, 3, height, width]       [batch, height, width, 3]
+                            in torch.channels_last order
+        channels_last=False [batch, 3, height, width]       [batch, 3, height, width]
+                            contiguous
     """
 
     samples = None
@@ -53,6 +59,12 @@ class Loader:
     path        a packed dataset (with splits: see `split`), or a packhorse.Dataset
     size        resize whole images to size x size, or
     augment     a crop, or a list of it and ColorJitter, RandomErasing
+    dtype       of the images: "uint8", 0 to 255; or "float32" or "float16", scaled to 0..1 (numpy's and torch's
+                dtypes, too)
+    mean, std   three numbers each: normalise the floating-point images, by (x / 255 - mean) / std. Bit for bit what
+                torchvision's ToTensor() and Normalize(mean, std) make of the pixels; float16 is that, rounded
+    channels_last
+                how images lie in memory, and the shape of numpy's: packhorse.Batch has the four cases
     shuffle     all samples mixed (order="global"); False: in stored order
     order       "global", "window" (large reads mixed within 256 MiB, for disks and network storage) or "sequential"
     drop_last   leave out a last, short batch. Otherwise it is delivered, and with several ranks filled up with samples
@@ -71,6 +83,10 @@ class Loader:
         *,
         size: int | None = None,
         augment: Augment | Sequence | None = None,
+        dtype="uint8",
+        mean: Sequence[float] | None = None,
+        std: Sequence[float] | None = None,
+        channels_last: bool = True,
         split: str = "",
         shuffle: bool = True,
         order: str | None = None,
@@ -85,6 +101,7 @@ class Loader:
     ):
         self.dataset = path if isinstance(path, Dataset) else Dataset(path, split=split)
         crop, jitter, erasing = _stages(size, augment)
+        self.channels_last = channels_last
         if (rank is None) != (world_size is None):
             raise ValueError("rank and world_size: give both, or neither")
         if rank is None or world_size is None:
@@ -96,6 +113,8 @@ class Loader:
             augment=crop,
             jitter=jitter,
             erasing=erasing,
+            planes=not channels_last,
+            **_pixels.number_format(dtype, mean, std),
             workers=-1 if workers is None else workers,
             slots=slots,
             order=order or ("global" if shuffle else "sequential"),
@@ -134,7 +153,12 @@ class Loader:
             if arrays is None:
                 this.over = True
                 return
-            yield _batch(*arrays)
+            yield self._batch(*arrays)
+
+    def _batch(self, images, labels, samples) -> Batch:
+        batch = Batch(*_pixels.as_tensors(images, labels, self.channels_last))
+        batch.samples = samples
+        return batch
 
     @property
     def epoch(self) -> int:
@@ -177,16 +201,6 @@ class _Pass:
 
     epoch: int
     over: bool = False
-
-
-def _batch(images, labels, samples) -> Batch:
-    torch = sys.modules.get("torch")
-    if torch is not None:
-        images = torch.from_numpy(images).permute(0, 3, 1, 2)
-        labels = torch.from_numpy(labels)
-    batch = Batch(images, labels)
-    batch.samples = samples
-    return batch
 
 
 def _stages(size, augment):

@@ -32,10 +32,30 @@ Tail tail_of(const std::string& name) {
   throw nb::value_error("tail: drop, pad or keep");
 }
 
-/// images uint8 [batch, size, size, 3], labels and samples int64/uint64 [batch].
-using Arrays =
-    std::tuple<nb::ndarray<nb::numpy, std::uint8_t>, nb::ndarray<nb::numpy, std::int64_t>,
-               nb::ndarray<nb::numpy, std::uint64_t>>;
+reader::PixelType type_of(const std::string& name) {
+  if (name == "uint8") return reader::PixelType::kUint8;
+  if (name == "float32") return reader::PixelType::kFloat32;
+  if (name == "float16") return reader::PixelType::kFloat16;
+  throw nb::value_error("dtype: uint8, float32 or float16");
+}
+
+nb::dlpack::dtype type_of(reader::PixelType type) {
+  using Code = nb::dlpack::dtype_code;
+  const Code code = type == reader::PixelType::kUint8 ? Code::UInt : Code::Float;
+  return {static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(8 * size_of(type)), 1};
+}
+
+using Channels = std::array<double, 3>;
+
+std::array<float, 3> rounded(const Channels& values) {
+  return {static_cast<float>(values[0]), static_cast<float>(values[1]),
+          static_cast<float>(values[2])};
+}
+
+/// images [batch, size, size, 3] or [batch, 3, size, size], labels and samples int64/uint64
+/// [batch].
+using Arrays = std::tuple<nb::ndarray<nb::numpy>, nb::ndarray<nb::numpy, std::int64_t>,
+                          nb::ndarray<nb::numpy, std::uint64_t>>;
 
 /// The Loader, for the process that made it: after fork() its threads are gone.
 class ProcessLoader {
@@ -73,15 +93,7 @@ class ProcessLoader {
       batch = loader.next();
     }
     if (!batch) return std::nullopt;
-    const auto size = static_cast<std::size_t>(batch->size());
-    auto* kept = new std::shared_ptr<std::uint8_t>(batch->keep_images());
-    const nb::capsule owner(
-        kept, [](void* p) noexcept { delete static_cast<std::shared_ptr<std::uint8_t>*>(p); });
-    const std::size_t shape[] = {size, side_, side_, 3};
-    return Arrays(
-        {batch->images().data(), 4, shape, owner},
-        to_numpy<std::int64_t>({batch->labels().begin(), batch->labels().end()}, {size}),
-        to_numpy<std::uint64_t>({batch->samples().begin(), batch->samples().end()}, {size}));
+    return arrays(*batch);
   }
 
   /// Batches in an epoch, after `done` of its samples.
@@ -98,6 +110,20 @@ class ProcessLoader {
   }
 
  private:
+  /// The batch's arrays, which own its memory.
+  Arrays arrays(Batch& batch) const {
+    const auto size = static_cast<std::size_t>(batch.size());
+    auto* kept = new std::shared_ptr<std::uint8_t>(batch.keep_images());
+    const nb::capsule owner(
+        kept, [](void* p) noexcept { delete static_cast<std::shared_ptr<std::uint8_t>*>(p); });
+    const bool planes = options_.format.layout == reader::PixelLayout::kPlanes;
+    const std::size_t shape[] = {size, planes ? 3 : side_, side_, planes ? side_ : 3};
+    return Arrays(
+        {batch.images().data(), 4, shape, owner, nullptr, type_of(options_.format.type)},
+        to_numpy<std::int64_t>({batch.labels().begin(), batch.labels().end()}, {size}),
+        to_numpy<std::uint64_t>({batch.samples().begin(), batch.samples().end()}, {size}));
+  }
+
   static void wait(Loader& loader) {
     for (bool there = false; !there;) {
       {
@@ -164,7 +190,8 @@ void bind_loader(nb::module_& module) {
           "__init__",
           [](ProcessLoader* self, std::shared_ptr<Dataset> dataset, std::int64_t batch_size,
              reader::Augment augment, const std::optional<reader::ColorJitter>& jitter,
-             const std::optional<reader::RandomErasing>& erasing, int workers, int slots,
+             const std::optional<reader::RandomErasing>& erasing, const std::string& dtype,
+             const Channels& mean, const Channels& deviation, bool planes, int workers, int slots,
              const std::string& order, const std::string& tail, std::uint64_t seed,
              std::int64_t rank, std::int64_t world, const std::string& max_bad, bool huge_pages) {
             LoaderOptions options;
@@ -172,6 +199,10 @@ void bind_loader(nb::module_& module) {
             options.augment = std::move(augment);
             if (jitter) options.pixels.jitter = *jitter;
             if (erasing) options.pixels.erasing = *erasing;
+            options.format = {
+                type_of(dtype),
+                planes ? reader::PixelLayout::kPlanes : reader::PixelLayout::kInterleaved,
+                rounded(mean), rounded(deviation)};
             options.workers = workers;
             options.slots = slots;
             options.order = order_of(order);
@@ -185,8 +216,9 @@ void bind_loader(nb::module_& module) {
             new (self) ProcessLoader(std::move(dataset), std::move(options));
           },
           "dataset"_a, nb::kw_only(), "batch_size"_a, "augment"_a, "jitter"_a.none(),
-          "erasing"_a.none(), "workers"_a, "slots"_a, "order"_a, "tail"_a, "seed"_a, "rank"_a,
-          "world"_a, "max_bad"_a, "huge_pages"_a)
+          "erasing"_a.none(), "dtype"_a, "mean"_a, "deviation"_a, "planes"_a, "workers"_a,
+          "slots"_a, "order"_a, "tail"_a, "seed"_a, "rank"_a, "world"_a, "max_bad"_a,
+          "huge_pages"_a)
       .def("start_epoch", &ProcessLoader::start_epoch, "epoch"_a, "done"_a = 0)
       .def("next", &ProcessLoader::next, "The next batch, or None at the end of the epoch")
       .def("steps", &ProcessLoader::steps, "epoch"_a = 0, "done"_a = 0)

@@ -10,6 +10,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/resources.h"
 #include "packhorse/reader/decode.h"
+#include "pixel_format/pixel_writer.h"
 
 namespace packhorse::reader {
 
@@ -33,7 +34,8 @@ struct alignas(kCacheLine) Producer {
   explicit Producer(const DecodeOptions& options) : decoder(options) {}
   Decoder decoder;
   std::vector<std::byte> bytes;
-  std::exception_ptr error;  ///< the error of the sample that failed last
+  std::vector<std::uint8_t> pixels;  ///< a decoded sample, where the batch holds other numbers
+  std::exception_ptr error;          ///< the error of the sample that failed last
   std::atomic<std::uint64_t> samples{0}, bytes_read{0}, read_ns{0}, decode_ns{0}, wait_ns{0};
 };
 
@@ -86,9 +88,13 @@ OrderOptions order_options(const LoaderOptions& options, std::uint64_t epoch, st
           .done = done};
 }
 
-std::size_t bytes_of_image(const LoaderOptions& options) {
+std::size_t values_of_image(const LoaderOptions& options) {
   const auto size = static_cast<std::size_t>(output_size(options.augment));
   return size * size * 3;
+}
+
+std::size_t bytes_of_image(const LoaderOptions& options) {
+  return values_of_image(options) * size_of(options.format.type);
 }
 
 const LoaderOptions& checked(const LoaderOptions& options) {
@@ -113,6 +119,9 @@ void LoaderOptions::validate() const {
   require(encoded_share >= 0 && encoded_share <= 1, "the encoded share must be within 0 and 1");
   require(encoded_share == 0 || scaled_dct == ScaledDct::kOff,
           "samples that are left encoded are decoded at full size");
+  require(encoded_share == 0 || format == PixelFormat{},
+          "samples that are left encoded stand among pixels of 8 bits, interleaved");
+  format.validate();
   reader::validate(augment);
   reader::validate(pixels);
   OrderOptions any = order_options(*this, 0, 0);
@@ -125,6 +134,7 @@ struct Loader::Impl {
       : dataset(std::move(dataset_in)),
         options(std::move(options_in)),
         image_bytes(bytes_of_image(checked(options))),
+        writer(options.format),
         ring(options.slots, options.batch_size,
              static_cast<std::size_t>(options.batch_size) * image_bytes, options.allocator),
         encoded_places(static_cast<std::size_t>(options.encoded_share *
@@ -144,6 +154,7 @@ struct Loader::Impl {
                                        .limits = options.limits};
     for (int i = 0; i < std::max(workers, 1); ++i) {
       producers.push_back(std::make_unique<Producer>(decode_options));
+      if (!writer.is_as_decoded()) producers.back()->pixels.resize(values_of_image(options));
     }
     for (int i = 0; i < workers; ++i) {
       Producer& producer = *producers[static_cast<std::size_t>(i)];
@@ -280,7 +291,10 @@ struct Loader::Impl {
         if (slot.encoded[place].bytes > 0) return;
       }
     }
-    producer.decoder.decode(bytes, options.augment, random, out, known);
+    if (writer.is_as_decoded())
+      return producer.decoder.decode(bytes, options.augment, random, out, known);
+    producer.decoder.decode(bytes, options.augment, random, producer.pixels, known);
+    writer.write(producer.pixels, out);
   }
 
   /// A sample may look damaged because its file was truncated: that is the error then.
@@ -311,6 +325,7 @@ struct Loader::Impl {
   std::shared_ptr<const Dataset> dataset;
   LoaderOptions options;
   std::size_t image_bytes;
+  PixelWriter writer;
   Ring ring;
   std::size_t encoded_places;  ///< places of a batch that are left encoded where possible
   BadSampleLog bad;

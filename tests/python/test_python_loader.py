@@ -12,7 +12,7 @@ import time
 
 import numpy as np
 import pytest
-from package import packhorse, packed_photos
+from package import environment, packed_photos, packhorse
 from python_support import BIN, SHAPES, flip_byte, pack, shards_of
 
 
@@ -166,10 +166,6 @@ images, labels = batch
 assert (images.shape, images.dtype.name, labels.shape, labels.dtype.name) == ((8, 16, 16, 3), "uint8", (8,), "int64")
 """
     subprocess.run([sys.executable, "-c", code], env=environment(), check=True)
-
-
-def environment():
-    return {**os.environ, "PYTHONPATH": str(BIN.parent / "python")}
 
 
 def test_torch_tensors_where_torch_is_imported(packed):

@@ -16,6 +16,7 @@
 #include "packhorse/reader/decode.h"
 #include "packhorse/reader/latency.h"
 #include "packhorse/reader/order.h"
+#include "packhorse/reader/pixel_format.h"
 #include "packhorse/reader/shuffle_quality.h"
 
 /// Shards -> batches of pixels.
@@ -29,7 +30,7 @@ namespace packhorse::reader {
 
 /// Allocates memory for slots, when the Loader is made (and for Batch::keep_images()), and frees it
 /// when neither the Loader nor a kept batch needs it; the trainer supplies pinned memory through
-/// this. Set both functions or neither. Any thread.
+/// this. Set both functions or neither. The memory is aligned to 4 bytes or more. Any thread.
 struct SlotAllocator {
   std::function<void*(std::size_t bytes)> allocate;
   std::function<void(void*, std::size_t bytes)> deallocate;
@@ -53,11 +54,12 @@ struct LoaderOptions {
   int slots = 4;     ///< batches in memory: ready, in the making, or with the consumer; 2 or more
   Augment augment = RandomResizedCrop{};
   PixelAugment pixels = {};       ///< colour jitter, random erasing
+  PixelFormat format = {};        ///< type, layout and scale of the numbers in Batch::images()
   bool apply_orientation = true;  ///< turn pictures as their EXIF says
   ScaledDct scaled_dct = ScaledDct::kOff;
   ImageLimits limits = {};  ///< images beyond are bad samples
   /// The share of each batch, from its first place on, that is left encoded where possible, for a
-  /// consumer that decodes (Batch::encoded()). Not with ScaledDct.
+  /// consumer that decodes (Batch::encoded()). Not with ScaledDct, nor another `format`.
   double encoded_share = 0;
   bool decode = true;  ///< false: read (and check) only; images stay zero. For measuring storage.
   OrderKind order = OrderKind::kGlobal;
@@ -111,7 +113,13 @@ class Batch {
   ~Batch();
 
   std::int64_t size() const { return size_; }
-  std::span<std::uint8_t> images() const { return images_; }           ///< [size, S, S, 3]
+  /// [size, S, S, 3], or as LoaderOptions::format says: then, the bytes of these numbers.
+  std::span<std::uint8_t> images() const { return images_; }
+  /// images() where LoaderOptions::format says float32; T = std::uint16_t for the bits of float16.
+  template <class T = float>
+  std::span<T> images_as() const {
+    return {reinterpret_cast<T*>(images_.data()), images_.size() / sizeof(T)};
+  }
   std::span<const std::int64_t> labels() const { return labels_; }     ///< [size]
   std::span<const std::uint64_t> samples() const { return samples_; }  ///< dataset sample numbers
   /// One per place, where LoaderOptions::encoded_share asks for it, otherwise empty. Where `bytes`

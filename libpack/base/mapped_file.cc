@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <mutex>
@@ -27,7 +28,7 @@ struct MappedFile::Region {
   }
 };
 
-/// All mappings of the process, and the handler that was there before ours.
+/// All mappings of the process, and the handlers that were there before ours.
 struct Regions {
   using Region = MappedFile::Region;
 
@@ -57,40 +58,88 @@ struct Regions {
     region->begin = 0;
   }
 
-  std::atomic<Region*> first{nullptr};
-  struct sigaction before {};
+  /// Puts our handler in front of one that somebody else has installed since.
+  void arm() {
+    struct sigaction now {};
+    ::sigaction(SIGBUS, nullptr, &now);
+    if (is_ours(now)) return;
+    const std::unique_lock lock(mutex, std::try_to_lock);  // after fork() its owner may be gone
+    if (lock) install();
+  }
 
  private:
-  Regions() : page(static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE))) {
-    struct sigaction ours {};
-    ours.sa_sigaction = [](int signal, siginfo_t* info, void* context) {
-      all().on_bus_error(signal, info, context);
-    };
-    ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  using Action = struct sigaction;
+  static constexpr std::size_t kMostOthers = 8;
+
+  Regions() : page(static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE))) { install(); }
+
+  static void handle(int signal, siginfo_t* info, void* context) {
+    all().on_bus_error(signal, info, context);
+  }
+
+  static bool is_ours(const Action& action) {
+    return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == handle;
+  }
+
+  void install() {
+    Action ours{}, before{};
+    ours.sa_sigaction = handle;
+    // A handler that we call may send the signal again, to its own predecessor.
+    ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
     sigemptyset(&ours.sa_mask);
     ::sigaction(SIGBUS, &ours, &before);
+    if (!is_ours(before)) remember(before);
+  }
+
+  void remember(const Action& other) {
+    const std::size_t known = others_known;
+    const bool is_default = other.sa_handler == SIG_DFL || other.sa_handler == SIG_IGN;
+    const bool is_known =
+        std::any_of(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(known),
+                    [&](const Action& one) { return one.sa_handler == other.sa_handler; });
+    if (is_default || is_known || known == kMostOthers) return;
+    others[known] = other;
+    others_known = known + 1;
   }
 
   /// Does only what a signal handler may do.
   void on_bus_error(int signal, siginfo_t* info, void* context) {
-    const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+    const bool is_fault = info->si_code > 0;  // and not sent by a process
+    if (is_fault && replace_page(reinterpret_cast<std::uintptr_t>(info->si_addr))) return;
+    // The last to be installed comes first. When it sends the signal again, the one before is next.
+    const std::size_t known = others_known, depth = passing_on++;
+    if (depth < known) {
+      call(others[known - 1 - depth], signal, info, context);
+    } else {
+      ::signal(signal, SIG_DFL);  // a fault recurs, and ends the process as usual
+      if (!is_fault) ::raise(signal);
+    }
+    --passing_on;
+  }
+
+  bool replace_page(std::uintptr_t address) {
     for (Region* region = first; region != nullptr; region = region->next) {
       if (!region->holds(address)) continue;
       region->truncated = true;
       void* zeros = ::mmap(reinterpret_cast<void*>(address / page * page), page, PROT_READ,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-      if (zeros != MAP_FAILED) return;
+      if (zeros != MAP_FAILED) return true;
     }
-    if ((before.sa_flags & SA_SIGINFO) != 0) {
-      before.sa_sigaction(signal, info, context);
-    } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
-      before.sa_handler(signal);
+    return false;
+  }
+
+  static void call(const Action& other, int signal, siginfo_t* info, void* context) {
+    if ((other.sa_flags & SA_SIGINFO) != 0) {
+      other.sa_sigaction(signal, info, context);
     } else {
-      ::signal(signal, SIG_DFL);  // the fault recurs, and ends the process as usual
+      other.sa_handler(signal);
     }
   }
 
   std::mutex mutex;
+  std::atomic<Region*> first{nullptr};
+  std::array<Action, kMostOthers> others{};  ///< only ever added to: a handler may be reading
+  std::atomic<std::size_t> others_known{0}, passing_on{0};
   const std::uintptr_t page;
 };
 
@@ -110,6 +159,7 @@ MappedFile::MappedFile(int fd, const std::filesystem::path& path) {
   if (memory == MAP_FAILED) throw_errno("map", path);
   bytes_ = Bytes(static_cast<const std::byte*>(memory), size);
   region_ = Regions::all().add(bytes_);
+  arm();
 }
 
 MappedFile::~MappedFile() {
@@ -126,6 +176,8 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(region_, other.region_);
   return *this;
 }
+
+void MappedFile::arm() { Regions::all().arm(); }
 
 bool MappedFile::truncated() const { return region_ != nullptr && region_->truncated; }
 

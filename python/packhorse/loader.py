@@ -54,7 +54,7 @@ class Loader:
             ...
 
     The same seed, epoch and batch_size give the same batches for any number of workers, and those of the C++ loader.
-    Each iteration is an epoch: the one after the last begun, or that of set_epoch().
+    Each iteration is an epoch: the one after the last begun, or that of set_epoch(). It begins with its first batch.
 
     path        a packed dataset (with splits: see `split`), or a packhorse.Dataset
     size        resize whole images to size x size, or
@@ -129,8 +129,8 @@ class Loader:
         self._pass: _Pass | None = None  # the one begun last
 
     def __len__(self) -> int:
-        """Batches of the next iteration: of a whole epoch, or of what load_state_dict() left of one."""
-        return self._native.steps(done=self._done)
+        """Batches of a whole epoch, also while load_state_dict() left less of one."""
+        return self._native.steps()
 
     def __iter__(self) -> Iterator[Batch]:
         if len(self) == 0:
@@ -138,12 +138,10 @@ class Loader:
                 f"an epoch has no batch: {len(self.dataset)} samples make no batch of {self.batch_size} "
                 f"for each of {self.world_size} ranks; use drop_last=False or a smaller batch_size"
             )
-        self._native.start_epoch(self._epoch, self._done)
-        self._pass = _Pass(self._epoch)
-        self._epoch, self._done = self._epoch + 1, 0
-        return self._batches(self._pass)
+        return self._batches()
 
-    def _batches(self, this: _Pass) -> Iterator[Batch]:
+    def _batches(self) -> Iterator[Batch]:
+        this = self._begin()  # not before the first batch is wanted: some programs make iterators and drop them
         while self._pass is this:  # a newer iteration ends this one
             try:
                 arrays = self._native.next()
@@ -151,9 +149,15 @@ class Loader:
                 error.advice = OTHER_KINDS
                 raise
             if arrays is None:
-                this.over = True
                 return
+            this.left -= 1
             yield self._batch(*arrays)
+
+    def _begin(self) -> _Pass:
+        self._native.start_epoch(self._epoch, self._done)
+        self._pass = _Pass(self._epoch, self._native.steps(self._done))
+        self._epoch, self._done = self._epoch + 1, 0
+        return self._pass
 
     def _batch(self, images, labels, samples) -> Batch:
         batch = Batch(*_pixels.as_tensors(images, labels, self.channels_last))
@@ -170,18 +174,21 @@ class Loader:
         self._epoch, self._done = epoch, 0
 
     def state_dict(self) -> dict:
-        """Where the iteration is: after the batches delivered so far. A few numbers, valid at any other world size."""
+        """Where the iteration is: after the batches delivered so far; after the last one, at the start of the next
+        epoch. A few numbers, valid at any other world size. For torchdata's and Lightning's checkpoints, too."""
         epoch, done = self._epoch, self._done
-        if self._pass is not None and not self._pass.over:
+        if self._pass is not None and self._pass.left > 0:
             epoch, done = self._pass.epoch, self._native.done()
         return {"seed": self.seed, "epoch": epoch, "done": done}
 
     def load_state_dict(self, state: dict) -> None:
-        """The next iteration goes on where `state` was taken."""
+        """The next iteration goes on where `state` was taken. len() remains that of a whole epoch."""
         if state["seed"] != self.seed:
             raise ValueError(f"the state is of seed {state['seed']}, this loader has seed {self.seed}")
-        self._epoch, self._done = state["epoch"], state["done"]
-        self._pass = None
+        epoch, done = state["epoch"], state["done"]
+        if done > 0 and self._native.steps(done) == 0:  # less than a batch of that epoch is left, and dropped
+            epoch, done = epoch + 1, 0
+        self._epoch, self._done, self._pass = epoch, done, None
 
     def stats(self) -> dict:
         """Counters since the loader was made, in seconds over all threads, and who waits for whom: `limit`."""
@@ -197,10 +204,10 @@ class Loader:
 
 @dataclasses.dataclass
 class _Pass:
-    """An iteration: its epoch, and whether all of it was delivered."""
+    """An iteration: its epoch, and how many batches it will still deliver."""
 
     epoch: int
-    over: bool = False
+    left: int
 
 
 def _stages(size, augment):

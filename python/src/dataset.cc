@@ -4,6 +4,7 @@
 
 #include "bindings.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/mapped_file.h"
 #include "packhorse/reader/decode.h"
 
 namespace packhorse::python {
@@ -13,8 +14,10 @@ using reader::Dataset;
 
 namespace {
 
-/// Sample numbers as Python's: negative ones count from the end. Throws IndexError.
+/// Sample numbers as Python's: negative ones count from the end. Throws IndexError. Python's other
+/// libraries may have displaced our handler since the last sample.
 std::size_t checked(const Dataset& dataset, std::int64_t index) {
+  MappedFile::arm();
   const auto size = static_cast<std::int64_t>(dataset.size());
   if (index < -size || index >= size)
     throw nb::index_error(
@@ -61,16 +64,24 @@ nb::ndarray<nb::numpy, std::uint8_t> decode(const Dataset& dataset, std::int64_t
     }
     dataset.check_whole(sample);
   } catch (const Error& error) {
-    throw Error(error.kind(), dataset.describe(sample) + ": " + error.what(), error.path(),
-                error.advice(), error.key());
+    throw reader::error_at(dataset, sample, error);
   }
   return to_numpy(std::move(pixels),
                   {static_cast<std::size_t>(height), static_cast<std::size_t>(width), 3});
 }
 
+std::int64_t label(const Dataset& dataset, std::int64_t index) {
+  const std::size_t sample = checked(dataset, index);
+  const std::int64_t label = dataset.label(sample);
+  dataset.check_whole(sample);
+  return label;
+}
+
 nb::ndarray<nb::numpy, std::int64_t> labels(const Dataset& dataset) {
+  MappedFile::arm();
   std::vector<std::int64_t> all(dataset.size());
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = dataset.label(i);
+  for (std::size_t i = 0; i < all.size(); ++i) dataset.check_whole(i);
   const std::size_t size = all.size();
   return to_numpy(std::move(all), {size});
 }
@@ -91,8 +102,7 @@ void bind_dataset(nb::module_& module) {
       .def_prop_ro("classes", &Dataset::classes)
       .def_prop_ro("format", &Dataset::format)
       .def_prop_ro("image_mode", &Dataset::image_mode)
-      .def("label",
-           [](const Dataset& self, std::int64_t i) { return self.label(checked(self, i)); })
+      .def("label", &label)
       .def("labels", &labels, "The labels of all samples, int64")
       .def("describe",
            [](const Dataset& self, std::int64_t i) { return self.describe(checked(self, i)); })

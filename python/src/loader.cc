@@ -61,9 +61,8 @@ using Arrays = std::tuple<nb::ndarray<nb::numpy>, nb::ndarray<nb::numpy, std::in
 class ProcessLoader {
  public:
   ProcessLoader(std::shared_ptr<const Dataset> dataset, LoaderOptions options)
-      : samples_(dataset->size()),
-        side_(static_cast<std::size_t>(reader::output_size(options.augment))),
-        options_(options),
+      : side_(static_cast<std::size_t>(reader::output_size(options.augment))),
+        format_(options.format),
         loader_(std::make_unique<Loader>(std::move(dataset), std::move(options))) {}
 
   /// In a forked child nothing can join the threads, and their locks may be held for ever.
@@ -97,17 +96,7 @@ class ProcessLoader {
   }
 
   /// Batches in an epoch, after `done` of its samples.
-  std::uint64_t steps(std::uint64_t epoch, std::uint64_t done) const {
-    reader::OrderOptions order;
-    order.seed = options_.seed;
-    order.epoch = epoch;
-    order.rank = options_.rank;
-    order.world = options_.world;
-    order.batch_size = options_.batch_size;
-    order.tail = options_.tail;
-    order.done = done;
-    return reader::Order(samples_, order).steps();
-  }
+  std::uint64_t steps(std::uint64_t done) const { return loader_->steps_of_epoch(done); }
 
  private:
   /// The batch's arrays, which own its memory.
@@ -116,10 +105,10 @@ class ProcessLoader {
     auto* kept = new std::shared_ptr<std::uint8_t>(batch.keep_images());
     const nb::capsule owner(
         kept, [](void* p) noexcept { delete static_cast<std::shared_ptr<std::uint8_t>*>(p); });
-    const bool planes = options_.format.layout == reader::PixelLayout::kPlanes;
+    const bool planes = format_.layout == reader::PixelLayout::kPlanes;
     const std::size_t shape[] = {size, planes ? 3 : side_, side_, planes ? side_ : 3};
     return Arrays(
-        {batch.images().data(), 4, shape, owner, nullptr, type_of(options_.format.type)},
+        {batch.images().data(), 4, shape, owner, nullptr, type_of(format_.type)},
         to_numpy<std::int64_t>({batch.labels().begin(), batch.labels().end()}, {size}),
         to_numpy<std::uint64_t>({batch.samples().begin(), batch.samples().end()}, {size}));
   }
@@ -135,9 +124,8 @@ class ProcessLoader {
   }
 
   const ::pid_t process_ = ::getpid();
-  const std::uint64_t samples_;
   const std::size_t side_;
-  const LoaderOptions options_;
+  const reader::PixelFormat format_;
   std::unique_ptr<Loader> loader_;
 };
 
@@ -221,7 +209,7 @@ void bind_loader(nb::module_& module) {
           "huge_pages"_a)
       .def("start_epoch", &ProcessLoader::start_epoch, "epoch"_a, "done"_a = 0)
       .def("next", &ProcessLoader::next, "The next batch, or None at the end of the epoch")
-      .def("steps", &ProcessLoader::steps, "epoch"_a = 0, "done"_a = 0)
+      .def("steps", &ProcessLoader::steps, "done"_a = 0)
       .def("done", [](const ProcessLoader& self) { return self.here().state().done; })
       .def("counters", &counters)
       .def("bad_samples", &bad_samples);

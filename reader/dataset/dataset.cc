@@ -79,4 +79,9 @@ std::shared_ptr<const Dataset> Dataset::open(const fs::path& path, const std::st
   return open_folder(path, split, odd);
 }
 
+Error error_at(const Dataset& dataset, std::size_t i, const Error& error) {
+  return {error.kind(), dataset.describe(i) + ": " + error.what(), error.path(), error.advice(),
+          error.key()};
+}
+
 }  // namespace packhorse::reader

@@ -8,6 +8,7 @@
 #include "loader/ring.h"
 #include "loader/storage_prefetcher.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/mapped_file.h"
 #include "packhorse/base/resources.h"
 #include "packhorse/reader/decode.h"
 #include "pixel_format/pixel_writer.h"
@@ -49,9 +50,7 @@ std::exception_ptr current_error_at(const Dataset& dataset, std::uint64_t sample
   try {
     throw;
   } catch (const Error& error) {
-    return std::make_exception_ptr(Error(error.kind(),
-                                         dataset.describe(sample) + ": " + error.what(),
-                                         error.path(), error.advice(), error.key()));
+    return std::make_exception_ptr(error_at(dataset, sample, error));
   } catch (...) {
     return std::current_exception();
   }
@@ -239,7 +238,10 @@ struct Loader::Impl {
       if (!open) return false;
     }
     Ring::Slot& slot = ring.slot(step);
-    if (place == 0) slot.begun = Clock::now();
+    if (place == 0) {
+      slot.begun = Clock::now();
+      MappedFile::arm();
+    }
     const std::uint64_t sample = order->sample(step, place);
     if (!fill(producer, slot, static_cast<std::size_t>(place), sample) &&
         !replace(producer, slot, static_cast<std::size_t>(place), sample)) {
@@ -257,6 +259,8 @@ struct Loader::Impl {
     add(producer.read_ns, ns_between(begin, read));
     if (options.observer) options.observer(Stage::kRead, begin, read);
     add(producer.bytes_read, bytes.size());
+    slot.labels[place] = dataset->label(sample);  // its index may be truncated, too: checked below
+    slot.samples[place] = sample;
     if (options.decode) {
       make(producer, slot, place, sample, bytes);
       dataset->check_whole(sample);
@@ -264,8 +268,6 @@ struct Loader::Impl {
       add(producer.decode_ns, ns_between(read, decoded));
       if (options.observer) options.observer(Stage::kDecode, read, decoded);
     }
-    slot.labels[place] = dataset->label(sample);
-    slot.samples[place] = sample;
     add(producer.samples, 1);
     return true;
   } catch (const Error& error) {
@@ -394,6 +396,12 @@ bool Loader::wait(std::chrono::nanoseconds most) {
 }
 
 std::uint64_t Loader::steps() const { return impl_->order ? impl_->order->steps() : 0; }
+
+std::uint64_t Loader::steps_of_epoch(std::uint64_t done) const {
+  OrderOptions any = order_options(impl_->options, 0, done);
+  any.kind = OrderKind::kSequential;  // the number does not depend on it
+  return Order(impl_->dataset->size(), any).steps();
+}
 
 LoaderState Loader::state() const {
   return {impl_->options.seed, impl_->epoch,

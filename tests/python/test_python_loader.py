@@ -115,7 +115,7 @@ def test_a_run_goes_on_where_its_state_was_taken_at_another_world_size_too(packe
 
     resumed = loader(packed, 16)
     resumed.load_state_dict(state)
-    assert len(resumed) == 5 == len(rest)
+    assert len(resumed) == 8 and len(rest) == 5
     assert content(resumed) == rest
     assert content(resumed) == following
 
@@ -134,6 +134,39 @@ def test_the_state_after_an_epoch_is_the_start_of_the_next(packed):
     assert reader.state_dict() == {"seed": 3, "epoch": 1, "done": 0}
     with pytest.raises(ValueError, match="seed"):
         loader(packed, seed=4).load_state_dict(reader.state_dict())
+
+
+def test_an_epoch_begins_with_its_first_batch_and_ends_with_its_last(packed):
+    reader = loader(packed)
+    first, second = content(reader), content(reader)
+    reader = loader(packed)
+    dropped = [iter(reader) for _ in range(3)]
+    assert reader.epoch == 0 and reader.state_dict() == {"seed": 3, "epoch": 0, "done": 0}
+    batches = iter(reader)
+    assert content(next(batches) for _ in range(4)) == first
+    assert reader.state_dict() == {"seed": 3, "epoch": 1, "done": 0}  # as programs that count batches leave it
+    assert content(dropped[0]) == second and list(batches) == []
+
+
+def test_a_state_may_be_loaded_after_iter_as_before(packed):
+    reader = loader(packed, 16)
+    expected = content(reader)
+    for early in (True, False):
+        resumed = loader(packed, 16)
+        batches = iter(resumed) if early else None
+        resumed.load_state_dict({"seed": 3, "epoch": 0, "done": 32})
+        assert content(batches or resumed) == expected[2:]
+        assert len(resumed) == len(reader) == 8
+
+
+def test_a_state_of_which_less_than_a_batch_is_left_is_the_next_epoch(packed):
+    whole = loader(packed, 50, drop_last=True)
+    list(whole)
+    resumed = loader(packed, 50, drop_last=True)
+    resumed.load_state_dict({"seed": 3, "epoch": 0, "done": 96})
+    assert resumed.epoch == 1 and content(resumed) == content(whole)
+    with pytest.raises(ValueError, match="after 121 samples, but the dataset has 120"):
+        resumed.load_state_dict({"seed": 3, "epoch": 0, "done": 121})
 
 
 def test_batches_stay_as_they_are_however_long_they_are_kept(packed):
@@ -256,7 +289,6 @@ import packhorse, threading, os, signal, sys
 reader = packhorse.Loader({str(packed)!r}, 8, size=16, workers=1)
 batches = iter(reader)
 next(batches)
-held = reader._native  # waits for a batch that never comes: the epoch's last one was taken
 try:
     for epoch in range(10**9):
         for batch in reader:

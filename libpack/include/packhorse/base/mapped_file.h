@@ -12,8 +12,8 @@ namespace packhorse {
 /// Touching a mapped page that the file no longer has, or that the disk cannot read, raises SIGBUS,
 /// which would end the program. The first MappedFile of a process therefore installs a handler that
 /// replaces such a page with zeros and records it: see truncated(). A SIGBUS at any other address
-/// goes to the handler that was there before. A program that later installs a handler of its own
-/// must likewise pass on the addresses it does not know.
+/// goes to the handler that was there before. Where other code may install a handler of its own
+/// later (faulthandler, the workers of PyTorch's DataLoader), call arm() before touching bytes.
 class MappedFile {
  public:
   MappedFile() = default;
@@ -26,6 +26,10 @@ class MappedFile {
   MappedFile& operator=(MappedFile&& other) noexcept;
 
   Bytes bytes() const { return bytes_; }
+
+  /// Puts packhorse's handler in front of one installed since the last MappedFile was made; that
+  /// one then gets what is not ours. A system call. Thread-safe; also in a forked child.
+  static void arm();
 
   /// True once a page could not be read: the file has been cut since it was mapped, or its disk
   /// fails. bytes() shows zeros there.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "packhorse/base/bytes.h"
+#include "packhorse/base/error.h"
 #include "packhorse/image/image_info.h"
 
 namespace packhorse::reader {
@@ -82,5 +83,8 @@ class Dataset {
   /// The `--image` mode, "original" for folders.
   virtual std::string image_mode() const = 0;
 };
+
+/// `error`, which concerns sample i, with its name.
+Error error_at(const Dataset& dataset, std::size_t i, const Error& error);
 
 }  // namespace packhorse::reader

@@ -177,6 +177,9 @@ class Loader {
 
   /// Number of steps of the current epoch, from where it was started.
   std::uint64_t steps() const;
+  /// Number of steps of any epoch, from its start or after `done` of its samples. Throws
+  /// Error(kUsage) for more than there are. Thread-safe.
+  std::uint64_t steps_of_epoch(std::uint64_t done = 0) const;
   LoaderState state() const;
   LoaderCounters counters() const;
   /// How well the current epoch is mixed, estimated from some of its batches.

@@ -36,6 +36,14 @@ int end_of_child(const Work& work) {
   return status;
 }
 
+/// Raises SIGBUS outside of any MappedFile.
+void touch_truncated(const std::filesystem::path& path) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  const void* foreign = ::mmap(nullptr, kPage, PROT_READ, MAP_SHARED, fd, 0);
+  static_cast<void>(::ftruncate(fd, 0));
+  static_cast<void>(*static_cast<const volatile char*>(foreign));
+}
+
 }  // namespace
 
 TEST_CASE("mapped file: shows the bytes, also when moved; an empty file is empty") {
@@ -94,13 +102,43 @@ TEST_CASE("mapped file: a bus error elsewhere still ends the program") {
   const TemporaryDirectory directory;
   put(directory / "a", std::string(kPage, 'x'));
   const MappedFile ours(directory / "a");
-  const int status = end_of_child([&] {
-    const int fd = ::open((directory / "a").c_str(), O_RDWR | O_CLOEXEC);
-    const void* foreign = ::mmap(nullptr, kPage, PROT_READ, MAP_SHARED, fd, 0);
-    static_cast<void>(::ftruncate(fd, 0));
-    static_cast<void>(*static_cast<const volatile char*>(foreign));
-  });
+  const int status = end_of_child([&] { touch_truncated(directory / "a"); });
   CHECK(!(WIFEXITED(status) && WEXITSTATUS(status) == 0));
+}
+
+TEST_CASE("mapped file: a handler installed later is passed by, and gets what is not ours") {
+  const TemporaryDirectory directory;
+  put(directory / "a", std::string(2 * kPage, 'x'));
+  put(directory / "foreign", std::string(kPage, 'x'));
+  const MappedFile ours(directory / "a");
+  const int status = end_of_child([&] {
+    ::signal(SIGBUS, [](int) { ::_exit(42); });
+    MappedFile::arm();
+    std::filesystem::resize_file(directory / "a", 0);
+    if (!is_zero(ours.bytes()) || !ours.truncated()) ::_exit(1);
+    touch_truncated(directory / "foreign");
+  });
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 42);
+}
+
+TEST_CASE("mapped file: a handler that sends the signal again does so once") {
+  const TemporaryDirectory directory;
+  put(directory / "foreign", std::string(kPage, 'x'));
+  put(directory / "a", "x");
+  const MappedFile ours(directory / "a");
+  const int status = end_of_child([&] {
+    static int calls;
+    calls = 0;
+    ::signal(SIGBUS, [](int signal) {
+      if (++calls > 1) ::_exit(42);
+      ::raise(signal);  // as faulthandler does, once it has restored the handler before: ours
+    });
+    MappedFile::arm();
+    touch_truncated(directory / "foreign");
+  });
+  CHECK(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == SIGBUS);
 }
 
 TEST_CASE("mapped file: a file that is not there is kNotFound") {

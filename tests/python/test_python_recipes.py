@@ -1,0 +1,151 @@
+"""The scripts of docs/python-training.md, run as they stand: only pictures are made smaller."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+from package import environment, packhorse
+from python_support import ROOT, SHAPES, pack
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+PAGE = (ROOT / "docs/python-training.md").read_text(encoding="utf-8")
+SCRIPTS = dict(re.findall(r"```python\n# (\w+\.py)\n(.*?)```", PAGE, re.DOTALL))
+
+
+@pytest.fixture(scope="module", name="packed")
+def packed_fixture(tmp_path_factory):
+    out = tmp_path_factory.mktemp("recipes") / "packed"
+    pack(SHAPES, out, "--format", "wds", "--image", "resize", "--short-side", "64")
+    return out
+
+
+@pytest.fixture(name="place")
+def place_fixture(packed, tmp_path):
+    """A folder with the scripts, and the dataset under the name that they use."""
+    (tmp_path / "packed").symlink_to(packed)
+    for name, code in SCRIPTS.items():
+        small = code.replace("224, 256", "32, 40").replace("Crop(224)", "Crop(32)").replace('config["input_size"][-1]', "32")
+        (tmp_path / name).write_text(small, encoding="utf-8")
+    return tmp_path
+
+
+def run(place, *command):
+    result = subprocess.run(
+        [sys.executable, *command],
+        cwd=place,
+        env={**environment(), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "HF_HOME": str(place / "hf")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr[-3000:]
+    return result.stdout
+
+
+def edit(place, name, *replaced):
+    code = (place / name).read_text(encoding="utf-8")
+    for old, new in replaced:
+        assert old in code
+        code = code.replace(old, new)
+    (place / name).write_text(code, encoding="utf-8")
+
+
+NOTE = """import packhorse
+make_batch = packhorse.Loader._batch
+def note(self, images, labels, samples):
+    with open("noted", "a") as file:
+        file.write(" ".join(map(str, [self.world_size, *samples])) + "\\n")
+    return make_batch(self, images, labels, samples)
+packhorse.Loader._batch = note
+"""
+
+
+def note_samples(place, name):
+    """Lets a script note the samples of each batch."""
+    edit(place, name, ("import packhorse\n", NOTE))
+
+
+def noted(place):
+    """(world size, samples) for each batch, in the order in which they were taken."""
+    lines = (place / "noted").read_text(encoding="utf-8").splitlines()
+    return [(int(line.split()[0]), [int(word) for word in line.split()[1:]]) for line in lines]
+
+
+def test_every_script_of_the_page_is_run():
+    assert sorted(SCRIPTS) == sorted(
+        ["train.py", "train_ddp.py", "train_lightning.py", "train_timm.py", "from_packed.py", "to_folders.py"]
+    )
+    assert PAGE.count("```python") == len(SCRIPTS)
+
+
+def test_a_plain_script(place):
+    pytest.importorskip("torchvision", reason="torchvision is not installed")
+    (place / "train.py").write_text((place / "train.py").read_text().replace(", 256,", ", 40,"))
+    assert re.fullmatch(r"(epoch \d: \d+ of 36 right\n){2}", run(place, "train.py"))
+
+
+def test_the_lines_that_change(place, monkeypatch):
+    monkeypatch.chdir(place)
+    [line] = re.findall(r"^\+(loader = .*)$", PAGE, re.MULTILINE)
+    names = {"packhorse": packhorse, "MEAN": (0.5, 0.5, 0.5), "STD": (0.5, 0.5, 0.5)}
+    exec(line, names)
+    assert names["loader"].batch_size == 256
+
+
+def test_processes_and_a_resume_at_another_number_of_them(place):
+    pytest.importorskip("torchvision", reason="torchvision is not installed")
+    note_samples(place, "train_ddp.py")
+    edit(place, "train_ddp.py", ("96 // world", "24 // world"))
+    code = (place / "train_ddp.py").read_text(encoding="utf-8")
+    (place / "broken_off.py").write_text("import itertools\n" + code, encoding="utf-8")
+    edit(place, "broken_off.py", ("in loader:", "in itertools.islice(loader, 2):"), ("while loader.epoch < 2", "if True"))
+    torchrun = ["-m", "torch.distributed.run", "--standalone"]
+    run(place, *torchrun, "--nproc-per-node=2", "broken_off.py")
+    before = noted(place)
+    run(place, *torchrun, "--nproc-per-node=1", "train_ddp.py")
+    after = noted(place)[len(before) :]
+    assert [(world, len(samples)) for world, samples in before] == [(2, 12)] * 4
+    assert [(world, len(samples)) for world, samples in after] == [(1, 24)] * 8
+    for epoch in (before + after[:3], after[3:]):
+        assert sorted(sample for _, samples in epoch for sample in samples) == list(range(120))
+
+
+def test_lightning_goes_on_in_the_middle_of_an_epoch(place):
+    pytest.importorskip("lightning", reason="lightning is not installed")
+    note_samples(place, "train_lightning.py")
+    edit(place, "train_lightning.py", ("max_epochs=2", 'logger=False, accelerator="cpu", max_epochs=2'))
+    code = (place / "train_lightning.py").read_text(encoding="utf-8")
+    (place / "broken_off.py").write_text(code, encoding="utf-8")
+    edit(place, "broken_off.py", ("max_epochs=2", "max_steps=2"), (', ckpt_path="last"', ""))
+    run(place, "broken_off.py")
+    assert len(noted(place)) == 2
+    run(place, "train_lightning.py")
+    reader = packhorse.Loader(place / "packed/train", 32, size=32)
+    expected = [batch.samples.tolist() for _ in range(2) for batch in reader]
+    assert [samples for _, samples in noted(place)] == expected
+
+
+def test_timm(place):
+    pytest.importorskip("timm", reason="timm is not installed")
+    run(place, "train_timm.py")
+
+
+def test_hugging_face_in(place):
+    pytest.importorskip("datasets", reason="datasets is not installed")
+    lines = run(place, "from_packed.py").splitlines()
+    assert [line.split()[:2] for line in lines] == [["train", "120"], ["val", "36"]]
+
+
+def test_hugging_face_out(place):
+    datasets = pytest.importorskip("datasets", reason="datasets is not installed")
+    dataset = packhorse.Dataset(place / "packed", split="val", image="bytes")
+    features = datasets.Features({"image": datasets.Image(), "label": datasets.ClassLabel(names=dataset.classes)})
+    rows = {"image": [{"bytes": content, "path": None} for content, _ in dataset], "label": dataset.targets}
+    datasets.Dataset.from_dict(rows, features=features).save_to_disk(place / "rows")
+    run(place, "to_folders.py")
+    pack(place / "folders", place / "packed-rows", "--format", "wds")
+    again = packhorse.Dataset(place / "packed-rows", image="bytes")
+    named = [sorted((content, d.classes[label]) for content, label in d) for d in (dataset, again)]
+    assert named[0] == named[1]

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 
-from . import _pixels, _reader
+from . import _device, _pixels, _reader
 from .dataset import Dataset
 from .errors import UnsupportedError
 
@@ -35,6 +35,13 @@ class Batch(collections.namedtuple("Batch", ["images", "labels"])):
 
     samples = None
     """The samples' numbers in the dataset, a numpy array uint64 [batch]."""
+    _done = 0  # samples of the epoch, over all ranks, when this batch is delivered
+
+    def moved(self, images, labels) -> Batch:
+        """This batch with its images and labels elsewhere."""
+        batch = Batch(images, labels)
+        batch.samples, batch._done = self.samples, self._done
+        return batch
 
 
 def _process_group() -> tuple[int, int]:
@@ -73,6 +80,9 @@ class Loader:
     slots       batches in the making or ready
     rank, world_size
                 None: torch.distributed's, or RANK and WORLD_SIZE of the environment
+    pin_memory  make batches in pinned memory, from which GPUs copy faster, and while they compute
+    device      "cuda" or "cuda:N": deliver batches there. They are copied ahead, on a stream of their own, from pinned
+                memory. Without such a GPU this is an error
     max_bad     damaged samples an epoch to replace by others: a number, or a share such as "0.1%". One more raises
     """
 
@@ -98,7 +108,13 @@ class Loader:
         world_size: int | None = None,
         max_bad: int | str = 0,
         huge_pages: bool = False,
+        pin_memory: bool = False,
+        device=None,
     ):
+        self.device = _device.cuda_device(device)
+        pin_memory = pin_memory or self.device is not None
+        if pin_memory and huge_pages:
+            raise ValueError("huge_pages and pinned memory: choose one")
         self.dataset = path if isinstance(path, Dataset) else Dataset(path, split=split)
         crop, jitter, erasing = _stages(size, augment)
         self.channels_last = channels_last
@@ -124,6 +140,7 @@ class Loader:
             world=world_size,
             max_bad=str(max_bad),
             huge_pages=huge_pages,
+            pinning=_device.pinning() if pin_memory else None,
         )
         self._epoch, self._done = 0, 0  # what the next iteration begins with
         self._pass: _Pass | None = None  # the one begun last
@@ -142,6 +159,16 @@ class Loader:
 
     def _batches(self) -> Iterator[Batch]:
         this = self._begin()  # not before the first batch is wanted: some programs make iterators and drop them
+        batches = self._host_batches(this)
+        if self.device is not None:
+            batches = _device.on_device(batches, self._native.is_ready, _device.CudaCopies(self.device))
+        for batch in batches:
+            if self._pass is not this:
+                return
+            this.done, this.left = batch._done, this.left - 1
+            yield batch
+
+    def _host_batches(self, this: _Pass) -> Iterator[Batch]:
         while self._pass is this:  # a newer iteration ends this one
             try:
                 arrays = self._native.next()
@@ -150,18 +177,17 @@ class Loader:
                 raise
             if arrays is None:
                 return
-            this.left -= 1
             yield self._batch(*arrays)
 
     def _begin(self) -> _Pass:
         self._native.start_epoch(self._epoch, self._done)
-        self._pass = _Pass(self._epoch, self._native.steps(self._done))
+        self._pass = _Pass(self._epoch, self._done, self._native.steps(self._done))
         self._epoch, self._done = self._epoch + 1, 0
         return self._pass
 
     def _batch(self, images, labels, samples) -> Batch:
         batch = Batch(*_pixels.as_tensors(images, labels, self.channels_last))
-        batch.samples = samples
+        batch.samples, batch._done = samples, self._native.done()
         return batch
 
     @property
@@ -178,7 +204,7 @@ class Loader:
         epoch. A few numbers, valid at any other world size. For torchdata's and Lightning's checkpoints, too."""
         epoch, done = self._epoch, self._done
         if self._pass is not None and self._pass.left > 0:
-            epoch, done = self._pass.epoch, self._native.done()
+            epoch, done = self._pass.epoch, self._pass.done
         return {"seed": self.seed, "epoch": epoch, "done": done}
 
     def load_state_dict(self, state: dict) -> None:
@@ -204,9 +230,10 @@ class Loader:
 
 @dataclasses.dataclass
 class _Pass:
-    """An iteration: its epoch, and how many batches it will still deliver."""
+    """An iteration: its epoch, the samples delivered (over all ranks), and how many batches it will still deliver."""
 
     epoch: int
+    done: int
     left: int
 
 

@@ -10,9 +10,14 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
+
+namespace packhorse::reader {
+struct SlotAllocator;
+}
 
 /// The parts of packhorse._reader. What is decided is decided in the library; what is convenient is
 /// Python's, in packhorse/*.py.
@@ -23,6 +28,9 @@ namespace nb = nanobind;
 void bind_augment(nb::module_& module);
 void bind_dataset(nb::module_& module);
 void bind_loader(nb::module_& module);
+/// Slots of whole pages that pin(address, bytes) has pinned and unpin(address) lets go. What pin()
+/// raises is thrown.
+reader::SlotAllocator pinned_allocator(nb::object pin, nb::object unpin);
 /// Throws packhorse::Error as the class of packhorse.errors that its kind names.
 void translate_errors();
 

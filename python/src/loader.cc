@@ -95,6 +95,8 @@ class ProcessLoader {
     return arrays(*batch);
   }
 
+  bool is_ready() const { return here().wait(std::chrono::nanoseconds(0)); }
+
   /// Batches in an epoch, after `done` of its samples.
   std::uint64_t steps(std::uint64_t done) const { return loader_->steps_of_epoch(done); }
 
@@ -181,7 +183,8 @@ void bind_loader(nb::module_& module) {
              const std::optional<reader::RandomErasing>& erasing, const std::string& dtype,
              const Channels& mean, const Channels& deviation, bool planes, int workers, int slots,
              const std::string& order, const std::string& tail, std::uint64_t seed,
-             std::int64_t rank, std::int64_t world, const std::string& max_bad, bool huge_pages) {
+             std::int64_t rank, std::int64_t world, const std::string& max_bad, bool huge_pages,
+             const std::optional<std::tuple<nb::object, nb::object>>& pinning) {
             LoaderOptions options;
             options.batch_size = batch_size;
             options.augment = std::move(augment);
@@ -200,16 +203,19 @@ void bind_loader(nb::module_& module) {
             options.world = world;
             options.bad_samples = reader::BadSampleOptions::parse(max_bad);
             if (huge_pages) options.allocator = reader::huge_page_allocator();
+            if (pinning)
+              options.allocator = pinned_allocator(std::get<0>(*pinning), std::get<1>(*pinning));
             const nb::gil_scoped_release others_run;
             new (self) ProcessLoader(std::move(dataset), std::move(options));
           },
           "dataset"_a, nb::kw_only(), "batch_size"_a, "augment"_a, "jitter"_a.none(),
           "erasing"_a.none(), "dtype"_a, "mean"_a, "deviation"_a, "planes"_a, "workers"_a,
           "slots"_a, "order"_a, "tail"_a, "seed"_a, "rank"_a, "world"_a, "max_bad"_a,
-          "huge_pages"_a)
+          "huge_pages"_a, "pinning"_a.none())
       .def("start_epoch", &ProcessLoader::start_epoch, "epoch"_a, "done"_a = 0)
       .def("next", &ProcessLoader::next, "The next batch, or None at the end of the epoch")
       .def("steps", &ProcessLoader::steps, "done"_a = 0)
+      .def("is_ready", &ProcessLoader::is_ready, "Whether next() would not wait")
       .def("done", [](const ProcessLoader& self) { return self.here().state().done; })
       .def("counters", &counters)
       .def("bad_samples", &bad_samples);

@@ -1,0 +1,174 @@
+"""pin_memory= and device=: refused without a GPU; their order, memory and state, with a stand-in for CUDA; and on a GPU."""
+
+import gc
+
+import numpy as np
+import pytest
+from package import packhorse
+from packhorse import _device
+from python_support import SHAPES, pack
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+
+@pytest.fixture(scope="module", name="packed")
+def packed_fixture(tmp_path_factory):
+    out = tmp_path_factory.mktemp("packed") / "shapes"
+    pack(SHAPES, out, "--format", "wds", "--image", "resize", "--short-side", "64")
+    return out / "train"
+
+
+def loader(packed, **options):
+    return packhorse.Loader(packed, 16, **{"size": 32, "seed": 3, **options})
+
+
+def content(batches):
+    return [(b.images.cpu().numpy().tobytes(), b.labels.tolist(), b.samples.tolist()) for b in batches]
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_without_a_gpu_nothing_falls_back(packed):
+    for options in ({"pin_memory": True}, {"device": "cuda"}, {"device": torch.device("cuda", 1)}):
+        with pytest.raises(packhorse.errors.UnsupportedError, match="needs a GPU.*\n.*torch.cuda.is_available"):
+            loader(packed, **options)
+    assert content(loader(packed, device="cpu")) == content(loader(packed))
+
+
+class Pinned:
+    """A stand-in for cudaHostRegister, with the addresses that are pinned."""
+
+    def __init__(self, most=1000):
+        self.now, self.all, self.most = set(), 0, most
+
+    def pin(self, address, size):
+        assert address % 4096 == size % 4096 == 0 and address not in self.now
+        if len(self.now) == self.most:
+            raise RuntimeError("CUDA error: no more")
+        self.now.add(address)
+        self.all += 1
+
+    def unpin(self, address):
+        self.now.remove(address)
+
+
+def pinned_by(monkeypatch, pinned):
+    monkeypatch.setattr(_device, "pinning", lambda: (pinned.pin, pinned.unpin))
+
+
+def test_slots_are_pinned_used_again_and_given_back(packed, monkeypatch):
+    pinned = Pinned()
+    pinned_by(monkeypatch, pinned)
+    expected = content(loader(packed))
+    for workers in (0, 2):
+        reader = loader(packed, pin_memory=True, slots=3, workers=workers)
+        assert len(pinned.now) == 3
+        assert content(reader) == expected
+        for batch in reader:
+            assert batch.images.data_ptr() in pinned.now
+        assert pinned.all <= 3 + 3
+        del reader
+        gc.collect()
+        assert pinned.now == {batch.images.data_ptr()}
+        del batch
+        assert not pinned.now
+        pinned.all = 0
+
+
+def test_memory_that_cannot_be_pinned_is_an_error(packed, monkeypatch):
+    for most in (0, 2):
+        pinned = Pinned(most)
+        pinned_by(monkeypatch, pinned)
+        with pytest.raises(RuntimeError, match="CUDA error: no more"):
+            loader(packed, pin_memory=True)
+        assert not pinned.now
+    with pytest.raises(ValueError, match="choose one"):
+        loader(packed, pin_memory=True, huge_pages=True)
+
+
+class Copies:
+    """A stand-in for a GPU: a copy is done when its event is waited for, or `late` copies later."""
+
+    def __init__(self, late):
+        self.late, self.begun, self.handed_over, self.synchronized = late, [], [], 0
+
+    def start(self, images, labels):
+        number = len(self.begun)
+        self.begun.append(images)  # the GPU reads this memory until the event
+        return images, labels, Event(self, number)
+
+    def hand_over(self, images, labels, copied):
+        # What was to be copied has not been overwritten meanwhile.
+        self.handed_over.append(images.numpy().copy())
+
+
+class Event:
+    def __init__(self, copies, number):
+        self.copies, self.number = copies, number
+
+    def query(self):
+        return len(self.copies.begun) > self.number + self.copies.late
+
+    def synchronize(self):
+        self.copies.synchronized += 1
+
+
+def with_copies(monkeypatch, late):
+    copies = Copies(late)
+    pinned_by(monkeypatch, Pinned())
+    monkeypatch.setattr(_device, "cuda_device", lambda device: device)
+    monkeypatch.setattr(_device, "CudaCopies", lambda device: copies)
+    return copies
+
+
+@pytest.mark.parametrize("late", [0, 1, 5])
+def test_copies_come_in_order_and_states_count_what_was_delivered(packed, monkeypatch, late):
+    expected = content(loader(packed))
+    copies = with_copies(monkeypatch, late)
+    reader = loader(packed, device="cuda")
+    for number, batch in enumerate(reader):
+        assert content([batch]) == [expected[number]]
+        delivered = 16 * (number + 1)
+        wanted = {"seed": 3, "epoch": 0, "done": delivered} if delivered < 120 else {"seed": 3, "epoch": 1, "done": 0}
+        assert reader.state_dict() == wanted
+        assert len(copies.begun) <= number + 2
+    assert [images.tobytes() for images in copies.handed_over] == [images for images, _, _ in expected]
+
+
+def test_a_dropped_iterator_waits_for_its_copies(packed, monkeypatch):
+    copies = with_copies(monkeypatch, 100)
+    batches = iter(loader(packed, device="cuda"))
+    next(batches)
+    del batches
+    gc.collect()
+    assert copies.synchronized == len(copies.begun) > 0
+
+
+def test_an_error_comes_after_the_batches_before_it(packed, monkeypatch):
+    copies = with_copies(monkeypatch, 100)
+
+    def fails():
+        yield from list(loader(packed))[:3]
+        raise packhorse.errors.CorruptError("the fourth")
+
+    taken = []
+    with pytest.raises(packhorse.errors.CorruptError):
+        for batch in _device.on_device(fails(), lambda: False, copies):
+            taken.append(batch)
+    assert len(taken) == 3 and copies.synchronized == 3
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+@pytest.mark.parametrize("options", [{}, {"dtype": "float16", "channels_last": False}, {"dtype": "float32", "workers": 0}])
+def test_on_a_gpu(packed, options):
+    expected = content(loader(packed, **options))
+    for batch in loader(packed, pin_memory=True, **options):
+        assert batch.images.is_pinned()
+    reader = loader(packed, device="cuda", **options)
+    for _ in range(20):
+        reader.set_epoch(0)
+        batches = []
+        for batch in reader:
+            assert batch.images.device.type == batch.labels.device.type == "cuda"
+            batches.append(batch.moved((batch.images + 0), batch.labels))
+        assert content(batches) == expected
+    assert np.prod(batches[0].images.shape) == 16 * 3 * 32 * 32

@@ -24,16 +24,23 @@ def run(*command):
     return subprocess.run([str(c) for c in command], cwd=ROOT, capture_output=True, text=True, timeout=900)
 
 
-@pytest.mark.parametrize("script", ["bundle", "demo", "package", "test", "test_bare", "test_package", "train_from_shards", "setup"])
+@pytest.mark.parametrize("script", ["bundle", "demo", "package", "test", "test_bare", "test_package", "train_from_shards", "setup", "wheel"])
 def test_a_script_explains_itself(script):
     done = run(ROOT / "scripts" / script, "--help")
     assert done.returncode == 0
     assert done.stdout.startswith(f"Usage: scripts/{script}")
 
 
-@pytest.mark.parametrize("script", ["bundle", "demo", "package", "test", "test_bare", "test_package", "setup"])
+@pytest.mark.parametrize("script", ["bundle", "demo", "package", "test", "test_bare", "test_package", "setup", "wheel"])
 def test_a_script_refuses_an_unknown_option(script):
     assert run(ROOT / "scripts" / script, "--nonsense").returncode == 2
+
+
+@pytest.mark.parametrize(("python", "words"), [("no-such-python", "is no program"), ("/bin/false", "must be a Python")])
+def test_a_wheel_is_not_begun_with_what_is_no_python(tmp_path, python, words):
+    done = run(ROOT / "scripts/wheel", "--out", tmp_path / "wheels", sys.executable, python)
+    assert done.returncode == 1 and python in done.stderr and words in done.stderr and "next: " in done.stderr
+    assert not (tmp_path / "wheels").exists()
 
 
 @release_only

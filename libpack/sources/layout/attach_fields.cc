@@ -99,7 +99,7 @@ class Attaching {
       }
       if (seen_[f].missing++ == 0) seen_[f].image = image, seen_[f].file = path.value_or("");
       if (fields_[f].required)
-        problem = "it has no field " + fields_[f].name + ": " +
+        problem = naming::kNoField + fields_[f].name + ": " +
                   (path ? "there is no " + shown(*path) : "its name does not fit the pattern");
     }
     return problem;

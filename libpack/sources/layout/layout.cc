@@ -135,9 +135,9 @@ class Finder {
       layout.doubts.push_back(
           {Doubt::Kind::kLayout,
            "the source holds images, but no class folders, so their classes are not known",
-           "give their labels with --labels FILE or, from their names, with --label-pattern; or "
-           "put "
-           "them into class folders, SOURCE/<class>/<image>"});
+           "give their labels with --labels FILE or, from their names, with --label-pattern, or "
+           "--unlabelled if they have none; or put them into class folders, "
+           "SOURCE/<class>/<image>"});
     }
     return layout;
   }
@@ -198,9 +198,10 @@ class Finder {
           folder,
           "the folders " + quoted(names_of(splits)) +
               " are named like splits, but hold images instead of class folders",
-          "give their labels with --labels FILE or, from their names, with --label-pattern; or put "
-          "the images into class folders, SOURCE/train/<class>/<image>; if these folders are the "
-          "classes, give --split-folders none");
+          "give their labels with --labels FILE or, from their names, with --label-pattern, or "
+          "--unlabelled if they have none; or put the images into class folders, "
+          "SOURCE/train/<class>/<image>; if these folders are the classes, give --split-folders "
+          "none");
     }
     return make_splits(all, splits, flat, nested);
   }

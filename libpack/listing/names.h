@@ -18,6 +18,7 @@ inline constexpr const char* kHidden = "hidden (its name starts with a dot)";
 inline constexpr const char* kJunk = "left by a system or an archiver";
 inline constexpr const char* kNotAnImage = "not an image, by name and first bytes";
 inline constexpr const char* kFieldAlone = "a field without its image";
+inline constexpr const char* kInFieldFolder = "an image in the folder of a field";
 inline constexpr const char* kNotRegular = "not a regular file";
 inline constexpr const char* kLoop = "a link to a folder above it";
 inline constexpr const char* kOutsideSplits = "outside the split folders";

@@ -62,6 +62,8 @@ class Placement {
     const Layout::Root* root = layout_.root_of(entry.path, path);
     if (root == nullptr) {
       listing_.skips.push_back({printable(entry.path), layout_.rule_outside()});
+    } else if (in_folder(path) && root->holds_fields(cut_first(path).first)) {
+      split_of(*root).skips.push_back({printable(path), naming::kInFieldFolder});
     } else if (!in_folder(path) && !root->given) {
       split_of(*root).rejects.push_back({printable(path), naming::kNoClassFolder});
     } else {

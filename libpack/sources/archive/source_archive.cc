@@ -27,13 +27,13 @@ class ArchiveSource final : public PayloadSource {
     ArchiveContents contents = read_contents(*payloads_, file, path_, fields);
     const Layout layout = find_layout(contents.tree, options, fields, path_);
     Listing listing = lay_out(contents, layout, options, path_);
-    give_labels(layout.given_labels(options, path_), listing);
-    naming::refuse_empty(listing, path_,
-                         "packhorse expects class folders in an archive: <class>/<image>");
     attach_fields(listing, layout, fields, std::move(contents.field_files), path_,
                   [this](const EntryTable::Facts& facts, const FoundFields& found) {
                     add_fields(facts, found);
                   });
+    give_labels(layout.given_labels(options, path_), listing);
+    naming::refuse_empty(listing, path_,
+                         "packhorse expects class folders in an archive: <class>/<image>");
     doubt_classes(listing, options, layout);
     listing.fields = wanted_fields(fields.names(), fields.names_of(fields_in(listing)), path_);
     return listing;

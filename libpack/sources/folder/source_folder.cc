@@ -104,9 +104,9 @@ class FolderSource final : public Source {
     }
     if (options.classes.empty()) doubt_same(class_folders, listing.doubts);
     if (around) listing.skips = skips_outside(*around, field_files);
+    attach_fields(listing, layout_, fields_, std::move(field_files), root_, mix_stamps);
     give_labels(layout_.given_labels(options, root_), listing);
     refuse_empty(listing);
-    attach_fields(listing, layout_, fields_, std::move(field_files), root_, mix_stamps);
     doubt_classes(listing, options, layout_);
     listing.fields = occurring_fields(listing);
     return listing;
@@ -289,7 +289,7 @@ class FolderSource final : public Source {
       const bool is_class = !root.given && !root.holds_fields(folders[i]);
       ids[i] = walk.folder(root.open.fd.get(), folders[i], folders[i],
                            is_class ? labels.at(folders[i]) : 0);
-      if (!root.given && !is_class) reject_all(part);
+      if (root.holds_fields(folders[i])) skip_all(part);
       part.entries.sort_by_path();
       parts.put(i + 1, std::move(part));
     });
@@ -303,13 +303,16 @@ class FolderSource final : public Source {
     FolderListing part;
     FolderWalk(fields_, root.folder, root.open.above, listing_threads(), part)
         .files(root.open.fd.get(), root.open.items, "", 0);
-    if (!root.given) reject_all(part);
+    if (root.given) return part;
+    for (std::size_t i = 0; i < part.entries.size(); ++i)
+      part.rejects.push_back({printable(part.entries.path_of(i)), naming::kNoClassFolder});
+    part.entries = {};
     return part;
   }
 
-  static void reject_all(FolderListing& part) {
+  static void skip_all(FolderListing& part) {
     for (std::size_t i = 0; i < part.entries.size(); ++i)
-      part.rejects.push_back({printable(part.entries.path_of(i)), naming::kNoClassFolder});
+      part.skips.push_back({printable(part.entries.path_of(i)), naming::kInFieldFolder});
     part.entries = {};
   }
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 #include "listing/names.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/hash.h"
 #include "packhorse/base/printable.h"
 
 namespace packhorse {
@@ -46,6 +48,7 @@ class Attaching {
   }
 
   void run(const Take& take) {
+    for (std::size_t s = 0; s < listing_.splits.size(); ++s) find_shared(s);
     for (std::size_t s = 0; s < listing_.splits.size(); ++s) attach(s, take);
     for (std::size_t f = 0; f < fields_.size(); ++f)
       if (fields_[f].place) judge(fields_[f], seen_[f]);
@@ -57,20 +60,66 @@ class Attaching {
   struct Seen {
     std::uint64_t found = 0, missing = 0;
     std::string image, file;  ///< the first image without it, and where it was looked for
+    std::set<std::string, std::less<>> shared;  ///< its folders that images with it lie in, too
   };
+  /// What becomes of one image.
+  struct Verdict {
+    std::string problem;    ///< why it is rejected; empty: it is not
+    bool skipped = false;   ///< it is no image, but lies with the files of a field
+  };
+
+  /// Finds the folders of fields that hold images, too.
+  void find_shared(std::size_t s) {
+    const SplitListing& split = listing_.splits[s];
+    for (std::size_t i = 0; i < split.entries.size(); ++i) {
+      const std::string image = naming::join(split.origin, split.entries.path_of(i));
+      for (std::size_t f = 0; f < fields_.size(); ++f) {
+        const std::string_view folder = folder_of_field(f, image);
+        if (folder.empty() || seen_[f].shared.contains(folder)) continue;
+        const auto path = fields_[f].place->file_of(layout_.roots[s].place_of(image));
+        if (path && find(*path) != files_.end()) seen_[f].shared.emplace(folder);
+      }
+    }
+  }
+
+  /// The topmost folder around an image whose name the field's pattern spells out; mostly none.
+  /// Images of one folder come one after the other, so it is not looked up for each.
+  std::string_view folder_of_field(std::size_t f, std::string_view image) {
+    const std::string_view directory = naming::directory_of(image);
+    if (folders_.empty() || directory != directory_) {
+      directory_ = directory;
+      folders_.clear();
+      for (const FieldSet::Field& field : fields_.all()) folders_.push_back(spelled(field));
+    }
+    return folders_[f];
+  }
+
+  std::string spelled(const FieldSet::Field& field) const {
+    for (std::size_t at = 0; field.place && !directory_.empty() && at != std::string::npos;) {
+      at = directory_.find('/', at + 1);
+      const std::string folder = directory_.substr(0, at);
+      if (field.place->spells(folder)) return folder;
+    }
+    return {};
+  }
 
   void attach(std::size_t s, const Take& take) {
     SplitListing& split = listing_.splits[s];
     FoundFields found;
     split.entries.revise([&](std::size_t i, EntryTable::Facts& facts) {
-      const std::string path = naming::join(split.origin, split.entries.path_of(i));
+      const std::string below = split.entries.path_of(i);
+      const std::string path = naming::join(split.origin, below);
       found.clear();
-      const std::string problem = find_all(path, layout_.roots[s].place_of(path), found);
+      Verdict verdict = find_all(path, layout_.roots[s].place_of(path), found);
       const std::uint64_t bytes = total(facts.field_bytes, found);
       facts.field_bytes = static_cast<std::uint32_t>(bytes);
-      if (!problem.empty() || facts.field_bytes != bytes) {
-        split.rejects.push_back(
-            {printable(split.entries.path_of(i)), problem.empty() ? kTooLarge : problem});
+      if (facts.field_bytes != bytes) verdict.problem = kTooLarge;
+      if (verdict.skipped) {
+        split.skips.push_back({printable(below), naming::kInFieldFolder});
+        return false;
+      }
+      if (!verdict.problem.empty()) {
+        split.rejects.push_back({printable(below), verdict.problem});
         return false;
       }
       for (const auto& [f, file] : found) facts.fields |= std::uint32_t{1} << f;
@@ -84,11 +133,12 @@ class Attaching {
     return bytes;
   }
 
-  /// Returns why the image is rejected; empty when it is not.
-  std::string find_all(const std::string& image, const ImagePlace& place, FoundFields& found) {
-    std::string problem;
+  Verdict find_all(const std::string& image, const ImagePlace& place, FoundFields& found) {
+    Verdict verdict;
     for (std::size_t f = 0; f < fields_.size(); ++f) {
       if (!fields_[f].place) continue;
+      const std::string_view folder = folder_of_field(f, image);
+      if (!folder.empty() && !seen_[f].shared.contains(folder)) return {{}, true};
       const std::optional<std::string> path = fields_[f].place->file_of(place);
       const auto file = path ? find(*path) : files_.end();
       if (file != files_.end()) {
@@ -99,26 +149,32 @@ class Attaching {
       }
       if (seen_[f].missing++ == 0) seen_[f].image = image, seen_[f].file = path.value_or("");
       if (fields_[f].required)
-        problem = naming::kNoField + fields_[f].name + ": " +
-                  (path ? "there is no " + shown(*path) : "its name does not fit the pattern");
+        verdict.problem =
+            naming::kNoField + fields_[f].name + ": " +
+            (path ? "there is no " + shown(*path) : "its name does not fit the pattern");
     }
-    return problem;
+    return verdict;
+  }
+
+  std::vector<FieldFile>::const_iterator first_from(const std::string& path) const {
+    return std::lower_bound(
+        files_.begin(), files_.end(), path,
+        [](const FieldFile& file, const std::string& wanted) { return file.path < wanted; });
   }
 
   std::vector<FieldFile>::const_iterator find(const std::string& path) const {
-    const auto at =
-        std::lower_bound(files_.begin(), files_.end(), path,
-                         [](const FieldFile& file, const std::string& p) { return file.path < p; });
+    const auto at = first_from(path);
     return at != files_.end() && at->path == path ? at : files_.end();
   }
 
   void refuse_shared(const std::string& field, const std::string& image, const FieldFile& file) {
-    std::string& user = users_[static_cast<std::size_t>(&file - files_.data())];
-    if (user.empty()) user = image;
-    if (without_extension(user) == without_extension(image)) return;
+    std::uint64_t& user = users_[static_cast<std::size_t>(&file - files_.data())];
+    const std::uint64_t name = xxh3(as_bytes(without_extension(image))) | 1;
+    if (user == 0) user = name;
+    if (user == name) return;
     throw Error(ErrorKind::kUsage,
                 "two images would take one file as their field " + field + ", " + shown(file.path) +
-                    ": " + shown(user) + " and " + shown(image),
+                    "; one of them is " + shown(image),
                 source_,
                 "tell them apart in the place of the field, with {dir}, {class} or {split}");
   }
@@ -144,17 +200,14 @@ class Attaching {
 
   /// A file that could have been meant instead.
   std::string there(const std::string& path) const {
-    const auto free = std::find(users_.begin(), users_.end(), "");
-    if (free == users_.end()) return {};
-    const auto like = std::lower_bound(files_.begin(), files_.end(), path,
-                                       [](const FieldFile& file, const std::string& p) { return file.path < p; });
-    const FieldFile& file = like != files_.end() ? *like : files_.back();
-    return ", and there is " + shown(file.path);
+    if (files_.empty()) return {};
+    const auto like = first_from(path);
+    return ", and there is " + shown(like != files_.end() ? like->path : files_.back().path);
   }
 
   void skip_unused() {
     for (std::size_t i = 0; i < files_.size(); ++i) {
-      if (!users_[i].empty()) continue;
+      if (users_[i] != 0) continue;
       std::string_view below;
       const Layout::Root* root = layout_.root_of(files_[i].path, below);
       if (root == nullptr) {
@@ -170,9 +223,11 @@ class Attaching {
   const Layout& layout_;
   const FieldSet& fields_;
   std::vector<FieldFile> files_;    ///< by path
-  std::vector<std::string> users_;  ///< of each file, the first image that has it
+  std::vector<std::uint64_t> users_;  ///< of each file, the hash of its image's name; 0 = none
   const fs::path& source_;
-  std::vector<Seen> seen_;  ///< of each field
+  std::vector<Seen> seen_;            ///< of each field
+  std::string directory_;             ///< that folders_ is about
+  std::vector<std::string> folders_;  ///< of each field, folder_of_field()
 };
 
 }  // namespace

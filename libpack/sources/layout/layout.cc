@@ -201,9 +201,23 @@ class Finder {
           "give their labels with --labels FILE or, from their names, with --label-pattern, or "
           "--unlabelled if they have none; or put the images into class folders, "
           "SOURCE/train/<class>/<image>; if these folders are the classes, give --split-folders "
-          "none");
+          "none" + beside_as_fields(splits));
     }
     return make_splits(all, splits, flat, nested);
+  }
+
+  /// The advice to pack what lies in folders like `labels` as fields.
+  std::string beside_as_fields(const std::vector<Item>& splits) const {
+    for (const Item& item : items("")) {
+      if (item.role.kind != Kind::kBeside) continue;
+      const std::vector<std::string> inside = tree_.folders(item.path);
+      const bool mirrored =
+          std::find(inside.begin(), inside.end(), splits.front().name) != inside.end();
+      return "; what belongs to the images in '" + printable(item.name) +
+             "' becomes a field of theirs with --field-from NAME=" + printable(item.name) +
+             (mirrored ? "/{split}" : "") + ", with NAME such as txt or mask.png";
+    }
+    return {};
   }
 
   /// `usable`: the folders that --split-folders could name as splits.

@@ -1,5 +1,7 @@
 #include "sources/layout/tree_without_fields.h"
 
+#include <algorithm>
+
 #include "listing/names.h"
 
 namespace packhorse {
@@ -20,8 +22,21 @@ std::vector<std::string> TreeWithoutFields::left_out(const std::string& folder) 
 }
 
 bool TreeWithoutFields::leaves_out(const std::string& path) const {
-  return fields_.covers(path) ||
-         (fields_.spells(path) && !tree_.holds_images_below(path, Told::kByNameOrBytes));
+  if (fields_.covers(path)) return true;
+  return fields_.spells(path) && (!holds_images_below(path, Told::kByNameOrBytes) ||
+                                  images_beside(std::string(naming::directory_of(path))));
+}
+
+/// Whether `folder` holds images other than in folders that a pattern spells out: then those hold
+/// other pictures, such as masks in other colours.
+bool TreeWithoutFields::images_beside(const std::string& folder) const {
+  if (holds_images(folder)) return true;
+  const std::vector<std::string> names = tree_.folders(folder);
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    const std::string path = naming::join(folder, name);
+    return !fields_.covers(path) && !fields_.spells(path) &&
+           holds_images_below(path, Told::kByNameOrBytes);
+  });
 }
 
 }  // namespace packhorse

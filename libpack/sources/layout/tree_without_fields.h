@@ -27,6 +27,7 @@ class TreeWithoutFields final : public FolderTree {
 
  private:
   bool leaves_out(const std::string& path) const;
+  bool images_beside(const std::string& folder) const;
 
   const FolderTree& tree_;
   const FieldSet& fields_;

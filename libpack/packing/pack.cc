@@ -243,10 +243,9 @@ std::map<std::string, std::size_t> other_versions(const Job& job) {
 
 /// What helps when most rejects have one reason.
 std::string advice_about(const std::vector<Reject>& rejects) {
-  const auto fieldless = static_cast<std::size_t>(
-      std::count_if(rejects.begin(), rejects.end(), [](const Reject& reject) {
-        return reject.reason.starts_with(naming::kNoField);
-      }));
+  const auto fieldless = static_cast<std::size_t>(std::count_if(
+      rejects.begin(), rejects.end(),
+      [](const Reject& reject) { return reject.reason.starts_with(naming::kNoField); }));
   if (fieldless > 0 && 2 * fieldless >= rejects.size())
     return "give --optional-field-from instead of --field-from if not every image has the field, "
            "or add the missing files";

@@ -64,8 +64,8 @@ class Attaching {
   };
   /// What becomes of one image.
   struct Verdict {
-    std::string problem;    ///< why it is rejected; empty: it is not
-    bool skipped = false;   ///< it is no image, but lies with the files of a field
+    std::string problem;   ///< why it is rejected; empty: it is not
+    bool skipped = false;  ///< it is no image, but lies with the files of a field
   };
 
   /// Finds the folders of fields that hold images, too.
@@ -222,7 +222,7 @@ class Attaching {
   Listing& listing_;
   const Layout& layout_;
   const FieldSet& fields_;
-  std::vector<FieldFile> files_;    ///< by path
+  std::vector<FieldFile> files_;      ///< by path
   std::vector<std::uint64_t> users_;  ///< of each file, the hash of its image's name; 0 = none
   const fs::path& source_;
   std::vector<Seen> seen_;            ///< of each field

@@ -14,9 +14,9 @@ using test::kind_of_error;
 
 FieldPattern pattern(const std::string& text) { return FieldPattern({"seg.png", text, true}); }
 
-const ImagePlace kImage = {"train", "cat", "cat/a", "a", "1_rgb"};
+const ImagePlace kCatImage = {"train", "cat", "cat/a", "a", "1_rgb"};
 
-std::string file_of(const std::string& text, const ImagePlace& image = kImage) {
+std::string file_of(const std::string& text, const ImagePlace& image = kCatImage) {
   return pattern(text).file_of(image).value_or("none");
 }
 

@@ -98,8 +98,9 @@ class UsageErrors {
     static const Words kTrains = {"fit", "eval", "measure", "sweep", "predict"};
     const bool trains = app_.get_name() == "packhorse-train";
     if (!contains(trains ? kPacks : kTrains, word)) return {};
-    return fmt::format("run `{} {}`; `{} --help` says more", trains ? "packhorse" : "packhorse-train",
-                       word, trains ? "packhorse" : "packhorse-train");
+    return fmt::format("run `{} {}`; `{} --help` says more",
+                       trains ? "packhorse" : "packhorse-train", word,
+                       trains ? "packhorse" : "packhorse-train");
   }
 
   /// Which subcommand has the option; empty when none has.

@@ -8,8 +8,8 @@
 #include <map>
 #include <optional>
 
-#include "codecs/png_encode.h"
 #include "base/directory_look.h"
+#include "codecs/png_encode.h"
 #include "labels/label_names.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/directory_look.h"
 #include "listing/field_names.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"
@@ -223,10 +224,12 @@ bool probe(const fs::path& path) {
   std::error_code code;
   if (!fs::is_directory(path, code)) return false;
   if (is_dataset(path)) return true;
-  for (const fs::directory_entry& entry : entries_in(path)) {
-    if (is_dataset(entry.path())) return true;
-  }
-  return false;
+  bool found = false;
+  look_in(path, [&](const fs::directory_entry& entry) {
+    found = entry.is_directory(code) && is_dataset(entry.path());
+    return !found;
+  });
+  return found;
 }
 
 std::unique_ptr<Source> open(const fs::path& path) { return std::make_unique<PackedSource>(path); }

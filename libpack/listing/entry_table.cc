@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace packhorse {
 
@@ -44,6 +45,14 @@ void EntryTable::relabel(const std::function<std::optional<std::int64_t>(std::si
     records_[kept++].label = static_cast<std::int32_t>(*label);
   }
   records_.resize(kept);
+}
+
+void EntryTable::renumber_fields(const std::vector<unsigned>& to) {
+  for (Record& record : records_) {
+    const std::uint32_t before = std::exchange(record.fields, 0u);
+    for (std::size_t f = 0; f < to.size(); ++f)
+      if ((before >> f & 1u) != 0) record.fields |= std::uint32_t{1} << to[f];
+  }
 }
 
 /// The directory's place in directories_; a new directory is added. Open addressing with linear

@@ -184,6 +184,17 @@ const TransformKind& pixel_transform() {
   return *std::ranges::find_if(kTransforms, &TransformKind::makes_pixels);
 }
 
+void refuse_unused_setting(const TransformKind& mode, std::string_view setting) {
+  if (mode.uses_setting(setting)) return;
+  std::string option = "--" + std::string(setting), users;
+  std::replace(option.begin(), option.end(), '_', '-');
+  for (const TransformKind& kind : all_transforms()) {
+    if (kind.uses_setting(setting)) users += (users.empty() ? "" : " or ") + std::string(kind.name);
+  }
+  throw Error(ErrorKind::kUsage, option + " has no effect with --image " + std::string(mode.name),
+              {}, "leave it out, or give --image " + users);
+}
+
 const TransformKind& find_transform(std::string_view name) {
   std::vector<std::string> names;
   for (const TransformKind& kind : all_transforms()) {

@@ -8,12 +8,12 @@
 #include <map>
 #include <optional>
 
-#include "codecs/png_encode.h"
 #include "labels/label_names.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
+#include "packhorse/codecs/png_encode.h"
 #include "packhorse/image/npy.h"
 #include "sources/arrays/array_files.h"
 #include "sources/arrays/array_name.h"

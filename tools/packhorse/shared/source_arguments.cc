@@ -3,7 +3,6 @@
 #include "common/checks.h"
 #include "packhorse/dataset/class_list.h"
 #include "packhorse/sources/source.h"
-#include "shared/pack_text.h"
 #include "shared/request.h"
 
 namespace packhorse {
@@ -84,7 +83,7 @@ void SourceArguments::read() {
   options_.list.labels.files = parse_labels(labels_);
   options_.list.labels.validate();
   if (!split_folders_.empty()) options_.list.split_folders = parse_split_folders(split_folders_);
-  if (!fields_.empty()) options_.list.fields.names = parse_fields(fields_);
+  if (!fields_.empty()) options_.list.fields = FieldChoice::parse(fields_);
   if (!split_.empty()) options_.select.split = SelectOptions::parse_split(split_);
   using Duplicates = SelectOptions::Duplicates;
   if (!deduplicate_.empty())

@@ -71,6 +71,9 @@ struct FieldChoice {
   /// Unset: what the source brings by itself (folders and archives none; a manifest file its
   /// further columns; shards all they hold). A list: just these; an empty list: none.
   std::optional<std::vector<std::string>> names = {};
+
+  /// Parses "json,seg.png"; "none" is an empty list. Throws Error(kUsage).
+  static FieldChoice parse(const std::string& text);
 };
 
 /// A sample's bytes as a source hands them out. Reused from sample to sample.

@@ -69,6 +69,9 @@ std::span<const TransformKind> all_transforms();
 const TransformKind& keeping_transform();
 /// The mode that makes pixels.
 const TransformKind& pixel_transform();
+/// Throws Error(kUsage) when `mode` does not use `setting`, which would then silently change
+/// nothing.
+void refuse_unused_setting(const TransformKind& mode, std::string_view setting);
 /// Throws Error(kUsage) listing the valid names.
 const TransformKind& find_transform(std::string_view name);
 

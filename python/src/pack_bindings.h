@@ -1,5 +1,7 @@
 #pragma once
 
+#include <nanobind/stl/pair.h>
+
 #include <filesystem>
 #include <string>
 

@@ -171,8 +171,8 @@ void AddedSamples::add(const NewSample& sample, ImageKind kind) {
     if (first) splits_.erase(splits_.find(sample.split));
     throw;
   }
-  append(sample, facts);
   const std::string path = path_of(sample, facts.label, kind);
+  append(sample, facts);
   const auto [directory, name] = naming::directory_and_name(path);
   split.listing.entries.add(directory, name, facts);
   if (!sample.key.empty()) keys_.push_back(&*split.keys.emplace(sample.key).first);

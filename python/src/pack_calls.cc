@@ -40,8 +40,7 @@ AdoptOptions adopt_options(const Given& given) {
   if (given.has("labels")) options.labels = given.path("labels");
   given.take("classes", options.classes);
   if (given.has("fields")) options.shards.fields = FieldChoice::parse(given.text("fields"));
-  if (given.has("max_rejects"))
-    options.max_rejects = RejectLimit::parse(given.text("max_rejects"));
+  if (given.has("max_rejects")) options.max_rejects = RejectLimit::parse(given.text("max_rejects"));
   given.take("max_pixels", options.max_pixels);
   given.take("jobs", options.jobs);
   given.take("overwrite", options.overwrite);
@@ -89,8 +88,8 @@ std::string call_export_index(const nb::bytes& dataset, const nb::bytes& out,
 void bind_pack(nb::module_& module) {
   module.def("pack", &call_pack, "source"_a, "out"_a, "given"_a, "log"_a, "progress"_a.none(),
              "Packs a source: its report as JSON, and how many rejects were allowed");
-  module.def("index", &call_index, "shards"_a, "given"_a, "log"_a, "program"_a,
-             "progress"_a.none(), "Adopts shards made by others; returns what pack() does");
+  module.def("index", &call_index, "shards"_a, "given"_a, "log"_a, "program"_a, "progress"_a.none(),
+             "Adopts shards made by others; returns what pack() does");
   module.def("unpack", &call_unpack, "dataset"_a, "out"_a, "progress"_a.none(),
              "Writes a dataset back as a folder; its report as JSON");
   module.def("export_index", &call_export_index, "dataset"_a, "out"_a, "dali_version"_a, "jobs"_a,

@@ -34,8 +34,7 @@ VerifyOptions verify_options(const std::string& level, const Given& given,
 }
 
 Verified call_verify(const nb::bytes& dataset, const std::string& level, const nb::bytes& against,
-                     const nb::dict& values, const nb::bytes& program,
-                     const nb::object& progress) {
+                     const nb::dict& values, const nb::bytes& program, const nb::object& progress) {
   const PackOptions packed = pack_options(values);
   packed.limits.validate();
   const VerifyOptions options = verify_options(level, Given(values), packed, program);
@@ -62,9 +61,9 @@ std::string call_inspect(const nb::bytes& dataset) {
 void bind_inspect(nb::module_& module) {
   module.def("verify", &call_verify, "dataset"_a, "level"_a, "against"_a, "given"_a, "program"_a,
              "progress"_a.none(), "Verifies a dataset: the report's JSON, what is wrong, advice");
-  module.def("read_class_list",
-             [](const nb::bytes& path) { return read_class_list(path_of(path)); }, "path"_a,
-             "The names in a file of classes, one a line");
+  module.def(
+      "read_class_list", [](const nb::bytes& path) { return read_class_list(path_of(path)); },
+      "path"_a, "The names in a file of classes, one a line");
   module.def("inspect", &call_inspect, "dataset"_a, "Describes a dataset, as JSON");
 }
 

@@ -116,8 +116,7 @@ PackOptions pack_options(const nb::dict& values) {
   take_shard_options(given, options);
   take_image_options(given, options);
   take_source_options(given, options);
-  if (given.has("max_rejects"))
-    options.max_rejects = RejectLimit::parse(given.text("max_rejects"));
+  if (given.has("max_rejects")) options.max_rejects = RejectLimit::parse(given.text("max_rejects"));
   given.take("jobs", options.jobs);
   given.take("overwrite", options.overwrite);
   given.take("dry_run", options.dry_run);

@@ -20,9 +20,8 @@ using Pixels = nb::ndarray<const std::uint8_t, nb::c_contig, nb::device::cpu>;
 std::string_view view(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
 /// What a sample has besides its image. Owns nothing: the arguments live until add() returns.
-NewSample sample_of(const Label& label, const Fields& fields,
-                    std::vector<Field>& views, const std::string& key, const nb::bytes& path,
-                    const std::string& split) {
+NewSample sample_of(const Label& label, const Fields& fields, std::vector<Field>& views,
+                    const std::string& key, const nb::bytes& path, const std::string& split) {
   NewSample sample;
   if (const auto* name = std::get_if<std::string>(&label)) {
     sample.label = std::string_view(*name);
@@ -48,8 +47,7 @@ class Writer {
     writer_.emplace(path, std::move(options));
   }
 
-  void add(const nb::bytes& image, const Label& label,
-           const Fields& fields, const std::string& key,
+  void add(const nb::bytes& image, const Label& label, const Fields& fields, const std::string& key,
            const nb::bytes& path, const std::string& split) {
     std::vector<Field> views;
     NewSample sample = sample_of(label, fields, views, key, path, split);
@@ -57,8 +55,7 @@ class Writer {
     append(sample);
   }
 
-  void add_pixels(const Pixels& pixels, const Label& label,
-                  const Fields& fields,
+  void add_pixels(const Pixels& pixels, const Label& label, const Fields& fields,
                   const std::string& key, const nb::bytes& path, const std::string& split) {
     std::vector<Field> views;
     NewSample sample = sample_of(label, fields, views, key, path, split);

@@ -31,13 +31,14 @@ struct NewSample {
     std::uint32_t width = 0, height = 0;
     std::uint8_t channels = 3;
   };
-  Bytes image;                            ///< an image file of a kind that pack() takes
+  Bytes image = {};                       ///< an image file of a kind that pack() takes
   std::optional<PixelShape> pixels = {};  ///< set: `image` is pixels, to be packed as a PNG
-  std::variant<std::int64_t, std::string_view> label;  ///< a class's number, or its name
-  std::span<const Field> fields = {};                  ///< extra fields, in any order
-  std::string_view key = {};                           ///< empty: its place in the dataset
-  std::string_view path = {};   ///< for unpack() and reports; empty: <class>/<key>.<kind>
-  std::string_view split = {};  ///< its split, if the dataset has any
+  std::variant<std::int64_t, std::string_view> label =
+      std::int64_t{-1};                ///< a class's number, or its name
+  std::span<const Field> fields = {};  ///< extra fields, in any order
+  std::string_view key = {};           ///< empty: its place in the dataset
+  std::string_view path = {};          ///< for unpack() and reports; empty: <class>/<key>.<kind>
+  std::string_view split = {};         ///< its split, if the dataset has any
 };
 
 /// Makes the dataset `out` of samples that are added one by one, with the promises of pack(): `out`

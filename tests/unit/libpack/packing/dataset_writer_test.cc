@@ -60,9 +60,8 @@ TEST_CASE("dataset writer: writes what pack() makes of the same files, in every 
       const SplitListing& all = listed.splits.front();
       for (std::size_t i = 0; i < all.entries.size(); ++i) {
         const std::string path = all.entries.path_of(i), image = read_text(place.source / path);
-        writer.add({.image = as_bytes(image),
-                    .label = std::string_view(path).substr(0, 2),
-                    .path = path});
+        writer.add(
+            {.image = as_bytes(image), .label = std::string_view(path).substr(0, 2), .path = path});
       }
       const PackReport report = writer.finish();
       CHECK(report.published);
@@ -130,7 +129,10 @@ TEST_CASE("dataset writer: keys are kept, in their byte order, with fields and p
       std::vector<Field> fields = {{"txt", as_bytes(text)}};
       if (key[0] == 'c') fields.push_back({"json", as_bytes(other)});
       const std::string image = tiny_image(key[0]);
-      writer.add({.image = as_bytes(image), .label = std::int64_t{key[0] % 2}, .fields = fields, .key = key});
+      writer.add({.image = as_bytes(image),
+                  .label = std::int64_t{key[0] % 2},
+                  .fields = fields,
+                  .key = key});
     }
     REQUIRE(writer.finish().published);
     const PackedDataset dataset(target.out);
@@ -143,7 +145,8 @@ TEST_CASE("dataset writer: keys are kept, in their byte order, with fields and p
       const std::string key(dataset.index(at.shard).key(at.row));
       keys += key;
       CHECK(dataset.index(at.shard).label(at.row) == key[0] % 2);
-      CHECK(dataset.index(at.shard).path(at.row) == std::to_string(key[0] % 2) + "/" + key + ".bmp");
+      CHECK(dataset.index(at.shard).path(at.row) ==
+            std::to_string(key[0] % 2) + "/" + key + ".bmp");
       dataset.read(i, bytes);
       CHECK(as_text(bytes) == tiny_image(key[0]));
       REQUIRE(dataset.read_field(i, 1, bytes));
@@ -195,8 +198,10 @@ TEST_CASE("dataset writer: what cannot be is refused and changes nothing") {
            NewSample{.label = std::int64_t{0}, .key = "l", .path = "../a.jpg"},
            NewSample{.label = std::int64_t{0}, .key = "l", .split = "a/b"},
            NewSample{.label = std::int64_t{0}, .key = "l", .split = "train"},
-           NewSample{.image = as_bytes(four), .pixels = shape, .label = std::int64_t{0}, .key = "l"},
-           NewSample{.image = as_bytes(four), .pixels = alpha, .label = std::int64_t{0}, .key = "l"},
+           NewSample{
+               .image = as_bytes(four), .pixels = shape, .label = std::int64_t{0}, .key = "l"},
+           NewSample{
+               .image = as_bytes(four), .pixels = alpha, .label = std::int64_t{0}, .key = "l"},
            NewSample{.image = as_bytes(four), .pixels = none, .label = std::int64_t{0}, .key = "l"},
        }) {
     CAPTURE(wrong.key);

@@ -1,8 +1,9 @@
 #include "packing/added_samples.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "listing/field_names.h"
 #include "listing/listed_file.h"
@@ -45,6 +46,18 @@ bool is_key(std::string_view key) {
   return key.size() <= kLongestKey && key.find_first_not_of(kAllowed) == std::string_view::npos;
 }
 
+void encode(AddedSamples::PixelFile kind, const Record& record, Bytes pixels,
+            std::vector<std::byte>& file) {
+  const auto channels = static_cast<std::uint8_t>(record.channels);
+  if (kind == AddedSamples::PixelFile::kPng)
+    return encode_png({ImageKind::kRaw, channels, 8, 1, record.width, record.height}, pixels, file);
+  const std::string head =
+      fmt::format("P{} {} {} 255\n", channels == 1 ? 5 : 6, record.width, record.height);
+  const Bytes begin = as_bytes(head);
+  file.assign(begin.begin(), begin.end());
+  file.insert(file.end(), pixels.begin(), pixels.end());
+}
+
 bool is_clean(std::string_view path) { return naming::clean_path(path) == path; }
 
 /// Shards order "a-b" before "a", because a dot follows the key there; other readers do not.
@@ -60,8 +73,9 @@ const std::string* clashing(const std::set<std::string, std::less<>>& keys, std:
 
 }  // namespace
 
-AddedSamples::AddedSamples(std::vector<std::string> classes, const std::filesystem::path& scratch)
-    : spool_(scratch), labels_(std::move(classes)) {}
+AddedSamples::AddedSamples(std::vector<std::string> classes, PixelFile pixel_file,
+                           const std::filesystem::path& scratch)
+    : pixel_file_(pixel_file), spool_(scratch), labels_(std::move(classes)) {}
 
 AddedSamples::Split& AddedSamples::split_of(std::string_view name) {
   const auto found = splits_.find(name);
@@ -226,9 +240,7 @@ void AddedSamples::read(const SplitListing& split, std::size_t i, Input& out) co
   if (record.channels != 0) {
     thread_local std::vector<std::byte> pixels;
     pixels.swap(out.bytes);
-    encode_png({ImageKind::kRaw, static_cast<std::uint8_t>(record.channels), 8, 1, record.width,
-                record.height},
-               pixels, out.bytes);
+    encode(pixel_file_, record, pixels, out.bytes);
   }
   out.fields = record.fields;
   if (out.extras.size() < out.fields) out.extras.resize(out.fields);

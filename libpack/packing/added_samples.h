@@ -18,8 +18,13 @@ namespace packhorse {
 /// One thread adds; after list(), any thread reads.
 class AddedSamples final : public Source {
  public:
+  /// The file that pixels are handed out as: a PNG to be stored, or a PNM, which costs nothing, to
+  /// be decoded again.
+  enum class PixelFile { kPng, kPnm };
+
   /// `scratch`: the directory of the spool.
-  AddedSamples(std::vector<std::string> classes, const std::filesystem::path& scratch);
+  AddedSamples(std::vector<std::string> classes, PixelFile pixel_file,
+               const std::filesystem::path& scratch);
 
   /// As DatasetWriter::add(). `kind`: of the image; kPng for pixels.
   void add(const NewSample& sample, ImageKind kind);
@@ -44,6 +49,7 @@ class AddedSamples final : public Source {
   void append(const NewSample& sample, EntryTable::Facts& facts);
   void sort_by_key(SplitListing& listing) const;
 
+  const PixelFile pixel_file_;
   Spool spool_;
   AddedLabels labels_;
   std::vector<std::string> fields_;  ///< by the numbers in the spool, in order of appearance

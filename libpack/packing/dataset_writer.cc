@@ -1,6 +1,7 @@
 #include "packhorse/packing/dataset_writer.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <chrono>
 
@@ -33,7 +34,7 @@ void refuse_source_options(const PackOptions& options) {
   if (options.task || options.finish) refuse("packing in tasks");
 }
 
-const fs::path& checked(const fs::path& out, const PackOptions& options) {
+fs::path checked(fs::path out, const PackOptions& options) {
   options.validate();
   refuse_source_options(options);
   refuse_url(out.native());
@@ -84,16 +85,23 @@ ImageKind checked_pixels(const NewSample& sample, const ImageLimits& limits) {
 class DatasetWriter::State {
  public:
   State(fs::path out, PackOptions options)
-      : out_(std::move(out)),
-        options_(std::move(options)),
-        staging_(checked(out_, options_), Staging::Hold::kAlone, "write\n"),
+      : options_(std::move(options)),
+        out_(checked(std::move(out), options_)),
         samples_(std::make_unique<AddedSamples>(options_.list.classes,
-                                                fs::absolute(out_).parent_path())) {}
-  ~State() { staging_.abandon(); }
+                                                find_transform(options_.image).decodes
+                                                    ? AddedSamples::PixelFile::kPnm
+                                                    : AddedSamples::PixelFile::kPng,
+                                                fs::absolute(out_).parent_path())),
+        staging_(out_, Staging::Hold::kAlone, "write\n") {}
+  /// A process made by fork() shares the staging directory, but it is not its to remove.
+  ~State() {
+    if (::getpid() == process_) staging_.abandon();
+  }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
   void add(const NewSample& sample) {
+    refuse_other_process();
     refuse_fields(sample);
     const ImageKind kind = sample.pixels ? checked_pixels(sample, options_.limits)
                                          : checked_image(sample, options_.limits);
@@ -111,6 +119,7 @@ class DatasetWriter::State {
   std::uint64_t added() const { return added_; }
 
   PackReport finish(Progress& progress, const std::stop_token& stop) {
+    refuse_other_process();
     PackJob job;
     job.options = std::move(options_);
     job.source = std::move(samples_);
@@ -125,6 +134,12 @@ class DatasetWriter::State {
   }
 
  private:
+  void refuse_other_process() const {
+    if (::getpid() == process_) return;
+    throw Error(ErrorKind::kUsage, "this writer was made by another process, before a fork", out_,
+                "add and finish in the process that made it");
+  }
+
   void refuse_fields(const NewSample& sample) const {
     const Format& format = find_format(options_.format);
     if (sample.fields.empty() || format.carries_fields) return;
@@ -133,11 +148,12 @@ class DatasetWriter::State {
                 "choose another format, or leave the fields out", std::string(sample.key));
   }
 
+  const ::pid_t process_ = ::getpid();
   const Clock::time_point begin_ = Clock::now();
-  const fs::path out_;
   PackOptions options_;
-  Staging staging_;
+  const fs::path out_;
   std::unique_ptr<AddedSamples> samples_;
+  Staging staging_;  ///< last: nothing may fail once it is there, since ~State() gives it back
   std::uint64_t added_ = 0;
 };
 

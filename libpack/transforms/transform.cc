@@ -123,13 +123,15 @@ constexpr std::array kTransforms = {
                   .summary = "upright JPEGs with a given short side, stored as with roi",
                   .make = transforms::make_resize,
                   .uses = kResizeUses,
-                  .estimate = resize_estimate},
+                  .estimate = resize_estimate,
+                  .decodes = true},
     TransformKind{.name = "raw",
                   .summary = "upright decoded pixels of one size: nothing to decode when reading",
                   .make = transforms::make_raw,
                   .uses = kRawUses,
                   .estimate = raw_estimate,
-                  .makes_pixels = true},
+                  .makes_pixels = true,
+                  .decodes = true},
 };
 
 }  // namespace

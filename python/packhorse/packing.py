@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ._program import program
-from .errors import RejectedError, UsageError
+from .errors import RejectedError, UnsupportedError, UsageError
 from .reports import ExportReport, InspectReport, PackReport, UnpackReport, VerifyReport
 
 Path = str | os.PathLike
@@ -191,8 +191,13 @@ _OWN = ("source", "out", "dataset", "shards", "named", "progress", "log")  # arg
 
 
 def _native():
-    from . import _pack  # noqa: PLC0415: reading needs none of it
-
+    try:
+        from . import _pack  # noqa: PLC0415: reading needs none of it
+    except ImportError as error:
+        raise UnsupportedError(
+            f"this installation of packhorse cannot pack: {error}",
+            advice="install a wheel of packhorse, or build the package with all its parts",
+        ) from error
     return _pack
 
 

@@ -1,5 +1,6 @@
 """packhorse.pack, verify, inspect, unpack, index and export_index: what the commands do, from Python."""
 
+import ast
 import json
 import logging
 import os
@@ -294,6 +295,15 @@ except KeyboardInterrupt:
     assert child.communicate(timeout=60)[0].endswith("interrupted\n")
     assert child.returncode == 0 and not out.exists()
     assert packhorse.pack(source, out, format="wds", image="resize", short_side=48).published
+
+
+def test_stubs_name_all_that_the_extensions_have():
+    from packhorse import _pack, _reader
+
+    for extension in (_pack, _reader):
+        stub = ast.parse((BIN.parent / f"python/packhorse/{extension.__name__.split('.')[-1]}.pyi").read_text())
+        named = {one.name for one in stub.body if isinstance(one, (ast.FunctionDef, ast.ClassDef))}
+        assert named == {name for name in dir(extension) if not name.startswith("_")}
 
 
 def test_the_program_comes_with_the_package():

@@ -292,6 +292,24 @@ os.kill(os.getpid(), 9)
     assert stored(tmp_path / "out") == [(photo(1), "b")] and [one.name for one in tmp_path.iterdir()] == ["out"]
 
 
+def test_a_child_made_by_fork_changes_nothing(tmp_path):
+    with packhorse.Writer(tmp_path / "out", format="wds") as writer:
+        writer.add(photo(), "a")
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                with writer:
+                    writer.add(photo(1), "b")
+            except packhorse.errors.UsageError as error:
+                code = 0 if "fork" in str(error) else 2
+            del writer
+            os._exit(code)
+        assert os.waitpid(child, 0)[1] == 0
+        writer.add(photo(2), "c")
+    assert sorted(name for _, name in stored(tmp_path / "out")) == ["a", "c"]
+
+
 def test_threads_may_share_a_writer(tmp_path):
     with packhorse.Writer(tmp_path / "out", format="wds") as writer:
 

@@ -32,7 +32,7 @@ struct NewSample {
     std::uint8_t channels = 3;
   };
   Bytes image = {};                       ///< an image file of a kind that pack() takes
-  std::optional<PixelShape> pixels = {};  ///< set: `image` is pixels, to be packed as a PNG
+  std::optional<PixelShape> pixels = {};  ///< set: `image` is pixels, packed as a PNG of them
   std::variant<std::int64_t, std::string_view> label =
       std::int64_t{-1};                ///< a class's number, or its name
   std::span<const Field> fields = {};  ///< extra fields, in any order
@@ -52,7 +52,8 @@ struct NewSample {
 /// Labels: with PackOptions::list.classes, names and numbers in that list. Without it, either all
 /// are names, whose byte order numbers them, or all are numbers, which then are the names, too.
 ///
-/// One thread at a time. Memory: about 80 bytes a sample, and twice its key.
+/// One thread at a time, in the process that made it: a child made by fork() can neither add nor
+/// finish, and leaves everything as it is. Memory: about 80 bytes a sample, and twice its key.
 class DatasetWriter {
  public:
   /// Takes OUT.partial, so that no two writers work on one dataset. Uses those `options` that are

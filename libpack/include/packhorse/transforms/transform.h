@@ -54,6 +54,9 @@ struct TransformKind {
   /// It decodes image files into pixels (ImageKind::kRaw). Pixels can be kept, or made again with
   /// the same settings, which changes nothing; no mode makes anything else of them.
   bool makes_pixels = false;
+  /// It stores no bytes of an image file, unless that is a JPEG: whatever file holds the pixels,
+  /// the result is the same.
+  bool decodes = false;
 
   bool uses_setting(std::string_view name) const;
   /// The settings it uses as text: "short_side=256 quality=90"; empty when there are none.

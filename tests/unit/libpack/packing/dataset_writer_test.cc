@@ -146,7 +146,7 @@ TEST_CASE("dataset writer: keys are kept, in their byte order, with fields and p
       keys += key;
       CHECK(dataset.index(at.shard).label(at.row) == key[0] % 2);
       CHECK(dataset.index(at.shard).path(at.row) ==
-            std::to_string(key[0] % 2) + "/" + key + ".bmp");
+            std::to_string(key[0] % 2) + "/" + key + ".ppm");
       dataset.read(i, bytes);
       CHECK(as_text(bytes) == tiny_image(key[0]));
       REQUIRE(dataset.read_field(i, 1, bytes));

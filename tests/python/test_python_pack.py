@@ -53,7 +53,7 @@ def packed_fixture(tmp_path_factory):
 
 
 def test_reading_never_loads_the_packer(tmp_path, packed):
-    packhorse.pack(packed, tmp_path / "out", format="wds", include="*.jpg")
+    packhorse.pack(packed, tmp_path / "out", format="wds", image="resize", short_side=32)
     code = f"""
 import sys, packhorse
 list(packhorse.Loader({str(tmp_path / "out/train")!r}, 8, size=16))

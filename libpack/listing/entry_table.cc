@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace packhorse {
 
@@ -59,6 +60,14 @@ void EntryTable::revise(const std::function<bool(std::size_t, Facts&)>& keep) {
     record.fields = changed.fields;
   }
   records_.resize(kept);
+}
+
+void EntryTable::renumber_fields(const std::vector<unsigned>& to) {
+  for (Record& record : records_) {
+    const std::uint32_t before = std::exchange(record.fields, 0u);
+    for (std::size_t f = 0; f < to.size(); ++f)
+      if ((before >> f & 1u) != 0) record.fields |= std::uint32_t{1} << to[f];
+  }
 }
 
 /// The directory's place in directories_; a new directory is added. Open addressing with linear

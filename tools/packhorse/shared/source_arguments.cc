@@ -3,7 +3,6 @@
 #include "common/checks.h"
 #include "packhorse/dataset/class_list.h"
 #include "packhorse/sources/source.h"
-#include "shared/pack_text.h"
 #include "shared/request.h"
 
 namespace packhorse {
@@ -98,7 +97,7 @@ void SourceArguments::read() {
   options_.list.labels.files = parse_labels(labels_);
   options_.list.labels.validate();
   if (!split_folders_.empty()) options_.list.split_folders = parse_split_folders(split_folders_);
-  if (!fields_.empty()) options_.list.fields.names = parse_fields(fields_);
+  if (!fields_.empty()) options_.list.fields = FieldChoice::parse(fields_);
   std::vector<FieldPlace>& places = options_.list.fields.places;
   for (const std::string& text : fields_from_) places.push_back(parse_field_place(text, true));
   for (const std::string& text : optional_fields_from_)

@@ -82,6 +82,9 @@ struct FieldChoice {
   std::optional<std::vector<std::string>> names = {};
   /// Further fields of a folder or an archive, by where their files lie.
   std::vector<FieldPlace> places = {};
+
+  /// Parses "json,seg.png"; "none" is an empty list. Throws Error(kUsage).
+  static FieldChoice parse(const std::string& text);
 };
 
 /// A sample's bytes as a source hands them out. Reused from sample to sample.

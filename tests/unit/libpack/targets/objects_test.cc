@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "packhorse/targets/pixel_map.h"
 #include "packhorse/targets/run_lengths.h"
 #include "support/support.h"
 
@@ -95,6 +96,40 @@ TEST_CASE("objects: columns that do not fit each other are corrupt") {
   CHECK(with([](Objects& o) { o.keypoints.pop_back(); }) == ErrorKind::kCorrupt);
   CHECK(with([](Objects& o) { o.keypoints_each = {}; }) == ErrorKind::kCorrupt);
   CHECK(with([](Objects& o) { o.keypoints_each = {0xffffffff}; }) == ErrorKind::kCorrupt);
+}
+
+TEST_CASE("pixel map: points go where pixels go, and back") {
+  const PixelMap map = {.scale_x = .5,
+                        .scale_y = .25,
+                        .move_x = 3,
+                        .move_y = 1,
+                        .flip_x = true,
+                        .swap = true,
+                        .width = 20,
+                        .height = 10};
+  CHECK(map.apply({4, 8}) == Point{3, 15});
+  CHECK(map.undo({3, 15}) == Point{4, 8});
+  CHECK(PixelMap{}.changes_nothing());
+  CHECK_FALSE(map.changes_nothing());
+}
+
+TEST_CASE(
+    "pixel map: objects are mapped, and places of key points that are not labelled are kept") {
+  Objects objects = made_objects();
+  objects.keypoints[0] = {9, 9, 0};
+  objects.runs = {0, 0, 5, 5};
+  objects.counts = {22, 4, 6, 4, 84};  // rows 2 to 5 of columns 2 and 3
+  const PixelMap half = {.scale_x = .5, .scale_y = .5, .flip_y = true, .width = 6, .height = 5};
+  const Objects mapped = map_objects(objects, half, {10, 12});
+  CHECK(mapped.boxes[0] == Box{0, 1, 5.25f, 4.5f});
+  CHECK(mapped.areas[1] == 1);
+  CHECK(mapped.outlines[4] == Point{.5, 4.65});
+  CHECK(mapped.keypoints[0] == Keypoint{9, 9, 0});
+  CHECK(mapped.keypoints[1] == Keypoint{1.5f, 3, 2});
+  CHECK(mapped.runs == std::vector<std::uint32_t>{0, 0, 3, 3});
+  // Rows 1 and 2 of column 1, mirrored.
+  CHECK(mapped.counts == RunLengths{7, 2, 21});
+  CHECK(decode_objects(encode_objects(mapped)) == mapped);
 }
 
 TEST_CASE("run lengths: text and counts") {

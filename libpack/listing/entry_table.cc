@@ -46,6 +46,21 @@ void EntryTable::relabel(const std::function<std::optional<std::int64_t>(std::si
   records_.resize(kept);
 }
 
+void EntryTable::revise(const std::function<bool(std::size_t, Facts&)>& keep) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < records_.size(); ++i) {
+    Facts changed = facts(i);
+    if (!keep(i, changed)) continue;
+    Record& record = records_[kept++] = records_[i];
+    record.size = changed.size;
+    record.stamp = changed.stamp;
+    record.locator = changed.locator;
+    record.field_bytes = changed.field_bytes;
+    record.fields = changed.fields;
+  }
+  records_.resize(kept);
+}
+
 /// The directory's place in directories_; a new directory is added. Open addressing with linear
 /// probing: lists name files of many directories in any order, and a node for each of a million
 /// directories would take more memory than the entries.

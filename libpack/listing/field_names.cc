@@ -72,7 +72,9 @@ std::vector<std::string> wanted_fields(const std::vector<std::string>& wanted,
     std::string names;
     for (const std::string& other : there) names += (names.empty() ? "" : ", ") + printable(other);
     throw Error(ErrorKind::kUsage, "the source has no extra field '" + printable(name) + "'", where,
-                names.empty() ? "it has none; leave out --fields" : "it has: " + names);
+                (names.empty() ? "it has none; leave out --fields" : "it has: " + names) +
+                    "; where its files lie in another folder, name that: --field-from " +
+                    printable(name) + "=FOLDER");
   }
   return sorted_fields(wanted, where);
 }

@@ -22,6 +22,7 @@ inline constexpr const char* kNotRegular = "not a regular file";
 inline constexpr const char* kLoop = "a link to a folder above it";
 inline constexpr const char* kOutsideSplits = "outside the split folders";
 inline constexpr const char* kOutsideClasses = "outside the folder of the class folders";
+inline constexpr const char* kNoField = "it has no field ";
 inline constexpr const char* kNoClassFolder = "not in a class folder";
 
 inline bool is_hidden(std::string_view name) { return name.starts_with('.'); }

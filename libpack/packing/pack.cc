@@ -241,8 +241,15 @@ std::map<std::string, std::size_t> other_versions(const Job& job) {
   return shards;
 }
 
-/// What helps when most rejects are images outside all class folders.
+/// What helps when most rejects have one reason.
 std::string advice_about(const std::vector<Reject>& rejects) {
+  const auto fieldless = static_cast<std::size_t>(
+      std::count_if(rejects.begin(), rejects.end(), [](const Reject& reject) {
+        return reject.reason.starts_with(naming::kNoField);
+      }));
+  if (fieldless > 0 && 2 * fieldless >= rejects.size())
+    return "give --optional-field-from instead of --field-from if not every image has the field, "
+           "or add the missing files";
   const auto outside = static_cast<std::size_t>(
       std::count_if(rejects.begin(), rejects.end(),
                     [](const Reject& reject) { return reject.reason == naming::kNoClassFolder; }));
@@ -317,7 +324,7 @@ PackReport pack(const fs::path& source, const fs::path& out, const PackOptions& 
     account(report, job);
     report.accounting.packed =
         report.accounting.seen - report.accounting.rejected - report.accounting.skipped;
-    report.preview = preview_of(job.splits, report);
+    report.preview = preview_of(job.splits, job.listing.fields, report);
     return finished();
   }
   for (const SplitWork& split : job.splits) {

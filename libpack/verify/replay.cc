@@ -42,6 +42,13 @@ int level_of(const std::string& compress) {
   return level;
 }
 
+/// The dataset's fields but those for which a place is given.
+std::vector<std::string> fields_beside(const Manifest& manifest, const PackOptions& given) {
+  std::vector<std::string> names = manifest.fields;
+  for (const FieldPlace& place : given.list.fields.places) std::erase(names, place.name);
+  return names;
+}
+
 /// The options as the manifest records them. Images of a source that was packed with the same mode
 /// and settings were taken as they are.
 PackOptions options_of(const Manifest& manifest, const Source& source, const PackOptions& given) {
@@ -54,7 +61,7 @@ PackOptions options_of(const Manifest& manifest, const Source& source, const Pac
     options.image = manifest.image;
     options.transform = TransformOptions::parse(manifest.image_settings);
   }
-  if (!options.list.fields.names) options.list.fields.names = manifest.fields;
+  if (!options.list.fields.names) options.list.fields.names = fields_beside(manifest, given);
   options.select.seed = manifest.seed;
   options.select.in_order = !manifest.shuffle;
   if (options.select.jobs == 0) options.select.jobs = options.jobs;

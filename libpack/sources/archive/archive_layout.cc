@@ -45,13 +45,11 @@ class Placement {
   std::set<std::string> class_folders() const {
     std::set<std::string> found;
     for (const Layout::Root& root : layout_.roots) {
-      if (!root.given) found.merge(names_in(root.folder));
+      if (root.given) continue;
+      for (const std::string& name : contents_.tree.folders(root.folder))
+        if (!root.holds_fields(name)) found.insert(name);
     }
     return found;
-  }
-  std::set<std::string> names_in(const std::string& folder) const {
-    const std::vector<std::string> names = contents_.tree.folders(folder);
-    return {names.begin(), names.end()};
   }
 
   SplitListing& split_of(const Layout::Root& root) {

@@ -70,6 +70,11 @@ std::string counts_text(const PackReport& report) {
   return program::table_text(std::move(rows));
 }
 
+std::string fields_text(const PackPreview::Example& example) {
+  if (example.fields.empty()) return {};
+  return fmt::format(", with {}", fmt::join(example.fields, ", "));
+}
+
 std::string splits_text(const PackReport& report) {
   const PackPreview& preview = *report.preview;
   std::string text;
@@ -81,8 +86,9 @@ std::string splits_text(const PackReport& report) {
                             ? ""
                             : ", no image of " + count_text(split.classes_without, "class"));
     for (const PackPreview::Example& one : split.examples)
-      text += fmt::format("  {} is {}, label {}\n", one.path,
-                          program::one_line(class_of(report, one.label), kNameColumns), one.label);
+      text += fmt::format("  {} is {}, label {}{}\n", one.path,
+                          program::one_line(class_of(report, one.label), kNameColumns), one.label,
+                          fields_text(one));
   }
   if (preview.splits_left_out > 0)
     text += fmt::format("and {}\n", count_text(preview.splits_left_out, "more split"));
@@ -121,7 +127,8 @@ Json preview_json(const PackReport& report) {
     Json examples = Json::array();
     for (const PackPreview::Example& one : split.examples) {
       examples.push_back(
-          {{"path", one.path}, {"label", one.label}, {"class", class_of(report, one.label)}});
+          {{"path", one.path}, {"label", one.label}, {"class", class_of(report, one.label)},
+           {"fields", one.fields}});
     }
     splits.push_back({{"split", split.split},
                       {"samples", split.samples},

@@ -25,7 +25,7 @@ class SourceArguments {
  private:
   PackOptions& options_;
   std::vector<const CLI::Option*> declared_;
-  std::vector<std::string> labels_;
+  std::vector<std::string> labels_, fields_from_, optional_fields_from_;
   std::string classes_file_, split_folders_, fields_, split_, deduplicate_;
 };
 

@@ -48,6 +48,9 @@ class EntryTable {
   void append(EntryTable&& other);
   /// Gives entry `i` the label `label_of(i)`, and drops the entry when that is none.
   void relabel(const std::function<std::optional<std::int64_t>(std::size_t)>& label_of);
+  /// Lets `keep` change the facts of each entry but its label, and drops those for which it is
+  /// false.
+  void revise(const std::function<bool(std::size_t, Facts&)>& keep);
 
  private:
   struct Record {

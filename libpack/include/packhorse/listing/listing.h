@@ -66,11 +66,22 @@ struct Listing {
   std::uint64_t seen() const;
 };
 
+/// An extra field whose files lie elsewhere in the source than beside the images.
+struct FieldPlace {
+  std::string name;
+  /// A folder whose folders are those of the images, or a pattern of paths: docs/sources.md, "Files
+  /// in other folders".
+  std::string pattern;
+  bool required = true;  ///< an image without its file is rejected
+};
+
 /// Which of a sample's companions are taken as extra fields.
 struct FieldChoice {
   /// Unset: what the source brings by itself (folders and archives none; a manifest file its
   /// further columns; shards all they hold). A list: just these; an empty list: none.
   std::optional<std::vector<std::string>> names = {};
+  /// Further fields of a folder or an archive, by where their files lie.
+  std::vector<FieldPlace> places = {};
 };
 
 /// A sample's bytes as a source hands them out. Reused from sample to sample.

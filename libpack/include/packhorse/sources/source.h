@@ -30,6 +30,10 @@ struct SplitFolder {
 /// folder. Throws Error(kUsage).
 std::vector<SplitFolder> parse_split_folders(const std::string& text);
 
+/// Parses "seg.png=masks" or "mask.gif=masks/{stem}_mask.gif". Throws Error(kUsage) for what names
+/// no files inside the source.
+FieldPlace parse_field_place(const std::string& text, bool required);
+
 struct ListOptions {
   /// Pins labels: label = place in this list. Empty: class names in byte order.
   std::vector<std::string> classes = {};

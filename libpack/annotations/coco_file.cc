@@ -161,20 +161,25 @@ std::vector<std::string_view> CocoFile::annotations_of(const Image& image) const
 }
 
 void CocoFile::add_objects(const Image& image, ObjectBuilder& builder) const {
-  for (const std::string_view json : annotations_of(image)) add_object(json, builder);
+  for (const std::string_view json : annotations_of(image)) {
+    try {
+      add_object(parse_json(json), builder);
+    } catch (const Error& error) {
+      builder.problem("an annotation", error.what());
+    }
+  }
 }
 
-void CocoFile::add_object(std::string_view json, ObjectBuilder& builder) const {
+void CocoFile::add_object(const ExactJson& annotation, ObjectBuilder& builder) const {
   std::string name = "an annotation";
   try {
-    const auto parsed = parse_json(json);
-    if (parsed.contains("id")) name = "annotation " + printable(parsed["id"].dump());
-    if (parsed.contains("caption")) return;
-    const auto label = label_of_id_.find(parsed.at("category_id").dump());
+    if (annotation.contains("id")) name = "annotation " + printable(annotation["id"].dump());
+    if (annotation.contains("caption")) return;
+    const auto label = label_of_id_.find(annotation.at("category_id").dump());
     if (label == label_of_id_.end())
-      return builder.problem(name,
-                             "no category has the id " + printable(parsed["category_id"].dump()));
-    AnnotatedObject object = coco_object(parsed);
+      return builder.problem(
+          name, "no category has the id " + printable(annotation["category_id"].dump()));
+    AnnotatedObject object = coco_object(annotation);
     object.label = label->second;
     builder.add(object, name);
   } catch (const ExactJson::exception& error) {

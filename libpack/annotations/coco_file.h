@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "annotations/object_builder.h"
+#include "packhorse/base/json.h"
 #include "packhorse/base/mapped_file.h"
 
 namespace packhorse {
@@ -35,6 +36,7 @@ class CocoFile {
   const std::vector<std::string>& classes() const { return classes_; }
   /// Names of the key points of an object, of the categories that have any.
   const std::vector<std::string>& keypoint_names() const { return keypoint_names_; }
+  const std::filesystem::path& path() const { return path_; }
   const std::vector<Image>& images() const { return images_; }
   std::size_t annotations() const { return annotations_.size(); }
   /// Annotations that belong to no image, each with its reason.
@@ -44,6 +46,8 @@ class CocoFile {
   std::vector<std::string_view> annotations_of(const Image& image) const;
   /// Adds the objects in an image.
   void add_objects(const Image& image, ObjectBuilder& builder) const;
+  /// Adds what one annotation says, unless that is a caption.
+  void add_object(const ExactJson& annotation, ObjectBuilder& builder) const;
   /// What its caption annotations say.
   std::vector<std::string> captions_of(const Image& image) const;
   /// Everything else in the file: its members but images and annotations, as they are written.
@@ -58,7 +62,6 @@ class CocoFile {
   void read_images(std::string_view array);
   void read_categories(std::string_view array);
   void read_annotations(std::string_view array);
-  void add_object(std::string_view json, ObjectBuilder& builder) const;
   std::string_view text_of(const Place& place) const;
   [[noreturn]] void refuse(const std::string& what) const;
 

@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 
+#include "annotations/sample_targets.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
@@ -49,7 +50,8 @@ bool is_mine(const PackOptions& options, std::size_t shard) {
 /// Refuses fields that the format has no place for.
 void refuse_fields(const Job& job) {
   const Format& format = find_format(job.options.format);
-  if (!job.listing.fields.empty() && !format.carries_fields) {
+  const std::vector<std::string> fields = job.listing.stored_fields();
+  if (!fields.empty() && !format.carries_fields) {
     std::string carriers;
     for (const Format* other : all_formats()) {
       if (other->carries_fields)
@@ -57,7 +59,7 @@ void refuse_fields(const Job& job) {
     }
     throw Error(ErrorKind::kUsage,
                 fmt::format("the format {} cannot hold the extra fields {}", format.name,
-                            fmt::join(job.listing.fields, ", ")),
+                            fmt::join(fields, ", ")),
                 {}, "choose one that can (" + carriers + "), or leave them out with --fields none");
   }
 }
@@ -90,6 +92,15 @@ void refuse_pixels(const Source& source, const PackOptions& options) {
               {}, "keep the pixels as they are, or pack from the original images");
 }
 
+/// Refuses an image mode that would cut objects off.
+void refuse_cropped_targets(const PackOptions& options) {
+  const bool crops = find_transform(options.image).makes_pixels &&
+                     options.transform.fit == TransformOptions::Fit::kCrop;
+  if (options.list.targets.empty() || !crops) return;
+  throw Error(ErrorKind::kUsage, "--image raw cuts the images, and with them their objects", {},
+              "give --fit letterbox, or another image mode");
+}
+
 /// Lists the source, selects samples and plans the shards.
 Job prepare(const fs::path& source_path, const fs::path& out, const PackOptions& options,
             Progress& progress, const std::stop_token& stop) {
@@ -100,7 +111,8 @@ Job prepare(const fs::path& source_path, const fs::path& out, const PackOptions&
   if (!options.dry_run) check_target(source_path, out, options.overwrite);
   ListOptions list = options.list;
   if (list.scratch.empty() && !options.dry_run) list.scratch = fs::absolute(out).parent_path();
-  job.listing = job.source->list(list);
+  job.listing = list_source(*job.source, list);
+  refuse_cropped_targets(options);
   if (!list.allow_odd_classes && !job.listing.doubts.empty())
     refuse(job.listing.doubts.front(), source_path);
   class_list_text(job.listing.classes);  // refuses names it cannot hold before any work is done
@@ -127,10 +139,11 @@ std::string name_of_job(const Job& job) {
                   o.plan.seed, o.plan.shard_bytes, o.plan.shard_samples, job.keep_keys);
   for (const std::string& name : job.listing.classes) text += name + "\n";
   const SelectOptions& select = o.select;
-  text += fmt::format("{}\n{}\n{}\n{} {} {} {}\n", fmt::join(job.listing.fields, " "),
+  text += fmt::format("{}\n{}\n{}\n{} {} {} {}\n", fmt::join(job.listing.stored_fields(), " "),
                       fmt::join(select.include, "\n"), fmt::join(select.exclude, "\n"),
                       static_cast<int>(select.duplicates), fmt::join(select.split, ":"),
                       select.limit, select.samples_per_class);
+  if (job.listing.targets) text += job.listing.targets->fingerprint();
   return "pack\n" + sha256(as_bytes(text)) + "\n";
 }
 
@@ -243,10 +256,9 @@ std::map<std::string, std::size_t> other_versions(const Job& job) {
 
 /// What helps when most rejects have one reason.
 std::string advice_about(const std::vector<Reject>& rejects) {
-  const auto fieldless = static_cast<std::size_t>(
-      std::count_if(rejects.begin(), rejects.end(), [](const Reject& reject) {
-        return reject.reason.starts_with(naming::kNoField);
-      }));
+  const auto fieldless = static_cast<std::size_t>(std::count_if(
+      rejects.begin(), rejects.end(),
+      [](const Reject& reject) { return reject.reason.starts_with(naming::kNoField); }));
   if (fieldless > 0 && 2 * fieldless >= rejects.size())
     return "give --optional-field-from instead of --field-from if not every image has the field, "
            "or add the missing files";

@@ -119,8 +119,8 @@ class Reasons {
 
 }  // namespace
 
-PackPreview preview_of(const std::vector<SplitWork>& splits,
-                       const std::vector<std::string>& fields, const PackReport& report) {
+PackPreview preview_of(const std::vector<SplitWork>& splits, const std::vector<std::string>& fields,
+                       const PackReport& report) {
   PackPreview preview;
   std::vector<bool> seen(report.classes.size());
   for (const SplitWork& work : splits) {

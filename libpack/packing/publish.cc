@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "annotations/sample_targets.h"
 #include "formats/exported_files.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
@@ -56,7 +57,8 @@ Manifest describe(const SplitWork& split, const Listing& listing, const PackOpti
   manifest.format_version = format.version;
   manifest.image = image.first;
   manifest.image_settings = image.second;
-  manifest.fields = listing.fields;
+  manifest.fields = listing.stored_fields();
+  if (listing.targets) manifest.targets.push_back(listing.targets->target());
   if (options.zstd_level != 0) manifest.compress = fmt::format("zstd:{}", options.zstd_level);
   manifest.split = split.listing.split;
   manifest.shuffle = options.plan.shuffle;

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "annotations/sample_targets.h"
 #include "packhorse/base/choices.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
@@ -70,6 +71,18 @@ std::unique_ptr<Source> open_source(const fs::path& path, std::string_view named
   const std::string adopted = advice_to_adopt(path);
   throw Error(ErrorKind::kUnsupported, "packhorse cannot read the source", path,
               adopted.empty() ? "give one of these: " + kinds : adopted);
+}
+
+Listing list_source(Source& source, const ListOptions& options) {
+  if (options.targets.empty()) return source.list(options);
+  ListOptions with_targets = options;
+  if (options.labels.empty()) with_targets.labels.unlabelled = true;
+  const auto targets = std::make_shared<SampleTargets>(options.targets);
+  Listing listing = source.list(with_targets);
+  targets->attach(listing);
+  listing.made_fields = targets->made_fields();
+  listing.targets = targets;
+  return listing;
 }
 
 }  // namespace packhorse

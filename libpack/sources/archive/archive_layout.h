@@ -22,7 +22,7 @@ struct ArchiveContents {
   };
   EntryTable images;  ///< labels are not set
   std::vector<Other> others;
-  std::vector<Reject> outside;  ///< names that are not a clean path
+  std::vector<Reject> outside;         ///< names that are not a clean path
   std::vector<FieldFile> field_files;  ///< that may be fields of images elsewhere
   PathTree tree;                       ///< of the folders and images
 };

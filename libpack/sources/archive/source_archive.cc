@@ -47,8 +47,8 @@ class ArchiveSource final : public PayloadSource {
     std::vector<Payloads::Field> all;
     if (beside.fields != 0) all = payloads_->fields_of(beside);
     for (const auto& [f, file] : found) {
-      all.push_back({static_cast<std::uint32_t>(f), static_cast<std::uint32_t>(file->size),
-                     file->locator});
+      all.push_back(
+          {static_cast<std::uint32_t>(f), static_cast<std::uint32_t>(file->size), file->locator});
     }
     payloads_->set_fields(facts.locator, all);
   }

@@ -21,8 +21,8 @@ struct ImagePlace {
 /// Says in which file of the source an image's field lies.
 ///
 ///     masks                                                  masks/{dir}/{stem}.png for seg.png
-///     masks/{stem}_mask.png                                  {stem%_sat}: without the ending "_sat"
-///     gtFine/{split}/{dir}/{stem%_leftImg8bit}_gtFine_labelIds.png
+///     masks/{stem}_mask.png                                  {stem%_sat}: without the ending
+///     "_sat" gtFine/{split}/{dir}/{stem%_leftImg8bit}_gtFine_labelIds.png
 ///
 /// Thread-safe.
 class FieldPattern {
@@ -69,8 +69,8 @@ class FieldPattern {
 
   std::string text_;
   std::vector<Segment> segments_;
-  std::size_t dir_ = 0;         ///< the segment that is {dir}; their number when there is none
-  std::size_t whole_ = 0;       ///< segments of a folder that is named whole; 0 = a pattern of files
+  std::size_t dir_ = 0;    ///< the segment that is {dir}; their number when there is none
+  std::size_t whole_ = 0;  ///< segments of a folder that is named whole; 0 = a pattern of files
   bool class_in_path_ = false;  ///< it has {class}
 };
 

@@ -27,8 +27,8 @@ struct OpenFolder {
 /// One thread.
 class DiskTree final : public FolderTree {
  public:
-  /// Throws Error(kNotFound | kIo). `fields`: files that may be one of these are not images; it must
-  /// outlive this. `threads`: used for folders whose file system does not report file types.
+  /// Throws Error(kNotFound | kIo). `fields`: files that may be one of these are not images; it
+  /// must outlive this. `threads`: used for folders whose file system does not report file types.
   DiskTree(std::filesystem::path root, const FieldSet& fields, int threads);
 
   std::vector<std::string> folders(const std::string& folder) const override;

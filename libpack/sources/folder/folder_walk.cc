@@ -60,8 +60,7 @@ std::optional<FolderId> FolderWalk::folder(int parent, const std::string& name,
   return id;
 }
 
-void FolderWalk::outside(int fd, FolderItems& items, const std::string& path,
-                         std::string_view rule,
+void FolderWalk::outside(int fd, FolderItems& items, const std::string& path, std::string_view rule,
                          const std::function<bool(const std::string&)>& left_alone) {
   if (fields_.any_elsewhere()) items.look_at_files(fd, threads_);
   for (std::size_t i = 0; i < items.size(); ++i) {
@@ -138,8 +137,8 @@ FolderWalk::Verdict FolderWalk::judge(int fd, const FolderItems& items, std::siz
   return Verdict::kNone;
 }
 
-/// Keeps a file that may be the field of an image elsewhere. A link that leads nowhere is kept, too:
-/// reading it fails, and the sample is rejected by name.
+/// Keeps a file that may be the field of an image elsewhere. A link that leads nowhere is kept,
+/// too: reading it fails, and the sample is rejected by name.
 bool FolderWalk::take_field_file(const FolderItems& items, std::size_t i, const std::string& path) {
   const FolderItems::Item& item = items[i];
   if (!fields_.any_elsewhere() || (item.type != Type::kFile && item.type != Type::kBroken))

@@ -24,8 +24,8 @@ struct FolderListing {
 class FolderWalk {
  public:
   /// `fields`: extra fields to look for. `origin`: the folder of the source that all paths are
-  /// relative to. `above`: the folders around those to be walked. `threads`: used for the files of a
-  /// large folder.
+  /// relative to. `above`: the folders around those to be walked. `threads`: used for the files of
+  /// a large folder.
   FolderWalk(const FieldSet& fields, std::string origin, FolderIds above, int threads,
              FolderListing& out)
       : fields_(fields),

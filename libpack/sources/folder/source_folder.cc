@@ -174,8 +174,8 @@ class FolderSource final : public Source {
   Listing list_archive(const Layout::Root& root, const ListOptions& options) {
     const fs::path path = root_ / root.folder;
     if (fields_.any_elsewhere()) {
-      throw Error(ErrorKind::kUsage, "--field-from cannot look into an archive that is a split", path,
-                  "pack the archive alone, or unpack it and name its folder");
+      throw Error(ErrorKind::kUsage, "--field-from cannot look into an archive that is a split",
+                  path, "pack the archive alone, or unpack it and name its folder");
     }
     if (!payloads_) payloads_.emplace(options.scratch);
     const std::uint32_t file = payloads_->add_file(path);
@@ -184,7 +184,8 @@ class FolderSource final : public Source {
     inside.split_folders.emplace();
     if (root.given) inside.labels.files.emplace("", path);  // its folders mean nothing
     const ArchiveContents contents = read_contents(*payloads_, file, path, fields_);
-    Listing listing = lay_out(contents, find_layout(contents.tree, inside, fields_, path), inside, path);
+    Listing listing =
+        lay_out(contents, find_layout(contents.tree, inside, fields_, path), inside, path);
     SplitListing& split = listing.splits.front();
     split.split = root.split;
     split.origin = naming::join(root.folder, split.origin);

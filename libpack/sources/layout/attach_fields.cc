@@ -146,8 +146,9 @@ class Attaching {
   std::string there(const std::string& path) const {
     const auto free = std::find(users_.begin(), users_.end(), "");
     if (free == users_.end()) return {};
-    const auto like = std::lower_bound(files_.begin(), files_.end(), path,
-                                       [](const FieldFile& file, const std::string& p) { return file.path < p; });
+    const auto like =
+        std::lower_bound(files_.begin(), files_.end(), path,
+                         [](const FieldFile& file, const std::string& p) { return file.path < p; });
     const FieldFile& file = like != files_.end() ? *like : files_.back();
     return ", and there is " + shown(file.path);
   }

@@ -151,9 +151,12 @@ class ClassDoubts {
     add(Doubt::Kind::kClassName,
         "a class would be named " + quoted(odd) +
             ", which is a name for a part of a dataset, not for a class",
-        as_fields(roles) + "give the folder that holds the class folders as the source, or describe the source with "
-        "--split-folders or --labels; if these are classes, give --allow-odd-classes, or list all "
-        "classes with --classes FILE");
+        as_fields(roles) +
+            "give the folder that holds the class folders as the source, or describe the source "
+            "with "
+            "--split-folders or --labels; if these are classes, give --allow-odd-classes, or list "
+            "all "
+            "classes with --classes FILE");
   }
 
   /// The advice to pack files named like masks or labels as fields of the images beside them.

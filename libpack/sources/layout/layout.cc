@@ -98,7 +98,8 @@ class Finder {
       if (splits.size() > (labelled_ ? 1 : 0)) return splits_in(folder, all, splits, around);
     }
     const Item* inner = around < kMostAround ? only_one(folder, all) : nullptr;
-    if (inner == nullptr) return labelled_ ? all_in(folder, lone_split(folder, all)) : classes_in(folder);
+    if (inner == nullptr)
+      return labelled_ ? all_in(folder, lone_split(folder, all)) : classes_in(folder);
     Layout layout = at(inner->path, around + 1);
     // With labels from a file, folders mean nothing unless they are splits.
     return labelled_ && layout.roots.front().split.empty() ? all_in(folder, layout.roots.front())
@@ -150,7 +151,8 @@ class Finder {
     return layout;
   }
 
-  /// Where the images of a folder lie: in the one folder named like a split, or in the folder itself.
+  /// Where the images of a folder lie: in the one folder named like a split, or in the folder
+  /// itself.
   Layout::Root lone_split(const std::string& folder, const std::vector<Item>& all) const {
     Layout::Root root = root_of("", folder);
     if (tree_.holds_images(folder)) return root;

@@ -5,7 +5,8 @@
 
 namespace packhorse {
 
-/// A tree without the folders that hold fields of images alone. `tree` and `fields` must outlive it.
+/// A tree without the folders that hold fields of images alone. `tree` and `fields` must outlive
+/// it.
 class TreeWithoutFields final : public FolderTree {
  public:
   TreeWithoutFields(const FolderTree& tree, const FieldSet& fields)
@@ -14,9 +15,7 @@ class TreeWithoutFields final : public FolderTree {
   std::vector<std::string> folders(const std::string& folder) const override;
   /// The names of the folders directly in `folder` that folders() leaves out.
   std::vector<std::string> left_out(const std::string& folder) const;
-  bool holds_images(const std::string& folder) const override {
-    return tree_.holds_images(folder);
-  }
+  bool holds_images(const std::string& folder) const override { return tree_.holds_images(folder); }
   bool holds_images_below(const std::string& folder, Told told) const override {
     return tree_.holds_images_below(folder, told);
   }

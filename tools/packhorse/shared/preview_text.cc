@@ -126,9 +126,10 @@ Json preview_json(const PackReport& report) {
   for (const PackPreview::Split& split : preview.splits) {
     Json examples = Json::array();
     for (const PackPreview::Example& one : split.examples) {
-      examples.push_back(
-          {{"path", one.path}, {"label", one.label}, {"class", class_of(report, one.label)},
-           {"fields", one.fields}});
+      examples.push_back({{"path", one.path},
+                          {"label", one.label},
+                          {"class", class_of(report, one.label)},
+                          {"fields", one.fields}});
     }
     splits.push_back({{"split", split.split},
                       {"samples", split.samples},

@@ -203,7 +203,8 @@ Objects SampleTargets::objects(std::string_view text, const ImageInfo& image) co
 }
 
 TargetRecord SampleTargets::target() const {
-  return {std::string(kObjectsField), "objects", classes_, keypoints_};
+  return {std::string(kObjectsField), "objects", std::string(options_.field()), classes_,
+          keypoints_};
 }
 
 }  // namespace packhorse

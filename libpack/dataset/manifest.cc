@@ -54,6 +54,7 @@ Json to_json(const Manifest& m) {
   for (const TargetRecord& target : m.targets) {
     json["targets"].push_back({{"name", target.name},
                                {"kind", target.kind},
+                               {"text", target.text},
                                {"classes", target.classes},
                                {"keypoints", target.keypoints}});
   }
@@ -93,8 +94,8 @@ Manifest from_json(const Json& json) {
   m.compress = json.value("compress", "");
   m.fields = json.value("fields", std::vector<std::string>{});
   for (const Json& target : json.value("targets", Json::array()))
-    m.targets.push_back(
-        {target.at("name"), target.at("kind"), target.at("classes"), target.at("keypoints")});
+    m.targets.push_back({target.at("name"), target.at("kind"), target.at("text"),
+                         target.at("classes"), target.at("keypoints")});
   if (const auto adopted = json.find("adopted"); adopted != json.end()) {
     m.adopted = {adopted->at("layout"), adopted->at("labels"), adopted->at("qualified_keys"),
                  adopted->at("arrays")};

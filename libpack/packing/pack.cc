@@ -92,11 +92,20 @@ void refuse_pixels(const Source& source, const PackOptions& options) {
               {}, "keep the pixels as they are, or pack from the original images");
 }
 
-/// Refuses an image mode that would cut objects off.
-void refuse_cropped_targets(const PackOptions& options) {
-  const bool crops = find_transform(options.image).makes_pixels &&
-                     options.transform.fit == TransformOptions::Fit::kCrop;
-  if (options.list.targets.empty() || !crops) return;
+/// Refuses an image mode that would cut objects off, and says what one that moves them leaves out.
+void check_targets(const Source& source, const PackOptions& options, Listing& listing) {
+  if (listing.targets.empty()) return;
+  const TransformKind& mode = find_transform(options.image);
+  const bool changes = mode_of(source) != image_mode(source, options);
+  for (const TargetRecord& target : listing.targets) {
+    if (changes && (mode.makes_pixels || mode.uses_setting("short_side")))
+      listing.notes.push_back(
+          "images that are made smaller, larger or turned are packed without the "
+          "field '" +
+          target.text + "', whose numbers would not fit them");
+  }
+  if (!changes || !mode.makes_pixels || options.transform.fit != TransformOptions::Fit::kCrop)
+    return;
   throw Error(ErrorKind::kUsage, "--image raw cuts the images, and with them their objects", {},
               "give --fit letterbox, or another image mode");
 }
@@ -112,7 +121,7 @@ Job prepare(const fs::path& source_path, const fs::path& out, const PackOptions&
   ListOptions list = options.list;
   if (list.scratch.empty() && !options.dry_run) list.scratch = fs::absolute(out).parent_path();
   job.listing = list_source(*job.source, list);
-  refuse_cropped_targets(options);
+  check_targets(*job.source, options, job.listing);
   if (!list.allow_odd_classes && !job.listing.doubts.empty())
     refuse(job.listing.doubts.front(), source_path);
   class_list_text(job.listing.classes);  // refuses names it cannot hold before any work is done
@@ -143,7 +152,7 @@ std::string name_of_job(const Job& job) {
                       fmt::join(select.include, "\n"), fmt::join(select.exclude, "\n"),
                       static_cast<int>(select.duplicates), fmt::join(select.split, ":"),
                       select.limit, select.samples_per_class);
-  if (job.listing.targets) text += job.listing.targets->fingerprint();
+  if (job.listing.made_targets) text += job.listing.made_targets->fingerprint();
   return "pack\n" + sha256(as_bytes(text)) + "\n";
 }
 

@@ -36,6 +36,7 @@ struct PackItem {
   std::vector<std::byte> output;
   std::string record;              ///< what annotation files say of the image
   std::vector<std::byte> objects;  ///< as they will be stored
+  bool moved = false;              ///< its pixels have other places than in the source
 };
 
 /// Reads an input, checks that it is an image, transforms it, and hashes the result. Any thread.

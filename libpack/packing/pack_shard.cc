@@ -248,7 +248,7 @@ std::string fingerprint(const ShardJob& job, std::size_t shard) {
                   options.image, find_transform(options.image).settings(options.transform),
                   name_of_checks(options)));
   add(fmt::format("{}", fmt::join(job.listing.stored_fields(), " ")));
-  if (job.listing.targets) add(job.listing.targets->fingerprint());
+  if (job.listing.made_targets) add(job.listing.made_targets->fingerprint());
   for (const std::string& name : job.listing.classes) add(name);
   for (std::size_t p = job.plan.shard_begin(shard); p < job.plan.shard_begin(shard + 1); ++p) {
     const EntryTable::Entry entry = job.split.entries[job.plan.entry(p)];

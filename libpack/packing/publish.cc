@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "annotations/sample_targets.h"
 #include "formats/exported_files.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
@@ -58,7 +57,7 @@ Manifest describe(const SplitWork& split, const Listing& listing, const PackOpti
   manifest.image = image.first;
   manifest.image_settings = image.second;
   manifest.fields = listing.stored_fields();
-  if (listing.targets) manifest.targets.push_back(listing.targets->target());
+  manifest.targets = listing.targets;
   if (options.zstd_level != 0) manifest.compress = fmt::format("zstd:{}", options.zstd_level);
   manifest.split = split.listing.split;
   manifest.shuffle = options.plan.shuffle;

@@ -1,5 +1,6 @@
 #include "packhorse/sources/source.h"
 
+#include <algorithm>
 #include <array>
 
 #include "annotations/sample_targets.h"
@@ -74,14 +75,23 @@ std::unique_ptr<Source> open_source(const fs::path& path, std::string_view named
 }
 
 Listing list_source(Source& source, const ListOptions& options) {
-  if (options.targets.empty()) return source.list(options);
+  if (options.targets.empty()) {
+    Listing listing = source.list(options);
+    for (const TargetRecord& target : source.targets()) {
+      if (std::find(listing.fields.begin(), listing.fields.end(), target.name) !=
+          listing.fields.end())
+        listing.targets.push_back(target);
+    }
+    return listing;
+  }
   ListOptions with_targets = options;
-  if (options.labels.empty()) with_targets.labels.unlabelled = true;
+  if (options.labels.empty() && source.folders_are_classes()) with_targets.labels.unlabelled = true;
   const auto targets = std::make_shared<SampleTargets>(options.targets);
   Listing listing = source.list(with_targets);
   targets->attach(listing);
+  listing.targets = {targets->target()};
   listing.made_fields = targets->made_fields();
-  listing.targets = targets;
+  listing.made_targets = targets;
   return listing;
 }
 

@@ -61,7 +61,7 @@ def test_three_notations_of_real_photos_become_the_same_objects(bccd, tmp_path, 
             assert numpy.abs(x["boxes"] - y["boxes"]).max() < 1e-3
         packhorse("inspect", "--verify", "full", tmp_path / "coco" / split)
         manifest = json.loads((tmp_path / "coco" / split / "dataset.json").read_text())
-        assert manifest["targets"] == [{"name": "objects", "kind": "objects", "classes": CLASSES, "keypoints": []}]
+        assert manifest["targets"] == [{"name": "objects", "kind": "objects", "text": "json", "classes": CLASSES, "keypoints": []}]
         assert manifest["fields"] == ["json", "objects"]
 
 
@@ -112,7 +112,8 @@ def test_a_changed_annotation_is_found_and_changes_the_id(bccd, tmp_path):
 
 def test_boxes_are_scaled_as_pixels_are(bccd, tmp_path):
     packhorse("pack", bccd, tmp_path / "out", "--format=wds", *coco_of(bccd))
-    packhorse("pack", bccd, tmp_path / "half", "--format=wds", "--image=resize", "--short-side=240", *coco_of(bccd))
+    half = packhorse("pack", bccd, tmp_path / "half", "--format=wds", "--image=resize", "--short-side=240", *coco_of(bccd))
+    assert "packed without the field 'json', whose numbers would not fit them" in half.out
     packhorse("pack", bccd, tmp_path / "square", "--format=wds", "--image=raw", "--size=320", "--fit=letterbox", *coco_of(bccd))
     for original, half, square in zip(*(fields_of(tmp_path / name / "val", "objects") for name in ["out", "half", "square"])):
         boxes = objects.parse(original)["boxes"]
@@ -120,6 +121,7 @@ def test_boxes_are_scaled_as_pixels_are(bccd, tmp_path):
         assert numpy.allclose(objects.parse(square)["boxes"], boxes / 2 + [0, 40, 0, 40])
         areas = objects.parse(original)["areas"]
         assert numpy.allclose(objects.parse(half)["areas"], areas / 4)
+    assert all("json" not in sample for sample in objects.of_tar(tmp_path / "half/val/shard-000000.tar"))
     crop = run("pack", bccd, tmp_path / "crop", "--format=wds", "--image=raw", "--size=320", *coco_of(bccd))
     assert crop.code == USAGE and "give --fit letterbox" in crop.err
 
@@ -241,3 +243,21 @@ def test_an_image_without_labels_of_yolo_has_no_objects_and_one_without_xml_is_r
     assert result.code == DAMAGE
     assert "a.jpg: it has no annotations: its field 'xml' is missing" in result.err
     assert "b.jpg: object 'cow': no class is called that" in result.err
+
+
+def test_a_packed_dataset_is_packed_again_with_its_objects(bccd, tmp_path):
+    packhorse("pack", bccd, tmp_path / "out", "--format=wds", *coco_of(bccd))
+    packhorse("pack", tmp_path / "out", tmp_path / "again", "--format=hdf5")
+    packhorse("pack", tmp_path / "out", tmp_path / "half", "--format=wds", "--image=resize", "--short-side=240")
+    packhorse("pack", bccd, tmp_path / "direct", "--format=wds", "--image=resize", "--short-side=240", *coco_of(bccd))
+    for field in ["objects", "json"]:
+        assert fields_of(tmp_path / "again/val", field) == fields_of(tmp_path / "out/val", field)
+    assert fields_of(tmp_path / "half/val", "objects") == fields_of(tmp_path / "direct/val", "objects")
+    for name in ["again", "half"]:
+        manifest = json.loads((tmp_path / name / "val/dataset.json").read_text())
+        assert manifest["targets"][0]["classes"] == CLASSES
+        packhorse("inspect", "--verify", "full", tmp_path / name / "val")
+    crop = run("pack", tmp_path / "out", tmp_path / "crop", "--format=wds", "--image=raw")
+    assert crop.code == USAGE and "cuts the images" in crop.err
+    packhorse("pack", tmp_path / "out", tmp_path / "without", "--format=lmdb", "--fields=none")
+    assert "targets" not in json.loads((tmp_path / "without/val/dataset.json").read_text())

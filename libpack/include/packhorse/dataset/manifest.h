@@ -56,8 +56,9 @@ struct Adoption {
 
 /// What a field of the samples says, besides their labels.
 struct TargetRecord {
-  std::string name;                    ///< of the field
-  std::string kind;                    ///< "objects": docs/formats/objects.md
+  std::string name;  ///< of the field
+  std::string kind;  ///< "objects": docs/formats/objects.md
+  std::string text;  ///< the field with the text that told them: "json", "txt", "xml"
   std::vector<std::string> classes;    ///< of the objects: label -> name
   std::vector<std::string> keypoints;  ///< names of an object's key points
   friend bool operator==(const TargetRecord&, const TargetRecord&) = default;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "packhorse/dataset/manifest.h"
 #include "packhorse/image/image_info.h"
 #include "packhorse/listing/entry_table.h"
 
@@ -66,10 +67,12 @@ struct Listing {
   std::vector<Skip> skips;         ///< outside every split
   std::vector<std::string> notes;  ///< what the user should know, in words
   std::vector<Doubt> doubts;       ///< about classes told by folders, the gravest first
+  /// The targets that the samples have, or will have.
+  std::vector<TargetRecord> targets = {};
   /// What packing adds to each sample, where targets are asked for: the names of those fields, and
   /// what makes them.
   std::vector<std::string> made_fields = {};
-  std::shared_ptr<const SampleTargets> targets = {};
+  std::shared_ptr<const SampleTargets> made_targets = {};
   /// The fields that a shard has: `fields` and `made_fields`, sorted.
   std::vector<std::string> stored_fields() const;
   std::uint64_t seen() const;

@@ -74,6 +74,10 @@ class Source {
   /// What has already been done to the images: a name from all_transforms(), and its settings.
   virtual std::string image_mode() const { return "original"; }
   virtual std::string image_settings() const { return {}; }
+  /// The targets that its samples come with.
+  virtual std::vector<TargetRecord> targets() const { return {}; }
+  /// Whether the folders that images lie in are their classes, unless labels are given.
+  virtual bool folders_are_classes() const { return false; }
 };
 
 /// How a kind of source is recognised and opened. all_sources() has one line for each.

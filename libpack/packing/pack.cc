@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "annotations/sample_targets.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/hash.h"
@@ -36,6 +37,24 @@ void refuse_pixels(const Source& source, const PackOptions& options) {
               {}, "keep the pixels as they are, or pack from the original images");
 }
 
+/// Refuses an image mode that would cut objects off, and says what one that moves them leaves out.
+void check_targets(const Source& source, const PackOptions& options, Listing& listing) {
+  if (listing.targets.empty()) return;
+  const TransformKind& mode = find_transform(options.image);
+  const bool changes = mode_of(source) != image_mode(source, options);
+  for (const TargetRecord& target : listing.targets) {
+    if (changes && (mode.makes_pixels || mode.uses_setting("short_side")))
+      listing.notes.push_back(
+          "images that are made smaller, larger or turned are packed without the "
+          "field '" +
+          target.text + "', whose numbers would not fit them");
+  }
+  if (!changes || !mode.makes_pixels || options.transform.fit != TransformOptions::Fit::kCrop)
+    return;
+  throw Error(ErrorKind::kUsage, "--image raw cuts the images, and with them their objects", {},
+              "give --fit letterbox, or another image mode");
+}
+
 /// Lists the source, selects samples and plans the shards.
 PackJob prepare(const fs::path& source_path, const fs::path& out, const PackOptions& options,
                 Progress& progress, const std::stop_token& stop) {
@@ -46,7 +65,8 @@ PackJob prepare(const fs::path& source_path, const fs::path& out, const PackOpti
   if (!options.dry_run) check_target(source_path, out, options.overwrite);
   ListOptions list = options.list;
   if (list.scratch.empty() && !options.dry_run) list.scratch = fs::absolute(out).parent_path();
-  job.listing = job.source->list(list);
+  job.listing = list_source(*job.source, list);
+  check_targets(*job.source, options, job.listing);
   if (!list.allow_odd_classes && !job.listing.doubts.empty())
     refuse(job.listing.doubts.front(), source_path);
   plan_job(job, progress, stop);
@@ -62,10 +82,11 @@ std::string name_of_job(const PackJob& job) {
                   o.plan.seed, o.plan.shard_bytes, o.plan.shard_samples, job.keep_keys);
   for (const std::string& name : job.listing.classes) text += name + "\n";
   const SelectOptions& select = o.select;
-  text += fmt::format("{}\n{}\n{}\n{} {} {} {}\n", fmt::join(job.listing.fields, " "),
+  text += fmt::format("{}\n{}\n{}\n{} {} {} {}\n", fmt::join(job.listing.stored_fields(), " "),
                       fmt::join(select.include, "\n"), fmt::join(select.exclude, "\n"),
                       static_cast<int>(select.duplicates), fmt::join(select.split, ":"),
                       select.limit, select.samples_per_class);
+  if (job.listing.made_targets) text += job.listing.made_targets->fingerprint();
   return "pack\n" + sha256(as_bytes(text)) + "\n";
 }
 

@@ -33,7 +33,8 @@ bool is_mine(const PackOptions& options, std::size_t shard) {
 /// Refuses fields that the format has no place for.
 void refuse_fields(const PackJob& job) {
   const Format& format = find_format(job.options.format);
-  if (!job.listing.fields.empty() && !format.carries_fields) {
+  const std::vector<std::string> fields = job.listing.stored_fields();
+  if (!fields.empty() && !format.carries_fields) {
     std::string carriers;
     for (const Format* other : all_formats()) {
       if (other->carries_fields)
@@ -41,7 +42,7 @@ void refuse_fields(const PackJob& job) {
     }
     throw Error(ErrorKind::kUsage,
                 fmt::format("the format {} cannot hold the extra fields {}", format.name,
-                            fmt::join(job.listing.fields, ", ")),
+                            fmt::join(fields, ", ")),
                 {}, "choose one that can (" + carriers + "), or leave them out with --fields none");
   }
 }

@@ -39,6 +39,8 @@ class ArchiveSource final : public PayloadSource {
     return listing;
   }
 
+  bool folders_are_classes() const override { return true; }
+
  private:
   /// Adds fields to those that lie beside an image.
   void add_fields(const EntryTable::Facts& facts, const FoundFields& found) {

@@ -136,6 +136,8 @@ class FolderSource final : public Source {
     return slow;
   }
 
+  bool folders_are_classes() const override { return true; }
+
  private:
   void refuse_empty(const Listing& listing) const {
     if (!naming::is_empty(listing)) return;

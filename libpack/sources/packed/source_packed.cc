@@ -61,11 +61,13 @@ class PackedSource final : public Source {
       part.own_keys = keys_fit(part.dataset);
     }
     for (const Part& part : parts_) {
-      if (manifest(part).image == image_mode() && manifest(part).image_settings == image_settings())
-        continue;
+      const bool one_mode =
+          manifest(part).image == image_mode() && manifest(part).image_settings == image_settings();
+      if (one_mode && manifest(part).targets == targets()) continue;
       throw Error(ErrorKind::kUsage,
-                  "its splits were packed with different image modes or settings", path_,
-                  "convert them one by one");
+                  std::string("its splits were packed with different ") +
+                      (one_mode ? "targets" : "image modes or settings"),
+                  path_, "convert them one by one");
     }
   }
 
@@ -114,6 +116,7 @@ class PackedSource final : public Source {
 
   std::string image_mode() const override { return manifest(parts_.front()).image; }
   std::string image_settings() const override { return manifest(parts_.front()).image_settings; }
+  std::vector<TargetRecord> targets() const override { return manifest(parts_.front()).targets; }
 
  private:
   static constexpr std::size_t kNotWanted = ~std::size_t{0};

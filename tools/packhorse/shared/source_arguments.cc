@@ -58,6 +58,25 @@ void SourceArguments::setup(CLI::App& app, const std::string& source,
       ->type_name("NAME=PLACE")
       ->allow_extra_args(false)
       ->group(source);
+  TargetOptions& targets = options_.list.targets;
+  app.add_option(
+         "--targets", targets_,
+         "Which objects are in the images: coco:FILE (val=coco:FILE: for that split alone), "
+         "or yolo or voc, told from each image's field txt or xml")
+      ->type_name("NOTATION[:FILE]")
+      ->allow_extra_args(false)
+      ->group(source);
+  app.add_option("--target-classes", target_classes_file_,
+                 "File with one class of the objects per line, for yolo and voc")
+      ->group(source);
+  app.add_option("--target-keypoints", targets.keypoints,
+                 "yolo: how many key points each object has")
+      ->check(program::positive())
+      ->group(source);
+  app.add_option("--keypoint-numbers", targets.keypoint_numbers,
+                 "yolo: numbers of each key point: x y, or x y visibility")
+      ->check(program::one_of({"2", "3"}))
+      ->group(source);
   SelectOptions& select = options_.select;
   app.add_option("--include", select.include,
                  "Pack only files that match one of these globs; a glob with a / is matched "
@@ -102,6 +121,10 @@ void SourceArguments::read() {
   for (const std::string& text : fields_from_) places.push_back(parse_field_place(text, true));
   for (const std::string& text : optional_fields_from_)
     places.push_back(parse_field_place(text, false));
+  for (const std::string& text : targets_) options_.list.targets.add(text);
+  if (!target_classes_file_.empty())
+    options_.list.targets.classes = read_class_list(target_classes_file_);
+  options_.list.targets.validate();
   if (!split_.empty()) options_.select.split = SelectOptions::parse_split(split_);
   using Duplicates = SelectOptions::Duplicates;
   if (!deduplicate_.empty())

@@ -3,11 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "packhorse/dataset/manifest.h"
 #include "packhorse/image/image_info.h"
 #include "packhorse/listing/entry_table.h"
 
@@ -54,6 +56,8 @@ struct Doubt {
   std::string what, advice;  ///< as an Error has them
 };
 
+class SampleTargets;
+
 /// Everything a source holds. seen = entries + rejects + skips, over all splits and `skips` here.
 /// Files taken as extra fields are part of their sample, and not counted as seen.
 struct Listing {
@@ -63,6 +67,14 @@ struct Listing {
   std::vector<Skip> skips;         ///< outside every split
   std::vector<std::string> notes;  ///< what the user should know, in words
   std::vector<Doubt> doubts;       ///< about classes told by folders, the gravest first
+  /// The targets that the samples have, or will have.
+  std::vector<TargetRecord> targets = {};
+  /// What packing adds to each sample, where targets are asked for: the names of those fields, and
+  /// what makes them.
+  std::vector<std::string> made_fields = {};
+  std::shared_ptr<const SampleTargets> made_targets = {};
+  /// The fields that a shard has: `fields` and `made_fields`, sorted.
+  std::vector<std::string> stored_fields() const;
   std::uint64_t seen() const;
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "packhorse/image/image_info.h"
+#include "packhorse/targets/pixel_map.h"
 
 namespace packhorse {
 
@@ -29,6 +30,7 @@ struct TransformOptions {
 struct Transformed {
   Bytes bytes;            ///< to store: the input itself, or a view of the buffer passed in
   std::string_view note;  ///< what to count, e.g. "kept: not a JPEG"; a constant, or empty
+  PixelMap map = {};      ///< where its pixels went
 };
 
 /// Turns an image's bytes into what the dataset stores: the modes of `--image`.

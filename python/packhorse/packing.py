@@ -43,7 +43,14 @@ def pack(
     label_column: str | int | None = None,
     label_ids: Path | None = None,
     label_pattern: str | None = None,
+    unlabelled: bool | None = None,
     fields: Iterable[str] | None = None,
+    field_from: Mapping[str, str] | None = None,
+    optional_field_from: Mapping[str, str] | None = None,
+    targets: str | Mapping[str, str] | None = None,
+    target_classes: Path | Sequence[str] | None = None,
+    target_keypoints: int | None = None,
+    keypoint_numbers: int | None = None,
     source_kind: str | None = None,
     split_folders: Mapping[str, str] | Sequence[str] | None = None,
     allow_odd_classes: bool = False,
@@ -74,6 +81,8 @@ def pack(
     classes        class names in the order of their labels, or a file with one on each line
     labels         a file of lines `path label`, or one for each of some splits: {"val": "val.csv"}
     fields         extra fields to pack with x.jpg: ["json", "seg.png"]; [] = none
+    field_from     extra fields that lie elsewhere in the source: {"seg.png": "masks"}
+    targets        which objects are in the images: "coco:FILE", or one for each split: {"val": "coco:FILE"}; "yolo", "voc"
     split_folders  which folders are splits: {"train": "Training"}; [] = none
     shard_bytes    an int, "512MiB", or 0 for one shard a split
     log            a file that gets a line of JSON for each reject, skip and duplicate
@@ -99,7 +108,14 @@ def verify(
     label_column: str | int | None = None,
     label_ids: Path | None = None,
     label_pattern: str | None = None,
+    unlabelled: bool | None = None,
     fields: Iterable[str] | None = None,
+    field_from: Mapping[str, str] | None = None,
+    optional_field_from: Mapping[str, str] | None = None,
+    targets: str | Mapping[str, str] | None = None,
+    target_classes: Path | Sequence[str] | None = None,
+    target_keypoints: int | None = None,
+    keypoint_numbers: int | None = None,
     source_kind: str | None = None,
     split_folders: Mapping[str, str] | Sequence[str] | None = None,
     include: str | Iterable[str] | None = None,
@@ -184,8 +200,9 @@ def export_index(
 
 
 _SOURCE_OPTIONS = (
-    "classes labels path_column label_column label_ids label_pattern fields source_kind split_folders include exclude "
-    "limit samples_per_class split deduplicate"
+    "classes labels path_column label_column label_ids label_pattern unlabelled fields field_from optional_field_from "
+    "targets target_classes target_keypoints keypoint_numbers source_kind split_folders include exclude limit "
+    "samples_per_class split deduplicate"
 ).split()
 _OWN = ("source", "out", "dataset", "shards", "named", "progress", "log")  # arguments, not options
 
@@ -233,6 +250,14 @@ def _labels(labels: Path | Mapping[str, Path]) -> list[str]:
     return [os.fspath(labels)]
 
 
+def _places(places: Mapping[str, str]) -> list[str]:
+    return [f"{name}={place}" for name, place in places.items()]
+
+
+def _targets(targets: str | Mapping[str, str]) -> list[str]:
+    return [targets] if isinstance(targets, str) else [f"{split}={text}" for split, text in targets.items()]
+
+
 def _split_folders(folders: Mapping[str, str] | Sequence[str]) -> str:
     if isinstance(folders, Mapping):
         return ",".join(f"{split}={folder}" for split, folder in folders.items())
@@ -246,6 +271,10 @@ _FORMS: dict[str, Callable[[Any], Any]] = {
     "label_ids": os.fsencode,
     "path_column": str,
     "label_column": str,
+    "field_from": _places,
+    "optional_field_from": _places,
+    "targets": _targets,
+    "target_classes": _class_list,
     "fields": lambda names: ",".join(_strings(names)) or "none",
     "split_folders": _split_folders,
     "include": _strings,

@@ -86,7 +86,28 @@ void take_label_options(const Given& given, ListOptions& list) {
   given.take("label_column", list.labels.label_column);
   if (given.has("label_ids")) list.labels.ids = given.path("label_ids");
   given.take("label_pattern", list.labels.pattern);
+  given.take("unlabelled", list.labels.unlabelled);
   list.labels.validate();
+}
+
+void take_field_options(const Given& given, ListOptions& list) {
+  if (given.has("fields")) list.fields = FieldChoice::parse(given.text("fields"));
+  for (const bool required : {true, false}) {
+    std::vector<std::string> places;
+    given.take(required ? "field_from" : "optional_field_from", places);
+    for (const std::string& text : places)
+      list.fields.places.push_back(parse_field_place(text, required));
+  }
+}
+
+void take_target_options(const Given& given, TargetOptions& targets) {
+  std::vector<std::string> notations;
+  given.take("targets", notations);
+  for (const std::string& text : notations) targets.add(text);
+  given.take("target_classes", targets.classes);
+  given.take("target_keypoints", targets.keypoints);
+  given.take("keypoint_numbers", targets.keypoint_numbers);
+  targets.validate();
 }
 
 void take_source_options(const Given& given, PackOptions& options) {
@@ -94,7 +115,8 @@ void take_source_options(const Given& given, PackOptions& options) {
   take_label_options(given, options.list);
   if (given.has("split_folders"))
     options.list.split_folders = parse_split_folders(given.text("split_folders"));
-  if (given.has("fields")) options.list.fields = FieldChoice::parse(given.text("fields"));
+  take_field_options(given, options.list);
+  take_target_options(given, options.list.targets);
   given.take("allow_odd_classes", options.list.allow_odd_classes);
   SelectOptions& select = options.select;
   given.take("include", select.include);

@@ -115,6 +115,23 @@ def test_classes_and_labels_come_from_files_or_values(tmp_path):
     assert packhorse.Dataset(tmp_path / "c").classes == ["dog"]
 
 
+def test_masks_and_objects_elsewhere_in_the_source_are_packed(tmp_path):
+    source = photos("bccd/bccd")
+    split_files = {split: f"coco:{source}/annotations/instances_{split}.json" for split in ["train", "val", "test"]}
+    typed = [f"--targets={split}={text}" for split, text in split_files.items()]
+    report = packhorse.pack(source, tmp_path / "coco", format="wds", targets=split_files)
+    pack_by_command(source, tmp_path / "same", "--format", "wds", *typed)
+    assert tree(tmp_path / "coco") == tree(tmp_path / "same")
+    assert report.packed == 364
+    assert packhorse.verify(tmp_path / "coco/val", against=source, targets=split_files).ok
+    options = {"targets": "yolo", "target_classes": ["RBC", "WBC", "Platelets"], "optional_field_from": {"txt": "labels/{split}"}}
+    assert packhorse.pack(source, tmp_path / "yolo", format="wds", **options).packed == 364
+    report = packhorse.pack(source, tmp_path / "xml", format="wds", unlabelled=True, field_from={"xml": "voc/{split}"})
+    assert packhorse.inspect(tmp_path / "xml/val").json["fields"] and report.packed == 364
+    with pytest.raises(packhorse.errors.UsageError, match="no notation"):
+        packhorse.pack(source, tmp_path / "no", format="wds", targets="koko")
+
+
 def test_tasks_pack_shares_and_one_call_publishes(tmp_path):
     for task in ("1/2", "0/2"):
         report = packhorse.pack(SHAPES, tmp_path / "out", format="wds", shard_samples=20, task=task)

@@ -83,7 +83,11 @@ class Finder {
     for (std::size_t i = before; i < found_.shards.size(); ++i)
       names.push_back(found_.shards[i].name());
     refuse_several_sets(names, folder);
-    if (names.empty()) throw Error(ErrorKind::kNotFound, "the folder holds no shards", folder);
+    if (names.empty()) {
+      throw Error(ErrorKind::kNotFound, "the folder holds no shards", folder,
+                  "give the folder of .tar, .h5 or LMDB shards, or a pattern of them in quotes; "
+                  "folders of images are packed with `packhorse pack`");
+    }
   }
 
   NamedShards found_;

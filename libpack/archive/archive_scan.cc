@@ -76,7 +76,11 @@ Bytes ArchiveScan::load() {
 Place ArchiveScan::keep(std::uint64_t most) {
   if (!member_.problem.empty()) throw Error(ErrorKind::kRejected, member_.problem);
   if (member_.size > most) {
-    throw Error(ErrorKind::kRejected, "larger than 2 GiB, which no image is that can be read");
+    throw Error(ErrorKind::kRejected, most == kLargestImage
+                                          ? "larger than 2 GiB, which no image is that can be read"
+                                          : "it has " + std::to_string(member_.size) +
+                                                " bytes, more than the " + std::to_string(most) +
+                                                " that are read");
   }
   return levels_.back().in_place ? keep_in_place() : keep_in_spool();
 }

@@ -39,7 +39,7 @@ class Payloads {
     std::uint32_t bytes = 0;
     std::uint64_t locator = 0;
   };
-  /// Call once for each image.
+  /// Replaces the fields of an image.
   void set_fields(std::uint64_t locator, const std::vector<Field>& fields);
   /// Makes field `i` field `numbers[i]` from now on.
   void renumber_fields(const std::vector<std::uint32_t>& numbers);

@@ -4,7 +4,6 @@
 #include <limits>
 #include <new>
 #include <opencv2/core.hpp>
-#include <opencv2/imgcodecs.hpp>
 #include <string>
 
 #include "image/pnm_image.h"
@@ -22,11 +21,11 @@ cv::Mat decode_by_opencv(Bytes file, ImageKind kind) {
     throw Error(ErrorKind::kUnsupported, "larger than 2 GiB");
   const cv::Mat bytes(1, static_cast<int>(file.size()), CV_8UC1,
                       const_cast<std::byte*>(file.data()));
-  const int flags = kind == ImageKind::kBmp ? cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION
-                                            : cv::IMREAD_UNCHANGED;
+  using opencv_codecs::Pixels;
+  const Pixels pixels = kind == ImageKind::kBmp ? Pixels::kColour : Pixels::kAsStored;
   const std::string what = "damaged " + std::string(name_of(kind));
   try {
-    cv::Mat image = opencv_codecs::decode(bytes, flags);
+    cv::Mat image = opencv_codecs::decode(bytes, pixels);
     if (image.empty()) throw Error(ErrorKind::kCorrupt, what);
     return image;
   } catch (const cv::Exception& error) {

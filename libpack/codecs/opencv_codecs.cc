@@ -54,7 +54,11 @@ const Library& library() {
 
 }  // namespace
 
-cv::Mat decode(const cv::Mat& bytes, int flags) { return library().decode(bytes, flags); }
+cv::Mat decode(const cv::Mat& bytes, Pixels pixels) {
+  return library().decode(bytes, pixels == Pixels::kColour
+                                     ? cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION
+                                     : cv::IMREAD_UNCHANGED);
+}
 
 bool encode(const std::string& extension, const cv::Mat& image, std::vector<unsigned char>& bytes,
             const std::vector<int>& parameters) {

@@ -1,37 +1,95 @@
-#include "codecs/png_encode.h"
+#include "packhorse/codecs/png_encode.h"
 
+#include <png.h>
+#include <zlib.h>
+
+#include <array>
+#include <csetjmp>
+#include <cstdio>
 #include <new>
-#include <opencv2/core.hpp>
-#include <opencv2/imgcodecs.hpp>
 
 #include "packhorse/base/error.h"
-#include "packhorse/codecs/opencv_codecs.h"
 
 namespace packhorse {
 
-void encode_png(const ImageInfo& image, Bytes pixels, std::vector<std::byte>& png) {
-  constexpr std::uint32_t kLongestSide = 1'000'000;  // libpng's limit
-  if (image.width > kLongestSide || image.height > kLongestSide)
-    throw Error(ErrorKind::kUnsupported, "its sides are longer than a PNG's may be");
-  constexpr int kLevel = 6;  // zlib's own
-  const int rows = static_cast<int>(image.height), columns = static_cast<int>(image.width);
+namespace {
+
+constexpr int kLevel = 6;  // zlib's own
+
+/// What libpng's callbacks see. An exception must not pass through libpng, nor may its longjmp pass
+/// over objects with destructors: those live outside of write().
+struct Session {
+  std::vector<std::byte>* png;
+  bool no_memory = false;
+  std::array<char, 128> message{};
+};
+
+void take(png_structp writer, png_bytep bytes, std::size_t size) {
+  Session& session = *static_cast<Session*>(png_get_io_ptr(writer));
   try {
-    cv::Mat picture(rows, columns, image.components == 3 ? CV_8UC3 : CV_8UC1,
-                    const_cast<std::byte*>(pixels.data()));
-    if (image.components == 3) {
-      cv::Mat bgr(rows, columns, CV_8UC3);
-      cv::mixChannels({picture}, {bgr}, {0, 2, 1, 1, 2, 0});
-      picture = bgr;
-    }
-    thread_local std::vector<unsigned char> bytes;
-    if (!opencv_codecs::encode(".png", picture, bytes, {cv::IMWRITE_PNG_COMPRESSION, kLevel}))
-      throw Error(ErrorKind::kUnsupported, "OpenCV cannot make a PNG of it");
-    const auto* begin = reinterpret_cast<const std::byte*>(bytes.data());
-    png.assign(begin, begin + bytes.size());
-  } catch (const cv::Exception& error) {
-    if (error.code == cv::Error::StsNoMem) throw std::bad_alloc();
-    throw Error(ErrorKind::kUnsupported, "OpenCV cannot make a PNG of it: " + error.err);
+    const auto* begin = reinterpret_cast<const std::byte*>(bytes);
+    session.png->insert(session.png->end(), begin, begin + size);
+    return;
+  } catch (const std::bad_alloc&) {
+    session.no_memory = true;
   }
+  png_error(writer, "out of memory");
+}
+
+void on_error(png_structp writer, png_const_charp message) {
+  Session& session = *static_cast<Session*>(png_get_error_ptr(writer));
+  std::snprintf(session.message.data(), session.message.size(), "%s", message);
+  png_longjmp(writer, 1);
+}
+
+void on_warning(png_structp, png_const_charp) {}
+
+bool write(png_structp writer, png_infop info, const ImageInfo& image, const png_byte* pixels) {
+  if (setjmp(png_jmpbuf(writer)) != 0) return false;
+  const int colours = image.components == 3 ? PNG_COLOR_TYPE_RGB : PNG_COLOR_TYPE_GRAY;
+  png_set_compression_level(writer, kLevel);
+  png_set_compression_strategy(writer, Z_DEFAULT_STRATEGY);
+  png_set_user_limits(writer, PNG_USER_WIDTH_MAX, PNG_USER_HEIGHT_MAX);
+  png_set_IHDR(writer, info, image.width, image.height, 8, colours, PNG_INTERLACE_NONE,
+               PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  png_write_info(writer, info);
+  const std::size_t stride = std::size_t{image.width} * image.components;
+  for (std::uint32_t y = 0; y < image.height; ++y) png_write_row(writer, pixels + y * stride);
+  png_write_end(writer, info);
+  return true;
+}
+
+/// Throws Error(kUnsupported) for what a PNG cannot hold.
+void check(const ImageInfo& image, Bytes pixels) {
+  constexpr std::uint32_t kLongestSide = PNG_USER_WIDTH_MAX;
+  const auto refuse = [](const char* why) { throw Error(ErrorKind::kUnsupported, why); };
+  if (image.width == 0 || image.height == 0) refuse("it has no pixels");
+  if (image.width > kLongestSide || image.height > kLongestSide)
+    refuse("its sides are longer than a PNG's may be");
+  if (image.components != 1 && image.components != 3) refuse("its pixels are neither grey nor RGB");
+  if (pixels.size() != std::uint64_t{image.width} * image.height * image.components)
+    refuse("its bytes are not the pixels its size says");
+}
+
+}  // namespace
+
+void encode_png(const ImageInfo& image, Bytes pixels, std::vector<std::byte>& png) {
+  check(image, pixels);
+  png.clear();
+  Session session{&png};
+  png_structp writer =
+      png_create_write_struct(PNG_LIBPNG_VER_STRING, &session, on_error, on_warning);
+  if (writer == nullptr) throw std::bad_alloc();
+  png_infop info = png_create_info_struct(writer);
+  session.no_memory = info == nullptr;
+  png_set_write_fn(writer, &session, take, nullptr);
+  const bool done = info != nullptr &&
+                    write(writer, info, image, reinterpret_cast<const png_byte*>(pixels.data()));
+  png_destroy_write_struct(&writer, &info);
+  if (session.no_memory) throw std::bad_alloc();
+  if (!done)
+    throw Error(ErrorKind::kUnsupported,
+                std::string("libpng cannot make a PNG of it: ") + session.message.data());
 }
 
 }  // namespace packhorse

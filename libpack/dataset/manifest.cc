@@ -51,6 +51,13 @@ Json to_json(const Manifest& m) {
   if (!m.image_settings.empty()) json["image_settings"] = m.image_settings;
   if (!m.compress.empty()) json["compress"] = m.compress;
   if (!m.fields.empty()) json["fields"] = m.fields;
+  for (const TargetRecord& target : m.targets) {
+    json["targets"].push_back({{"name", target.name},
+                               {"kind", target.kind},
+                               {"text", target.text},
+                               {"classes", target.classes},
+                               {"keypoints", target.keypoints}});
+  }
   if (m.adopted) {
     json["adopted"] = {{"layout", m.adopted->layout},
                        {"labels", m.adopted->labels},
@@ -86,6 +93,9 @@ Manifest from_json(const Json& json) {
   m.image_settings = json.value("image_settings", "");
   m.compress = json.value("compress", "");
   m.fields = json.value("fields", std::vector<std::string>{});
+  for (const Json& target : json.value("targets", Json::array()))
+    m.targets.push_back({target.at("name"), target.at("kind"), target.at("text"),
+                         target.at("classes"), target.at("keypoints")});
   if (const auto adopted = json.find("adopted"); adopted != json.end()) {
     m.adopted = {adopted->at("layout"), adopted->at("labels"), adopted->at("qualified_keys"),
                  adopted->at("arrays")};

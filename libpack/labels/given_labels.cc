@@ -255,10 +255,23 @@ class Giver {
   std::vector<File> files_;
 };
 
+/// The entries have the label 0 already.
+void give_one_class(const std::vector<std::string>& classes, Listing& listing) {
+  if (classes.size() > 1) {
+    throw Error(ErrorKind::kUsage,
+                "--unlabelled gives all images one class, and the class list has " +
+                    std::to_string(classes.size()),
+                {}, "leave out one of them, or list one class");
+  }
+  listing.classes = classes;
+  if (classes.empty()) listing.classes.emplace_back(LabelOptions::kUnlabelled);
+}
+
 }  // namespace
 
 void give_labels(const GivenLabels& given, Listing& listing) {
   if (given.options.empty() && given.beside.empty()) return;
+  if (given.options.unlabelled) return give_one_class(given.classes, listing);
   Giver giver(given, listing);
   if (!given.options.pattern.empty()) return giver.by_pattern();
   giver.by_files();

@@ -29,6 +29,12 @@ void LabelOptions::validate() const {
     throw Error(ErrorKind::kUsage, "--label-pattern and --labels both give the labels", {},
                 "give one of them");
   }
+  if (unlabelled && !(pattern.empty() && files.empty())) {
+    throw Error(ErrorKind::kUsage,
+                std::string("--unlabelled says that there are no labels, and ") +
+                    (pattern.empty() ? "--labels" : "--label-pattern") + " gives them",
+                {}, "give one of them");
+  }
   if (files.empty() && !label_column.empty()) unused("--label-column");
   if (files.empty() && !path_column.empty()) unused("--path-column");
   if (files.empty() && !ids.empty()) unused("--label-ids");

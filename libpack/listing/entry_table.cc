@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace packhorse {
 
@@ -44,6 +45,29 @@ void EntryTable::relabel(const std::function<std::optional<std::int64_t>(std::si
     records_[kept++].label = static_cast<std::int32_t>(*label);
   }
   records_.resize(kept);
+}
+
+void EntryTable::revise(const std::function<bool(std::size_t, Facts&)>& keep) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < records_.size(); ++i) {
+    Facts changed = facts(i);
+    if (!keep(i, changed)) continue;
+    Record& record = records_[kept++] = records_[i];
+    record.size = changed.size;
+    record.stamp = changed.stamp;
+    record.locator = changed.locator;
+    record.field_bytes = changed.field_bytes;
+    record.fields = changed.fields;
+  }
+  records_.resize(kept);
+}
+
+void EntryTable::renumber_fields(const std::vector<unsigned>& to) {
+  for (Record& record : records_) {
+    const std::uint32_t before = std::exchange(record.fields, 0u);
+    for (std::size_t f = 0; f < to.size(); ++f)
+      if ((before >> f & 1u) != 0) record.fields |= std::uint32_t{1} << to[f];
+  }
 }
 
 /// The directory's place in directories_; a new directory is added. Open addressing with linear

@@ -5,6 +5,7 @@
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
+#include "packhorse/listing/listing.h"
 
 namespace packhorse {
 
@@ -50,6 +51,27 @@ std::vector<std::string> checked_fields(std::vector<std::string> names,
   return names;
 }
 
+FieldChoice FieldChoice::parse(const std::string& text) {
+  std::vector<std::string> names;
+  for (std::size_t at = 0; text != "none" && at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const std::string name = text.substr(at, comma - at);
+    const bool fit =
+        !name.empty() && name.front() != '.' &&
+        name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789._-") == std::string::npos;
+    if (!fit) {
+      throw Error(
+          ErrorKind::kUsage, "'" + name + "' is not a valid field name", {},
+          "give what follows the dot in its files, in lower case: json,txt,seg.png; or none");
+    }
+    names.push_back(name);
+    at = comma + 1;
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return {std::move(names)};
+}
+
 std::string field_file(std::string_view image, std::string_view field) {
   const std::size_t name = image.rfind('/') + 1;  // npos + 1 = 0
   const std::size_t dot = image.rfind('.');
@@ -72,7 +94,9 @@ std::vector<std::string> wanted_fields(const std::vector<std::string>& wanted,
     std::string names;
     for (const std::string& other : there) names += (names.empty() ? "" : ", ") + printable(other);
     throw Error(ErrorKind::kUsage, "the source has no extra field '" + printable(name) + "'", where,
-                names.empty() ? "it has none; leave out --fields" : "it has: " + names);
+                (names.empty() ? "it has none; leave out --fields" : "it has: " + names) +
+                    "; where its files lie in another folder, name that: --field-from " +
+                    printable(name) + "=FOLDER");
   }
   return sorted_fields(wanted, where);
 }

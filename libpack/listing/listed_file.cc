@@ -66,9 +66,24 @@ void ListedFolder::read(const std::string& name, std::uint64_t size,
   out.resize(size);
 }
 
-void ListedFolder::read_unlisted(const std::string& name, std::vector<std::byte>& out) const {
+/// The kernel knows the real path of what is open, whatever links led there.
+void ListedFolder::refuse_outside(int fd, const fs::path& path) const {
+  const auto real = [&](int open) {
+    std::error_code code;
+    const fs::path link = fs::read_symlink("/proc/self/fd/" + std::to_string(open), code);
+    if (code) throw Error(ErrorKind::kIo, "cannot find out where it lies: " + code.message(), path);
+    return link.native();
+  };
+  const std::string folder = real(fd_.get());
+  if (real(fd).starts_with(folder == "/" ? folder : folder + '/')) return;
+  throw Error(ErrorKind::kIo, "a link that leads out of the source", path);
+}
+
+void ListedFolder::read_unlisted(const std::string& name, std::vector<std::byte>& out,
+                                 Links links) const {
   const UniqueFd fd = open(name);
   const fs::path path = path_ / name;
+  if (links == Links::kInside) refuse_outside(fd.get(), path);
   out.resize(file_size(fd.get(), path));
   read_exactly(fd.get(), 0, out, path);
   if (file_size(fd.get(), path) != out.size()) changed(path);

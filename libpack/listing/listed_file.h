@@ -30,9 +30,11 @@ class ListedFolder {
 
   /// Reads a whole file. Throws Error(kIo) when it does not have `size` bytes.
   void read(const std::string& name, std::uint64_t size, std::vector<std::byte>& out) const;
+  enum class Links { kAny, kInside };
   /// The same for a file whose own size was not listed. Throws Error(kIo) when it changes
-  /// meanwhile.
-  void read_unlisted(const std::string& name, std::vector<std::byte>& out) const;
+  /// meanwhile, and, with kInside, when links lead out of the folder.
+  void read_unlisted(const std::string& name, std::vector<std::byte>& out,
+                     Links links = Links::kAny) const;
   /// Asks the kernel to load the file into memory. Never throws. Returns false when it is there
   /// already.
   bool prefetch(const std::string& name) const;
@@ -41,6 +43,7 @@ class ListedFolder {
 
  private:
   UniqueFd open(const std::string& name) const;
+  void refuse_outside(int fd, const std::filesystem::path& path) const;
   std::filesystem::path path_;
   UniqueFd fd_;
 };

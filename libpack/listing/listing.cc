@@ -1,5 +1,7 @@
 #include "packhorse/listing/listing.h"
 
+#include <algorithm>
+
 namespace packhorse {
 
 std::uint64_t Listing::seen() const {
@@ -14,6 +16,13 @@ std::map<std::string, std::uint64_t> count_by_rule(const std::vector<Skip>& skip
   std::map<std::string, std::uint64_t> counts;
   for (const Skip& skip : skips) ++counts[std::string(skip.rule)];
   return counts;
+}
+
+std::vector<std::string> Listing::stored_fields() const {
+  std::vector<std::string> names = fields;
+  names.insert(names.end(), made_fields.begin(), made_fields.end());
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 }  // namespace packhorse

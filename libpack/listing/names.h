@@ -18,10 +18,12 @@ inline constexpr const char* kHidden = "hidden (its name starts with a dot)";
 inline constexpr const char* kJunk = "left by a system or an archiver";
 inline constexpr const char* kNotAnImage = "not an image, by name and first bytes";
 inline constexpr const char* kFieldAlone = "a field without its image";
+inline constexpr const char* kInFieldFolder = "an image in the folder of a field";
 inline constexpr const char* kNotRegular = "not a regular file";
 inline constexpr const char* kLoop = "a link to a folder above it";
 inline constexpr const char* kOutsideSplits = "outside the split folders";
 inline constexpr const char* kOutsideClasses = "outside the folder of the class folders";
+inline constexpr const char* kNoField = "it has no field ";
 inline constexpr const char* kNoClassFolder = "not in a class folder";
 
 inline bool is_hidden(std::string_view name) { return name.starts_with('.'); }

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "annotations/sample_targets.h"
 #include "codecs/decode_check.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/hash.h"
@@ -52,7 +55,8 @@ ItemPreparer::ItemPreparer(const Source& source, const SplitListing& split, cons
       split_(split),
       listing_(listing),
       options_(options),
-      transform_(find_transform(options.image).make(options.transform)) {}
+      transform_(find_transform(options.image).make(options.transform)),
+      fields_(listing.stored_fields()) {}
 
 void ItemPreparer::prepare(PackItem& item, std::size_t entry) const {
   item.entry = split_.entries[entry];
@@ -77,23 +81,68 @@ void ItemPreparer::prepare(PackItem& item, std::size_t entry) const {
     item.image = *probe.info;
   }
   try {
+    const MaskSize size = {item.image.height, item.image.width};
+    const bool has_targets = !listing_.targets.empty();
+    Objects objects = has_targets ? read_objects(item, entry) : Objects{};
     const Transformed made = transform_->apply(item.input.bytes, item.image, item.output);
     item.stored = made.bytes;
     item.note = made.note;
     // An image that the mode has changed was decoded for that already.
     if (options_.decode && item.stored.data() == item.input.bytes.data())
       decode_strictly(item.stored, item.image);
+    item.moved = !made.map.changes_nothing();
+    if (has_targets) item.objects = encode_objects(map_objects(std::move(objects), made.map, size));
   } catch (const Error& error) {
     item.reason = error.what();
     return;
   }
   item.hash = xxh3(item.stored);
+  take_fields(item);
+}
+
+Objects ItemPreparer::read_objects(PackItem& item, std::size_t entry) const {
+  const TargetRecord& target = listing_.targets.front();
+  const auto field = [&](std::string_view name) -> std::optional<Bytes> {
+    for (std::size_t i = 0; i < item.input.fields; ++i) {
+      const Input::Extra& extra = item.input.extras[i];
+      if (listing_.fields.at(extra.field) == name) return extra.bytes;
+    }
+    return std::nullopt;
+  };
+  item.record.clear();
+  if (!listing_.made_targets) {
+    const std::optional<Bytes> objects = field(target.name);
+    if (!objects) throw Error(ErrorKind::kCorrupt, "its field '" + target.name + "' is missing");
+    return decode_objects(*objects);
+  }
+  const SampleTargets& targets = *listing_.made_targets;
+  item.record = targets.record(split_, entry);
+  if (!item.record.empty()) return targets.objects(item.record, item.image);
+  const std::optional<Bytes> text = field(target.text);
+  return targets.objects(text ? as_text(*text) : targets.text_without_field(), item.image);
+}
+
+void ItemPreparer::take_fields(PackItem& item) const {
+  const TargetRecord* const target = listing_.targets.empty() ? nullptr : &listing_.targets.front();
   item.fields.clear();
-  item.field_hashes.assign(listing_.fields.size(), 0);
+  item.field_hashes.assign(fields_.size(), 0);
   for (std::size_t i = 0; i < item.input.fields; ++i) {
     const Input::Extra& extra = item.input.extras[i];
-    item.fields.push_back({listing_.fields.at(extra.field), extra.bytes});
-    item.field_hashes[extra.field] = xxh3(extra.bytes);
+    const std::string& name = listing_.fields.at(extra.field);
+    if (target == nullptr || name != target->name) item.fields.push_back({name, extra.bytes});
+  }
+  if (target != nullptr) {
+    item.fields.push_back({target->name, item.objects});
+    if (!item.record.empty()) item.fields.push_back({target->text, as_bytes(item.record)});
+    // Its numbers are those of the image as it was.
+    if (item.moved)
+      std::erase_if(item.fields, [&](const Field& field) { return field.name == target->text; });
+    std::sort(item.fields.begin(), item.fields.end(),
+              [](const Field& a, const Field& b) { return a.name < b.name; });
+  }
+  for (const Field& field : item.fields) {
+    const auto place = std::lower_bound(fields_.begin(), fields_.end(), field.name);
+    item.field_hashes[static_cast<std::size_t>(place - fields_.begin())] = xxh3(field.bytes);
   }
 }
 

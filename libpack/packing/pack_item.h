@@ -23,9 +23,9 @@ struct PackItem {
   bool may_change = false;  ///< rejected because of the file system, not of its bytes
   ImageInfo image;
   Bytes stored;                             ///< the image as it will be stored
-  std::vector<Field> fields;                ///< views into `input`
+  std::vector<Field> fields;                ///< views into `input`, `record` and `objects`
   std::uint64_t hash = 0;                   ///< xxh3 of `stored`
-  std::vector<std::uint64_t> field_hashes;  ///< by Listing::fields; 0 where there is none
+  std::vector<std::uint64_t> field_hashes;  ///< by Listing::stored_fields(); 0 for none
   std::string_view note;                    ///< of the transform
 
   std::uint64_t bytes_in() const;
@@ -34,6 +34,9 @@ struct PackItem {
 
   Input input;
   std::vector<std::byte> output;
+  std::string record;              ///< what annotation files say of the image
+  std::vector<std::byte> objects;  ///< as they will be stored
+  bool moved = false;              ///< its pixels have other places than in the source
 };
 
 /// Reads an input, checks that it is an image, transforms it, and hashes the result. Any thread.
@@ -50,7 +53,13 @@ class ItemPreparer {
   const SplitListing& split_;
   const Listing& listing_;
   const PackOptions& options_;
+
+  /// The objects in the image, told from its record or field.
+  Objects read_objects(PackItem& item, std::size_t entry) const;
+  void take_fields(PackItem& item) const;
+
   std::unique_ptr<Transform> transform_;
+  std::vector<std::string> fields_;  ///< Listing::stored_fields()
 };
 
 }  // namespace packhorse

@@ -19,6 +19,19 @@ TaskShare TaskShare::parse(const std::string& text) {
               "give I/N with 0 <= I < N, e.g. 0/8 to 7/8");
 }
 
+int parse_zstd_level(const std::string& text) {
+  constexpr int kUsual = 3;
+  if (text == "zstd") return kUsual;
+  int level = 0;
+  if (text.starts_with("zstd:")) {
+    const char* const end = text.data() + text.size();
+    const auto [stopped, code] = std::from_chars(text.data() + 5, end, level);
+    if (code == std::errc() && stopped == end && level >= 1 && level <= 19) return level;
+  }
+  throw Error(ErrorKind::kUsage, "'" + text + "' is not a valid compression", {},
+              "give zstd, or zstd:1 to zstd:19");
+}
+
 void PackOptions::validate() const {
   const Format& chosen = find_format(format);
   find_transform(image);

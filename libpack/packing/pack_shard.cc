@@ -5,6 +5,7 @@
 #include <tbb/parallel_pipeline.h>
 #include <tbb/task_arena.h>
 
+#include "annotations/sample_targets.h"
 #include "base/stream_file.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
@@ -59,7 +60,7 @@ class ShardPacker {
         begin_(job.plan.shard_begin(shard)),
         end_(job.plan.shard_begin(shard + 1)),
         preparer_(job.source, job.split, job.listing, job.options),
-        index_(job.listing.fields) {
+        index_(job.listing.stored_fields()) {
     outcome_.record = record_of(job, shard);
   }
 
@@ -173,9 +174,9 @@ class ShardPacker {
   }
 
   ShardSpec shard_spec() const {
-    ShardSpec spec{job_.listing.classes, job_.listing.fields, job_.options.zstd_level,
+    ShardSpec spec{job_.listing.classes, job_.listing.stored_fields(), job_.options.zstd_level,
                    end_ - begin_};
-    if (find_transform(job_.options.image).keeps && job_.listing.fields.empty()) {
+    if (find_transform(job_.options.image).keeps && spec.fields.empty()) {
       spec.expected = [this](std::size_t i) {
         const EntryTable& entries = job_.split.entries;
         const std::size_t entry = job_.plan.entry(begin_ + i);
@@ -246,7 +247,8 @@ std::string fingerprint(const ShardJob& job, std::size_t shard) {
   add(fmt::format("{} {} {} {} {} {}", format.name, format.version, options.zstd_level,
                   options.image, find_transform(options.image).settings(options.transform),
                   name_of_checks(options)));
-  add(fmt::format("{}", fmt::join(job.listing.fields, " ")));
+  add(fmt::format("{}", fmt::join(job.listing.stored_fields(), " ")));
+  if (job.listing.made_targets) add(job.listing.made_targets->fingerprint());
   for (const std::string& name : job.listing.classes) add(name);
   for (std::size_t p = job.plan.shard_begin(shard); p < job.plan.shard_begin(shard + 1); ++p) {
     const EntryTable::Entry entry = job.split.entries[job.plan.entry(p)];

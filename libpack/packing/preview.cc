@@ -12,7 +12,18 @@ namespace {
 
 constexpr std::size_t kSplits = 8, kAllClasses = 16, kAtEachEnd = 5, kReasons = 10;
 
-PackPreview::Split split_of(const SplitWork& work, std::vector<bool>& seen) {
+PackPreview::Example example_of(const SplitListing& listing, std::size_t i,
+                                const std::vector<std::string>& fields) {
+  const std::string prefix = listing.prefix().empty() ? "" : printable(listing.prefix()) + "/";
+  const EntryTable::Entry entry = listing.entries[i];
+  PackPreview::Example example{prefix + printable(entry.path), entry.label};
+  for (std::size_t f = 0; f < fields.size(); ++f)
+    if ((entry.fields >> f & 1) != 0) example.fields.push_back(fields[f]);
+  return example;
+}
+
+PackPreview::Split split_of(const SplitWork& work, const std::vector<std::string>& fields,
+                            std::vector<bool>& seen) {
   const SplitListing& listing = work.listing;
   const EntryTable& entries = listing.entries;
   PackPreview::Split split{.split = listing.split,
@@ -30,11 +41,9 @@ PackPreview::Split split_of(const SplitWork& work, std::vector<bool>& seen) {
     --split.classes_without;
   }
   if (entries.size() == 0) return split;
-  const std::string prefix = listing.prefix().empty() ? "" : printable(listing.prefix()) + "/";
   std::vector<std::size_t> places = {0, entries.size() / 2, entries.size() - 1};
   places.erase(std::unique(places.begin(), places.end()), places.end());
-  for (const std::size_t i : places)
-    split.examples.push_back({prefix + printable(entries.path_of(i)), entries.label_of(i)});
+  for (const std::size_t i : places) split.examples.push_back(example_of(listing, i, fields));
   return split;
 }
 
@@ -110,12 +119,13 @@ class Reasons {
 
 }  // namespace
 
-PackPreview preview_of(const std::vector<SplitWork>& splits, const PackReport& report) {
+PackPreview preview_of(const std::vector<SplitWork>& splits, const std::vector<std::string>& fields,
+                       const PackReport& report) {
   PackPreview preview;
   std::vector<bool> seen(report.classes.size());
   for (const SplitWork& work : splits) {
     if (preview.splits.size() == kSplits) break;
-    preview.splits.push_back(split_of(work, seen));
+    preview.splits.push_back(split_of(work, fields, seen));
   }
   preview.splits_left_out = splits.size() - preview.splits.size();
   count_classes(splits, preview, report.classes.size());

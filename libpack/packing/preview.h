@@ -6,6 +6,7 @@
 namespace packhorse {
 
 /// Describes the planned `splits` of a source whose rejects and skips `report` holds.
-PackPreview preview_of(const std::vector<SplitWork>& splits, const PackReport& report);
+PackPreview preview_of(const std::vector<SplitWork>& splits, const std::vector<std::string>& fields,
+                       const PackReport& report);
 
 }  // namespace packhorse

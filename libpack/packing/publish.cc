@@ -56,7 +56,8 @@ Manifest describe(const SplitWork& split, const Listing& listing, const PackOpti
   manifest.format_version = format.version;
   manifest.image = image.first;
   manifest.image_settings = image.second;
-  manifest.fields = listing.fields;
+  manifest.fields = listing.stored_fields();
+  manifest.targets = listing.targets;
   if (options.zstd_level != 0) manifest.compress = fmt::format("zstd:{}", options.zstd_level);
   manifest.split = split.listing.split;
   manifest.shuffle = options.plan.shuffle;

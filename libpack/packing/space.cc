@@ -41,7 +41,7 @@ std::uint64_t estimate_bytes(const std::vector<SplitWork>& splits, const Listing
         const auto fields = static_cast<std::uint64_t>(std::popcount(facts.fields));
         total += transform.estimate(options.transform, facts.size) + facts.field_bytes +
                  format.sample_overhead + fields * format.field_overhead + kIndexRow +
-                 kIndexField * listing.fields.size();
+                 kIndexField * listing.stored_fields().size();
       }
     }
   }

@@ -1,7 +1,9 @@
 #include "packhorse/sources/source.h"
 
+#include <algorithm>
 #include <array>
 
+#include "annotations/sample_targets.h"
 #include "packhorse/base/choices.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
@@ -70,6 +72,27 @@ std::unique_ptr<Source> open_source(const fs::path& path, std::string_view named
   const std::string adopted = advice_to_adopt(path);
   throw Error(ErrorKind::kUnsupported, "packhorse cannot read the source", path,
               adopted.empty() ? "give one of these: " + kinds : adopted);
+}
+
+Listing list_source(Source& source, const ListOptions& options) {
+  if (options.targets.empty()) {
+    Listing listing = source.list(options);
+    for (const TargetRecord& target : source.targets()) {
+      if (std::find(listing.fields.begin(), listing.fields.end(), target.name) !=
+          listing.fields.end())
+        listing.targets.push_back(target);
+    }
+    return listing;
+  }
+  ListOptions with_targets = options;
+  if (options.labels.empty() && source.folders_are_classes()) with_targets.labels.unlabelled = true;
+  const auto targets = std::make_shared<SampleTargets>(options.targets);
+  Listing listing = source.list(with_targets);
+  targets->attach(listing);
+  listing.targets = {targets->target()};
+  listing.made_fields = targets->made_fields();
+  listing.made_targets = targets;
+  return listing;
 }
 
 }  // namespace packhorse

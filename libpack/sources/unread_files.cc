@@ -4,9 +4,9 @@
 #include <string>
 
 #include "base/ascii.h"
+#include "base/directory_look.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
 
 namespace packhorse {
 
@@ -49,32 +49,33 @@ const Unread* unread(const fs::path& file) {
   return nullptr;
 }
 
-/// The kind of the first such file; null when there is none, or folders or images beside it.
-const Unread* unread_in(const fs::path& folder) {
-  const Unread* found = nullptr;
-  for (const fs::directory_entry& entry : entries_in(folder)) {
+/// What lies directly in a folder, as far as it matters here.
+struct Seen {
+  const Unread* unread = nullptr;  ///< the kind of the first such file
+  bool data = false;               ///< a folder `data`
+  bool other = false;              ///< another folder, or an image
+};
+
+/// Looks until it sees another folder or an image: mostly at once.
+Seen look_at(const fs::path& folder) {
+  Seen seen;
+  look_in(folder, [&](const fs::directory_entry& entry) {
     const std::string name = entry.path().filename();
-    if (naming::passed_over(name) != nullptr) continue;
+    if (naming::passed_over(name) != nullptr) return true;
     std::error_code code;
-    if (entry.is_directory(code) || naming::has_any_image_name(name)) return nullptr;
-    if (found == nullptr) found = unread(entry.path());
-  }
-  return found;
+    const bool directory = entry.is_directory(code);
+    seen.other = naming::has_any_image_name(name) || (directory && name != "data");
+    seen.data = seen.data || directory;
+    if (seen.unread == nullptr && !directory) seen.unread = unread(entry.path());
+    return !seen.other;
+  });
+  return seen;
 }
 
-/// A folder that holds nothing but a folder `data`, and files: as data sets lie on the Hub.
-bool holds_only_data(const fs::path& folder) {
-  bool data = false;
-  for (const fs::directory_entry& entry : entries_in(folder)) {
-    const std::string name = entry.path().filename();
-    if (naming::passed_over(name) != nullptr) continue;
-    if (naming::has_any_image_name(name)) return false;
-    std::error_code code;
-    if (!entry.is_directory(code)) continue;
-    if (name != "data") return false;
-    data = true;
-  }
-  return data;
+/// The kind of such files in a folder that holds neither folders nor images; null for any other.
+const Unread* unread_in(const fs::path& folder) {
+  const Seen seen = look_at(folder);
+  return seen.data || seen.other ? nullptr : seen.unread;
 }
 
 }  // namespace
@@ -85,8 +86,8 @@ void refuse_unread_files(const fs::path& path) {
   if (fs::is_regular_file(path, code)) {
     kind = unread(path);
   } else if (fs::is_directory(path, code)) {
-    kind = unread_in(path);
-    if (kind == nullptr && holds_only_data(path)) kind = unread_in(path / "data");
+    const Seen seen = look_at(path);
+    if (!seen.other) kind = seen.data ? unread_in(path / "data") : seen.unread;
   }
   if (kind == nullptr) return;
   throw Error(

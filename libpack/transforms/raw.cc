@@ -85,16 +85,38 @@ void enlarge(RowSource& source, const Placement& to, Plane& out, std::uint8_t* f
   }
 }
 
+/// Pixels of the file for each pixel of the square.
+struct Ratios {
+  double x, y;
+};
+
+Ratios ratios(const ImageInfo& info, const Placement& to) {
+  // A letterboxed side is a whole number of pixels, so the ratios of the axes may differ a little.
+  const bool whole = to.window_x == 0 && to.window_y == 0;
+  if (!whole || to.ratio < 1) return {to.ratio, to.ratio};
+  return {static_cast<double>(info.width) / to.width, static_cast<double>(info.height) / to.height};
+}
+
+PixelMap map_to(const Placement& to, const ImageInfo& info, const Turn& turn, std::uint32_t size) {
+  const Ratios ratio = ratios(info, to);
+  return {.scale_x = 1 / ratio.x,
+          .scale_y = 1 / ratio.y,
+          .move_x = to.x - to.window_x / ratio.x,
+          .move_y = to.y - to.window_y / ratio.y,
+          .flip_x = turn.flip_x,
+          .flip_y = turn.flip_y,
+          .swap = turn.swap,
+          .width = size,
+          .height = size};
+}
+
 void shrink(RowSource& source, const ImageInfo& info, const Placement& to, Plane& out,
             std::uint8_t* first_pixel) {
   const double s = source.samples_per_pixel;
-  // A letterboxed side is a whole number of pixels, so the ratios of the axes may differ a little.
-  const bool whole = to.window_x == 0 && to.window_y == 0;
-  const double ratio_x = whole ? static_cast<double>(info.width) / to.width : to.ratio;
-  const double ratio_y = whole ? static_cast<double>(info.height) / to.height : to.ratio;
+  const Ratios ratio = ratios(info, to);
   AreaResampler resampler;
-  resampler.start({source.width, to.width, to.window_x * s, ratio_x * s},
-                  {source.height, to.height, to.window_y * s, ratio_y * s}, source.channels,
+  resampler.start({source.width, to.width, to.window_x * s, ratio.x * s},
+                  {source.height, to.height, to.window_y * s, ratio.y * s}, source.channels,
                   first_pixel, out.stride);
   // Reads all rows, needed or not, since damage further down must be found.
   for (int y = 0; y < source.height; ++y) resampler.add_row(source.next_row());
@@ -136,14 +158,15 @@ class Raw final : public Transform {
     const Turn turn(info.orientation);
     if (turn.any()) turn_upright(square, turn, turned);
     write(turn.any() ? turned : square, output);
+    const PixelMap map = map_to(to, info, turn, size);
     info = {.kind = ImageKind::kRaw,
             .components = 3,
             .bit_depth = 8,
             .orientation = 1,
             .width = size,
             .height = size};
-    if (!source->note.empty()) return {output, source->note};
-    return {output, to.ratio < 1 ? "enlarged: smaller than the size asked for" : ""};
+    if (!source->note.empty()) return {output, source->note, map};
+    return {output, to.ratio < 1 ? "enlarged: smaller than the size asked for" : "", map};
   }
 
  private:

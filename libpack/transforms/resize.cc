@@ -124,8 +124,9 @@ class Resize final : public Transform {
       return {output, "size and pixels kept: no larger than asked for"};
     }
     thread_local Scratch scratch;
-    const std::string_view note = remake(input, info, scratch, output);
-    return {output, note};
+    PixelMap map;
+    const std::string_view note = remake(input, info, scratch, output, map);
+    return {output, note, map};
   }
 
  private:
@@ -171,9 +172,19 @@ class Resize final : public Transform {
     frame.components[0].h = frame.components[0].v = 2;
   }
 
+  static PixelMap map_to(const Frame& frame, const ImageInfo& info, const Turn& turn) {
+    return {.scale_x = double{1} * frame.width / info.width,
+            .scale_y = double{1} * frame.height / info.height,
+            .flip_x = turn.flip_x,
+            .flip_y = turn.flip_y,
+            .swap = turn.swap,
+            .width = frame.width,
+            .height = frame.height};
+  }
+
   /// Decodes, shrinks, turns and encodes. Returns the note.
   std::string_view remake(Bytes input, ImageInfo& info, Scratch& scratch,
-                          std::vector<std::byte>& output) const {
+                          std::vector<std::byte>& output, PixelMap& map) const {
     const Turn turn(info.orientation);
     Frame frame;
     std::string_view note;
@@ -182,6 +193,7 @@ class Resize final : public Transform {
       note = read_as_rgb(input, info, turn, frame, scratch);
       profile = profile && note.empty();  // a CMYK profile does not describe RGB
     }
+    map = map_to(frame, info, turn);
     if (turn.swap) {
       std::swap(frame.width, frame.height);
       for (FrameComponent& component : frame.components) std::swap(component.h, component.v);

@@ -123,13 +123,15 @@ constexpr std::array kTransforms = {
                   .summary = "upright JPEGs with a given short side, stored as with roi",
                   .make = transforms::make_resize,
                   .uses = kResizeUses,
-                  .estimate = resize_estimate},
+                  .estimate = resize_estimate,
+                  .decodes = true},
     TransformKind{.name = "raw",
                   .summary = "upright decoded pixels of one size: nothing to decode when reading",
                   .make = transforms::make_raw,
                   .uses = kRawUses,
                   .estimate = raw_estimate,
-                  .makes_pixels = true},
+                  .makes_pixels = true,
+                  .decodes = true},
 };
 
 }  // namespace
@@ -182,6 +184,17 @@ const TransformKind& keeping_transform() {
 
 const TransformKind& pixel_transform() {
   return *std::ranges::find_if(kTransforms, &TransformKind::makes_pixels);
+}
+
+void refuse_unused_setting(const TransformKind& mode, std::string_view setting) {
+  if (mode.uses_setting(setting)) return;
+  std::string option = "--" + std::string(setting), users;
+  std::replace(option.begin(), option.end(), '_', '-');
+  for (const TransformKind& kind : all_transforms()) {
+    if (kind.uses_setting(setting)) users += (users.empty() ? "" : " or ") + std::string(kind.name);
+  }
+  throw Error(ErrorKind::kUsage, option + " has no effect with --image " + std::string(mode.name),
+              {}, "leave it out, or give --image " + users);
 }
 
 const TransformKind& find_transform(std::string_view name) {

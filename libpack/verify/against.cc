@@ -192,7 +192,7 @@ class Comparison {
 
   void compare_fields(const PackItem& item, std::size_t sample, const std::string& path,
                       const ShardIndex& index, std::size_t row) {
-    const std::vector<std::string>& theirs = replay_.listing.fields;
+    const std::vector<std::string> theirs = replay_.listing.stored_fields();
     std::vector<std::string> differ;
     for (std::size_t f = 0; f < theirs.size(); ++f) {
       const auto ours = std::find(index.fields().begin(), index.fields().end(), theirs[f]);

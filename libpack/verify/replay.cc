@@ -42,6 +42,24 @@ int level_of(const std::string& compress) {
   return level;
 }
 
+/// Throws when the dataset was packed with targets, and `given` lacks them.
+void refuse_lost_targets(const Manifest& manifest, const TargetOptions& given) {
+  if (manifest.targets.empty() || !given.empty()) return;
+  throw Error(ErrorKind::kUsage,
+              "the dataset was packed with --targets, which its manifest does not record", {},
+              "give the same --targets as for `pack`");
+}
+
+/// The dataset's fields but those for which a place is given, and those that packing makes.
+std::vector<std::string> fields_beside(const Manifest& manifest, const PackOptions& given) {
+  std::vector<std::string> names = manifest.fields;
+  if (!given.list.targets.empty()) {
+    for (const std::string& name : given.list.targets.made_fields()) std::erase(names, name);
+  }
+  for (const FieldPlace& place : given.list.fields.places) std::erase(names, place.name);
+  return names;
+}
+
 /// The options as the manifest records them. Images of a source that was packed with the same mode
 /// and settings were taken as they are.
 PackOptions options_of(const Manifest& manifest, const Source& source, const PackOptions& given) {
@@ -54,7 +72,7 @@ PackOptions options_of(const Manifest& manifest, const Source& source, const Pac
     options.image = manifest.image;
     options.transform = TransformOptions::parse(manifest.image_settings);
   }
-  if (!options.list.fields.names) options.list.fields.names = manifest.fields;
+  if (!options.list.fields.names) options.list.fields.names = fields_beside(manifest, given);
   options.select.seed = manifest.seed;
   options.select.in_order = !manifest.shuffle;
   if (options.select.jobs == 0) options.select.jobs = options.jobs;
@@ -66,16 +84,16 @@ PackOptions options_of(const Manifest& manifest, const Source& source, const Pac
 void list(Replay& replay, const std::vector<std::string>& classes, const fs::path& source) {
   ListOptions options = replay.options.list;
   if (!options.classes.empty() || classes.empty()) {
-    replay.listing = replay.source->list(options);
+    replay.listing = list_source(*replay.source, options);
     return;
   }
   options.classes = classes;
   try {
-    replay.listing = replay.source->list(options);
+    replay.listing = list_source(*replay.source, options);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kUsage) throw;
     replay.source = open_source(source, replay.options.source_kind, replay.options.list);
-    replay.listing = replay.source->list(replay.options.list);
+    replay.listing = list_source(*replay.source, replay.options.list);
   }
 }
 
@@ -92,6 +110,7 @@ Replay replay(const Manifest& manifest, const std::vector<std::string>& classes,
                 "`packhorse diff`");
   }
   refuse_lost_selection(manifest, given.select);
+  refuse_lost_targets(manifest, given.list.targets);
   Replay replay;
   replay.source = open_source(source, given.source_kind, given.list);
   replay.options = options_of(manifest, *replay.source, given);

@@ -1,14 +1,15 @@
-"""Reads datasets that packhorse packed, as fast as the hardware allows.
+"""Packs image folders into verified shards, and reads them as fast as the hardware allows.
 
     import packhorse
 
     for images, labels in packhorse.Loader("packed/train", batch_size=256, augment=packhorse.RandomResizedCrop(224)):
         ...
 
-Loader makes batches in threads of its own; Dataset gives single samples to PyTorch's DataLoader. docs/python.md.
+Loader makes batches in threads of its own; Dataset gives single samples to PyTorch's DataLoader; pack() and Writer make
+datasets, verify() proves them. docs/python.md.
 """
 
-from . import errors
+from . import errors, reports
 from ._reader import (
     CenterCrop,
     ColorJitter,
@@ -21,6 +22,8 @@ from ._reader import (
 from .dataset import Dataset
 from .errors import Error
 from .loader import Batch, Loader
+from .packing import export_index, index, inspect, pack, unpack, verify
+from .writer import Writer
 
 __all__ = [
     "Batch",
@@ -34,5 +37,13 @@ __all__ = [
     "RandomResizedCrop",
     "Resize",
     "ResizeCenterCrop",
+    "Writer",
     "errors",
+    "export_index",
+    "index",
+    "inspect",
+    "pack",
+    "reports",
+    "unpack",
+    "verify",
 ]

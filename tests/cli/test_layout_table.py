@@ -21,6 +21,7 @@ class Fixture:
         self.root = root
         self.classes = {}  # path -> class
         self.truth = {}  # an image's bytes -> class
+        self.fields = {}  # an image's bytes -> its fields' bytes, by name
 
     def image(self, path, name):
         content = photo() + len(self.classes).to_bytes(4, "little")
@@ -31,6 +32,14 @@ class Fixture:
         for name in names:
             for i in range(count):
                 self.image(f"{folder}/{name}/{pattern.format(name=name, i=i)}".lstrip("/"), name)
+
+    def with_fields(self, image, name, **files):
+        """An image with the files of its fields: x_y=path is the field x.y."""
+        self.image(image, name)
+        content = (self.root / image).read_bytes()
+        for field, path in files.items():
+            put(self.root / path, (data := f"GIF89a {path}".encode()))
+            self.fields.setdefault(content, {})[field.replace("_", ".")] = data
 
     def text(self, path, text):
         put(self.root / path, text)
@@ -177,6 +186,58 @@ def flat_test(f):
     f.flat("data/test", ["unknown"] * 2)
 
 
+def masks(f, folder="photos", images="{folder}/images/{i}.jpg", splits=("",), **files):
+    """Images without classes, with the files of their fields."""
+    for split in splits:
+        for i in (1, 2):
+            words = {"folder": folder, "i": i, "split": split}
+            paths = {field: path.format(**words) for field, path in files.items()}
+            f.with_fields(images.format(**words), "unlabelled", **paths)
+
+
+def voc(f):
+    root = "voc/VOCdevkit/VOC2012"
+    for i in (1, 2, 3):
+        files = {"xml": f"{root}/Annotations/2007_{i}.xml"}
+        if i < 3:
+            files["seg_png"] = f"{root}/SegmentationClass/2007_{i}.png"
+        f.with_fields(f"{root}/JPEGImages/2007_{i}.jpg", "unlabelled", **files)
+    f.text(f"{root}/ImageSets/Segmentation/train.txt", "2007_1\n")
+
+
+def pets_with_trimaps(f):
+    for i, name in enumerate(["Abyssinian", "great_pyrenees", "Abyssinian"]):
+        f.with_fields(f"pets/images/{name}_{i}.jpg", name, trimap_png=f"pets/annotations/trimaps/{name}_{i}.png")
+        f.text(f"pets/annotations/trimaps/._{name}_{i}.png", "left by a Mac")
+    f.text("pets/annotations/list.txt", "Abyssinian_0 1 1 1\n")
+
+
+def cityscapes(f):
+    for split in ("train", "val"):
+        for city in ("aachen", "ulm"):
+            name = f"{split}/{city}/{city}_000001_000019"
+            f.with_fields(f"cityscapes/leftImg8bit/{name}_leftImg8bit.png", "unlabelled",
+                          labels_png=f"cityscapes/gtFine/{name}_gtFine_labelIds.png")
+            f.text(f"cityscapes/gtFine/{name}_gtFine_color.png", "another picture")
+
+
+def covid(f):
+    for name in ("COVID", "Normal"):
+        for i in (1, 2):
+            f.with_fields(f"covid/{name}/images/{name}-{i}.png", name, mask_png=f"covid/{name}/masks/{name}-{i}.png")
+
+
+def carvana(f):
+    masks(f, "work", "{folder}/train/{i}.jpg", mask_gif="{folder}/train_masks/{i}_mask.gif")
+    f.zip("carvana.zip", "work")
+
+
+def class_masks(f):
+    for name in CATS:
+        for i in (1, 2):
+            f.with_fields(f"photos/{name}/{i}.jpg", name, mask_png=f"photos/{name}/{i}_mask.png")
+
+
 def each(*calls):
     def build(f):
         for method, *arguments in calls:
@@ -227,6 +288,18 @@ ROWS = [
     ("`images/ labels/` (YOLO)", lambda f: (f.flat("yolo/images", CATS), f.text("yolo/labels/1.txt", "0 1 2 3 4\n")), "yolo"),
     ("`JPEGImages/ SegmentationClass/` (VOC)", lambda f: (f.flat("voc/JPEGImages", CATS), f.flat("voc/SegmentationClass", CATS, "{i}.png")), "voc"),
     ("`val/ valid/`", each(("classes_in", "data/train"), ("classes_in", "data/val"), ("classes_in", "data/valid")), "data"),
+    ("`images/` and `masks/`", lambda f: masks(f, mask_png="photos/masks/{i}.png"), "photos"),
+    ("... the masks as a field", lambda f: masks(f, mask_png="photos/masks/{i}.png"), "photos", "--field-from mask.png=masks --unlabelled"),
+    ("... with a suffix", lambda f: masks(f, mask_png="photos/masks/{i}_mask.png"), "photos", "--field-from 'mask.png=masks/{stem}_mask.png' --unlabelled"),
+    ("masks beside the images of a class, with a suffix", class_masks, "photos", "--field-from 'mask.png={dir}/{stem}_mask.png'"),
+    ("`images/` and `masks/` in each class (COVID-19 Radiography)", covid, "covid", "--field-from 'mask.png={class}/masks'"),
+    ("Oxford Pets with its trimaps", pets_with_trimaps, "pets", r"--label-pattern '^(.+)_\d+\.jpg$' --field-from trimap.png=annotations/trimaps"),
+    ("VOC: boxes, and masks of some images", voc, "voc", "--field-from xml=VOCdevkit/VOC2012/Annotations --optional-field-from seg.png=VOCdevkit/VOC2012/SegmentationClass --unlabelled"),
+    ("Cityscapes", cityscapes, "cityscapes", "--field-from 'labels.png=gtFine/{split}/{dir}/{stem%_leftImg8bit}_gtFine_labelIds.png' --unlabelled"),
+    ("YOLO: `images/train/`, `labels/train/`", lambda f: masks(f, "yolo", "{folder}/images/{split}/{i}.jpg", splits=("train", "val"), txt="{folder}/labels/{split}/{i}.txt"), "yolo", "--field-from 'txt=labels/{split}' --unlabelled"),
+    ("YOLO: `train/images/`, `train/labels/`", lambda f: masks(f, "yolo", "{folder}/{split}/images/{i}.jpg", splits=("train", "val"), txt="{folder}/{split}/labels/{i}.txt"), "yolo", "--field-from 'txt={split}/labels' --unlabelled"),
+    ("captions in a folder", lambda f: masks(f, txt="photos/captions/{i}.txt"), "photos", "--field-from txt=captions --unlabelled"),
+    ("Carvana: a zip", carvana, "carvana.zip", "--field-from 'mask.gif=train_masks/{stem}_mask.gif' --unlabelled"),
     ("domains as top folders (Office-31)", each(("classes_in", "office/amazon/images"), ("classes_in", "office/dslr/images")), "office"),
     ("... the domains as splits", each(("classes_in", "office/amazon/images"), ("classes_in", "office/dslr/images")), "office", "--split-folders amazon,dslr"),
 ]
@@ -249,22 +322,27 @@ def outcome(folder, fixture, command):
     counts, found = [], set()
     for split in result.json["splits"]:
         samples = list(samples_in(folder / "out" / split["split"]))
-        for image, name in samples:
+        for image, name, fields in samples:
             assert fixture.truth[image] == name
-        found |= {name for _, name in samples}
+            if "field-from" in command:
+                assert fields == fixture.fields[image]
+        found |= {name for _, name, _ in samples}
         counts.append(f"`{split['split']}` {len(samples)}" if split["split"] else f"{len(samples)} images")
-    return f"{', '.join(counts)}; {len(found)} classes"
+    return f"{', '.join(counts)}; {len(found)} {'class' if len(found) == 1 else 'classes'}"
 
 
 def samples_in(dataset):
-    """The bytes and the class of each image, by Python's tarfile."""
+    """The bytes, the class and the extra fields of each image, by Python's tarfile."""
     classes = (dataset / "classes.txt").read_text().splitlines()
     for shard in sorted(dataset.glob("*.tar")):
+        samples = {}
         with tarfile.open(shard) as tar:
-            members = {member.name: tar.extractfile(member).read() for member in tar}
-        images = {name.rpartition(".")[0]: data for name, data in members.items() if name.endswith((".jpg", ".jpeg"))}
-        for key, image in images.items():
-            yield image, classes[int(members[f"{key}.cls"])]
+            for member in tar:
+                key, _, field = member.name.partition(".")
+                samples.setdefault(key, {})[field] = tar.extractfile(member).read()
+        for members in samples.values():
+            image = members.pop("jpg", None) or members.pop("jpeg")
+            yield image, classes[int(members.pop("cls"))], members
 
 
 def rows_of_page():

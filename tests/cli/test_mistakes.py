@@ -36,6 +36,12 @@ def make_place(root):
     put(root / "labels.txt", "a.jpg cat\nb.jpg dog\n")
     put(root / "list.csv", "file,class\nflat/0.jpg,cat\n")
     put(root / "list.jsonl", '{"path": "flat/0.jpg", "label": "cat"}\n{"path" "flat/1.jpg"}\n')
+    put(root / "lines.jsonl", '{"path": "0.jpg", "label": "cat"}\n{"path" "1.jpg"}\n')
+    for number in range(2):
+        put(root / f"segments/images/{number}.jpg", photo(number))
+        put(root / f"segments/masks/{number}_mask.png", photo(number))
+        put(root / f"boxes/images/{number}.jpg", photo(number))
+        put(root / f"boxes/labels/{number}.txt", "0 0.5 0.5 0.1 0.1\n")
     shutil.copytree(root / "packed/val", root / "cut")
     put(root / "cut/dataset.json", '{"id": "0123",')
     shutil.copytree(root / "packed/val", root / "damaged")

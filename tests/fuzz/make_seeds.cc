@@ -14,6 +14,7 @@
 #include "packhorse/dataset/shard_index.h"
 #include "packhorse/image/npy.h"
 #include "packhorse/packing/pack.h"
+#include "packhorse/targets/objects.h"
 #include "packing/receipt.h"
 #include "seeds.h"
 #include "support/archives.h"
@@ -239,6 +240,36 @@ void add_values(const Seeds& seeds, const std::string& jpeg) {
   seeds.put("hdf5_heap", "two", heap());
 }
 
+void add_annotations(const Seeds& seeds) {
+  Objects objects;
+  objects.boxes = {{0, 1, 10, 8}, {2, 2, 4, 4}};
+  objects.labels = {1, 0};
+  objects.flags = {0, kCrowd};
+  objects.areas = {40, 4};
+  objects.polygons = {0, 1, 1};
+  objects.points = {0, 3};
+  objects.outlines = {{0, 1}, {10, 1}, {10, 8}};
+  objects.runs = {0, 0, 3};
+  objects.counts = {22, 4, 94};
+  objects.keypoints.resize(2);
+  objects.keypoints_each = {1};
+  seeds.put("objects", "all", as_text(encode_objects(objects)));
+  seeds.put("annotations", "coco",
+            R"(0{"images":[{"id":1,"file_name":"a.jpg","width":12,"height":10}],"categories":[)"
+            R"({"id":5,"name":"cat","keypoints":["nose"]}],"annotations":[{"id":1,"image_id":1,)"
+            R"("category_id":5,"bbox":[1,1,9,8],"segmentation":[[1,1,9,1,9,9]],"area":3,)"
+            R"("keypoints":[1,1,2]},{"id":2,"image_id":1,"category_id":5,"bbox":[1,1,2,2],)"
+            R"("iscrowd":1,"segmentation":{"size":[10,12],"counts":[22,4,94]}},)"
+            R"({"id":3,"image_id":1,"caption":"a cat"}]})");
+  seeds.put("annotations", "yolo",
+            "10 0.5 0.5 0.2 0.4\n1 0.1 0.1 0.3 0.1 0.2 0.3\n2 0.5 0.5 0.2 0.2 0.5 0.5 2 0 0 0\n");
+  seeds.put(
+      "annotations", "voc",
+      "2<annotation><size><width>20</width><height>10</height></size><object><name>cat</name>"
+      "<difficult>1</difficult><bndbox><xmin>1</xmin><ymin>1</ymin><xmax>10</xmax><ymax>8</ymax>"
+      "</bndbox></object></annotation>");
+}
+
 /// What torch.save() makes of {"a": torch.zeros(2)}.
 std::string pickled() {
   using namespace std::string_literals;
@@ -307,6 +338,7 @@ void make_seeds(const fs::path& folder) {
   add_shards(seeds, pictures, scratch);
   add_archives(seeds, smallest);
   add_values(seeds, smallest);
+  add_annotations(seeds);
   add_weights(seeds);
   add_texts(seeds);
   add_receipt(seeds, scratch);

@@ -24,6 +24,7 @@
 #include "common/terminal.h"
 #include "common/usage.h"
 #include "help/help_files.h"
+#include "packhorse/base/byte_size.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/base/process.h"
@@ -211,13 +212,9 @@ void word_crashes() {
 
 int received_signal() { return first_signal; }
 
-std::string to_text(const Json& json) {
-  return printable_json(json.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
-}
-
 CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& bytes,
                       const std::string& description) {
-  const auto take = [&bytes](const std::string& text) { bytes = parse_bytes(text); };
+  const auto take = [&bytes](const std::string& text) { bytes = parse_byte_size(text); };
   constexpr std::uint64_t kMebi = 1u << 20;
   return app.add_option_function<std::string>(name, take, description)
       ->type_name("SIZE")

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "packhorse/reports/report_json.h"
+
 /// What packhorse and packhorse-train share: subcommands, exit codes, the wording of errors, and
 /// signals.
 namespace packhorse::program {
@@ -22,11 +24,7 @@ enum ExitCode : int {
   kSigterm = 143
 };
 
-using Json = nlohmann::ordered_json;
-
-/// The text that --json prints for one JSON object. It is made by printable_json(), so text that is
-/// not UTF-8 (file names may be anything) is replaced character by character, never refused.
-std::string to_text(const Json& json);
+using Json = ReportJson;
 
 /// One subcommand. setup() only declares options; run() does the work and returns the exit code.
 class Command {
@@ -36,7 +34,7 @@ class Command {
   virtual int run(const std::stop_token& stop) = 0;
 };
 
-/// Declares an option that takes a number of bytes, in the forms parse_bytes() accepts.
+/// Declares an option that takes a number of bytes, in the forms parse_byte_size() accepts.
 CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& bytes,
                       const std::string& description);
 

@@ -39,9 +39,6 @@ std::string count_text(std::uint64_t n, const std::string& noun);  ///< "1 shard
 std::string bytes_text(std::uint64_t bytes);                       ///< "21.3 MiB"
 std::string seconds_text(double seconds);                          ///< "0.42 s", "3 min 05 s"
 
-/// Parses "256MiB", "1GB", "4096". Throws Error(kUsage).
-std::uint64_t parse_bytes(const std::string& text);
-
 /// Aligns columns to their widest cell: the first to the left, the others to the right. Cells go
 /// through printable_text().
 std::string table_text(std::vector<std::vector<std::string>> rows);

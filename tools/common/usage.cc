@@ -87,8 +87,20 @@ class UsageErrors {
     const std::string& word = extras_.front();
     if (is_option(word)) return no_option(word.substr(0, word.find('=')));
     const auto what = fmt::format("there is no subcommand '{}'", printable(word));
+    if (const std::string other = other_program(word); !other.empty()) return usage(what, other);
     if (const std::string found = having("--" + word); !found.empty()) return usage(what, found);
     return usage(what, choice_advice(word, names_of(all_)));
+  }
+
+  /// The advice to run the other of the two programs; empty when that has no such subcommand.
+  std::string other_program(const std::string& word) const {
+    static const Words kPacks = {"pack", "inspect", "repair", "unpack", "index", "bench"};
+    static const Words kTrains = {"fit", "eval", "measure", "sweep", "predict"};
+    const bool trains = app_.get_name() == "packhorse-train";
+    if (!contains(trains ? kPacks : kTrains, word)) return {};
+    return fmt::format("run `{} {}`; `{} --help` says more",
+                       trains ? "packhorse" : "packhorse-train", word,
+                       trains ? "packhorse" : "packhorse-train");
   }
 
   /// Which subcommand has the option; empty when none has.

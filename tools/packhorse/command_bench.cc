@@ -54,7 +54,7 @@ class CommandBench final : public program::Command {
       metrics->write(as_bytes(bench::metrics_text(request_, runs)));
       metrics->commit();
     }
-    fmt::print("{}", request_.json ? program::to_text(bench::report_json(request_, runs))
+    fmt::print("{}", request_.json ? json_text(bench::report_json(request_, runs))
                                    : bench::report_text(request_, runs));
     return program::kDone;
   }

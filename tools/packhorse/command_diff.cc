@@ -161,8 +161,8 @@ class CommandDiff final : public program::Command {
     }
     const bool one = pairs.size() == 1 && pairs.front().split.empty();
     if (json_) {
-      text = program::to_text(one ? objects.front()
-                                  : Json{{"equal", equal}, {"datasets", std::move(objects)}});
+      text = json_text(one ? objects.front()
+                           : Json{{"equal", equal}, {"datasets", std::move(objects)}});
     }
     fmt::print("{}", text);
     return equal ? program::kDone : program::kDamage;

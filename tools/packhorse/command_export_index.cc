@@ -4,30 +4,11 @@
 #include "common/checks.h"
 #include "common/terminal.h"
 #include "packhorse/base/printable.h"
-#include "packhorse/dataset/packed_dataset.h"
-#include "packhorse/formats/dataset_card.h"
-#include "packhorse/formats/export_index.h"
+#include "packhorse/reports/files_report.h"
 
 namespace packhorse {
 
 namespace {
-
-namespace fs = std::filesystem;
-using program::Json;
-
-std::string_view words_of(CardOutcome outcome) {
-  switch (outcome) {
-    case CardOutcome::kWritten:
-      return "written";
-    case CardOutcome::kUnchanged:
-      return "unchanged";
-    case CardOutcome::kKept:
-      return "kept";
-    case CardOutcome::kNone:
-      break;
-  }
-  return "none";
-}
 
 class CommandExportIndex final : public program::Command {
  public:
@@ -56,39 +37,26 @@ class CommandExportIndex final : public program::Command {
   }
 
   int run(const std::stop_token&) override {
-    const std::vector<fs::path> paths = find_datasets(dataset_);
-    Json objects = Json::array();
-    for (const fs::path& path : paths) {
-      const bool split = path != fs::path(dataset_);
-      fs::path out = output_;
-      if (!output_.empty() && split) out /= path.filename();
-      const ExportedIndexReport report = export_indexes(path, out, options_, jobs_);
-      if (!json_) {
-        fmt::print("{}: {} written, {} unchanged, {}\n",
-                   printable((out.empty() ? path : out).native()),
-                   program::count_text(report.written.size(), "file"), report.unchanged.size(),
-                   program::bytes_text(report.bytes));
-      }
-      objects.push_back({{"path", (out.empty() ? path : out).string()},
-                         {"written", report.written},
-                         {"unchanged", report.unchanged},
-                         {"bytes", report.bytes}});
-    }
-    // The card names shards by their paths from where it lies.
-    const CardOutcome card = output_.empty() ? write_card(dataset_, paths) : CardOutcome::kNone;
-    if (json_) {
-      const bool one = paths.front() == fs::path(dataset_);
-      Json object = one ? objects.front() : Json{{"datasets", objects}};
-      object["card"] = words_of(card);
-      fmt::print("{}", program::to_text(object));
-    } else if (card != CardOutcome::kNone) {
-      fmt::print("{}: {}\n", printable((fs::path(dataset_) / kCardName).native()),
-                 card == CardOutcome::kKept ? "kept as it is, with other text" : words_of(card));
-    }
+    const ExportReport report = export_all_indexes(dataset_, output_, options_, jobs_);
+    fmt::print("{}", json_ ? json_text(to_json(report)) : to_words(report));
     return program::kDone;
   }
 
  private:
+  std::string to_words(const ExportReport& report) const {
+    std::string text;
+    for (const ExportReport::Dataset& one : report.datasets) {
+      text += fmt::format("{}: {} written, {} unchanged, {}\n", printable(one.path.native()),
+                          program::count_text(one.files.written.size(), "file"),
+                          one.files.unchanged.size(), program::bytes_text(one.files.bytes));
+    }
+    if (report.card == CardOutcome::kNone) return text;
+    const std::filesystem::path card = std::filesystem::path(dataset_) / kCardName;
+    return text + fmt::format("{}: {}\n", printable(card.native()),
+                              report.card == CardOutcome::kKept ? "kept as it is, with other text"
+                                                                : name_of(report.card));
+  }
+
   std::string dataset_, output_;
   ExportedIndexOptions options_;
   int jobs_ = 0;

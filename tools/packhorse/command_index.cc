@@ -7,6 +7,7 @@
 #include "packhorse/base/file.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/dataset/class_list.h"
+#include "packhorse/reports/pack_report.h"
 #include "shared/pack_text.h"
 
 namespace packhorse {
@@ -71,7 +72,7 @@ class CommandIndex final : public program::Command {
     if (!out_.empty()) options_.out = out_;
     options_.max_rejects = RejectLimit::parse(max_rejects_);
     if (!classes_file_.empty()) options_.classes = read_class_list(classes_file_);
-    if (!fields_.empty()) options_.shards.fields.names = parse_fields(fields_);
+    if (!fields_.empty()) options_.shards.fields = FieldChoice::parse(fields_);
     options_.walkers = walkers_of_this_program();
     Progress progress;
     PackReport report;
@@ -85,7 +86,7 @@ class CommandIndex final : public program::Command {
     }
     if (!log_file_.empty()) write_file(log_file_, as_bytes(pack_log_text(report)));
     print_rejects(report);
-    fmt::print("{}", json_                        ? program::to_text(to_json(report))
+    fmt::print("{}", json_                        ? json_text(to_json(report))
                      : quiet_ && report.published ? notes_in_words(report)
                                                   : to_words(report, {}));
     if (report.published) return program::kDone;

@@ -1,16 +1,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "commands.h"
 #include "common/checks.h"
 #include "common/image_limits.h"
 #include "common/terminal.h"
+#include "packhorse/base/byte_size.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/packing/pack.h"
+#include "packhorse/reports/pack_report.h"
 #include "packhorse/transforms/transform.h"
 #include "shared/pack_text.h"
 #include "shared/request.h"
@@ -34,20 +35,6 @@ std::string described(const Kinds& kinds) {
     }
   }
   return text;
-}
-
-/// "zstd" or "zstd:7".
-int parse_compression(const std::string& text) {
-  constexpr int kUsual = 3;
-  if (text == "zstd") return kUsual;
-  int level = 0;
-  if (text.starts_with("zstd:")) {
-    const char* const end = text.data() + text.size();
-    const auto [stopped, code] = std::from_chars(text.data() + 5, end, level);
-    if (code == std::errc() && stopped == end && level >= 1 && level <= 19) return level;
-  }
-  throw Error(ErrorKind::kUsage, "'" + text + "' is not a valid compression", {},
-              "give zstd, or zstd:1 to zstd:19");
 }
 
 class CommandPack final : public program::Command {
@@ -117,7 +104,7 @@ class CommandPack final : public program::Command {
     if (!log_file_.empty()) write_file(log_file_, as_bytes(pack_log_text(report)));
     if (!report.preview) print_rejects(report);
     const bool done = options_.dry_run || options_.task || report.published;
-    fmt::print("{}", json_            ? program::to_text(to_json(report))
+    fmt::print("{}", json_            ? json_text(to_json(report))
                      : quiet_ && done ? notes_in_words(report)
                                       : to_words(report, options_));
     if (done) return program::kDone;
@@ -161,7 +148,7 @@ class CommandPack final : public program::Command {
 
   void setup_shards(CLI::App& app) {
     const auto take_bytes = [this](const std::string& text) {
-      options_.plan.shard_bytes = text == "none" ? 0 : program::parse_bytes(text);
+      options_.plan.shard_bytes = text == "none" ? 0 : parse_byte_size(text);
     };
     auto* bytes = app.add_option_function<std::string>(
                          "--shard-bytes", take_bytes,
@@ -204,19 +191,11 @@ class CommandPack final : public program::Command {
 
   /// Refuses options that the image mode does not use, since they would silently change nothing.
   void refuse_unused_settings() const {
-    const TransformKind& mode = find_transform(options_.image);
     for (const std::string_view setting : all_settings()) {
       std::string option = "--" + std::string(setting);
       std::replace(option.begin(), option.end(), '_', '-');
-      if (mode.uses_setting(setting) || app_->get_option(option)->count() == 0) continue;
-      std::string users;
-      for (const TransformKind& kind : all_transforms()) {
-        if (kind.uses_setting(setting))
-          users += (users.empty() ? "" : " or ") + std::string(kind.name);
-      }
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("{1} has no effect with --image {0}", options_.image, option), {},
-                  fmt::format("leave it out, or give --image {}", users));
+      if (app_->get_option(option)->count() > 0)
+        refuse_unused_setting(find_transform(options_.image), setting);
     }
   }
 
@@ -229,7 +208,7 @@ class CommandPack final : public program::Command {
     options_.max_rejects = RejectLimit::parse(max_rejects_);
     source_arguments_.read();
     if (!task_.empty()) options_.task = TaskShare::parse(task_);
-    if (!compress_.empty()) options_.zstd_level = parse_compression(compress_);
+    if (!compress_.empty()) options_.zstd_level = parse_zstd_level(compress_);
   }
 
   void print_refusal(const PackReport& report) const {

@@ -44,7 +44,7 @@ class CommandRepair final : public program::Command {
     options.decode = packed_.decode;
     options.image_limits = request_.limits;
     options.walkers = walkers_of_this_program();
-    const VerifyReport verified = verify_all(request_, paths, options, stop);
+    const VerifyReport verified = verify_with_progress(request_, paths, options, stop);
     return print_outcome(request_, {verified, &repaired});
   }
 

@@ -100,7 +100,7 @@ class CommandStats final : public program::Command {
         text += stats_text(dataset, stats);
       }
     }
-    if (request_.json) text = program::to_text(one_object(request_, paths, objects));
+    if (request_.json) text = json_text(one_report(request_.path, paths, objects));
     fmt::print("{}", text);
     return program::kDone;
   }

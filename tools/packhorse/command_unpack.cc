@@ -4,6 +4,7 @@
 #include "common/terminal.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/packing/unpack.h"
+#include "packhorse/reports/files_report.h"
 
 namespace packhorse {
 
@@ -31,7 +32,7 @@ class CommandUnpack final : public program::Command {
       report = unpack(dataset_, out_, &progress, stop);
     }
     if (json_) {
-      fmt::print("{}", program::to_text({{"samples", report.samples}, {"bytes", report.bytes}}));
+      fmt::print("{}", json_text(to_json(report)));
     } else if (!quiet_) {
       fmt::print("unpacked {} images, {}, into {}\n", program::with_commas(report.samples),
                  program::bytes_text(report.bytes), printable(out_));

@@ -39,15 +39,15 @@ class CommandEval final : public program::Command {
     const EvaluateResult result = evaluate(options_, stop);
     const Scores& scores = result.scores;
     if (json_) {
-      fmt::print("{}", program::to_text({{"checkpoint", path_json(options_.checkpoint)},
-                                         {"weights", path_json(options_.weights)},
-                                         {"data", options_.data.string()},
-                                         {"device", describe(options_.device)},
-                                         {"arch", result.state.recipe.arch},
-                                         {"images", scores.images},
-                                         {"top1", scores.top1},
-                                         {"top5", scores.top5},
-                                         {"loss", scores.loss}}));
+      fmt::print("{}", json_text({{"checkpoint", path_json(options_.checkpoint)},
+                                  {"weights", path_json(options_.weights)},
+                                  {"data", options_.data.string()},
+                                  {"device", describe(options_.device)},
+                                  {"arch", result.state.recipe.arch},
+                                  {"images", scores.images},
+                                  {"top1", scores.top1},
+                                  {"top5", scores.top5},
+                                  {"loss", scores.loss}}));
     } else {
       fmt::print("top-1 {:.2f} %, top-5 {:.2f} %, loss {:.4f} on {}\n", scores.top1, scores.top5,
                  scores.loss, program::count_text(scores.images, "image"));

@@ -129,8 +129,7 @@ class CommandFit final : public program::Command {
                    program::count_text(static_cast<std::uint64_t>(result.steps), "step"),
                    printable(result.checkpoint.native()));
       }
-      if (json_ || !quiet_)
-        fmt::print("{}", json_ ? program::to_text(to_json(result)) : to_words(result));
+      if (json_ || !quiet_) fmt::print("{}", json_ ? json_text(to_json(result)) : to_words(result));
     }
     // A scheduler that takes the machine back sends SIGTERM; everything is saved by then, so that
     // is not a failure.

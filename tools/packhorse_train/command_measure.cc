@@ -85,7 +85,7 @@ class CommandMeasure final : public program::Command {
     const std::vector<PackingCost> packing = pack(scratch, note, stop);
     const SpeedReport report = measure(options_, note, stop);
     status.clear();
-    const std::string json = program::to_text(measurement_json(report, options_, packing));
+    const std::string json = json_text(measurement_json(report, options_, packing));
     fmt::print("{}", json_ ? json : measurement_text(report, options_, packing));
     if (saved) {
       saved->write(as_bytes(json));

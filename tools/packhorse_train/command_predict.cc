@@ -66,7 +66,7 @@ class CommandPredict final : public program::Command {
       predictions.push_back(predict_training(costs, machine_));
     }
     const std::vector<PastReport::Check> checks = measured.check();
-    fmt::print("{}", json_ ? program::to_text(to_json(measured, predictions, checks))
+    fmt::print("{}", json_ ? json_text(to_json(measured, predictions, checks))
                            : to_words(measured, predictions, checks));
     return program::kDone;
   }

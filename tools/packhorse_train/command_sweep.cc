@@ -56,8 +56,7 @@ class CommandSweep final : public program::Command {
     const SweepReport report = sweep(
         options_, [&](const std::string& text) { status.show(text); }, stop);
     status.clear();
-    fmt::print("{}",
-               json_ ? program::to_text(sweep_json(report, options_.measure)) : sweep_text(report));
+    fmt::print("{}", json_ ? json_text(sweep_json(report, options_.measure)) : sweep_text(report));
     return program::kDone;
   }
 

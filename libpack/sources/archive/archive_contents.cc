@@ -24,7 +24,7 @@ constexpr const char* kReplaced = "the archive holds a file of the same name fur
 class ContentsReader {
  public:
   ContentsReader(Payloads& payloads, std::uint32_t file, const fs::path& path,
-                 const std::vector<std::string>& fields)
+                 const FieldSet& fields)
       : payloads_(payloads),
         file_(file),
         scan_(path, payloads.fd(file), payloads.spool()),
@@ -83,12 +83,16 @@ class ContentsReader {
   void take_file(const Member& member, const std::string& path) {
     const bool image_name = naming::has_any_image_name(path);
     try {
+      if (fields_.may_be_elsewhere(path)) {
+        const std::uint64_t locator = payloads_.add(file_, scan_.keep());
+        return contents_.field_files.push_back({path, member.size, 0, locator});
+      }
       if (!image_name && has_archive_name(path)) {
         if (!scan_.enter()) reject(path, "an archive in the archive that is not read");
         return;
       }
       const bool image = image_name || (member.problem.empty() && looks_like_image());
-      const bool field = is_field_file(path, fields_);
+      const bool field = fields_.may_be_beside(path);
       if (!image && !field) return skip(path, naming::kNotAnImage);
       const std::uint64_t locator = payloads_.add(file_, scan_.keep());
       if (image) add_image(path, member.size, locator);
@@ -136,12 +140,23 @@ class ContentsReader {
     return found;
   }
 
+  /// The field file that a link to one means; fields may be links, images may not be fields.
+  std::optional<EntryTable::Facts> field_before(const Link& link) const {
+    if (!fields_.may_be_elsewhere(link.path)) return std::nullopt;
+    std::optional<EntryTable::Facts> found;
+    for (const FieldFile& file : contents_.field_files) {
+      if (file.path == link.target && file.locator < link.before)
+        found = EntryTable::Facts{.size = file.size, .locator = file.locator};
+    }
+    return found;
+  }
+
   /// Makes each hard link another image with the bytes of its target.
   void resolve_links() {
     std::unordered_map<std::string, std::pair<std::uint64_t, std::uint64_t>> done;
     std::vector<std::pair<std::string, EntryTable::Facts>> more;
     for (const Link& link : links_) {
-      std::optional<EntryTable::Facts> target;
+      std::optional<EntryTable::Facts> target = field_before(link);
       if (const auto image = find_image(link.target, link.before)) target = images_.facts(*image);
       if (const auto earlier = done.find(link.target); !target && earlier != done.end()) {
         target.emplace();
@@ -153,6 +168,9 @@ class ContentsReader {
       } else if (!target) {
         reject(link.path, "a hard link to '" + printable(link.target) +
                               "', which is no image before it in the archive");
+      } else if (fields_.may_be_elsewhere(link.path)) {
+        contents_.field_files.push_back(
+            {link.path, target->size, 0, payloads_.add_again(target->locator)});
       } else {
         const std::uint64_t locator = payloads_.add_again(target->locator);
         done[link.path] = {target->size, locator};
@@ -201,7 +219,8 @@ class ContentsReader {
     const std::string path = images_.path_of(i);
     std::vector<Payloads::Field> found;
     for (std::uint32_t f = 0; f < fields_.size(); ++f) {
-      const auto companion = companions_.find(field_file(path, fields_[f]));
+      if (fields_[f].place) continue;
+      const auto companion = companions_.find(field_file(path, fields_[f].name));
       if (companion == companions_.end()) continue;
       companion->second.taken = true;
       found.push_back({f, companion->second.bytes, companion->second.locator});
@@ -215,7 +234,7 @@ class ContentsReader {
   Payloads& payloads_;
   const std::uint32_t file_;
   ArchiveScan scan_;
-  const std::vector<std::string>& fields_;
+  const FieldSet& fields_;
   ArchiveContents contents_;
   EntryTable images_;
   std::set<std::string, std::less<>> passed_over_;  ///< files and folders, hidden or junk
@@ -227,7 +246,7 @@ class ContentsReader {
 }  // namespace
 
 ArchiveContents read_contents(Payloads& payloads, std::uint32_t file, const fs::path& path,
-                              const std::vector<std::string>& fields) {
+                              const FieldSet& fields) {
   return ContentsReader(payloads, file, path, fields).run();
 }
 

@@ -9,9 +9,8 @@ namespace packhorse {
 
 /// Goes through file `file` of `payloads` and the archives directly in it. Keeps images and
 /// whatever could be one of an image's `fields`, and decides about every other member. Sets the
-/// images' fields: bit f for `fields[f]`, which must be sorted.
+/// images' fields that lie beside them.
 ArchiveContents read_contents(Payloads& payloads, std::uint32_t file,
-                              const std::filesystem::path& path,
-                              const std::vector<std::string>& fields);
+                              const std::filesystem::path& path, const FieldSet& fields);
 
 }  // namespace packhorse

@@ -45,13 +45,11 @@ class Placement {
   std::set<std::string> class_folders() const {
     std::set<std::string> found;
     for (const Layout::Root& root : layout_.roots) {
-      if (!root.given) found.merge(names_in(root.folder));
+      if (root.given) continue;
+      for (const std::string& name : contents_.tree.folders(root.folder))
+        if (!root.holds_fields(name)) found.insert(name);
     }
     return found;
-  }
-  std::set<std::string> names_in(const std::string& folder) const {
-    const std::vector<std::string> names = contents_.tree.folders(folder);
-    return {names.begin(), names.end()};
   }
 
   SplitListing& split_of(const Layout::Root& root) {
@@ -64,6 +62,8 @@ class Placement {
     const Layout::Root* root = layout_.root_of(entry.path, path);
     if (root == nullptr) {
       listing_.skips.push_back({printable(entry.path), layout_.rule_outside()});
+    } else if (in_folder(path) && root->holds_fields(cut_first(path).first)) {
+      split_of(*root).skips.push_back({printable(path), naming::kInFieldFolder});
     } else if (!in_folder(path) && !root->given) {
       split_of(*root).rejects.push_back({printable(path), naming::kNoClassFolder});
     } else {

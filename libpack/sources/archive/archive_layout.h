@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "packhorse/sources/source.h"
+#include "sources/layout/attach_fields.h"
 #include "sources/layout/folder_tree.h"
 #include "sources/layout/layout.h"
 
@@ -21,8 +22,9 @@ struct ArchiveContents {
   };
   EntryTable images;  ///< labels are not set
   std::vector<Other> others;
-  std::vector<Reject> outside;  ///< names that are not a clean path
-  PathTree tree;                ///< of the folders and images
+  std::vector<Reject> outside;         ///< names that are not a clean path
+  std::vector<FieldFile> field_files;  ///< that may be fields of images elsewhere
+  PathTree tree;                       ///< of the folders and images
 };
 
 /// The listing of a tree of class folders in an archive, by the same rules as a folder on disk.

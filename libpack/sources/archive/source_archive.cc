@@ -6,6 +6,7 @@
 #include "packhorse/base/error.h"
 #include "sources/archive/archive_contents.h"
 #include "sources/archive/archive_layout.h"
+#include "sources/layout/attach_fields.h"
 #include "sources/layout/class_doubts.h"
 #include "sources/payload_source.h"
 
@@ -20,33 +21,38 @@ class ArchiveSource final : public PayloadSource {
   explicit ArchiveSource(fs::path path) : path_(std::move(path)) {}
 
   Listing list(const ListOptions& options) override {
-    std::vector<std::string> fields;
-    if (options.fields.names) fields = checked_fields(*options.fields.names, path_);
+    const FieldSet fields(options.fields, path_);
     payloads_.emplace(options.scratch);
     const std::uint32_t file = payloads_->add_file(path_);
-    const ArchiveContents contents = read_contents(*payloads_, file, path_, fields);
-    const Layout layout = find_layout(contents.tree, options, path_);
+    ArchiveContents contents = read_contents(*payloads_, file, path_, fields);
+    const Layout layout = find_layout(contents.tree, options, fields, path_);
     Listing listing = lay_out(contents, layout, options, path_);
+    attach_fields(listing, layout, fields, std::move(contents.field_files), path_,
+                  [this](const EntryTable::Facts& facts, const FoundFields& found) {
+                    add_fields(facts, found);
+                  });
     give_labels(layout.given_labels(options, path_), listing);
     naming::refuse_empty(listing, path_,
                          "packhorse expects class folders in an archive: <class>/<image>");
     doubt_classes(listing, options, layout);
-    listing.fields = wanted_fields(fields, used(listing, fields), path_);
+    listing.fields = wanted_fields(fields.names(), fields.names_of(fields_in(listing)), path_);
     return listing;
   }
 
+  bool folders_are_classes() const override { return true; }
+
  private:
-  static std::vector<std::string> used(const Listing& listing,
-                                       const std::vector<std::string>& fields) {
-    std::uint32_t bits = 0;
-    for (const SplitListing& split : listing.splits) {
-      for (std::size_t i = 0; i < split.entries.size(); ++i) bits |= split.entries.facts(i).fields;
+  /// Adds fields to those that lie beside an image.
+  void add_fields(const EntryTable::Facts& facts, const FoundFields& found) {
+    EntryTable::Facts beside = facts;
+    for (const auto& [f, file] : found) beside.fields &= ~(std::uint32_t{1} << f);
+    std::vector<Payloads::Field> all;
+    if (beside.fields != 0) all = payloads_->fields_of(beside);
+    for (const auto& [f, file] : found) {
+      all.push_back(
+          {static_cast<std::uint32_t>(f), static_cast<std::uint32_t>(file->size), file->locator});
     }
-    std::vector<std::string> names;
-    for (std::size_t f = 0; f < fields.size(); ++f) {
-      if ((bits >> f & 1) != 0) names.push_back(fields[f]);
-    }
-    return names;
+    payloads_->set_fields(facts.locator, all);
   }
 
   fs::path path_;

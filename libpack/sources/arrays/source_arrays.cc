@@ -8,12 +8,13 @@
 #include <map>
 #include <optional>
 
-#include "codecs/png_encode.h"
+#include "base/directory_look.h"
 #include "labels/label_names.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
+#include "packhorse/codecs/png_encode.h"
 #include "packhorse/image/npy.h"
 #include "sources/arrays/array_files.h"
 #include "sources/arrays/array_name.h"
@@ -285,15 +286,16 @@ class ArraysSource final : public PayloadSource {
 
 /// Whether a folder holds files of arrays, and neither folders nor images.
 bool is_folder_of_arrays(const fs::path& path) {
-  bool found = false;
-  for (const fs::directory_entry& entry : entries_in(path)) {
+  bool found = false, other = false;
+  look_in(path, [&](const fs::directory_entry& entry) {
     const std::string name = entry.path().filename();
-    if (naming::passed_over(name)) continue;
+    if (naming::passed_over(name) != nullptr) return true;
     std::error_code code;
-    if (entry.is_directory(code) || naming::has_any_image_name(name)) return false;
+    other = entry.is_directory(code) || naming::has_any_image_name(name);
     found = found || has_array_name(name);
-  }
-  return found;
+    return !other;
+  });
+  return found && !other;
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 
 #include "archive/archive_scan.h"
 #include "labels/label_rows.h"
-#include "listing/field_names.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "sources/folder/folder_walk.h"
@@ -36,13 +35,14 @@ void check_listed(int error, const fs::path& where) {
 /// Looks for images and stops at the first.
 class ImageSearch {
  public:
-  /// `above`: the folder searched, which is `where`, and all folders it lies in.
-  ImageSearch(fs::path where, Told told, const std::vector<std::string>& fields, FolderIds above)
-      : where_(std::move(where)), told_(told), fields_(fields), above_(std::move(above)) {}
+  /// `above`: the folder `folder` of the tree, which is searched, and all folders it lies in.
+  ImageSearch(const fs::path& root, Told told, const FieldSet& fields, FolderIds above)
+      : root_(root), told_(told), fields_(fields), above_(std::move(above)) {}
 
-  /// Searches the folder open as `fd`; adds the folders directly in it to `folders`.
-  bool right_in(const UniqueFd& fd, std::vector<std::string>& folders) const {
-    if (!fd) check_listed(errno, where_);
+  /// Searches `folder`, which is open as `fd`; adds the folders directly in it to `folders`.
+  bool right_in(const UniqueFd& fd, const std::string& folder,
+                std::vector<std::string>& folders) const {
+    if (!fd) check_listed(errno, root_ / folder);
     bool found = false;
     std::vector<std::string> unnamed;
     const int error = read_directory(fd.get(), [&](const char* name, Type type) {
@@ -52,42 +52,48 @@ class ImageSearch {
         type = item.type;
       }
       if (type == Type::kDirectory) folders.emplace_back(name);
-      if (type != Type::kFile || is_field_file(name, fields_)) return true;
+      if (type != Type::kFile || may_be_field(folder, name)) return true;
       found = naming::has_any_image_name(name);
       if (!found && told_ == Told::kByNameOrBytes) unnamed.emplace_back(name);
       return !found;
     });
-    if (fd) check_listed(error, where_);
+    if (fd) check_listed(error, root_ / folder);
     return found || std::any_of(unnamed.begin(), unnamed.end(), [&](const std::string& name) {
              return looks_like_image(fd.get(), name.c_str());
            });
   }
 
-  /// Searches the folder open as `fd` and everything below it.
-  bool below(const UniqueFd& fd) {
+  /// Searches the folder and everything below it.
+  bool below(const UniqueFd& fd, const std::string& folder) {
+    if (fields_.covers(folder)) return false;
     std::vector<std::string> folders;
-    return right_in(fd, folders) ||
+    return right_in(fd, folder, folders) ||
            std::any_of(folders.begin(), folders.end(), [&](const std::string& name) {
-             const UniqueFd folder = open_at(fd.get(), name.c_str(), kFolder);
-             if (!folder) check_listed(errno, where_ / name);
-             const std::optional<FolderId> id = folder_id(folder.get());
+             const UniqueFd inner = open_at(fd.get(), name.c_str(), kFolder);
+             if (!inner) check_listed(errno, root_ / folder / name);
+             const std::optional<FolderId> id = folder_id(inner.get());
              if (!id || !above_.insert(*id).second) return false;
-             const bool found = below(folder);
+             const bool found = below(inner, naming::join(folder, name));
              above_.erase(*id);
              return found;
            });
   }
 
  private:
-  const fs::path where_;
+  bool may_be_field(const std::string& folder, const char* name) const {
+    return fields_.may_be_beside(name) ||
+           (fields_.any_elsewhere() && fields_.may_be_elsewhere(naming::join(folder, name)));
+  }
+
+  const fs::path& root_;
   const Told told_;
-  const std::vector<std::string>& fields_;
+  const FieldSet& fields_;
   FolderIds above_;
 };
 
 }  // namespace
 
-DiskTree::DiskTree(fs::path root, const std::vector<std::string>& fields, int threads)
+DiskTree::DiskTree(fs::path root, const FieldSet& fields, int threads)
     : root_(std::move(root)),
       fields_(fields),
       threads_(threads),
@@ -127,12 +133,12 @@ std::vector<std::string> DiskTree::folders(const std::string& folder) const {
 
 bool DiskTree::holds_images(const std::string& folder) const {
   std::vector<std::string> folders;
-  return ImageSearch(path_of(folder), Told::kByNameOrBytes, fields_, down_to(folder))
-      .right_in(open(folder), folders);
+  return ImageSearch(root_, Told::kByNameOrBytes, fields_, down_to(folder))
+      .right_in(open(folder), folder, folders);
 }
 
 bool DiskTree::holds_images_below(const std::string& folder, Told told) const {
-  return ImageSearch(path_of(folder), told, fields_, down_to(folder)).below(open(folder));
+  return ImageSearch(root_, told, fields_, down_to(folder)).below(open(folder), folder);
 }
 
 std::string DiskTree::metadata_in(const std::string& folder) const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "packhorse/base/file.h"
+#include "sources/fields/field_set.h"
 #include "sources/folder/folder_items.h"
 #include "sources/layout/folder_tree.h"
 
@@ -26,9 +27,9 @@ struct OpenFolder {
 /// One thread.
 class DiskTree final : public FolderTree {
  public:
-  /// Throws Error(kNotFound | kIo). `fields`: files named like one of these are not images.
-  /// `threads`: used for folders whose file system does not report file types.
-  DiskTree(std::filesystem::path root, const std::vector<std::string>& fields, int threads);
+  /// Throws Error(kNotFound | kIo). `fields`: files that may be one of these are not images; it
+  /// must outlive this. `threads`: used for folders whose file system does not report file types.
+  DiskTree(std::filesystem::path root, const FieldSet& fields, int threads);
 
   std::vector<std::string> folders(const std::string& folder) const override;
   bool holds_images(const std::string& folder) const override;
@@ -52,7 +53,7 @@ class DiskTree final : public FolderTree {
   FolderIds down_to(const std::string& folder) const;
 
   std::filesystem::path root_;
-  const std::vector<std::string>& fields_;
+  const FieldSet& fields_;
   int threads_;
   FolderIds above_root_;  ///< the root and all folders above it
   mutable std::map<std::string, OpenFolder> opened_;

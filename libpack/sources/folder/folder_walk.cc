@@ -60,9 +60,9 @@ std::optional<FolderId> FolderWalk::folder(int parent, const std::string& name,
   return id;
 }
 
-void FolderWalk::outside(int fd, const FolderItems& items, const std::string& path,
-                         std::string_view rule,
+void FolderWalk::outside(int fd, FolderItems& items, const std::string& path, std::string_view rule,
                          const std::function<bool(const std::string&)>& left_alone) {
+  if (fields_.any_elsewhere()) items.look_at_files(fd, threads_);
   for (std::size_t i = 0; i < items.size(); ++i) {
     const std::string below = join(path, items.name(i));
     const auto skip = [&](std::string_view by) { out_.skips.push_back({printable(below), by}); };
@@ -71,7 +71,7 @@ void FolderWalk::outside(int fd, const FolderItems& items, const std::string& pa
     } else if (items[i].type == Type::kLoop) {
       skip(naming::kLoop);
     } else if (items[i].type != Type::kDirectory) {
-      if (!left_alone(below)) skip(rule);
+      if (!left_alone(below) && !take_field_file(items, i, below)) skip(rule);
     } else if (!left_alone(below)) {
       const UniqueFd folder = open_at(fd, items.c_name(i), O_RDONLY | O_DIRECTORY);
       const std::optional<FolderId> id = folder_id(folder.get());
@@ -80,7 +80,7 @@ void FolderWalk::outside(int fd, const FolderItems& items, const std::string& pa
       } else if (!above_.insert(*id).second) {
         skip(naming::kLoop);
       } else {
-        const FolderItems inside(folder.get(), above_, threads_);
+        FolderItems inside(folder.get(), above_, threads_);
         outside(folder.get(), inside, below, rule, left_alone);
         above_.erase(*id);
       }
@@ -101,7 +101,6 @@ void FolderWalk::files(int fd, const FolderItems& items, const std::string& path
           {printable(join(path, items.name(i))), "its extra fields have more than 4 GiB together"});
       continue;
     }
-    out_.fields |= facts.fields;
     out_.entries.add(path, items.name(i), facts);
   }
   for (std::size_t i = 0; i < items.size(); ++i) {
@@ -124,7 +123,8 @@ FolderWalk::Verdict FolderWalk::judge(int fd, const FolderItems& items, std::siz
   if (item.type == Type::kPassedOver) return skip(naming::passed_over(name));
   if (item.type == Type::kLoop) return skip(naming::kLoop);
   if (item.type == Type::kOther) return skip(naming::kNotRegular);
-  if (is_field_file(name, fields_)) return Verdict::kField;
+  if (take_field_file(items, i, join(path, name))) return Verdict::kNone;
+  if (fields_.may_be_beside(name)) return Verdict::kField;
   if (item.type == Type::kFile) {
     if (has_any_image_name(name) || looks_like_image(fd, items.c_name(i))) return Verdict::kEntry;
     return skip(naming::kNotAnImage);
@@ -137,12 +137,25 @@ FolderWalk::Verdict FolderWalk::judge(int fd, const FolderItems& items, std::siz
   return Verdict::kNone;
 }
 
+/// Keeps a file that may be the field of an image elsewhere. A link that leads nowhere is kept,
+/// too: reading it fails, and the sample is rejected by name.
+bool FolderWalk::take_field_file(const FolderItems& items, std::size_t i, const std::string& path) {
+  const FolderItems::Item& item = items[i];
+  if (!fields_.any_elsewhere() || (item.type != Type::kFile && item.type != Type::kBroken))
+    return false;
+  std::string full = join(origin_, path);
+  if (!fields_.may_be_elsewhere(full)) return false;
+  out_.field_files.push_back({std::move(full), item.size, item.stamp});
+  return true;
+}
+
 /// Returns false when the fields are too large.
 bool FolderWalk::take_fields(const FolderItems& items, std::size_t image,
                              std::vector<Verdict>& verdicts, EntryTable::Facts& facts) const {
   std::uint64_t bytes = 0;
   for (std::size_t f = 0; f < fields_.size(); ++f) {
-    const auto found = items.find(field_file(items.name(image), fields_[f]));
+    if (fields_[f].place) continue;
+    const auto found = items.find(field_file(items.name(image), fields_[f].name));
     if (!found || (verdicts[*found] != Verdict::kField && verdicts[*found] != Verdict::kTaken))
       continue;
     // A link that leads nowhere is taken, too: reading it fails, and the sample is rejected by

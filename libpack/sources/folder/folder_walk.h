@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "packhorse/sources/source.h"
+#include "sources/fields/field_set.h"
 #include "sources/folder/folder_items.h"
+#include "sources/layout/attach_fields.h"
 
 namespace packhorse {
 
@@ -15,17 +17,22 @@ struct FolderListing {
   EntryTable entries;
   std::vector<Reject> rejects;
   std::vector<Skip> skips;
-  std::uint32_t fields = 0;  ///< fields that occur, as EntryTable::Facts::fields
+  std::vector<FieldFile> field_files;  ///< that may be fields of images elsewhere
 };
 
 /// Walks a folder and the folders below it. One thread; other walks may run at the same time.
 class FolderWalk {
  public:
-  /// `fields`: extra fields to look for beside images. `above`: the folders around those to be
-  /// walked. `threads`: used for the files of a large folder.
-  FolderWalk(const std::vector<std::string>& fields, FolderIds above, int threads,
+  /// `fields`: extra fields to look for. `origin`: the folder of the source that all paths are
+  /// relative to. `above`: the folders around those to be walked. `threads`: used for the files of
+  /// a large folder.
+  FolderWalk(const FieldSet& fields, std::string origin, FolderIds above, int threads,
              FolderListing& out)
-      : fields_(fields), above_(std::move(above)), threads_(threads), out_(out) {}
+      : fields_(fields),
+        origin_(std::move(origin)),
+        above_(std::move(above)),
+        threads_(threads),
+        out_(out) {}
 
   /// Walks the folder `name` in the folder open as `parent`; `path` is its path in the split.
   /// Returns its id, or nothing when it was not walked.
@@ -34,8 +41,8 @@ class FolderWalk {
   /// Takes only the files of a folder, all of which have been looked at.
   void files(int fd, const FolderItems& items, const std::string& path, std::int64_t label);
   /// Skips everything in a folder, which must be one of those above, by `rule`, except the folders
-  /// and files for which `left_alone` is true.
-  void outside(int fd, const FolderItems& items, const std::string& path, std::string_view rule,
+  /// and files for which `left_alone` is true, and files that may be fields.
+  void outside(int fd, FolderItems& items, const std::string& path, std::string_view rule,
                const std::function<bool(const std::string&)>& left_alone);
 
  private:
@@ -44,7 +51,10 @@ class FolderWalk {
   bool take_fields(const FolderItems& items, std::size_t image, std::vector<Verdict>& verdicts,
                    EntryTable::Facts& facts) const;
 
-  const std::vector<std::string>& fields_;
+  bool take_field_file(const FolderItems& items, std::size_t i, const std::string& path);
+
+  const FieldSet& fields_;
+  const std::string origin_;
   FolderIds above_;
   int threads_;
   FolderListing& out_;

@@ -19,6 +19,7 @@
 #include "sources/archive/archive_layout.h"
 #include "sources/folder/disk_tree.h"
 #include "sources/folder/folder_walk.h"
+#include "sources/layout/attach_fields.h"
 #include "sources/layout/class_doubts.h"
 #include "sources/layout/layout.h"
 
@@ -43,27 +44,28 @@ using ClassFolders = std::multimap<FolderId, std::string>;
 /// before it are in; otherwise nearly all of them would be held twice at the end.
 class InOrder {
  public:
-  InOrder(std::size_t n, SplitListing& out) : waiting_(n), out_(out) {}
+  InOrder(std::size_t n, SplitListing& out, std::vector<FieldFile>& field_files)
+      : waiting_(n), out_(out), field_files_(field_files) {}
 
   void put(std::size_t i, FolderListing&& listing) {
     const std::scoped_lock lock(mutex_);
-    fields_ |= listing.fields;
     waiting_[i] = std::make_unique<FolderListing>(std::move(listing));
     for (; next_ < waiting_.size() && waiting_[next_]; waiting_[next_++].reset()) {
       FolderListing& ready = *waiting_[next_];
       out_.entries.append(std::move(ready.entries));
       std::move(ready.rejects.begin(), ready.rejects.end(), std::back_inserter(out_.rejects));
       std::move(ready.skips.begin(), ready.skips.end(), std::back_inserter(out_.skips));
+      std::move(ready.field_files.begin(), ready.field_files.end(),
+                std::back_inserter(field_files_));
     }
   }
-  std::uint32_t fields() const { return fields_; }
 
  private:
   std::mutex mutex_;
   std::vector<std::unique_ptr<FolderListing>> waiting_;
   SplitListing& out_;
+  std::vector<FieldFile>& field_files_;
   std::size_t next_ = 0;
-  std::uint32_t fields_ = 0;
 };
 
 class FolderSource final : public Source {
@@ -71,41 +73,42 @@ class FolderSource final : public Source {
   explicit FolderSource(const fs::path& root) : folder_(root), root_(root) {}
 
   Listing list(const ListOptions& options) override {
-    if (options.fields.names) fields_ = checked_fields(*options.fields.names, root_);
+    fields_ = FieldSet(options.fields, root_);
     std::optional<DiskTree> tree(std::in_place, root_, fields_, listing_threads());
-    const Layout layout = find_layout(*tree, options, root_);
+    layout_ = find_layout(*tree, options, fields_, root_);
     std::vector<Root> roots;
-    for (const Layout::Root& root : layout.roots) {
+    for (const Layout::Root& root : layout_.roots) {
       if (!root.archive) roots.emplace_back(root, tree->take(root.folder));
     }
     std::optional<OpenFolder> around;
-    if (!layout.is_root("")) around = tree->take("");
+    if (!layout_.is_root("")) around = tree->take("");
     tree.reset();  // its other folders may be large
     Listing listing;
-    listing.notes = layout.notes;
-    listing.doubts = layout.doubts;
+    listing.notes = layout_.notes;
+    listing.doubts = layout_.doubts;
     std::vector<Listing> archives;
-    for (const Layout::Root& root : layout.roots) {
+    for (const Layout::Root& root : layout_.roots) {
       if (root.archive) archives.push_back(list_archive(root, options));
     }
     listing.classes = class_names(options, roots, archives);
-    std::uint32_t found = 0;
+    std::vector<FieldFile> field_files;
     ClassFolders class_folders;
     auto root = roots.begin();
     auto archive = archives.begin();
-    for (const Layout::Root& one : layout.roots) {
-      found |= one.archive ? take_archive(listing, *archive++, one)
-                           : fill(listing, *root++, class_folders);
+    for (const Layout::Root& one : layout_.roots) {
+      if (one.archive) {
+        take_archive(listing, *archive++, one);
+      } else {
+        fill(listing, *root++, class_folders, field_files);
+      }
     }
     if (options.classes.empty()) doubt_same(class_folders, listing.doubts);
-    if (around) listing.skips = skips_outside(*around, layout);
-    give_labels(layout.given_labels(options, root_), listing);
+    if (around) listing.skips = skips_outside(*around, field_files);
+    attach_fields(listing, layout_, fields_, std::move(field_files), root_, mix_stamps);
+    give_labels(layout_.given_labels(options, root_), listing);
     refuse_empty(listing);
-    doubt_classes(listing, options, layout);
-    // A missing field can only be noticed when some images could be listed.
-    const bool images = std::any_of(listing.splits.begin(), listing.splits.end(),
-                                    [](const SplitListing& s) { return s.entries.size() > 0; });
-    listing.fields = images ? wanted_fields(fields_, names_of(found), root_) : fields_;
+    doubt_classes(listing, options, layout_);
+    listing.fields = occurring_fields(listing);
     return listing;
   }
 
@@ -116,7 +119,7 @@ class FolderSource final : public Source {
     out.image = {};
     out.fields = 0;
     folder_.read(path, entry.size, out.bytes);
-    if (entry.fields != 0) read_fields(path, entry, out);
+    if (entry.fields != 0) read_fields(path, split, entry, out);
   }
 
   bool prefetch(const SplitListing& split, std::size_t i) const override {
@@ -128,10 +131,12 @@ class FolderSource final : public Source {
     const std::uint32_t fields = split.entries.facts(i).fields;
     bool slow = folder_.prefetch(path);
     for (std::size_t f = 0; f < fields_.size(); ++f) {
-      if ((fields >> f & 1) != 0) slow = folder_.prefetch(field_file(path, fields_[f])) || slow;
+      if ((fields >> f & 1) != 0) slow = folder_.prefetch(file_of(f, path, split)) || slow;
     }
     return slow;
   }
+
+  bool folders_are_classes() const override { return true; }
 
  private:
   void refuse_empty(const Listing& listing) const {
@@ -143,17 +148,46 @@ class FolderSource final : public Source {
                              : adopted);
   }
 
+  /// A missing field can only be noticed when some images could be listed.
+  std::vector<std::string> occurring_fields(const Listing& listing) const {
+    const bool images = std::any_of(listing.splits.begin(), listing.splits.end(),
+                                    [](const SplitListing& s) { return s.entries.size() > 0; });
+    if (!images) return fields_.names();
+    return wanted_fields(fields_.names(), fields_.names_of(fields_in(listing)), root_);
+  }
+
+  static void mix_stamps(EntryTable::Facts& facts, const FoundFields& found) {
+    for (const auto& [f, file] : found)
+      facts.stamp =
+          mix_stamp(mix_stamp(facts.stamp, static_cast<std::uint64_t>(file->stamp)), file->size);
+  }
+
+  /// The file in the source of field `f` of the image at `path` in the source.
+  std::string file_of(std::size_t f, const std::string& path, const SplitListing& split) const {
+    const std::optional<FieldPattern>& place = fields_[f].place;
+    if (!place) return field_file(path, fields_[f].name);
+    const auto root =
+        std::find_if(layout_.roots.begin(), layout_.roots.end(),
+                     [&](const Layout::Root& one) { return one.folder == split.origin; });
+    return place->file_of(root->place_of(path)).value_or("");
+  }
+
   /// Lists an archive in the folder that is a split; its labels are places in its own class list.
   Listing list_archive(const Layout::Root& root, const ListOptions& options) {
-    if (!payloads_) payloads_.emplace(options.scratch);
     const fs::path path = root_ / root.folder;
+    if (fields_.any_elsewhere()) {
+      throw Error(ErrorKind::kUsage, "--field-from cannot look into an archive that is a split",
+                  path, "pack the archive alone, or unpack it and name its folder");
+    }
+    if (!payloads_) payloads_.emplace(options.scratch);
     const std::uint32_t file = payloads_->add_file(path);
     ListOptions inside;
     inside.classes = options.classes;
     inside.split_folders.emplace();
     if (root.given) inside.labels.files.emplace("", path);  // its folders mean nothing
     const ArchiveContents contents = read_contents(*payloads_, file, path, fields_);
-    Listing listing = lay_out(contents, find_layout(contents.tree, inside, path), inside, path);
+    Listing listing =
+        lay_out(contents, find_layout(contents.tree, inside, fields_, path), inside, path);
     SplitListing& split = listing.splits.front();
     split.split = root.split;
     split.origin = naming::join(root.folder, split.origin);
@@ -161,25 +195,22 @@ class FolderSource final : public Source {
     return listing;
   }
 
-  /// Adds the listing of an archive; returns which fields occur.
-  static std::uint32_t take_archive(Listing& listing, Listing& archive, const Layout::Root& root) {
+  /// Adds the listing of an archive.
+  static void take_archive(Listing& listing, Listing& archive, const Layout::Root& root) {
     SplitListing& split = archive.splits.front();
     const auto labels = naming::labels_of(listing.classes);
-    std::uint32_t fields = 0;
     split.entries.relabel([&](std::size_t i) {
-      const EntryTable::Facts facts = split.entries.facts(i);
-      fields |= facts.fields;
-      return std::optional<std::int64_t>(
-          root.given ? 0 : labels.at(archive.classes[static_cast<std::size_t>(facts.label)]));
+      const auto label = static_cast<std::size_t>(split.entries.label_of(i));
+      return std::optional<std::int64_t>(root.given ? 0 : labels.at(archive.classes[label]));
     });
     for (const Skip& skip : archive.skips)
       listing.skips.push_back({printable(root.folder) + '/' + skip.path, skip.rule});
     listing.doubts.insert(listing.doubts.end(), archive.doubts.begin(), archive.doubts.end());
     listing.splits.push_back(std::move(split));
-    return fields;
   }
 
-  void read_fields(const std::string& image, const EntryTable::Facts& facts, Input& out) const {
+  void read_fields(const std::string& image, const SplitListing& split,
+                   const EntryTable::Facts& facts, Input& out) const {
     std::uint64_t bytes = 0;
     for (std::size_t f = 0; f < fields_.size(); ++f) {
       if ((facts.fields >> f & 1) == 0) continue;
@@ -187,9 +218,12 @@ class FolderSource final : public Source {
       Input::Extra& extra = out.extras[out.fields++];
       extra.field = f;
       try {
-        folder_.read_unlisted(field_file(image, fields_[f]), extra.bytes);
+        const bool elsewhere = fields_[f].place.has_value();
+        folder_.read_unlisted(file_of(f, image, split), extra.bytes,
+                              elsewhere ? ListedFolder::Links::kInside : ListedFolder::Links::kAny);
       } catch (const Error& error) {
-        throw Error(error.kind(), "its field " + fields_[f] + ": " + error.what(), error.path());
+        throw Error(error.kind(), "its field " + fields_[f].name + ": " + error.what(),
+                    error.path());
       }
       bytes += extra.bytes.size();
     }
@@ -198,32 +232,27 @@ class FolderSource final : public Source {
                   root_ / image);
   }
 
-  std::vector<std::string> names_of(std::uint32_t fields) const {
-    std::vector<std::string> names;
-    for (std::size_t f = 0; f < fields_.size(); ++f) {
-      if ((fields >> f & 1) != 0) names.push_back(fields_[f]);
-    }
-    return names;
-  }
-
   /// The class folders of all roots whose labels are not given.
   std::vector<std::string> class_names(const ListOptions& options, const std::vector<Root>& roots,
                                        const std::vector<Listing>& archives) const {
     std::set<std::string> found;
     for (const Root& root : roots) {
       if (root.given) continue;
-      for (const std::string& name : root.open.items.folders()) found.insert(name);
+      for (const std::string& name : root.open.items.folders())
+        if (!root.holds_fields(name)) found.insert(name);
     }
     for (const Listing& archive : archives)
       found.insert(archive.classes.begin(), archive.classes.end());
     return naming::class_names(options.classes, found, root_);
   }
 
-  std::vector<Skip> skips_outside(const OpenFolder& source, const Layout& layout) const {
+  std::vector<Skip> skips_outside(OpenFolder& source, std::vector<FieldFile>& field_files) const {
     FolderListing outside;
-    FolderWalk(fields_, source.above, listing_threads(), outside)
-        .outside(source.fd.get(), source.items, "", layout.rule_outside(),
-                 [&](const std::string& folder) { return layout.is_root(folder); });
+    FolderWalk(fields_, "", source.above, listing_threads(), outside)
+        .outside(source.fd.get(), source.items, "", layout_.rule_outside(),
+                 [&](const std::string& folder) { return layout_.is_root(folder); });
+    std::move(outside.field_files.begin(), outside.field_files.end(),
+              std::back_inserter(field_files));
     return std::move(outside.skips);
   }
 
@@ -243,8 +272,9 @@ class FolderSource final : public Source {
                       "--classes FILE"});
   }
 
-  /// Lists one root; returns which fields occur.
-  std::uint32_t fill(Listing& listing, const Root& root, ClassFolders& class_folders) const {
+  /// Lists one root.
+  void fill(Listing& listing, const Root& root, ClassFolders& class_folders,
+            std::vector<FieldFile>& field_files) const {
     const auto labels = naming::labels_of(listing.classes);
     SplitListing& out = listing.splits.emplace_back();
     out.split = root.split;
@@ -253,39 +283,46 @@ class FolderSource final : public Source {
     std::vector<std::string> folders = root.open.items.folders();
     std::sort(folders.begin(), folders.end(),
               [](const std::string& a, const std::string& b) { return a + '/' < b + '/'; });
-    InOrder parts(folders.size() + 1, out);
+    InOrder parts(folders.size() + 1, out, field_files);
     parts.put(0, top_files(root));
     std::vector<std::optional<FolderId>> ids(folders.size());
     run_parallel(listing_threads(), folders.size(), [&](std::size_t i) {
       FolderListing part;
-      FolderWalk walk(fields_, root.open.above, listing_threads(), part);
+      FolderWalk walk(fields_, root.folder, root.open.above, listing_threads(), part);
+      const bool is_class = !root.given && !root.holds_fields(folders[i]);
       ids[i] = walk.folder(root.open.fd.get(), folders[i], folders[i],
-                           root.given ? 0 : labels.at(folders[i]));
+                           is_class ? labels.at(folders[i]) : 0);
+      if (root.holds_fields(folders[i])) skip_all(part);
       part.entries.sort_by_path();
       parts.put(i + 1, std::move(part));
     });
     out.entries.sort_by_path();
     for (std::size_t i = 0; i < folders.size(); ++i)
-      if (ids[i] && !root.given)
+      if (ids[i] && !root.given && !root.holds_fields(folders[i]))
         class_folders.emplace(*ids[i], naming::join(root.folder, folders[i]));
-    return parts.fields();
   }
 
   FolderListing top_files(const Root& root) const {
     FolderListing part;
-    FolderWalk(fields_, root.open.above, listing_threads(), part)
+    FolderWalk(fields_, root.folder, root.open.above, listing_threads(), part)
         .files(root.open.fd.get(), root.open.items, "", 0);
     if (root.given) return part;
-    part.fields = 0;
     for (std::size_t i = 0; i < part.entries.size(); ++i)
       part.rejects.push_back({printable(part.entries.path_of(i)), naming::kNoClassFolder});
     part.entries = {};
     return part;
   }
 
+  static void skip_all(FolderListing& part) {
+    for (std::size_t i = 0; i < part.entries.size(); ++i)
+      part.skips.push_back({printable(part.entries.path_of(i)), naming::kInFieldFolder});
+    part.entries = {};
+  }
+
   ListedFolder folder_;
   fs::path root_;
-  std::vector<std::string> fields_;
+  FieldSet fields_;
+  Layout layout_;
   std::optional<Payloads> payloads_;  ///< of the splits that are archives
   std::set<std::string> archives_;    ///< their SplitListing::origin
 };

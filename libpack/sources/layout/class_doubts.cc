@@ -5,6 +5,7 @@
 
 #include "listing/names.h"
 #include "packhorse/base/printable.h"
+#include "sources/layout/field_advice.h"
 #include "sources/layout/folder_roles.h"
 #include "sources/layout/inside_doubts.h"
 #include "sources/layout/layout.h"
@@ -150,9 +151,34 @@ class ClassDoubts {
     add(Doubt::Kind::kClassName,
         "a class would be named " + quoted(odd) +
             ", which is a name for a part of a dataset, not for a class",
-        "give the folder that holds the class folders as the source, or describe the source with "
-        "--split-folders or --labels; if these are classes, give --allow-odd-classes, or list all "
-        "classes with --classes FILE");
+        as_fields(roles) +
+            "give the folder that holds the class folders as the source, or describe the source "
+            "with "
+            "--split-folders or --labels; if these are classes, give --allow-odd-classes, or list "
+            "all "
+            "classes with --classes FILE");
+  }
+
+  /// The advice to pack files named like masks or labels as fields of the images beside them.
+  std::string as_fields(const std::vector<FolderRole>& roles) const {
+    std::vector<FieldFolder> folders;
+    Names names;
+    bool images = false, classes = false;
+    for (std::size_t label = 0; label < classes_.size(); ++label) {
+      const Kind kind = roles[label].kind;
+      images = images || kind == Kind::kImages;
+      classes = classes || kind == Kind::kPlain;
+      if (kind != Kind::kBeside) continue;
+      folders.push_back({classes_[label], classes_[label]});
+      names.push_back(classes_[label]);
+    }
+    const std::string options =
+        field_options(listing_.splits.front(), layout_.roots.front(), folders);
+    if (options.empty())
+      return images && !classes ? "if the images have no classes, give --unlabelled; else " : "";
+    return "if " + quoted(names) + (names.size() == 1 ? " holds" : " hold") +
+           " what belongs to the images, give " + options +
+           (classes ? "" : ", and --unlabelled if they have no classes") + "; else ";
   }
 
   void add_empty() {

@@ -54,6 +54,11 @@ std::vector<SplitFolder> parse_split_folders(const std::string& text) {
 }
 
 void refuse_folder_options(const ListOptions& options, const std::filesystem::path& source) {
+  if (!options.fields.places.empty()) {
+    throw Error(ErrorKind::kUsage,
+                "--field-from needs a folder or an archive of images, and the source is neither",
+                source, "leave it out; --fields selects the fields that the source has");
+  }
   if (!options.split_folders && !options.allow_odd_classes) return;
   throw Error(ErrorKind::kUsage,
               std::string(options.split_folders ? "--split-folders" : "--allow-odd-classes") +
@@ -63,6 +68,10 @@ void refuse_folder_options(const ListOptions& options, const std::filesystem::pa
 
 std::filesystem::path only_labels_file(const LabelOptions& labels,
                                        const std::filesystem::path& source) {
+  if (labels.unlabelled) {
+    throw Error(ErrorKind::kUsage, "--unlabelled needs folders of images, and this source has none",
+                source, "leave it out");
+  }
   const auto file = labels.files.find("");
   const bool plain =
       labels.path_column.empty() && labels.label_column.empty() && labels.ids.empty();

@@ -199,6 +199,11 @@ std::set<std::string_view> splits_hinted(std::string_view folder) {
   return splits;
 }
 
+bool is_images_folder(std::string_view name) {
+  const Parsed parsed = parse(name);
+  return !parsed.unknown && role_of(parsed).kind == Kind::kImages;
+}
+
 std::string split_named(std::string_view folder) {
   const Parsed parsed = parse(folder);
   return parsed.unknown ? std::string() : role_of(parsed).split;

@@ -5,6 +5,7 @@
 
 #include "listing/names.h"
 #include "packhorse/base/printable.h"
+#include "sources/layout/field_advice.h"
 #include "sources/layout/folder_roles.h"
 #include "sources/layout/layout.h"
 
@@ -93,8 +94,8 @@ std::string hold(const Names& holders, const std::set<std::string>& what) {
 /// The doubts about one split.
 class InsideDoubts {
  public:
-  InsideDoubts(Listing& listing, const SplitListing& split)
-      : listing_(listing), split_(split), folders_(class_folders(split)) {
+  InsideDoubts(Listing& listing, const SplitListing& split, const Layout::Root& root)
+      : listing_(listing), split_(split), root_(root), folders_(class_folders(split)) {
     for (const ClassFolder& folder : folders_) {
       contents_.push_back(folder.content(folder.name));
       if (contents_.back().folders.size() > kMostParts) contents_.back().folders.clear();
@@ -146,12 +147,17 @@ class InsideDoubts {
       names.insert(beside.begin(), beside.end());
     }
     if (holders.empty()) return;
+    std::vector<FieldFolder> folders;
+    for (const std::string& name : names)
+      folders.push_back({join(holders.front(), name), join("{class}", name)});
+    const std::string options = field_options(split_, root_, folders);
     std::string excluded;
     for (const std::string& name : names) excluded += "--exclude '*/" + printable(name) + "/*' ";
     add(hold(holders, names) +
             " beside images: such folders usually hold masks or labels, and would be packed as "
             "more images",
-        "leave it out: " + excluded +
+        (options.empty() ? "" : "pack them as fields of the images: " + options + "; or ") +
+            "leave it out: " + excluded +
             "--allow-odd-classes; if these are images of the classes, give only "
             "--allow-odd-classes, or --classes FILE");
   }
@@ -186,6 +192,7 @@ class InsideDoubts {
 
   Listing& listing_;
   const SplitListing& split_;
+  const Layout::Root& root_;
   const std::vector<ClassFolder> folders_;
   std::vector<Content> contents_;               ///< of each class folder; no folders if too many
   std::vector<std::vector<FolderRole>> roles_;  ///< roles of the folders in each of them
@@ -196,7 +203,7 @@ class InsideDoubts {
 void doubt_inside(Listing& listing, const ListOptions& options, const Layout& layout) {
   for (std::size_t s = 0; s < listing.splits.size(); ++s) {
     if (layout.roots[s].given) continue;
-    InsideDoubts doubts(listing, listing.splits[s]);
+    InsideDoubts doubts(listing, listing.splits[s], layout.roots[s]);
     if (!options.split_folders) doubts.add_splits();
     doubts.add_beside();
     doubts.add_same();

@@ -6,6 +6,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
 #include "sources/layout/folder_roles.h"
+#include "sources/layout/tree_without_fields.h"
 
 namespace packhorse {
 
@@ -30,6 +31,17 @@ std::vector<std::string> names_of(const std::vector<Item>& items) {
   std::vector<std::string> names;
   for (const Item& item : items) names.push_back(item.name);
   return names;
+}
+
+/// The folders of a path, without those named like images.
+std::string without_images(std::string_view folders) {
+  std::string left;
+  while (!folders.empty()) {
+    const auto [first, rest] = naming::cut_first(folders);
+    if (!is_images_folder(first)) left = join(left, first);
+    folders = rest;
+  }
+  return left;
 }
 
 std::vector<SplitFolder> as_told(const std::vector<Item>& splits) {
@@ -86,11 +98,14 @@ class Finder {
       if (splits.size() > (labelled_ ? 1 : 0)) return splits_in(folder, all, splits, around);
     }
     const Item* inner = around < kMostAround ? only_one(folder, all) : nullptr;
-    if (inner == nullptr) return classes_in(folder);
+    if (inner == nullptr)
+      return labelled_ ? all_in(folder, lone_split(folder, all)) : classes_in(folder);
     Layout layout = at(inner->path, around + 1);
     // With labels from a file, folders mean nothing unless they are splits.
-    if (labelled_ && layout.roots.front().split.empty()) return classes_in(folder);
-    return layout;
+    std::string& around_all = layout.roots.front().split_folder;
+    if (inner->role.kind == Kind::kSplit && around_all.empty()) around_all = inner->name;
+    return labelled_ && layout.roots.front().split.empty() ? all_in(folder, layout.roots.front())
+                                                           : layout;
   }
 
   /// The single folder that holds everything; null when there is none, or when it holds images
@@ -123,11 +138,36 @@ class Finder {
       layout.doubts.push_back(
           {Doubt::Kind::kLayout,
            "the source holds images, but no class folders, so their classes are not known",
-           "give their labels with --labels FILE or, from their names, with --label-pattern; or "
-           "put "
-           "them into class folders, SOURCE/<class>/<image>"});
+           "give their labels with --labels FILE or, from their names, with --label-pattern, or "
+           "--unlabelled if they have none; or put them into class folders, "
+           "SOURCE/<class>/<image>"});
     }
     return layout;
+  }
+
+  /// The layout of a folder whose labels are given; its images lie in the folder of `inner`.
+  Layout all_in(const std::string& folder, const Layout::Root& inner) const {
+    Layout layout = classes_in(folder);
+    layout.roots.front().base = inner.base;
+    layout.roots.front().split_folder = inner.split_folder;
+    return layout;
+  }
+
+  /// Where the images of a folder lie: in the one folder named like a split, or in the folder
+  /// itself.
+  Layout::Root lone_split(const std::string& folder, const std::vector<Item>& all) const {
+    Layout::Root root = root_of("", folder);
+    if (tree_.holds_images(folder)) return root;
+    const Item* only = nullptr;
+    for (const Item& item : all) {
+      if (!has_images(item)) continue;
+      if (only != nullptr) return root;
+      only = &item;
+    }
+    if (only == nullptr || only->role.kind != Kind::kSplit) return root;
+    root.base = only->path;
+    root.split_folder = only->name;
+    return root;
   }
 
   Layout doubtful(const std::string& folder, std::string what, std::string advice) const {
@@ -162,11 +202,27 @@ class Finder {
           folder,
           "the folders " + quoted(names_of(splits)) +
               " are named like splits, but hold images instead of class folders",
-          "give their labels with --labels FILE or, from their names, with --label-pattern; or put "
-          "the images into class folders, SOURCE/train/<class>/<image>; if these folders are the "
-          "classes, give --split-folders none");
+          "give their labels with --labels FILE or, from their names, with --label-pattern, or "
+          "--unlabelled if they have none; or put the images into class folders, "
+          "SOURCE/train/<class>/<image>; if these folders are the classes, give --split-folders "
+          "none" +
+              beside_as_fields(splits));
     }
     return make_splits(all, splits, flat, nested);
+  }
+
+  /// The advice to pack what lies in folders like `labels` as fields.
+  std::string beside_as_fields(const std::vector<Item>& splits) const {
+    for (const Item& item : items("")) {
+      if (item.role.kind != Kind::kBeside) continue;
+      const std::vector<std::string> inside = tree_.folders(item.path);
+      const bool mirrored =
+          std::find(inside.begin(), inside.end(), splits.front().name) != inside.end();
+      return "; what belongs to the images in '" + printable(item.name) +
+             "' becomes a field of theirs with --field-from NAME=" + printable(item.name) +
+             (mirrored ? "/{split}" : "") + ", with NAME such as txt or mask.png";
+    }
+    return {};
   }
 
   /// `usable`: the folders that --split-folders could name as splits.
@@ -234,7 +290,12 @@ class Finder {
     const bool by_option = labelled_ || options_.labels.covers(split);
     std::string metadata = by_option ? std::string() : metadata_of(folder);
     const bool given = by_option || !metadata.empty();
-    return {split, folder, std::move(metadata), given};
+    return {.split = split,
+            .folder = folder,
+            .metadata = std::move(metadata),
+            .given = given,
+            .base = folder,
+            .split_folder = {}};
   }
 
   /// The name of the file that gives the labels of a folder without class folders.
@@ -251,13 +312,16 @@ class Finder {
   /// Whether a split's labels are known: by class folders or otherwise.
   bool has_labels(const Item& item) const {
     const std::string& split = item.role.split;
-    return root_of(split, item.path).given || !is_flat(root_in(item.path, split));
+    return labelled_ || root_of(split, item.path).given || !is_flat(root_in(item.path, split));
   }
 
   void add_root(Layout& layout, const std::string& split, const std::string& folder) const {
     layout.roots.push_back(root_of(split, folder));
-    std::string& root = layout.roots.back().folder;
-    if (!layout.roots.back().given) root = root_in(folder, split);
+    Layout::Root& one = layout.roots.back();
+    one.split_folder = last_name(folder);
+    one.base = root_in(folder, split);
+    std::string& root = one.folder;
+    if (!one.given) root = one.base;
     if (root != split)
       layout.notes.push_back("the split " + split + " is the folder '" + printable(root) + "'");
   }
@@ -269,7 +333,6 @@ class Finder {
   /// Where the class folders of a split lie: in its folder, or in a folder inside that is again
   /// named like the split, or like images.
   std::string root_in(std::string folder, const std::string& split) const {
-    if (labelled_) return folder;
     for (int depth = 0; depth < kMostAround; ++depth) {
       const std::vector<Item> all = items(folder);
       const Item* inner = listed(folder) ? nullptr : only_one(folder, all);
@@ -290,8 +353,10 @@ class Finder {
       const std::vector<std::string> there = tree_.folders(above);
       const std::string name(last_name(told.folder));
       if (tree_.is_archive(told.folder)) {
-        layout.roots.push_back(
-            {told.split, told.folder, {}, options_.labels.covers(told.split), true});
+        layout.roots.push_back({.split = told.split,
+                                .folder = told.folder,
+                                .given = options_.labels.covers(told.split),
+                                .archive = true});
         layout.notes.push_back("the split " + told.split + " is the archive '" +
                                printable(told.folder) + "'");
         continue;
@@ -359,8 +424,29 @@ std::string_view Layout::rule_outside() const {
   return roots.front().split.empty() ? naming::kOutsideClasses : naming::kOutsideSplits;
 }
 
-Layout find_layout(const FolderTree& tree, const ListOptions& options, const fs::path& source) {
-  return Finder(tree, options, source).run();
+bool Layout::Root::holds_fields(std::string_view name) const {
+  return std::find(field_folders.begin(), field_folders.end(), name) != field_folders.end();
+}
+
+ImagePlace Layout::Root::place_of(std::string_view path) const {
+  if (!base.empty() && path.size() > base.size() && path.starts_with(base) &&
+      path[base.size()] == '/')
+    path.remove_prefix(base.size() + 1);
+  const auto [folders, name] = naming::directory_and_name(path);
+  const auto [first, rest] = naming::cut_first(folders);
+  const std::size_t dot = name.rfind('.');
+  const bool extension = dot != std::string_view::npos && dot > 0;
+  return {split_folder, std::string(first), without_images(folders), without_images(rest),
+          std::string(extension ? name.substr(0, dot) : name)};
+}
+
+Layout find_layout(const FolderTree& tree, const ListOptions& options, const FieldSet& fields,
+                   const fs::path& source) {
+  const TreeWithoutFields without(tree, fields);
+  Layout layout = Finder(without, options, source).run();
+  for (Layout::Root& root : layout.roots)
+    if (fields.any_elsewhere() && !root.archive) root.field_folders = without.left_out(root.folder);
+  return layout;
 }
 
 std::string split_folders_option(const std::vector<SplitFolder>& splits) {

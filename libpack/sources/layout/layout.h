@@ -7,6 +7,7 @@
 
 #include "labels/given_labels.h"
 #include "packhorse/sources/source.h"
+#include "sources/fields/field_set.h"
 #include "sources/layout/folder_tree.h"
 
 namespace packhorse {
@@ -15,7 +16,7 @@ namespace packhorse {
 /// rules for a folder on disk and for an archive. docs/sources.md has a table of which tree becomes
 /// what.
 ///
-///     const Layout layout = find_layout(DiskTree(path), options, path);
+///     const Layout layout = find_layout(DiskTree(path), options, fields, path);
 ///     for (const Layout::Root& root : layout.roots) ...  // the folders in root.folder are classes
 struct Layout {
   /// A folder whose folders are classes, unless its labels are given.
@@ -25,6 +26,15 @@ struct Layout {
     std::string metadata = {};  ///< the file in it that gives the labels; "" = none
     bool given = false;         ///< labels come from a file or by a pattern: its folders are none
     bool archive = false;       ///< it is an archive, not a folder
+    /// Where the class folders lie, or would if they gave the labels: `folder`, or one inside it.
+    std::string base = {};
+    std::string split_folder = {};  ///< the name of the split's folder; "" where there are none
+    /// Folders directly in `folder` that hold the fields of images alone: no classes.
+    std::vector<std::string> field_folders = {};
+
+    bool holds_fields(std::string_view name) const;
+    /// What a FieldPattern fills in for the image at `path` in the source.
+    ImagePlace place_of(std::string_view path) const;
   };
   std::vector<Root> roots;  ///< at least one; none lies in another
   std::vector<std::string> notes;
@@ -41,8 +51,9 @@ struct Layout {
   std::string_view rule_outside() const;
 };
 
-/// Throws Error(kUsage) for folders named in `options.split_folders` that do not exist.
-Layout find_layout(const FolderTree& tree, const ListOptions& options,
+/// `tree` must not count as an image what may be one of the `fields`. Throws Error(kUsage) for
+/// folders named in `options.split_folders` that do not exist.
+Layout find_layout(const FolderTree& tree, const ListOptions& options, const FieldSet& fields,
                    const std::filesystem::path& source);
 
 /// "--split-folders train=Training,val=more/Testing": what a user would type to name these splits.

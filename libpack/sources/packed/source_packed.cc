@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/directory_look.h"
 #include "listing/field_names.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"
@@ -60,11 +61,13 @@ class PackedSource final : public Source {
       part.own_keys = keys_fit(part.dataset);
     }
     for (const Part& part : parts_) {
-      if (manifest(part).image == image_mode() && manifest(part).image_settings == image_settings())
-        continue;
+      const bool one_mode =
+          manifest(part).image == image_mode() && manifest(part).image_settings == image_settings();
+      if (one_mode && manifest(part).targets == targets()) continue;
       throw Error(ErrorKind::kUsage,
-                  "its splits were packed with different image modes or settings", path_,
-                  "convert them one by one");
+                  std::string("its splits were packed with different ") +
+                      (one_mode ? "targets" : "image modes or settings"),
+                  path_, "convert them one by one");
     }
   }
 
@@ -113,6 +116,7 @@ class PackedSource final : public Source {
 
   std::string image_mode() const override { return manifest(parts_.front()).image; }
   std::string image_settings() const override { return manifest(parts_.front()).image_settings; }
+  std::vector<TargetRecord> targets() const override { return manifest(parts_.front()).targets; }
 
  private:
   static constexpr std::size_t kNotWanted = ~std::size_t{0};
@@ -223,10 +227,12 @@ bool probe(const fs::path& path) {
   std::error_code code;
   if (!fs::is_directory(path, code)) return false;
   if (is_dataset(path)) return true;
-  for (const fs::directory_entry& entry : entries_in(path)) {
-    if (is_dataset(entry.path())) return true;
-  }
-  return false;
+  bool found = false;
+  look_in(path, [&](const fs::directory_entry& entry) {
+    found = entry.is_directory(code) && is_dataset(entry.path());
+    return !found;
+  });
+  return found;
 }
 
 std::unique_ptr<Source> open(const fs::path& path) { return std::make_unique<PackedSource>(path); }

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "archive/archive_scan.h"
+#include "base/directory_look.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
@@ -184,14 +185,15 @@ std::vector<fs::path> find_shards(const fs::path& source) {
 bool is_shard_folder(const fs::path& path) {
   std::error_code code;
   if (!fs::is_directory(path, code) || fs::exists(path / kManifestName, code)) return false;
-  bool archives = false;
-  for (const fs::directory_entry& entry : entries_in(path)) {
+  bool archives = false, folders = false;
+  look_in(path, [&](const fs::directory_entry& entry) {
     const std::string name = entry.path().filename().native();
-    if (naming::is_hidden(name)) continue;
-    if (entry.is_directory(code)) return false;
+    if (naming::is_hidden(name)) return true;
+    folders = entry.is_directory(code);
     archives = archives || has_archive_name(name);
-  }
-  return archives;
+    return !folders;
+  });
+  return archives && !folders;
 }
 
 }  // namespace packhorse

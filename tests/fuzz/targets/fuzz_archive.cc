@@ -9,7 +9,9 @@ namespace {
 using namespace packhorse;
 
 void look_at(const std::filesystem::path& path) {
-  static const std::vector<std::string> kFields = {"json", "txt"};
+  FieldChoice choice{.names = std::vector<std::string>{"json", "txt"}};
+  choice.places = {{"seg.png", "masks", false}, {"xml", "{dir}/{stem%_a}_b.xml", false}};
+  static const FieldSet kFields(choice, path);
   Payloads payloads("/dev/shm");
   const std::uint32_t number = payloads.add_file(path);
   const ArchiveContents contents = read_contents(payloads, number, path, kFields);
@@ -26,8 +28,14 @@ void look_at(const std::filesystem::path& path) {
   }
   for (const Reject& reject : contents.outside) fuzz::touch(reject.path);
   const ListOptions options;
-  const Layout layout = find_layout(contents.tree, options, path);
-  fuzz::touch(lay_out(contents, layout, options, path).classes.empty() ? "" : "classes");
+  const Layout layout = find_layout(contents.tree, options, kFields, path);
+  Listing listing = lay_out(contents, layout, options, path);
+  fuzz::touch(listing.classes.empty() ? "" : "classes");
+  try {
+    attach_fields(listing, layout, kFields, contents.field_files, path, [](auto&, auto&) {});
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kUsage) throw;
+  }
 }
 
 }  // namespace

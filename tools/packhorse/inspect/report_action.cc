@@ -87,12 +87,12 @@ int ReportAction::run(const std::vector<std::filesystem::path>& paths, const std
       fmt::print("{}: {} of {}\n", printable(file_), program::count_text(images, "picture"),
                  program::count_text(paths.size(), "dataset"));
   } else if (verification == nullptr) {
-    fmt::print("{}", program::to_text({{"path", request_.path},
-                                       {"report",
-                                        {{"file", file_},
-                                         {"datasets", paths.size()},
-                                         {"pictures", images},
-                                         {"damaged", damaged}}}}));
+    fmt::print("{}", json_text({{"path", request_.path},
+                                {"report",
+                                 {{"file", file_},
+                                  {"datasets", paths.size()},
+                                  {"pictures", images},
+                                  {"damaged", damaged}}}}));
   }
   return damaged > 0 ? program::kDamage : program::kDone;
 }

@@ -147,15 +147,15 @@ void SheetAction::report(const PackedDataset& dataset, const std::vector<Tile>& 
                printable(dataset.path().native()));
   }
   if (request_.json) {
-    fmt::print("{}", program::to_text({{"path", dataset.path().string()},
-                                       {"sheet",
-                                        {{"file", file_},
-                                         {"width", size.width},
-                                         {"height", size.height},
-                                         {"columns", layout.columns},
-                                         {"tile", layout.side},
-                                         {"samples", shown},
-                                         {"damaged", damaged}}}}));
+    fmt::print("{}", json_text({{"path", dataset.path().string()},
+                                {"sheet",
+                                 {{"file", file_},
+                                  {"width", size.width},
+                                  {"height", size.height},
+                                  {"columns", layout.columns},
+                                  {"tile", layout.side},
+                                  {"samples", shown},
+                                  {"damaged", damaged}}}}));
     return;
   }
   fmt::print("{}: {} of {}, {} x {} pixels\n", printable(file_),

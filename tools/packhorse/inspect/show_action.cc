@@ -37,8 +37,8 @@ int ShowAction::run(const std::vector<std::filesystem::path>& paths, const std::
     return program::kDone;
   }
   if (!output_.empty()) write_file(output_, bytes);
-  fmt::print("{}", request_.json ? program::to_text(sample_json(dataset, sample))
-                                 : sample_line(dataset, sample));
+  fmt::print(
+      "{}", request_.json ? json_text(sample_json(dataset, sample)) : sample_line(dataset, sample));
   return program::kDone;
 }
 

@@ -3,23 +3,22 @@
 #include <fmt/format.h>
 
 #include "inspect/summary_text.h"
+#include "packhorse/reports/summary_report.h"
 
 namespace packhorse::inspect {
 
 int SummaryAction::run(const std::vector<std::filesystem::path>& paths,
                        const std::stop_token&) const {
+  if (request_.json) {
+    fmt::print("{}", json_text(summary_report(request_.path)));
+    return program::kDone;
+  }
   const program::Style style = program::stdout_style();
-  std::vector<program::Json> objects;
   for (const std::filesystem::path& path : paths) {
     const PackedDataset dataset(path);
-    const Summary summary = summarise(dataset);
-    if (request_.json) {
-      objects.push_back(summary_json(dataset, summary));
-    } else {
-      fmt::print("{}{}", path == paths.front() ? "" : "\n", summary_text(dataset, summary, style));
-    }
+    fmt::print("{}{}", path == paths.front() ? "" : "\n",
+               summary_text(dataset, summarise(dataset), style));
   }
-  if (request_.json) fmt::print("{}", program::to_text(one_object(request_, paths, objects)));
   return program::kDone;
 }
 

@@ -4,11 +4,10 @@
 #include <utility>
 #include <vector>
 
-#include "common/program.h"
 #include "common/terminal.h"
 #include "packhorse/analysis/summary.h"
 
-/// Describes a dataset in words for people and as JSON for programs.
+/// Describes a dataset in words.
 namespace packhorse::inspect {
 
 /// Name and value of each line of the summary, in order: the same on the terminal and in the
@@ -18,8 +17,5 @@ Lines summary_lines(const PackedDataset& dataset, const Summary& summary);
 
 std::string summary_text(const PackedDataset& dataset, const Summary& summary,
                          const program::Style& style);
-
-/// The summary as JSON; later versions only add fields.
-program::Json summary_json(const PackedDataset& dataset, const Summary& summary);
 
 }  // namespace packhorse::inspect

@@ -59,30 +59,16 @@ VerifyOptions VerifyAction::read_options() {
   return options;
 }
 
-/// A dataset too damaged to compare is not a failure: the damage itself is the result.
 AgainstReport VerifyAction::compare(const std::vector<fs::path>& paths,
-                                    const std::stop_token& stop) const try {
+                                    const std::stop_token& stop) const {
   Progress progress;
   const program::ProgressLine line(progress, "comparing", request_.quiet);
-  return compare_with_source(paths, source_, packed_, &progress, stop);
-} catch (const Error& error) {
-  if (error.kind() != ErrorKind::kCorrupt) throw;
-  AgainstReport report;
-  report.notes.push_back("not compared with the source, because the dataset is damaged: " +
-                         std::string(error.what()));
-  report.findings.push_back({FindingKind::kIndex,
-                             error.path().filename().string(),
-                             -1,
-                             {},
-                             0,
-                             0,
-                             "the dataset cannot be opened: " + std::string(error.what())});
-  return report;
+  return compare_or_say_why_not(paths, source_, packed_, &progress, stop);
 }
 
 int VerifyAction::run(const std::vector<fs::path>& paths, const std::stop_token& stop) {
   const VerifyOptions options = read_options();
-  report_ = verify_all(request_, paths, options, stop);
+  report_ = verify_with_progress(request_, paths, options, stop);
   std::optional<AgainstReport> compared;
   if (!source_.empty()) compared = compare(paths, stop);
   const int code = print_outcome(request_, {report_, nullptr, compared ? &*compared : nullptr});

@@ -9,30 +9,18 @@
 #include "common/terminal.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
-#include "packhorse/sources/source.h"
+#include "packhorse/reports/pack_report.h"
 #include "shared/preview_text.h"
 
 namespace packhorse {
 
 using program::bytes_text;
 using program::count_text;
-using program::Json;
 using program::with_commas;
 
 namespace {
 
 constexpr std::size_t kRejectsShown = 50, kRejectsShownAlike = 10;
-
-Json to_json(const DuplicateGroup& group) {
-  Json members = Json::array();
-  for (const DuplicateGroup::Member& member : group.members) {
-    members.push_back(
-        {{"path", member.path}, {"label", member.label}, {"dropped", member.dropped}});
-  }
-  return {{"across_splits", group.across_splits},
-          {"across_classes", group.across_classes},
-          {"members", members}};
-}
 
 std::string duplicates_in_words(const PackReport& report) {
   if (report.duplicates.empty()) return {};
@@ -60,46 +48,6 @@ std::string classes_in_words(const std::vector<std::string>& classes) {
 }
 
 }  // namespace
-
-Json to_json(const PackReport& report) {
-  const Accounting& a = report.accounting;
-  Json splits = Json::array(), rejects = Json::array(), skipped = Json::object();
-  Json duplicates = Json::array();
-  for (const PackedSplit& split : report.splits) {
-    splits.push_back({{"split", split.split},
-                      {"path", split.path.string()},
-                      {"id", split.manifest.id()},
-                      {"samples", split.manifest.samples},
-                      {"shards", split.manifest.shards.size()}});
-  }
-  for (const Reject& reject : report.rejects)
-    rejects.push_back({{"path", reject.path}, {"reason", reject.reason}});
-  for (const auto& [rule, count] : report.skipped_by_rule) skipped[rule] = count;
-  for (const DuplicateGroup& group : report.duplicates) duplicates.push_back(to_json(group));
-  Json json = {{"seen", a.seen},
-               {"packed", a.packed},
-               {"rejected", a.rejected},
-               {"skipped", a.skipped},
-               {"bytes_in", report.bytes_in},
-               {"bytes_out", report.bytes_out},
-               {"shards", report.shards},
-               {"shards_kept", report.shards_kept},
-               {"seconds", report.seconds},
-               {"id", report.id},
-               {"published", report.published},
-               {"splits", splits},
-               {"skipped_by_rule", skipped},
-               {"image_notes", report.image_notes},
-               {"duplicates", duplicates},
-               {"notes", report.notes},
-               {"estimate", report.estimate},
-               {"classes", report.classes.size()},
-               {"first_class", report.classes.empty() ? Json() : Json(report.classes.front())},
-               {"last_class", report.classes.empty() ? Json() : Json(report.classes.back())},
-               {"rejects", rejects}};
-  if (report.preview) json["preview"] = preview_json(report);
-  return json;
-}
 
 std::string notes_in_words(const PackReport& report) {
   std::string text;
@@ -151,23 +99,6 @@ std::string to_words(const PackReport& report, const PackOptions& options) {
   return text + "\n";
 }
 
-std::string pack_log_text(const PackReport& report) {
-  std::string text;
-  const auto add = [&](const Json& line) {
-    text += printable_json(line.dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n";
-  };
-  for (const Reject& reject : report.rejects)
-    add({{"event", "reject"}, {"path", reject.path}, {"reason", reject.reason}});
-  for (const Skip& skip : report.skips)
-    add({{"event", "skip"}, {"path", skip.path}, {"rule", skip.rule}});
-  for (const DuplicateGroup& group : report.duplicates) {
-    Json line = {{"event", "duplicate"}};
-    line.update(to_json(group));
-    add(line);
-  }
-  return text;
-}
-
 void print_rejects(const PackReport& report) {
   std::map<std::string_view, std::size_t> by_reason;
   std::size_t shown = 0;
@@ -179,27 +110,6 @@ void print_rejects(const PackReport& report) {
   if (report.rejects.size() > shown) {
     fmt::print(stderr, "rejected: ... and {} more\n", with_commas(report.rejects.size() - shown));
   }
-}
-
-std::vector<std::string> parse_fields(const std::string& text) {
-  std::vector<std::string> names;
-  for (std::size_t at = 0; text != "none" && at <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', at), text.size());
-    const std::string name = text.substr(at, comma - at);
-    const bool fit =
-        !name.empty() && name.front() != '.' &&
-        name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789._-") == std::string::npos;
-    if (!fit) {
-      throw Error(
-          ErrorKind::kUsage, "'" + name + "' is not a valid field name", {},
-          "give what follows the dot in its files, in lower case: json,txt,seg.png; or none");
-    }
-    names.push_back(name);
-    at = comma + 1;
-  }
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  return names;
 }
 
 }  // namespace packhorse

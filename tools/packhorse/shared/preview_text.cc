@@ -6,23 +6,17 @@
 
 #include "common/terminal.h"
 #include "packhorse/base/printable.h"
+#include "packhorse/reports/pack_report.h"
 
 namespace packhorse {
 
 using program::bytes_text;
 using program::count_text;
-using program::Json;
 using program::with_commas;
 
 namespace {
 
 constexpr std::size_t kNames = 8, kNameColumns = 40;
-
-/// The class of a label; a label without one stays a number.
-std::string class_of(const PackReport& report, std::int64_t label) {
-  const auto place = static_cast<std::size_t>(label);
-  return place < report.classes.size() ? report.classes[place] : std::to_string(label);
-}
 
 std::string reasons_text(const PackPreview& preview) {
   std::string text;
@@ -70,6 +64,11 @@ std::string counts_text(const PackReport& report) {
   return program::table_text(std::move(rows));
 }
 
+std::string fields_text(const PackPreview::Example& example) {
+  if (example.fields.empty()) return {};
+  return fmt::format(", with {}", fmt::join(example.fields, ", "));
+}
+
 std::string splits_text(const PackReport& report) {
   const PackPreview& preview = *report.preview;
   std::string text;
@@ -81,8 +80,9 @@ std::string splits_text(const PackReport& report) {
                             ? ""
                             : ", no image of " + count_text(split.classes_without, "class"));
     for (const PackPreview::Example& one : split.examples)
-      text += fmt::format("  {} is {}, label {}\n", one.path,
-                          program::one_line(class_of(report, one.label), kNameColumns), one.label);
+      text += fmt::format("  {} is {}, label {}{}\n", one.path,
+                          program::one_line(class_of(report, one.label), kNameColumns), one.label,
+                          fields_text(one));
   }
   if (preview.splits_left_out > 0)
     text += fmt::format("and {}\n", count_text(preview.splits_left_out, "more split"));
@@ -105,48 +105,7 @@ std::string verdict_text(const PackReport& report, const PackOptions& options) {
   return "note: images are checked only when they are packed, which may reject more\n";
 }
 
-Json json_of(const std::vector<PackPreview::Reason>& reasons) {
-  Json json = Json::array();
-  for (const PackPreview::Reason& one : reasons)
-    json.push_back({{"reason", one.reason}, {"count", one.count}, {"example", one.path}});
-  return json;
-}
-
 }  // namespace
-
-Json preview_json(const PackReport& report) {
-  const PackPreview& preview = *report.preview;
-  Json splits = Json::array(), classes = Json::array();
-  for (const PackPreview::Split& split : preview.splits) {
-    Json examples = Json::array();
-    for (const PackPreview::Example& one : split.examples) {
-      examples.push_back(
-          {{"path", one.path}, {"label", one.label}, {"class", class_of(report, one.label)}});
-    }
-    splits.push_back({{"split", split.split},
-                      {"samples", split.samples},
-                      {"bytes", split.bytes},
-                      {"shards", split.shards},
-                      {"classes_without", split.classes_without},
-                      {"examples", examples}});
-  }
-  for (const PackPreview::ClassCount& one : preview.classes) {
-    classes.push_back({{"class", class_of(report, one.label)},
-                       {"label", one.label},
-                       {"samples", one.samples},
-                       {"by_split", one.by_split}});
-  }
-  const auto first = report.classes.begin();
-  const auto names = static_cast<std::ptrdiff_t>(std::min(kNames, report.classes.size()));
-  return {{"first_classes", std::vector<std::string>(first, first + names)},
-          {"splits", splits},
-          {"splits_left_out", preview.splits_left_out},
-          {"classes", classes},
-          {"classes_left_out", preview.classes_left_out},
-          {"rejected_by_reason", json_of(preview.rejects)},
-          {"reject_reasons_left_out", preview.reject_reasons_left_out},
-          {"skipped_by_rule", json_of(preview.skips)}};
-}
 
 std::string preview_text(const PackReport& report, const PackOptions& options) {
   return reasons_text(*report.preview) + names_text(report.classes) + counts_text(report) +

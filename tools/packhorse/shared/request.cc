@@ -21,11 +21,4 @@ std::vector<std::filesystem::path> Request::datasets() const {
   return find_datasets(path);
 }
 
-program::Json one_object(const Request& request, const std::vector<std::filesystem::path>& paths,
-                         const std::vector<program::Json>& objects) {
-  return paths.front() == std::filesystem::path(request.path)
-             ? objects.front()
-             : program::Json{{"datasets", objects}};
-}
-
 }  // namespace packhorse

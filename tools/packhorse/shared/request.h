@@ -42,9 +42,4 @@ std::string choices_text(const Kinds& kinds) {
   return text + "}";
 }
 
-/// Combines the objects that `--json` prints: a single dataset gives its object, a directory of
-/// splits gives {"datasets": [...]}.
-program::Json one_object(const Request& request, const std::vector<std::filesystem::path>& paths,
-                         const std::vector<program::Json>& objects);
-
 }  // namespace packhorse

@@ -3,7 +3,6 @@
 #include "common/checks.h"
 #include "packhorse/dataset/class_list.h"
 #include "packhorse/sources/source.h"
-#include "shared/pack_text.h"
 #include "shared/request.h"
 
 namespace packhorse {
@@ -41,9 +40,42 @@ void SourceArguments::setup(CLI::App& app, const std::string& source,
                  "Regular expression whose first group matches the class in an image's name, e.g. "
                  "'^(.+)_[0-9]+\\.jpg$'; with a / it is matched against the path")
       ->group(source);
+  app.add_flag("--unlabelled", labels.unlabelled,
+               "The images have no classes: give all the class 'unlabelled'")
+      ->group(source);
   app.add_option("--fields", fields_,
                  "Extra fields to pack with x.jpg, e.g. json,seg.png for x.json and x.seg.png; "
                  "none = leave out the source's fields")
+      ->group(source);
+  app.add_option("--field-from", fields_from_,
+                 "An extra field from another folder of the source, e.g. seg.png=masks, or "
+                 "mask.gif=masks/{stem}_mask.gif; an image without it is rejected")
+      ->type_name("NAME=PLACE")
+      ->allow_extra_args(false)
+      ->group(source);
+  app.add_option("--optional-field-from", optional_fields_from_,
+                 "The same for a field that not every image has")
+      ->type_name("NAME=PLACE")
+      ->allow_extra_args(false)
+      ->group(source);
+  TargetOptions& targets = options_.list.targets;
+  app.add_option(
+         "--targets", targets_,
+         "Which objects are in the images: coco:FILE (val=coco:FILE: for that split alone), "
+         "or yolo or voc, told from each image's field txt or xml")
+      ->type_name("NOTATION[:FILE]")
+      ->allow_extra_args(false)
+      ->group(source);
+  app.add_option("--target-classes", target_classes_file_,
+                 "File with one class of the objects per line, for yolo and voc")
+      ->group(source);
+  app.add_option("--target-keypoints", targets.keypoints,
+                 "yolo: how many key points each object has")
+      ->check(program::positive())
+      ->group(source);
+  app.add_option("--keypoint-numbers", targets.keypoint_numbers,
+                 "yolo: numbers of each key point: x y, or x y visibility")
+      ->check(program::one_of({"2", "3"}))
       ->group(source);
   SelectOptions& select = options_.select;
   app.add_option("--include", select.include,
@@ -84,7 +116,15 @@ void SourceArguments::read() {
   options_.list.labels.files = parse_labels(labels_);
   options_.list.labels.validate();
   if (!split_folders_.empty()) options_.list.split_folders = parse_split_folders(split_folders_);
-  if (!fields_.empty()) options_.list.fields.names = parse_fields(fields_);
+  if (!fields_.empty()) options_.list.fields = FieldChoice::parse(fields_);
+  std::vector<FieldPlace>& places = options_.list.fields.places;
+  for (const std::string& text : fields_from_) places.push_back(parse_field_place(text, true));
+  for (const std::string& text : optional_fields_from_)
+    places.push_back(parse_field_place(text, false));
+  for (const std::string& text : targets_) options_.list.targets.add(text);
+  if (!target_classes_file_.empty())
+    options_.list.targets.classes = read_class_list(target_classes_file_);
+  options_.list.targets.validate();
   if (!split_.empty()) options_.select.split = SelectOptions::parse_split(split_);
   using Duplicates = SelectOptions::Duplicates;
   if (!deduplicate_.empty())

@@ -25,8 +25,8 @@ class SourceArguments {
  private:
   PackOptions& options_;
   std::vector<const CLI::Option*> declared_;
-  std::vector<std::string> labels_;
-  std::string classes_file_, split_folders_, fields_, split_, deduplicate_;
+  std::vector<std::string> labels_, fields_from_, optional_fields_from_, targets_;
+  std::string classes_file_, target_classes_file_, split_folders_, fields_, split_, deduplicate_;
 };
 
 }  // namespace packhorse

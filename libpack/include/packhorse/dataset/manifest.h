@@ -54,16 +54,27 @@ struct Adoption {
   static constexpr std::string_view kFromShards = "shards", kFromFile = "file", kNowhere = "none";
 };
 
+/// What a field of the samples says, besides their labels.
+struct TargetRecord {
+  std::string name;  ///< of the field
+  std::string kind;  ///< "objects": docs/formats/objects.md
+  std::string text;  ///< the field with the text that told them: "json", "txt", "xml"
+  std::vector<std::string> classes;    ///< of the objects: label -> name
+  std::vector<std::string> keypoints;  ///< names of an object's key points
+  friend bool operator==(const TargetRecord&, const TargetRecord&) = default;
+};
+
 struct Manifest {
   std::string version;  ///< the packhorse version that wrote this; not part of the id
   std::string format;
   int format_version = 0;
-  std::string image;                ///< transform
-  std::string image_settings;       ///< what shaped the images, e.g. "short_side=256 quality=90"
-  std::string compress;             ///< "zstd:3"; empty = not
-  std::vector<std::string> fields;  ///< names of extra fields, sorted
-  std::string split;                ///< "" when the source had none
-  std::optional<Adoption> adopted;  ///< set for shards that packhorse did not write
+  std::string image;                  ///< transform
+  std::string image_settings;         ///< what shaped the images, e.g. "short_side=256 quality=90"
+  std::string compress;               ///< "zstd:3"; empty = not
+  std::vector<std::string> fields;    ///< names of extra fields, sorted
+  std::vector<TargetRecord> targets;  ///< fields that say more of a sample than its label
+  std::string split;                  ///< "" when the source had none
+  std::optional<Adoption> adopted;    ///< set for shards that packhorse did not write
   bool shuffle = true;
   std::uint64_t seed = 0;
   std::uint64_t shard_bytes = 0;

@@ -23,9 +23,13 @@ struct LabelOptions {
   /// image's name is the image's class. With a slash in it, it is matched against the path in the
   /// source.
   std::string pattern = {};
+  /// The images have no classes: all get the one class kUnlabelled, or the one in
+  /// ListOptions::classes.
+  bool unlabelled = false;
+  static constexpr const char* kUnlabelled = "unlabelled";
 
-  bool empty() const { return files.empty() && pattern.empty(); }
-  bool for_all() const { return !pattern.empty() || files.contains(""); }
+  bool empty() const { return files.empty() && pattern.empty() && !unlabelled; }
+  bool for_all() const { return !pattern.empty() || unlabelled || files.contains(""); }
   bool covers(const std::string& split) const { return for_all() || files.contains(split); }
   /// Throws Error(kUsage) for options that contradict each other or change nothing.
   void validate() const;

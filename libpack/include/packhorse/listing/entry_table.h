@@ -46,8 +46,13 @@ class EntryTable {
   void add_from(const EntryTable& other, std::size_t i);
   /// Adds all entries of another table.
   void append(EntryTable&& other);
+  /// Renumbers the extra fields: what was field f becomes field `to[f]`.
+  void renumber_fields(const std::vector<unsigned>& to);
   /// Gives entry `i` the label `label_of(i)`, and drops the entry when that is none.
   void relabel(const std::function<std::optional<std::int64_t>(std::size_t)>& label_of);
+  /// Lets `keep` change the facts of each entry but its label, and drops those for which it is
+  /// false.
+  void revise(const std::function<bool(std::size_t, Facts&)>& keep);
 
  private:
   struct Record {

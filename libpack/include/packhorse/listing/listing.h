@@ -3,11 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "packhorse/dataset/manifest.h"
 #include "packhorse/image/image_info.h"
 #include "packhorse/listing/entry_table.h"
 
@@ -54,6 +56,8 @@ struct Doubt {
   std::string what, advice;  ///< as an Error has them
 };
 
+class SampleTargets;
+
 /// Everything a source holds. seen = entries + rejects + skips, over all splits and `skips` here.
 /// Files taken as extra fields are part of their sample, and not counted as seen.
 struct Listing {
@@ -63,7 +67,24 @@ struct Listing {
   std::vector<Skip> skips;         ///< outside every split
   std::vector<std::string> notes;  ///< what the user should know, in words
   std::vector<Doubt> doubts;       ///< about classes told by folders, the gravest first
+  /// The targets that the samples have, or will have.
+  std::vector<TargetRecord> targets = {};
+  /// What packing adds to each sample, where targets are asked for: the names of those fields, and
+  /// what makes them.
+  std::vector<std::string> made_fields = {};
+  std::shared_ptr<const SampleTargets> made_targets = {};
+  /// The fields that a shard has: `fields` and `made_fields`, sorted.
+  std::vector<std::string> stored_fields() const;
   std::uint64_t seen() const;
+};
+
+/// An extra field whose files lie elsewhere in the source than beside the images.
+struct FieldPlace {
+  std::string name;
+  /// A folder whose folders are those of the images, or a pattern of paths: docs/sources.md, "Files
+  /// in other folders".
+  std::string pattern;
+  bool required = true;  ///< an image without its file is rejected
 };
 
 /// Which of a sample's companions are taken as extra fields.
@@ -71,6 +92,11 @@ struct FieldChoice {
   /// Unset: what the source brings by itself (folders and archives none; a manifest file its
   /// further columns; shards all they hold). A list: just these; an empty list: none.
   std::optional<std::vector<std::string>> names = {};
+  /// Further fields of a folder or an archive, by where their files lie.
+  std::vector<FieldPlace> places = {};
+
+  /// Parses "json,seg.png"; "none" is an empty list. Throws Error(kUsage).
+  static FieldChoice parse(const std::string& text);
 };
 
 /// A sample's bytes as a source hands them out. Reused from sample to sample.

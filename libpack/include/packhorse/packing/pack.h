@@ -31,6 +31,9 @@ struct TaskShare {
   static TaskShare parse(const std::string& text);
 };
 
+/// Parses "zstd", or "zstd:1" to "zstd:19". Throws Error(kUsage).
+int parse_zstd_level(const std::string& text);
+
 struct PackOptions {
   std::string format;  ///< a name of all_formats(); must be set
   std::string image = "original";

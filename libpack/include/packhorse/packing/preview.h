@@ -12,6 +12,7 @@ struct PackPreview {
   struct Example {
     std::string path;  ///< in the source, as Reject::path
     std::int64_t label = 0;
+    std::vector<std::string> fields = {};  ///< the extra fields it has
   };
   struct Split {
     std::string split;

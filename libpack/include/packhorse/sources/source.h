@@ -11,6 +11,7 @@
 
 #include "packhorse/labels/label_options.h"
 #include "packhorse/listing/listing.h"
+#include "packhorse/targets/target_options.h"
 
 /// Where samples come from. A source lists everything once (`list`), then hands out bytes (`read`).
 ///
@@ -30,6 +31,10 @@ struct SplitFolder {
 /// folder. Throws Error(kUsage).
 std::vector<SplitFolder> parse_split_folders(const std::string& text);
 
+/// Parses "seg.png=masks" or "mask.gif=masks/{stem}_mask.gif". Throws Error(kUsage) for what names
+/// no files inside the source.
+FieldPlace parse_field_place(const std::string& text, bool required);
+
 struct ListOptions {
   /// Pins labels: label = place in this list. Empty: class names in byte order.
   std::vector<std::string> classes = {};
@@ -40,6 +45,7 @@ struct ListOptions {
   bool allow_odd_classes = false;
   LabelOptions labels = {};
   FieldChoice fields = {};
+  TargetOptions targets = {};
   /// Where a source may put large unnamed scratch files; empty: the system's directory for
   /// temporary files.
   std::filesystem::path scratch = {};
@@ -68,6 +74,10 @@ class Source {
   /// What has already been done to the images: a name from all_transforms(), and its settings.
   virtual std::string image_mode() const { return "original"; }
   virtual std::string image_settings() const { return {}; }
+  /// The targets that its samples come with.
+  virtual std::vector<TargetRecord> targets() const { return {}; }
+  /// Whether the folders that images lie in are their classes, unless labels are given.
+  virtual bool folders_are_classes() const { return false; }
 };
 
 /// How a kind of source is recognised and opened. all_sources() has one line for each.
@@ -79,6 +89,11 @@ struct SourceKind {
 };
 
 std::span<const SourceKind> all_sources();
+
+/// Lists a source, and finds which objects are in its images where `options.targets` asks for that;
+/// without labels given, its images then need no classes. Throws as Source::list(), and as reading
+/// the annotations does.
+Listing list_source(Source& source, const ListOptions& options);
 
 /// Throws Error(kUsage) with the doubt.
 [[noreturn]] void refuse(const Doubt& doubt, const std::filesystem::path& source);

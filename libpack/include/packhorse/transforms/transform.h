@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "packhorse/image/image_info.h"
+#include "packhorse/targets/pixel_map.h"
 
 namespace packhorse {
 
@@ -29,6 +30,7 @@ struct TransformOptions {
 struct Transformed {
   Bytes bytes;            ///< to store: the input itself, or a view of the buffer passed in
   std::string_view note;  ///< what to count, e.g. "kept: not a JPEG"; a constant, or empty
+  PixelMap map = {};      ///< where its pixels went
 };
 
 /// Turns an image's bytes into what the dataset stores: the modes of `--image`.
@@ -54,6 +56,9 @@ struct TransformKind {
   /// It decodes image files into pixels (ImageKind::kRaw). Pixels can be kept, or made again with
   /// the same settings, which changes nothing; no mode makes anything else of them.
   bool makes_pixels = false;
+  /// It stores no bytes of an image file, unless that is a JPEG: whatever file holds the pixels,
+  /// the result is the same.
+  bool decodes = false;
 
   bool uses_setting(std::string_view name) const;
   /// The settings it uses as text: "short_side=256 quality=90"; empty when there are none.
@@ -69,6 +74,9 @@ std::span<const TransformKind> all_transforms();
 const TransformKind& keeping_transform();
 /// The mode that makes pixels.
 const TransformKind& pixel_transform();
+/// Throws Error(kUsage) when `mode` does not use `setting`, which would then silently change
+/// nothing.
+void refuse_unused_setting(const TransformKind& mode, std::string_view setting);
 /// Throws Error(kUsage) listing the valid names.
 const TransformKind& find_transform(std::string_view name);
 

@@ -19,7 +19,7 @@ using test::put;
 using test::TemporaryDirectory;
 using Told = FolderTree::Told;
 
-const Names kNoFields;
+const FieldSet kNoFields;
 
 }  // namespace
 

@@ -27,7 +27,7 @@ PathTree tree_of(const Names& folders) {
 }
 
 Layout layout_of(const Names& folders, const ListOptions& options = {}) {
-  return find_layout(tree_of(folders), options, "source");
+  return find_layout(tree_of(folders), options, {options.fields, "source"}, "source");
 }
 
 /// "split:folder" of each root.

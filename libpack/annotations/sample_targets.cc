@@ -1,0 +1,210 @@
+#include "annotations/sample_targets.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "annotations/coco_record.h"
+#include "annotations/voc_file.h"
+#include "annotations/yolo_labels.h"
+#include "base/xxh3.h"
+#include "listing/names.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/hash.h"
+#include "packhorse/base/printable.h"
+
+namespace packhorse {
+
+namespace {
+
+using Notation = TargetOptions::Notation;
+
+constexpr std::size_t kShownProblems = 3;
+constexpr std::uint32_t kSeveral = ~std::uint32_t{0};  // images that have one name
+
+std::uint64_t hash_of(std::string_view name) { return XXH3_64bits(name.data(), name.size()); }
+
+/// Throws when there is any problem: the image would be packed with objects missing.
+void refuse_problems(const std::vector<std::string>& problems) {
+  if (problems.empty()) return;
+  const std::size_t shown = std::min(problems.size(), kShownProblems);
+  std::string text = fmt::format(
+      "{}",
+      fmt::join(problems.begin(), problems.begin() + static_cast<std::ptrdiff_t>(shown), "; "));
+  if (shown < problems.size()) text += fmt::format("; and {} more", problems.size() - shown);
+  throw Error(ErrorKind::kCorrupt, text);
+}
+
+void refuse_other_size(std::uint32_t width, std::uint32_t height, const ImageInfo& image) {
+  if (width == image.width && height == image.height) return;
+  const bool turned = width == image.height && height == image.width && image.orientation > 4;
+  throw Error(ErrorKind::kCorrupt,
+              fmt::format("its annotations are for an image of {} x {}, but it has {} x {}{}",
+                          width, height, image.width, image.height,
+                          turned ? " as stored: they are for the turned picture" : ""));
+}
+
+void add_voc_objects(std::string_view text, const ImageInfo& image,
+                     const std::vector<std::string>& classes, ObjectBuilder& builder) {
+  VocFile file = parse_voc(text);
+  if (file.width != 0 || file.height != 0) refuse_other_size(file.width, file.height, image);
+  for (const std::string& problem : file.problems) builder.problem("its annotations", problem);
+  for (VocFile::Object& object : file.objects) {
+    const auto found = std::find(classes.begin(), classes.end(), object.name);
+    const std::string name = "object '" + printable(object.name) + "'";
+    if (found == classes.end()) {
+      builder.problem(name, "no class is called that");
+      continue;
+    }
+    object.object.label = found - classes.begin();
+    builder.add(object.object, name);
+  }
+}
+
+}  // namespace
+
+SampleTargets::SampleTargets(TargetOptions options) : options_(std::move(options)) {
+  options_.validate();
+  classes_ = options_.classes;
+  for (std::size_t i = 0; i < options_.keypoints; ++i) keypoints_.push_back(std::to_string(i));
+  Sha256 hash;
+  const auto add = [&](const std::string& text) { hash.update(as_bytes(text + '\0')); };
+  add(fmt::format("{} {} {}", static_cast<int>(options_.notation), options_.keypoints,
+                  options_.keypoint_numbers));
+  for (const std::string& name : classes_) add(name);
+  for (const auto& [name, path] : options_.files) {
+    Split& split = splits_[name];
+    split.file = std::make_unique<CocoFile>(path);
+    add(name + ' ' + sha256_file(path));
+    if (classes_.empty()) {
+      classes_ = split.file->classes();
+      keypoints_ = split.file->keypoint_names();
+    }
+    if (classes_ != split.file->classes() || keypoints_ != split.file->keypoint_names())
+      throw Error(ErrorKind::kUsage, "the annotation files have different categories", path,
+                  "give files of one data set");
+    for (std::uint32_t i = 0; i < split.file->images().size(); ++i) {
+      const std::string& image = split.file->images()[i].file_name;
+      for (const auto& [names, text] : {std::pair(&split.by_name, std::string_view(image)),
+                                        std::pair(&split.by_last_name, naming::last_name(image))}) {
+        const auto [at, added] = names->emplace(hash_of(text), i);
+        if (!added) at->second = kSeveral;
+      }
+    }
+  }
+  fingerprint_ = hash.finish();
+}
+
+const SampleTargets::Split* SampleTargets::split_of(const std::string& name) const {
+  auto found = splits_.find(name);
+  if (found == splits_.end()) found = splits_.find("");
+  return found == splits_.end() ? nullptr : &found->second;
+}
+
+const CocoFile::Image* SampleTargets::find(const Split& split, std::string_view path) {
+  const std::string_view last = naming::last_name(path);
+  for (const auto& [names, text] :
+       {std::pair(&split.by_name, path), std::pair(&split.by_last_name, last)}) {
+    const auto found = names->find(hash_of(text));
+    if (found == names->end() || found->second == kSeveral) continue;
+    const CocoFile::Image& image = split.file->images()[found->second];
+    if (naming::last_name(image.file_name) == last) return &image;
+  }
+  return nullptr;
+}
+
+void SampleTargets::attach(SplitListing& listing) const {
+  const Split* const split = split_of(listing.split);
+  if (split == nullptr)
+    throw Error(ErrorKind::kUsage, "no annotations are given for the split '" + listing.split + "'",
+                {}, "give --targets " + listing.split + "=coco:FILE");
+  const std::string file = printable(naming::last_name(split->file->path().native()));
+  std::vector<bool> there(split->file->images().size());
+  std::size_t known = 0;
+  listing.entries.revise([&](std::size_t i, EntryTable::Facts&) {
+    const std::string path = listing.entries.path_of(i);
+    const CocoFile::Image* const image = find(*split, path);
+    if (image == nullptr) {
+      listing.rejects.push_back(
+          {printable(path), "no annotations: " + file + " has no image of that name"});
+      return false;
+    }
+    there[static_cast<std::size_t>(image - split->file->images().data())] = true;
+    ++known;
+    return true;
+  });
+  if (known == 0 && !listing.rejects.empty())
+    throw Error(
+        ErrorKind::kUsage,
+        fmt::format("the annotations name none of the images: they have '{}', the source '{}'",
+                    there.empty() ? "" : printable(split->file->images().front().file_name),
+                    listing.rejects.front().path),
+        split->file->path(), "give the annotations of these images");
+  for (std::size_t i = 0; i < there.size(); ++i) {
+    if (!there[i])
+      listing.rejects.push_back(
+          {printable(split->file->images()[i].file_name), "not there, but in " + file});
+  }
+  for (const std::string& problem : split->file->problems())
+    listing.rejects.push_back({file, problem});
+}
+
+void SampleTargets::attach(Listing& listing) {
+  for (const std::string& name : made_fields()) {
+    if (std::find(listing.fields.begin(), listing.fields.end(), name) != listing.fields.end())
+      throw Error(ErrorKind::kUsage,
+                  "the source has a field '" + name + "', which --targets would make", {},
+                  "leave it out with --fields");
+  }
+  if (options_.notation == Notation::kCoco) {
+    for (SplitListing& split : listing.splits) attach(split);
+    return;
+  }
+  const std::string field(options_.field());
+  if (std::find(listing.fields.begin(), listing.fields.end(), field) == listing.fields.end())
+    throw Error(ErrorKind::kUsage,
+                "no image has a field '" + field + "', which would say its objects", {},
+                "name the files' folder: --optional-field-from " + field + "=FOLDER");
+}
+
+std::string SampleTargets::record(const SplitListing& split, std::size_t entry) const {
+  if (options_.notation != Notation::kCoco) return {};
+  const Split* const own = split_of(split.split);
+  const CocoFile::Image* const image =
+      own == nullptr ? nullptr : find(*own, split.entries.path_of(entry));
+  if (image == nullptr) throw Error(ErrorKind::kCorrupt, "it has no annotations");
+  return coco_record(*own->file, *image);
+}
+
+std::string_view SampleTargets::text_without_field() const {
+  if (options_.notation == Notation::kYolo) return {};
+  throw Error(ErrorKind::kCorrupt, "it has no annotations: its field '" +
+                                       std::string(options_.field()) + "' is missing");
+}
+
+Objects SampleTargets::objects(std::string_view text, const ImageInfo& image) const {
+  const AnnotationFrame frame = {image.width, image.height, classes_.size(), keypoints_.size()};
+  ObjectBuilder builder(frame);
+  switch (options_.notation) {
+    case Notation::kYolo:
+      add_yolo_objects(text, frame, {options_.keypoints, options_.keypoint_numbers}, builder);
+      break;
+    case Notation::kVoc:
+      add_voc_objects(text, image, classes_, builder);
+      break;
+    default:
+      const CocoFile& file = *splits_.begin()->second.file;
+      const MaskSize size = add_record_objects(text, file, builder);
+      refuse_other_size(size.width, size.height, image);
+  }
+  refuse_problems(builder.problems());
+  return builder.take();
+}
+
+TargetRecord SampleTargets::target() const {
+  return {std::string(kObjectsField), "objects", std::string(options_.field()), classes_,
+          keypoints_};
+}
+
+}  // namespace packhorse

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "annotations/coco_file.h"
+#include "packhorse/dataset/manifest.h"
+#include "packhorse/listing/listing.h"
+#include "packhorse/targets/target_options.h"
+
+namespace packhorse {
+
+/// Says which objects are in the samples of a listing. Any thread, once it is attached.
+class SampleTargets {
+ public:
+  /// Opens the annotation files. Throws Error(kUsage | kNotFound | kIo).
+  explicit SampleTargets(TargetOptions options);
+
+  /// Goes through a listing: images that the annotation files do not know, and images that only
+  /// these know, become rejects. Throws Error(kUsage) for a split without a file, a field that is
+  /// there already, or when no image is known.
+  void attach(Listing& listing);
+
+  std::vector<std::string> made_fields() const { return options_.made_fields(); }
+  /// What of COCO's file belongs to an image: {"image": ..., "annotations": [...]}, as written
+  /// there. Empty for other notations, whose text is a field of the source.
+  std::string record(const SplitListing& split, std::size_t entry) const;
+  /// The objects in an image, from its record or field, in pixels of the image as the source has
+  /// it. Throws Error(kCorrupt) that names what cannot be right.
+  Objects objects(std::string_view text, const ImageInfo& image) const;
+  /// The text of a sample without a field: none, where that says that it has no objects. Throws
+  /// Error(kCorrupt) where it must have one.
+  std::string_view text_without_field() const;
+
+  const TargetOptions& options() const { return options_; }
+  TargetRecord target() const;
+  /// Names everything that the objects depend on besides the source.
+  const std::string& fingerprint() const { return fingerprint_; }
+
+ private:
+  struct Split {
+    std::unique_ptr<CocoFile> file;
+    /// Images by the hash of their names: what their files are called, and the last part of that.
+    std::unordered_map<std::uint64_t, std::uint32_t> by_name, by_last_name;
+  };
+  const Split* split_of(const std::string& name) const;
+  static const CocoFile::Image* find(const Split& split, std::string_view path);
+  void attach(SplitListing& listing) const;
+
+  TargetOptions options_;
+  std::vector<std::string> classes_, keypoints_;
+  std::map<std::string, Split> splits_;
+  std::string fingerprint_;
+};
+
+}  // namespace packhorse

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "annotations/object_builder.h"
+
+namespace packhorse {
+
+/// What one of Pascal VOC's annotation files says (http://host.robots.ox.ac.uk/pascal/VOC). Boxes
+/// of its parts ("head", "hand") are left out.
+struct VocFile {
+  struct Object {
+    std::string name;        ///< of its class
+    AnnotatedObject object;  ///< without its label; corners as pixels' outer edges, from 0
+  };
+  std::string file_name;
+  std::uint32_t width = 0, height = 0;  ///< 0: it does not say
+  std::vector<Object> objects;
+  std::vector<std::string> problems;  ///< objects that have no class or no box
+};
+
+/// Parses the XML: 4 MiB at most, and nothing outside of it is read. Throws Error(kCorrupt).
+VocFile parse_voc(std::string_view xml);
+
+}  // namespace packhorse

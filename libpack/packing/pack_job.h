@@ -1,0 +1,46 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "packhorse/packing/pack.h"
+#include "packing/publish.h"
+#include "packing/staging.h"
+
+namespace packhorse {
+
+/// One dataset in the making, from the listing of its source to the plan of each split.
+struct PackJob {
+  PackOptions options;
+  std::unique_ptr<Source> source;
+  Listing listing;
+  Selection selection;
+  bool keep_keys = false;  ///< samples keep the keys and the order of their source
+  std::vector<SplitWork> splits;
+};
+
+/// An image mode and its settings, as the manifest names them.
+using ImageMode = std::pair<std::string, std::string>;
+ImageMode mode_of(const Source& source);
+/// The image mode of the new dataset; when the images of a packed source are kept as they are, it
+/// is the mode of that source.
+ImageMode image_mode(const Source& source, const PackOptions& options);
+
+/// Selects samples of the listing and plans the shards. Throws Error(kUsage) for fields that the
+/// format has no place for, and as select() does.
+void plan_job(PackJob& job, Progress& progress, const std::stop_token& stop);
+
+/// Packs every shard that is `job`'s to pack, or with PackOptions::finish collects those that tasks
+/// have packed, and publishes the dataset unless the job is a task or too much was rejected. Throws
+/// as pack() does.
+PackReport run_job(PackJob& job, const std::filesystem::path& out, Staging& staging,
+                   Progress& progress, const std::stop_token& stop);
+
+/// Fills in what the report says of listing, selection and shards.
+void account(PackReport& report, const PackJob& job);
+
+}  // namespace packhorse

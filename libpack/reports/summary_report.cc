@@ -1,0 +1,97 @@
+#include "packhorse/reports/summary_report.h"
+
+#include <nlohmann/json.hpp>
+
+namespace packhorse {
+
+namespace {
+
+std::uint64_t shard_bytes(const Manifest& manifest) {
+  std::uint64_t bytes = 0;
+  for (const ShardRecord& shard : manifest.shards) bytes += shard.bytes;
+  return bytes;
+}
+
+ReportJson values_json(const ValueCounts& values) {
+  ReportJson bins = ReportJson::array();
+  for (const Bin& bin : values.bins(6))
+    bins.push_back({{"from", bin.begin}, {"below", bin.end}, {"samples", bin.count}});
+  return {
+      {"min", values.least()}, {"median", values.median()}, {"max", values.most()}, {"bins", bins}};
+}
+
+ReportJson balance_json(const PackedDataset& dataset, const ClassBalance& balance) {
+  const auto one = [&](std::size_t label, std::uint64_t samples) {
+    return ReportJson{{"name", dataset.classes()[label]}, {"samples", samples}};
+  };
+  return {{"largest", one(balance.largest, balance.most)},
+          {"smallest", one(balance.smallest, balance.least)},
+          {"median_samples", balance.median},
+          {"ratio", balance.ratio()},
+          {"empty", balance.empty}};
+}
+
+}  // namespace
+
+ReportJson to_json(const PackedDataset& dataset, const Summary& summary) {
+  const Manifest& m = dataset.manifest();
+  ReportJson classes = ReportJson::array(), shards = ReportJson::array(),
+             components = ReportJson::object();
+  ReportJson fields = ReportJson::array(), shapes = ReportJson::array(),
+             skipped = ReportJson::object();
+  for (std::size_t i = 0; i < dataset.classes().size(); ++i)
+    classes.push_back({{"name", dataset.classes()[i]}, {"samples", m.class_samples[i]}});
+  for (const ShardRecord& s : m.shards) {
+    shards.push_back(
+        {{"file", s.file}, {"samples", s.samples}, {"bytes", s.bytes}, {"sha256", s.sha256}});
+  }
+  for (std::size_t i = 0; i < m.fields.size(); ++i)
+    fields.push_back({{"name", m.fields[i]}, {"samples", summary.field_samples[i]}});
+  for (const auto& [count, samples] : summary.components)
+    components[std::to_string(count)] = samples;
+  for (const ShapeCount& shape : summary.shapes)
+    shapes.push_back({{"shape", shape.name}, {"samples", shape.count}});
+  for (const auto& [rule, count] : m.skipped_by_rule) skipped[rule] = count;
+  return {{"path", dataset.path().string()},
+          {"format", m.format},
+          {"compress", m.compress},
+          {"image", m.image},
+          {"image_settings", m.image_settings},
+          {"fields", fields},
+          {"split", m.split},
+          {"samples", m.samples},
+          {"classes", classes},
+          {"bytes", shard_bytes(m)},
+          {"payload_bytes", m.payload_bytes},
+          {"kinds", summary.kinds},
+          {"accounting",
+           {{"seen", m.accounting.seen},
+            {"packed", m.accounting.packed},
+            {"rejected", m.accounting.rejected},
+            {"skipped", m.accounting.skipped},
+            {"skipped_by_rule", skipped}}},
+          {"shards", shards},
+          {"id", m.id()},
+          {"packhorse", m.version},
+          {"options", recorded_options(m)},
+          {"class_balance", balance_json(dataset, summary.classes)},
+          {"components", components},
+          {"turned", summary.turned},
+          {"width", values_json(summary.width)},
+          {"height", values_json(summary.height)},
+          {"short_side", values_json(summary.short_side)},
+          {"image_bytes", values_json(summary.bytes)},
+          {"shapes", shapes}};
+}
+
+ReportJson summary_report(const std::filesystem::path& path) {
+  const std::vector<std::filesystem::path> paths = find_datasets(path);
+  std::vector<ReportJson> reports;
+  for (const std::filesystem::path& one : paths) {
+    const PackedDataset dataset(one);
+    reports.push_back(to_json(dataset, summarise(dataset)));
+  }
+  return one_report(path, paths, reports);
+}
+
+}  // namespace packhorse

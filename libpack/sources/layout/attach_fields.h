@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "packhorse/listing/listing.h"
+#include "sources/fields/field_set.h"
+#include "sources/layout/layout.h"
+
+namespace packhorse {
+
+/// A file that may be the field of an image elsewhere in the source.
+struct FieldFile {
+  std::string path;  ///< in the source
+  std::uint64_t size = 0;
+  std::int64_t stamp = 0;
+  std::uint64_t locator = 0;
+};
+
+/// The fields found for an image, by their numbers.
+using FoundFields = std::vector<std::pair<std::size_t, const FieldFile*>>;
+
+/// Gives all entries of `listing` those of the `fields` that lie elsewhere. Sets their
+/// Facts::fields and field_bytes; `take` does what else the source needs. Entries that lack a
+/// required field become rejects, files of no image skips; what lacks an optional one is noted. Of
+/// several files with one path, the last counts. Throws Error(kUsage) when a field occurs nowhere,
+/// and when images that differ in more than their extension would share a file.
+void attach_fields(Listing& listing, const Layout& layout, const FieldSet& fields,
+                   std::vector<FieldFile> files, const std::filesystem::path& source,
+                   const std::function<void(EntryTable::Facts&, const FoundFields&)>& take);
+
+/// All fields that occur in a listing, as EntryTable::Facts::fields.
+std::uint32_t fields_in(const Listing& listing);
+
+}  // namespace packhorse

@@ -1,0 +1,171 @@
+"""What packing, verifying and describing report: objects made of the JSON that the commands print, which is in `json`."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class _Report:
+    json: dict[str, Any] = field(repr=False)  # all that `packhorse ... --json` prints
+
+    @classmethod
+    def of(cls, json: dict[str, Any], **more: Any):
+        """A report of its JSON, whose members of the same names become attributes."""
+        names = [one.name for one in dataclasses.fields(cls) if one.name not in ("json", *more)]
+        return cls(json=json, **{name: json[name] for name in names}, **more)
+
+
+@dataclass(frozen=True)
+class Reject:
+    """An input that could not be packed, by its path in the source."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class PackedSplit:
+    """One dataset that was published; `split` is "" where there is only one."""
+
+    split: str
+    path: str
+    id: str
+    samples: int
+    shards: int
+
+
+@dataclass(frozen=True)
+class PackReport(_Report):
+    """What came of packing: seen = packed + rejected + skipped. `id` names the dataset by its content."""
+
+    seen: int
+    packed: int
+    rejected: int
+    skipped: int
+    bytes_in: int
+    bytes_out: int
+    shards: int
+    shards_kept: int
+    seconds: float
+    id: str
+    published: bool
+    estimate: int
+    classes: int
+    notes: list[str]
+    image_notes: dict[str, int]
+    skipped_by_rule: dict[str, int]
+    duplicates: list[dict[str, Any]]
+    splits: list[PackedSplit]
+    rejects: list[Reject]
+
+    @classmethod
+    def of(cls, json: dict[str, Any], **more: Any) -> PackReport:
+        splits = [PackedSplit(**split) for split in json["splits"]]
+        return super().of(json, splits=splits, rejects=[Reject(**reject) for reject in json["rejects"]], **more)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is not as it was packed or, with a `path`, not as it is in the source."""
+
+    kind: str
+    shard: str
+    sample: int | None
+    key: str
+    offset: int
+    length: int
+    detail: str
+    path: str = ""
+
+
+@dataclass(frozen=True)
+class VerifyReport(_Report):
+    """What a check has found. `problem` and `advice` say what is wrong and what to do; both are "" if `ok`."""
+
+    ok: bool
+    files: int
+    samples: int
+    bytes: int
+    walked: int
+    decoded: int
+    isolated: bool
+    notes: list[str]
+    findings: list[Finding]
+    problem: str = ""
+    advice: str = ""
+
+    @classmethod
+    def of(cls, json: dict[str, Any], **more: Any) -> VerifyReport:
+        findings = [Finding(**finding) for finding in json["findings"]]
+        return super().of(json, findings=findings, **json["checked"], **more)
+
+
+@dataclass(frozen=True)
+class DatasetSummary(_Report):
+    """A dataset, described by its indexes."""
+
+    path: str
+    format: str
+    compress: str
+    image: str
+    image_settings: str
+    split: str
+    samples: int
+    bytes: int
+    payload_bytes: int
+    id: str
+    kinds: dict[str, int]
+    classes: list[dict[str, Any]]
+    fields: list[dict[str, Any]]
+    shards: list[dict[str, Any]]
+    accounting: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class InspectReport(_Report):
+    """The dataset at a path, or all splits there."""
+
+    datasets: list[DatasetSummary]
+
+    @classmethod
+    def of(cls, json: dict[str, Any], **more: Any) -> InspectReport:
+        return cls(json=json, datasets=[DatasetSummary.of(one) for one in json.get("datasets", [json])], **more)
+
+    @property
+    def samples(self) -> int:
+        return sum(one.samples for one in self.datasets)
+
+
+@dataclass(frozen=True)
+class UnpackReport(_Report):
+    """What was written back."""
+
+    samples: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class ExportedFiles:
+    """The files that other readers want beside the shards of one dataset."""
+
+    path: str
+    written: list[str]
+    unchanged: list[str]
+    bytes: int
+
+
+@dataclass(frozen=True)
+class ExportReport(_Report):
+    """What export_index() wrote; `card` is what came of README.md: "written", "unchanged", "kept" or "none"."""
+
+    card: str
+    datasets: list[ExportedFiles]
+
+    @classmethod
+    def of(cls, json: dict[str, Any], **more: Any) -> ExportReport:
+        names = [one.name for one in dataclasses.fields(ExportedFiles)]
+        made = [ExportedFiles(**{name: one[name] for name in names}) for one in json.get("datasets", [json])]
+        return super().of(json, datasets=made, **more)

@@ -1,0 +1,214 @@
+"""Packing samples that a program has at hand, one by one."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .errors import UsageError
+from .packing import Path, Progress, _native, _options, _packed
+from .reports import PackReport
+
+_PIL_KINDS = {"JPEG", "PNG", "WEBP", "BMP", "TIFF", "PPM"}  # what is packed as it is
+
+
+class Writer:
+    """Packs samples that are added one by one; leaving the block publishes them, in one rename, unless an exception
+    leaves it: then nothing stays.
+
+        with packhorse.Writer("packed", format="wds", classes=["cat", "dog"]) as writer:
+            for image, label in samples:
+                writer.add(image, label)
+        print(writer.report.packed)
+
+    The shards are those that packhorse.pack makes, with its options; the same samples and options give the same bytes.
+    Samples wait in an unnamed file beside `out` until then, so the disk must hold them twice. Threads may share a
+    Writer; the order in which they add is then the samples' order.
+
+    classes    class names in the order of their labels. Without it, labels are either all names, numbered by their
+               byte order, or all numbers
+    shuffle    mix the samples, by `seed`; samples with keys keep the order of their keys
+    progress   called with (done, total) while they are packed, in this thread; an exception of it stops the packing
+    """
+
+    def __init__(
+        self,
+        out: Path,
+        *,
+        format: str,  # noqa: A002: the command's word
+        classes: Path | Sequence[str] | None = None,
+        image: str = "original",
+        short_side: int | None = None,
+        quality: int | None = None,
+        chroma: str | None = None,
+        restart_mcus: int | None = None,
+        size: int | None = None,
+        fit: str | None = None,
+        shard_bytes: int | str | None = None,
+        shard_samples: int | None = None,
+        shuffle: bool = True,
+        seed: int | None = None,
+        compress: str | None = None,
+        check_space: bool = True,
+        split: str | None = None,
+        deduplicate: str | None = None,
+        max_rejects: int | str = 0,
+        max_pixels: int | None = None,
+        max_scan_pixels: int | None = None,
+        max_decoded_bytes: int | str | None = None,
+        decode: bool = False,
+        jobs: int = 0,
+        overwrite: bool = False,
+        progress: Progress | None = None,
+    ):
+        given = _options(locals(), "self")
+        self.path = os.fspath(out)
+        self.report: PackReport | None = None  # of finish()
+        self._progress = progress
+        self._native = _native().Writer(os.fsencode(out), given)
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self.abandon()
+        elif self.report is None:
+            self.finish()
+
+    def __len__(self) -> int:
+        return self.report.seen if self.report else self._native.size()
+
+    def add(
+        self,
+        image: Any,
+        label: int | str,
+        *,
+        fields: Mapping[str, bytes | str] | None = None,
+        key: str | None = None,
+        path: str | None = None,
+        split: str | None = None,
+    ) -> None:
+        """Adds a sample. One that is refused (UsageError, RejectedError) leaves the writer as it was.
+
+        image    a file's bytes; a numpy array, uint8 [height, width, 3] or [height, width], packed as a PNG; or a PIL
+                 image, packed as the file it was opened from as long as it was not loaded, else as a PNG
+        label    a class's name, or its number
+        fields   extra fields: {"json": b"...", "seg.png": b"..."}; str is written as UTF-8
+        key      its name in the shards; without keys, it is the sample's place
+        path     its path when it is unpacked; <class>/<key>.<kind> by default
+        split    the split it belongs to; OUT/train and OUT/val are then datasets with the same classes"""
+        more = (
+            _label(label),
+            [(name, _field(name, value)) for name, value in (fields or {}).items()],
+            _key(key),
+            b"" if path is None else os.fsencode(path),
+            split or "",
+        )
+        content = _content(image)
+        if isinstance(content, bytes):
+            self._native.add(content, *more)
+        else:
+            self._native.add_pixels(content, *more)
+
+    def finish(self) -> PackReport:
+        """Packs and publishes what was added; the end of a with block does. Too many rejects raise RejectedError."""
+        self.report = _packed(self._native.finish(self._progress), self.path, expected=True)
+        return self.report
+
+    def abandon(self) -> None:
+        """Gives the dataset up: nothing of it stays. Does nothing after finish()."""
+        self._native.abandon()
+
+
+def _label(label: Any) -> int | str:
+    """Also takes numpy's integers, but no bool, and no float that happens to be whole."""
+    if isinstance(label, str):
+        return label
+    if isinstance(label, bool) or not hasattr(label, "__index__"):
+        raise UsageError(f"a label is a class's name or number, not a {type(label).__name__}")
+    number = label.__index__()
+    if not -(2**63) <= number < 2**63:
+        raise UsageError(f"the label {number} is out of range")
+    return number
+
+
+def _key(key: Any) -> str:
+    if key is None:
+        return ""
+    if not isinstance(key, str) or not key:
+        raise UsageError(f"{key!r} cannot be a key", advice="give up to 64 letters, digits, '_' and '-', or None")
+    return key
+
+
+def _field(name: str, value: Any) -> bytes:
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value)
+    raise UsageError(f"the field {name!r} is neither bytes nor str but a {type(value).__name__}")
+
+
+def _content(image: Any):
+    """A file's bytes, or an array of pixels."""
+    if isinstance(image, (bytes, bytearray, memoryview)):
+        return bytes(image)
+    if hasattr(image, "getbands"):  # a PIL image; nothing here needs Pillow
+        return _pil_content(image)
+    if hasattr(image, "__array_interface__"):
+        return _pixels(image)
+    raise UsageError(
+        f"an image is bytes, a numpy array or a PIL image, not a {type(image).__name__}",
+        advice="a torch tensor: image.permute(1, 2, 0).numpy()",
+    )
+
+
+def _pixels(image: Any):
+    import numpy as np  # noqa: PLC0415: as in the rest of the package, only where it is used
+
+    pixels = np.asarray(image)
+    shape = list(pixels.shape)
+    if pixels.dtype != np.uint8:
+        raise UsageError(
+            f"pixels are uint8, not {pixels.dtype}",
+            advice="convert them, e.g. (x * 255).round().astype('uint8') for values from 0 to 1",
+        )
+    if pixels.ndim == 3 and pixels.shape[2] == 1:
+        pixels = pixels[:, :, 0]
+    if not (pixels.ndim == 2 or (pixels.ndim == 3 and pixels.shape[2] == 3)) or 0 in pixels.shape:
+        raise UsageError(f"pixels of the shape {shape}", advice="give [height, width, 3] or [height, width]")
+    return np.ascontiguousarray(pixels)
+
+
+def _pil_content(image: Any):
+    original = _original_file(image)
+    if original is not None:
+        return original
+    if image.mode not in ("RGB", "L"):
+        raise UsageError(
+            f"a PIL image of the mode {image.mode} cannot be packed as a PNG of 8-bit grey or RGB pixels",
+            advice='convert it, e.g. image.convert("RGB"), or give the file\'s bytes',
+        )
+    return _pixels(image)
+
+
+def _original_file(image: Any) -> bytes | None:
+    """The file that a PIL image was opened from, if the image surely still is what the file holds: it was not loaded,
+    so nothing can have been drawn on it, and not set to another frame, size or mode."""
+    file = getattr(image, "fp", None)
+    if file is None or not getattr(image, "tile", None) or image.format not in _PIL_KINDS or image.tell() != 0:
+        return None
+    from PIL import Image  # noqa: PLC0415: there, since this is one of its images
+
+    try:
+        place = file.tell()
+        file.seek(0)
+        content = file.read()
+        file.seek(place)
+        with Image.open(io.BytesIO(content)) as again:
+            same = (again.format, again.mode, again.size) == (image.format, image.mode, image.size)
+    except (OSError, ValueError):
+        return None
+    return content if same else None

@@ -1,0 +1,99 @@
+#include <nlohmann/json.hpp>
+
+#include "given.h"
+#include "pack_bindings.h"
+#include "packhorse/adopting/adopt.h"
+#include "packhorse/base/file.h"
+#include "packhorse/reports/files_report.h"
+#include "packhorse/reports/pack_report.h"
+#include "watched_call.h"
+
+namespace packhorse::python {
+
+using namespace nb::literals;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// The report's JSON, and how many rejects were allowed.
+using PackResult = std::pair<std::string, std::uint64_t>;
+
+PackResult result_of(const PackReport& report, const RejectLimit& rejects) {
+  return {json_text(to_json(report)), rejects.allowed(report.accounting.seen)};
+}
+
+PackResult call_pack(const nb::bytes& source, const nb::bytes& out, const nb::dict& given,
+                     const nb::bytes& log, const nb::object& progress) {
+  const PackOptions options = pack_options(given);
+  const fs::path from = path_of(source), to = path_of(out), log_file = path_of(log);
+  refuse_url(log_file.native());
+  return watched_call(progress, [&](Progress& done, const std::stop_token& stop) {
+    const PackReport report = pack(from, to, options, &done, stop);
+    if (!log_file.empty()) write_file(log_file, as_bytes(pack_log_text(report)));
+    return result_of(report, options.max_rejects);
+  });
+}
+
+AdoptOptions adopt_options(const Given& given) {
+  AdoptOptions options;
+  if (given.has("out")) options.out = given.path("out");
+  if (given.has("labels")) options.labels = given.path("labels");
+  given.take("classes", options.classes);
+  if (given.has("fields")) options.shards.fields = FieldChoice::parse(given.text("fields"));
+  if (given.has("max_rejects")) options.max_rejects = RejectLimit::parse(given.text("max_rejects"));
+  given.take("max_pixels", options.max_pixels);
+  given.take("jobs", options.jobs);
+  given.take("overwrite", options.overwrite);
+  ArrayNames& arrays = options.shards.arrays;
+  given.take("images", arrays.images);
+  given.take("offsets", arrays.offsets);
+  given.take("label_array", arrays.labels);
+  given.take("keys", arrays.keys);
+  return options;
+}
+
+PackResult call_index(const std::vector<nb::bytes>& shards, const nb::dict& given,
+                      const nb::bytes& log, const nb::bytes& program, const nb::object& progress) {
+  AdoptOptions options = adopt_options(Given(given));
+  options.walkers = make_walkers({path_of(program), std::string(kWalkArgument)});
+  std::vector<fs::path> named;
+  for (const nb::bytes& shard : shards) named.push_back(path_of(shard));
+  const fs::path log_file = path_of(log);
+  refuse_url(log_file.native());
+  return watched_call(progress, [&](Progress& done, const std::stop_token& stop) {
+    const PackReport report = adopt(named, options, &done, stop);
+    if (!log_file.empty()) write_file(log_file, as_bytes(pack_log_text(report)));
+    return result_of(report, options.max_rejects);
+  });
+}
+
+std::string call_unpack(const nb::bytes& dataset, const nb::bytes& out,
+                        const nb::object& progress) {
+  const fs::path from = path_of(dataset), to = path_of(out);
+  return watched_call(progress, [&](Progress& done, const std::stop_token& stop) {
+    return json_text(to_json(unpack(from, to, &done, stop)));
+  });
+}
+
+std::string call_export_index(const nb::bytes& dataset, const nb::bytes& out,
+                              const std::string& dali_version, int jobs) {
+  const fs::path from = path_of(dataset), to = path_of(out);
+  return watched_call(nb::none(), [&](Progress&, const std::stop_token&) {
+    return json_text(to_json(export_all_indexes(from, to, {dali_version}, jobs)));
+  });
+}
+
+}  // namespace
+
+void bind_pack(nb::module_& module) {
+  module.def("pack", &call_pack, "source"_a, "out"_a, "given"_a, "log"_a, "progress"_a.none(),
+             "Packs a source: its report as JSON, and how many rejects were allowed");
+  module.def("index", &call_index, "shards"_a, "given"_a, "log"_a, "program"_a, "progress"_a.none(),
+             "Adopts shards made by others; returns what pack() does");
+  module.def("unpack", &call_unpack, "dataset"_a, "out"_a, "progress"_a.none(),
+             "Writes a dataset back as a folder; its report as JSON");
+  module.def("export_index", &call_export_index, "dataset"_a, "out"_a, "dali_version"_a, "jobs"_a,
+             "Writes the indexes of other readers; its report as JSON");
+}
+
+}  // namespace packhorse::python

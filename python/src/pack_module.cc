@@ -1,0 +1,9 @@
+#include "pack_bindings.h"
+
+NB_MODULE(_pack, module) {
+  nanobind::set_leak_warnings(false);  // what lives at the interpreter's exit is no leak
+  packhorse::python::translate_errors();
+  packhorse::python::bind_pack(module);
+  packhorse::python::bind_inspect(module);
+  packhorse::python::bind_writer(module);
+}

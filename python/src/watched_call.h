@@ -1,0 +1,49 @@
+#pragma once
+
+#include <chrono>
+#include <future>
+#include <stop_token>
+#include <utility>
+
+#include "bindings.h"
+#include "packhorse/base/progress.h"
+
+namespace packhorse::python {
+
+/// Calls `work(Progress&, std::stop_token)` in a thread of its own, without the GIL, and meanwhile
+/// looks for Ctrl-C and calls `report(done, total)`, unless that is None, in the calling thread. An
+/// exception of either stops the work, waits for its end, and goes on to the caller.
+template <class Work>
+auto watched_call(const nb::object& report, const Work& work) {
+  constexpr std::chrono::milliseconds kBetweenLooks(50);
+  Progress progress;
+  std::stop_source stop;
+  std::uint64_t told = ~std::uint64_t{0};
+  const auto tell = [&] {
+    const std::uint64_t done = progress.samples, total = progress.total_samples;
+    if (report.is_none() || total == 0 || done == told) return;
+    told = done;
+    report(done, total);
+  };
+  auto result = std::async(std::launch::async, [&] { return work(progress, stop.get_token()); });
+  const auto ended = [&](std::chrono::milliseconds within) {
+    const nb::gil_scoped_release others_run;
+    return result.wait_for(within) == std::future_status::ready;
+  };
+  try {
+    while (!ended(kBetweenLooks)) {
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      tell();
+    }
+  } catch (...) {
+    stop.request_stop();
+    const nb::gil_scoped_release others_run;
+    result.wait();
+    throw;
+  }
+  auto made = result.get();
+  tell();
+  return made;
+}
+
+}  // namespace packhorse::python

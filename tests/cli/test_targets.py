@@ -1,0 +1,263 @@
+"""Packing boxes, masks and key points: --targets."""
+
+import json
+import shutil
+
+import numpy
+import objects_support as objects
+import pytest
+from PIL import Image
+from python_support import CARRIERS, DAMAGE, DONE, USAGE, packhorse, photos, run
+
+SPLITS = ["train", "val", "test"]
+CLASSES = ["RBC", "WBC", "Platelets"]
+
+
+@pytest.fixture(scope="module")
+def bccd():
+    return photos("bccd/bccd")
+
+
+def coco_of(bccd):
+    return [f"--targets={split}=coco:{bccd}/annotations/instances_{split}.json" for split in SPLITS]
+
+
+@pytest.fixture
+def classes(tmp_path):
+    path = tmp_path / "cells.txt"
+    path.write_text("".join(f"{name}\n" for name in CLASSES))
+    return f"--target-classes={path}"
+
+
+def fields_of(dataset, name):
+    """A field of each sample, in order, by other people's readers alone."""
+    if (dataset / "shard-000000.tar").exists():
+        return [sample[name] for sample in objects.of_tar(dataset / "shard-000000.tar")]
+    if (dataset / "shard-000000.h5").exists():
+        return objects.of_hdf5(dataset / "shard-000000.h5", name)
+    return objects.of_lmdb(dataset / "shard-000000.lmdb", name)
+
+
+def boxes_by_image(dataset, record):
+    """Boxes and labels of each image by its name, which `record` finds in a sample."""
+    found = {}
+    for sample in objects.of_tar(dataset / "shard-000000.tar"):
+        columns = objects.parse(sample["objects"])
+        found[record(sample)] = (columns["boxes"], columns["labels"])
+    return found
+
+
+def test_three_notations_of_real_photos_become_the_same_objects(bccd, tmp_path, classes):
+    packhorse("pack", bccd, tmp_path / "coco", "--format=wds", *coco_of(bccd))
+    packhorse("pack", bccd, tmp_path / "yolo", "--format=wds", "--targets=yolo", classes, "--optional-field-from=txt=labels/{split}")
+    packhorse("pack", bccd, tmp_path / "voc", "--format=wds", "--targets=voc", classes, "--field-from=xml=voc/{split}")
+    for split in SPLITS:
+        # The order is the same, as it depends on paths and seed alone.
+        a, b, c = (fields_of(tmp_path / kind / split, "objects") for kind in ["coco", "yolo", "voc"])
+        assert len(a) == len(b) == len(c) == {"train": 205, "val": 87, "test": 72}[split]
+        for x, y, z in zip(map(objects.parse, a), map(objects.parse, b), map(objects.parse, c)):
+            assert (x["labels"] == y["labels"]).all() and (x["labels"] == z["labels"]).all()
+            assert (x["boxes"] == z["boxes"]).all()
+            assert numpy.abs(x["boxes"] - y["boxes"]).max() < 1e-3
+        packhorse("inspect", "--verify", "full", tmp_path / "coco" / split)
+        manifest = json.loads((tmp_path / "coco" / split / "dataset.json").read_text())
+        assert manifest["targets"] == [{"name": "objects", "kind": "objects", "text": "json", "classes": CLASSES, "keypoints": []}]
+        assert manifest["fields"] == ["json", "objects"]
+
+
+def test_the_records_of_coco_are_kept_as_they_are(bccd, tmp_path):
+    packhorse("pack", bccd, tmp_path / "out", "--format=wds", *coco_of(bccd))
+    source = json.loads((bccd / "annotations/instances_val.json").read_text())
+    images, annotations = [], []
+    for text in fields_of(tmp_path / "out/val", "json"):
+        record = json.loads(text)
+        images.append(record["image"])
+        annotations += record["annotations"]
+    assert sorted(images, key=lambda i: i["id"]) == source["images"]
+    assert sorted(annotations, key=lambda a: a["id"]) == source["annotations"]
+
+
+@pytest.mark.parametrize("format", CARRIERS)
+def test_all_formats_hold_the_same_objects(bccd, tmp_path, format):
+    for name in ["wds", format]:
+        packhorse("pack", bccd, tmp_path / name, "--format", name, "--overwrite", *coco_of(bccd))
+    for field in ["objects", "json"]:
+        assert fields_of(tmp_path / format / "val", field) == fields_of(tmp_path / "wds/val", field)
+    packhorse("inspect", "--verify", "full", tmp_path / format / "val")
+
+
+def test_a_dataset_is_compared_with_its_source_and_repaired(bccd, tmp_path):
+    packhorse("pack", bccd, tmp_path / "out", "--format=wds", *coco_of(bccd))
+    val = tmp_path / "out/val"
+    packhorse("inspect", val, "--against", bccd, *coco_of(bccd))
+    without = run("inspect", val, "--against", bccd)
+    assert without.code == USAGE and "give the same --targets as for `pack`" in without.err
+    before = (val / "shard-000000.tar").read_bytes()
+    (val / "shard-000000.tar").write_bytes(before[:5000] + b"x" + before[5001:])
+    packhorse("repair", val, bccd, *coco_of(bccd))
+    assert (val / "shard-000000.tar").read_bytes() == before
+
+
+def test_a_changed_annotation_is_found_and_changes_the_id(bccd, tmp_path):
+    copy = tmp_path / "bccd"
+    shutil.copytree(bccd, copy)
+    packhorse("pack", copy, tmp_path / "out", "--format=wds", *coco_of(copy))
+    path = copy / "annotations/instances_val.json"
+    content = json.loads(path.read_text())
+    content["annotations"][7]["bbox"][2] -= 1
+    path.write_text(json.dumps(content))
+    result = run("inspect", tmp_path / "out/val", "--against", copy, *coco_of(copy))
+    assert result.code == DAMAGE and "the field 'objects' differs from the source" in result.out + result.err
+
+
+def test_boxes_are_scaled_as_pixels_are(bccd, tmp_path):
+    packhorse("pack", bccd, tmp_path / "out", "--format=wds", *coco_of(bccd))
+    half = packhorse("pack", bccd, tmp_path / "half", "--format=wds", "--image=resize", "--short-side=240", *coco_of(bccd))
+    assert "packed without the field 'json', whose numbers would not fit them" in half.out
+    packhorse("pack", bccd, tmp_path / "square", "--format=wds", "--image=raw", "--size=320", "--fit=letterbox", *coco_of(bccd))
+    for original, half, square in zip(*(fields_of(tmp_path / name / "val", "objects") for name in ["out", "half", "square"])):
+        boxes = objects.parse(original)["boxes"]
+        assert numpy.allclose(objects.parse(half)["boxes"], boxes / 2)
+        assert numpy.allclose(objects.parse(square)["boxes"], boxes / 2 + [0, 40, 0, 40])
+        areas = objects.parse(original)["areas"]
+        assert numpy.allclose(objects.parse(half)["areas"], areas / 4)
+    assert all("json" not in sample for sample in objects.of_tar(tmp_path / "half/val/shard-000000.tar"))
+    crop = run("pack", bccd, tmp_path / "crop", "--format=wds", "--image=raw", "--size=320", *coco_of(bccd))
+    assert crop.code == USAGE and "give --fit letterbox" in crop.err
+
+
+def small(tmp_path, annotations=(), images=("a.jpg", "b.jpg"), orientation=None, **more):
+    """A folder of two images of 100 x 80, and a file of COCO for it."""
+    source = tmp_path / "source"
+    source.mkdir()
+    for i, name in enumerate(["a.jpg", "b.jpg"]):
+        exif = Image.Exif()
+        if orientation:
+            exif[0x0112] = orientation
+        Image.new("RGB", (100, 80), (i, 50, 90)).save(source / name, exif=exif)
+    content = {
+        "images": [{"id": i, "file_name": name, "width": 100, "height": 80, **more} for i, name in enumerate(images)],
+        "categories": [{"id": 4, "name": "cat"}, {"id": 2, "name": "dog"}],
+        "annotations": [{"image_id": 0, "category_id": 4, "id": i, **a} for i, a in enumerate(annotations)],
+    }
+    path = tmp_path / "instances.json"
+    path.write_text(json.dumps(content))
+    return source, f"--targets=coco:{path}"
+
+
+def pack_small(tmp_path, *options, **content):
+    source, targets = small(tmp_path, **content)
+    return run("pack", source, tmp_path / "out", "--format=wds", targets, "--json", *options)
+
+
+def test_objects_of_all_kinds(tmp_path):
+    result = pack_small(
+        tmp_path,
+        annotations=[
+            {"bbox": [1, 2, 30, 40], "area": 7.5, "iscrowd": 0, "segmentation": [[1, 2, 31, 2, 31, 42], [5, 5, 9, 5, 9, 9.25]]},
+            {"bbox": [0, 0, 100, 80], "iscrowd": 1, "category_id": 2, "segmentation": {"size": [80, 100], "counts": [0, 8000]}},
+            {"bbox": [3, 3, 1, 1]},
+        ],
+    )
+    assert result.code == DONE, result
+    a, b = (objects.parse(data) for data in sorted(fields_of(tmp_path / "out", "objects"), key=len, reverse=True))
+    assert a["boxes"].tolist() == [[1, 2, 31, 42], [0, 0, 100, 80], [3, 3, 4, 4]]
+    assert a["labels"].tolist() == [1, 0, 1]  # by ascending id
+    assert a["flags"].tolist() == [0, 1, 0]
+    assert a["areas"].tolist() == [7.5, 8000, 1]
+    assert a["polygons"].tolist() == [0, 2, 2, 2] and a["points"].tolist() == [0, 3, 6]
+    assert a["outlines"][5].tolist() == [9, 9.25]
+    assert a["runs"].tolist() == [0, 0, 2, 2] and a["counts"].tolist() == [0, 8000]
+    assert len(b["boxes"]) == 0
+    assert json.loads((tmp_path / "out/dataset.json").read_text())["targets"][0]["classes"] == ["dog", "cat"]
+
+
+def test_an_image_with_a_damaged_annotation_is_rejected_with_its_reason(tmp_path):
+    result = pack_small(tmp_path, annotations=[{"bbox": [1, 2, 0, 4]}, {"bbox": [1, 2, 3, 4]}])
+    assert result.code == DAMAGE and not (tmp_path / "out").exists()
+    assert "a.jpg" in result.err and "annotation 0: its box has no area" in result.err
+    result = run("pack", tmp_path / "source", tmp_path / "out", "--format=wds", f"--targets=coco:{tmp_path}/instances.json", "--max-rejects=1")
+    assert result.code == DONE
+    [reject] = [json.loads(line) for line in (tmp_path / "out/rejects.jsonl").read_text().splitlines()]
+    assert reject == {"path": "a.jpg", "reason": "annotation 0: its box has no area"}
+    assert len(fields_of(tmp_path / "out", "objects")) == 1
+
+
+@pytest.mark.parametrize(
+    "content, words",
+    [
+        ({"images": ("a.jpg",)}, "no annotations: instances.json has no image of that name"),
+        ({"images": ("a.jpg", "b.jpg", "c.jpg")}, "c.jpg: not there, but in instances.json"),
+        ({"annotations": [{"bbox": [0, 0, 1, 1], "image_id": 9}]}, "annotation 1 of the list: no image has the id 9"),
+        ({"width": 99}, "its annotations are for an image of 99 x 80, but it has 100 x 80"),
+        ({"width": 80, "height": 100, "orientation": 6}, "they are for the turned picture"),
+    ],
+)
+def test_annotations_that_do_not_fit_the_images_are_rejects(tmp_path, content, words):
+    result = pack_small(tmp_path, **content)
+    assert result.code == DAMAGE and words in result.err, result
+
+
+def test_annotations_of_other_images_are_refused(tmp_path):
+    result = pack_small(tmp_path, images=("x.jpg",))
+    assert result.code == USAGE
+    assert "the annotations name none of the images: they have 'x.jpg', the source 'a.jpg'" in result.err
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (["--targets=koko:x"], "'koko' is no notation"),
+        (["--targets=coco"], "coco without a file"),
+        (["--targets=yolo:x"], "yolo is read from each sample's field 'txt'"),
+        (["--targets=yolo"], "give --target-classes FILE"),
+        (["--targets=coco:x", "--targets=val=yolo"], "two notations"),
+        (["--targets=coco:x", "--targets=coco:y"], "two files for one split"),
+        (["--targets=coco:missing.json"], "missing.json"),
+        (["--target-classes=samples/shapes/classes.txt"], ""),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(tmp_path, options, words):
+    source, _ = small(tmp_path)
+    result = run("pack", source, tmp_path / "out", "--format=wds", *options)
+    assert result.code not in (DONE, DAMAGE) and words in result.err, result
+
+
+def test_formats_without_fields_refuse(tmp_path):
+    source, targets = small(tmp_path)
+    result = run("pack", source, tmp_path / "out", "--format=lmdb", targets)
+    assert result.code == USAGE and "lmdb-members" in result.err
+
+
+def test_an_image_without_labels_of_yolo_has_no_objects_and_one_without_xml_is_rejected(tmp_path):
+    source, _ = small(tmp_path)
+    (tmp_path / "cells.txt").write_text("cat\n")
+    (source / "a.txt").write_text("0 0.5 0.5 0.1 0.1\n")
+    common = [f"--target-classes={tmp_path}/cells.txt"]
+    result = run("pack", source, tmp_path / "yolo", "--format=wds", "--targets=yolo", "--fields=txt", *common)
+    assert result.code == DONE, result
+    counts = sorted(len(objects.parse(sample["objects"])["boxes"]) for sample in objects.of_tar(tmp_path / "yolo/shard-000000.tar"))
+    assert counts == [0, 1]
+    (source / "b.xml").write_text("<annotation><object><name>cow</name><bndbox><xmin>1</xmin><ymin>1</ymin><xmax>2</xmax><ymax>2</ymax></bndbox></object></annotation>")
+    result = run("pack", source, tmp_path / "voc", "--format=wds", "--targets=voc", "--fields=xml", *common)
+    assert result.code == DAMAGE
+    assert "a.jpg: it has no annotations: its field 'xml' is missing" in result.err
+    assert "b.jpg: object 'cow': no class is called that" in result.err
+
+
+def test_a_packed_dataset_is_packed_again_with_its_objects(bccd, tmp_path):
+    packhorse("pack", bccd, tmp_path / "out", "--format=wds", *coco_of(bccd))
+    packhorse("pack", tmp_path / "out", tmp_path / "again", "--format=hdf5")
+    packhorse("pack", tmp_path / "out", tmp_path / "half", "--format=wds", "--image=resize", "--short-side=240")
+    packhorse("pack", bccd, tmp_path / "direct", "--format=wds", "--image=resize", "--short-side=240", *coco_of(bccd))
+    for field in ["objects", "json"]:
+        assert fields_of(tmp_path / "again/val", field) == fields_of(tmp_path / "out/val", field)
+    assert fields_of(tmp_path / "half/val", "objects") == fields_of(tmp_path / "direct/val", "objects")
+    for name in ["again", "half"]:
+        manifest = json.loads((tmp_path / name / "val/dataset.json").read_text())
+        assert manifest["targets"][0]["classes"] == CLASSES
+        packhorse("inspect", "--verify", "full", tmp_path / name / "val")
+    crop = run("pack", tmp_path / "out", tmp_path / "crop", "--format=wds", "--image=raw")
+    assert crop.code == USAGE and "cuts the images" in crop.err
+    packhorse("pack", tmp_path / "out", tmp_path / "without", "--format=lmdb", "--fields=none")
+    assert "targets" not in json.loads((tmp_path / "without/val/dataset.json").read_text())

@@ -1,0 +1,66 @@
+// Annotation files of COCO, YOLO and Pascal VOC; the first byte says which.
+#include "annotations/coco_file.h"
+#include "annotations/voc_file.h"
+#include "annotations/yolo_labels.h"
+#include "support/fuzz.h"
+
+using namespace packhorse;
+
+namespace {
+
+constexpr std::uint32_t kLargest = 4096;  // images larger than that only take more time
+
+/// Takes what was collected, and fills the outlines.
+void look_at(ObjectBuilder& builder, MaskSize size) {
+  for (const std::string& problem : builder.problems())
+    fuzz::promise(!problem.empty(), "a problem is named");
+  const Objects objects = builder.take();
+  fuzz::promise(decode_objects(encode_objects(objects)) == objects, "what is built can be stored");
+  for (std::size_t p = 0; p + 1 < objects.points.size(); ++p) {
+    const auto corners = std::span(objects.outlines)
+                             .subspan(objects.points[p], objects.points[p + 1] - objects.points[p]);
+    const RunLengths runs = fill_polygon(corners, size);
+    check_run_lengths(runs, size);
+    fuzz::promise(area_of(runs) <= size.pixels(), "a mask lies in its image");
+  }
+}
+
+void coco(Bytes input) {
+  static fuzz::MemoryFile file;
+  file.hold(input);
+  const CocoFile coco(file.path());
+  fuzz::touch(coco.rest());
+  for (const CocoFile::Image& image : coco.images()) {
+    if (image.width > kLargest || image.height > kLargest) continue;
+    ObjectBuilder builder(
+        {image.width, image.height, coco.classes().size(), coco.keypoint_names().size()});
+    coco.add_objects(image, builder);
+    look_at(builder, {image.height, image.width});
+    for (const std::string& caption : coco.captions_of(image)) fuzz::touch(caption);
+  }
+}
+
+void yolo(Bytes input) {
+  const AnnotationFrame frame = {64, 48, 3, 2};
+  for (const YoloKeypoints keypoints :
+       {YoloKeypoints{0, 3}, YoloKeypoints{2, 2}, YoloKeypoints{2, 3}}) {
+    ObjectBuilder builder({64, 48, 3, keypoints.count});
+    add_yolo_objects(as_text(input), frame, keypoints, builder);
+    look_at(builder, {48, 64});
+  }
+}
+
+void voc(Bytes input) {
+  const VocFile file = parse_voc(as_text(input));
+  ObjectBuilder builder({file.width, file.height, 1, 0});
+  for (const VocFile::Object& object : file.objects) builder.add(object.object, object.name);
+  look_at(builder, {file.height, file.width});
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const auto read = data[0] % 3 == 0 ? coco : data[0] % 3 == 1 ? yolo : voc;
+  return fuzz::attempt(data + 1, size - 1, read);
+}

@@ -1,0 +1,16 @@
+// The objects of a sample, as shards hold them.
+#include "packhorse/targets/objects.h"
+#include "support/fuzz.h"
+
+using namespace packhorse;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return fuzz::attempt(data, size, [](Bytes input) {
+    const Objects objects = decode_objects(input);
+    const std::size_t n = objects.size();
+    fuzz::promise(objects.labels.size() == n && objects.flags.size() == n,
+                  "columns have a value each");
+    fuzz::promise(decode_objects(encode_objects(objects)) == objects,
+                  "objects are encoded as they are");
+  });
+}

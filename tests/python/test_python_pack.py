@@ -1,0 +1,322 @@
+"""packhorse.pack, verify, inspect, unpack, index and export_index: what the commands do, from Python."""
+
+import ast
+import json
+import logging
+import os
+import pickle
+import signal
+import subprocess
+import sys
+
+import pytest
+from package import packhorse
+from python_support import (
+    BIN,
+    BROKEN,
+    LAYOUTS,
+    PACKHORSE,
+    SHAPES,
+    flip_byte,
+    make_source,
+    photos,
+    put,
+    shards_of,
+    staging,
+    tree,
+)
+from python_support import pack as pack_by_command
+from python_support import packhorse as command
+
+
+def environment():
+    return {**os.environ, "PYTHONPATH": str(BIN.parent / "python")}
+
+
+def python(code):
+    subprocess.run([sys.executable, "-c", code], env=environment(), check=True)
+
+
+def plain(report, *paths):
+    """A report's JSON without what differs from run to run."""
+    text = json.dumps({name: value for name, value in report.items() if name != "seconds"})
+    for path in paths:
+        text = text.replace(str(path), "OUT")
+    return json.loads(text)
+
+
+@pytest.fixture(scope="module", name="packed")
+def packed_fixture(tmp_path_factory):
+    out = tmp_path_factory.mktemp("packed") / "shapes"
+    packhorse.pack(SHAPES, out, format="wds")
+    return out
+
+
+def test_reading_never_loads_the_packer(tmp_path, packed):
+    packhorse.pack(packed, tmp_path / "out", format="wds", image="resize", short_side=32)
+    code = f"""
+import sys, packhorse
+list(packhorse.Loader({str(tmp_path / "out/train")!r}, 8, size=16))
+packhorse.Dataset({str(packed)!r}).read(0)
+assert "packhorse._pack" not in sys.modules
+assert "libtbb" not in open("/proc/self/maps").read()
+packhorse.inspect({str(packed)!r})
+assert "packhorse._pack" in sys.modules
+"""
+    python(code)
+
+
+@pytest.mark.parametrize("format", LAYOUTS)
+def test_datasets_and_reports_are_those_of_the_command(tmp_path, format, capfd):
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    report = packhorse.pack(SHAPES, ours, format=format, seed=3, shard_samples=25, decode=True, jobs=2)
+    assert capfd.readouterr() == ("", "")
+    expected = pack_by_command(SHAPES, theirs, "--format", format, "--seed", "3", "--shard-samples", "25", "--decode")
+    assert tree(ours) == tree(theirs)
+    assert plain(report.json, ours) == plain(expected, theirs)
+    assert (report.seen, report.packed, report.id) == (expected["seen"], expected["packed"], expected["id"])
+    assert [split.path for split in report.splits] == [str(ours / "train"), str(ours / "val")]
+
+
+OPTIONS = [
+    ({"image": "resize", "short_side": 40, "quality": 80, "chroma": "420"}, "--image resize --short-side 40 --quality 80 --chroma 420"),
+    ({"image": "raw", "size": 24, "fit": "letterbox"}, "--image raw --size 24 --fit letterbox"),
+    ({"image": "roi", "restart_mcus": 2}, "--image roi --restart-mcus 2"),
+    ({"shuffle": False, "shard_bytes": "64KiB"}, "--no-shuffle --shard-bytes 64KiB"),
+    ({"compress": "zstd:5", "shard_bytes": 100_000}, "--compress zstd:5 --shard-bytes 100000"),
+    ({"include": "*.jpg", "exclude": ["*1*"], "limit": 30}, "--include *.jpg --exclude *1* --limit 30"),
+    ({"samples_per_class": 5, "deduplicate": "drop"}, "--sample-per-class 5 --deduplicate drop"),
+    ({"split_folders": {"train": "train"}, "max_pixels": 10**6}, "--split-folders train=train --max-pixels 1000000"),
+    ({"split_folders": [], "allow_odd_classes": True}, "--split-folders none --allow-odd-classes"),
+    ({"label_pattern": "^([a-z]+)-", "fields": []}, "--label-pattern ^([a-z]+)- --fields none"),
+    ({"dry_run": True}, "--dry-run"),
+]
+
+
+@pytest.mark.parametrize("given,typed", OPTIONS)
+def test_options_are_those_of_the_command(tmp_path, given, typed):
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    report = packhorse.pack(SHAPES, ours, format="wds", **given)
+    expected = pack_by_command(SHAPES, theirs, "--format", "wds", *typed.split())
+    assert plain(report.json, ours) == plain(expected, theirs)
+    assert not report.published or tree(ours) == tree(theirs)
+
+
+def test_classes_and_labels_come_from_files_or_values(tmp_path):
+    names = sorted(path.name for path in (SHAPES / "train").iterdir() if path.is_dir())[::-1]
+    listed = put(tmp_path / "classes.txt", "\n".join(names) + "\n")
+    for classes, out in [(names, "a"), (listed, "b")]:
+        packhorse.pack(SHAPES, tmp_path / out, format="wds", classes=classes)
+    assert tree(tmp_path / "a") == tree(tmp_path / "b")
+    assert packhorse.Dataset(tmp_path / "a").classes == names
+    images = put(tmp_path / "flat/x.jpg").parent
+    labels = put(tmp_path / "labels.csv", "x.jpg,dog\n")
+    packhorse.pack(images, tmp_path / "c", format="lmdb", labels=labels, path_column=1, label_column="2")
+    assert packhorse.Dataset(tmp_path / "c").classes == ["dog"]
+
+
+def test_tasks_pack_shares_and_one_call_publishes(tmp_path):
+    for task in ("1/2", "0/2"):
+        report = packhorse.pack(SHAPES, tmp_path / "out", format="wds", shard_samples=20, task=task)
+        assert not report.published
+    report = packhorse.pack(SHAPES, tmp_path / "out", format="wds", shard_samples=20, finish=True)
+    assert report.published and report.shards_kept == report.shards == 8
+
+
+def test_photos_are_packed_verified_and_unpacked(tmp_path):
+    source = photos("cifar10/test")
+    seen = []
+    report = packhorse.pack(source, tmp_path / "out", format="hdf5", progress=lambda *step: seen.append(step))
+    total = report.packed
+    assert seen[-1] == (total, total) and seen == sorted(seen)
+    verified = packhorse.verify(tmp_path / "out", against=source, progress=lambda done, total: None)
+    assert verified.ok and verified.isolated and verified.samples == total and verified.walked == report.shards
+    assert verified.json["against"]["compared"] == total
+    unpacked = packhorse.unpack(tmp_path / "out", tmp_path / "folder")
+    assert (unpacked.samples, unpacked.bytes) == (total, report.bytes_in)
+    assert tree(tmp_path / "folder") == tree(source)
+
+
+def test_rejects_are_an_error_with_the_report_and_logged(tmp_path, caplog):
+    with caplog.at_level(logging.INFO, "packhorse"), pytest.raises(packhorse.errors.RejectedError) as raised:
+        packhorse.pack(BROKEN, tmp_path / "out", format="wds", allow_odd_classes=True, log=tmp_path / "log")
+    report = raised.value.report
+    assert report.rejected == len(report.rejects) > 0 and not report.published
+    assert f"{report.rejected} of {report.seen} inputs were rejected, 0 allowed" in str(raised.value)
+    assert report.rejects[0].path in caplog.text and report.rejects[0].reason in caplog.text
+    events = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert sum(event["event"] == "reject" for event in events) == report.rejected
+    assert not (tmp_path / "out").exists()
+    report = packhorse.pack(BROKEN, tmp_path / "out", format="wds", allow_odd_classes=True, max_rejects="100%")
+    assert report.published and report.rejected == raised.value.report.rejected
+
+
+def test_damage_is_found_and_named(tmp_path, packed):
+    packhorse.pack(SHAPES, tmp_path / "out", format="wds")
+    train = tmp_path / "out/train"
+    flip_byte(shards_of(train)[0], 40_000)
+    report = packhorse.verify(tmp_path / "out")
+    assert not report.ok and report.problem == "the dataset is damaged" and "repair" in report.advice
+    expected = json.loads(subprocess.run([PACKHORSE, "inspect", tmp_path / "out", "--verify", "full", "--json"],
+                                         capture_output=True, check=False).stdout)
+    assert report.json == expected
+    assert {finding.shard for finding in report.findings} == {"train/shard-000000.tar"}
+    assert packhorse.verify(train, "quick").ok and packhorse.verify(packed, decode=True).decoded == 156
+    part = packhorse.verify(packed / "val", subset="0/2")
+    assert part.json == command("inspect", packed / "val", "--verify", "full", "--subset", "0/2", "--json").json
+    assert part.ok and "part 0 of 2" in part.notes[0]
+
+
+def test_inspecting_gives_what_the_command_prints(packed):
+    report = packhorse.inspect(packed)
+    assert report.json == command("inspect", packed, "--json").json
+    assert [(one.split, one.samples, one.format) for one in report.datasets] == [("train", 120, "wds"), ("val", 36, "wds")]
+    one = packhorse.inspect(packed / "val")
+    assert one.json == command("inspect", packed / "val", "--json").json and one.samples == 36
+
+
+def test_shards_of_others_are_adopted(tmp_path, packed):
+    for name, adopt in [("ours", None), ("theirs", command)]:
+        shards = tmp_path / name
+        shards.mkdir()
+        (shards / "a.tar").write_bytes((packed / "train/shard-000000.tar").read_bytes())
+        if adopt:
+            expected = adopt("index", shards, "--json").json
+        else:
+            report = packhorse.index(shards)
+    assert plain(report.json, tmp_path / "ours") == plain(expected, tmp_path / "theirs")
+    assert tree(tmp_path / "ours") == tree(tmp_path / "theirs") and report.packed == 120
+    elsewhere = packhorse.index([tmp_path / "ours/a.tar"], out=tmp_path / "elsewhere", classes=list("abcdef"))
+    assert elsewhere.published and packhorse.Dataset(tmp_path / "elsewhere").classes == list("abcdef")
+
+
+def test_indexes_of_others_are_exported(tmp_path, packed):
+    for name in ("ours", "theirs"):
+        (tmp_path / name).mkdir()
+    report = packhorse.export_index(packed, output=tmp_path / "ours", dali_version="1.1")
+    expected = command("export-index", packed, "-o", tmp_path / "theirs", "--dali-version", "1.1", "--json").json
+    assert plain(report.json, tmp_path / "ours") == plain(expected, tmp_path / "theirs")
+    assert tree(tmp_path / "ours") == tree(tmp_path / "theirs")
+    assert len(report.datasets) == 2 and packhorse.export_index(packed / "val").card in ("written", "unchanged", "none")
+
+
+def test_reports_survive_pickling(packed):
+    for report in [
+        packhorse.inspect(packed),
+        packhorse.verify(packed, "quick"),
+        packhorse.pack(SHAPES, packed.parent / "not written", format="wds", dry_run=True),
+    ]:
+        assert pickle.loads(pickle.dumps(report)) == report
+
+
+def test_what_makes_no_sense_is_refused(tmp_path, packed):
+    out = tmp_path / "out"
+    for error, words, options in [
+        (ValueError, "no effect with --image original", {"quality": 3}),
+        (ValueError, "there is no image mode", {"image": "tiny"}),
+        (ValueError, "did you mean wds", {"format": "wd"}),
+        (ValueError, "choose one of: source, 420|420", {"image": "resize", "chroma": "444"}),
+        (ValueError, "not a valid size", {"shard_bytes": "many"}),
+        (ValueError, "exclude each other", {"shard_bytes": 10, "shard_samples": 3}),
+        (ValueError, "without shuffle", {"shuffle": False, "seed": 1}),
+        (ValueError, "zstd", {"compress": "gzip"}),
+        (ValueError, "not a valid task", {"task": "8/8"}),
+        (ValueError, "not a valid field name", {"fields": ["A"]}),
+        (TypeError, "limit", {"limit": -1}),
+        (TypeError, "limit", {"limit": "ten"}),
+        (TypeError, "unexpected keyword", {"colour": True}),
+        (FileNotFoundError, "no-classes", {"classes": tmp_path / "no-classes"}),
+    ]:
+        with pytest.raises(error, match=words):
+            packhorse.pack(SHAPES, out, **{"format": "wds", **options})
+    for error, words, arguments in [
+        (FileNotFoundError, "the source does not exist", (tmp_path / "none", out)),
+        (FileExistsError, "already exists", (SHAPES, packed)),
+        (ValueError, "inside the source", (packed, packed / "train/x")),
+    ]:
+        with pytest.raises(error, match=words) as raised:
+            packhorse.pack(*arguments, format="wds")
+        assert isinstance(raised.value, packhorse.Error) and raised.value.advice and raised.value.path
+    for words, options in [
+        ("needs against", {"include": "*.jpg"}),
+        ("decode needs level", {"level": "quick", "decode": True}),
+        ("no images are decoded", {"max_pixels": 100}),
+        ("exclude each other", {"against": SHAPES, "subset": "0/2"}),
+        ("choose quick or full", {"level": "all"}),
+        ("not a valid part", {"subset": "2/2"}),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            packhorse.verify(packed, **options)
+    assert not out.exists() and not staging(out).exists()
+
+
+def test_names_that_are_no_text(tmp_path):
+    source, out = tmp_path / os.fsdecode(b"s\xff"), tmp_path / os.fsdecode(b"o\xfe")
+    for name in ("a", "b"):
+        put(source / name / "x.jpg")
+    report = packhorse.pack(source, out, format="wds")
+    assert report.published and packhorse.verify(out, against=source).ok
+    with pytest.raises(FileExistsError) as raised:
+        packhorse.pack(source, out, format="wds")
+    assert raised.value.path == str(out)
+
+
+def test_an_exception_in_progress_stops_the_packing_and_the_same_call_goes_on(tmp_path):
+    source, out = make_source(tmp_path / "source", 4000), tmp_path / "out"
+    options = {"format": "wds", "image": "resize", "short_side": 48, "shard_samples": 50, "jobs": 1}
+
+    def stop(done, total):
+        assert done <= total == 4000
+        raise LookupError("enough")
+
+    with pytest.raises(LookupError, match="enough"):
+        packhorse.pack(source, out, **options, progress=stop)
+    assert not out.exists() and staging(out).exists()
+    report = packhorse.pack(source, out, **options)
+    assert report.published and not staging(out).exists()
+    packhorse.pack(source, tmp_path / "again", **options)
+    assert tree(out) == tree(tmp_path / "again")
+
+
+def test_ctrl_c_ends_the_packing(tmp_path):
+    source, out = make_source(tmp_path / "source", 4000), tmp_path / "out"
+    code = f"""
+import packhorse
+def say(done, total):
+    print("packing", flush=True)
+try:
+    packhorse.pack({str(source)!r}, {str(out)!r}, format="wds", image="resize", short_side=48, jobs=1, progress=say)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    child = subprocess.Popen([sys.executable, "-c", code], env=environment(), stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "packing\n"
+    child.send_signal(signal.SIGINT)
+    assert child.communicate(timeout=60)[0].endswith("interrupted\n")
+    assert child.returncode == 0 and not out.exists()
+    assert packhorse.pack(source, out, format="wds", image="resize", short_side=48).published
+
+
+def test_stubs_name_all_that_the_extensions_have():
+    from packhorse import _pack, _reader
+
+    for extension in (_pack, _reader):
+        stub = ast.parse((BIN.parent / f"python/packhorse/{extension.__name__.split('.')[-1]}.pyi").read_text())
+        named = {one.name for one in stub.body if isinstance(one, (ast.FunctionDef, ast.ClassDef))}
+        assert named == {name for name in dir(extension) if not name.startswith("_")}
+
+
+def test_the_program_comes_with_the_package():
+    expected = command("--version").out
+    done = subprocess.run([sys.executable, "-m", "packhorse", "--version"], env=environment(), capture_output=True,
+                          text=True, check=True)
+    assert done.stdout == expected
+    refused = subprocess.run([sys.executable, "-m", "packhorse", "pack"], env=environment(), capture_output=True,
+                             text=True, check=False)
+    assert refused.returncode == 2 and "packhorse: error" in refused.stderr
+
+
+def test_a_package_without_the_program_says_so(packed, monkeypatch, tmp_path):
+    monkeypatch.setattr(sys.modules["packhorse._program"], "PROGRAM", tmp_path / "packhorse")
+    with pytest.raises(packhorse.errors.NotFoundError, match="no program"):
+        packhorse.verify(packed)

@@ -16,6 +16,7 @@ Path = str | os.PathLike
 Progress = Callable[[int, int], object]
 
 _logger = logging.getLogger("packhorse")
+_logger.addHandler(logging.NullHandler())  # a library prints nothing by itself
 _REJECTS_LOGGED = 50
 
 

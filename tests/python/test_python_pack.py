@@ -168,6 +168,18 @@ def test_rejects_are_an_error_with_the_report_and_logged(tmp_path, caplog):
     assert report.published and report.rejected == raised.value.report.rejected
 
 
+def test_nothing_is_printed(tmp_path):
+    code = f"""
+import packhorse
+try:
+    packhorse.pack({str(BROKEN)!r}, {str(tmp_path / "out")!r}, format="wds", allow_odd_classes=True)
+except packhorse.errors.RejectedError:
+    raise SystemExit(7)
+"""
+    done = subprocess.run([sys.executable, "-c", code], env=environment(), check=False, capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (7, b"", b"")
+
+
 def test_damage_is_found_and_named(tmp_path, packed):
     packhorse.pack(SHAPES, tmp_path / "out", format="wds")
     train = tmp_path / "out/train"

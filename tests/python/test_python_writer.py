@@ -137,6 +137,16 @@ def test_options_are_those_of_packing(tmp_path):
     assert ours.targets == theirs.targets
 
 
+@pytest.mark.parametrize("options", [{"image": "resize", "short_side": 20}, {"image": "raw", "size": 16}])
+def test_arrays_are_stored_like_the_png_files_of_their_pixels(tmp_path, options):
+    arrays = [pixels(number, shape) for number, shape in enumerate([(31, 40, 3), (25, 60), (9, 9, 3)])]
+    for name, form in (("arrays", np.asarray), ("files", png)):
+        with packhorse.Writer(tmp_path / name, format="wds", **options) as writer:
+            for array in arrays:
+                writer.add(form(array), 0)
+    assert tree(tmp_path / "arrays") == tree(tmp_path / "files")
+
+
 def test_the_same_samples_give_the_same_bytes(tmp_path):
     for name, jobs in (("a", 1), ("b", 4)):
         with packhorse.Writer(tmp_path / name, format="wds", shard_samples=7, jobs=jobs) as writer:

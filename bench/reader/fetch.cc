@@ -19,6 +19,7 @@
 #include "packhorse/base/mapped_file.h"
 #include "packhorse/reader/dataset.h"
 #include "packhorse/reader/measure.h"
+#include "packhorse/reports/report_json.h"
 
 namespace packhorse::bench {
 
@@ -164,10 +165,10 @@ class Fetch final : public program::Command {
       bytes += fs::file_size(file);
     }
     const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-    fmt::print("{}", program::to_text({{"bytes", bytes},
-                                       {"seconds", seconds},
-                                       {"mb_per_s", static_cast<double>(bytes) / seconds / 1e6},
-                                       {"cpu_s", cpu_seconds() - cpu_before}}));
+    fmt::print("{}", json_text({{"bytes", bytes},
+                                {"seconds", seconds},
+                                {"mb_per_s", static_cast<double>(bytes) / seconds / 1e6},
+                                {"cpu_s", cpu_seconds() - cpu_before}}));
     return program::kDone;
   }
 

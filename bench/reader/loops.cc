@@ -12,6 +12,7 @@
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/reader/dataset.h"
 #include "packhorse/reader/decode.h"
+#include "packhorse/reports/report_json.h"
 
 namespace packhorse::bench {
 
@@ -34,7 +35,7 @@ class Loop : public program::Command {
     app.add_option("--min-seconds", options_.min_seconds)->capture_default_str();
   }
   int run(const std::stop_token&) override {
-    fmt::print("{}", program::to_text(cost_json(measured())));
+    fmt::print("{}", json_text(cost_json(measured())));
     return program::kDone;
   }
 

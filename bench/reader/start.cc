@@ -5,6 +5,7 @@
 #include "loops.h"
 #include "packhorse/base/error.h"
 #include "packhorse/reader/loader.h"
+#include "packhorse/reports/report_json.h"
 
 namespace packhorse::bench {
 
@@ -69,12 +70,12 @@ class Start final : public program::Command {
     const auto samples = static_cast<double>(dataset->size());
     const double own = (after.own - before.own) / samples;
     const double mapped = (after.mapped - before.mapped) / samples;
-    fmt::print("{}", program::to_text({{"samples", dataset->size()},
-                                       {"open_s", open_s},
-                                       {"first_batch_s", first_batch_s},
-                                       {"own_bytes_a_sample", own},
-                                       {"mapped_bytes_a_sample", mapped},
-                                       {"bytes_a_sample", own + mapped}}));
+    fmt::print("{}", json_text({{"samples", dataset->size()},
+                                {"open_s", open_s},
+                                {"first_batch_s", first_batch_s},
+                                {"own_bytes_a_sample", own},
+                                {"mapped_bytes_a_sample", mapped},
+                                {"bytes_a_sample", own + mapped}}));
     return program::kDone;
   }
 

@@ -183,7 +183,8 @@ std::string_view SampleTargets::text_without_field() const {
                                        std::string(options_.field()) + "' is missing");
 }
 
-Objects SampleTargets::objects(std::string_view text, const ImageInfo& image) const {
+Objects SampleTargets::objects(const SplitListing& split, std::string_view text,
+                               const ImageInfo& image) const {
   const AnnotationFrame frame = {image.width, image.height, classes_.size(), keypoints_.size()};
   ObjectBuilder builder(frame);
   switch (options_.notation) {
@@ -194,7 +195,8 @@ Objects SampleTargets::objects(std::string_view text, const ImageInfo& image) co
       add_voc_objects(text, image, classes_, builder);
       break;
     default:
-      const CocoFile& file = *splits_.begin()->second.file;
+      // The files have the same classes, but a class may have another id in each.
+      const CocoFile& file = *split_of(split.split)->file;
       const MaskSize size = add_record_objects(text, file, builder);
       refuse_other_size(size.width, size.height, image);
   }

@@ -32,7 +32,7 @@ class SampleTargets {
   std::string record(const SplitListing& split, std::size_t entry) const;
   /// The objects in an image, from its record or field, in pixels of the image as the source has
   /// it. Throws Error(kCorrupt) that names what cannot be right.
-  Objects objects(std::string_view text, const ImageInfo& image) const;
+  Objects objects(const SplitListing& split, std::string_view text, const ImageInfo& image) const;
   /// The text of a sample without a field: none, where that says that it has no objects. Throws
   /// Error(kCorrupt) where it must have one.
   std::string_view text_without_field() const;

@@ -117,9 +117,9 @@ Objects ItemPreparer::read_objects(PackItem& item, std::size_t entry) const {
   }
   const SampleTargets& targets = *listing_.made_targets;
   item.record = targets.record(split_, entry);
-  if (!item.record.empty()) return targets.objects(item.record, item.image);
+  if (!item.record.empty()) return targets.objects(split_, item.record, item.image);
   const std::optional<Bytes> text = field(target.text);
-  return targets.objects(text ? as_text(*text) : targets.text_without_field(), item.image);
+  return targets.objects(split_, text ? as_text(*text) : targets.text_without_field(), item.image);
 }
 
 void ItemPreparer::take_fields(PackItem& item) const {

@@ -38,7 +38,7 @@ ReportJson to_json(const PackedDataset& dataset, const Summary& summary) {
   ReportJson classes = ReportJson::array(), shards = ReportJson::array(),
              components = ReportJson::object();
   ReportJson fields = ReportJson::array(), shapes = ReportJson::array(),
-             skipped = ReportJson::object();
+             skipped = ReportJson::object(), targets = ReportJson::array();
   for (std::size_t i = 0; i < dataset.classes().size(); ++i)
     classes.push_back({{"name", dataset.classes()[i]}, {"samples", m.class_samples[i]}});
   for (const ShardRecord& s : m.shards) {
@@ -47,6 +47,11 @@ ReportJson to_json(const PackedDataset& dataset, const Summary& summary) {
   }
   for (std::size_t i = 0; i < m.fields.size(); ++i)
     fields.push_back({{"name", m.fields[i]}, {"samples", summary.field_samples[i]}});
+  for (const TargetRecord& target : m.targets)
+    targets.push_back({{"name", target.name},
+                       {"kind", target.kind},
+                       {"classes", target.classes},
+                       {"keypoints", target.keypoints}});
   for (const auto& [count, samples] : summary.components)
     components[std::to_string(count)] = samples;
   for (const ShapeCount& shape : summary.shapes)
@@ -58,6 +63,7 @@ ReportJson to_json(const PackedDataset& dataset, const Summary& summary) {
           {"image", m.image},
           {"image_settings", m.image_settings},
           {"fields", fields},
+          {"targets", targets},
           {"split", m.split},
           {"samples", m.samples},
           {"classes", classes},

@@ -63,6 +63,7 @@ def test_three_notations_of_real_photos_become_the_same_objects(bccd, tmp_path, 
         manifest = json.loads((tmp_path / "coco" / split / "dataset.json").read_text())
         assert manifest["targets"] == [{"name": "objects", "kind": "objects", "text": "json", "classes": CLASSES, "keypoints": []}]
         assert manifest["fields"] == ["json", "objects"]
+    assert "objects of 3 classes: RBC, WBC, Platelets" in packhorse("inspect", tmp_path / "coco/val").out
 
 
 def test_the_records_of_coco_are_kept_as_they_are(bccd, tmp_path):
@@ -196,6 +197,21 @@ def test_an_image_with_a_damaged_annotation_is_rejected_with_its_reason(tmp_path
 def test_annotations_that_do_not_fit_the_images_are_rejects(tmp_path, content, words):
     result = pack_small(tmp_path, **content)
     assert result.code == DAMAGE and words in result.err, result
+
+
+def test_each_split_has_the_category_ids_of_its_own_file(tmp_path):
+    for split, first in [("train", 1), ("val", 2)]:
+        (tmp_path / "source" / split).mkdir(parents=True)
+        Image.new("RGB", (100, 80)).save(tmp_path / "source" / split / "a.jpg")
+        content = {
+            "images": [{"id": 1, "file_name": "a.jpg", "width": 100, "height": 80}],
+            "categories": [{"id": first, "name": "cat"}, {"id": first + 1, "name": "dog"}],
+            "annotations": [{"id": 1, "image_id": 1, "category_id": 2, "bbox": [1, 1, 2, 2]}],
+        }
+        (tmp_path / f"{split}.json").write_text(json.dumps(content))
+    packhorse("pack", tmp_path / "source", tmp_path / "out", "--format=wds", *(f"--targets={s}=coco:{tmp_path}/{s}.json" for s in ["train", "val"]))
+    labels = [objects.parse(fields_of(tmp_path / "out" / split, "objects")[0])["labels"].tolist() for split in ["train", "val"]]
+    assert labels == [[1], [0]]
 
 
 def test_annotations_of_other_images_are_refused(tmp_path):

@@ -96,6 +96,15 @@ std::string field_words(const PackedDataset& dataset, const Summary& summary) {
   return words;
 }
 
+std::string target_words(const TargetRecord& target) {
+  constexpr std::size_t kShown = 5;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(target.classes.size(), kShown); ++i)
+    names += (i == 0 ? ": " : ", ") + printable(target.classes[i]);
+  if (target.classes.size() > kShown) names += ", ...";
+  return fmt::format("{} of {}{}", target.name, count_text(target.classes.size(), "class"), names);
+}
+
 std::string shards_text(const Manifest& m, const program::Style& style) {
   if (m.shards.size() > kShardsShown) {
     const auto [fewest, most] = std::minmax_element(
@@ -137,6 +146,7 @@ Lines summary_lines(const PackedDataset& dataset, const Summary& summary) {
       {"sizes", size_words(summary)},
       {"bytes", byte_words(summary)}};
   if (!m.fields.empty()) lines.emplace_back("fields", field_words(dataset, summary));
+  for (const TargetRecord& target : m.targets) lines.emplace_back("targets", target_words(target));
   lines.emplace_back(
       "source", fmt::format("seen {} = packed {} + rejected {} + skipped {}",
                             with_commas(m.accounting.seen), with_commas(m.accounting.packed),

@@ -162,7 +162,7 @@ bool lies_inside(const fs::path& path, const fs::path& of) {
 }  // namespace
 
 void check_target(const fs::path& source, const fs::path& out, bool overwrite) {
-  if (lies_inside(out, source)) {
+  if (!source.empty() && lies_inside(out, source)) {
     throw Error(ErrorKind::kUsage, "the target is inside the source", out,
                 "choose a target outside it");
   }
@@ -172,7 +172,7 @@ void check_target(const fs::path& source, const fs::path& out, bool overwrite) {
     throw Error(ErrorKind::kExists, "the target already exists", out,
                 "choose another target, or give --overwrite to replace it");
   }
-  if (lies_inside(source, out)) {
+  if (!source.empty() && lies_inside(source, out)) {
     throw Error(ErrorKind::kUsage, "the source is inside the target and would be lost with it",
                 source, "choose a target outside it");
   }

@@ -62,7 +62,7 @@ class Staging {
 
 /// Throws Error(kExists) when `out` exists; with `overwrite`, only when it is not a packed dataset,
 /// since nothing else is ever replaced. Throws Error(kUsage) when `out` lies inside `source`, or
-/// when `source` lies inside an `out` that would be replaced.
+/// when `source` lies inside an `out` that would be replaced; an empty `source` is none.
 void check_target(const std::filesystem::path& source, const std::filesystem::path& out,
                   bool overwrite);
 

@@ -363,3 +363,12 @@ def test_order_of_adding_is_kept_where_it_is_asked_for(tmp_path):
         for number, name in enumerate(names):
             writer.add(pixels(number), name)
     assert [name for _, name in stored(tmp_path / "out")] == names
+
+
+def test_a_writer_takes_a_relative_path_and_replaces_there(tmp_path, monkeypatch):
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    for overwrite in (False, True):
+        with packhorse.Writer("out", format="wds", classes=["a"], overwrite=overwrite) as writer:
+            writer.add(np.zeros((4, 5, 3), np.uint8), "a")
+    assert packhorse.verify("out").ok

@@ -25,6 +25,13 @@ constexpr std::uint32_t kSeveral = ~std::uint32_t{0};  // images that have one n
 
 std::uint64_t hash_of(std::string_view name) { return XXH3_64bits(name.data(), name.size()); }
 
+/// Whether one path ends with the other: "val2017/1.jpg" is "1.jpg", and "a/1.jpg" not "b/1.jpg".
+bool same_file(std::string_view a, std::string_view b) {
+  if (a.size() < b.size()) std::swap(a, b);
+  if (!a.ends_with(b)) return false;
+  return a.size() == b.size() || a[a.size() - b.size() - 1] == '/';
+}
+
 /// Throws when there is any problem: the image would be packed with objects missing.
 void refuse_problems(const std::vector<std::string>& problems) {
   if (problems.empty()) return;
@@ -109,7 +116,7 @@ const CocoFile::Image* SampleTargets::find(const Split& split, std::string_view 
     const auto found = names->find(hash_of(text));
     if (found == names->end() || found->second == kSeveral) continue;
     const CocoFile::Image& image = split.file->images()[found->second];
-    if (naming::last_name(image.file_name) == last) return &image;
+    if (same_file(image.file_name, path)) return &image;
   }
   return nullptr;
 }
@@ -130,7 +137,13 @@ void SampleTargets::attach(SplitListing& listing) const {
           {printable(path), "no annotations: " + file + " has no image of that name"});
       return false;
     }
-    there[static_cast<std::size_t>(image - split->file->images().data())] = true;
+    const auto number = static_cast<std::size_t>(image - split->file->images().data());
+    if (there[number])
+      throw Error(ErrorKind::kUsage,
+                  "two images would get the annotations of '" + printable(image->file_name) +
+                      "', one of them " + printable(path),
+                  split->file->path(), "give annotations that name images with their folders");
+    there[number] = true;
     ++known;
     return true;
   });

@@ -18,6 +18,7 @@ class DrawnMask {
  public:
   DrawnMask(std::span<const std::uint32_t> counts, MaskSize size)
       : size_(size), pixels_(size.pixels()) {
+    check_run_lengths(counts, size);
     draw_mask(counts, size, pixels_);
   }
   bool inside(Point at) const {

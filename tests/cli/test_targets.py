@@ -214,6 +214,33 @@ def test_each_split_has_the_category_ids_of_its_own_file(tmp_path):
     assert labels == [[1], [0]]
 
 
+@pytest.mark.parametrize(
+    "names, folders, words",
+    [
+        (["a.jpg"], ["x", "y"], "two images would get the annotations of 'a.jpg'"),
+        (["x/a.jpg"], ["y"], "the annotations name none of the images: they have 'x/a.jpg', the source 'y/a.jpg'"),
+        (["x/a.jpg", "y/a.jpg"], ["x", "y"], None),
+        (["photos/x/a.jpg"], ["x"], None),
+    ],
+)
+def test_no_image_gets_the_annotations_of_another(tmp_path, names, folders, words):
+    for i, folder in enumerate(folders):
+        (tmp_path / "source" / folder).mkdir(parents=True)
+        Image.new("RGB", (100, 80), (i, 0, 0)).save(tmp_path / "source" / folder / "a.jpg")
+    content = {
+        "images": [{"id": i, "file_name": name, "width": 100, "height": 80} for i, name in enumerate(names)],
+        "categories": [{"id": 1, "name": "cat"}],
+        "annotations": [{"id": i, "image_id": i, "category_id": 1, "bbox": [i, 1, 2, 2]} for i in range(len(names))],
+    }
+    (tmp_path / "instances.json").write_text(json.dumps(content))
+    result = run("pack", tmp_path / "source", tmp_path / "out", "--format=wds", "--no-shuffle", f"--targets=coco:{tmp_path}/instances.json")
+    if words:
+        assert result.code == USAGE and words in result.err, result
+        return
+    assert result.code == DONE, result
+    assert [objects.parse(data)["boxes"][0][0] for data in fields_of(tmp_path / "out", "objects")] == list(range(len(names)))
+
+
 def test_annotations_of_other_images_are_refused(tmp_path):
     result = pack_small(tmp_path, images=("x.jpg",))
     assert result.code == USAGE

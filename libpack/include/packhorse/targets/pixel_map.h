@@ -24,7 +24,7 @@ struct PixelMap {
 
 /// The objects of an image of size `from`, in the image that `map` made of it: boxes and points by
 /// the map, areas by its scales, run lengths by the pixel nearest to the centre of each new one.
-/// Nothing is clipped.
+/// Nothing is clipped. Throws Error(kCorrupt) for run lengths that are not those of such an image.
 Objects map_objects(Objects objects, const PixelMap& map, MaskSize from);
 
 }  // namespace packhorse

@@ -132,6 +132,14 @@ TEST_CASE(
   CHECK(decode_objects(encode_objects(mapped)) == mapped);
 }
 
+TEST_CASE("pixel map: run lengths of another image are corrupt, not drawn beyond it") {
+  const PixelMap half = {.scale_x = .5, .scale_y = .5, .width = 6, .height = 5};
+  Objects objects = made_objects();
+  objects.counts = {22, 400'000'000, 94};
+  CHECK(kind_of_error([&] { map_objects(objects, half, {10, 12}); }) == ErrorKind::kCorrupt);
+  CHECK(kind_of_error([&] { map_objects(made_objects(), half, {9, 12}); }) == ErrorKind::kCorrupt);
+}
+
 TEST_CASE("run lengths: text and counts") {
   for (const RunLengths& counts : {RunLengths{}, RunLengths{12}, RunLengths{0, 5, 7},
                                    RunLengths{3, 1, 0xffffffff, 0, 9, 1u << 31}}) {

@@ -65,7 +65,8 @@ CocoFile::CocoFile(const std::filesystem::path& path) : path_(path), file_(path)
   });
   if (!is_array(images) || !is_array(annotations))
     refuse("it has no list of \"images\", or none of \"annotations\"");
-  if (is_array(categories)) read_categories(categories);
+  if (!is_array(categories)) refuse("it has no list of \"categories\"");
+  read_categories(categories);
   read_images(images);
   read_annotations(annotations);
 }
@@ -141,6 +142,9 @@ void CocoFile::read_annotations(std::string_view array) {
     annotations_.push_back({image->second, static_cast<std::uint32_t>(json.size()),
                             static_cast<std::uint64_t>(json.data() - begin)});
   });
+  if (astray > kMostProblems)
+    problems_.push_back(
+        fmt::format("{} more annotations without an image", astray - kMostProblems));
   std::stable_sort(annotations_.begin(), annotations_.end(),
                    [](const Place& a, const Place& b) { return a.image < b.image; });
   for (std::uint32_t i = 0; i < annotations_.size(); ++i) {
@@ -160,16 +164,6 @@ std::vector<std::string_view> CocoFile::annotations_of(const Image& image) const
   return texts;
 }
 
-void CocoFile::add_objects(const Image& image, ObjectBuilder& builder) const {
-  for (const std::string_view json : annotations_of(image)) {
-    try {
-      add_object(parse_json(json), builder);
-    } catch (const Error& error) {
-      builder.problem("an annotation", error.what());
-    }
-  }
-}
-
 void CocoFile::add_object(const ExactJson& annotation, ObjectBuilder& builder) const {
   std::string name = "an annotation";
   try {
@@ -187,25 +181,6 @@ void CocoFile::add_object(const ExactJson& annotation, ObjectBuilder& builder) c
   } catch (const Error& error) {
     builder.problem(name, error.what());
   }
-}
-
-std::vector<std::string> CocoFile::captions_of(const Image& image) const {
-  std::vector<std::string> captions;
-  for (const std::string_view json : annotations_of(image)) {
-    const std::string_view caption = member(json, "caption");
-    if (caption.starts_with('"')) captions.push_back(json_characters(caption));
-  }
-  return captions;
-}
-
-std::string CocoFile::rest() const {
-  std::string members;
-  for_each_member(as_text(file_.bytes()), [&](std::string_view name, std::string_view value) {
-    if (name == "\"images\"" || name == "\"annotations\"") return true;
-    members += fmt::format("{}{}:{}", members.empty() ? "" : ",", name, value);
-    return true;
-  });
-  return "{" + members + "}";
 }
 
 }  // namespace packhorse

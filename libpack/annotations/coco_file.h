@@ -14,11 +14,11 @@
 
 namespace packhorse {
 
-/// A COCO annotation file (instances, key points, captions; https://cocodataset.org/#format-data):
+/// A COCO annotation file (instances and key points; https://cocodataset.org/#format-data):
 /// one JSON object with "images", "annotations" and "categories". It stays mapped, and what an
 /// image has is parsed when it is asked for.
 ///
-/// Memory: 40 bytes an image and 16 an annotation. Any thread, once it is open.
+/// Memory: some 150 bytes an image and 16 an annotation. Any thread, once it is open.
 class CocoFile {
  public:
   struct Image {
@@ -44,14 +44,8 @@ class CocoFile {
 
   /// The texts of an image's annotations, in the order of the file.
   std::vector<std::string_view> annotations_of(const Image& image) const;
-  /// Adds the objects in an image.
-  void add_objects(const Image& image, ObjectBuilder& builder) const;
   /// Adds what one annotation says, unless that is a caption.
   void add_object(const ExactJson& annotation, ObjectBuilder& builder) const;
-  /// What its caption annotations say.
-  std::vector<std::string> captions_of(const Image& image) const;
-  /// Everything else in the file: its members but images and annotations, as they are written.
-  std::string rest() const;
 
  private:
   struct Place {

@@ -38,8 +38,8 @@ std::string name_of_checks(const PackOptions& options) {
 }
 
 std::uint64_t PackItem::bytes_in() const {
-  std::uint64_t bytes = input.bytes.size();
-  for (const Field& field : fields) bytes += field.bytes.size();
+  std::uint64_t bytes = input.bytes.size() + record.size();
+  for (std::size_t i = 0; i < input.fields; ++i) bytes += input.extras[i].bytes.size();
   return bytes;
 }
 

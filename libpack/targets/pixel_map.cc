@@ -37,8 +37,8 @@ RunLengths map_mask(std::span<const std::uint32_t> counts, const PixelMap& map, 
   const MaskSize to = map.swap ? MaskSize{map.width, map.height} : MaskSize{map.height, map.width};
   RunLengths mapped = {0};
   for (std::uint64_t i = 0; i < to.pixels(); ++i) {
-    const Point centre = {static_cast<double>(i / to.height) + .5,
-                          static_cast<double>(i % to.height) + .5};
+    const std::uint64_t column = i / to.height, row = i % to.height;
+    const Point centre = {static_cast<double>(column) + .5, static_cast<double>(row) + .5};
     const bool inside = mask.inside(map.undo(centre));
     if (inside != (mapped.size() % 2 == 0)) mapped.push_back(0);
     ++mapped.back();

@@ -139,6 +139,7 @@ def test_a_box_may_be_beyond_the_image_by_a_rounded_pixel_and_is_kept(tmp_path):
         ("{", "not valid JSON"),
         ("[]", "it is no JSON object"),
         ("{}", 'it has no list of "images"'),
+        ({**GOOD, "categories": None}, 'it has no list of "categories"'),
         ({**GOOD, "images": GOOD["images"] * 2}, "the image id 1 is there twice"),
         ({**GOOD, "categories": GOOD["categories"] * 2}, "the category id 5 is there twice"),
         ({**GOOD, "categories": [{"id": 1, "name": "x"}, {"id": 2, "name": "x"}]}, "two categories are called x"),

@@ -38,7 +38,7 @@ class CropScaler {
         resampler_.prepare(plan, reader::Turn(1), kSize, of(width), of(height));
     const jpeg::Window window{static_cast<std::uint32_t>(w.x), static_cast<std::uint32_t>(w.y),
                               static_cast<std::uint32_t>(w.w), static_cast<std::uint32_t>(w.h)};
-    resampler_.write_to(slot_.data());
+    resampler_.write_to(slot_.data(), std::size_t{kSize} * 3);
     if (way == kRowByRow) {
       Rows rows(w.w, resampler_);
       (void)jpeg::decode(file, window, rows, scratch_);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace packhorse {
 
@@ -35,15 +36,13 @@ class DrawnMask {
 RunLengths map_mask(std::span<const std::uint32_t> counts, const PixelMap& map, MaskSize from) {
   const DrawnMask mask(counts, from);
   const MaskSize to = map.swap ? MaskSize{map.width, map.height} : MaskSize{map.height, map.width};
-  RunLengths mapped = {0};
+  RunWriter mapped;
   for (std::uint64_t i = 0; i < to.pixels(); ++i) {
     const std::uint64_t column = i / to.height, row = i % to.height;
     const Point centre = {static_cast<double>(column) + .5, static_cast<double>(row) + .5};
-    const bool inside = mask.inside(map.undo(centre));
-    if (inside != (mapped.size() % 2 == 0)) mapped.push_back(0);
-    ++mapped.back();
+    mapped.add(mask.inside(map.undo(centre)), 1);
   }
-  return mapped;
+  return std::move(mapped).take();
 }
 
 void map_masks(Objects& objects, const PixelMap& map, MaskSize from) {

@@ -111,27 +111,6 @@ void for_each_run(std::span<const std::uint32_t> counts, const Visit& visit) {
   }
 }
 
-/// Adds runs one after the other; neighbours of one value become one run.
-class RunWriter {
- public:
-  void add(bool inside, std::uint64_t length) {
-    if (length == 0) return;
-    const auto count = static_cast<std::uint32_t>(length);
-    const bool next_inside = counts_.size() % 2 != 0;
-    if (inside == next_inside) {
-      counts_.push_back(count);
-    } else if (counts_.empty()) {
-      counts_ = {0, count};
-    } else {
-      counts_.back() += count;
-    }
-  }
-  RunLengths take() && { return std::move(counts_); }
-
- private:
-  RunLengths counts_;
-};
-
 /// Goes along the runs that are not empty.
 class RunReader {
  public:
@@ -155,7 +134,35 @@ class RunReader {
   std::uint32_t remaining_ = 0;
 };
 
+/// The pixels for which `inside` says so, by whether they are inside of each mask.
+template <class Inside>
+RunLengths combine(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b,
+                   const Inside& inside) {
+  RunWriter combined;
+  RunReader left(a), right(b);
+  while (left.remaining() != 0 && right.remaining() != 0) {
+    const std::uint32_t length = std::min(left.remaining(), right.remaining());
+    combined.add(inside(left.inside(), right.inside()), length);
+    left.skip(length);
+    right.skip(length);
+  }
+  return std::move(combined).take();
+}
+
 }  // namespace
+
+void RunWriter::add(bool inside, std::uint64_t length) {
+  if (length == 0) return;
+  const auto count = static_cast<std::uint32_t>(length);
+  const bool next_inside = counts_.size() % 2 != 0;
+  if (inside == next_inside) {
+    counts_.push_back(count);
+  } else if (counts_.empty()) {
+    counts_ = {0, count};
+  } else {
+    counts_.back() += count;
+  }
+}
 
 void check_run_lengths(std::span<const std::uint32_t> counts, MaskSize size) {
   std::uint64_t sum = 0;
@@ -226,15 +233,11 @@ RunLengths fill_polygon(std::span<const Point> corners, MaskSize size) {
 }
 
 RunLengths merge_masks(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b) {
-  RunWriter merged;
-  RunReader left(a), right(b);
-  while (left.remaining() != 0 && right.remaining() != 0) {
-    const std::uint32_t length = std::min(left.remaining(), right.remaining());
-    merged.add(left.inside() || right.inside(), length);
-    left.skip(length);
-    right.skip(length);
-  }
-  return std::move(merged).take();
+  return combine(a, b, [](bool in_a, bool in_b) { return in_a || in_b; });
+}
+
+RunLengths subtract_mask(std::span<const std::uint32_t> from, std::span<const std::uint32_t> mask) {
+  return combine(from, mask, [](bool in_a, bool in_b) { return in_a && !in_b; });
 }
 
 void draw_mask(std::span<const std::uint32_t> counts, MaskSize size, std::span<std::uint8_t> mask) {

@@ -55,7 +55,7 @@ nb::ndarray<nb::numpy, std::uint8_t> decode(const Dataset& dataset, std::int64_t
     const Bytes bytes = dataset.view(sample, scratch);
     if (augment) {
       reader::validate(*augment);
-      width = height = reader::output_size(*augment);
+      width = height = reader::output_size(*augment).width;
       pixels.resize(static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * 3);
       decoder().decode(bytes, *augment, reader::SampleRandom(seed, epoch, sample), pixels,
                        dataset.image(sample));

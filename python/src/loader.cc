@@ -61,7 +61,7 @@ using Arrays = std::tuple<nb::ndarray<nb::numpy>, nb::ndarray<nb::numpy, std::in
 class ProcessLoader {
  public:
   ProcessLoader(std::shared_ptr<const Dataset> dataset, LoaderOptions options)
-      : side_(static_cast<std::size_t>(reader::output_size(options.augment))),
+      : size_(reader::output_size(options.augment)),
         format_(options.format),
         loader_(std::make_unique<Loader>(std::move(dataset), std::move(options))) {}
 
@@ -108,7 +108,10 @@ class ProcessLoader {
     const nb::capsule owner(
         kept, [](void* p) noexcept { delete static_cast<std::shared_ptr<std::uint8_t>*>(p); });
     const bool planes = format_.layout == reader::PixelLayout::kPlanes;
-    const std::size_t shape[] = {size, planes ? 3 : side_, side_, planes ? side_ : 3};
+    const auto height = static_cast<std::size_t>(size_.height);
+    const auto width = static_cast<std::size_t>(size_.width);
+    const std::size_t shape[] = {size, planes ? 3 : height, planes ? height : width,
+                                 planes ? width : 3};
     return Arrays(
         {batch.images().data(), 4, shape, owner, nullptr, type_of(format_.type)},
         to_numpy<std::int64_t>({batch.labels().begin(), batch.labels().end()}, {size}),
@@ -126,7 +129,7 @@ class ProcessLoader {
   }
 
   const ::pid_t process_ = ::getpid();
-  const std::size_t side_;
+  const reader::ImageSize size_;
   const reader::PixelFormat format_;
   std::unique_ptr<Loader> loader_;
 };

@@ -1,14 +1,11 @@
 #include "packhorse/reader/augment.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <string>
 
 #include "packhorse/base/error.h"
-#include "packhorse/base/permutation.h"
 
 namespace packhorse::reader {
 
@@ -47,6 +44,8 @@ void check(const PadCrop& crop) {
           "the output size must be within 1 and 16384, the padding within 0 and 16384");
   require(crop.flip >= 0 && crop.flip <= 1, "the flip probability must be within 0 and 1");
 }
+
+void check(const DetectionAugment& augment) { augment.validate(); }
 
 /// Python's int(round(x)): halves go to the even number. (The default rounding mode is in force.)
 int rounded(double x) { return static_cast<int>(std::nearbyint(x)); }
@@ -126,44 +125,17 @@ CropPlan plan(const PadCrop& crop, int width, int height, SampleRandom& random) 
   return plan;
 }
 
+CropPlan plan(const DetectionAugment&, int, int, SampleRandom&) {
+  throw Error(ErrorKind::kUsage, "a DetectionAugment makes no crops");
+}
+
+ImageSize image_size(const DetectionAugment& augment) { return augment.size; }
+ImageSize image_size(const auto& crop) { return {crop.size, crop.size}; }
+
 }  // namespace
 
-SampleRandom::SampleRandom(std::uint64_t seed, std::uint64_t epoch, std::uint64_t sample)
-    : key_(mix64(mix64(mix64(seed) + epoch) + sample)) {}
-
-std::uint64_t SampleRandom::next() { return mix64(key_ + 0x9e3779b97f4a7c15u * counter_++); }
-
-double SampleRandom::uniform(double low, double high) {
-  return low + (high - low) * (static_cast<double>(next() >> 11) * 0x1p-53);
-}
-
-std::int64_t SampleRandom::integer(std::int64_t n) {
-  // Draws as many bits as n - 1 has, again while they are too large: unbiased, and fewer than two
-  // draws on average.
-  const auto limit = static_cast<std::uint64_t>(n);
-  const int shift = std::countl_zero(limit - 1);
-  if (limit <= 1) return 0;
-  std::uint64_t value;
-  do {
-    value = next() >> shift;
-  } while (value >= limit);
-  return static_cast<std::int64_t>(value);
-}
-
-double SampleRandom::normal() {
-  const double radius = std::sqrt(-2 * std::log(1 - uniform(0, 1)));
-  return radius * std::cos(uniform(0, 2 * std::numbers::pi));
-}
-
-SampleRandom SampleRandom::stream(std::uint64_t purpose) const {
-  SampleRandom other = *this;
-  other.key_ = mix64(key_ ^ mix64(~purpose));
-  other.counter_ = 0;
-  return other;
-}
-
-int output_size(const Augment& augment) {
-  return std::visit([](const auto& kind) { return kind.size; }, augment);
+ImageSize output_size(const Augment& augment) {
+  return std::visit([](const auto& kind) { return image_size(kind); }, augment);
 }
 
 void validate(const Augment& augment) {
@@ -172,6 +144,19 @@ void validate(const Augment& augment) {
 
 CropPlan plan_crop(const Augment& augment, int width, int height, SampleRandom random) {
   return std::visit([&](const auto& kind) { return plan(kind, width, height, random); }, augment);
+}
+
+Placement placement_of(const CropPlan& plan, int size) {
+  const double x = static_cast<double>(plan.scaled_w) / plan.w;
+  const double y = static_cast<double>(plan.scaled_h) / plan.h;
+  const Rect shown{static_cast<double>(plan.x), static_cast<double>(plan.y),
+                   static_cast<double>(plan.x + plan.w), static_cast<double>(plan.y + plan.h)};
+  return {.shown = shown,
+          .scale_x = x,
+          .scale_y = y,
+          .move_x = -plan.x * x - plan.left,
+          .move_y = -plan.y * y - plan.top,
+          .warp = Matrix::affine(plan.flip ? -1 : 1, 0, plan.flip ? size : 0, 0, 1, 0)};
 }
 
 }  // namespace packhorse::reader

@@ -33,12 +33,6 @@ double log_gamma_draw(double shape, SampleRandom& random) {
   }
 }
 
-/// Draws from Beta(alpha, alpha).
-double beta_draw(double alpha, SampleRandom& random) {
-  const double a = log_gamma_draw(alpha, random), b = log_gamma_draw(alpha, random);
-  return 1 / (1 + std::exp(b - a));
-}
-
 /// Draws CutMix's box: 1 - lambda of the area around a uniformly drawn point, clipped at the
 /// border.
 void draw_box(double lambda, int size, SampleRandom& random, MixPlan& plan) {
@@ -54,19 +48,11 @@ void draw_box(double lambda, int size, SampleRandom& random, MixPlan& plan) {
 
 std::size_t row_bytes(int pixels) { return static_cast<std::size_t>(pixels) * 3; }
 
-void blend(std::uint8_t* own, const std::uint8_t* partner, std::size_t bytes, unsigned own_shares) {
-  const unsigned partner_shares = kShares - own_shares;
-  for (std::size_t i = 0; i < bytes; ++i) {
-    const unsigned sum = own[i] * own_shares + partner[i] * partner_shares + kShares / 2;
-    own[i] = static_cast<std::uint8_t>(sum / kShares);
-  }
-}
-
 /// Mixes the partner's share into `own`.
 void mix_one(const MixPlan& plan, std::uint8_t* own, const std::uint8_t* partner, int size) {
   if (plan.kind == MixPlan::Kind::kMixup) {
-    const auto shares = static_cast<unsigned>(std::lround(plan.lambda * kShares));
-    return blend(own, partner, row_bytes(size) * static_cast<std::size_t>(size), shares);
+    const std::size_t bytes = row_bytes(size) * static_cast<std::size_t>(size);
+    return blend({own, bytes}, {partner, bytes}, plan.lambda);
   }
   for (int y = plan.y; y < plan.y + plan.h; ++y) {
     const std::size_t begin = row_bytes(size) * static_cast<std::size_t>(y) + row_bytes(plan.x);
@@ -89,6 +75,20 @@ void MixOptions::validate() const {
   }
 }
 
+double draw_beta(double alpha, SampleRandom& random) {
+  const double a = log_gamma_draw(alpha, random), b = log_gamma_draw(alpha, random);
+  return 1 / (1 + std::exp(b - a));
+}
+
+void blend(std::span<std::uint8_t> own, std::span<const std::uint8_t> other, double lambda) {
+  const auto own_shares = static_cast<unsigned>(std::lround(lambda * kShares));
+  const unsigned other_shares = kShares - own_shares;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    const unsigned sum = own[i] * own_shares + other[i] * other_shares + kShares / 2;
+    own[i] = static_cast<std::uint8_t>(sum / kShares);
+  }
+}
+
 MixPlan plan_mix(const MixOptions& options, std::int64_t batch_size, int size, std::uint64_t seed,
                  std::uint64_t epoch, std::uint64_t step) {
   options.validate();
@@ -101,7 +101,7 @@ MixPlan plan_mix(const MixOptions& options, std::int64_t batch_size, int size, s
   if (!mixed || alpha <= 0) return plan;
 
   plan.kind = cutmix ? MixPlan::Kind::kCutMix : MixPlan::Kind::kMixup;
-  const double lambda = beta_draw(alpha, random);
+  const double lambda = draw_beta(alpha, random);
   plan.lambda = std::round(lambda * kShares) / kShares;
   if (cutmix) draw_box(lambda, size, random, plan);
   const Permutation permutation(static_cast<std::uint64_t>(batch_size), random.next());

@@ -79,6 +79,16 @@ std::shared_ptr<const Dataset> Dataset::open(const fs::path& path, const std::st
   return open_folder(path, split, odd);
 }
 
+const std::vector<std::string>& Dataset::fields() const {
+  static const std::vector<std::string> kNone;
+  return kNone;
+}
+
+const std::vector<TargetRecord>& Dataset::targets() const {
+  static const std::vector<TargetRecord> kNone;
+  return kNone;
+}
+
 Error error_at(const Dataset& dataset, std::size_t i, const Error& error) {
   return {error.kind(), dataset.describe(i) + ": " + error.what(), error.path(), error.advice(),
           error.key()};

@@ -22,6 +22,11 @@ class Packed final : public Dataset {
   ImageInfo image(std::size_t i) const override { return packed_.image(i); }
   void read(std::size_t i, std::vector<std::byte>& out) const override { packed_.read(i, out); }
   Bytes view(std::size_t i, std::vector<std::byte>&) const override { return packed_.view(i); }
+  const std::vector<std::string>& fields() const override { return packed_.fields(); }
+  const std::vector<TargetRecord>& targets() const override { return packed_.manifest().targets; }
+  bool read_field(std::size_t i, std::size_t field, std::vector<std::byte>& out) const override {
+    return packed_.read_field(i, field, out);
+  }
   void check_whole(std::size_t i) const override { packed_.check_whole(i); }
   std::size_t file_of(std::size_t i) const override { return packed_.place(i).shard; }
   std::uint64_t prefetch(std::span<const std::uint64_t> samples) const override {

@@ -116,6 +116,12 @@ class Delayed final : public Dataset {
     arrive(i);
     return dataset_->view(i, scratch);
   }
+  const std::vector<std::string>& fields() const override { return dataset_->fields(); }
+  const std::vector<TargetRecord>& targets() const override { return dataset_->targets(); }
+  /// Without a delay: it lies beside the image, which has been waited for.
+  bool read_field(std::size_t i, std::size_t field, std::vector<std::byte>& out) const override {
+    return dataset_->read_field(i, field, out);
+  }
   void check_whole(std::size_t i) const override { dataset_->check_whole(i); }
   std::size_t file_of(std::size_t i) const override { return dataset_->file_of(i); }
 

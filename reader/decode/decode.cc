@@ -1,5 +1,7 @@
 #include "packhorse/reader/decode.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <string>
 
@@ -8,6 +10,7 @@
 #include "decode/other_images.h"
 #include "decode/raw.h"
 #include "decode/resample.h"
+#include "decode/warp.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse::reader {
@@ -22,12 +25,80 @@ int shrinking_for(const CropPlan& plan) {
   return 1;
 }
 
+/// A placement in two steps: onto a part of the canvas, which is never larger than the picture, and
+/// from there to the output.
+struct TwoSteps {
+  Placement first;
+  Window extent = {};  ///< of the canvas that the picture covers
+  Window part = {};    ///< of these, what is seen
+  Matrix inverse = {};
+};
+
+/// The pixels of `extent` that are needed for what is seen of it.
+Window part_seen(const Window& extent, const Matrix& inverse, const Window& seen) {
+  constexpr double kNeighbours = 2;
+  const Rect needed =
+      around(inverse, {static_cast<double>(seen.x), static_cast<double>(seen.y),
+                       static_cast<double>(seen.x + seen.w), static_cast<double>(seen.y + seen.h)});
+  const auto clamped = [](double edge, int low, int length) {
+    const double most = low + length;
+    return static_cast<int>(std::isnan(edge) ? most
+                                             : std::clamp(edge, static_cast<double>(low), most));
+  };
+  Window part;
+  part.x = clamped(std::floor(needed.left - kNeighbours), extent.x, extent.w);
+  part.y = clamped(std::floor(needed.top - kNeighbours), extent.y, extent.h);
+  part.w = clamped(std::ceil(needed.right + kNeighbours), extent.x, extent.w) - part.x;
+  part.h = clamped(std::ceil(needed.bottom + kNeighbours), extent.y, extent.h) - part.y;
+  return part;
+}
+
+/// A perspective may see the picture's horizon: then all of it may be needed.
+bool sees_horizon(const Matrix& inverse, const Window& seen) {
+  const auto sign = [&](int x, int y) {
+    return inverse.m[6] * x + inverse.m[7] * y + inverse.m[8] > 0;
+  };
+  const int right = seen.x + seen.w, bottom = seen.y + seen.h;
+  const bool first = sign(seen.x, seen.y);
+  return sign(right, seen.y) != first || sign(right, bottom) != first ||
+         sign(seen.x, bottom) != first;
+}
+
+TwoSteps two_steps(const Placement& placement, const Window& seen) {
+  TwoSteps steps{.first = placement};
+  Placement& first = steps.first;
+  // Enlarging is left to the second step.
+  Matrix rest = placement.warp;
+  if (first.scale_x >= 1) {
+    rest = rest * Matrix::affine(first.scale_x, 0, first.move_x, 0, 1, 0);
+    first.scale_x = 1;
+    first.move_x = 0;
+  }
+  if (first.scale_y >= 1) {
+    rest = rest * Matrix::affine(1, 0, 0, 0, first.scale_y, first.move_y);
+    first.scale_y = 1;
+    first.move_y = 0;
+  }
+  first.warp = {};
+  const Rect canvas = around(first.matrix(), first.shown);
+  // The canvas begins where the picture does, so that no coordinate is negative.
+  const double left = std::floor(canvas.left), top = std::floor(canvas.top);
+  first.move_x -= left;
+  first.move_y -= top;
+  steps.inverse = Matrix::translation(-left, -top) * rest.inverse();
+  steps.extent = seen_window(first, {static_cast<int>(std::ceil(canvas.bottom - top)) + 1,
+                                     static_cast<int>(std::ceil(canvas.right - left)) + 1});
+  steps.part = sees_horizon(steps.inverse, seen) ? steps.extent
+                                                 : part_seen(steps.extent, steps.inverse, seen);
+  return steps;
+}
+
 }  // namespace
 
 struct Decoder::State {
   DecodeOptions options;
   std::vector<std::unique_ptr<JpegDecoder>> jpeg_decoders = make_jpeg_decoders();
-  PixelBuffer pixels;
+  PixelBuffer pixels, canvas;
   Resampler resampler;
 
   /// The factor by which the picture may be shrunk while it is decoded for `plan`.
@@ -54,6 +125,16 @@ struct Decoder::State {
   Turn turn_for(const ImageInfo& info) const {
     return Turn(options.apply_orientation ? info.orientation : 1);
   }
+
+  /// Scales the pixels of `window` of a placement that keeps the axes into `out`.
+  void scale(Bytes file, const ImageInfo& info, const Placement& placement, const Window& seen,
+             std::uint8_t* out, std::size_t stride) {
+    const Window window =
+        resampler.prepare(placement, Turn(info.orientation), seen, static_cast<int>(info.width),
+                          static_cast<int>(info.height));
+    resampler.write_to(out, stride);
+    if (window.w > 0 && window.h > 0) decode_window(file, info, window, 1, resampler);
+  }
 };
 
 Decoder::Decoder(DecodeOptions options) : state_(std::make_unique<State>()) {
@@ -67,7 +148,7 @@ Decoder& Decoder::operator=(Decoder&&) noexcept = default;
 
 void Decoder::decode(Bytes file, const Augment& augment, SampleRandom random,
                      std::span<std::uint8_t> out, const ImageInfo& known) {
-  const int size = output_size(augment);
+  const int size = output_size(augment).width;
   const std::size_t bytes =
       static_cast<std::size_t>(size) * static_cast<std::size_t>(size) * kChannels;
   if (out.size() != bytes) {
@@ -82,7 +163,7 @@ void Decoder::decode(Bytes file, const Augment& augment, SampleRandom random,
                                   : plan_crop(augment, width, height, random);
   const int shrunk = state_->shrinking(info, plan);
   const Window window = state_->resampler.prepare(plan, turn, size, width, height, shrunk);
-  state_->resampler.write_to(out.data());
+  state_->resampler.write_to(out.data(), static_cast<std::size_t>(size) * kChannels);
   if (window.w > 0 && window.h > 0) {
     state_->decode_window(file, info, window, shrunk, state_->resampler);
   }
@@ -119,10 +200,39 @@ void Decoder::decode_left(Bytes jpeg, const EncodedSample& sample, int size,
   const ImageInfo info = state_->header_of(jpeg, {});
   const Window window =
       state_->resampler.prepare(sample.plan, Turn(1), size, sample.width, sample.height);
-  state_->resampler.write_to(out.data());
+  state_->resampler.write_to(out.data(), static_cast<std::size_t>(size) * kChannels);
   if (window.w > 0 && window.h > 0) {
     state_->decode_window(jpeg, info, window, 1, state_->resampler);
   }
+}
+
+ImageInfo Decoder::header(Bytes file, const ImageInfo& known) const {
+  ImageInfo info = state_->header_of(file, known);
+  if (!state_->options.apply_orientation || info.orientation < 1 || info.orientation > 8)
+    info.orientation = 1;
+  return info;
+}
+
+void Decoder::draw(Bytes file, const ImageInfo& info, const Placement& placement, bool is_tile,
+                   const DrawTarget& to) {
+  if (placement.shown.empty()) return;
+  const Window seen = seen_window(placement, to.size);
+  if (seen.w <= 0 || seen.h <= 0) return;
+  const std::size_t stride = static_cast<std::size_t>(to.size.width) * kChannels;
+  if (placement.warp.keeps_axes()) {
+    return state_->scale(file, info, placement, seen,
+                         to.pixels.data() + static_cast<std::size_t>(seen.y) * stride +
+                             static_cast<std::size_t>(seen.x) * kChannels,
+                         stride);
+  }
+  const TwoSteps steps = two_steps(placement, seen);
+  const Window& part = steps.part;
+  if (part.w <= 0 || part.h <= 0) return;
+  const std::size_t row = static_cast<std::size_t>(part.w) * kChannels;
+  std::uint8_t* canvas = state_->canvas.reserve(row * static_cast<std::size_t>(part.h));
+  state_->scale(file, info, steps.first, part, canvas, row);
+  warp({{canvas, part.w, part.h, row}, part.x, part.y, steps.extent}, steps.inverse,
+       is_tile ? Beyond::kNeighbour : Beyond::kBackground, seen, to.pixels.data(), stride);
 }
 
 void Decoder::decode_full(Bytes file, std::vector<std::uint8_t>& out, int& width, int& height,
@@ -144,7 +254,8 @@ DecodeCounters Decoder::counters() const {
 }
 
 std::size_t Decoder::kept_bytes() const {
-  std::size_t bytes = state_->pixels.capacity() + state_->resampler.kept_bytes();
+  std::size_t bytes =
+      state_->pixels.capacity() + state_->canvas.capacity() + state_->resampler.kept_bytes();
   for (const auto& decoder : state_->jpeg_decoders) bytes += decoder->kept_bytes();
   return bytes;
 }

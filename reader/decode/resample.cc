@@ -11,6 +11,8 @@ namespace {
 
 // Rows scaled at a time: as many as the kernels do at once.
 constexpr int kBand = 8;
+// A window's edge that is off by less is where rounding put it.
+constexpr double kEdge = 1e-6;
 
 std::size_t row_bytes(int pixels) { return static_cast<std::size_t>(pixels) * kChannels; }
 
@@ -22,11 +24,35 @@ const std::uint8_t* row_of(const PixelView& view, int y) {
   return view.data + static_cast<std::size_t>(y) * view.stride;
 }
 
-void transpose(const std::uint8_t* in, int size, std::uint8_t* out) {
-  for (int y = 0; y < size; ++y) {
-    for (int x = 0; x < size; ++x, out += kChannels)
-      std::memcpy(out, in + row_bytes(x * size + y), kChannels);
+/// Rows of `width` pixels become columns.
+void transpose(const std::uint8_t* in, std::size_t width, std::size_t height, std::uint8_t* out,
+               std::size_t stride) {
+  for (std::size_t y = 0; y < width; ++y) {
+    std::uint8_t* pixel = out + y * stride;
+    for (std::size_t x = 0; x < height; ++x, pixel += kChannels)
+      std::memcpy(pixel, in + (x * width + y) * kChannels, kChannels);
   }
+}
+
+/// The output positions whose centres lie within [low, high), of those within 0 and `size`.
+std::pair<int, int> positions_within(double low, double high, int size) {
+  const auto first_from = [&](double edge) {
+    return static_cast<int>(std::clamp(std::ceil(edge - .5), 0.0, static_cast<double>(size)));
+  };
+  return {first_from(low), first_from(high)};
+}
+
+/// One axis of a placement: upright positions [low, high) go to scale * position + move, of which
+/// the output positions [seen, seen + size) are made.
+Axis::Spec placed_axis(double low, double high, double scale, double move, int seen, int size) {
+  const double a = scale * low + move, b = scale * high + move;
+  return {.first = low,
+          .length = high - low,
+          .scaled = std::abs(b - a),
+          .offset = seen - std::min(a, b),
+          .size = size,
+          .reversed = false,
+          .mirrored = scale < 0};
 }
 
 }  // namespace
@@ -46,17 +72,17 @@ void Axis::build(const Spec& spec) {
   taps_.clear();
   weights_.clear();
   // Positions are counted in shrunk pixels, from the first one on.
-  const int origin = spec.first / spec.shrunk;
-  const double low = static_cast<double>(spec.first) / spec.shrunk - origin;
-  const double length = static_cast<double>(spec.length) / spec.shrunk;
+  const int origin = static_cast<int>(spec.first / spec.shrunk);
+  const double low = spec.first / spec.shrunk - origin;
+  const double length = spec.length / spec.shrunk;
   const double scale = length / spec.scaled;
   for (int i = 0; i < spec.size; ++i) {
-    const int place = spec.offset + (spec.reversed ? spec.size - 1 - i : i);
-    if (place < 0 || place >= spec.scaled) {
+    const double place = spec.offset + (spec.reversed ? spec.size - 1 - i : i);
+    if (place + 0.5 < 0 || place + 0.5 >= spec.scaled) {
       taps_.emplace_back();
       continue;
     }
-    const int stored = spec.mirrored ? spec.scaled - 1 - place : place;
+    const double stored = spec.mirrored ? spec.scaled - 1 - place : place;
     add_tap(low + (stored + 0.5) * scale, std::max(scale, 1.0), low, low + length);
   }
   begin_ = std::numeric_limits<int>::max();
@@ -84,9 +110,9 @@ int Axis::longest() const {
 void Axis::add_tap(double centre, double support, double low, double high) {
   Tap tap;
   tap.first = std::max(0, static_cast<int>(centre - support + 0.5));
-  tap.count =
-      std::min(static_cast<int>(std::ceil(high)), static_cast<int>(centre + support + 0.5)) -
-      tap.first;
+  tap.count = std::min(static_cast<int>(std::ceil(high - kEdge)),
+                       static_cast<int>(centre + support + 0.5)) -
+              tap.first;
   tap.weights = weights_.size();
   const auto count = static_cast<std::size_t>(tap.count);
   shares_.resize(count);
@@ -116,8 +142,13 @@ void Axis::add_tap(double centre, double support, double low, double high) {
 Window Resampler::prepare(const CropPlan& plan, Turn turn, int size, int width, int height,
                           int shrunk) {
   const Window stored = turn.to_stored({plan.x, plan.y, plan.w, plan.h}, width, height);
-  Axis::Spec x{.scaled = plan.scaled_w, .offset = plan.left, .size = size, .reversed = plan.flip};
-  Axis::Spec y{.scaled = plan.scaled_h, .offset = plan.top, .size = size};
+  Axis::Spec x{.scaled = static_cast<double>(plan.scaled_w),
+               .offset = static_cast<double>(plan.left),
+               .size = size,
+               .reversed = plan.flip};
+  Axis::Spec y{.scaled = static_cast<double>(plan.scaled_h),
+               .offset = static_cast<double>(plan.top),
+               .size = size};
   if (turn.swap) std::swap(x, y);
   x.first = stored.x;
   y.first = stored.y;
@@ -126,6 +157,25 @@ Window Resampler::prepare(const CropPlan& plan, Turn turn, int size, int width, 
   x.shrunk = y.shrunk = shrunk;
   x.mirrored = turn.mirror_x;
   y.mirrored = turn.mirror_y;
+  return prepare(x, y, turn);
+}
+
+Window Resampler::prepare(const Placement& placement, Turn turn, const Window& seen, int width,
+                          int height) {
+  const Rect& shown = placement.shown;
+  const Matrix matrix = placement.matrix();
+  Axis::Spec x = placed_axis(shown.left, shown.right, matrix.m[0], matrix.m[2], seen.x, seen.w);
+  Axis::Spec y = placed_axis(shown.top, shown.bottom, matrix.m[4], matrix.m[5], seen.y, seen.h);
+  if (turn.swap) std::swap(x, y);
+  // A mirrored source is counted from its other end.
+  if (turn.mirror_x) x.first = std::max(0.0, width - x.first - x.length);
+  if (turn.mirror_y) y.first = std::max(0.0, height - y.first - y.length);
+  x.mirrored = x.mirrored != turn.mirror_x;
+  y.mirrored = y.mirrored != turn.mirror_y;
+  return prepare(x, y, turn);
+}
+
+Window Resampler::prepare(const Axis::Spec& x, const Axis::Spec& y, Turn turn) {
   columns_.build(x);
   rows_.build(y);
   swap_ = turn.swap;
@@ -133,14 +183,15 @@ Window Resampler::prepare(const CropPlan& plan, Turn turn, int size, int width, 
           rows_.end() - rows_.begin()};
 }
 
-void Resampler::write_to(std::uint8_t* out) {
-  const std::size_t size = rows_.taps().size();
-  const std::size_t stride = row_bytes(static_cast<int>(size));
+void Resampler::write_to(std::uint8_t* out, std::size_t stride) {
+  const std::size_t width = columns_.taps().size(), height = rows_.taps().size();
   out_ = out;
-  target_ = swap_ ? scaled_.reserve(stride * size) : out;
+  out_stride_ = stride;
+  target_stride_ = swap_ ? width * kChannels : stride;
+  target_ = swap_ ? scaled_.reserve(target_stride_ * height) : out;
   // There is room for more rows than needed, so that the rows in use are seldom moved to the front.
   room_ = std::min(kBand + 3 * rows_.longest(), rows_.end() - rows_.begin());
-  narrowed_.reserve(narrowed_stride(size) * static_cast<std::size_t>(room_));
+  narrowed_.reserve(narrowed_stride(width) * static_cast<std::size_t>(room_));
   start();
 }
 
@@ -151,7 +202,7 @@ void Resampler::start() {
 }
 
 void Resampler::take(const PixelView& rows) {
-  const std::size_t stride = narrowed_stride(rows_.taps().size());
+  const std::size_t stride = narrowed_stride(columns_.taps().size());
   for (int y = 0; y < rows.height; y += kBand) {
     const int count = std::min(kBand, rows.height - y);
     make_room(count);
@@ -171,7 +222,7 @@ std::size_t Resampler::row_made(std::size_t before) const {
 void Resampler::make_room(int rows) {
   if (taken_ - from_ + rows <= room_) return;
   const int first = std::min(rows_.taps()[row_made(done_)].first, taken_);
-  const std::size_t stride = narrowed_stride(rows_.taps().size());
+  const std::size_t stride = narrowed_stride(columns_.taps().size());
   std::uint8_t* front = narrowed_.data();
   std::memmove(front, front + static_cast<std::size_t>(first - from_) * stride,
                static_cast<std::size_t>(taken_ - first) * stride);
@@ -180,19 +231,32 @@ void Resampler::make_room(int rows) {
 
 /// Writes the output rows whose source rows are all there.
 void Resampler::write_rows() {
-  const std::size_t size = rows_.taps().size();
-  const std::size_t stride = row_bytes(static_cast<int>(size)), narrow = narrowed_stride(size);
-  for (; done_ < size; ++done_) {
+  const std::size_t width = columns_.taps().size(), height = rows_.taps().size();
+  const std::size_t narrow = narrowed_stride(width);
+  for (; done_ < height; ++done_) {
     const std::size_t y = row_made(done_);
     const Tap& tap = rows_.taps()[y];
     if (tap.first + tap.count > taken_) return;
     const std::uint8_t* first =
         narrowed_.data() +
         static_cast<std::size_t>(tap.count == 0 ? 0 : tap.first - from_) * narrow;
-    kernels_.column(first, narrow, rows_.weights() + tap.weights, tap.count, target_ + y * stride,
-                    stride);
+    kernels_.column(first, narrow, rows_.weights() + tap.weights, tap.count,
+                    target_ + y * target_stride_, width * kChannels);
   }
-  if (swap_) transpose(target_, static_cast<int>(size), out_);
+  if (swap_) transpose(target_, width, height, out_, out_stride_);
+}
+
+Window seen_window(const Placement& placement, ImageSize output) {
+  const Rect canvas = around(placement.matrix(), placement.shown);
+  if (placement.warp.keeps_axes()) {
+    const auto [left, right] = positions_within(canvas.left, canvas.right, output.width);
+    const auto [top, bottom] = positions_within(canvas.top, canvas.bottom, output.height);
+    return {left, top, right - left, bottom - top};
+  }
+  // Pixels that it covers in part are mixed with what was there.
+  const auto [left, right] = positions_within(canvas.left - 1, canvas.right + 1, output.width);
+  const auto [top, bottom] = positions_within(canvas.top - 1, canvas.bottom + 1, output.height);
+  return {left, top, right - left, bottom - top};
 }
 
 void UprightWriter::take(const PixelView& rows) {

@@ -7,6 +7,7 @@
 #include "decode/pixels.h"
 #include "decode/resize_kernels.h"
 #include "packhorse/reader/augment.h"
+#include "packhorse/reader/geometry.h"
 
 namespace packhorse::reader {
 
@@ -27,10 +28,10 @@ struct Turn {
 class Axis {
  public:
   struct Spec {
-    int first = 0;          ///< from this source position on,
-    int length = 0;         ///< so many, scaled to
-    int scaled = 0;         ///< this many,
-    int offset = 0;         ///< of which those from here on
+    double first = 0;       ///< from this source position on,
+    double length = 0;      ///< so many, scaled to
+    double scaled = 0;      ///< this many,
+    double offset = 0;      ///< of which those from here on
     int size = 0;           ///< fill this many output positions;
     bool reversed = false;  ///< the last one first;
     bool mirrored = false;  ///< while the source runs against the output.
@@ -66,7 +67,7 @@ class Axis {
 /// buffers. One thread.
 ///
 ///     const Window window = resampler.prepare(plan, turn, size, width, height);
-///     resampler.write_to(out);
+///     resampler.write_to(out, row_bytes);
 ///     ...  // start(), and take() until all rows of the window have been taken
 class Resampler : public PixelSink {
  public:
@@ -76,9 +77,13 @@ class Resampler : public PixelSink {
   /// of them. `shrunk`: the picture will arrive with its sides divided by this, each pixel the mean
   /// of those it replaces; the window is in such pixels.
   Window prepare(const CropPlan& plan, Turn turn, int size, int width, int height, int shrunk = 1);
-  /// Writes the next window taken to `out`, size x size x 3 bytes. When the window is empty, take()
-  /// must not be called: `out` is black.
-  void write_to(std::uint8_t* out);
+  /// Likewise, for the part of a placed picture that is seen in `seen`, a window of the output. The
+  /// placement's matrix keeps the axes.
+  Window prepare(const Placement& placement, Turn turn, const Window& seen, int width, int height);
+  /// Writes the next window taken to `out`, rows of pixels that are `stride` bytes apart: size x
+  /// size of them, or those of `seen`. When the window is empty, take() must not be called: `out`
+  /// is black.
+  void write_to(std::uint8_t* out, std::size_t stride);
   void start() override;
   /// Takes rows of the window that prepare() returned.
   void take(const PixelView& rows) override;
@@ -86,6 +91,7 @@ class Resampler : public PixelSink {
   std::size_t kept_bytes() const { return narrowed_.capacity() + scaled_.capacity(); }
 
  private:
+  Window prepare(const Axis::Spec& x, const Axis::Spec& y, Turn turn);
   std::size_t row_made(std::size_t before) const;
   void make_room(int rows);
   void write_rows();
@@ -95,11 +101,16 @@ class Resampler : public PixelSink {
   PixelBuffer narrowed_, scaled_;
   bool swap_ = false;
   std::uint8_t *out_ = nullptr, *target_ = nullptr;  ///< the same memory, unless turned at the end
+  std::size_t out_stride_ = 0, target_stride_ = 0;   ///< bytes from row to row
   int room_ = 0;          ///< rows of the window that narrowed_ has room for,
   int from_ = 0;          ///< the first of those rows
   int taken_ = 0;         ///< rows of the window
   std::size_t done_ = 0;  ///< output rows, in the order in which they can be made
 };
+
+/// The output pixels in which a placed picture is seen: those whose centres it covers, unless its
+/// matrix turns it. Empty where it is not seen at all.
+Window seen_window(const Placement& placement, ImageSize output);
 
 /// Turns a whole stored picture of width x height upright, without scaling. One thread.
 class UprightWriter : public PixelSink {

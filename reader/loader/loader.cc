@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "loader/composer.h"
+#include "loader/objects_reader.h"
 #include "loader/ring.h"
 #include "loader/storage_prefetcher.h"
 #include "packhorse/base/error.h"
@@ -36,7 +38,10 @@ struct alignas(kCacheLine) Producer {
   Decoder decoder;
   std::vector<std::byte> bytes;
   std::vector<std::uint8_t> pixels;  ///< a decoded sample, where the batch holds other numbers
-  std::exception_ptr error;          ///< the error of the sample that failed last
+  std::optional<Composer> composer;  ///< for a DetectionAugment
+  Objects objects;                   ///< for a DetectionAugment without targets: none
+  std::vector<std::byte> field;
+  std::exception_ptr error;  ///< the error of the sample that failed last
   std::atomic<std::uint64_t> samples{0}, bytes_read{0}, read_ns{0}, decode_ns{0}, wait_ns{0};
 };
 
@@ -64,6 +69,9 @@ std::string words_of(const std::exception_ptr& error) {
   }
 }
 
+/// The epoch has ended, and the ring knows why.
+struct EpochFailed {};
+
 /// Whether the error is about the sample, not about the storage or the whole run.
 bool is_about_sample(const Error& error) {
   return error.kind() == ErrorKind::kCorrupt || error.kind() == ErrorKind::kUnsupported;
@@ -74,6 +82,17 @@ std::exception_ptr too_many(const std::exception_ptr& last) {
   return std::make_exception_ptr(
       Error(ErrorKind::kCorrupt, "too many bad samples; the last: " + words_of(last), {},
             "run `packhorse inspect --verify full --decode` on the dataset, or allow more"));
+}
+
+/// Puts the objects of a batch's samples one after the other.
+void join_targets(Ring::Slot& slot, std::size_t samples) {
+  BatchTargets& joined = slot.targets;
+  clear(joined.objects);
+  joined.offsets.assign(1, 0);
+  for (std::size_t i = 0; i < samples && !slot.objects.empty(); ++i) {
+    append(slot.objects[i], joined.objects);
+    joined.offsets.push_back(static_cast<std::uint32_t>(joined.objects.size()));
+  }
 }
 
 OrderOptions order_options(const LoaderOptions& options, std::uint64_t epoch, std::uint64_t done) {
@@ -88,8 +107,8 @@ OrderOptions order_options(const LoaderOptions& options, std::uint64_t epoch, st
 }
 
 std::size_t values_of_image(const LoaderOptions& options) {
-  const auto size = static_cast<std::size_t>(output_size(options.augment));
-  return size * size * 3;
+  const ImageSize size = output_size(options.augment);
+  return static_cast<std::size_t>(size.height) * static_cast<std::size_t>(size.width) * 3;
 }
 
 std::size_t bytes_of_image(const LoaderOptions& options) {
@@ -122,6 +141,14 @@ void LoaderOptions::validate() const {
           "samples that are left encoded stand among pixels of 8 bits, interleaved");
   format.validate();
   reader::validate(augment);
+  if (targets) targets->validate();
+  if (const auto* detection = std::get_if<DetectionAugment>(&augment)) {
+    require(encoded_share == 0 && scaled_dct == ScaledDct::kOff,
+            "a DetectionAugment leaves nothing encoded, and decodes at full size");
+    require(detection->copy_paste.probability == 0 ||
+                (targets && targets->masks == TargetRules::Masks::kRunLengths),
+            "Copy-Paste needs the objects' masks: targets with Masks::kRunLengths");
+  }
   reader::validate(pixels);
   OrderOptions any = order_options(*this, 0, 0);
   any.kind = OrderKind::kSequential;
@@ -139,10 +166,11 @@ struct Loader::Impl {
         encoded_places(static_cast<std::size_t>(options.encoded_share *
                                                 static_cast<double>(options.batch_size))),
         bad(options.bad_samples, dataset->size(), options.seed) {
-    if (encoded_places > 0) {
-      for (std::uint64_t slot = 0; slot < static_cast<std::uint64_t>(options.slots); ++slot) {
-        ring.slot(slot).encoded.resize(static_cast<std::size_t>(options.batch_size));
-      }
+    if (options.targets) objects_reader.emplace(*dataset);
+    for (std::uint64_t slot = 0; slot < static_cast<std::uint64_t>(options.slots); ++slot) {
+      const auto places = static_cast<std::size_t>(options.batch_size);
+      if (encoded_places > 0) ring.slot(slot).encoded.resize(places);
+      if (objects_reader) ring.slot(slot).objects.resize(places);
     }
     if (options.order == OrderKind::kWindow)
       runs = std::make_shared<Runs>(*dataset, options.run_bytes);
@@ -154,12 +182,29 @@ struct Loader::Impl {
     for (int i = 0; i < std::max(workers, 1); ++i) {
       producers.push_back(std::make_unique<Producer>(decode_options));
       if (!writer.is_as_decoded()) producers.back()->pixels.resize(values_of_image(options));
+      if (std::holds_alternative<DetectionAugment>(options.augment))
+        give_composer(*producers.back());
     }
     for (int i = 0; i < workers; ++i) {
       Producer& producer = *producers[static_cast<std::size_t>(i)];
       threads.emplace_back(
           [this, &producer](const std::stop_token& stop) { work(producer, stop); });
     }
+  }
+
+  void give_composer(Producer& producer) {
+    producer.composer.emplace(
+        *dataset, options, objects_reader ? &*objects_reader : nullptr, producer.decoder,
+        [this, &producer](Stage stage, Clock::time_point begin, Clock::time_point end,
+                          std::uint64_t bytes) { stage_end(producer, stage, begin, end, bytes); });
+  }
+
+  /// Counts a stage of the work on a sample.
+  void stage_end(Producer& producer, Stage stage, Clock::time_point begin, Clock::time_point end,
+                 std::uint64_t bytes) const {
+    add(stage == Stage::kRead ? producer.read_ns : producer.decode_ns, ns_between(begin, end));
+    add(producer.bytes_read, bytes);
+    if (options.observer) options.observer(stage, begin, end);
   }
 
   ~Impl() {
@@ -181,7 +226,7 @@ struct Loader::Impl {
     OrderOptions wanted = order_options(options, epoch_number, done);
     wanted.runs = runs;
     wanted.runs_per_window = static_cast<std::size_t>(options.window_bytes / options.run_bytes);
-    const Order made(dataset->size(), wanted);
+    Order made(dataset->size(), wanted);
     if (made.steps() == 0 && done == 0 && options.tail == Tail::kDrop) refuse_no_batch();
     return made;
   }
@@ -253,20 +298,11 @@ struct Loader::Impl {
 
   /// Returns false when the sample failed; unless it was replaced, the epoch has ended.
   bool fill(Producer& producer, Ring::Slot& slot, std::size_t place, std::uint64_t sample) try {
-    const Clock::time_point begin = Clock::now();
-    const Bytes bytes = dataset->view(sample, producer.bytes);
-    const Clock::time_point read = Clock::now();
-    add(producer.read_ns, ns_between(begin, read));
-    if (options.observer) options.observer(Stage::kRead, begin, read);
-    add(producer.bytes_read, bytes.size());
-    slot.labels[place] = dataset->label(sample);  // its index may be truncated, too: checked below
     slot.samples[place] = sample;
-    if (options.decode) {
-      make(producer, slot, place, sample, bytes);
-      dataset->check_whole(sample);
-      const Clock::time_point decoded = Clock::now();
-      add(producer.decode_ns, ns_between(read, decoded));
-      if (options.observer) options.observer(Stage::kDecode, read, decoded);
+    if (producer.composer) {
+      compose(producer, slot, place, sample);
+    } else {
+      read_and_make(producer, slot, place, sample);
     }
     add(producer.samples, 1);
     return true;
@@ -275,9 +311,78 @@ struct Loader::Impl {
     const bool replaceable = bad.replaces() && is_about_sample(error) && is_whole(producer, sample);
     if (!replaceable) ring.fail(producer.error);
     return false;
+  } catch (const EpochFailed&) {
+    return false;
   } catch (...) {
     ring.fail(std::current_exception());
     return false;
+  }
+
+  void read_and_make(Producer& producer, Ring::Slot& slot, std::size_t place,
+                     std::uint64_t sample) {
+    const Clock::time_point begin = Clock::now();
+    const Bytes bytes = dataset->view(sample, producer.bytes);
+    const Clock::time_point read = Clock::now();
+    stage_end(producer, Stage::kRead, begin, read, bytes.size());
+    slot.labels[place] = dataset->label(sample);  // its index may be truncated, too: checked below
+    if (!options.decode) return;
+    make(producer, slot, place, sample, bytes);
+    if (objects_reader) place_objects(producer, slot.objects[place], sample, bytes);
+    dataset->check_whole(sample);
+    stage_end(producer, Stage::kDecode, read, Clock::now(), 0);
+  }
+
+  /// Puts the objects of a sample where its crop was put.
+  void place_objects(Producer& producer, Objects& to, std::uint64_t sample, Bytes bytes) const {
+    clear(to);
+    const Objects stored = objects_reader->read(sample, producer.field);
+    const ImageInfo info = producer.decoder.header(bytes, dataset->image(sample));
+    const bool swap = info.orientation >= 5;
+    const CropPlan crop =
+        plan_crop(options.augment, static_cast<int>(swap ? info.height : info.width),
+                  static_cast<int>(swap ? info.width : info.height),
+                  SampleRandom(options.seed, epoch, sample));
+    const ImageSize size = output_size(options.augment);
+    add_objects(stored, info, {.placement = placement_of(crop, size.width)}, size, *options.targets,
+                to);
+  }
+
+  /// Draws a sample of one picture or several. Another takes the place of a bad one beside it.
+  void compose(Producer& producer, Ring::Slot& slot, std::size_t place, std::uint64_t sample) {
+    const std::span out(slot.images.get() + place * image_bytes, image_bytes);
+    const std::span pixels = writer.is_as_decoded() ? out : std::span(producer.pixels);
+    Objects& objects = objects_reader ? slot.objects[place] : producer.objects;
+    slot.labels[place] = dataset->label(sample);
+    Composer& composer = *producer.composer;
+    Composer::Parts parts = composer.choose(SampleRandom(options.seed, epoch, sample), sample);
+    for (int attempt = 0;; ++attempt) {
+      try {
+        composer.draw(parts, pixels, objects);
+        break;
+      } catch (const Error& error) {
+        std::uint64_t& failed = composer.current();
+        if (&failed == &parts.base.samples.front()) throw;
+        replace_beside(producer, failed, attempt, error);
+      }
+    }
+    if (options.decode && !writer.is_as_decoded()) writer.write(pixels, out);
+  }
+
+  /// Puts another sample in the place of `failed`, which was to be seen beside the sample itself.
+  /// Throws EpochFailed where that is impossible.
+  void replace_beside(Producer& producer, std::uint64_t& failed, int attempt, const Error& error) {
+    producer.error = current_error_at(*dataset, failed);
+    if (!bad.replaces() || !is_about_sample(error) || !is_whole(producer, failed)) {
+      ring.fail(producer.error);
+      throw EpochFailed();
+    }
+    const std::uint64_t by = bad.replacement(epoch, failed, attempt);
+    if (!bad.add({epoch, failed, by, words_of(producer.error)})) {
+      ring.fail(too_many(producer.error));
+      throw EpochFailed();
+    }
+    if (ring.over()) throw EpochFailed();
+    failed = by;
   }
 
   void make(Producer& producer, Ring::Slot& slot, std::size_t place, std::uint64_t sample,
@@ -331,7 +436,8 @@ struct Loader::Impl {
   Ring ring;
   std::size_t encoded_places;  ///< places of a batch that are left encoded where possible
   BadSampleLog bad;
-  std::shared_ptr<const Runs> runs;  ///< for windows
+  std::optional<ObjectsReader> objects_reader;  ///< where targets are read
+  std::shared_ptr<const Runs> runs;             ///< for windows
   LatencyHistogram batch_wait, batch_make;
   // These change only while no producer is in an epoch:
   std::optional<Order> order;
@@ -385,6 +491,9 @@ std::optional<Batch> Loader::next() {
   batch.labels_ = {slot.labels.data(), size};
   batch.samples_ = {slot.samples.data(), size};
   if (!slot.encoded.empty()) batch.encoded_ = {slot.encoded.data(), size};
+  batch.image_ = output_size(impl.options.augment);
+  join_targets(slot, size);
+  batch.targets_ = &slot.targets;
   ++impl.next_step;
   return batch;
 }
@@ -452,6 +561,8 @@ Batch& Batch::operator=(Batch&& other) noexcept {
   labels_ = std::exchange(other.labels_, {});
   samples_ = std::exchange(other.samples_, {});
   encoded_ = std::exchange(other.encoded_, {});
+  image_ = other.image_;
+  targets_ = other.targets_;
   return *this;
 }
 

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "packhorse/targets/objects.h"
@@ -18,6 +19,16 @@ using RunLengths = std::vector<std::uint32_t>;
 struct MaskSize {
   std::uint32_t height = 0, width = 0;
   std::uint64_t pixels() const { return std::uint64_t{height} * width; }
+};
+
+/// Adds runs one after the other; neighbours of one value become one run.
+class RunWriter {
+ public:
+  void add(bool inside, std::uint64_t length);
+  RunLengths take() && { return std::move(counts_); }
+
+ private:
+  RunLengths counts_;
 };
 
 /// Throws Error(kCorrupt) unless the counts' sum is the mask's size.
@@ -37,6 +48,9 @@ Box box_of(std::span<const std::uint32_t> counts, MaskSize size);
 RunLengths fill_polygon(std::span<const Point> corners, MaskSize size);
 /// The pixels that are inside any of two masks of one size. Counts as checked.
 RunLengths merge_masks(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b);
+/// The pixels that are inside of the first mask and not of the second, of one size. Counts as
+/// checked.
+RunLengths subtract_mask(std::span<const std::uint32_t> from, std::span<const std::uint32_t> mask);
 
 /// Writes one byte a pixel, 1 inside and 0 outside, row by row. `mask` has size.pixels() bytes, and
 /// the counts are as checked.

@@ -1,7 +1,10 @@
 #pragma once
 
-#include <cstdint>
 #include <variant>
+
+#include "packhorse/reader/detection_augment.h"
+#include "packhorse/reader/geometry.h"
+#include "packhorse/reader/sample_random.h"
 
 /// Which part of a picture becomes a sample, and how: torchvision's definitions, as pure functions
 /// of (seed, epoch, sample), so that the result does not depend on the thread.
@@ -42,10 +45,11 @@ struct PadCrop {
   double flip = 0.5;
 };
 
-/// Sizes are at most 16384.
-using Augment = std::variant<RandomResizedCrop, ResizeCenterCrop, Resize, CenterCrop, PadCrop>;
+/// Sizes are at most 16384. All but the last give squares: crops.
+using Augment = std::variant<RandomResizedCrop, ResizeCenterCrop, Resize, CenterCrop, PadCrop,
+                             DetectionAugment>;
 
-int output_size(const Augment& augment);
+ImageSize output_size(const Augment& augment);
 /// Throws Error(kUsage).
 void validate(const Augment& augment);
 
@@ -59,25 +63,13 @@ struct CropPlan {
   bool flip = false;
 };
 
-/// Counter-based random numbers: a stream for each (seed, epoch, sample). Value type.
-class SampleRandom {
- public:
-  SampleRandom(std::uint64_t seed, std::uint64_t epoch, std::uint64_t sample);
-  std::uint64_t next();
-  double uniform(double low, double high);  ///< [low, high)
-  std::int64_t integer(std::int64_t n);     ///< 0 .. n-1, unbiased; n >= 1
-  double normal();                          ///< mean 0, deviation 1; by Box and Muller
-  /// Another stream of the same sample, independent of this one: what is drawn for one purpose does
-  /// not change what is drawn for another.
-  SampleRandom stream(std::uint64_t purpose) const;
-
- private:
-  std::uint64_t key_, counter_ = 0;
-};
-
 /// Draws the plan from `random` by torchvision's definitions: RandomResizedCrop.get_params with its
 /// ten tries and central fallback, Resize's int(size * long / short), CenterCrop's int(round(rest /
-/// 2.0)), halves rounded to even as Python does.
+/// 2.0)), halves rounded to even as Python does. Throws Error(kUsage) for a DetectionAugment, which
+/// makes no crops.
 CropPlan plan_crop(const Augment& augment, int width, int height, SampleRandom random);
+
+/// The same plan as a placement.
+Placement placement_of(const CropPlan& plan, int size);
 
 }  // namespace packhorse::reader

@@ -10,6 +10,7 @@
 
 #include "packhorse/base/bytes.h"
 #include "packhorse/base/error.h"
+#include "packhorse/dataset/manifest.h"
 #include "packhorse/image/image_info.h"
 
 namespace packhorse::reader {
@@ -56,6 +57,13 @@ class Dataset {
     read(i, scratch);
     return scratch;
   }
+  /// Names of what samples may have besides their image, sorted.
+  virtual const std::vector<std::string>& fields() const;
+  /// Which of them say more of a sample than its label, and how.
+  virtual const std::vector<TargetRecord>& targets() const;
+  /// Reads a field, by its place in fields(), into `out` (resized); its hash is checked as an
+  /// image's is. Returns false when the sample has none.
+  virtual bool read_field(std::size_t, std::size_t, std::vector<std::byte>&) const { return false; }
   /// Call this after the last use of a view(): throws Error(kIo) when its file was truncated
   /// meanwhile.
   virtual void check_whole(std::size_t) const {}

@@ -11,6 +11,7 @@
 #include "packhorse/image/image_info.h"
 #include "packhorse/jpeg/decoder.h"
 #include "packhorse/reader/augment.h"
+#include "packhorse/reader/geometry.h"
 #include "packhorse/reader/pixel_augment.h"
 
 namespace packhorse::reader {
@@ -35,6 +36,12 @@ struct EncodedSample {
   std::uint32_t bytes = 0;    ///< length of the JPEG; 0: the place holds pixels instead
   int width = 0, height = 0;  ///< size of the JPEG's picture
   CropPlan plan = {};         ///< for that picture
+};
+
+/// The pixels that pictures are drawn into: RGB, 8 bit, rows one after the other.
+struct DrawTarget {
+  std::span<std::uint8_t> pixels;  ///< height x width x 3
+  ImageSize size;
 };
 
 /// How many JPEGs went through which decoder.
@@ -88,6 +95,17 @@ class Decoder {
   /// Decodes what leave_encoded() left: writes the pixels that decode() would have written. `size`
   /// is the side of `out`.
   void decode_left(Bytes jpeg, const EncodedSample& sample, int size, std::span<std::uint8_t> out);
+
+  /// What draw() needs to know of an image: its header, or `known` where it has none. The size is
+  /// of the stored picture; its orientation is 1 unless it is to be turned. Throws what decode()
+  /// throws.
+  ImageInfo header(Bytes file, const ImageInfo& known = {}) const;
+  /// Writes the pixels that a picture covers when it is put where `placement` says, and leaves the
+  /// others alone. Reads no more of the picture than is seen. `info` is its header(); `is_tile`:
+  /// other pictures lie beside it, so that pixels at its edge are not mixed with what is behind.
+  /// Applies no `pixels`. Throws what decode() throws.
+  void draw(Bytes file, const ImageInfo& info, const Placement& placement, bool is_tile,
+            const DrawTarget& to);
 
   /// Decodes the whole picture, upright: out holds height x width x 3 bytes.
   void decode_full(Bytes file, std::vector<std::uint8_t>& out, int& width, int& height,

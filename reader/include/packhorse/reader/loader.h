@@ -18,6 +18,7 @@
 #include "packhorse/reader/order.h"
 #include "packhorse/reader/pixel_format.h"
 #include "packhorse/reader/shuffle_quality.h"
+#include "packhorse/reader/targets.h"
 
 /// Shards -> batches of pixels.
 ///
@@ -53,13 +54,16 @@ struct LoaderOptions {
   int workers = -1;  ///< threads; -1 = as many as the process may use, 0 = decode in next() itself
   int slots = 4;     ///< batches in memory: ready, in the making, or with the consumer; 2 or more
   Augment augment = RandomResizedCrop{};
-  PixelAugment pixels = {};       ///< colour jitter, random erasing
+  PixelAugment pixels = {};  ///< colour jitter, random erasing
+  /// Reads the objects of the samples, too: Batch::targets(). The dataset must have some.
+  std::optional<TargetRules> targets = {};
   PixelFormat format = {};        ///< type, layout and scale of the numbers in Batch::images()
   bool apply_orientation = true;  ///< turn pictures as their EXIF says
   ScaledDct scaled_dct = ScaledDct::kOff;
   ImageLimits limits = {};  ///< images beyond are bad samples
   /// The share of each batch, from its first place on, that is left encoded where possible, for a
-  /// consumer that decodes (Batch::encoded()). Not with ScaledDct, nor another `format`.
+  /// consumer that decodes (Batch::encoded()). Not with ScaledDct, nor another `format`, nor a
+  /// DetectionAugment.
   double encoded_share = 0;
   bool decode = true;  ///< false: read (and check) only; images stay zero. For measuring storage.
   OrderKind order = OrderKind::kGlobal;
@@ -91,7 +95,7 @@ struct LoaderCounters {
   std::uint64_t samples = 0;
   std::uint64_t bytes = 0;             ///< stored bytes read
   std::uint64_t read_ns = 0;           ///< in Dataset::read
-  std::uint64_t decode_ns = 0;         ///< in Decoder::decode
+  std::uint64_t decode_ns = 0;         ///< making pixels of it, and placing its objects
   std::uint64_t slot_wait_ns = 0;      ///< workers waiting for the consumer to give a slot back
   std::uint64_t consumer_wait_ns = 0;  ///< next() waiting for a batch
   std::uint64_t batches = 0;
@@ -113,7 +117,9 @@ class Batch {
   ~Batch();
 
   std::int64_t size() const { return size_; }
-  /// [size, S, S, 3], or as LoaderOptions::format says: then, the bytes of these numbers.
+  int height() const { return image_.height; }  ///< of each image, in pixels
+  int width() const { return image_.width; }
+  /// [size, height, width, 3], or as LoaderOptions::format says: then, the bytes of these numbers.
   std::span<std::uint8_t> images() const { return images_; }
   /// images() where LoaderOptions::format says float32; T = std::uint16_t for the bits of float16.
   template <class T = float>
@@ -122,6 +128,8 @@ class Batch {
   }
   std::span<const std::int64_t> labels() const { return labels_; }     ///< [size]
   std::span<const std::uint64_t> samples() const { return samples_; }  ///< dataset sample numbers
+  /// The objects in the images, where LoaderOptions::targets asks for them, otherwise none.
+  const BatchTargets& targets() const { return *targets_; }
   /// One per place, where LoaderOptions::encoded_share asks for it, otherwise empty. Where `bytes`
   /// is not 0, that place of images() begins with `bytes` bytes of a JPEG, and what follows them
   /// means nothing.
@@ -144,6 +152,8 @@ class Batch {
   std::span<const std::int64_t> labels_;
   std::span<const std::uint64_t> samples_;
   std::span<const EncodedSample> encoded_;
+  ImageSize image_ = {};
+  const BatchTargets* targets_ = nullptr;
 };
 
 /// Worker threads take tickets (positions of the epoch's order) and decode straight into the slot

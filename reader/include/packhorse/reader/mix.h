@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "packhorse/reader/sample_random.h"
+
 /// Mixup and CutMix on a batch of pixels, as functions of (seed, epoch, step).
 ///
 ///     const MixPlan plan = plan_mix({.mixup_alpha = 0.2}, batch.size(), 224, seed, epoch, step);
@@ -42,6 +44,12 @@ MixPlan plan_mix(const MixOptions& options, std::int64_t batch_size, int size, s
 /// nearest level. Allocates one picture. Any thread, one at a time per batch. Throws Error(kUsage)
 /// when the sizes do not agree.
 void mix(const MixPlan& plan, std::span<std::uint8_t> images, int size);
+
+/// Draws from Beta(alpha, alpha).
+double draw_beta(double alpha, SampleRandom& random);
+/// lambda x own + (1 - lambda) x other, in place; lambda is rounded to a multiple of 1/256, pixels
+/// to the nearest level. Both have the same size.
+void blend(std::span<std::uint8_t> own, std::span<const std::uint8_t> other, double lambda);
 
 /// The label of each sample's partner; in an unmixed batch, of the sample itself.
 std::vector<std::int64_t> partner_labels(const MixPlan& plan, std::span<const std::int64_t> labels);

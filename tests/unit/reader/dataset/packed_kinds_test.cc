@@ -87,7 +87,7 @@ TEST_CASE("raw: any crop is the crop of a lossless file") {
   ppm.append(reinterpret_cast<const char*>(picture.pixels.data()), picture.pixels.size());
   for (const Augment& augment :
        {Augment{kCrop}, Augment{ResizeCenterCrop{.resize = 40, .size = 32}}, Augment{PadCrop{}}}) {
-    const auto size = static_cast<std::size_t>(output_size(augment));
+    const auto size = static_cast<std::size_t>(output_size(augment).width);
     std::vector<std::uint8_t> raw(size * size * 3), file(raw.size());
     for (std::uint64_t sample = 0; sample < 50; ++sample) {
       const SampleRandom random(1, 2, sample);

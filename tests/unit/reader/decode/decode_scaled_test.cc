@@ -14,7 +14,7 @@ namespace packhorse::reader::test {
 namespace {
 
 Picture decode(Bytes file, const Augment& augment, ScaledDct scaled, std::uint64_t sample = 0) {
-  const int size = output_size(augment);
+  const int size = output_size(augment).width;
   Picture picture{size, size, std::vector<std::uint8_t>(static_cast<std::size_t>(size * size * 3))};
   Decoder({.scaled_dct = scaled}).decode(file, augment, SampleRandom(0, 0, sample), picture.pixels);
   return picture;

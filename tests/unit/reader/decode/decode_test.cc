@@ -21,7 +21,7 @@ Picture decode_full(Bytes file, DecodeOptions options = {}) {
 }
 
 Picture decode(Bytes file, const Augment& augment, std::uint64_t sample = 0) {
-  const int size = output_size(augment);
+  const int size = output_size(augment).width;
   Picture picture{size, size, std::vector<std::uint8_t>(static_cast<std::size_t>(size * size * 3))};
   Decoder().decode(file, augment, SampleRandom(0, 0, sample), picture.pixels);
   return picture;
@@ -212,7 +212,7 @@ TEST_CASE("decode: extreme shapes are decoded in bounded memory") {
     for (const Augment& crop :
          {Augment(RandomResizedCrop{}), Augment(ResizeCenterCrop{}), Augment(PadCrop{})}) {
       Decoder decoder;
-      const auto side = static_cast<std::size_t>(output_size(crop));
+      const auto side = static_cast<std::size_t>(output_size(crop).width);
       std::vector<std::uint8_t> out(side * side * 3);
       decoder.decode(file, crop, SampleRandom(0, 0, 0), out);
       CHECK(decoder.kept_bytes() <= kRoom);
@@ -327,7 +327,7 @@ TEST_CASE("decode: rows scaled as they come have the pixels of a window that is 
           const Window window = resampler.prepare(plan, turn, size, width, height, shrunk);
           std::vector<std::uint8_t> at_once(static_cast<std::size_t>(size * size * 3)),
               by_rows(at_once.size());
-          resampler.write_to(at_once.data());
+          resampler.write_to(at_once.data(), static_cast<std::size_t>(size) * 3);
           resampler.take(decode_with_libjpeg({file, info, window, shrunk}, buffer));
           Decoder({.scaled_dct = scaled}).decode(file, crop, random, by_rows);
           REQUIRE((by_rows == at_once));

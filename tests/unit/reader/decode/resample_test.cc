@@ -26,7 +26,7 @@ Picture placed(const Picture& picture, const CropPlan& plan, int size, int orien
   REQUIRE(window.x + window.w <= picture.width);
   REQUIRE(window.y + window.h <= picture.height);
   Picture out{size, size, std::vector<std::uint8_t>(static_cast<std::size_t>(size * size * 3), 77)};
-  resampler.write_to(out.pixels.data());
+  resampler.write_to(out.pixels.data(), static_cast<std::size_t>(out.width) * 3);
   for (int y = 0; y < window.h; y += rows) {
     const int count = std::min(rows, window.h - y);
     const Picture part = window_of(picture, window.x, window.y + y, window.w, count);
@@ -219,7 +219,7 @@ TEST_CASE("resample: rows that came before a new start do not count") {
   Resampler resampler;
   resampler.prepare(plan, Turn(1), 30, 60, 90);
   Picture out{30, 30, std::vector<std::uint8_t>(30 * 30 * 3)};
-  resampler.write_to(out.pixels.data());
+  resampler.write_to(out.pixels.data(), static_cast<std::size_t>(out.width) * 3);
   const auto take = [&](const Picture& from, int rows) {
     resampler.start();
     resampler.take({from.pixels.data(), 60, rows, 180});

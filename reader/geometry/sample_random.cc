@@ -1,0 +1,45 @@
+#include "packhorse/reader/sample_random.h"
+
+#include <bit>
+#include <cmath>
+#include <numbers>
+
+#include "packhorse/base/permutation.h"
+
+namespace packhorse::reader {
+
+SampleRandom::SampleRandom(std::uint64_t seed, std::uint64_t epoch, std::uint64_t sample)
+    : key_(mix64(mix64(mix64(seed) + epoch) + sample)) {}
+
+std::uint64_t SampleRandom::next() { return mix64(key_ + 0x9e3779b97f4a7c15u * counter_++); }
+
+double SampleRandom::uniform(double low, double high) {
+  return low + (high - low) * (static_cast<double>(next() >> 11) * 0x1p-53);
+}
+
+std::int64_t SampleRandom::integer(std::int64_t n) {
+  // Draws as many bits as n - 1 has, again while they are too large: unbiased, and fewer than two
+  // draws on average.
+  const auto limit = static_cast<std::uint64_t>(n);
+  const int shift = std::countl_zero(limit - 1);
+  if (limit <= 1) return 0;
+  std::uint64_t value;
+  do {
+    value = next() >> shift;
+  } while (value >= limit);
+  return static_cast<std::int64_t>(value);
+}
+
+double SampleRandom::normal() {
+  const double radius = std::sqrt(-2 * std::log(1 - uniform(0, 1)));
+  return radius * std::cos(uniform(0, 2 * std::numbers::pi));
+}
+
+SampleRandom SampleRandom::stream(std::uint64_t purpose) const {
+  SampleRandom other = *this;
+  other.key_ = mix64(key_ ^ mix64(~purpose));
+  other.counter_ = 0;
+  return other;
+}
+
+}  // namespace packhorse::reader

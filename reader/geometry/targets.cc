@@ -1,0 +1,252 @@
+#include "packhorse/reader/targets.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "geometry/placed_masks.h"
+#include "packhorse/base/error.h"
+
+namespace packhorse::reader {
+
+namespace {
+
+std::uint32_t size_of_column(const auto& column) {
+  return static_cast<std::uint32_t>(column.size());
+}
+
+double area_of(const Rect& rect) { return rect.empty() ? 0 : rect.width() * rect.height(); }
+
+Rect rect_of(const Box& box) { return {box.left, box.top, box.right, box.bottom}; }
+
+Box box_of(const Rect& rect) {
+  return {static_cast<float>(rect.left), static_cast<float>(rect.top),
+          static_cast<float>(rect.right), static_cast<float>(rect.bottom)};
+}
+
+bool holds(const Rect& rect, Point p) {
+  return p.x >= rect.left && p.x <= rect.right && p.y >= rect.top && p.y <= rect.bottom;
+}
+
+/// The values of one object in a column of offsets.
+template <class T>
+std::span<const T> values_of(const std::vector<std::uint32_t>& offsets,
+                             const std::vector<T>& values, std::size_t i) {
+  if (offsets.empty()) return {};
+  return std::span(values).subspan(offsets[i], offsets[i + 1] - offsets[i]);
+}
+
+std::size_t keypoints_each(const Objects& objects) {
+  return objects.keypoints_each.empty() ? 0 : objects.keypoints_each.front();
+}
+
+/// Adds objects to columns that are all there, whatever some pictures lack: offsets, areas, and key
+/// points as soon as one picture has them.
+class ObjectColumnsWriter {
+ public:
+  explicit ObjectColumnsWriter(Objects& to) : to_(to) {
+    for (auto* offsets : {&to.polygons, &to.points, &to.runs}) {
+      if (offsets->empty()) offsets->push_back(0);
+    }
+  }
+
+  void begin(const Box& box, std::int32_t label, std::uint8_t flags, float area) {
+    to_.boxes.push_back(box);
+    to_.labels.push_back(label);
+    to_.flags.push_back(flags);
+    to_.areas.push_back(area);
+  }
+  void add_polygon(std::span<const Point> corners) {
+    to_.outlines.insert(to_.outlines.end(), corners.begin(), corners.end());
+    to_.points.push_back(size_of_column(to_.outlines));
+  }
+  void add_runs(std::span<const std::uint32_t> counts) {
+    to_.counts.insert(to_.counts.end(), counts.begin(), counts.end());
+  }
+  void add_keypoint(const Keypoint& point) { to_.keypoints.push_back(point); }
+  void end(std::size_t keypoints) {
+    to_.polygons.push_back(size_of_column(to_.points) - 1);
+    to_.runs.push_back(size_of_column(to_.counts));
+    if (to_.keypoints_each.empty() && keypoints > 0) {
+      to_.keypoints_each = {static_cast<std::uint32_t>(keypoints)};
+      // The objects before this one have none.
+      to_.keypoints.insert(to_.keypoints.begin(), (to_.size() - 1) * keypoints, Keypoint{});
+    }
+    to_.keypoints.resize(to_.size() * keypoints_each(to_));
+  }
+
+ private:
+  Objects& to_;
+};
+
+class Placer {
+ public:
+  Placer(const Objects& from, const ImageInfo& info, const PicturePlan& plan, ImageSize output,
+         const TargetRules& rules, Objects& to)
+      : from_(from),
+        plan_(plan),
+        rules_(rules),
+        to_(to),
+        edge_{0, 0, static_cast<double>(output.width), static_cast<double>(output.height)},
+        place_{{info.height, info.width},
+               plan.placement.shown,
+               Matrix::turning(static_cast<int>(info.orientation), static_cast<int>(info.width),
+                               static_cast<int>(info.height)),
+               plan.placement.matrix(),
+               output} {}
+
+  void add(std::size_t i) {
+    const Rect upright = around(place_.turning, rect_of(from_.boxes[i]));
+    const Point centre = {(upright.left + upright.right) / 2, (upright.top + upright.bottom) / 2};
+    if (plan_.by_centre && !holds(place_.shown, centre)) return;
+    const Rect part = overlap(upright, place_.shown);
+    if (part.empty()) return;
+    const Rect seen = overlap(around(place_.matrix, part), edge_);
+    if (!(seen.width() >= rules_.min_side && seen.height() >= rules_.min_side)) return;
+    const double whole = area_of(around(place_.matrix, upright));
+    const double share = area_of(seen) / whole;
+    if (share < rules_.min_visible) return;
+    const double area = from_.areas.empty() ? area_of(upright) : from_.areas[i];
+    const double scale = whole_scale(upright, whole);
+    to_.begin(box_of(seen), from_.labels[i], from_.flags[i],
+              static_cast<float>(area * scale * std::min(share, 1.0)));
+    add_mask(i);
+    add_keypoints(i);
+    to_.end(keypoints_each(from_));
+  }
+
+ private:
+  /// Output pixels for each stored one.
+  double whole_scale(const Rect& upright, double whole) const {
+    const auto& m = place_.matrix.m;
+    return place_.matrix.is_affine() ? std::abs(m[0] * m[4] - m[1] * m[3])
+                                     : whole / area_of(upright);
+  }
+
+  void add_mask(std::size_t i) {
+    const auto runs = values_of(from_.runs, from_.counts, i);
+    if (!runs.empty()) {
+      check_run_lengths(runs, place_.stored);
+      return to_.add_runs(place_mask(runs, place_));
+    }
+    if (from_.polygons.empty() || from_.polygons[i] == from_.polygons[i + 1]) return;
+    if (rules_.masks == TargetRules::Masks::kRunLengths) {
+      return to_.add_runs(place_mask(filled(i), place_));
+    }
+    for (std::uint32_t p = from_.polygons[i]; p < from_.polygons[i + 1]; ++p)
+      add_polygon(values_of(from_.points, from_.outlines, p));
+  }
+
+  RunLengths filled(std::size_t i) const {
+    RunLengths all;
+    for (std::uint32_t p = from_.polygons[i]; p < from_.polygons[i + 1]; ++p) {
+      const RunLengths one =
+          fill_polygon(values_of(from_.points, from_.outlines, p), place_.stored);
+      all = all.empty() ? one : merge_masks(all, one);
+    }
+    return all;
+  }
+
+  void add_polygon(std::span<const Point> stored) {
+    std::vector<Point> corners;
+    bool inside = true;
+    for (const Point& corner : stored) {
+      corners.push_back(place_.turning(corner));
+      inside = inside && holds(place_.shown, corners.back());
+    }
+    if (!inside) corners = cut_polygon(corners, place_.shown);
+    if (corners.empty()) return;
+    for (Point& corner : corners) corner = place_.matrix(corner);
+    to_.add_polygon(corners);
+  }
+
+  void add_keypoints(std::size_t i) {
+    const std::size_t each = keypoints_each(from_);
+    for (std::size_t k = 0; k < each; ++k) {
+      const Keypoint& point = from_.keypoints[i * each + k];
+      const Point upright = place_.turning({point.x, point.y}), at = place_.matrix(upright);
+      const bool seen = point.visibility != 0 && holds(place_.shown, upright) && holds(edge_, at);
+      to_.add_keypoint(
+          seen ? Keypoint{static_cast<float>(at.x), static_cast<float>(at.y), point.visibility}
+               : Keypoint{});
+    }
+  }
+
+  const Objects& from_;
+  const PicturePlan& plan_;
+  const TargetRules& rules_;
+  ObjectColumnsWriter to_;
+  const Rect edge_;
+  const MaskPlace place_;
+};
+
+}  // namespace
+
+void TargetRules::validate() const {
+  if (!(min_side >= 0 && std::isfinite(min_side) && min_visible >= 0 && min_visible <= 1)) {
+    throw Error(ErrorKind::kUsage,
+                "the least side of an object must be 0 or more, its least visible share within 0 "
+                "and 1");
+  }
+}
+
+std::vector<Rect> upright_boxes(const Objects& objects, const ImageInfo& info) {
+  const Matrix turning =
+      Matrix::turning(static_cast<int>(info.orientation), static_cast<int>(info.width),
+                      static_cast<int>(info.height));
+  std::vector<Rect> boxes;
+  for (const Box& box : objects.boxes) boxes.push_back(around(turning, rect_of(box)));
+  return boxes;
+}
+
+void add_objects(const Objects& objects, const ImageInfo& info, const PicturePlan& plan,
+                 ImageSize output, const TargetRules& rules, Objects& to) {
+  Placer placer(objects, info, plan, output, rules, to);
+  for (std::size_t i = 0; i < objects.size(); ++i) placer.add(i);
+}
+
+void append(const Objects& objects, Objects& to) {
+  ObjectColumnsWriter writer(to);
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    writer.begin(objects.boxes[i], objects.labels[i], objects.flags[i], objects.areas[i]);
+    for (std::uint32_t p = objects.polygons[i]; p < objects.polygons[i + 1]; ++p)
+      writer.add_polygon(values_of(objects.points, objects.outlines, p));
+    writer.add_runs(values_of(objects.runs, objects.counts, i));
+    const std::size_t each = keypoints_each(objects);
+    for (std::size_t k = 0; k < each; ++k) writer.add_keypoint(objects.keypoints[i * each + k]);
+    writer.end(each);
+  }
+}
+
+void cover_objects(Objects& objects, std::span<const std::uint32_t> cover, ImageSize output) {
+  const MaskSize size{static_cast<std::uint32_t>(output.height),
+                      static_cast<std::uint32_t>(output.width)};
+  Objects left;
+  ObjectColumnsWriter writer(left);
+  const std::size_t each = keypoints_each(objects);
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    const auto runs = values_of(objects.runs, objects.counts, i);
+    const RunLengths rest = runs.empty() ? RunLengths{} : subtract_mask(runs, cover);
+    const std::uint64_t before = packhorse::area_of(runs), after = packhorse::area_of(rest);
+    if (!runs.empty() && after == 0) continue;
+    const bool covered = after != before;
+    const double share = covered ? static_cast<double>(after) / static_cast<double>(before) : 1;
+    writer.begin(covered ? packhorse::box_of(rest, size) : objects.boxes[i], objects.labels[i],
+                 objects.flags[i], static_cast<float>(objects.areas[i] * share));
+    for (std::uint32_t p = objects.polygons[i]; p < objects.polygons[i + 1]; ++p)
+      writer.add_polygon(values_of(objects.points, objects.outlines, p));
+    writer.add_runs(rest);
+    for (std::size_t k = 0; k < each; ++k) writer.add_keypoint(objects.keypoints[i * each + k]);
+    writer.end(each);
+  }
+  objects = std::move(left);
+}
+
+void clear(Objects& objects) {
+  objects.boxes.clear(), objects.labels.clear(), objects.flags.clear(), objects.areas.clear();
+  objects.polygons.clear(), objects.points.clear(), objects.outlines.clear();
+  objects.runs.clear(), objects.counts.clear();
+  objects.keypoints.clear(), objects.keypoints_each.clear();
+}
+
+}  // namespace packhorse::reader

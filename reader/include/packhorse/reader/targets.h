@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "packhorse/image/image_info.h"
+#include "packhorse/reader/detection_augment.h"
+#include "packhorse/reader/geometry.h"
+#include "packhorse/targets/objects.h"
+
+/// What belongs to a picture, where its pixels went.
+namespace packhorse::reader {
+
+/// Which objects of a sample stay, and how.
+struct TargetRules {
+  enum class Masks : std::uint8_t {
+    kAsStored,    ///< polygons with their corners moved, run lengths as kRunLengths
+    kRunLengths,  ///< every mask in output pixels: each is inside where the stored pixel nearest to
+                  ///< its centre is, as torchvision's nearest-exact
+  };
+  /// Boxes are cut at the edge of what is seen. Those of which less is left are dropped: pixels of
+  /// either side, and share of the box's area.
+  double min_side = 1, min_visible = 0;
+  Masks masks = Masks::kAsStored;
+  /// Throws Error(kUsage).
+  void validate() const;
+};
+
+/// Objects of the samples of a batch, one sample after the other: sample i has the objects
+/// [offsets[i], offsets[i + 1]). In pixels of the output.
+struct BatchTargets {
+  Objects objects;
+  std::vector<std::uint32_t> offsets = {0};
+};
+
+/// Boxes of a stored picture, in pixels of the upright one: what plan_picture() wants.
+std::vector<Rect> upright_boxes(const Objects& objects, const ImageInfo& info);
+
+/// Adds the objects of a stored picture to those of a sample, where `plan` puts them. Boxes become
+/// those around their four corners. Areas are multiplied by the part of the box that is seen and by
+/// what its pixels are scaled by. Polygons are cut at the edge of Placement::shown. Key points that
+/// are not seen get visibility 0. Key points change no sides: whoever mirrors a picture exchanges
+/// left and right. `info` is Decoder::header() of the picture. Throws Error(kCorrupt) for run
+/// lengths of another picture, Error(kUnsupported) for polygons far outside it.
+void add_objects(const Objects& objects, const ImageInfo& info, const PicturePlan& plan,
+                 ImageSize output, const TargetRules& rules, Objects& to);
+/// Adds all of them, as they are: objects that add_objects() made.
+void append(const Objects& objects, Objects& to);
+/// Takes away the pixels that other objects now cover: `cover`, a mask of the output. Masks are run
+/// lengths; their boxes become those around what is left, and objects of which nothing is left go.
+void cover_objects(Objects& objects, std::span<const std::uint32_t> cover, ImageSize output);
+/// Leaves no object; keeps the memory.
+void clear(Objects& objects);
+
+}  // namespace packhorse::reader

@@ -1,0 +1,156 @@
+#include "loader/composer.h"
+
+#include <utility>
+
+#include "packhorse/reader/mix.h"
+#include "packhorse/targets/run_lengths.h"
+
+namespace packhorse::reader {
+
+namespace {
+
+// Random streams: one for each purpose.
+constexpr std::uint64_t kPartners = 0x706172, kPaste = 0x706173, kMix = 0x6d6978,
+                        kChoice = 0x63686f;
+
+bool happens(double probability, SampleRandom random) { return random.uniform(0, 1) < probability; }
+
+/// Copies the pixels inside of a mask.
+void copy_inside(std::span<const std::uint32_t> mask, ImageSize size,
+                 std::span<const std::uint8_t> from, std::span<std::uint8_t> to) {
+  const auto height = static_cast<std::size_t>(size.height);
+  const auto width = static_cast<std::size_t>(size.width);
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < mask.size(); at += mask[i++]) {
+    for (std::size_t p = at; i % 2 != 0 && p < at + mask[i]; ++p) {
+      const std::size_t pixel = (p % height * width + p / height) * 3;
+      std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(pixel), 3,
+                  to.begin() + static_cast<std::ptrdiff_t>(pixel));
+    }
+  }
+}
+
+std::span<const std::uint32_t> mask_of(const Objects& objects, std::size_t i) {
+  return std::span(objects.counts).subspan(objects.runs[i], objects.runs[i + 1] - objects.runs[i]);
+}
+
+/// Only the object's own columns of those that add_objects() made.
+void keep_object(const Objects& objects, std::size_t i, Objects& to) {
+  Objects one;
+  one.boxes = {objects.boxes[i]};
+  one.labels = {objects.labels[i]};
+  one.flags = {objects.flags[i]};
+  one.areas = {objects.areas[i]};
+  const auto mask = mask_of(objects, i);
+  one.counts.assign(mask.begin(), mask.end());
+  one.polygons = {0, 0};
+  one.points = {0};
+  one.runs = {0, static_cast<std::uint32_t>(mask.size())};
+  one.keypoints_each = objects.keypoints_each;
+  const std::size_t each = objects.keypoints_each.empty() ? 0 : objects.keypoints_each.front();
+  const auto first = objects.keypoints.begin() + static_cast<std::ptrdiff_t>(i * each);
+  one.keypoints.assign(first, first + static_cast<std::ptrdiff_t>(each));
+  append(one, to);
+}
+
+}  // namespace
+
+Composer::Composer(const Dataset& dataset, const LoaderOptions& options,
+                   const ObjectsReader* objects, Decoder& decoder, StageEnd stage_end)
+    : dataset_(dataset),
+      options_(options),
+      augment_(std::get<DetectionAugment>(options.augment)),
+      reader_(objects),
+      decoder_(decoder),
+      stage_end_(std::move(stage_end)),
+      single_(augment_) {
+  single_.mosaic.probability = 0;
+}
+
+Composer::Parts Composer::choose(SampleRandom random, std::uint64_t sample) const {
+  SampleRandom partners = random.stream(kPartners);
+  const auto others = [&] {
+    return static_cast<std::uint64_t>(partners.integer(static_cast<std::int64_t>(dataset_.size())));
+  };
+  const auto layer = [&](SampleRandom own, std::uint64_t first, const DetectionAugment& augment) {
+    Layer made{own, {first}};
+    const std::size_t pictures = pictures_of(augment, own);
+    while (made.samples.size() < pictures) made.samples.push_back(others());
+    return made;
+  };
+  Parts parts{layer(random, sample, augment_), {}, {}};
+  if (happens(augment_.copy_paste.probability, random.stream(kPaste)))
+    parts.pasted = layer(random.stream(kPaste + 1), others(), single_);
+  if (happens(augment_.mixup.probability, random.stream(kMix)))
+    parts.mixed = layer(random.stream(kMix + 1), others(), augment_);
+  return parts;
+}
+
+void Composer::draw(Parts& parts, std::span<std::uint8_t> pixels, Objects& objects) {
+  draw(parts.base, augment_, pixels, objects);
+  if (parts.pasted) paste(*parts.pasted, pixels, objects);
+  if (parts.mixed) mix(*parts.mixed, pixels, objects);
+  if (options_.decode) apply(options_.pixels, parts.base.random, augment_.size.width, pixels);
+}
+
+void Composer::draw(Layer& layer, const DetectionAugment& augment, std::span<std::uint8_t> pixels,
+                    Objects& objects) {
+  clear(objects);
+  if (options_.decode) fill(pixels, augment.background);
+  for (std::size_t i = 0; i < layer.samples.size(); ++i) {
+    current_ = &layer.samples[i];
+    draw_picture(layer, i, augment, pixels, objects);
+  }
+}
+
+void Composer::draw_picture(const Layer& layer, std::size_t number, const DetectionAugment& augment,
+                            std::span<std::uint8_t> pixels, Objects& objects) {
+  const std::uint64_t sample = layer.samples[number];
+  const Clock::time_point begin = Clock::now();
+  const Bytes bytes = dataset_.view(sample, bytes_);
+  const Clock::time_point read = Clock::now();
+  stage_end_(Stage::kRead, begin, read, bytes.size());
+  if (!options_.decode) return;
+  const ImageInfo info = decoder_.header(bytes, dataset_.image(sample));
+  const Objects stored = reader_ == nullptr ? Objects{} : reader_->read(sample, field_);
+  const bool swap = info.orientation >= 5;
+  const auto width = static_cast<int>(swap ? info.height : info.width);
+  const auto height = static_cast<int>(swap ? info.width : info.height);
+  const PicturePlan plan =
+      plan_picture(augment, layer.random, number, width, height, upright_boxes(stored, info));
+  decoder_.draw(bytes, info, plan.placement, plan.is_tile, {pixels, augment.size});
+  if (reader_ != nullptr)
+    add_objects(stored, info, plan, augment.size, options_.targets.value(), objects);
+  dataset_.check_whole(sample);
+  stage_end_(Stage::kDecode, read, Clock::now(), 0);
+}
+
+void Composer::paste(Layer& layer, std::span<std::uint8_t> pixels, Objects& objects) {
+  layer_pixels_.resize(pixels.size());
+  draw(layer, single_, layer_pixels_, layer_objects_);
+  if (!options_.decode) return;
+  SampleRandom choice = layer.random.stream(kChoice);
+  RunLengths cover;
+  Objects pasted;
+  for (std::size_t i = 0; i < layer_objects_.size(); ++i) {
+    const auto mask = mask_of(layer_objects_, i);
+    if (!happens(.5, choice.stream(i)) || mask.empty()) continue;
+    keep_object(layer_objects_, i, pasted);
+    cover = cover.empty() ? RunLengths(mask.begin(), mask.end()) : merge_masks(cover, mask);
+  }
+  if (cover.empty()) return;
+  copy_inside(cover, augment_.size, layer_pixels_, pixels);
+  cover_objects(objects, cover, augment_.size);
+  append(pasted, objects);
+}
+
+void Composer::mix(Layer& layer, std::span<std::uint8_t> pixels, Objects& objects) {
+  layer_pixels_.resize(pixels.size());
+  draw(layer, augment_, layer_pixels_, layer_objects_);
+  if (!options_.decode) return;
+  SampleRandom draws = layer.random.stream(kChoice);
+  blend(pixels, layer_pixels_, draw_beta(augment_.mixup.alpha, draws));
+  append(layer_objects_, objects);
+}
+
+}  // namespace packhorse::reader

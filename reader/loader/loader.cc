@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "loader/composer.h"
-#include "loader/targets_reader.h"
+#include "packhorse/reader/targets_reader.h"
 #include "loader/ring.h"
 #include "loader/storage_prefetcher.h"
 #include "packhorse/base/error.h"
@@ -86,6 +86,22 @@ std::exception_ptr too_many(const std::exception_ptr& last) {
 
 std::uint32_t size_of_all(const auto& values) { return static_cast<std::uint32_t>(values.size()); }
 
+/// Gives the places of a slot their part of its masks.
+void divide_masks(Ring::Slot& slot, std::size_t pixels) {
+  slot.masks.resize(slot.places.size() * pixels);
+  for (std::size_t place = 0; place < slot.places.size(); ++place)
+    slot.places[place].mask = std::span(slot.masks).subspan(place * pixels, pixels);
+}
+
+/// Hands the masks to the batch, and its old memory, if it still has it, to the places.
+void take_masks(Ring::Slot& slot, std::size_t samples) {
+  const std::size_t pixels = slot.places.front().mask.size();
+  if (pixels == 0) return;
+  slot.targets.masks.swap(slot.masks);
+  slot.targets.masks.resize(samples * pixels);
+  divide_masks(slot, pixels);
+}
+
 /// Puts what a batch's samples have one after the other.
 void join_targets(Ring::Slot& slot, std::size_t samples) {
   BatchTargets& joined = slot.targets;
@@ -93,7 +109,6 @@ void join_targets(Ring::Slot& slot, std::size_t samples) {
   joined.classes.labels.clear();
   joined.classes.scores.clear();
   joined.captions.clear();
-  joined.masks = {};
   for (auto* offsets : {&joined.offsets, &joined.class_offsets, &joined.caption_offsets})
     offsets->assign(1, 0);
   if (slot.places.empty()) return;
@@ -110,7 +125,7 @@ void join_targets(Ring::Slot& slot, std::size_t samples) {
     joined.class_offsets.push_back(size_of_all(joined.classes.labels));
     joined.caption_offsets.push_back(size_of_all(joined.captions));
   }
-  joined.masks = std::span(slot.masks).first(samples * slot.places.front().mask.size());
+  take_masks(slot, samples);
 }
 
 OrderOptions order_options(const LoaderOptions& options, std::uint64_t epoch, std::uint64_t done) {
@@ -225,9 +240,7 @@ struct Loader::Impl {
     if (!targets_reader->has_masks()) return;
     const ImageSize size = output_size(options.augment);
     const auto pixels = static_cast<std::size_t>(size.height) * static_cast<std::size_t>(size.width);
-    slot.masks.resize(places * pixels);
-    for (std::size_t place = 0; place < places; ++place)
-      slot.places[place].mask = std::span(slot.masks).subspan(place * pixels, pixels);
+    divide_masks(slot, pixels);
   }
 
   void give_composer(Producer& producer) {

@@ -28,7 +28,7 @@ class Ring {
     std::vector<std::uint64_t> samples;
     std::vector<EncodedSample> encoded;           ///< empty unless some are left so
     std::vector<PlacedTargets> places;            ///< of each place; empty unless they are read
-    std::vector<std::uint8_t> masks;              ///< theirs, one after the other
+    std::vector<std::uint8_t> masks;              ///< theirs, while they are made
     BatchTargets targets;                         ///< the same, joined when the batch is taken
     std::chrono::steady_clock::time_point begun;  ///< when work on its first sample began
 

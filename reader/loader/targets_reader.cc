@@ -1,4 +1,4 @@
-#include "loader/targets_reader.h"
+#include "packhorse/reader/targets_reader.h"
 
 #include <algorithm>
 
@@ -26,6 +26,7 @@ TargetsReader::TargetsReader(const Dataset& dataset) : dataset_(dataset) {
   for (const TargetRecord& target : dataset.targets()) {
     if (target.kind == kObjectsTarget) {
       objects_ = place_of(target);
+      keypoints_ = target.keypoints.size();
     } else if (target.kind == kClassesTarget) {
       classes_ = place_of(target);
     } else if (target.kind == kCaptionTarget) {

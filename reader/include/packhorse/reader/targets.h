@@ -58,7 +58,7 @@ struct BatchTargets {
   std::vector<std::uint32_t> class_offsets = {0};
   std::string captions;
   std::vector<std::uint32_t> caption_offsets = {0};
-  std::span<const std::uint8_t> masks = {};  ///< [size, height, width]: labels of the pixels
+  std::vector<std::uint8_t> masks = {};  ///< [size, height, width]: labels of the pixels
 };
 
 /// Boxes of a stored picture, in pixels of the upright one: what plan_picture() wants.

@@ -1,4 +1,4 @@
-#include "loader/targets_reader.h"
+#include "packhorse/reader/targets_reader.h"
 
 #include <doctest/doctest.h>
 
@@ -64,7 +64,7 @@ LoaderOptions said(DetectionAugment augment, int workers = 0) {
 
 /// Wherever a label and its neighbours are those of one sample, the pixel has that sample's grey.
 void check_masks(const Batch& batch, bool all_of_one) {
-  const auto masks = batch.targets().masks;
+  const auto& masks = batch.targets().masks;
   const auto pixels = static_cast<std::size_t>(batch.height()) * static_cast<std::size_t>(batch.width());
   REQUIRE(masks.size() == static_cast<std::size_t>(batch.size()) * pixels);
   const auto width = static_cast<std::size_t>(batch.width());

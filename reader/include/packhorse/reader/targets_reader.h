@@ -20,6 +20,7 @@ class TargetsReader {
 
   bool has_objects() const { return objects_.has_value(); }
   bool has_masks() const { return mask_.has_value(); }
+  std::size_t keypoints() const { return keypoints_; }  ///< of an object, as the dataset says
   /// The label of pixels that belong to no class, or to no picture.
   std::uint8_t ignored() const { return ignored_; }
   /// Those of a sample, in pixels of its stored picture, which `info` describes. `scratch` keeps
@@ -37,6 +38,7 @@ class TargetsReader {
 
   const Dataset& dataset_;
   std::optional<Place> objects_, classes_, caption_, mask_;
+  std::size_t keypoints_ = 0;
   std::uint8_t ignored_ = kIgnoredLabel;
 };
 

@@ -48,8 +48,7 @@ void add_names(std::string_view text, char separator, std::vector<std::string>& 
     return;
   }
   for (const std::string_view part : cut(text, separator)) {
-    if (const std::string_view name = without_blanks(part); !name.empty())
-      names.emplace_back(name);
+    if (const std::string_view name = without_blanks(part); !name.empty()) names.emplace_back(name);
   }
 }
 

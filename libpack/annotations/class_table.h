@@ -30,9 +30,7 @@ class ClassTable {
   LabelFile& file() { return file_; }
   const LabelFile& file() const { return file_; }
   /// By the label that file() gives an image.
-  const ClassSet& classes(std::int64_t text) const {
-    return sets_[static_cast<std::size_t>(text)];
-  }
+  const ClassSet& classes(std::int64_t text) const { return sets_[static_cast<std::size_t>(text)]; }
   /// Its columns, where each is a class: their order is that of the class list.
   const std::vector<std::string>& columns() const { return file_.other_names(); }
 

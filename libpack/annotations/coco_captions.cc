@@ -67,10 +67,9 @@ std::vector<CocoCaption> captions_in(std::string_view text) {
     const std::string id = annotation.at("image_id").dump();
     const auto image = by_id.find(id);
     if (image == by_id.end())
-      throw Error(ErrorKind::kCorrupt, "a caption is for the image " + printable(id) +
-                                           ", which is not in its list");
-    all[image->second].captions.push_back(
-        in_one_line(annotation.at("caption").get<std::string>()));
+      throw Error(ErrorKind::kCorrupt,
+                  "a caption is for the image " + printable(id) + ", which is not in its list");
+    all[image->second].captions.push_back(in_one_line(annotation.at("caption").get<std::string>()));
   });
   std::vector<CocoCaption> captions;
   for (Image& image : all) {
@@ -88,8 +87,8 @@ std::vector<CocoCaption> read_coco_captions(const std::filesystem::path& path) {
   try {
     return captions_in(as_text(file.bytes()));
   } catch (const Error& error) {
-    throw Error(ErrorKind::kUsage,
-                std::string("not COCO's file of captions: ") + error.what(), path);
+    throw Error(ErrorKind::kUsage, std::string("not COCO's file of captions: ") + error.what(),
+                path);
   }
 }
 

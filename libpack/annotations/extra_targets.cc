@@ -46,7 +46,8 @@ LabelFile open_captions(const TablePlace& place) {
 
 /// The text for readers of other makes: a list of names, or an object of names and scores.
 std::string classes_text(const ClassSet& set, const std::vector<std::string>& names) {
-  OrderedExactJson json = set.scores.empty() ? OrderedExactJson::array() : OrderedExactJson::object();
+  OrderedExactJson json =
+      set.scores.empty() ? OrderedExactJson::array() : OrderedExactJson::object();
   for (std::size_t i = 0; i < set.labels.size(); ++i) {
     const std::string& name = names[static_cast<std::size_t>(set.labels[i])];
     if (set.scores.empty()) {
@@ -98,7 +99,8 @@ ExtraTargets::ExtraTargets(TargetOptions options) : options_(std::move(options))
       caption_ = kCaptionField;
     }
   }
-  const bool for_objects = options_.has_objects() && options_.notation != TargetOptions::Notation::kCoco;
+  const bool for_objects =
+      options_.has_objects() && options_.notation != TargetOptions::Notation::kCoco;
   if (!mask_.empty() && !for_objects) mask_classes_ = options_.classes;
   if (!classes_.empty()) open_classes();
   for (const std::string& name : class_names_) add(name);
@@ -107,8 +109,8 @@ ExtraTargets::ExtraTargets(TargetOptions options) : options_(std::move(options))
 }
 
 void ExtraTargets::open_classes() {
-  const bool own = mask_.empty() && (!options_.has_objects() ||
-                                     options_.notation == TargetOptions::Notation::kCoco);
+  const bool own = mask_.empty() &&
+                   (!options_.has_objects() || options_.notation == TargetOptions::Notation::kCoco);
   std::vector<std::string> pinned = own ? options_.classes : std::vector<std::string>{};
   for (const auto& [split, table] : classes_) {
     if (pinned.empty()) pinned = table.columns();
@@ -151,7 +153,8 @@ void ExtraTargets::attach(Listing& listing) {
                   "the source has a field '" + name + "', which --targets would make", {},
                   "leave it out with --fields");
   }
-  for (const auto& [field, made] : {std::pair(mask_, false), std::pair(caption_, !captions_.empty())}) {
+  for (const auto& [field, made] :
+       {std::pair(mask_, false), std::pair(caption_, !captions_.empty())}) {
     if (!field.empty() && !made && !has(field))
       throw Error(ErrorKind::kUsage,
                   "--targets: there is no field and no file '" + printable(field) + "'", {},
@@ -160,8 +163,8 @@ void ExtraTargets::attach(Listing& listing) {
   }
   for (const SplitListing& split : listing.splits) {
     for (const auto& [what, lacks] :
-         {std::pair("classes", !classes_.empty() && !classes_.contains("") &&
-                                   !classes_.contains(split.split)),
+         {std::pair("classes",
+                    !classes_.empty() && !classes_.contains("") && !classes_.contains(split.split)),
           std::pair("caption", !captions_.empty() && !captions_.contains("") &&
                                    !captions_.contains(split.split))}) {
       if (lacks)
@@ -194,9 +197,9 @@ std::vector<ExtraTargets::Made> ExtraTargets::make(const SplitListing& split,
   std::vector<Made> made;
   std::string reason;
   const auto text_in = [&](const auto& by_split, const LabelFile& file) {
-    const auto text =
-        file.take(names_of_image(split, entry, by_split.contains(split.split) && !split.split.empty()),
-                  reason);
+    const auto text = file.take(
+        names_of_image(split, entry, by_split.contains(split.split) && !split.split.empty()),
+        reason);
     if (!text) throw Error(ErrorKind::kCorrupt, reason);
     return *text;
   };

@@ -35,8 +35,8 @@ class ExtraTargets {
   std::vector<TargetRecord> targets() const;
   /// The fields made of what the tables say of a sample.
   std::vector<Made> make(const SplitListing& split, std::size_t entry) const;
-  /// Throws Error(kCorrupt | kUnsupported) when a sample's field is not what its target must be, for
-  /// an image as the source has it.
+  /// Throws Error(kCorrupt | kUnsupported) when a sample's field is not what its target must be,
+  /// for an image as the source has it.
   void check(const Field& field, const ImageInfo& image) const;
   /// Names everything that made fields and rejects depend on besides the source.
   const std::string& fingerprint() const { return fingerprint_; }

@@ -133,7 +133,9 @@ void LabelFile::join_texts() {
       joined.push_back(line);
       continue;
     }
-    const auto text = [this](const Line& of) { return labels_[static_cast<std::size_t>(of.label)]; };
+    const auto text = [this](const Line& of) {
+      return labels_[static_cast<std::size_t>(of.label)];
+    };
     labels_.push_back(text(joined.back()) + '\n' + text(line));
     joined.back().label = static_cast<std::int32_t>(labels_.size() - 1);
   }

@@ -234,8 +234,7 @@ void LabelRows::choose_columns(const std::vector<std::string>& first) {
   constexpr auto kNone = static_cast<std::size_t>(-1);
   std::size_t path = kNone, label = kNone;
   if (!columns_.path.empty()) path = named(first, columns_.path, header_);
-  if (!columns_.label.empty() && !takes_all_others())
-    label = named(first, columns_.label, header_);
+  if (!columns_.label.empty() && !takes_all_others()) label = named(first, columns_.label, header_);
   std::vector<std::size_t> paths, labels;
   for (std::size_t c = 0; c < width_ && !has_image_cell(first); ++c) {
     if (c == path || c == label) continue;
@@ -313,8 +312,8 @@ void LabelRows::take_members(const Row& row, LabelRow& out) {
     const auto found = std::find_if(
         members_.begin(), members_.end(),
         [&](const JsonMember& member) { return lower_case(member.name) == lower_case(column); });
-    const bool none = found == members_.end() || found->text.empty() ||
-                      found->type == JsonMember::Type::kNull;
+    const bool none =
+        found == members_.end() || found->text.empty() || found->type == JsonMember::Type::kNull;
     if (none && integer && columns_.several) return std::string();
     if (none) refuse(row.line, std::string("has no ") + what);
     if (integer && columns_.several && found->text.starts_with('[')) return found->text;

@@ -53,9 +53,11 @@ void check_targets(const Source& source, const PackOptions& options, Listing& li
           "field '" +
           target.text + "', whose numbers would not fit them");
   }
-  if (!placed || !changes || !mode.makes_pixels || options.transform.fit != TransformOptions::Fit::kCrop)
+  if (!placed || !changes || !mode.makes_pixels ||
+      options.transform.fit != TransformOptions::Fit::kCrop)
     return;
-  throw Error(ErrorKind::kUsage, "--image raw cuts the images, and with them their objects and masks", {},
+  throw Error(ErrorKind::kUsage,
+              "--image raw cuts the images, and with them their objects and masks", {},
               "give --fit letterbox, or another image mode");
 }
 

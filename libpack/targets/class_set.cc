@@ -27,8 +27,7 @@ std::vector<std::byte> encode_classes(const ClassSet& classes) {
                                                static_cast<std::uint32_t>(classes.scores.size())};
   std::memcpy(field.data(), kClassesMagic.data(), kClassesMagic.size());
   std::memcpy(field.data() + kClassesMagic.size(), counts.data(), sizeof counts);
-  if (label_bytes > 0)
-    std::memcpy(field.data() + kClassesHead, classes.labels.data(), label_bytes);
+  if (label_bytes > 0) std::memcpy(field.data() + kClassesHead, classes.labels.data(), label_bytes);
   if (score_bytes > 0)
     std::memcpy(field.data() + kClassesHead + label_bytes, classes.scores.data(), score_bytes);
   return field;

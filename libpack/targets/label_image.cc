@@ -124,8 +124,7 @@ LabelImage decode_label_image(Bytes png, std::uint32_t width, std::uint32_t heig
   }
   LabelImage image{width, height, std::vector<std::uint8_t>(std::size_t{width} * height)};
   std::vector<png_bytep> rows(height);
-  for (std::uint32_t y = 0; y < height; ++y)
-    rows[y] = image.labels.data() + std::size_t{y} * width;
+  for (std::uint32_t y = 0; y < height; ++y) rows[y] = image.labels.data() + std::size_t{y} * width;
   reader.read_rows(rows);
   return image;
 }

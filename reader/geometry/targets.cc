@@ -94,10 +94,8 @@ MaskPlace place_of(const ImageInfo& info, const PicturePlan& plan, ImageSize out
 ClassSet joined(const ClassSet& a, const ClassSet& b) {
   ClassSet all;
   for (std::size_t i = 0, j = 0; i < a.labels.size() || j < b.labels.size();) {
-    const bool from_a =
-        j == b.labels.size() || (i < a.labels.size() && a.labels[i] <= b.labels[j]);
-    const bool from_b =
-        i == a.labels.size() || (j < b.labels.size() && b.labels[j] <= a.labels[i]);
+    const bool from_a = j == b.labels.size() || (i < a.labels.size() && a.labels[i] <= b.labels[j]);
+    const bool from_b = i == a.labels.size() || (j < b.labels.size() && b.labels[j] <= a.labels[i]);
     all.labels.push_back(from_a ? a.labels[i] : b.labels[j]);
     if (!a.scores.empty() || !b.scores.empty()) {
       const auto score = [](const ClassSet& of, bool has, std::size_t at) {

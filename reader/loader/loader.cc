@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "loader/composer.h"
-#include "packhorse/reader/targets_reader.h"
 #include "loader/ring.h"
 #include "loader/storage_prefetcher.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/mapped_file.h"
 #include "packhorse/base/resources.h"
 #include "packhorse/reader/decode.h"
+#include "packhorse/reader/targets_reader.h"
 #include "pixel_format/pixel_writer.h"
 
 namespace packhorse::reader {
@@ -239,7 +239,8 @@ struct Loader::Impl {
     slot.places.resize(places);
     if (!targets_reader->has_masks()) return;
     const ImageSize size = output_size(options.augment);
-    const auto pixels = static_cast<std::size_t>(size.height) * static_cast<std::size_t>(size.width);
+    const auto pixels =
+        static_cast<std::size_t>(size.height) * static_cast<std::size_t>(size.width);
     divide_masks(slot, pixels);
   }
 

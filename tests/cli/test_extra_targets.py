@@ -65,6 +65,7 @@ def test_a_column_of_lists_gives_several_classes(pictures, tmp_path, lists):
     assert found == [([0, 1], []), ([], []), ([1, 2], [])]
     assert [json.loads(sample["classes.json"]) for sample in samples_of(tmp_path / "out")] == [["clear sky", "haze"], [], ["haze", "road"]]
     packhorse("inspect", "--verify=full", tmp_path / "out")
+    assert "several of 3 classes: clear sky, haze, road" in packhorse("inspect", tmp_path / "out").out
 
 
 def test_a_column_for_each_class(pictures, tmp_path):
@@ -125,6 +126,7 @@ def test_captions_from_fields_tables_and_coco(pictures, tmp_path):
     table = write_table(tmp_path / "captions.csv", rows)
     pack(pictures, tmp_path / "table", "--unlabelled", f"--targets=caption:{table}:caption")
     assert target_of(tmp_path / "table", "caption")["name"] == "caption"
+    assert "captions, field caption\n" in packhorse("inspect", tmp_path / "table").out
     expected = ["one\nuno, due", "", "three"]
     assert [s["caption"].decode() for s in samples_of(tmp_path / "table")] == expected
 
@@ -176,6 +178,7 @@ def test_masks_are_kept_as_they_are(pictures, masks, tmp_path, form):
         "name": "seg.png", "kind": "mask", "text": "", "classes": [], "keypoints": [], "ignore": 255
     }
     packhorse("inspect", "--verify=full", "--against", pictures, tmp_path / "out", *SEGMENTED)
+    assert "masks of pixels, field seg.png\n" in packhorse("inspect", tmp_path / "out").out
     packhorse("unpack", tmp_path / "out", tmp_path / "back")
     for name in NAMES:
         back = next((tmp_path / "back").rglob(name)).with_suffix(".seg.png")

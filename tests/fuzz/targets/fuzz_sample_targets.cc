@@ -1,5 +1,5 @@
-// What is said of a sample besides its label and objects: the field of its classes, a mask, COCO's captions, tables of
-// classes; the first byte says which.
+// What is said of a sample besides its label and objects: the field of its classes, a mask, COCO's
+// captions, tables of classes; the first byte says which.
 #include <algorithm>
 #include <array>
 
@@ -27,8 +27,12 @@ void mask(Bytes input) {
   if (size.width > kLargest || size.height > kLargest) return;
   const LabelImage image = decode_label_image(input, size.width, size.height);
   fuzz::promise(image.labels.size() == std::size_t{image.width} * image.height, "a label a pixel");
-  const PixelMap half{.scale_x = .5, .scale_y = .5, .flip_x = true, .swap = true,
-                      .width = (image.width + 1) / 2, .height = (image.height + 1) / 2};
+  const PixelMap half{.scale_x = .5,
+                      .scale_y = .5,
+                      .flip_x = true,
+                      .swap = true,
+                      .width = (image.width + 1) / 2,
+                      .height = (image.height + 1) / 2};
   const LabelImage mapped = map_labels(image, half, kIgnored);
   fuzz::touch(std::as_bytes(std::span(mapped.labels)));
 }
@@ -53,7 +57,8 @@ void table(Bytes input) {
   table.resolve(names);
   for (std::size_t i = 0; i < table.file().labels().size(); ++i) {
     for (const std::int32_t label : table.classes(static_cast<std::int64_t>(i)).labels)
-      fuzz::promise(static_cast<std::size_t>(label) < names.classes().size(), "a class of the list");
+      fuzz::promise(static_cast<std::size_t>(label) < names.classes().size(),
+                    "a class of the list");
   }
 }
 

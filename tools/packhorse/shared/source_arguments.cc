@@ -68,9 +68,10 @@ void SourceArguments::setup(CLI::App& app, const std::string& source,
       ->type_name("KIND[:PLACE]")
       ->allow_extra_args(false)
       ->group(source);
-  app.add_option("--target-classes", target_classes_file_,
-                 "File with one class of the objects per line, for yolo and voc, or else of the masks "
-                 "or of several classes")
+  app.add_option(
+         "--target-classes", target_classes_file_,
+         "File with one class of the objects per line, for yolo and voc, or else of the masks "
+         "or of several classes")
       ->group(source);
   app.add_option("--target-keypoints", targets.keypoints,
                  "yolo: how many key points each object has")

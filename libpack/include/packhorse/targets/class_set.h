@@ -22,8 +22,8 @@ struct ClassSet {
 
 /// The bytes in which a shard holds them (docs/formats/objects.md), little-endian.
 std::vector<std::byte> encode_classes(const ClassSet& classes);
-/// Throws Error(kCorrupt) unless labels ascend, from 0, and there are as many finite scores or none.
-/// It does not know how many classes there are.
+/// Throws Error(kCorrupt) unless labels ascend, from 0, and there are as many finite scores or
+/// none. It does not know how many classes there are.
 ClassSet decode_classes(Bytes field);
 
 }  // namespace packhorse

@@ -21,8 +21,8 @@ struct ColorJitter {
 };
 
 /// torchvision.transforms.v2.RandomPhotometricDistort (Liu et al. 2016, arXiv:1512.02325): each of
-/// these with its probability, by a factor from its range, or for the hue an amount; contrast before
-/// or after saturation and hue; the channels in a random order.
+/// these with its probability, by a factor from its range, or for the hue an amount; contrast
+/// before or after saturation and hue; the channels in a random order.
 struct PhotometricDistort {
   double probability = 0;  ///< of each; torchvision's default is 0.5
   double min_brightness = 0.875, max_brightness = 1.125;

@@ -9,7 +9,8 @@ namespace packhorse::test {
 
 namespace {
 
-std::vector<std::byte> grey_png(std::uint32_t width, std::uint32_t height, std::uint8_t components) {
+std::vector<std::byte> grey_png(std::uint32_t width, std::uint32_t height,
+                                std::uint8_t components) {
   ImageInfo info;
   info.width = width, info.height = height, info.components = components;
   std::vector<std::byte> pixels(std::size_t{width} * height * components), png;

@@ -101,7 +101,8 @@ TEST_CASE("photometric distortion: as often as its probability says, in torchvis
     CHECK((colors.hue >= -.05 && colors.hue <= .05));
   }
   // Five standard deviations of a binomial: 158; of six permutations one changes nothing.
-  for (const int count : {brightness, contrast, hue, late}) CHECK(std::abs(count - kDraws / 2) < 158);
+  for (const int count : {brightness, contrast, hue, late})
+    CHECK(std::abs(count - kDraws / 2) < 158);
   CHECK(std::abs(permuted - kDraws * 5 / 12) < 158);
 }
 

@@ -65,7 +65,8 @@ LoaderOptions said(DetectionAugment augment, int workers = 0) {
 /// Wherever a label and its neighbours are those of one sample, the pixel has that sample's grey.
 void check_masks(const Batch& batch, bool all_of_one) {
   const auto& masks = batch.targets().masks;
-  const auto pixels = static_cast<std::size_t>(batch.height()) * static_cast<std::size_t>(batch.width());
+  const auto pixels =
+      static_cast<std::size_t>(batch.height()) * static_cast<std::size_t>(batch.width());
   REQUIRE(masks.size() == static_cast<std::size_t>(batch.size()) * pixels);
   const auto width = static_cast<std::size_t>(batch.width());
   std::size_t compared = 0;

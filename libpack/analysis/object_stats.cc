@@ -15,7 +15,7 @@ namespace packhorse {
 namespace {
 
 constexpr double kSmallBelow = 32 * 32, kMediumBelow = 96 * 96;  // COCO's
-constexpr std::size_t kImagesAtOnce = 256;
+constexpr std::size_t kImagesAtOnce = 64;
 
 double area_of_object(const Objects& objects, std::size_t i) {
   if (!objects.areas.empty()) return objects.areas[i];

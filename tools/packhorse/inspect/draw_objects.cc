@@ -60,7 +60,7 @@ class ObjectPainter {
       : picture_(picture),
         objects_(objects),
         side_(std::max(picture.cols, picture.rows)),
-        line_(std::max(1, (side_ + 200) / 400)),
+        line_(std::max(1, (side_ + 300) / 400)),
         letters_{std::clamp(side_ / 1400.0, 0.38, 4.0), std::max(1, (side_ + 300) / 1000)} {}
 
   cv::Scalar colour(std::size_t i) const {

@@ -10,21 +10,24 @@ using program::with_commas;
 namespace {
 
 std::string amount_words(const ObjectStats& stats, std::uint64_t samples) {
+  const ValueCounts& each = stats.per_image;
   std::string words = with_commas(stats.objects);
   if (stats.images + stats.damaged < samples)
-    words += fmt::format(" in {} of {} images, drawn at random (`packhorse stats` without --sample counts all)",
-                         with_commas(stats.images), with_commas(samples));
-  if (stats.images > 0)
-    words +=
-        fmt::format(": {} to {} an image, median {}", with_commas(stats.per_image.least()),
-                    with_commas(stats.per_image.most()), with_commas(stats.per_image.median()));
+    words += fmt::format(
+        " in {} of {} images, drawn at random (`packhorse stats` without --sample counts all)",
+        with_commas(stats.images), with_commas(samples));
+  if (each.most() > each.least())
+    words += fmt::format(": {} to {} an image, median {}", with_commas(each.least()),
+                         with_commas(each.most()), with_commas(each.median()));
+  else if (each.most() > 0)
+    words += fmt::format(": {} in each image", with_commas(each.most()));
   if (stats.empty > 0) words += fmt::format("; {} without", count_text(stats.empty, "image"));
   if (stats.damaged > 0)
     words += fmt::format("; {} whose objects are damaged", count_text(stats.damaged, "image"));
   return words;
 }
 
-/// "with 3 outlines, 1 crowd": what some of the objects have, and what some are.
+/// "3 with polygons, 1 crowd": what some of the objects have, and what some are.
 std::string kind_of_object_words(const ObjectStats& stats) {
   std::string words;
   const auto add = [&](std::uint64_t count, const char* what) {

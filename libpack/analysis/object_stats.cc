@@ -4,11 +4,13 @@
 #include <cmath>
 #include <mutex>
 #include <numeric>
+#include <span>
 
 #include "base/parallel.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/permutation.h"
 #include "packhorse/base/resources.h"
+#include "packhorse/targets/run_lengths.h"
 
 namespace packhorse {
 
@@ -33,6 +35,20 @@ bool has_keypoint(const Objects& objects, std::size_t i) {
   const auto each = static_cast<std::ptrdiff_t>(objects.keypoints_each.front());
   const auto first = objects.keypoints.begin() + static_cast<std::ptrdiff_t>(i) * each;
   return std::any_of(first, first + each, [](const Keypoint& p) { return p.visibility > 0; });
+}
+
+/// Throws Error(kCorrupt) for labels without a class and for masks of another image.
+void check_belonging(const Objects& objects, std::size_t classes, const ImageInfo& image) {
+  for (const std::int32_t label : objects.labels) {
+    if (static_cast<std::size_t>(label) >= classes)
+      throw Error(ErrorKind::kCorrupt, "damaged objects: a label has no class");
+  }
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    if (!has_any(objects.runs, i)) continue;
+    const auto counts =
+        std::span(objects.counts).subspan(objects.runs[i], objects.runs[i + 1] - objects.runs[i]);
+    check_run_lengths(counts, {image.height, image.width});
+  }
 }
 
 /// The numbers of the samples to look at, in stored order.
@@ -64,12 +80,15 @@ std::optional<ObjectsTarget> objects_target(const PackedDataset& dataset) {
 Objects read_objects(const PackedDataset& dataset, const ObjectsTarget& target, std::size_t sample,
                      std::vector<std::byte>& bytes) {
   if (!dataset.read_field(sample, target.field, bytes)) return {};
-  Objects objects = decode_objects(bytes);
-  for (const std::int32_t label : objects.labels) {
-    if (static_cast<std::size_t>(label) >= target.record.classes.size())
-      throw Error(ErrorKind::kCorrupt, "damaged objects: a label has no class");
+  try {
+    Objects objects = decode_objects(bytes);
+    check_belonging(objects, target.record.classes.size(), dataset.image(sample));
+    return objects;
+  } catch (const Error& error) {
+    const PackedDataset::Place at = dataset.place(sample);
+    throw Error(error.kind(), error.what(), dataset.data_path(at.shard),
+                "run `packhorse inspect --verify full` on the dataset", dataset.name_at(at));
   }
-  return objects;
 }
 
 void ObjectStats::add(const Objects& one_image) {

@@ -22,7 +22,7 @@ struct ObjectsTarget {
 std::optional<ObjectsTarget> objects_target(const PackedDataset& dataset);
 
 /// The objects of a sample, none where it lacks the field; `bytes` is a buffer. Throws
-/// Error(kCorrupt), also for a label that has no class, Error(kIo).
+/// Error(kCorrupt), also for a label that has no class and a mask of another image, Error(kIo).
 Objects read_objects(const PackedDataset& dataset, const ObjectsTarget& target, std::size_t sample,
                      std::vector<std::byte>& bytes);
 

@@ -67,6 +67,16 @@ void ValueCounts::add(std::uint64_t value) {
   ++size_;
 }
 
+void ValueCounts::add(const ValueCounts& others) {
+  if (others.size_ == 0) return;
+  counts_.resize(std::max(counts_.size(), others.counts_.size()));
+  for (std::size_t group = 0; group < others.counts_.size(); ++group)
+    counts_[group] += others.counts_[group];
+  least_ = size_ == 0 ? others.least_ : std::min(least_, others.least_);
+  most_ = std::max(most_, others.most_);
+  size_ += others.size_;
+}
+
 std::uint64_t ValueCounts::quantile(double share) const {
   const auto rank = static_cast<std::uint64_t>(share * static_cast<double>(size_));
   std::uint64_t below = 0;

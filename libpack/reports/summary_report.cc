@@ -12,10 +12,10 @@ std::uint64_t shard_bytes(const Manifest& manifest) {
   return bytes;
 }
 
-ReportJson values_json(const ValueCounts& values) {
+ReportJson values_json(const ValueCounts& values, const char* of = "samples") {
   ReportJson bins = ReportJson::array();
   for (const Bin& bin : values.bins(6))
-    bins.push_back({{"from", bin.begin}, {"below", bin.end}, {"samples", bin.count}});
+    bins.push_back({{"from", bin.begin}, {"below", bin.end}, {of, bin.count}});
   return {
       {"min", values.least()}, {"median", values.median()}, {"max", values.most()}, {"bins", bins}};
 }
@@ -33,7 +33,30 @@ ReportJson balance_json(const PackedDataset& dataset, const ClassBalance& balanc
 
 }  // namespace
 
-ReportJson to_json(const PackedDataset& dataset, const Summary& summary) {
+ReportJson to_json(const ObjectStats& stats) {
+  ReportJson classes = ReportJson::array();
+  for (std::size_t label = 0; label < stats.class_objects.size(); ++label)
+    classes.push_back(
+        {{"name", stats.target.record.classes[label]}, {"objects", stats.class_objects[label]}});
+  return {{"images", stats.images},
+          {"damaged", stats.damaged},
+          {"objects", stats.objects},
+          {"images_without", stats.empty},
+          {"per_image", values_json(stats.per_image, "images")},
+          {"classes", classes},
+          {"sizes", {{"small", stats.small}, {"medium", stats.medium}, {"large", stats.large}}},
+          {"side", values_json(stats.sides, "objects")},
+          {"with_polygons", stats.with_polygons},
+          {"with_run_lengths", stats.with_runs},
+          {"with_keypoints", stats.with_keypoints},
+          {"crowds", stats.crowds},
+          {"difficult", stats.difficult},
+          {"truncated", stats.truncated},
+          {"occluded", stats.occluded}};
+}
+
+ReportJson to_json(const PackedDataset& dataset, const Summary& summary,
+                   const std::optional<ObjectStats>& objects) {
   const Manifest& m = dataset.manifest();
   ReportJson classes = ReportJson::array(), shards = ReportJson::array(),
              components = ReportJson::object();
@@ -57,37 +80,39 @@ ReportJson to_json(const PackedDataset& dataset, const Summary& summary) {
   for (const ShapeCount& shape : summary.shapes)
     shapes.push_back({{"shape", shape.name}, {"samples", shape.count}});
   for (const auto& [rule, count] : m.skipped_by_rule) skipped[rule] = count;
-  return {{"path", dataset.path().string()},
-          {"format", m.format},
-          {"compress", m.compress},
-          {"image", m.image},
-          {"image_settings", m.image_settings},
-          {"fields", fields},
-          {"targets", targets},
-          {"split", m.split},
-          {"samples", m.samples},
-          {"classes", classes},
-          {"bytes", shard_bytes(m)},
-          {"payload_bytes", m.payload_bytes},
-          {"kinds", summary.kinds},
-          {"accounting",
-           {{"seen", m.accounting.seen},
-            {"packed", m.accounting.packed},
-            {"rejected", m.accounting.rejected},
-            {"skipped", m.accounting.skipped},
-            {"skipped_by_rule", skipped}}},
-          {"shards", shards},
-          {"id", m.id()},
-          {"packhorse", m.version},
-          {"options", recorded_options(m)},
-          {"class_balance", balance_json(dataset, summary.classes)},
-          {"components", components},
-          {"turned", summary.turned},
-          {"width", values_json(summary.width)},
-          {"height", values_json(summary.height)},
-          {"short_side", values_json(summary.short_side)},
-          {"image_bytes", values_json(summary.bytes)},
-          {"shapes", shapes}};
+  ReportJson json = {{"path", dataset.path().string()},
+                     {"format", m.format},
+                     {"compress", m.compress},
+                     {"image", m.image},
+                     {"image_settings", m.image_settings},
+                     {"fields", fields},
+                     {"targets", targets},
+                     {"split", m.split},
+                     {"samples", m.samples},
+                     {"classes", classes},
+                     {"bytes", shard_bytes(m)},
+                     {"payload_bytes", m.payload_bytes},
+                     {"kinds", summary.kinds},
+                     {"accounting",
+                      {{"seen", m.accounting.seen},
+                       {"packed", m.accounting.packed},
+                       {"rejected", m.accounting.rejected},
+                       {"skipped", m.accounting.skipped},
+                       {"skipped_by_rule", skipped}}},
+                     {"shards", shards},
+                     {"id", m.id()},
+                     {"packhorse", m.version},
+                     {"options", recorded_options(m)},
+                     {"class_balance", balance_json(dataset, summary.classes)},
+                     {"components", components},
+                     {"turned", summary.turned},
+                     {"width", values_json(summary.width)},
+                     {"height", values_json(summary.height)},
+                     {"short_side", values_json(summary.short_side)},
+                     {"image_bytes", values_json(summary.bytes)},
+                     {"shapes", shapes}};
+  if (objects) json["objects"] = to_json(*objects);
+  return json;
 }
 
 ReportJson summary_report(const std::filesystem::path& path) {
@@ -95,7 +120,8 @@ ReportJson summary_report(const std::filesystem::path& path) {
   std::vector<ReportJson> reports;
   for (const std::filesystem::path& one : paths) {
     const PackedDataset dataset(one);
-    reports.push_back(to_json(dataset, summarise(dataset)));
+    reports.push_back(
+        to_json(dataset, summarise(dataset), count_objects(dataset, {.images = kObjectsGlance})));
   }
   return one_report(path, paths, reports);
 }

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "image/picture.h"
+
 namespace packhorse {
 
 namespace {
@@ -77,6 +79,17 @@ Point PixelMap::undo(Point point) const {
   if (flip_x) x = width - x;
   if (flip_y) y = height - y;
   return {(x - move_x) / scale_x, (y - move_y) / scale_y};
+}
+
+PixelMap upright_map(int orientation, MaskSize size) {
+  const Turn turn(orientation);
+  PixelMap map;
+  map.flip_x = turn.flip_x;
+  map.flip_y = turn.flip_y;
+  map.swap = turn.swap;
+  map.width = size.width;
+  map.height = size.height;
+  return map;
 }
 
 Objects map_objects(Objects objects, const PixelMap& map, MaskSize from) {

@@ -122,6 +122,11 @@ class DatasetSummary(_Report):
     fields: list[dict[str, Any]]
     shards: list[dict[str, Any]]
     accounting: dict[str, Any]
+    objects: dict[str, Any] | None  # how many there are, of which classes and sizes; None: the images have none
+
+    @classmethod
+    def of(cls, json: dict[str, Any], **more: Any) -> DatasetSummary:
+        return super().of(json, objects=json.get("objects"), **more)
 
 
 @dataclass(frozen=True)

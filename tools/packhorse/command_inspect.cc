@@ -61,8 +61,9 @@ class CommandInspect final : public program::Command {
     }
     verify_.check();
     if (program::has_image_limits(*app_) && !decodes()) {
-      throw Error(ErrorKind::kUsage, "image limits have no effect: no images are decoded", {},
-                  "add --verify full --decode, --against, --sheet or --report, or leave them out");
+      throw Error(
+          ErrorKind::kUsage, "image limits have no effect: no images are decoded", {},
+          "add --verify full --decode, --against, --draw, --sheet or --report, or leave them out");
     }
     const std::vector<fs::path> paths = request_.datasets();
     if (verify_.wanted()) return prove(paths, stop);
@@ -74,7 +75,9 @@ class CommandInspect final : public program::Command {
   }
 
  private:
-  bool decodes() const { return verify_.decodes() || sheet_.wanted() || report_.wanted(); }
+  bool decodes() const {
+    return verify_.decodes() || show_.decodes() || sheet_.wanted() || report_.wanted();
+  }
 
   int prove(const std::vector<fs::path>& paths, const std::stop_token& stop) {
     const int code = verify_.run(paths, stop);

@@ -6,8 +6,12 @@
 
 #include "commands.h"
 #include "common/terminal.h"
+#include "inspect/objects_text.h"
 #include "packhorse/analysis/dataset_stats.h"
+#include "packhorse/analysis/object_stats.h"
+#include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
+#include "packhorse/reports/summary_report.h"
 #include "shared/request.h"
 
 namespace packhorse {
@@ -31,18 +35,21 @@ Json channels_json(const ChannelStats& stats) {
   return {{"mean", stats.mean}, {"std", stats.deviation}};
 }
 
-Json stats_json(const PackedDataset& dataset, const DatasetStats& stats) {
+Json stats_json(const PackedDataset& dataset, const DatasetStats& stats,
+                const std::optional<ObjectStats>& objects) {
   const std::vector<std::uint64_t>& samples = dataset.manifest().class_samples;
-  return {{"path", dataset.path().string()},
-          {"images", stats.images},
-          {"samples", dataset.size()},
-          {"pixels", stats.pixels},
-          {"by_pixel", channels_json(stats.by_pixel)},
-          {"by_image", channels_json(stats.by_image)},
-          {"classes", dataset.classes()},
-          {"class_samples", samples},
-          {"class_weights", class_weights(samples, 1)},
-          {"class_weights_sqrt", class_weights(samples, 0.5)}};
+  Json json = {{"path", dataset.path().string()},
+               {"images", stats.images},
+               {"samples", dataset.size()},
+               {"pixels", stats.pixels},
+               {"by_pixel", channels_json(stats.by_pixel)},
+               {"by_image", channels_json(stats.by_image)},
+               {"classes", dataset.classes()},
+               {"class_samples", samples},
+               {"class_weights", class_weights(samples, 1)},
+               {"class_weights_sqrt", class_weights(samples, 0.5)}};
+  if (objects) json["objects"] = to_json(*objects);
+  return json;
 }
 
 std::string weights_text(const std::vector<std::uint64_t>& samples) {
@@ -66,6 +73,25 @@ std::string stats_text(const PackedDataset& dataset, const DatasetStats& stats) 
       weights_text(dataset.manifest().class_samples));
 }
 
+/// Statistics of damaged data are of no use.
+void refuse_damage(const PackedDataset& dataset, const std::optional<ObjectStats>& objects) {
+  if (!objects || objects->damaged == 0) return;
+  throw Error(
+      ErrorKind::kCorrupt,
+      "the objects of " + program::count_text(objects->damaged, "image") + " could not be read",
+      dataset.path(), "`packhorse inspect --verify full` finds all damage");
+}
+
+std::string objects_text(const ObjectStats& stats, std::uint64_t samples) {
+  std::string text;
+  for (const auto& [name, value] : inspect::object_lines(stats, samples))
+    text += fmt::format("# {}: {}\n", name, value);
+  for (std::size_t label = 0; label < stats.class_objects.size(); ++label)
+    text += fmt::format("#   {} {}\n", program::with_commas(stats.class_objects[label]),
+                        printable(stats.target.record.classes[label]));
+  return text;
+}
+
 class CommandStats final : public program::Command {
  public:
   void setup(CLI::App& app) override {
@@ -79,7 +105,7 @@ class CommandStats final : public program::Command {
     app.footer(
         "Decodes all images and prints the mean and standard deviation of RGB, once with each "
         "pixel and once with each\n"
-        "image counting the same, and class weights.\n\n"
+        "image counting the same, class weights, and how many objects the images have.\n\n"
         "Example:\n"
         "  packhorse stats packed/train");
   }
@@ -96,8 +122,13 @@ class CommandStats final : public program::Command {
       for (const fs::path& path : paths) {
         const PackedDataset dataset(path);
         const DatasetStats stats = measure_stats(dataset, options_, &progress, stop);
-        objects.push_back(stats_json(dataset, stats));
+        const auto counted = count_objects(
+            dataset, {.images = options_.images, .seed = options_.seed, .jobs = options_.jobs},
+            stop);
+        refuse_damage(dataset, counted);
+        objects.push_back(stats_json(dataset, stats, counted));
         text += stats_text(dataset, stats);
+        if (counted) text += objects_text(*counted, dataset.size());
       }
     }
     if (request_.json) text = json_text(one_report(request_.path, paths, objects));

@@ -41,7 +41,7 @@ std::string edge_text(std::uint64_t bytes) {
 
 }  // namespace
 
-std::vector<ChartRow> pixel_rows(const ValueCounts& values) {
+std::vector<ChartRow> value_rows(const ValueCounts& values) {
   std::vector<ChartRow> rows;
   for (const Bin& bin : values.bins(kBars)) {
     rows.push_back({bin.end - bin.begin == 1
@@ -73,16 +73,16 @@ std::vector<ChartRow> shape_rows(const Summary& summary) {
   return rows;
 }
 
-std::vector<ChartRow> class_rows(const PackedDataset& dataset) {
-  const std::vector<std::uint64_t>& samples = dataset.manifest().class_samples;
-  if (std::adjacent_find(samples.begin(), samples.end(), std::not_equal_to<>()) == samples.end())
+std::vector<ChartRow> class_rows(const std::vector<std::string>& names,
+                                 const std::vector<std::uint64_t>& counts) {
+  if (std::adjacent_find(counts.begin(), counts.end(), std::not_equal_to<>()) == counts.end())
     return {};
-  std::vector<std::size_t> order(samples.size());
+  std::vector<std::size_t> order(counts.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  const bool all = samples.size() <= kClassesShown;
+  const bool all = counts.size() <= kClassesShown;
   if (!all) {
     std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return samples[a] > samples[b]; });
+                     [&](std::size_t a, std::size_t b) { return counts[a] > counts[b]; });
   }
   std::vector<ChartRow> rows;
   const std::size_t smallest = order.size() - kSmallestShown;
@@ -91,7 +91,7 @@ std::vector<ChartRow> class_rows(const PackedDataset& dataset) {
       rows.push_back({fmt::format("... {} more", with_commas(smallest - i)), 0});
       i = smallest;
     }
-    rows.push_back({dataset.classes()[order[i]], samples[order[i]]});
+    rows.push_back({names[order[i]], counts[order[i]]});
   }
   return rows;
 }

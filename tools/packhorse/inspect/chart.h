@@ -16,14 +16,15 @@ struct ChartRow {
 };
 
 /// Rows such as "320-383", or "32" for a bar of one value.
-std::vector<ChartRow> pixel_rows(const ValueCounts& values);
+std::vector<ChartRow> value_rows(const ValueCounts& values);
 /// Rows such as "32.0 KiB to 64.0 KiB".
 std::vector<ChartRow> byte_rows(const ValueCounts& values);
 /// Rows such as "4:3", from the first shape to the last one that has images.
 std::vector<ChartRow> shape_rows(const Summary& summary);
 /// Class sizes: every class when there are few, otherwise the largest and the smallest, with a row
 /// between them that says how many are left out. Empty when all have one size.
-std::vector<ChartRow> class_rows(const PackedDataset& dataset);
+std::vector<ChartRow> class_rows(const std::vector<std::string>& names,
+                                 const std::vector<std::uint64_t>& counts);
 
 /// "12.3 %"; a share above zero that is too small to show is "<0.1 %".
 std::string share_text(std::uint64_t count, std::uint64_t total);

@@ -110,8 +110,12 @@ summary { cursor: pointer; margin: .6rem 0; font-weight: 600; }
 .tiles figure { flex: none; width: 112px; }
 .tiles .picture { width: 112px; height: 112px; background: var(--mat); display: flex;
   align-items: center; justify-content: center; text-align: center; }
+.tiles.large figure { width: 240px; }
+.tiles.large .picture { width: 240px; height: 240px; }
+.legend span { margin-right: 1rem; white-space: nowrap; }
+.swatch { display: inline-block; width: .75em; height: .75em; }
 .tiles .damaged { border: 2px solid var(--bad); color: var(--bad); box-sizing: border-box; }
-.tiles figcaption { color: var(--pale); font-size: 12px; }
+.tiles figcaption { color: var(--pale); font-size: 12px; overflow-wrap: anywhere; }
 )";
 }
 

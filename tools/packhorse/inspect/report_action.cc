@@ -16,7 +16,7 @@ namespace packhorse::inspect {
 
 namespace {
 
-constexpr int kTileSide = 112;  ///< as the style sheet has it
+constexpr int kTileSide = 112, kLargeSide = 240;  ///< as the style sheet has them
 constexpr std::uint64_t kSeed = 0;
 
 /// Picks `count` of the classes, spread evenly over their list.
@@ -102,11 +102,13 @@ ReportSection ReportAction::section(const PackedDataset& dataset,
   ReportSection section;
   section.dataset = &dataset;
   section.summary = summarise(dataset);
+  section.objects = count_objects(dataset, {.images = kObjectsGlance, .jobs = request_.jobs}, stop);
   if (classes_ == 0) return section;
   std::vector<std::size_t> samples(dataset.size());
   std::iota(samples.begin(), samples.end(), std::size_t{0});
   for (ClassPicks& picks : spread(picks_by_class(dataset, samples, images_, kSeed), classes_)) {
-    std::vector<Tile> tiles = make_tiles(dataset, picks.picks, kTileSide, request_, stop);
+    std::vector<Tile> tiles =
+        make_tiles(dataset, picks.picks, section.objects ? kLargeSide : kTileSide, request_, stop);
     section.classes.push_back({std::move(picks), std::move(tiles)});
   }
   return section;

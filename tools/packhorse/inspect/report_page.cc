@@ -2,9 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
+#include <set>
+
 #include "common/terminal.h"
 #include "inspect/chart.h"
+#include "inspect/draw_objects.h"
 #include "inspect/html.h"
+#include "inspect/objects_text.h"
+#include "inspect/palette.h"
 #include "inspect/summary_text.h"
 #include "packhorse/base/version.h"
 
@@ -23,6 +29,16 @@ std::string number_cell(const std::string& text) {
 }
 
 std::string cell(std::string_view text) { return "<td>" + escaped(text) + "</td>"; }
+
+std::string with_capital(std::string text) {
+  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  return text;
+}
+
+/// A square in the colour that a class of objects has in the pictures.
+std::string swatch(std::size_t label) {
+  return "<i class=\"swatch\" style=\"background:" + hex_text(class_colour(label)) + "\"></i>";
+}
 
 std::string finding_row(const Finding& finding) {
   const bool of_sample = finding.sample >= 0;
@@ -62,11 +78,33 @@ std::string findings_part(const VerifyReport& report) {
 std::string charts_part(const ReportSection& section) {
   const PackedDataset& dataset = *section.dataset;
   return "<div class=\"charts\">\n" +
-         svg_chart("Images in a class", class_rows(dataset), dataset.size()) +
-         svg_chart("Short side, pixels", pixel_rows(section.summary.short_side), dataset.size()) +
+         svg_chart("Images in a class",
+                   class_rows(dataset.classes(), dataset.manifest().class_samples),
+                   dataset.size()) +
+         svg_chart("Short side, pixels", value_rows(section.summary.short_side), dataset.size()) +
          svg_chart("Shape (width : height), rounded", shape_rows(section.summary), dataset.size()) +
          svg_chart("Size of an image", byte_rows(section.summary.bytes), dataset.size()) +
          "</div>\n";
+}
+
+/// Charts of the objects, and how many there are of each class, with its colour in the pictures.
+std::string objects_part(const ObjectStats& stats) {
+  const std::vector<std::string>& classes = stats.target.record.classes;
+  std::string html = "<h3>Objects</h3>\n<div class=\"charts\">\n";
+  for (const ObjectChart& chart : object_charts(stats))
+    html += svg_chart(with_capital(chart.title), chart.rows, chart.total);
+  html += fmt::format(
+      "</div>\n<details><summary>{} of objects</summary>\n<table>\n"
+      "<tr><th></th><th>label</th><th>class</th><th>objects</th><th>share</th></tr>\n",
+      count_text(classes.size(), "class"));
+  for (std::size_t label = 0; label < classes.size(); ++label) {
+    const std::uint64_t count = stats.class_objects[label];
+    html += "<tr><td>" + swatch(label) + "</td>" + number_cell(std::to_string(label)) +
+            cell(classes[label]) + number_cell(with_commas(count)) +
+            number_cell(stats.objects == 0 ? "" : escaped(share_text(count, stats.objects))) +
+            "</tr>\n";
+  }
+  return html + "</table></details>\n";
 }
 
 std::string class_table(const PackedDataset& dataset) {
@@ -96,18 +134,35 @@ std::string shard_table(const Manifest& manifest) {
   return html + "</table></details>\n";
 }
 
-std::string tile_figure(const Tile& tile) {
+std::string tile_figure(const Tile& tile, bool has_objects) {
   if (!tile.damage.empty()) {
     return fmt::format(
         "<figure><div class=\"picture damaged\" title=\"{}\">damaged</div>"
         "<figcaption>#{}</figcaption></figure>\n",
         escaped(tile.damage), tile.sample);
   }
+  std::string caption = fmt::format("#{}, {} &times; {}", tile.sample, tile.width, tile.height);
+  if (has_objects) caption += ", " + count_text(tile.objects, "object");
+  if (tile.objects > kMostDrawn) caption += ", not all drawn";
+  if (!tile.caption.empty()) caption += "<br>" + escaped(tile.caption);
   return fmt::format(
       "<figure><div class=\"picture\"><img src=\"{}\" width=\"{}\" height=\"{}\" alt=\"sample "
-      "{}\"></div><figcaption>#{}, {} &times; {}</figcaption></figure>\n",
-      jpeg_uri(encoded(tile.picture)), tile.picture.cols, tile.picture.rows, tile.sample,
-      tile.sample, tile.width, tile.height);
+      "{}\"></div><figcaption>{}</figcaption></figure>\n",
+      jpeg_uri(encoded(tile.picture, has_objects ? Chroma::kFull : Chroma::kHalved)),
+      tile.picture.cols, tile.picture.rows, tile.sample, caption);
+}
+
+/// The colours of the objects that are shown.
+std::string legend_part(const ReportSection& section) {
+  std::set<std::size_t> labels;
+  for (const ReportClass& one : section.classes)
+    for (const Tile& tile : one.tiles)
+      labels.insert(tile.object_labels.begin(), tile.object_labels.end());
+  std::string html;
+  for (const std::size_t label : labels)
+    html += "<span>" + swatch(label) + " " +
+            escaped(section.objects->target.record.classes[label]) + "</span> ";
+  return html.empty() ? html : "<p class=\"legend\">" + html + "</p>\n";
 }
 
 std::string pictures_part(const ReportSection& section) {
@@ -118,11 +173,13 @@ std::string pictures_part(const ReportSection& section) {
     html += fmt::format("<p class=\"note\">{} of {} classes, spread over the class list.</p>\n",
                         with_commas(section.classes.size()), with_commas(all));
   }
+  if (section.objects) html += legend_part(section);
   for (const ReportClass& one : section.classes) {
-    html += fmt::format("<h4>{} <small>{} of {}</small></h4>\n<div class=\"tiles\">\n",
+    html += fmt::format("<h4>{} <small>{} of {}</small></h4>\n<div class=\"tiles{}\">\n",
                         escaped(section.dataset->classes()[one.picks.label]),
-                        with_commas(one.tiles.size()), count_text(one.picks.samples, "image"));
-    for (const Tile& tile : one.tiles) html += tile_figure(tile);
+                        with_commas(one.tiles.size()), count_text(one.picks.samples, "image"),
+                        section.objects ? " large" : "");
+    for (const Tile& tile : one.tiles) html += tile_figure(tile, section.objects.has_value());
     html += "</div>\n";
   }
   return html;
@@ -135,11 +192,12 @@ std::string section_part(const ReportSection& section, const std::string& headin
            escaped(section.unreadable) + "</p>\n";
   }
   html += "<table>\n";
-  for (const auto& [name, value] : summary_lines(*section.dataset, section.summary))
+  for (const auto& [name, value] :
+       summary_lines(*section.dataset, section.summary, section.objects))
     html += "<tr><th>" + escaped(name) + "</th>" + cell(value) + "</tr>\n";
   return html + "</table>\n<h3>Distribution</h3>\n" + charts_part(section) +
-         class_table(*section.dataset) + shard_table(section.dataset->manifest()) +
-         pictures_part(section);
+         (section.objects ? objects_part(*section.objects) : "") + class_table(*section.dataset) +
+         shard_table(section.dataset->manifest()) + pictures_part(section);
 }
 
 }  // namespace

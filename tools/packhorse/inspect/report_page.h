@@ -6,6 +6,7 @@
 
 #include "inspect/sample_picks.h"
 #include "inspect/tile.h"
+#include "packhorse/analysis/object_stats.h"
 #include "packhorse/analysis/summary.h"
 #include "packhorse/verify/verify.h"
 
@@ -23,7 +24,8 @@ struct ReportSection {
   std::string unreadable;  ///< why there is nothing else; empty when there is
   const PackedDataset* dataset = nullptr;
   Summary summary;
-  std::vector<ReportClass> classes;  ///< the classes shown
+  std::optional<ObjectStats> objects;  ///< none when the dataset has none
+  std::vector<ReportClass> classes;    ///< the classes shown
 };
 
 /// Makes a page that needs nothing else: no network, no scripts. `verification`: the findings to

@@ -1,6 +1,13 @@
 #include "inspect/sheet.h"
 
+#include <algorithm>
 #include <opencv2/imgproc.hpp>
+#include <set>
+
+#include "common/terminal.h"
+#include "inspect/draw_objects.h"
+#include "inspect/drawn_text.h"
+#include "inspect/palette.h"
 
 namespace packhorse::inspect {
 
@@ -8,29 +15,11 @@ namespace {
 
 constexpr int kMargin = 10;  ///< around the sheet and between tiles
 constexpr int kLine = 15;    ///< pixels of a line of text
-constexpr int kCaption = 2 * kLine + 4;
-constexpr int kFont = cv::FONT_HERSHEY_SIMPLEX;
-constexpr double kFontScale = 0.4;
+constexpr int kSwatch = 10;  ///< side of a colour in the legend
+constexpr int kLegendRows = 8;
 
 const cv::Scalar kPaper(255, 255, 255), kMat(236, 236, 236), kInk(32, 32, 32), kPale(112, 112, 112),
     kDamage(40, 40, 208);  // BGR
-
-int text_width(const std::string& text) {
-  int baseline = 0;
-  return cv::getTextSize(text, kFont, kFontScale, 1, &baseline).width;
-}
-
-/// Cuts `text` to fit into `width` pixels; a text that was cut ends in "..".
-std::string fitting(std::string text, int width) {
-  if (text_width(text) <= width) return text;
-  while (!text.empty() && text_width(text + "..") > width) text.pop_back();
-  return text + "..";
-}
-
-void write(cv::Mat& sheet, const std::string& text, cv::Point at, int width,
-           const cv::Scalar& colour) {
-  cv::putText(sheet, fitting(text, width), at, kFont, kFontScale, colour, 1, cv::LINE_AA);
-}
 
 void cross_out(cv::Mat& sheet, const cv::Rect& square) {
   const cv::Point last = square.br() - cv::Point(1, 1);
@@ -44,7 +33,19 @@ void cross_out(cv::Mat& sheet, const cv::Rect& square) {
   write(sheet, word, at, width, kDamage);
 }
 
-void draw(cv::Mat& sheet, const Tile& tile, const cv::Rect& square, const std::string& name) {
+/// Pixels of text below a tile.
+int text_height(const SheetLayout& layout) { return (2 + layout.caption_lines) * kLine + 4; }
+
+/// "#17", and with objects how many there are.
+std::string number_text(const Tile& tile, const SheetLayout& layout) {
+  std::string text = "#" + std::to_string(tile.sample);
+  if (layout.object_classes.empty() || !tile.damage.empty()) return text;
+  text += ", " + program::count_text(tile.objects, "object");
+  return tile.objects > kMostDrawn ? text + ", not all drawn" : text;
+}
+
+void draw(cv::Mat& sheet, const Tile& tile, const cv::Rect& square, const std::string& name,
+          const SheetLayout& layout) {
   cv::rectangle(sheet, square, kMat, cv::FILLED);
   if (tile.picture.empty()) {
     cross_out(sheet, square);
@@ -55,41 +56,87 @@ void draw(cv::Mat& sheet, const Tile& tile, const cv::Rect& square, const std::s
   }
   const int y = square.y + square.height + kLine;
   write(sheet, name, {square.x, y}, square.width, kInk);
-  write(sheet, "#" + std::to_string(tile.sample), {square.x, y + kLine}, square.width,
+  write(sheet, number_text(tile, layout), {square.x, y + kLine}, square.width,
         tile.damage.empty() ? kPale : kDamage);
+  const auto lines = static_cast<std::size_t>(layout.caption_lines);
+  int line = 2;
+  for (const std::string& text : wrapped(drawable(tile.caption), square.width, lines))
+    write(sheet, text, {square.x, y + kLine * line++}, square.width, kInk);
 }
+
+/// Below the tiles: the colours of the classes whose objects are shown.
+class Legend {
+ public:
+  Legend(const SheetLayout& layout, const std::vector<Tile>& tiles, int width) {
+    std::set<std::size_t> labels;
+    for (const Tile& tile : tiles)
+      labels.insert(tile.object_labels.begin(), tile.object_labels.end());
+    cv::Point at(kMargin, 0);
+    for (const std::size_t label : labels) {
+      const std::string name = fitting(drawable(layout.object_classes[label]), width / 3);
+      const int end = at.x + kSwatch + 5 + text_width(name);
+      if (end > width - kMargin && at.x > kMargin) at = {kMargin, at.y + kLine};
+      if (at.y == kLegendRows * kLine) break;
+      entries_.push_back({label, name, at});
+      at.x += kSwatch + 5 + text_width(name) + 2 * kMargin;
+    }
+    if (entries_.size() < labels.size()) {
+      entries_.back().name =
+          "and " + std::to_string(labels.size() - entries_.size() + 1) + " more classes";
+      entries_.back().more = true;
+    }
+  }
+
+  int height() const { return entries_.empty() ? 0 : entries_.back().at.y + kLine + kMargin; }
+
+  void draw(cv::Mat& sheet, int top) const {
+    for (const Entry& entry : entries_) {
+      const cv::Point at = entry.at + cv::Point(0, top);
+      const Colour colour = class_colour(entry.label);
+      if (!entry.more)
+        cv::rectangle(sheet, {at.x, at.y, kSwatch, kSwatch},
+                      cv::Scalar(colour.blue, colour.green, colour.red), cv::FILLED);
+      const int x = at.x + (entry.more ? 0 : kSwatch + 5);
+      write(sheet, entry.name, {x, at.y + kSwatch}, sheet.cols - x, kInk);
+    }
+  }
+
+ private:
+  struct Entry {
+    std::size_t label;
+    std::string name;
+    cv::Point at;
+    bool more = false;
+  };
+  std::vector<Entry> entries_;
+};
 
 }  // namespace
-
-std::string drawable(const std::string& text) {
-  std::string drawn;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte & 0xc0u) == 0x80u) continue;  // a continuation byte of UTF-8
-    drawn += byte >= 0x20 && byte < 0x7f ? c : '?';
-  }
-  return drawn;
-}
 
 cv::Size sheet_size(const SheetLayout& layout, std::size_t tiles) {
   const int rows = static_cast<int>((tiles + static_cast<std::size_t>(layout.columns) - 1) /
                                     static_cast<std::size_t>(layout.columns));
   return {kMargin + layout.columns * (layout.side + kMargin),
-          kMargin + rows * (layout.side + kCaption + kMargin)};
+          kMargin + rows * (layout.side + text_height(layout) + kMargin)};
 }
 
 cv::Mat draw_sheet(const SheetLayout& layout, const std::vector<Tile>& tiles,
                    const std::vector<std::string>& classes) {
-  cv::Mat sheet(sheet_size(layout, tiles.size()), CV_8UC3, kPaper);
+  cv::Size size = sheet_size(layout, tiles.size());
+  const Legend legend(layout, tiles, size.width);
+  const int legend_top = size.height;
+  size.height += legend.height();
+  cv::Mat sheet(size, CV_8UC3, kPaper);
   for (std::size_t i = 0; i < tiles.size(); ++i) {
     const int column = static_cast<int>(i) % layout.columns;
     const int row = static_cast<int>(i) / layout.columns;
     const cv::Rect square(kMargin + column * (layout.side + kMargin),
-                          kMargin + row * (layout.side + kCaption + kMargin), layout.side,
-                          layout.side);
+                          kMargin + row * (layout.side + text_height(layout) + kMargin),
+                          layout.side, layout.side);
     const auto label = static_cast<std::size_t>(tiles[i].label);
-    draw(sheet, tiles[i], square, label < classes.size() ? drawable(classes[label]) : "?");
+    draw(sheet, tiles[i], square, label < classes.size() ? drawable(classes[label]) : "?", layout);
   }
+  legend.draw(sheet, legend_top);
   return sheet;
 }
 

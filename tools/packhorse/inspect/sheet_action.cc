@@ -8,9 +8,11 @@
 
 #include "common/checks.h"
 #include "common/terminal.h"
+#include "inspect/caption.h"
 #include "inspect/sample_picks.h"
 #include "inspect/samples_text.h"
 #include "inspect/sheet.h"
+#include "packhorse/analysis/object_stats.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/printable.h"
@@ -22,7 +24,8 @@ namespace {
 constexpr std::size_t kUsualCount = 48;
 constexpr std::size_t kUsualOfClasses = 240, kMostOfAClass = 8;
 constexpr double kUsualWidth = 4.0 / 3;  ///< width of the sheet to its height
-constexpr int kMostSide = 65'500;        ///< JPEG's limit
+constexpr int kCaptionLines = 2;
+constexpr int kMostSide = 65'500;  ///< JPEG's limit
 constexpr std::int64_t kMostPixels = 200'000'000;
 
 }  // namespace
@@ -74,9 +77,10 @@ int SheetAction::run(const std::vector<std::filesystem::path>& paths,
   const std::vector<std::size_t> samples = picked(dataset);
   const SheetLayout layout = this->layout(dataset, samples.size());
   const std::vector<Tile> tiles = make_tiles(dataset, samples, tile_, request_, stop);
-  write_file(file_, encoded(draw_sheet(layout, tiles, dataset.classes()),
+  const cv::Mat sheet = draw_sheet(layout, tiles, dataset.classes());
+  write_file(file_, encoded(sheet, layout.object_classes.empty() ? Chroma::kHalved : Chroma::kFull,
                             std::filesystem::path(file_).extension().string()));
-  report(dataset, tiles, layout);
+  report(dataset, tiles, layout, sheet.size());
   const auto damaged = [](const Tile& tile) { return !tile.damage.empty(); };
   return std::any_of(tiles.begin(), tiles.end(), damaged) ? program::kDamage : program::kDone;
 }
@@ -105,6 +109,8 @@ std::size_t SheetAction::of_a_class(const PackedDataset& dataset) const {
 
 SheetLayout SheetAction::layout(const PackedDataset& dataset, std::size_t tiles) const {
   SheetLayout layout{.side = tile_, .columns = columns_};
+  if (caption_field(dataset)) layout.caption_lines = kCaptionLines;
+  if (const auto target = objects_target(dataset)) layout.object_classes = target->record.classes;
   if (columns_ == 0) {
     // Makes the sheet wide enough that a class does not continue in another row, where possible.
     const auto together = static_cast<double>(of_ == "per-class" ? of_a_class(dataset) : 1);
@@ -124,14 +130,14 @@ SheetLayout SheetAction::layout(const PackedDataset& dataset, std::size_t tiles)
 
 /// Says what was written and, on stderr, what could not be shown.
 void SheetAction::report(const PackedDataset& dataset, const std::vector<Tile>& tiles,
-                         const SheetLayout& layout) const {
-  const cv::Size size = sheet_size(layout, tiles.size());
+                         const SheetLayout& layout, cv::Size size) const {
   program::Json shown = program::Json::array(), damaged = program::Json::array();
   for (const Tile& tile : tiles) {
     program::Json one = {{"sample", tile.sample},
                          {"key", tile.key},
                          {"label", tile.label},
                          {"class", class_name(dataset, tile.label)}};
+    if (!layout.object_classes.empty()) one["objects"] = tile.objects;
     if (!tile.damage.empty()) {
       fmt::print(stderr, "damaged: sample {}, key {}: {}\n", tile.sample, printable(tile.key),
                  printable_text(tile.damage));

@@ -6,7 +6,11 @@
 #include <charconv>
 #include <cstdio>
 
+#include "common/terminal.h"
+#include "inspect/draw_objects.h"
 #include "inspect/samples_text.h"
+#include "inspect/tile.h"
+#include "packhorse/analysis/object_stats.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/image/npy.h"
@@ -20,8 +24,12 @@ void ShowAction::setup(CLI::App& app) {
       app.add_option("-o,--output", output_,
                      "With --show: write the image's bytes to this file (- = standard output)")
           ->needs(show);
-  app.add_option("--field", field_, "With -o: write this extra field's bytes instead")
-      ->needs(output);
+  auto* field = app.add_option("--field", field_, "With -o: write this extra field's bytes instead")
+                    ->needs(output);
+  app.add_flag("--draw", draw_,
+               "With -o: write the upright picture with its objects drawn instead (.jpg, .png)")
+      ->needs(output)
+      ->excludes(field);
 }
 
 int ShowAction::run(const std::vector<std::filesystem::path>& paths, const std::stop_token&) const {
@@ -31,7 +39,7 @@ int ShowAction::run(const std::vector<std::filesystem::path>& paths, const std::
   }
   const PackedDataset dataset(paths.front());
   const std::size_t sample = find(dataset);
-  const std::vector<std::byte> bytes = bytes_of(dataset, sample);
+  const std::vector<std::byte> bytes = draw_ ? drawn(dataset, sample) : bytes_of(dataset, sample);
   if (output_ == "-") {
     std::fwrite(bytes.data(), 1, bytes.size(), stdout);
     return program::kDone;
@@ -61,6 +69,20 @@ std::size_t ShowAction::find(const PackedDataset& dataset) const {
     }
   }
   return dataset.find(show_);
+}
+
+/// The picture with its objects, as a file.
+std::vector<std::byte> ShowAction::drawn(const PackedDataset& dataset, std::size_t sample) const {
+  if (!objects_target(dataset)) {
+    throw Error(ErrorKind::kUsage, "--draw has no effect: the dataset has no objects to draw",
+                dataset.path(), "leave it out: -o alone writes the image");
+  }
+  const Tile tile = make_picture(dataset, sample, request_.limits);
+  if (tile.objects > kMostDrawn) {
+    fmt::print(stderr, "note: only the largest {} of {} objects are drawn\n",
+               program::with_commas(kMostDrawn), program::with_commas(tile.objects));
+  }
+  return encoded(tile.picture, Chroma::kFull, std::filesystem::path(output_).extension().string());
 }
 
 /// The bytes of a field, or of the image as a file; raw pixels become a NumPy file.

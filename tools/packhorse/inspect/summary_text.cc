@@ -7,6 +7,7 @@
 #include <array>
 
 #include "inspect/chart.h"
+#include "inspect/objects_text.h"
 #include "packhorse/base/printable.h"
 
 namespace packhorse::inspect {
@@ -138,7 +139,8 @@ std::string shards_text(const Manifest& m, const program::Style& style) {
 
 }  // namespace
 
-Lines summary_lines(const PackedDataset& dataset, const Summary& summary) {
+Lines summary_lines(const PackedDataset& dataset, const Summary& summary,
+                    const std::optional<ObjectStats>& objects) {
   const Manifest& m = dataset.manifest();
   Lines lines = {
       {"format",
@@ -154,6 +156,10 @@ Lines summary_lines(const PackedDataset& dataset, const Summary& summary) {
       {"bytes", byte_words(summary)}};
   if (!m.fields.empty()) lines.emplace_back("fields", field_words(dataset, summary));
   for (const TargetRecord& target : m.targets) lines.emplace_back("targets", target_words(target));
+  if (objects) {
+    const Lines more = object_lines(*objects, dataset.size());
+    lines.insert(lines.end(), more.begin(), more.end());
+  }
   lines.emplace_back(
       "source", fmt::format("seen {} = packed {} + rejected {} + skipped {}",
                             with_commas(m.accounting.seen), with_commas(m.accounting.packed),
@@ -175,20 +181,25 @@ Lines summary_lines(const PackedDataset& dataset, const Summary& summary) {
 }
 
 std::string summary_text(const PackedDataset& dataset, const Summary& summary,
-                         const program::Style& style) {
+                         const std::optional<ObjectStats>& objects, const program::Style& style) {
   std::string text = painted(printable(dataset.path().native()), Paint::kStrong, style) + "\n";
-  for (const auto& [name, value] : summary_lines(dataset, summary))
+  for (const auto& [name, value] : summary_lines(dataset, summary, objects))
     text += painted(fmt::format("  {:<8}", name), Paint::kFaint, style) + " " +
             printable_text(value) + "\n";
-  const auto chart = [&](const char* title, const std::vector<ChartRow>& rows) {
+  const auto chart = [&](const char* title, const std::vector<ChartRow>& rows,
+                         std::uint64_t total) {
     if (rows.size() < 2) return;  // the lines above say as much
     text += painted(fmt::format("  {}", title), Paint::kStrong, style) + "\n" +
-            chart_text(rows, dataset.size(), style);
+            chart_text(rows, total, style);
   };
-  chart("images in a class", class_rows(dataset));
-  chart("short side, pixels", pixel_rows(summary.short_side));
-  chart("shape (width : height), rounded", shape_rows(summary));
-  chart("size of an image", byte_rows(summary.bytes));
+  chart("images in a class", class_rows(dataset.classes(), dataset.manifest().class_samples),
+        dataset.size());
+  chart("short side, pixels", value_rows(summary.short_side), dataset.size());
+  chart("shape (width : height), rounded", shape_rows(summary), dataset.size());
+  chart("size of an image", byte_rows(summary.bytes), dataset.size());
+  if (objects) {
+    for (const ObjectChart& one : object_charts(*objects)) chart(one.title, one.rows, one.total);
+  }
   return text + shards_text(dataset.manifest(), style);
 }
 

@@ -16,8 +16,13 @@
 #include <memory>
 #include <mutex>
 #include <opencv2/imgproc.hpp>
+#include <optional>
+#include <set>
 #include <thread>
 
+#include "inspect/caption.h"
+#include "inspect/draw_objects.h"
+#include "packhorse/analysis/object_stats.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/resources.h"
 #include "packhorse/codecs/opencv_codecs.h"
@@ -50,31 +55,68 @@ cv::Mat fitted(const cv::Mat& picture, int side) {
 /// Makes tiles and reuses its buffers from one to the next. One thread.
 class TileMaker {
  public:
+  /// `side` 0: pictures keep their size.
   TileMaker(const PackedDataset& dataset, int side, const ImageLimits& limits)
-      : dataset_(dataset), side_(side), decoder_({.limits = limits}) {}
+      : dataset_(dataset),
+        side_(side),
+        target_(objects_target(dataset)),
+        caption_field_(caption_field(dataset)),
+        decoder_({.limits = limits}) {}
 
   Tile make(std::size_t sample) {
+    Tile tile = described(sample);
+    const ImageInfo image = dataset_.image(sample);
+    dataset_.read(sample, bytes_);
+    decoder_.decode_full(bytes_, pixels_, tile.width, tile.height, image);
+    const cv::Mat rgb(tile.height, tile.width, CV_8UC3, pixels_.data());
+    cv::Mat picture;
+    cv::cvtColor(side_ > 0 ? fitted(rgb, side_) : rgb, picture, cv::COLOR_RGB2BGR);
+    if (caption_field_) tile.caption = read_caption(dataset_, *caption_field_, sample, bytes_);
+    if (target_) add_objects(tile, image, picture);
+    tile.picture = picture;
+    return tile;
+  }
+
+  /// The same, with damage as part of the tile.
+  Tile make_or_say_why_not(std::size_t sample) {
+    try {
+      return make(sample);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kCorrupt && error.kind() != ErrorKind::kUnsupported) throw;
+      Tile tile = described(sample);
+      tile.damage = error.what();
+      return tile;
+    }
+  }
+
+ private:
+  Tile described(std::size_t sample) const {
     const PackedDataset::Place at = dataset_.place(sample);
     const ShardIndex& index = dataset_.index(at.shard);
     Tile tile;
     tile.sample = sample;
     tile.key = index.key(at.row);
     tile.label = index.label(at.row);
-    try {
-      dataset_.read(sample, bytes_);
-      decoder_.decode_full(bytes_, pixels_, tile.width, tile.height, index.image(at.row));
-      const cv::Mat rgb(tile.height, tile.width, CV_8UC3, pixels_.data());
-      cv::cvtColor(fitted(rgb, side_), tile.picture, cv::COLOR_RGB2BGR);
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::kCorrupt && error.kind() != ErrorKind::kUnsupported) throw;
-      tile.damage = error.what();
-    }
     return tile;
   }
 
- private:
+  void add_objects(Tile& tile, const ImageInfo& image, cv::Mat& picture) {
+    const Objects objects = read_objects(dataset_, *target_, tile.sample, bytes_);
+    const bool swap = image.orientation >= 5 && image.orientation <= 8;
+    const auto width = static_cast<std::uint32_t>(swap ? tile.height : tile.width);
+    const auto height = static_cast<std::uint32_t>(swap ? tile.width : tile.height);
+    if (width != image.width || height != image.height)
+      throw Error(ErrorKind::kCorrupt, "the image has another size than the index says");
+    draw_objects(picture, objects, image, target_->record.classes);
+    tile.objects = objects.size();
+    const std::set<std::size_t> labels(objects.labels.begin(), objects.labels.end());
+    tile.object_labels.assign(labels.begin(), labels.end());
+  }
+
   const PackedDataset& dataset_;
   int side_;
+  std::optional<ObjectsTarget> target_;
+  std::optional<std::size_t> caption_field_;
   reader::Decoder decoder_;
   std::vector<std::byte> bytes_;
   std::vector<std::uint8_t> pixels_;
@@ -92,7 +134,7 @@ std::vector<Tile> make_tiles(const PackedDataset& dataset, std::span<const std::
     try {
       TileMaker maker(dataset, side, request.limits);
       for (std::size_t i = next++; i < samples.size() && !stop.stop_requested(); i = next++)
-        tiles[i] = maker.make(samples[i]);
+        tiles[i] = maker.make_or_say_why_not(samples[i]);
     } catch (...) {
       const std::scoped_lock lock(mutex);
       if (!failure) failure = std::current_exception();
@@ -111,10 +153,14 @@ std::vector<Tile> make_tiles(const PackedDataset& dataset, std::span<const std::
   return tiles;
 }
 
+Tile make_picture(const PackedDataset& dataset, std::size_t sample, const ImageLimits& limits) {
+  return TileMaker(dataset, 0, limits).make(sample);
+}
+
 namespace {
 
 /// By libjpeg, as OpenCV's own codecs would: these are 140 libraries that may not be installed.
-std::vector<std::byte> encoded_jpeg(const cv::Mat& picture) {
+std::vector<std::byte> encoded_jpeg(const cv::Mat& picture, Chroma chroma) {
   jpeg_error_mgr errors{};
   jpeg_compress_struct jpeg{};
   jpeg.err = jpeg_std_error(&errors);
@@ -142,6 +188,8 @@ std::vector<std::byte> encoded_jpeg(const cv::Mat& picture) {
   jpeg.in_color_space = JCS_EXT_BGR;
   jpeg_set_defaults(&jpeg);
   jpeg_set_quality(&jpeg, kJpegQuality, TRUE);
+  if (chroma == Chroma::kFull)
+    jpeg.comp_info[0].h_samp_factor = jpeg.comp_info[0].v_samp_factor = 1;
   jpeg_start_compress(&jpeg, TRUE);
   while (jpeg.next_scanline < jpeg.image_height) {
     auto* row = const_cast<JSAMPLE*>(picture.ptr(static_cast<int>(jpeg.next_scanline)));
@@ -156,9 +204,10 @@ std::vector<std::byte> encoded_jpeg(const cv::Mat& picture) {
 
 }  // namespace
 
-std::vector<std::byte> encoded(const cv::Mat& picture, const std::string& extension) {
+std::vector<std::byte> encoded(const cv::Mat& picture, Chroma chroma,
+                               const std::string& extension) {
   for (const char* const jpeg : {".jpg", ".jpeg", ".jpe"})
-    if (::strcasecmp(extension.c_str(), jpeg) == 0) return encoded_jpeg(picture);
+    if (::strcasecmp(extension.c_str(), jpeg) == 0) return encoded_jpeg(picture, chroma);
   std::vector<std::uint8_t> bytes;
   try {
     opencv_codecs::encode(extension, picture, bytes, {});

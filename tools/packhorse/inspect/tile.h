@@ -17,19 +17,30 @@ struct Tile {
   std::size_t sample = 0;
   std::string key;
   std::int64_t label = 0;
-  cv::Mat picture;            ///< BGR, upright, its longer side at most `side`
-  int width = 0, height = 0;  ///< pixels of the image itself, upright
-  std::string damage;         ///< why there is no picture; empty when there is one
+  cv::Mat picture;                         ///< BGR, upright, its longer side at most `side`
+  int width = 0, height = 0;               ///< pixels of the image itself, upright
+  std::string damage;                      ///< why there is no picture; empty when there is one
+  std::string caption;                     ///< empty when there is none
+  std::size_t objects = 0;                 ///< that the image has; they are drawn over the picture
+  std::vector<std::size_t> object_labels;  ///< which classes they are of, ascending
 };
 
 /// Makes one tile for each sample, in their order. Its longer side has `side` pixels; a small image
-/// is enlarged by a whole factor, so that its pixels stay intact. Tile::damage reports damage. Uses
-/// the threads and limits of `request`. Throws Error(kInterrupted | kIo).
+/// is enlarged by a whole factor, so that its pixels stay intact. Tile::damage reports damage, also
+/// of objects and captions. Uses the threads and limits of `request`. Throws Error(kInterrupted |
+/// kIo).
 std::vector<Tile> make_tiles(const PackedDataset& dataset, std::span<const std::size_t> samples,
                              int side, const Request& request, const std::stop_token& stop);
 
+/// The picture of a sample at its full size. Throws Error(kCorrupt | kUnsupported | kIo).
+Tile make_picture(const PackedDataset& dataset, std::size_t sample, const ImageLimits& limits);
+
+/// Whether JPEGs keep the colour of each pixel, as thin lines need, or that of 2 x 2 pixels.
+enum class Chroma { kHalved, kFull };
+
 /// Encodes as JPEG, or as the file name extension says, with OpenCV's codecs. Throws Error(kUsage)
 /// when OpenCV does not write such pictures.
-std::vector<std::byte> encoded(const cv::Mat& picture, const std::string& extension = ".jpg");
+std::vector<std::byte> encoded(const cv::Mat& picture, Chroma chroma,
+                               const std::string& extension = ".jpg");
 
 }  // namespace packhorse::inspect

@@ -22,6 +22,8 @@ struct Bin {
 class ValueCounts {
  public:
   void add(std::uint64_t value);
+  /// Adds all values of `others`.
+  void add(const ValueCounts& others);
 
   std::uint64_t size() const { return size_; }
   std::uint64_t least() const { return least_; }  ///< exact; 0 when there is none

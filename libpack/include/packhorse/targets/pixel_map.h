@@ -22,6 +22,9 @@ struct PixelMap {
   Point undo(Point point) const;
 };
 
+/// How a stored picture of `size` is turned upright by its EXIF orientation.
+PixelMap upright_map(int orientation, MaskSize size);
+
 /// The objects of an image of size `from`, in the image that `map` made of it: boxes and points by
 /// the map, areas by its scales, run lengths by the pixel nearest to the centre of each new one.
 /// Nothing is clipped. Throws Error(kCorrupt) for run lengths that are not those of such an image.

@@ -228,3 +228,26 @@ def test_an_image_mode_that_cuts_is_refused(pictures, masks, tmp_path):
     pack(pictures, tmp_path / "out", *SEGMENTED, *raw, "--fit=letterbox")
     mask = read_mask(samples_of(tmp_path / "out")[0]["seg.png"])
     assert mask.shape == (16, 16) and (mask[0] == 255).all() and mask[8].max() < 3
+
+
+def test_sheets_show_masks_classes_and_captions(pictures, masks, tmp_path):
+    names = tmp_path / "names.txt"
+    names.write_text("wall\nfloor\nsky\n")
+    for name in NAMES:
+        (pictures / name).with_suffix(".txt").write_text("a caption")
+    table = write_table(tmp_path / "tags.csv", [["image_name", "tags"], ["a", "x|y"], ["b", "x"], ["c", ""]])
+    pack(pictures, tmp_path / "out", "--fields=seg.png,txt", "--targets=mask:seg.png", "--targets=caption:txt", f"--targets=classes:{table}")
+    pack(pictures, tmp_path / "plain", "--unlabelled")
+    for name in ["out", "plain"]:
+        packhorse("inspect", tmp_path / name, f"--sheet={tmp_path / name}.jpg", "--sheet-tile=200")
+    with Image.open(tmp_path / "out.jpg") as sheet, Image.open(tmp_path / "plain.jpg") as plain:
+        assert sheet.height > plain.height  # captions and the colours' names
+    packhorse("inspect", tmp_path / "out", "--show=0", "--draw", "-o", tmp_path / "a.png")
+    drawn = numpy.asarray(Image.open(tmp_path / "a.png")).astype(int)
+    image = numpy.asarray(Image.open(pictures / "a.jpg")).astype(int)
+    changed = drawn - image // 2  # half the class's colour, for each class the same
+    for label in range(3):
+        assert numpy.ptp(changed[masks["a.jpg"] == label], axis=0).max() <= 2
+    assert (drawn[masks["a.jpg"] == 255] == image[masks["a.jpg"] == 255]).all()
+    packhorse("inspect", tmp_path / "out", f"--report={tmp_path}/report.html")
+    assert "[x, y] a caption" in (tmp_path / "report.html").read_text()

@@ -306,7 +306,7 @@ def test_senseless_options_are_refused(tmp_path, options):
 def test_a_dataset_without_objects_has_nothing_to_draw(tmp_path):
     pack(SHAPES / "val", tmp_path / "out", "--format=wds")
     result = refused("inspect", tmp_path / "out", "--show", "0", "--draw", "-o", tmp_path / "a.png", code=USAGE)
-    assert "no objects to draw" in result.err
+    assert "no objects and no masks to draw" in result.err
     assert "objects" not in packhorse("inspect", tmp_path / "out", "--json").json
 
 

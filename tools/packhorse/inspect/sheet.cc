@@ -64,16 +64,27 @@ void draw(cv::Mat& sheet, const Tile& tile, const cv::Rect& square, const std::s
     write(sheet, text, {square.x, y + kLine * line++}, square.width, kInk);
 }
 
+std::string pixel_name(const std::vector<std::string>& names, std::size_t label) {
+  return label < names.size() ? names[label] : "label " + std::to_string(label);
+}
+
 /// Below the tiles: the colours of the classes whose objects are shown.
 class Legend {
  public:
   Legend(const SheetLayout& layout, const std::vector<Tile>& tiles, int width) {
-    std::set<std::size_t> labels;
-    for (const Tile& tile : tiles)
-      labels.insert(tile.object_labels.begin(), tile.object_labels.end());
+    std::set<std::size_t> objects, pixels;
+    for (const Tile& tile : tiles) {
+      objects.insert(tile.object_labels.begin(), tile.object_labels.end());
+      pixels.insert(tile.pixel_labels.begin(), tile.pixel_labels.end());
+    }
+    std::vector<std::pair<std::size_t, std::string>> labels;
+    for (const std::size_t label : objects)
+      labels.emplace_back(label, layout.object_classes[label]);
+    for (const std::size_t label : pixels)
+      labels.emplace_back(label, pixel_name(layout.pixel_classes, label));
     cv::Point at(kMargin, 0);
-    for (const std::size_t label : labels) {
-      const std::string name = fitting(drawable(layout.object_classes[label]), width / 3);
+    for (const auto& [label, full_name] : labels) {
+      const std::string name = fitting(drawable(full_name), width / 3);
       const int end = at.x + kSwatch + 5 + text_width(name);
       if (end > width - kMargin && at.x > kMargin) at = {kMargin, at.y + kLine};
       if (at.y == kLegendRows * kLine) break;

@@ -17,12 +17,13 @@ namespace packhorse::inspect {
 ///     #17        #90          number in the dataset, and how many objects there are
 ///     a fish     two fish     the caption, in `caption_lines` lines
 ///
-///     []cat  []dog            colours of the objects' classes
+///     []cat  []dog            colours of the classes of objects and pixels
 struct SheetLayout {
   int side = 128;   ///< pixels of a tile
   int columns = 8;  ///< tiles
   int caption_lines = 0;
   std::vector<std::string> object_classes = {};  ///< names; empty when the dataset has no objects
+  std::vector<std::string> pixel_classes = {};   ///< of masks of pixels, as far as they are known
 };
 
 /// Pixels of the whole sheet, without the colours of classes.

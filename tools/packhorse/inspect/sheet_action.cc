@@ -8,8 +8,8 @@
 
 #include "common/checks.h"
 #include "common/terminal.h"
-#include "inspect/caption.h"
 #include "inspect/sample_picks.h"
+#include "inspect/sample_words.h"
 #include "inspect/samples_text.h"
 #include "inspect/sheet.h"
 #include "packhorse/analysis/object_stats.h"
@@ -109,8 +109,10 @@ std::size_t SheetAction::of_a_class(const PackedDataset& dataset) const {
 
 SheetLayout SheetAction::layout(const PackedDataset& dataset, std::size_t tiles) const {
   SheetLayout layout{.side = tile_, .columns = columns_};
-  if (caption_field(dataset)) layout.caption_lines = kCaptionLines;
+  if (SampleWords(dataset).any()) layout.caption_lines = kCaptionLines;
   if (const auto target = objects_target(dataset)) layout.object_classes = target->record.classes;
+  if (const auto mask = find_target(dataset, kMaskTarget))
+    layout.pixel_classes = mask->record.classes;
   if (columns_ == 0) {
     // Makes the sheet wide enough that a class does not continue in another row, where possible.
     const auto together = static_cast<double>(of_ == "per-class" ? of_a_class(dataset) : 1);

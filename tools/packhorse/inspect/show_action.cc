@@ -8,6 +8,7 @@
 
 #include "common/terminal.h"
 #include "inspect/draw_objects.h"
+#include "inspect/sample_words.h"
 #include "inspect/samples_text.h"
 #include "inspect/tile.h"
 #include "packhorse/analysis/object_stats.h"
@@ -73,8 +74,9 @@ std::size_t ShowAction::find(const PackedDataset& dataset) const {
 
 /// The picture with its objects, as a file.
 std::vector<std::byte> ShowAction::drawn(const PackedDataset& dataset, std::size_t sample) const {
-  if (!objects_target(dataset)) {
-    throw Error(ErrorKind::kUsage, "--draw has no effect: the dataset has no objects to draw",
+  if (!objects_target(dataset) && !find_target(dataset, kMaskTarget)) {
+    throw Error(ErrorKind::kUsage,
+                "--draw has no effect: the dataset has no objects and no masks to draw",
                 dataset.path(), "leave it out: -o alone writes the image");
   }
   const Tile tile = make_picture(dataset, sample, request_.limits);

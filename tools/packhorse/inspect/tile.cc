@@ -20,8 +20,9 @@
 #include <set>
 #include <thread>
 
-#include "inspect/caption.h"
+#include "inspect/draw_labels.h"
 #include "inspect/draw_objects.h"
+#include "inspect/sample_words.h"
 #include "packhorse/analysis/object_stats.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/resources.h"
@@ -60,7 +61,8 @@ class TileMaker {
       : dataset_(dataset),
         side_(side),
         target_(objects_target(dataset)),
-        caption_field_(caption_field(dataset)),
+        mask_(find_target(dataset, kMaskTarget)),
+        words_(dataset),
         decoder_({.limits = limits}) {}
 
   Tile make(std::size_t sample) {
@@ -71,7 +73,8 @@ class TileMaker {
     const cv::Mat rgb(tile.height, tile.width, CV_8UC3, pixels_.data());
     cv::Mat picture;
     cv::cvtColor(side_ > 0 ? fitted(rgb, side_) : rgb, picture, cv::COLOR_RGB2BGR);
-    if (caption_field_) tile.caption = read_caption(dataset_, *caption_field_, sample, bytes_);
+    tile.caption = words_.read(sample);
+    if (mask_) add_mask(tile, picture);
     if (target_) add_objects(tile, image, picture);
     tile.picture = picture;
     return tile;
@@ -100,6 +103,15 @@ class TileMaker {
     return tile;
   }
 
+  void add_mask(Tile& tile, cv::Mat& picture) {
+    if (!dataset_.read_field(tile.sample, mask_->field, bytes_)) return;
+    const ImageInfo image = dataset_.image(tile.sample);
+    const LabelImage mask = decode_label_image(bytes_, image.width, image.height);
+    std::set<std::size_t> seen;
+    draw_labels(picture, mask, image, mask_->record.ignore.value_or(kIgnoredLabel), seen);
+    tile.pixel_labels.assign(seen.begin(), seen.end());
+  }
+
   void add_objects(Tile& tile, const ImageInfo& image, cv::Mat& picture) {
     const Objects objects = read_objects(dataset_, *target_, tile.sample, bytes_);
     const bool swap = image.orientation >= 5 && image.orientation <= 8;
@@ -116,7 +128,8 @@ class TileMaker {
   const PackedDataset& dataset_;
   int side_;
   std::optional<ObjectsTarget> target_;
-  std::optional<std::size_t> caption_field_;
+  std::optional<FieldTarget> mask_;
+  SampleWords words_;
   reader::Decoder decoder_;
   std::vector<std::byte> bytes_;
   std::vector<std::uint8_t> pixels_;

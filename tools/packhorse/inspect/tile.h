@@ -20,9 +20,10 @@ struct Tile {
   cv::Mat picture;                         ///< BGR, upright, its longer side at most `side`
   int width = 0, height = 0;               ///< pixels of the image itself, upright
   std::string damage;                      ///< why there is no picture; empty when there is one
-  std::string caption;                     ///< empty when there is none
+  std::string caption;                     ///< its classes, if it has several, and its caption
   std::size_t objects = 0;                 ///< that the image has; they are drawn over the picture
   std::vector<std::size_t> object_labels;  ///< which classes they are of, ascending
+  std::vector<std::size_t> pixel_labels;   ///< those of the mask of its pixels, likewise
 };
 
 /// Makes one tile for each sample, in their order. Its longer side has `side` pixels; a small image

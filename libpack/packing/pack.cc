@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "annotations/extra_targets.h"
 #include "annotations/sample_targets.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
@@ -42,16 +43,21 @@ void check_targets(const Source& source, const PackOptions& options, Listing& li
   if (listing.targets.empty()) return;
   const TransformKind& mode = find_transform(options.image);
   const bool changes = mode_of(source) != image_mode(source, options);
+  bool placed = false;  // something lies at a place in the image
   for (const TargetRecord& target : listing.targets) {
+    placed = placed || target.kind == kObjectsTarget || target.kind == kMaskTarget;
+    if (target.kind != kObjectsTarget) continue;
     if (changes && (mode.makes_pixels || mode.uses_setting("short_side")))
       listing.notes.push_back(
           "images that are made smaller, larger or turned are packed without the "
           "field '" +
           target.text + "', whose numbers would not fit them");
   }
-  if (!changes || !mode.makes_pixels || options.transform.fit != TransformOptions::Fit::kCrop)
+  if (!placed || !changes || !mode.makes_pixels ||
+      options.transform.fit != TransformOptions::Fit::kCrop)
     return;
-  throw Error(ErrorKind::kUsage, "--image raw cuts the images, and with them their objects", {},
+  throw Error(ErrorKind::kUsage,
+              "--image raw cuts the images, and with them their objects and masks", {},
               "give --fit letterbox, or another image mode");
 }
 
@@ -87,6 +93,7 @@ std::string name_of_job(const PackJob& job) {
                       static_cast<int>(select.duplicates), fmt::join(select.split, ":"),
                       select.limit, select.samples_per_class);
   if (job.listing.made_targets) text += job.listing.made_targets->fingerprint();
+  if (job.listing.made_extras) text += job.listing.made_extras->fingerprint();
   return "pack\n" + sha256(as_bytes(text)) + "\n";
 }
 

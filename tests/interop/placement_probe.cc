@@ -1,15 +1,19 @@
 // Prints where the reader puts pictures and their objects; Python tests compare that with
 // torchvision. `placement_probe WHAT JSON`: "plans" reads a line of JSON for each sample and prints
-// one; "draw" reads an image and writes pixels.
+// one; "draw" reads an image and writes pixels; "compose" makes a sample of a packed dataset,
+// writes its pixels to a file, and prints what it is made of and what is in it.
 #include <cstdio>
 #include <exception>
+#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "loader/composer.h"
 #include "packhorse/base/bytes.h"
+#include "packhorse/reader/dataset.h"
 #include "packhorse/reader/decode.h"
 #include "packhorse/reader/detection_augment.h"
 #include "packhorse/reader/targets.h"
@@ -32,6 +36,8 @@ DetectionAugment augment_of(const Json& options) {
   augment.affine = {options.value("degrees", 0.0), options.value("translate", 0.0),
                     options.value("min_scale", 1.0), options.value("max_scale", 1.0),
                     options.value("shear", 0.0)};
+  augment.copy_paste.probability = options.value("copy_paste", 0.0);
+  augment.mixup.probability = options.value("mixup", 0.0);
   augment.flip = options.value("flip", 0.0);
   augment.vertical_flip = options.value("vertical_flip", 0.0);
   augment.validate();
@@ -135,6 +141,38 @@ void draw(const Json& options) {
   std::fwrite(pixels.data(), 1, pixels.size(), stdout);
 }
 
+void compose(const Json& asked) {
+  const auto dataset = Dataset::open(asked.at("dataset").get<std::string>());
+  const LoaderOptions options{.augment = augment_of(asked),
+                              .targets = TargetRules{.masks = TargetRules::Masks::kRunLengths}};
+  options.validate();
+  const auto& augment = std::get<DetectionAugment>(options.augment);
+  const TargetsReader reader(*dataset);
+  Decoder decoder;
+  Composer composer(*dataset, options, &reader, decoder, [](auto&&...) {});
+  const std::uint64_t sample = asked.at("sample");
+  const SampleRandom random(asked.value("seed", 0U), 0, sample);
+  Composer::Parts parts = composer.choose(random, sample);
+  std::vector<std::uint8_t> pixels(static_cast<std::size_t>(augment.size.height) *
+                                   static_cast<std::size_t>(augment.size.width) * 3);
+  PlacedTargets targets;
+  composer.draw(parts, pixels, targets);
+  std::ofstream file(asked.at("pixels").get<std::string>(), std::ios::binary);
+  file.write(reinterpret_cast<const char*>(pixels.data()),
+             static_cast<std::streamsize>(pixels.size()));
+  Json made = {{"base", parts.base.samples}, {"objects", json_of(targets.objects)}};
+  made["draws"] = draws_of(augment, random);
+  made["pasted"] = parts.pasted ? Json(parts.pasted->samples) : Json::array();
+  made["mixed"] = parts.mixed ? Json(parts.mixed->samples) : Json::array();
+  for (std::size_t i = 0; i < parts.base.samples.size(); ++i) {
+    const ImageInfo info = dataset->image(parts.base.samples[i]);
+    const PicturePlan plan = plan_picture(augment, random, i, static_cast<int>(info.width),
+                                          static_cast<int>(info.height), {});
+    made["corners"].push_back({plan.placement.move_x, plan.placement.move_y});
+  }
+  std::cout << made.dump() << '\n';
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -143,6 +181,8 @@ int main(int argc, char** argv) {
     if (what == "plans") {
       for (std::string line; std::getline(std::cin, line);)
         std::cout << plan(Json::parse(line)).dump() << '\n';
+    } else if (what == "compose") {
+      compose(Json::parse(argc == 3 ? argv[2] : ""));
     } else {
       draw(Json::parse(argc == 3 ? argv[2] : ""));
     }

@@ -102,7 +102,14 @@ std::string target_words(const TargetRecord& target) {
   for (std::size_t i = 0; i < std::min(target.classes.size(), kShown); ++i)
     names += (i == 0 ? ": " : ", ") + printable(target.classes[i]);
   if (target.classes.size() > kShown) names += ", ...";
-  return fmt::format("{} of {}{}", target.name, count_text(target.classes.size(), "class"), names);
+  const std::string classes = count_text(target.classes.size(), "class") + names;
+  const std::string field = printable(target.name);
+  if (target.kind == kClassesTarget) return "several of " + classes;
+  if (target.kind == kCaptionTarget) return "captions, field " + field;
+  if (target.kind == kMaskTarget)
+    return fmt::format("masks of pixels, field {}{}", field,
+                       target.classes.empty() ? "" : ", of " + classes);
+  return field + " of " + classes;
 }
 
 std::string shards_text(const Manifest& m, const program::Style& style) {

@@ -26,7 +26,7 @@ CARRIERS = ["wds", "lmdb-members", "hdf5"]  # of extra fields
 DONE, FAILED, USAGE, DAMAGE, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
 
 # On a slow machine a run lasts ten seconds; then it prints its progress.
-PROGRESS = re.compile(rb"^(packing|indexing|verifying|unpacking|decoding|comparing): .*\n", re.M)
+PROGRESS = re.compile(rb"^(packing|indexing|verifying|unpacking|decoding|comparing|repairing): .*\n", re.M)
 
 
 class Result:

@@ -27,17 +27,29 @@ struct Part {
   std::set<std::string> extensions;  ///< of the images, without the dot
 };
 
-Part open_part(const fs::path& directory, const fs::path& path) {
-  const DatasetDirectory dataset(path);
-  Part part{path == directory ? "" : path.filename().string(), Manifest::load(dataset), {}, {}};
+bool has_card(const Manifest& manifest) {
+  return exported_indexes_of(manifest.format) != nullptr && manifest.compress.empty();
+}
+
+std::set<ImageKind> kinds_in(const DatasetDirectory& dataset, const Manifest& manifest) {
+  std::set<ImageKind> kinds;
+  for (const ShardRecord& record : manifest.shards) {
+    const ShardIndex index = open_index(dataset, record, manifest);
+    for (std::size_t i = 0; i < index.size(); ++i) kinds.insert(index.image(i).kind);
+  }
+  return kinds;
+}
+
+/// Returns nothing for shards that `datasets` cannot read.
+std::optional<Part> open_part(const fs::path& directory, const CardPart& card) {
+  const DatasetDirectory dataset(card.path);
+  Part part{
+      card.path == directory ? "" : card.path.filename().string(), Manifest::load(dataset), {}, {}};
+  if (!has_card(part.manifest)) return std::nullopt;
   part.classes = classes_of(dataset, part.manifest);
   if (part.manifest.adopted) return part;  // its members may have any extensions
-  for (const ShardRecord& record : part.manifest.shards) {
-    const ShardIndex index = open_index(dataset, record, part.manifest);
-    std::set<ImageKind> kinds;
-    for (std::size_t i = 0; i < index.size(); ++i) kinds.insert(index.image(i).kind);
-    for (const ImageKind kind : kinds) part.extensions.emplace(extension_of(kind).substr(1));
-  }
+  for (const ImageKind kind : card.kinds ? *card.kinds : kinds_in(dataset, part.manifest))
+    part.extensions.emplace(extension_of(kind).substr(1));
   return part;
 }
 
@@ -156,18 +168,14 @@ std::string card_text(const std::vector<Part>& parts) {
       data_files(parts), features(parts), samples, parts.front().classes.size());
 }
 
-bool has_card(const Manifest& manifest) {
-  return exported_indexes_of(manifest.format) != nullptr && manifest.compress.empty();
-}
-
 }  // namespace
 
-CardOutcome write_card(const fs::path& directory, const std::vector<fs::path>& datasets) {
+CardOutcome write_card(const fs::path& directory, const std::vector<CardPart>& datasets) {
   std::vector<Part> parts;
-  for (const fs::path& path : datasets) {
-    Part part = open_part(directory, path);
-    if (!has_card(part.manifest)) return CardOutcome::kNone;
-    if (part.manifest.samples > 0) parts.push_back(std::move(part));
+  for (const CardPart& dataset : datasets) {
+    std::optional<Part> part = open_part(directory, dataset);
+    if (!part) return CardOutcome::kNone;
+    if (part->manifest.samples > 0) parts.push_back(std::move(*part));
   }
   if (parts.empty()) return CardOutcome::kNone;
   const std::string text = card_text(parts);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "formats/exported_files.h"
 #include "packhorse/base/error.h"
@@ -45,9 +46,11 @@ FileRecord publish_text(const fs::path& directory, std::string_view name, const 
   return {std::string(name), text.size(), sha256(as_bytes(text))};
 }
 
-/// Writes everything but dataset.json, whose presence makes it a dataset.
+/// Writes everything but dataset.json, whose presence makes it a dataset. Adds the kinds of the
+/// images to `kinds`.
 Manifest describe(const SplitWork& split, const Listing& listing, const PackOptions& options,
-                  const std::pair<std::string, std::string>& image, const Staging& staging) {
+                  const std::pair<std::string, std::string>& image, const Staging& staging,
+                  std::set<ImageKind>& kinds) {
   const fs::path data = staging.data(split.listing.split);
   const Format& format = find_format(options.format);
   Manifest manifest;
@@ -74,6 +77,7 @@ Manifest describe(const SplitWork& split, const Listing& listing, const PackOpti
     for (std::size_t i = 0; i < index.size(); ++i) {
       manifest.payload_bytes += index.range(i).length;
       ++manifest.class_samples.at(static_cast<std::size_t>(index.label(i)));
+      kinds.insert(index.image(i).kind);
     }
     manifest.shards.push_back(std::move(record));
   }
@@ -112,8 +116,8 @@ std::string joint_id(const std::vector<PackedSplit>& splits) {
   return sha256(as_bytes(ids));
 }
 
-void seal(PackReport& report, const Staging& staging) {
-  std::vector<fs::path> datasets;
+/// `parts`: the splits, in their order.
+void seal(PackReport& report, const Staging& staging, const std::vector<CardPart>& parts) {
   for (const PackedSplit& split : report.splits) {
     const fs::path data = staging.data(split.split);
     write_file(data / kSumsName, as_bytes(split.manifest.sums()));
@@ -121,12 +125,11 @@ void seal(PackReport& report, const Staging& staging) {
     for (const fs::directory_entry& entry : entries_below(data)) {
       if (entry.is_regular_file()) report.bytes_out += entry.file_size();
     }
-    datasets.push_back(data);
   }
   // A dataset holds only what its manifest names, so the card lies beside datasets, never in one.
   const fs::path root = staging.data("");
   if (report.splits.front().split.empty()) return;
-  if (write_card(root, datasets) == CardOutcome::kWritten)
+  if (write_card(root, parts) == CardOutcome::kWritten)
     report.bytes_out += fs::file_size(root / kCardName);
 }
 
@@ -137,13 +140,16 @@ void publish_splits(const std::vector<SplitWork>& splits, const Listing& listing
                     const std::pair<std::string, std::string>& image, Staging& staging,
                     const std::stop_token& stop, PackReport& report) {
   remove_stale(splits, staging);
+  std::vector<CardPart> parts;
   for (const SplitWork& split : splits) {
     const std::string& name = split.listing.split;
     make_directories(staging.data(name));  // an empty split's directory was removed
-    report.splits.push_back(
-        {name, name.empty() ? out : out / name, describe(split, listing, options, image, staging)});
+    std::set<ImageKind> kinds;
+    report.splits.push_back({name, name.empty() ? out : out / name,
+                             describe(split, listing, options, image, staging, kinds)});
+    parts.push_back({staging.data(name), std::move(kinds)});
   }
-  seal(report, staging);
+  seal(report, staging, parts);
   report.id = joint_id(report.splits);
   if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
   staging.publish(options.overwrite);

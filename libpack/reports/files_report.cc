@@ -31,12 +31,14 @@ ExportReport export_all_indexes(const fs::path& path, const fs::path& out,
   const std::vector<fs::path> paths = find_datasets(path);
   ExportReport report;
   report.splits = paths.front() != path;
+  std::vector<CardPart> parts;
   for (const fs::path& one : paths) {
     const fs::path to = !out.empty() && report.splits ? out / one.filename() : out;
     report.datasets.push_back({to.empty() ? one : to, export_indexes(one, to, options, jobs)});
+    parts.push_back({one});
   }
   // The card names shards by their paths from where it lies.
-  if (out.empty()) report.card = write_card(path, paths);
+  if (out.empty()) report.card = write_card(path, parts);
   return report;
 }
 

@@ -136,6 +136,7 @@ def test_the_walking_process_ends_with_ours(source, tmp_path):
             pass
     process.send_signal(signal.SIGKILL)
     process.wait()
+    assert children, "it was over before its helper was seen"
     for child in children:  # its input has ended
         for _ in range(1000):
             try:

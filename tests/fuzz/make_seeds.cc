@@ -230,6 +230,28 @@ std::string heap() {
   return file;
 }
 
+/// A NumPy file of version 1.0; `shape` as Python writes it.
+std::string npy(const std::string& type, const std::string& shape, const std::string& values) {
+  std::string header =
+      "{'descr': '" + type + "', 'fortran_order': False, 'shape': " + shape + ", }";
+  header.resize(kNpyHeaderBytes - 11, ' ');
+  return std::string("\x93NUMPY\1\0\x76\0", 10) + header + '\n' + values;
+}
+
+void add_arrays(const Seeds& seeds) {
+  const std::string labels = npy("<i8", "(2,)", '\1' + std::string(15, '\0'));
+  const std::string grey = npy("|u1", "(2, 5, 6)", std::string(60, 'p'));
+  const std::string colour = npy("|u1", "(2, 3, 5, 4)", std::string(120, 'p'));
+  seeds.put("npz", "one", fuzz::make_archive({{"x.npy", grey}, {"y.npy", labels}}, "zip"));
+  seeds.put("npz", "splits",
+            fuzz::make_archive({{"train_images.npy", colour},
+                                {"train_labels.npy", labels},
+                                {"test_images.npy", colour},
+                                {"test_labels.npy", labels},
+                                {"mean.npy", grey}},
+                               "zip"));
+}
+
 void add_values(const Seeds& seeds, const std::string& jpeg) {
   for (const ImageInfo& info :
        {ImageInfo{ImageKind::kJpeg, 3, 8, 1, 5, 3}, ImageInfo{ImageKind::kRaw, 3, 8, 1, 5, 3}}) {
@@ -315,6 +337,24 @@ void add_weights(const Seeds& seeds) {
   seeds.put("safetensors", "one", length + header + numbers);
 }
 
+/// Choices are taken off the end.
+void add_given_labels(const Seeds& seeds) {
+  const auto put = [&](const char* name, std::string text, std::initializer_list<char> choices) {
+    seeds.put("given_labels", name, text.append(choices));
+  };
+  const std::string table = "id,breed,file_name,label\n1,pug,cat_1.jpg,1\n2,owl,dog_2,2\n";
+  put("csv", table, {0, 0, 0, 0, 1});
+  put("csv_breed", table, {0, 2, 1, 0, 1});
+  put("csv_ids", table, {1, 1, 1, 0, 1});
+  put("csv_numbers", "cat_1.jpg,pug\ndog_2.jpg,owl\n", {0, 3, 3, 1, 1});
+  put("jsonl", R"({"file_name": "dog_2.jpg", "label": 1})", {0, 1, 1, 0, 2});
+  put("alone", "1\n2\n1\n", {1, 0, 0, 1, 3});
+  put("ids", "1 cat x\n2,dog\nn01\towl\n", {4});
+  put("pattern", R"(^(.+)_\d+\.jpg$)", {0});
+  put("pattern_path", "/(?<class>[a-z]*)_", {0});
+  put("pattern_or", "(?i:(cat)|(d.g))", {0});
+}
+
 void add_texts(const Seeds& seeds) {
   seeds.put("list", "csv",
             std::string("path,label,split,note\na.jpg,cat,train,\"x, \"\"y\"\"\"\n"
@@ -328,6 +368,7 @@ void add_texts(const Seeds& seeds) {
   seeds.put("labels", "spaces", "a.jpg 3\nb/a.jpg 2\n\nd.png 0\n");
   seeds.put("labels", "commas", "path,label\n\"a.jpg\",cat\n./c/d.png, dog\n");
   seeds.put("labels", "tabs", "a.jpg\tgreat grey owl\r\nb/a.jpg\tcat\r\n");
+  add_given_labels(seeds);
   seeds.put("json", "row", "{\"path\": \"a\\u00e9.jpg\", \"label\": -1, \"x\": [{\"y\": null}]}");
   seeds.put("json", "nested",
             R"({"label": "cat", "cls": 3, "x": [[1, -2.5e3], true, false, {"b": "\ud83d\ude00\n", )"
@@ -357,6 +398,7 @@ void make_seeds(const fs::path& folder) {
   add_images(seeds, pictures.any);
   add_shards(seeds, pictures, scratch);
   add_archives(seeds, smallest);
+  add_arrays(seeds);
   add_values(seeds, smallest);
   add_annotations(seeds);
   add_sample_targets(seeds);

@@ -1,7 +1,11 @@
 #include "fixtures.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <filesystem>
+#include <iterator>
+#include <thread>
 
 #include "packhorse/transforms/transform.h"
 
@@ -49,6 +53,20 @@ std::shared_ptr<MemoryDataset> make_dataset(std::size_t count) {
         make_jpeg(make_picture(40 + extra % 7, 36 + extra % 11, 3, static_cast<unsigned>(i))));
   }
   return std::make_shared<MemoryDataset>(std::move(files));
+}
+
+std::size_t entries_of(const char* folder) {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder),
+                                                std::filesystem::directory_iterator()));
+}
+
+bool no_more_threads_than(std::size_t most) {
+  constexpr int kTries = 60'000;
+  for (int tries = 0; tries < kTries; ++tries) {
+    if (entries_of("/proc/self/task") <= most) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
 }
 
 }  // namespace packhorse::reader::test

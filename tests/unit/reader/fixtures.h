@@ -75,4 +75,10 @@ class MemoryDataset : public Dataset {
 /// `count` different small JPEGs.
 std::shared_ptr<MemoryDataset> make_dataset(std::size_t count);
 
+/// The entries of /proc/self/task (threads) or /proc/self/fd (open files).
+std::size_t entries_of(const char* folder);
+/// Whether the process has come down to that many threads. One that was joined is listed for a
+/// moment more, so this waits for it, also for those of earlier tests: there may be fewer.
+bool no_more_threads_than(std::size_t most);
+
 }  // namespace packhorse::reader::test

@@ -1,8 +1,12 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
+#include <set>
 #include <string_view>
 #include <vector>
+
+#include "packhorse/image/image_info.h"
 
 namespace packhorse {
 
@@ -18,12 +22,19 @@ enum class CardOutcome {
   kNone        ///< `datasets` cannot read these shards: they are no tars, or compressed
 };
 
+/// A dataset that a card describes.
+struct CardPart {
+  std::filesystem::path path;
+  /// The kinds of its images. Unset: its indexes are read for them.
+  std::optional<std::set<ImageKind>> kinds = {};
+};
+
 /// Writes the card of `directory` into it: which shards are which split, and, where it is known, of
 /// which kind each column is. `datasets` are the directory itself, or directories directly in it,
 /// complete with their manifests.
 ///
 /// Throws Error(kCorrupt) when a manifest, class list or index is damaged, Error(kIo | kNoSpace).
 CardOutcome write_card(const std::filesystem::path& directory,
-                       const std::vector<std::filesystem::path>& datasets);
+                       const std::vector<CardPart>& datasets);
 
 }  // namespace packhorse

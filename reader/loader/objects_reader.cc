@@ -1,4 +1,4 @@
-#include "loader/objects_reader.h"
+#include "packhorse/reader/objects_reader.h"
 
 #include <algorithm>
 
@@ -21,7 +21,10 @@ const TargetRecord& objects_of(const Dataset& dataset) {
 }  // namespace
 
 ObjectsReader::ObjectsReader(const Dataset& dataset)
-    : dataset_(dataset), field_(0), classes_(objects_of(dataset).classes.size()) {
+    : dataset_(dataset),
+      field_(0),
+      classes_(objects_of(dataset).classes.size()),
+      keypoints_(objects_of(dataset).keypoints.size()) {
   const auto& fields = dataset.fields();
   const auto found = std::find(fields.begin(), fields.end(), objects_of(dataset).name);
   if (found == fields.end())

@@ -17,10 +17,11 @@ class ObjectsReader {
   /// The objects of a sample, in pixels of its stored picture. `scratch` keeps memory between
   /// calls. Throws Error(kCorrupt), and what reading throws.
   Objects read(std::uint64_t sample, std::vector<std::byte>& scratch) const;
+  std::size_t keypoints() const { return keypoints_; }  ///< of an object, as the dataset says
 
  private:
   const Dataset& dataset_;
-  std::size_t field_, classes_;
+  std::size_t field_, classes_, keypoints_;
 };
 
 }  // namespace packhorse::reader

@@ -43,16 +43,13 @@ void check_targets(const Source& source, const PackOptions& options, Listing& li
   const TransformKind& mode = find_transform(options.image);
   const bool changes = mode_of(source) != image_mode(source, options);
   for (const TargetRecord& target : listing.targets) {
-    if (changes && (mode.makes_pixels || mode.uses_setting("short_side")))
+    if (!target.text.empty() && changes && (mode.makes_pixels || mode.uses_setting("short_side")))
       listing.notes.push_back(
           "images that are made smaller, larger or turned are packed without the "
           "field '" +
           target.text + "', whose numbers would not fit them");
   }
-  if (!changes || !mode.makes_pixels || options.transform.fit != TransformOptions::Fit::kCrop)
-    return;
-  throw Error(ErrorKind::kUsage, "--image raw cuts the images, and with them their objects", {},
-              "give --fit letterbox, or another image mode");
+  if (changes) refuse_cutting(options);
 }
 
 /// Lists the source, selects samples and plans the shards.

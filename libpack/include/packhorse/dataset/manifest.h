@@ -58,7 +58,7 @@ struct Adoption {
 struct TargetRecord {
   std::string name;  ///< of the field
   std::string kind;  ///< "objects": docs/formats/objects.md
-  std::string text;  ///< the field with the text that told them: "json", "txt", "xml"
+  std::string text;  ///< the field with the text that told them: "json", "txt", "xml"; or ""
   std::vector<std::string> classes;    ///< of the objects: label -> name
   std::vector<std::string> keypoints;  ///< names of an object's key points
   friend bool operator==(const TargetRecord&, const TargetRecord&) = default;

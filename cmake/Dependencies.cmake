@@ -5,7 +5,6 @@ find_package(CLI11 REQUIRED)
 find_package(TBB REQUIRED)
 find_package(LibArchive REQUIRED)
 find_package(ZLIB REQUIRED)
-find_package(PNG REQUIRED)
 
 pkg_check_modules(LMDB REQUIRED IMPORTED_TARGET GLOBAL lmdb)
 pkg_check_modules(HDF5 REQUIRED IMPORTED_TARGET GLOBAL hdf5)

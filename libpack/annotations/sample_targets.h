@@ -26,7 +26,7 @@ class SampleTargets {
   /// there already, or when no image is known.
   void attach(Listing& listing);
 
-  std::vector<std::string> made_fields() const { return options_.made_fields(); }
+  std::vector<std::string> made_fields() const { return options_.object_fields(); }
   /// What of COCO's file belongs to an image: {"image": ..., "annotations": [...]}, as written
   /// there. Empty for other notations, whose text is a field of the source.
   std::string record(const SplitListing& split, std::size_t entry) const;

@@ -1,9 +1,11 @@
 #include "packhorse/targets/target_options.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
 #include "packhorse/base/error.h"
+#include "packhorse/targets/class_set.h"
 
 namespace packhorse {
 
@@ -28,10 +30,31 @@ const NotationName& notation_of(std::string_view word) {
     if (one.name == word) return one;
   }
   refuse("'" + std::string(word) + "' is no notation",
-         "give coco:FILE, yolo or voc; for one split alone val=coco:FILE");
+         "give coco:FILE, yolo or voc, classes:FILE, caption:FIELD or mask:FIELD; for one split "
+         "alone val=coco:FILE");
 }
 
+struct ExtraName {
+  std::string_view name;
+  ExtraTarget::Kind kind;
+};
+constexpr std::array<ExtraName, 3> kExtras = {{{"classes", ExtraTarget::Kind::kClasses},
+                                               {"caption", ExtraTarget::Kind::kCaption},
+                                               {"mask", ExtraTarget::Kind::kMask}}};
+
 }  // namespace
+
+std::string_view name_of(ExtraTarget::Kind kind) {
+  for (const ExtraName& one : kExtras) {
+    if (one.kind == kind) return one.name;
+  }
+  return {};
+}
+
+bool TargetOptions::has(ExtraTarget::Kind kind) const {
+  return std::any_of(extras.begin(), extras.end(),
+                     [kind](const ExtraTarget& extra) { return extra.kind == kind; });
+}
 
 std::string_view TargetOptions::field() const {
   for (const NotationName& one : kNotations) {
@@ -40,9 +63,41 @@ std::string_view TargetOptions::field() const {
   return {};
 }
 
-std::vector<std::string> TargetOptions::made_fields() const {
-  std::vector<std::string> names = {std::string(kObjectsField)};
+std::optional<TablePlace> table_of(const ExtraTarget& extra) {
+  const auto is_file = [](const std::string& path) {
+    std::error_code code;
+    return std::filesystem::is_regular_file(path, code);
+  };
+  if (extra.kind == ExtraTarget::Kind::kMask) return std::nullopt;
+  if (is_file(extra.place)) return TablePlace{extra.place, {}};
+  const std::size_t colon = extra.place.rfind(':');
+  if (colon == std::string::npos || !is_file(extra.place.substr(0, colon))) return std::nullopt;
+  return TablePlace{extra.place.substr(0, colon), extra.place.substr(colon + 1)};
+}
+
+std::vector<std::string> TargetOptions::object_fields() const {
+  std::vector<std::string> names;
+  if (has_objects()) names.emplace_back(kObjectsField);
   if (notation == Notation::kCoco) names.emplace_back(field());
+  return names;
+}
+
+std::vector<std::string> TargetOptions::extra_fields() const {
+  std::vector<std::string> names;
+  if (has(ExtraTarget::Kind::kClasses)) {
+    names.emplace_back(kClassesField);
+    names.emplace_back(kClassesText);
+  }
+  const bool captions = std::any_of(extras.begin(), extras.end(), [](const ExtraTarget& extra) {
+    return extra.kind == ExtraTarget::Kind::kCaption && table_of(extra);
+  });
+  if (captions) names.emplace_back(kCaptionField);
+  return names;
+}
+
+std::vector<std::string> TargetOptions::made_fields() const {
+  std::vector<std::string> names = object_fields();
+  for (std::string& name : extra_fields()) names.push_back(std::move(name));
   return names;
 }
 
@@ -53,8 +108,11 @@ void TargetOptions::add(const std::string& text) {
     split = head.substr(0, equal);
     head.erase(0, equal + 1);
   }
+  for (const ExtraName& one : kExtras) {
+    if (one.name == head) return add_extra({one.kind, text.substr(colon + 1), split}, colon);
+  }
   const NotationName& found = notation_of(head);
-  if (!empty() && notation != found.notation) refuse("two notations", "give all files in one");
+  if (has_objects() && notation != found.notation) refuse("two notations", "give all files in one");
   notation = found.notation;
   const bool has_file = colon != std::string::npos && colon + 1 < text.size();
   if (has_file != (notation == Notation::kCoco))
@@ -68,14 +126,33 @@ void TargetOptions::add(const std::string& text) {
     refuse("two files for one split", "give each split one file: val=coco:FILE");
 }
 
-void TargetOptions::validate() const {
-  if (notation == Notation::kNone) {
-    if (!classes.empty() || keypoints != 0)
-      refuse("it is missing, but its classes or key points are given",
-             "give it, or leave them out");
-    return;
+void TargetOptions::add_extra(ExtraTarget extra, std::size_t colon) {
+  const std::string name(name_of(extra.kind));
+  if (colon == std::string::npos || extra.place.empty())
+    refuse(name + " without a place", extra.kind == ExtraTarget::Kind::kClasses
+                                          ? "give the table: classes:FILE, or classes:FILE:COLUMN"
+                                          : "name the field that holds it: " + name + ":FIELD");
+  if (extra.kind == ExtraTarget::Kind::kMask && !extra.split.empty())
+    refuse("masks are fields of all splits", "give mask:FIELD");
+  for (const ExtraTarget& other : extras) {
+    if (other.kind == extra.kind && (other.split == extra.split || other.split.empty()))
+      refuse("two of " + name, "give each split one");
   }
-  if (notation == Notation::kCoco && !classes.empty())
+  extras.push_back(std::move(extra));
+}
+
+void TargetOptions::validate() const {
+  const bool for_extras = has(ExtraTarget::Kind::kClasses) || has(ExtraTarget::Kind::kMask);
+  if (notation == Notation::kNone && keypoints != 0)
+    refuse("it is missing, but its key points are given", "give it, or leave them out");
+  if (notation == Notation::kNone && !classes.empty() && !for_extras)
+    refuse("it is missing, but its classes are given", "give it, or leave them out");
+  if (notation != Notation::kYolo && notation != Notation::kVoc &&
+      has(ExtraTarget::Kind::kClasses) && has(ExtraTarget::Kind::kMask) && !classes.empty())
+    refuse("--target-classes could be those of the masks or of the images",
+           "leave it out: the table names the images' classes");
+  if (notation == Notation::kNone) return;
+  if (notation == Notation::kCoco && !classes.empty() && !for_extras)
     refuse("files of COCO name their classes themselves", "leave out --target-classes");
   if (notation != Notation::kCoco && classes.empty())
     refuse("the classes of the objects are not known", "give --target-classes FILE, a name a line");

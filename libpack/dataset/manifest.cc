@@ -57,6 +57,7 @@ Json to_json(const Manifest& m) {
                                {"text", target.text},
                                {"classes", target.classes},
                                {"keypoints", target.keypoints}});
+    if (target.ignore) json["targets"].back()["ignore"] = *target.ignore;
   }
   if (m.adopted) {
     json["adopted"] = {{"layout", m.adopted->layout},
@@ -93,9 +94,12 @@ Manifest from_json(const Json& json) {
   m.image_settings = json.value("image_settings", "");
   m.compress = json.value("compress", "");
   m.fields = json.value("fields", std::vector<std::string>{});
-  for (const Json& target : json.value("targets", Json::array()))
+  for (const Json& target : json.value("targets", Json::array())) {
     m.targets.push_back({target.at("name"), target.at("kind"), target.at("text"),
                          target.at("classes"), target.at("keypoints")});
+    if (const auto ignore = target.find("ignore"); ignore != target.end())
+      m.targets.back().ignore = ignore->get<std::uint8_t>();
+  }
   if (const auto adopted = json.find("adopted"); adopted != json.end()) {
     m.adopted = {adopted->at("layout"), adopted->at("labels"), adopted->at("qualified_keys"),
                  adopted->at("arrays")};

@@ -186,12 +186,8 @@ class Giver {
   /// An image's names, the best one first.
   static std::vector<std::string> image_names(const SplitListing& split, std::size_t i,
                                               const File& file) {
-    const std::string below = split.entries.path_of(i);
-    if (file.beside) return {below};
-    const std::string path = naming::join(split.origin, below);
-    const std::string name(naming::last_name(below));
-    if (file.split.empty()) return {path, stem_of(path), name, stem_of(name)};
-    return {path, stem_of(path), below, stem_of(below), name, stem_of(name)};
+    if (file.beside) return {split.entries.path_of(i)};
+    return names_of_image(split, i, !file.split.empty());
   }
 
   template <class Visit>
@@ -268,6 +264,14 @@ void give_one_class(const std::vector<std::string>& classes, Listing& listing) {
 }
 
 }  // namespace
+
+std::vector<std::string> names_of_image(const SplitListing& split, std::size_t i, bool for_split) {
+  const std::string below = split.entries.path_of(i);
+  const std::string path = naming::join(split.origin, below);
+  const std::string name(naming::last_name(below));
+  if (!for_split) return {path, stem_of(path), name, stem_of(name)};
+  return {path, stem_of(path), below, stem_of(below), name, stem_of(name)};
+}
 
 void give_labels(const GivenLabels& given, Listing& listing) {
   if (given.options.empty() && given.beside.empty()) return;

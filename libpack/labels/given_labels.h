@@ -11,6 +11,10 @@
 /// Labels for the listing of a folder or an archive that do not come from its class folders.
 namespace packhorse {
 
+/// The names by which a labels file may know an image, the best one first: LabelFile. `for_split`:
+/// the file is for its split alone.
+std::vector<std::string> names_of_image(const SplitListing& split, std::size_t i, bool for_split);
+
 /// What is known before labels are given.
 struct GivenLabels {
   const LabelOptions& options;

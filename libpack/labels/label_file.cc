@@ -18,6 +18,8 @@ constexpr const char* kLineAdvice =
 constexpr const char* kHeaderAdvice =
     "if it is a header, name its columns with --path-column and --label-column; if it is a line "
     "like the others, give their numbers, --path-column 1 --label-column 2";
+constexpr const char* kTableAdvice =
+    "give a table of image paths and what belongs to each, with a header";
 /// From so many lines on, labels that count the lines are taken for line numbers.
 constexpr std::size_t kFewLines = 100;
 
@@ -71,11 +73,7 @@ void LabelFile::refuse(std::uint64_t line, const std::string& what,
 void LabelFile::read(const LabelColumns& columns, const LabelIds* ids) {
   LabelRows rows(path_, columns);
   numbered_ = rows.numbered();
-  std::map<std::string, std::int32_t, std::less<>> numbers;
   for (LabelRow row; rows.next(row);) {
-    std::string_view name = row.path;
-    while (name.starts_with("./")) name.remove_prefix(2);
-    if (name.empty() && !numbered_) refuse(row.line, "has no path", kLineAdvice);
     if (numbered_ && row.line != lines_.size() + 1)
       refuse(lines_.size() + 1, "is empty, and lines without paths are counted",
              "write a label in it");
@@ -86,14 +84,61 @@ void LabelFile::read(const LabelColumns& columns, const LabelIds* ids) {
                "give the file of all ids with --label-ids");
       row.label = found->second;
     }
-    const auto [known, is_new] =
-        numbers.emplace(row.label, static_cast<std::int32_t>(labels_.size()));
-    if (is_new) labels_.push_back(row.label);
-    lines_.push_back({text_.size(), static_cast<std::uint32_t>(name.size()),
-                      static_cast<std::uint32_t>(row.line), known->second});
-    text_ += name;
+    add_line(row);
   }
   has_header_ = rows.has_header();
+  other_names_ = rows.other_names();
+}
+
+void LabelFile::add_line(const LabelRow& row) {
+  std::string_view name = row.path;
+  while (name.starts_with("./")) name.remove_prefix(2);
+  if (name.empty() && !numbered_) refuse(row.line, "has no path", kLineAdvice);
+  const auto [known, is_new] =
+      label_numbers_.emplace(row.label, static_cast<std::int32_t>(labels_.size()));
+  if (is_new) labels_.push_back(row.label);
+  lines_.push_back({text_.size(), static_cast<std::uint32_t>(name.size()),
+                    static_cast<std::uint32_t>(row.line), known->second});
+  text_ += name;
+}
+
+LabelFile LabelFile::texts(const fs::path& path, const LabelColumns& columns) {
+  LabelFile file;
+  file.path_ = path;
+  file.read(columns, nullptr);
+  if (file.numbered_) file.refuse(file.lines_.front().number, "has no path", kTableAdvice);
+  file.join_texts();
+  return file;
+}
+
+LabelFile LabelFile::texts(const fs::path& path, const std::function<bool(LabelRow&)>& next) {
+  LabelFile file;
+  file.path_ = path;
+  file.has_header_ = true;  // none of the rows is one
+  for (LabelRow row; next(row);) file.add_line(row);
+  file.join_texts();
+  return file;
+}
+
+/// Sorts the lines by path, and makes one of those with the same path.
+void LabelFile::join_texts() {
+  if (lines_.empty()) throw Error(ErrorKind::kUsage, "the file is empty", path_);
+  std::sort(lines_.begin(), lines_.end(), [this](const Line& a, const Line& b) {
+    const int order = path_of(a).compare(path_of(b));
+    return order != 0 ? order < 0 : a.number < b.number;
+  });
+  std::vector<Line> joined;
+  for (const Line& line : lines_) {
+    if (joined.empty() || path_of(joined.back()) != path_of(line)) {
+      joined.push_back(line);
+      continue;
+    }
+    const auto text = [this](const Line& of) { return labels_[static_cast<std::size_t>(of.label)]; };
+    labels_.push_back(text(joined.back()) + '\n' + text(line));
+    joined.back().label = static_cast<std::int32_t>(labels_.size() - 1);
+  }
+  lines_ = std::move(joined);
+  label_numbers_.clear();
 }
 
 /// Lists of images come with their line numbers, too: ImageSets/CLS-LOC/val.txt.

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -40,6 +41,14 @@ class LabelFile {
   explicit LabelFile(const std::filesystem::path& path, const LabelColumns& columns = {},
                      const LabelIds* ids = nullptr);
   void add_to(LabelNames& names) const;
+  /// What a table says of images, which is no label: `columns.several` is set, or the rows are
+  /// `next`'s, as LabelRows::next. The label of an image is then the place of its text in labels();
+  /// of several rows for one image, the texts are joined, a line each. Ready for use.
+  static LabelFile texts(const std::filesystem::path& path, const LabelColumns& columns);
+  static LabelFile texts(const std::filesystem::path& path,
+                         const std::function<bool(LabelRow&)>& next);
+  /// With LabelColumns::kAllOthers: the names of those columns.
+  const std::vector<std::string>& other_names() const { return other_names_; }
   /// Throws Error(kUsage), naming the lines, for an invalid label and for a path with two different
   /// labels.
   void resolve(const LabelNames& names);
@@ -92,14 +101,18 @@ class LabelFile {
     return std::string_view(text_).substr(line.path, line.length);
   }
   const Line* find(std::string_view path) const;
+  LabelFile() = default;
   void read(const LabelColumns& columns, const LabelIds* ids);
+  void add_line(const LabelRow& row);
+  void join_texts();
   void refuse_line_numbers() const;
   void sort();
   [[noreturn]] void refuse(std::uint64_t line, const std::string& what,
                            const std::string& advice) const;
 
   std::filesystem::path path_;
-  std::vector<std::string> labels_, classes_;
+  std::vector<std::string> labels_, classes_, other_names_;
+  std::map<std::string, std::int32_t, std::less<>> label_numbers_;  ///< places in labels_
   std::string stranger_;     ///< the first image marked that no line names
   std::string text_;         ///< all paths
   std::vector<Line> lines_;  ///< sorted by path, unless numbered

@@ -141,11 +141,26 @@ bool LabelRows::next(LabelRow& out) {
                           std::to_string(width_));
   }
   out.path = cells_[path_at_];
-  out.label = trimmed(cells_[label_at_]);
-  if (out.path.empty() || out.label.empty())
+  if (takes_all_others()) {
+    take_others(out);
+  } else {
+    out.label = trimmed(cells_[label_at_]);
+  }
+  if (out.path.empty() || (out.label.empty() && !columns_.several))
     refuse(row_.line, out.path.empty() ? "has no path" : "has no label");
   if (prediction_) take_prediction(out);
   return true;
+}
+
+/// The cells beside the path, separated by tabs, of which the cells themselves have none.
+void LabelRows::take_others(LabelRow& out) const {
+  out.label.clear();
+  for (std::size_t c = 0, others = 0; c < cells_.size(); ++c) {
+    if (c == path_at_) continue;
+    if (cells_[c].find('\t') != std::string::npos) refuse(row_.line, "has a tab in a cell");
+    if (others++ > 0) out.label += '\t';
+    out.label += cells_[c];
+  }
 }
 
 void LabelRows::cut(const Row& row, std::vector<std::string>& cells) const {
@@ -207,8 +222,10 @@ void LabelRows::ask_for_columns(const std::vector<std::string>& first) const {
               "line has: " +
                   naming::quoted(first),
               path_,
-              "give --path-column and --label-column, by the names in the header, or by numbers, "
-              "counted from 1, if it has none");
+              columns_.several
+                  ? "name the column behind the file, FILE:COLUMN; FILE:* for one for each class"
+                  : "give --path-column and --label-column, by the names in the header, or by "
+                    "numbers, counted from 1, if it has none");
 }
 
 void LabelRows::choose_columns(const std::vector<std::string>& first) {
@@ -217,12 +234,22 @@ void LabelRows::choose_columns(const std::vector<std::string>& first) {
   constexpr auto kNone = static_cast<std::size_t>(-1);
   std::size_t path = kNone, label = kNone;
   if (!columns_.path.empty()) path = named(first, columns_.path, header_);
-  if (!columns_.label.empty()) label = named(first, columns_.label, header_);
+  if (!columns_.label.empty() && !takes_all_others())
+    label = named(first, columns_.label, header_);
   std::vector<std::size_t> paths, labels;
   for (std::size_t c = 0; c < width_ && !has_image_cell(first); ++c) {
     if (c == path || c == label) continue;
     if (is_one_of(kPathNames, first[c])) paths.push_back(c);
     if (is_one_of(kLabelNames, first[c])) labels.push_back(c);
+  }
+  if (columns_.several && (label != kNone || takes_all_others())) {
+    path_at_ = path != kNone ? path : paths.size() == 1 ? paths[0] : 0;
+    label_at_ = label;
+    if (!takes_all_others()) return;
+    header_ = true;
+    for (std::size_t c = 0; c < width_; ++c)
+      if (c != path_at_) other_names_.push_back(first[c]);
+    return;
   }
   const bool asked = path != kNone || label != kNone;
   if (!asked && width_ == 2) {
@@ -248,7 +275,7 @@ void LabelRows::choose_columns(const std::vector<std::string>& first) {
   }
   path_at_ = path;
   label_at_ = label;
-  prediction_ = header_ && lower_case(first[label]) == "predictionstring";
+  prediction_ = header_ && !columns_.several && lower_case(first[label]) == "predictionstring";
 }
 
 /// Kaggle's ImageNet: "n03995372 85 1 499 272", a class and a box, once or more for one image.
@@ -286,8 +313,11 @@ void LabelRows::take_members(const Row& row, LabelRow& out) {
     const auto found = std::find_if(
         members_.begin(), members_.end(),
         [&](const JsonMember& member) { return lower_case(member.name) == lower_case(column); });
-    if (found == members_.end() || found->text.empty() || found->type == JsonMember::Type::kNull)
-      refuse(row.line, std::string("has no ") + what);
+    const bool none = found == members_.end() || found->text.empty() ||
+                      found->type == JsonMember::Type::kNull;
+    if (none && integer && columns_.several) return std::string();
+    if (none) refuse(row.line, std::string("has no ") + what);
+    if (integer && columns_.several && found->text.starts_with('[')) return found->text;
     const bool digits = found->text.find_first_not_of("-0123456789") == std::string::npos;
     if (found->type != JsonMember::Type::kString && !(integer && digits))
       refuse(row.line, std::string("has a ") + what + " that is no text" +

@@ -15,6 +15,11 @@ namespace packhorse {
 /// The columns of a labels file, as LabelOptions has them.
 struct LabelColumns {
   std::string path, label;
+  /// For tables that say more of an image than one label: cells may be empty, or JSON lists in a
+  /// `.jsonl`; the first column is the path if none has a usual name; and the label "*" stands for
+  /// all other columns, whose cells then come separated by tabs, as the header's names do.
+  bool several = false;
+  static constexpr std::string_view kAllOthers = "*";
 };
 
 /// A line of a labels file.
@@ -43,6 +48,8 @@ class LabelRows {
   /// Whether rows have labels alone.
   bool numbered() const { return syntax_ == Syntax::kNumbered; }
   bool has_header() const { return header_; }
+  /// With LabelColumns::kAllOthers, once a row has been read: the names of those columns.
+  const std::vector<std::string>& other_names() const { return other_names_; }
 
  private:
   enum class Syntax { kTabs, kCommas, kLastWord, kWords, kJson, kNumbered };
@@ -52,6 +59,8 @@ class LabelRows {
   void choose_columns(const std::vector<std::string>& first);
   std::size_t named(const std::vector<std::string>& first, const std::string& column, bool& header);
   [[noreturn]] void ask_for_columns(const std::vector<std::string>& first) const;
+  bool takes_all_others() const { return columns_.label == LabelColumns::kAllOthers; }
+  void take_others(LabelRow& out) const;
   void take_members(const Row& row, LabelRow& out);
   void take_prediction(LabelRow& out) const;
   [[noreturn]] void refuse(std::uint64_t line, const std::string& what) const;
@@ -65,7 +74,7 @@ class LabelRows {
   bool prediction_ = false;  ///< the label is the first word of "n01440764 1 2 3 4"
   std::size_t path_at_ = 0, label_at_ = 1, width_ = 2;
   Row row_;
-  std::vector<std::string> cells_;
+  std::vector<std::string> cells_, other_names_;
   std::vector<JsonMember> members_;
 };
 

@@ -92,7 +92,11 @@ std::vector<TargetRecord> record_of(const ObjectNames& names) {
   }
   refuse_names(names.classes, "the classes of objects");
   refuse_names(names.keypoints, "the key points");
-  return {{std::string(kObjectsField), "objects", {}, names.classes, names.keypoints}};
+  return {{std::string(kObjectsField),
+           std::string(kObjectsTarget),
+           {},
+           names.classes,
+           names.keypoints}};
 }
 
 std::vector<std::byte> encode_added(const NewSample& sample, const ImageInfo& image,

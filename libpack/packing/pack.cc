@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "annotations/extra_targets.h"
 #include "annotations/sample_targets.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
@@ -42,14 +43,17 @@ void check_targets(const Source& source, const PackOptions& options, Listing& li
   if (listing.targets.empty()) return;
   const TransformKind& mode = find_transform(options.image);
   const bool changes = mode_of(source) != image_mode(source, options);
+  bool placed = false;  // something lies at a place in the image
   for (const TargetRecord& target : listing.targets) {
-    if (!target.text.empty() && changes && (mode.makes_pixels || mode.uses_setting("short_side")))
+    placed = placed || target.kind == kObjectsTarget || target.kind == kMaskTarget;
+    if (target.kind != kObjectsTarget || target.text.empty()) continue;
+    if (changes && (mode.makes_pixels || mode.uses_setting("short_side")))
       listing.notes.push_back(
           "images that are made smaller, larger or turned are packed without the "
           "field '" +
           target.text + "', whose numbers would not fit them");
   }
-  if (changes) refuse_cutting(options);
+  if (placed && changes) refuse_cutting(options);
 }
 
 /// Lists the source, selects samples and plans the shards.
@@ -84,6 +88,7 @@ std::string name_of_job(const PackJob& job) {
                       static_cast<int>(select.duplicates), fmt::join(select.split, ":"),
                       select.limit, select.samples_per_class);
   if (job.listing.made_targets) text += job.listing.made_targets->fingerprint();
+  if (job.listing.made_extras) text += job.listing.made_extras->fingerprint();
   return "pack\n" + sha256(as_bytes(text)) + "\n";
 }
 

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 
+#include "annotations/extra_targets.h"
 #include "annotations/sample_targets.h"
 #include "codecs/decode_check.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/hash.h"
+#include "packhorse/codecs/png_encode.h"
+#include "packhorse/targets/label_image.h"
 
 namespace packhorse {
 
@@ -62,6 +65,8 @@ void ItemPreparer::prepare(PackItem& item, std::size_t entry) const {
   item.entry = split_.entries[entry];
   item.reason.clear();
   item.may_change = false;
+  item.made.clear();
+  item.record.clear();
   item.input.image = {};
   item.input.fields = 0;
   try {
@@ -82,8 +87,9 @@ void ItemPreparer::prepare(PackItem& item, std::size_t entry) const {
   }
   try {
     const MaskSize size = {item.image.height, item.image.width};
-    const bool has_targets = !listing_.targets.empty();
-    Objects objects = has_targets ? read_objects(item, entry) : Objects{};
+    const TargetRecord* const target = find_target(kObjectsTarget);
+    Objects objects = target != nullptr ? read_objects(item, entry, *target) : Objects{};
+    const ImageInfo source_image = item.image;
     const Transformed made = transform_->apply(item.input.bytes, item.image, item.output);
     item.stored = made.bytes;
     item.note = made.note;
@@ -91,7 +97,10 @@ void ItemPreparer::prepare(PackItem& item, std::size_t entry) const {
     if (options_.decode && item.stored.data() == item.input.bytes.data())
       decode_strictly(item.stored, item.image);
     item.moved = !made.map.changes_nothing();
-    if (has_targets) item.objects = encode_objects(map_objects(std::move(objects), made.map, size));
+    if (target != nullptr)
+      item.made.push_back(
+          {target->name, encode_objects(map_objects(std::move(objects), made.map, size))});
+    make_extras(item, entry, source_image, made.map);
   } catch (const Error& error) {
     item.reason = error.what();
     return;
@@ -100,46 +109,80 @@ void ItemPreparer::prepare(PackItem& item, std::size_t entry) const {
   take_fields(item);
 }
 
-Objects ItemPreparer::read_objects(PackItem& item, std::size_t entry) const {
-  const TargetRecord& target = listing_.targets.front();
-  const auto field = [&](std::string_view name) -> std::optional<Bytes> {
-    for (std::size_t i = 0; i < item.input.fields; ++i) {
-      const Input::Extra& extra = item.input.extras[i];
-      if (listing_.fields.at(extra.field) == name) return extra.bytes;
-    }
-    return std::nullopt;
-  };
-  item.record.clear();
+const TargetRecord* ItemPreparer::find_target(std::string_view kind) const {
+  for (const TargetRecord& target : listing_.targets) {
+    if (target.kind == kind) return &target;
+  }
+  return nullptr;
+}
+
+std::optional<Bytes> ItemPreparer::field_of(const PackItem& item, std::string_view name) const {
+  for (std::size_t i = 0; i < item.input.fields; ++i) {
+    const Input::Extra& extra = item.input.extras[i];
+    if (listing_.fields.at(extra.field) == name) return extra.bytes;
+  }
+  return std::nullopt;
+}
+
+Objects ItemPreparer::read_objects(PackItem& item, std::size_t entry,
+                                   const TargetRecord& target) const {
   if (!listing_.made_targets) {
-    const std::optional<Bytes> objects = field(target.name);
+    const std::optional<Bytes> objects = field_of(item, target.name);
     if (!objects) throw Error(ErrorKind::kCorrupt, "its field '" + target.name + "' is missing");
     return decode_objects(*objects);
   }
   const SampleTargets& targets = *listing_.made_targets;
   item.record = targets.record(split_, entry);
   if (!item.record.empty()) return targets.objects(split_, item.record, item.image);
-  const std::optional<Bytes> text = field(target.text);
+  const std::optional<Bytes> text = field_of(item, target.text);
   return targets.objects(split_, text ? as_text(*text) : targets.text_without_field(), item.image);
 }
 
+void ItemPreparer::make_extras(PackItem& item, std::size_t entry, const ImageInfo& image,
+                               const PixelMap& map) const {
+  if (listing_.made_extras) {
+    const ExtraTargets& extras = *listing_.made_extras;
+    for (ExtraTargets::Made& made : extras.make(split_, entry))
+      item.made.push_back({made.name, std::move(made.bytes)});
+    for (std::size_t i = 0; i < item.input.fields; ++i) {
+      const Input::Extra& extra = item.input.extras[i];
+      extras.check({listing_.fields.at(extra.field), extra.bytes}, image);
+    }
+  }
+  const TargetRecord* const mask = find_target(kMaskTarget);
+  if (mask == nullptr || !item.moved) return;
+  const std::optional<Bytes> png = field_of(item, mask->name);
+  if (!png) return;
+  const LabelImage mapped = map_labels(decode_label_image(*png, image.width, image.height), map,
+                                       mask->ignore.value_or(kIgnoredLabel));
+  PackItem::Made& made = item.made.emplace_back(PackItem::Made{mask->name, {}});
+  ImageInfo grey;
+  grey.width = mapped.width;
+  grey.height = mapped.height;
+  grey.components = 1;
+  encode_png(grey, std::as_bytes(std::span(mapped.labels)), made.bytes);
+}
+
 void ItemPreparer::take_fields(PackItem& item) const {
-  const TargetRecord* const target = listing_.targets.empty() ? nullptr : &listing_.targets.front();
+  const auto is_made = [&](std::string_view name) {
+    return std::any_of(item.made.begin(), item.made.end(),
+                       [&](const PackItem::Made& made) { return made.name == name; });
+  };
+  const TargetRecord* const objects = find_target(kObjectsTarget);
   item.fields.clear();
   item.field_hashes.assign(fields_.size(), 0);
   for (std::size_t i = 0; i < item.input.fields; ++i) {
     const Input::Extra& extra = item.input.extras[i];
     const std::string& name = listing_.fields.at(extra.field);
-    if (target == nullptr || name != target->name) item.fields.push_back({name, extra.bytes});
+    if (!is_made(name)) item.fields.push_back({name, extra.bytes});
   }
-  if (target != nullptr) {
-    item.fields.push_back({target->name, item.objects});
-    if (!item.record.empty()) item.fields.push_back({target->text, as_bytes(item.record)});
-    // Its numbers are those of the image as it was.
-    if (item.moved)
-      std::erase_if(item.fields, [&](const Field& field) { return field.name == target->text; });
-    std::sort(item.fields.begin(), item.fields.end(),
-              [](const Field& a, const Field& b) { return a.name < b.name; });
-  }
+  for (const PackItem::Made& made : item.made) item.fields.push_back({made.name, made.bytes});
+  if (!item.record.empty()) item.fields.push_back({objects->text, as_bytes(item.record)});
+  // Its numbers are those of the image as it was.
+  if (objects != nullptr && item.moved)
+    std::erase_if(item.fields, [&](const Field& field) { return field.name == objects->text; });
+  std::sort(item.fields.begin(), item.fields.end(),
+            [](const Field& a, const Field& b) { return a.name < b.name; });
   for (const Field& field : item.fields) {
     const auto place = std::lower_bound(fields_.begin(), fields_.end(), field.name);
     item.field_hashes[static_cast<std::size_t>(place - fields_.begin())] = xxh3(field.bytes);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "packhorse/dataset/sample.h"
 #include "packhorse/packing/pack.h"
 #include "packhorse/sources/source.h"
+#include "packhorse/targets/pixel_map.h"
 #include "packhorse/transforms/transform.h"
 
 namespace packhorse {
@@ -23,7 +25,7 @@ struct PackItem {
   bool may_change = false;  ///< rejected because of the file system, not of its bytes
   ImageInfo image;
   Bytes stored;                             ///< the image as it will be stored
-  std::vector<Field> fields;                ///< views into `input`, `record` and `objects`
+  std::vector<Field> fields;                ///< views into `input`, `record` and `made`
   std::uint64_t hash = 0;                   ///< xxh3 of `stored`
   std::vector<std::uint64_t> field_hashes;  ///< by Listing::stored_fields(); 0 for none
   std::string_view note;                    ///< of the transform
@@ -34,9 +36,14 @@ struct PackItem {
 
   Input input;
   std::vector<std::byte> output;
-  std::string record;              ///< what annotation files say of the image
-  std::vector<std::byte> objects;  ///< as they will be stored
-  bool moved = false;              ///< its pixels have other places than in the source
+  std::string record;  ///< what annotation files say of the image
+  bool moved = false;  ///< its pixels have other places than in the source
+  /// Fields that are made, or made anew, for the image as it will be stored.
+  struct Made {
+    std::string_view name;  ///< of a target, or a constant
+    std::vector<std::byte> bytes;
+  };
+  std::vector<Made> made;
 };
 
 /// Reads an input, checks that it is an image, transforms it, and hashes the result. Any thread.
@@ -54,8 +61,14 @@ class ItemPreparer {
   const Listing& listing_;
   const PackOptions& options_;
 
+  /// The target of that kind, where the samples have one.
+  const TargetRecord* find_target(std::string_view kind) const;
+  std::optional<Bytes> field_of(const PackItem& item, std::string_view name) const;
   /// The objects in the image, told from its record or field.
-  Objects read_objects(PackItem& item, std::size_t entry) const;
+  Objects read_objects(PackItem& item, std::size_t entry, const TargetRecord& target) const;
+  /// What tables say of the image, and its mask where its pixels went.
+  void make_extras(PackItem& item, std::size_t entry, const ImageInfo& image,
+                   const PixelMap& map) const;
   void take_fields(PackItem& item) const;
 
   std::unique_ptr<Transform> transform_;

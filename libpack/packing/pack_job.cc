@@ -203,7 +203,8 @@ void refuse_cutting(const PackOptions& options) {
   if (!find_transform(options.image).makes_pixels ||
       options.transform.fit != TransformOptions::Fit::kCrop)
     return;
-  throw Error(ErrorKind::kUsage, "--image raw cuts the images, and with them their objects", {},
+  throw Error(ErrorKind::kUsage,
+              "--image raw cuts the images, and with them their objects and masks", {},
               "give --fit letterbox, or another image mode");
 }
 

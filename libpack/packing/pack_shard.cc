@@ -5,6 +5,7 @@
 #include <tbb/parallel_pipeline.h>
 #include <tbb/task_arena.h>
 
+#include "annotations/extra_targets.h"
 #include "annotations/sample_targets.h"
 #include "base/stream_file.h"
 #include "packhorse/base/error.h"
@@ -249,6 +250,7 @@ std::string fingerprint(const ShardJob& job, std::size_t shard) {
                   name_of_checks(options)));
   add(fmt::format("{}", fmt::join(job.listing.stored_fields(), " ")));
   if (job.listing.made_targets) add(job.listing.made_targets->fingerprint());
+  if (job.listing.made_extras) add(job.listing.made_extras->fingerprint());
   for (const std::string& name : job.listing.classes) add(name);
   for (std::size_t p = job.plan.shard_begin(shard); p < job.plan.shard_begin(shard + 1); ++p) {
     const EntryTable::Entry entry = job.split.entries[job.plan.entry(p)];

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "annotations/extra_targets.h"
 #include "annotations/sample_targets.h"
 #include "packhorse/base/choices.h"
 #include "packhorse/base/error.h"
@@ -84,14 +85,28 @@ Listing list_source(Source& source, const ListOptions& options) {
     }
     return listing;
   }
+  const TargetOptions& wanted = options.targets;
+  wanted.validate();
   ListOptions with_targets = options;
-  if (options.labels.empty() && source.folders_are_classes()) with_targets.labels.unlabelled = true;
-  const auto targets = std::make_shared<SampleTargets>(options.targets);
+  const bool say_classes = wanted.has_objects() || wanted.has(ExtraTarget::Kind::kClasses);
+  if (say_classes && options.labels.empty() && source.folders_are_classes())
+    with_targets.labels.unlabelled = true;
+  std::shared_ptr<SampleTargets> objects;
+  std::shared_ptr<ExtraTargets> extras;
+  if (wanted.has_objects()) objects = std::make_shared<SampleTargets>(wanted);
+  if (!wanted.extras.empty()) extras = std::make_shared<ExtraTargets>(wanted);
   Listing listing = source.list(with_targets);
-  targets->attach(listing);
-  listing.targets = {targets->target()};
-  listing.made_fields = targets->made_fields();
-  listing.made_targets = targets;
+  if (objects) {
+    objects->attach(listing);
+    listing.targets.push_back(objects->target());
+  }
+  if (extras) {
+    extras->attach(listing);
+    for (TargetRecord& target : extras->targets()) listing.targets.push_back(std::move(target));
+  }
+  listing.made_fields = wanted.made_fields();
+  listing.made_targets = objects;
+  listing.made_extras = extras;
   return listing;
 }
 

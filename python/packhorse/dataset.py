@@ -58,12 +58,8 @@ class Dataset:
         if not targets and (masks or first_label or tv_tensors or transforms is not None):
             raise ValueError("masks, first_label, tv_tensors and transforms are about targets: give targets=True")
         self._native = _reader.Dataset.open(self.path, split)
-        if targets and not self.object_classes:
-            raise UsageError(
-                "the dataset has no objects",
-                self.path,
-                "pack it with --targets or Writer(object_classes=), or read it without targets",
-            )
+        if targets:
+            self.require_objects()
 
     def __getstate__(self) -> dict:
         return {name: value for name, value in self.__dict__.items() if name not in ("_native", "labels")}
@@ -168,6 +164,15 @@ class Dataset:
         import torch
 
         return torch.from_numpy(pixels).permute(2, 0, 1)
+
+    def require_objects(self) -> None:
+        """Raises UsageError where the dataset has no objects."""
+        if not self.object_classes:
+            raise UsageError(
+                "the dataset has no objects",
+                self.path,
+                "pack it with --targets or Writer(object_classes=), or read it without targets",
+            )
 
     def _objects_record(self) -> dict:
         return next((record for record in self._native.targets if record["kind"] == "objects"), {})

@@ -139,6 +139,9 @@ class Loader:
             raise ValueError("huge_pages and pinned memory: choose one")
         self.dataset = path if isinstance(path, Dataset) else Dataset(path, split=split)
         crop, jitter, erasing = _stages(size, augment)
+        rules = native_rules(targets)
+        if rules is not None:
+            self.dataset.require_objects()
         self.channels_last = channels_last
         if (rank is None) != (world_size is None):
             raise ValueError("rank and world_size: give both, or neither")
@@ -163,7 +166,7 @@ class Loader:
             max_bad=str(max_bad),
             huge_pages=huge_pages,
             pinning=_device.pinning() if pin_memory else None,
-            targets=native_rules(targets),
+            targets=rules,
             close_mosaic_from=close_mosaic_from,
         )
         self._epoch, self._done = 0, 0  # what the next iteration begins with

@@ -2,8 +2,8 @@
 
 #include "bindings.h"
 #include "dataset.h"
-#include "packhorse/reader/objects_reader.h"
 #include "packhorse/reader/targets.h"
+#include "packhorse/reader/targets_reader.h"
 
 namespace packhorse::python {
 
@@ -35,10 +35,12 @@ ObjectsAndSize objects(const Dataset& dataset, std::int64_t index, bool turned) 
   std::size_t keypoints = 0;
   try {
     const nb::gil_scoped_release others_run;
-    const reader::ObjectsReader reader(dataset);
+    const reader::TargetsReader reader(dataset);
+    if (!reader.has_objects())
+      throw Error(ErrorKind::kUsage, "the dataset has no objects", {}, "pack it with --targets");
     std::vector<std::byte> scratch;
-    made.objects = reader.read(sample, scratch);
     info = thread_decoder().header(dataset.view(sample, scratch), dataset.image(sample));
+    made.objects = reader.read(sample, info, scratch).objects;
     if (turned) {
       made.objects = reader::upright(std::move(made.objects), info);
       if (info.orientation >= 5) std::swap(info.width, info.height);

@@ -65,7 +65,7 @@ using Delivered = std::variant<Arrays, ArraysAndTargets>;
 /// Key points of an object, as the dataset says.
 std::size_t keypoints_of(const Dataset& dataset) {
   for (const TargetRecord& target : dataset.targets()) {
-    if (target.kind == "objects") return target.keypoints.size();
+    if (target.kind == kObjectsTarget) return target.keypoints.size();
   }
   return 0;
 }

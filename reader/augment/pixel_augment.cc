@@ -9,7 +9,7 @@ namespace packhorse::reader {
 namespace {
 
 // Random streams: one for each purpose.
-constexpr std::uint64_t kColors = 1, kErasing = 2, kNoise = 3;
+constexpr std::uint64_t kColors = 1, kErasing = 2, kNoise = 3, kDistort = 4;
 
 void require(bool holds, const char* what) {
   if (!holds) throw Error(ErrorKind::kUsage, what);
@@ -25,6 +25,18 @@ void validate(const PixelAugment& augment) {
       is_amount(jitter.brightness) && is_amount(jitter.contrast) && is_amount(jitter.saturation),
       "brightness, contrast and saturation must be 0 or more");
   require(jitter.hue >= 0 && jitter.hue <= 0.5, "the hue must be within 0 and 0.5");
+  const PhotometricDistort& distort = augment.distort;
+  require(distort.probability >= 0 && distort.probability <= 1,
+          "the probability of photometric distortion must be within 0 and 1");
+  const auto is_range = [](double least, double most) {
+    return is_amount(least) && least <= most && std::isfinite(most);
+  };
+  require(is_range(distort.min_brightness, distort.max_brightness) &&
+              is_range(distort.min_contrast, distort.max_contrast) &&
+              is_range(distort.min_saturation, distort.max_saturation),
+          "brightness, contrast and saturation must be within 0 <= min <= max");
+  require(distort.min_hue >= -0.5 && distort.min_hue <= distort.max_hue && distort.max_hue <= 0.5,
+          "the hue must be within -0.5 <= min <= max <= 0.5");
   const RandomErasing& erasing = augment.erasing;
   require(erasing.probability >= 0 && erasing.probability <= 1,
           "the probability of erasing must be within 0 and 1");
@@ -44,12 +56,14 @@ void validate(const PixelAugment& augment) {
 bool does_nothing(const PixelAugment& augment) {
   const ColorJitter& jitter = augment.jitter;
   return jitter.brightness == 0 && jitter.contrast == 0 && jitter.saturation == 0 &&
-         jitter.hue == 0 && augment.erasing.probability <= 0;
+         jitter.hue == 0 && augment.distort.probability <= 0 && augment.erasing.probability <= 0;
 }
 
 void apply(const PixelAugment& augment, SampleRandom random, int width,
            std::span<std::uint8_t> pixels) {
   adjust_colors(plan_colors(augment.jitter, random.stream(kColors)), pixels);
+  if (augment.distort.probability > 0)
+    distort(plan_distort(augment.distort, random.stream(kDistort)), pixels);
   if (augment.erasing.probability <= 0) return;
   const int height = static_cast<int>(pixels.size() / 3) / width;
   SampleRandom draws = random.stream(kErasing);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
+#include "geometry/placed_labels.h"
 #include "geometry/placed_masks.h"
 #include "packhorse/base/error.h"
 #include "packhorse/targets/pixel_map.h"
@@ -80,6 +82,36 @@ class ObjectColumnsWriter {
   Objects& to_;
 };
 
+MaskPlace place_of(const ImageInfo& info, const PicturePlan& plan, ImageSize output) {
+  return {{info.height, info.width},
+          plan.placement.shown,
+          Matrix::turning(static_cast<int>(info.orientation), static_cast<int>(info.width),
+                          static_cast<int>(info.height)),
+          plan.placement.matrix(),
+          output};
+}
+
+/// The classes of both, with the higher score of each.
+ClassSet joined(const ClassSet& a, const ClassSet& b) {
+  ClassSet all;
+  for (std::size_t i = 0, j = 0; i < a.labels.size() || j < b.labels.size();) {
+    const bool from_a =
+        j == b.labels.size() || (i < a.labels.size() && a.labels[i] <= b.labels[j]);
+    const bool from_b =
+        i == a.labels.size() || (j < b.labels.size() && b.labels[j] <= a.labels[i]);
+    all.labels.push_back(from_a ? a.labels[i] : b.labels[j]);
+    if (!a.scores.empty() || !b.scores.empty()) {
+      const auto score = [](const ClassSet& of, bool has, std::size_t at) {
+        return has && !of.scores.empty() ? of.scores[at] : -std::numeric_limits<float>::infinity();
+      };
+      all.scores.push_back(std::max(score(a, from_a, i), score(b, from_b, j)));
+    }
+    i += from_a ? 1 : 0;
+    j += from_b ? 1 : 0;
+  }
+  return all;
+}
+
 class Placer {
  public:
   Placer(const Objects& from, const ImageInfo& info, const PicturePlan& plan, ImageSize output,
@@ -89,12 +121,7 @@ class Placer {
         rules_(rules),
         to_(to),
         edge_{0, 0, static_cast<double>(output.width), static_cast<double>(output.height)},
-        place_{{info.height, info.width},
-               plan.placement.shown,
-               Matrix::turning(static_cast<int>(info.orientation), static_cast<int>(info.width),
-                               static_cast<int>(info.height)),
-               plan.placement.matrix(),
-               output} {}
+        place_(place_of(info, plan, output)) {}
 
   void add(std::size_t i) {
     const Rect upright = around(place_.turning, rect_of(from_.boxes[i]));
@@ -219,6 +246,20 @@ void add_objects(const Objects& objects, const ImageInfo& info, const PicturePla
   for (std::size_t i = 0; i < objects.size(); ++i) placer.add(i);
 }
 
+void add_targets(const StoredTargets& stored, const ImageInfo& info, const PicturePlan& plan,
+                 ImageSize output, const TargetRules& rules, PlacedTargets& to) {
+  add_objects(stored.objects, info, plan, output, rules, to.objects);
+  add_words(stored.classes, stored.caption, to);
+  if (stored.mask && !to.mask.empty())
+    place_labels(*stored.mask, place_of(info, plan, output), to.mask);
+}
+
+void add_words(const ClassSet& classes, const std::string& caption, PlacedTargets& to) {
+  to.classes = joined(to.classes, classes);
+  if (!to.caption.empty() && !caption.empty()) to.caption += '\n';
+  to.caption += caption;
+}
+
 void append(const Objects& objects, Objects& to) {
   ObjectColumnsWriter writer(to);
   for (std::size_t i = 0; i < objects.size(); ++i) {
@@ -261,6 +302,14 @@ void clear(Objects& objects) {
   objects.polygons.clear(), objects.points.clear(), objects.outlines.clear();
   objects.runs.clear(), objects.counts.clear();
   objects.keypoints.clear(), objects.keypoints_each.clear();
+}
+
+void clear(PlacedTargets& targets, std::uint8_t ignored) {
+  clear(targets.objects);
+  targets.classes.labels.clear();
+  targets.classes.scores.clear();
+  targets.caption.clear();
+  std::fill(targets.mask.begin(), targets.mask.end(), ignored);
 }
 
 }  // namespace packhorse::reader

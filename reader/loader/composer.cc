@@ -15,16 +15,16 @@ constexpr std::uint64_t kPartners = 0x706172, kPaste = 0x706173, kMix = 0x6d6978
 
 bool happens(double probability, SampleRandom random) { return random.uniform(0, 1) < probability; }
 
-/// Copies the pixels inside of a mask.
-void copy_inside(std::span<const std::uint32_t> mask, ImageSize size,
+/// Copies the pixels inside of a mask, of `channels` bytes each.
+void copy_inside(std::span<const std::uint32_t> mask, ImageSize size, std::size_t channels,
                  std::span<const std::uint8_t> from, std::span<std::uint8_t> to) {
   const auto height = static_cast<std::size_t>(size.height);
   const auto width = static_cast<std::size_t>(size.width);
   std::size_t at = 0;
   for (std::size_t i = 0; i < mask.size(); at += mask[i++]) {
     for (std::size_t p = at; i % 2 != 0 && p < at + mask[i]; ++p) {
-      const std::size_t pixel = (p % height * width + p / height) * 3;
-      std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(pixel), 3,
+      const std::size_t pixel = (p % height * width + p / height) * channels;
+      std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(pixel), channels,
                   to.begin() + static_cast<std::ptrdiff_t>(pixel));
     }
   }
@@ -56,11 +56,11 @@ void keep_object(const Objects& objects, std::size_t i, Objects& to) {
 }  // namespace
 
 Composer::Composer(const Dataset& dataset, const LoaderOptions& options,
-                   const ObjectsReader* objects, Decoder& decoder, StageEnd stage_end)
+                   const TargetsReader* targets, Decoder& decoder, StageEnd stage_end)
     : dataset_(dataset),
       options_(options),
       augment_(std::get<DetectionAugment>(options.augment)),
-      reader_(objects),
+      reader_(targets),
       decoder_(decoder),
       stage_end_(std::move(stage_end)),
       single_(augment_) {
@@ -87,25 +87,25 @@ Composer::Parts Composer::choose(SampleRandom random, std::uint64_t sample, bool
   return parts;
 }
 
-void Composer::draw(Parts& parts, std::span<std::uint8_t> pixels, Objects& objects) {
-  draw(parts.base, parts.alone ? single_ : augment_, pixels, objects);
-  if (parts.pasted) paste(*parts.pasted, pixels, objects);
-  if (parts.mixed) mix(*parts.mixed, pixels, objects);
+void Composer::draw(Parts& parts, std::span<std::uint8_t> pixels, PlacedTargets& targets) {
+  draw(parts.base, parts.alone ? single_ : augment_, pixels, targets);
+  if (parts.pasted) paste(*parts.pasted, pixels, targets);
+  if (parts.mixed) mix(*parts.mixed, pixels, targets);
   if (options_.decode) apply(options_.pixels, parts.base.random, augment_.size.width, pixels);
 }
 
 void Composer::draw(Layer& layer, const DetectionAugment& augment, std::span<std::uint8_t> pixels,
-                    Objects& objects) {
-  clear(objects);
+                    PlacedTargets& targets) {
+  clear(targets, reader_ == nullptr ? kIgnoredLabel : reader_->ignored());
   if (options_.decode) fill(pixels, augment.background);
   for (std::size_t i = 0; i < layer.samples.size(); ++i) {
     current_ = &layer.samples[i];
-    draw_picture(layer, i, augment, pixels, objects);
+    draw_picture(layer, i, augment, pixels, targets);
   }
 }
 
 void Composer::draw_picture(const Layer& layer, std::size_t number, const DetectionAugment& augment,
-                            std::span<std::uint8_t> pixels, Objects& objects) {
+                            std::span<std::uint8_t> pixels, PlacedTargets& targets) {
   const std::uint64_t sample = layer.samples[number];
   const Clock::time_point begin = Clock::now();
   const Bytes bytes = dataset_.view(sample, bytes_);
@@ -113,45 +113,57 @@ void Composer::draw_picture(const Layer& layer, std::size_t number, const Detect
   stage_end_(Stage::kRead, begin, read, bytes.size());
   if (!options_.decode) return;
   const ImageInfo info = decoder_.header(bytes, dataset_.image(sample));
-  const Objects stored = reader_ == nullptr ? Objects{} : reader_->read(sample, field_);
+  const StoredTargets stored =
+      reader_ == nullptr ? StoredTargets{} : reader_->read(sample, info, field_);
   const bool swap = info.orientation >= 5;
   const auto width = static_cast<int>(swap ? info.height : info.width);
   const auto height = static_cast<int>(swap ? info.width : info.height);
-  const PicturePlan plan =
-      plan_picture(augment, layer.random, number, width, height, upright_boxes(stored, info));
+  const PicturePlan plan = plan_picture(augment, layer.random, number, width, height,
+                                        upright_boxes(stored.objects, info));
   decoder_.draw(bytes, info, plan.placement, plan.is_tile, {pixels, augment.size});
   if (reader_ != nullptr)
-    add_objects(stored, info, plan, augment.size, options_.targets.value(), objects);
+    add_targets(stored, info, plan, augment.size, options_.targets.value(), targets);
   dataset_.check_whole(sample);
   stage_end_(Stage::kDecode, read, Clock::now(), 0);
 }
 
-void Composer::paste(Layer& layer, std::span<std::uint8_t> pixels, Objects& objects) {
-  layer_pixels_.resize(pixels.size());
-  draw(layer, single_, layer_pixels_, layer_objects_);
+void Composer::draw_beside(Layer& layer, const DetectionAugment& augment,
+                           const PlacedTargets& like) {
+  const auto pixels = static_cast<std::size_t>(augment_.size.height) *
+                      static_cast<std::size_t>(augment_.size.width);
+  layer_pixels_.resize(pixels * 3);
+  layer_mask_.resize(like.mask.size());
+  layer_targets_.mask = layer_mask_;
+  draw(layer, augment, layer_pixels_, layer_targets_);
+}
+
+void Composer::paste(Layer& layer, std::span<std::uint8_t> pixels, PlacedTargets& targets) {
+  draw_beside(layer, single_, targets);
   if (!options_.decode) return;
+  const Objects& others = layer_targets_.objects;
   SampleRandom choice = layer.random.stream(kChoice);
   RunLengths cover;
   Objects pasted;
-  for (std::size_t i = 0; i < layer_objects_.size(); ++i) {
-    const auto mask = mask_of(layer_objects_, i);
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    const auto mask = mask_of(others, i);
     if (!happens(.5, choice.stream(i)) || mask.empty()) continue;
-    keep_object(layer_objects_, i, pasted);
+    keep_object(others, i, pasted);
     cover = cover.empty() ? RunLengths(mask.begin(), mask.end()) : merge_masks(cover, mask);
   }
   if (cover.empty()) return;
-  copy_inside(cover, augment_.size, layer_pixels_, pixels);
-  cover_objects(objects, cover, augment_.size);
-  append(pasted, objects);
+  copy_inside(cover, augment_.size, 3, layer_pixels_, pixels);
+  if (!targets.mask.empty()) copy_inside(cover, augment_.size, 1, layer_mask_, targets.mask);
+  cover_objects(targets.objects, cover, augment_.size);
+  append(pasted, targets.objects);
 }
 
-void Composer::mix(Layer& layer, std::span<std::uint8_t> pixels, Objects& objects) {
-  layer_pixels_.resize(pixels.size());
-  draw(layer, augment_, layer_pixels_, layer_objects_);
+void Composer::mix(Layer& layer, std::span<std::uint8_t> pixels, PlacedTargets& targets) {
+  draw_beside(layer, augment_, targets);
   if (!options_.decode) return;
   SampleRandom draws = layer.random.stream(kChoice);
   blend(pixels, layer_pixels_, draw_beta(augment_.mixup.alpha, draws));
-  append(layer_objects_, objects);
+  append(layer_targets_.objects, targets.objects);
+  add_words(layer_targets_.classes, layer_targets_.caption, targets);
 }
 
 }  // namespace packhorse::reader

@@ -8,8 +8,8 @@
 
 #include "packhorse/reader/decode.h"
 #include "packhorse/reader/loader.h"
-#include "packhorse/reader/objects_reader.h"
 #include "packhorse/reader/targets.h"
+#include "packhorse/reader/targets_reader.h"
 
 namespace packhorse::reader {
 
@@ -32,37 +32,39 @@ class Composer {
   using StageEnd = std::function<void(Stage, Clock::time_point begin, Clock::time_point end,
                                       std::uint64_t bytes)>;
 
-  /// `objects` may be null: then no objects are read. All must outlive it.
-  Composer(const Dataset& dataset, const LoaderOptions& options, const ObjectsReader* objects,
+  /// `targets` may be null: then none are read. All must outlive it.
+  Composer(const Dataset& dataset, const LoaderOptions& options, const TargetsReader* targets,
            Decoder& decoder, StageEnd stage_end);
 
   /// Draws the other samples from the whole dataset; `alone`: there are none.
   Parts choose(SampleRandom random, std::uint64_t sample, bool alone = false) const;
-  /// Writes the pixels and, into `objects`, what is in them. Throws what reading and decoding
+  /// Writes the pixels and, into `targets`, what is in them. Throws what reading and decoding
   /// throw.
-  void draw(Parts& parts, std::span<std::uint8_t> pixels, Objects& objects);
+  void draw(Parts& parts, std::span<std::uint8_t> pixels, PlacedTargets& targets);
   /// The sample of `parts` that the last draw() was at, for errors.
   std::uint64_t& current() { return *current_; }
 
  private:
   void draw(Layer& layer, const DetectionAugment& augment, std::span<std::uint8_t> pixels,
-            Objects& objects);
+            PlacedTargets& targets);
   void draw_picture(const Layer& layer, std::size_t number, const DetectionAugment& augment,
-                    std::span<std::uint8_t> pixels, Objects& objects);
-  void paste(Layer& layer, std::span<std::uint8_t> pixels, Objects& objects);
-  void mix(Layer& layer, std::span<std::uint8_t> pixels, Objects& objects);
+                    std::span<std::uint8_t> pixels, PlacedTargets& targets);
+  /// Draws another sample, for paste() and mix().
+  void draw_beside(Layer& layer, const DetectionAugment& augment, const PlacedTargets& like);
+  void paste(Layer& layer, std::span<std::uint8_t> pixels, PlacedTargets& targets);
+  void mix(Layer& layer, std::span<std::uint8_t> pixels, PlacedTargets& targets);
 
   const Dataset& dataset_;
   const LoaderOptions& options_;
   const DetectionAugment& augment_;
-  const ObjectsReader* reader_;
+  const TargetsReader* reader_;
   Decoder& decoder_;
   StageEnd stage_end_;
   DetectionAugment single_;  ///< augment_ without mosaics
   std::uint64_t* current_ = nullptr;
   std::vector<std::byte> bytes_, field_;
-  std::vector<std::uint8_t> layer_pixels_;
-  Objects layer_objects_;
+  std::vector<std::uint8_t> layer_pixels_, layer_mask_;
+  PlacedTargets layer_targets_;
 };
 
 }  // namespace packhorse::reader

@@ -12,7 +12,7 @@
 #include "packhorse/base/mapped_file.h"
 #include "packhorse/base/resources.h"
 #include "packhorse/reader/decode.h"
-#include "packhorse/reader/objects_reader.h"
+#include "packhorse/reader/targets_reader.h"
 #include "pixel_format/pixel_writer.h"
 
 namespace packhorse::reader {
@@ -39,7 +39,7 @@ struct alignas(kCacheLine) Producer {
   std::vector<std::byte> bytes;
   std::vector<std::uint8_t> pixels;  ///< a decoded sample, where the batch holds other numbers
   std::optional<Composer> composer;  ///< for a DetectionAugment
-  Objects objects;                   ///< for a DetectionAugment without targets: none
+  PlacedTargets none;                ///< for a DetectionAugment without targets
   std::vector<std::byte> field;
   std::exception_ptr error;  ///< the error of the sample that failed last
   std::atomic<std::uint64_t> samples{0}, bytes_read{0}, read_ns{0}, decode_ns{0}, wait_ns{0};
@@ -84,15 +84,48 @@ std::exception_ptr too_many(const std::exception_ptr& last) {
             "run `packhorse inspect --verify full --decode` on the dataset, or allow more"));
 }
 
-/// Puts the objects of a batch's samples one after the other.
+std::uint32_t size_of_all(const auto& values) { return static_cast<std::uint32_t>(values.size()); }
+
+/// Gives the places of a slot their part of its masks.
+void divide_masks(Ring::Slot& slot, std::size_t pixels) {
+  slot.masks.resize(slot.places.size() * pixels);
+  for (std::size_t place = 0; place < slot.places.size(); ++place)
+    slot.places[place].mask = std::span(slot.masks).subspan(place * pixels, pixels);
+}
+
+/// Hands the masks to the batch, and its old memory, if it still has it, to the places.
+void take_masks(Ring::Slot& slot, std::size_t samples) {
+  const std::size_t pixels = slot.places.front().mask.size();
+  if (pixels == 0) return;
+  slot.targets.masks.swap(slot.masks);
+  slot.targets.masks.resize(samples * pixels);
+  divide_masks(slot, pixels);
+}
+
+/// Puts what a batch's samples have one after the other.
 void join_targets(Ring::Slot& slot, std::size_t samples) {
   BatchTargets& joined = slot.targets;
   clear(joined.objects);
-  joined.offsets.assign(1, 0);
-  for (std::size_t i = 0; i < samples && !slot.objects.empty(); ++i) {
-    append(slot.objects[i], joined.objects);
-    joined.offsets.push_back(static_cast<std::uint32_t>(joined.objects.size()));
+  joined.classes.labels.clear();
+  joined.classes.scores.clear();
+  joined.captions.clear();
+  for (auto* offsets : {&joined.offsets, &joined.class_offsets, &joined.caption_offsets})
+    offsets->assign(1, 0);
+  if (slot.places.empty()) return;
+  for (std::size_t i = 0; i < samples; ++i) {
+    const PlacedTargets& place = slot.places[i];
+    append(place.objects, joined.objects);
+    const auto add = [](auto& to, const auto& from) {
+      to.insert(to.end(), from.begin(), from.end());
+    };
+    add(joined.classes.labels, place.classes.labels);
+    add(joined.classes.scores, place.classes.scores);
+    joined.captions += place.caption;
+    joined.offsets.push_back(size_of_all(joined.objects.boxes));
+    joined.class_offsets.push_back(size_of_all(joined.classes.labels));
+    joined.caption_offsets.push_back(size_of_all(joined.captions));
   }
+  take_masks(slot, samples);
 }
 
 OrderOptions order_options(const LoaderOptions& options, std::uint64_t epoch, std::uint64_t done) {
@@ -175,11 +208,14 @@ struct Loader::Impl {
         encoded_places(static_cast<std::size_t>(options.encoded_share *
                                                 static_cast<double>(options.batch_size))),
         bad(options.bad_samples, dataset->size(), options.seed) {
-    if (options.targets) objects_reader.emplace(*dataset);
+    if (options.targets) {
+      targets_reader.emplace(*dataset);
+      refuse_mixed_masks();
+    }
     for (std::uint64_t slot = 0; slot < static_cast<std::uint64_t>(options.slots); ++slot) {
       const auto places = static_cast<std::size_t>(options.batch_size);
       if (encoded_places > 0) ring.slot(slot).encoded.resize(places);
-      if (objects_reader) ring.slot(slot).objects.resize(places);
+      if (targets_reader) give_places(ring.slot(slot), places);
     }
     if (options.order == OrderKind::kWindow)
       runs = std::make_shared<Runs>(*dataset, options.run_bytes);
@@ -201,9 +237,24 @@ struct Loader::Impl {
     }
   }
 
+  void refuse_mixed_masks() const {
+    const auto* const detection = std::get_if<DetectionAugment>(&options.augment);
+    if (detection != nullptr && detection->mixup.probability > 0 && targets_reader->has_masks())
+      throw Error(ErrorKind::kUsage, "Mixup leaves no pixel one class, and the dataset has masks",
+                  {}, "leave one of them out");
+  }
+
+  void give_places(Ring::Slot& slot, std::size_t places) const {
+    slot.places.resize(places);
+    if (!targets_reader->has_masks()) return;
+    const ImageSize size = output_size(options.augment);
+    const auto pixels = static_cast<std::size_t>(size.height) * static_cast<std::size_t>(size.width);
+    divide_masks(slot, pixels);
+  }
+
   void give_composer(Producer& producer) {
     producer.composer.emplace(
-        *dataset, options, objects_reader ? &*objects_reader : nullptr, producer.decoder,
+        *dataset, options, targets_reader ? &*targets_reader : nullptr, producer.decoder,
         [this, &producer](Stage stage, Clock::time_point begin, Clock::time_point end,
                           std::uint64_t bytes) { stage_end(producer, stage, begin, end, bytes); });
   }
@@ -336,23 +387,24 @@ struct Loader::Impl {
     slot.labels[place] = dataset->label(sample);  // its index may be truncated, too: checked below
     if (!options.decode) return;
     make(producer, slot, place, sample, bytes);
-    if (objects_reader) place_objects(producer, slot.objects[place], sample, bytes);
+    if (targets_reader) place_targets(producer, slot.places[place], sample, bytes);
     dataset->check_whole(sample);
     stage_end(producer, Stage::kDecode, read, Clock::now(), 0);
   }
 
-  /// Puts the objects of a sample where its crop was put.
-  void place_objects(Producer& producer, Objects& to, std::uint64_t sample, Bytes bytes) const {
-    clear(to);
-    const Objects stored = objects_reader->read(sample, producer.field);
+  /// Puts what a sample has where its crop was put.
+  void place_targets(Producer& producer, PlacedTargets& to, std::uint64_t sample,
+                     Bytes bytes) const {
+    clear(to, targets_reader->ignored());
     const ImageInfo info = producer.decoder.header(bytes, dataset->image(sample));
+    const StoredTargets stored = targets_reader->read(sample, info, producer.field);
     const bool swap = info.orientation >= 5;
     const CropPlan crop =
         plan_crop(options.augment, static_cast<int>(swap ? info.height : info.width),
                   static_cast<int>(swap ? info.width : info.height),
                   SampleRandom(options.seed, epoch, sample));
     const ImageSize size = output_size(options.augment);
-    add_objects(stored, info, {.placement = placement_of(crop, size.width)}, size, *options.targets,
+    add_targets(stored, info, {.placement = placement_of(crop, size.width)}, size, *options.targets,
                 to);
   }
 
@@ -360,7 +412,7 @@ struct Loader::Impl {
   void compose(Producer& producer, Ring::Slot& slot, std::size_t place, std::uint64_t sample) {
     const std::span out(slot.images.get() + place * image_bytes, image_bytes);
     const std::span pixels = writer.is_as_decoded() ? out : std::span(producer.pixels);
-    Objects& objects = objects_reader ? slot.objects[place] : producer.objects;
+    PlacedTargets& targets = targets_reader ? slot.places[place] : producer.none;
     slot.labels[place] = dataset->label(sample);
     Composer& composer = *producer.composer;
     const bool alone = options.close_mosaic_from && epoch >= *options.close_mosaic_from;
@@ -368,7 +420,7 @@ struct Loader::Impl {
         composer.choose(SampleRandom(options.seed, epoch, sample), sample, alone);
     for (int attempt = 0;; ++attempt) {
       try {
-        composer.draw(parts, pixels, objects);
+        composer.draw(parts, pixels, targets);
         break;
       } catch (const Error& error) {
         std::uint64_t& failed = composer.current();
@@ -447,7 +499,7 @@ struct Loader::Impl {
   Ring ring;
   std::size_t encoded_places;  ///< places of a batch that are left encoded where possible
   BadSampleLog bad;
-  std::optional<ObjectsReader> objects_reader;  ///< where targets are read
+  std::optional<TargetsReader> targets_reader;  ///< where targets are read
   std::shared_ptr<const Runs> runs;             ///< for windows
   LatencyHistogram batch_wait, batch_make;
   // These change only while no producer is in an epoch:

@@ -27,7 +27,8 @@ class Ring {
     std::vector<std::int64_t> labels;
     std::vector<std::uint64_t> samples;
     std::vector<EncodedSample> encoded;           ///< empty unless some are left so
-    std::vector<Objects> objects;                 ///< of each place; empty unless they are read
+    std::vector<PlacedTargets> places;            ///< of each place; empty unless they are read
+    std::vector<std::uint8_t> masks;              ///< theirs, while they are made
     BatchTargets targets;                         ///< the same, joined when the batch is taken
     std::chrono::steady_clock::time_point begun;  ///< when work on its first sample began
 

@@ -11,9 +11,11 @@
 #include "formats/lmdb/layout.h"
 #include "packhorse/base/file.h"
 #include "packhorse/codecs/opencv_codecs.h"
+#include "packhorse/codecs/png_encode.h"
 #include "packhorse/dataset/shard_index.h"
 #include "packhorse/image/npy.h"
 #include "packhorse/packing/pack.h"
+#include "packhorse/targets/class_set.h"
 #include "packhorse/targets/objects.h"
 #include "packing/receipt.h"
 #include "seeds.h"
@@ -270,6 +272,24 @@ void add_annotations(const Seeds& seeds) {
       "</bndbox></object></annotation>");
 }
 
+void add_sample_targets(const Seeds& seeds) {
+  ImageInfo grey;
+  grey.width = 6, grey.height = 4, grey.components = 1;
+  std::vector<std::byte> pixels(24), png;
+  for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<std::byte>(i % 3);
+  encode_png(grey, pixels, png);
+  const auto put = [&](const char* name, int parser, std::string_view bytes) {
+    seeds.put("sample_targets", name, static_cast<char>(parser) + std::string(bytes));
+  };
+  put("classes", 0, as_text(encode_classes({{0, 2}, {.5f, 1}})));
+  put("mask", 1, as_text(png));
+  put("captions", 2,
+      R"({"images":[{"id":1,"file_name":"a.jpg"},{"id":2,"file_name":"b.jpg"}],)"
+      R"("annotations":[{"image_id":1,"caption":"a cat\n"},{"image_id":1,"caption":"it"}]})");
+  put("lists", 3, "image,tags\na,x|y\nb,\na,\"[\"\"z\"\"]\"\n2");
+  put("columns", 3, "image,x,y\na,1,0\nb,.5,-1\n1");
+}
+
 /// What torch.save() makes of {"a": torch.zeros(2)}.
 std::string pickled() {
   using namespace std::string_literals;
@@ -339,6 +359,7 @@ void make_seeds(const fs::path& folder) {
   add_archives(seeds, smallest);
   add_values(seeds, smallest);
   add_annotations(seeds);
+  add_sample_targets(seeds);
   add_weights(seeds);
   add_texts(seeds);
   add_receipt(seeds, scratch);

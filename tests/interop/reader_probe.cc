@@ -87,6 +87,10 @@ void draw(const Json& options) {
       line = json_of(plan_colors({options.at("brightness"), options.at("contrast"),
                                   options.at("saturation"), options.at("hue")},
                                  random));
+    } else if (what == "distort") {
+      const DistortPlan plan = plan_distort({.probability = options.at("p")}, random);
+      line = json_of(plan.colors);
+      line["channels"] = plan.channels;
     } else if (what == "erase") {
       const ErasePlan plan = plan_erasing({.probability = 1}, width, height, random);
       line = {plan.x, plan.y, plan.w, plan.h};
@@ -111,7 +115,10 @@ void decode(const Json& options) {
 void change(const std::string& how, const Json& options) {
   const std::string text = input();
   std::vector<std::uint8_t> pixels(text.begin(), text.end());
-  if (how == "adjust") {
+  if (how == "distort") {
+    distort({color_plan(options), options.at("channels").get<std::array<std::uint8_t, 3>>()},
+            pixels);
+  } else if (how == "adjust") {
     adjust_colors(color_plan(options), pixels);
   } else {
     const int size = options.at("width");

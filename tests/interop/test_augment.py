@@ -141,6 +141,40 @@ def test_colour_jitter_draws_torchvisions_factors_and_orders():
     assert len(orders) == 24 and max(abs(n - DRAWS / 24) for n in orders.values()) < 4.5 * (DRAWS / 24) ** 0.5
 
 
+def distortions(count, probability):
+    """What torchvision draws, as the probe prints it."""
+    transform = v2.RandomPhotometricDistort(p=probability)
+    colours = torch.zeros(3, 2, 2, dtype=torch.uint8)
+    for _ in range(count):
+        params = transform.make_params([colours])
+        draw = {name: params[f"{name}_factor"] for name in NAMES}
+        for name, neutral in zip(NAMES, (1, 1, 1, 0)):
+            draw[name] = neutral if draw[name] is None else draw[name]
+        channels = params["channel_permutation"]
+        draw["channels"] = [0, 1, 2] if channels is None else channels.tolist()
+        draw["order"] = [0, 1, 2, 3] if params["contrast_before"] else [0, 2, 3, 1]
+        yield draw
+
+
+@pytest.mark.parametrize("probability", [0.5, 1.0])
+def test_photometric_distortion_draws_torchvisions_values(probability):
+    ours, theirs = draws("distort", p=probability), list(distortions(DRAWS, probability))
+    row = lambda d: [*(d[name] for name in NAMES), *d["channels"], d["order"][1]]
+    alike([row(d) for d in ours], [row(d) for d in theirs])
+
+
+def test_photometric_distortion_has_torchvisions_pixels():
+    for draw in distortions(16, 0.5):
+        transform = v2.RandomPhotometricDistort()
+        params = {f"{name}_factor": draw[name] for name in NAMES}
+        params |= {"contrast_before": draw["order"][1] == 1, "channel_permutation": torch.tensor(draw["channels"])}
+        for picture in pictures()[:2]:
+            ours = np.frombuffer(probe("distort", picture.tobytes(), **draw), np.uint8).reshape(picture.shape)
+            theirs = transform.transform(torch.from_numpy(picture).permute(2, 0, 1), params).permute(1, 2, 0).numpy()
+            difference = np.abs(ours.astype(int) - theirs)
+            assert difference.max() <= 4 and difference.mean() < 0.05, draw
+
+
 @pytest.mark.parametrize("alpha", [0.1, 0.4, 1.0, 3.0])
 def test_mixup_draws_torchvisions_lambda(alpha):
     ours = [d["lambda"] for d in draws("mix", batch=2, width=32, mixup_alpha=alpha)]

@@ -330,7 +330,7 @@ def test_what_makes_no_sense_is_refused(made, tmp_path):
         packhorse.Loader(plain, 1, size=32, targets=True)
     with pytest.raises(packhorse.errors.UsageError, match="has no objects"):
         packhorse.Dataset(plain, targets=True)
-    with pytest.raises(packhorse.errors.UsageError, match="has no objects"):
+    with pytest.raises(packhorse.errors.UsageError, match="has no targets"):
         packhorse.Dataset(plain).objects(0)
     with pytest.raises(packhorse.errors.UsageError, match="makes crops"):
         packhorse.Dataset(made).decode(0, packhorse.DetectionAugment(32))

@@ -62,12 +62,15 @@ void SourceArguments::setup(CLI::App& app, const std::string& source,
   app.add_option(
          "--targets", targets_,
          "Which objects are in the images: coco:FILE (val=coco:FILE: for that split alone), "
-         "or yolo or voc, told from each image's field txt or xml")
-      ->type_name("NOTATION[:FILE]")
+         "or yolo or voc, told from each image's field txt or xml. What else is said of them: "
+         "classes:TABLE[:COLUMN] for several classes each, caption:FIELD or caption:TABLE, "
+         "mask:FIELD")
+      ->type_name("KIND[:PLACE]")
       ->allow_extra_args(false)
       ->group(source);
   app.add_option("--target-classes", target_classes_file_,
-                 "File with one class of the objects per line, for yolo and voc")
+                 "File with one class of the objects per line, for yolo and voc, or else of the masks "
+                 "or of several classes")
       ->group(source);
   app.add_option("--target-keypoints", targets.keypoints,
                  "yolo: how many key points each object has")

@@ -54,13 +54,21 @@ struct Adoption {
   static constexpr std::string_view kFromShards = "shards", kFromFile = "file", kNowhere = "none";
 };
 
+/// Kinds of targets.
+inline constexpr std::string_view kObjectsTarget = "objects", kClassesTarget = "classes",
+                                  kCaptionTarget = "caption", kMaskTarget = "mask";
+/// What pixels of masks have that belong to no class, by convention.
+inline constexpr std::uint8_t kIgnoredLabel = 255;
+
 /// What a field of the samples says, besides their labels.
 struct TargetRecord {
-  std::string name;  ///< of the field
-  std::string kind;  ///< "objects": docs/formats/objects.md
-  std::string text;  ///< the field with the text that told them: "json", "txt", "xml"; or ""
-  std::vector<std::string> classes;    ///< of the objects: label -> name
-  std::vector<std::string> keypoints;  ///< names of an object's key points
+  std::string name;       ///< of the field
+  std::string kind;       ///< one of those below: docs/formats/objects.md
+  std::string text = {};  ///< the field that says the same as a text: "json", "txt", "xml"
+  std::vector<std::string> classes = {};  ///< of the objects, the image or the pixels: their names
+  std::vector<std::string> keypoints = {};  ///< names of an object's key points
+  /// The label of the pixels of a mask that belong to no class.
+  std::optional<std::uint8_t> ignore = {};
   friend bool operator==(const TargetRecord&, const TargetRecord&) = default;
 };
 

@@ -57,6 +57,7 @@ struct Doubt {
 };
 
 class SampleTargets;
+class ExtraTargets;
 
 /// Everything a source holds. seen = entries + rejects + skips, over all splits and `skips` here.
 /// Files taken as extra fields are part of their sample, and not counted as seen.
@@ -73,6 +74,7 @@ struct Listing {
   /// what makes them.
   std::vector<std::string> made_fields = {};
   std::shared_ptr<const SampleTargets> made_targets = {};
+  std::shared_ptr<const ExtraTargets> made_extras = {};
   /// The fields that a shard has: `fields` and `made_fields`, sorted.
   std::vector<std::string> stored_fields() const;
   std::uint64_t seen() const;

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,7 +12,33 @@ namespace packhorse {
 /// The field that holds a sample's objects (packhorse/targets/objects.h).
 inline constexpr std::string_view kObjectsField = "objects";
 
-/// What says which objects are in the images.
+/// The field that holds the captions that a file gives.
+inline constexpr std::string_view kCaptionField = "caption";
+
+/// What says more of an image than a label, beside the objects in it.
+struct ExtraTarget {
+  enum class Kind {
+    kClasses,  ///< several classes, or a score for each: from a table
+    kCaption,  ///< a text: a field of the samples, a table, or COCO's file of captions
+    kMask      ///< a semantic mask: a field of the samples with a PNG
+  };
+  Kind kind;
+  /// The field; or the file that says it, for one split or all, and behind a colon its column.
+  std::string place;
+  std::string split = {};
+};
+/// The kind's name: "classes", "caption", "mask".
+std::string_view name_of(ExtraTarget::Kind kind);
+
+/// A table of images and what belongs to each.
+struct TablePlace {
+  std::filesystem::path file;
+  std::string column;  ///< empty: the usual one
+};
+/// The table that `place` names, where there is such a file.
+std::optional<TablePlace> table_of(const ExtraTarget& extra);
+
+/// What says which objects are in the images, and what else is said of them.
 struct TargetOptions {
   enum class Notation {
     kNone,
@@ -22,20 +49,32 @@ struct TargetOptions {
   Notation notation = Notation::kNone;
   /// Files of COCO by split; "": of all others.
   std::map<std::string, std::filesystem::path> files = {};
-  std::vector<std::string> classes = {};  ///< of the objects; COCO's files name them themselves
+  /// Of the objects, unless COCO's files name them; else of the masks, or of several classes.
+  std::vector<std::string> classes = {};
   /// Key points of an object in YOLO's lines, and numbers of each: 2 or 3.
   std::size_t keypoints = 0, keypoint_numbers = 3;
 
-  bool empty() const { return notation == Notation::kNone; }
+  std::vector<ExtraTarget> extras = {};
+
+  bool empty() const { return notation == Notation::kNone && extras.empty(); }
+  bool has_objects() const { return notation != Notation::kNone; }
+  bool has(ExtraTarget::Kind kind) const;
   /// The field of a sample that says what its objects are.
   std::string_view field() const;
-  /// The fields that packing makes for each sample, besides those that the source has.
+  /// The fields that packing makes for each sample, besides those that the source has: for its
+  /// objects, for all else, and both.
+  std::vector<std::string> object_fields() const;
+  std::vector<std::string> extra_fields() const;
   std::vector<std::string> made_fields() const;
   /// Parses "coco:FILE", "val=coco:FILE", "yolo" and "voc", which may be given several times for
-  /// several splits. Throws Error(kUsage).
+  /// several splits; "classes:FILE:COLUMN", "caption:FIELD", "caption:FILE" and "mask:FIELD".
+  /// Throws Error(kUsage).
   void add(const std::string& text);
   /// Throws Error(kUsage) for options that contradict each other or lack something.
   void validate() const;
+
+ private:
+  void add_extra(ExtraTarget extra, std::size_t colon);
 };
 
 }  // namespace packhorse

@@ -20,6 +20,17 @@ struct ColorJitter {
   double hue = 0;  ///< at most 0.5
 };
 
+/// torchvision.transforms.v2.RandomPhotometricDistort (Liu et al. 2016, arXiv:1512.02325): each of
+/// these with its probability, by a factor from its range, or for the hue an amount; contrast before
+/// or after saturation and hue; the channels in a random order.
+struct PhotometricDistort {
+  double probability = 0;  ///< of each; torchvision's default is 0.5
+  double min_brightness = 0.875, max_brightness = 1.125;
+  double min_contrast = 0.5, max_contrast = 1.5;
+  double min_saturation = 0.5, max_saturation = 1.5;
+  double min_hue = -0.05, max_hue = 0.05;
+};
+
 /// torchvision.transforms.RandomErasing: erases one box of the sample. Runs last.
 struct RandomErasing {
   enum class Fill {
@@ -39,6 +50,7 @@ struct RandomErasing {
 
 struct PixelAugment {
   ColorJitter jitter = {};
+  PhotometricDistort distort = {};
   RandomErasing erasing = {};
 };
 
@@ -58,6 +70,15 @@ ColorPlan plan_colors(const ColorJitter& jitter, SampleRandom random);
 /// Keeps each channel of each pixel within 1 of torchvision's after each step. Steps that do
 /// nothing cost nothing.
 void adjust_colors(const ColorPlan& plan, std::span<std::uint8_t> pixels);
+
+/// The values that PhotometricDistort drew; channel c becomes what channel channels[c] was.
+struct DistortPlan {
+  ColorPlan colors = {};
+  std::array<std::uint8_t, 3> channels = {0, 1, 2};
+};
+DistortPlan plan_distort(const PhotometricDistort& distort, SampleRandom random);
+/// Within 1 of torchvision's after each step.
+void distort(const DistortPlan& plan, std::span<std::uint8_t> pixels);
 
 /// The box that RandomErasing drew, inside the sample; empty when it erases nothing.
 struct ErasePlan {

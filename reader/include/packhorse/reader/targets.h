@@ -1,12 +1,16 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "packhorse/image/image_info.h"
 #include "packhorse/reader/detection_augment.h"
 #include "packhorse/reader/geometry.h"
+#include "packhorse/targets/class_set.h"
+#include "packhorse/targets/label_image.h"
 #include "packhorse/targets/objects.h"
 
 /// What belongs to a picture, where its pixels went.
@@ -27,11 +31,34 @@ struct TargetRules {
   void validate() const;
 };
 
-/// Objects of the samples of a batch, one sample after the other: sample i has the objects
-/// [offsets[i], offsets[i + 1]). In pixels of the output.
+/// What a sample has besides its label, as it is stored.
+struct StoredTargets {
+  Objects objects;
+  ClassSet classes;
+  std::string caption;
+  std::optional<LabelImage> mask;
+};
+
+/// What a sample of one picture or several has, in pixels of the output. Several pictures have the
+/// classes of all, with the highest score of each, and their captions, a line each.
+struct PlacedTargets {
+  Objects objects;
+  ClassSet classes;
+  std::string caption;
+  std::span<std::uint8_t> mask = {};  ///< a byte a pixel; empty: there are no masks
+};
+
+/// What the samples of a batch have, one sample after the other, in pixels of the output: sample i
+/// has the objects [offsets[i], offsets[i + 1]), and so on. What the dataset has no target for is
+/// empty.
 struct BatchTargets {
   Objects objects;
   std::vector<std::uint32_t> offsets = {0};
+  ClassSet classes;
+  std::vector<std::uint32_t> class_offsets = {0};
+  std::string captions;
+  std::vector<std::uint32_t> caption_offsets = {0};
+  std::vector<std::uint8_t> masks = {};  ///< [size, height, width]: labels of the pixels
 };
 
 /// Boxes of a stored picture, in pixels of the upright one: what plan_picture() wants.
@@ -54,7 +81,13 @@ void append(const Objects& objects, Objects& to);
 /// Takes away the pixels that other objects now cover: `cover`, a mask of the output. Masks are run
 /// lengths; their boxes become those around what is left, and objects of which nothing is left go.
 void cover_objects(Objects& objects, std::span<const std::uint32_t> cover, ImageSize output);
-/// Leaves no object; keeps the memory.
+/// Adds what a stored picture has, its objects as above, to a sample.
+void add_targets(const StoredTargets& stored, const ImageInfo& info, const PicturePlan& plan,
+                 ImageSize output, const TargetRules& rules, PlacedTargets& to);
+/// Adds classes and caption of another sample.
+void add_words(const ClassSet& classes, const std::string& caption, PlacedTargets& to);
+/// Leaves nothing, and in masks the label `ignored`; keeps the memory.
 void clear(Objects& objects);
+void clear(PlacedTargets& targets, std::uint8_t ignored);
 
 }  // namespace packhorse::reader

@@ -83,6 +83,35 @@ TEST_CASE("colour jitter: all processors' steps agree") {
   }
 }
 
+TEST_CASE("photometric distortion: as often as its probability says, in torchvision's two orders") {
+  const PhotometricDistort distort{.probability = .5};
+  int brightness = 0, contrast = 0, hue = 0, permuted = 0, late = 0;
+  constexpr int kDraws = 4000;
+  for (std::uint64_t i = 0; i < kDraws; ++i) {
+    const DistortPlan plan = plan_distort(distort, SampleRandom(5, 1, i));
+    const ColorPlan& colors = plan.colors;
+    brightness += colors.brightness != 1 ? 1 : 0;
+    contrast += colors.contrast != 1 ? 1 : 0;
+    hue += colors.hue != 0 ? 1 : 0;
+    permuted += plan.channels != std::array<std::uint8_t, 3>{0, 1, 2} ? 1 : 0;
+    late += colors.order[3] == ColorPlan::Step::kContrast ? 1 : 0;
+    CHECK(colors.order[0] == ColorPlan::Step::kBrightness);
+    CHECK((colors.brightness >= .875 && colors.brightness <= 1.125));
+    CHECK((colors.contrast >= .5 && colors.contrast <= 1.5));
+    CHECK((colors.hue >= -.05 && colors.hue <= .05));
+  }
+  // Five standard deviations of a binomial: 158; of six permutations one changes nothing.
+  for (const int count : {brightness, contrast, hue, late}) CHECK(std::abs(count - kDraws / 2) < 158);
+  CHECK(std::abs(permuted - kDraws * 5 / 12) < 158);
+}
+
+TEST_CASE("photometric distortion: channels change places after the colours") {
+  std::vector<std::uint8_t> pixels = {10, 20, 30, 40, 50, 60};
+  distort({.colors = {.brightness = 2}, .channels = {2, 0, 1}}, pixels);
+  CHECK(pixels == std::vector<std::uint8_t>{60, 20, 40, 120, 80, 100});
+  CHECK_FALSE(does_nothing({.distort = {.probability = .1}}));
+}
+
 TEST_CASE("random erasing: the box and nothing else gets the value") {
   const Pixels before = made(20, 10);
   const ErasePlan box{.x = 3, .y = 2, .w = 5, .h = 4};

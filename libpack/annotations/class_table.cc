@@ -1,0 +1,145 @@
+#include "annotations/class_table.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "packhorse/base/error.h"
+#include "packhorse/base/json.h"
+#include "packhorse/base/printable.h"
+
+namespace packhorse {
+
+namespace {
+
+std::vector<std::string_view> cut(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, at), text.size());
+    parts.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+std::string_view without_blanks(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r";
+  text = text.substr(0, text.find_last_not_of(kBlanks) + 1);
+  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+  return text;
+}
+
+/// The first of these that any text has, or else a space.
+char separator_of(const std::vector<std::string>& texts) {
+  for (const char separator : {'|', ';', ','}) {
+    const auto has = [&](const std::string& text) {
+      return !text.starts_with('[') && text.find(separator) != std::string::npos;
+    };
+    if (std::any_of(texts.begin(), texts.end(), has)) return separator;
+  }
+  return ' ';
+}
+
+void add_names(std::string_view text, char separator, std::vector<std::string>& names) {
+  if (text.starts_with('[')) {
+    for (const ExactJson& name : parse_json(text))
+      names.push_back(name.is_string() ? name.get<std::string>() : name.dump());
+    return;
+  }
+  for (const std::string_view part : cut(text, separator)) {
+    if (const std::string_view name = without_blanks(part); !name.empty())
+      names.emplace_back(name);
+  }
+}
+
+}  // namespace
+
+ClassTable::ClassTable(const TablePlace& place)
+    : file_(LabelFile::texts(place.file, LabelColumns{{}, place.column, true})) {}
+
+void ClassTable::refuse(const std::string& what, const std::string& advice) const {
+  throw Error(ErrorKind::kUsage, "the table of classes " + what, file_.path(), advice);
+}
+
+void ClassTable::read_lists() {
+  const char separator = separator_of(file_.labels());
+  for (const std::string& text : file_.labels()) {
+    std::vector<std::string>& names = lists_.emplace_back();
+    try {
+      for (const std::string_view line : cut(text, '\n')) add_names(line, separator, names);
+    } catch (const std::exception& error) {
+      refuse("has a list that is none, '" + printable(text) + "': " + error.what(),
+             "a cell has the names of classes: cat|dog");
+    }
+  }
+}
+
+void ClassTable::read_columns() {
+  bool minus = false, zero = false, flags = true;
+  for (const std::string& text : file_.labels()) {
+    std::vector<float>& row = scores_.emplace_back();
+    for (const std::string_view cell : cut(text, '\t')) {
+      float value = 0;
+      const char* const end = cell.data() + cell.size();
+      const auto [stop, error] = std::from_chars(cell.data(), end, value);
+      if (cell.empty() || error != std::errc() || stop != end || !std::isfinite(value)) {
+        const bool twice = cell.find('\n') != std::string_view::npos;
+        refuse(twice ? "has two rows for one image"
+                     : "has a cell that is no number: '" + printable(std::string(cell)) + "'",
+               "give a column for each class, of 0 and 1, or of scores");
+      }
+      minus = minus || value == -1;
+      zero = zero || value == 0;
+      flags = flags && (value == -1 || value == 0 || value == 1);
+      row.push_back(value);
+    }
+    lists_.push_back(columns());
+  }
+  if (!flags) return;
+  if (minus && zero)
+    refuse("has -1, 0 and 1, and it is not clear which of them say that an image has a class",
+           "write 1 for a class that it has, and 0 for all else");
+  for (std::size_t i = 0; i < lists_.size(); ++i) {
+    std::vector<std::string> names;
+    for (std::size_t c = 0; c < scores_[i].size(); ++c) {
+      if (scores_[i][c] == 1) names.push_back(lists_[i][c]);
+    }
+    lists_[i] = std::move(names);
+  }
+  scores_.clear();
+}
+
+void ClassTable::add_to(LabelNames& names) {
+  if (columns().empty()) {
+    read_lists();
+  } else {
+    read_columns();
+  }
+  for (const auto& list : lists_)
+    for (const std::string& name : list) names.add(name);
+}
+
+void ClassTable::resolve(const LabelNames& names) {
+  for (std::size_t i = 0; i < lists_.size(); ++i) {
+    std::vector<std::pair<std::int32_t, float>> found;
+    for (std::size_t n = 0; n < lists_[i].size(); ++n) {
+      std::string reason;
+      const auto label = names.label(lists_[i][n], reason);
+      if (!label) refuse("names no class: " + reason, "give all classes with --target-classes");
+      found.emplace_back(static_cast<std::int32_t>(*label), scores_.empty() ? 0 : scores_[i][n]);
+    }
+    std::sort(found.begin(), found.end());
+    const auto same = [](const auto& a, const auto& b) { return a.first == b.first; };
+    found.erase(std::unique(found.begin(), found.end(), same), found.end());
+    ClassSet& set = sets_.emplace_back();
+    for (const auto& [label, score] : found) {
+      set.labels.push_back(label);
+      if (!scores_.empty()) set.scores.push_back(score);
+    }
+  }
+  lists_.clear();
+  scores_.clear();
+}
+
+}  // namespace packhorse

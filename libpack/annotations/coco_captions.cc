@@ -1,0 +1,96 @@
+#include "annotations/coco_captions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+
+#include "base/json_slices.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/json.h"
+#include "packhorse/base/mapped_file.h"
+#include "packhorse/base/printable.h"
+
+namespace packhorse {
+
+namespace {
+
+/// The elements of one of the file's lists, parsed one by one.
+template <class Visit>
+void for_each_record(std::string_view list, const char* what, const Visit& visit) {
+  std::size_t number = 0;
+  for_each_element(list, [&](std::string_view json) {
+    ++number;
+    try {
+      visit(parse_json(json));
+    } catch (const ExactJson::exception& error) {
+      throw Error(ErrorKind::kCorrupt,
+                  fmt::format("{} {} of its list: {}", what, number, json_problem(error)));
+    }
+  });
+}
+
+std::string in_one_line(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
+}
+
+std::vector<CocoCaption> captions_in(std::string_view text) {
+  check_json(text);
+  std::string_view images, annotations;
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  if (text[begin] == '{') {
+    for_each_member(text, [&](std::string_view name, std::string_view value) {
+      if (name == "\"images\"") images = value;
+      if (name == "\"annotations\"") annotations = value;
+      return true;
+    });
+  }
+  if (!images.starts_with('[') || !annotations.starts_with('['))
+    throw Error(ErrorKind::kCorrupt, "it has no list of \"images\", or none of \"annotations\"");
+  struct Image {
+    std::string file_name;
+    std::vector<std::string> captions;
+  };
+  std::vector<Image> all;
+  std::unordered_map<std::string, std::size_t> by_id;
+  for_each_record(images, "image", [&](const ExactJson& image) {
+    const std::string id = image.at("id").dump();
+    if (!by_id.emplace(id, all.size()).second)
+      throw Error(ErrorKind::kCorrupt, "the image id " + id + " is there twice");
+    all.push_back({image.at("file_name").get<std::string>(), {}});
+  });
+  for_each_record(annotations, "annotation", [&](const ExactJson& annotation) {
+    const std::string id = annotation.at("image_id").dump();
+    const auto image = by_id.find(id);
+    if (image == by_id.end())
+      throw Error(ErrorKind::kCorrupt, "a caption is for the image " + printable(id) +
+                                           ", which is not in its list");
+    all[image->second].captions.push_back(
+        in_one_line(annotation.at("caption").get<std::string>()));
+  });
+  std::vector<CocoCaption> captions;
+  for (Image& image : all) {
+    if (image.captions.empty()) captions.push_back({image.file_name, {}});
+    for (std::string& caption : image.captions)
+      captions.push_back({image.file_name, std::move(caption)});
+  }
+  return captions;
+}
+
+}  // namespace
+
+std::vector<CocoCaption> read_coco_captions(const std::filesystem::path& path) {
+  const MappedFile file(path);
+  try {
+    return captions_in(as_text(file.bytes()));
+  } catch (const Error& error) {
+    throw Error(ErrorKind::kUsage,
+                std::string("not COCO's file of captions: ") + error.what(), path);
+  }
+}
+
+}  // namespace packhorse

@@ -1,15 +1,18 @@
 #include "annotations/object_builder.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
+
 namespace packhorse {
 
 namespace {
 
+constexpr std::size_t kShownProblems = 3;
 constexpr double kRounding = 1;  // pixels that a coordinate may be beyond the image
 
 bool within(double value, double extent) {
@@ -89,6 +92,15 @@ void box_from_polygons(AnnotatedObject& object) {
       object.bottom = std::max(object.bottom, point.y);
     }
   }
+}
+
+std::string words_of(const std::vector<std::string>& problems) {
+  const std::size_t shown = std::min(problems.size(), kShownProblems);
+  std::string text = fmt::format(
+      "{}",
+      fmt::join(problems.begin(), problems.begin() + static_cast<std::ptrdiff_t>(shown), "; "));
+  if (shown < problems.size()) text += fmt::format("; and {} more", problems.size() - shown);
+  return text;
 }
 
 std::string ObjectBuilder::why_not(const AnnotatedObject& object) const {

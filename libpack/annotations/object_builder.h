@@ -31,6 +31,9 @@ struct AnnotatedObject {
 /// Gives an object the box around its polygons.
 void box_from_polygons(AnnotatedObject& object);
 
+/// Problems in a sentence; the first few of many.
+std::string words_of(const std::vector<std::string>& problems);
+
 /// What the annotations of an image may hold.
 struct AnnotationFrame {
   std::uint32_t width = 0, height = 0;

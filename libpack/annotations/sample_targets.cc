@@ -1,7 +1,6 @@
 #include "annotations/sample_targets.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -20,7 +19,6 @@ namespace {
 
 using Notation = TargetOptions::Notation;
 
-constexpr std::size_t kShownProblems = 3;
 constexpr std::uint32_t kSeveral = ~std::uint32_t{0};  // images that have one name
 
 std::uint64_t hash_of(std::string_view name) { return XXH3_64bits(name.data(), name.size()); }
@@ -34,13 +32,7 @@ bool same_file(std::string_view a, std::string_view b) {
 
 /// Throws when there is any problem: the image would be packed with objects missing.
 void refuse_problems(const std::vector<std::string>& problems) {
-  if (problems.empty()) return;
-  const std::size_t shown = std::min(problems.size(), kShownProblems);
-  std::string text = fmt::format(
-      "{}",
-      fmt::join(problems.begin(), problems.begin() + static_cast<std::ptrdiff_t>(shown), "; "));
-  if (shown < problems.size()) text += fmt::format("; and {} more", problems.size() - shown);
-  throw Error(ErrorKind::kCorrupt, text);
+  if (!problems.empty()) throw Error(ErrorKind::kCorrupt, words_of(problems));
 }
 
 void refuse_other_size(std::uint32_t width, std::uint32_t height, const ImageInfo& image) {

@@ -73,9 +73,12 @@ const std::string* clashing(const std::set<std::string, std::less<>>& keys, std:
 
 }  // namespace
 
-AddedSamples::AddedSamples(std::vector<std::string> classes, PixelFile pixel_file,
-                           const std::filesystem::path& scratch)
-    : pixel_file_(pixel_file), spool_(scratch), labels_(std::move(classes)) {}
+AddedSamples::AddedSamples(std::vector<std::string> classes, std::vector<TargetRecord> targets,
+                           PixelFile pixel_file, const std::filesystem::path& scratch)
+    : targets_(std::move(targets)),
+      pixel_file_(pixel_file),
+      spool_(scratch),
+      labels_(std::move(classes)) {}
 
 AddedSamples::Split& AddedSamples::split_of(std::string_view name) {
   const auto found = splits_.find(name);
@@ -211,6 +214,7 @@ Listing AddedSamples::list(const ListOptions&) {
   Listing listing;
   listing.classes = labels_.finish();
   listing.fields = sorted_fields(fields_, {});
+  listing.targets = targets_;
   for (const std::string& name : fields_) {
     const auto at = std::lower_bound(listing.fields.begin(), listing.fields.end(), name);
     field_of_.push_back(static_cast<unsigned>(at - listing.fields.begin()));

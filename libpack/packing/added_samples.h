@@ -23,8 +23,9 @@ class AddedSamples final : public Source {
   enum class PixelFile { kPng, kPnm };
 
   /// `scratch`: the directory of the spool.
-  AddedSamples(std::vector<std::string> classes, PixelFile pixel_file,
-               const std::filesystem::path& scratch);
+  /// `targets`: what some of the fields that will be added say.
+  AddedSamples(std::vector<std::string> classes, std::vector<TargetRecord> targets,
+               PixelFile pixel_file, const std::filesystem::path& scratch);
 
   /// As DatasetWriter::add(). `kind`: of the image; kPng for pixels.
   void add(const NewSample& sample, ImageKind kind);
@@ -49,6 +50,7 @@ class AddedSamples final : public Source {
   void append(const NewSample& sample, EntryTable::Facts& facts);
   void sort_by_key(SplitListing& listing) const;
 
+  const std::vector<TargetRecord> targets_;
   const PixelFile pixel_file_;
   Spool spool_;
   AddedLabels labels_;

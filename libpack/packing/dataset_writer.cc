@@ -7,6 +7,8 @@
 
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
+#include "packhorse/targets/target_options.h"
+#include "packing/added_objects.h"
 #include "packing/added_samples.h"
 #include "packing/pack_job.h"
 #include "packing/staging.h"
@@ -43,18 +45,31 @@ fs::path checked(fs::path out, const PackOptions& options) {
   return out;
 }
 
-/// The kind of the sample's image, by its header. Throws Error(kRejected).
-ImageKind checked_image(const NewSample& sample, const ImageLimits& limits) {
+/// What the manifest says of the objects. Throws Error(kUsage) where they have no place.
+std::vector<TargetRecord> checked_targets(const ObjectNames& objects, const PackOptions& options) {
+  std::vector<TargetRecord> targets = record_of(objects);
+  if (targets.empty()) return targets;
+  const Format& format = find_format(options.format);
+  if (!format.carries_fields)
+    throw Error(ErrorKind::kUsage,
+                fmt::format("the format {} cannot hold the objects of images", format.name), {},
+                "choose another format, or leave the objects' classes out");
+  refuse_cutting(options);
+  return targets;
+}
+
+/// The sample's image, by its header. Throws Error(kRejected).
+ImageInfo checked_image(const NewSample& sample, const ImageLimits& limits) {
   const ProbeResult probe = probe_image(sample.image, limits);
-  if (probe.info) return probe.info->kind;
+  if (probe.info) return *probe.info;
   throw Error(ErrorKind::kRejected, "the image cannot be packed: " + probe.reason, {},
               probe.beyond_limits ? "raise the limit, or leave the image out"
                                   : "give a whole JPEG, PNG, WebP, BMP, TIFF, PGM or PPM file",
               std::string(sample.key));
 }
 
-/// The kind that pixels are packed as. Throws Error(kUsage | kRejected).
-ImageKind checked_pixels(const NewSample& sample, const ImageLimits& limits) {
+/// The image that pixels are packed as. Throws Error(kUsage | kRejected).
+ImageInfo checked_pixels(const NewSample& sample, const ImageLimits& limits) {
   constexpr std::uint32_t kLongestSide = 1'000'000;  // libpng's limit
   const NewSample::PixelShape& shape = *sample.pixels;
   const auto refuse = [&](ErrorKind kind, const std::string& what, const char* advice) {
@@ -78,21 +93,22 @@ ImageKind checked_pixels(const NewSample& sample, const ImageLimits& limits) {
                        shape.width, shape.height),
            "raise the limit, or leave the image out");
   }
-  return ImageKind::kPng;
+  return {ImageKind::kPng, shape.channels, 8, 1, shape.width, shape.height};
 }
 
 }  // namespace
 
 class DatasetWriter::State {
  public:
-  State(fs::path out, PackOptions options)
+  State(fs::path out, PackOptions options, ObjectNames objects)
       : options_(std::move(options)),
+        objects_(std::move(objects)),
         out_(checked(std::move(out), options_)),
-        samples_(std::make_unique<AddedSamples>(options_.list.classes,
-                                                find_transform(options_.image).decodes
-                                                    ? AddedSamples::PixelFile::kPnm
-                                                    : AddedSamples::PixelFile::kPng,
-                                                fs::absolute(out_).parent_path())),
+        samples_(std::make_unique<AddedSamples>(
+            options_.list.classes, checked_targets(objects_, options_),
+            find_transform(options_.image).decodes ? AddedSamples::PixelFile::kPnm
+                                                   : AddedSamples::PixelFile::kPng,
+            fs::absolute(out_).parent_path())),
         staging_(out_, Staging::Hold::kAlone, "write\n") {}
   /// A process made by fork() shares the staging directory, but it is not its to remove.
   ~State() {
@@ -104,10 +120,18 @@ class DatasetWriter::State {
   void add(const NewSample& sample) {
     refuse_other_process();
     refuse_fields(sample);
-    const ImageKind kind = sample.pixels ? checked_pixels(sample, options_.limits)
-                                         : checked_image(sample, options_.limits);
+    const ImageInfo image = sample.pixels ? checked_pixels(sample, options_.limits)
+                                          : checked_image(sample, options_.limits);
+    NewSample with_objects = sample;
+    std::vector<Field> fields(sample.fields.begin(), sample.fields.end());
+    std::vector<std::byte> objects;
+    if (!objects_.classes.empty()) {
+      objects = encode_added(sample, image, objects_);
+      fields.push_back({kObjectsField, objects});
+      with_objects.fields = fields;
+    }
     try {
-      samples_->add(sample, kind);
+      samples_->add(with_objects, image.kind);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kNoSpace) throw;
       throw Error(ErrorKind::kNoSpace, "no space left for the samples that wait to be packed",
@@ -142,6 +166,9 @@ class DatasetWriter::State {
   }
 
   void refuse_fields(const NewSample& sample) const {
+    if (sample.objects != nullptr && objects_.classes.empty())
+      throw Error(ErrorKind::kUsage, "the sample has objects, but the dataset no classes of them",
+                  {}, "give the writer the classes of the objects", std::string(sample.key));
     const Format& format = find_format(options_.format);
     if (sample.fields.empty() || format.carries_fields) return;
     throw Error(ErrorKind::kUsage,
@@ -152,14 +179,15 @@ class DatasetWriter::State {
   const ::pid_t process_ = ::getpid();
   const Clock::time_point begin_ = Clock::now();
   PackOptions options_;
+  const ObjectNames objects_;
   const fs::path out_;
   std::unique_ptr<AddedSamples> samples_;
   Staging staging_;  ///< last: nothing may fail once it is there, since ~State() gives it back
   std::uint64_t added_ = 0;
 };
 
-DatasetWriter::DatasetWriter(fs::path out, PackOptions options)
-    : state_(std::make_unique<State>(std::move(out), std::move(options))) {}
+DatasetWriter::DatasetWriter(fs::path out, PackOptions options, ObjectNames objects)
+    : state_(std::make_unique<State>(std::move(out), std::move(options), std::move(objects))) {}
 
 DatasetWriter::~DatasetWriter() = default;
 DatasetWriter::DatasetWriter(DatasetWriter&&) noexcept = default;

@@ -46,19 +46,14 @@ void check_targets(const Source& source, const PackOptions& options, Listing& li
   bool placed = false;  // something lies at a place in the image
   for (const TargetRecord& target : listing.targets) {
     placed = placed || target.kind == kObjectsTarget || target.kind == kMaskTarget;
-    if (target.kind != kObjectsTarget) continue;
+    if (target.kind != kObjectsTarget || target.text.empty()) continue;
     if (changes && (mode.makes_pixels || mode.uses_setting("short_side")))
       listing.notes.push_back(
           "images that are made smaller, larger or turned are packed without the "
           "field '" +
           target.text + "', whose numbers would not fit them");
   }
-  if (!placed || !changes || !mode.makes_pixels ||
-      options.transform.fit != TransformOptions::Fit::kCrop)
-    return;
-  throw Error(ErrorKind::kUsage,
-              "--image raw cuts the images, and with them their objects and masks", {},
-              "give --fit letterbox, or another image mode");
+  if (placed && changes) refuse_cutting(options);
 }
 
 /// Lists the source, selects samples and plans the shards.

@@ -199,6 +199,15 @@ ImageMode image_mode(const Source& source, const PackOptions& options) {
   return {options.image, kind.settings(options.transform)};
 }
 
+void refuse_cutting(const PackOptions& options) {
+  if (!find_transform(options.image).makes_pixels ||
+      options.transform.fit != TransformOptions::Fit::kCrop)
+    return;
+  throw Error(ErrorKind::kUsage,
+              "--image raw cuts the images, and with them their objects and masks", {},
+              "give --fit letterbox, or another image mode");
+}
+
 void plan_job(PackJob& job, Progress& progress, const std::stop_token& stop) {
   class_list_text(job.listing.classes);  // refuses names it cannot hold before any work is done
   refuse_fields(job);

@@ -30,6 +30,9 @@ ImageMode mode_of(const Source& source);
 /// is the mode of that source.
 ImageMode image_mode(const Source& source, const PackOptions& options);
 
+/// Refuses an image mode that would cut objects off. Throws Error(kUsage).
+void refuse_cutting(const PackOptions& options);
+
 /// Selects samples of the listing and plans the shards. Throws Error(kUsage) for fields that the
 /// format has no place for, and as select() does.
 void plan_job(PackJob& job, Progress& progress, const std::stop_token& stop);

@@ -19,24 +19,46 @@ from ._reader import (
     Resize,
     ResizeCenterCrop,
 )
+from .augment import (
+    CopyPaste,
+    DetectionAugment,
+    Mosaic,
+    ObjectMixup,
+    RandomAffine,
+    RandomIouCrop,
+    RandomPerspective,
+    RandomZoomOut,
+)
 from .dataset import Dataset
 from .errors import Error
-from .loader import Batch, Loader
+from .loader import Batch, Loader, TargetBatch
 from .packing import export_index, index, inspect, pack, unpack, verify
+from .targets import TargetRules, Targets
 from .writer import Writer
 
 __all__ = [
     "Batch",
     "CenterCrop",
     "ColorJitter",
+    "CopyPaste",
     "Dataset",
+    "DetectionAugment",
     "Error",
     "Loader",
+    "Mosaic",
+    "ObjectMixup",
     "PadCrop",
+    "RandomAffine",
     "RandomErasing",
+    "RandomIouCrop",
+    "RandomPerspective",
     "RandomResizedCrop",
+    "RandomZoomOut",
     "Resize",
     "ResizeCenterCrop",
+    "TargetBatch",
+    "TargetRules",
+    "Targets",
     "Writer",
     "errors",
     "export_index",

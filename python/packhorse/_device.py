@@ -94,7 +94,7 @@ def on_device(batches: Iterator, is_ready: Callable[[], bool], copies) -> Iterat
             while kept and kept[0][1].query():
                 kept.popleft()
             batch, copied = queued.popleft()
-            copies.hand_over(*batch, copied)
+            copies.hand_over(batch.images, batch.labels, copied)
             yield batch
     finally:
         for _, copied in kept:

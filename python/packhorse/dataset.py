@@ -8,7 +8,9 @@ import os
 from collections.abc import Callable, Sequence
 
 from . import _reader
-from .errors import UnsupportedError
+from .augment import DetectionAugment
+from .errors import UnsupportedError, UsageError
+from .targets import Targets
 
 _KINDS = ("pil", "numpy", "torch", "bytes")
 
@@ -24,7 +26,13 @@ class Dataset:
     split       which of its splits ("train" where there is one)
     image       "pil" (RGB, by Pillow), "numpy" (uint8 [height, width, 3], by packhorse's decoder, upright),
                 "torch" (the same, uint8 [3, height, width]) or "bytes" (the file)
-    transform   of the image; target_transform of the label
+    transform   of the image; target_transform of the label, or of the target
+    targets     samples are (image, target), as torchvision's detection datasets give them: the target is a dictionary
+                of boxes, labels, iscrowd, area, image_id, and of keypoints where there are any, in pixels of the image:
+                Targets.split()
+    masks, first_label, tv_tensors
+                of the targets, as in Targets.split()
+    transforms  of image and target together: transforms(image, target), as torchvision.transforms.v2 takes them
     """
 
     def __init__(
@@ -35,12 +43,23 @@ class Dataset:
         image: str = "pil",
         transform: Callable | None = None,
         target_transform: Callable | None = None,
+        targets: bool = False,
+        masks: bool | str = False,
+        first_label: int = 0,
+        tv_tensors: bool = False,
+        transforms: Callable | None = None,
     ):
         self.path, self.split, self.image = os.fspath(path), split, image
         if image not in _KINDS:
             raise ValueError(f"image={image!r} is none of {', '.join(_KINDS)}")
         self.transform, self.target_transform = transform, target_transform
+        self._asked = {"masks": masks, "first_label": first_label, "tv_tensors": tv_tensors}
+        self._with_targets, self.transforms = targets, transforms
+        if not targets and (masks or first_label or tv_tensors or transforms is not None):
+            raise ValueError("masks, first_label, tv_tensors and transforms are about targets: give targets=True")
         self._native = _reader.Dataset.open(self.path, split)
+        if targets:
+            self.require_objects()
 
     def __getstate__(self) -> dict:
         return {name: value for name, value in self.__dict__.items() if name not in ("_native", "labels")}
@@ -56,12 +75,13 @@ class Dataset:
         return len(self._native)
 
     def __getitem__(self, index: int) -> tuple:
-        image, label = self._image(index), self._native.label(index)
+        image = self._image(index)
+        label = self._target(index) if self._with_targets else self._native.label(index)
         if self.transform is not None:
             image = self.transform(image)
         if self.target_transform is not None:
             label = self.target_transform(label)
-        return image, label
+        return (image, label) if self.transforms is None else self.transforms(image, label)
 
     def __getitems__(self, indices: Sequence[int]) -> list[tuple]:
         return [self[index] for index in indices]
@@ -69,6 +89,27 @@ class Dataset:
     @property
     def classes(self) -> list[str]:
         return self._native.classes
+
+    @property
+    def fields(self) -> list[str]:
+        """Names of what samples may have besides their image."""
+        return self._native.fields
+
+    @property
+    def target_records(self) -> list[dict]:
+        """Which fields say more of a sample than its label: name, kind, text (the field that told it), classes and
+        keypoints."""
+        return self._native.targets
+
+    @property
+    def object_classes(self) -> list[str]:
+        """Classes of the objects: what the labels of boxes number. Empty where the dataset has no objects."""
+        return self._objects_record().get("classes", [])
+
+    @property
+    def keypoint_names(self) -> list[str]:
+        """Names of an object's key points."""
+        return self._objects_record().get("keypoints", [])
 
     @functools.cached_property
     def labels(self):
@@ -86,8 +127,23 @@ class Dataset:
 
     def decode(self, index: int, augment=None, *, seed: int = 0, epoch: int = 0):
         """The image's pixels, a numpy array uint8 [height, width, 3], by packhorse's decoder: whole and upright, or
-        what a Loader with this `augment`, seed and epoch makes of it."""
+        what a Loader with this `augment`, a crop, seed and epoch makes of it."""
+        if isinstance(augment, DetectionAugment):
+            raise UsageError(
+                "decode() makes crops of one image, and a DetectionAugment may take others",
+                advice="read it through packhorse.Loader(..., augment=..., shuffle=False)",
+            )
         return self._native.decode(index, augment, seed, epoch)
+
+    def read_field(self, index: int, name: str) -> bytes | None:
+        """A field of the sample, its hash checked; None where this sample has none. KeyError where none has."""
+        return self._native.read_field(index, name)
+
+    def objects(self, index: int, *, upright: bool = False) -> Targets:
+        """The objects in the image, uncut, in pixels of the stored picture; `upright`: of the picture as its EXIF
+        orientation turns it, which is what decode() gives."""
+        columns, height, width = self._native.objects(index, upright)
+        return Targets(columns, (height, width))
 
     def describe(self, index: int) -> str:
         """The sample's name for people: its key and shard."""
@@ -108,6 +164,24 @@ class Dataset:
         import torch
 
         return torch.from_numpy(pixels).permute(2, 0, 1)
+
+    def require_objects(self) -> None:
+        """Raises UsageError where the dataset has no objects."""
+        if not self.object_classes:
+            raise UsageError(
+                "the dataset has no objects",
+                self.path,
+                "pack it with --targets or Writer(object_classes=), or read it without targets",
+            )
+
+    def _objects_record(self) -> dict:
+        return next((record for record in self._native.targets if record["kind"] == "objects"), {})
+
+    def _target(self, index: int) -> dict:
+        upright = self.image in ("numpy", "torch")  # Pillow's pictures are as stored
+        [target] = self.objects(index, upright=upright).split(**self._asked)
+        target["image_id"] = index if index >= 0 else index + len(self)
+        return target
 
     def _pil(self, index: int):
         try:

@@ -9,18 +9,39 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from . import _device, _pixels, _reader
+from .augment import DetectionAugment, native
 from .dataset import Dataset
 from .errors import UnsupportedError
+from .targets import TargetRules, Targets, native_rules
 
 Augment = (
-    _reader.RandomResizedCrop | _reader.ResizeCenterCrop | _reader.Resize | _reader.CenterCrop | _reader.PadCrop
+    _reader.RandomResizedCrop
+    | _reader.ResizeCenterCrop
+    | _reader.Resize
+    | _reader.CenterCrop
+    | _reader.PadCrop
+    | DetectionAugment
 )
 
 
 OTHER_KINDS = 'open such images with Pillow: packhorse.Dataset(..., image="pil"); or pack them with --image resize or raw'
 
 
-class Batch(collections.namedtuple("Batch", ["images", "labels"])):
+class _Delivered:
+    """What every batch has beside its tuple."""
+
+    samples = None
+    """The samples' numbers in the dataset, a numpy array uint64 [batch]."""
+    _done = 0  # samples of the epoch, over all ranks, when this batch is delivered
+
+    def moved(self, images, labels):
+        """This batch with its images and labels elsewhere."""
+        batch = self._replace(images=images, labels=labels)
+        batch.samples, batch._done = self.samples, self._done
+        return batch
+
+
+class Batch(_Delivered, collections.namedtuple("Batch", ["images", "labels"])):
     """`images, labels = batch`. The arrays are yours: they stay valid when the loader goes on, or goes.
 
     images are of the loader's dtype, labels int64 [batch]. Where torch is imported they are tensors, otherwise numpy
@@ -33,15 +54,10 @@ class Batch(collections.namedtuple("Batch", ["images", "labels"])):
                             contiguous
     """
 
-    samples = None
-    """The samples' numbers in the dataset, a numpy array uint64 [batch]."""
-    _done = 0  # samples of the epoch, over all ranks, when this batch is delivered
 
-    def moved(self, images, labels) -> Batch:
-        """This batch with its images and labels elsewhere."""
-        batch = Batch(images, labels)
-        batch.samples, batch._done = self.samples, self._done
-        return batch
+class TargetBatch(_Delivered, collections.namedtuple("TargetBatch", ["images", "labels", "targets"])):
+    """`images, labels, targets = batch`, for a Loader with targets=: a Batch, and the packhorse.Targets of its images.
+    With device= they stay in the host's memory; targets.split(device=...) moves them."""
 
 
 def _process_group() -> tuple[int, int]:
@@ -65,7 +81,11 @@ class Loader:
 
     path        a packed dataset (with splits: see `split`), or a packhorse.Dataset
     size        resize whole images to size x size, or
-    augment     a crop, or a list of it and ColorJitter, RandomErasing
+    augment     a crop or a DetectionAugment, or a list of one and ColorJitter, RandomErasing
+    targets     True, or packhorse.TargetRules: batches are packhorse.TargetBatch, `images, labels, targets`, with the
+                boxes, masks and key points of the images. The dataset must have some
+    close_mosaic_from
+                from this epoch on, samples are of one picture: no mosaic, copy_paste or mixup
     dtype       of the images: "uint8", 0 to 255; or "float32" or "float16", scaled to 0..1 (numpy's and torch's
                 dtypes, too)
     mean, std   three numbers each: normalise the floating-point images, by (x / 255 - mean) / std. Bit for bit what
@@ -110,6 +130,8 @@ class Loader:
         huge_pages: bool = False,
         pin_memory: bool = False,
         device=None,
+        targets: bool | TargetRules = False,
+        close_mosaic_from: int | None = None,
     ):
         self.device = _device.cuda_device(device)
         pin_memory = pin_memory or self.device is not None
@@ -117,6 +139,9 @@ class Loader:
             raise ValueError("huge_pages and pinned memory: choose one")
         self.dataset = path if isinstance(path, Dataset) else Dataset(path, split=split)
         crop, jitter, erasing = _stages(size, augment)
+        rules = native_rules(targets)
+        if rules is not None:
+            self.dataset.require_objects()
         self.channels_last = channels_last
         if (rank is None) != (world_size is None):
             raise ValueError("rank and world_size: give both, or neither")
@@ -126,7 +151,7 @@ class Loader:
         self._native = _reader.Loader(
             self.dataset._native,
             batch_size=batch_size,
-            augment=crop,
+            augment=native(crop),
             jitter=jitter,
             erasing=erasing,
             planes=not channels_last,
@@ -141,6 +166,8 @@ class Loader:
             max_bad=str(max_bad),
             huge_pages=huge_pages,
             pinning=_device.pinning() if pin_memory else None,
+            targets=rules,
+            close_mosaic_from=close_mosaic_from,
         )
         self._epoch, self._done = 0, 0  # what the next iteration begins with
         self._pass: _Pass | None = None  # the one begun last
@@ -149,7 +176,7 @@ class Loader:
         """Batches of a whole epoch, also while load_state_dict() left less of one."""
         return self._native.steps()
 
-    def __iter__(self) -> Iterator[Batch]:
+    def __iter__(self) -> Iterator[Batch | TargetBatch]:
         if len(self) == 0:
             raise ValueError(
                 f"an epoch has no batch: {len(self.dataset)} samples make no batch of {self.batch_size} "
@@ -157,7 +184,7 @@ class Loader:
             )
         return self._batches()
 
-    def _batches(self) -> Iterator[Batch]:
+    def _batches(self) -> Iterator[Batch | TargetBatch]:
         this = self._begin()  # not before the first batch is wanted: some programs make iterators and drop them
         batches = self._host_batches(this)
         if self.device is not None:
@@ -168,7 +195,7 @@ class Loader:
             this.done, this.left = batch._done, this.left - 1
             yield batch
 
-    def _host_batches(self, this: _Pass) -> Iterator[Batch]:
+    def _host_batches(self, this: _Pass) -> Iterator[Batch | TargetBatch]:
         while self._pass is this:  # a newer iteration ends this one
             try:
                 arrays = self._native.next()
@@ -185,8 +212,10 @@ class Loader:
         self._epoch, self._done = self._epoch + 1, 0
         return self._pass
 
-    def _batch(self, images, labels, samples) -> Batch:
-        batch = Batch(*_pixels.as_tensors(images, labels, self.channels_last))
+    def _batch(self, images, labels, samples, targets=None) -> Batch | TargetBatch:
+        size = images.shape[1:3] if self.channels_last else images.shape[2:4]
+        arrays = _pixels.as_tensors(images, labels, self.channels_last)
+        batch = Batch(*arrays) if targets is None else TargetBatch(*arrays, Targets(targets, size))
         batch.samples, batch._done = samples, self._native.done()
         return batch
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ._objects import ObjectArrays
 from .errors import UsageError
 from .packing import Path, Progress, _native, _options, _packed
 from .reports import PackReport
@@ -29,6 +30,10 @@ class Writer:
 
     classes    class names in the order of their labels. Without it, labels are either all names, numbered by their
                byte order, or all numbers
+    object_classes
+               class names of the objects in the images, whose boxes add() then wants of each sample
+    keypoint_names
+               names of an object's key points
     shuffle    mix the samples, by `seed`; samples with keys keep the order of their keys
     progress   called with (done, total) while they are packed, in this thread; an exception of it stops the packing
     """
@@ -39,6 +44,8 @@ class Writer:
         *,
         format: str,  # noqa: A002: the command's word
         classes: Path | Sequence[str] | None = None,
+        object_classes: Sequence[str] = (),
+        keypoint_names: Sequence[str] = (),
         image: str = "original",
         short_side: int | None = None,
         quality: int | None = None,
@@ -63,11 +70,12 @@ class Writer:
         overwrite: bool = False,
         progress: Progress | None = None,
     ):
-        given = _options(locals(), "self")
+        given = _options(locals(), "self", "object_classes", "keypoint_names")
         self.path = os.fspath(out)
         self.report: PackReport | None = None  # of finish()
         self._progress = progress
-        self._native = _native().Writer(os.fsencode(out), given)
+        self._objects = ObjectArrays(object_classes, len(keypoint_names))
+        self._native = _native().Writer(os.fsencode(out), given, list(object_classes), list(keypoint_names))
 
     def __enter__(self) -> Writer:
         return self
@@ -90,6 +98,13 @@ class Writer:
         key: str | None = None,
         path: str | None = None,
         split: str | None = None,
+        boxes: Any = None,
+        box_labels: Sequence[int | str] | None = None,
+        masks: Any = None,
+        keypoints: Any = None,
+        crowd: Sequence[bool] | None = None,
+        area: Sequence[float] | None = None,
+        caption: str | None = None,
     ) -> None:
         """Adds a sample. One that is refused (UsageError, RejectedError) leaves the writer as it was.
 
@@ -99,13 +114,34 @@ class Writer:
         fields   extra fields: {"json": b"...", "seg.png": b"..."}; str is written as UTF-8
         key      its name in the shards; without keys, it is the sample's place
         path     its path when it is unpacked; <class>/<key>.<kind> by default
-        split    the split it belongs to; OUT/train and OUT/val are then datasets with the same classes"""
+        split    the split it belongs to; OUT/train and OUT/val are then datasets with the same classes
+
+        With object_classes=, in pixels of the image as it is stored, before its EXIF orientation:
+
+        boxes       [n, 4]: left, top, right, bottom of each object; [] where there is none
+        box_labels  their classes, by name or number
+        masks       for each object bool or uint8 [height, width], or a list of polygons [[x, y], ...], or None
+        keypoints   [n, k, 3]: x, y, visibility (0 not labelled, 1 hidden, 2 visible)
+        crowd       whether a box is COCO's crowd of many objects
+        area        in pixels, as the annotations say
+
+        Nothing is clipped or guessed: an object that cannot be right is a UsageError that names it.
+
+        caption  text, stored as the field `caption`"""
+        named = dict(fields or {})
+        if caption is not None:
+            if "caption" in named:
+                raise UsageError("a caption is given twice", advice="give caption=, or the field of that name")
+            if not isinstance(caption, str):
+                raise UsageError(f"a caption is text, not a {type(caption).__name__}")
+            named["caption"] = caption
         more = (
             _label(label),
-            [(name, _field(name, value)) for name, value in (fields or {}).items()],
+            [(name, _field(name, value)) for name, value in named.items()],
             _key(key),
             b"" if path is None else os.fsencode(path),
             split or "",
+            self._objects(boxes, box_labels, masks, keypoints, crowd, area),
         )
         content = _content(image)
         if isinstance(content, bytes):

@@ -16,8 +16,9 @@
 #include <vector>
 
 namespace packhorse::reader {
+struct BatchTargets;
 struct SlotAllocator;
-}
+}  // namespace packhorse::reader
 
 /// The parts of packhorse._reader. What is decided is decided in the library; what is convenient is
 /// Python's, in packhorse/*.py.
@@ -26,8 +27,13 @@ namespace packhorse::python {
 namespace nb = nanobind;
 
 void bind_augment(nb::module_& module);
+void bind_detection(nb::module_& module);
 void bind_dataset(nb::module_& module);
 void bind_loader(nb::module_& module);
+void bind_targets(nb::module_& module);
+/// The columns of objects as arrays over their memory, which the arrays own. Key points are `each`
+/// for an object, where no object says how many.
+nb::dict target_arrays(reader::BatchTargets targets, std::size_t each);
 /// Slots of whole pages that pin(address, bytes) has pinned and unpin(address) lets go. What pin()
 /// raises is thrown.
 reader::SlotAllocator pinned_allocator(nb::object pin, nb::object unpin);

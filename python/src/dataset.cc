@@ -1,22 +1,16 @@
-#include "packhorse/reader/dataset.h"
+#include "dataset.h"
 
 #include <numeric>
 
-#include "bindings.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/mapped_file.h"
-#include "packhorse/reader/decode.h"
 
 namespace packhorse::python {
 
 using namespace nb::literals;
 using reader::Dataset;
 
-namespace {
-
-/// Sample numbers as Python's: negative ones count from the end. Throws IndexError. Python's other
-/// libraries may have displaced our handler since the last sample.
-std::size_t checked(const Dataset& dataset, std::int64_t index) {
+std::size_t checked_sample(const Dataset& dataset, std::int64_t index) {
   MappedFile::arm();
   const auto size = static_cast<std::int64_t>(dataset.size());
   if (index < -size || index >= size)
@@ -25,8 +19,17 @@ std::size_t checked(const Dataset& dataset, std::int64_t index) {
   return static_cast<std::size_t>(index < 0 ? index + size : index);
 }
 
+reader::Decoder& thread_decoder() {
+  constexpr std::size_t kMostKept = 64u << 20;
+  thread_local reader::Decoder kept;
+  if (kept.kept_bytes() > kMostKept) kept = reader::Decoder();
+  return kept;
+}
+
+namespace {
+
 nb::bytes read(const Dataset& dataset, std::int64_t index) {
-  const std::size_t sample = checked(dataset, index);
+  const std::size_t sample = checked_sample(dataset, index);
   std::vector<std::byte> bytes;
   {
     const nb::gil_scoped_release others_run;
@@ -35,18 +38,10 @@ nb::bytes read(const Dataset& dataset, std::int64_t index) {
   return nb::bytes(bytes.data(), bytes.size());
 }
 
-/// One for each thread: it keeps its buffers. Memory beyond this much is given back.
-reader::Decoder& decoder() {
-  constexpr std::size_t kMostKept = 64u << 20;
-  thread_local reader::Decoder kept;
-  if (kept.kept_bytes() > kMostKept) kept = reader::Decoder();
-  return kept;
-}
-
 nb::ndarray<nb::numpy, std::uint8_t> decode(const Dataset& dataset, std::int64_t index,
                                             const std::optional<reader::Augment>& augment,
                                             std::uint64_t seed, std::uint64_t epoch) {
-  const std::size_t sample = checked(dataset, index);
+  const std::size_t sample = checked_sample(dataset, index);
   std::vector<std::uint8_t> pixels;
   int width = 0, height = 0;
   try {
@@ -57,10 +52,10 @@ nb::ndarray<nb::numpy, std::uint8_t> decode(const Dataset& dataset, std::int64_t
       reader::validate(*augment);
       width = height = reader::output_size(*augment).width;
       pixels.resize(static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * 3);
-      decoder().decode(bytes, *augment, reader::SampleRandom(seed, epoch, sample), pixels,
-                       dataset.image(sample));
+      thread_decoder().decode(bytes, *augment, reader::SampleRandom(seed, epoch, sample), pixels,
+                              dataset.image(sample));
     } else {
-      decoder().decode_full(bytes, pixels, width, height, dataset.image(sample));
+      thread_decoder().decode_full(bytes, pixels, width, height, dataset.image(sample));
     }
     dataset.check_whole(sample);
   } catch (const Error& error) {
@@ -71,7 +66,7 @@ nb::ndarray<nb::numpy, std::uint8_t> decode(const Dataset& dataset, std::int64_t
 }
 
 std::int64_t label(const Dataset& dataset, std::int64_t index) {
-  const std::size_t sample = checked(dataset, index);
+  const std::size_t sample = checked_sample(dataset, index);
   const std::int64_t label = dataset.label(sample);
   dataset.check_whole(sample);
   return label;
@@ -89,8 +84,9 @@ nb::ndarray<nb::numpy, std::int64_t> labels(const Dataset& dataset) {
 }  // namespace
 
 void bind_dataset(nb::module_& module) {
-  nb::class_<Dataset>(module, "Dataset", "A packed dataset, open for reading; any thread")
-      .def_static(
+  nb::class_<Dataset> made(module, "Dataset", "A packed dataset, open for reading; any thread");
+  bind_dataset_targets(made);
+  made.def_static(
           "open",
           [](const std::string& path, const std::string& split) {
             const nb::gil_scoped_release others_run;
@@ -104,8 +100,8 @@ void bind_dataset(nb::module_& module) {
       .def_prop_ro("image_mode", &Dataset::image_mode)
       .def("label", &label)
       .def("labels", &labels, "The labels of all samples, int64")
-      .def("describe",
-           [](const Dataset& self, std::int64_t i) { return self.describe(checked(self, i)); })
+      .def("describe", [](const Dataset& self,
+                          std::int64_t i) { return self.describe(checked_sample(self, i)); })
       .def("read", &read, "The image's bytes, checked by their hash")
       .def("decode", &decode, "index"_a, "augment"_a = nb::none(), "seed"_a = 0, "epoch"_a = 0,
            "The image's pixels, uint8 [height, width, 3], upright");

@@ -6,6 +6,7 @@
 
 #include "bindings.h"
 #include "packhorse/base/error.h"
+#include "packhorse/reader/targets.h"
 
 namespace packhorse::python {
 
@@ -56,6 +57,27 @@ std::array<float, 3> rounded(const Channels& values) {
 /// [batch].
 using Arrays = std::tuple<nb::ndarray<nb::numpy>, nb::ndarray<nb::numpy, std::int64_t>,
                           nb::ndarray<nb::numpy, std::uint64_t>>;
+/// The same, and the columns of the objects.
+using ArraysAndTargets = std::tuple<nb::ndarray<nb::numpy>, nb::ndarray<nb::numpy, std::int64_t>,
+                                    nb::ndarray<nb::numpy, std::uint64_t>, nb::dict>;
+using Delivered = std::variant<Arrays, ArraysAndTargets>;
+
+/// Key points of an object, as the dataset says.
+std::size_t keypoints_of(const Dataset& dataset) {
+  for (const TargetRecord& target : dataset.targets()) {
+    if (target.kind == kObjectsTarget) return target.keypoints.size();
+  }
+  return 0;
+}
+
+/// Least side, least visible share, and whether masks become run lengths.
+using Rules = std::tuple<double, double, bool>;
+
+reader::TargetRules rules_of(const Rules& rules) {
+  const auto [min_side, min_visible, run_lengths] = rules;
+  using Masks = reader::TargetRules::Masks;
+  return {min_side, min_visible, run_lengths ? Masks::kRunLengths : Masks::kAsStored};
+}
 
 /// The Loader, for the process that made it: after fork() its threads are gone.
 class ProcessLoader {
@@ -63,6 +85,8 @@ class ProcessLoader {
   ProcessLoader(std::shared_ptr<const Dataset> dataset, LoaderOptions options)
       : size_(reader::output_size(options.augment)),
         format_(options.format),
+        has_targets_(options.targets.has_value()),
+        keypoints_(keypoints_of(*dataset)),
         loader_(std::make_unique<Loader>(std::move(dataset), std::move(options))) {}
 
   /// In a forked child nothing can join the threads, and their locks may be held for ever.
@@ -83,7 +107,7 @@ class ProcessLoader {
     here().start_epoch(epoch, done);
   }
 
-  std::optional<Arrays> next() {
+  std::optional<Delivered> next() {
     Loader& loader = here();
     wait(loader);
     std::optional<Batch> batch;
@@ -92,7 +116,10 @@ class ProcessLoader {
       batch = loader.next();
     }
     if (!batch) return std::nullopt;
-    return arrays(*batch);
+    Arrays made = arrays(*batch);
+    if (!has_targets_) return made;
+    return std::tuple_cat(std::move(made),
+                          std::make_tuple(target_arrays(batch->take_targets(), keypoints_)));
   }
 
   bool is_ready() const { return here().wait(std::chrono::nanoseconds(0)); }
@@ -131,6 +158,8 @@ class ProcessLoader {
   const ::pid_t process_ = ::getpid();
   const reader::ImageSize size_;
   const reader::PixelFormat format_;
+  const bool has_targets_;
+  const std::size_t keypoints_;
   std::unique_ptr<Loader> loader_;
 };
 
@@ -187,7 +216,9 @@ void bind_loader(nb::module_& module) {
              const Channels& mean, const Channels& deviation, bool planes, int workers, int slots,
              const std::string& order, const std::string& tail, std::uint64_t seed,
              std::int64_t rank, std::int64_t world, const std::string& max_bad, bool huge_pages,
-             const std::optional<std::tuple<nb::object, nb::object>>& pinning) {
+             const std::optional<std::tuple<nb::object, nb::object>>& pinning,
+             const std::optional<Rules>& targets,
+             const std::optional<std::uint64_t>& close_mosaic_from) {
             LoaderOptions options;
             options.batch_size = batch_size;
             options.augment = std::move(augment);
@@ -197,6 +228,8 @@ void bind_loader(nb::module_& module) {
                 type_of(dtype),
                 planes ? reader::PixelLayout::kPlanes : reader::PixelLayout::kInterleaved,
                 rounded(mean), rounded(deviation)};
+            if (targets) options.targets = rules_of(*targets);
+            options.close_mosaic_from = close_mosaic_from;
             options.workers = workers;
             options.slots = slots;
             options.order = order_of(order);
@@ -214,7 +247,7 @@ void bind_loader(nb::module_& module) {
           "dataset"_a, nb::kw_only(), "batch_size"_a, "augment"_a, "jitter"_a.none(),
           "erasing"_a.none(), "dtype"_a, "mean"_a, "deviation"_a, "planes"_a, "workers"_a,
           "slots"_a, "order"_a, "tail"_a, "seed"_a, "rank"_a, "world"_a, "max_bad"_a,
-          "huge_pages"_a, "pinning"_a.none())
+          "huge_pages"_a, "pinning"_a.none(), "targets"_a.none(), "close_mosaic_from"_a.none())
       .def("start_epoch", &ProcessLoader::start_epoch, "epoch"_a, "done"_a = 0)
       .def("next", &ProcessLoader::next, "The next batch, or None at the end of the epoch")
       .def("steps", &ProcessLoader::steps, "done"_a = 0)

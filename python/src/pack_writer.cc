@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pack_bindings.h"
+#include "pack_objects.h"
 #include "packhorse/base/error.h"
 #include "packhorse/packing/dataset_writer.h"
 #include "packhorse/reports/pack_report.h"
@@ -14,12 +15,14 @@ using namespace nb::literals;
 namespace {
 
 using Label = std::variant<std::int64_t, std::string>;
+using OptionalObjects = std::optional<nb::dict>;
 using Fields = std::vector<std::pair<std::string, nb::bytes>>;
 using Pixels = nb::ndarray<const std::uint8_t, nb::c_contig, nb::device::cpu>;
 
 std::string_view view(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
-/// What a sample has besides its image. Owns nothing: the arguments live until add() returns.
+/// What a sample has besides its image, but its objects. Owns nothing: the arguments live until
+/// add() returns.
 NewSample sample_of(const Label& label, const Fields& fields, std::vector<Field>& views,
                     const std::string& key, const nb::bytes& path, const std::string& split) {
   NewSample sample;
@@ -39,29 +42,30 @@ NewSample sample_of(const Label& label, const Fields& fields, std::vector<Field>
 /// A DatasetWriter that threads may share.
 class Writer {
  public:
-  Writer(const nb::bytes& out, const nb::dict& given) {
+  Writer(const nb::bytes& out, const nb::dict& given, ObjectNames objects) {
     const std::filesystem::path path = path_of(out);
     PackOptions options = pack_options(given);
     rejects_ = options.max_rejects;
     const nb::gil_scoped_release others_run;
-    writer_.emplace(path, std::move(options));
+    writer_.emplace(path, std::move(options), std::move(objects));
   }
 
   void add(const nb::bytes& image, const Label& label, const Fields& fields, const std::string& key,
-           const nb::bytes& path, const std::string& split) {
+           const nb::bytes& path, const std::string& split, const OptionalObjects& objects) {
     std::vector<Field> views;
     NewSample sample = sample_of(label, fields, views, key, path, split);
     sample.image = as_bytes(view(image));
-    append(sample);
+    append(sample, objects);
   }
 
   void add_pixels(const Pixels& pixels, const Label& label, const Fields& fields,
-                  const std::string& key, const nb::bytes& path, const std::string& split) {
+                  const std::string& key, const nb::bytes& path, const std::string& split,
+                  const OptionalObjects& objects) {
     std::vector<Field> views;
     NewSample sample = sample_of(label, fields, views, key, path, split);
     sample.image = std::as_bytes(std::span(pixels.data(), pixels.size()));
     sample.pixels = NewSample::PixelShape{side(pixels, 1), side(pixels, 0), channels(pixels)};
-    append(sample);
+    append(sample, objects);
   }
 
   std::uint64_t size() {
@@ -85,7 +89,13 @@ class Writer {
   }
 
  private:
-  void append(const NewSample& sample) {
+  void append(NewSample& sample, const OptionalObjects& given) {
+    GivenObjects objects;
+    if (given) {
+      objects = given_objects(*given);
+      sample.objects = &objects.objects;
+      sample.masks = objects.masks;
+    }
     const nb::gil_scoped_release others_run;
     const std::scoped_lock lock(mutex_);
     writer_->add(sample);
@@ -107,11 +117,18 @@ class Writer {
 
 void bind_writer(nb::module_& module) {
   nb::class_<Writer>(module, "Writer", "Packs samples that are added one by one; any thread")
-      .def(nb::init<const nb::bytes&, const nb::dict&>(), "out"_a, "given"_a)
+      .def(
+          "__init__",
+          [](Writer* self, const nb::bytes& out, const nb::dict& given,
+             std::vector<std::string> object_classes, std::vector<std::string> keypoint_names) {
+            new (self) Writer(out, given, {std::move(object_classes), std::move(keypoint_names)});
+          },
+          "out"_a, "given"_a, "object_classes"_a, "keypoint_names"_a)
       .def("add", &Writer::add, "image"_a, "label"_a, "fields"_a, "key"_a, "path"_a, "split"_a,
-           "Adds a sample whose image is a file's bytes")
+           "objects"_a.none(), "Adds a sample whose image is a file's bytes")
       .def("add_pixels", &Writer::add_pixels, "pixels"_a, "label"_a, "fields"_a, "key"_a, "path"_a,
-           "split"_a, "Adds a sample of pixels uint8 [height, width] or [height, width, 3]")
+           "split"_a, "objects"_a.none(),
+           "Adds a sample of pixels uint8 [height, width] or [height, width, 3]")
       .def("size", &Writer::size, "Samples added so far; 0 after the end")
       .def("finish", &Writer::finish, "progress"_a.none(),
            "Packs and publishes: the report's JSON, and how many rejects were allowed")

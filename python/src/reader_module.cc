@@ -4,6 +4,8 @@ NB_MODULE(_reader, module) {
   nanobind::set_leak_warnings(false);  // what lives at the interpreter's exit is no leak
   packhorse::python::translate_errors();
   packhorse::python::bind_augment(module);
+  packhorse::python::bind_detection(module);
+  packhorse::python::bind_targets(module);
   packhorse::python::bind_dataset(module);
   packhorse::python::bind_loader(module);
 }

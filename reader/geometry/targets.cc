@@ -8,6 +8,7 @@
 #include "geometry/placed_labels.h"
 #include "geometry/placed_masks.h"
 #include "packhorse/base/error.h"
+#include "packhorse/targets/pixel_map.h"
 
 namespace packhorse::reader {
 
@@ -222,6 +223,19 @@ std::vector<Rect> upright_boxes(const Objects& objects, const ImageInfo& info) {
   std::vector<Rect> boxes;
   for (const Box& box : objects.boxes) boxes.push_back(around(turning, rect_of(box)));
   return boxes;
+}
+
+Objects upright(Objects objects, const ImageInfo& info) {
+  const auto is_any = [&](std::initializer_list<int> orientations) {
+    return std::find(orientations.begin(), orientations.end(), info.orientation) !=
+           orientations.end();
+  };
+  const PixelMap map = {.flip_x = is_any({2, 3, 7, 8}),
+                        .flip_y = is_any({3, 4, 6, 7}),
+                        .swap = is_any({5, 6, 7, 8}),
+                        .width = info.width,
+                        .height = info.height};
+  return map_objects(std::move(objects), map, {info.height, info.width});
 }
 
 void add_objects(const Objects& objects, const ImageInfo& info, const PicturePlan& plan,

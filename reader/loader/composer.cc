@@ -67,7 +67,8 @@ Composer::Composer(const Dataset& dataset, const LoaderOptions& options,
   single_.mosaic.probability = 0;
 }
 
-Composer::Parts Composer::choose(SampleRandom random, std::uint64_t sample) const {
+Composer::Parts Composer::choose(SampleRandom random, std::uint64_t sample, bool alone) const {
+  if (alone) return {.base = {random, {sample}}, .alone = true};
   SampleRandom partners = random.stream(kPartners);
   const auto others = [&] {
     return static_cast<std::uint64_t>(partners.integer(static_cast<std::int64_t>(dataset_.size())));
@@ -78,7 +79,7 @@ Composer::Parts Composer::choose(SampleRandom random, std::uint64_t sample) cons
     while (made.samples.size() < pictures) made.samples.push_back(others());
     return made;
   };
-  Parts parts{layer(random, sample, augment_), {}, {}};
+  Parts parts{.base = layer(random, sample, augment_)};
   if (happens(augment_.copy_paste.probability, random.stream(kPaste)))
     parts.pasted = layer(random.stream(kPaste + 1), others(), single_);
   if (happens(augment_.mixup.probability, random.stream(kMix)))
@@ -87,7 +88,7 @@ Composer::Parts Composer::choose(SampleRandom random, std::uint64_t sample) cons
 }
 
 void Composer::draw(Parts& parts, std::span<std::uint8_t> pixels, PlacedTargets& targets) {
-  draw(parts.base, augment_, pixels, targets);
+  draw(parts.base, parts.alone ? single_ : augment_, pixels, targets);
   if (parts.pasted) paste(*parts.pasted, pixels, targets);
   if (parts.mixed) mix(*parts.mixed, pixels, targets);
   if (options_.decode) apply(options_.pixels, parts.base.random, augment_.size.width, pixels);

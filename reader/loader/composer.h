@@ -24,7 +24,8 @@ class Composer {
   /// What a sample is made of.
   struct Parts {
     Layer base;  ///< its first sample is the sample itself
-    std::optional<Layer> pasted, mixed;
+    std::optional<Layer> pasted = {}, mixed = {};
+    bool alone = false;  ///< one picture, whatever the DetectionAugment says
   };
   /// Hears how long each stage took, and of how many bytes.
   using Clock = std::chrono::steady_clock;
@@ -35,8 +36,8 @@ class Composer {
   Composer(const Dataset& dataset, const LoaderOptions& options, const TargetsReader* targets,
            Decoder& decoder, StageEnd stage_end);
 
-  /// Draws the other samples from the whole dataset.
-  Parts choose(SampleRandom random, std::uint64_t sample) const;
+  /// Draws the other samples from the whole dataset; `alone`: there are none.
+  Parts choose(SampleRandom random, std::uint64_t sample, bool alone = false) const;
   /// Writes the pixels and, into `targets`, what is in them. Throws what reading and decoding
   /// throw.
   void draw(Parts& parts, std::span<std::uint8_t> pixels, PlacedTargets& targets);

@@ -148,6 +148,13 @@ std::size_t bytes_of_image(const LoaderOptions& options) {
   return values_of_image(options) * size_of(options.format.type);
 }
 
+bool makes_of_several(const Augment& augment) {
+  const auto* detection = std::get_if<DetectionAugment>(&augment);
+  return detection != nullptr &&
+         (detection->mosaic.probability > 0 || detection->copy_paste.probability > 0 ||
+          detection->mixup.probability > 0);
+}
+
 const LoaderOptions& checked(const LoaderOptions& options) {
   options.validate();
   return options;
@@ -182,6 +189,8 @@ void LoaderOptions::validate() const {
                 (targets && targets->masks == TargetRules::Masks::kRunLengths),
             "Copy-Paste needs the objects' masks: targets with Masks::kRunLengths");
   }
+  require(!close_mosaic_from || makes_of_several(augment),
+          "there is no Mosaic, Copy-Paste or Mixup to close");
   reader::validate(pixels);
   OrderOptions any = order_options(*this, 0, 0);
   any.kind = OrderKind::kSequential;
@@ -407,7 +416,9 @@ struct Loader::Impl {
     PlacedTargets& targets = targets_reader ? slot.places[place] : producer.none;
     slot.labels[place] = dataset->label(sample);
     Composer& composer = *producer.composer;
-    Composer::Parts parts = composer.choose(SampleRandom(options.seed, epoch, sample), sample);
+    const bool alone = options.close_mosaic_from && epoch >= *options.close_mosaic_from;
+    Composer::Parts parts =
+        composer.choose(SampleRandom(options.seed, epoch, sample), sample, alone);
     for (int attempt = 0;; ++attempt) {
       try {
         composer.draw(parts, pixels, targets);
@@ -622,6 +633,11 @@ Batch& Batch::operator=(Batch&& other) noexcept {
 std::shared_ptr<std::uint8_t> Batch::keep_images() {
   if (loader_ == nullptr) throw Error(ErrorKind::kUsage, "this Batch was moved from");
   return loader_->impl_->ring.keep_images(slot_);
+}
+
+BatchTargets Batch::take_targets() {
+  if (loader_ == nullptr) throw Error(ErrorKind::kUsage, "this Batch was moved from");
+  return std::exchange(*targets_, {});
 }
 
 Batch::~Batch() {

@@ -134,6 +134,25 @@ def test_copies_come_in_order_and_states_count_what_was_delivered(packed, monkey
     assert [images.tobytes() for images in copies.handed_over] == [images for images, _, _ in expected]
 
 
+def test_targets_come_with_their_images_and_stay_in_memory(tmp_path, monkeypatch):
+    with packhorse.Writer(
+        tmp_path / "out", format="wds", image="resize", short_side=16, object_classes=["a"], shuffle=False
+    ) as writer:
+        for i in range(9):
+            pixels = np.full((16, 16, 3), 20 * i, np.uint8)
+            writer.add(pixels, "all", boxes=[[0, 0, 8, 8 - i % 4]] * i, box_labels=[0] * i)
+
+    def batches(**options):
+        return list(packhorse.Loader(tmp_path / "out", 2, size=16, targets=True, shuffle=False, workers=2, **options))
+
+    expected = batches()
+    with_copies(monkeypatch, 1)
+    for batch, same in zip(batches(device="cuda"), expected, strict=True):
+        assert type(batch) is packhorse.TargetBatch and batch.samples.tolist() == same.samples.tolist()
+        assert torch.equal(batch.images, same.images) and torch.equal(batch.targets.boxes, same.targets.boxes)
+        assert [len(one["boxes"]) for one in batch.targets.split(device="cpu")] == batch.samples.tolist()
+
+
 def test_a_dropped_iterator_waits_for_its_copies(packed, monkeypatch):
     copies = with_copies(monkeypatch, 100)
     batches = iter(loader(packed, device="cuda"))

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from package import environment, packhorse
 from python_support import ROOT, SHAPES, pack
@@ -54,10 +55,10 @@ def edit(place, name, *replaced):
 
 NOTE = """import packhorse
 make_batch = packhorse.Loader._batch
-def note(self, images, labels, samples):
+def note(self, images, labels, samples, targets=None):
     with open("noted", "a") as file:
         file.write(" ".join(map(str, [self.world_size, *samples])) + "\\n")
-    return make_batch(self, images, labels, samples)
+    return make_batch(self, images, labels, samples, targets)
 packhorse.Loader._batch = note
 """
 
@@ -75,7 +76,7 @@ def noted(place):
 
 def test_every_script_of_the_page_is_run():
     assert sorted(SCRIPTS) == sorted(
-        ["train.py", "train_ddp.py", "train_lightning.py", "train_timm.py", "from_packed.py", "to_folders.py"]
+        ["train.py", "train_ddp.py", "train_lightning.py", "train_timm.py", "train_detection.py", "from_packed.py", "to_folders.py"]
     )
     assert PAGE.count("```python") == len(SCRIPTS)
 
@@ -130,6 +131,20 @@ def test_lightning_goes_on_in_the_middle_of_an_epoch(place):
 def test_timm(place):
     pytest.importorskip("timm", reason="timm is not installed")
     run(place, "train_timm.py")
+
+
+def test_a_detector(place):
+    pytest.importorskip("torchvision", reason="torchvision is not installed")
+    random = np.random.default_rng(0)
+    made = {"format": "wds", "image": "resize", "short_side": 64, "object_classes": ["a", "b"]}
+    with packhorse.Writer(place / "packed-objects", **made) as writer:
+        for i in range(4):
+            boxes = [[4, 6, 40, 50], [20, 10, 90, 60]][: i % 3]
+            pixels = random.integers(0, 256, (64, 96, 3), np.uint8)
+            writer.add(pixels, "all", split="train", boxes=boxes, box_labels=[0, 1][: i % 3])
+    changes = [("640", "64"), ("    16,", "    2,"), ("range(100)", "range(2)"), ("close_mosaic_from=90", "close_mosaic_from=1")]
+    edit(place, "train_detection.py", *changes)
+    assert re.fullmatch(r"(epoch \d: \d+\.\d+\n){2}", run(place, "train_detection.py"))
 
 
 def test_hugging_face_in(place):

@@ -9,9 +9,12 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "packhorse/dataset/sample.h"
 #include "packhorse/packing/pack.h"
+#include "packhorse/targets/objects.h"
+#include "packhorse/targets/run_lengths.h"
 
 /// Packs samples that are no files: a program adds them one by one, and they become the shards that
 /// pack() would make of them.
@@ -39,6 +42,16 @@ struct NewSample {
   std::string_view key = {};           ///< empty: its place in the dataset
   std::string_view path = {};          ///< for unpack() and reports; empty: <class>/<key>.<kind>
   std::string_view split = {};         ///< its split, if the dataset has any
+  /// The objects in it, in pixels of the image as given; needs ObjectNames. No object is not the
+  /// same as not saying: then the sample is refused.
+  const Objects* objects = nullptr;
+  MaskSize masks = {};  ///< of the objects' run lengths
+};
+
+/// What the objects in the samples are called: by their labels, and by the places of their key
+/// points. Without classes, samples have no objects.
+struct ObjectNames {
+  std::vector<std::string> classes = {}, keypoints = {};
 };
 
 /// Makes the dataset `out` of samples that are added one by one, with the promises of pack(): `out`
@@ -59,15 +72,15 @@ class DatasetWriter {
   /// Takes OUT.partial, so that no two writers work on one dataset. Uses those `options` that are
   /// not about a source. Throws Error: kUsage (options that make no sense here), kExists (the
   /// target exists, or another writer holds it), kIo, kNoSpace.
-  DatasetWriter(std::filesystem::path out, PackOptions options);
+  DatasetWriter(std::filesystem::path out, PackOptions options, ObjectNames objects = {});
   /// Abandons the dataset if it is not finished: nothing of it stays.
   ~DatasetWriter();
   DatasetWriter(DatasetWriter&&) noexcept;
   DatasetWriter& operator=(DatasetWriter&&) noexcept;
 
   /// Adds a sample. One that is refused leaves the writer as it was. Throws Error: kUsage (a label,
-  /// key, field, path or split that cannot be; with the key), kRejected (the image is of no kind
-  /// that can be packed, damaged as far as its structure tells, or beyond the limits), kIo,
+  /// key, field, path, split or object that cannot be; with the key), kRejected (the image is of no
+  /// kind that can be packed, damaged as far as its structure tells, or beyond the limits), kIo,
   /// kNoSpace.
   void add(const NewSample& sample);
   /// Samples added so far; 0 after the end.

@@ -57,6 +57,9 @@ struct LoaderOptions {
   PixelAugment pixels = {};  ///< colour jitter, random erasing
   /// Reads the objects of the samples, too: Batch::targets(). The dataset must have some.
   std::optional<TargetRules> targets = {};
+  /// From this epoch on, each sample is one picture: no Mosaic, Copy-Paste or Mixup, which
+  /// detectors do without at the end of their training. Needs a DetectionAugment with one of them.
+  std::optional<std::uint64_t> close_mosaic_from = {};
   PixelFormat format = {};        ///< type, layout and scale of the numbers in Batch::images()
   bool apply_orientation = true;  ///< turn pictures as their EXIF says
   ScaledDct scaled_dct = ScaledDct::kOff;
@@ -130,6 +133,8 @@ class Batch {
   std::span<const std::uint64_t> samples() const { return samples_; }  ///< dataset sample numbers
   /// The objects in the images, where LoaderOptions::targets asks for them, otherwise none.
   const BatchTargets& targets() const { return *targets_; }
+  /// Takes them out of the slot, without a copy: targets() is empty then.
+  BatchTargets take_targets();
   /// One per place, where LoaderOptions::encoded_share asks for it, otherwise empty. Where `bytes`
   /// is not 0, that place of images() begins with `bytes` bytes of a JPEG, and what follows them
   /// means nothing.
@@ -153,7 +158,7 @@ class Batch {
   std::span<const std::uint64_t> samples_;
   std::span<const EncodedSample> encoded_;
   ImageSize image_ = {};
-  const BatchTargets* targets_ = nullptr;
+  BatchTargets* targets_ = nullptr;
 };
 
 /// Worker threads take tickets (positions of the epoch's order) and decode straight into the slot

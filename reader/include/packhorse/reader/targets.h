@@ -64,6 +64,10 @@ struct BatchTargets {
 /// Boxes of a stored picture, in pixels of the upright one: what plan_picture() wants.
 std::vector<Rect> upright_boxes(const Objects& objects, const ImageInfo& info);
 
+/// The objects of a stored picture, all of them and uncut, in pixels of the upright one. Throws
+/// Error(kCorrupt) for run lengths of another picture.
+Objects upright(Objects objects, const ImageInfo& info);
+
 /// Adds the objects of a stored picture to those of a sample, where `plan` puts them. Boxes become
 /// those around their four corners. Areas are multiplied by the part of the box that is seen and by
 /// what its pixels are scaled by. Polygons are cut at the edge of Placement::shown. Key points that

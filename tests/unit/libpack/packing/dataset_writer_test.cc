@@ -228,6 +228,125 @@ TEST_CASE("dataset writer: numbers and names of classes do not mix without a cla
   CHECK(PackedDataset(target.out).classes() == std::vector<std::string>{"0", "1", "2"});
 }
 
+TEST_CASE("dataset writer: objects are packed as pack() packs them, and follow their image") {
+  for (const Format* format : all_formats()) {
+    if (!format->carries_fields) continue;
+    CAPTURE(format->name);
+    Target target;
+    target.options.format = format->name;
+    target.options.image = "resize";
+    target.options.transform.short_side = 20;
+    target.options.plan.shuffle = false;
+    const test::Picture picture = test::make_picture(80, 40);
+    const NewSample sample{.image = std::as_bytes(std::span(picture.pixels)),
+                           .pixels = NewSample::PixelShape{80, 40, 3},
+                           .label = std::string_view("a")};
+    Objects objects;
+    objects.boxes = {{8, 4, 40, 20}};
+    objects.labels = {1};
+    objects.flags = {kCrowd};
+    objects.keypoints = {{8, 4, 2}};
+    objects.outlines = {{8, 4}, {40, 4}, {40, 20}};
+    objects.polygons = {0, 1};
+    objects.points = {0, 3};
+    DatasetWriter writer(target.out, target.options, {{"red", "blue"}, {"tip"}});
+    const Objects none;
+    for (const Objects* given : std::initializer_list<const Objects*>{&objects, &none}) {
+      NewSample one = sample;
+      one.objects = given;
+      writer.add(one);
+    }
+    REQUIRE(writer.finish().published);
+    const PackedDataset dataset(target.out);
+    REQUIRE(dataset.manifest().targets ==
+            std::vector<TargetRecord>{{"objects", "objects", "", {"red", "blue"}, {"tip"}}});
+    std::vector<std::byte> field;
+    REQUIRE(dataset.read_field(0, 0, field));
+    const Objects read = decode_objects(field);
+    CHECK(read.boxes == std::vector<Box>{{4, 2, 20, 10}});
+    CHECK(read.labels == objects.labels);
+    CHECK(read.flags == objects.flags);
+    CHECK(read.areas.empty());
+    CHECK(read.outlines == std::vector<Point>{{4, 2}, {20, 2}, {20, 10}});
+    CHECK(read.keypoints == std::vector<Keypoint>{{4, 2, 2}});
+    REQUIRE(dataset.read_field(1, 0, field));
+    CHECK(decode_objects(field).size() == 0);
+  }
+}
+
+TEST_CASE("dataset writer: objects that cannot be right are refused, by their numbers") {
+  Target target;
+  const std::string image = tiny_image(0);
+  DatasetWriter writer(target.out, target.options, {{"red", "blue"}, {"tip"}});
+  const ImageInfo info = *probe_image(as_bytes(image), {}).info;
+  const auto width = static_cast<float>(info.width), height = static_cast<float>(info.height);
+  Objects right;
+  right.boxes = {{0, 0, width, height}, {0, 0, 1, 1}};
+  right.labels = {0, 1};
+  right.flags = {0, 0};
+  const auto add = [&](const Objects* objects, MaskSize masks = {}) {
+    writer.add({.image = as_bytes(image), .label = 0, .objects = objects, .masks = masks});
+  };
+  const auto refused = [&](const Objects& objects, const char* why, MaskSize masks = {}) {
+    CHECK_THROWS_WITH_AS(add(&objects, masks), doctest::Contains(why), Error);
+  };
+  CHECK_THROWS_WITH_AS(add(nullptr), doctest::Contains("does not say which objects"), Error);
+  Objects wrong = right;
+  wrong.boxes[1].right = 0;
+  refused(wrong, "object 1: its box has no area");
+  wrong = right;
+  wrong.boxes[1].bottom = height + 2;
+  refused(wrong, "object 1: its box, ");
+  wrong = right;
+  wrong.labels[0] = 2;
+  refused(wrong, "object 0: its class 2 is none of the 2");
+  wrong = right;
+  wrong.labels.pop_back();
+  refused(wrong, "do not fit each other");
+  wrong = right;
+  wrong.points = {0, 3};
+  wrong.polygons = {0, 1, 1};
+  refused(wrong, "do not fit each other");
+  wrong.outlines = {{0, 0}, {1, 0}};
+  wrong.points = {0, 2};
+  refused(wrong, "object 0: a polygon of 2 points");
+  wrong = right;
+  wrong.runs = {0, 1, 1};
+  wrong.counts = {5};
+  refused(wrong, "object 0: ", {info.height, info.width});  // not as many pixels
+  wrong.counts = {2 * info.width * info.height};
+  refused(wrong, "object 0: its mask is ", {2 * info.height, info.width});
+  wrong = right;
+  wrong.keypoints.resize(2, {1, 1, 3});
+  refused(wrong, "object 0: a key point's visibility");
+  CHECK(writer.size() == 0);
+  add(&right);
+  CHECK(writer.size() == 1);
+}
+
+TEST_CASE("dataset writer: objects without a place for them are refused before anything is made") {
+  Target target;
+  const auto refused = [&](const ObjectNames& names) {
+    return kind_of_error([&] { DatasetWriter(target.out, target.options, names); });
+  };
+  CHECK(refused({{}, {"tip"}}) == ErrorKind::kUsage);
+  CHECK(refused({{"red", "red"}, {}}) == ErrorKind::kUsage);
+  CHECK(refused({{"a\nb"}, {}}) == ErrorKind::kUsage);
+  target.options.image = "raw";
+  target.options.transform.size = 8;
+  CHECK(refused({{"red"}, {}}) == ErrorKind::kUsage);  // it cuts
+  target.options.image = "original";
+  target.options.format = "lmdb";
+  CHECK(refused({{"red"}, {}}) == ErrorKind::kUsage);
+  CHECK(target.is_empty());
+  target.options.format = "wds";
+  DatasetWriter writer(target.out, target.options);
+  const std::string image = tiny_image(0);
+  const Objects none;
+  CHECK(kind_of_adding(writer, {.image = as_bytes(image), .label = 0, .objects = &none}) ==
+        ErrorKind::kUsage);
+}
+
 TEST_CASE("dataset writer: one that is not finished leaves nothing") {
   Target target;
   {

@@ -82,6 +82,28 @@ TEST_CASE("targets: run lengths of another picture are refused") {
   CHECK(kind_of_error([&] { placed(objects); }) == ErrorKind::kCorrupt);
 }
 
+TEST_CASE("targets: objects are turned as their picture, uncut") {
+  // A mark in the left half's top of a picture of 4 x 2, in each orientation.
+  const std::vector<Box> upright_at = {{-1, 0, 1, 1}, {3, 0, 5, 1},  {3, 1, 5, 2}, {-1, 1, 1, 2},
+                                       {0, -1, 1, 1}, {1, -1, 2, 1}, {1, 3, 2, 5}, {0, 3, 1, 5}};
+  for (std::uint8_t orientation = 1; orientation <= 8; ++orientation) {
+    CAPTURE(orientation);
+    ImageInfo info = picture_of(4, 2);
+    info.orientation = orientation;
+    Objects objects = boxes_of({{-1, 0, 1, 1}});
+    objects.runs = {0, 2};
+    objects.counts = {0, 8};
+    const Objects turned = upright(objects, info);
+    CHECK(turned.boxes == std::vector<Box>{upright_at[orientation - 1U]});
+    CHECK(turned.counts == objects.counts);
+    const Matrix matrix = Matrix::turning(orientation, 4, 2);
+    const Rect same = around(matrix, {-1, 0, 1, 1});
+    CHECK(turned.boxes.front() == Box{static_cast<float>(same.left), static_cast<float>(same.top),
+                                      static_cast<float>(same.right),
+                                      static_cast<float>(same.bottom)});
+  }
+}
+
 TEST_CASE("targets: objects with and without key points are joined") {
   Objects with = boxes_of({{30, 10, 40, 20}});
   with.keypoints = {{30, 15, 2}};

@@ -153,6 +153,33 @@ TEST_CASE(
   CHECK_THROWS_WITH_AS(all_of(strict, 0), doctest::Contains("memory sample 7"), Error);
 }
 
+TEST_CASE("composer: from the epoch that closes the mosaic on, samples are of one picture") {
+  const auto dataset = std::make_shared<ObjectsDataset>(30);
+  DetectionAugment single = kEverything;
+  single.mosaic.probability = single.copy_paste.probability = single.mixup.probability = 0;
+  LoaderOptions closing = detection(2, kEverything);
+  closing.close_mosaic_from = 3;
+  Loader loader(dataset, closing), open(dataset, detection(0, kEverything)),
+      closed(dataset, detection(0, single));
+  CHECK((all_of(loader, 2) == all_of(open, 2)));
+  for (const std::uint64_t epoch : {3U, 4U, 2U, 3U}) {
+    CAPTURE(epoch);
+    CHECK((all_of(loader, epoch) == all_of(epoch < 3 ? open : closed, epoch)));
+  }
+}
+
+TEST_CASE("composer: the objects that are taken out of a batch are its own") {
+  Loader loader(std::make_shared<ObjectsDataset>(10), detection(0));
+  loader.start_epoch(0);
+  std::optional<Batch> batch = loader.next();
+  const BatchTargets expected = batch->targets();
+  const BatchTargets taken = batch->take_targets();
+  CHECK(batch->targets().objects.size() == 0);
+  while ((batch = loader.next())) CHECK(batch->targets().offsets.size() == 6);
+  CHECK(taken.offsets == expected.offsets);
+  CHECK((taken.objects == expected.objects));
+}
+
 TEST_CASE("composer: crops for classification place objects, too") {
   LoaderOptions options = options_for(0);
   options.augment = Resize{16};
@@ -176,6 +203,9 @@ TEST_CASE("composer: what cannot be read or asked for is refused") {
   CHECK(refused(dataset, options) == ErrorKind::kUsage);
   options = detection(0);
   options.encoded_share = 1;
+  CHECK(refused(dataset, options) == ErrorKind::kUsage);
+  options = detection(0);
+  options.close_mosaic_from = 2;  // there is none
   CHECK(refused(dataset, options) == ErrorKind::kUsage);
   options = detection(0, {.mosaic = {.pictures = 5}});
   CHECK(refused(dataset, options) == ErrorKind::kUsage);

@@ -1,0 +1,166 @@
+"""What becomes of whole pictures whose objects matter: the steps of DetectionAugment, by their names and numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from . import _reader
+
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Mosaic:
+    """4 or 9 pictures at once, the others from the whole dataset."""
+
+    p: float = 1.0
+    pictures: int = 4
+
+
+@dataclass(frozen=True)
+class RandomZoomOut:
+    """torchvision's RandomZoomOut: the picture somewhere on a larger background, of `sides` times its sides."""
+
+    p: float = 0.5
+    sides: Range = (1.0, 4.0)
+
+
+@dataclass(frozen=True)
+class RandomIouCrop:
+    """torchvision's RandomIoUCrop: a part of the picture that holds the centre of an object."""
+
+    p: float = 1.0
+    scale: Range = (0.3, 1.0)
+    ratio: Range = (0.5, 2.0)
+    tries: int = 40
+
+
+@dataclass(frozen=True)
+class RandomPerspective:
+    """torchvision's RandomPerspective."""
+
+    p: float = 0.5
+    distortion: float = 0.5
+
+
+@dataclass(frozen=True)
+class RandomAffine:
+    """torchvision's RandomAffine: turned and sheared by up to so many degrees, moved by up to a share of the output's
+    sides, scaled."""
+
+    degrees: float = 0.0
+    translate: float = 0.0
+    scale: Range = (1.0, 1.0)
+    shear: float = 0.0
+
+
+@dataclass(frozen=True)
+class CopyPaste:
+    """Copies objects with masks of another sample onto this one. Needs TargetRules(masks="run_lengths")."""
+
+    p: float = 0.5
+
+
+@dataclass(frozen=True)
+class ObjectMixup:
+    """Adds another sample to this one, with a share drawn from Beta(alpha, alpha); the objects of both stay."""
+
+    p: float = 0.5
+    alpha: float = 32.0
+
+
+@dataclass(frozen=True)
+class DetectionAugment:
+    """Whole pictures, in rectangles of any size, with their boxes, masks and key points (docs/augment.md). By default
+    a letterbox. The steps in their order:
+
+        DetectionAugment(640, mosaic=1.0, affine=RandomAffine(scale=(0.5, 1.5)), flip=0.5)
+        DetectionAugment((480, 640), iou_crop=RandomIouCrop(), flip=0.5)
+
+    size        of the output: (height, width), or a number for both
+    fit         "letterbox": the largest of its shape, in the middle; "stretch": torchvision's Resize(size)
+    mosaic, zoom_out, iou_crop, perspective, copy_paste, mixup
+                a step, or a number: that step with this probability. zoom_out and iou_crop are not done in a mosaic
+    affine      a RandomAffine
+    flip, vertical_flip
+                probabilities
+    background  three levels of 0 to 255, where there is no picture
+    """
+
+    size: int | tuple[int, int] = (640, 640)
+    fit: str = "letterbox"
+    _: dataclasses.KW_ONLY
+    mosaic: Mosaic | float | None = None
+    zoom_out: RandomZoomOut | float | None = None
+    iou_crop: RandomIouCrop | float | None = None
+    perspective: RandomPerspective | float | None = None
+    affine: RandomAffine | None = None
+    flip: float = 0.0
+    vertical_flip: float = 0.0
+    copy_paste: CopyPaste | float | None = None
+    mixup: ObjectMixup | float | None = None
+    background: Sequence[int] = (114, 114, 114)
+
+    def __post_init__(self):
+        size = self.size if isinstance(self.size, (tuple, list)) else (self.size, self.size)
+        if len(size) != 2:
+            raise ValueError(f"size={self.size!r}: give (height, width), or one number for both")
+        self._set("size", tuple(size))
+        self._set("background", tuple(self.background))
+        for name, step in _STEPS.items():
+            self._set(name, _step(name, getattr(self, name), step))
+        native(self)  # refuses what makes no sense
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        """With what differs from the defaults."""
+        given = [f"{self.size[0]}" if self.size[0] == self.size[1] else f"{self.size}"]
+        for field in dataclasses.fields(self)[1:]:
+            value = getattr(self, field.name)
+            if value != field.default:
+                given.append(f"{field.name}={value!r}")
+        return f"DetectionAugment({', '.join(given)})"
+
+
+_STEPS = {
+    "mosaic": Mosaic,
+    "zoom_out": RandomZoomOut,
+    "iou_crop": RandomIouCrop,
+    "perspective": RandomPerspective,
+    "affine": RandomAffine,
+    "copy_paste": CopyPaste,
+    "mixup": ObjectMixup,
+}
+
+
+def _step(name: str, given: Any, step: type) -> Any:
+    if given is None or isinstance(given, step):
+        return given
+    if step is not RandomAffine and isinstance(given, (int, float)) and not isinstance(given, bool):
+        return step(p=float(given)) if given else None
+    probability = "" if step is RandomAffine else ", or its probability"
+    raise TypeError(f"{name}={given!r}: give a packhorse.{step.__name__}{probability}")
+
+
+def native(augment: Any) -> Any:
+    """What the C++ reader takes."""
+    if not isinstance(augment, DetectionAugment):
+        return augment
+    steps = {name: dataclasses.astuple(getattr(augment, name) or _off(step)) for name, step in _STEPS.items()}
+    return _reader.DetectionAugment(
+        size=augment.size,
+        fit=augment.fit,
+        flip=augment.flip,
+        vertical_flip=augment.vertical_flip,
+        background=list(augment.background),
+        **{**steps, "copy_paste": steps["copy_paste"][0]},
+    )
+
+
+def _off(step: type) -> Any:
+    return step() if step is RandomAffine else step(p=0.0)

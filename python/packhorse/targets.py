@@ -1,0 +1,188 @@
+"""The objects in images: boxes, masks and key points."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from . import _reader
+from .errors import UnsupportedError
+
+
+@dataclass(frozen=True)
+class TargetRules:
+    """Which objects of a sample stay, and how.
+
+    min_side, min_visible
+                boxes are cut at the edge of what is seen; those with fewer pixels than min_side on either side left, or
+                a smaller share of their area than min_visible, are dropped
+    masks       "stored": polygons stay polygons, with their corners moved; "run_lengths": every mask is one of the
+                output's pixels, by the nearest stored one
+    """
+
+    min_side: float = 1.0
+    min_visible: float = 0.0
+    masks: str = "stored"
+
+    def __post_init__(self):
+        if self.masks not in ("stored", "run_lengths"):
+            raise ValueError(f'masks={self.masks!r} is neither "stored" nor "run_lengths"')
+
+
+def native_rules(targets: Any) -> tuple | None:
+    """What the C++ loader takes for targets=True, a TargetRules, or neither."""
+    if targets is None or targets is False:
+        return None
+    rules = TargetRules() if targets is True else targets
+    if not isinstance(rules, TargetRules):
+        raise TypeError(f"targets={targets!r}: give True or a packhorse.TargetRules")
+    return rules.min_side, rules.min_visible, rules.masks == "run_lengths"
+
+
+class Targets:
+    """The objects in the images of a batch, in pixels of its images: columns, one object after the other. They are
+    yours, as the batch is. Tensors where torch is imported, otherwise numpy arrays; nothing is copied.
+
+    Image i has the objects offsets[i] to offsets[i + 1] - 1 of
+
+    boxes       float32 [n, 4]: left, top, right, bottom, as torchvision's XYXY
+    labels      int32 [n]: places in Dataset.object_classes
+    flags       uint8 [n]: 1 crowd, 2 difficult, 4 truncated, 8 occluded
+    areas       float32 [n]: in pixels
+    keypoints   float32 [n, k, 3]: x, y, visibility (0 not seen, 1 hidden, 2 visible); None where the dataset has none
+
+    and masks, as polygons or run lengths: object j has the polygons polygons[j] to polygons[j + 1] - 1, of which p has
+    the corners points[p] to points[p + 1] - 1 of outlines (float64 [q, 2]); or it has the counts runs[j] to
+    runs[j + 1] - 1, COCO's run lengths of the image. split() makes of them what torchvision's models take.
+    """
+
+    COLUMNS = (
+        "offsets", "boxes", "labels", "flags", "areas", "polygons", "points", "outlines", "runs", "counts", "keypoints",
+    )  # fmt: skip
+    __slots__ = (*COLUMNS, "size")
+
+    offsets: Any
+    boxes: Any
+    labels: Any
+    flags: Any
+    areas: Any
+    polygons: Any
+    points: Any
+    outlines: Any
+    runs: Any
+    counts: Any
+    keypoints: Any
+    size: tuple[int, int]  # height and width of the images
+
+    def __init__(self, columns: dict[str, Any], size: tuple[int, int]):
+        torch = sys.modules.get("torch")
+        for name in self.COLUMNS:
+            column = columns.get(name)
+            setattr(self, name, column if torch is None or column is None else torch.from_numpy(column))
+        self.size = (int(size[0]), int(size[1]))
+
+    def __len__(self) -> int:
+        """Images."""
+        return len(self.offsets) - 1
+
+    def __repr__(self) -> str:
+        return f"packhorse.Targets({len(self.boxes)} objects in {len(self)} images of {self.size[0]} x {self.size[1]})"
+
+    def __getstate__(self) -> dict:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    def __setstate__(self, state: dict) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
+
+    def split(
+        self, *, masks: bool | str = False, first_label: int = 0, tv_tensors: bool = False, device: Any = None
+    ) -> list[dict[str, Any]]:
+        """A dictionary for each image, as torchvision's detection models take them: boxes, labels (int64), iscrowd
+        (int64), area, and keypoints where there are any. Boxes, areas and key points are views of the columns.
+
+        masks       also "masks", uint8 [n, height, width]; masks="bool": of the type bool. An object without a mask has
+                    an empty one
+        first_label
+                    what the first class is called: 1 for models whose class 0 is the background (Faster R-CNN, SSD)
+        tv_tensors  boxes and masks are torchvision's tv_tensors, for its transforms, and so are key points: then
+                    "keypoints" are KeyPoints [n, k, 2], and "visibility" is [n, k]
+        device      where the tensors shall be
+        """
+        if masks not in (False, True, "uint8", "bool"):
+            raise ValueError(f'masks={masks!r}: True, "bool" or False')
+        columns = self._columns(first_label)
+        wrap = _wrapper(self.size, self.keypoints is not None) if tv_tensors else None
+        offsets = self.offsets.tolist()
+        made = []
+        for begin, end in zip(offsets[:-1], offsets[1:], strict=True):
+            one = {name: column[begin:end] for name, column in columns.items()}
+            if masks:
+                drawn = self.draw_masks(begin, end)
+                one["masks"] = drawn if masks != "bool" else drawn != 0
+            if tv_tensors or device is not None:
+                one = {name: _tensor(value) for name, value in one.items()}
+            if device is not None:
+                one = {name: value.to(device) for name, value in one.items()}
+            made.append(one if wrap is None else wrap(one))
+        return made
+
+    def draw_masks(self, begin: int, end: int) -> Any:
+        """The masks of the objects begin to end - 1, uint8 [end - begin, height, width] of 0 and 1."""
+        columns = [_array(column) for column in (self.polygons, self.points, self.outlines, self.runs, self.counts)]
+        drawn = _reader.draw_masks(*columns, begin, end, *self.size)
+        return _tensor(drawn) if _is_tensor(self.boxes) else drawn
+
+    def _columns(self, first_label: int) -> dict[str, Any]:
+        import numpy as np
+
+        wide = (lambda column: column.long()) if _is_tensor(self.boxes) else (lambda column: column.astype(np.int64))
+        columns = {
+            "boxes": self.boxes,
+            "labels": wide(self.labels) + first_label,
+            "iscrowd": wide(self.flags & 1),
+            "area": self.areas,
+        }
+        return columns if self.keypoints is None else {**columns, "keypoints": self.keypoints}
+
+
+def _is_tensor(column: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(column, torch.Tensor)
+
+
+def _array(column: Any):
+    return column.numpy() if _is_tensor(column) else column
+
+
+def _tensor(column: Any):
+    import torch
+
+    return column if isinstance(column, torch.Tensor) else torch.from_numpy(column)
+
+
+def _wrapper(size: tuple[int, int], keypoints: bool):
+    """What makes torchvision's tv_tensors of an image's tensors."""
+    try:
+        from torchvision import tv_tensors
+    except ImportError as error:
+        raise UnsupportedError(
+            "tv_tensors=True needs torchvision 0.16 or later", advice="pip install torchvision"
+        ) from error
+    if keypoints and not hasattr(tv_tensors, "KeyPoints"):
+        raise UnsupportedError(
+            "this torchvision has no tv_tensors for key points", advice="pip install 'torchvision>=0.23'"
+        )
+
+    def wrap(one: dict[str, Any]) -> dict[str, Any]:
+        one["boxes"] = tv_tensors.BoundingBoxes(one["boxes"], format="XYXY", canvas_size=size)
+        if "masks" in one:
+            one["masks"] = tv_tensors.Mask(one["masks"])
+        if keypoints:
+            points = one["keypoints"]
+            one["keypoints"] = tv_tensors.KeyPoints(points[..., :2], canvas_size=size)
+            one["visibility"] = points[..., 2]
+        return one
+
+    return wrap

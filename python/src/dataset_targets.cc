@@ -1,0 +1,100 @@
+#include <algorithm>
+
+#include "bindings.h"
+#include "dataset.h"
+#include "packhorse/reader/targets.h"
+#include "packhorse/reader/targets_reader.h"
+
+namespace packhorse::python {
+
+using namespace nb::literals;
+using reader::Dataset;
+
+namespace {
+
+/// The columns that no object has, as a batch has them: nothing for each object, and areas of the
+/// boxes.
+void complete(Objects& objects) {
+  const std::size_t n = objects.size();
+  for (auto* offsets : {&objects.polygons, &objects.runs}) {
+    if (offsets->empty()) offsets->assign(n + 1, 0);
+  }
+  if (objects.points.empty()) objects.points = {0};
+  if (!objects.areas.empty()) return;
+  for (const Box& box : objects.boxes)
+    objects.areas.push_back((box.right - box.left) * (box.bottom - box.top));
+}
+
+/// The columns of the objects, and the height and width of their picture.
+using ObjectsAndSize = std::tuple<nb::dict, std::uint32_t, std::uint32_t>;
+
+ObjectsAndSize objects(const Dataset& dataset, std::int64_t index, bool turned) {
+  const std::size_t sample = checked_sample(dataset, index);
+  reader::BatchTargets made;
+  ImageInfo info;
+  std::size_t keypoints = 0;
+  try {
+    const nb::gil_scoped_release others_run;
+    const reader::TargetsReader reader(dataset);
+    if (!reader.has_objects())
+      throw Error(ErrorKind::kUsage, "the dataset has no objects", {}, "pack it with --targets");
+    std::vector<std::byte> scratch;
+    info = thread_decoder().header(dataset.view(sample, scratch), dataset.image(sample));
+    made.objects = reader.read(sample, info, scratch).objects;
+    if (turned) {
+      made.objects = reader::upright(std::move(made.objects), info);
+      if (info.orientation >= 5) std::swap(info.width, info.height);
+    }
+    dataset.check_whole(sample);
+    keypoints = reader.keypoints();
+  } catch (const Error& error) {
+    throw reader::error_at(dataset, sample, error);
+  }
+  complete(made.objects);
+  made.offsets = {0, static_cast<std::uint32_t>(made.objects.size())};
+  return {target_arrays(std::move(made), keypoints), info.height, info.width};
+}
+
+std::optional<nb::bytes> read_field(const Dataset& dataset, std::int64_t index,
+                                    const std::string& name) {
+  const std::size_t sample = checked_sample(dataset, index);
+  const auto& fields = dataset.fields();
+  const auto found = std::find(fields.begin(), fields.end(), name);
+  if (found == fields.end()) throw nb::key_error(("no sample has a field '" + name + "'").c_str());
+  std::vector<std::byte> bytes;
+  bool there = false;
+  {
+    const nb::gil_scoped_release others_run;
+    there = dataset.read_field(sample, static_cast<std::size_t>(found - fields.begin()), bytes);
+    dataset.check_whole(sample);
+  }
+  if (!there) return std::nullopt;
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
+nb::list targets(const Dataset& dataset) {
+  nb::list made;
+  for (const TargetRecord& target : dataset.targets()) {
+    nb::dict one;
+    one["name"] = target.name;
+    one["kind"] = target.kind;
+    one["text"] = target.text;
+    one["classes"] = target.classes;
+    one["keypoints"] = target.keypoints;
+    made.append(one);
+  }
+  return made;
+}
+
+}  // namespace
+
+void bind_dataset_targets(nb::class_<Dataset>& dataset) {
+  dataset.def_prop_ro("fields", &Dataset::fields)
+      .def_prop_ro("targets", &targets, "What fields say of the samples, besides their labels")
+      .def("read_field", &read_field, "index"_a, "name"_a,
+           "A field's bytes, checked by their hash; None where the sample has none")
+      .def("objects", &objects, "index"_a, "upright"_a,
+           "The columns of the objects, and their picture's height and width");
+}
+
+}  // namespace packhorse::python

@@ -6,6 +6,7 @@ import functools
 import io
 import os
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from . import _reader
 from .augment import DetectionAugment
@@ -59,7 +60,7 @@ class Dataset:
             raise ValueError("masks, first_label, tv_tensors and transforms are about targets: give targets=True")
         self._native = _reader.Dataset.open(self.path, split)
         if targets:
-            self.require_objects()
+            self.require_targets()
 
     def __getstate__(self) -> dict:
         return {name: value for name, value in self.__dict__.items() if name not in ("_native", "labels")}
@@ -145,6 +146,25 @@ class Dataset:
         columns, height, width = self._native.objects(index, upright)
         return Targets(columns, (height, width))
 
+    def said(self, index: int, *, upright: bool = False) -> dict[str, Any]:
+        """What is said of the sample besides its label and its objects, where the dataset has it: "classes" (places in
+        the target's classes) and perhaps their "scores", "caption", "semantic_mask" (uint8 [height, width]; None where
+        this sample has none), in pixels of the stored picture or, `upright`, as it is turned."""
+        found, kinds = self._native.said(index, upright), self._kinds()
+        made: dict[str, Any] = {}
+        if "classes" in kinds:
+            made["classes"] = found["classes"]
+            if found["scores"]:
+                made["scores"] = found["scores"]
+        if "caption" in kinds:
+            made["caption"] = found["caption"].decode()
+        if "mask" in kinds:
+            made["semantic_mask"] = found.get("mask")
+        return made
+
+    def _kinds(self) -> set[str]:
+        return {record["kind"] for record in self._native.targets}
+
     def describe(self, index: int) -> str:
         """The sample's name for people: its key and shard."""
         return self._native.describe(index)
@@ -165,11 +185,11 @@ class Dataset:
 
         return torch.from_numpy(pixels).permute(2, 0, 1)
 
-    def require_objects(self) -> None:
-        """Raises UsageError where the dataset has no objects."""
-        if not self.object_classes:
+    def require_targets(self) -> None:
+        """Raises UsageError where samples have nothing but their label."""
+        if not self._native.targets:
             raise UsageError(
-                "the dataset has no objects",
+                "the dataset has no targets",
                 self.path,
                 "pack it with --targets or Writer(object_classes=), or read it without targets",
             )
@@ -179,7 +199,12 @@ class Dataset:
 
     def _target(self, index: int) -> dict:
         upright = self.image in ("numpy", "torch")  # Pillow's pictures are as stored
-        [target] = self.objects(index, upright=upright).split(**self._asked)
+        kinds = self._kinds()
+        target: dict[str, Any] = {}
+        if "objects" in kinds:
+            [target] = self.objects(index, upright=upright).split(**self._asked)
+        if kinds - {"objects"}:
+            target |= self.said(index, upright=upright)
         target["image_id"] = index if index >= 0 else index + len(self)
         return target
 

@@ -141,7 +141,8 @@ class Loader:
         crop, jitter, erasing = _stages(size, augment)
         rules = native_rules(targets)
         if rules is not None:
-            self.dataset.require_objects()
+            self.dataset.require_targets()
+        self._kinds = {record["kind"] for record in self.dataset.target_records}
         self.channels_last = channels_last
         if (rank is None) != (world_size is None):
             raise ValueError("rank and world_size: give both, or neither")
@@ -215,7 +216,7 @@ class Loader:
     def _batch(self, images, labels, samples, targets=None) -> Batch | TargetBatch:
         size = images.shape[1:3] if self.channels_last else images.shape[2:4]
         arrays = _pixels.as_tensors(images, labels, self.channels_last)
-        batch = Batch(*arrays) if targets is None else TargetBatch(*arrays, Targets(targets, size))
+        batch = Batch(*arrays) if targets is None else TargetBatch(*arrays, Targets(targets, size, self._kinds))
         batch.samples, batch._done = samples, self._native.done()
         return batch
 

@@ -48,7 +48,7 @@ def pack(
     fields: Iterable[str] | None = None,
     field_from: Mapping[str, str] | None = None,
     optional_field_from: Mapping[str, str] | None = None,
-    targets: str | Mapping[str, str] | None = None,
+    targets: str | Sequence[str] | Mapping[str, str] | None = None,
     target_classes: Path | Sequence[str] | None = None,
     target_keypoints: int | None = None,
     keypoint_numbers: int | None = None,
@@ -83,7 +83,8 @@ def pack(
     labels         a file of lines `path label`, or one for each of some splits: {"val": "val.csv"}
     fields         extra fields to pack with x.jpg: ["json", "seg.png"]; [] = none
     field_from     extra fields that lie elsewhere in the source: {"seg.png": "masks"}
-    targets        which objects are in the images: "coco:FILE", or one for each split: {"val": "coco:FILE"}; "yolo", "voc"
+    targets        which objects are in the images: "coco:FILE", or one for each split: {"val": "coco:FILE"}; "yolo", "voc";
+                   what else is said of them: ["classes:tags.csv", "caption:txt", "mask:seg.png"]
     split_folders  which folders are splits: {"train": "Training"}; [] = none
     shard_bytes    an int, "512MiB", or 0 for one shard a split
     log            a file that gets a line of JSON for each reject, skip and duplicate
@@ -113,7 +114,7 @@ def verify(
     fields: Iterable[str] | None = None,
     field_from: Mapping[str, str] | None = None,
     optional_field_from: Mapping[str, str] | None = None,
-    targets: str | Mapping[str, str] | None = None,
+    targets: str | Sequence[str] | Mapping[str, str] | None = None,
     target_classes: Path | Sequence[str] | None = None,
     target_keypoints: int | None = None,
     keypoint_numbers: int | None = None,
@@ -255,8 +256,10 @@ def _places(places: Mapping[str, str]) -> list[str]:
     return [f"{name}={place}" for name, place in places.items()]
 
 
-def _targets(targets: str | Mapping[str, str]) -> list[str]:
-    return [targets] if isinstance(targets, str) else [f"{split}={text}" for split, text in targets.items()]
+def _targets(targets: str | Sequence[str] | Mapping[str, str]) -> list[str]:
+    if isinstance(targets, Mapping):
+        return [f"{split}={text}" for split, text in targets.items()]
+    return [targets] if isinstance(targets, str) else list(targets)
 
 
 def _split_folders(folders: Mapping[str, str] | Sequence[str]) -> str:

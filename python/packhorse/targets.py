@@ -1,8 +1,9 @@
-"""The objects in images: boxes, masks and key points."""
+"""What samples have besides their label: objects with boxes, masks and key points, classes, captions, masks of pixels."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,8 +42,8 @@ def native_rules(targets: Any) -> tuple | None:
 
 
 class Targets:
-    """The objects in the images of a batch, in pixels of its images: columns, one object after the other. They are
-    yours, as the batch is. Tensors where torch is imported, otherwise numpy arrays; nothing is copied.
+    """What the samples of a batch have besides their label, in pixels of its images: columns, one object after the
+    other. They are yours, as the batch is. Tensors where torch is imported, otherwise numpy arrays; nothing is copied.
 
     Image i has the objects offsets[i] to offsets[i + 1] - 1 of
 
@@ -55,12 +56,21 @@ class Targets:
     and masks, as polygons or run lengths: object j has the polygons polygons[j] to polygons[j + 1] - 1, of which p has
     the corners points[p] to points[p + 1] - 1 of outlines (float64 [q, 2]); or it has the counts runs[j] to
     runs[j + 1] - 1, COCO's run lengths of the image. split() makes of them what torchvision's models take.
+
+    What the dataset has no target for is None, of these:
+
+    class_offsets, class_labels, class_scores
+                image i has the classes class_offsets[i] to class_offsets[i + 1] - 1 of class_labels (int32 [m]); their
+                scores are float32 [m], or none; multi_hot() makes a matrix of them
+    captions    a list of texts; several captions of an image are lines
+    masks       uint8 [batch, height, width]: the class of each pixel
     """
 
     COLUMNS = (
         "offsets", "boxes", "labels", "flags", "areas", "polygons", "points", "outlines", "runs", "counts", "keypoints",
     )  # fmt: skip
-    __slots__ = (*COLUMNS, "size")
+    CLASSES = ("class_offsets", "class_labels", "class_scores")
+    __slots__ = (*COLUMNS, *CLASSES, "captions", "masks", "size")
 
     offsets: Any
     boxes: Any
@@ -73,14 +83,43 @@ class Targets:
     runs: Any
     counts: Any
     keypoints: Any
+    class_offsets: Any
+    class_labels: Any
+    class_scores: Any
+    captions: list[str] | None
+    masks: Any
     size: tuple[int, int]  # height and width of the images
 
-    def __init__(self, columns: dict[str, Any], size: tuple[int, int]):
-        torch = sys.modules.get("torch")
-        for name in self.COLUMNS:
-            column = columns.get(name)
-            setattr(self, name, column if torch is None or column is None else torch.from_numpy(column))
+    def __init__(self, columns: dict[str, Any], size: tuple[int, int], kinds: Collection[str] = ()):
+        """kinds: the dataset's, besides objects."""
         self.size = (int(size[0]), int(size[1]))
+        for name in self.COLUMNS:
+            self._set(name, columns.get(name))
+        for name in self.CLASSES:
+            self._set(name, columns[name] if "classes" in kinds else None)
+        self._set("masks", columns["masks"].reshape(-1, *self.size) if "mask" in kinds else None)
+        self.captions = None
+        if "caption" in kinds:
+            ends = columns["caption_offsets"].tolist()
+            self.captions = [columns["captions"][a:b].decode() for a, b in zip(ends[:-1], ends[1:], strict=True)]
+
+    def _set(self, name: str, column: Any) -> None:
+        torch = sys.modules.get("torch")
+        setattr(self, name, column if torch is None or column is None else torch.from_numpy(column))
+
+    def multi_hot(self, classes: int) -> Any:
+        """float32 [batch, classes]: 1 for each class that an image has, or its score; 0 for all others."""
+        if self.class_offsets is None:
+            raise UnsupportedError(
+                "the dataset gives its samples one class each", advice="pack it with --targets classes:TABLE"
+            )
+        import numpy as np
+
+        offsets, labels, scores = (_array(getattr(self, name)) for name in self.CLASSES)
+        made = np.zeros((len(self), classes), np.float32)
+        rows = np.repeat(np.arange(len(self)), np.diff(offsets))
+        made[rows, labels] = scores if len(scores) else 1
+        return _tensor(made) if _is_tensor(self.class_labels) else made
 
     def __len__(self) -> int:
         """Images."""
@@ -100,7 +139,8 @@ class Targets:
         self, *, masks: bool | str = False, first_label: int = 0, tv_tensors: bool = False, device: Any = None
     ) -> list[dict[str, Any]]:
         """A dictionary for each image, as torchvision's detection models take them: boxes, labels (int64), iscrowd
-        (int64), area, and keypoints where there are any. Boxes, areas and key points are views of the columns.
+        (int64), area, and keypoints where there are any. Boxes, areas and key points are views of the columns. Where
+        the dataset has them, also classes (int64), scores, caption and semantic_mask.
 
         masks       also "masks", uint8 [n, height, width]; masks="bool": of the type bool. An object without a mask has
                     an empty one
@@ -121,12 +161,27 @@ class Targets:
             if masks:
                 drawn = self.draw_masks(begin, end)
                 one["masks"] = drawn if masks != "bool" else drawn != 0
+            self._add_others(one, len(made))
+            caption = one.pop("caption", None)
             if tv_tensors or device is not None:
                 one = {name: _tensor(value) for name, value in one.items()}
             if device is not None:
                 one = {name: value.to(device) for name, value in one.items()}
-            made.append(one if wrap is None else wrap(one))
+            one = one if wrap is None else wrap(one)
+            made.append(one if caption is None else {**one, "caption": caption})
         return made
+
+    def _add_others(self, one: dict[str, Any], i: int) -> None:
+        """What image i has besides objects."""
+        if self.class_offsets is not None:
+            begin, end = int(self.class_offsets[i]), int(self.class_offsets[i + 1])
+            one["classes"] = _int64(self.class_labels[begin:end])
+            if len(self.class_scores) > 0:
+                one["scores"] = self.class_scores[begin:end]
+        if self.masks is not None:
+            one["semantic_mask"] = self.masks[i]
+        if self.captions is not None:
+            one["caption"] = self.captions[i]
 
     def draw_masks(self, begin: int, end: int) -> Any:
         """The masks of the objects begin to end - 1, uint8 [end - begin, height, width] of 0 and 1."""
@@ -135,13 +190,10 @@ class Targets:
         return _tensor(drawn) if _is_tensor(self.boxes) else drawn
 
     def _columns(self, first_label: int) -> dict[str, Any]:
-        import numpy as np
-
-        wide = (lambda column: column.long()) if _is_tensor(self.boxes) else (lambda column: column.astype(np.int64))
         columns = {
             "boxes": self.boxes,
-            "labels": wide(self.labels) + first_label,
-            "iscrowd": wide(self.flags & 1),
+            "labels": _int64(self.labels) + first_label,
+            "iscrowd": _int64(self.flags & 1),
             "area": self.areas,
         }
         return columns if self.keypoints is None else {**columns, "keypoints": self.keypoints}
@@ -150,6 +202,10 @@ class Targets:
 def _is_tensor(column: Any) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(column, torch.Tensor)
+
+
+def _int64(column: Any):
+    return column.long() if _is_tensor(column) else column.astype("int64")
 
 
 def _array(column: Any):
@@ -177,8 +233,9 @@ def _wrapper(size: tuple[int, int], keypoints: bool):
 
     def wrap(one: dict[str, Any]) -> dict[str, Any]:
         one["boxes"] = tv_tensors.BoundingBoxes(one["boxes"], format="XYXY", canvas_size=size)
-        if "masks" in one:
-            one["masks"] = tv_tensors.Mask(one["masks"])
+        for name in ("masks", "semantic_mask"):
+            if name in one:
+                one[name] = tv_tensors.Mask(one[name])
         if keypoints:
             points = one["keypoints"]
             one["keypoints"] = tv_tensors.KeyPoints(points[..., :2], canvas_size=size)

@@ -55,6 +55,34 @@ ObjectsAndSize objects(const Dataset& dataset, std::int64_t index, bool turned) 
   return {target_arrays(std::move(made), keypoints), info.height, info.width};
 }
 
+/// What is said of a sample beside its objects: "classes" and "scores", "caption", "mask".
+nb::dict said(const Dataset& dataset, std::int64_t index, bool turned) {
+  const std::size_t sample = checked_sample(dataset, index);
+  reader::StoredTargets stored;
+  try {
+    const nb::gil_scoped_release others_run;
+    const reader::TargetsReader reader(dataset);
+    std::vector<std::byte> scratch;
+    const ImageInfo info =
+        thread_decoder().header(dataset.view(sample, scratch), dataset.image(sample));
+    stored = reader.read(sample, info, scratch);
+    if (turned && stored.mask)
+      stored.mask = map_labels(*stored.mask, upright_map(info.orientation, {info.height, info.width}),
+                               reader.ignored());
+    dataset.check_whole(sample);
+  } catch (const Error& error) {
+    throw reader::error_at(dataset, sample, error);
+  }
+  nb::dict made;
+  made["classes"] = stored.classes.labels;
+  made["scores"] = stored.classes.scores;
+  made["caption"] = nb::bytes(stored.caption.data(), stored.caption.size());
+  if (!stored.mask) return made;
+  const std::size_t height = stored.mask->height, width = stored.mask->width;
+  made["mask"] = to_numpy(std::move(stored.mask->labels), {height, width});
+  return made;
+}
+
 std::optional<nb::bytes> read_field(const Dataset& dataset, std::int64_t index,
                                     const std::string& name) {
   const std::size_t sample = checked_sample(dataset, index);
@@ -81,6 +109,7 @@ nb::list targets(const Dataset& dataset) {
     one["text"] = target.text;
     one["classes"] = target.classes;
     one["keypoints"] = target.keypoints;
+    if (target.ignore) one["ignore"] = *target.ignore;
     made.append(one);
   }
   return made;
@@ -93,6 +122,8 @@ void bind_dataset_targets(nb::class_<Dataset>& dataset) {
       .def_prop_ro("targets", &targets, "What fields say of the samples, besides their labels")
       .def("read_field", &read_field, "index"_a, "name"_a,
            "A field's bytes, checked by their hash; None where the sample has none")
+      .def("said", &said, "index"_a, "upright"_a,
+           "What is said of a sample beside its objects: its classes, caption and mask")
       .def("objects", &objects, "index"_a, "upright"_a,
            "The columns of the objects, and their picture's height and width");
 }

@@ -35,6 +35,9 @@ class ColumnArrays {
     static_assert(sizeof(Value) == sizeof(std::int32_t));
     add<std::int32_t>(name, values, {values.size()});
   }
+  void add_bytes(const char* name, const std::string& bytes) {
+    made_[name] = nb::bytes(bytes.data(), bytes.size());
+  }
   nb::dict take() { return std::move(made_); }
 
  private:
@@ -131,6 +134,13 @@ nb::dict target_arrays(reader::BatchTargets targets, std::size_t each) {
   made.add_integers("runs", all.runs);
   made.add_integers("counts", all.counts);
   if (each > 0) made.add<float>("keypoints", all.keypoints, {n, each, 3});
+  reader::BatchTargets& others = made.targets();
+  made.add_integers("class_offsets", others.class_offsets);
+  made.add_integers("class_labels", others.classes.labels);
+  made.add<float>("class_scores", others.classes.scores, {others.classes.scores.size()});
+  made.add_integers("caption_offsets", others.caption_offsets);
+  made.add_bytes("captions", others.captions);
+  made.add<std::uint8_t>("masks", others.masks, {others.masks.size()});
   return made.take();
 }
 

@@ -326,9 +326,9 @@ def test_what_makes_no_sense_is_refused(made, tmp_path):
     with packhorse.Writer(tmp_path / "plain", format="wds") as writer:
         writer.add(jpeg(0), "a")
     plain = tmp_path / "plain"
-    with pytest.raises(packhorse.errors.UsageError, match="has no objects"):
+    with pytest.raises(packhorse.errors.UsageError, match="has no targets"):
         packhorse.Loader(plain, 1, size=32, targets=True)
-    with pytest.raises(packhorse.errors.UsageError, match="has no objects"):
+    with pytest.raises(packhorse.errors.UsageError, match="has no targets"):
         packhorse.Dataset(plain, targets=True)
     with pytest.raises(packhorse.errors.UsageError, match="has no targets"):
         packhorse.Dataset(plain).objects(0)

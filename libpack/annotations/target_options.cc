@@ -15,9 +15,11 @@ struct NotationName {
   std::string_view name, field;
   Notation notation;
 };
-constexpr std::array<NotationName, 3> kNotations = {{{"coco", "json", Notation::kCoco},
-                                                     {"yolo", "txt", Notation::kYolo},
-                                                     {"voc", "xml", Notation::kVoc}}};
+constexpr std::array<NotationName, 4> kNotations = {
+    {{"coco", "json", Notation::kCoco},
+     {"coco-records", "json", Notation::kCocoRecords},
+     {"yolo", "txt", Notation::kYolo},
+     {"voc", "xml", Notation::kVoc}}};
 
 [[noreturn]] void refuse(const std::string& what, const std::string& advice) {
   throw Error(ErrorKind::kUsage, "--targets: " + what, {}, advice);
@@ -28,7 +30,7 @@ const NotationName& notation_of(std::string_view word) {
     if (one.name == word) return one;
   }
   refuse("'" + std::string(word) + "' is no notation",
-         "give coco:FILE, yolo or voc; for one split alone val=coco:FILE");
+         "give coco:FILE, coco-records:FILE, yolo or voc; for one split alone val=coco:FILE");
 }
 
 }  // namespace
@@ -57,12 +59,12 @@ void TargetOptions::add(const std::string& text) {
   if (!empty() && notation != found.notation) refuse("two notations", "give all files in one");
   notation = found.notation;
   const bool has_file = colon != std::string::npos && colon + 1 < text.size();
-  if (has_file != (notation == Notation::kCoco))
+  if (has_file != has_files())
     refuse(has_file ? std::string(found.name) + " is read from each sample's field '" +
                           std::string(found.field) + "', not from a file"
-                    : "coco without a file",
+                    : std::string(found.name) + " without a file",
            has_file ? "give --targets " + std::string(found.name)
-                    : "give --targets coco:annotations/instances.json");
+                    : "give --targets " + std::string(found.name) + ":annotations/instances.json");
   if (!has_file) return;
   if (!files.emplace(split, text.substr(colon + 1)).second)
     refuse("two files for one split", "give each split one file: val=coco:FILE");
@@ -75,9 +77,9 @@ void TargetOptions::validate() const {
              "give it, or leave them out");
     return;
   }
-  if (notation == Notation::kCoco && !classes.empty())
+  if (has_files() && !classes.empty())
     refuse("files of COCO name their classes themselves", "leave out --target-classes");
-  if (notation != Notation::kCoco && classes.empty())
+  if (!has_files() && classes.empty())
     refuse("the classes of the objects are not known", "give --target-classes FILE, a name a line");
   if (keypoints != 0 && notation != Notation::kYolo)
     refuse("only YOLO's lines need to be told their key points", "leave out --target-keypoints");

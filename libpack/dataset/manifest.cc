@@ -57,6 +57,7 @@ Json to_json(const Manifest& m) {
                                {"text", target.text},
                                {"classes", target.classes},
                                {"keypoints", target.keypoints}});
+    if (!target.head.empty()) json["targets"].back()["head"] = target.head;
   }
   if (m.adopted) {
     json["adopted"] = {{"layout", m.adopted->layout},
@@ -95,7 +96,7 @@ Manifest from_json(const Json& json) {
   m.fields = json.value("fields", std::vector<std::string>{});
   for (const Json& target : json.value("targets", Json::array()))
     m.targets.push_back({target.at("name"), target.at("kind"), target.at("text"),
-                         target.at("classes"), target.at("keypoints")});
+                         target.at("classes"), target.at("keypoints"), target.value("head", "")});
   if (const auto adopted = json.find("adopted"); adopted != json.end()) {
     m.adopted = {adopted->at("layout"), adopted->at("labels"), adopted->at("qualified_keys"),
                  adopted->at("arrays")};

@@ -61,6 +61,9 @@ struct TargetRecord {
   std::string text;  ///< the field with the text that told them: "json", "txt", "xml"
   std::vector<std::string> classes;    ///< of the objects: label -> name
   std::vector<std::string> keypoints;  ///< names of an object's key points
+  /// What a file of COCO says besides images and annotations (licences, categories with their ids,
+  /// ...): a JSON object as it is written there. Empty where there is none, or too much of it.
+  std::string head = {};
   friend bool operator==(const TargetRecord&, const TargetRecord&) = default;
 };
 

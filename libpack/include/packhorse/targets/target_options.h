@@ -16,8 +16,10 @@ struct TargetOptions {
   enum class Notation {
     kNone,
     kCoco,  ///< files of COCO, one for each split; samples get their records as a field "json"
-    kYolo,  ///< each sample's field "txt"; a sample without it has no objects
-    kVoc    ///< each sample's field "xml"
+    kCocoRecords,  ///< each sample's field "json", as packing from COCO makes it; files of COCO
+                   ///< have the categories
+    kYolo,         ///< each sample's field "txt"; a sample without it has no objects
+    kVoc           ///< each sample's field "xml"
   };
   Notation notation = Notation::kNone;
   /// Files of COCO by split; "": of all others.
@@ -27,12 +29,15 @@ struct TargetOptions {
   std::size_t keypoints = 0, keypoint_numbers = 3;
 
   bool empty() const { return notation == Notation::kNone; }
+  bool has_files() const {
+    return notation == Notation::kCoco || notation == Notation::kCocoRecords;
+  }
   /// The field of a sample that says what its objects are.
   std::string_view field() const;
   /// The fields that packing makes for each sample, besides those that the source has.
   std::vector<std::string> made_fields() const;
-  /// Parses "coco:FILE", "val=coco:FILE", "yolo" and "voc", which may be given several times for
-  /// several splits. Throws Error(kUsage).
+  /// Parses "coco:FILE", "val=coco:FILE", "coco-records:FILE", "yolo" and "voc", which may be given
+  /// several times for several splits. Throws Error(kUsage).
   void add(const std::string& text);
   /// Throws Error(kUsage) for options that contradict each other or lack something.
   void validate() const;

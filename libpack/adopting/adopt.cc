@@ -4,6 +4,7 @@
 #include <chrono>
 #include <set>
 
+#include "adopting/adopted_objects.h"
 #include "adopting/merge_shards.h"
 #include "adopting/named_shards.h"
 #include "adopting/scan_shard.h"
@@ -62,6 +63,8 @@ Manifest write_staged(const NamedShards& named, const std::vector<ScannedShard>&
   manifest.fields = merged.fields;
   manifest.adopted = {scanned.front().layout, merged.labels_from, merged.qualified_keys,
                       array_names(options.shards.arrays)};
+  if (const auto target = adopted_objects(named, scanned, merged, options.targets))
+    manifest.targets.push_back(*target);
   manifest.shuffle = false;
   manifest.class_samples.resize(merged.classes.size());
   bool raw = false;
@@ -110,6 +113,7 @@ std::uint64_t seal(const Manifest& manifest, const fs::path& staged) {
 
 void AdoptOptions::validate() const {
   if (jobs < 0) throw Error(ErrorKind::kUsage, "jobs must not be negative");
+  targets.validate();
   if (max_pixels == 0) throw Error(ErrorKind::kUsage, "the pixel limit must be positive");
 }
 
@@ -132,6 +136,10 @@ PackReport adopt(const std::vector<fs::path>& named_paths, const AdoptOptions& o
   PackReport report;
   MergedShards merged = merge_shards(named, scanned, with_classes, report.rejects);
   report.notes = std::move(merged.notes);
+  if (options.targets.empty() &&
+      std::find(merged.fields.begin(), merged.fields.end(), kObjectsField) != merged.fields.end())
+    report.notes.emplace_back(
+        "the field 'objects' is kept as any other: give --targets to say what its classes are");
   report.classes = merged.classes;
   for (ScannedShard& shard : scanned) {
     report.rejects.insert(report.rejects.end(), shard.rejects.begin(), shard.rejects.end());

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "annotations/coco_head.h"
 #include "annotations/coco_object.h"
 #include "base/json_slices.h"
 #include "packhorse/base/error.h"
@@ -17,33 +18,8 @@ namespace {
 
 constexpr std::size_t kMostProblems = 1000;  // that are kept in words
 
-/// The member of an object by its name, as it is written; empty where there is none.
-std::string_view member(std::string_view object, std::string_view name) {
-  std::string_view found;
-  for_each_member(object, [&](std::string_view quoted, std::string_view value) {
-    if (quoted.substr(1, quoted.size() - 2) == name) found = value;
-    return found.empty();
-  });
-  return found;
-}
-
 bool is_array(std::string_view json) { return json.starts_with('['); }
 bool is_object(std::string_view json) { return json.starts_with('{'); }
-
-/// A category before labels are given.
-struct Category {
-  std::string id, name;
-  std::vector<std::string> keypoints;
-};
-
-/// Ids as numbers where both are, so that 9 comes before 10.
-bool by_id(const Category& a, const Category& b) {
-  const auto number = [](const std::string& id) { return ExactJson::parse(id, nullptr, false); };
-  const ExactJson x = number(a.id), y = number(b.id);
-  return x.is_number_integer() && y.is_number_integer()
-             ? x.get<std::int64_t>() < y.get<std::int64_t>()
-             : a.id < b.id;
-}
 
 }  // namespace
 
@@ -69,6 +45,7 @@ CocoFile::CocoFile(const std::filesystem::path& path) : path_(path), file_(path)
   read_categories(categories);
   read_images(images);
   read_annotations(annotations);
+  head_ = coco_head(text);
 }
 
 void CocoFile::refuse(const std::string& what) const {
@@ -76,28 +53,14 @@ void CocoFile::refuse(const std::string& what) const {
 }
 
 void CocoFile::read_categories(std::string_view array) {
-  std::vector<Category> categories;
-  for_each_element(array, [&](std::string_view json) {
-    const std::string_view id = is_object(json) ? member(json, "id") : std::string_view();
-    const std::string_view name = id.empty() ? id : member(json, "name");
-    if (!name.starts_with('"')) refuse("a category has no id or no name");
-    Category& category =
-        categories.emplace_back(Category{std::string(id), json_characters(name), {}});
-    const std::string_view keypoints = member(json, "keypoints");
-    if (is_array(keypoints)) {
-      for_each_element(keypoints, [&](std::string_view point) {
-        if (!point.starts_with('"')) refuse("a key point's name is no text");
-        category.keypoints.push_back(json_characters(point));
-      });
-    }
-  });
-  std::stable_sort(categories.begin(), categories.end(), by_id);
-  for (Category& category : categories) {
-    const auto label = static_cast<std::uint32_t>(classes_.size());
-    if (!label_of_id_.emplace(category.id, label).second)
-      refuse("the category id " + category.id + " is there twice");
-    if (std::find(classes_.begin(), classes_.end(), category.name) != classes_.end())
-      refuse("two categories are called " + printable(category.name));
+  std::vector<CocoCategory> categories;
+  try {
+    categories = read_coco_categories(array);
+  } catch (const Error& error) {
+    refuse(error.what());
+  }
+  for (CocoCategory& category : categories) {
+    label_of_id_.emplace(category.id, static_cast<std::uint32_t>(classes_.size()));
     classes_.push_back(std::move(category.name));
     if (category.keypoints.empty()) continue;
     if (!keypoint_names_.empty() && keypoint_names_ != category.keypoints)
@@ -131,7 +94,8 @@ void CocoFile::read_annotations(std::string_view array) {
   std::size_t number = 0, astray = 0;
   for_each_element(array, [&](std::string_view json) {
     ++number;
-    const std::string_view id = is_object(json) ? member(json, "image_id") : std::string_view();
+    const std::string_view id =
+        is_object(json) ? json_member(json, "image_id") : std::string_view();
     const auto image = image_of_id_.find(std::string(id));
     if (image == image_of_id_.end() || json.size() > JsonLimits{}.bytes) {
       if (++astray <= kMostProblems)

@@ -36,6 +36,8 @@ class CocoFile {
   const std::vector<std::string>& classes() const { return classes_; }
   /// Names of the key points of an object, of the categories that have any.
   const std::vector<std::string>& keypoint_names() const { return keypoint_names_; }
+  /// What it says besides images and annotations: coco_head.h.
+  const std::string& head() const { return head_; }
   const std::filesystem::path& path() const { return path_; }
   const std::vector<Image>& images() const { return images_; }
   std::size_t annotations() const { return annotations_.size(); }
@@ -64,6 +66,7 @@ class CocoFile {
   std::vector<Image> images_;
   std::unordered_map<std::string, std::uint32_t> image_of_id_, label_of_id_;
   std::vector<std::string> classes_, keypoint_names_, problems_;
+  std::string head_;
   std::vector<Place> annotations_;  ///< by image
 };
 

@@ -70,10 +70,20 @@ bool true_or_false(const ExactJson& flag) {
   return flag.is_boolean() ? flag.get<bool>() : flag.get<std::uint8_t>() != 0;
 }
 
+/// Flags that COCO does not have, as CocoWriter writes them. Whatever else others may call so
+/// says nothing.
+void take_other_flags(const ExactJson& annotation, AnnotatedObject& object) {
+  for (const auto& [name, flag] : kOtherCocoFlags) {
+    const ExactJson* const value = find(annotation, name);
+    if (value != nullptr && (*value == true || *value == 1)) object.flags |= flag;
+  }
+}
+
 }  // namespace
 
 AnnotatedObject coco_object(const ExactJson& annotation) {
   AnnotatedObject object;
+  take_other_flags(annotation, object);
   if (const ExactJson* crowd = find(annotation, "iscrowd"); crowd && true_or_false(*crowd))
     object.flags |= kCrowd;
   if (const ExactJson* area = find(annotation, "area")) object.area = area->get<double>();

@@ -1,9 +1,15 @@
 #pragma once
 
+#include <utility>
+
 #include "annotations/object_builder.h"
 #include "packhorse/base/json.h"
 
 namespace packhorse {
+
+/// Members for flags that COCO's format does not have: 1 where the object has it.
+inline constexpr std::pair<const char*, ObjectFlag> kOtherCocoFlags[] = {
+    {"difficult", kDifficult}, {"truncated", kTruncated}, {"occluded", kOccluded}};
 
 /// An object of COCO's instances or key points, without its label: "bbox" [x, y, width, height],
 /// "area", "iscrowd", "segmentation" (polygons, or run lengths as a list or a text) and

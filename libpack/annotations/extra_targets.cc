@@ -99,9 +99,7 @@ ExtraTargets::ExtraTargets(TargetOptions options) : options_(std::move(options))
       caption_ = kCaptionField;
     }
   }
-  const bool for_objects =
-      options_.has_objects() && options_.notation != TargetOptions::Notation::kCoco;
-  if (!mask_.empty() && !for_objects) mask_classes_ = options_.classes;
+  if (!mask_.empty() && !options_.names_object_classes()) mask_classes_ = options_.classes;
   if (!classes_.empty()) open_classes();
   for (const std::string& name : class_names_) add(name);
   for (const std::string& name : mask_classes_) add(name);
@@ -109,8 +107,7 @@ ExtraTargets::ExtraTargets(TargetOptions options) : options_(std::move(options))
 }
 
 void ExtraTargets::open_classes() {
-  const bool own = mask_.empty() &&
-                   (!options_.has_objects() || options_.notation == TargetOptions::Notation::kCoco);
+  const bool own = mask_.empty() && !options_.names_object_classes();
   std::vector<std::string> pinned = own ? options_.classes : std::vector<std::string>{};
   for (const auto& [split, table] : classes_) {
     if (pinned.empty()) pinned = table.columns();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "annotations/coco_head.h"
 #include "annotations/coco_record.h"
 #include "annotations/voc_file.h"
 #include "annotations/yolo_labels.h"
@@ -113,11 +114,27 @@ const CocoFile::Image* SampleTargets::find(const Split& split, std::string_view 
   return nullptr;
 }
 
+std::string SampleTargets::head(const std::string& split) const {
+  const Split* const own = split_of(split);
+  if (own == nullptr)
+    throw Error(ErrorKind::kUsage, "no annotations are given for the split '" + split + "'", {},
+                "give --targets " + split + "=coco:FILE");
+  return own->file->head().size() <= kMostHeadBytes ? own->file->head() : std::string();
+}
+
+void SampleTargets::keep_heads(Listing& listing) const {
+  for (SplitListing& split : listing.splits) {
+    split.target_head = head(split.split);
+    if (!split.target_head.empty()) continue;
+    listing.notes.push_back(
+        printable(naming::last_name(split_of(split.split)->file->path().native())) +
+        " says more than 4 MiB besides images and annotations, which is not kept: `unpack --as "
+        "coco` will make its categories anew");
+  }
+}
+
 void SampleTargets::attach(SplitListing& listing) const {
   const Split* const split = split_of(listing.split);
-  if (split == nullptr)
-    throw Error(ErrorKind::kUsage, "no annotations are given for the split '" + listing.split + "'",
-                {}, "give --targets " + listing.split + "=coco:FILE");
   const std::string file = printable(naming::last_name(split->file->path().native()));
   std::vector<bool> there(split->file->images().size());
   std::size_t known = 0;
@@ -162,6 +179,7 @@ void SampleTargets::attach(Listing& listing) {
                   "the source has a field '" + name + "', which --targets would make", {},
                   "leave it out with --fields");
   }
+  if (options_.has_files()) keep_heads(listing);
   if (options_.notation == Notation::kCoco) {
     for (SplitListing& split : listing.splits) attach(split);
     return;

@@ -38,7 +38,11 @@ class SampleTargets {
   std::string_view text_without_field() const;
 
   const TargetOptions& options() const { return options_; }
+  /// Without its head.
   TargetRecord target() const;
+  /// TargetRecord::head of a split; empty where it would be too large. Throws Error(kUsage) for a
+  /// split without a file.
+  std::string head(const std::string& split) const;
   /// Names everything that the objects depend on besides the source.
   const std::string& fingerprint() const { return fingerprint_; }
 
@@ -51,6 +55,8 @@ class SampleTargets {
   const Split* split_of(const std::string& name) const;
   static const CocoFile::Image* find(const Split& split, std::string_view path);
   void attach(SplitListing& listing) const;
+  /// Gives each split what its file says besides images and annotations.
+  void keep_heads(Listing& listing) const;
 
   TargetOptions options_;
   std::vector<std::string> classes_, keypoints_;

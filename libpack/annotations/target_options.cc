@@ -17,9 +17,11 @@ struct NotationName {
   std::string_view name, field;
   Notation notation;
 };
-constexpr std::array<NotationName, 3> kNotations = {{{"coco", "json", Notation::kCoco},
-                                                     {"yolo", "txt", Notation::kYolo},
-                                                     {"voc", "xml", Notation::kVoc}}};
+constexpr std::array<NotationName, 4> kNotations = {
+    {{"coco", "json", Notation::kCoco},
+     {"coco-records", "json", Notation::kCocoRecords},
+     {"yolo", "txt", Notation::kYolo},
+     {"voc", "xml", Notation::kVoc}}};
 
 [[noreturn]] void refuse(const std::string& what, const std::string& advice) {
   throw Error(ErrorKind::kUsage, "--targets: " + what, {}, advice);
@@ -30,8 +32,8 @@ const NotationName& notation_of(std::string_view word) {
     if (one.name == word) return one;
   }
   refuse("'" + std::string(word) + "' is no notation",
-         "give coco:FILE, yolo or voc, classes:FILE, caption:FIELD or mask:FIELD; for one split "
-         "alone val=coco:FILE");
+         "give coco:FILE, coco-records:FILE, yolo or voc, classes:FILE, caption:FIELD or "
+         "mask:FIELD; for one split alone val=coco:FILE");
 }
 
 struct ExtraName {
@@ -115,12 +117,12 @@ void TargetOptions::add(const std::string& text) {
   if (has_objects() && notation != found.notation) refuse("two notations", "give all files in one");
   notation = found.notation;
   const bool has_file = colon != std::string::npos && colon + 1 < text.size();
-  if (has_file != (notation == Notation::kCoco))
+  if (has_file != has_files())
     refuse(has_file ? std::string(found.name) + " is read from each sample's field '" +
                           std::string(found.field) + "', not from a file"
-                    : "coco without a file",
+                    : std::string(found.name) + " without a file",
            has_file ? "give --targets " + std::string(found.name)
-                    : "give --targets coco:annotations/instances.json");
+                    : "give --targets " + std::string(found.name) + ":annotations/instances.json");
   if (!has_file) return;
   if (!files.emplace(split, text.substr(colon + 1)).second)
     refuse("two files for one split", "give each split one file: val=coco:FILE");
@@ -147,14 +149,14 @@ void TargetOptions::validate() const {
     refuse("it is missing, but its key points are given", "give it, or leave them out");
   if (notation == Notation::kNone && !classes.empty() && !for_extras)
     refuse("it is missing, but its classes are given", "give it, or leave them out");
-  if (notation != Notation::kYolo && notation != Notation::kVoc &&
-      has(ExtraTarget::Kind::kClasses) && has(ExtraTarget::Kind::kMask) && !classes.empty())
+  if (!names_object_classes() && has(ExtraTarget::Kind::kClasses) &&
+      has(ExtraTarget::Kind::kMask) && !classes.empty())
     refuse("--target-classes could be those of the masks or of the images",
            "leave it out: the table names the images' classes");
   if (notation == Notation::kNone) return;
-  if (notation == Notation::kCoco && !classes.empty() && !for_extras)
+  if (has_files() && !classes.empty() && !for_extras)
     refuse("files of COCO name their classes themselves", "leave out --target-classes");
-  if (notation != Notation::kCoco && classes.empty())
+  if (!has_files() && classes.empty())
     refuse("the classes of the objects are not known", "give --target-classes FILE, a name a line");
   if (keypoints != 0 && notation != Notation::kYolo)
     refuse("only YOLO's lines need to be told their key points", "leave out --target-keypoints");

@@ -58,6 +58,7 @@ Json to_json(const Manifest& m) {
                                {"classes", target.classes},
                                {"keypoints", target.keypoints}});
     if (target.ignore) json["targets"].back()["ignore"] = *target.ignore;
+    if (!target.head.empty()) json["targets"].back()["head"] = target.head;
   }
   if (m.adopted) {
     json["adopted"] = {{"layout", m.adopted->layout},
@@ -96,7 +97,7 @@ Manifest from_json(const Json& json) {
   m.fields = json.value("fields", std::vector<std::string>{});
   for (const Json& target : json.value("targets", Json::array())) {
     m.targets.push_back({target.at("name"), target.at("kind"), target.at("text"),
-                         target.at("classes"), target.at("keypoints")});
+                         target.at("classes"), target.at("keypoints"), target.value("head", "")});
     if (const auto ignore = target.find("ignore"); ignore != target.end())
       m.targets.back().ignore = ignore->get<std::uint8_t>();
   }

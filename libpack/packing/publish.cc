@@ -61,6 +61,9 @@ Manifest describe(const SplitWork& split, const Listing& listing, const PackOpti
   manifest.image_settings = image.second;
   manifest.fields = listing.stored_fields();
   manifest.targets = listing.targets;
+  for (TargetRecord& target : manifest.targets) {
+    if (target.kind == kObjectsTarget) target.head = split.listing.target_head;
+  }
   if (options.zstd_level != 0) manifest.compress = fmt::format("zstd:{}", options.zstd_level);
   manifest.split = split.listing.split;
   manifest.shuffle = options.plan.shuffle;

@@ -122,6 +122,7 @@ std::vector<Work> split_by_content(Work whole, const Contents& contents,
   for (std::size_t s = 0; s < parts.size(); ++s) {
     parts[s].split = kNames[s];
     parts[s].origin = whole.listing.origin;
+    parts[s].target_head = whole.listing.target_head;
   }
   for (std::size_t i = 0; i < whole.size(); ++i) {
     // An input that was left out or cannot be read has no hash: it counts in the first split.

@@ -9,7 +9,10 @@ namespace packhorse {
 namespace fs = std::filesystem;
 
 ReportJson to_json(const UnpackReport& report) {
-  return {{"samples", report.samples}, {"bytes", report.bytes}};
+  ReportJson json = {{"samples", report.samples}, {"bytes", report.bytes}};
+  if (report.objects > 0) json["objects"] = report.objects;
+  if (!report.unsaid.empty()) json["unsaid"] = report.unsaid;
+  return json;
 }
 
 std::string_view name_of(CardOutcome outcome) {

@@ -1,11 +1,14 @@
 """Packing boxes, masks and key points: --targets."""
 
+import io
 import json
 import shutil
+import tarfile
 
 import numpy
 import objects_support as objects
 import pytest
+from objects_support import fields_of
 from PIL import Image
 from python_support import CARRIERS, DAMAGE, DONE, USAGE, packhorse, photos, run
 
@@ -27,15 +30,6 @@ def classes(tmp_path):
     path = tmp_path / "cells.txt"
     path.write_text("".join(f"{name}\n" for name in CLASSES))
     return f"--target-classes={path}"
-
-
-def fields_of(dataset, name):
-    """A field of each sample, in order, by other people's readers alone."""
-    if (dataset / "shard-000000.tar").exists():
-        return [sample[name] for sample in objects.of_tar(dataset / "shard-000000.tar")]
-    if (dataset / "shard-000000.h5").exists():
-        return objects.of_hdf5(dataset / "shard-000000.h5", name)
-    return objects.of_lmdb(dataset / "shard-000000.lmdb", name)
 
 
 def boxes_by_image(dataset, record):
@@ -61,6 +55,9 @@ def test_three_notations_of_real_photos_become_the_same_objects(bccd, tmp_path, 
             assert numpy.abs(x["boxes"] - y["boxes"]).max() < 1e-3
         packhorse("inspect", "--verify", "full", tmp_path / "coco" / split)
         manifest = json.loads((tmp_path / "coco" / split / "dataset.json").read_text())
+        source = json.loads((bccd / f"annotations/instances_{split}.json").read_text())
+        del source["images"], source["annotations"]
+        assert json.loads(manifest["targets"][0].pop("head")) == source
         assert manifest["targets"] == [{"name": "objects", "kind": "objects", "text": "json", "classes": CLASSES, "keypoints": []}]
         assert manifest["fields"] == ["json", "objects"]
     assert "objects of 3 classes: RBC, WBC, Platelets" in packhorse("inspect", tmp_path / "coco/val").out
@@ -304,3 +301,124 @@ def test_a_packed_dataset_is_packed_again_with_its_objects(bccd, tmp_path):
     assert crop.code == USAGE and "cuts the images" in crop.err
     packhorse("pack", tmp_path / "out", tmp_path / "without", "--format=lmdb", "--fields=none")
     assert "targets" not in json.loads((tmp_path / "without/val/dataset.json").read_text())
+
+
+def edit_bbox(content):
+    content["annotations"][7]["bbox"][2] -= 1
+    return content["annotations"][7]["image_id"]
+
+
+def edit_area(content):
+    content["annotations"][7]["area"] = 17
+    return content["annotations"][7]["image_id"]
+
+
+def edit_only_the_record(content):
+    content["annotations"][7]["comment"] = "checked"
+    return content["annotations"][7]["image_id"]
+
+
+def remove(content):
+    return content["annotations"].pop(7)["image_id"]
+
+
+def add(content):
+    content["annotations"].append({**content["annotations"][7], "id": 10**6})
+    return content["annotations"][7]["image_id"]
+
+
+@pytest.mark.parametrize("edit", [edit_bbox, edit_area, edit_only_the_record, remove, add])
+def test_every_change_of_annotations_is_found_with_its_image(bccd, tmp_path, edit):
+    source = bccd / "images/val"
+    content = json.loads((bccd / "annotations/instances_val.json").read_text())
+    path = tmp_path / "instances.json"
+    path.write_text(json.dumps(content))
+    targets = f"--targets=coco:{path}"
+    packhorse("pack", source, tmp_path / "before", "--format=hdf5", targets)
+    packhorse("inspect", tmp_path / "before", "--against", source, targets)
+    changed = edit(content)
+    path.write_text(json.dumps(content))
+    [name] = [image["file_name"] for image in content["images"] if image["id"] == changed]
+
+    against = run("inspect", tmp_path / "before", "--against", source, targets)
+    assert against.code == DAMAGE
+    fields = ["json"] if edit is edit_only_the_record else ["json", "objects"]
+    found = [line for line in (against.out + against.err).splitlines() if "differs from the source" in line]
+    assert len(found) == len(fields), against
+    assert all(name in line and f"the field '{field}'" in line for line, field in zip(found, fields)), against
+
+    packhorse("pack", source, tmp_path / "after", "--format=hdf5", targets)
+    diff = run("diff", tmp_path / "before", tmp_path / "after", "--json")
+    assert diff.code == DAMAGE
+    assert [(change["a"]["path"], change["what"]) for change in diff.json["changes"]] == [(name, ["fields"])]
+
+
+@pytest.mark.parametrize("format", CARRIERS)
+@pytest.mark.parametrize("field", ["objects", "json"])
+def test_a_flipped_byte_of_a_field_is_found_and_repaired(bccd, tmp_path, format, field):
+    packhorse("pack", bccd, tmp_path / "out", "--format", format, *coco_of(bccd))
+    val = tmp_path / "out/val"
+    value = fields_of(val, field)[5]
+    [shard] = [path for path in val.iterdir() if path.suffix in (".tar", ".h5", ".lmdb")]
+    shard = shard / "data.mdb" if shard.is_dir() else shard
+    before = shard.read_bytes()
+    at = before.index(value) + len(value) // 2
+    shard.write_bytes(before[:at] + bytes([before[at] ^ 4]) + before[at + 1 :])
+    for command in [["inspect", val, "--verify", "full"], ["inspect", val, "--against", bccd, *coco_of(bccd)]]:
+        result = run(*command)
+        assert result.code == DAMAGE and field in result.out + result.err, result
+    repaired = packhorse("repair", val, bccd, *coco_of(bccd))
+    assert shard.read_bytes() == before, repaired
+    packhorse("inspect", val, "--verify", "full")
+
+
+def test_records_in_shards_are_packed_again_as_targets(bccd, tmp_path):
+    targets = f"--targets=coco:{bccd}/annotations/instances_val.json"
+    packhorse("pack", bccd / "images/val", tmp_path / "packed", "--format=wds", targets)
+    shards = tmp_path / "shards"
+    shards.mkdir()
+    shutil.copy(tmp_path / "packed/shard-000000.tar", shards / "train-0.tar")
+    records = f"--targets=coco-records:{bccd}/annotations/instances_val.json"
+    both = run("pack", shards, tmp_path / "again", "--format=wds", records)
+    assert both.code == USAGE and "leave it out with --fields" in both.err
+    packhorse("pack", shards, tmp_path / "again", "--format=wds", "--fields=json", "--no-shuffle", records)
+    for field in ["objects", "json"]:
+        assert fields_of(tmp_path / "again", field) == fields_of(tmp_path / "packed", field)
+    manifests = [json.loads((tmp_path / name / "dataset.json").read_text()) for name in ["again", "packed"]]
+    assert manifests[0]["targets"] == manifests[1]["targets"]
+    packhorse("inspect", tmp_path / "again", "--against", shards, "--fields=json", records)
+
+    # A shard from elsewhere, with records that nobody has checked.
+    with tarfile.open(shards / "train-0.tar", "w") as tar:
+        for name, data in [("x.jpg", sorted((bccd / "images/val").iterdir())[0].read_bytes()), ("x.json", b'{"image": 5}'), ("x.cls", b"0")]:
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            tar.addfile(member, io.BytesIO(data))
+    result = run("pack", shards, tmp_path / "third", "--format=wds", "--fields=json", records)
+    assert result.code == DAMAGE and "its annotations" in result.err, result
+
+
+def test_objects_in_shards_are_adopted(bccd, tmp_path):
+    annotations = bccd / "annotations/instances_val.json"
+    packhorse("pack", bccd / "images/val", tmp_path / "packed", "--format=wds", f"--targets=coco:{annotations}")
+    shards = tmp_path / "shards"
+    shards.mkdir()
+    shutil.copy(tmp_path / "packed/shard-000000.tar", shards / "train-0.tar")
+    result = packhorse("index", shards, "--out", tmp_path / "plain")
+    assert "give --targets" in result.out
+    packhorse("index", shards, "--out", tmp_path / "out", f"--targets=coco-records:{annotations}")
+    manifests = [json.loads((tmp_path / name / "dataset.json").read_text()) for name in ["out", "packed", "plain"]]
+    assert manifests[0]["targets"] == manifests[1]["targets"] and "targets" not in manifests[2]
+    packhorse("inspect", "--verify", "full", tmp_path / "out")
+    packhorse("unpack", tmp_path / "out", tmp_path / "coco", "--as=coco")
+    packhorse("unpack", tmp_path / "packed", tmp_path / "direct", "--as=coco")
+    one, other = (json.loads((tmp_path / name / "annotations/instances.json").read_text()) for name in ["coco", "direct"])
+    assert one == other
+
+    (tmp_path / "one.txt").write_text("RBC\n")
+    few = run("index", shards, "--out", tmp_path / "few", "--targets=yolo", f"--target-classes={tmp_path}/one.txt")
+    assert few.code == DAMAGE and "an object's class is none of those given" in few.err
+    packhorse("pack", bccd / "images/val", tmp_path / "bare", "--format=wds", "--unlabelled")
+    bare = run("index", tmp_path / "bare/shard-000000.tar", "--out", tmp_path / "x", f"--targets=coco-records:{annotations}")
+    assert bare.code == USAGE and "pack them: packhorse pack SHARDS OUT --targets" in bare.err
+    assert not (tmp_path / "x").exists() and not (tmp_path / "few").exists()

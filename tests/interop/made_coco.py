@@ -1,4 +1,5 @@
-"""A COCO annotation file with what such files hold: ids with gaps, crowds, polygons of many kinds, images without objects."""
+"""A COCO annotation file with what such files hold: ids with gaps, crowds, polygons of many kinds, images without objects, names
+in folders and in other scripts; and what cannot be right in such files."""
 
 import math
 import random
@@ -6,6 +7,7 @@ import random
 import numpy
 from pycocotools import mask as masks
 
+NAMES = ["{:06d}.jpg", "{:06d}.jpg", "deep/er/{:06d}.jpg", "été/猫 {:06d}.jpg"]
 KEYPOINTS = ["nose", "left_eye", "right_eye"]
 
 
@@ -82,7 +84,7 @@ def make(images, seed=0, most_objects=12):
     ]
     categories[0]["keypoints"] = KEYPOINTS
     records = [
-        {"id": 7 * i + 3, "file_name": f"{i:06d}.jpg", "width": rng.randint(30, 640), "height": rng.randint(30, 480)}
+        {"id": 7 * i + 3, "file_name": NAMES[i % len(NAMES)].format(i), "width": rng.randint(30, 640), "height": rng.randint(30, 480)}
         for i in range(images)
     ]
     annotations = []
@@ -92,4 +94,30 @@ def make(images, seed=0, most_objects=12):
             if min(made["bbox"][2:]) > 0:
                 annotations.append(made)
     rng.shuffle(annotations)
-    return {"info": {"year": 2026}, "images": records, "annotations": annotations, "categories": categories}
+    for number in range(0, len(annotations), 50):
+        annotations[number]["attributes"] = {"occluded": True, "score": 0.1 + 0.2, "über": None}
+    return {"info": {"year": 2026}, "licenses": [{"id": 4, "name": "MIT"}], "images": records, "annotations": annotations, "categories": categories}
+
+
+def add_traps(content):
+    """Adds images that cannot be packed, each with a box, and what is wrong with it. Returns their names with words of the reason."""
+    box = [5, 5, 10, 10]
+    wrong = [
+        ({"bbox": [5, 5, 0, 10]}, {}, "no area"),
+        ({"bbox": [5, 5, 10, -1]}, {}, "no area"),
+        ({"bbox": [90, 5, 20, 10]}, {}, "is beyond the image"),
+        ({"bbox": [float(10**6), 5, 20, 10]}, {}, "is beyond the image"),
+        ({"bbox": box, "segmentation": [[5, 5, 15, 15]]}, {}, "a polygon of 2 points"),
+        ({"bbox": box, "segmentation": {"size": [100, 80], "counts": [8000]}}, {}, "its mask is 80 x 100"),
+        ({"bbox": box, "segmentation": {"size": [80, 100], "counts": [7, 7]}}, {}, "damaged run lengths"),
+        ({"bbox": box, "category_id": 4}, {}, "no category has the id 4"),
+        ({"bbox": box}, {"width": 101}, "its annotations are for an image of 101 x 80"),
+        ({"bbox": box}, {"width": 80, "height": 100}, "they are for the turned picture"),
+    ]
+    reasons = {}
+    for i, (annotation, image, reason) in enumerate(wrong):
+        name = f"trap {i}.jpg"
+        reasons[name] = reason
+        content["images"].append({"id": 10**6 + i, "file_name": name, "width": 100, "height": 80, **image})
+        content["annotations"].append({"id": 10**7 + i, "image_id": 10**6 + i, "category_id": 90, "iscrowd": 0, **annotation})
+    return reasons

@@ -7,9 +7,10 @@ import subprocess
 import made_coco
 import numpy
 import pytest
+from PIL import Image
 from pycocotools.coco import COCO
 from pycocotools import mask as masks
-from python_support import BIN, Result, photos
+from python_support import BIN, DONE, Result, packhorse, photos, rejects_of, run
 
 CROWD = 1
 
@@ -76,6 +77,65 @@ def test_every_annotation_is_as_pycocotools_sees_it(tmp_path):
                 assert mine["mask"]["hash"] == fnv(numpy.ascontiguousarray(masks.decode(rle)))
                 hashed += 1
     assert objects > 5000 and hashed > 250
+
+
+def write_images(folder, content):
+    """Pictures of the sizes that the file says; every tenth is turned by its EXIF orientation, and shown as it is stored."""
+    for i, image in enumerate(content["images"]):
+        path = folder / image["file_name"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        exif = Image.Exif()
+        trap = image["file_name"].startswith("trap")
+        if trap or i % 10 == 0:
+            exif[0x0112] = 6
+        size = (100, 80) if trap else (image["width"], image["height"])
+        Image.new("RGB", size, (i % 256, i // 256, 90)).save(path, exif=exif)
+
+
+def canonical(content):
+    lists = {name: sorted(content[name], key=lambda one: one["id"]) for name in ["images", "annotations", "categories"]}
+    return json.dumps({**content, **lists}, sort_keys=True)
+
+
+def test_a_file_with_every_trap_comes_back_through_shards(tmp_path):
+    content = made_coco.make(2000)
+    sound = json.loads(json.dumps(content))
+    traps = made_coco.add_traps(content)
+    write_images(tmp_path / "photos", content)
+    (tmp_path / "instances.json").write_text(json.dumps(content))
+    targets = f"--targets=coco:{tmp_path}/instances.json"
+    result = run("pack", tmp_path / "photos", tmp_path / "packed", "--format=wds", "--json", f"--max-rejects={len(traps)}", targets)
+    assert result.code == DONE, result
+    rejects = rejects_of(result.json)
+    assert rejects.keys() == traps.keys()
+    assert all(traps[name] in rejects[name] for name in traps)
+
+    packhorse("unpack", tmp_path / "packed", tmp_path / "out", "--as=coco")
+    back = json.loads((tmp_path / "out/annotations/instances.json").read_text())
+    assert canonical(back) == canonical(sound)
+    for image in sound["images"]:
+        assert (tmp_path / "out/images" / image["file_name"]).read_bytes() == (tmp_path / "photos" / image["file_name"]).read_bytes()
+
+    # Without its records, a file made of the objects alone says the same to pycocotools.
+    packhorse("pack", tmp_path / "packed", tmp_path / "bare", "--format=hdf5", "--fields=objects")
+    packhorse("unpack", tmp_path / "bare", tmp_path / "made", "--as=coco")
+    mine, theirs = COCO(str(tmp_path / "made/annotations/instances.json")), COCO(str(tmp_path / "instances.json"))
+    assert {i: c["name"] for i, c in mine.cats.items()} == {i: c["name"] for i, c in theirs.cats.items()}
+    ids = {image["file_name"]: image["id"] for image in theirs.dataset["images"]}
+    count = 0
+    for image in mine.dataset["images"]:
+        pairs = zip(mine.imgToAnns[image["id"]], theirs.imgToAnns[ids[image["file_name"]]], strict=True)
+        for a, b in pairs:
+            count += 1
+            x, y, w, h = a["bbox"]
+            assert [single(v) for v in (x, y, x + w, y + h)] == [single(v) for v in (b["bbox"][0], b["bbox"][1], b["bbox"][0] + b["bbox"][2], b["bbox"][1] + b["bbox"][3])]
+            assert single(a["area"]) == single(b["area"])
+            assert (a["category_id"], a["iscrowd"]) == (b["category_id"], b["iscrowd"])
+            assert a.get("keypoints", [0] * 9) == b.get("keypoints", [0] * 9)
+            one, other = mine.annToRLE(a), theirs.annToRLE(b)
+            assert masks.area(one) == masks.area(other)
+            assert (masks.decode(one) == masks.decode(other)).all()
+    assert count == len(sound["annotations"]) > 5000
 
 
 GOOD = {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "commands.h"
+#include "common/checks.h"
 #include "common/terminal.h"
 #include "packhorse/adopting/adopt.h"
 #include "packhorse/base/error.h"
@@ -44,6 +45,18 @@ class CommandIndex final : public program::Command {
     app.add_option("--fields", fields_,
                    "Extra fields to keep, e.g. json,seg.png; none = no fields; default: all")
         ->group("Samples");
+    app.add_option("--targets", targets_,
+                   "What the field `objects` of shards that packhorse wrote was made from, as for "
+                   "pack: its classes are known then, and the reader delivers it")
+        ->type_name("NOTATION[:FILE]")
+        ->group("Samples");
+    app.add_option("--target-classes", target_classes_file_,
+                   "File with one class of the objects per line, for yolo and voc")
+        ->group("Samples");
+    app.add_option("--target-keypoints", options_.targets.keypoints,
+                   "yolo: how many key points each object has")
+        ->check(program::positive())
+        ->group("Samples");
     app.add_option("--max-rejects", max_rejects_,
                    "Publish even if up to N, or P%, of the inputs are rejected")
         ->capture_default_str()
@@ -71,6 +84,9 @@ class CommandIndex final : public program::Command {
     refuse_url(log_file_);  // refuse it now, not when all is indexed
     if (!out_.empty()) options_.out = out_;
     options_.max_rejects = RejectLimit::parse(max_rejects_);
+    if (!targets_.empty()) options_.targets.add(targets_);
+    if (!target_classes_file_.empty())
+      options_.targets.classes = read_class_list(target_classes_file_);
     if (!classes_file_.empty()) options_.classes = read_class_list(classes_file_);
     if (!fields_.empty()) options_.shards.fields = FieldChoice::parse(fields_);
     options_.walkers = walkers_of_this_program();
@@ -102,6 +118,7 @@ class CommandIndex final : public program::Command {
 
  private:
   std::vector<std::string> shards_;
+  std::string targets_, target_classes_file_;
   std::string out_, classes_file_, fields_, log_file_, max_rejects_ = "0";
   AdoptOptions options_;
   bool json_ = false, quiet_ = false;

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "commands.h"
+#include "common/checks.h"
 #include "common/terminal.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/packing/unpack.h"
@@ -15,11 +18,17 @@ class CommandUnpack final : public program::Command {
   void setup(CLI::App& app) override {
     app.add_option("dataset", dataset_, "Packed dataset, or directory of its splits")->required();
     app.add_option("out", out_, "Folder to write; must not exist")->required();
+    app.add_option("--as", as_,
+                   "folder: the files as they were packed; coco, yolo or voc: the images, and the "
+                   "objects in them in that notation")
+        ->check(program::one_of({"folder", "coco", "yolo", "voc"}))
+        ->capture_default_str();
     app.add_flag("--json", json_, "Print one JSON object");
     program::add_quiet(app, quiet_, program::kProgressAndSummary);
     app.footer(
         "Example:\n"
-        "  packhorse unpack packed/train photos\n\n"
+        "  packhorse unpack packed/train photos\n"
+        "  packhorse unpack packed photos --as coco\n\n"
         "Every image is checked against its hash and gets the path it had in the source.\n"
         "OUT appears only once it is complete.");
   }
@@ -29,19 +38,33 @@ class CommandUnpack final : public program::Command {
     UnpackReport report;
     {
       const program::ProgressLine line(progress, "unpacking", quiet_);
-      report = unpack(dataset_, out_, &progress, stop);
+      report = unpack(dataset_, out_, &progress, stop, as());
     }
     if (json_) {
       fmt::print("{}", json_text(to_json(report)));
     } else if (!quiet_) {
       fmt::print("unpacked {} images, {}, into {}\n", program::with_commas(report.samples),
                  program::bytes_text(report.bytes), printable(out_));
+      print_unsaid(report);
     }
     return program::kDone;
   }
 
  private:
-  std::string dataset_, out_;
+  UnpackAs as() const {
+    const auto found = std::find_if(kUnpackAs.begin(), kUnpackAs.end(),
+                                    [&](const auto& one) { return one.first == as_; });
+    return found->second;
+  }
+
+  void print_unsaid(const UnpackReport& report) const {
+    if (report.unsaid.empty()) return;
+    fmt::print("what {} does not say:\n", as_);
+    for (const auto& [what, count] : report.unsaid)
+      fmt::print("  {:>10}  {}\n", program::with_commas(count), printable(what));
+  }
+
+  std::string dataset_, out_, as_ = "folder";
   bool json_ = false, quiet_ = false;
 };
 

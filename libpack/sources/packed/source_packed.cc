@@ -63,7 +63,7 @@ class PackedSource final : public Source {
     for (const Part& part : parts_) {
       const bool one_mode =
           manifest(part).image == image_mode() && manifest(part).image_settings == image_settings();
-      if (one_mode && manifest(part).targets == targets()) continue;
+      if (one_mode && targets_of(part) == targets()) continue;
       throw Error(ErrorKind::kUsage,
                   std::string("its splits were packed with different ") +
                       (one_mode ? "targets" : "image modes or settings"),
@@ -86,6 +86,7 @@ class PackedSource final : public Source {
       for (const std::string& name : part.dataset.classes()) label_of.push_back(labels.at(name));
       SplitListing& split = listing.splits.emplace_back();
       split.split = split.origin = part.split;
+      for (const TargetRecord& target : manifest(part).targets) split.target_head = target.head;
       for (std::size_t shard = 0; shard < part.dataset.shards(); ++shard)
         list_shard(part, shard, label_of, split.entries);
     }
@@ -116,7 +117,7 @@ class PackedSource final : public Source {
 
   std::string image_mode() const override { return manifest(parts_.front()).image; }
   std::string image_settings() const override { return manifest(parts_.front()).image_settings; }
-  std::vector<TargetRecord> targets() const override { return manifest(parts_.front()).targets; }
+  std::vector<TargetRecord> targets() const override { return targets_of(parts_.front()); }
 
  private:
   static constexpr std::size_t kNotWanted = ~std::size_t{0};
@@ -129,6 +130,12 @@ class PackedSource final : public Source {
   };
 
   static const Manifest& manifest(const Part& part) { return part.dataset.manifest(); }
+  /// What all splits must have in common.
+  static std::vector<TargetRecord> targets_of(const Part& part) {
+    std::vector<TargetRecord> targets = manifest(part).targets;
+    for (TargetRecord& target : targets) target.head.clear();
+    return targets;
+  }
 
   const Part& part_of(const SplitListing& split) const {
     return *std::find_if(parts_.begin(), parts_.end(),

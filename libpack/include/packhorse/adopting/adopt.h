@@ -8,6 +8,7 @@
 
 #include "packhorse/formats/foreign_shard.h"
 #include "packhorse/packing/pack.h"
+#include "packhorse/targets/target_options.h"
 #include "packhorse/walkers/walkers.h"
 
 /// Makes a dataset of shards made by others, without rewriting a byte of them.
@@ -22,6 +23,8 @@ struct AdoptOptions {
   std::optional<std::filesystem::path> out;
   std::vector<std::string> classes;  ///< pins labels, like ListOptions::classes
   std::filesystem::path labels;      ///< a file of lines `key label`, instead of the shards' labels
+  /// What the field "objects" of shards that packhorse wrote was made from: names its classes.
+  TargetOptions targets = {};
   ForeignOptions shards;
   RejectLimit max_rejects;
   std::uint64_t max_pixels = kDefaultMaxPixels;

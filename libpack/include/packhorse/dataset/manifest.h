@@ -63,10 +63,13 @@ inline constexpr std::uint8_t kIgnoredLabel = 255;
 /// What a field of the samples says, besides their labels.
 struct TargetRecord {
   std::string name;       ///< of the field
-  std::string kind;       ///< one of those below: docs/formats/objects.md
+  std::string kind;       ///< one of those above: docs/formats/objects.md
   std::string text = {};  ///< the field that says the same as a text: "json", "txt", "xml"
   std::vector<std::string> classes = {};  ///< of the objects, the image or the pixels: their names
   std::vector<std::string> keypoints = {};  ///< names of an object's key points
+  /// What a file of COCO says besides images and annotations (licences, categories with their ids,
+  /// ...): a JSON object as it is written there. Empty where there is none, or too much of it.
+  std::string head = {};
   /// The label of the pixels of a mask that belong to no class.
   std::optional<std::uint8_t> ignore = {};
   friend bool operator==(const TargetRecord&, const TargetRecord&) = default;

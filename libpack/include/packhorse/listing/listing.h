@@ -38,6 +38,7 @@ struct SplitListing {
   EntryTable entries = {};
   std::vector<Reject> rejects = {};  ///< known before any byte is read
   std::vector<Skip> skips = {};
+  std::string target_head = {};  ///< TargetRecord::head: splits have annotation files of their own
   /// What reports put before its paths: its folder in the source, or else its name.
   const std::string& prefix() const { return origin.empty() ? split : origin; }
 };

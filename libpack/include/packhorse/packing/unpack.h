@@ -1,15 +1,22 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <stop_token>
+#include <string>
 
 #include "packhorse/base/progress.h"
+#include "packhorse/targets/unpack_as.h"
 
 namespace packhorse {
 
 struct UnpackReport {
   std::uint64_t samples = 0;
   std::uint64_t bytes = 0;
+  /// Of a notation: the objects, and what of the dataset the files do not say, each with its
+  /// number.
+  std::uint64_t objects = 0;
+  std::map<std::string, std::uint64_t> unsaid = {};
 };
 
 /// Writes every sample of the dataset (or of each split below `dataset`) back as a file under
@@ -18,7 +25,11 @@ struct UnpackReport {
 /// is checked against its hash. `out` appears in one rename when all files are there. Throws
 /// Error(kExists) when `out` exists or two files would have one name, Error(kCorrupt) for a damaged
 /// sample or a path that would leave `out`.
+///
+/// As a notation, images and the objects in them are written where its data sets have them
+/// (docs/sources.md), and no other field. Throws Error(kUsage) for a dataset without objects.
 UnpackReport unpack(const std::filesystem::path& dataset, const std::filesystem::path& out,
-                    Progress* progress = nullptr, std::stop_token stop = {});
+                    Progress* progress = nullptr, std::stop_token stop = {},
+                    UnpackAs as = UnpackAs::kFolder);
 
 }  // namespace packhorse

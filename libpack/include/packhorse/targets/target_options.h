@@ -43,8 +43,10 @@ struct TargetOptions {
   enum class Notation {
     kNone,
     kCoco,  ///< files of COCO, one for each split; samples get their records as a field "json"
-    kYolo,  ///< each sample's field "txt"; a sample without it has no objects
-    kVoc    ///< each sample's field "xml"
+    kCocoRecords,  ///< each sample's field "json", as packing from COCO makes it; files of COCO
+                   ///< have the categories
+    kYolo,         ///< each sample's field "txt"; a sample without it has no objects
+    kVoc           ///< each sample's field "xml"
   };
   Notation notation = Notation::kNone;
   /// Files of COCO by split; "": of all others.
@@ -59,6 +61,11 @@ struct TargetOptions {
   bool empty() const { return notation == Notation::kNone && extras.empty(); }
   bool has_objects() const { return notation != Notation::kNone; }
   bool has(ExtraTarget::Kind kind) const;
+  bool has_files() const {
+    return notation == Notation::kCoco || notation == Notation::kCocoRecords;
+  }
+  /// Whether `classes` are those of the objects.
+  bool names_object_classes() const { return has_objects() && !has_files(); }
   /// The field of a sample that says what its objects are.
   std::string_view field() const;
   /// The fields that packing makes for each sample, besides those that the source has: for its
@@ -66,9 +73,9 @@ struct TargetOptions {
   std::vector<std::string> object_fields() const;
   std::vector<std::string> extra_fields() const;
   std::vector<std::string> made_fields() const;
-  /// Parses "coco:FILE", "val=coco:FILE", "yolo" and "voc", which may be given several times for
-  /// several splits; "classes:FILE:COLUMN", "caption:FIELD", "caption:FILE" and "mask:FIELD".
-  /// Throws Error(kUsage).
+  /// Parses "coco:FILE", "val=coco:FILE", "coco-records:FILE", "yolo" and "voc", which may be given
+  /// several times for several splits; "classes:FILE:COLUMN", "caption:FIELD", "caption:FILE" and
+  /// "mask:FIELD". Throws Error(kUsage).
   void add(const std::string& text);
   /// Throws Error(kUsage) for options that contradict each other or lack something.
   void validate() const;

@@ -1,0 +1,88 @@
+#include "annotations/coco_head.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/json_slices.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/json.h"
+#include "packhorse/base/printable.h"
+
+namespace packhorse {
+
+namespace {
+
+[[noreturn]] void refuse_categories(const std::string& what) {
+  throw Error(ErrorKind::kUsage, what);
+}
+
+/// Ids as numbers where both are, so that 9 comes before 10.
+bool by_id(const CocoCategory& a, const CocoCategory& b) {
+  const auto number = [](const std::string& id) { return ExactJson::parse(id, nullptr, false); };
+  const ExactJson x = number(a.id), y = number(b.id);
+  return x.is_number_integer() && y.is_number_integer()
+             ? x.get<std::int64_t>() < y.get<std::int64_t>()
+             : a.id < b.id;
+}
+
+CocoCategory read_category(std::string_view json) {
+  const bool object = json.starts_with('{');
+  const std::string_view id = object ? json_member(json, "id") : std::string_view();
+  const std::string_view name = id.empty() ? id : json_member(json, "name");
+  if (!name.starts_with('"')) refuse_categories("a category has no id or no name");
+  CocoCategory category{std::string(id), json_characters(name), {}};
+  const std::string_view keypoints = json_member(json, "keypoints");
+  if (!keypoints.starts_with('[')) return category;
+  for_each_element(keypoints, [&](std::string_view point) {
+    if (!point.starts_with('"')) refuse_categories("a key point's name is no text");
+    category.keypoints.push_back(json_characters(point));
+  });
+  return category;
+}
+
+/// One of the values that is there more than once.
+std::optional<std::string> repeated(std::vector<std::string> values) {
+  std::sort(values.begin(), values.end());
+  const auto twice = std::adjacent_find(values.begin(), values.end());
+  return twice == values.end() ? std::nullopt : std::optional(printable(*twice));
+}
+
+}  // namespace
+
+std::string_view json_member(std::string_view object, std::string_view name) {
+  std::string_view found;
+  for_each_member(object, [&](std::string_view quoted, std::string_view value) {
+    if (quoted.substr(1, quoted.size() - 2) == name) found = value;
+    return found.empty();
+  });
+  return found;
+}
+
+std::vector<CocoCategory> read_coco_categories(std::string_view array) {
+  std::vector<CocoCategory> categories;
+  for_each_element(array,
+                   [&](std::string_view json) { categories.push_back(read_category(json)); });
+  std::vector<std::string> ids, names;
+  for (const CocoCategory& category : categories) {
+    ids.push_back(category.id);
+    names.push_back(category.name);
+  }
+  if (const auto id = repeated(std::move(ids)))
+    refuse_categories("the category id " + *id + " is there twice");
+  if (const auto name = repeated(std::move(names)))
+    refuse_categories("two categories are called " + *name);
+  std::stable_sort(categories.begin(), categories.end(), by_id);
+  return categories;
+}
+
+std::string coco_head(std::string_view file) {
+  std::string head;
+  for_each_member(file, [&](std::string_view name, std::string_view value) {
+    if (name == "\"images\"" || name == "\"annotations\"") return true;
+    head.append(head.empty() ? "{" : ",").append(name).append(":").append(value);
+    return true;
+  });
+  return head + "}";
+}
+
+}  // namespace packhorse

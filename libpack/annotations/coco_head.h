@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace packhorse {
+
+/// A category of COCO.
+struct CocoCategory {
+  std::string id;  ///< as it is written: a number or a text
+  std::string name;
+  std::vector<std::string> keypoints;  ///< names of an object's key points
+};
+
+/// The "categories" of a valid file by ascending id, so that a label is a place among them. Throws
+/// Error(kUsage), without a path, for one without an id or a name, and for an id or a name that is
+/// there twice.
+std::vector<CocoCategory> read_coco_categories(std::string_view array);
+
+/// The most bytes of a head that a manifest keeps.
+inline constexpr std::size_t kMostHeadBytes = std::size_t{4} << 20;
+
+/// What a valid file says besides images and annotations, as an object of those members.
+std::string coco_head(std::string_view file);
+
+/// The member of an object by its name, as it is written; empty where there is none.
+std::string_view json_member(std::string_view object, std::string_view name);
+
+}  // namespace packhorse

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs one of the other loaders (common/loaders), in the peers' own environment (bench/setup), as JSON.
+"""Runs one of the other loaders, or packhorse.Loader (common/loaders), in the peers' own environment (bench/setup), as JSON.
 
     load.py run NAME INPUT JOBS SECONDS     reads INPUT for whole epochs until SECONDS are over
     load.py verify NAME INPUT JOBS SOURCE   holds three epochs against SOURCE, a folder of one class a picture
     load.py version NAME                    prints the version; fails where the loader cannot be imported
 
-All deliver batches of 64 pictures, uint8, 224 x 224 (--side), from RandomResizedCrop and a random flip, shuffled, and
+All deliver batches of 64 pictures, uint8 (turboloader: floats), 224 x 224 (--side), from RandomResizedCrop and a random flip, shuffled, and
 make nothing else of them. The first epoch is not timed (its figures are `warmup`): it fills caches and compiles what a
 loader compiles. With --cold it is the only one, and is timed from opening on.
 """
@@ -44,7 +44,7 @@ class Epoch:
         for images, labels in loader.epoch():
             self.first_batch_at = self.first_batch_at or time.perf_counter()
             shape = tuple(images.shape)
-            if sorted(shape[1:]) != sorted([3, loader.side, loader.side]) or "uint8" not in str(images.dtype):
+            if sorted(shape[1:]) != sorted([3, loader.side, loader.side]) or loader.dtype not in str(images.dtype):
                 sys.exit(f"delivers {shape} of {images.dtype}")
             if shape[0] != len(labels):
                 sys.exit(f"delivers {len(labels)} labels for {shape[0]} pictures")
@@ -119,7 +119,7 @@ def main():
     if options.work == "version":
         loader = loaders.make(options.name)
         loader.prove()
-        print(loaders.version_text(loader))
+        print(loader.version_text())
         return
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what the loader prints is no answer

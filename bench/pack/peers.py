@@ -148,6 +148,31 @@ class Mds(Peer):
         return sum(shard["samples"] for shard in index["shards"])
 
 
+class Lance(Peer):
+    package, modules = "pylance", ["lance", "pyarrow"]
+    rows = 1024  # handed over at once
+
+    def pack(self, source, out, jobs):
+        import lance
+        import pyarrow
+
+        found = entries(source)
+        schema = pyarrow.schema([("image", pyarrow.binary()), ("label", pyarrow.int64())])
+
+        def batches():
+            for begin in range(0, len(found), self.rows):
+                part = found[begin : begin + self.rows]
+                columns = [[read(path) for path, _, _ in part], [label for _, label, _ in part]]
+                yield pyarrow.record_batch(columns, schema=schema)
+
+        lance.write_dataset(pyarrow.RecordBatchReader.from_batches(schema, batches()), out)
+
+    def count(self, out):
+        import lance
+
+        return lance.dataset(out).count_rows()
+
+
 class LitDataSample:
     """Gives LitData sample numbers, not paths: inputs that look like files it fetches, and removes, as its own."""
 
@@ -248,6 +273,7 @@ PEERS = {
     "py-lmdb": Lmdb,
     "h5py": Hdf5,
     "mds": Mds,
+    "lance": Lance,
     "litdata": LitData,
     "ffcv": Ffcv,
     "opencv": OpenCv,

@@ -19,6 +19,7 @@ ROI = ("--image", "roi")
 # As large as those of LitData and MDS would be enough for the photos; these give each of few processes as much to do
 # as the next, with CIFAR-10 too.
 TAR_SHARDS = str(16 << 20)
+ONE_TAR = str(1 << 40)
 FFCV_PAGES = str(4 << 20)  # each is filled up with zeros, which nobody reads: a cold pass could not be proved
 
 WHOLE, BUFFER = "whole", "shards, then a buffer of 1,000"
@@ -45,7 +46,15 @@ def peers():
         peer("SPDL", WHOLE): AsIs(),
         peer(f"LitData + {IO}", "chunks, then within each"): PeerPacked("litdata"),
         peer(f"MDS + {IO}", "shards, then within blocks"): PeerPacked("mds"),
+        peer("turboloader", WHOLE): PeerPacked("webdataset", options=(ONE_TAR,)),
+        peer("datago", WHOLE): AsIs(),
+        peer(f"Lance + {IO}", WHOLE): PeerPacked("lance"),
     }
+
+
+def from_python():
+    modes = {"original": (), "roi": ROI}
+    return {peer(f"packhorse.Loader wds {mode}", WHOLE, loader="packhorse.Loader"): Packed("wds", modes[mode]) for mode in modes}
 
 
 def ours():
@@ -58,7 +67,7 @@ def field(name, title, data, count, cache, side):
     """All of them on one folder, from a warm or a cold cache."""
     entries = tuple(
         Entry(contender.passing(str(side), cache == "cold"), data, count, form)
-        for contender, form in (peers() | ours()).items()
+        for contender, form in (peers() | from_python() | ours()).items()
     )
     name = name if cache == "warm" else f"{name}-{cache}"
     return Suite(name, f"{title}, crops of {side}, {cache} cache", entries, cache=cache, side=side)
@@ -81,7 +90,7 @@ def verify():
     packed = {contender: form for contender, form in ours().items() if isinstance(form, Packed)}
     entries = tuple(
         Entry(contender.verifying("224"), "single photos", COPIES * ORIGINALS, form)
-        for contender, form in (peers() | as_they_come | packed).items()
+        for contender, form in (peers() | as_they_come | from_python() | packed).items()
     )
     return Suite("verify", "what each delivers", entries, session=VerifySession)
 

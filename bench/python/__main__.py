@@ -11,63 +11,22 @@ Python pass has an epoch before it that is not timed. Needs the preset release, 
 
 import json
 import os
-import shutil
 import statistics
-import subprocess
 import sys
-import tarfile
 import tempfile
 from pathlib import Path
 
 sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
 
-from common import machine  # noqa: E402
-from common.environment import ARCHIVES, ROOT, built, require  # noqa: E402
+from common.environment import ROOT, built, require  # noqa: E402
 from common.markdown import parser, show, spread_text, table  # noqa: E402
+from pictures import cifar, conditions, packed, photos, run  # noqa: E402
 
 PASSES = Path(__file__).with_name("passes.py")
 BASE = "packhorse bench (C++)"
 OURS = "packhorse.Loader"
-WHOLE = 4  # copies of the photos from which on all of CIFAR-10 is read
 FOLDER = "DataLoader + ImageFolder"
 MAP = "DataLoader + packhorse.Dataset"
-
-
-def run(command, **options):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, **options)
-    if done.returncode != 0:
-        sys.exit(f"python: {' '.join(map(str, command))} failed:\n{done.stderr}")
-    return done.stdout
-
-
-def photos(work, copies):
-    """A class folder of real copies of the photos."""
-    with tarfile.open(ARCHIVES / "imagenet200.tar") as tar:
-        tar.extractall(work / "once", filter="data")
-    files = sorted(path for path in (work / "once").rglob("*") if path.suffix.lower() in (".jpg", ".jpeg"))
-    for copy in range(copies):
-        for number, path in enumerate(files):
-            target = work / "photos" / f"class{number % 10}" / f"{copy:03}-{path.name}"
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(path, target)
-    return work / "photos"
-
-
-def cifar(work, copies):
-    """The training files; of few copies of the photos, a fiftieth of them for each, to try things out."""
-    folder = work / "cifar"
-    folder.mkdir()
-    run(["tar", "-xf", ARCHIVES / "cifar10-jpeg.tar.zst", "-C", folder])
-    train = next(path for path in folder.rglob("train") if path.is_dir())
-    for name in train.iterdir():
-        for path in sorted(name.iterdir())[100 * copies :] if copies < WHOLE else []:
-            path.unlink()
-    return train
-
-
-def packed(source, out, *options):
-    run([built("packhorse"), "pack", source, out, "--format", "wds", "--split-folders", "none", *options])
-    return out
 
 
 class Suite:
@@ -93,9 +52,8 @@ class Suite:
         return known
 
     def round(self, options):
-        environment = os.environ | {"PYTHONPATH": str(built("packhorse").parent.parent / "python")}
         for name, command in self.contenders(options.jobs, options.seconds).items():
-            found = json.loads(run(command, env=environment))
+            found = json.loads(run(command))
             found = found["runs"][0] if name == BASE else found
             self.runs[name].append({"rate": found["images"] / found["seconds"], "cpu": 1000 * found["cpu_s"] / found["images"]})
             print(f"python: {self.title}: {name}: {self.runs[name][-1]['rate']:,.0f} images/s", file=sys.stderr)
@@ -121,8 +79,23 @@ class Suite:
         return f"### {files} {self.title}\n\n{table(head, rows)}\n\nA batch of {self.batch} takes {cost} us longer from Python than from C++."
 
 
+IMPORT = """
+import sys, time
+begin = time.perf_counter()
+import packhorse
+took = time.perf_counter() - begin
+assert not {"numpy", "torch"} & set(sys.modules)
+print(took)
+"""
+
+
+def import_text(rounds):
+    seconds = [float(run([sys.executable, "-c", IMPORT])) for _ in range(rounds)]
+    return f"`import packhorse` takes {spread_text(seconds, lambda x: f'{x:.3f}')} s."
+
+
 def measured(options, work):
-    folder, small = photos(work, options.copies), cifar(work, options.copies)
+    folder, small = photos(work, options.copies), cifar(work, options.copies) / "train"
     suites = [
         Suite("ImageNet photos, crops of 224", folder, packed(folder, work / "roi", "--image", "roi"), 224, 64, True),
         Suite("files of CIFAR-10, crops of 32", small, packed(small, work / "small"), 32, 256, False),
@@ -130,17 +103,8 @@ def measured(options, work):
     for _ in range(options.rounds):
         for suite in suites:
             suite.round(options)
-    cpu = machine.first_match(r"model name\s*: (.*)", "/proc/cpuinfo")
-    conditions = f"{options.rounds} rounds, passes of {options.seconds:g} s or more, {options.jobs} workers, warm. {cpu}."
-    packhorse = machine.packhorse_versions(built("packhorse")).split(" (")[0]
-    versions = f"packhorse {packhorse}, Python {sys.version.split()[0]}, torch {torch_version()}."
-    return "\n\n".join([f"{conditions} {versions}", *(suite.text() for suite in suites)])
-
-
-def torch_version():
-    from importlib import metadata
-
-    return f"{metadata.version('torch')}, torchvision {metadata.version('torchvision')}"
+    about = f"{options.rounds} rounds, passes of {options.seconds:g} s or more, {options.jobs} workers, warm."
+    return "\n\n".join([f"{about} {conditions()} {import_text(options.rounds)}", *(suite.text() for suite in suites)])
 
 
 def main():

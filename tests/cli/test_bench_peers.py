@@ -32,8 +32,13 @@ PEERS = [
     "SPDL",
     "LitData + torchvision.io",
     "MDS + torchvision.io",
+    "turboloader",
+    "datago",
+    "Lance + torchvision.io",
+    "packhorse.Loader",
 ]
 AS_THEY_COME = ["DALI", "FFCV"]
+KNOWN = {"turboloader": ["delivers 4 crops again"]}  # one of the samples, twice there, it cannot decode: it comes black
 
 SUITE_FIELDS = {"name", "title", "cache", "jobs", "side", "seconds", "baseline", "repeats", "scale", "only", "entries"}
 ENTRY_FIELDS = {"name", "command", "failed", "version", "shuffle", "disk_bytes", "bytes", "convert_s", "runs"}
@@ -184,9 +189,10 @@ def test_a_peer_stands_beside_the_baseline(tmp_path):
 @pytest.mark.parametrize("peer", PEERS)
 def test_a_peer_delivers_each_sample_once_with_its_label(peer, short_path):
     skip_without(peer)
-    ((run,),) = runs_of(run_suite(short_path, "verify", peer)).values()
+    entry = "packhorse.Loader wds roi" if peer == "packhorse.Loader" else peer
+    ((run,),) = runs_of(run_suite(short_path, "verify", entry)).values()
     assert (run["delivered"], run["lost"], run["repeated"]) == ([IMAGES] * 3, [0] * 3, [0] * 3)
-    assert run["wrong"] == []
+    assert run["wrong"] == KNOWN.get(peer, [])
 
 
 @pytest.mark.parametrize("peer", AS_THEY_COME)

@@ -1,11 +1,11 @@
-"""Other loaders, each as its documentation has it, by the names the benches give them. Their packages are imported when
-one is loaded, in the peers' own environment (bench/setup)."""
+"""Other loaders, and ours from Python, each as its documentation has it, by the names the benches give them. Their
+packages are imported when one is loaded, in the peers' own environment (bench/setup)."""
 
 import importlib
-from importlib import metadata
 
-from common.loaders.indexed import Folder, Hdf5, Lmdb
-from common.loaders.pipelines import Dali, Ffcv, Spdl
+from common.loaders.indexed import Folder, Hdf5, Lance, Lmdb
+from common.loaders.ours import Packhorse
+from common.loaders.pipelines import Dali, Datago, Ffcv, Spdl, TurboLoader
 from common.loaders.streams import LitData, Mds, WebDataset
 
 DECODERS = ("PIL", "torchvision.io")
@@ -14,10 +14,18 @@ STORES = {
     "webdataset": WebDataset,
     "LMDB": Lmdb,
     "h5py": Hdf5,
+    "Lance": Lance,
     "LitData": LitData,
     "MDS": Mds,
 }
-PIPELINES = {"FFCV": Ffcv, "DALI": Dali, "SPDL": Spdl}
+PIPELINES = {
+    "FFCV": Ffcv,
+    "DALI": Dali,
+    "SPDL": Spdl,
+    "turboloader": TurboLoader,
+    "datago": Datago,
+    "packhorse.Loader": Packhorse,
+}
 NAMES = (*PIPELINES, *(f"{store} + {decoder}" for store in STORES for decoder in DECODERS))
 
 
@@ -28,10 +36,3 @@ def make(name, **options):
     for module in loader.modules:
         importlib.import_module(module)
     return loader
-
-
-def version_text(loader):
-    """The version of its package, or of each of them with its name."""
-    if len(loader.packages) == 1:
-        return metadata.version(loader.packages[0])
-    return f"({', '.join(f'{name} {metadata.version(name)}' for name in loader.packages)})"

@@ -104,3 +104,30 @@ class Hdf5(TorchLoader):
 
     def dataset(self, source):
         return Hdf5Samples(source, self.decode())
+
+
+class Decoding:
+    """Makes a batch of the rows that Lance reads at once."""
+
+    def __init__(self, decode):
+        self.decode = decode
+
+    def __call__(self, rows):
+        import torch
+
+        return torch.stack([self.decode(bytearray(row["image"])) for row in rows]), [row["label"] for row in rows]
+
+
+class Lance(TorchLoader):
+    """Its own DataLoader and map-style dataset: a batch is one take(), in processes that are spawned."""
+
+    store_packages, store_modules = ["pylance"], ["lance.torch.data"]
+
+    def data_loader(self, source, jobs):
+        from lance.torch.data import SafeLanceDataset, get_safe_loader
+
+        samples = SafeLanceDataset(str(source))
+        return get_safe_loader(samples, BATCH, jobs, shuffle=True, collate_fn=Decoding(self.decode()))
+
+    def close(self):
+        del self.loader  # its processes would still look for what is cleared next

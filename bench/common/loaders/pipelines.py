@@ -1,9 +1,16 @@
-"""Loaders that are pipelines of their own: FFCV, DALI and SPDL read, decode and crop without a DataLoader."""
+"""Loaders that are pipelines of their own: they read, decode and crop without a DataLoader."""
 
+import glob
+import itertools
+import json
 import math
 import os
 import random
+import tarfile
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 
+from common.loaders.decode import TorchvisionIo
 from common.loaders.loader import BATCH, RATIO, SCALE, Loader
 
 
@@ -128,3 +135,79 @@ class Spdl(Loader):
         import spdl.io
 
         return spdl.io.to_torch(spdl.io.convert_frames([frames for frames, _ in items])), [label for _, label in items]
+
+
+class TurboLoader(Loader):
+    """Threads over one tar, which decode the crop alone where JPEG allows it. It has no labels, but the numbers of the
+    samples, and no uint8: floats of 0 to 1. Its threads are as many as the CPUs, whatever JOBS says."""
+
+    packages, modules = ["turboloader"], ["turboloader", "torch"]
+    dtype = "float32"
+
+    def open(self, source, jobs):
+        import numpy
+        import turboloader
+
+        (path,) = glob.glob(os.path.join(source, "*.tar"))
+        with tarfile.open(path) as tar:
+            self.labels = numpy.array([int(tar.extractfile(member).read()) for member in tar if member.name.endswith(".cls")])
+        self.numbers = itertools.count()
+        self.loader = turboloader.DataLoader(
+            path,
+            batch_size=BATCH,
+            image_size=self.side,
+            output_format="pytorch",
+            shuffle=True,
+            train_aug=True,
+            num_workers=jobs,
+        )
+
+    def epoch(self):
+        import torch
+
+        self.loader.set_epoch(next(self.numbers))
+        for images, about in self.loader:
+            yield torch.from_numpy(images), self.labels[about["indices"]]
+
+
+class Datago(Loader):
+    """Threads that decode whole pictures. It has no random crop: torchvision's makes it, in threads here."""
+
+    packages, modules = ["datago"], ["datago", "torchvision.transforms.v2"]
+
+    def open(self, source, jobs):
+        import datago
+        import torch
+
+        torch.set_num_threads(1)
+        os.environ["DATAGO_MAX_TASKS"] = str(jobs)
+        classes = sorted(entry.name for entry in os.scandir(source) if entry.is_dir())
+        self.labels = {name: label for label, name in enumerate(classes)}
+        files = sum(len(os.listdir(os.path.join(source, name))) for name in classes)
+        settings = {
+            "source_type": "file",
+            "source_config": {"root_path": str(source), "random_sampling": True},
+            "image_config": {"crop_and_resize": False, "image_to_rgb8": True},
+            "limit": files,
+            "samples_buffer_size": BATCH,
+        }
+        self.client = datago.DatagoClient(json.dumps(settings))
+        self.crop = TorchvisionIo(self.side).crop
+        warnings.filterwarnings("ignore", "The given NumPy array is not writable")  # the crop only reads it
+        self.threads = ThreadPoolExecutor(jobs)
+
+    def epoch(self):
+        import torch
+
+        self.client.start()
+        samples = iter(self.client.get_sample, None)
+        while batch := list(itertools.islice(samples, BATCH)):
+            yield torch.stack(list(self.threads.map(self.cropped, batch))), [self.label(sample) for sample in batch]
+
+    def cropped(self, sample):
+        import torch
+
+        return self.crop(torch.from_numpy(sample.image.to_numpy_array()).permute(2, 0, 1))
+
+    def label(self, sample):
+        return self.labels[os.path.basename(os.path.dirname(json.loads(sample.id)))]

@@ -12,16 +12,6 @@ namespace packhorse::reader {
 
 namespace {
 
-/// Sets each channel by itself to level * factor + offset.
-void scale_levels(std::span<std::uint8_t> pixels, float factor, float offset) {
-  std::array<std::uint8_t, 256> levels;
-  for (std::size_t i = 0; i < levels.size(); ++i) {
-    levels[i] = static_cast<std::uint8_t>(
-        std::clamp(static_cast<float>(i) * factor + offset, 0.0F, 255.0F));
-  }
-  for (std::uint8_t& value : pixels) value = levels[value];
-}
-
 double draw_factor(double amount, SampleRandom& random) {
   return amount > 0 ? random.uniform(std::max(0.0, 1 - amount), 1 + amount) : 1;
 }
@@ -43,21 +33,32 @@ ColorPlan plan_colors(const ColorJitter& jitter, SampleRandom random) {
 
 void adjust_colors(const ColorPlan& plan, std::span<std::uint8_t> pixels) {
   using Step = ColorPlan::Step;
-  const ColorSteps& steps = color_steps().back();
+  using Kind = ColorStep::Kind;
+  static const ColorSteps kernels = fastest_color_steps();
+  std::array<ColorStep, 4> steps;
+  std::size_t waiting = 0;
+  const auto add = [&](Kind kind, double a, double b) {
+    steps[waiting++] = {kind, static_cast<float>(a), static_cast<float>(b)};
+  };
+  const auto apply_waiting = [&] {
+    if (waiting > 0) kernels.apply(pixels, std::span(steps).first(waiting));
+    waiting = 0;
+  };
   for (const Step step : plan.order) {
     if (step == Step::kBrightness && plan.brightness != 1) {
-      scale_levels(pixels, static_cast<float>(plan.brightness), 0);
+      add(Kind::kLevels, plan.brightness, 0);
     } else if (step == Step::kContrast && plan.contrast != 1) {
-      const double mean = static_cast<double>(steps.grey_sum(pixels)) /
+      apply_waiting();  // the mean is that of what they leave
+      const double mean = static_cast<double>(kernels.grey_sum(pixels)) /
                           static_cast<double>(std::max<std::size_t>(1, pixels.size() / 3));
-      const double offset = (1 - plan.contrast) * mean;
-      scale_levels(pixels, static_cast<float>(plan.contrast), static_cast<float>(offset));
+      add(Kind::kLevels, plan.contrast, (1 - plan.contrast) * mean);
     } else if (step == Step::kSaturation && plan.saturation != 1) {
-      steps.saturation(pixels, plan.saturation);
+      add(Kind::kSaturation, plan.saturation, 1 - plan.saturation);
     } else if (step == Step::kHue && plan.hue != 0) {
-      steps.hue(pixels, plan.hue);
+      add(Kind::kHue, 6 * plan.hue, 0);
     }
   }
+  apply_waiting();
 }
 
 }  // namespace packhorse::reader

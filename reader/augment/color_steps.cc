@@ -1,138 +1,205 @@
 #include "augment/color_steps.h"
 
+#include <hwy/base.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstring>
 
-// Plain loops, which the compiler vectorises once for any processor and once for those with AVX2.
-// (Built with -fno-trapping-math: nobody looks at floating-point exceptions, and without the flag
-// choices stay jumps.)
-#define INLINE [[gnu::always_inline]] inline
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "augment/color_steps.cc"
+// These must come last.
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
 
-namespace packhorse::reader {
+// Built with -ffp-contract=off: an addition that is fused with a multiplication rounds once, and
+// processors would differ.
+HWY_BEFORE_NAMESPACE();
+namespace packhorse::reader::HWY_NAMESPACE {
+
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128  // no vectors
+
+ColorSteps color_steps_of_target() { return plain_color_steps(); }
+
+#else
 
 namespace {
 
-constexpr std::size_t kBlock = 256;  // pixels: the planes of a block stay in the nearest cache
+namespace hn = hwy::HWY_NAMESPACE;
 
-/// A few pixels, channel by channel, so that loops over them become vector instructions.
-struct Planes {
-  float r[kBlock], g[kBlock], b[kBlock];
+using DF = hn::ScalableTag<float>;
+using D32 = hn::Rebind<std::int32_t, DF>;
+using D8 = hn::Rebind<std::uint8_t, DF>;
+using D8x16 = hn::FixedTag<std::uint8_t, 16>;
+using VF = hn::Vec<DF>;
+constexpr DF df;
+constexpr D32 d32;
+constexpr D8 d8;
+constexpr D8x16 d8x16;
+
+constexpr std::size_t kTogether = 16;  // pixels whose channels are parted at once
+constexpr std::size_t kBlock = 256;    // pixels: their planes stay in the nearest cache
+
+/// The channels of a block.
+struct VectorPlanes {
+  HWY_ALIGN std::uint8_t channel[3][kBlock];
 };
 
-INLINE void load(const std::uint8_t* pixel, std::size_t count, Planes& planes) {
-  for (std::size_t i = 0; i < count; ++i) {
-    planes.r[i] = pixel[3 * i];
-    planes.g[i] = pixel[3 * i + 1];
-    planes.b[i] = pixel[3 * i + 2];
+void part(const std::uint8_t* pixels, std::size_t count, VectorPlanes& to) {
+  for (std::size_t i = 0; i < count; i += kTogether) {
+    hn::Vec<D8x16> r, g, b;
+    hn::LoadInterleaved3(d8x16, pixels + 3 * i, r, g, b);
+    hn::Store(r, d8x16, to.channel[0] + i);
+    hn::Store(g, d8x16, to.channel[1] + i);
+    hn::Store(b, d8x16, to.channel[2] + i);
   }
 }
 
-/// Calls work(planes, count) for each block of pixels and writes the planes back, truncated.
-template <class Work>
-INLINE void for_blocks(std::span<std::uint8_t> pixels, const Work& work) {
-  Planes planes;
-  const std::size_t total = pixels.size() / 3;
-  for (std::size_t begin = 0; begin < total; begin += kBlock) {
-    const std::size_t count = std::min(kBlock, total - begin);
-    std::uint8_t* const pixel = pixels.data() + 3 * begin;
-    load(pixel, count, planes);
-    work(planes, count);
-    for (std::size_t i = 0; i < count; ++i) {
-      pixel[3 * i] = static_cast<std::uint8_t>(static_cast<int>(planes.r[i]));
-      pixel[3 * i + 1] = static_cast<std::uint8_t>(static_cast<int>(planes.g[i]));
-      pixel[3 * i + 2] = static_cast<std::uint8_t>(static_cast<int>(planes.b[i]));
-    }
+void join(const VectorPlanes& from, std::size_t count, std::uint8_t* pixels) {
+  for (std::size_t i = 0; i < count; i += kTogether) {
+    hn::StoreInterleaved3(hn::Load(d8x16, from.channel[0] + i),
+                          hn::Load(d8x16, from.channel[1] + i),
+                          hn::Load(d8x16, from.channel[2] + i), d8x16, pixels + 3 * i);
   }
 }
 
-/// rgb_to_grayscale, truncated.
-INLINE float grey_of(float r, float g, float b) {
-  return static_cast<float>(static_cast<int>(r * 0.2989F + g * 0.587F + b * 0.114F));
+HWY_INLINE VF levels_at(const std::uint8_t* at) {
+  return hn::ConvertTo(df, hn::PromoteTo(d32, hn::Load(d8, at)));
 }
 
-INLINE float clamped(float value) { return std::min(std::max(value, 0.0F), 255.0F); }
+HWY_INLINE VF truncated(VF value) { return hn::ConvertTo(df, hn::ConvertTo(d32, value)); }
+HWY_INLINE VF clamped(VF value) {
+  return hn::Min(hn::Max(value, hn::Zero(df)), hn::Set(df, 255.0F));
+}
 
-INLINE std::uint64_t grey_sum(std::span<const std::uint8_t> pixels) {
-  Planes planes;
+HWY_INLINE VF grey_of(VF r, VF g, VF b) {
+  const VF sum = hn::Add(hn::Add(hn::Mul(r, hn::Set(df, 0.2989F)), hn::Mul(g, hn::Set(df, 0.587F))),
+                         hn::Mul(b, hn::Set(df, 0.114F)));
+  return truncated(sum);
+}
+
+/// Some pixels' channels.
+struct Colors {
+  VF r, g, b;
+};
+
+HWY_INLINE void adjust_levels(const ColorStep& step, Colors& c) {
+  const VF a = hn::Set(df, step.a), b = hn::Set(df, step.b);
+  c.r = clamped(hn::Add(hn::Mul(c.r, a), b));
+  c.g = clamped(hn::Add(hn::Mul(c.g, a), b));
+  c.b = clamped(hn::Add(hn::Mul(c.b, a), b));
+}
+
+HWY_INLINE void adjust_saturation(const ColorStep& step, Colors& c) {
+  const VF a = hn::Set(df, step.a);
+  const VF grey = hn::Mul(hn::Set(df, step.b), grey_of(c.r, c.g, c.b));
+  c.r = clamped(hn::Add(hn::Mul(c.r, a), grey));
+  c.g = clamped(hn::Add(hn::Mul(c.g, a), grey));
+  c.b = clamped(hn::Add(hn::Mul(c.b, a), grey));
+}
+
+HWY_INLINE VF channel_of(float n, VF sixths, VF highest, VF range) {
+  const VF six = hn::Set(df, 6.0F);
+  VF k = hn::Add(hn::Set(df, n), sixths);
+  k = hn::IfThenElse(hn::Ge(k, six), hn::Sub(k, six), k);
+  const VF share = hn::Min(hn::Min(k, hn::Sub(hn::Set(df, 4.0F), k)), hn::Set(df, 1.0F));
+  const VF level = hn::Sub(highest, hn::Mul(range, hn::Max(share, hn::Zero(df))));
+  return hn::Mul(level, hn::Set(df, 255.999F / 255));
+}
+
+HWY_INLINE void turn_hue(const ColorStep& step, Colors& c) {
+  const VF zero = hn::Zero(df), six = hn::Set(df, 6.0F);
+  const VF highest = hn::Max(c.r, hn::Max(c.g, c.b));
+  const VF range = hn::Sub(highest, hn::Min(c.r, hn::Min(c.g, c.b)));
+  const VF divisor = hn::IfThenElse(hn::Gt(range, zero), range, hn::Set(df, 1.0F));
+  const auto is_red = hn::Eq(highest, c.r), is_green = hn::Eq(highest, c.g);
+  const VF difference = hn::IfThenElse(
+      is_red, hn::Sub(c.g, c.b), hn::IfThenElse(is_green, hn::Sub(c.b, c.r), hn::Sub(c.r, c.g)));
+  const VF from =
+      hn::IfThenElse(is_red, zero, hn::IfThenElse(is_green, hn::Set(df, 2.0F), hn::Set(df, 4.0F)));
+  VF sixths = hn::Add(hn::Add(from, hn::Div(difference, divisor)), hn::Set(df, step.a));
+  sixths = hn::IfThenElse(hn::Lt(sixths, zero), hn::Add(sixths, six), sixths);
+  sixths = hn::IfThenElse(hn::Ge(sixths, six), hn::Sub(sixths, six), sixths);
+  c.r = channel_of(5, sixths, highest, range);
+  c.g = channel_of(3, sixths, highest, range);
+  c.b = channel_of(1, sixths, highest, range);
+}
+
+HWY_INLINE void adjust(const ColorStep& step, Colors& c) {
+  if (step.kind == ColorStep::Kind::kLevels) adjust_levels(step, c);
+  if (step.kind == ColorStep::Kind::kSaturation) adjust_saturation(step, c);
+  if (step.kind == ColorStep::Kind::kHue) turn_hue(step, c);
+  c = {truncated(c.r), truncated(c.g), truncated(c.b)};
+}
+
+HWY_INLINE void store_levels(VF value, std::uint8_t* at) {
+  hn::Store(hn::DemoteTo(d8, hn::ConvertTo(d32, value)), d8, at);
+}
+
+/// `count` is a multiple of kTogether.
+void adjust_block(std::uint8_t* pixels, std::size_t count, std::span<const ColorStep> steps) {
+  VectorPlanes planes;
+  part(pixels, count, planes);
+  auto& [r, g, b] = planes.channel;
+  for (std::size_t i = 0; i < count; i += hn::Lanes(df)) {
+    Colors colors{levels_at(r + i), levels_at(g + i), levels_at(b + i)};
+    for (const ColorStep& step : steps) adjust(step, colors);
+    store_levels(colors.r, r + i);
+    store_levels(colors.g, g + i);
+    store_levels(colors.b, b + i);
+  }
+  join(planes, count, pixels);
+}
+
+void apply_steps(std::span<std::uint8_t> pixels, std::span<const ColorStep> steps) {
+  const std::size_t total = pixels.size() / 3, whole = total - total % kTogether;
+  for (std::size_t begin = 0; begin < whole; begin += kBlock)
+    adjust_block(pixels.data() + 3 * begin, std::min(kBlock, whole - begin), steps);
+  if (whole == total) return;
+  std::array<std::uint8_t, 3 * kTogether> rest{};
+  const std::span<std::uint8_t> last = pixels.subspan(3 * whole, 3 * (total - whole));
+  std::copy(last.begin(), last.end(), rest.begin());
+  adjust_block(rest.data(), kTogether, steps);
+  std::copy_n(rest.begin(), last.size(), last.begin());
+}
+
+std::uint64_t block_grey_sum(const std::uint8_t* pixels, std::size_t count) {
+  VectorPlanes planes;
+  part(pixels, count, planes);
+  auto& [r, g, b] = planes.channel;
+  auto sums = hn::Zero(d32);
+  for (std::size_t i = 0; i < count; i += hn::Lanes(df)) {
+    const VF grey = grey_of(levels_at(r + i), levels_at(g + i), levels_at(b + i));
+    sums = hn::Add(sums, hn::ConvertTo(d32, grey));
+  }
+  return static_cast<std::uint64_t>(hn::GetLane(hn::SumOfLanes(d32, sums)));
+}
+
+std::uint64_t grey_sum_of(std::span<const std::uint8_t> pixels) {
+  const std::size_t total = pixels.size() / 3, whole = total - total % kTogether;
   std::uint64_t sum = 0;
-  const std::size_t total = pixels.size() / 3;
-  for (std::size_t begin = 0; begin < total; begin += kBlock) {
-    const std::size_t count = std::min(kBlock, total - begin);
-    load(pixels.data() + 3 * begin, count, planes);
-    int block = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      block += static_cast<int>(grey_of(planes.r[i], planes.g[i], planes.b[i]));
-    }
-    sum += static_cast<std::uint64_t>(block);
-  }
-  return sum;
+  for (std::size_t begin = 0; begin < whole; begin += kBlock)
+    sum += block_grey_sum(pixels.data() + 3 * begin, std::min(kBlock, whole - begin));
+  return sum + plain_color_steps().grey_sum(pixels.subspan(3 * whole));
 }
-
-INLINE void saturation(std::span<std::uint8_t> pixels, double amount) {
-  const auto factor = static_cast<float>(amount), rest = static_cast<float>(1 - amount);
-  for_blocks(pixels, [=](Planes& p, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) {
-      const float grey = rest * grey_of(p.r[i], p.g[i], p.b[i]);
-      p.r[i] = clamped(p.r[i] * factor + grey);
-      p.g[i] = clamped(p.g[i] * factor + grey);
-      p.b[i] = clamped(p.b[i] * factor + grey);
-    }
-  });
-}
-
-/// One channel of the colour at hue `sixths` (of the circle): HSV to RGB without cases. `n` is 5
-/// for red, 3 for green, 1 for blue.
-INLINE float channel_of(float n, float sixths, float highest, float range) {
-  float k = n + sixths;
-  k = k >= 6 ? k - 6 : k;
-  const float share = std::min(std::min(k, 4 - k), 1.0F);
-  // Float to uint8 as convert_image_dtype() does it.
-  return (highest - range * std::max(share, 0.0F)) * (255.999F / 255);
-}
-
-INLINE void hue(std::span<std::uint8_t> pixels, double turn) {
-  const auto added = static_cast<float>(6 * turn);
-  for_blocks(pixels, [=](Planes& p, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) {
-      const float r = p.r[i], g = p.g[i], b = p.b[i];
-      const float highest = std::max(r, std::max(g, b));
-      const float range = highest - std::min(r, std::min(g, b));
-      const float divisor = range > 0 ? range : 1;
-      const float from_green = 2 + (b - r) / divisor, from_blue = 4 + (r - g) / divisor;
-      float sixths = highest == g ? from_green : from_blue;
-      sixths = (highest == r ? (g - b) / divisor : sixths) + added;
-      sixths = sixths < 0 ? sixths + 6 : sixths;
-      sixths = sixths >= 6 ? sixths - 6 : sixths;
-      p.r[i] = channel_of(5, sixths, highest, range);
-      p.g[i] = channel_of(3, sixths, highest, range);
-      p.b[i] = channel_of(1, sixths, highest, range);
-    }
-  });
-}
-
-#if defined(__x86_64__)
-#define AVX2 [[gnu::target("avx2")]]
-AVX2 std::uint64_t avx2_grey_sum(std::span<const std::uint8_t> pixels) { return grey_sum(pixels); }
-AVX2 void avx2_saturation(std::span<std::uint8_t> pixels, double factor) {
-  saturation(pixels, factor);
-}
-AVX2 void avx2_hue(std::span<std::uint8_t> pixels, double turn) { hue(pixels, turn); }
-#endif
 
 }  // namespace
 
-std::span<const ColorSteps> color_steps() {
-  static constexpr ColorSteps kPortable = {"portable", grey_sum, saturation, hue};
-#if defined(__x86_64__)
-  static constexpr std::array kAll = {kPortable,
-                                      ColorSteps{"avx2", avx2_grey_sum, avx2_saturation, avx2_hue}};
-  static const std::size_t kUsable = __builtin_cpu_supports("avx2") != 0 ? 2 : 1;
-#else
-  static constexpr std::array kAll = {kPortable};
-  static const std::size_t kUsable = 1;
-#endif
-  return std::span(kAll).first(kUsable);
+ColorSteps color_steps_of_target() {
+  return {hwy::TargetName(HWY_TARGET), grey_sum_of, apply_steps};
 }
 
+#endif
+
+}  // namespace packhorse::reader::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace packhorse::reader {
+
+HWY_EXPORT(color_steps_of_target);
+ColorSteps fastest_color_steps() { return HWY_DYNAMIC_DISPATCH(color_steps_of_target)(); }
+
 }  // namespace packhorse::reader
+#endif

@@ -3,18 +3,31 @@
 #include <cstdint>
 #include <span>
 
-/// The steps of colour jitter that need all channels of a pixel: RGB, 8 bit, interleaved.
+/// The steps of colour jitter: RGB, 8 bit, interleaved.
 namespace packhorse::reader {
+
+/// One of them; its result is truncated to whole levels.
+struct ColorStep {
+  enum class Kind : std::uint8_t {
+    kLevels,      ///< each channel by itself becomes level * a + b
+    kSaturation,  ///< level * a + grey * b
+    kHue,         ///< turned by a sixths of the circle
+  };
+  Kind kind;
+  float a, b = 0;
+};
 
 struct ColorSteps {
   const char* name;
   /// The sum of all pixels' grey levels.
   std::uint64_t (*grey_sum)(std::span<const std::uint8_t> pixels);
-  void (*saturation)(std::span<std::uint8_t> pixels, double factor);
-  void (*hue)(std::span<std::uint8_t> pixels, double turn);  ///< turn: within -0.5 and 0.5
+  /// All steps in one pass over the pixels.
+  void (*apply)(std::span<std::uint8_t> pixels, std::span<const ColorStep> steps);
 };
 
-/// The variants that this processor can run, the fastest last. All give the same results.
-std::span<const ColorSteps> color_steps();
+/// In plain C++, for any processor: what the others are tested against.
+const ColorSteps& plain_color_steps();
+/// The fastest this processor can run, with the same results.
+ColorSteps fastest_color_steps();
 
 }  // namespace packhorse::reader

@@ -314,7 +314,16 @@ PicturePlan plan_picture(const DetectionAugment& augment, SampleRandom random, s
 }
 
 void fill(std::span<std::uint8_t> pixels, const std::array<std::uint8_t, 3>& color) {
-  for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = color[i % color.size()];
+  if (color[0] == color[1] && color[1] == color[2]) {
+    std::fill(pixels.begin(), pixels.end(), color[0]);  // a memset
+    return;
+  }
+  std::array<std::uint8_t, 192> pattern;  // whole pixels, and whole cache lines
+  for (std::size_t i = 0; i < pattern.size(); ++i) pattern[i] = color[i % color.size()];
+  for (std::size_t at = 0; at < pixels.size(); at += pattern.size()) {
+    std::copy_n(pattern.begin(), std::min(pattern.size(), pixels.size() - at),
+                pixels.begin() + static_cast<std::ptrdiff_t>(at));
+  }
 }
 
 }  // namespace packhorse::reader

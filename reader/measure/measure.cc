@@ -46,7 +46,7 @@ std::uint64_t bytes_of_files(const Dataset& dataset) {
 struct Progress {
   Clock::time_point at;
   double cpu_s = 0;
-  std::uint64_t images = 0, bytes = 0;
+  std::uint64_t images = 0, bytes = 0, objects = 0;
   std::size_t batches = 0;
 };
 
@@ -146,7 +146,8 @@ Measurement measure(const std::shared_ptr<const Dataset>& dataset, const Measure
   const Clock::time_point made = Clock::now();
   Loader loader(dataset, loader_options);
   const auto progress = [&](const Progress& last, const Clock::time_point now) {
-    return Progress{now, process_usage().cpu_s, last.images, loader.counters().bytes, last.batches};
+    return Progress{now,          process_usage().cpu_s, last.images, loader.counters().bytes,
+                    last.objects, last.batches};
   };
   Progress begin = progress({}, Clock::now());
   Progress warmed = begin, last = begin;
@@ -166,6 +167,7 @@ Measurement measure(const std::shared_ptr<const Dataset>& dataset, const Measure
     result.batch_ms.push_back(seconds_between(last.at, now) * 1e3);
     last.at = now;
     last.images += static_cast<std::uint64_t>(batch->size());
+    last.objects += batch->targets().offsets.back();
     ++last.batches;
     if (last.batches == options.warmup_batches) warmed = progress(last, now);
     if (last.batches > options.warmup_batches &&
@@ -181,6 +183,7 @@ Measurement measure(const std::shared_ptr<const Dataset>& dataset, const Measure
   result.seconds = seconds_between(begin.at, last.at);
   result.cpu_s = last.cpu_s - begin.cpu_s;
   result.bytes = last.bytes - begin.bytes;
+  result.objects = last.objects - begin.objects;
   result.batch_ms.erase(result.batch_ms.begin(),
                         result.batch_ms.begin() + static_cast<std::ptrdiff_t>(begin.batches));
   result.counters = loader.counters();

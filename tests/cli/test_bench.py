@@ -1,5 +1,6 @@
 """`packhorse bench` from outside: its measurements and their fields. No test asserts a time."""
 
+import json
 import os
 import shutil
 
@@ -242,6 +243,17 @@ def test_a_missing_input_is_named(inputs):
         ("--repeats", "0"),
         ("--batch-size", "0"),
         ("--size", "0"),
+        ("--size", "32x"),
+        ("--size", "x32"),
+        ("--size", "32x16x8"),
+        ("--size", "+32"),
+        ("--size", "16385"),
+        ("--size", "32x16"),
+        ("--augment", "dream"),
+        ("--targets",),
+        ("--work", "read", "--targets"),
+        ("--work", "read", "--augment", "letterbox"),
+        ("--work", "read", "--size", "32"),
         ("--workers", "-1"),
     ],
 )
@@ -278,6 +290,65 @@ def test_bad_images_are_an_error_or_replaced_and_counted(inputs, tmp_path):
     assert "replaced in " in out and ": 1 bad image (" in out
     report = packhorse("bench", tmp_path / "bad", *options, "--max-bad", "1%", "--json").json
     assert report["runs"][0]["bad_samples"] == 1 and report["runs"][0]["images"] == 100
+
+
+@pytest.fixture(scope="module")
+def with_objects(tmp_path_factory):
+    """40 images, each with as many boxes as its number says, modulo 3: all of 8 x 8 pixels."""
+    scratch = tmp_path_factory.mktemp("objects")
+    make_source(scratch / "source", 40)
+    files = sorted(path.relative_to(scratch / "source") for path in (scratch / "source").rglob("*.*"))
+    Image = pytest.importorskip("PIL.Image")
+    images = []
+    for number, name in enumerate(files):
+        with Image.open(scratch / "source" / name) as picture:
+            images.append({"id": number, "file_name": str(name), "width": picture.width, "height": picture.height})
+    annotations = [
+        {"id": 3 * i + j, "image_id": i, "category_id": 1, "bbox": [30, 30, 8, 8], "area": 64, "iscrowd": 0}
+        for i in range(40)
+        for j in range(i % 3)
+    ]
+    categories = [{"id": 1, "name": "square"}]
+    coco = {"images": images, "annotations": annotations, "categories": categories}
+    (scratch / "coco.json").write_text(json.dumps(coco))
+    pack(scratch / "source", scratch / "packed", "--format", "wds", "--targets", f"coco:{scratch / 'coco.json'}")
+    return scratch / "packed"
+
+
+OBJECTS = sum(i % 3 for i in range(40))
+
+
+@pytest.mark.parametrize(("augment", "pictures"), [("letterbox", 1), ("mosaic", 4), ("mosaic-turned", 4)])
+def test_whole_pictures_are_made_with_their_objects(with_objects, augment, pictures):
+    options = ["--augment", augment, "--size", "48x64", "--targets", "--repeats", "1", "--min-seconds", "0"]
+    (found,) = packhorse("bench", with_objects, *options, "--json").json["runs"]
+    assert (found["augment"], found["size"]) == (augment, {"height": 48, "width": 64})
+    # Nothing of a letterboxed picture is cut; of a mosaic's four some is.
+    assert found["objects"] == OBJECTS if pictures == 1 else OBJECTS < found["objects"] < pictures * OBJECTS
+    out = packhorse("bench", with_objects, *options).out
+    assert f"\n{augment}, 48 x 64 pixels, objects an image: {found['objects'] / 40:.1f}\n" in out
+
+
+def test_a_mosaic_reads_four_pictures_for_each_image(with_objects):
+    options = ["--size", "32", "--repeats", "1", "--min-seconds", "0", "--json"]
+    one, four = (
+        packhorse("bench", with_objects, "--augment", augment, *options).json["runs"][0]
+        for augment in ("letterbox", "mosaic")
+    )
+    assert one["images"] == four["images"] == 40 and 3 * one["bytes"] < four["bytes"] < 5 * one["bytes"]
+    assert "objects" not in one
+
+
+def test_the_size_is_the_usual_one_of_the_augmentation(with_objects):
+    options = ["--repeats", "1", "--min-seconds", "0", "--max-images", "1", "--batch-size", "1", "--json"]
+    for augment, side in [("crop", 224), ("letterbox", 640)]:
+        (found,) = packhorse("bench", with_objects, "--augment", augment, *options).json["runs"]
+        assert found["size"] == {"height": side, "width": side}
+
+
+def test_targets_of_a_dataset_without_objects_are_refused(inputs):
+    result = refused("bench", inputs / "wds", "--targets", "--repeats", "1", code=2)
+    assert "has no objects" in result.err and "next: " in result.err
 
 
 def test_huge_pages_hold_as_many_images(inputs):

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "bench/augments.h"
 #include "bench/run_json.h"
 #include "bench/run_text.h"
 #include "commands.h"
@@ -29,7 +30,8 @@ class CommandBench final : public program::Command {
     app.footer(
         "Examples:\n"
         "  packhorse bench photos packed/wds packed/lmdb --work read,decode --cold --warm\n"
-        "  packhorse bench packed/wds --sweep\n\n"
+        "  packhorse bench packed/wds --sweep\n"
+        "  packhorse bench packed/coco --augment mosaic --size 640 --targets\n\n"
         "Rates are medians of the repeats; spread is the gap between the slowest and the fastest, "
         "in percent of the median.\n"
         "disk is what the disk really delivered during the pass: it proves a pass cold or warm, "
@@ -40,11 +42,13 @@ class CommandBench final : public program::Command {
 
   int run(const std::stop_token& stop) override {
     const bool decodes = std::ranges::find(request_.works, "decode") != request_.works.end();
-    if (!decodes && (size_->count() > 0 || program::has_image_limits(*app_))) {
+    if (!decodes && (has_any_of({size_, augment_, targets_}) || program::has_image_limits(*app_))) {
       throw Error(ErrorKind::kUsage,
-                  "--size and image limits have no effect: --work read decodes no images", {},
-                  "leave them out, or give --work decode");
+                  "--size, --augment, --targets and image limits have no effect: --work read "
+                  "decodes no images",
+                  {}, "leave them out, or give --work decode");
     }
+    static_cast<void>(bench::size_of(request_.augment, request_.size));  // may throw
     if (request_.repeats < 1) throw Error(ErrorKind::kUsage, "--repeats must be at least 1");
     // The file is made first, so that one that cannot be written fails before the measurement.
     std::optional<AtomicFile> metrics;
@@ -100,8 +104,14 @@ class CommandBench final : public program::Command {
                  "Try 1, 2, 4, ... workers, up to twice the number of CPUs")
         ->excludes(workers);
     app.add_option("--batch-size", request_.batch_size, "Images per batch")->capture_default_str();
-    size_ = app.add_option("--size", request_.size, "Side of the random resized crop, in pixels")
-                ->capture_default_str();
+    augment_ = app.add_option("--augment", request_.augment, bench::augments_text())
+                   ->check(program::one_of(bench::augment_names()))
+                   ->capture_default_str();
+    size_ = app.add_option("--size", request_.size,
+                           "Pixels of the result: a side, or HEIGHTxWIDTH; 224 for crops, 640 for "
+                           "whole pictures");
+    targets_ = app.add_flag("--targets", request_.targets,
+                            "Also read the objects, and place them as the pictures are");
     app.add_option(
            "--max-bad", request_.max_bad,
            "Damaged images per epoch to replace with others, e.g. 10 or 0.1%; one more is an error")
@@ -116,9 +126,13 @@ class CommandBench final : public program::Command {
         ->capture_default_str();
   }
 
+  static bool has_any_of(std::initializer_list<const CLI::Option*> options) {
+    return std::ranges::any_of(options, [](const CLI::Option* o) { return o->count() > 0; });
+  }
+
   bench::Request request_;
   const CLI::App* app_ = nullptr;
-  CLI::Option* size_ = nullptr;
+  CLI::Option *size_ = nullptr, *augment_ = nullptr, *targets_ = nullptr;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "bench/augments.h"
 #include "packhorse/base/resources.h"
 
 namespace packhorse::bench {
@@ -97,7 +98,8 @@ reader::MeasureOptions options_of(const Request& request, const Section& section
   options.loader.workers = workers;
   options.loader.batch_size = request.batch_size;
   options.loader.seed = static_cast<std::uint64_t>(repeat);
-  options.loader.augment = reader::RandomResizedCrop{.size = request.size};
+  choose_augment(request.augment, size_of(request.augment, request.size), options.loader);
+  if (request.targets) options.loader.targets.emplace();
   options.loader.limits = request.limits;
   options.loader.tail = reader::Tail::kKeep;
   options.loader.bad_samples = reader::BadSampleOptions::parse(request.max_bad);

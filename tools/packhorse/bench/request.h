@@ -19,12 +19,15 @@ struct Request {
   std::vector<std::string> storages;  ///< to simulate
   std::vector<int> workers;           ///< empty: as many as this process may use
   std::string order = "global", split, metrics, max_bad = "0";
+  std::string augment = "crop";  ///< one of augment_names()
+  std::string size;              ///< of the output; empty: the augmentation's usual one
   std::int64_t batch_size = 64;
   std::uint64_t max_images = 0;
   double min_seconds = 0.5;
-  int repeats = 3, size = 224;
+  int repeats = 3;
   ImageLimits limits = {};
   bool cold = false, warm = false, sweep = false, huge_pages = false, json = false, quiet = false;
+  bool targets = false;  ///< read objects, too
 };
 
 /// The work, and where the bytes come from; each section has a table of its own.

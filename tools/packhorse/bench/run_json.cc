@@ -1,5 +1,6 @@
 #include "bench/run_json.h"
 
+#include "bench/augments.h"
 #include "common/machine.h"
 #include "common/storage.h"
 #include "common/terminal.h"
@@ -61,6 +62,12 @@ Json run_json(const Request& request, const Run& run) {
       {"dataset_images", run.samples},
       {"seconds", pass.seconds},
       {"cpu_s", pass.cpu_s}};
+  if (run.section.work == reader::Work::kDecode) {
+    const reader::ImageSize size = size_of(request.augment, request.size);
+    json["augment"] = request.augment;
+    json["size"] = {{"height", size.height}, {"width", size.width}};
+  }
+  if (request.targets) json["objects"] = pass.objects;
   if (run.section.cache == reader::CacheState::kCold)
     json["names_dropped"] = reader::can_drop_names();
   if (run.section.storage) json["storage"] = program::delays_json(*run.section.storage);

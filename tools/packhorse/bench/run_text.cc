@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "bench/augments.h"
 #include "common/storage.h"
 #include "common/terminal.h"
 
@@ -38,6 +39,23 @@ std::string section_name(const Section& section) {
   return fmt::format("{}, {}", name_of(section.work), place_of(section));
 }
 
+/// Says what becomes of the pictures, where it is not what is usual.
+std::string augment_text(const Request& request, const std::vector<const Run*>& runs) {
+  const bool usual = request.augment == Request{}.augment && !request.targets;
+  if (usual || runs.front()->section.work == reader::Work::kRead) return {};
+  const reader::ImageSize size = size_of(request.augment, request.size);
+  std::string text = fmt::format("{}, {} x {} pixels", request.augment, size.height, size.width);
+  if (request.targets) {
+    text += ", objects an image:";
+    for (const Run* run : runs) {
+      const Measurement& pass = run->median_pass();
+      text += fmt::format(" {:.1f}",
+                          static_cast<double>(pass.objects) / static_cast<double>(pass.images));
+    }
+  }
+  return text + "\n";
+}
+
 std::string title_text(const Request& request, const std::vector<const Run*>& runs) {
   const std::uint64_t size = runs.front()->samples;
   std::string text =
@@ -45,6 +63,7 @@ std::string title_text(const Request& request, const std::vector<const Run*>& ru
                   program::count_text(
                       request.max_images > 0 ? std::min(request.max_images, size) : size, "image"),
                   program::count_text(static_cast<std::uint64_t>(request.repeats), "repeat"));
+  text += augment_text(request, runs);
   if (const auto& storage = runs.front()->section.storage)
     text += fmt::format("simulated: {}\n", program::delays_text(*storage));
   if (runs.front()->section.cache == CacheState::kCold && !reader::can_drop_names())

@@ -41,9 +41,10 @@ struct Measurement {
   std::uint64_t images = 0;
   std::uint64_t warmup_images = 0;  ///< images before those, not timed
   double seconds = 0;
-  double first_batch_s = 0;  ///< from making the loader to the first batch
-  double cpu_s = 0;          ///< user + system time of the process
-  std::uint64_t bytes = 0;   ///< stored bytes read
+  double first_batch_s = 0;   ///< from making the loader to the first batch
+  double cpu_s = 0;           ///< user + system time of the process
+  std::uint64_t bytes = 0;    ///< stored bytes read
+  std::uint64_t objects = 0;  ///< delivered with the images, where targets are read
   std::uint64_t disk_bytes =
       0;  ///< delivered by the disk, warm-up included; 0 without /proc/self/io
   std::vector<double> batch_ms;  ///< time between batches

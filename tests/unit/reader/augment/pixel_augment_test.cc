@@ -66,19 +66,28 @@ TEST_CASE("colour jitter: extremes are black, grey, and the other side of the hu
   CHECK(pixels == Pixels{127, 127, 127, 127, 127, 127});  // 254 / 2: white's grey is truncated
 }
 
-TEST_CASE("colour jitter: all processors' steps agree") {
-  const Pixels original = made(77, 33);  // not a whole number of blocks
-  for (const ColorSteps& steps : color_steps()) {
-    CAPTURE(steps.name);
-    CHECK(steps.grey_sum(original) == color_steps().front().grey_sum(original));
-    for (double amount : {-0.5, -0.21, 0.0, 0.1, 0.37, 0.5}) {
-      Pixels pixels = original, expected = original;
-      steps.hue(pixels, amount);
-      color_steps().front().hue(expected, amount);
-      CHECK(pixels == expected);
-      steps.saturation(pixels, 1 + amount);
-      color_steps().front().saturation(expected, 1 + amount);
-      CHECK(pixels == expected);
+TEST_CASE("colour jitter: vectors and plain C++ agree, one step or several in a pass") {
+  using Kind = ColorStep::Kind;
+  const ColorSteps& plain = plain_color_steps();
+  const ColorSteps fast = fastest_color_steps();
+  CAPTURE(fast.name);
+  for (const int width : {1, 5, 16, 77}) {  // whole numbers of blocks, and others
+    const Pixels original = made(width, 33);
+    CHECK(fast.grey_sum(original) == plain.grey_sum(original));
+    for (const double amount : {-0.5, -0.21, 0.0, 0.1, 0.37, 0.5}) {
+      const auto a = static_cast<float>(amount);
+      const std::vector<ColorStep> all = {{Kind::kSaturation, 1 + a, -a},
+                                          {Kind::kHue, 6 * a},
+                                          {Kind::kLevels, 1 + a, 20 * a},
+                                          {Kind::kLevels, 1 - a, -9}};
+      for (std::size_t first = 0; first < all.size(); ++first) {
+        for (std::size_t count = 1; first + count <= all.size(); ++count) {
+          Pixels pixels = original, expected = original;
+          fast.apply(pixels, std::span(all).subspan(first, count));
+          plain.apply(expected, std::span(all).subspan(first, count));
+          CHECK(pixels == expected);
+        }
+      }
     }
   }
 }

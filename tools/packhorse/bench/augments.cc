@@ -1,0 +1,111 @@
+#include "bench/augments.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string_view>
+
+#include "packhorse/base/error.h"
+
+namespace packhorse::bench {
+
+using reader::DetectionAugment;
+using reader::ImageSize;
+using reader::LoaderOptions;
+
+namespace {
+
+constexpr int kMaxTypedSide = 16384;
+
+/// Mosaic with the numbers that are usual in training YOLO: scale and place vary, colours too.
+void choose_mosaic(ImageSize size, double degrees, double shear, LoaderOptions& options) {
+  options.augment = DetectionAugment{.size = size,
+                                     .mosaic = {.probability = 1},
+                                     .affine = {.degrees = degrees,
+                                                .translate = 0.1,
+                                                .min_scale = 0.5,
+                                                .max_scale = 1.5,
+                                                .shear = shear},
+                                     .flip = 0.5};
+  options.pixels.jitter = {.brightness = 0.4, .saturation = 0.7, .hue = 0.015};
+}
+
+struct AugmentChoice {
+  const char* name;
+  const char* summary;
+  int usual_side;
+  bool makes_squares;  ///< only
+  void (*choose)(ImageSize, LoaderOptions&);
+};
+
+/// Everything there is to know about an augmentation: a new one is one more line here.
+constexpr std::array kAugments = {
+    AugmentChoice{"crop", "a random resized crop, flipped or not", 224, true,
+                  [](ImageSize size, LoaderOptions& options) {
+                    options.augment = reader::RandomResizedCrop{.size = size.width};
+                  }},
+    AugmentChoice{"letterbox", "the whole picture, with borders", 640, false,
+                  [](ImageSize size, LoaderOptions& options) {
+                    options.augment = DetectionAugment{.size = size};
+                  }},
+    AugmentChoice{
+        "mosaic",
+        "four pictures, moved by up to 0.1 and scaled by 0.5 to 1.5, flipped or not, "
+        "with hue, saturation and brightness changed by up to 0.015, 0.7 and 0.4",
+        640, false,
+        [](ImageSize size, LoaderOptions& options) { choose_mosaic(size, 0, 0, options); }},
+    AugmentChoice{
+        "mosaic-turned", "likewise, turned by up to 10 and sheared by up to 2 degrees", 640, false,
+        [](ImageSize size, LoaderOptions& options) { choose_mosaic(size, 10, 2, options); }},
+};
+
+const AugmentChoice& augment_called(const std::string& name) {
+  return *std::find_if(kAugments.begin(), kAugments.end(),
+                       [&](const AugmentChoice& choice) { return choice.name == name; });
+}
+
+int side_of(std::string_view text, const std::string& whole) {
+  int side = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), side);
+  if (error != std::errc() || end != text.data() + text.size() || side < 1 ||
+      side > kMaxTypedSide) {
+    throw Error(ErrorKind::kUsage, "--size: no number of pixels within 1 and 16384: " + whole, {},
+                "give one side, e.g. 640, or height and width, e.g. 480x640");
+  }
+  return side;
+}
+
+}  // namespace
+
+std::vector<std::string> augment_names() {
+  std::vector<std::string> names;
+  for (const AugmentChoice& choice : kAugments) names.emplace_back(choice.name);
+  return names;
+}
+
+std::string augments_text() {
+  std::string text;
+  for (const AugmentChoice& choice : kAugments)
+    text += (text.empty() ? "" : "; ") + std::string(choice.name) + ": " + choice.summary;
+  return text;
+}
+
+ImageSize size_of(const std::string& augment, const std::string& text) {
+  const AugmentChoice& choice = augment_called(augment);
+  if (text.empty()) return {choice.usual_side, choice.usual_side};
+  const std::size_t cross = text.find('x');
+  const int height = side_of(std::string_view(text).substr(0, cross), text);
+  const int width =
+      cross == std::string::npos ? height : side_of(std::string_view(text).substr(cross + 1), text);
+  if (choice.makes_squares && height != width) {
+    throw Error(ErrorKind::kUsage, "--size " + text + ": --augment " + augment + " makes squares",
+                {}, "give one side, or another augmentation, e.g. letterbox");
+  }
+  return {height, width};
+}
+
+void choose_augment(const std::string& augment, ImageSize size, LoaderOptions& options) {
+  augment_called(augment).choose(size, options);
+}
+
+}  // namespace packhorse::bench

@@ -28,10 +28,17 @@ const NotationName& notation_of(std::string_view word) {
     if (one.name == word) return one;
   }
   refuse("'" + std::string(word) + "' is no notation",
-         "give coco:FILE, yolo or voc; for one split alone val=coco:FILE");
+         "give coco:FILE, yolo, yolo:data.yaml or voc; for one split alone val=coco:FILE");
 }
 
 }  // namespace
+
+std::string_view TargetOptions::name() const {
+  for (const NotationName& one : kNotations) {
+    if (one.notation == notation) return one.name;
+  }
+  return {};
+}
 
 std::string_view TargetOptions::field() const {
   for (const NotationName& one : kNotations) {
@@ -46,6 +53,11 @@ std::vector<std::string> TargetOptions::made_fields() const {
   return names;
 }
 
+std::optional<std::filesystem::path> TargetOptions::data_yaml() const {
+  if (notation != Notation::kYolo || files.empty()) return std::nullopt;
+  return files.begin()->second;
+}
+
 void TargetOptions::add(const std::string& text) {
   const std::size_t colon = text.find(':');
   std::string head = text.substr(0, colon), split;
@@ -57,13 +69,13 @@ void TargetOptions::add(const std::string& text) {
   if (!empty() && notation != found.notation) refuse("two notations", "give all files in one");
   notation = found.notation;
   const bool has_file = colon != std::string::npos && colon + 1 < text.size();
-  if (has_file != (notation == Notation::kCoco))
-    refuse(has_file ? std::string(found.name) + " is read from each sample's field '" +
-                          std::string(found.field) + "', not from a file"
-                    : "coco without a file",
-           has_file ? "give --targets " + std::string(found.name)
-                    : "give --targets coco:annotations/instances.json");
+  if (!has_file && notation == Notation::kCoco)
+    refuse("coco without a file", "give --targets coco:annotations/instances.json");
+  if (has_file && notation == Notation::kVoc)
+    refuse("voc is read from each sample's field 'xml', not from a file", "give --targets voc");
   if (!has_file) return;
+  if (notation == Notation::kYolo && !split.empty())
+    refuse("a data.yaml is for all splits", "give --targets yolo:" + text.substr(colon + 1));
   if (!files.emplace(split, text.substr(colon + 1)).second)
     refuse("two files for one split", "give each split one file: val=coco:FILE");
 }
@@ -77,8 +89,14 @@ void TargetOptions::validate() const {
   }
   if (notation == Notation::kCoco && !classes.empty())
     refuse("files of COCO name their classes themselves", "leave out --target-classes");
-  if (notation != Notation::kCoco && classes.empty())
-    refuse("the classes of the objects are not known", "give --target-classes FILE, a name a line");
+  if (data_yaml() && !classes.empty())
+    refuse("a data.yaml names its classes itself", "leave out --target-classes");
+  if (data_yaml() && keypoints != 0)
+    refuse("a data.yaml says itself which key points there are", "leave out --target-keypoints");
+  // The classes of voc may be found in its files.
+  if (notation == Notation::kYolo && !data_yaml() && classes.empty())
+    refuse("the classes of the objects are not known",
+           "give --target-classes FILE, a name a line, or --targets yolo:data.yaml");
   if (keypoints != 0 && notation != Notation::kYolo)
     refuse("only YOLO's lines need to be told their key points", "leave out --target-keypoints");
 }

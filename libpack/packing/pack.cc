@@ -14,6 +14,7 @@
 #include "packing/pack_item.h"
 #include "packing/pack_job.h"
 #include "packing/preview.h"
+#include "packing/preview_targets.h"
 #include "packing/space.h"
 
 namespace packhorse {
@@ -112,6 +113,9 @@ PackReport pack(const fs::path& source, const fs::path& out, const PackOptions& 
     report.accounting.packed =
         report.accounting.seen - report.accounting.rejected - report.accounting.skipped;
     report.preview = preview_of(job.splits, job.listing.fields, report);
+    if (job.listing.made_targets)
+      report.preview->targets =
+          preview_targets(*job.source, job.listing, job.splits, options.jobs, options.limits, stop);
     return finished();
   }
   Staging staging(out, options.task ? Staging::Hold::kShared : Staging::Hold::kAlone,

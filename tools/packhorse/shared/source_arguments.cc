@@ -62,7 +62,7 @@ void SourceArguments::setup(CLI::App& app, const std::string& source,
   app.add_option(
          "--targets", targets_,
          "Which objects are in the images: coco:FILE (val=coco:FILE: for that split alone), "
-         "or yolo or voc, told from each image's field txt or xml")
+         "yolo:data.yaml, or yolo or voc, told from each image's field txt or xml")
       ->type_name("NOTATION[:FILE]")
       ->allow_extra_args(false)
       ->group(source);

@@ -66,6 +66,9 @@ void add_voc_objects(std::string_view text, const ImageInfo& image,
 
 SampleTargets::SampleTargets(TargetOptions options) : options_(std::move(options)) {
   options_.validate();
+  if (options_.notation == Notation::kVoc && options_.classes.empty())
+    throw Error(ErrorKind::kUsage, "--targets: the classes of the objects are not known", {},
+                "give --target-classes FILE, a name a line");
   classes_ = options_.classes;
   for (std::size_t i = 0; i < options_.keypoints; ++i) keypoints_.push_back(std::to_string(i));
   Sha256 hash;
@@ -198,6 +201,18 @@ std::string SampleTargets::record(const SplitListing& split, std::size_t entry) 
       own == nullptr ? nullptr : find(*own, split.entries.path_of(entry));
   if (image == nullptr) throw Error(ErrorKind::kCorrupt, "it has no annotations");
   return coco_record(*own->file, *image);
+}
+
+ImageInfo SampleTargets::told_image(const SplitListing& split, std::size_t entry) const {
+  ImageInfo told;
+  if (options_.notation != Notation::kCoco) return told;
+  const Split* const own = split_of(split.split);
+  const CocoFile::Image* const image =
+      own == nullptr ? nullptr : find(*own, split.entries.path_of(entry));
+  if (image == nullptr) return told;
+  told.width = image->width;
+  told.height = image->height;
+  return told;
 }
 
 std::string_view SampleTargets::text_without_field() const {

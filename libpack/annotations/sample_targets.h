@@ -30,6 +30,8 @@ class SampleTargets {
   /// What of COCO's file belongs to an image: {"image": ..., "annotations": [...]}, as written
   /// there. Empty for other notations, whose text is a field of the source.
   std::string record(const SplitListing& split, std::size_t entry) const;
+  /// The image as COCO's file says it is: its size alone. Of other notations: no size.
+  ImageInfo told_image(const SplitListing& split, std::size_t entry) const;
   /// The objects in an image, from its record or field, in pixels of the image as the source has
   /// it. Throws Error(kCorrupt) that names what cannot be right.
   Objects objects(const SplitListing& split, std::string_view text, const ImageInfo& image) const;

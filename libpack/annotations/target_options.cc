@@ -32,8 +32,8 @@ const NotationName& notation_of(std::string_view word) {
     if (one.name == word) return one;
   }
   refuse("'" + std::string(word) + "' is no notation",
-         "give coco:FILE, coco-records:FILE, yolo or voc, classes:FILE, caption:FIELD or "
-         "mask:FIELD; for one split alone val=coco:FILE");
+         "give coco:FILE, coco-records:FILE, yolo, yolo:data.yaml or voc, classes:FILE, "
+         "caption:FIELD or mask:FIELD; for one split alone val=coco:FILE");
 }
 
 struct ExtraName {
@@ -49,6 +49,13 @@ constexpr std::array<ExtraName, 3> kExtras = {{{"classes", ExtraTarget::Kind::kC
 std::string_view name_of(ExtraTarget::Kind kind) {
   for (const ExtraName& one : kExtras) {
     if (one.kind == kind) return one.name;
+  }
+  return {};
+}
+
+std::string_view TargetOptions::name() const {
+  for (const NotationName& one : kNotations) {
+    if (one.notation == notation) return one.name;
   }
   return {};
 }
@@ -103,6 +110,11 @@ std::vector<std::string> TargetOptions::made_fields() const {
   return names;
 }
 
+std::optional<std::filesystem::path> TargetOptions::data_yaml() const {
+  if (notation != Notation::kYolo || files.empty()) return std::nullopt;
+  return files.begin()->second;
+}
+
 void TargetOptions::add(const std::string& text) {
   const std::size_t colon = text.find(':');
   std::string head = text.substr(0, colon), split;
@@ -117,13 +129,14 @@ void TargetOptions::add(const std::string& text) {
   if (has_objects() && notation != found.notation) refuse("two notations", "give all files in one");
   notation = found.notation;
   const bool has_file = colon != std::string::npos && colon + 1 < text.size();
-  if (has_file != has_files())
-    refuse(has_file ? std::string(found.name) + " is read from each sample's field '" +
-                          std::string(found.field) + "', not from a file"
-                    : std::string(found.name) + " without a file",
-           has_file ? "give --targets " + std::string(found.name)
-                    : "give --targets " + std::string(found.name) + ":annotations/instances.json");
+  if (!has_file && has_files())
+    refuse(std::string(found.name) + " without a file",
+           "give --targets " + std::string(found.name) + ":annotations/instances.json");
+  if (has_file && notation == Notation::kVoc)
+    refuse("voc is read from each sample's field 'xml', not from a file", "give --targets voc");
   if (!has_file) return;
+  if (notation == Notation::kYolo && !split.empty())
+    refuse("a data.yaml is for all splits", "give --targets yolo:" + text.substr(colon + 1));
   if (!files.emplace(split, text.substr(colon + 1)).second)
     refuse("two files for one split", "give each split one file: val=coco:FILE");
 }
@@ -156,8 +169,14 @@ void TargetOptions::validate() const {
   if (notation == Notation::kNone) return;
   if (has_files() && !classes.empty() && !for_extras)
     refuse("files of COCO name their classes themselves", "leave out --target-classes");
-  if (!has_files() && classes.empty())
-    refuse("the classes of the objects are not known", "give --target-classes FILE, a name a line");
+  if (data_yaml() && !classes.empty())
+    refuse("a data.yaml names its classes itself", "leave out --target-classes");
+  if (data_yaml() && keypoints != 0)
+    refuse("a data.yaml says itself which key points there are", "leave out --target-keypoints");
+  // The classes of voc may be found in its files.
+  if (notation == Notation::kYolo && !data_yaml() && classes.empty())
+    refuse("the classes of the objects are not known",
+           "give --target-classes FILE, a name a line, or --targets yolo:data.yaml");
   if (keypoints != 0 && notation != Notation::kYolo)
     refuse("only YOLO's lines need to be told their key points", "leave out --target-keypoints");
 }

@@ -15,6 +15,7 @@
 #include "packing/pack_item.h"
 #include "packing/pack_job.h"
 #include "packing/preview.h"
+#include "packing/preview_targets.h"
 #include "packing/space.h"
 
 namespace packhorse {
@@ -114,6 +115,9 @@ PackReport pack(const fs::path& source, const fs::path& out, const PackOptions& 
     report.accounting.packed =
         report.accounting.seen - report.accounting.rejected - report.accounting.skipped;
     report.preview = preview_of(job.splits, job.listing.fields, report);
+    if (job.listing.made_targets)
+      report.preview->targets =
+          preview_targets(*job.source, job.listing, job.splits, options.jobs, options.limits, stop);
     return finished();
   }
   Staging staging(out, options.task ? Staging::Hold::kShared : Staging::Hold::kAlone,

@@ -5,12 +5,13 @@
 #include <numeric>
 
 #include "packhorse/base/printable.h"
+#include "packing/reasons.h"
 
 namespace packhorse {
 
 namespace {
 
-constexpr std::size_t kSplits = 8, kAllClasses = 16, kAtEachEnd = 5, kReasons = 10;
+constexpr std::size_t kSplits = 8, kAllClasses = 16, kAtEachEnd = 5;
 
 PackPreview::Example example_of(const SplitListing& listing, std::size_t i,
                                 const std::vector<std::string>& fields) {
@@ -82,40 +83,6 @@ void count_classes(const std::vector<SplitWork>& splits, PackPreview& preview,
     }
   }
 }
-
-std::string without_digits(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }, '0');
-  text.erase(
-      std::unique(text.begin(), text.end(), [](char a, char b) { return a == '0' && b == '0'; }),
-      text.end());
-  return text;
-}
-
-class Reasons {
- public:
-  void add(std::string_view reason, const std::string& path) {
-    PackPreview::Reason& one = by_kind_[without_digits(std::string(reason))];
-    if (one.count++ == 0) {
-      one.reason = reason;
-      one.path = path;
-    }
-  }
-
-  /// The most frequent; counts the others in `left_out`.
-  std::vector<PackPreview::Reason> most_frequent(std::uint64_t& left_out) {
-    std::vector<PackPreview::Reason> all;
-    for (auto& [kind, one] : by_kind_) all.push_back(std::move(one));
-    std::stable_sort(all.begin(), all.end(),
-                     [](const auto& a, const auto& b) { return a.count > b.count; });
-    left_out = all.size() - std::min(all.size(), kReasons);
-    all.resize(all.size() - left_out);
-    return all;
-  }
-
- private:
-  std::map<std::string, PackPreview::Reason> by_kind_;
-};
 
 }  // namespace
 

@@ -23,6 +23,23 @@ ReportJson json_of(const std::vector<PackPreview::Reason>& reasons) {
   return json;
 }
 
+ReportJson targets_json(const PackPreview::Targets& targets) {
+  ReportJson classes = ReportJson::array();
+  for (std::size_t i = 0; i < targets.classes.size(); ++i)
+    classes.push_back({{"class", targets.classes[i]}, {"objects", targets.objects[i]}});
+  return {{"notation", targets.notation},
+          {"classes", classes},
+          {"images", targets.images},
+          {"images_without_objects", targets.empty},
+          {"polygons", targets.polygons},
+          {"masks", targets.masks},
+          {"keypoints", targets.keypoints},
+          {"crowds", targets.crowds},
+          {"rejected", targets.rejected},
+          {"problems_by_reason", json_of(targets.problems)},
+          {"problem_reasons_left_out", targets.problem_reasons_left_out}};
+}
+
 ReportJson preview_json(const PackReport& report) {
   const PackPreview& preview = *report.preview;
   ReportJson splits = ReportJson::array(), classes = ReportJson::array();
@@ -49,14 +66,16 @@ ReportJson preview_json(const PackReport& report) {
   }
   const auto first = report.classes.begin();
   const auto names = static_cast<std::ptrdiff_t>(std::min(kNames, report.classes.size()));
-  return {{"first_classes", std::vector<std::string>(first, first + names)},
-          {"splits", splits},
-          {"splits_left_out", preview.splits_left_out},
-          {"classes", classes},
-          {"classes_left_out", preview.classes_left_out},
-          {"rejected_by_reason", json_of(preview.rejects)},
-          {"reject_reasons_left_out", preview.reject_reasons_left_out},
-          {"skipped_by_rule", json_of(preview.skips)}};
+  ReportJson json = {{"first_classes", std::vector<std::string>(first, first + names)},
+                     {"splits", splits},
+                     {"splits_left_out", preview.splits_left_out},
+                     {"classes", classes},
+                     {"classes_left_out", preview.classes_left_out},
+                     {"rejected_by_reason", json_of(preview.rejects)},
+                     {"reject_reasons_left_out", preview.reject_reasons_left_out},
+                     {"skipped_by_rule", json_of(preview.skips)}};
+  if (preview.targets) json["targets"] = targets_json(*preview.targets);
+  return json;
 }
 
 }  // namespace
@@ -110,6 +129,7 @@ ReportJson to_json(const PackReport& report) {
       {"first_class", report.classes.empty() ? ReportJson() : ReportJson(report.classes.front())},
       {"last_class", report.classes.empty() ? ReportJson() : ReportJson(report.classes.back())},
       {"rejects", rejects}};
+  if (!report.detected.empty()) json["detected"] = report.detected;
   if (report.preview) json["preview"] = preview_json(report);
   return json;
 }

@@ -9,6 +9,8 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "sources/adoptable.h"
+#include "sources/annotated/annotated_kind.h"
+#include "sources/annotated/yolo_source.h"
 #include "sources/archive/source_archive.h"
 #include "sources/arrays/source_arrays.h"
 #include "sources/folder/source_folder.h"
@@ -29,7 +31,8 @@ void refuse(const Doubt& doubt, const fs::path& source) {
 
 std::span<const SourceKind> all_sources() {
   static constexpr std::array kSources = {kPackedSource,  kWebDatasetSource, kArraysSource,
-                                          kArchiveSource, kListSource,       kFolderSource};
+                                          kArchiveSource, kListSource,       kCocoSource,
+                                          kYoloSource,    kVocSource,        kFolderSource};
   return kSources;
 }
 
@@ -44,7 +47,56 @@ std::string_view kind_by_options(const fs::path& path, const ListOptions& option
       !ListFile::has_list_name(path) && webdataset::holds_bare_images(path)) {
     return kArchiveSource.name;
   }
+  const FieldChoice& fields = options.fields;
+  const bool places = !fields.places.empty() || (fields.names && !fields.names->empty());
+  if (options.targets.notation == TargetOptions::Notation::kVoc && !places &&
+      fs::is_directory(path, code))
+    return kVocSource.name;
   return {};
+}
+
+void attach(std::shared_ptr<SampleTargets> targets, Listing& listing) {
+  targets->attach(listing);
+  listing.targets = {targets->target()};
+  listing.made_fields = targets->made_fields();
+  listing.made_targets = std::move(targets);
+}
+
+using Extras = std::shared_ptr<ExtraTargets>;
+
+Extras open_extras(const TargetOptions& wanted) {
+  return wanted.extras.empty() ? nullptr : std::make_shared<ExtraTargets>(wanted);
+}
+
+/// Finds what is said of the images beside their objects, where that is asked for.
+void attach(const Extras& extras, const TargetOptions& wanted, Listing& listing) {
+  if (!extras) return;
+  extras->attach(listing);
+  for (TargetRecord& target : extras->targets()) listing.targets.push_back(std::move(target));
+  for (std::string& name : wanted.extra_fields()) listing.made_fields.push_back(std::move(name));
+  listing.made_extras = extras;
+}
+
+/// Whether targets say what the images show, so that these need no classes.
+bool say_classes(const TargetOptions& wanted) {
+  return wanted.has_objects() || wanted.has(ExtraTarget::Kind::kClasses);
+}
+
+/// Lists a source that knows itself which objects are in its images.
+Listing list_with_own_targets(Source& source, const ListOptions& options) {
+  using Notation = TargetOptions::Notation;
+  const TargetOptions& given = options.targets;
+  const bool fits = !given.has_objects() || (given.notation == source.own_targets().notation &&
+                                      given.notation != Notation::kCoco);
+  if (!fits)
+    throw Error(ErrorKind::kUsage, "the source names its annotations itself, and --targets others",
+                {}, "leave out --targets, or give --source-kind folder");
+  given.validate();
+  const Extras extras = open_extras(given);
+  Listing listing = source.list(options);
+  attach(std::make_shared<SampleTargets>(source.own_targets()), listing);
+  attach(extras, given, listing);
+  return listing;
 }
 
 }  // namespace
@@ -52,17 +104,27 @@ std::string_view kind_by_options(const fs::path& path, const ListOptions& option
 std::unique_ptr<Source> open_source(const fs::path& path, std::string_view named,
                                     const ListOptions& options) {
   refuse_url(path.native());
+  if (const auto data = options.targets.data_yaml()) {
+    if (!named.empty() && named != kYoloSource.name)
+      throw Error(ErrorKind::kUsage,
+                  "a data.yaml of YOLO says which files are read, whatever the kind of source",
+                  path, "leave out --source-kind");
+    return yolo::open(path, *data);
+  }
   std::error_code code;
   if (!fs::exists(path, code) && !is_shard_pattern(path)) {
     throw Error(ErrorKind::kNotFound, "the source does not exist", path, "check the path");
   }
-  const std::string_view wanted = named.empty() ? kind_by_options(path, options) : named;
+  const std::string_view by_options = named.empty() ? kind_by_options(path, options) : named;
+  const std::string_view wanted = by_options.empty() ? annotated_kind(path, options) : by_options;
   std::string kinds;
   std::vector<std::string> names;
   for (const SourceKind& kind : all_sources()) {
     // A folder is a source whatever it holds, so what holds none that can be read is told before.
     if (wanted.empty() && kind.name == kFolderSource.name) refuse_unread_files(path);
-    if (wanted.empty() ? kind.probe(path) : kind.name == wanted) return kind.open(path);
+    // Only a probe that is asked for may refuse what it cannot tell.
+    if (wanted.empty() ? !is_annotated(kind) && kind.probe(path) : kind.name == wanted)
+      return kind.open(path);
     kinds += (kinds.empty() ? "" : ", ") + std::string(kind.summary);
     names.emplace_back(kind.name);
   }
@@ -76,6 +138,8 @@ std::unique_ptr<Source> open_source(const fs::path& path, std::string_view named
 }
 
 Listing list_source(Source& source, const ListOptions& options) {
+  const TargetOptions::Notation own = source.own_targets().notation;
+  if (own != TargetOptions::Notation::kNone) return list_with_own_targets(source, options);
   if (options.targets.empty()) {
     Listing listing = source.list(options);
     for (const TargetRecord& target : source.targets()) {
@@ -88,25 +152,14 @@ Listing list_source(Source& source, const ListOptions& options) {
   const TargetOptions& wanted = options.targets;
   wanted.validate();
   ListOptions with_targets = options;
-  const bool say_classes = wanted.has_objects() || wanted.has(ExtraTarget::Kind::kClasses);
-  if (say_classes && options.labels.empty() && source.folders_are_classes())
+  if (say_classes(wanted) && options.labels.empty() && source.folders_are_classes())
     with_targets.labels.unlabelled = true;
   std::shared_ptr<SampleTargets> objects;
-  std::shared_ptr<ExtraTargets> extras;
   if (wanted.has_objects()) objects = std::make_shared<SampleTargets>(wanted);
-  if (!wanted.extras.empty()) extras = std::make_shared<ExtraTargets>(wanted);
+  const Extras extras = open_extras(wanted);
   Listing listing = source.list(with_targets);
-  if (objects) {
-    objects->attach(listing);
-    listing.targets.push_back(objects->target());
-  }
-  if (extras) {
-    extras->attach(listing);
-    for (TargetRecord& target : extras->targets()) listing.targets.push_back(std::move(target));
-  }
-  listing.made_fields = wanted.made_fields();
-  listing.made_targets = objects;
-  listing.made_extras = extras;
+  if (objects) attach(std::move(objects), listing);
+  attach(extras, wanted, listing);
   return listing;
 }
 

@@ -43,18 +43,23 @@ int level_of(const std::string& compress) {
 }
 
 /// Throws when the dataset was packed with targets, and `given` lacks them.
-void refuse_lost_targets(const Manifest& manifest, const TargetOptions& given) {
-  if (manifest.targets.empty() || !given.empty()) return;
+void refuse_lost_targets(const Manifest& manifest, const Source& source,
+                         const TargetOptions& given) {
+  if (manifest.targets.empty() || !given.empty() || !source.own_targets().empty()) return;
   throw Error(ErrorKind::kUsage,
               "the dataset was packed with --targets, which its manifest does not record", {},
               "give the same --targets as for `pack`");
 }
 
 /// The dataset's fields but those for which a place is given, and those that packing makes.
-std::vector<std::string> fields_beside(const Manifest& manifest, const PackOptions& given) {
+std::vector<std::string> fields_beside(const Manifest& manifest, const Source& source,
+                                       const PackOptions& given) {
   std::vector<std::string> names = manifest.fields;
-  if (!given.list.targets.empty()) {
-    for (const std::string& name : given.list.targets.made_fields()) std::erase(names, name);
+  const TargetOptions own = source.own_targets();
+  const TargetOptions& targets = own.empty() ? given.list.targets : own;
+  if (!own.empty()) std::erase(names, own.field());
+  if (!targets.empty()) {
+    for (const std::string& name : targets.made_fields()) std::erase(names, name);
   }
   for (const FieldPlace& place : given.list.fields.places) std::erase(names, place.name);
   return names;
@@ -72,7 +77,8 @@ PackOptions options_of(const Manifest& manifest, const Source& source, const Pac
     options.image = manifest.image;
     options.transform = TransformOptions::parse(manifest.image_settings);
   }
-  if (!options.list.fields.names) options.list.fields.names = fields_beside(manifest, given);
+  if (!options.list.fields.names)
+    options.list.fields.names = fields_beside(manifest, source, given);
   options.select.seed = manifest.seed;
   options.select.in_order = !manifest.shuffle;
   if (options.select.jobs == 0) options.select.jobs = options.jobs;
@@ -110,9 +116,9 @@ Replay replay(const Manifest& manifest, const std::vector<std::string>& classes,
                 "`packhorse diff`");
   }
   refuse_lost_selection(manifest, given.select);
-  refuse_lost_targets(manifest, given.list.targets);
   Replay replay;
   replay.source = open_source(source, given.source_kind, given.list);
+  refuse_lost_targets(manifest, *replay.source, given.list.targets);
   replay.options = options_of(manifest, *replay.source, given);
   replay.keep_keys = replay.source->ordered() && !manifest.shuffle;
   list(replay, classes, source);

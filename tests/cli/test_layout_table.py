@@ -7,7 +7,9 @@ import shlex
 import shutil
 import tarfile
 
+import annotated_support as made
 import pytest
+from PIL import Image
 from python_support import DAMAGE, DONE, ROOT, USAGE, pack, photo, put, run
 
 SYNSETS = ("n01440764", "n01443537", "n01484850")
@@ -246,6 +248,41 @@ def each(*calls):
     return build
 
 
+def annotated(notation, *images):
+    """Images with a cat each, in the layout of a notation."""
+    def build(f):
+        names = {}
+        for path in images:
+            f.image(path, "unlabelled")
+            names.setdefault(path.rsplit("/", 1)[0], []).append(path.rsplit("/", 1)[1])
+        with Image.open(f.root / images[0]) as picture:
+            width, height = picture.size
+        root = images[0].split("/")[0]
+        for folder, files in names.items():
+            if notation == "coco":
+                text = made.coco_text(files).replace('"width": 100', f'"width": {width}').replace('"height": 80', f'"height": {height}')
+                f.text(f"{root}/annotations/instances_{folder.rsplit('/', 1)[1]}.json", text)
+            for file in files:
+                stem = file.removesuffix(".jpg")
+                if notation == "yolo":
+                    f.text(f"{folder.replace('/images', '/labels')}/{stem}.txt", made.yolo_text())
+                if notation == "voc":
+                    f.text(f"{folder.replace('JPEGImages', 'Annotations')}/{stem}.xml", f"<annotation>{made.voc_object('cat', 0, 0, 9, 9)}</annotation>")
+        if notation == "voc":
+            for split in ("train", "val"):
+                f.text(f"{root}/VOCdevkit/VOC2012/ImageSets/Main/{split}.txt", f"{split}_1\n{split}_2\n")
+        if notation == "yolo":
+            places = {folder.split("/", 1)[1] for folder in names}
+            f.text(f"{root}/data.yaml", "names: [cat, dog]\n" + "".join(f"{split}: {place}\n" for split in ("train", "val") for place in places if split in place))
+
+    return build
+
+
+COCO = [f"coco/{split}2017/{split}_{i}.jpg" for split in ("train", "val") for i in (1, 2)]
+YOLO = [f"yolo/images/{split}/{i}.jpg" for split in ("train", "val") for i in (1, 2)]
+ROBOFLOW = [f"yolo/{split}/images/{i}.jpg" for split in ("train", "val") for i in (1, 2)]
+VOC = [f"voc/VOCdevkit/VOC2012/JPEGImages/{split}_{i}.jpg" for split in ("train", "val") for i in (1, 2)]
+
 GROUND_TRUTH = "--labels val=ILSVRC2012_validation_ground_truth.txt"
 TWO_SPLITS = "--split-folders train=ILSVRC2012_img_train.tar,val=val"
 
@@ -298,6 +335,13 @@ ROWS = [
     ("Cityscapes", cityscapes, "cityscapes", "--field-from 'labels.png=gtFine/{split}/{dir}/{stem%_leftImg8bit}_gtFine_labelIds.png' --unlabelled"),
     ("YOLO: `images/train/`, `labels/train/`", lambda f: masks(f, "yolo", "{folder}/images/{split}/{i}.jpg", splits=("train", "val"), txt="{folder}/labels/{split}/{i}.txt"), "yolo", "--field-from 'txt=labels/{split}' --unlabelled"),
     ("YOLO: `train/images/`, `train/labels/`", lambda f: masks(f, "yolo", "{folder}/{split}/images/{i}.jpg", splits=("train", "val"), txt="{folder}/{split}/labels/{i}.txt"), "yolo", "--field-from 'txt={split}/labels' --unlabelled"),
+    ("COCO with `annotations/instances_train2017.json`, ...", annotated("coco", *COCO), "coco"),
+    ("... without the file of a split", lambda f: (annotated("coco", *COCO)(f), (f.root / "coco/annotations/instances_val2017.json").unlink()), "coco"),
+    ("YOLO: a `data.yaml` beside `images/` and `labels/`", annotated("yolo", *YOLO), "yolo"),
+    ("... the file", annotated("yolo", *YOLO), "yolo/data.yaml"),
+    ("... beside `train/images/` and `train/labels/`", annotated("yolo", *ROBOFLOW), "yolo"),
+    ("VOC: `JPEGImages/ Annotations/ ImageSets/`", annotated("voc", *VOC), "voc"),
+    ("... without their objects", annotated("voc", *VOC), "voc", "--source-kind folder --unlabelled"),
     ("captions in a folder", lambda f: masks(f, txt="photos/captions/{i}.txt"), "photos", "--field-from txt=captions --unlabelled"),
     ("Carvana: a zip", carvana, "carvana.zip", "--field-from 'mask.gif=train_masks/{stem}_mask.gif' --unlabelled"),
     ("domains as top folders (Office-31)", each(("classes_in", "office/amazon/images"), ("classes_in", "office/dslr/images")), "office"),

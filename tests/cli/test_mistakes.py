@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import annotated_support as made
 import pytest
 from python_support import BIN, DONE, ROOT, SHAPES, packhorse, photo, put
 
@@ -42,6 +43,15 @@ def make_place(root):
         put(root / f"segments/masks/{number}_mask.png", photo(number))
         put(root / f"boxes/images/{number}.jpg", photo(number))
         put(root / f"boxes/labels/{number}.txt", "0 0.5 0.5 0.1 0.1\n")
+    made.yolo(root / "yolo")
+    for name, places in (("no-names", ""), ("counted", "nc: 3\nnames: [cat, dog]\n"), ("one", "names: [cat]\n")):
+        made.text(root / f"yolo/{name}.yaml", f"train: images/train\n{places}")
+    made.text(root / "yolo/moved.yaml", "train: photos/train\nnames: [cat, dog]\n")
+    made.text(root / "yolo/outside.yaml", "train: /data/images\nnames: [cat, dog]\n")
+    made.yolo(root / "unlabelled")
+    shutil.rmtree(root / "unlabelled/labels")
+    made.coco(root / "coco")
+    (root / "coco/annotations/instances_val2017.json").unlink()
     shutil.copytree(root / "packed/val", root / "cut")
     put(root / "cut/dataset.json", '{"id": "0123",')
     shutil.copytree(root / "packed/val", root / "damaged")

@@ -89,7 +89,9 @@ def test_a_dataset_is_compared_with_its_source_and_repaired(bccd, tmp_path):
     val = tmp_path / "out/val"
     packhorse("inspect", val, "--against", bccd, *coco_of(bccd))
     without = run("inspect", val, "--against", bccd)
-    assert without.code == USAGE and "give the same --targets as for `pack`" in without.err
+    assert without.code == USAGE and "annotations in several notations" in without.err and "or give --targets" in without.err
+    folder = run("inspect", val, "--against", bccd, "--source-kind=folder", "--unlabelled")
+    assert folder.code == USAGE and "give the same --targets as for `pack`" in folder.err
     before = (val / "shard-000000.tar").read_bytes()
     (val / "shard-000000.tar").write_bytes(before[:5000] + b"x" + before[5001:])
     packhorse("repair", val, bccd, *coco_of(bccd))
@@ -249,7 +251,11 @@ def test_annotations_of_other_images_are_refused(tmp_path):
     [
         (["--targets=koko:x"], "'koko' is no notation"),
         (["--targets=coco"], "coco without a file"),
-        (["--targets=yolo:x"], "yolo is read from each sample's field 'txt'"),
+        (["--targets=voc:x"], "voc is read from each sample's field 'xml'"),
+        (["--targets=yolo:missing.yaml"], "missing.yaml"),
+        (["--targets=val=yolo:x"], "a data.yaml is for all splits"),
+        (["--targets=yolo:x", "--target-classes=samples/shapes/classes.txt"], ""),
+        (["--targets=voc"], "there are no folders JPEGImages and Annotations"),
         (["--targets=yolo"], "give --target-classes FILE"),
         (["--targets=coco:x", "--targets=val=yolo"], "two notations"),
         (["--targets=coco:x", "--targets=coco:y"], "two files for one split"),

@@ -292,6 +292,9 @@ void add_annotations(const Seeds& seeds) {
       "2<annotation><size><width>20</width><height>10</height></size><object><name>cat</name>"
       "<difficult>1</difficult><bndbox><xmin>1</xmin><ymin>1</ymin><xmax>10</xmax><ymax>8</ymax>"
       "</bndbox></object></annotation>");
+  seeds.put("annotations", "data_yaml",
+            "3path: .\ntrain: images/train\nval: [images/val, lists/*.txt]\nnc: 2\n"
+            "names: {0: cat, 1: 'dog'}\nkpt_shape: [17, 3]\nflip_idx: [0, 2, 1]\n");
 }
 
 void add_sample_targets(const Seeds& seeds) {

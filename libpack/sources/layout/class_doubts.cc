@@ -176,9 +176,12 @@ class ClassDoubts {
         field_options(listing_.splits.front(), layout_.roots.front(), folders);
     if (options.empty())
       return images && !classes ? "if the images have no classes, give --unlabelled; else " : "";
+    // Boxes need their classes told, which a folder of texts does not hold.
+    const bool boxes = names.front() == "labels" && options.find(" txt=") != std::string::npos;
     return "if " + quoted(names) + (names.size() == 1 ? " holds" : " hold") +
            " what belongs to the images, give " + options +
-           (classes ? "" : ", and --unlabelled if they have no classes") + "; else ";
+           (classes ? "" : ", and --unlabelled if they have no classes") +
+           (boxes ? " (labels of YOLO: and --targets yolo --target-classes FILE)" : "") + "; else ";
   }
 
   void add_empty() {

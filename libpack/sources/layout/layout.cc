@@ -322,7 +322,7 @@ class Finder {
     one.base = root_in(folder, split);
     std::string& root = one.folder;
     if (!one.given) root = one.base;
-    if (root != split)
+    if (root != split && !split.empty())
       layout.notes.push_back("the split " + split + " is the folder '" + printable(root) + "'");
   }
 

@@ -1,5 +1,8 @@
-// Annotation files of COCO, YOLO and Pascal VOC; the first byte says which.
+// Annotation files of COCO, YOLO (labels, and data.yaml) and Pascal VOC; the first byte says which.
+#include <array>
+
 #include "annotations/coco_record.h"
+#include "annotations/data_yaml.h"
 #include "annotations/voc_file.h"
 #include "annotations/yolo_labels.h"
 #include "support/fuzz.h"
@@ -55,10 +58,20 @@ void voc(Bytes input) {
   look_at(builder, {file.height, file.width});
 }
 
+void data_yaml(Bytes input) {
+  const DataYaml data = parse_data_yaml(as_text(input));
+  fuzz::promise(!data.names.empty() && !data.splits.empty(), "it has classes and splits");
+  for (const DataYaml::Split& split : data.splits) {
+    fuzz::promise(!split.places.empty(), "a split has places");
+    for (const std::string& place : split.places)
+      fuzz::promise(yolo_labels_path(place).ends_with(".txt"), "labels are a .txt");
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
-  const auto read = data[0] % 3 == 0 ? coco : data[0] % 3 == 1 ? yolo : voc;
-  return fuzz::attempt(data + 1, size - 1, read);
+  constexpr std::array kReaders = {coco, yolo, voc, data_yaml};
+  return fuzz::attempt(data + 1, size - 1, kReaders[data[0] % kReaders.size()]);
 }

@@ -47,6 +47,11 @@ std::string classes_in_words(const std::vector<std::string>& classes) {
                      classes.size() == 2 ? "and" : "...", printable(classes.back()));
 }
 
+std::string detected_in_words(const PackReport& report) {
+  if (report.detected.empty()) return {};
+  return "found " + printable_text(report.detected) + "\n";
+}
+
 }  // namespace
 
 std::string notes_in_words(const PackReport& report) {
@@ -57,12 +62,12 @@ std::string notes_in_words(const PackReport& report) {
 
 std::string to_words(const PackReport& report, const PackOptions& options) {
   const Accounting& a = report.accounting;
-  std::string text =
-      options.task
-          ? fmt::format("seen {}; in this share: packed {}, rejected {}\n", with_commas(a.seen),
-                        with_commas(a.packed), with_commas(a.rejected))
-          : fmt::format("seen {} = packed {} + rejected {} + skipped {}\n", with_commas(a.seen),
-                        with_commas(a.packed), with_commas(a.rejected), with_commas(a.skipped));
+  std::string text = detected_in_words(report);
+  text += options.task
+              ? fmt::format("seen {}; in this share: packed {}, rejected {}\n", with_commas(a.seen),
+                            with_commas(a.packed), with_commas(a.rejected))
+              : fmt::format("seen {} = packed {} + rejected {} + skipped {}\n", with_commas(a.seen),
+                            with_commas(a.packed), with_commas(a.rejected), with_commas(a.skipped));
   if (report.preview) {
     text += preview_text(report, options) + duplicates_in_words(report);
     text += notes_in_words(report);

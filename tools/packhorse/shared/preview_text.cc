@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "common/terminal.h"
 #include "packhorse/base/printable.h"
@@ -89,17 +90,60 @@ std::string splits_text(const PackReport& report) {
   return text;
 }
 
+/// The classes of objects, by the number of them.
+std::string objects_text(const PackPreview::Targets& targets) {
+  std::vector<std::size_t> order(targets.classes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return targets.objects[a] > targets.objects[b];
+  });
+  std::string text;
+  for (std::size_t i = 0; i < order.size() && i < kNames; ++i)
+    text += fmt::format("{}{} {}", i == 0 ? "  " : ", ",
+                        program::one_line(targets.classes[order[i]], kNameColumns),
+                        with_commas(targets.objects[order[i]]));
+  if (order.size() > kNames)
+    text += fmt::format(", and {}", count_text(order.size() - kNames, "more class"));
+  return text + "\n";
+}
+
+std::string targets_text(const PackPreview& preview) {
+  if (!preview.targets) return {};
+  const PackPreview::Targets& targets = *preview.targets;
+  const std::uint64_t objects =
+      std::accumulate(targets.objects.begin(), targets.objects.end(), std::uint64_t{0});
+  std::string text =
+      fmt::format("targets ({}): {} of {} in {}, {} without objects\n", targets.notation,
+                  count_text(objects, "object"), count_text(targets.classes.size(), "class"),
+                  count_text(targets.images, "image"), with_commas(targets.empty));
+  text += objects_text(targets);
+  const std::pair<const char*, std::uint64_t> parts[] = {
+      {"polygons", targets.polygons}, {"masks", targets.masks}, {"key points", targets.keypoints}};
+  for (const auto& [what, count] : parts)
+    if (count > 0) text += fmt::format("  with {}: {}\n", what, with_commas(count));
+  if (targets.crowds > 0) text += fmt::format("  crowds: {}\n", with_commas(targets.crowds));
+  for (const PackPreview::Reason& one : targets.problems)
+    text += fmt::format("  would reject {}, e.g. {}: {}\n", with_commas(one.count), one.path,
+                        printable_text(one.reason));
+  if (targets.problem_reasons_left_out > 0)
+    text += fmt::format("  would reject some for {}\n",
+                        count_text(targets.problem_reasons_left_out, "more reason"));
+  return text;
+}
+
 std::string verdict_text(const PackReport& report, const PackOptions& options) {
   const Accounting& a = report.accounting;
   const std::uint64_t allowed = options.max_rejects.allowed(a.seen);
+  const std::uint64_t rejected =
+      a.rejected + (report.preview->targets ? report.preview->targets->rejected : 0);
   if (a.packed == 0) return "note: nothing is left to pack, so nothing would be published\n";
-  if (a.rejected > allowed) {
+  if (rejected > allowed) {
     return fmt::format(
-        "note: {} rejected, {} allowed: nothing would be published; {}\n", with_commas(a.rejected),
+        "note: {} rejected, {} allowed: nothing would be published; {}\n", with_commas(rejected),
         with_commas(allowed),
         report.advice.empty()
             ? fmt::format("fix or remove those files, or allow them with --max-rejects {}",
-                          a.rejected)
+                          rejected)
             : report.advice);
   }
   return "note: images are checked only when they are packed, which may reject more\n";
@@ -109,7 +153,7 @@ std::string verdict_text(const PackReport& report, const PackOptions& options) {
 
 std::string preview_text(const PackReport& report, const PackOptions& options) {
   return reasons_text(*report.preview) + names_text(report.classes) + counts_text(report) +
-         splits_text(report) + verdict_text(report, options);
+         splits_text(report) + targets_text(*report.preview) + verdict_text(report, options);
 }
 
 }  // namespace packhorse

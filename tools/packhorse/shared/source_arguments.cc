@@ -62,10 +62,10 @@ void SourceArguments::setup(CLI::App& app, const std::string& source,
   app.add_option(
          "--targets", targets_,
          "Which objects are in the images: coco:FILE (val=coco:FILE: for that split alone), "
-         "or yolo or voc, told from each image's field txt or xml, or coco-records:FILE, told from "
-         "each image's field json and FILE's categories. What else is said of them: "
-         "classes:TABLE[:COLUMN] for several classes each, caption:FIELD or caption:TABLE, "
-         "mask:FIELD")
+         "yolo:data.yaml, or yolo or voc, told from each image's field txt or xml, or "
+         "coco-records:FILE, told from each image's field json and FILE's categories. What else is "
+         "said of them: classes:TABLE[:COLUMN] for several classes each, caption:FIELD or "
+         "caption:TABLE, mask:FIELD")
       ->type_name("KIND[:PLACE]")
       ->allow_extra_args(false)
       ->group(source);

@@ -66,6 +66,8 @@ struct Listing {
   std::vector<std::string> classes;  ///< label -> class name
   std::vector<std::string> fields;   ///< names of the extra fields that occur, sorted; at most 32
   std::vector<SplitListing> splits;
+  /// What the source was taken for, where its layout alone says that it has annotations; in words.
+  std::string detected = {};
   std::vector<Skip> skips;         ///< outside every split
   std::vector<std::string> notes;  ///< what the user should know, in words
   std::vector<Doubt> doubts;       ///< about classes told by folders, the gravest first

@@ -87,6 +87,7 @@ struct PackReport {
   std::map<std::string, std::uint64_t> skipped_by_rule;
   std::map<std::string, std::uint64_t> image_notes;  ///< what the image mode did, counted
   std::vector<DuplicateGroup> duplicates;
+  std::string detected = {};       ///< as Listing::detected
   std::vector<std::string> notes;  ///< from source and selection, in words
   std::vector<PackedSplit> splits;
   std::optional<PackPreview> preview;  ///< of a dry run

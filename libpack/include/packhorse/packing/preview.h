@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,18 @@ struct PackPreview {
     std::uint64_t count = 0;
     std::string path;  ///< of the first
   };
+  /// The objects that --targets finds in the images.
+  struct Targets {
+    std::string notation;                 ///< "coco", "yolo", "voc"
+    std::vector<std::string> classes;     ///< by label
+    std::vector<std::uint64_t> objects;   ///< of each class
+    std::uint64_t images = 0, empty = 0;  ///< that can be packed; of them, those without objects
+    std::uint64_t polygons = 0, masks = 0, keypoints = 0, crowds = 0;  ///< objects that have such
+    std::uint64_t rejected = 0;  ///< images whose annotations cannot be packed
+    /// Why, as `rejects`.
+    std::vector<Reason> problems;
+    std::uint64_t problem_reasons_left_out = 0;
+  };
   std::vector<Split> splits;  ///< the first 8
   std::uint64_t splits_left_out = 0;
   /// All classes, by label; of more than 16, the 5 largest and the 5 smallest, by size.
@@ -38,6 +51,7 @@ struct PackPreview {
   /// The most frequent 10. Rejects whose reasons differ only in their digits count as one.
   std::vector<Reason> rejects, skips;
   std::uint64_t reject_reasons_left_out = 0;
+  std::optional<Targets> targets = {};
 };
 
 }  // namespace packhorse

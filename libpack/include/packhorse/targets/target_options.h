@@ -49,7 +49,7 @@ struct TargetOptions {
     kVoc           ///< each sample's field "xml"
   };
   Notation notation = Notation::kNone;
-  /// Files of COCO by split; "": of all others.
+  /// Files of COCO by split; "": of all others. Of YOLO: its data.yaml, as "".
   std::map<std::string, std::filesystem::path> files = {};
   /// Of the objects, unless COCO's files name them; else of the masks, or of several classes.
   std::vector<std::string> classes = {};
@@ -61,11 +61,14 @@ struct TargetOptions {
   bool empty() const { return notation == Notation::kNone && extras.empty(); }
   bool has_objects() const { return notation != Notation::kNone; }
   bool has(ExtraTarget::Kind kind) const;
+  /// Whether `files` are COCO's.
   bool has_files() const {
     return notation == Notation::kCoco || notation == Notation::kCocoRecords;
   }
   /// Whether `classes` are those of the objects.
-  bool names_object_classes() const { return has_objects() && !has_files(); }
+  bool names_object_classes() const { return has_objects() && !has_files() && !data_yaml(); }
+  /// "coco", "coco-records", "yolo" or "voc"; empty for none.
+  std::string_view name() const;
   /// The field of a sample that says what its objects are.
   std::string_view field() const;
   /// The fields that packing makes for each sample, besides those that the source has: for its
@@ -73,9 +76,12 @@ struct TargetOptions {
   std::vector<std::string> object_fields() const;
   std::vector<std::string> extra_fields() const;
   std::vector<std::string> made_fields() const;
-  /// Parses "coco:FILE", "val=coco:FILE", "coco-records:FILE", "yolo" and "voc", which may be given
-  /// several times for several splits; "classes:FILE:COLUMN", "caption:FIELD", "caption:FILE" and
-  /// "mask:FIELD". Throws Error(kUsage).
+  /// YOLO's data.yaml, which names images, splits and classes itself; nothing where it is not
+  /// given.
+  std::optional<std::filesystem::path> data_yaml() const;
+  /// Parses "coco:FILE", "val=coco:FILE", "coco-records:FILE", "yolo", "yolo:FILE" and "voc", which
+  /// may be given several times for several splits; "classes:FILE:COLUMN", "caption:FIELD",
+  /// "caption:FILE" and "mask:FIELD". Throws Error(kUsage).
   void add(const std::string& text);
   /// Throws Error(kUsage) for options that contradict each other or lack something.
   void validate() const;

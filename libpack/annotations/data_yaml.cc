@@ -1,0 +1,170 @@
+#include "annotations/data_yaml.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "annotations/yaml_tree.h"
+#include "packhorse/base/bytes.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/printable.h"
+
+namespace packhorse {
+
+namespace {
+
+constexpr std::size_t kMostYamlKeypoints = 1000, kMostPlaces = 1000;
+constexpr const char* kNamesAdvice = "list the classes, one for each number: names: [person, car]";
+
+[[noreturn]] void refuse_data(const std::string& what, const std::string& advice) {
+  throw Error(ErrorKind::kUsage, "not a data.yaml of YOLO: " + what, {}, advice);
+}
+
+std::optional<std::size_t> count_of(const std::string& text) {
+  std::size_t value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || code != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// A list of names, or a map of all numbers from 0 to names.
+std::vector<std::string> names_in(const YamlNode& node) {
+  std::map<std::size_t, std::string> by_number;
+  const auto add = [&](std::size_t number, const YamlNode& name) {
+    if (name.kind != YamlNode::Kind::kText || name.text.empty())
+      refuse_data(fmt::format("line {}: the name of class {} is no text", name.line, number),
+                  kNamesAdvice);
+    by_number.emplace(number, name.text);
+  };
+  for (const YamlNode& name : node.items) add(by_number.size(), name);
+  for (const auto& [key, name] : node.members) {
+    const std::optional<std::size_t> number = count_of(key);
+    if (!number)
+      refuse_data(
+          fmt::format("line {}: '{}' is not the number of a class", name.line, printable(key)),
+          "number the names from 0: names: {0: person, 1: car}");
+    add(*number, name);
+  }
+  if (by_number.empty()) refuse_data("it has no names", kNamesAdvice);
+  if (by_number.rbegin()->first + 1 != by_number.size())
+    refuse_data(fmt::format("its names have numbers up to {}, but there are {}",
+                            by_number.rbegin()->first, by_number.size()),
+                "number the names from 0, without gaps");
+  std::vector<std::string> names;
+  std::set<std::string> there;
+  for (auto& [number, name] : by_number) {
+    if (!there.insert(name).second)
+      refuse_data("two classes are called " + printable(name), "give each its own name");
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+std::vector<std::string> places_in(const std::string& split, const YamlNode& node) {
+  std::vector<std::string> places;
+  const auto add = [&](const YamlNode& place) {
+    if (place.kind != YamlNode::Kind::kText || place.is_null() || place.text.empty())
+      refuse_data(fmt::format("line {}: '{}' is no path", place.line, split),
+                  "give a folder, a .txt list of images, or a list of such");
+    if (place.text.find('\0') != std::string::npos)
+      refuse_data(fmt::format("line {}: a path with a zero byte", place.line), "correct it");
+    if (places.size() == kMostPlaces)
+      refuse_data(fmt::format("line {}: more than {} paths", place.line, kMostPlaces),
+                  "put the images into fewer folders, or into a .txt list");
+    places.push_back(place.text);
+  };
+  if (node.is_null()) return places;
+  if (node.kind == YamlNode::Kind::kList)
+    for (const YamlNode& item : node.items) add(item);
+  else
+    add(node);
+  return places;
+}
+
+void take_keypoints(const YamlNode& node, DataYaml& data) {
+  const auto number = [&](std::size_t i) {
+    return i < node.items.size() ? count_of(node.items[i].text) : std::nullopt;
+  };
+  const auto points = number(0), numbers = number(1);
+  if (node.items.size() != 2 || !points || !numbers || *points < 1 ||
+      *points > kMostYamlKeypoints || (*numbers != 2 && *numbers != 3))
+    refuse_data(fmt::format("line {}: kpt_shape is not [key points, 2 or 3]", node.line),
+                "give for example kpt_shape: [17, 3]");
+  data.keypoints = *points;
+  data.keypoint_numbers = *numbers;
+}
+
+}  // namespace
+
+DataYaml parse_data_yaml(std::string_view text) {
+  YamlNode root;
+  try {
+    root = parse_yaml(text);
+  } catch (const Error& error) {
+    throw Error(ErrorKind::kUsage, error.what(), {}, "correct the file");
+  }
+  DataYaml data;
+  if (root.kind != YamlNode::Kind::kMap)
+    refuse_data("it has no members", "give the data.yaml that says train, val and names");
+  const YamlNode* const names = root.find("names");
+  if (names == nullptr) refuse_data("it has no names", kNamesAdvice);
+  data.names = names_in(*names);
+  if (const YamlNode* const count = root.find("nc"); count != nullptr && !count->is_null()) {
+    if (count_of(count->text) != data.names.size())
+      refuse_data(fmt::format("nc is {}, but there are {} names", printable(count->text),
+                              data.names.size()),
+                  "correct nc or names");
+  }
+  if (const YamlNode* const path = root.find("path"); path != nullptr && !path->is_null()) {
+    if (path->kind != YamlNode::Kind::kText) refuse_data("its path is no text", "correct it");
+    data.path = path->text;
+  }
+  for (const char* split : {"train", "val", "test"}) {
+    const YamlNode* const node = root.find(split);
+    if (node == nullptr) continue;
+    std::vector<std::string> places = places_in(split, *node);
+    if (!places.empty()) data.splits.push_back({split, std::move(places)});
+  }
+  if (data.splits.empty())
+    refuse_data("it has neither train nor val nor test",
+                "say where the images lie: train: images/train");
+  const YamlNode* const shape = root.find("kpt_shape");
+  if (shape != nullptr && !shape->is_null()) take_keypoints(*shape, data);
+  data.has_flip_idx = root.find("flip_idx") != nullptr;
+  return data;
+}
+
+DataYaml read_data_yaml(const std::filesystem::path& file) {
+  // A file that is no file would be waited for, or read for ever.
+  std::error_code code;
+  if (std::filesystem::exists(file, code) && !std::filesystem::is_regular_file(file, code))
+    throw Error(ErrorKind::kUsage, "a data.yaml of YOLO is a file, and this is none", file,
+                "give --targets yolo:FOLDER/data.yaml");
+  if (std::filesystem::file_size(file, code) > 1u << 20 && !code)
+    throw Error(ErrorKind::kUsage, "not a data.yaml of YOLO: larger than 1 MiB", file,
+                "give the file that says train, val and names");
+  try {
+    return parse_data_yaml(as_text(read_file(file)));
+  } catch (const Error& error) {
+    if (!error.path().empty()) throw;
+    throw Error(error.kind(), error.what(), file, error.advice());
+  }
+}
+
+std::string yolo_labels_path(std::string_view image) {
+  std::string path = "/" + std::string(image);
+  const std::size_t name = path.rfind('/') + 1, dot = path.rfind('.');
+  if (dot != std::string::npos && dot > name) path.resize(dot);
+  path += ".txt";
+  constexpr std::string_view kImages = "/images/";
+  const std::size_t at = path.rfind(kImages);
+  if (at != std::string::npos) path.replace(at, kImages.size(), "/labels/");
+  return path.substr(1);
+}
+
+}  // namespace packhorse

@@ -1,0 +1,65 @@
+#include "sources/annotated/annotated_folder.h"
+
+#include <algorithm>
+
+#include "listing/names.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/printable.h"
+#include "sources/folder/source_folder.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::vector<std::string> names_in(const fs::path& folder, bool folders) {
+  std::vector<std::string> names;
+  std::error_code code;
+  for (const auto& item : fs::directory_iterator(folder, code)) {
+    const std::string name = item.path().filename().native();
+    if (naming::passed_over(name) == nullptr &&
+        (folders ? item.is_directory(code) : item.is_regular_file(code)))
+      names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace
+
+AnnotatedFolder::AnnotatedFolder(const fs::path& root)
+    : folder_(kFolderSource.open(root)), root_(root) {}
+
+void AnnotatedFolder::refuse_others(const ListOptions& options) const {
+  const bool fields = options.fields.names && !options.fields.names->empty();
+  if (options.labels.empty() && !options.split_folders && !fields &&
+      options.fields.places.empty() && options.classes.size() < 2)
+    return;
+  throw Error(ErrorKind::kUsage,
+              "this layout says itself where images, splits and annotations lie: --labels, "
+              "--split-folders and fields would change nothing",
+              root_, "leave them out, or give --source-kind folder");
+}
+
+std::vector<std::string> files_in(const fs::path& folder) { return names_in(folder, false); }
+std::vector<std::string> folders_in(const fs::path& folder) { return names_in(folder, true); }
+
+bool holds_image_names(const fs::path& folder) {
+  std::error_code code;
+  for (const auto& item : fs::directory_iterator(folder, code))
+    if (naming::has_image_name(item.path().filename().native())) return true;
+  return false;
+}
+
+std::string shell_word(const std::string& word) {
+  const std::string text = printable(word);
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%{}";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+}  // namespace packhorse

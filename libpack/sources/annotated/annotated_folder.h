@@ -1,0 +1,49 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "packhorse/sources/source.h"
+
+namespace packhorse {
+
+/// A folder of images whose layout says where its annotations lie: it is read as any folder, with
+/// the options that the layout stands for.
+class AnnotatedFolder : public Source {
+ public:
+  explicit AnnotatedFolder(const std::filesystem::path& root);
+
+  void read(const SplitListing& split, std::size_t i, Input& out) const override {
+    folder_->read(split, i, out);
+  }
+  bool prefetch(const SplitListing& split, std::size_t i) const override {
+    return folder_->prefetch(split, i);
+  }
+  TargetOptions own_targets() const override { return targets_; }
+
+ protected:
+  /// Throws Error(kUsage) for options that say otherwise where images, splits or fields lie.
+  void refuse_others(const ListOptions& options) const;
+  const std::filesystem::path& root() const { return root_; }
+
+  std::unique_ptr<Source> folder_;
+  TargetOptions targets_;
+
+ private:
+  std::filesystem::path root_;
+};
+
+/// Names of the files, or of the folders, in `folder` that are not hidden, sorted; none where it is
+/// no folder.
+std::vector<std::string> files_in(const std::filesystem::path& folder);
+std::vector<std::string> folders_in(const std::filesystem::path& folder);
+
+/// Whether a folder directly holds a file named like an image.
+bool holds_image_names(const std::filesystem::path& folder);
+
+/// A word as a shell takes it, in quotes where it needs them.
+std::string shell_word(const std::string& word);
+
+}  // namespace packhorse

@@ -1,0 +1,53 @@
+#include "sources/annotated/annotated_kind.h"
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "packhorse/base/error.h"
+#include "sources/annotated/annotated_folder.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::array kAnnotated = {kCocoSource, kYoloSource, kVocSource};
+
+/// Whether the options leave open what the source is.
+bool says_nothing(const ListOptions& options) {
+  return options.targets.empty() && options.labels.empty() && !options.split_folders &&
+         options.fields.places.empty() &&
+         !(options.fields.names && !options.fields.names->empty()) && !options.allow_odd_classes &&
+         options.classes.empty();
+}
+
+}  // namespace
+
+bool is_annotated(const SourceKind& kind) {
+  for (const SourceKind& one : kAnnotated)
+    if (one.name == kind.name) return true;
+  return false;
+}
+
+std::string_view annotated_kind(const fs::path& path, const ListOptions& options) {
+  std::error_code code;
+  if (fs::is_regular_file(path, code))
+    return kYoloSource.probe(path) ? kYoloSource.name : std::string_view();
+  if (!fs::is_directory(path, code) || !says_nothing(options)) return {};
+  std::vector<std::string_view> found;
+  for (const SourceKind& kind : kAnnotated)
+    if (kind.probe(path)) found.push_back(kind.name);
+  if (found.empty()) return {};
+  if (found.size() == 1) return found.front();
+  std::string commands;
+  for (const std::string_view name : found)
+    commands += (commands.empty() ? "" : ", or ") +
+                ("packhorse pack " + shell_word(path.native())) + " OUT --source-kind " +
+                std::string(name);
+  throw Error(ErrorKind::kUsage, "the folder has annotations in several notations", path,
+              "say which are meant, or give --targets: " + commands);
+}
+
+}  // namespace packhorse

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "packhorse/sources/source.h"
+
+namespace packhorse {
+
+/// Folders of images with COCO's files: `annotations/instances_NAME.json` for the images in NAME or
+/// images/NAME, `annotations/instances.json` for those in images, or `_annotations.coco.json` in
+/// the folder of each split.
+namespace coco {
+bool probe(const std::filesystem::path& path);
+std::unique_ptr<Source> open(const std::filesystem::path& path);
+}  // namespace coco
+
+inline constexpr SourceKind kCocoSource = {
+    "coco", "a folder of images and COCO's annotations/instances_*.json", coco::probe, coco::open};
+
+}  // namespace packhorse

@@ -1,0 +1,217 @@
+#include "sources/annotated/voc_folder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "annotations/voc_file.h"
+#include "listing/listed_file.h"
+#include "listing/names.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/printable.h"
+#include "sources/annotated/annotated_folder.h"
+
+namespace packhorse::voc {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kImages = "JPEGImages";
+constexpr const char* kXml = "Annotations";
+constexpr const char* kSets = "ImageSets/Main";
+constexpr const char* kInNoSet = "in none of the lists in ImageSets/Main";
+constexpr const char* kNoXml = "in a split without annotations";
+constexpr std::uintmax_t kMostSetBytes = std::uintmax_t{1} << 28;
+constexpr int kMostWrappers = 3;
+
+bool is_voc(const fs::path& path) {
+  std::error_code code;
+  return fs::is_directory(path / kImages, code) && fs::is_directory(path / kXml, code);
+}
+
+/// The folder itself, or the one that is alone in it.
+fs::path voc_in(fs::path path) {
+  for (int i = 0; i < kMostWrappers && !is_voc(path); ++i) {
+    const std::vector<std::string> inside = folders_in(path);
+    if (inside.size() != 1) break;
+    path /= inside.front();
+  }
+  return path;
+}
+
+std::string_view stem_of(std::string_view path) {
+  const std::string_view name = naming::last_name(path);
+  return name.substr(0, name.rfind('.'));
+}
+
+/// The names in a list, a line each; further words are of other lists (1, -1).
+std::vector<std::string> names_of_set(const fs::path& file) {
+  std::error_code code;
+  if (fs::file_size(file, code) > kMostSetBytes)
+    throw Error(ErrorKind::kUsage, "the list of a split is larger than 256 MiB", file,
+                "give the right file");
+  const std::vector<std::byte> bytes = read_file(file);
+  std::string_view text = as_text(bytes);
+  std::vector<std::string> names;
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    line = line.substr(0, line.find_first_of(" \t\r"));
+    if (!line.empty()) names.emplace_back(line);
+  }
+  return names;
+}
+
+class VocFolder final : public AnnotatedFolder {
+ public:
+  explicit VocFolder(const fs::path& path) : AnnotatedFolder(voc_in(path)) {
+    targets_.notation = TargetOptions::Notation::kVoc;
+    if (!is_voc(root()))
+      throw Error(ErrorKind::kUsage, "there are no folders JPEGImages and Annotations", path,
+                  "say where the XML files lie: --targets voc --field-from xml=FOLDER "
+                  "--target-classes FILE");
+    read_sets();
+  }
+
+  Listing list(const ListOptions& options) override {
+    refuse_others(options);
+    ListOptions inside = options;
+    inside.labels.unlabelled = true;
+    inside.fields = {};
+    inside.fields.places = {{"xml", kXml, false}};
+    inside.split_folders = {{{"", kImages}}};
+    Listing listing = folder_->list(inside);
+    listing.notes.clear();  // they are about the folders and the missing files
+    if (!sets_.empty()) divide(listing);
+    targets_.classes = options.targets.classes;
+    if (targets_.classes.empty()) find_classes(listing);
+    listing.detected = fmt::format("Pascal VOC: images in {0}, annotations in {1}{2}", kImages,
+                                   kXml, sets_.empty() ? "" : fmt::format(", splits by {}", kSets));
+    return listing;
+  }
+
+ private:
+  void read_sets() {
+    const std::vector<std::string> files = files_in(root() / kSets);
+    const auto there = [&](const char* name) {
+      return std::find(files.begin(), files.end(), std::string(name) + ".txt") != files.end();
+    };
+    const bool parts = there("train") || there("val");
+    for (const char* name : {"train", "val", "trainval", "test"}) {
+      // What is in trainval is in train or in val.
+      if (!there(name) || (parts && std::string_view(name) == "trainval")) continue;
+      sets_.emplace(name, names_of_set(root() / kSets / (std::string(name) + ".txt")));
+    }
+  }
+
+  /// Makes a split of the images in each list.
+  void divide(Listing& listing) {
+    SplitListing whole = std::move(listing.splits.front());
+    std::unordered_map<std::string, std::size_t> image_of;
+    for (std::size_t i = 0; i < whole.entries.size(); ++i)
+      image_of.emplace(std::string(stem_of(whole.entries.path_of(i))), i);
+    std::vector<bool> used(whole.entries.size());
+    listing.splits.clear();
+    for (const auto& [name, members] : sets_) {
+      SplitListing split;
+      split.split = name;
+      split.origin = whole.origin;
+      std::vector<std::size_t> entries;
+      bool any = false;
+      for (const std::string& member : members) {
+        const auto found = image_of.find(member);
+        if (found == image_of.end()) {
+          split.rejects.push_back(
+              {printable(member), fmt::format("not there, but in {}/{}.txt", kSets, name)});
+          continue;
+        }
+        if (used[found->second])
+          throw Error(ErrorKind::kUsage,
+                      "the image " + printable(member) + " is twice in the lists of splits",
+                      root() / kSets, "let each image be in one split, once");
+        used[found->second] = true;
+        entries.push_back(found->second);
+        any = any || whole.entries.facts(found->second).fields != 0;
+      }
+      if (!any && name == "test") {
+        leave_out(whole, entries, listing);
+        continue;
+      }
+      std::sort(entries.begin(), entries.end());
+      for (const std::size_t i : entries) split.entries.add_from(whole.entries, i);
+      listing.splits.push_back(std::move(split));
+    }
+    if (listing.splits.empty())
+      throw Error(ErrorKind::kUsage, "no image of any split has annotations", root(),
+                  "give --source-kind folder --unlabelled to pack images alone");
+    SplitListing& first = listing.splits.front();
+    first.rejects.insert(first.rejects.end(), whole.rejects.begin(), whole.rejects.end());
+    first.skips = std::move(whole.skips);
+    for (std::size_t i = 0; i < used.size(); ++i) {
+      if (!used[i]) first.skips.push_back({printable(whole.entries.path_of(i)), kInNoSet});
+    }
+  }
+
+  static void leave_out(const SplitListing& whole, const std::vector<std::size_t>& entries,
+                        Listing& listing) {
+    for (const std::size_t i : entries)
+      listing.skips.push_back(
+          {printable(naming::join(whole.origin, whole.entries.path_of(i))), kNoXml});
+    listing.notes.push_back("the split test is left out: none of its images has annotations");
+  }
+
+  /// The names of classes in all files, sorted. A file that is damaged is rejected when it is
+  /// packed.
+  void find_classes(Listing& listing) {
+    std::set<std::string> names;
+    const ListedFolder folder(root());
+    std::vector<std::byte> bytes;
+    for (const SplitListing& split : listing.splits) {
+      for (std::size_t i = 0; i < split.entries.size(); ++i) {
+        if (split.entries.facts(i).fields == 0) continue;
+        const std::string path = split.entries.path_of(i);
+        const std::string xml =
+            std::string(path.substr(0, path.size() - naming::last_name(path).size())) +
+            std::string(stem_of(path)) + ".xml";
+        try {
+          folder.read_unlisted(naming::join(kXml, xml), bytes, ListedFolder::Links::kInside);
+          for (const VocFile::Object& object : parse_voc(as_text(bytes)).objects)
+            names.insert(object.name);
+        } catch (const Error&) {
+          continue;
+        }
+      }
+    }
+    if (names.empty())
+      throw Error(ErrorKind::kUsage, "no annotation names a class", root() / kXml,
+                  "give --targets voc --target-classes FILE, a name a line");
+    targets_.classes.assign(names.begin(), names.end());
+    listing.notes.push_back(
+        fmt::format("the {} of the objects are those of the annotations, sorted: {}; --targets voc "
+                    "--target-classes FILE fixes them",
+                    names.size() == 1 ? "class" : fmt::format("{} classes", names.size()),
+                    naming::quoted(targets_.classes)));
+  }
+
+  std::map<std::string, std::vector<std::string>> sets_;
+};
+
+}  // namespace
+
+bool probe(const fs::path& path) {
+  const fs::path folder = voc_in(path);
+  if (!is_voc(folder)) return false;
+  std::error_code code;
+  for (const auto& item : fs::directory_iterator(folder / kXml, code))
+    if (item.path().extension() == ".xml") return true;
+  return false;
+}
+
+std::unique_ptr<Source> open(const fs::path& path) { return std::make_unique<VocFolder>(path); }
+
+}  // namespace packhorse::voc

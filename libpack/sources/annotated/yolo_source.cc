@@ -1,0 +1,308 @@
+#include "sources/annotated/yolo_source.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <set>
+
+#include "base/ascii.h"
+#include "listing/listed_file.h"
+#include "listing/names.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/printable.h"
+#include "sources/annotated/yolo_places.h"
+#include "sources/folder/folder_walk.h"
+
+namespace packhorse::yolo {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kNoLabels = "in a split without labels";
+constexpr std::uint64_t kMostListBytes = std::uint64_t{1} << 30;
+
+class YoloSource final : public Source {
+ public:
+  YoloSource(const fs::path& source, fs::path file)
+      : file_(std::move(file)), root_(source), folder_(source), data_(read_data_yaml(file_)) {
+    places_ = find_yolo_places(data_, file_, root_, notes_);
+    targets_.notation = TargetOptions::Notation::kYolo;
+    targets_.classes = data_.names;
+    targets_.keypoints = data_.keypoints;
+    targets_.keypoint_numbers = data_.keypoint_numbers;
+  }
+
+  Listing list(const ListOptions& options) override {
+    refuse_others(options);
+    Listing listing;
+    listing.classes = options.classes.empty() ? std::vector<std::string>{LabelOptions::kUnlabelled}
+                                              : options.classes;
+    listing.fields = {std::string(targets_.field())};
+    listing.notes = notes_;
+    if (data_.has_flip_idx)
+      listing.notes.emplace_back("flip_idx is not packed: give it where images are flipped");
+    for (const YoloPlaces& places : places_) {
+      SplitListing split = list_split(places);
+      if (split.entries.size() == 0 && split.rejects.empty())
+        throw Error(ErrorKind::kUsage, "the split " + split.split + " has no images", file_,
+                    "correct its path, or leave it out of the file");
+      if (attach_labels(split)) {
+        listing.splits.push_back(std::move(split));
+        continue;
+      }
+      leave_out(split, listing);
+    }
+    if (listing.splits.empty()) refuse_no_labels();
+    refuse_twice(listing);
+    const auto count = [](std::size_t n, const char* one, const char* several) {
+      return fmt::format("{} {}", n, n == 1 ? one : several);
+    };
+    listing.detected =
+        fmt::format("YOLO: {} and {} from {}", count(data_.names.size(), "class", "classes"),
+                    count(listing.splits.size(), "split", "splits"), printable(file_.native()));
+    return listing;
+  }
+
+  void read(const SplitListing& split, std::size_t i, Input& out) const override {
+    const EntryTable::Entry entry = split.entries[i];
+    const std::string path = naming::join(split.origin, entry.path);
+    out.image = {};
+    out.fields = 0;
+    folder_.read(path, entry.size, out.bytes);
+    if (entry.fields == 0) return;
+    if (out.extras.empty()) out.extras.emplace_back();
+    Input::Extra& labels = out.extras[out.fields++];
+    labels.field = 0;
+    const std::string file = yolo_labels_path(path);
+    folder_.read_unlisted(file, labels.bytes, ListedFolder::Links::kInside);
+    if (labels.bytes.size() != entry.field_bytes)
+      throw Error(ErrorKind::kIo, "its labels changed their size since they were listed",
+                  root_ / file);
+  }
+
+  bool prefetch(const SplitListing& split, std::size_t i) const override {
+    const std::string path = naming::join(split.origin, split.entries.path_of(i));
+    const bool slow = folder_.prefetch(path);
+    return (split.entries.facts(i).fields != 0 && folder_.prefetch(yolo_labels_path(path))) || slow;
+  }
+
+  TargetOptions own_targets() const override { return targets_; }
+
+ private:
+  void refuse_others(const ListOptions& options) const {
+    const bool fields = options.fields.names && !options.fields.names->empty();
+    if (options.labels.empty() && !options.split_folders && !fields &&
+        options.fields.places.empty() && options.classes.size() < 2)
+      return;
+    throw Error(ErrorKind::kUsage,
+                "a data.yaml names the splits, images and labels itself: --labels, --split-folders "
+                "and fields would change nothing",
+                file_, "leave them out, or give --targets yolo instead of the file");
+  }
+
+  SplitListing list_split(const YoloPlaces& places) const {
+    SplitListing split;
+    split.split = places.split;
+    const bool one_folder = places.folders.size() == 1 && places.lists.empty();
+    if (one_folder) split.origin = places.folders.front();
+    const FieldSet no_fields;
+    const UniqueFd root = open_file(root_, O_RDONLY | O_DIRECTORY);
+    if (!root) throw_errno("open", root_);
+    for (const std::string& folder : places.folders) {
+      FolderListing found;
+      const fs::path around = fs::canonical(root_ / folder).parent_path();
+      FolderWalk walk(no_fields, split.origin, with_all_above(around), listing_threads(), found);
+      walk.folder(root.get(), folder.empty() ? "." : folder, one_folder ? "" : folder, 0);
+      split.entries.append(std::move(found.entries));
+      split.rejects.insert(split.rejects.end(), found.rejects.begin(), found.rejects.end());
+      split.skips.insert(split.skips.end(), found.skips.begin(), found.skips.end());
+    }
+    std::set<std::string> there;
+    for (std::size_t i = 0; i < split.entries.size() && !places.lists.empty(); ++i)
+      there.insert(split.entries.path_of(i));
+    for (const std::string& list : places.lists) add_list(list, root.get(), there, split);
+    split.entries.sort_by_path();
+    return split;
+  }
+
+  /// Adds the images that a .txt names, a path a line.
+  void add_list(const std::string& list, int root, std::set<std::string>& there,
+                SplitListing& split) const {
+    std::error_code code;
+    if (fs::file_size(root_ / list, code) > kMostListBytes)
+      throw Error(ErrorKind::kUsage, "the list of images is larger than 1 GiB", root_ / list,
+                  "divide it");
+    const std::vector<std::byte> bytes = read_file(root_ / list);
+    std::string_view text = as_text(bytes);
+    for (std::size_t number = 1; !text.empty(); ++number) {
+      std::string_view line = text.substr(0, text.find('\n'));
+      text.remove_prefix(std::min(line.size() + 1, text.size()));
+      while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
+      if (line.empty()) continue;
+      const auto reject = [&](std::string why) {
+        split.rejects.push_back(
+            {printable(line), fmt::format("line {} of {}: {}", number, printable(list), why)});
+      };
+      const auto path = path_of_line(list, line);
+      if (!path) {
+        reject("its path leads out of the source");
+        continue;
+      }
+      if (!there.insert(*path).second) {
+        reject("the image is in the split already");
+        continue;
+      }
+      struct stat status = {};
+      if (::fstatat(root, path->c_str(), &status, 0) != 0) {
+        reject(std::strerror(errno));
+        continue;
+      }
+      if (!S_ISREG(status.st_mode)) {
+        reject("not a regular file");
+        continue;
+      }
+      const auto [folder, name] = naming::directory_and_name(*path);
+      split.entries.add(folder, name,
+                        {.size = static_cast<std::uint64_t>(status.st_size),
+                         .stamp = stamp_of(status),
+                         .locator = status.st_ino});
+    }
+  }
+
+  /// Lines that begin with "./" are relative to the list's folder, others to the source.
+  std::optional<std::string> path_of_line(const std::string& list, std::string_view line) const {
+    if (line.find('\0') != std::string_view::npos) return std::nullopt;
+    const fs::path root = fs::absolute(root_);
+    const bool beside = line.starts_with("./");
+    return path_inside(root, beside ? root / naming::directory_of(list) : root, std::string(line));
+  }
+
+  /// Finds the labels of each image. Returns whether any image has some.
+  bool attach_labels(SplitListing& split) {
+    const UniqueFd root = open_file(root_, O_RDONLY | O_DIRECTORY);
+    bool any = false;
+    std::uint64_t number = 0;
+    split.entries.revise([&](std::size_t i, EntryTable::Facts& facts) {
+      const std::string image = naming::join(split.origin, split.entries.path_of(i));
+      const std::string path = yolo_labels_path(image);
+      struct stat status = {};
+      if (::fstatat(root.get(), path.c_str(), &status, 0) != 0) {
+        if (number++ == 0 && missing_.empty())
+          missing_ = "for " + printable(image) + " they would be " + printable(path);
+        return true;
+      }
+      if (!S_ISREG(status.st_mode) || status.st_size > std::int64_t{1} << 31) {
+        split.rejects.push_back(
+            {printable(split.entries.path_of(i)), "its labels are no file that can be read"});
+        return false;
+      }
+      any = true;
+      facts.fields = 1;
+      facts.field_bytes = static_cast<std::uint32_t>(status.st_size);
+      facts.stamp = mix_stamp(mix_stamp(facts.stamp, static_cast<std::uint64_t>(stamp_of(status))),
+                              static_cast<std::uint64_t>(status.st_size));
+      return true;
+    });
+    return any;
+  }
+
+  /// A test split may have no labels; any other must.
+  void leave_out(SplitListing& split, Listing& listing) const {
+    if (split.split != "test") refuse_no_labels();
+    for (std::size_t i = 0; i < split.entries.size(); ++i)
+      listing.skips.push_back(
+          {printable(naming::join(split.origin, split.entries.path_of(i))), kNoLabels});
+    listing.notes.push_back("the split test is left out: none of its images has labels");
+  }
+
+  [[noreturn]] void refuse_no_labels() const {
+    throw Error(ErrorKind::kUsage, "none of the images has labels: " + missing_, file_,
+                "put the labels there, a .txt for each image that has objects");
+  }
+
+  /// Refuses an image that is in two splits.
+  void refuse_twice(const Listing& listing) const {
+    std::set<std::string> there;
+    for (const SplitListing& split : listing.splits) {
+      for (std::size_t i = 0; i < split.entries.size(); ++i) {
+        const std::string path = naming::join(split.origin, split.entries.path_of(i));
+        if (!there.insert(path).second)
+          throw Error(ErrorKind::kUsage, "two splits hold the same image, " + printable(path),
+                      file_, "let each image be in one split");
+      }
+    }
+  }
+
+  fs::path file_, root_;
+  ListedFolder folder_;
+  DataYaml data_;
+  std::vector<YoloPlaces> places_;
+  TargetOptions targets_;
+  std::vector<std::string> notes_;
+  std::string missing_;  ///< the first image without labels, and where they would be
+};
+
+bool is_yaml(const fs::path& path) {
+  std::error_code code;
+  const std::string extension = lower_case(path.extension().native());
+  return (extension == ".yaml" || extension == ".yml") && fs::is_regular_file(path, code);
+}
+
+fs::path yaml_in(const fs::path& folder) { return folder / "data.yaml"; }
+
+/// The folder that the paths in the file are relative to: the file's own, unless the file names
+/// another one.
+fs::path root_of(const fs::path& file) {
+  fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  const std::string named = read_data_yaml(file).path;
+  std::error_code code;
+  const fs::path root = fs::absolute(folder);
+  if (named.empty() || path_inside(root, root, named) || !fs::is_directory(root / named, code))
+    return folder;
+  const std::string there = printable((root / named).lexically_normal().native());
+  throw Error(ErrorKind::kUsage,
+              "its path, '" + printable(named) + "', is not in the folder that it lies in", file,
+              "if the images are to be read from there, name it: packhorse pack " + there +
+                  " OUT --targets yolo:" + printable(file.native()));
+}
+
+bool has_folder(const fs::path& folder, const char* name) {
+  std::error_code code;
+  return fs::is_directory(folder / name, code);
+}
+
+bool has_images_and_labels(const fs::path& folder) {
+  return has_folder(folder, "images") && has_folder(folder, "labels");
+}
+
+}  // namespace
+
+bool probe(const fs::path& path) {
+  if (is_yaml(path)) return true;
+  if (!is_yaml(yaml_in(path))) return false;
+  if (has_images_and_labels(path)) return true;
+  std::error_code code;
+  for (const auto& item : fs::directory_iterator(path, code))
+    if (has_images_and_labels(item.path())) return true;
+  return false;
+}
+
+std::unique_ptr<Source> open(const fs::path& path) {
+  return is_yaml(path) ? open(root_of(path), path) : open(path, yaml_in(path));
+}
+
+std::unique_ptr<Source> open(const fs::path& source, const fs::path& data) {
+  std::error_code code;
+  if (fs::exists(source, code) && !fs::is_directory(source, code))
+    throw Error(ErrorKind::kUsage, "with --targets yolo:FILE the source is a folder of images",
+                source, "give the folder, or the data.yaml as the source, without --targets");
+  return std::make_unique<YoloSource>(source, data);
+}
+
+}  // namespace packhorse::yolo

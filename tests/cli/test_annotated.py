@@ -1,0 +1,377 @@
+"""Folders whose layout says where their annotations lie: COCO, YOLO with a data.yaml, Pascal VOC."""
+
+import json
+import re
+import shlex
+
+import annotated_support as made
+import objects_support as objects
+import pytest
+from python_support import DAMAGE, DONE, USAGE, packhorse, photos, run
+
+
+def pack(source, out, *options):
+    return run("pack", source, out, "--format=wds", "--json", *options)
+
+
+def boxes_in(dataset):
+    """Boxes and labels of each image."""
+    found = []
+    for sample in objects.of_tar(dataset / "shard-000000.tar"):
+        columns = objects.parse(sample["objects"])
+        found.append((columns["boxes"].tolist(), columns["labels"].tolist()))
+    return found
+
+
+EXPECTED = ([[float(v) for v in corners] for _, corners in made.BOXES], [label for label, _ in made.BOXES])
+
+
+def check_splits(result, out, splits=("train", "val")):
+    assert result.code == DONE, result
+    assert [split["split"] for split in result.json["splits"]] == list(splits)
+    for split in splits:
+        assert boxes_in(out / split) == [EXPECTED] * 2
+        assert json.loads((out / split / "dataset.json").read_text())["targets"][0]["classes"] == made.CLASSES
+
+
+def refused(source, out, words, *options):
+    result = run("pack", source, out, "--format=wds", *options)
+    assert result.code == USAGE and words in result.err and "next: " in result.err, result
+    assert not out.exists()
+    return result.err
+
+
+def commands_in(message):
+    return [shlex.split(command)[1:] for command in re.findall(r"packhorse pack .*? OUT(?: --[\w-]+ [^\s,;]+)+", message)]
+
+
+KINDS = {"coco": made.coco, "yolo": made.yolo, "voc": made.voc}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_layout_that_is_clear_is_packed_with_its_objects(tmp_path, kind):
+    KINDS[kind](tmp_path / "source")
+    result = pack(tmp_path / "source", tmp_path / "out")
+    check_splits(result, tmp_path / "out")
+    name = {"coco": "COCO's annotations: train: annotations/instances_train2017.json for train2017",
+            "yolo": "YOLO: 2 classes and 2 splits from ", "voc": "Pascal VOC: images in JPEGImages"}[kind]
+    assert result.json["detected"].startswith(name)
+    said = packhorse("pack", tmp_path / "source", tmp_path / "again", "--format=wds").out
+    assert said.startswith(f"found {name}")
+    for split in ("train", "val"):
+        packhorse("inspect", tmp_path / "out" / split, "--verify=full")
+        packhorse("inspect", tmp_path / "out" / split, "--against", tmp_path / "source")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_damaged_dataset_is_repaired_from_such_a_source(tmp_path, kind):
+    KINDS[kind](tmp_path / "source")
+    packhorse("pack", tmp_path / "source", tmp_path / "out", "--format=wds")
+    shard = tmp_path / "out/val/shard-000000.tar"
+    before = shard.read_bytes()
+    shard.write_bytes(before[:700] + b"x" + before[701:])
+    packhorse("repair", tmp_path / "out/val", tmp_path / "source")
+    assert shard.read_bytes() == before
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_options_that_say_otherwise_decline(tmp_path, kind):
+    KINDS[kind](tmp_path / "source")
+    result = pack(tmp_path / "source", tmp_path / "out", "--source-kind=folder", "--unlabelled", "--split-folders=none")
+    assert result.code == DONE and "detected" not in result.json
+    assert "objects" not in objects.of_tar(tmp_path / "out/shard-000000.tar")[0]
+    refused(tmp_path / "source", tmp_path / "no", "would change nothing", f"--source-kind={kind}", "--unlabelled")
+
+
+def test_two_notations_in_one_folder_are_refused_with_the_commands_to_choose(tmp_path):
+    made.coco(tmp_path / "source", splits=("train", "val"), images_in="images")
+    made.yolo(tmp_path / "source")
+    for split in ("train", "val"):  # both are about all images
+        for n in range(2):
+            made.text(tmp_path / f"source/labels/{split}/{split}-{n}.txt", made.yolo_text())
+    message = refused(tmp_path / "source", tmp_path / "out", "annotations in several notations")
+    commands = commands_in(message)
+    assert [command[-1] for command in commands] == ["coco", "yolo"]
+    for i, command in enumerate(commands):
+        command[command.index("OUT")] = tmp_path / f"out-{i}"
+        check_splits(run(*command, "--format=wds", "--json"), tmp_path / f"out-{i}")
+
+
+def test_real_photos_give_the_same_objects_by_both(tmp_path):
+    bccd = photos("bccd/bccd")
+    for kind in ("coco", "yolo"):
+        packhorse("pack", bccd, tmp_path / kind, "--format=wds", f"--source-kind={kind}")
+    for split, count in (("train", 205), ("val", 87), ("test", 72)):
+        coco, yolo = boxes_in(tmp_path / "coco" / split), boxes_in(tmp_path / "yolo" / split)
+        assert len(coco) == len(yolo) == count
+        for (a, labels), (b, others) in zip(coco, yolo):
+            assert labels == others
+            assert all(abs(x - y) < 1e-3 for one, other in zip(a, b) for x, y in zip(one, other))
+
+
+# COCO
+
+
+def test_coco_takes_instances_and_names_what_it_does_not_read(tmp_path):
+    made.coco(tmp_path / "source", images_in="images")
+    for name in ("person_keypoints_train2017", "captions_train2017"):
+        made.text(tmp_path / f"source/annotations/{name}.json", "{}")
+    made.image(tmp_path / "source/images/test2017/1.jpg", 200)
+    result = pack(tmp_path / "source", tmp_path / "out")
+    check_splits(result, tmp_path / "out")
+    notes = "\n".join(result.json["notes"])
+    assert "'images/test2017' is left out: no annotation file is about its images" in notes
+    assert "not read: 'annotations/captions_train2017.json', 'annotations/person_keypoints_train2017.json'" in notes
+
+
+def test_coco_of_roboflow_and_of_one_file(tmp_path):
+    for split in ("train", "valid"):
+        names = [f"{split}-{n}.jpg" for n in range(2)]
+        made.images(tmp_path / "source" / split, *names)
+        made.text(tmp_path / "source" / split / "_annotations.coco.json", made.coco_text(names))
+    check_splits(pack(tmp_path / "source", tmp_path / "out"), tmp_path / "out")
+    made.images(tmp_path / "whole/images", "a.jpg", "b.jpg")
+    made.text(tmp_path / "whole/annotations/instances.json", made.coco_text(["a.jpg", "b.jpg"]))
+    result = pack(tmp_path / "whole", tmp_path / "one")
+    assert result.code == DONE and boxes_in(tmp_path / "one") == [EXPECTED] * 2, result
+
+
+def test_coco_that_is_not_complete_is_refused_with_the_command_for_the_rest(tmp_path):
+    made.coco(tmp_path / "source")
+    (tmp_path / "source/annotations/instances_val2017.json").unlink()
+    message = refused(tmp_path / "source", tmp_path / "out", "there is no annotation file for the images in 'val2017'")
+    (command,) = commands_in(message)
+    command[command.index("OUT")] = tmp_path / "out"
+    check_splits(run(*command, "--format=wds", "--json"), tmp_path / "out", ["train"])
+    made.text(tmp_path / "source/annotations/instances_val2017.json", made.coco_text([]))
+    made.text(tmp_path / "source/annotations/instances_minival.json", made.coco_text([]))
+    refused(tmp_path / "source", tmp_path / "no", "there are no images for 'annotations/instances_minival.json'")
+
+
+# YOLO
+
+
+@pytest.mark.parametrize(
+    "yaml",
+    [
+        "train: images/train\nval: images/val\nnames: {0: cat, 1: dog}\n",
+        "path: /of/another/machine\ntrain: [images/train]\nval: images/val/\nnames:\n  - cat\n  - dog\nnc: 2\n",
+        "train: ../images/train\nval: ../images/val\nnames: [cat, dog]\n",
+        "train: images/tr*\nval: ['images/v?l']\nnames: [cat, dog]\ndownload: https://host/x.zip\n",
+        "train: train.txt\nval: lists/val.txt\nnames: ['cat', \"dog\"]\n",
+        "path: .\ntrain: {root}/images/train\nval: ./images/val\nnames: [cat, dog]\ntest:\n",
+    ],
+)
+def test_a_data_yaml_names_images_in_many_ways(tmp_path, yaml):
+    source = tmp_path / "source"
+    made.yolo(source, yaml=yaml.replace("{root}", str(source)))
+    made.text(source / "train.txt", "./images/train/train-0.jpg\nimages/train/train-1.jpg\n\n")
+    made.text(source / "lists/val.txt", f"images/val/val-0.jpg\r\n{source}/images/val/val-1.jpg\n")
+    ways = [(source / "data.yaml",), (source,), (source, f"--targets=yolo:{source}/data.yaml")]
+    for i, way in enumerate(ways):
+        check_splits(run("pack", way[0], tmp_path / f"{i}", "--format=wds", "--json", *way[1:]), tmp_path / f"{i}")
+    shards = {(tmp_path / f"{i}/train/shard-000000.tar").read_bytes() for i in range(3)}
+    assert len(shards) == 1
+
+
+@pytest.mark.parametrize(
+    "yaml, words",
+    [
+        ("train: images/train\n", "it has no names"),
+        ("train: images/train\nnames: [cat, dog]\nnc: 3\n", "nc is 3, but there are 2 names"),
+        ("train: images/train\nnames: {1: cat, 2: dog}\n", "numbers up to 2, but there are 2"),
+        ("train: images/train\nnames: {a: cat}\n", "'a' is not the number of a class"),
+        ("train: images/train\nnames: [cat, cat]\n", "two classes are called cat"),
+        ("names: [cat, dog]\n", "neither train nor val nor test"),
+        ("train: images/trian\nnames: [cat, dog]\n", "there is no "),
+        ("train: images/x*\nnames: [cat, dog]\n", "nothing matches 'images/x*'"),
+        ("train: /etc\nnames: [cat, dog]\n", "which is not in the source"),
+        ("train: ../../other\nnames: [cat, dog]\n", "which is not in the source"),
+        ("train: https://host/a.zip\nnames: [cat, dog]\n", "a URL"),
+        ("path: {elsewhere}\ntrain: .\nnames: [cat, dog]\n", "is not in the folder that it lies in"),
+        ("train: images/train\nnames: [cat, dog]\nkpt_shape: [17]\n", "kpt_shape is not"),
+        ("train: &a images/train\nval: *a\nnames: [cat, dog]\n", "line 1: an anchor"),
+        ("train: images/train\ntrain: images/val\nnames: [cat, dog]\n", "line 2: 'train' is there twice"),
+        ("train: [images/train\nnames: [cat, dog]\n", "not a YAML file that can be used: line "),
+        ("- a\n", "it has no members"),
+        ("train: none\nnames: [cat, dog]\n", "there is no "),
+        ("train: empty\nnames: [cat, dog]\n", "the split train has no images"),
+        ("train: nolabels\nnames: [cat, dog]\n", "none of the images has labels: for nolabels/1.jpg they would be nolabels/1.txt"),
+        ("train: images/train\nval: [images/train]\nnames: [cat, dog]\n", "two splits hold the same image"),
+    ],
+)
+def test_a_data_yaml_that_cannot_be_right_is_refused(tmp_path, yaml, words):
+    (tmp_path / "elsewhere").mkdir()
+    made.yolo(tmp_path / "source", yaml=yaml.replace("{elsewhere}", str(tmp_path / "elsewhere")))
+    made.image(tmp_path / "source/nolabels/1.jpg")
+    (tmp_path / "source/empty").mkdir()
+    message = refused(tmp_path / "source/data.yaml", tmp_path / "out", words)
+    assert "data.yaml" in message
+
+
+def test_a_yaml_of_a_gigabyte_in_few_bytes_is_refused(tmp_path):
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"] + [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 9)]
+    made.yolo(tmp_path / "source", yaml="\n".join(lines) + "\n")
+    refused(tmp_path / "source", tmp_path / "out", "line 1: an anchor")
+    made.yolo(tmp_path / "source", yaml="names: " + "[" * 100_000)
+    refused(tmp_path / "source", tmp_path / "out", "more than 16 levels")
+
+
+def test_key_points_and_images_without_labels(tmp_path):
+    yaml = "train: images/train\nnames: [cat, dog]\nkpt_shape: [2, 3]\nflip_idx: [1, 0]\n"
+    made.yolo(tmp_path / "source", yaml=yaml, labels="1 0.5 0.5 0.2 0.2 0.5 0.5 2 0 0 0\n")
+    (tmp_path / "source/labels/train/train-1.txt").unlink()
+    result = pack(tmp_path / "source", tmp_path / "out", "--no-shuffle")
+    assert result.code == DONE and "flip_idx is not packed" in "\n".join(result.json["notes"]), result
+    one, none = (objects.parse(sample["objects"]) for sample in objects.of_tar(tmp_path / "out/train/shard-000000.tar"))
+    assert one["keypoints"].tolist() == [[50, 40, 2], [0, 0, 0]] and len(none["boxes"]) == 0
+
+
+def test_a_test_split_without_labels_is_left_out_and_any_other_is_refused(tmp_path):
+    yaml = "train: images/train\nval: images/val\ntest: images/test\nnames: [cat, dog]\n"
+    made.yolo(tmp_path / "source", yaml=yaml)
+    made.image(tmp_path / "source/images/test/1.jpg", 77)
+    result = pack(tmp_path / "source", tmp_path / "out")
+    check_splits(result, tmp_path / "out")
+    assert result.json["skipped_by_rule"] == {"in a split without labels": 1}
+    for path in (tmp_path / "source/labels/val").iterdir():
+        path.unlink()
+    refused(tmp_path / "source", tmp_path / "no", "none of the images has labels: for images/val/val-0.jpg")
+
+
+def test_lines_of_a_list_that_name_no_image_are_rejects(tmp_path):
+    made.yolo(tmp_path / "source", yaml="train: list.txt\nnames: [cat, dog]\n")
+    lines = ["images/train/train-0.jpg", "images/train/gone.jpg", "../x.jpg", "/etc/passwd", "images/train/train-0.jpg", "images"]
+    made.text(tmp_path / "source/list.txt", "\n".join(lines))
+    result = pack(tmp_path / "source", tmp_path / "out")
+    assert result.code == DAMAGE
+    reasons = sorted(reject["reason"] for reject in result.json["rejects"])
+    assert reasons == [
+        "line 2 of list.txt: No such file or directory", "line 3 of list.txt: its path leads out of the source",
+        "line 4 of list.txt: its path leads out of the source", "line 5 of list.txt: the image is in the split already",
+        "line 6 of list.txt: not a regular file",
+    ]
+
+
+# Pascal VOC
+
+
+def test_voc_has_the_splits_of_its_lists_and_the_classes_of_its_files(tmp_path):
+    made.voc(tmp_path / "source/VOCdevkit/VOC2012")
+    made.text(tmp_path / "source/VOCdevkit/VOC2012/ImageSets/Main/trainval.txt", "train-0\ntrain-1\nval-0\nval-1\n")
+    result = pack(tmp_path / "source", tmp_path / "out")
+    check_splits(result, tmp_path / "out")
+    assert result.json["skipped_by_rule"]["in none of the lists in ImageSets/Main"] == 1
+    assert "the 2 classes of the objects are those of the annotations, sorted: 'cat', 'dog'" in "\n".join(result.json["notes"])
+    (tmp_path / "names.txt").write_text("dog\ncat\n")
+    pack(tmp_path / "source", tmp_path / "fixed", "--targets=voc", f"--target-classes={tmp_path}/names.txt")
+    assert boxes_in(tmp_path / "fixed/train") == [(EXPECTED[0], [1, 0])] * 2
+
+
+def test_voc_without_annotations_of_its_test_split(tmp_path):
+    made.voc(tmp_path / "source", sets=("train", "val", "test"))
+    for n in range(2):
+        (tmp_path / f"source/Annotations/test-{n}.xml").unlink()
+    result = pack(tmp_path / "source", tmp_path / "out")
+    check_splits(result, tmp_path / "out")
+    assert result.json["skipped_by_rule"]["in a split without annotations"] == 2
+    (tmp_path / "source/Annotations/val-0.xml").unlink()
+    made.text(tmp_path / "source/ImageSets/Main/train.txt", "train-0\ntrain-1\ngone\n")
+    result = pack(tmp_path / "source", tmp_path / "no")
+    assert result.code == DAMAGE
+    assert {(reject["path"].split("/")[-1], reject["reason"]) for reject in result.json["rejects"]} == {
+        ("val-0.jpg", "it has no annotations: its field 'xml' is missing"),
+        ("gone", "not there, but in ImageSets/Main/train.txt"),
+    }
+
+
+def test_voc_with_an_image_in_two_splits_is_refused(tmp_path):
+    made.voc(tmp_path / "source")
+    made.text(tmp_path / "source/ImageSets/Main/val.txt", "val-0\ntrain-0\n")
+    refused(tmp_path / "source", tmp_path / "out", "train-0 is twice in the lists of splits")
+
+
+# What is damaged, in each notation
+
+
+def damaged(kind, root, what):
+    """A source of which one image has a bad object."""
+    bad_box = {
+        "unknown class": None, "nan": (float("nan"), 0, 10, 10), "no area": (10, 10, 10, 20), "outside": (50, 50, 150, 60),
+    }.get(what, (0, 0, 9, 9))
+    if kind == "coco":
+        box = bad_box or (0, 0, 9, 9)
+        annotation = {"image_id": 0, "category_id": 9 if bad_box is None else 1, "bbox": [box[0], box[1], box[2] - box[0], box[3] - box[1]]}
+        if what == "two points":
+            annotation["segmentation"] = [[1, 1, 5, 5]]
+        if what == "nan":
+            annotation["bbox"] = ["nan", 0, 10, 10]
+        made.coco(root, splits=("train",), annotations=[annotation])
+    elif kind == "yolo":
+        made.yolo(root, splits=("train",))
+        box = bad_box or (0, 0, 9, 9)
+        line = "0 0.1 0.1 0.5 0.5" if what == "two points" else (
+            f"{7 if bad_box is None else 0} {(box[0] + box[2]) / 200} {(box[1] + box[3]) / 160} {(box[2] - box[0]) / 100} {(box[3] - box[1]) / 80}")
+        if what == "two points":
+            line = "0 0.1 0.1 0.5 0.5 0.6 0.6 0.7"
+        made.text(root / "labels/train/train-0.txt", line + "\n")
+    else:
+        made.voc(root, sets=("train",))
+        box = bad_box or (0, 0, 9, 9)
+        content = made.voc_object("cat", *box) if what != "unknown class" else made.voc_object("cow", *box)
+        made.text(root / "Annotations/train-0.xml", made.voc_text(content.replace("nan", "NaN")))
+
+
+WORDS = {
+    "coco": {"unknown class": "no category has the id 9", "nan": "", "no area": "its box has no area", "outside": "is beyond the image of 100 x 80",
+             "two points": "a polygon of 2 points"},
+    "yolo": {"unknown class": "its class 7 is none of the 2", "nan": "not finite", "no area": "its box has no area",
+             "outside": "is beyond the image of 100 x 80", "two points": "neither a box nor a polygon"},
+    "voc": {"unknown class": "object 'cow': no class is called that", "nan": "not finite", "no area": "its box has no area",
+            "outside": "is beyond the image of 100 x 80"},
+}
+
+
+@pytest.mark.parametrize("kind, what", [(kind, what) for kind, words in WORDS.items() for what in words])
+def test_a_damaged_annotation_is_counted_listed_and_decides_as_a_damaged_image_does(tmp_path, kind, what):
+    damaged(kind, tmp_path / "source", what)
+    options = []
+    if kind == "voc":
+        (tmp_path / "names.txt").write_text("cat\ndog\n")
+        options = ["--targets=voc", f"--target-classes={tmp_path}/names.txt"]
+    result = pack(tmp_path / "source", tmp_path / "out", *options)
+    assert result.code == DAMAGE and not (tmp_path / "out").exists(), result
+    assert result.json["seen"] == result.json["packed"] + result.json["rejected"] + result.json["skipped"]
+    (reject,) = result.json["rejects"]
+    assert reject["path"].endswith("train-0.jpg") and WORDS[kind][what] in reject["reason"]
+    preview = pack(tmp_path / "source", tmp_path / "out", "--dry-run", *options).json["preview"]["targets"]
+    (problem,) = preview["problems_by_reason"]
+    assert problem == {"reason": reject["reason"], "count": 1, "example": reject["path"]} and preview["rejected"] == 1
+    said = packhorse("pack", tmp_path / "source", tmp_path / "out", "--format=wds", "--dry-run", *options).out
+    assert f"  would reject 1, e.g. {reject['path']}: {reject['reason']}\n" in said
+    assert "note: 1 rejected, 0 allowed: nothing would be published" in said
+    allowed = pack(tmp_path / "source", tmp_path / "out", "--max-rejects=1", *options)
+    assert allowed.code == DONE and allowed.json["rejected"] == 1
+
+
+# --dry-run
+
+
+def test_a_dry_run_shows_the_objects(tmp_path):
+    made.coco(tmp_path / "source", annotations=[
+        {"image_id": 0, "category_id": 2, "bbox": [1, 1, 10, 10], "segmentation": [[1, 1, 9, 1, 9, 9]]},
+        {"image_id": 0, "category_id": 2, "bbox": [0, 0, 100, 80], "iscrowd": 1, "segmentation": {"size": [80, 100], "counts": [0, 8000]}},
+    ])
+    result = packhorse("pack", tmp_path / "source", tmp_path / "out", "--format=wds", "--dry-run")
+    assert result.out.startswith("found COCO's annotations: ")
+    assert (
+        "targets (coco): 4 objects of 2 classes in 4 images, 2 without objects\n"
+        "  dog 4, cat 0\n  with polygons: 2\n  with masks: 2\n  crowds: 2\n" in result.out
+    )
+    said = pack(tmp_path / "source", tmp_path / "out", "--dry-run").json["preview"]["targets"]
+    assert said == {
+        "notation": "coco", "classes": [{"class": "cat", "objects": 0}, {"class": "dog", "objects": 4}], "images": 4,
+        "images_without_objects": 2, "polygons": 2, "masks": 2, "keypoints": 0, "crowds": 2, "rejected": 0,
+        "problems_by_reason": [], "problem_reasons_left_out": 0,
+    }
+    assert not (tmp_path / "out").exists()

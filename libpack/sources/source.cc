@@ -87,7 +87,7 @@ Listing list_with_own_targets(Source& source, const ListOptions& options) {
   using Notation = TargetOptions::Notation;
   const TargetOptions& given = options.targets;
   const bool fits = !given.has_objects() || (given.notation == source.own_targets().notation &&
-                                      given.notation != Notation::kCoco);
+                                             given.notation != Notation::kCoco);
   if (!fits)
     throw Error(ErrorKind::kUsage, "the source names its annotations itself, and --targets others",
                 {}, "leave out --targets, or give --source-kind folder");

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "decode/warp_kernels.h"
+
 namespace packhorse::reader {
 
 namespace {
 
-// Shares of neighbouring pixels are numbers of so many bits: products with a level fit 32.
-constexpr int kShareBits = 10;
 constexpr int kShares = 1 << kShareBits;
 
 /// A position between pixel centres: the pixel before it, and the share of the next one.
@@ -104,16 +104,90 @@ class Sampler {
   Beyond beyond_;
 };
 
+/// Positions along an output row: `first` and so much further with each pixel.
+struct Line {
+  Point first, step;
+  Point at(int i) const { return {first.x + i * step.x, first.y + i * step.y}; }
+};
+
+/// The pixels [begin, end) of a row.
+struct Stretch {
+  int begin, end;
+  /// Those of them whose first + i * step is within [low, high].
+  Stretch within(double first, double step, double low, double high) const {
+    if (low > high) return {begin, begin};
+    if (std::abs(step) < 1e-12)
+      return first >= low && first <= high ? *this : Stretch{begin, begin};
+    const double a = (low - first) / step, b = (high - first) / step;
+    const auto clamped = [&](double i) {
+      return static_cast<int>(std::clamp(i, static_cast<double>(begin), static_cast<double>(end)));
+    };
+    const int from = clamped(std::ceil(std::min(a, b)));
+    return {from, std::max(from, clamped(std::floor(std::max(a, b)) + 1))};
+  }
+  Stretch within(const Line& line, const Window& window, double edge) const {
+    return within(line.first.x, line.step.x, window.x + edge, window.x + window.w - edge)
+        .within(line.first.y, line.step.y, window.y + edge, window.y + window.h - edge);
+  }
+};
+
+// Steps are rounded: positions are taken anew after so many pixels, an error of 1/8192 pixel.
+constexpr int kPixelsALine = 16;
+constexpr int kFixedSide = 1 << 14;  // longer ones do not fit positions
+
+std::int32_t fixed(double position) {
+  return static_cast<std::int32_t>(std::lround(position * (1 << kFixedBits)));
+}
+
+/// Writes pixels all of which have four neighbours.
+void write_stretch(const WarpSource& source, const Line& line, const Stretch& stretch,
+                   std::uint8_t* row) {
+  static const SampleLine kSample = fastest_sample_line();
+  for (int i = stretch.begin; i < stretch.end; i += kPixelsALine) {
+    const Point at = line.at(i);
+    const WarpLine part{source.pixels.data,          source.pixels.stride,
+                        fixed(at.x - .5 - source.x), fixed(at.y - .5 - source.y),
+                        fixed(line.step.x),          fixed(line.step.y)};
+    kSample(part, std::min(kPixelsALine, stretch.end - i), row + std::ptrdiff_t{i} * kChannels);
+  }
+}
+
+/// A row of what keeps lines parallel: positions have the same distance everywhere.
+void write_row(const WarpSource& source, const Sampler& sampler, const Line& line, int count,
+               std::uint8_t* row) {
+  constexpr double kNeighbours = 2, kRounding = .01;
+  const PixelView& view = source.pixels;
+  const Stretch covered = Stretch{0, count}.within(line, source.extent, -kNeighbours);
+  const bool fits = view.width <= kFixedSide && view.height <= kFixedSide &&
+                    std::abs(line.step.x) < kFixedSide / kPixelsALine &&
+                    std::abs(line.step.y) < kFixedSide / kPixelsALine;
+  const Window all{source.x, source.y, view.width, view.height};
+  const Stretch whole =
+      fits ? covered.within(line, all, .5 + kRounding) : Stretch{covered.begin, covered.begin};
+  const auto one_by_one = [&](int begin, int end) {
+    for (int i = begin; i < end; ++i)
+      sampler.write(line.at(i), row + std::ptrdiff_t{i} * kChannels);
+  };
+  one_by_one(covered.begin, whole.begin);
+  write_stretch(source, line, whole, row);
+  one_by_one(whole.end, covered.end);
+}
+
 }  // namespace
 
 void warp(const WarpSource& source, const Matrix& inverse, Beyond beyond, const Window& seen,
           std::uint8_t* out, std::size_t stride) {
   const Sampler sampler(source, beyond);
   for (int y = seen.y; y < seen.y + seen.h; ++y) {
-    std::uint8_t* pixel =
+    std::uint8_t* row =
         out + static_cast<std::size_t>(y) * stride + static_cast<std::size_t>(seen.x) * kChannels;
-    for (int x = seen.x; x < seen.x + seen.w; ++x, pixel += kChannels)
-      sampler.write(inverse({x + .5, y + .5}), pixel);
+    if (inverse.is_affine()) {
+      const Line line{inverse({seen.x + .5, y + .5}), {inverse.m[0], inverse.m[3]}};
+      write_row(source, sampler, line, seen.w, row);
+      continue;
+    }
+    for (int x = 0; x < seen.w; ++x)
+      sampler.write(inverse({seen.x + x + .5, y + .5}), row + std::ptrdiff_t{x} * kChannels);
   }
 }
 

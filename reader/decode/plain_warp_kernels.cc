@@ -1,0 +1,33 @@
+#include "decode/warp_kernels.h"
+
+namespace packhorse::reader {
+
+namespace {
+
+/// In 1 / (1 << kShareBits).
+int share_of(std::int32_t position) {
+  constexpr int kRest = kFixedBits - kShareBits;
+  return ((position & ((1 << kFixedBits) - 1)) + (1 << (kRest - 1))) >> kRest;
+}
+
+}  // namespace
+
+void sample_line_plainly(const WarpLine& line, int count, std::uint8_t* out) {
+  constexpr int kAll = 1 << kShareBits, kShift = 2 * kShareBits - kLostBits;
+  std::int32_t x = line.x, y = line.y;
+  for (int i = 0; i < count; ++i, x += line.step_x, y += line.step_y) {
+    const std::uint8_t* upper = line.pixels +
+                                static_cast<std::size_t>(y >> kFixedBits) * line.stride +
+                                static_cast<std::size_t>(x >> kFixedBits) * 3;
+    const std::uint8_t* lower = upper + line.stride;
+    const int right = share_of(x), down = share_of(y);
+    for (int c = 0; c < 3; ++c) {
+      const int above = (upper[c] * (kAll - right) + upper[c + 3] * right) >> kLostBits;
+      const int below = (lower[c] * (kAll - right) + lower[c + 3] * right) >> kLostBits;
+      *out++ = static_cast<std::uint8_t>(
+          (above * (kAll - down) + below * down + (1 << (kShift - 1))) >> kShift);
+    }
+  }
+}
+
+}  // namespace packhorse::reader

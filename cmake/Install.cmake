@@ -31,7 +31,7 @@ function(packhorse_pkg_config name PC_DESCRIPTION)
 endfunction()
 
 set(_core_libraries dataset jpeg)
-set(_core_requires fmt libxxhash libzstd libhwy libcrypto libjpeg)
+set(_core_requires fmt libxxhash libzstd libhwy libcrypto libjpeg libpng)
 packhorse_install(packhorseCoreTargets dev TARGETS packhorse_dataset packhorse_jpeg packhorse_core
                   HEADERS libpack/include/ reader/include/ FILES cmake/CoreDependencies.cmake)
 packhorse_pkg_config(packhorse-core "Reads packed datasets of JPEGs and pixels" LIBRARIES core ${_core_libraries}
@@ -40,7 +40,7 @@ if(TARGET packhorse_pack)
   packhorse_install(packhorseTargets dev TARGETS packhorse_pack packhorse_reader
                     HEADERS libpack/include/ FILES cmake/Dependencies.cmake)
   set(_opencv -lopencv_imgproc -lopencv_core)
-  set(_pack_requires ${_core_requires} libarchive zlib tbb lmdb hdf5 libpcre2-8 libpng pugixml yaml-0.1)
+  set(_pack_requires ${_core_requires} libarchive zlib tbb lmdb hdf5 libpcre2-8 pugixml yaml-0.1)
   packhorse_pkg_config(packhorse "Packs image folders into shards, and proves them"
                        LIBRARIES pack ${_core_libraries} REQUIRES ${_pack_requires} OTHERS ${_opencv})
   packhorse_pkg_config(packhorse-reader "Reads packed datasets and plain class folders"

@@ -348,7 +348,7 @@ def test_the_size_is_the_usual_one_of_the_augmentation(with_objects):
 
 def test_targets_of_a_dataset_without_objects_are_refused(inputs):
     result = refused("bench", inputs / "wds", "--targets", "--repeats", "1", code=2)
-    assert "has no objects" in result.err and "next: " in result.err
+    assert "has no targets" in result.err and "next: " in result.err
 
 
 def test_huge_pages_hold_as_many_images(inputs):

@@ -171,11 +171,11 @@ PACKS = [
 
 REFUSES = [
     Layout("YOLO", [*images("images"), "labels/0.txt"], refuses=["'images', 'labels'"]),
-    Layout("YOLO with data.yaml in splits", [*images("train/images", "valid/images"), "train/labels/0.txt", "data.yaml"], refuses=["'images', 'labels'"]),
+    Layout("YOLO in splits, without data.yaml", [*images("train/images", "valid/images"), "train/labels/0.txt"], refuses=["'images', 'labels'"]),
     Layout("YOLO with splits inside", [*images("images/train", "images/val"), "labels/train/0.txt"], refuses=["'train', 'val'", "instead of class folders"]),
     Layout("COCO", [*images("train2017", "val2017"), "annotations/instances.json"], refuses=["'train2017', 'val2017'", "instead of class folders"]),
     Layout("images and masks", images("images", "masks"), refuses=["'images', 'masks'"]),
-    Layout("VOC", [*images("VOC/JPEGImages", "VOC/SegmentationClass"), "VOC/Annotations/0.xml"], refuses=["'JPEGImages', 'SegmentationClass'"]),
+    Layout("VOC without annotations", images("VOC/JPEGImages", "VOC/SegmentationClass"), refuses=["'JPEGImages', 'SegmentationClass'"]),
     Layout("CelebA", [*images("img_align_celeba"), "list_attr_celeba.txt"], refuses=["only one class, 'img_align_celeba'"]),
     Layout("CelebA, doubled", images("img_align_celeba/img_align_celeba"), refuses=["only one class"]),
     Layout("Oxford Pets", [*images("images"), "annotations/list.txt", *images("annotations/trimaps")], refuses=["'annotations', 'images'"]),

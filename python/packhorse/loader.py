@@ -81,7 +81,7 @@ class Loader:
 
     path        a packed dataset (with splits: see `split`), or a packhorse.Dataset
     size        resize whole images to size x size, or
-    augment     a crop or a DetectionAugment, or a list of one and ColorJitter, RandomErasing
+    augment     a crop or a DetectionAugment, or a list of one and ColorJitter, PhotometricDistort, RandomErasing
     targets     True, or packhorse.TargetRules: batches are packhorse.TargetBatch, `images, labels, targets`, with the
                 boxes, masks and key points of the images. The dataset must have some
     close_mosaic_from
@@ -138,7 +138,7 @@ class Loader:
         if pin_memory and huge_pages:
             raise ValueError("huge_pages and pinned memory: choose one")
         self.dataset = path if isinstance(path, Dataset) else Dataset(path, split=split)
-        crop, jitter, erasing = _stages(size, augment)
+        stages = _stages(size, augment)
         rules = native_rules(targets)
         if rules is not None:
             self.dataset.require_targets()
@@ -152,9 +152,10 @@ class Loader:
         self._native = _reader.Loader(
             self.dataset._native,
             batch_size=batch_size,
-            augment=native(crop),
-            jitter=jitter,
-            erasing=erasing,
+            augment=native(stages["crop"]),
+            jitter=stages["jitter"],
+            distort=stages["distort"],
+            erasing=stages["erasing"],
             planes=not channels_last,
             **_pixels.number_format(dtype, mean, std),
             workers=-1 if workers is None else workers,
@@ -268,19 +269,20 @@ class _Pass:
 
 
 def _stages(size, augment):
-    """Crop, ColorJitter and RandomErasing of what the caller gave."""
+    """Crop, ColorJitter, PhotometricDistort and RandomErasing of what the caller gave, by what the reader calls them."""
     if (size is None) == (augment is None):
         raise ValueError("give either size=, to resize whole images, or augment=, e.g. packhorse.RandomResizedCrop(224)")
+    found = {"crop": None, "jitter": None, "distort": None, "erasing": None}
     if size is not None:
-        return _reader.Resize(size), None, None
-    found = {"crop": None, "jitter": None, "erasing": None}
+        return {**found, "crop": _reader.Resize(size)}
+    kinds = {_reader.ColorJitter: "jitter", _reader.PhotometricDistort: "distort", _reader.RandomErasing: "erasing"}
     for stage in augment if isinstance(augment, (list, tuple)) else [augment]:
-        kind = {_reader.ColorJitter: "jitter", _reader.RandomErasing: "erasing"}.get(type(stage), "crop")
+        kind = kinds.get(type(stage), "crop")
         if kind == "crop" and not isinstance(stage, Augment):
             raise TypeError(f"augment: {stage!r} is none of packhorse's; see packhorse.RandomResizedCrop")
         if found[kind] is not None:
-            raise ValueError(f"augment: {type(stage).__name__} comes second; there is one crop, ColorJitter, RandomErasing")
+            raise ValueError(f"augment: {type(stage).__name__} comes second; there is one of each kind")
         found[kind] = stage
     if found["crop"] is None:
         raise ValueError("augment: a crop is missing, e.g. packhorse.RandomResizedCrop(224)")
-    return found["crop"], found["jitter"], found["erasing"]
+    return found

@@ -9,8 +9,8 @@
 namespace packhorse::python {
 
 using namespace nb::literals;
-using reader::CenterCrop, reader::ColorJitter, reader::PadCrop, reader::RandomErasing,
-    reader::RandomResizedCrop, reader::Resize, reader::ResizeCenterCrop;
+using reader::CenterCrop, reader::ColorJitter, reader::PadCrop, reader::PhotometricDistort,
+    reader::RandomErasing, reader::RandomResizedCrop, reader::Resize, reader::ResizeCenterCrop;
 
 namespace {
 
@@ -72,6 +72,25 @@ void bind_augment(nb::module_& module) {
             new (self) ColorJitter{brightness, contrast, saturation, hue};
           },
           "brightness"_a = 0, "contrast"_a = 0, "saturation"_a = 0, "hue"_a = 0);
+  nb::class_<PhotometricDistort>(module, "PhotometricDistort",
+                                 "torchvision's RandomPhotometricDistort, on uint8")
+      .def(
+          "__init__",
+          [](PhotometricDistort* self, double p, Range brightness, Range contrast, Range saturation,
+             Range hue) {
+            new (self) PhotometricDistort{p,
+                                          std::get<0>(brightness),
+                                          std::get<1>(brightness),
+                                          std::get<0>(contrast),
+                                          std::get<1>(contrast),
+                                          std::get<0>(saturation),
+                                          std::get<1>(saturation),
+                                          std::get<0>(hue),
+                                          std::get<1>(hue)};
+          },
+          "p"_a = 0.5, nb::kw_only(), "brightness"_a = Range{0.875, 1.125},
+          "contrast"_a = Range{0.5, 1.5}, "saturation"_a = Range{0.5, 1.5},
+          "hue"_a = Range{-0.05, 0.05});
   nb::class_<RandomErasing>(module, "RandomErasing",
                             "torchvision's RandomErasing; value is a colour of 0 to 255, or None "
                             "for noise")

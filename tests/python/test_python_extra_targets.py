@@ -1,0 +1,101 @@
+"""Classes, captions and masks of pixels, from Python."""
+
+import io
+import pickle
+
+import numpy as np
+import pytest
+from package import packhorse
+
+PIL = pytest.importorskip("PIL.Image")
+CLASSES = ["haze", "road", "sky"]
+TAGS = [["haze", "sky"], [], ["road"], ["haze", "road", "sky"]]
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory):
+    """Four grey pictures of 40 x 24; the mask of each is its number, but for a border of pixels without a class."""
+    folder = tmp_path_factory.mktemp("said")
+    (folder / "source").mkdir()
+    rows = ["image_name,tags\n"]
+    for i, tags in enumerate(TAGS):
+        PIL.new("RGB", (40, 24), (60 * i,) * 3).save(folder / f"source/{i}.jpg", quality=95)
+        (folder / f"source/{i}.txt").write_text(f"größe {i}" if i != 1 else "")
+        mask = np.full((24, 40), i, np.uint8)
+        mask[0], mask[:, 0] = 255, 255
+        data = io.BytesIO()
+        PIL.fromarray(mask).save(data, "PNG")
+        (folder / f"source/{i}.seg.png").write_bytes(data.getvalue())
+        rows.append(f"{i},{'|'.join(tags)}\n")
+    (folder / "tags.csv").write_text("".join(rows))
+    packhorse.pack(folder / "source", folder / "packed", format="wds", shuffle=False, fields=["txt", "seg.png"],
+                   targets=[f"classes:{folder}/tags.csv", "caption:txt", "mask:seg.png"])  # fmt: skip
+    return folder / "packed"
+
+
+def test_a_dataset_says_what_its_samples_have(packed):
+    dataset = packhorse.Dataset(packed, targets=True, image="numpy")
+    kinds = {record["kind"]: record for record in dataset.target_records}
+    assert kinds["classes"]["classes"] == CLASSES and kinds["mask"]["ignore"] == 255 and kinds["caption"]["name"] == "txt"
+    for i, tags in enumerate(TAGS):
+        said = pickle.loads(pickle.dumps(dataset)).said(i)
+        assert [CLASSES[label] for label in said["classes"]] == tags and "scores" not in said
+        assert said["caption"] == (f"größe {i}" if i != 1 else "")
+        assert said["semantic_mask"].shape == (24, 40) and said["semantic_mask"][5, 5] == i
+        image, target = dataset[i]
+        assert target["caption"] == said["caption"] and target["image_id"] == i and image.shape == (24, 40, 3)
+
+
+def test_batches_have_classes_captions_and_masks(packed):
+    loader = packhorse.Loader(packed, 4, augment=packhorse.DetectionAugment(size=(48, 96)), targets=True, shuffle=False)
+    [batch] = list(loader)
+    targets = batch.targets
+    assert len(targets) == 4 and len(targets.boxes) == 0
+    assert targets.captions == ["größe 0", "", "größe 2", "größe 3"]
+    wanted = [[name in tags for name in CLASSES] for tags in TAGS]
+    assert (np.asarray(targets.multi_hot(3)) == np.array(wanted, np.float32)).all()
+    masks = np.asarray(targets.masks)
+    assert masks.shape == (4, 48, 96)
+    for i, one in enumerate(targets.split()):
+        # 40 x 24 becomes 80 x 48, eight pixels from the left; two rows and columns have no class.
+        assert (masks[i, :, :10] == 255).all() and (masks[i, 2:, 10:88] == i).all() and (masks[i, :, 88:] == 255).all()
+        assert (np.asarray(one["semantic_mask"]) == masks[i]).all() and one["caption"] == targets.captions[i]
+        assert [CLASSES[label] for label in one["classes"]] == TAGS[i]
+    kept = pickle.loads(pickle.dumps(targets))
+    assert kept.captions == targets.captions and (np.asarray(kept.masks) == masks).all()
+
+
+def test_kept_masks_stay_as_they_are(packed):
+    loader = packhorse.Loader(packed, 1, augment=packhorse.DetectionAugment(size=(48, 96)), targets=True, shuffle=False)
+    for _ in range(3):
+        batches = [(batch, np.array(batch.targets.masks)) for batch in loader]
+        for i, (batch, then) in enumerate(batches):
+            assert then[0, 20, 40] == i and (np.asarray(batch.targets.masks) == then).all()
+
+
+def test_what_a_dataset_lacks_is_none(tmp_path):
+    with packhorse.Writer(tmp_path / "out", format="wds", object_classes=["a"]) as writer:
+        data = io.BytesIO()
+        PIL.new("RGB", (40, 24)).save(data, "JPEG")
+        writer.add(data.getvalue(), "all", boxes=[])
+        writer.add(data.getvalue(), "all", boxes=[])
+    [batch] = list(packhorse.Loader(tmp_path / "out", 2, size=16, targets=True))
+    targets = batch.targets
+    assert targets.masks is None and targets.captions is None and targets.class_labels is None
+    assert "classes" not in targets.split()[0]
+    with pytest.raises(packhorse.errors.UnsupportedError, match="one class each"):
+        targets.multi_hot(2)
+
+
+def test_distorted_pixels_are_a_function_of_the_seed(packed):
+    def images(*stages, seed=1):
+        [batch] = list(packhorse.Loader(packed, 4, augment=[packhorse.Resize(16), *stages], shuffle=False, seed=seed))
+        return np.array(batch.images)
+
+    distort = packhorse.PhotometricDistort(1.0, brightness=(0.5, 0.9))
+    assert (images(distort) == images(distort)).all()
+    assert (images(distort) != images()).any() and (images(distort) != images(distort, seed=2)).any()
+    with pytest.raises(ValueError, match="comes second"):
+        images(distort, distort)
+    with pytest.raises(ValueError, match="brightness"):
+        images(packhorse.PhotometricDistort(1.0, brightness=(2, 1)))

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <limits>
 
 namespace packhorse {
 
@@ -36,8 +38,8 @@ class LineObject {
 
   /// Returns why the line is no object, or "".
   std::string read(const std::vector<double>& line, AnnotatedObject& object) const {
-    if (line.empty() || line[0] < 0 ||
-        line[0] != static_cast<double>(static_cast<std::int32_t>(line[0])))
+    constexpr double kLargest = std::numeric_limits<std::int32_t>::max();
+    if (line.empty() || !(line[0] >= 0 && line[0] <= kLargest) || line[0] != std::floor(line[0]))
       return "it does not begin with the number of a class";
     object.label = static_cast<std::int64_t>(line[0]);
     const std::size_t n = line.size() - 1;

@@ -36,7 +36,8 @@ def copy(tmp_path_factory):
         ["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard", "-z"], capture_output=True, text=True, check=True
     ).stdout.split("\0")
     for name in filter(None, names):
-        if name.endswith((".jpg", ".png")) or not (ROOT / name).is_file():
+        is_sample = name.endswith((".jpg", ".png")) and not name.startswith("docs/")
+        if is_sample or not (ROOT / name).is_file():
             continue
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, root / name)

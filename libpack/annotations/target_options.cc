@@ -150,7 +150,8 @@ void TargetOptions::add_extra(ExtraTarget extra, std::size_t colon) {
   if (extra.kind == ExtraTarget::Kind::kMask && !extra.split.empty())
     refuse("masks are fields of all splits", "give mask:FIELD");
   for (const ExtraTarget& other : extras) {
-    if (other.kind == extra.kind && (other.split == extra.split || other.split.empty()))
+    if (other.kind == extra.kind &&
+        (other.split == extra.split || other.split.empty() || extra.split.empty()))
       refuse("two of " + name, "give each split one");
   }
   extras.push_back(std::move(extra));

@@ -77,6 +77,24 @@ void attach(const Extras& extras, const TargetOptions& wanted, Listing& listing)
   listing.made_extras = extras;
 }
 
+/// Keeps the targets that the samples come with, where none of their kind is given.
+void keep_targets(const Source& source, Listing& listing) {
+  for (const TargetRecord& target : source.targets()) {
+    const auto& fields = listing.fields;
+    if (std::find(fields.begin(), fields.end(), target.name) == fields.end()) continue;
+    const auto same = [&](const TargetRecord& other) { return other.kind == target.kind; };
+    const auto given = std::find_if(listing.targets.begin(), listing.targets.end(), same);
+    if (given == listing.targets.end()) {
+      listing.targets.push_back(target);
+    } else if (given->name != target.name) {
+      throw Error(ErrorKind::kUsage,
+                  "the source has a target of the kind " + target.kind + " already: its field '" +
+                      target.name + "'",
+                  {}, "leave that field out with --fields, or leave out --targets");
+    }
+  }
+}
+
 /// Whether targets say what the images show, so that these need no classes.
 bool say_classes(const TargetOptions& wanted) {
   return wanted.has_objects() || wanted.has(ExtraTarget::Kind::kClasses);
@@ -142,11 +160,7 @@ Listing list_source(Source& source, const ListOptions& options) {
   if (own != TargetOptions::Notation::kNone) return list_with_own_targets(source, options);
   if (options.targets.empty()) {
     Listing listing = source.list(options);
-    for (const TargetRecord& target : source.targets()) {
-      if (std::find(listing.fields.begin(), listing.fields.end(), target.name) !=
-          listing.fields.end())
-        listing.targets.push_back(target);
-    }
+    keep_targets(source, listing);
     return listing;
   }
   const TargetOptions& wanted = options.targets;
@@ -160,6 +174,7 @@ Listing list_source(Source& source, const ListOptions& options) {
   Listing listing = source.list(with_targets);
   if (objects) attach(std::move(objects), listing);
   attach(extras, wanted, listing);
+  keep_targets(source, listing);
   return listing;
 }
 

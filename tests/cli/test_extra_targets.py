@@ -251,3 +251,19 @@ def test_sheets_show_masks_classes_and_captions(pictures, masks, tmp_path):
     assert (drawn[masks["a.jpg"] == 255] == image[masks["a.jpg"] == 255]).all()
     packhorse("inspect", tmp_path / "out", f"--report={tmp_path}/report.html")
     assert "[x, y] a caption" in (tmp_path / "report.html").read_text()
+
+
+def test_a_packed_dataset_keeps_its_targets_beside_those_given(pictures, masks, tmp_path):
+    for name in NAMES:
+        (pictures / name).with_suffix(".txt").write_text(name)
+    pack(pictures, tmp_path / "first", "--unlabelled", "--fields=seg.png,txt", "--targets=mask:seg.png")
+    pack(tmp_path / "first", tmp_path / "again", "--targets=caption:txt", "--image=resize", "--short-side=12")
+    assert target_of(tmp_path / "again", "mask")["ignore"] == 255 and target_of(tmp_path / "again", "caption")
+    for name, sample in zip(NAMES, samples_of(tmp_path / "again")):
+        assert read_mask(sample["seg.png"]).shape == (12, 20) and sample["txt"].decode() == name
+    pack(tmp_path / "again", tmp_path / "third", "--targets=caption:txt")
+    assert "kind mask already" in pack(tmp_path / "first", tmp_path / "no", "--targets=mask:txt", code=USAGE).err
+    table = write_table(tmp_path / "captions.csv", [["image", "caption"], ["a", "x"]])
+    for options in (["caption:txt", f"val=caption:{table}"], [f"val=caption:{table}", "caption:txt"]):
+        result = pack(pictures, tmp_path / "no", "--fields=txt", *(f"--targets={text}" for text in options), code=USAGE)
+        assert "two of caption" in result.err

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "packhorse/base/bytes.h"
+#include "packhorse/storage/url.h"
+
+/// Storage that hands out ranges of objects by their names: web servers, and everything that speaks
+/// S3. Nothing it says is believed: lengths, ranges and tags are compared with what was asked for,
+/// and what the bytes mean is checked by whoever asked.
+namespace packhorse {
+
+/// How storage is spoken to. The defaults fit object storage.
+struct StorageOptions {
+  /// Requests that may be under way at once. They are found by trying, up to this.
+  int most_requests = 64;
+  /// A request that gets no byte for so long is repeated.
+  std::chrono::milliseconds stall{20'000};
+  std::chrono::milliseconds connect{10'000};
+  /// Repetitions of one request after 429, 5xx, a broken connection or a stall, and the time that
+  /// all of them may take together.
+  int retries = 8;
+  std::chrono::milliseconds retry_time{120'000};
+  /// s3: where buckets are, if not at AWS ("http://localhost:8333"), and the region they are in.
+  /// Empty: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, AWS_REGION and AWS_DEFAULT_REGION, or the profile.
+  std::string endpoint = {}, region = {};
+  /// s3: send requests without a signature, for public buckets.
+  bool anonymous = false;
+  /// A command that prints a URL (and nothing else) for an object's name, its last argument: for
+  /// URLs that somebody else signs. Run without a shell; empty: none.
+  std::vector<std::string> url_command = {};
+
+  /// Throws Error(kUsage).
+  void validate() const;
+};
+
+/// What requests have come to so far.
+struct StorageCounters {
+  std::uint64_t requests = 0;  ///< sent, those repeated included
+  std::uint64_t retries = 0;
+  std::uint64_t bytes = 0;  ///< of bodies received, of requests that failed, too
+  std::uint64_t failed = 0;  ///< given up
+  std::uint64_t wait_ns = 0;  ///< from first sending to the last byte, of all requests together
+};
+
+struct ObjectInfo {
+  std::uint64_t bytes = 0;
+  std::string tag;  ///< the ETag as it is sent; empty when there is none
+};
+
+struct ListedObject {
+  std::string name;  ///< below the store's place
+  std::uint64_t bytes = 0;
+};
+
+/// A range of an object, and where its bytes go.
+struct RangeRead {
+  std::string name;        ///< below the store's place
+  ByteRange range;         ///< its length is that of `into`, and not 0
+  std::uint64_t of_bytes;  ///< the object's size; any other is an error
+  std::string tag = {};    ///< an ETag it must have; empty: any
+  std::span<std::byte> into;  ///< belongs to the store until `done` is called
+};
+
+/// Objects below one URL. Thread-safe. Errors are Error(kNotFound) for what is not there, kIo for a
+/// storage that refuses or cannot be reached, and kCorrupt for answers that are not what was asked
+/// for; path() is the object's URL without its query.
+class ObjectStore {
+ public:
+  virtual ~ObjectStore() = default;
+
+  virtual const Url& place() const = 0;
+  /// Size and tag of an object.
+  virtual ObjectInfo info(const std::string& name) = 0;
+  /// A whole object. Throws Error(kCorrupt), too, when it has more than `most` bytes.
+  virtual std::vector<std::byte> read(const std::string& name, std::uint64_t most) = 0;
+  /// Starts to read a range. `done` is called once, in a thread of the store, with an exception of
+  /// the kinds above or nullptr; it must neither block nor throw.
+  virtual void start(const RangeRead& read, std::function<void(std::exception_ptr)> done) = 0;
+  /// The same, waiting for it.
+  void read_range(const RangeRead& read);
+  /// What lies below `prefix` ("" or "dir/"), sorted by name; objects of `most` at most, else
+  /// Error(kCorrupt). Throws Error(kUnsupported) where the storage cannot list (http).
+  virtual std::vector<ListedObject> list(const std::string& prefix, std::size_t most) = 0;
+  virtual StorageCounters counters() const = 0;
+};
+
+/// Opens the storage of a URL; nothing is sent yet. Stores of one process share its connections.
+/// Throws Error(kUsage).
+std::shared_ptr<ObjectStore> open_store(const Url& place, const StorageOptions& options = {});
+
+}  // namespace packhorse

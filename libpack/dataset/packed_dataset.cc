@@ -60,6 +60,11 @@ struct FrameCache {
   std::vector<std::byte> content;
 };
 
+FrameCache& frame_cache() {
+  thread_local FrameCache cache;
+  return cache;
+}
+
 }  // namespace
 
 bool is_packed_dataset(const fs::path& path) {
@@ -229,8 +234,9 @@ Bytes PackedDataset::view_range(Place at, ByteRange range) const {
 
 /// A copy of remote bytes that was damaged on a disk or on the way is fetched once more.
 Bytes PackedDataset::view_anew(Place at, ByteRange range) const {
-  shards_[at.shard].remote->discard(stored_range(at));
-  shards_[at.shard].remote->discard(range);
+  const bool compressed = index(at.shard).compressed();
+  shards_[at.shard].remote->discard(compressed ? stored_range(at) : range);
+  frame_cache().dataset = 0;
   return view_range(at, range);
 }
 
@@ -299,16 +305,21 @@ void PackedDataset::release() const {
 
 /// A sample's frame, decompressed. Valid until this thread asks for another.
 Bytes PackedDataset::frame_content(Place at) const {
-  thread_local FrameCache cache;
+  FrameCache& cache = frame_cache();
   if (cache.dataset == serial_ && cache.shard == at.shard && cache.row == at.row)
     return cache.content;
   cache.dataset = 0;
   const Frame frame = index(at.shard).frame(at.row);
-  try {
+  const auto decompress = [&] {
     decompress_frame(stored(at, frame.stored), frame.content.length, cache.content);
+  };
+  try {
+    decompress();
   } catch (const Error& error) {
     check_whole(manifest_.shards[at.shard].first_sample + at.row);
-    corrupt(at, error.what());
+    if (!shards_[at.shard].remote) corrupt(at, error.what());
+    shards_[at.shard].remote->discard(frame.stored);
+    decompress();
   }
   cache.dataset = serial_;
   cache.shard = at.shard;

@@ -29,7 +29,8 @@ constexpr std::size_t kMostListed = 100'000;
 /// What all remote datasets of the process share.
 struct Remote {
   RemoteOptions options;
-  std::unique_ptr<RunCache> cache;
+  std::once_flag cache_once;
+  std::unique_ptr<RunCache> cache;  ///< made when a dataset is first opened
   std::shared_ptr<MemoryBudget> memory;
   std::shared_ptr<Landing> landing = std::make_shared<Landing>();
   std::shared_ptr<RemoteEvents> events = std::make_shared<RemoteEvents>();
@@ -150,6 +151,11 @@ class RemoteDataset final : public RemoteFiles {
 
 std::shared_ptr<RemoteFiles> open_files(const std::string& url) {
   const std::shared_ptr<Remote> all = remote();
+  std::call_once(all->cache_once, [&] {
+    const RemoteOptions& options = all->options;
+    if (!options.cache.empty())
+      all->cache = std::make_unique<RunCache>(options.cache, options.cache_bytes);
+  });
   std::shared_ptr<ObjectStore> store = open_store(parse_url(url), all->options.storage);
   {
     const std::scoped_lock lock(all->mutex);
@@ -173,8 +179,6 @@ void enable_remote(const RemoteOptions& options) {
   options.validate();
   const auto made = std::make_shared<Remote>();
   made->options = options;
-  if (!options.cache.empty())
-    made->cache = std::make_unique<RunCache>(options.cache, options.cache_bytes);
   made->memory = std::make_shared<MemoryBudget>(options.memory_bytes);
   remote() = made;
   set_remote_opener(open_files);

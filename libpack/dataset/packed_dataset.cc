@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <atomic>
 
+#include "base/parallel.h"
 #include "base/zstd_frame.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/hash.h"
+#include "packhorse/base/resources.h"
 #include "packhorse/dataset/class_list.h"
 
 namespace packhorse {
@@ -21,6 +23,8 @@ namespace {
 constexpr const char* kVerifyAdvice =
     "run `packhorse inspect --verify full` on the dataset; restore the file from a copy, or pack "
     "again";
+
+constexpr int kMostOpened = 8, kOpenedFromAfar = 16;  // indexes at once
 
 constexpr const char* kWhatIsADataset =
     "give the directory that `packhorse pack` wrote; for shards of another writer, one that "
@@ -116,9 +120,21 @@ ShardIndex open_index(const DatasetDirectory& dataset, const ShardRecord& record
 PackedDataset::PackedDataset(const fs::path& path)
     : directory_(checked(path)), manifest_(Manifest::load(directory_)), serial_(next_serial++) {
   classes_ = classes_of(directory_, manifest_);
-  shards_.reserve(manifest_.shards.size());  // remote shards look at the indexes in it
-  for (const ShardRecord& record : manifest_.shards) {
-    Shard& shard = shards_.emplace_back(Shard{open_index(directory_, record, manifest_), {}, {}});
+  open_shards();
+}
+
+/// Indexes are hashed as a whole, and those from afar waited for: several at a time.
+void PackedDataset::open_shards() {
+  const std::size_t count = manifest_.shards.size();
+  const int jobs = directory_.remote() ? kOpenedFromAfar : std::min(available_cpus(), kMostOpened);
+  std::vector<std::optional<ShardIndex>> indexes(count);
+  run_parallel(jobs, count, [&](std::size_t i) {
+    indexes[i].emplace(open_index(directory_, manifest_.shards[i], manifest_));
+  });
+  shards_.reserve(count);  // remote shards look at the indexes in it
+  for (std::size_t i = 0; i < count; ++i) {
+    const ShardRecord& record = manifest_.shards[i];
+    Shard& shard = shards_.emplace_back(Shard{std::move(*indexes[i]), {}, {}});
     if (directory_.remote()) {
       shard.remote = directory_.remote()->open_shard(record, shard.index);
     } else {

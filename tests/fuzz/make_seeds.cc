@@ -381,6 +381,25 @@ void add_texts(const Seeds& seeds) {
   seeds.put("json", "end", end_line({WalkEnd::Kind::kCrashed, 11, 4, "words"}));
 }
 
+/// The first byte says which parser.
+void add_storage_texts(const Seeds& seeds) {
+  const auto put = [&](const char* name, int parser, std::string_view text) {
+    seeds.put("storage_text", name, static_cast<char>(parser) + std::string(text));
+  };
+  put("s3", 0, "s3://bucket/packed%20here/train");
+  put("https", 0, "https://example.com:8443/a/b%C3%BC?sig=a%2Fb");
+  put("ipv6", 0, "http://[fd00:ec2::23]:80//a/");
+  put("user", 0, "https://user:secret@host/a?b");
+  put("profiles", 1,
+      "[default]\naws_access_key_id = AKIA\naws_secret_access_key=a/b+c # mine\n\n"
+      "[profile \"a name\"]\nregion = eu-west-1\nservices = here\n");
+  put("services", 1, "[services here]\r\ns3 =\r\n  endpoint_url = http://localhost:8333\r\n");
+  put("process", 1, "[default]\ncredential_process = /bin/tool 'a b' \"c \\\"d\\\"\" e\\ f\n");
+  put("json", 2,
+      R"({"Version": 1, "AccessKeyId": "A", "SecretAccessKey": "s", "Token": "t",)"
+      R"( "Expiration": "2013-05-24T12:00:00.5+02:00"})");
+}
+
 void add_receipt(const Seeds& seeds, const fs::path& scratch) {
   ShardOutcome outcome;
   outcome.record = {"none", "none", 0, 0, 3, 4, "ab", "cd"};
@@ -407,6 +426,7 @@ void make_seeds(const fs::path& folder) {
   add_sample_targets(seeds);
   add_weights(seeds);
   add_texts(seeds);
+  add_storage_texts(seeds);
   add_receipt(seeds, scratch);
   fs::remove_all(scratch);
 }

@@ -80,6 +80,7 @@ struct CredentialChain::State {
 
 /// The caller has set `asking`, and does not hold the mutex.
 void CredentialChain::State::ask() {
+  const WallTime begin = around.now();
   std::optional<Credentials> found;
   std::exception_ptr error;
   try {
@@ -87,15 +88,15 @@ void CredentialChain::State::ask() {
   } catch (...) {
     error = std::current_exception();
   }
-  const WallTime now = around.now();
+  const WallTime end = around.now();
   const std::scoped_lock lock(mutex);
   asking = false;
   ++round;
   failure = error;
-  next_try = now + kTryAgainAfter;
+  next_try = begin + kTryAgainAfter;
   if (found) {
     known = std::move(found);
-    known_since = now;
+    known_since = end;
   }
   answered.notify_all();
 }

@@ -57,6 +57,9 @@ CredentialFields fields_in_xml(const HttpResponse& response, const std::string& 
                     std::to_string(response.status) + (code.empty() ? "" : ", " + code),
                 {}, "check the role's trust policy, and whether the token is still valid");
   }
+  if (!parsed)
+    throw Error(ErrorKind::kIo, std::string(kTokenService) + " is not XML", {},
+                "check the endpoint of the token service (AWS_ENDPOINT_URL_STS)");
   const pugi::xml_node fields = document.child("AssumeRoleWithWebIdentityResponse")
                                     .child("AssumeRoleWithWebIdentityResult")
                                     .child("Credentials");

@@ -34,7 +34,7 @@ std::optional<std::chrono::minutes> offset_of(std::string_view text) {
   if (text == "Z" || text == "z") return std::chrono::minutes(0);
   if (text.size() < 5 || (text[0] != '+' && text[0] != '-')) return std::nullopt;
   const bool colon = text[3] == ':';
-  const auto hours = number_at(text, 1, 2), minutes = number_at(text, colon ? 4 : 3, 2);
+  const auto hours = number_at(text, 1, 2), minutes = number_at(text, colon ? 4u : 3u, 2);
   if (!hours || !minutes || text.size() != (colon ? 6u : 5u) || *hours > 23 || *minutes > 59)
     return std::nullopt;
   const std::chrono::minutes offset(*hours * 60 + *minutes);

@@ -82,7 +82,7 @@ class PrintingProcess {
       check_time();
       if (::poll(&one, 1, kWaitMs) <= 0) continue;
       const ssize_t n = uninterrupted([&] { return ::read(one.fd, buffer.data(), buffer.size()); });
-      if (n < 0) throw_errno("read what it prints of", name_);
+      if (n < 0) throw_errno("read the output of", name_);
       if (n == 0) return text;
       text.append(buffer.data(), static_cast<std::size_t>(n));
       if (text.size() > kMostPrinted) refuse_process(name_, "prints more than 64 KiB");
@@ -91,12 +91,12 @@ class PrintingProcess {
 
   /// As waitpid(2) gives it.
   int status() {
-    int status = 0;
+    int how = 0;
     while (true) {
-      const pid_t ended = uninterrupted([&] { return ::waitpid(pid_, &status, WNOHANG); });
+      const pid_t ended = uninterrupted([&] { return ::waitpid(pid_, &how, WNOHANG); });
       if (ended != 0) pid_ = -1;
       if (ended < 0) throw_errno("wait for", name_);
-      if (ended > 0) return status;
+      if (ended > 0) return how;
       check_time();
       ::poll(nullptr, 0, kWaitMs);
     }

@@ -95,9 +95,8 @@ bool is_host_name(std::string_view host) {
     const std::string_view label = host.substr(begin, end - begin);
     if (label.empty() || label.size() > kMostLabel || label.front() == '-' || label.back() == '-')
       return false;
-    if (!std::all_of(label.begin(), label.end(), [](unsigned char c) {
-          return is_letter_or_digit(c) || c == '-' || c == '_';
-        }))
+    if (!std::all_of(label.begin(), label.end(),
+                     [](unsigned char c) { return is_letter_or_digit(c) || c == '-' || c == '_'; }))
       return false;
     begin = end + 1;
   }
@@ -149,9 +148,8 @@ bool is_bucket(std::string_view name) {
 }
 
 void check_query(std::string_view text, std::string_view query) {
-  const bool plain = std::all_of(query.begin(), query.end(), [](unsigned char c) {
-    return c > 0x20 && c < 0x7f;
-  });
+  const bool plain =
+      std::all_of(query.begin(), query.end(), [](unsigned char c) { return c > 0x20 && c < 0x7f; });
   if (!plain || !percent_decoded(query))
     refuse(text, "has a query that is not percent-encoded", "give it as the server wrote it");
 }

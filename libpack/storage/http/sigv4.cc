@@ -122,8 +122,7 @@ std::string canonical_query(const std::vector<std::pair<std::string, std::string
     encoded.emplace_back(percent_encoded(name, false), percent_encoded(value, false));
   std::sort(encoded.begin(), encoded.end());
   std::string text;
-  for (const auto& [name, value] : encoded)
-    text += (text.empty() ? "" : "&") + name + "=" + value;
+  for (const auto& [name, value] : encoded) text += (text.empty() ? "" : "&") + name + "=" + value;
   return text;
 }
 

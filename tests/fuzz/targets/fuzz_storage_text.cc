@@ -57,7 +57,6 @@ void look_at_answer(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   constexpr std::array kParsers = {look_at_url, look_at_profiles, look_at_answer};
-  return fuzz::attempt(data + 1, size - 1, [&](Bytes input) {
-    kParsers[data[0] % kParsers.size()](as_text(input));
-  });
+  return fuzz::attempt(data + 1, size - 1,
+                       [&](Bytes input) { kParsers[data[0] % kParsers.size()](as_text(input)); });
 }

@@ -62,9 +62,9 @@ std::optional<std::chrono::system_clock::time_point> parse_time(std::string_view
     if (text[at] != kForm[at] && !(at == 10 && (text[at] == ' ' || text[at] == 't')))
       return std::nullopt;
   }
-  const auto year = number_at(text, 0, 4), month = number_at(text, 5, 2), day = number_at(text, 8, 2),
-             hour = number_at(text, 11, 2), minute = number_at(text, 14, 2),
-             second = number_at(text, 17, 2);
+  const auto year = number_at(text, 0, 4), month = number_at(text, 5, 2),
+             day = number_at(text, 8, 2), hour = number_at(text, 11, 2),
+             minute = number_at(text, 14, 2), second = number_at(text, 17, 2);
   if (!year || !month || !day || !hour || !minute || !second) return std::nullopt;
   std::string_view zone = text.substr(kForm.size());
   if (zone.front() == '.') {
@@ -79,8 +79,8 @@ std::optional<std::chrono::system_clock::time_point> parse_time(std::string_view
   constexpr int kFirstYear = 1970;
   if (!offset || !date.ok() || *year < kFirstYear || *hour > 23 || *minute > 59 || *second > 60)
     return std::nullopt;
-  return std::chrono::sys_days(date) + std::chrono::hours(*hour) +
-         std::chrono::minutes(*minute) + std::chrono::seconds(*second) - *offset;
+  return std::chrono::sys_days(date) + std::chrono::hours(*hour) + std::chrono::minutes(*minute) +
+         std::chrono::seconds(*second) - *offset;
 }
 
 Credentials checked_credentials(const CredentialFields& fields, const std::string& source,

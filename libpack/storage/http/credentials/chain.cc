@@ -24,10 +24,10 @@ constexpr std::chrono::seconds kTooNewToExpire{10};
 
 void check_profile_is_there(const Profile& profile) {
   if (!profile.named || profile.found) return;
-  throw Error(ErrorKind::kUsage,
-              "the profile '" + printable(profile.name) + "' (AWS_PROFILE) is neither in " +
-                  profile.places,
-              {}, "check its name, or unset AWS_PROFILE");
+  throw Error(
+      ErrorKind::kUsage,
+      "the profile '" + printable(profile.name) + "' (AWS_PROFILE) is neither in " + profile.places,
+      {}, "check its name, or unset AWS_PROFILE");
 }
 
 [[noreturn]] void refuse_without(const Profile& profile, const std::string& instance) {

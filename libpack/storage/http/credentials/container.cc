@@ -45,11 +45,12 @@ bool is_near(const std::string& host) {
 
 void check_service(const std::string& url, const char* variable) {
   if (!is_header_text(url, false))
-    throw Error(ErrorKind::kUsage, std::string(variable) + " is not a URL", {}, "percent-encode it");
+    throw Error(ErrorKind::kUsage, std::string(variable) + " is not a URL", {},
+                "percent-encode it");
   const Url place = parse_url(url);
   if (place.scheme == "https" || (place.scheme == "http" && is_near(bare_host(place.host)))) return;
-  throw Error(ErrorKind::kUsage,
-              std::string(variable) + " leads over a network without encryption", place.shown(),
+  throw Error(ErrorKind::kUsage, std::string(variable) + " leads over a network without encryption",
+              place.shown(),
               "give one that begins with https://, or that of an agent on this machine");
 }
 
@@ -79,9 +80,9 @@ std::optional<std::string> authorization(const Surroundings& around) {
   if (!token) return std::nullopt;
   const std::string_view text = trimmed(*token);
   if (text.empty() || text.size() > kMostAuthorization || !is_header_text(text, true))
-    throw Error(ErrorKind::kUsage, "the container's token cannot be sent in a header",
-                file.value_or(""),
-                "check AWS_CONTAINER_AUTHORIZATION_TOKEN and AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+    throw Error(
+        ErrorKind::kUsage, "the container's token cannot be sent in a header", file.value_or(""),
+        "check AWS_CONTAINER_AUTHORIZATION_TOKEN and AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
   return std::string(text);
 }
 
@@ -101,10 +102,10 @@ std::optional<Credentials> from_container(const Surroundings& around,
   const HttpResponse response = fetch(request, Patience::kNear);
   constexpr int kOk = 200;
   if (response.status != kOk)
-    throw Error(ErrorKind::kIo,
-                "the container's credential service answers HTTP " +
-                    std::to_string(response.status),
-                request.shown, "check the role of the task or the pod");
+    throw Error(
+        ErrorKind::kIo,
+        "the container's credential service answers HTTP " + std::to_string(response.status),
+        request.shown, "check the role of the task or the pod");
   return checked_credentials(fields_in_json(as_text(response.body), "Token", kContainer),
                              kContainer, around.now());
 }

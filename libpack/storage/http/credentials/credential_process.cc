@@ -116,8 +116,7 @@ class PrintingProcess {
 void check_version(const std::string& text) {
   const auto json = parse_json(text);  // has been read before
   const auto version = json.find("Version");
-  if (version == json.end() || !version->is_number_unsigned() ||
-      version->get<std::uint64_t>() != 1)
+  if (version == json.end() || !version->is_number_unsigned() || version->get<std::uint64_t>() != 1)
     throw Error(ErrorKind::kUnsupported, std::string(kPrinted) + " is not of version 1", {},
                 "have it print {\"Version\": 1, ...}");
 }
@@ -160,8 +159,10 @@ std::optional<Credentials> from_process(const Surroundings& around, const Profil
   std::vector<std::string> command = split_command(*line);
   if (command.empty() || command.front().empty())
     throw Error(ErrorKind::kUsage,
-                "the profile '" + printable(profile.name) + "' has a credential_process "
-                "that names no program", {}, "write the program's path first");
+                "the profile '" + printable(profile.name) +
+                    "' has a credential_process "
+                    "that names no program",
+                {}, "write the program's path first");
   command.front() = program_path(around, with_home(around, command.front()));
   PrintingProcess process(command);
   const std::string text = process.output();

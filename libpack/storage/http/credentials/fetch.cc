@@ -30,11 +30,10 @@ HttpResponse fetch_over_http(const HttpRequest& request, Patience patience) {
   const auto accept = [&](const HttpResponse& response, bool* repeat) -> std::exception_ptr {
     if (response.status != kTooMany && response.status < kServerFault) return nullptr;
     *repeat = true;
-    return std::make_exception_ptr(
-        Error(ErrorKind::kIo,
-              "a service that hands out credentials answers HTTP " +
-                  std::to_string(response.status),
-              request.shown, "try again later"));
+    return std::make_exception_ptr(Error(
+        ErrorKind::kIo,
+        "a service that hands out credentials answers HTTP " + std::to_string(response.status),
+        request.shown, "try again later"));
   };
   HttpClient client(fetch_options(patience));
   return client.perform([&] { return request; }, accept);

@@ -29,7 +29,7 @@ HttpRequest metadata_request(const std::string& url) {
 /// The token that each question must bear: one that is read by a PUT cannot be had by tricking a
 /// server into fetching a URL. Nothing when there is no metadata here.
 std::optional<std::string> metadata_token(const CredentialFetch& fetch, const std::string& host,
-                                         std::string& why_not) {
+                                          std::string& why_not) {
   HttpRequest request = metadata_request(host + "/latest/api/token");
   request.method = "PUT";
   request.headers = {{"x-aws-ec2-metadata-token-ttl-seconds", "60"}};

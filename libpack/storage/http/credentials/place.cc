@@ -102,8 +102,8 @@ S3Place s3_place(const StorageOptions& options, const Surroundings& around) {
   place.endpoint = given.value_or(aws_endpoint("s3", place.region));
   const std::string host = parse_url(place.endpoint).host;
   const auto style = profile.settings.find("s3.addressing_style");
-  place.virtual_host = host.starts_with("s3.") && (host.ends_with(".amazonaws.com") ||
-                                                   host.ends_with(".amazonaws.com.cn"));
+  place.virtual_host = host.starts_with("s3.") &&
+                       (host.ends_with(".amazonaws.com") || host.ends_with(".amazonaws.com.cn"));
   if (style != profile.settings.end() && style->second == "virtual") place.virtual_host = true;
   if (style != profile.settings.end() && style->second == "path") place.virtual_host = false;
   return place;

@@ -13,7 +13,7 @@ struct Profile {
   std::string name;
   bool named = false;  ///< by AWS_PROFILE, so that it must be there
   bool found = false;
-  std::string places = {};  ///< the two files, for messages
+  std::string places = {};                           ///< the two files, for messages
   std::map<std::string, std::string> settings = {};  ///< config's, under those of credentials
   std::map<std::string, std::string> services = {};  ///< of the part that `services` names
 

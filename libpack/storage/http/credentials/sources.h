@@ -32,7 +32,8 @@ std::optional<Credentials> from_web_identity_profile(const Surroundings& around,
 /// (https://docs.aws.amazon.com/sdkref/latest/guide/feature-process-credentials.html).
 std::optional<Credentials> from_process(const Surroundings& around, const Profile& profile);
 
-/// ECS and EKS (https://docs.aws.amazon.com/sdkref/latest/guide/feature-container-credentials.html).
+/// ECS and EKS
+/// (https://docs.aws.amazon.com/sdkref/latest/guide/feature-container-credentials.html).
 std::optional<Credentials> from_container(const Surroundings& around, const CredentialFetch& fetch);
 
 /// EC2's metadata, IMDSv2. When nothing is returned, `why_not` says why.

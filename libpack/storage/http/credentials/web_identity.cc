@@ -68,9 +68,9 @@ CredentialFields fields_in_xml(const HttpResponse& response, const std::string& 
 }
 
 Credentials exchange_token(const Surroundings& around, const CredentialFetch& fetch,
-                     const Profile& profile, const WebIdentity& identity) {
-  const std::string endpoint = endpoint_of(around, profile, "sts")
-                                   .value_or(aws_endpoint("sts", region_of(around, profile)));
+                           const Profile& profile, const WebIdentity& identity) {
+  const std::string endpoint =
+      endpoint_of(around, profile, "sts").value_or(aws_endpoint("sts", region_of(around, profile)));
   const std::string form =
       "Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleArn=" +
       percent_encoded(identity.role, false) +
@@ -110,10 +110,11 @@ std::optional<Credentials> from_web_identity_profile(const Surroundings& around,
   if (!file) return std::nullopt;
   if (!role)
     throw Error(ErrorKind::kUsage,
-                "the profile '" + printable(profile.name) + "' has web_identity_token_file, but no role_arn",
+                "the profile '" + printable(profile.name) +
+                    "' has web_identity_token_file, but no role_arn",
                 {}, "add role_arn to it");
   return exchange_token(around, fetch, profile,
-                  {*file, *role, profile.setting("role_session_name").value_or("packhorse")});
+                        {*file, *role, profile.setting("role_session_name").value_or("packhorse")});
 }
 
 }  // namespace packhorse

@@ -51,16 +51,51 @@ TEST_CASE("url: its path is decoded, without slashes at its ends") {
 }
 
 TEST_CASE("url: what cannot be one is refused") {
-  for (const char* const text :
-       {"", "bucket/a", "://a", "ftp://host/a", "gs://bucket/a", "s3:/bucket", "s3://", "s3:///a",
-        "s3://ab", "s3://-bucket", "s3://a..b", "s3://buck et/a", "s3://bucket:80/a",
-        "s3://bucket?x", "s3://bucket/a?x=1", "s3://bucket/a#b", "https:///a", "https://host:0/",
-        "https://host:65536/", "https://host:/", "https://host:8x/", "https://ho st/",
-        "https://-host/", "https://host..com/", "https://host\\a/", "https://[::1/", "https://[]/",
-        "https://[::1]x/", "https://[::g]/", "https://::1/", "https://ü.example/", "http://[fe80::1%1]/",
-        "https://host/%", "https://host/%2", "https://host/%zz", "https://host/%00", "https://host/%0a",
-        "https://host/a\nb", "https://host/a\x7f", "https://host/../a", "https://host/a/.",
-        "https://host/%2e%2E/a", "https://host/a?x=a b", "https://host/a?x=%2", "https://host/a?ü"}) {
+  for (const char* const text : {"",
+                                 "bucket/a",
+                                 "://a",
+                                 "ftp://host/a",
+                                 "gs://bucket/a",
+                                 "s3:/bucket",
+                                 "s3://",
+                                 "s3:///a",
+                                 "s3://ab",
+                                 "s3://-bucket",
+                                 "s3://a..b",
+                                 "s3://buck et/a",
+                                 "s3://bucket:80/a",
+                                 "s3://bucket?x",
+                                 "s3://bucket/a?x=1",
+                                 "s3://bucket/a#b",
+                                 "https:///a",
+                                 "https://host:0/",
+                                 "https://host:65536/",
+                                 "https://host:/",
+                                 "https://host:8x/",
+                                 "https://ho st/",
+                                 "https://-host/",
+                                 "https://host..com/",
+                                 "https://host\\a/",
+                                 "https://[::1/",
+                                 "https://[]/",
+                                 "https://[::1]x/",
+                                 "https://[::g]/",
+                                 "https://::1/",
+                                 "https://ü.example/",
+                                 "http://[fe80::1%1]/",
+                                 "https://host/%",
+                                 "https://host/%2",
+                                 "https://host/%zz",
+                                 "https://host/%00",
+                                 "https://host/%0a",
+                                 "https://host/a\nb",
+                                 "https://host/a\x7f",
+                                 "https://host/../a",
+                                 "https://host/a/.",
+                                 "https://host/%2e%2E/a",
+                                 "https://host/a?x=a b",
+                                 "https://host/a?x=%2",
+                                 "https://host/a?ü"}) {
     CAPTURE(text);
     CHECK(test::kind_of_error([&] { parse_url(text); }) == ErrorKind::kUsage);
   }
@@ -103,7 +138,8 @@ TEST_CASE("url: leads to what lies below it, with its query") {
 
 TEST_CASE("url: only what begins with a scheme is one") {
   for (const char* const text : {"s3://a", "https://", "gs://x", "a+b-c.d://"}) CHECK(is_url(text));
-  for (const char* const text : {"", "a", "/a://b", "./s3://a", "://", "c://a", "a b://c", "s3:/a"}) {
+  for (const char* const text :
+       {"", "a", "/a://b", "./s3://a", "://", "c://a", "a b://c", "s3:/a"}) {
     CAPTURE(text);
     CHECK(!is_url(text));
   }

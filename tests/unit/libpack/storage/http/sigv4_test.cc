@@ -74,7 +74,8 @@ TEST_CASE("sigv4: signs AWS's examples of queries, in whatever order") {
 
 // The expected values of these two were computed from the specification by another program.
 TEST_CASE("sigv4: signs keys with characters that are encoded") {
-  CHECK(signature(authorization(example("/a=b+c (ü)/d e~.tar"))) == "7296eec48b61633a4ebb77edf5c2129c432d662ae3dcdf2dfc46dbfeee40a9c5");
+  CHECK(signature(authorization(example("/a=b+c (ü)/d e~.tar"))) ==
+        "7296eec48b61633a4ebb77edf5c2129c432d662ae3dcdf2dfc46dbfeee40a9c5");
 }
 
 TEST_CASE("sigv4: signs a session token, and a query with slashes") {
@@ -84,7 +85,8 @@ TEST_CASE("sigv4: signs a session token, and a query with slashes") {
   credentials.session_token = "AQoDYXdz/EXAMPLE+token==";
   const HttpHeaders headers = signed_example(to_sign, credentials);
   CHECK(value(headers, "x-amz-security-token") == credentials.session_token);
-  CHECK(signature(value(headers, "authorization")) == "0030212de884e3219b1d978b280ce63ff973aab3d47a3dfe6aa99141e5b5500a");
+  CHECK(signature(value(headers, "authorization")) ==
+        "0030212de884e3219b1d978b280ce63ff973aab3d47a3dfe6aa99141e5b5500a");
 }
 
 TEST_CASE("sigv4: hands back the headers to send, and not the host's") {
@@ -110,9 +112,9 @@ TEST_CASE("sigv4: a key that was kept is not used for another secret, region, se
   const ToSign to_sign = example("/test.txt");
   const auto by = [&](const char* secret, const char* region, const char* service, int day) {
     const Credentials credentials{"A", secret, ""};
-    return signature(value(signed_headers(to_sign, credentials, region, service,
-                                          kMay24 + std::chrono::days(day)),
-                           "authorization"));
+    return signature(value(
+        signed_headers(to_sign, credentials, region, service, kMay24 + std::chrono::days(day)),
+        "authorization"));
   };
   const std::string first = by("x", "a", "s3", 0);
   std::vector<std::string> all = {first, by("y", "a", "s3", 0), by("x", "b", "s3", 0),

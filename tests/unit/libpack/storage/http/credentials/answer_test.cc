@@ -49,8 +49,8 @@ TEST_CASE("answer: credentials may stay") {
 
 TEST_CASE("answer: an error does not show what it holds") {
   for (const std::string json :
-       {"", "secret", "[\"secret\"]", R"({"AccessKeyId": "secret")", R"({"AccessKeyId": ["secret"]})",
-        R"({"AccessKeyId": "A", "SecretAccessKey": 1})",
+       {"", "secret", "[\"secret\"]", R"({"AccessKeyId": "secret")",
+        R"({"AccessKeyId": ["secret"]})", R"({"AccessKeyId": "A", "SecretAccessKey": 1})",
         R"({"AccessKeyId": "A", "SecretAccessKey": "secret" x})"}) {
     CAPTURE(json);
     CHECK(test::kind_of_error([&] { fields_in_json(json, "Token", "it"); }) == ErrorKind::kIo);
@@ -59,18 +59,20 @@ TEST_CASE("answer: an error does not show what it holds") {
   const std::string deep = R"({"AccessKeyId": )" + std::string(1000, '[') + "}";
   CHECK(test::kind_of_error([&] { fields_in_json(deep, "Token", "it"); }) == ErrorKind::kIo);
   const std::string long_answer = R"({"AccessKeyId": ")" + std::string(200'000, 'a') + "\"}";
-  CHECK(test::kind_of_error([&] { fields_in_json(long_answer, "Token", "it"); }) ==
-        ErrorKind::kIo);
+  CHECK(test::kind_of_error([&] { fields_in_json(long_answer, "Token", "it"); }) == ErrorKind::kIo);
 }
 
 TEST_CASE("answer: keys that cannot be are refused without showing them") {
-  const CredentialFields wrong[] = {
-      {"", "secret", "", ""},           {"A", "", "secret", ""},
-      {"A", "secret\r\nx: y", "", ""},  {"A secret", "s", "", ""},
-      {"A", "s", "secret\n", ""},       {"A", "s", "secret\xc3\xbc", ""},
-      {std::string(2000, 'A'), "secret", "", ""},
-      {"A", "s", std::string(40'000, 't'), ""},
-      {"A", "secret", "", "tomorrow"},  {"A", "secret", "", "2013-05-24T12:00:00Z"}};
+  const CredentialFields wrong[] = {{"", "secret", "", ""},
+                                    {"A", "", "secret", ""},
+                                    {"A", "secret\r\nx: y", "", ""},
+                                    {"A secret", "s", "", ""},
+                                    {"A", "s", "secret\n", ""},
+                                    {"A", "s", "secret\xc3\xbc", ""},
+                                    {std::string(2000, 'A'), "secret", "", ""},
+                                    {"A", "s", std::string(40'000, 't'), ""},
+                                    {"A", "secret", "", "tomorrow"},
+                                    {"A", "secret", "", "2013-05-24T12:00:00Z"}};
   for (const CredentialFields& fields : wrong) {
     CHECK(test::kind_of_error([&] { checked_credentials(fields, "it", kNoon); }) == ErrorKind::kIo);
     const std::string error = test::error_of([&] { checked_credentials(fields, "it", kNoon); });

@@ -8,12 +8,12 @@
 
 namespace packhorse {
 
+using std::chrono::minutes;
+using std::chrono::seconds;
 using test::error_of;
 using test::kNoon;
 using test::says;
 using test::World;
-using std::chrono::minutes;
-using std::chrono::seconds;
 
 namespace {
 
@@ -155,7 +155,8 @@ TEST_CASE("credential chain: waits for new ones when the old ones have ended") {
   CHECK(world.times_asked() == 2);
 }
 
-TEST_CASE("credential chain: a renewal that fails is tried again later, and hurts only at the end") {
+TEST_CASE(
+    "credential chain: a renewal that fails is tried again later, and hurts only at the end") {
   Served world;
   CredentialChain chain(world.surroundings(), world.fetch());
   chain.get();

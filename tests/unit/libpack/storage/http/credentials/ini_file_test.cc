@@ -59,10 +59,14 @@ TEST_CASE("ini file: an empty one is none") {
 }
 
 TEST_CASE("ini file: an error names the line, and none of its text") {
-  const std::pair<const char*, const char*> wrong[] = {
-      {"[a]\n\nsecret", "line 3"}, {"secret = 1", "line 1"},     {"[secret", "line 1"},
-      {"[a] secret", "line 1"},    {"[ ]\nsecret = 1", "line 1"}, {"[a]\n= secret", "line 2"},
-      {"[a]\nb =\n = secret", "line 3"}, {"[a]\nb = \x1bsecret", "line 2"}};
+  const std::pair<const char*, const char*> wrong[] = {{"[a]\n\nsecret", "line 3"},
+                                                       {"secret = 1", "line 1"},
+                                                       {"[secret", "line 1"},
+                                                       {"[a] secret", "line 1"},
+                                                       {"[ ]\nsecret = 1", "line 1"},
+                                                       {"[a]\n= secret", "line 2"},
+                                                       {"[a]\nb =\n = secret", "line 3"},
+                                                       {"[a]\nb = \x1bsecret", "line 2"}};
   for (const auto& [text, line] : wrong) {
     CAPTURE(text);
     CHECK(test::kind_of_error([&] { parse_ini(text); }) == ErrorKind::kUsage);

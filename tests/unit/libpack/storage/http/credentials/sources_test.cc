@@ -12,9 +12,8 @@ using test::World;
 
 namespace {
 
-constexpr const char* kAnswer =
-    R"({"AccessKeyId": "A", "SecretAccessKey": "s", "Token": "t",)"
-    R"( "Expiration": "2013-05-24T13:00:00Z"})";
+constexpr const char* kAnswer = R"({"AccessKeyId": "A", "SecretAccessKey": "s", "Token": "t",)"
+                                R"( "Expiration": "2013-05-24T13:00:00Z"})";
 constexpr const char* kTokenUrl = "PUT http://169.254.169.254/latest/api/token";
 constexpr const char* kRolesUrl =
     "GET http://169.254.169.254/latest/meta-data/iam/security-credentials/";

@@ -184,6 +184,8 @@ bool CacheDirectory::reserve(std::uint64_t bytes) {
   const std::int64_t begin = steady_now();
   if (begin < full_until_) return false;
   if (make_room(*account)) return true;
+  const std::uint64_t counted = account->account()->stored;  // with the caller's claim
+  account->put({now.most, counted - std::min(counted, bytes)});
   const std::int64_t end = steady_now();
   full_until_ = end + kRestAfterSearch * (end - begin);
   return false;
@@ -194,6 +196,7 @@ void CacheDirectory::refund(std::uint64_t bytes) {
   if (!account) return;
   const CacheAccount now = *account->account();
   account->put({now.most, now.stored - std::min(now.stored, bytes)});
+  full_until_ = 0;
 }
 
 void CacheDirectory::shrink() {

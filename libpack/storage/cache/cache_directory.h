@@ -44,7 +44,7 @@ class CacheDirectory {
   void shrink();
   /// Removes all files that nobody has open, or one. Returns the bytes that became free.
   std::uint64_t clear(const std::optional<std::string>& sha256);
-  /// A lease has ended: reserve() may find files to evict that it did not find before.
+  /// A lease has ended: reserve() may find files to evict that it could not before.
   void lease_ended() { full_until_ = 0; }
 
  private:

@@ -5,7 +5,6 @@
 #include <optional>
 #include <random>
 #include <set>
-#include <tuple>
 
 #include "cache_place.h"
 
@@ -13,7 +12,6 @@ namespace packhorse {
 
 namespace {
 
-namespace fs = std::filesystem;
 using test::CachePlace;
 using test::Child;
 using test::Claim;
@@ -165,7 +163,10 @@ class Comparison {
  public:
   explicit Comparison(unsigned seed) : random_(seed) {
     model_.most = place_.most;
-    for (auto& worker : workers_) worker.emplace(place_);
+    for (auto& worker : workers_) {
+      worker.emplace(place_);
+      worker->ask({Op::kClear});
+    }
   }
 
   void step() {
@@ -301,7 +302,7 @@ TEST_CASE("cache model: processes that do what they like see right bytes, within
   CHECK(stored <= place.most);
   CHECK(stored > 0);
   CHECK(cache.verify().empty());
-  CHECK(cache.clear() == stored);
+  CHECK(cache.clear() >= stored);  // and what was left of a run that was being written
   CHECK(cache.entries().empty());
 }
 

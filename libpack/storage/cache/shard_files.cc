@@ -1,11 +1,4 @@
-  files.runs_fd = open_beneath(files.runs, O_RDWR);
-  if (!files.runs_fd || !is_own_file(files.runs_fd.get())) return std::nullopt;
-  const int fd = files.runs_fd.get();
-  const HeldLock opening(fd, kOpening, files.runs.path);
-  if (!try_lock(fd, kLease, LockKind::kShared, files.runs.path)) return std::nullopt;
-  if (is_whole(files, sha256)) return files;
-  unlock(fd, kLease);  // before somebody else opens it, and wants it alone
-  return std::nullopt;#include "storage/cache/shard_files.h"
+#include "storage/cache/shard_files.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

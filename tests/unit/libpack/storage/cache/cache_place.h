@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "packhorse/base/file.h"
 #include "packhorse/base/hash.h"

@@ -59,9 +59,9 @@ class CommandCache final : public program::Command {
     app.add_option("action", action_, "What to do")
         ->required()
         ->check(program::one_of({"list", "verify", "clear"}));
-    app.add_option("--cache", directory_, "Directory of the cache")
-        ->type_name("DIR")
-        ->default_str("$XDG_CACHE_HOME/packhorse, or ~/.cache/packhorse");
+    app.add_option("--cache", directory_,
+                   "Directory of the cache, if not $XDG_CACHE_HOME/packhorse or ~/.cache/packhorse")
+        ->type_name("DIR");
     app.add_flag("--json", json_, "Print one JSON object");
     app.footer(
         "Looks after the cache, in which the processes of a machine keep what they have read of "

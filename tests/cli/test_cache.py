@@ -118,7 +118,7 @@ def test_whole_files_are_compared_and_damaged_ones_forgotten(cache):
     cache.add(PHOTO)
     cache.add(LARGE, there=[0, 1])
     zeros = cache.add(bytes(len(LARGE)), digest=hashlib.sha256(LARGE + b"lost in a power cut").hexdigest())
-    assert cache("list").out.count("whole") == 2
+    assert cache("list").out.count(" whole ") == 2
     result = run("cache", "verify", "--cache", cache.path)
     assert result.code == DAMAGE and result.err == "", result
     assert result.out == (
@@ -160,7 +160,7 @@ def test_the_account_is_written_as_the_page_says(cache):
 def test_what_the_cache_has_not_made_is_left_alone(cache, tmp_path):
     digest = cache.add(PHOTO)
     for name in ("aa/" + 64 * "a" + ".data", "aa/" + 64 * "a" + ".runs", "aa/notes", "notes", "b/c"):
-        put(cache.path / name, 'no file of a cache')
+        put(cache.path / name, "no file of a cache")
     elsewhere = put(tmp_path / "elsewhere", PHOTO)
     cache.file(digest, ".data").unlink()
     cache.file(digest, ".data").symlink_to(elsewhere)

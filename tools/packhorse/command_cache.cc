@@ -89,7 +89,8 @@ class CommandCache final : public program::Command {
 
  private:
   fs::path chosen_directory() const {
-    const fs::path directory = directory_.empty() ? default_cache_directory() : fs::path(directory_);
+    const fs::path directory =
+        directory_.empty() ? default_cache_directory() : fs::path(directory_);
     if (!directory.empty()) return directory;
     throw Error(ErrorKind::kUsage, "neither XDG_CACHE_HOME nor HOME says where the cache is", {},
                 "give its directory: --cache DIR");
@@ -108,7 +109,7 @@ class CommandCache final : public program::Command {
   void list(const RunCache& cache) const {
     const std::vector<CacheEntry> entries = cache.entries();
     std::vector<std::vector<std::string>> rows = {
-        {"SHA-256", "size", "stored", "", "opened last (UTC)", ""}};
+        {"SHA-256", "size", "stored", "share", "opened last (UTC)", ""}};
     Json files = Json::array();
     for (const CacheEntry& entry : entries) {
       rows.push_back({entry.sha256, bytes_text(entry.bytes), bytes_text(entry.stored),
@@ -153,8 +154,8 @@ class CommandCache final : public program::Command {
     const std::uint64_t freed = cache.clear();
     const std::vector<CacheEntry> left = cache.entries();
     const std::size_t removed = before - std::min(before, left.size());
-    std::string text =
-        fmt::format("{} removed, {} are free now\n", count_text(removed, "file"), bytes_text(freed));
+    std::string text = fmt::format("{} removed, {} are free now\n", count_text(removed, "file"),
+                                   bytes_text(freed));
     if (!left.empty())
       text += fmt::format("{} in use and stayed, with {}\n",
                           left.size() == 1 ? "1 file is" : count_text(left.size(), "file") + " are",

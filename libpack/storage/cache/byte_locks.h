@@ -8,8 +8,8 @@
 
 /// Locks of ranges of a file's bytes, as open file descriptions hold them (F_OFD_SETLK of Linux):
 /// between processes, and between two openings of one file by the same process. A lock ends with
-/// its description, and so with its process, whatever ends that. Locks are only advice: locked bytes
-/// can be read and written, and need not exist.
+/// its description, and so with its process, whatever ends that. Locks are only advice: locked
+/// bytes can be read and written, and need not exist.
 ///
 /// A child made by fork() shares the descriptions of its parent, and with them the locks: what it
 /// unlocks, its parent loses, and what its parent held when it died, it still holds.

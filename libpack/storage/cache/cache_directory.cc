@@ -71,8 +71,9 @@ CacheDirectory::CacheDirectory(fs::path path, std::optional<std::uint64_t> most)
   refuse_url(path_.native());
   if (most && *most < kRunBytes) {
     throw Error(ErrorKind::kUsage,
-                "a cache of " + std::to_string(*most) + " bytes can hold nothing: it keeps runs of " +
-                    std::to_string(kRunBytes) + " bytes",
+                "a cache of " + std::to_string(*most) +
+                    " bytes can hold nothing: it keeps runs of " + std::to_string(kRunBytes) +
+                    " bytes",
                 path_, "give it more, or none at all");
   }
   if (most) make_cache_directory(path_);

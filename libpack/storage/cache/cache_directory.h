@@ -23,9 +23,9 @@ namespace packhorse {
 /// circle.
 class CacheDirectory {
  public:
-  /// Opens the directory. With `most` it is made if it is missing, and evicted down to that; without,
-  /// it must be there, and keeps its limit. Throws Error(kUsage | kUnsupported | kNotFound | kIo |
-  /// kNoSpace).
+  /// Opens the directory. With `most` it is made if it is missing, and evicted down to that;
+  /// without, it must be there, and keeps its limit. Throws Error(kUsage | kUnsupported | kNotFound
+  /// | kIo | kNoSpace).
   CacheDirectory(std::filesystem::path path, std::optional<std::uint64_t> most);
 
   const std::filesystem::path& path() const { return path_; }

@@ -108,10 +108,10 @@ CachedFile::Claim CachedFile::claim(std::size_t run) {
 bool CachedFile::write(std::size_t run, Bytes bytes) {
   const ByteRange range = range_of(run);
   if (bytes.size() != range.length || !state_->claims.is_ours(run)) {
-    throw Error(ErrorKind::kUsage,
-                "a run that is written must be claimed, and have all its bytes: run " +
-                    std::to_string(run),
-                state_->files.data.path);
+    throw Error(
+        ErrorKind::kUsage,
+        "a run that is written must be claimed, and have all its bytes: run " + std::to_string(run),
+        state_->files.data.path);
   }
   try {
     const bool written = write_where_room_is(state_->files.data_fd.get(), range.offset, bytes,

@@ -75,8 +75,7 @@ bool Claims::is_ours(std::size_t run) {
 bool Claims::is_taken(std::size_t run) {
   OfProcess& own = of_process();
   const std::scoped_lock lock(own.mutex);
-  return own.taken.contains(run) ||
-         !locks_of_others(own.fd.get(), byte_of_run(run), path_).empty();
+  return own.taken.contains(run) || !locks_of_others(own.fd.get(), byte_of_run(run), path_).empty();
 }
 
 void Claims::wait(std::size_t run, std::chrono::milliseconds most) {

@@ -14,9 +14,9 @@
 
 namespace packhorse {
 
-/// Who is at which run of one file: at most one thread of all processes. Between processes by a lock
-/// on the run's byte of the .runs file; between the threads of one process, which share the file's
-/// description and so its locks, by a table. Thread-safe.
+/// Who is at which run of one file: at most one thread of all processes. Between processes by a
+/// lock on the run's byte of the .runs file; between the threads of one process, which share the
+/// file's description and so its locks, by a table. Thread-safe.
 ///
 /// In a child made by fork() it begins anew, with a description, a table and a lease of its own:
 /// what threads of the parent have claimed is others' there.

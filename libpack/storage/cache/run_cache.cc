@@ -32,7 +32,8 @@ std::optional<std::string> hash_of(int fd, std::uint64_t bytes, const fs::path& 
   try {
     for (std::uint64_t at = 0; at < bytes;) {
       if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
-      const auto piece = std::span(buffer).first(std::min<std::uint64_t>(buffer.size(), bytes - at));
+      const auto piece =
+          std::span(buffer).first(std::min<std::uint64_t>(buffer.size(), bytes - at));
       read_exactly(fd, at, piece, path);
       hash.update(piece);
       at += piece.size();
@@ -75,8 +76,8 @@ std::shared_ptr<CachedFile> RunCache::open(const std::string& sha256, std::uint6
   ShardFiles files = open_shard(directory.fd(), directory.path(), sha256, bytes);
   note_use(files);
   directory.shrink();
-  return std::shared_ptr<CachedFile>(new CachedFile(
-      std::make_unique<CachedFile::State>(state_->directory, std::move(files))));
+  return std::shared_ptr<CachedFile>(
+      new CachedFile(std::make_unique<CachedFile::State>(state_->directory, std::move(files))));
 }
 
 std::vector<CacheEntry> RunCache::entries() const {

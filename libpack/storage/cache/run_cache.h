@@ -17,8 +17,8 @@
 ///
 ///     DIR/packhorse-cache.json         what the directory is: version, and the bytes it may hold
 ///                                      and holds
-///     DIR/ab/ab12....data              a sparse file of the whole size, with the runs that are there
-///     DIR/ab/ab12....runs              a header, and a byte for each run: 0 absent, 1 there
+///     DIR/ab/ab12....data              a sparse file of the whole size, with the runs that are
+///     there DIR/ab/ab12....runs              a header, and a byte for each run: 0 absent, 1 there
 ///
 /// A run is kRunBytes of the file; the last one is shorter. Whoever claims a run is its only writer
 /// in all processes, and the claim goes with its process (a lock of an open file description on the
@@ -90,8 +90,8 @@ class RunCache {
   explicit RunCache(std::filesystem::path directory);
   ~RunCache();
 
-  /// Opens the copy of a file, which is made if there is none, and evicts others, those opened least
-  /// recently first, as long as the cache holds more than it may; claim() evicts, too. Throws
+  /// Opens the copy of a file, which is made if there is none, and evicts others, those opened
+  /// least recently first, as long as the cache holds more than it may; claim() evicts, too. Throws
   /// Error(kIo), also when others have the file open with another size; kNoSpace; kUnsupported for
   /// more than 16 TiB.
   std::shared_ptr<CachedFile> open(const std::string& sha256, std::uint64_t bytes);

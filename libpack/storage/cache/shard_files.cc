@@ -40,8 +40,7 @@ bool is_own_directory(int fd) {
 
 /// For a name that could not be opened although it is there.
 [[noreturn]] void refuse_unopened(const fs::path& path) {
-  if (errno == ELOOP || errno == EISDIR || errno == ENXIO || errno == ENOTDIR)
-    refuse_foreign(path);
+  if (errno == ELOOP || errno == EISDIR || errno == ENXIO || errno == ENOTDIR) refuse_foreign(path);
   throw_errno("open", path);
 }
 

@@ -33,9 +33,7 @@ struct Remote {
     }
     sha256 = packhorse::sha256(as_bytes(bytes));
   }
-  Bytes run(ByteRange range) const {
-    return as_bytes(bytes).subspan(range.offset, range.length);
-  }
+  Bytes run(ByteRange range) const { return as_bytes(bytes).subspan(range.offset, range.length); }
 };
 
 /// A cache that may hold `mebi` MiB, and the paths in it.

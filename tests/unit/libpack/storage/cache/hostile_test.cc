@@ -89,8 +89,8 @@ TEST_CASE("hostile cache: the account's numbers are corrected") {
 TEST_CASE("hostile cache: no link is followed") {
   Kept kept;
   const fs::path target = kept.place.directory / "target";
-  for (const fs::path& path : {kept.runs(), kept.data(), kept.runs().parent_path(),
-                               kept.place.path() / kAccountFile}) {
+  for (const fs::path& path :
+       {kept.runs(), kept.data(), kept.runs().parent_path(), kept.place.path() / kAccountFile}) {
     CAPTURE(path);
     fs::rename(path, target);
     const bool is_folder = fs::is_directory(target);

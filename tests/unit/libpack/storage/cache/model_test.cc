@@ -31,9 +31,12 @@ struct Command {
 enum Look : int { kAbsent, kRight, kWrong };
 
 const std::vector<Remote>& remotes() {
-  static const std::vector<Remote> all = {
-      Remote(1), Remote(2), Remote(3),        Remote(4, 2 * kMebi),
-      Remote(5, 3 * kMebi), Remote(6, kRunBytes + kMebi)};
+  static const std::vector<Remote> all = {Remote(1),
+                                          Remote(2),
+                                          Remote(3),
+                                          Remote(4, 2 * kMebi),
+                                          Remote(5, 3 * kMebi),
+                                          Remote(6, kRunBytes + kMebi)};
   return all;
 }
 
@@ -81,7 +84,8 @@ class Worker {
     const std::size_t run = command.run;
     if (command.op == Op::kGiveUp) file.give_up(run);
     if (command.op == Op::kForget) file.forget(run);
-    if (command.op == Op::kLook) return !file.has(run) ? kAbsent : shows(file, remote, run) ? kRight : kWrong;
+    if (command.op == Op::kLook)
+      return !file.has(run) ? kAbsent : shows(file, remote, run) ? kRight : kWrong;
     if (command.op == Op::kWrite) return file.write(run, remote.run(file.range_of(run))) ? 1 : 0;
     if (command.op != Op::kClaim) return 0;
     const Claim said = file.claim(run);
@@ -99,9 +103,9 @@ struct Model {
   using Run = std::pair<std::size_t, std::size_t>;  ///< file, run
   std::uint64_t most = 0;
   int clock = 0;
-  std::map<std::size_t, int> used;               ///< of the files that are there
+  std::map<std::size_t, int> used;  ///< of the files that are there
   std::set<Run> stored;
-  std::map<Run, std::size_t> claims;              ///< by worker
+  std::map<Run, std::size_t> claims;                     ///< by worker
   std::set<std::pair<std::size_t, std::size_t>> leases;  ///< worker, file
 
   static std::size_t runs(std::size_t file) {

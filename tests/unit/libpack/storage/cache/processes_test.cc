@@ -30,7 +30,8 @@ constexpr milliseconds kLong{60'000};
 
 /// A child that does `work` with a cache of its own, gives a sign, and then lives until it is
 /// killed.
-Child busy(const CachePlace& place, const Signs& ready, const std::function<void(RunCache&)>& work) {
+Child busy(const CachePlace& place, const Signs& ready,
+           const std::function<void(RunCache&)>& work) {
   return Child([&] {
     RunCache cache = place.cache();
     work(cache);

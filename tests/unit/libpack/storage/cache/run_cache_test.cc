@@ -101,9 +101,9 @@ TEST_CASE("run cache: only its user can read what it makes") {
   RunCache cache = place.cache();
   const Remote remote(1);
   keep(cache, remote);
-  for (const fs::path& path : {place.path(), place.path() / remote.sha256.substr(0, 2),
-                               place.file(remote, ".data"), place.file(remote, ".runs"),
-                               place.path() / "packhorse-cache.json"}) {
+  for (const fs::path& path :
+       {place.path(), place.path() / remote.sha256.substr(0, 2), place.file(remote, ".data"),
+        place.file(remote, ".runs"), place.path() / "packhorse-cache.json"}) {
     CAPTURE(path);
     CHECK((fs::status(path).permissions() & fs::perms(077)) == fs::perms::none);
   }

@@ -32,7 +32,8 @@ TEST_CASE("runs header: is read as it was written") {
 }
 
 TEST_CASE("runs header: runs cover the file, and only the last is shorter") {
-  for (const std::uint64_t bytes : {std::uint64_t{1}, kRunBytes, kRunBytes + 1, 3 * kRunBytes - 1}) {
+  for (const std::uint64_t bytes :
+       {std::uint64_t{1}, kRunBytes, kRunBytes + 1, 3 * kRunBytes - 1}) {
     std::uint64_t at = 0;
     for (std::size_t run = 0; run < runs_of(bytes); ++run) {
       const ByteRange range = run_range(bytes, run);

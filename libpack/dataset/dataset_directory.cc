@@ -12,6 +12,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/hash.h"
 #include "packhorse/dataset/manifest.h"
+#include "packhorse/dataset/remote_files.h"
 
 namespace packhorse {
 
@@ -61,17 +62,24 @@ DatasetDirectory::Links DatasetDirectory::links_of(const Manifest& manifest) {
   return manifest.adopted ? Links::kToShards : Links::kNone;
 }
 
-DatasetDirectory::DatasetDirectory(fs::path path) : path_(std::move(path)) {
-  refuse_url(path_.native());
+DatasetDirectory::DatasetDirectory(fs::path path)
+    : path_(std::move(path)), remote_(open_remote(path_)) {
+  if (remote_) return;
   directory_ = open_file(path_, kDirectory);
   if (!directory_) throw_errno("open", path_);
 }
 
+void DatasetDirectory::refuse_outer(const std::string& name) const {
+  if (is_inner_name(name)) return;
+  throw Error(ErrorKind::kCorrupt, "a file name leads outside the dataset's directory",
+              path_ / name, "do not trust this dataset");
+}
+
 UniqueFd DatasetDirectory::open_beneath(const std::string& name, int flags) const {
-  if (!is_inner_name(name)) {
-    throw Error(ErrorKind::kCorrupt, "a file name leads outside the dataset's directory",
-                path_ / name, "do not trust this dataset");
-  }
+  if (remote_)
+    throw Error(ErrorKind::kUnsupported, "this cannot be done with a dataset that lies elsewhere",
+                path_, "copy the dataset to a disk first");
+  refuse_outer(name);
   // Opens part by part, so that each lookup is of one part alone: nobody can put a link in between.
   UniqueFd at;
   for (std::size_t begin = 0; begin <= name.size();) {
@@ -110,8 +118,25 @@ UniqueFd DatasetDirectory::open(const std::string& name, Links links) const {
   return fd;
 }
 
+UniqueFd DatasetDirectory::open(const std::string& name, std::uint64_t bytes,
+                                const std::string& sha256, Links links) const {
+  if (!remote_) return open(name, links);
+  refuse_outer(name);
+  return remote_->open(name, bytes, sha256);
+}
+
+bool DatasetDirectory::has(const std::string& name) const {
+  if (remote_) return remote_->has(name);
+  struct stat status {};
+  return ::fstatat(directory_.get(), name.c_str(), &status, 0) == 0 && S_ISREG(status.st_mode);
+}
+
 std::string DatasetDirectory::read_text(const std::string& name) const {
   constexpr std::uint64_t kMost = std::uint64_t{256} << 20;  // some two million rejects
+  if (remote_) {
+    refuse_outer(name);
+    return remote_->read_text(name, kMost);
+  }
   const UniqueFd fd = open(name);
   const std::uint64_t bytes = file_size(fd.get(), path_ / name);
   if (bytes > kMost) {
@@ -127,7 +152,7 @@ std::string DatasetDirectory::read_text(const std::string& name) const {
 
 bool DatasetDirectory::holds(const std::string& name, std::uint64_t bytes,
                              const std::string& sha256, Links links) const try {
-  const UniqueFd fd = open(name, links);
+  const UniqueFd fd = open(name, bytes, sha256, links);
   return file_size(fd.get(), path_ / name) == bytes &&
          sha256_file(fd.get(), path_ / name) == sha256;
 } catch (const Error& error) {
@@ -160,6 +185,7 @@ void DatasetDirectory::replace(const fs::path& finished, const std::string& name
 }
 
 bool DatasetDirectory::still_there() const {
+  if (remote_) return true;
   struct stat held {
   }, named{};
   return ::fstat(directory_.get(), &held) == 0 && ::stat(path_.c_str(), &named) == 0 &&

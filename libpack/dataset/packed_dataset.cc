@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <atomic>
 
+#include "base/parallel.h"
 #include "base/zstd_frame.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/hash.h"
+#include "packhorse/base/resources.h"
 #include "packhorse/dataset/class_list.h"
 
 namespace packhorse {
@@ -22,6 +24,8 @@ constexpr const char* kVerifyAdvice =
     "run `packhorse inspect --verify full` on the dataset; restore the file from a copy, or pack "
     "again";
 
+constexpr int kMostOpened = 8, kOpenedFromAfar = 16;  // indexes at once
+
 constexpr const char* kWhatIsADataset =
     "give the directory that `packhorse pack` wrote; for shards of another writer, one that "
     "`packhorse index` has made a dataset";
@@ -29,6 +33,9 @@ constexpr const char* kWhatIsADataset =
 fs::path checked(const fs::path& path) {
   if (is_packed_dataset(path)) return path;
   std::error_code code;
+  if (open_remote(path))
+    throw Error(ErrorKind::kNotFound, "not a dataset: there is no dataset.json below the URL", path,
+                "give the URL of what `packhorse pack` wrote; of its splits one, such as URL/train");
   if (!fs::exists(path, code))
     throw Error(ErrorKind::kNotFound, "the dataset does not exist", path, "check the path");
   if (path.native().ends_with(".partial") || fs::exists(path / "receipts", code)) {
@@ -57,16 +64,28 @@ struct FrameCache {
   std::vector<std::byte> content;
 };
 
+FrameCache& frame_cache() {
+  thread_local FrameCache cache;
+  return cache;
+}
+
 }  // namespace
 
 bool is_packed_dataset(const fs::path& path) {
+  if (const auto remote = open_remote(path)) return remote->has(std::string(kManifestName));
   std::error_code code;
   return fs::is_regular_file(path / kManifestName, code);
 }
 
 std::vector<fs::path> find_datasets(const fs::path& path) {
-  refuse_url(path.native());
   std::vector<fs::path> found;
+  if (const auto remote = open_remote(path)) {
+    if (!remote->has(std::string(kManifestName))) {
+      for (const std::string& split : remote->splits()) found.push_back(path / split);
+    }
+    if (found.empty()) found.push_back(checked(path));
+    return found;
+  }
   std::error_code code;
   if (!is_packed_dataset(path) && !path.native().ends_with(".partial") &&
       fs::is_directory(path, code)) {
@@ -91,7 +110,8 @@ std::vector<std::string> classes_of(const DatasetDirectory& dataset, const Manif
 ShardIndex open_index(const DatasetDirectory& dataset, const ShardRecord& record,
                       const Manifest& manifest) {
   const fs::path path = dataset.path() / record.index;
-  ShardIndex index(dataset.open(record.index).get(), path);
+  const UniqueFd fd = dataset.open(record.index, record.index_bytes, record.index_sha256);
+  ShardIndex index(fd.get(), path);
   if (const auto why = index.why_not_of(record, manifest))
     throw Error(ErrorKind::kCorrupt, *why, path, kVerifyAdvice);
   return index;
@@ -100,20 +120,39 @@ ShardIndex open_index(const DatasetDirectory& dataset, const ShardRecord& record
 PackedDataset::PackedDataset(const fs::path& path)
     : directory_(checked(path)), manifest_(Manifest::load(directory_)), serial_(next_serial++) {
   classes_ = classes_of(directory_, manifest_);
-  shards_.reserve(manifest_.shards.size());
-  const DatasetDirectory::Links links = DatasetDirectory::links_of(manifest_);
-  for (const ShardRecord& record : manifest_.shards) {
-    const fs::path data = this->path() / record.file;
-    shards_.push_back({open_index(directory_, record, manifest_),
-                       MappedFile(directory_.open(record.file, links).get(), data)});
-    const std::uint64_t size = shards_.back().data.bytes().size();
-    if (size != record.bytes) {
-      throw Error(
-          ErrorKind::kCorrupt,
-          "the shard has " + std::to_string(size) + " bytes, not " + std::to_string(record.bytes),
-          data, kVerifyAdvice);
+  open_shards();
+}
+
+/// Indexes are hashed as a whole, and those from afar waited for: several at a time.
+void PackedDataset::open_shards() {
+  const std::size_t count = manifest_.shards.size();
+  const int jobs = directory_.remote() ? kOpenedFromAfar : std::min(available_cpus(), kMostOpened);
+  std::vector<std::optional<ShardIndex>> indexes(count);
+  run_parallel(jobs, count, [&](std::size_t i) {
+    indexes[i].emplace(open_index(directory_, manifest_.shards[i], manifest_));
+  });
+  shards_.reserve(count);  // remote shards look at the indexes in it
+  for (std::size_t i = 0; i < count; ++i) {
+    const ShardRecord& record = manifest_.shards[i];
+    Shard& shard = shards_.emplace_back(Shard{std::move(*indexes[i]), {}, {}});
+    if (directory_.remote()) {
+      shard.remote = directory_.remote()->open_shard(record, shard.index);
+    } else {
+      open_local(shard, record);
     }
   }
+}
+
+void PackedDataset::open_local(Shard& shard, const ShardRecord& record) const {
+  const fs::path data = path() / record.file;
+  const UniqueFd fd = directory_.open(record.file, DatasetDirectory::links_of(manifest_));
+  shard.data = MappedFile(fd.get(), data);
+  const std::uint64_t size = shard.data.bytes().size();
+  if (size == record.bytes) return;
+  throw Error(
+      ErrorKind::kCorrupt,
+      "the shard has " + std::to_string(size) + " bytes, not " + std::to_string(record.bytes), data,
+      kVerifyAdvice);
 }
 
 fs::path PackedDataset::data_path(std::size_t shard) const {
@@ -147,7 +186,9 @@ ImageInfo PackedDataset::image(std::size_t sample) const {
 Bytes PackedDataset::view(std::size_t sample) const {
   const Place at = place(sample);
   const ShardIndex& shard = index(at.shard);
-  const Bytes bytes = view_range(at, shard.range(at.row));
+  Bytes bytes = view_range(at, shard.range(at.row));
+  if (shards_[at.shard].remote && xxh3(bytes) != shard.hash(at.row)) [[unlikely]]
+    bytes = view_anew(at, shard.range(at.row));
   check(at, bytes, shard.hash(at.row), "the image's bytes");
   return bytes;
 }
@@ -180,7 +221,9 @@ bool PackedDataset::read_field(std::size_t sample, std::size_t field,
   const Place at = place(sample);
   const ShardIndex& shard = index(at.shard);
   if (!shard.has_field(at.row, field)) return false;
-  const Bytes bytes = view_range(at, shard.field_range(at.row, field));
+  Bytes bytes = view_range(at, shard.field_range(at.row, field));
+  if (shards_[at.shard].remote && xxh3(bytes) != shard.field_hash(at.row, field)) [[unlikely]]
+    bytes = view_anew(at, shard.field_range(at.row, field));
   out.assign(bytes.begin(), bytes.end());
   check(at, out, shard.field_hash(at.row, field),
         "the bytes of the field '" + fields()[field] + "'");
@@ -205,12 +248,23 @@ Bytes PackedDataset::view_range(Place at, ByteRange range) const {
   return frame_content(at).subspan(range.offset - begin, range.length);
 }
 
+/// A copy of remote bytes that was damaged on a disk or on the way is fetched once more.
+Bytes PackedDataset::view_anew(Place at, ByteRange range) const {
+  const bool compressed = index(at.shard).compressed();
+  shards_[at.shard].remote->discard(compressed ? stored_range(at) : range);
+  frame_cache().dataset = 0;
+  return view_range(at, range);
+}
+
 std::uint64_t PackedDataset::prefetch(std::span<const std::uint64_t> samples) const {
   std::uint64_t asked = 0;
   std::size_t shard = 0;
   ByteRange run;
   const auto ask = [&] {
-    if (run.length > 0) shards_[shard].data.will_need(run);
+    if (run.length > 0 && shards_[shard].remote)
+      shards_[shard].remote->prefetch(run);
+    else if (run.length > 0)
+      shards_[shard].data.will_need(run);
     asked += run.length;
   };
   for (const std::uint64_t sample : samples) {
@@ -234,6 +288,7 @@ double PackedDataset::resident_share() const {
   constexpr std::size_t kShards = 32, kPlaces = 8;
   std::size_t looked = 0, there = 0;
   const std::size_t shards = std::min(kShards, shards_.size());
+  if (directory_.remote()) return remote_share();
   for (std::size_t i = 0; i < shards; ++i) {
     const std::size_t shard = i * shards_.size() / shards;
     const UniqueFd fd = open_file(data_path(shard), O_RDONLY);
@@ -250,22 +305,37 @@ double PackedDataset::resident_share() const {
   return looked == 0 ? 0 : static_cast<double>(there) / static_cast<double>(looked);
 }
 
+double PackedDataset::remote_share() const {
+  double bytes = 0, there = 0;
+  for (std::size_t i = 0; i < shards_.size(); ++i) {
+    const auto size = static_cast<double>(manifest_.shards[i].bytes);
+    bytes += size;
+    there += size * shards_[i].remote->resident_share();
+  }
+  return bytes == 0 ? 1 : there / bytes;
+}
+
 void PackedDataset::release() const {
   for (const Shard& shard : shards_) shard.data.release();
 }
 
 /// A sample's frame, decompressed. Valid until this thread asks for another.
 Bytes PackedDataset::frame_content(Place at) const {
-  thread_local FrameCache cache;
+  FrameCache& cache = frame_cache();
   if (cache.dataset == serial_ && cache.shard == at.shard && cache.row == at.row)
     return cache.content;
   cache.dataset = 0;
   const Frame frame = index(at.shard).frame(at.row);
-  try {
+  const auto decompress = [&] {
     decompress_frame(stored(at, frame.stored), frame.content.length, cache.content);
+  };
+  try {
+    decompress();
   } catch (const Error& error) {
     check_whole(manifest_.shards[at.shard].first_sample + at.row);
-    corrupt(at, error.what());
+    if (!shards_[at.shard].remote) corrupt(at, error.what());
+    shards_[at.shard].remote->discard(frame.stored);
+    decompress();
   }
   cache.dataset = serial_;
   cache.shard = at.shard;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -9,6 +10,7 @@
 
 namespace packhorse {
 
+class RemoteFiles;
 struct Manifest;
 
 /// Whether a name is a path that only goes down: relative, without "." and "..". It may still lead
@@ -26,7 +28,8 @@ void refuse_links(const std::filesystem::path& directory);
 /// be read through links.
 ///
 /// The directory is held open: nothing changes when path() leads to another directory meanwhile.
-/// Thread-safe.
+/// It may also be a URL (remote_files.h): then whole files are copied to be opened, and nothing can
+/// be replaced. Thread-safe.
 class DatasetDirectory {
  public:
   /// What may be a link.
@@ -37,13 +40,21 @@ class DatasetDirectory {
   /// The rule for a dataset's data files.
   static Links links_of(const Manifest& manifest);
 
-  /// Throws Error(kNotFound | kIo).
+  /// Throws Error(kNotFound | kIo), and kUsage for a URL that nobody can open.
   explicit DatasetDirectory(std::filesystem::path path);
 
   const std::filesystem::path& path() const { return path_; }
   /// Opens a file for reading. Throws Error(kCorrupt) for a name that leads out of the dataset, a
   /// link, or anything but a regular file; Error(kNotFound | kIo).
   UniqueFd open(const std::string& name, Links links = Links::kNone) const;
+  /// The same for a file whose size and SHA-256 the manifest says, which are compared where the
+  /// file comes from afar.
+  UniqueFd open(const std::string& name, std::uint64_t bytes, const std::string& sha256,
+                Links links = Links::kNone) const;
+  /// Whether there is a file of that name. Throws Error(kIo) where a storage cannot be asked.
+  bool has(const std::string& name) const;
+  /// Where the files are elsewhere: who has them. Else nullptr.
+  const std::shared_ptr<RemoteFiles>& remote() const { return remote_; }
   std::string read_text(const std::string& name) const;  ///< at most 256 MiB
   /// Whether the file has `bytes` bytes and this SHA-256. False where open() throws.
   bool holds(const std::string& name, std::uint64_t bytes, const std::string& sha256,
@@ -57,11 +68,13 @@ class DatasetDirectory {
   bool still_there() const;
 
  private:
+  void refuse_outer(const std::string& name) const;
   UniqueFd open_beneath(const std::string& name, int flags) const;
   UniqueFd open_parent(const std::string& name) const;
 
   std::filesystem::path path_;
-  UniqueFd directory_;
+  std::shared_ptr<RemoteFiles> remote_;
+  UniqueFd directory_;  ///< unless it is remote
 };
 
 }  // namespace packhorse

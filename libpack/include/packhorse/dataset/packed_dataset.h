@@ -11,6 +11,7 @@
 #include "packhorse/base/mapped_file.h"
 #include "packhorse/dataset/dataset_directory.h"
 #include "packhorse/dataset/manifest.h"
+#include "packhorse/dataset/remote_files.h"
 #include "packhorse/dataset/shard_index.h"
 
 namespace packhorse {
@@ -27,8 +28,8 @@ inline constexpr std::uint64_t kJoinedBytes = 4u << 20;
 /// A published dataset, opened for reading: manifest, class list, and every index and data file,
 /// mapped (mapped_file.h). A file stays readable if it is removed, or hidden by its permissions,
 /// while the dataset is open. A file that is cut gives an Error(kIo) with its name as soon as a
-/// sample beyond the cut is read. Files are opened as DatasetDirectory opens them. Thread-safe
-/// after construction.
+/// sample beyond the cut is read. Files are opened as DatasetDirectory opens them. Of a dataset at a
+/// URL, indexes are copied, and of data files what is looked at. Thread-safe after construction.
 class PackedDataset {
  public:
   /// Throws Error(kNotFound) when `path` is no dataset (a staging directory is not one),
@@ -89,16 +90,24 @@ class PackedDataset {
   /// Bytes of a shard that hold sample `row`, as they are stored.
   ByteRange stored_range(Place at) const;
   Bytes stored(Place at, ByteRange range) const {
-    return shards_[at.shard].data.bytes().subspan(range.offset, range.length);
+    const Shard& shard = shards_[at.shard];
+    if (shard.remote) [[unlikely]]
+      return shard.remote->view(range);
+    return shard.data.bytes().subspan(range.offset, range.length);
   }
   Bytes view_range(Place at, ByteRange range) const;
+  Bytes view_anew(Place at, ByteRange range) const;
+  double remote_share() const;
   void check(Place at, Bytes bytes, std::uint64_t hash, std::string_view what) const;
   Bytes frame_content(Place at) const;
   [[noreturn]] void corrupt(Place at, const std::string& what) const;
   struct Shard {
     ShardIndex index;
-    MappedFile data;
+    MappedFile data;                            ///< unless it is remote
+    std::unique_ptr<RemoteShard> remote = {};
   };
+  void open_shards();
+  void open_local(Shard& shard, const ShardRecord& record) const;
   DatasetDirectory directory_;
   Manifest manifest_;
   std::vector<std::string> classes_;
@@ -112,7 +121,7 @@ std::vector<std::string> classes_of(const DatasetDirectory& dataset, const Manif
 ShardIndex open_index(const DatasetDirectory& dataset, const ShardRecord& record,
                       const Manifest& manifest);
 
-/// True when `path` holds a dataset.json.
+/// True when `path`, a directory or a URL, holds a dataset.json.
 bool is_packed_dataset(const std::filesystem::path& path);
 
 /// The datasets at `path`: itself, or its direct sub-directories that are datasets (splits), in

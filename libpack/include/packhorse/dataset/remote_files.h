@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "packhorse/base/bytes.h"
+#include "packhorse/base/file.h"
+
+/// How this library sees a dataset that lies elsewhere. It speaks no protocol itself: a program
+/// that reads from afar says with set_remote_opener() who does (packhorse/storage/remote.h).
+namespace packhorse {
+
+class ShardIndex;
+struct ShardRecord;
+
+/// The data file of a shard. Thread-safe.
+class RemoteShard {
+ public:
+  virtual ~RemoteShard() = default;
+
+  /// The bytes of a range, which must lie in the file: waits until they are there. They stay until
+  /// this thread asks for another range, of whatever shard, or the shard goes. Throws Error(kIo |
+  /// kNotFound | kCorrupt).
+  virtual Bytes view(ByteRange range) = 0;
+  /// Asks for a range that will be viewed soon, without waiting.
+  virtual void prefetch(ByteRange range) = 0;
+  /// Says that the bytes of a range are not the right ones: the next view() fetches them anew.
+  virtual void discard(ByteRange range) = 0;
+  /// The share of the file that a view() need not wait for, 0 to 1.
+  virtual double resident_share() const = 0;
+};
+
+/// The files of a dataset. Thread-safe.
+class RemoteFiles {
+ public:
+  virtual ~RemoteFiles() = default;
+
+  /// Whether there is such a file. Throws Error(kIo).
+  virtual bool has(const std::string& name) = 0;
+  /// A file of at most `most` bytes. Throws Error(kNotFound | kIo | kCorrupt).
+  virtual std::string read_text(const std::string& name, std::uint64_t most) = 0;
+  /// A local copy of a whole file, open for reading, whose size and SHA-256 have been compared.
+  /// Throws Error(kNotFound | kIo | kNoSpace | kCorrupt).
+  virtual UniqueFd open(const std::string& name, std::uint64_t bytes,
+                        const std::string& sha256) = 0;
+  /// `index` says where samples lie, so that their bytes can be checked as they come; it must
+  /// outlive the shard.
+  virtual std::unique_ptr<RemoteShard> open_shard(const ShardRecord& record,
+                                                  const ShardIndex& index) = 0;
+  /// Names of the places directly below that hold a dataset: splits.
+  virtual std::vector<std::string> splits() = 0;
+};
+
+/// Opens the files below a URL. Throws Error(kUsage | kIo).
+using RemoteOpener = std::shared_ptr<RemoteFiles> (*)(const std::string& url);
+/// From then on, datasets at URLs are opened by `opener`; nullptr: they are refused. Call it before
+/// other threads open datasets.
+void set_remote_opener(RemoteOpener opener);
+
+/// Whether `path` is a URL that somebody can open: its files, else nullptr. Throws Error(kUsage)
+/// for a URL that nobody can open.
+std::shared_ptr<RemoteFiles> open_remote(const std::filesystem::path& path);
+
+}  // namespace packhorse

@@ -178,6 +178,7 @@ def test_a_url_is_refused_wherever_a_path_is_wanted(source, tmp_path, url):
         ("bench", source, "--metrics", url),
         ("bench", url),
         ("diff", tmp_path / "packed", url),
+        ("cache", "list", "--cache", url),
     ]
     for command in commands:
         result = run(*command, cwd=here)

@@ -12,7 +12,9 @@ from python_support import BIN, PACKHORSE, ROOT, SHAPES, TRAIN
 
 BUILD = BIN.parent
 NAMES = ["packhorse", "libpackhorse-dev", *(["packhorse-train"] if TRAIN.exists() else [])]
-SUBCOMMANDS = ["bench", "diff", "duplicates", "export-index", "index", "inspect", "pack", "repair", "stats", "unpack"]
+SUBCOMMANDS = [
+    "bench", "cache", "diff", "duplicates", "export-index", "index", "inspect", "pack", "repair", "stats", "unpack"
+]  # fmt: skip
 TRAINS = ["eval", "fit", "measure", "predict", "sweep"]
 
 

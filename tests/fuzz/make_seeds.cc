@@ -10,6 +10,7 @@
 
 #include "formats/lmdb/layout.h"
 #include "packhorse/base/file.h"
+#include "packhorse/base/hash.h"
 #include "packhorse/codecs/opencv_codecs.h"
 #include "packhorse/codecs/png_encode.h"
 #include "packhorse/dataset/shard_index.h"
@@ -19,6 +20,8 @@
 #include "packhorse/targets/objects.h"
 #include "packing/receipt.h"
 #include "seeds.h"
+#include "storage/cache/account.h"
+#include "storage/cache/runs_header.h"
 #include "support/archives.h"
 #include "verdict.h"
 #include "walkers/walk_protocol.h"
@@ -411,6 +414,15 @@ void add_receipt(const Seeds& seeds, const fs::path& scratch) {
   seeds.put("receipt", "good", read_text(file));
 }
 
+void add_cache(const Seeds& seeds) {
+  const RunsHeader header{sha256(as_bytes("none")), kRunBytes + 5, 7};
+  const std::string runs = as_string(runs_header_bytes(header)) + std::string(2, '\1');
+  // The last two bytes choose what it is (fuzz_runs_file.cc).
+  seeds.put("runs_file", "runs", runs + std::string("\1\0", 2));
+  seeds.put("runs_file", "runs-as-long", runs + std::string("\2\0", 2));
+  seeds.put("runs_file", "account", account_text({kRunBytes, 5}) + std::string(2, '\0'));
+}
+
 void make_seeds(const fs::path& folder) {
   const Seeds seeds(folder);
   const Pictures pictures = make_pictures();
@@ -428,6 +440,7 @@ void make_seeds(const fs::path& folder) {
   add_texts(seeds);
   add_storage_texts(seeds);
   add_receipt(seeds, scratch);
+  add_cache(seeds);
   fs::remove_all(scratch);
 }
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -17,13 +17,17 @@
 /// known by its SHA-256, so that the same bytes have one copy whatever they are called:
 ///
 ///     DIR/packhorse-cache.json         what the directory is: version, and the bytes it may hold
-///     DIR/ab/ab12....data              a sparse file of the whole size, with the runs that are there
-///     DIR/ab/ab12....runs              a header, and a byte for each run: 0 absent, 1 there
+///                                      and holds
+///     DIR/ab/ab12....data              a sparse file of the whole size, with the runs that are
+///     there DIR/ab/ab12....runs              a header, and a byte for each run: 0 absent, 1 there
 ///
 /// A run is kRunBytes of the file; the last one is shorter. Whoever claims a run is its only writer
 /// in all processes, and the claim goes with its process (a lock of an open file description on the
 /// run's byte). Whoever has a file open holds a lease on it, which keeps it from being evicted.
-/// Nothing is ever read, replaced or removed that the cache has not made.
+/// Nothing is ever read, replaced or removed that the cache has not made. docs/formats/cache.md
+/// draws the files.
+///
+/// After fork(), a child may use what its parent has open: its claims are its own.
 namespace packhorse {
 
 inline constexpr std::uint64_t kRunBytes = std::uint64_t{4} << 20;
@@ -81,20 +85,26 @@ struct CacheEntry {
 class RunCache {
  public:
   /// Makes the directory if it is missing. `most`: the bytes that runs may take together, for all
-  /// processes; the last one to open the cache decides. Throws Error(kUsage) for a directory that
-  /// holds something else, kIo, kNoSpace.
+  /// processes, at least one run; the last one to open the cache decides. Runs under way count.
+  /// Throws Error(kUsage) for a directory that holds something else, or belongs to another user;
+  /// kUnsupported for one of a later version; kIo, kNoSpace.
   RunCache(std::filesystem::path directory, std::uint64_t most);
+  /// Opens a cache that is there, with the limit it has. Throws Error(kNotFound), too.
+  explicit RunCache(std::filesystem::path directory);
   ~RunCache();
 
-  /// Opens the copy of a file, which is made if there is none, and evicts others, those used least
-  /// recently first, as long as the cache holds more than it may. Throws Error(kIo | kNoSpace).
+  /// Opens the copy of a file, which is made if there is none, and evicts others, those opened
+  /// least recently first, as long as the cache holds more than it may; claim() evicts, too. Throws
+  /// Error(kIo), also when others have the file open with another size; kNoSpace; kUnsupported for
+  /// more than 16 TiB.
   std::shared_ptr<CachedFile> open(const std::string& sha256, std::uint64_t bytes);
   std::vector<CacheEntry> entries() const;
   /// Removes what nobody has open: all of it, or one file. Returns the bytes that became free.
   std::uint64_t clear(const std::optional<std::string>& sha256 = {});
   /// Reads each file that is there completely and compares it with its SHA-256: forgets the runs of
-  /// those that differ. Returns the hashes of these. Throws Error(kIo).
-  std::vector<std::string> verify();
+  /// those that differ or cannot be read. Returns the hashes of these. Throws
+  /// Error(kIo | kInterrupted).
+  std::vector<std::string> verify(const std::stop_token& stop = {});
 
   const std::filesystem::path& directory() const;
   std::uint64_t most() const;

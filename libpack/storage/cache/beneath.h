@@ -1,0 +1,42 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "packhorse/base/file.h"
+
+/// Opens and checks what lies in a cache directory, where others may have put anything. No link is
+/// followed, and only regular files with one name that belong to this user are taken for the
+/// cache's own.
+namespace packhorse {
+
+/// A name in a directory that somebody else holds open.
+struct Beneath {
+  int directory = -1;
+  std::string name;
+  std::filesystem::path path;  ///< for messages
+};
+
+/// openat(2), which waits for no pipe, and makes files that only this user can read. When it fails,
+/// it returns nothing and leaves errno set.
+UniqueFd open_beneath(const Beneath& file, int flags);
+
+/// Whether an open file is regular, belongs to this user, and has one name.
+bool is_own_file(int fd);
+/// The same for a name; false, too, when nothing has it.
+bool is_own_file(const Beneath& file);
+/// Whether the name leads to the open file: it may have been removed or replaced since.
+bool leads_to(const Beneath& file, int fd);
+
+/// Throws Error(kIo): what has this name is not the cache's.
+[[noreturn]] void refuse_foreign(const std::filesystem::path& path);
+
+/// The names in an open directory, without "." and "..", in no order. Throws Error(kIo).
+std::vector<std::string> names_in(int directory, const std::filesystem::path& path);
+
+/// Whether a text is `digits` hexadecimal digits in lower case.
+bool is_hex(std::string_view text, std::size_t digits);
+
+}  // namespace packhorse

@@ -1,4 +1,3 @@
-#include <atomic>
 #include <chrono>
 #include <utility>
 
@@ -23,13 +22,10 @@ struct BucketPlace {
   std::string path;  ///< decoded, "" or "/bucket"
 };
 
-/// The host as libcurl sends it: without the port that its scheme has anyway.
-std::string sent_host(const Url& endpoint) {
-  const std::string usual = endpoint.scheme == "https" ? ":443" : ":80";
-  std::string host = lower_case(endpoint.host);
-  if (host.ends_with(usual) && host.find(']') != host.size() - usual.size() + 1)
-    host.resize(host.size() - usual.size());
-  return host;
+/// A certificate for *.s3.amazonaws.com is none for a bucket with dots, and names of hosts have no
+/// capitals.
+bool may_be_host(const std::string& bucket) {
+  return bucket.find('.') == std::string::npos && bucket == lower_case(bucket);
 }
 
 BucketPlace bucket_place(const S3Place& place, const std::string& bucket) {
@@ -38,10 +34,10 @@ BucketPlace bucket_place(const S3Place& place, const std::string& bucket) {
     throw Error(ErrorKind::kUsage, "the endpoint must be a URL of http or https without a query",
                 endpoint.shown(), "check AWS_ENDPOINT_URL_S3");
   }
-  BucketPlace result{endpoint.scheme, sent_host(endpoint), ""};
+  // parse_url() has taken off the port that the scheme has anyway, as libcurl does.
+  BucketPlace result{endpoint.scheme, endpoint.host, ""};
   if (!endpoint.path.empty()) result.path = "/" + endpoint.path;
-  // A certificate for *.s3.amazonaws.com is none for a bucket with dots.
-  if (place.virtual_host && bucket.find('.') == std::string::npos) {
+  if (place.virtual_host && may_be_host(bucket)) {
     result.host = bucket + "." + result.host;
   } else {
     result.path += "/" + bucket;
@@ -49,25 +45,13 @@ BucketPlace bucket_place(const S3Place& place, const std::string& bucket) {
   return result;
 }
 
-/// For credentials that are asked for over HTTP: the storage's own client waits for them.
-StorageOptions options_for_credentials() {
-  StorageOptions options;
-  options.most_requests = 2;
-  options.stall = std::chrono::seconds(5);
-  options.connect = std::chrono::seconds(2);
-  options.retries = 3;
-  options.retry_time = std::chrono::seconds(20);
-  return options;
-}
-
 class S3Requests final : public WebRequests {
  public:
   S3Requests(const Url& place, const StorageOptions& options)
       : place_(place),
         s3_(s3_place(options, Surroundings::of_process())),
-        bucket_(bucket_place(s3_, place.host)),
-        client_(options_for_credentials()) {
-    if (!options.anonymous) chain_.emplace(client_, Surroundings::of_process());
+        bucket_(bucket_place(s3_, place.host)) {
+    if (!options.anonymous) chain_.emplace(Surroundings::of_process());
   }
 
   HttpRequest make(const std::string& method, const std::string& name,
@@ -85,7 +69,7 @@ class S3Requests final : public WebRequests {
 
   bool renew(const std::string&, bool expired) override {
     if (!chain_ || !expired) return false;
-    expired_ = true;
+    chain_->expired();
     return true;
   }
 
@@ -115,7 +99,6 @@ class S3Requests final : public WebRequests {
       request.headers = std::move(to_sign.headers);
       return;
     }
-    if (expired_.exchange(false)) chain_->expired();
     request.headers = signed_headers(to_sign, chain_->get(), s3_.region, "s3",
                                      std::chrono::system_clock::now());
   }
@@ -123,9 +106,7 @@ class S3Requests final : public WebRequests {
   const Url place_;
   const S3Place s3_;
   const BucketPlace bucket_;
-  HttpClient client_;
   std::optional<CredentialChain> chain_;
-  std::atomic<bool> expired_{false};  ///< told to the chain by whoever may wait for it
 };
 
 }  // namespace

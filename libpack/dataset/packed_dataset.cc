@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <atomic>
 
+#include "base/parallel.h"
 #include "base/zstd_frame.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/hash.h"
+#include "packhorse/base/resources.h"
 #include "packhorse/dataset/class_list.h"
 
 namespace packhorse {
@@ -21,6 +23,8 @@ namespace {
 constexpr const char* kVerifyAdvice =
     "run `packhorse inspect --verify full` on the dataset; restore the file from a copy, or pack "
     "again";
+
+constexpr int kMostOpened = 8, kOpenedFromAfar = 16;  // indexes at once
 
 constexpr const char* kWhatIsADataset =
     "give the directory that `packhorse pack` wrote; for shards of another writer, one that "
@@ -59,6 +63,11 @@ struct FrameCache {
   std::size_t shard = 0, row = 0;
   std::vector<std::byte> content;
 };
+
+FrameCache& frame_cache() {
+  thread_local FrameCache cache;
+  return cache;
+}
 
 }  // namespace
 
@@ -111,9 +120,21 @@ ShardIndex open_index(const DatasetDirectory& dataset, const ShardRecord& record
 PackedDataset::PackedDataset(const fs::path& path)
     : directory_(checked(path)), manifest_(Manifest::load(directory_)), serial_(next_serial++) {
   classes_ = classes_of(directory_, manifest_);
-  shards_.reserve(manifest_.shards.size());  // remote shards look at the indexes in it
-  for (const ShardRecord& record : manifest_.shards) {
-    Shard& shard = shards_.emplace_back(Shard{open_index(directory_, record, manifest_), {}, {}});
+  open_shards();
+}
+
+/// Indexes are hashed as a whole, and those from afar waited for: several at a time.
+void PackedDataset::open_shards() {
+  const std::size_t count = manifest_.shards.size();
+  const int jobs = directory_.remote() ? kOpenedFromAfar : std::min(available_cpus(), kMostOpened);
+  std::vector<std::optional<ShardIndex>> indexes(count);
+  run_parallel(jobs, count, [&](std::size_t i) {
+    indexes[i].emplace(open_index(directory_, manifest_.shards[i], manifest_));
+  });
+  shards_.reserve(count);  // remote shards look at the indexes in it
+  for (std::size_t i = 0; i < count; ++i) {
+    const ShardRecord& record = manifest_.shards[i];
+    Shard& shard = shards_.emplace_back(Shard{std::move(*indexes[i]), {}, {}});
     if (directory_.remote()) {
       shard.remote = directory_.remote()->open_shard(record, shard.index);
     } else {
@@ -229,8 +250,9 @@ Bytes PackedDataset::view_range(Place at, ByteRange range) const {
 
 /// A copy of remote bytes that was damaged on a disk or on the way is fetched once more.
 Bytes PackedDataset::view_anew(Place at, ByteRange range) const {
-  shards_[at.shard].remote->discard(stored_range(at));
-  shards_[at.shard].remote->discard(range);
+  const bool compressed = index(at.shard).compressed();
+  shards_[at.shard].remote->discard(compressed ? stored_range(at) : range);
+  frame_cache().dataset = 0;
   return view_range(at, range);
 }
 
@@ -299,16 +321,21 @@ void PackedDataset::release() const {
 
 /// A sample's frame, decompressed. Valid until this thread asks for another.
 Bytes PackedDataset::frame_content(Place at) const {
-  thread_local FrameCache cache;
+  FrameCache& cache = frame_cache();
   if (cache.dataset == serial_ && cache.shard == at.shard && cache.row == at.row)
     return cache.content;
   cache.dataset = 0;
   const Frame frame = index(at.shard).frame(at.row);
-  try {
+  const auto decompress = [&] {
     decompress_frame(stored(at, frame.stored), frame.content.length, cache.content);
+  };
+  try {
+    decompress();
   } catch (const Error& error) {
     check_whole(manifest_.shards[at.shard].first_sample + at.row);
-    corrupt(at, error.what());
+    if (!shards_[at.shard].remote) corrupt(at, error.what());
+    shards_[at.shard].remote->discard(frame.stored);
+    decompress();
   }
   cache.dataset = serial_;
   cache.shard = at.shard;

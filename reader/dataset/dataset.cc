@@ -6,8 +6,8 @@
 #include "dataset/dataset_kinds.h"
 #include "packhorse/base/choices.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
 #include "packhorse/dataset/packed_dataset.h"
+#include "packhorse/dataset/remote_files.h"
 
 namespace packhorse::reader {
 
@@ -63,14 +63,14 @@ std::size_t choose_split(const std::vector<std::string>& splits, const std::stri
 
 std::shared_ptr<const Dataset> Dataset::open(const fs::path& path, const std::string& split,
                                              OddClasses odd) {
-  refuse_url(path.native());
-  refuse_staging(path);
+  const bool remote = open_remote(path) != nullptr;
+  if (!remote) refuse_staging(path);
   if (is_packed_dataset(path)) {
     // A split's own directory was named; naming the split as well is no contradiction.
     if (!split.empty()) choose_split({Manifest::load(path).split}, split, path);
     return open_packed(path);
   }
-  if (holds_datasets(path)) {
+  if (remote || holds_datasets(path)) {
     const std::vector<fs::path> datasets = find_datasets(path);
     std::vector<std::string> names;
     for (const fs::path& dataset : datasets) names.push_back(dataset.filename().string());

@@ -40,6 +40,7 @@ class Packed final : public Dataset {
   }
   std::vector<std::filesystem::path> files() const override {
     std::vector<std::filesystem::path> files;
+    if (packed_.directory().remote()) return files;
     for (std::size_t shard = 0; shard < packed_.shards(); ++shard)
       files.push_back(packed_.data_path(shard));
     return files;

@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "common/checks.h"
 #include "common/image_limits.h"
+#include "common/remote.h"
 #include "common/storage.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
@@ -49,6 +50,7 @@ class CommandBench final : public program::Command {
                   {}, "leave them out, or give --work decode");
     }
     static_cast<void>(bench::size_of(request_.augment, request_.size));  // may throw
+    remote_.enable(request_.inputs);
     if (request_.repeats < 1) throw Error(ErrorKind::kUsage, "--repeats must be at least 1");
     // The file is made first, so that one that cannot be written fails before the measurement.
     std::optional<AtomicFile> metrics;
@@ -117,6 +119,7 @@ class CommandBench final : public program::Command {
            "Damaged images per epoch to replace with others, e.g. 10 or 0.1%; one more is an error")
         ->capture_default_str();
     program::add_image_limits(app, request_.limits, "Image limits");
+    remote_.setup(app);
     app.add_flag("--huge-pages", request_.huge_pages, "Keep batches in memory pages of 2 MiB");
     app.add_option("--repeats", request_.repeats,
                    "Passes over each input, in turns: A B C A B C ...")
@@ -131,6 +134,7 @@ class CommandBench final : public program::Command {
   }
 
   bench::Request request_;
+  program::RemoteArguments remote_;
   const CLI::App* app_ = nullptr;
   CLI::Option *size_ = nullptr, *augment_ = nullptr, *targets_ = nullptr;
 };

@@ -4,6 +4,7 @@
 
 #include "commands.h"
 #include "common/checks.h"
+#include "common/remote.h"
 #include "common/terminal.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/packing/unpack.h"
@@ -25,6 +26,7 @@ class CommandUnpack final : public program::Command {
         ->capture_default_str();
     app.add_flag("--json", json_, "Print one JSON object");
     program::add_quiet(app, quiet_, program::kProgressAndSummary);
+    remote_.setup(app);
     app.footer(
         "Example:\n"
         "  packhorse unpack packed/train photos\n"
@@ -34,6 +36,7 @@ class CommandUnpack final : public program::Command {
   }
 
   int run(const std::stop_token& stop) override {
+    remote_.enable({dataset_});
     Progress progress;
     UnpackReport report;
     {
@@ -65,6 +68,7 @@ class CommandUnpack final : public program::Command {
   }
 
   std::string dataset_, out_, as_ = "folder";
+  program::RemoteArguments remote_;
   bool json_ = false, quiet_ = false;
 };
 

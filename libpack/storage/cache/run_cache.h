@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "packhorse/base/bytes.h"
+#include "packhorse/base/file.h"
 #include "packhorse/base/mapped_file.h"
 
 /// Copies of parts of remote files on a local disk, shared by all processes of a node. A file is
@@ -39,6 +40,8 @@ class CachedFile {
   std::uint64_t bytes() const;
   std::size_t runs() const;
   ByteRange range_of(std::size_t run) const;
+  /// Opens the data file for reading once more: for files all of whose runs are there.
+  UniqueFd open_data() const;
   /// The whole file, mapped. Only runs that are there may be looked at.
   const MappedFile& data() const;
 

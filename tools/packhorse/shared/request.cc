@@ -14,10 +14,12 @@ void Request::setup_rest(CLI::App& app, const char* silences) {
   app.add_flag("--json", json, "Print one JSON object");
   program::add_quiet(app, quiet, silences);
   program::add_image_limits(app, limits, "Image limits");
+  remote.setup(app);
 }
 
 std::vector<std::filesystem::path> Request::datasets() const {
   limits.validate();
+  remote.enable({path});
   return find_datasets(path);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/program.h"
+#include "common/remote.h"
 #include "packhorse/image/image_info.h"
 
 namespace packhorse {
@@ -18,6 +19,7 @@ struct Request {
   int jobs = 0;      ///< threads; 0 = as many as this process may use
   bool json = false, quiet = false;
   ImageLimits limits = {};  ///< of images that are decoded
+  program::RemoteArguments remote = {};
 
   /// Declares DATASET. setup_rest() declares --jobs, --json, --quiet (`silences` says what of the
   /// output) and the limits; it comes second so that they stand below the subcommand's own options.

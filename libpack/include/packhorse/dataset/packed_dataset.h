@@ -106,6 +106,7 @@ class PackedDataset {
     MappedFile data;                            ///< unless it is remote
     std::unique_ptr<RemoteShard> remote = {};
   };
+  void open_shards();
   void open_local(Shard& shard, const ShardRecord& record) const;
   DatasetDirectory directory_;
   Manifest manifest_;

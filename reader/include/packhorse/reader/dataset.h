@@ -31,7 +31,7 @@ class Dataset {
  public:
   virtual ~Dataset() = default;
 
-  /// Opens a packed dataset or a class folder. For a source with splits, `split` picks one ("train"
+  /// Opens a packed dataset, which may lie at a URL (remote_files.h), or a class folder. For a source with splits, `split` picks one ("train"
   /// when empty and there is one). A folder's splits and classes are those that packing it would
   /// give. Throws Error(kNotFound | kCorrupt | kUsage).
   static std::shared_ptr<const Dataset> open(const std::filesystem::path& path,
@@ -82,7 +82,8 @@ class Dataset {
 
   /// Names the sample for people: its key and shard, or its file path.
   virtual std::string describe(std::size_t i) const = 0;
-  /// Files that read() reads from, for dropping them from the page cache or counting them.
+  /// Files that read() reads from, for dropping them from the page cache or counting them; none of
+  /// a dataset at a URL.
   virtual std::vector<std::filesystem::path> files() const = 0;
   /// Whether each sample is a file of its own, as in a class folder, and not a piece of a shard.
   virtual bool one_file_a_sample() const { return false; }

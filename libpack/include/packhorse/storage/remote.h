@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "packhorse/storage/object_store.h"
+
+/// Lets a program open packed datasets at URLs wherever it opens them at paths:
+///
+///     enable_remote({});
+///     const PackedDataset train("s3://bucket/packed/train");
+namespace packhorse {
+
+struct RemoteOptions {
+  StorageOptions storage = {};
+  /// Where parts of files are kept (docs/remote.md); empty: in memory alone.
+  std::filesystem::path cache = {};
+  std::uint64_t cache_bytes = std::uint64_t{50} << 30;
+  /// What is kept in memory where there is no cache, or it is full.
+  std::uint64_t memory_bytes = std::uint64_t{256} << 20;
+
+  /// Throws Error(kUsage).
+  void validate() const;
+};
+
+/// What came from afar so far, of all datasets of the process.
+struct RemoteCounters {
+  StorageCounters storage = {};
+  std::uint64_t runs_fetched = 0;
+  std::uint64_t runs_found = 0;    ///< in the cache, when they were first needed
+  std::uint64_t damaged = 0;       ///< pieces that were not the right bytes, and were fetched again
+  std::uint64_t waits = 0, wait_ns = 0;  ///< of threads that needed bytes that were not there
+};
+
+/// From then on datasets at http, https and s3 URLs are opened with these options. Call it before
+/// other threads open datasets. Throws Error(kUsage).
+void enable_remote(const RemoteOptions& options);
+RemoteCounters remote_counters();
+
+}  // namespace packhorse

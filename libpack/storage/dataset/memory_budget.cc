@@ -1,0 +1,21 @@
+#include "storage/dataset/memory_budget.h"
+
+#include <utility>
+
+namespace packhorse {
+
+void MemoryBudget::add(std::uint64_t bytes, std::function<void()> drop) {
+  std::list<Held> leaving;
+  {
+    const std::scoped_lock lock(mutex_);
+    while (!held_.empty() && sum_ + bytes > most_) {
+      sum_ -= held_.front().bytes;
+      leaving.splice(leaving.end(), held_, held_.begin());
+    }
+    held_.push_back({bytes, std::move(drop)});
+    sum_ += bytes;
+  }
+  for (const Held& one : leaving) one.drop();  // these take locks of their own
+}
+
+}  // namespace packhorse

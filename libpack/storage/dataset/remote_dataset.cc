@@ -1,0 +1,209 @@
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "packhorse/base/error.h"
+#include "packhorse/base/hash.h"
+#include "packhorse/dataset/manifest.h"
+#include "packhorse/dataset/remote_files.h"
+#include "packhorse/dataset/shard_index.h"
+#include "packhorse/storage/remote.h"
+#include "storage/cache/run_cache.h"
+#include "storage/dataset/stored_shard.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Splits are looked for by name where a storage cannot list what it has.
+constexpr const char* kUsualSplits[] = {"train", "val", "test"};
+constexpr std::size_t kMostListed = 100'000;
+
+/// What all remote datasets of the process share.
+struct Remote {
+  RemoteOptions options;
+  std::once_flag cache_once;
+  std::unique_ptr<RunCache> cache;  ///< made when a dataset is first opened
+  std::shared_ptr<MemoryBudget> memory;
+  std::shared_ptr<Landing> landing = std::make_shared<Landing>();
+  std::shared_ptr<RemoteEvents> events = std::make_shared<RemoteEvents>();
+  std::mutex mutex;
+  std::vector<std::shared_ptr<ObjectStore>> stores;  ///< that were opened, for their counters
+};
+
+std::shared_ptr<Remote>& remote() {
+  static std::shared_ptr<Remote> one;
+  return one;
+}
+
+/// A file without a name that holds these bytes.
+UniqueFd unnamed_file(Bytes bytes, const fs::path& shown) {
+  UniqueFd fd(::memfd_create("packhorse", MFD_CLOEXEC));
+  if (!fd) throw_errno("hold in memory", shown);
+  write_exactly(fd.get(), 0, bytes, shown);
+  return fd;
+}
+
+class RemoteDataset final : public RemoteFiles {
+ public:
+  RemoteDataset(std::shared_ptr<Remote> all, std::shared_ptr<ObjectStore> store)
+      : all_(std::move(all)), store_(std::move(store)) {}
+
+  bool has(const std::string& name) override try {
+    store_->info(name);
+    return true;
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kNotFound) return false;
+    throw;
+  }
+
+  std::string read_text(const std::string& name, std::uint64_t most) override {
+    const std::vector<std::byte> bytes = store_->read(name, most);
+    return std::string(as_text(bytes));
+  }
+
+  UniqueFd open(const std::string& name, std::uint64_t bytes, const std::string& sha256) override {
+    if (bytes == 0) return unnamed_file({}, shown(name));
+    const std::shared_ptr<CachedFile> cached =
+        all_->cache ? all_->cache->open(sha256, bytes) : nullptr;
+    if (cached && is_whole(*cached)) {
+      UniqueFd fd = cached->open_data();
+      if (sha256_file(fd.get(), shown(name)) == sha256) return fd;
+      for (std::size_t run = 0; run < cached->runs(); ++run) cached->forget(run);
+      ++all_->events->damaged;
+    }
+    std::vector<std::byte> content = fetch_whole(name, bytes, sha256);
+    if (cached && keep(*cached, content)) return cached->open_data();
+    return unnamed_file(content, shown(name));
+  }
+
+  std::unique_ptr<RemoteShard> open_shard(const ShardRecord& record,
+                                          const ShardIndex& index) override {
+    const RemoteParts parts = {store_, all_->memory, all_->landing, all_->events};
+    auto object = std::make_shared<ShardObject>(parts, record.file, record.bytes, index);
+    std::shared_ptr<CachedFile> cached;
+    if (all_->cache && record.bytes > 0) cached = all_->cache->open(record.sha256, record.bytes);
+    return std::make_unique<StoredShard>(std::move(object), std::move(cached));
+  }
+
+  std::vector<std::string> splits() override {
+    if (store_->place().scheme != "s3") return usual_splits();
+    std::set<std::string> found;
+    const std::string end = "/" + std::string(kManifestName);
+    for (const ListedObject& object : store_->list("", kMostListed)) {
+      if (!object.name.ends_with(end)) continue;
+      const std::string split = object.name.substr(0, object.name.size() - end.size());
+      if (split.find('/') == std::string::npos) found.insert(split);
+    }
+    return {found.begin(), found.end()};
+  }
+
+ private:
+  fs::path shown(const std::string& name) const { return store_->place().below(name).shown(); }
+
+  std::vector<std::string> usual_splits() {
+    std::vector<std::string> found;
+    for (const std::string split : kUsualSplits)
+      if (has(split + "/" + std::string(kManifestName))) found.push_back(split);
+    std::sort(found.begin(), found.end());
+    return found;
+  }
+
+  static bool is_whole(const CachedFile& file) {
+    for (std::size_t run = 0; run < file.runs(); ++run)
+      if (!file.has(run)) return false;
+    return true;
+  }
+
+  std::vector<std::byte> fetch_whole(const std::string& name, std::uint64_t bytes,
+                                     const std::string& hash) {
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      std::vector<std::byte> content = store_->read(name, bytes);
+      if (content.size() == bytes && sha256(content) == hash) return content;
+      ++all_->events->damaged;
+    }
+    throw Error(ErrorKind::kCorrupt, "the file is not the one that the manifest names", shown(name),
+                "upload the dataset again; `packhorse inspect --verify full` checks a copy");
+  }
+
+  /// False when it is not all there afterwards: others are at it, or there is no room.
+  static bool keep(CachedFile& file, Bytes content) {
+    for (std::size_t run = 0; run < file.runs(); ++run) {
+      const ByteRange range = file.range_of(run);
+      const CachedFile::Claim claim = file.claim(run);
+      if (claim == CachedFile::Claim::kThere) continue;
+      if (claim != CachedFile::Claim::kMine) return false;
+      if (!file.write(run, content.subspan(range.offset, range.length))) return false;
+    }
+    return true;
+  }
+
+  const std::shared_ptr<Remote> all_;
+  const std::shared_ptr<ObjectStore> store_;
+};
+
+std::shared_ptr<RemoteFiles> open_files(const std::string& url) {
+  const std::shared_ptr<Remote> all = remote();
+  std::call_once(all->cache_once, [&] {
+    const RemoteOptions& options = all->options;
+    if (!options.cache.empty())
+      all->cache = std::make_unique<RunCache>(options.cache, options.cache_bytes);
+  });
+  std::shared_ptr<ObjectStore> store = open_store(parse_url(url), all->options.storage);
+  {
+    const std::scoped_lock lock(all->mutex);
+    all->stores.push_back(store);
+  }
+  return std::make_shared<RemoteDataset>(all, std::move(store));
+}
+
+}  // namespace
+
+void RemoteOptions::validate() const {
+  storage.validate();
+  if (memory_bytes < kRunBytes)
+    throw Error(ErrorKind::kUsage, "less than 4 MiB of memory for what comes from afar", {},
+                "give more");
+  if (!cache.empty() && cache_bytes < kRunBytes)
+    throw Error(ErrorKind::kUsage, "a cache of less than 4 MiB", {}, "give more, or no cache");
+}
+
+void enable_remote(const RemoteOptions& options) {
+  options.validate();
+  const auto made = std::make_shared<Remote>();
+  made->options = options;
+  made->memory = std::make_shared<MemoryBudget>(options.memory_bytes);
+  remote() = made;
+  set_remote_opener(open_files);
+}
+
+RemoteCounters remote_counters() {
+  RemoteCounters counters;
+  const std::shared_ptr<Remote> all = remote();
+  if (!all) return counters;
+  const RemoteEvents& events = *all->events;
+  counters.runs_fetched = events.runs_fetched;
+  counters.runs_found = events.runs_found;
+  counters.damaged = events.damaged;
+  counters.waits = events.waits;
+  counters.wait_ns = events.wait_ns;
+  const std::scoped_lock lock(all->mutex);
+  for (const auto& store : all->stores) {
+    const StorageCounters one = store->counters();
+    counters.storage.requests += one.requests;
+    counters.storage.retries += one.retries;
+    counters.storage.bytes += one.bytes;
+    counters.storage.failed += one.failed;
+    counters.storage.wait_ns += one.wait_ns;
+  }
+  return counters;
+}
+
+}  // namespace packhorse

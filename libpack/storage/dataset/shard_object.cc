@@ -1,0 +1,49 @@
+#include "storage/dataset/shard_object.h"
+
+#include <mutex>
+
+#include "packhorse/base/error.h"
+
+namespace packhorse {
+
+RangeRead ShardObject::range_read(ByteRange range, const Buffer& buffer) const {
+  return {.name = name_, .range = range, .of_bytes = bytes_, .tag = {}, .into = *buffer};
+}
+
+Buffer ShardObject::fetch(ByteRange range) const {
+  const auto buffer = std::make_shared<std::vector<std::byte>>(range.length);
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    parts_.store->read_range(range_read(range, buffer));
+    if (check_.fits(range, *buffer)) return buffer;
+    ++parts_.events->damaged;
+  }
+  throw Error(ErrorKind::kCorrupt, "the storage delivers other bytes than those that were packed",
+              parts_.store->place().below(name_).shown(),
+              "upload the file again, from a copy that `packhorse inspect --verify full` finds whole");
+}
+
+bool ShardObject::fits(ByteRange range, const Buffer& buffer) {
+  const std::shared_lock lock(looking_);
+  if (closed_) return false;
+  if (check_.fits(range, *buffer)) return true;
+  ++parts_.events->damaged;
+  return false;
+}
+
+void ShardObject::start(ByteRange range, std::function<void(Buffer)> landed) {
+  const auto buffer = std::make_shared<std::vector<std::byte>>(range.length);
+  const auto land = [self = shared_from_this(), range, buffer,
+                     landed = std::move(landed)](const std::exception_ptr& error) {
+    self->parts_.landing->add([self, range, buffer, landed, error] {
+      landed(!error && self->fits(range, buffer) ? buffer : nullptr);
+    });
+  };
+  parts_.store->start(range_read(range, buffer), land);
+}
+
+void ShardObject::close() {
+  const std::unique_lock lock(looking_);
+  closed_ = true;
+}
+
+}  // namespace packhorse

@@ -1,0 +1,32 @@
+#include "storage/dataset/stored_shard.h"
+
+namespace packhorse {
+
+StoredShard::StoredShard(std::shared_ptr<ShardObject> object, std::shared_ptr<CachedFile> cached)
+    : object_(std::move(object)),
+      runs_(cached ? std::make_unique<CachedRuns>(object_, std::move(cached)) : nullptr),
+      pieces_(std::make_shared<MemoryPieces>(object_)) {}
+
+StoredShard::~StoredShard() { object_->close(); }
+
+Bytes StoredShard::view(ByteRange range) {
+  if (range.length == 0) return {};
+  if (runs_ && runs_->ensure(range)) return runs_->at(range);
+  thread_local Buffer held;  // keeps the bytes of this thread's last view in place
+  return pieces_->view(range, held);
+}
+
+void StoredShard::prefetch(ByteRange range) {
+  if (range.length == 0 || (runs_ && runs_->prefetch(range))) return;
+  pieces_->prefetch(range);
+}
+
+void StoredShard::discard(ByteRange range) {
+  if (range.length == 0) return;
+  if (runs_) runs_->forget(range);
+  pieces_->forget(range);
+}
+
+double StoredShard::resident_share() const { return runs_ ? runs_->share() : 0; }
+
+}  // namespace packhorse

@@ -1,0 +1,147 @@
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "packhorse/base/error.h"
+#include "packhorse/base/printable.h"
+#include "storage/http/client.h"
+#include "storage/http/credentials.h"
+#include "storage/http/credentials/sources.h"
+
+namespace packhorse {
+
+namespace {
+
+using WallTime = std::chrono::system_clock::time_point;
+
+constexpr std::chrono::minutes kRenewBefore{5};
+constexpr std::chrono::seconds kTryAgainAfter{30};
+/// Answers to requests that were signed with older credentials still come in for so long.
+constexpr std::chrono::seconds kTooNewToExpire{10};
+
+void check_profile_is_there(const Profile& profile) {
+  if (!profile.named || profile.found) return;
+  throw Error(ErrorKind::kUsage,
+              "the profile '" + printable(profile.name) + "' (AWS_PROFILE) is neither in " +
+                  profile.places,
+              {}, "check its name, or unset AWS_PROFILE");
+}
+
+[[noreturn]] void refuse_without(const Profile& profile, const std::string& instance) {
+  throw Error(ErrorKind::kUsage,
+              "there are no credentials for S3: none in the environment (AWS_ACCESS_KEY_ID, "
+              "AWS_WEB_IDENTITY_TOKEN_FILE, AWS_CONTAINER_CREDENTIALS_FULL_URI), nor in the "
+              "profile '" +
+                  printable(profile.name) + "' of " + profile.places +
+                  ", and the instance's metadata " + instance,
+              {},
+              "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; public buckets can "
+              "be read without credentials if one asks for that");
+}
+
+Credentials ask_sources(const Surroundings& around, const CredentialFetch& fetch) {
+  if (auto found = from_environment(around)) return std::move(*found);
+  const Profile profile = read_profile(around);
+  if (auto found = from_web_identity_variables(around, fetch, profile)) return std::move(*found);
+  check_profile_is_there(profile);
+  if (auto found = from_profile_keys(around, profile)) return std::move(*found);
+  if (auto found = from_web_identity_profile(around, fetch, profile)) return std::move(*found);
+  if (auto found = from_process(around, profile)) return std::move(*found);
+  if (auto found = from_container(around, fetch)) return std::move(*found);
+  std::string why_not;
+  if (auto found = from_instance(around, fetch, why_not)) return std::move(*found);
+  refuse_without(profile, why_not);
+}
+
+}  // namespace
+
+struct CredentialChain::State {
+  Surroundings around;
+  CredentialFetch fetch;
+  std::mutex mutex;
+  std::condition_variable answered;
+  std::optional<Credentials> known;
+  WallTime known_since, next_try;
+  bool asking = false;
+  std::uint64_t round = 0;     ///< of asking, counted at its end
+  std::exception_ptr failure;  ///< of the last round
+  std::jthread renewal;        ///< last: it uses all of the above
+
+  State(Surroundings surroundings, CredentialFetch way)
+      : around(std::move(surroundings)), fetch(std::move(way)) {}
+
+  bool valid(WallTime now) const { return known && (!known->expires || now < *known->expires); }
+  void ask();
+  void renew_if_due(WallTime now);
+};
+
+/// The caller has set `asking`, and does not hold the mutex.
+void CredentialChain::State::ask() {
+  std::optional<Credentials> found;
+  std::exception_ptr error;
+  try {
+    found = ask_sources(around, fetch);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  const WallTime now = around.now();
+  const std::scoped_lock lock(mutex);
+  asking = false;
+  ++round;
+  failure = error;
+  next_try = now + kTryAgainAfter;
+  if (found) {
+    known = std::move(found);
+    known_since = now;
+  }
+  answered.notify_all();
+}
+
+/// The mutex is held. A renewal that fails is tried again while the old ones last.
+void CredentialChain::State::renew_if_due(WallTime now) {
+  if (asking || !known->expires || now < *known->expires - kRenewBefore || now < next_try) return;
+  try {
+    // The thread before this one has nothing left to do but to end.
+    renewal = std::jthread([this] { ask(); });
+    asking = true;
+  } catch (const std::system_error&) {
+    next_try = now + kTryAgainAfter;
+  }
+}
+
+CredentialChain::CredentialChain(Surroundings around, CredentialFetch fetch)
+    : state_(std::make_unique<State>(std::move(around), std::move(fetch))) {}
+
+CredentialChain::~CredentialChain() = default;
+
+Credentials CredentialChain::get() {
+  State& state = *state_;
+  std::unique_lock lock(state.mutex);
+  while (true) {
+    const WallTime now = state.around.now();
+    if (state.valid(now)) {
+      state.renew_if_due(now);
+      return *state.known;
+    }
+    if (!state.asking) {
+      state.asking = true;
+      lock.unlock();
+      state.ask();
+      lock.lock();
+    } else {
+      const std::uint64_t round = state.round;
+      state.answered.wait(lock, [&] { return state.round != round; });
+    }
+    if (state.failure) std::rethrow_exception(state.failure);
+  }
+}
+
+void CredentialChain::expired() {
+  const std::scoped_lock lock(state_->mutex);
+  if (state_->around.now() >= state_->known_since + kTooNewToExpire) state_->known.reset();
+}
+
+}  // namespace packhorse

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "packhorse/storage/remote.h"
+
+namespace packhorse::program {
+
+/// Datasets at URLs on the command line: --cache and its size, and how storage is spoken to.
+class RemoteArguments {
+ public:
+  /// Declares the options.
+  void setup(CLI::App& app);
+  /// Lets datasets at URLs be opened; `paths` are what the command was given to read. Throws
+  /// Error(kUsage) for options that change nothing, as none of the paths is a URL.
+  void enable(const std::vector<std::string>& paths) const;
+
+ private:
+  RemoteOptions options_ = {};
+  std::string cache_;
+  bool no_cache_ = false;
+  std::vector<CLI::Option*> declared_;
+};
+
+}  // namespace packhorse::program

@@ -8,7 +8,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "packhorse/base/error.h"
@@ -22,6 +23,8 @@ namespace {
 
 constexpr std::size_t kMostPrinted = 16u << 10;
 constexpr std::size_t kMostUrls = 4096;
+constexpr int kLookMs = 10;
+using UrlClock = std::chrono::steady_clock;
 
 [[noreturn]] void refuse_command(ErrorKind kind, const std::string& program,
                                  const std::string& what) {
@@ -29,64 +32,69 @@ constexpr std::size_t kMostUrls = 4096;
               "run it by hand with an object's name as its last argument: it must print one URL");
 }
 
-/// A process and what it prints, ended with everything it started.
-class Printer {
+bool is_over(UrlClock::time_point until) { return UrlClock::now() >= until; }
+
+/// A process and what it prints. Left before its end, it is ended with everything it started.
+class UrlPrinter {
  public:
-  explicit Printer(const std::vector<std::string>& command) {
+  explicit UrlPrinter(const std::vector<std::string>& command) {
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw_errno("make a pipe for", command.front());
     from_.reset(ends[0]);
-    const UniqueFd to(ends[1]);
-    const UniqueFd nothing = open_file("/dev/null", O_RDONLY);
+    const UniqueFd to(ends[1]), nothing = open_file("/dev/null", O_RDONLY);
+    if (!nothing) throw_errno("open", "/dev/null");
     // env looks for the program where a shell would.
     std::vector<std::string> line = {"/usr/bin/env", "--"};
     line.insert(line.end(), command.begin(), command.end());
     process_ = start_process(line, {.in = nothing.get(), .out = to.get()}, ProcessGroup::kOwn);
   }
-  ~Printer() { end(); }
-  Printer(const Printer&) = delete;
-  Printer& operator=(const Printer&) = delete;
+  ~UrlPrinter() {
+    if (process_ < 0) return;
+    ::kill(-process_, SIGKILL);
+    uninterrupted([&] { return ::waitpid(process_, nullptr, 0); });
+  }
+  UrlPrinter(const UrlPrinter&) = delete;
+  UrlPrinter& operator=(const UrlPrinter&) = delete;
 
-  /// What it prints until it ends, or kMostPrinted bytes and one more; false when the time is over.
-  bool read(std::string& text, std::chrono::steady_clock::time_point until) {
+  /// What it prints until it ends its output, or a little more than kMostPrinted bytes; nothing
+  /// when the time is over.
+  std::optional<std::string> output(UrlClock::time_point until) {
+    std::string text;
     std::array<char, 4096> piece{};
     while (text.size() <= kMostPrinted) {
-      const auto left = std::chrono::ceil<std::chrono::milliseconds>(
-          until - std::chrono::steady_clock::now());
+      if (is_over(until)) return std::nullopt;
       pollfd wait{from_.get(), POLLIN, 0};
-      if (left.count() <= 0) return false;
-      const int ready = ::poll(&wait, 1, static_cast<int>(std::min<std::int64_t>(
-                                             left.count(), 60'000)));
-      if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
-      const ssize_t n = ::read(from_.get(), piece.data(), piece.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return true;
+      if (::poll(&wait, 1, kLookMs) <= 0) continue;
+      const ssize_t n =
+          uninterrupted([&] { return ::read(from_.get(), piece.data(), piece.size()); });
+      if (n <= 0) return text;
       text.append(piece.data(), static_cast<std::size_t>(n));
     }
-    return true;
+    return text;
   }
-  /// Ends what is left of it; its status as of waitpid(2).
-  int end() {
-    if (process_ < 0) return status_;
-    from_.reset();
-    // It has closed its output, so it is about to end by itself, unless it is stopped here.
-    for (int tries = 0; tries < 100 && ::waitpid(process_, &status_, WNOHANG) == 0; ++tries) {
-      if (tries == 99) {
-        ::kill(-process_, SIGKILL);
-        status_ = wait_for_process(process_);
-        break;
+
+  /// As waitpid(2) gives it; nothing when the time is over.
+  std::optional<int> status(UrlClock::time_point until) {
+    while (!is_over(until)) {
+      int status = 0;
+      if (::waitpid(process_, &status, WNOHANG) == process_) {
+        process_ = -1;
+        return status;
       }
-      ::poll(nullptr, 0, 10);
+      ::poll(nullptr, 0, kLookMs);
     }
-    process_ = -1;
-    return status_;
+    return std::nullopt;
   }
 
  private:
   UniqueFd from_;
   pid_t process_ = -1;
-  int status_ = 0;
 };
+
+/// What may stand in a request line as it is.
+bool is_plain_text(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+}
 
 }  // namespace
 
@@ -114,19 +122,19 @@ std::string UrlCommand::run(const std::string& name) const {
   const std::string& program = command_.front();
   std::vector<std::string> command = command_;
   command.push_back(name);
-  Printer printer(command);
-  std::string text;
-  if (!printer.read(text, std::chrono::steady_clock::now() + most_))
-    refuse_command(ErrorKind::kIo, program, "takes too long");
-  if (text.size() > kMostPrinted)
+  const auto until = UrlClock::now() + most_;
+  UrlPrinter printer(command);
+  std::optional<std::string> text = printer.output(until);
+  if (text && text->size() > kMostPrinted)
     refuse_command(ErrorKind::kCorrupt, program, "prints more than 16 KiB");
-  const int status = printer.end();
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+  const std::optional<int> status = text ? printer.status(until) : std::nullopt;
+  if (!status) refuse_command(ErrorKind::kIo, program, "takes too long");
+  if (!WIFEXITED(*status) || WEXITSTATUS(*status) != 0)
     refuse_command(ErrorKind::kIo, program, "failed");
-  text.erase(text.find_last_not_of(" \t\r\n") + 1);
+  text->erase(text->find_last_not_of(" \t\r\n") + 1);
   try {
-    const Url url = parse_url(text);
-    if (url.scheme == "http" || url.scheme == "https") return text;
+    const Url url = parse_url(*text);
+    if (url.scheme != "s3" && is_plain_text(*text)) return *text;
   } catch (const Error&) {
     // What was printed may be a secret, and a mistyped one at that.
   }

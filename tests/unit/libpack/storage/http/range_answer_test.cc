@@ -7,10 +7,10 @@ namespace packhorse {
 
 namespace {
 
-std::byte buffer[10];
+std::byte ten[10];
 
 /// Bytes 10 to 19 of 100.
-RangeRead ten_bytes(const std::string& tag = "") { return {"a", {10, 10}, 100, tag, buffer}; }
+RangeRead ten_bytes(const std::string& tag = "") { return {"a", {10, 10}, 100, tag, ten}; }
 
 HttpResponse answer(int status, HttpHeaders headers, std::string_view body = "") {
   const Bytes bytes = as_bytes(body);
@@ -70,7 +70,7 @@ TEST_CASE("range answer: another range, size or unit is corrupt") {
 
 TEST_CASE("range answer: 200 without a range is taken for the whole object only") {
   CHECK(kind_in(ten_bytes(), answer(200, {})) == ErrorKind::kCorrupt);
-  const RangeRead whole{"a", {0, 10}, 10, "", buffer};
+  const RangeRead whole{"a", {0, 10}, 10, "", ten};
   CHECK(!judge_range(whole, answer(200, {}), "").error);
   CHECK(kind_in(whole, answer(206, {})) == ErrorKind::kCorrupt);
 }

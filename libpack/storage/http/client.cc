@@ -65,6 +65,7 @@ class HttpClient::Reactor {
   void start(Make make, Accept accept, Done done, const void* owner);
   void give_up(const void* owner);
   StorageCounters counters(const void* owner) const;
+  bool is_own_thread() const;
   /// Its threads run in another process: this one was made by fork().
   bool is_elsewhere() const { return pid_ != 0 && pid_ != ::getpid(); }
 
@@ -80,6 +81,7 @@ class HttpClient::Reactor {
   using TaskPtr = std::shared_ptr<Task>;
   struct Owner {
     std::size_t tasks = 0;
+    int waiting = 0;  ///< calls of give_up()
     bool leaving = false;
     StorageCounters counters = {};
   };
@@ -92,7 +94,7 @@ class HttpClient::Reactor {
   void dispatch();
   TaskPtr next_task();
   void wait_for_task(std::unique_lock<std::mutex>& lock);
-  void send(const TaskPtr& task);
+  void send(TaskPtr task);
   void take(const TaskPtr& task, const Transfer& transfer, HttpOutcome outcome);
   static Verdict judge(const Task& task, const Transfer& transfer, const HttpOutcome& outcome);
   void learn(const TaskPtr& task, const Transfer& transfer, const HttpOutcome& outcome);
@@ -166,8 +168,19 @@ void HttpClient::Reactor::give_up(const void* owner) {
   }
   for (const TaskPtr& task : dropped) finish(task, {{}, interrupted()});
   std::unique_lock lock(mutex_);
+  if (is_own_thread()) {
+    if (owners_[owner].tasks == 0) owners_.erase(owner);
+    return;
+  }
+  ++owners_[owner].waiting;
   left_.wait(lock, [&] { return owners_[owner].tasks == 0; });
   owners_.erase(owner);
+}
+
+/// Under mutex_.
+bool HttpClient::Reactor::is_own_thread() const {
+  const std::thread::id self = std::this_thread::get_id();
+  return self == dispatcher_.get_id() || (loop_ && self == loop_->thread_id());
 }
 
 StorageCounters HttpClient::Reactor::counters(const void* owner) const {
@@ -188,7 +201,7 @@ void HttpClient::Reactor::dispatch() {
   block_signals();
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    const TaskPtr task = next_task();
+    TaskPtr task = next_task();
     if (!task) {
       wait_for_task(lock);
       continue;
@@ -201,7 +214,7 @@ void HttpClient::Reactor::dispatch() {
       if (again) ++counters.retries;
     });
     lock.unlock();
-    send(task);
+    send(std::move(task));  // and is let go before the lock: what it holds may go with it
     lock.lock();
   }
 }
@@ -230,7 +243,7 @@ void HttpClient::Reactor::wait_for_task(std::unique_lock<std::mutex>& lock) {
   }
 }
 
-void HttpClient::Reactor::send(const TaskPtr& task) {
+void HttpClient::Reactor::send(TaskPtr task) {
   std::unique_ptr<Transfer> transfer;
   std::exception_ptr error;
   try {
@@ -328,9 +341,12 @@ void HttpClient::Reactor::finish(const TaskPtr& task, HttpOutcome outcome) {
     });
   }
   task->done(std::move(outcome));
-  *task = {nullptr, nullptr, nullptr, task->owner, 0, {}};  // what they hold goes before the owner
   const std::lock_guard lock(mutex_);
-  --owners_[task->owner].tasks;
+  Owner& owner = owners_[task->owner];
+  --owner.tasks;
+  if (!owner.leaving) return;
+  // A give_up() that waits looks at the entry, and erases it.
+  if (owner.tasks == 0 && owner.waiting == 0) owners_.erase(task->owner);
   left_.notify_all();
 }
 
@@ -370,14 +386,16 @@ StorageCounters HttpClient::counters(const void* owner) const {
 
 std::shared_ptr<HttpClient> shared_client(const StorageOptions& options) {
   using Key = std::array<std::int64_t, 6>;
+  // Before the clients, so that at exit they end while TLS is still there.
+  static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
+  static_cast<void>(started);
   static std::mutex mutex;
-  static std::map<Key, std::weak_ptr<HttpClient>> clients;
+  static std::map<Key, std::shared_ptr<HttpClient>> clients;
   const Key key = {options.most_requests,      options.retries, options.stall.count(),
                    options.connect.count(), options.retry_time.count(), ::getpid()};
   const std::lock_guard lock(mutex);
-  std::weak_ptr<HttpClient>& known = clients[key];
-  std::shared_ptr<HttpClient> client = known.lock();
-  if (!client) known = client = std::make_shared<HttpClient>(options);
+  std::shared_ptr<HttpClient>& client = clients[key];
+  if (!client) client = std::make_shared<HttpClient>(options);
   return client;
 }
 

@@ -57,8 +57,8 @@ struct HttpOutcome {
 class HttpClient {
  public:
   explicit HttpClient(const StorageOptions& options);
-  /// Gives up the requests under way; their `done` is called first. Not from `done`, so whoever is
-  /// the last to hold a client must not be something that `done` lets go.
+  /// Gives up the requests under way; their `done` is called first. Not in a thread of the client,
+  /// so whoever is the last to hold one must not be something that `done` lets go.
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
@@ -79,8 +79,9 @@ class HttpClient {
   void start(Make make, Accept accept, Done done, const void* owner = nullptr);
   /// The same, waiting for it. Throws the error. Not from `make` or `done`.
   HttpResponse perform(Make make, Accept accept, const void* owner = nullptr);
-  /// Ends the requests of an owner by Error(kInterrupted), and waits until their `done` has
-  /// returned; then forgets its counters. Not from `make` or `done`.
+  /// Ends the requests of an owner by Error(kInterrupted), waits until their `done` has returned,
+  /// and forgets its counters. In a thread of the client it does not wait. What the owner has
+  /// started must hold the owner's address, as the last of it may still be on its way then.
   void give_up(const void* owner);
 
   StorageCounters counters(const void* owner = nullptr) const;
@@ -91,7 +92,7 @@ class HttpClient {
 };
 
 /// A client for these options, shared by all in the process whose options say the same about
-/// connections. It lives as long as somebody holds it.
+/// connections. It lives until the process ends: stores may go in a thread of it.
 std::shared_ptr<HttpClient> shared_client(const StorageOptions& options);
 
 }  // namespace packhorse

@@ -27,6 +27,7 @@ class CurlLoop {
   void send(std::unique_ptr<Transfer> transfer);
   /// Ends soon what an owner has sent, by Error(kInterrupted).
   void give_up(const void* owner);
+  std::thread::id thread_id() const { return thread_.get_id(); }
 
  private:
   struct Active {

@@ -42,22 +42,21 @@ bool may_refuse_head(int status) {
 
 WebStore::WebStore(Url place, std::shared_ptr<HttpClient> client,
                    std::unique_ptr<WebRequests> requests)
-    : place_(std::move(place)), client_(std::move(client)), requests_(std::move(requests)) {}
+    : source_(std::make_shared<const Source>(Source{std::move(place), std::move(requests)})),
+      client_(std::move(client)) {}
 
-WebStore::~WebStore() { client_->give_up(this); }
-
-std::string WebStore::shown(const std::string& name) const { return place_.below(name).shown(); }
+WebStore::~WebStore() { client_->give_up(source_.get()); }
 
 /// Judges answers, and has a request repeated once with new credentials.
-HttpClient::Accept WebStore::accept(const std::string& name, Judge judge) {
-  return [this, name, judge = std::move(judge), renewed = false](const HttpResponse& response,
-                                                                 bool* repeat) mutable {
+HttpClient::Accept WebStore::accept(const std::string& name, Judge judge) const {
+  return [source = source_, name, judge = std::move(judge), renewed = false](
+             const HttpResponse& response, bool* repeat) mutable {
     const Judgement judgement = judge(response);
     *repeat = judgement.repeat;
     const bool refused = judgement.renew || response.status == 401 || response.status == 403;
     if (judgement.error && refused && !renewed) {
       renewed = true;
-      *repeat = requests_->renew(name, judgement.renew) || judgement.repeat;
+      *repeat = source->requests->renew(name, judgement.renew) || judgement.repeat;
     }
     return judgement.error;
   };
@@ -65,16 +64,16 @@ HttpClient::Accept WebStore::accept(const std::string& name, Judge judge) {
 
 ObjectInfo WebStore::info(const std::string& name) {
   bool use_get = false;
-  const std::string url = shown(name);
+  const std::string url = source_->shown(name);
   const HttpResponse response = client_->perform(
-      [&] { return requests_->make("HEAD", name, {}); },
+      [&] { return source_->requests->make("HEAD", name, {}); },
       accept(name,
              [&](const HttpResponse& answer) {
                use_get = may_refuse_head(answer.status) ||
                          (answer.status == 200 && !info_of_head(answer));
                return use_get ? Judgement{} : judge_answer(answer, url);
              }),
-      this);
+      source_.get());
   if (use_get) return info_by_first_byte(name);
   const std::optional<ObjectInfo> info = info_of_head(response);
   if (!info) {
@@ -85,12 +84,12 @@ ObjectInfo WebStore::info(const std::string& name) {
 }
 
 ObjectInfo WebStore::info_by_first_byte(const std::string& name) {
-  const std::string url = shown(name);
+  const std::string url = source_->shown(name);
   std::byte first{};
   // An empty object has no first byte: its 416 is an answer, too.
   const HttpResponse response = client_->perform(
       [&] {
-        HttpRequest request = requests_->make("GET", name, {{"range", "bytes=0-0"}});
+        HttpRequest request = source_->requests->make("GET", name, {{"range", "bytes=0-0"}});
         request.into = {&first, 1};
         request.collect = false;
         return request;
@@ -101,43 +100,45 @@ ObjectInfo WebStore::info_by_first_byte(const std::string& name) {
                RangeRead read{name, {0, 1}, ~std::uint64_t{0}, {}, {&first, 1}};
                return judge_range(read, answer, url);
              }),
-      this);
+      source_.get());
   return info_of_first_byte(response).value();
 }
 
 std::vector<std::byte> WebStore::read(const std::string& name, std::uint64_t most) {
-  const std::string url = shown(name);
+  const std::string url = source_->shown(name);
   return client_
       ->perform(
           [&] {
-            HttpRequest request = requests_->make("GET", name, {});
+            HttpRequest request = source_->requests->make("GET", name, {});
             request.most = most;
             return request;
           },
-          accept(name, [&](const HttpResponse& answer) { return judge_answer(answer, url); }), this)
+          accept(name, [&](const HttpResponse& answer) { return judge_answer(answer, url); }), source_.get())
       .body;
 }
 
 void WebStore::start(const RangeRead& read, std::function<void(std::exception_ptr)> done) {
   check_read(read);
-  const std::string url = shown(read.name);
+  const std::string url = source_->shown(read.name);
   client_->start(
-      [this, read] {
-        HttpRequest request = requests_->make("GET", read.name, headers_for(read));
+      [source = source_, read] {
+        HttpRequest request = source->requests->make("GET", read.name, headers_for(read));
         request.into = read.into;
         request.collect = false;
         return request;
       },
       accept(read.name,
              [read, url](const HttpResponse& answer) { return judge_range(read, answer, url); }),
-      [done = std::move(done)](const HttpOutcome& outcome) { done(outcome.error); }, this);
+      [done = std::move(done)](const HttpOutcome& outcome) { done(outcome.error); },
+      source_.get());
 }
 
 std::vector<ListedObject> WebStore::list(const std::string& prefix, std::size_t most) {
-  const std::string above = place_.path.empty() ? "" : place_.path + "/";
+  const Url& place = source_->place;
+  const std::string above = place.path.empty() ? "" : place.path + "/";
   const std::string begin = above + prefix;
   const auto refuse = [&](const std::string& what) {
-    throw Error(ErrorKind::kCorrupt, what, place_.shown(), "check the place, and what lies there");
+    throw Error(ErrorKind::kCorrupt, what, place.shown(), "check the place, and what lies there");
   };
   std::vector<ListedObject> objects;
   std::string token;
@@ -147,15 +148,15 @@ std::vector<ListedObject> WebStore::list(const std::string& prefix, std::size_t 
     if (pages == most_pages) refuse("the storage's list of objects does not end");
     const HttpResponse response = client_->perform(
         [&] {
-          std::optional<HttpRequest> request = requests_->make_list(begin, token);
+          std::optional<HttpRequest> request = source_->requests->make_list(begin, token);
           if (request) return *std::move(request);
           throw Error(ErrorKind::kUnsupported, "web servers cannot list what they hold",
-                      place_.shown(), "name the objects, or use an s3 URL");
+                      place.shown(), "name the objects, or use an s3 URL");
         },
         accept(prefix,
-               [&](const HttpResponse& answer) { return judge_answer(answer, place_.shown()); }),
-        this);
-    ListPage page = parse_list_page(response.body, begin, place_.shown());
+               [&](const HttpResponse& answer) { return judge_answer(answer, place.shown()); }),
+        source_.get());
+    ListPage page = parse_list_page(response.body, begin, place.shown());
     if (page.next == token && !token.empty()) refuse("the storage's list of objects turns in a circle");
     token = std::move(page.next);
     for (ListedObject& object : page.objects) {

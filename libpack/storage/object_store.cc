@@ -19,9 +19,7 @@ void check_option(bool right, const char* what) {
   if (!right) throw Error(ErrorKind::kUsage, std::string("storage: ") + what);
 }
 
-bool is_duration(std::chrono::milliseconds time) {
-  return time.count() > 0 && time <= kLongest;
-}
+bool is_duration(std::chrono::milliseconds time) { return time.count() > 0 && time <= kLongest; }
 
 }  // namespace
 

@@ -247,10 +247,10 @@ void HttpClient::Reactor::send(TaskPtr task) {
   std::unique_ptr<Transfer> transfer;
   std::exception_ptr error;
   try {
-    transfer = std::make_unique<Transfer>(
-        task->make(), task->owner, [this, task](const Transfer& ended, HttpOutcome outcome) {
-          take(task, ended, std::move(outcome));
-        });
+    transfer = std::make_unique<Transfer>(task->make(), task->owner,
+                                          [this, task](const Transfer& ended, HttpOutcome outcome) {
+                                            take(task, ended, std::move(outcome));
+                                          });
   } catch (...) {
     error = std::current_exception();
   }
@@ -263,8 +263,8 @@ void HttpClient::Reactor::send(TaskPtr task) {
   finish(task, {{}, error});
 }
 
-/// Judges an answer, or its absence. One whose body was not to be collected is judged by its headers
-/// even where the body was wrong, as they say more of the reason.
+/// Judges an answer, or its absence. One whose body was not to be collected is judged by its
+/// headers even where the body was wrong, as they say more of the reason.
 HttpClient::Reactor::Verdict HttpClient::Reactor::judge(const Task& task, const Transfer& transfer,
                                                         const HttpOutcome& outcome) {
   const int status = outcome.response.status;
@@ -282,8 +282,7 @@ HttpClient::Reactor::Verdict HttpClient::Reactor::judge(const Task& task, const 
 }
 
 /// Ends a try, in the loop's thread.
-void HttpClient::Reactor::take(const TaskPtr& task, const Transfer& transfer,
-                               HttpOutcome outcome) {
+void HttpClient::Reactor::take(const TaskPtr& task, const Transfer& transfer, HttpOutcome outcome) {
   const Verdict verdict = judge(*task, transfer, outcome);
   outcome.error = verdict.error;
   outcome.may_repeat = verdict.repeat;
@@ -336,8 +335,8 @@ void HttpClient::Reactor::finish(const TaskPtr& task, HttpOutcome outcome) {
     count(task->owner, [&](StorageCounters& counters) {
       if (failed) ++counters.failed;
       if (task->tries > 0)
-        counters.wait_ns += static_cast<std::uint64_t>(
-            std::chrono::nanoseconds(now - task->first_sent).count());
+        counters.wait_ns +=
+            static_cast<std::uint64_t>(std::chrono::nanoseconds(now - task->first_sent).count());
     });
   }
   task->done(std::move(outcome));
@@ -360,17 +359,19 @@ HttpClient::~HttpClient() {
 void HttpClient::start(Make make, Accept accept, Done done, const void* owner) {
   if (!reactor_->is_elsewhere())
     return reactor_->start(std::move(make), std::move(accept), std::move(done), owner);
-  done({{}, std::make_exception_ptr(Error(
-                ErrorKind::kUsage, "a forked process cannot use what its parent has opened", {},
-                "open the storage in this process, or start processes by spawn"))});
+  done({{},
+        std::make_exception_ptr(
+            Error(ErrorKind::kUsage, "a forked process cannot use what its parent has opened", {},
+                  "open the storage in this process, or start processes by spawn"))});
 }
 
 HttpResponse HttpClient::perform(Make make, Accept accept, const void* owner) {
   // Shared, as the other thread may still be in set_value() when this one has the value.
   const auto promise = std::make_shared<std::promise<HttpOutcome>>();
   std::future<HttpOutcome> future = promise->get_future();
-  start(std::move(make), std::move(accept),
-        [promise](HttpOutcome ended) { promise->set_value(std::move(ended)); }, owner);
+  start(
+      std::move(make), std::move(accept),
+      [promise](HttpOutcome ended) { promise->set_value(std::move(ended)); }, owner);
   HttpOutcome outcome = future.get();
   if (outcome.error) std::rethrow_exception(outcome.error);
   return std::move(outcome.response);
@@ -391,8 +392,9 @@ std::shared_ptr<HttpClient> shared_client(const StorageOptions& options) {
   static_cast<void>(started);
   static std::mutex mutex;
   static std::map<Key, std::shared_ptr<HttpClient>> clients;
-  const Key key = {options.most_requests,      options.retries, options.stall.count(),
-                   options.connect.count(), options.retry_time.count(), ::getpid()};
+  const Key key = {options.most_requests,      options.retries,
+                   options.stall.count(),      options.connect.count(),
+                   options.retry_time.count(), ::getpid()};
   const std::lock_guard lock(mutex);
   std::shared_ptr<HttpClient>& client = clients[key];
   if (!client) client = std::make_shared<HttpClient>(options);

@@ -24,10 +24,10 @@ using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
 struct HttpRequest {
   std::string method = "GET";
-  std::string url;        ///< encoded, with its query; never shown
-  std::string shown;      ///< the URL for messages
+  std::string url;    ///< encoded, with its query; never shown
+  std::string shown;  ///< the URL for messages
   HttpHeaders headers = {};
-  Bytes body = {};        ///< lives until `done`
+  Bytes body = {};  ///< lives until `done`
   /// Where the body of a 2xx answer goes, which must have exactly this length; when `collect` is
   /// set, it is collected instead, up to `most` bytes. Of any other answer's body, which is for
   /// messages, the first 64 KiB are collected.
@@ -66,9 +66,9 @@ class HttpClient {
   /// Makes the request anew for each try, as signatures bear the time: just before it is sent, in a
   /// thread that does nothing else, so that it may wait for credentials (not by this client).
   using Make = std::function<HttpRequest()>;
-  /// `accept` looks at an answer: nullptr to take it, or an error. With `*repeat` set, that error may
-  /// go by (429, 5xx; it has Retry-After in the headers). It must not block. A body that goes into
-  /// `into` may still be cut when it is called.
+  /// `accept` looks at an answer: nullptr to take it, or an error. With `*repeat` set, that error
+  /// may go by (429, 5xx; it has Retry-After in the headers). It must not block. A body that goes
+  /// into `into` may still be cut when it is called.
   using Accept = std::function<std::exception_ptr(const HttpResponse&, bool* repeat)>;
   using Done = std::function<void(HttpOutcome)>;
 

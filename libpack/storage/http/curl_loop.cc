@@ -183,8 +183,7 @@ void CurlLoop::end_all() {
 
 int CurlLoop::patience_ms() const {
   auto until = Transfer::Clock::now() + kMostPatience;
-  for (const auto& [handle, active] : active_)
-    until = std::min(until, active.transfer->deadline());
+  for (const auto& [handle, active] : active_) until = std::min(until, active.transfer->deadline());
   const auto left =
       std::chrono::ceil<std::chrono::milliseconds>(until - Transfer::Clock::now()).count();
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, kMostPatience.count()));

@@ -122,15 +122,14 @@ Judgement judge_range(const RangeRead& read, const HttpResponse& response,
   const auto value = response.header("content-range");
   if (!value) {
     const bool whole = read.range.offset == 0 && read.range.length == read.of_bytes;
-    if (status == 206)
-      return {wrong_answer("the server does not say which range it sends", shown)};
+    if (status == 206) return {wrong_answer("the server does not say which range it sends", shown)};
     // The client has compared the body's length with that of the range.
     if (!whole) return {wrong_answer("the server sends the whole object for a range", shown)};
   } else if (parse_content_range(*value) != asked) {
-    return {wrong_answer(fmt::format("the server sends '{}', where bytes {}-{} of {} were asked for",
-                                     printable_text(value->substr(0, 100)), asked.first, asked.last,
-                                     asked.total),
-                         shown)};
+    return {wrong_answer(
+        fmt::format("the server sends '{}', where bytes {}-{} of {} were asked for",
+                    printable_text(value->substr(0, 100)), asked.first, asked.last, asked.total),
+        shown)};
   }
   if (read.tag.empty()) return {};
   if (response.header("etag") == std::string_view(read.tag)) return {};

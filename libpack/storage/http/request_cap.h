@@ -15,7 +15,8 @@ namespace packhorse {
 ///   throughput grew by 5 % after a step up      another step up, by half
 ///   it did not, and latency grew by 25 %        the step is taken back
 ///   it did not, and latency stayed              it stays; the next step is tried 16 rounds later
-///   429 or 503                                  half, once a second at most; from then on steps of 1
+///   429 or 503                                  half, once a second at most; from then on steps of
+///   1
 ///
 /// One thread, or under a lock.
 class RequestCap {

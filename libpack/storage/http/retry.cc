@@ -41,8 +41,8 @@ std::optional<milliseconds> parse_retry_after(std::string_view value,
   return std::clamp(milliseconds(wait), milliseconds(0), kLongestRetryAfter);
 }
 
-std::optional<milliseconds> pause_before_retry(const TriesMade& made,
-                                               const StorageOptions& options, double random) {
+std::optional<milliseconds> pause_before_retry(const TriesMade& made, const StorageOptions& options,
+                                               double random) {
   if (made.tries > options.retries) return std::nullopt;
   if (!made.reached && made.tries >= kTriesOfUnreached) return std::nullopt;
   const int doublings = std::clamp(made.tries - 1, 0, 16);

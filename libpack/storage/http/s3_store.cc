@@ -99,8 +99,8 @@ class S3Requests final : public WebRequests {
       request.headers = std::move(to_sign.headers);
       return;
     }
-    request.headers = signed_headers(to_sign, chain_->get(), s3_.region, "s3",
-                                     std::chrono::system_clock::now());
+    request.headers =
+        signed_headers(to_sign, chain_->get(), s3_.region, "s3", std::chrono::system_clock::now());
   }
 
   const Url place_;

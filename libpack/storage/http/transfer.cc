@@ -17,7 +17,7 @@ namespace packhorse {
 namespace {
 
 constexpr std::size_t kMostHeaderBytes = 64u << 10;
-constexpr std::size_t kMostErrorBody = 64u << 10;  ///< kept of an answer that is for messages
+constexpr std::size_t kMostErrorBody = 64u << 10;   ///< kept of an answer that is for messages
 constexpr std::uint64_t kMostErrorRead = 1u << 20;  ///< read of it, so that its connection stays
 constexpr long kMostRedirects = 5;
 constexpr long kReadBuffer = 256L << 10;
@@ -323,11 +323,10 @@ std::exception_ptr Transfer::failure_of(CURLcode code, bool* may_repeat) const {
   }
   if (is_success() && !request_.collect && filled_ != request_.into.size()) {
     *may_repeat = true;  // the end of a connection may be the end of such a body
-    return std::make_exception_ptr(
-        Error(ErrorKind::kCorrupt,
-              fmt::format("the server sent {} bytes of the {} asked for", filled_,
-                          request_.into.size()),
-              request_.shown, advice_for(code)));
+    return std::make_exception_ptr(Error(
+        ErrorKind::kCorrupt,
+        fmt::format("the server sent {} bytes of the {} asked for", filled_, request_.into.size()),
+        request_.shown, advice_for(code)));
   }
   return nullptr;
 }
@@ -339,11 +338,11 @@ void Transfer::end(CURLcode code) {
 }
 
 void Transfer::end_stalled() {
-  end_by(std::make_exception_ptr(
-             Error(ErrorKind::kIo,
-                   fmt::format("nothing came from the server for {:.3g} s",
-                               std::chrono::duration<double>(stall_).count()),
-                   request_.shown, "check the network; the time is in the storage's options")),
+  end_by(std::make_exception_ptr(Error(ErrorKind::kIo,
+                                       fmt::format("nothing came from the server for {:.3g} s",
+                                                   std::chrono::duration<double>(stall_).count()),
+                                       request_.shown,
+                                       "check the network; the time is in the storage's options")),
          true);
 }
 

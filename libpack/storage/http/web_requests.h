@@ -15,7 +15,8 @@ class WebRequests {
  public:
   virtual ~WebRequests() = default;
 
-  /// A request for an object, ready to be sent. May wait for credentials. Throws Error(kUsage | kIo).
+  /// A request for an object, ready to be sent. May wait for credentials. Throws Error(kUsage |
+  /// kIo).
   virtual HttpRequest make(const std::string& method, const std::string& name,
                            HttpHeaders headers) = 0;
   /// After a refusal that may be due to what the request bore (`expired`: surely so): whether the
@@ -27,8 +28,8 @@ class WebRequests {
                                                const std::string& token) = 0;
 };
 
-/// http and https: the place's URL with the name below its path, or what StorageOptions::url_command
-/// prints for the name, of whatever scheme the place is.
+/// http and https: the place's URL with the name below its path, or what
+/// StorageOptions::url_command prints for the name, of whatever scheme the place is.
 std::unique_ptr<WebRequests> http_requests(const Url& place, const StorageOptions& options);
 
 /// s3: signed, or anonymous.

@@ -65,20 +65,21 @@ HttpClient::Accept WebStore::accept(const std::string& name, Judge judge) const 
 ObjectInfo WebStore::info(const std::string& name) {
   bool use_get = false;
   const std::string url = source_->shown(name);
-  const HttpResponse response = client_->perform(
-      [&] { return source_->requests->make("HEAD", name, {}); },
-      accept(name,
-             [&](const HttpResponse& answer) {
-               use_get = may_refuse_head(answer.status) ||
-                         (answer.status == 200 && !info_of_head(answer));
-               return use_get ? Judgement{} : judge_answer(answer, url);
-             }),
-      source_.get());
+  const HttpResponse response =
+      client_->perform([&] { return source_->requests->make("HEAD", name, {}); },
+                       accept(name,
+                              [&](const HttpResponse& answer) {
+                                use_get = may_refuse_head(answer.status) ||
+                                          (answer.status == 200 && !info_of_head(answer));
+                                return use_get ? Judgement{} : judge_answer(answer, url);
+                              }),
+                       source_.get());
   if (use_get) return info_by_first_byte(name);
   const std::optional<ObjectInfo> info = info_of_head(response);
   if (!info) {
-    throw Error(ErrorKind::kCorrupt, fmt::format("the server answers HEAD with {}", response.status),
-                url, "ask whoever runs the server, or use another one");
+    throw Error(ErrorKind::kCorrupt,
+                fmt::format("the server answers HEAD with {}", response.status), url,
+                "ask whoever runs the server, or use another one");
   }
   return *info;
 }
@@ -113,7 +114,8 @@ std::vector<std::byte> WebStore::read(const std::string& name, std::uint64_t mos
             request.most = most;
             return request;
           },
-          accept(name, [&](const HttpResponse& answer) { return judge_answer(answer, url); }), source_.get())
+          accept(name, [&](const HttpResponse& answer) { return judge_answer(answer, url); }),
+          source_.get())
       .body;
 }
 
@@ -129,8 +131,7 @@ void WebStore::start(const RangeRead& read, std::function<void(std::exception_pt
       },
       accept(read.name,
              [read, url](const HttpResponse& answer) { return judge_range(read, answer, url); }),
-      [done = std::move(done)](const HttpOutcome& outcome) { done(outcome.error); },
-      source_.get());
+      [done = std::move(done)](const HttpOutcome& outcome) { done(outcome.error); }, source_.get());
 }
 
 std::vector<ListedObject> WebStore::list(const std::string& prefix, std::size_t most) {
@@ -157,7 +158,8 @@ std::vector<ListedObject> WebStore::list(const std::string& prefix, std::size_t 
                [&](const HttpResponse& answer) { return judge_answer(answer, place.shown()); }),
         source_.get());
     ListPage page = parse_list_page(response.body, begin, place.shown());
-    if (page.next == token && !token.empty()) refuse("the storage's list of objects turns in a circle");
+    if (page.next == token && !token.empty())
+      refuse("the storage's list of objects turns in a circle");
     token = std::move(page.next);
     for (ListedObject& object : page.objects) {
       object.name.erase(0, above.size());

@@ -157,8 +157,9 @@ TEST_CASE("http client: a cut body, a reset and an end without an answer are rep
 
 TEST_CASE("http client: a body that ends with its connection may not be short") {
   ScriptedServer server([](const ServerRequest& request) {
-    return ServerReply{"HTTP/1.1 200 OK\r\n\r\n" + std::string(request.number == 0 ? "123" : "12345"),
-                       Then::kClose};
+    return ServerReply{
+        "HTTP/1.1 200 OK\r\n\r\n" + std::string(request.number == 0 ? "123" : "12345"),
+        Then::kClose};
   });
   HttpClient client(quick());
   std::array<std::byte, 5> into{};
@@ -233,11 +234,13 @@ TEST_CASE("http client: what cannot be made, and what is not accepted by mistake
 TEST_CASE("http client: headers and collected bodies have bounds") {
   ScriptedServer server([](const ServerRequest& request) {
     if (request.target == "/headers")
-      return reply("200 OK", "", "X: " + std::string(30'000, 'x') + "\r\nY: " +
-                                     std::string(40'000, 'y') + "\r\n");
+      return reply(
+          "200 OK", "",
+          "X: " + std::string(30'000, 'x') + "\r\nY: " + std::string(40'000, 'y') + "\r\n");
     if (request.target == "/chunks")
-      return ServerReply{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nb\r\n12345678901\r\n"
-                         "0\r\n\r\n"};
+      return ServerReply{
+          "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nb\r\n12345678901\r\n"
+          "0\r\n\r\n"};
     return reply("200 OK", "12345678901");
   });
   HttpClient client(quick());
@@ -269,8 +272,7 @@ TEST_CASE("http client: redirects are followed, five at most, and never with sec
   ScriptedServer elsewhere([](const ServerRequest&) { return reply("200 OK", "elsewhere"); });
   ScriptedServer server([&](const ServerRequest& request) {
     const int left = request.target[1] - '0';
-    const std::string next =
-        left > 1 ? "/" + std::to_string(left - 1) : elsewhere.url() + "/there";
+    const std::string next = left > 1 ? "/" + std::to_string(left - 1) : elsewhere.url() + "/there";
     return reply("302 Found", "moved", "Location: " + next + "\r\n");
   });
   HttpClient client(quick());
@@ -371,9 +373,10 @@ TEST_CASE("http client: its end gives up what is under way, and what waits") {
   {
     HttpClient client(options);
     for (int i = 0; i < 3; ++i) {
-      client.start([&] { return get(server); }, usual, [&](const HttpOutcome& outcome) {
-        if (outcome.error) ++ended;
-      });
+      client.start([&] { return get(server); }, usual,
+                   [&](const HttpOutcome& outcome) {
+                     if (outcome.error) ++ended;
+                   });
     }
   }
   CHECK(ended == 3);

@@ -52,7 +52,8 @@ TEST_CASE("range answer: Content-Range is read exactly, or not at all") {
 TEST_CASE("range answer: 206 and 200 with the exact range are taken") {
   for (const int status : {200, 206}) {
     CAPTURE(status);
-    CHECK(!judge_range(ten_bytes(), answer(status, {{"content-range", "bytes 10-19/100"}}), "").error);
+    CHECK(!judge_range(ten_bytes(), answer(status, {{"content-range", "bytes 10-19/100"}}), "")
+               .error);
   }
 }
 

@@ -55,8 +55,8 @@ class ScriptedServer {
   void serve_connection(int fd);
 
   Script script_;
+  std::uint16_t port_ = 0;  ///< before the socket, whose making says it
   UniqueFd listener_;
-  std::uint16_t port_ = 0;
   mutable std::mutex mutex_;
   std::vector<ServerRequest> requests_;
   std::list<UniqueFd> connections_;

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <fstream>
+#include <future>
+#include <thread>
 
 #include "packhorse/storage/object_store.h"
 #include "storage/http/scripted_server.h"
@@ -34,7 +36,8 @@ std::shared_ptr<ObjectStore> store_at(const ScriptedServer& server,
 }
 
 /// Bytes 5 to 9 of kContent.
-std::string read_five(ObjectStore& store, const std::string& name = "a", const std::string& tag = "") {
+std::string read_five(ObjectStore& store, const std::string& name = "a",
+                      const std::string& tag = "") {
   std::array<std::byte, 5> into{};
   store.read_range({name, {5, 5}, kContent.size(), tag, into});
   return std::string(as_text(into));
@@ -128,8 +131,8 @@ TEST_CASE("web store: another range, size or length than asked for is corrupt") 
 
 TEST_CASE("web store: the whole object for a range is refused before it is read") {
   CHECK(kind_of_five(always(reply("200 OK", kContent))) == ErrorKind::kCorrupt);
-  ScriptedServer server(always({"HTTP/1.1 200 OK\r\nContent-Length: 1000000000000\r\n\r\n",
-                                Then::kStall}));
+  ScriptedServer server(
+      always({"HTTP/1.1 200 OK\r\nContent-Length: 1000000000000\r\n\r\n", Then::kStall}));
   const auto store = store_at(server);
   try {
     read_five(*store);
@@ -234,11 +237,31 @@ TEST_CASE("web store: its end gives up what is under way") {
   bool ended = false;
   {
     const auto store = open_store(parse_url(server.url()), options);
-    store->start({"a", {0, 5}, 20, "", into}, [&](const std::exception_ptr& error) {
-      ended = error != nullptr;
-    });
+    store->start({"a", {0, 5}, 20, "", into},
+                 [&](const std::exception_ptr& error) { ended = error != nullptr; });
   }
   CHECK(ended);
+}
+
+TEST_CASE("web store: may go with the last request that holds it, in a thread of its client") {
+  ScriptedServer server([](const ServerRequest& request) { return serve(request, kContent); });
+  std::array<std::byte, 5> into{};
+  std::weak_ptr<ObjectStore> gone;
+  std::promise<void> called;
+  {
+    auto store = store_at(server);
+    gone = store;
+    ObjectStore& there = *store;
+    there.start({"a", {0, 5}, kContent.size(), "", into},
+                [&called, store = std::move(store)](const std::exception_ptr& error) {
+                  CHECK(!error);
+                  called.set_value();
+                });
+  }
+  called.get_future().wait();
+  // Whatever waits for it now ends only when the thread has gone on.
+  CHECK(read_five(*store_at(server)) == "56789");
+  while (!gone.expired()) std::this_thread::yield();
 }
 
 TEST_CASE("web store: URLs by a command, once for each name, and anew after a refusal") {
@@ -288,8 +311,9 @@ TEST_CASE("s3 store: a range of an object of a bucket, without a signature") {
 
 TEST_CASE("s3 store: lists of several pages, sorted, by names below the place") {
   ScriptedServer server([](const ServerRequest& request) {
-    const std::string next = "<IsTruncated>true</IsTruncated><NextContinuationToken>t/1"
-                             "</NextContinuationToken>";
+    const std::string next =
+        "<IsTruncated>true</IsTruncated><NextContinuationToken>t/1"
+        "</NextContinuationToken>";
     return request.number == 0 ? list_reply(object_xml("p/x/b") + object_xml("p/x/") + next)
                                : list_reply(object_xml("p/x/a") + object_xml("p/x/../c"));
   });
@@ -307,9 +331,8 @@ TEST_CASE("s3 store: lists of several pages, sorted, by names below the place") 
 TEST_CASE("s3 store: lists that are too long, turn in a circle, or name an object twice") {
   const std::string next =
       "<IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken>";
-  for (const std::string& inside :
-       {object_xml("a") + object_xml("b") + object_xml("c"), object_xml("a") + object_xml("a"),
-        next}) {
+  for (const std::string& inside : {object_xml("a") + object_xml("b") + object_xml("c"),
+                                    object_xml("a") + object_xml("a"), next}) {
     CAPTURE(inside);
     ScriptedServer server(always(list_reply(inside)));
     const auto store = open_store(parse_url("s3://bucket"), anonymous_at(server));
@@ -318,7 +341,8 @@ TEST_CASE("s3 store: lists that are too long, turn in a circle, or name an objec
 }
 
 TEST_CASE("s3 store: a redirect to another region says so") {
-  ScriptedServer server(always(reply("301 Moved", "<Error><Code>PermanentRedirect</Code></Error>")));
+  ScriptedServer server(
+      always(reply("301 Moved", "<Error><Code>PermanentRedirect</Code></Error>")));
   const auto store = open_store(parse_url("s3://bucket"), anonymous_at(server));
   try {
     store->read("a", 10);

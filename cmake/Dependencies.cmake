@@ -2,6 +2,7 @@
 # find_package(packhorse) need not know them. Nothing is downloaded.
 include("${CMAKE_CURRENT_LIST_DIR}/CoreDependencies.cmake")
 find_package(CLI11 REQUIRED)
+find_package(CURL 7.85 REQUIRED)
 find_package(TBB REQUIRED)
 find_package(LibArchive REQUIRED)
 find_package(ZLIB REQUIRED)

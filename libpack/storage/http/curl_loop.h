@@ -1,0 +1,62 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "packhorse/storage/object_store.h"
+#include "storage/http/curl_handles.h"
+#include "storage/http/transfer.h"
+
+namespace packhorse {
+
+/// A thread that carries out transfers, all at once, and keeps their connections. Whoever sends
+/// them sees to their number. Thread-safe, but for the destructor.
+class CurlLoop {
+ public:
+  /// Throws Error(kUnsupported) where libcurl cannot start.
+  explicit CurlLoop(const StorageOptions& options);
+  /// Ends what is under way by Error(kInterrupted).
+  ~CurlLoop();
+  CurlLoop(const CurlLoop&) = delete;
+  CurlLoop& operator=(const CurlLoop&) = delete;
+
+  void send(std::unique_ptr<Transfer> transfer);
+  /// Ends soon what an owner has sent, by Error(kInterrupted).
+  void give_up(const void* owner);
+  std::thread::id thread_id() const { return thread_.get_id(); }
+
+ private:
+  struct Active {
+    EasyHandle handle;
+    std::unique_ptr<Transfer> transfer;
+  };
+  void run();
+  bool take_orders();
+  void begin(std::unique_ptr<Transfer> transfer);
+  void end_finished();
+  void end_stalled();
+  void end_all();
+  /// Takes a transfer off libcurl; its handle may then serve another.
+  std::unique_ptr<Transfer> take_off(CURL* handle);
+  int patience_ms() const;
+
+  const StorageOptions options_;
+  const std::string certificates_;
+  MultiHandle multi_;
+  std::vector<EasyHandle> idle_;
+  std::unordered_map<CURL*, Active> active_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Transfer>> inbox_;  ///< with what follows, under mutex_
+  std::vector<const void*> unwanted_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+/// Signals go to the program's own threads: this one blocks all but those of its own faults.
+void block_signals();
+
+}  // namespace packhorse

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "storage/http/client.h"
+#include "storage/http/curl_handles.h"
+
+namespace packhorse {
+
+/// One try of a request, as libcurl carries it out. Belongs to the thread of its loop.
+class Transfer {
+ public:
+  using Clock = std::chrono::steady_clock;
+  /// Told once how it ended. Must not throw.
+  using Finished = std::function<void(const Transfer&, HttpOutcome)>;
+
+  Transfer(HttpRequest request, const void* owner, Finished finished);
+
+  const void* owner() const { return owner_; }
+  bool collects() const { return request_.collect; }
+  std::uint64_t received() const { return received_; }  ///< bytes of the body
+  Clock::time_point began() const { return began_; }
+
+  /// Tells a fresh handle what to do; the handle must stay as it is until the end. `certificates`:
+  /// a file of those to trust; empty: libcurl's own choice. Throws Error(kUsage | kUnsupported).
+  void begin(CURL* handle, const StorageOptions& options, const std::string& certificates);
+  /// When it has stalled, unless something comes before.
+  Clock::time_point deadline() const;
+
+  /// The ends, one of which comes once: by libcurl, by the clock, or by an error of our own.
+  void end(CURLcode code);
+  void end_stalled();
+  void end_by(std::exception_ptr error, bool may_repeat);
+
+ private:
+  void set_target(CURL* handle);
+  void set_headers(CURL* handle);
+  void set_limits(CURL* handle, const StorageOptions& options, const std::string& certificates);
+  void set_callbacks(CURL* handle);
+  bool take_header(std::string_view line);
+  bool take_head_end();
+  bool take_body(Bytes piece);
+  bool refuse(ErrorKind kind, const std::string& what);
+  std::exception_ptr failure_of(CURLcode code, bool* may_repeat) const;
+  bool is_success() const { return response_.status >= 200 && response_.status <= 299; }
+
+  HttpRequest request_;
+  const void* owner_;
+  Finished finished_;
+  std::chrono::milliseconds stall_{0}, connect_{0};
+  HeaderList headers_;
+  HttpResponse response_;
+  std::exception_ptr refusal_;    ///< why a callback stopped the transfer
+  bool enough_ = false;           ///< a callback stopped it, and the answer will do
+  std::size_t header_bytes_ = 0;  ///< of all answers, those of redirects included
+  std::size_t filled_ = 0;        ///< of `into`
+  std::uint64_t received_ = 0;
+  std::int64_t sent_ = 0;
+  bool connected_ = false;
+  Clock::time_point began_{}, heard_{};
+  char reason_[CURL_ERROR_SIZE] = {};
+};
+
+}  // namespace packhorse

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "packhorse/storage/object_store.h"
+#include "storage/http/client.h"
+
+namespace packhorse {
+
+/// How the objects of one place are asked for: what differs between kinds of storage that speak
+/// HTTP. Thread-safe.
+class WebRequests {
+ public:
+  virtual ~WebRequests() = default;
+
+  /// A request for an object, ready to be sent. May wait for credentials. Throws Error(kUsage |
+  /// kIo).
+  virtual HttpRequest make(const std::string& method, const std::string& name,
+                           HttpHeaders headers) = 0;
+  /// After a refusal that may be due to what the request bore (`expired`: surely so): whether the
+  /// next make() for this object will bear something new. Does not wait.
+  virtual bool renew(const std::string& name, bool expired) = 0;
+  /// A request for a page of the list of names that begin with `prefix`, all of them below the
+  /// place, from `token` on ("": the first); nothing where there are no lists.
+  virtual std::optional<HttpRequest> make_list(const std::string& prefix,
+                                               const std::string& token) = 0;
+};
+
+/// http and https: the place's URL with the name below its path, or what
+/// StorageOptions::url_command prints for the name, of whatever scheme the place is.
+std::unique_ptr<WebRequests> http_requests(const Url& place, const StorageOptions& options);
+
+/// s3: signed, or anonymous.
+std::unique_ptr<WebRequests> s3_requests(const Url& place, const StorageOptions& options);
+
+}  // namespace packhorse

@@ -1,0 +1,179 @@
+#include "storage/http/web_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "packhorse/base/error.h"
+#include "packhorse/dataset/dataset_directory.h"
+#include "storage/http/s3_list.h"
+
+namespace packhorse {
+
+namespace {
+
+void check_read(const RangeRead& read) {
+  const bool fits = read.range.length > 0 && read.range.length == read.into.size() &&
+                    read.range.length <= read.of_bytes &&
+                    read.range.offset <= read.of_bytes - read.range.length;
+  if (!fits) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("no bytes, or bytes beyond the end, were asked for: {} from {} of {}",
+                            read.range.length, read.range.offset, read.of_bytes),
+                read.name);
+  }
+}
+
+HttpHeaders headers_for(const RangeRead& read) {
+  HttpHeaders headers = {
+      {"range", fmt::format("bytes={}-{}", read.range.offset, read.range.end() - 1)}};
+  // A weak tag ("W/...") matches nothing (RFC 9110, 13.1.1): it is compared with the answer's only.
+  if (read.tag.starts_with('"')) headers.emplace_back("if-match", read.tag);
+  return headers;
+}
+
+/// Statuses by which servers refuse HEAD and may yet answer GET: signatures are for one method.
+bool may_refuse_head(int status) {
+  return status == 400 || status == 401 || status == 403 || status == 405 || status == 501;
+}
+
+}  // namespace
+
+WebStore::WebStore(Url place, std::shared_ptr<HttpClient> client,
+                   std::unique_ptr<WebRequests> requests)
+    : source_(std::make_shared<const Source>(Source{std::move(place), std::move(requests)})),
+      client_(std::move(client)) {}
+
+WebStore::~WebStore() { client_->give_up(source_.get()); }
+
+/// Judges answers, and has a request repeated once with new credentials.
+HttpClient::Accept WebStore::accept(const std::string& name, Judge judge) const {
+  return [source = source_, name, judge = std::move(judge), renewed = false](
+             const HttpResponse& response, bool* repeat) mutable {
+    const Judgement judgement = judge(response);
+    *repeat = judgement.repeat;
+    const bool refused = judgement.renew || response.status == 401 || response.status == 403;
+    if (judgement.error && refused && !renewed) {
+      renewed = true;
+      *repeat = source->requests->renew(name, judgement.renew) || judgement.repeat;
+    }
+    return judgement.error;
+  };
+}
+
+ObjectInfo WebStore::info(const std::string& name) {
+  bool use_get = false;
+  const std::string url = source_->shown(name);
+  const HttpResponse response =
+      client_->perform([&] { return source_->requests->make("HEAD", name, {}); },
+                       accept(name,
+                              [&](const HttpResponse& answer) {
+                                use_get = may_refuse_head(answer.status) ||
+                                          (answer.status == 200 && !info_of_head(answer));
+                                return use_get ? Judgement{} : judge_answer(answer, url);
+                              }),
+                       source_.get());
+  if (use_get) return info_by_first_byte(name);
+  const std::optional<ObjectInfo> info = info_of_head(response);
+  if (!info) {
+    throw Error(ErrorKind::kCorrupt,
+                fmt::format("the server answers HEAD with {}", response.status), url,
+                "ask whoever runs the server, or use another one");
+  }
+  return *info;
+}
+
+ObjectInfo WebStore::info_by_first_byte(const std::string& name) {
+  const std::string url = source_->shown(name);
+  std::byte first{};
+  // An empty object has no first byte: its 416 is an answer, too.
+  const HttpResponse response = client_->perform(
+      [&] {
+        HttpRequest request = source_->requests->make("GET", name, {{"range", "bytes=0-0"}});
+        request.into = {&first, 1};
+        request.collect = false;
+        return request;
+      },
+      accept(name,
+             [&](const HttpResponse& answer) {
+               if (info_of_first_byte(answer)) return Judgement{};
+               RangeRead read{name, {0, 1}, ~std::uint64_t{0}, {}, {&first, 1}};
+               return judge_range(read, answer, url);
+             }),
+      source_.get());
+  return info_of_first_byte(response).value();
+}
+
+std::vector<std::byte> WebStore::read(const std::string& name, std::uint64_t most) {
+  const std::string url = source_->shown(name);
+  return client_
+      ->perform(
+          [&] {
+            HttpRequest request = source_->requests->make("GET", name, {});
+            request.most = most;
+            return request;
+          },
+          accept(name, [&](const HttpResponse& answer) { return judge_answer(answer, url); }),
+          source_.get())
+      .body;
+}
+
+void WebStore::start(const RangeRead& read, std::function<void(std::exception_ptr)> done) {
+  check_read(read);
+  const std::string url = source_->shown(read.name);
+  client_->start(
+      [source = source_, read] {
+        HttpRequest request = source->requests->make("GET", read.name, headers_for(read));
+        request.into = read.into;
+        request.collect = false;
+        return request;
+      },
+      accept(read.name,
+             [read, url](const HttpResponse& answer) { return judge_range(read, answer, url); }),
+      [done = std::move(done)](const HttpOutcome& outcome) { done(outcome.error); }, source_.get());
+}
+
+std::vector<ListedObject> WebStore::list(const std::string& prefix, std::size_t most) {
+  const Url& place = source_->place;
+  const std::string above = place.path.empty() ? "" : place.path + "/";
+  const std::string begin = above + prefix;
+  const auto refuse = [&](const std::string& what) {
+    throw Error(ErrorKind::kCorrupt, what, place.shown(), "check the place, and what lies there");
+  };
+  std::vector<ListedObject> objects;
+  std::string token;
+  // Some storages send pages with few names, or none; none may do so for ever.
+  const std::size_t most_pages = 64 + most / 10;
+  for (std::size_t pages = 0; pages == 0 || !token.empty(); ++pages) {
+    if (pages == most_pages) refuse("the storage's list of objects does not end");
+    const HttpResponse response = client_->perform(
+        [&] {
+          std::optional<HttpRequest> request = source_->requests->make_list(begin, token);
+          if (request) return *std::move(request);
+          throw Error(ErrorKind::kUnsupported, "web servers cannot list what they hold",
+                      place.shown(), "name the objects, or use an s3 URL");
+        },
+        accept(prefix,
+               [&](const HttpResponse& answer) { return judge_answer(answer, place.shown()); }),
+        source_.get());
+    ListPage page = parse_list_page(response.body, begin, place.shown());
+    if (page.next == token && !token.empty())
+      refuse("the storage's list of objects turns in a circle");
+    token = std::move(page.next);
+    for (ListedObject& object : page.objects) {
+      object.name.erase(0, above.size());
+      if (is_inner_name(object.name)) objects.push_back(std::move(object));
+    }
+    if (objects.size() > most)
+      refuse(fmt::format("there are more than {} objects below '{}'", most, prefix));
+  }
+  std::sort(objects.begin(), objects.end(),
+            [](const auto& a, const auto& b) { return a.name < b.name; });
+  const auto same = [](const auto& a, const auto& b) { return a.name == b.name; };
+  if (std::adjacent_find(objects.begin(), objects.end(), same) != objects.end())
+    refuse("the storage lists an object twice");
+  return objects;
+}
+
+}  // namespace packhorse

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "packhorse/storage/object_store.h"
+#include "storage/http/client.h"
+#include "storage/http/range_answer.h"
+#include "storage/http/web_requests.h"
+
+namespace packhorse {
+
+/// A store whose objects are asked for over HTTP. Its end gives up what is under way.
+class WebStore final : public ObjectStore {
+ public:
+  WebStore(Url place, std::shared_ptr<HttpClient> client, std::unique_ptr<WebRequests> requests);
+  ~WebStore() override;
+  WebStore(const WebStore&) = delete;
+  WebStore& operator=(const WebStore&) = delete;
+
+  const Url& place() const override { return source_->place; }
+  ObjectInfo info(const std::string& name) override;
+  std::vector<std::byte> read(const std::string& name, std::uint64_t most) override;
+  void start(const RangeRead& read, std::function<void(std::exception_ptr)> done) override;
+  std::vector<ListedObject> list(const std::string& prefix, std::size_t most) override;
+  StorageCounters counters() const override { return client_->counters(source_.get()); }
+
+ private:
+  /// What requests need, also those that end after the store, which may go in a `done` of its own.
+  struct Source {
+    Url place;
+    std::unique_ptr<WebRequests> requests;
+    std::string shown(const std::string& name) const { return place.below(name).shown(); }
+  };
+  using Judge = std::function<Judgement(const HttpResponse&)>;
+  HttpClient::Accept accept(const std::string& name, Judge judge) const;
+  ObjectInfo info_by_first_byte(const std::string& name);
+
+  const std::shared_ptr<const Source> source_;
+  const std::shared_ptr<HttpClient> client_;
+};
+
+}  // namespace packhorse

@@ -1,4 +1,4 @@
-"""Real servers for tests and benches, each at a free port of 127.0.0.1, in a folder of its own that keeps its log:
+"""Real servers for tests and benches, each at a free port of this machine, in a folder of its own that keeps its log:
 
     with Seaweed(folder) as server:      # S3 by SeaweedFS: `private` needs a key, `public` can be read by everybody
     with Nginx(folder) as server:        # HTTP and HTTPS; server.root is what it serves
@@ -49,12 +49,12 @@ def program(name):
     return found
 
 
-def free_ports(count):
+def free_ports(count, host):
     """Ports that nobody listens at now."""
     probes = [socket.socket() for _ in range(count)]
     try:
         for probe in probes:
-            probe.bind(("127.0.0.1", 0))
+            probe.bind((host, 0))
         return [probe.getsockname()[1] for probe in probes]
     finally:
         for probe in probes:
@@ -67,8 +67,8 @@ class Server:
     ports_needed = 1
     plain_environment = ("AWS_", "RCLONE_", "S3_", "WEED_")  # what begins so is kept from it
 
-    def __init__(self, folder):
-        self.folder = Path(folder)
+    def __init__(self, folder, host="127.0.0.1"):
+        self.folder, self.host = Path(folder), host
         self.root = self.folder / "root"
         self.log = self.folder / "log.txt"
         self.process, self.ports = None, []
@@ -79,11 +79,11 @@ class Server:
 
     @property
     def address(self):
-        return ("127.0.0.1", self.port)
+        return (self.host, self.port)
 
     @property
     def url(self):
-        return f"http://127.0.0.1:{self.port}"
+        return f"http://{self.host}:{self.port}"
 
     def prepare(self):
         """Writes what it reads; the ports are known."""
@@ -106,7 +106,7 @@ class Server:
     def __enter__(self):
         self.root.mkdir(parents=True, exist_ok=True)
         for last in (False,) * (STARTS - 1) + (True,):
-            self.ports = free_ports(self.ports_needed)
+            self.ports = free_ports(self.ports_needed, self.host)
             self.prepare()
             self.spawn()
             try:
@@ -214,7 +214,7 @@ class Seaweed(S3Server):
     def command(self):
         s3, s3_grpc, master, master_grpc, volume, volume_grpc, filer, filer_grpc = self.ports
         options = {
-            "dir": self.root, "ip": "127.0.0.1", "ip.bind": "127.0.0.1",
+            "dir": self.root, "ip": self.host, "ip.bind": self.host,
             "master.port": master, "master.port.grpc": master_grpc, "master.volumeSizeLimitMB": 128,
             "volume.port": volume, "volume.port.grpc": volume_grpc, "volume.max": 200, "volume.preStopSeconds": 0,
             "filer": "true", "filer.port": filer, "filer.port.grpc": filer_grpc,
@@ -242,7 +242,7 @@ class RcloneS3(S3Server):
         (self.root / "private").mkdir(exist_ok=True)
 
     def command(self):
-        return [program("rclone"), "serve", "s3", self.root, "--addr", f"127.0.0.1:{self.port}", "--config",
+        return [program("rclone"), "serve", "s3", self.root, "--addr", f"{self.host}:{self.port}", "--config",
                 self.folder / "rclone.conf", "--auth-key", f"{self.access_key},{self.secret_key}",
                 "--dir-cache-time", "0s"]  # fmt: skip
 
@@ -255,7 +255,7 @@ class RcloneHttp(Server):
     """rclone as a server of HTTP over a folder."""
 
     def command(self):
-        return [program("rclone"), "serve", "http", self.root, "--addr", f"127.0.0.1:{self.port}", "--config",
+        return [program("rclone"), "serve", "http", self.root, "--addr", f"{self.host}:{self.port}", "--config",
                 self.folder / "rclone.conf", "--dir-cache-time", "0s"]  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Reads from object storage that is far away: one object, by ranges, and epochs of pictures, beside other programs.
 
     python3 bench/remote                                         # prints Markdown
-    python3 bench/remote --write docs/measured/remote.md
+    python3 bench/remote --write PAGE                            # between its markers `remote bench`
     python3 bench/remote --delays 20 --rounds 1 --object-mib 32 --copies 1 --parts object     # a quick try
 
 SeaweedFS of this machine (tests/remote/servers.py) is the storage. For each of --delays, in ms for a round trip, and

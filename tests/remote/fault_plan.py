@@ -93,9 +93,9 @@ class Plan:
             raise ValueError("a plan is an object of `seed` and `rules`")
         rules = []
         for one in document.get("rules", []):
-            options = dict(one)
-            faults = options.pop("faults", None) or [options.pop("fault", {})]
             try:
+                options = dict(one)
+                faults = options.pop("faults", None) or [options.pop("fault", {})]
                 rules.append(Rule([from_json(fault) for fault in faults], **options))
             except TypeError as error:
                 raise ValueError(f"rule: {error}") from error

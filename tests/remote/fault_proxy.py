@@ -142,7 +142,8 @@ class Exchange:
 
     async def send_body(self, answer, most=None):
         """Sends the body, or the next `most` bytes of it; returns how many there were."""
-        chunked, count = answer.head.chunked and not isinstance(answer.body, NoBody), 0
+        without = self.request.method == "HEAD" or answer.head.status in NO_BODY
+        chunked, count = answer.head.chunked and not without, 0
         while not answer.ended and (most is None or count < most):
             data = await answer.take(PIECE if most is None else min(PIECE, most - count))
             if chunked:

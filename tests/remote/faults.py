@@ -100,14 +100,17 @@ class Reset(Fault):
 
     bytes: int | None = None
 
-    async def ask(self, exchange):
-        return await (exchange.refuse_body() if self.bytes is None else exchange.ask())
+    async def run(self, exchange):
+        if self.bytes is not None:
+            await super().run(exchange)
+        else:
+            await exchange.refuse_body()
+            exchange.reset()
 
     async def give(self, exchange, answer):
-        if self.bytes is not None:
-            await exchange.send_head(answer)
-            await exchange.send_body(answer, self.bytes)
-            await asyncio.sleep(ARRIVED)
+        await exchange.send_head(answer)
+        await exchange.send_body(answer, self.bytes)
+        await asyncio.sleep(ARRIVED)
         exchange.reset()
 
 

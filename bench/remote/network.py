@@ -40,12 +40,6 @@ class ByProxy:
 
     name, host = "proxy", "127.0.0.1"
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
-
     @contextlib.contextmanager
     def limited(self, server, delay_ms, bytes_per_s):
         options = ("--delay-ms", str(delay_ms), "--total-bytes-per-s", str(bytes_per_s))
@@ -116,14 +110,13 @@ def tell(*command):
 @contextlib.contextmanager
 def best(shaping):
     """`netem`, `proxy`, or with `auto` the first of them that is possible here."""
-    if shaping != "proxy":
-        try:
-            with ByNamespace() as network:
-                yield network
-                return
-        except Impossible as why:
-            if shaping == "netem":
-                sys.exit(f"remote: no netem here: {why}")
-            print(f"remote: no netem here ({why}): the proxy delays instead", file=sys.stderr)
-    with ByProxy() as network:
+    with contextlib.ExitStack() as stack:
+        network = ByProxy()
+        if shaping != "proxy":
+            try:
+                network = stack.enter_context(ByNamespace())
+            except Impossible as why:
+                if shaping == "netem":
+                    sys.exit(f"remote: no netem here: {why}")
+                print(f"remote: no netem here ({why}): the proxy delays instead", file=sys.stderr)
         yield network

@@ -57,9 +57,15 @@ class Part:
         return "\n".join(f"- {name}: not measured: {reason}" for name, reason in self.missing.items())
 
 
+def chosen(contenders, options):
+    """Those that --only names, or all."""
+    names = [name.strip() for name in options.only.split(";") if name.strip()]
+    return {name: make for name, make in contenders.items() if not names or name in names}
+
+
 def fetch_rounds(options, server, place, work, size, wanted):
     """Every program brings the object, round by round."""
-    contenders = fetchers(options.connections)
+    contenders = chosen(fetchers(options.connections), options)
     part = Part(contenders)
     for _ in range(options.rounds):
         for name, make in contenders.items():
@@ -77,7 +83,7 @@ def fetch_rounds(options, server, place, work, size, wanted):
 
 def epoch_rounds(options, server, place, work, missing):
     """Every loader reads an epoch, round by round."""
-    contenders = readers()
+    contenders = chosen(readers(), options)
     part = Part(contenders)
     forms = {name: FORM_OF[name.split()[0]] for name in contenders}
     part.missing |= {name: missing[form] for name, form in forms.items() if form in missing}
@@ -169,6 +175,7 @@ def parse():
     arguments.add_argument("--connections", type=int, default=16)
     arguments.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     arguments.add_argument("--parts", nargs="+", choices=["object", "epochs"], default=["object", "epochs"])
+    arguments.add_argument("--only", default="", metavar="NAMES", help="these contenders only, separated by ';'")
     arguments.add_argument("--photos", type=Path, metavar="DIR", help="JPEG files to use instead of imagenet200.tar")
     arguments.add_argument("--packhorse", type=Path, default=built("packhorse"), metavar="FILE")
     return arguments.parse_args()
@@ -176,8 +183,8 @@ def parse():
 
 def main():
     options = parse()
-    if options.write and options.rounds < 5:
-        sys.exit("remote: measured in fewer than 5 rounds")
+    if options.write and (options.rounds < 5 or options.only):
+        sys.exit("remote: measured in fewer than 5 rounds, or in part")
     (ROOT / "build").mkdir(exist_ok=True)
     try:
         with tempfile.TemporaryDirectory(dir=ROOT / "build") as work:

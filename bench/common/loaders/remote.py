@@ -53,7 +53,10 @@ class RemoteLitData(LitData):
     """Chunks come whole, into a folder that begins empty."""
 
     def place(self):
-        os.environ["AWS_ALLOW_HTTP"] = "true"  # the client that it fetches chunks with insists on TLS otherwise
+        from litdata.streaming import downloader
+
+        # The client that it fetches chunks with insists on TLS otherwise, and takes no options of the caller's.
+        downloader._OBSTORE_CLIENT_OPTIONS["allow_http"] = True
         return {"cache_dir": emptied(self.scratch, "litdata"), "storage_options": {"endpoint_url": endpoint()}}
 
 

@@ -12,6 +12,7 @@ ARCHIVES = Path(os.environ.get("PACKHORSE_DATA", ROOT / "../shared/data"))  # im
 PEERS_PYTHON = BENCHES / ".venv/bin/python"
 PACK_PEERS = BENCHES / "pack/peers.py"
 LOAD = BENCHES / "common/load.py"
+TEST_SERVERS = ROOT / "tests/remote"  # servers, a fault proxy and a client of S3
 
 
 def built(program):

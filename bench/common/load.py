@@ -98,7 +98,7 @@ def parse():
     works = parser.add_subparsers(dest="work", required=True)
     for work in ("run", "verify", "version"):
         one = works.add_parser(work)
-        one.add_argument("name", choices=loaders.NAMES, metavar="NAME")
+        one.add_argument("name", choices=(*loaders.NAMES, *loaders.REMOTE_NAMES), metavar="NAME")
         if work == "version":
             continue
         one.add_argument("source", metavar="INPUT")

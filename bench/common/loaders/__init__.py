@@ -6,6 +6,7 @@ import importlib
 from common.loaders.indexed import Folder, Hdf5, Lance, Lmdb
 from common.loaders.ours import Packhorse
 from common.loaders.pipelines import Dali, Datago, Ffcv, Spdl, TurboLoader
+from common.loaders.remote import RemoteFiles, RemoteLitData, RemoteMds, RemoteWebDataset
 from common.loaders.streams import LitData, Mds, WebDataset
 
 DECODERS = ("PIL", "torchvision.io")
@@ -27,12 +28,20 @@ PIPELINES = {
     "packhorse.Loader": Packhorse,
 }
 NAMES = (*PIPELINES, *(f"{store} + {decoder}" for store in STORES for decoder in DECODERS))
+# What these read is a URL: bench/remote.
+REMOTE_STORES = {
+    "webdataset over curl": RemoteWebDataset,
+    "MDS from S3": RemoteMds,
+    "LitData from S3": RemoteLitData,
+    "s3torchconnector": RemoteFiles,
+}
+REMOTE_NAMES = tuple(f"{store} + {decoder}" for store in REMOTE_STORES for decoder in DECODERS)
 
 
 def make(name, **options):
     """The loader `name`, with what it needs imported. Where that fails, so does this."""
     store, _, decoder = name.partition(" + ")
-    loader = STORES[store](decoder, **options) if decoder else PIPELINES[store](**options)
+    loader = (STORES | REMOTE_STORES)[store](decoder, **options) if decoder else PIPELINES[store](**options)
     for module in loader.modules:
         importlib.import_module(module)
     return loader

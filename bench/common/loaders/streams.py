@@ -21,11 +21,13 @@ class WebDataset(TorchLoader):
     def data_loader(self, source, jobs):
         import webdataset
 
-        shards = sorted(glob.glob(os.path.join(source, "*.tar")))
-        decode = self.decode()
+        shards, decode = self.shards(source), self.decode()
         samples = webdataset.WebDataset(shards, shardshuffle=len(shards), empty_check=False).shuffle(SHUFFLE_BUFFER)
         batches = samples.map(lambda sample: (decode(sample["jpg"]), int(sample["cls"]))).batched(BATCH)
         return webdataset.WebLoader(batches, batch_size=None, num_workers=jobs, persistent_workers=True)
+
+    def shards(self, source):
+        return sorted(glob.glob(os.path.join(source, "*.tar")))
 
 
 def decoding(dataset, decode):
@@ -48,8 +50,11 @@ class Mds(TorchLoader):
         from torch.utils.data import DataLoader
 
         clean_stale_shared_memory()  # of a run that was ended
-        samples = decoding(StreamingDataset, self.decode())(local=source, shuffle=True, batch_size=BATCH)
+        samples = decoding(StreamingDataset, self.decode())(**self.place(source), shuffle=True, batch_size=BATCH)
         return DataLoader(samples, BATCH, num_workers=jobs, persistent_workers=True)
+
+    def place(self, source):
+        return {"local": source}
 
     def close(self):
         from streaming.base.util import clean_stale_shared_memory
@@ -67,5 +72,8 @@ class LitData(TorchLoader):
             sys.exit(f"not run: {tempfile.gettempdir()} is too long a name for sockets in it: give a shorter --data")
         from litdata import StreamingDataLoader, StreamingDataset
 
-        samples = decoding(StreamingDataset, self.decode())(source, shuffle=True, drop_last=False)
+        samples = decoding(StreamingDataset, self.decode())(source, shuffle=True, drop_last=False, **self.place())
         return StreamingDataLoader(samples, batch_size=BATCH, num_workers=jobs, persistent_workers=True)
+
+    def place(self):
+        return {}

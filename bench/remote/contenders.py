@@ -1,0 +1,133 @@
+"""What reads from the storage: programs that bring one object here, and loaders that read an epoch of pictures."""
+
+import dataclasses
+import hashlib
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from common.environment import LOAD, PEERS_PYTHON, TEST_SERVERS, version_of
+from common.loaders import REMOTE_NAMES
+
+sys.path.insert(1, str(TEST_SERVERS))
+
+import servers  # noqa: E402
+
+PART = 4 << 20  # bytes of a range
+
+
+class Unavailable(Exception):
+    """A contender that cannot run here; the text says why."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """An object, or what lies below a key, and where it goes: an empty folder."""
+
+    endpoint: str
+    bucket: str
+    key: str
+    bytes: int
+    out: Path
+    connections: int
+
+    @property
+    def url(self):
+        return f"{self.endpoint}/{self.bucket}/{self.key}"
+
+    @property
+    def s3(self):
+        return f"s3://{self.bucket}/{self.key}"
+
+
+def packhorse_fetch(task):
+    """THE HOOK: our command that brings `task.s3` (or `task.url`) into `task.out`, as a list of words."""
+    raise Unavailable("packhorse has no command that reads an object yet")
+
+
+def packhorse_epoch(task, jobs):
+    """THE HOOK: our command that reads an epoch of the dataset below `task.s3`, printing what load.py prints."""
+    raise Unavailable("packhorse reads no remote dataset yet")
+
+
+def program(name):
+    """A program of the peers' environment, of .venv or of the system."""
+    beside = PEERS_PYTHON.parent / name
+    if beside.exists():
+        return str(beside)
+    try:
+        return servers.program(name)
+    except servers.Missing as missing:
+        raise Unavailable(f"{missing}, or bench/setup") from missing
+
+
+def curl(connections):
+    """One curl, ranges of PART bytes, so many at once."""
+
+    def command(task):
+        lines = []
+        for begin in range(0, task.bytes, PART):
+            last = min(begin + PART, task.bytes) - 1
+            part = task.out / f"part-{begin // PART:06}"
+            lines += [f'url = "{task.url}"', f'range = "{begin}-{last}"', f'output = "{part}"', "fail", "silent", "next"]
+        plan = task.out.parent / "curl.txt"
+        plan.write_text("\n".join(lines[:-1]) + "\n")
+        return [program("curl"), "--parallel", "--parallel-immediate", "--parallel-max", str(connections), "--config", str(plan)]
+
+    return command
+
+
+def s5cmd(task):
+    return [program("s5cmd"), "--endpoint-url", task.endpoint, "--no-sign-request", "cp", "--concurrency",
+            str(task.connections), "--part-size", str(PART >> 20), task.s3, f"{task.out}/"]  # fmt: skip
+
+
+def fetchers(connections):
+    """name -> a command for a task; the baselines first."""
+    return {
+        "curl, 1 connection": curl(1),
+        f"curl, {connections} connections": curl(connections),
+        f"s5cmd, {connections} connections": s5cmd,
+        "packhorse": packhorse_fetch,
+    }
+
+
+BASELINES = ("curl", "s5cmd")
+
+
+def loader(name):
+    """A loader of common/loaders, cold: one epoch from opening on."""
+
+    def command(task, jobs):
+        _, reason = version_of(LOAD, name)
+        if reason:
+            raise Unavailable(reason)
+        return [str(PEERS_PYTHON), str(LOAD), "run", name, task.s3, str(jobs), "0", "--cold", "--scratch", str(task.out)]
+
+    return command
+
+
+LOADERS = {name: loader(name) for name in REMOTE_NAMES if name.endswith("torchvision.io")}
+# What each of them reads: a form of forms.py.
+FORM_OF = {"webdataset": "webdataset", "MDS": "mds", "LitData": "litdata", "s3torchconnector": "files", "packhorse": "packhorse"}
+
+
+def readers():
+    return {**LOADERS, "packhorse": packhorse_epoch}
+
+
+def digest(folder):
+    """The SHA-256 of all files of a folder, one behind the other."""
+    found = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        with open(path, "rb") as file:
+            while data := file.read(1 << 20):
+                found.update(data)
+    return found.hexdigest()
+
+
+def emptied(folder):
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    return folder

@@ -1,0 +1,55 @@
+"""The object and the datasets that are read, put into the bucket that is open to everybody."""
+
+import os
+import subprocess
+
+from common import measure
+from common.data import photos
+from common.environment import PACK_PEERS, PEERS_PYTHON
+from common.measure import Failed
+
+BUCKET = "public"
+OBJECT = "object.bin"
+SHARD_BYTES = 16 << 20  # there are several, though the dataset is small
+
+
+def put_object(client, size, folder):
+    """An object of random bytes; returns the file that has them, too."""
+    path = folder / OBJECT
+    with open(path, "wb") as file:
+        for begin in range(0, size, 1 << 20):
+            file.write(os.urandom(min(1 << 20, size - begin)))
+    client.put(BUCKET, OBJECT, path)
+    return path
+
+
+def peer_packed(name):
+    def make(source, out, jobs, scratch):
+        command = [PEERS_PYTHON, PACK_PEERS, "pack", name, source, out, jobs, scratch, SHARD_BYTES]
+        measure.run([*map(str, command)], out.parent, waits=True)
+
+    return make
+
+
+FORMS = {"webdataset": peer_packed("webdataset"), "mds": peer_packed("mds"), "litdata": peer_packed("litdata")}
+
+
+def put_forms(client, places, count, jobs, work):
+    """Every form that can be made here, below its name. Returns those, and why others cannot: name -> reason."""
+    source = photos(places, count).path
+    client.put_folder(BUCKET, source, "files")
+    missing = {}
+    for name, make in FORMS.items():
+        try:
+            make(source, work / name, jobs, work / "scratch")
+        except (Failed, OSError) as error:
+            missing[name] = f"it cannot be packed here: {error}"
+            continue
+        client.put_folder(BUCKET, work / name, name)
+    packed = [places.packhorse, "pack", source, work / "packhorse", "--format", "wds", "--shard-bytes", str(SHARD_BYTES)]
+    done = subprocess.run([*map(str, packed)], check=False, capture_output=True, text=True)
+    if done.returncode == 0:
+        client.put_folder(BUCKET, work / "packhorse", "packhorse")
+    else:
+        missing["packhorse"] = f"it cannot be packed here: {done.stderr.strip()}"
+    return missing

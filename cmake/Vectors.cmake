@@ -1,7 +1,12 @@
-# packhorse_vectors(<target>): some of its files are compiled for several instruction sets, by Highway. Each of its files
-# is compiled alone: such files cannot share one, and the speed of the others should not depend on their neighbours.
+# packhorse_vectors(<target> [<file>...]): these files of it are compiled for several instruction sets, by Highway, and
+# each alone, as such files cannot share one. Without files: all of the target, so that none's speed depends on its
+# neighbours.
 function(packhorse_vectors target)
-  set_target_properties(${target} PROPERTIES PACKHORSE_VECTORS ON)
+  if(ARGN)
+    set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  else()
+    set_target_properties(${target} PROPERTIES PACKHORSE_VECTORS ON)
+  endif()
   target_link_libraries(${target} PRIVATE PkgConfig::HWY)
   # Vectors whose length is not known when compiling are left out: pixels and coefficients lie in parts of 128 bits.
   set(_left_out HWY_SVE HWY_SVE2 HWY_SVE_256 HWY_SVE2_128 HWY_RVV)

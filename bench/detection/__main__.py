@@ -26,6 +26,7 @@ from data import bccd, imagenet  # noqa: E402
 
 LOAD = Path(__file__).with_name("load.py")
 OURS, TURNED = "packhorse", "packhorse, turned and sheared"
+ROI = "packhorse, packed with --image roi"
 PEERS = ("torchvision v2", "albumentations", "ultralytics", "DALI")
 ABSENT = {("DALI", "mosaic"): "has no Mosaic"}
 SIDE, BATCH = 640, 16
@@ -87,13 +88,14 @@ class Peer:
 class Suite:
     """Loaders on one set of photos for one workload."""
 
-    def __init__(self, photos, dataset, workload):
-        self.photos, self.dataset, self.workload = photos, dataset, workload
+    def __init__(self, photos, dataset, roi, workload):
+        self.photos, self.dataset, self.roi, self.workload = photos, dataset, roi, workload
         self.runs, self.absent = {}, {}
 
     def loaders(self, options, work):
         made = {OURS: Ours(self.dataset, self.workload, options.jobs)}
         if self.workload == "mosaic":
+            made[ROI] = Ours(self.roi, self.workload, options.jobs)
             made[TURNED] = Ours(self.dataset, "mosaic-turned", options.jobs)
         for name in PEERS:
             why = ABSENT.get((name, self.workload)) or version_of(LOAD, name)[1]
@@ -134,8 +136,9 @@ class Suite:
         peers = [name for name in self.runs if name in PEERS]
         return max(peers, key=lambda name: statistics.median(run["cpu"] for run in self.runs[name]), default=None)
 
-    def ratios(self, best):
-        return [mine["cpu"] / theirs["cpu"] for mine, theirs in zip(self.runs[OURS], self.runs[best])]
+    def ratio(self, ours, best):
+        ratios = [mine["cpu"] / theirs["cpu"] for mine, theirs in zip(self.runs[ours], self.runs[best])]
+        return spread_text(ratios, lambda x: f"{x:.2f}")
 
     def text(self):
         rows = []
@@ -146,8 +149,10 @@ class Suite:
         head = ["loader", "images a CPU-second", "images/s", "objects an image"]
         text = f"### {self.photos.title}: {TITLES[self.workload]}\n\n{table(head, rows)}"
         if best := self.best():
-            ratio = spread_text(self.ratios(best), lambda x: f"{x:.2f}")
-            text += f"\n\nImages a CPU-second, packhorse to {best}: **{ratio}** (goal: {GOALS[self.workload]})."
+            ratio = f"**{self.ratio(OURS, best)}**"
+            if ROI in self.runs:
+                ratio += f", with `--image roi` **{self.ratio(ROI, best)}**"
+            text += f"\n\nImages a CPU-second, packhorse to {best}: {ratio} (goal: {GOALS[self.workload]})."
         return text
 
 
@@ -167,8 +172,8 @@ def cost_of_targets(suites, options):
     return f"### What objects cost beside pixels (goal: under 3 %)\n\n{table(['photos', 'more CPU time'], rows)}"
 
 
-def packed(photos, out):
-    command = [built("packhorse"), "pack", photos.images, out, "--format", "wds", "--targets", f"coco:{photos.coco}"]
+def packed(photos, out, *options):
+    command = [built("packhorse"), "pack", photos.images, out, "--format", "wds", "--targets", f"coco:{photos.coco}", *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"detection: packing failed:\n{done.stderr}")
@@ -180,7 +185,8 @@ def measured(options, work):
     for make, archive in ((imagenet, "imagenet200.tar"), (bccd, "bccd.tar.zst")):
         photos = make(ARCHIVES / archive, work, options.copies)
         dataset = packed(photos, work / f"{photos.folder.name}-packed")
-        suites += [Suite(photos, dataset, workload) for workload in TITLES]
+        roi = packed(photos, work / f"{photos.folder.name}-roi", "--image", "roi")
+        suites += [Suite(photos, dataset, roi, workload) for workload in TITLES]
     for suite in suites:
         suite.measure(options, work)
     cpu = machine.first_match(r"model name\s*: (.*)", "/proc/cpuinfo")

@@ -23,8 +23,15 @@ bool is_object(std::string_view json) { return json.starts_with('{'); }
 
 }  // namespace
 
-CocoFile::CocoFile(const std::filesystem::path& path) : path_(path), file_(path) {
-  const std::string_view text = as_text(file_.bytes());
+CocoFile::CocoFile(const std::filesystem::path& path) : path_(path), file_(path) { read(); }
+
+CocoFile::CocoFile(const std::filesystem::path& path, std::string text)
+    : path_(path), own_text_(std::move(text)) {
+  read();
+}
+
+void CocoFile::read() {
+  const std::string_view text = this->text();
   try {
     check_json(text);
   } catch (const Error& error) {
@@ -77,8 +84,10 @@ void CocoFile::read_images(std::string_view array) {
     try {
       const auto parsed = parse_json(json);
       image.file_name = parsed.at("file_name").get<std::string>();
-      image.width = parsed.at("width").get<std::uint32_t>();
-      image.height = parsed.at("height").get<std::uint32_t>();
+      if (own_text_.empty() || parsed.contains("width") || parsed.contains("height")) {
+        image.width = parsed.at("width").get<std::uint32_t>();
+        image.height = parsed.at("height").get<std::uint32_t>();
+      }
       const std::string id = parsed.at("id").dump();
       if (!image_of_id_.emplace(id, number).second)
         refuse("the image id " + id + " is there twice");
@@ -90,7 +99,7 @@ void CocoFile::read_images(std::string_view array) {
 }
 
 void CocoFile::read_annotations(std::string_view array) {
-  const char* const begin = as_text(file_.bytes()).data();
+  const char* const begin = text().data();
   std::size_t number = 0, astray = 0;
   for_each_element(array, [&](std::string_view json) {
     ++number;
@@ -115,10 +124,6 @@ void CocoFile::read_annotations(std::string_view array) {
     Image& image = images_[annotations_[i].image];
     if (image.annotations++ == 0) image.first = i;
   }
-}
-
-std::string_view CocoFile::text_of(const Place& place) const {
-  return as_text(file_.bytes()).substr(place.offset, place.length);
 }
 
 std::vector<std::string_view> CocoFile::annotations_of(const Image& image) const {

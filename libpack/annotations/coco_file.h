@@ -16,7 +16,8 @@ namespace packhorse {
 
 /// A COCO annotation file (instances and key points; https://cocodataset.org/#format-data):
 /// one JSON object with "images", "annotations" and "categories". It stays mapped, and what an
-/// image has is parsed when it is asked for.
+/// image has is parsed when it is asked for. Of other files that can be said as one, such a text is
+/// kept in memory instead.
 ///
 /// Memory: some 150 bytes an image and 16 an annotation. Any thread, once it is open.
 class CocoFile {
@@ -24,13 +25,15 @@ class CocoFile {
   struct Image {
     std::string_view json;  ///< as it is written
     std::string file_name;
-    std::uint32_t width = 0, height = 0;  ///< of the image as stored
+    std::uint32_t width = 0, height = 0;  ///< of the image as stored; 0: not said
     std::uint32_t first = 0, annotations = 0;
   };
 
   /// Throws Error(kUsage), naming the file, when it is no such file: not JSON, without images,
   /// an id or a category's name twice, an image without name or size.
   explicit CocoFile(const std::filesystem::path& path);
+  /// `text` says what the file of another notation does; its images need no sizes.
+  CocoFile(const std::filesystem::path& path, std::string text);
 
   /// Names of the categories by ascending id: labels are places in it.
   const std::vector<std::string>& classes() const { return classes_; }
@@ -55,14 +58,19 @@ class CocoFile {
     std::uint32_t length = 0;
     std::uint64_t offset = 0;
   };
+  void read();
   void read_images(std::string_view array);
   void read_categories(std::string_view array);
   void read_annotations(std::string_view array);
-  std::string_view text_of(const Place& place) const;
+  std::string_view text() const { return own_text_.empty() ? as_text(file_.bytes()) : own_text_; }
+  std::string_view text_of(const Place& place) const {
+    return text().substr(place.offset, place.length);
+  }
   [[noreturn]] void refuse(const std::string& what) const;
 
   std::filesystem::path path_;
   MappedFile file_;
+  std::string own_text_;  ///< instead of the file's
   std::vector<Image> images_;
   std::unordered_map<std::string, std::uint32_t> image_of_id_, label_of_id_;
   std::vector<std::string> classes_, keypoint_names_, problems_;

@@ -17,8 +17,9 @@ MaskSize add_record_objects(std::string_view record, const CocoFile& file, Objec
   try {
     const auto json = parse_json(record);
     const auto& image = json.at("image");
-    const MaskSize size = {image.at("height").get<std::uint32_t>(),
-                           image.at("width").get<std::uint32_t>()};
+    MaskSize size;
+    if (image.contains("height") || image.contains("width"))
+      size = {image.at("height").get<std::uint32_t>(), image.at("width").get<std::uint32_t>()};
     for (const auto& annotation : json.at("annotations").get_ref<const ExactJson::array_t&>())
       file.add_object(annotation, builder);
     return size;

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "annotations/caption.h"
 #include "annotations/coco_captions.h"
 #include "labels/given_labels.h"
 #include "packhorse/base/error.h"
@@ -19,8 +20,6 @@ namespace packhorse {
 namespace {
 
 using Kind = ExtraTarget::Kind;
-
-constexpr std::size_t kLongestCaption = 1 << 20;
 
 std::vector<std::byte> bytes_of(std::string_view text) {
   const Bytes bytes = as_bytes(text);
@@ -57,15 +56,6 @@ std::string classes_text(const ClassSet& set, const std::vector<std::string>& na
     }
   }
   return json.dump();
-}
-
-void check_caption(Bytes bytes) {
-  const std::string_view text = as_text(bytes);
-  if (text.size() > kLongestCaption)
-    throw Error(ErrorKind::kUnsupported, fmt::format("its caption has {} bytes, the limit is {}",
-                                                     text.size(), kLongestCaption));
-  if (!is_utf8(text) || text.find('\0') != std::string_view::npos)
-    throw Error(ErrorKind::kCorrupt, "its caption is no text in UTF-8");
 }
 
 /// `by_split` at a split, or at "", which stands for all.

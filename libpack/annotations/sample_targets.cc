@@ -6,6 +6,7 @@
 
 #include "annotations/coco_head.h"
 #include "annotations/coco_record.h"
+#include "annotations/hf_metadata.h"
 #include "annotations/voc_file.h"
 #include "annotations/yolo_labels.h"
 #include "base/xxh3.h"
@@ -37,7 +38,8 @@ void refuse_problems(const std::vector<std::string>& problems) {
 }
 
 void refuse_other_size(std::uint32_t width, std::uint32_t height, const ImageInfo& image) {
-  if (width == image.width && height == image.height) return;
+  const bool unsaid = width == 0 && height == 0;
+  if (unsaid || (width == image.width && height == image.height)) return;
   const bool turned = width == image.height && height == image.width && image.orientation > 4;
   throw Error(ErrorKind::kCorrupt,
               fmt::format("its annotations are for an image of {} x {}, but it has {} x {}{}",
@@ -45,10 +47,17 @@ void refuse_other_size(std::uint32_t width, std::uint32_t height, const ImageInf
                           turned ? " as stored: they are for the turned picture" : ""));
 }
 
+std::vector<std::filesystem::path> paths_of(
+    const std::map<std::string, std::filesystem::path>& files) {
+  std::vector<std::filesystem::path> paths;
+  for (const auto& [split, path] : files) paths.push_back(path);
+  return paths;
+}
+
 void add_voc_objects(std::string_view text, const ImageInfo& image,
                      const std::vector<std::string>& classes, ObjectBuilder& builder) {
   VocFile file = parse_voc(text);
-  if (file.width != 0 || file.height != 0) refuse_other_size(file.width, file.height, image);
+  refuse_other_size(file.width, file.height, image);
   for (const std::string& problem : file.problems) builder.problem("its annotations", problem);
   for (VocFile::Object& object : file.objects) {
     const auto found = std::find(classes.begin(), classes.end(), object.name);
@@ -70,16 +79,30 @@ SampleTargets::SampleTargets(TargetOptions options) : options_(std::move(options
     throw Error(ErrorKind::kUsage, "--targets: the classes of the objects are not known", {},
                 "give --target-classes FILE, a name a line");
   classes_ = options_.classes;
+  if (options_.notation == Notation::kHf && classes_.empty())
+    classes_ = hf_class_names(paths_of(options_.files));
   for (std::size_t i = 0; i < options_.keypoints; ++i) keypoints_.push_back(std::to_string(i));
   Sha256 hash;
   const auto add = [&](const std::string& text) { hash.update(as_bytes(text + '\0')); };
   add(fmt::format("{} {} {}", static_cast<int>(options_.notation), options_.keypoints,
                   options_.keypoint_numbers));
   for (const std::string& name : classes_) add(name);
+  open_files();
+  for (const auto& [name, path] : options_.files) add(name + ' ' + sha256_file(path));
+  fingerprint_ = hash.finish();
+}
+
+/// The files of one data set: they have the same categories.
+void SampleTargets::open_files() {
   for (const auto& [name, path] : options_.files) {
+    std::error_code code;
+    if (std::filesystem::is_directory(path, code))
+      throw Error(ErrorKind::kUsage, "--targets names a folder, not a file with annotations", path,
+                  "name the file in it");
     Split& split = splits_[name];
-    split.file = std::make_unique<CocoFile>(path);
-    add(name + ' ' + sha256_file(path));
+    split.file = options_.notation == Notation::kHf
+                     ? std::make_unique<CocoFile>(path, coco_of_hf_metadata(path, classes_))
+                     : std::make_unique<CocoFile>(path);
     if (classes_.empty()) {
       classes_ = split.file->classes();
       keypoints_ = split.file->keypoint_names();
@@ -96,7 +119,6 @@ SampleTargets::SampleTargets(TargetOptions options) : options_(std::move(options
       }
     }
   }
-  fingerprint_ = hash.finish();
 }
 
 const SampleTargets::Split* SampleTargets::split_of(const std::string& name) const {
@@ -106,22 +128,27 @@ const SampleTargets::Split* SampleTargets::split_of(const std::string& name) con
 }
 
 const CocoFile::Image* SampleTargets::find(const Split& split, std::string_view path) {
-  const std::string_view last = naming::last_name(path);
-  for (const auto& [names, text] :
-       {std::pair(&split.by_name, path), std::pair(&split.by_last_name, last)}) {
-    const auto found = names->find(hash_of(text));
-    if (found == names->end() || found->second == kSeveral) continue;
+  const auto look = [&](const auto& names, std::string_view text) -> const CocoFile::Image* {
+    const auto found = names.find(hash_of(text));
+    if (found == names.end() || found->second == kSeveral) return nullptr;
     const CocoFile::Image& image = split.file->images()[found->second];
-    if (same_file(image.file_name, path)) return &image;
+    return same_file(image.file_name, path) ? &image : nullptr;
+  };
+  // The file may name images from a folder further down.
+  for (std::string_view part = path;;) {
+    if (const CocoFile::Image* const image = look(split.by_name, part)) return image;
+    const std::size_t slash = part.find('/');
+    if (slash == std::string_view::npos) break;
+    part.remove_prefix(slash + 1);
   }
-  return nullptr;
+  return look(split.by_last_name, naming::last_name(path));
 }
 
 std::string SampleTargets::head(const std::string& split) const {
   const Split* const own = split_of(split);
   if (own == nullptr)
     throw Error(ErrorKind::kUsage, "no annotations are given for the split '" + split + "'", {},
-                "give --targets " + split + "=coco:FILE");
+                "give --targets " + split + "=" + std::string(options_.name()) + ":FILE");
   return own->file->head().size() <= kMostHeadBytes ? own->file->head() : std::string();
 }
 
@@ -183,7 +210,7 @@ void SampleTargets::attach(Listing& listing) {
                   "leave it out with --fields");
   }
   if (options_.has_files()) keep_heads(listing);
-  if (options_.notation == Notation::kCoco) {
+  if (options_.makes_records()) {
     for (SplitListing& split : listing.splits) attach(split);
     return;
   }
@@ -195,7 +222,7 @@ void SampleTargets::attach(Listing& listing) {
 }
 
 std::string SampleTargets::record(const SplitListing& split, std::size_t entry) const {
-  if (options_.notation != Notation::kCoco) return {};
+  if (!options_.makes_records()) return {};
   const Split* const own = split_of(split.split);
   const CocoFile::Image* const image =
       own == nullptr ? nullptr : find(*own, split.entries.path_of(entry));
@@ -205,7 +232,7 @@ std::string SampleTargets::record(const SplitListing& split, std::size_t entry) 
 
 ImageInfo SampleTargets::told_image(const SplitListing& split, std::size_t entry) const {
   ImageInfo told;
-  if (options_.notation != Notation::kCoco) return told;
+  if (!options_.makes_records()) return told;
   const Split* const own = split_of(split.split);
   const CocoFile::Image* const image =
       own == nullptr ? nullptr : find(*own, split.entries.path_of(entry));

@@ -28,9 +28,10 @@ class SampleTargets {
 
   std::vector<std::string> made_fields() const { return options_.object_fields(); }
   /// What of COCO's file belongs to an image: {"image": ..., "annotations": [...]}, as written
-  /// there. Empty for other notations, whose text is a field of the source.
+  /// there, or as COCO would say what a metadata.jsonl does. Empty for other notations, whose text
+  /// is a field of the source.
   std::string record(const SplitListing& split, std::size_t entry) const;
-  /// The image as COCO's file says it is: its size alone. Of other notations: no size.
+  /// The image as the file says it is: its size alone. No size where it does not say.
   ImageInfo told_image(const SplitListing& split, std::size_t entry) const;
   /// The objects in an image, from its record or field, in pixels of the image as the source has
   /// it. Throws Error(kCorrupt) that names what cannot be right.
@@ -54,6 +55,7 @@ class SampleTargets {
     /// Images by the hash of their names: what their files are called, and the last part of that.
     std::unordered_map<std::uint64_t, std::uint32_t> by_name, by_last_name;
   };
+  void open_files();
   const Split* split_of(const std::string& name) const;
   static const CocoFile::Image* find(const Split& split, std::string_view path);
   void attach(SplitListing& listing) const;

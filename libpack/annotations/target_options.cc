@@ -17,9 +17,10 @@ struct NotationName {
   std::string_view name, field;
   Notation notation;
 };
-constexpr std::array<NotationName, 4> kNotations = {
+constexpr std::array<NotationName, 5> kNotations = {
     {{"coco", "json", Notation::kCoco},
      {"coco-records", "json", Notation::kCocoRecords},
+     {"hf", "json", Notation::kHf},
      {"yolo", "txt", Notation::kYolo},
      {"voc", "xml", Notation::kVoc}}};
 
@@ -32,7 +33,7 @@ const NotationName& notation_of(std::string_view word) {
     if (one.name == word) return one;
   }
   refuse("'" + std::string(word) + "' is no notation",
-         "give coco:FILE, coco-records:FILE, yolo, yolo:data.yaml or voc, classes:FILE, "
+         "give coco:FILE, coco-records:FILE, hf:FILE, yolo, yolo:data.yaml or voc, classes:FILE, "
          "caption:FIELD or mask:FIELD; for one split alone val=coco:FILE");
 }
 
@@ -87,7 +88,7 @@ std::optional<TablePlace> table_of(const ExtraTarget& extra) {
 std::vector<std::string> TargetOptions::object_fields() const {
   std::vector<std::string> names;
   if (has_objects()) names.emplace_back(kObjectsField);
-  if (notation == Notation::kCoco) names.emplace_back(field());
+  if (makes_records()) names.emplace_back(field());
   return names;
 }
 
@@ -131,7 +132,8 @@ void TargetOptions::add(const std::string& text) {
   const bool has_file = colon != std::string::npos && colon + 1 < text.size();
   if (!has_file && has_files())
     refuse(std::string(found.name) + " without a file",
-           "give --targets " + std::string(found.name) + ":annotations/instances.json");
+           "give --targets " + std::string(found.name) +
+               (notation == Notation::kHf ? ":metadata.jsonl" : ":annotations/instances.json"));
   if (has_file && notation == Notation::kVoc)
     refuse("voc is read from each sample's field 'xml', not from a file", "give --targets voc");
   if (!has_file) return;
@@ -168,7 +170,7 @@ void TargetOptions::validate() const {
     refuse("--target-classes could be those of the masks or of the images",
            "leave it out: the table names the images' classes");
   if (notation == Notation::kNone) return;
-  if (has_files() && !classes.empty() && !for_extras)
+  if (has_files() && !names_object_classes() && !classes.empty() && !for_extras)
     refuse("files of COCO name their classes themselves", "leave out --target-classes");
   if (data_yaml() && !classes.empty())
     refuse("a data.yaml names its classes itself", "leave out --target-classes");

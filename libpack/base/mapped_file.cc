@@ -21,6 +21,7 @@ struct MappedFile::Region {
   std::atomic<std::uintptr_t> begin{0}, end{0};
   std::atomic<bool> truncated{false};
   Region* next = nullptr;
+  Region* next_unused = nullptr;  ///< under the mutex of Regions
 
   bool holds(std::uintptr_t address) const {
     return address >= begin.load(std::memory_order_acquire) &&
@@ -39,9 +40,10 @@ struct Regions {
 
   Region* add(Bytes bytes) {
     const std::scoped_lock lock(mutex);
-    Region* region = first.load();
-    while (region != nullptr && region->end != 0) region = region->next;
-    if (region == nullptr) {
+    Region* region = unused;
+    if (region != nullptr) {
+      unused = region->next_unused;
+    } else {
       region = new Region;
       region->next = first;
       first = region;
@@ -56,6 +58,8 @@ struct Regions {
     const std::scoped_lock lock(mutex);
     region->end = 0;
     region->begin = 0;
+    region->next_unused = unused;
+    unused = region;
   }
 
   /// Puts our handler in front of one that somebody else has installed since.
@@ -137,6 +141,7 @@ struct Regions {
   }
 
   std::mutex mutex;
+  Region* unused = nullptr;  ///< those that no file has, under the mutex
   std::atomic<Region*> first{nullptr};
   std::array<Action, kMostOthers> others{};  ///< only ever added to: a handler may be reading
   std::atomic<std::size_t> others_known{0}, passing_on{0};

@@ -30,6 +30,8 @@ class AddedSamples final : public Source {
   /// As DatasetWriter::add(). `kind`: of the image; kPng for pixels.
   void add(const NewSample& sample, ImageKind kind);
   std::uint64_t size() const { return places_.size(); }
+  /// Says what a field that was added holds.
+  void describe(TargetRecord target) { targets_.push_back(std::move(target)); }
 
   /// Hands out what was added, in the order of adding or, if samples have keys, of their keys.
   Listing list(const ListOptions& options) override;
@@ -50,7 +52,7 @@ class AddedSamples final : public Source {
   void append(const NewSample& sample, EntryTable::Facts& facts);
   void sort_by_key(SplitListing& listing) const;
 
-  const std::vector<TargetRecord> targets_;
+  std::vector<TargetRecord> targets_;
   const PixelFile pixel_file_;
   Spool spool_;
   AddedLabels labels_;

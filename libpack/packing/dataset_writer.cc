@@ -5,6 +5,7 @@
 
 #include <chrono>
 
+#include "annotations/caption.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/targets/target_options.h"
@@ -56,6 +57,15 @@ std::vector<TargetRecord> checked_targets(const ObjectNames& objects, const Pack
                 "choose another format, or leave the objects' classes out");
   refuse_cutting(options);
   return targets;
+}
+
+/// The field of the sample's caption. Throws Error(kUsage).
+Field caption_field(const NewSample& sample) try {
+  const Bytes text = as_bytes(*sample.caption);
+  check_caption(text);
+  return {kCaptionField, text};
+} catch (const Error& error) {
+  throw Error(ErrorKind::kUsage, error.what(), {}, "give a text", std::string(sample.key));
 }
 
 /// The sample's image, by its header. Throws Error(kRejected).
@@ -122,16 +132,17 @@ class DatasetWriter::State {
     refuse_fields(sample);
     const ImageInfo image = sample.pixels ? checked_pixels(sample, options_.limits)
                                           : checked_image(sample, options_.limits);
-    NewSample with_objects = sample;
+    NewSample complete = sample;
     std::vector<Field> fields(sample.fields.begin(), sample.fields.end());
     std::vector<std::byte> objects;
     if (!objects_.classes.empty()) {
       objects = encode_added(sample, image, objects_);
       fields.push_back({kObjectsField, objects});
-      with_objects.fields = fields;
     }
+    if (sample.caption) fields.push_back(caption_field(sample));
+    complete.fields = fields;
     try {
-      samples_->add(with_objects, image.kind);
+      samples_->add(complete, image.kind);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kNoSpace) throw;
       throw Error(ErrorKind::kNoSpace, "no space left for the samples that wait to be packed",
@@ -139,6 +150,7 @@ class DatasetWriter::State {
                   std::string(sample.key));
     }
     ++added_;
+    has_captions_ = has_captions_ || sample.caption;
   }
 
   std::uint64_t added() const { return added_; }
@@ -147,6 +159,8 @@ class DatasetWriter::State {
     refuse_other_process();
     PackJob job;
     job.options = std::move(options_);
+    if (has_captions_)
+      samples_->describe({.name = std::string(kCaptionField), .kind = std::string(kCaptionTarget)});
     job.source = std::move(samples_);
     if (added_ == 0)
       throw Error(ErrorKind::kUsage, "no sample was added", out_, "add the samples first");
@@ -170,7 +184,7 @@ class DatasetWriter::State {
       throw Error(ErrorKind::kUsage, "the sample has objects, but the dataset no classes of them",
                   {}, "give the writer the classes of the objects", std::string(sample.key));
     const Format& format = find_format(options_.format);
-    if (sample.fields.empty() || format.carries_fields) return;
+    if ((sample.fields.empty() && !sample.caption) || format.carries_fields) return;
     throw Error(ErrorKind::kUsage,
                 fmt::format("the format {} cannot hold extra fields", format.name), {},
                 "choose another format, or leave the fields out", std::string(sample.key));
@@ -184,6 +198,7 @@ class DatasetWriter::State {
   std::unique_ptr<AddedSamples> samples_;
   Staging staging_;  ///< last: nothing may fail once it is there, since ~State() gives it back
   std::uint64_t added_ = 0;
+  bool has_captions_ = false;
 };
 
 DatasetWriter::DatasetWriter(fs::path out, PackOptions options, ObjectNames objects)

@@ -30,9 +30,9 @@ void refuse(const Doubt& doubt, const fs::path& source) {
 }
 
 std::span<const SourceKind> all_sources() {
-  static constexpr std::array kSources = {kPackedSource,  kWebDatasetSource, kArraysSource,
-                                          kArchiveSource, kListSource,       kCocoSource,
-                                          kYoloSource,    kVocSource,        kFolderSource};
+  static constexpr std::array kSources = {
+      kPackedSource, kWebDatasetSource, kArraysSource, kArchiveSource, kListSource,
+      kCocoSource,   kHfSource,         kYoloSource,   kVocSource,     kFolderSource};
   return kSources;
 }
 
@@ -102,18 +102,20 @@ bool say_classes(const TargetOptions& wanted) {
 
 /// Lists a source that knows itself which objects are in its images.
 Listing list_with_own_targets(Source& source, const ListOptions& options) {
-  using Notation = TargetOptions::Notation;
   const TargetOptions& given = options.targets;
-  const bool fits = !given.has_objects() || (given.notation == source.own_targets().notation &&
-                                             given.notation != Notation::kCoco);
+  const bool fits = !given.has_objects() ||
+                    (given.notation == source.own_targets().notation && !given.makes_records());
   if (!fits)
     throw Error(ErrorKind::kUsage, "the source names its annotations itself, and --targets others",
                 {}, "leave out --targets, or give --source-kind folder");
   given.validate();
-  const Extras extras = open_extras(given);
+  TargetOptions wanted = given;
+  for (const ExtraTarget& own : source.own_targets().extras)
+    if (!given.has(own.kind)) wanted.extras.push_back(own);
+  const Extras extras = open_extras(wanted);
   Listing listing = source.list(options);
   attach(std::make_shared<SampleTargets>(source.own_targets()), listing);
-  attach(extras, given, listing);
+  attach(extras, wanted, listing);
   return listing;
 }
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .errors import UsageError
 
-_CROWD = 1
+_FLAGS = {"crowd": 1, "difficult": 2, "truncated": 4, "occluded": 8}  # as the extension has them
 
 
 class ObjectArrays:
@@ -18,10 +18,10 @@ class ObjectArrays:
         self._classes = {name: number for number, name in enumerate(classes)}
         self._keypoints = keypoints
 
-    def __call__(self, boxes, labels, masks, keypoints, crowd, area) -> dict[str, Any] | None:
-        """None where nothing is said of objects."""
+    def __call__(self, boxes, labels, masks, keypoints, flags, area) -> dict[str, Any] | None:
+        """None where nothing is said of objects. `flags`: by their names, for each box or None."""
         if boxes is None:
-            others = {"box_labels": labels, "masks": masks, "keypoints": keypoints, "crowd": crowd, "area": area}
+            others = {"box_labels": labels, "masks": masks, "keypoints": keypoints, **flags, "area": area}
             given = [name for name, value in others.items() if value is not None]
             if given:
                 raise UsageError(f"{' and '.join(given)} without boxes", advice="give the boxes, too; [] for no objects")
@@ -30,11 +30,10 @@ class ObjectArrays:
         count = len(boxes)
         if labels is None and count:
             raise UsageError("boxes without box_labels", advice="give a class's name or number for each box")
-        flags = [_CROWD if one else 0 for one in _each("crowd", crowd, count)] if crowd is not None else [0] * count
         given = {
             "boxes": boxes,
             "labels": [self._label(label) for label in _each("box_labels", () if labels is None else labels, count)],
-            "flags": flags,
+            "flags": _joined(flags, count),
         }
         if area is not None:
             given["areas"] = _numbers("area", area, "float32", (count,)).tolist()
@@ -55,6 +54,15 @@ class ObjectArrays:
         if not 0 <= number < len(self._classes):
             raise UsageError(f"the object's label {number} is none of the {len(self._classes)} classes of objects")
         return number
+
+
+def _joined(flags: Mapping[str, Any], count: int) -> list[int]:
+    """The flags of each box in one number."""
+    joined = [0] * count
+    for name, values in flags.items():
+        for i, value in enumerate(() if values is None else _each(name, values, count)):
+            joined[i] |= _FLAGS[name] if value else 0
+    return joined
 
 
 def _numbers(name: str, values: Any, dtype: str, shape: tuple[int, ...]):

@@ -83,8 +83,8 @@ def pack(
     labels         a file of lines `path label`, or one for each of some splits: {"val": "val.csv"}
     fields         extra fields to pack with x.jpg: ["json", "seg.png"]; [] = none
     field_from     extra fields that lie elsewhere in the source: {"seg.png": "masks"}
-    targets        which objects are in the images: "coco:FILE", or one for each split: {"val": "coco:FILE"}; "yolo", "voc";
-                   what else is said of them: ["classes:tags.csv", "caption:txt", "mask:seg.png"]
+    targets        which objects are in the images: "coco:FILE", or one for each split: {"val": "coco:FILE"}; "hf:FILE",
+                   "yolo", "voc"; what else is said of them: ["classes:tags.csv", "caption:txt", "mask:seg.png"]
     split_folders  which folders are splits: {"train": "Training"}; [] = none
     shard_bytes    an int, "512MiB", or 0 for one shard a split
     log            a file that gets a line of JSON for each reject, skip and duplicate
@@ -158,9 +158,13 @@ def inspect(dataset: Path) -> InspectReport:
     return InspectReport.of(json.loads(_native().inspect(os.fsencode(dataset))))
 
 
-def unpack(dataset: Path, out: Path, *, progress: Progress | None = None) -> UnpackReport:
-    """Writes a dataset back as a folder of files, byte for byte. `out` appears once it is complete."""
-    return UnpackReport.of(json.loads(_native().unpack(os.fsencode(dataset), os.fsencode(out), progress)))
+def unpack(dataset: Path, out: Path, *, as_: str = "folder", progress: Progress | None = None) -> UnpackReport:
+    """Writes a dataset back as a folder of files, byte for byte. `out` appears once it is complete.
+
+    as_    "coco", "yolo" or "voc": the images, and the objects in them in that notation; what it cannot say is counted
+           in the report's `unsaid`
+    """
+    return UnpackReport.of(json.loads(_native().unpack(os.fsencode(dataset), os.fsencode(out), as_, progress)))
 
 
 def index(
@@ -170,6 +174,9 @@ def index(
     classes: Path | Sequence[str] | None = None,
     labels: Path | None = None,
     fields: Iterable[str] | None = None,
+    targets: str | None = None,
+    target_classes: Path | Sequence[str] | None = None,
+    target_keypoints: int | None = None,
     max_rejects: int | str = 0,
     max_pixels: int | None = None,
     images: str | None = None,
@@ -183,6 +190,7 @@ def index(
 ) -> PackReport:
     """Makes a dataset of shards that other tools wrote, without rewriting them, as `packhorse index` does. `shards`
     are files, folders of them, or patterns; `images`, `offsets`, `label_array` and `keys` name arrays in HDF5 files.
+    `targets` says what the field `objects` of shards that packhorse wrote was made from, as for pack().
     """
     named = [shards] if isinstance(shards, (str, os.PathLike)) else list(shards)
     given = _options({**locals(), "labels": None})

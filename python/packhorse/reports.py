@@ -146,10 +146,16 @@ class InspectReport(_Report):
 
 @dataclass(frozen=True)
 class UnpackReport(_Report):
-    """What was written back."""
+    """What was written back; of a notation also the objects, and what it does not say with the number of each."""
 
     samples: int
     bytes: int
+    objects: int = 0
+    unsaid: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, json: dict[str, Any], **more: Any) -> UnpackReport:
+        return super().of(json, objects=json.get("objects", 0), unsaid=json.get("unsaid", {}), **more)
 
 
 @dataclass(frozen=True)

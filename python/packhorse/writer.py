@@ -103,6 +103,9 @@ class Writer:
         masks: Any = None,
         keypoints: Any = None,
         crowd: Sequence[bool] | None = None,
+        difficult: Sequence[bool] | None = None,
+        truncated: Sequence[bool] | None = None,
+        occluded: Sequence[bool] | None = None,
         area: Sequence[float] | None = None,
         caption: str | None = None,
     ) -> None:
@@ -123,25 +126,27 @@ class Writer:
         masks       for each object bool or uint8 [height, width], or a list of polygons [[x, y], ...], or None
         keypoints   [n, k, 3]: x, y, visibility (0 not labelled, 1 hidden, 2 visible)
         crowd       whether a box is COCO's crowd of many objects
+        difficult, truncated, occluded
+                    what VOC says of an object
         area        in pixels, as the annotations say
 
         Nothing is clipped or guessed: an object that cannot be right is a UsageError that names it.
 
-        caption  text, stored as the field `caption`"""
+        caption  text, stored as the field `caption`, which a Loader with targets delivers"""
         named = dict(fields or {})
-        if caption is not None:
-            if "caption" in named:
-                raise UsageError("a caption is given twice", advice="give caption=, or the field of that name")
-            if not isinstance(caption, str):
-                raise UsageError(f"a caption is text, not a {type(caption).__name__}")
-            named["caption"] = caption
+        if caption is not None and "caption" in named:
+            raise UsageError("a caption is given twice", advice="give caption=, or the field of that name")
+        if caption is not None and not isinstance(caption, str):
+            raise UsageError(f"a caption is text, not a {type(caption).__name__}")
+        flags = {"crowd": crowd, "difficult": difficult, "truncated": truncated, "occluded": occluded}
         more = (
             _label(label),
             [(name, _field(name, value)) for name, value in named.items()],
             _key(key),
             b"" if path is None else os.fsencode(path),
             split or "",
-            self._objects(boxes, box_labels, masks, keypoints, crowd, area),
+            self._objects(boxes, box_labels, masks, keypoints, flags, area),
+            caption,
         )
         content = _content(image)
         if isinstance(content, bytes):

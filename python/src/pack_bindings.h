@@ -6,6 +6,7 @@
 #include <string>
 
 #include "bindings.h"
+#include "given.h"
 #include "packhorse/packing/pack.h"
 
 /// The parts of packhorse._pack, which packs and verifies. Paths come as bytes (os.fsencode), since
@@ -23,5 +24,7 @@ inline std::filesystem::path path_of(const nb::bytes& bytes) {
 /// The options that Python's keyword arguments name; what is not in `given` keeps its default.
 /// Throws Error(kUsage), TypeError.
 PackOptions pack_options(const nb::dict& given);
+/// The same for those that say what is in the images.
+void take_target_options(const Given& given, TargetOptions& targets);
 
 }  // namespace packhorse::python

@@ -3,7 +3,10 @@
 #include "given.h"
 #include "pack_bindings.h"
 #include "packhorse/adopting/adopt.h"
+#include "packhorse/base/choices.h"
+#include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
+#include "packhorse/base/printable.h"
 #include "packhorse/reports/files_report.h"
 #include "packhorse/reports/pack_report.h"
 #include "watched_call.h"
@@ -40,6 +43,7 @@ AdoptOptions adopt_options(const Given& given) {
   if (given.has("labels")) options.labels = given.path("labels");
   given.take("classes", options.classes);
   if (given.has("fields")) options.shards.fields = FieldChoice::parse(given.text("fields"));
+  take_target_options(given, options.targets);
   if (given.has("max_rejects")) options.max_rejects = RejectLimit::parse(given.text("max_rejects"));
   given.take("max_pixels", options.max_pixels);
   given.take("jobs", options.jobs);
@@ -67,11 +71,22 @@ PackResult call_index(const std::vector<nb::bytes>& shards, const nb::dict& give
   });
 }
 
-std::string call_unpack(const nb::bytes& dataset, const nb::bytes& out,
+UnpackAs unpack_as(std::string_view word) {
+  std::vector<std::string> names;
+  for (const auto& [name, as] : kUnpackAs) {
+    if (name == word) return as;
+    names.emplace_back(name);
+  }
+  throw Error(ErrorKind::kUsage, "nothing is unpacked as '" + printable(word) + "'", {},
+              choice_advice(word, names));
+}
+
+std::string call_unpack(const nb::bytes& dataset, const nb::bytes& out, const std::string& as,
                         const nb::object& progress) {
+  const UnpackAs wanted = unpack_as(as);
   const fs::path from = path_of(dataset), to = path_of(out);
   return watched_call(progress, [&](Progress& done, const std::stop_token& stop) {
-    return json_text(to_json(unpack(from, to, &done, stop)));
+    return json_text(to_json(unpack(from, to, &done, stop, wanted)));
   });
 }
 
@@ -90,8 +105,8 @@ void bind_pack(nb::module_& module) {
              "Packs a source: its report as JSON, and how many rejects were allowed");
   module.def("index", &call_index, "shards"_a, "given"_a, "log"_a, "program"_a, "progress"_a.none(),
              "Adopts shards made by others; returns what pack() does");
-  module.def("unpack", &call_unpack, "dataset"_a, "out"_a, "progress"_a.none(),
-             "Writes a dataset back as a folder; its report as JSON");
+  module.def("unpack", &call_unpack, "dataset"_a, "out"_a, "as_"_a, "progress"_a.none(),
+             "Writes a dataset back as a folder or in a notation of objects; its report as JSON");
   module.def("export_index", &call_export_index, "dataset"_a, "out"_a, "dali_version"_a, "jobs"_a,
              "Writes the indexes of other readers; its report as JSON");
 }

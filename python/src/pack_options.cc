@@ -100,16 +100,6 @@ void take_field_options(const Given& given, ListOptions& list) {
   }
 }
 
-void take_target_options(const Given& given, TargetOptions& targets) {
-  std::vector<std::string> notations;
-  given.take("targets", notations);
-  for (const std::string& text : notations) targets.add(text);
-  given.take("target_classes", targets.classes);
-  given.take("target_keypoints", targets.keypoints);
-  given.take("keypoint_numbers", targets.keypoint_numbers);
-  targets.validate();
-}
-
 void take_source_options(const Given& given, PackOptions& options) {
   given.take("source_kind", options.source_kind);
   take_label_options(given, options.list);
@@ -131,6 +121,16 @@ void take_source_options(const Given& given, PackOptions& options) {
 }
 
 }  // namespace
+
+void take_target_options(const Given& given, TargetOptions& targets) {
+  std::vector<std::string> notations;
+  given.take("targets", notations);
+  for (const std::string& text : notations) targets.add(text);
+  given.take("target_classes", targets.classes);
+  given.take("target_keypoints", targets.keypoints);
+  given.take("keypoint_numbers", targets.keypoint_numbers);
+  targets.validate();
+}
 
 PackOptions pack_options(const nb::dict& values) {
   const Given given(values);

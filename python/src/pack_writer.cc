@@ -16,6 +16,7 @@ namespace {
 
 using Label = std::variant<std::int64_t, std::string>;
 using OptionalObjects = std::optional<nb::dict>;
+using Caption = std::optional<std::string>;
 using Fields = std::vector<std::pair<std::string, nb::bytes>>;
 using Pixels = nb::ndarray<const std::uint8_t, nb::c_contig, nb::device::cpu>;
 
@@ -51,21 +52,22 @@ class Writer {
   }
 
   void add(const nb::bytes& image, const Label& label, const Fields& fields, const std::string& key,
-           const nb::bytes& path, const std::string& split, const OptionalObjects& objects) {
+           const nb::bytes& path, const std::string& split, const OptionalObjects& objects,
+           const Caption& caption) {
     std::vector<Field> views;
     NewSample sample = sample_of(label, fields, views, key, path, split);
     sample.image = as_bytes(view(image));
-    append(sample, objects);
+    append(sample, objects, caption);
   }
 
   void add_pixels(const Pixels& pixels, const Label& label, const Fields& fields,
                   const std::string& key, const nb::bytes& path, const std::string& split,
-                  const OptionalObjects& objects) {
+                  const OptionalObjects& objects, const Caption& caption) {
     std::vector<Field> views;
     NewSample sample = sample_of(label, fields, views, key, path, split);
     sample.image = std::as_bytes(std::span(pixels.data(), pixels.size()));
     sample.pixels = NewSample::PixelShape{side(pixels, 1), side(pixels, 0), channels(pixels)};
-    append(sample, objects);
+    append(sample, objects, caption);
   }
 
   std::uint64_t size() {
@@ -89,8 +91,9 @@ class Writer {
   }
 
  private:
-  void append(NewSample& sample, const OptionalObjects& given) {
+  void append(NewSample& sample, const OptionalObjects& given, const Caption& caption) {
     GivenObjects objects;
+    sample.caption = caption;
     if (given) {
       objects = given_objects(*given);
       sample.objects = &objects.objects;
@@ -125,9 +128,9 @@ void bind_writer(nb::module_& module) {
           },
           "out"_a, "given"_a, "object_classes"_a, "keypoint_names"_a)
       .def("add", &Writer::add, "image"_a, "label"_a, "fields"_a, "key"_a, "path"_a, "split"_a,
-           "objects"_a.none(), "Adds a sample whose image is a file's bytes")
+           "objects"_a.none(), "caption"_a.none(), "Adds a sample whose image is a file's bytes")
       .def("add_pixels", &Writer::add_pixels, "pixels"_a, "label"_a, "fields"_a, "key"_a, "path"_a,
-           "split"_a, "objects"_a.none(),
+           "split"_a, "objects"_a.none(), "caption"_a.none(),
            "Adds a sample of pixels uint8 [height, width] or [height, width, 3]")
       .def("size", &Writer::size, "Samples added so far; 0 after the end")
       .def("finish", &Writer::finish, "progress"_a.none(),

@@ -41,26 +41,26 @@ constexpr D8x16 d8x16;
 constexpr std::size_t kTogether = 16;  // pixels whose channels are parted at once
 constexpr std::size_t kBlock = 256;    // pixels: their planes stay in the nearest cache
 
-/// The channels of a block.
+/// The channels of a block, as bytes and as the numbers that steps work with.
 struct VectorPlanes {
-  HWY_ALIGN std::uint8_t channel[3][kBlock];
+  HWY_ALIGN std::uint8_t bytes[3][kBlock];
+  HWY_ALIGN float levels[3][kBlock];
 };
 
 void part(const std::uint8_t* pixels, std::size_t count, VectorPlanes& to) {
   for (std::size_t i = 0; i < count; i += kTogether) {
     hn::Vec<D8x16> r, g, b;
     hn::LoadInterleaved3(d8x16, pixels + 3 * i, r, g, b);
-    hn::Store(r, d8x16, to.channel[0] + i);
-    hn::Store(g, d8x16, to.channel[1] + i);
-    hn::Store(b, d8x16, to.channel[2] + i);
+    hn::Store(r, d8x16, to.bytes[0] + i);
+    hn::Store(g, d8x16, to.bytes[1] + i);
+    hn::Store(b, d8x16, to.bytes[2] + i);
   }
 }
 
 void join(const VectorPlanes& from, std::size_t count, std::uint8_t* pixels) {
   for (std::size_t i = 0; i < count; i += kTogether) {
-    hn::StoreInterleaved3(hn::Load(d8x16, from.channel[0] + i),
-                          hn::Load(d8x16, from.channel[1] + i),
-                          hn::Load(d8x16, from.channel[2] + i), d8x16, pixels + 3 * i);
+    hn::StoreInterleaved3(hn::Load(d8x16, from.bytes[0] + i), hn::Load(d8x16, from.bytes[1] + i),
+                          hn::Load(d8x16, from.bytes[2] + i), d8x16, pixels + 3 * i);
   }
 }
 
@@ -68,7 +68,7 @@ HWY_INLINE VF levels_at(const std::uint8_t* at) {
   return hn::ConvertTo(df, hn::PromoteTo(d32, hn::Load(d8, at)));
 }
 
-HWY_INLINE VF truncated(VF value) { return hn::ConvertTo(df, hn::ConvertTo(d32, value)); }
+HWY_INLINE VF truncated(VF value) { return hn::Trunc(value); }
 HWY_INLINE VF clamped(VF value) {
   return hn::Min(hn::Max(value, hn::Zero(df)), hn::Set(df, 255.0F));
 }
@@ -126,28 +126,42 @@ HWY_INLINE void turn_hue(const ColorStep& step, Colors& c) {
   c.b = channel_of(1, sixths, highest, range);
 }
 
-HWY_INLINE void adjust(const ColorStep& step, Colors& c) {
-  if (step.kind == ColorStep::Kind::kLevels) adjust_levels(step, c);
-  if (step.kind == ColorStep::Kind::kSaturation) adjust_saturation(step, c);
-  if (step.kind == ColorStep::Kind::kHue) turn_hue(step, c);
-  c = {truncated(c.r), truncated(c.g), truncated(c.b)};
+/// One step for a whole block, so that what it needs stays in registers.
+template <ColorStep::Kind kKind>
+void adjust(const ColorStep& step, std::size_t count, VectorPlanes& planes) {
+  auto& [r, g, b] = planes.levels;
+  for (std::size_t i = 0; i < count; i += hn::Lanes(df)) {
+    Colors c{hn::Load(df, r + i), hn::Load(df, g + i), hn::Load(df, b + i)};
+    if constexpr (kKind == ColorStep::Kind::kLevels) adjust_levels(step, c);
+    if constexpr (kKind == ColorStep::Kind::kSaturation) adjust_saturation(step, c);
+    if constexpr (kKind == ColorStep::Kind::kHue) turn_hue(step, c);
+    hn::Store(truncated(c.r), df, r + i);
+    hn::Store(truncated(c.g), df, g + i);
+    hn::Store(truncated(c.b), df, b + i);
+  }
 }
 
-HWY_INLINE void store_levels(VF value, std::uint8_t* at) {
-  hn::Store(hn::DemoteTo(d8, hn::ConvertTo(d32, value)), d8, at);
+void adjust(const ColorStep& step, std::size_t count, VectorPlanes& planes) {
+  using Kind = ColorStep::Kind;
+  if (step.kind == Kind::kLevels) adjust<Kind::kLevels>(step, count, planes);
+  if (step.kind == Kind::kSaturation) adjust<Kind::kSaturation>(step, count, planes);
+  if (step.kind == Kind::kHue) adjust<Kind::kHue>(step, count, planes);
 }
 
 /// `count` is a multiple of kTogether.
 void adjust_block(std::uint8_t* pixels, std::size_t count, std::span<const ColorStep> steps) {
   VectorPlanes planes;
   part(pixels, count, planes);
-  auto& [r, g, b] = planes.channel;
-  for (std::size_t i = 0; i < count; i += hn::Lanes(df)) {
-    Colors colors{levels_at(r + i), levels_at(g + i), levels_at(b + i)};
-    for (const ColorStep& step : steps) adjust(step, colors);
-    store_levels(colors.r, r + i);
-    store_levels(colors.g, g + i);
-    store_levels(colors.b, b + i);
+  for (std::size_t channel = 0; channel < 3; ++channel) {
+    for (std::size_t i = 0; i < count; i += hn::Lanes(df))
+      hn::Store(levels_at(planes.bytes[channel] + i), df, planes.levels[channel] + i);
+  }
+  for (const ColorStep& step : steps) adjust(step, count, planes);
+  for (std::size_t channel = 0; channel < 3; ++channel) {
+    for (std::size_t i = 0; i < count; i += hn::Lanes(df)) {
+      const auto levels = hn::ConvertTo(d32, hn::Load(df, planes.levels[channel] + i));
+      hn::Store(hn::DemoteTo(d8, levels), d8, planes.bytes[channel] + i);
+    }
   }
   join(planes, count, pixels);
 }
@@ -167,7 +181,7 @@ void apply_steps(std::span<std::uint8_t> pixels, std::span<const ColorStep> step
 std::uint64_t block_grey_sum(const std::uint8_t* pixels, std::size_t count) {
   VectorPlanes planes;
   part(pixels, count, planes);
-  auto& [r, g, b] = planes.channel;
+  const auto& [r, g, b] = planes.bytes;
   auto sums = hn::Zero(d32);
   for (std::size_t i = 0; i < count; i += hn::Lanes(df)) {
     const VF grey = grey_of(levels_at(r + i), levels_at(g + i), levels_at(b + i));

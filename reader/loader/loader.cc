@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "loader/composer.h"
+#include "loader/order_options.h"
 #include "loader/ring.h"
+#include "loader/slot_targets.h"
 #include "loader/storage_prefetcher.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/mapped_file.h"
@@ -19,7 +21,6 @@ namespace packhorse::reader {
 
 namespace {
 
-constexpr int kMaxWorkers = 1024;
 constexpr std::size_t kCacheLine = 64;
 constexpr double kInMemory = 0.99;  // with this share in memory, prefetching only costs time
 
@@ -84,61 +85,6 @@ std::exception_ptr too_many(const std::exception_ptr& last) {
             "run `packhorse inspect --verify full --decode` on the dataset, or allow more"));
 }
 
-std::uint32_t size_of_all(const auto& values) { return static_cast<std::uint32_t>(values.size()); }
-
-/// Gives the places of a slot their part of its masks.
-void divide_masks(Ring::Slot& slot, std::size_t pixels) {
-  slot.masks.resize(slot.places.size() * pixels);
-  for (std::size_t place = 0; place < slot.places.size(); ++place)
-    slot.places[place].mask = std::span(slot.masks).subspan(place * pixels, pixels);
-}
-
-/// Hands the masks to the batch, and its old memory, if it still has it, to the places.
-void take_masks(Ring::Slot& slot, std::size_t samples) {
-  const std::size_t pixels = slot.places.front().mask.size();
-  if (pixels == 0) return;
-  slot.targets.masks.swap(slot.masks);
-  slot.targets.masks.resize(samples * pixels);
-  divide_masks(slot, pixels);
-}
-
-/// Puts what a batch's samples have one after the other.
-void join_targets(Ring::Slot& slot, std::size_t samples) {
-  BatchTargets& joined = slot.targets;
-  clear(joined.objects);
-  joined.classes.labels.clear();
-  joined.classes.scores.clear();
-  joined.captions.clear();
-  for (auto* offsets : {&joined.offsets, &joined.class_offsets, &joined.caption_offsets})
-    offsets->assign(1, 0);
-  if (slot.places.empty()) return;
-  for (std::size_t i = 0; i < samples; ++i) {
-    const PlacedTargets& place = slot.places[i];
-    append(place.objects, joined.objects);
-    const auto add = [](auto& to, const auto& from) {
-      to.insert(to.end(), from.begin(), from.end());
-    };
-    add(joined.classes.labels, place.classes.labels);
-    add(joined.classes.scores, place.classes.scores);
-    joined.captions += place.caption;
-    joined.offsets.push_back(size_of_all(joined.objects.boxes));
-    joined.class_offsets.push_back(size_of_all(joined.classes.labels));
-    joined.caption_offsets.push_back(size_of_all(joined.captions));
-  }
-  take_masks(slot, samples);
-}
-
-OrderOptions order_options(const LoaderOptions& options, std::uint64_t epoch, std::uint64_t done) {
-  return {.kind = options.order,
-          .seed = options.seed,
-          .epoch = epoch,
-          .rank = options.rank,
-          .world = options.world,
-          .batch_size = options.batch_size,
-          .tail = options.tail,
-          .done = done};
-}
-
 std::size_t values_of_image(const LoaderOptions& options) {
   const ImageSize size = output_size(options.augment);
   return static_cast<std::size_t>(size.height) * static_cast<std::size_t>(size.width) * 3;
@@ -148,54 +94,12 @@ std::size_t bytes_of_image(const LoaderOptions& options) {
   return values_of_image(options) * size_of(options.format.type);
 }
 
-bool makes_of_several(const Augment& augment) {
-  const auto* detection = std::get_if<DetectionAugment>(&augment);
-  return detection != nullptr &&
-         (detection->mosaic.probability > 0 || detection->copy_paste.probability > 0 ||
-          detection->mixup.probability > 0);
-}
-
 const LoaderOptions& checked(const LoaderOptions& options) {
   options.validate();
   return options;
 }
 
 }  // namespace
-
-void LoaderOptions::validate() const {
-  const auto require = [](bool holds, const char* what) {
-    if (!holds) throw Error(ErrorKind::kUsage, what);
-  };
-  require(batch_size >= 1 && batch_size <= 1 << 20, "the batch size must be within 1 and 1048576");
-  require(workers >= -1 && workers <= kMaxWorkers,
-          "workers must be -1 (as many as the process may use) or within 0 and 1024");
-  require(slots >= 2 && slots <= 1 << 16, "slots must be within 2 and 65536");
-  require(!allocator.allocate == !allocator.deallocate,
-          "a slot allocator needs both functions, allocate and deallocate");
-  require(run_bytes >= 1 && window_bytes >= run_bytes,
-          "a window must hold at least one run of samples, and a run at least one byte");
-  require(encoded_share >= 0 && encoded_share <= 1, "the encoded share must be within 0 and 1");
-  require(encoded_share == 0 || scaled_dct == ScaledDct::kOff,
-          "samples that are left encoded are decoded at full size");
-  require(encoded_share == 0 || format == PixelFormat{},
-          "samples that are left encoded stand among pixels of 8 bits, interleaved");
-  format.validate();
-  reader::validate(augment);
-  if (targets) targets->validate();
-  if (const auto* detection = std::get_if<DetectionAugment>(&augment)) {
-    require(encoded_share == 0 && scaled_dct == ScaledDct::kOff,
-            "a DetectionAugment leaves nothing encoded, and decodes at full size");
-    require(detection->copy_paste.probability == 0 ||
-                (targets && targets->masks == TargetRules::Masks::kRunLengths),
-            "Copy-Paste needs the objects' masks: targets with Masks::kRunLengths");
-  }
-  require(!close_mosaic_from || makes_of_several(augment),
-          "there is no Mosaic, Copy-Paste or Mixup to close");
-  reader::validate(pixels);
-  OrderOptions any = order_options(*this, 0, 0);
-  any.kind = OrderKind::kSequential;
-  static_cast<void>(Order(0, any));
-}
 
 struct Loader::Impl {
   Impl(std::shared_ptr<const Dataset> dataset_in, LoaderOptions options_in)
@@ -215,7 +119,7 @@ struct Loader::Impl {
     for (std::uint64_t slot = 0; slot < static_cast<std::uint64_t>(options.slots); ++slot) {
       const auto places = static_cast<std::size_t>(options.batch_size);
       if (encoded_places > 0) ring.slot(slot).encoded.resize(places);
-      if (targets_reader) give_places(ring.slot(slot), places);
+      if (targets_reader) give_places(ring.slot(slot), places, pixels_of_mask());
     }
     if (options.order == OrderKind::kWindow)
       runs = std::make_shared<Runs>(*dataset, options.run_bytes);
@@ -244,13 +148,8 @@ struct Loader::Impl {
                   {}, "leave one of them out");
   }
 
-  void give_places(Ring::Slot& slot, std::size_t places) const {
-    slot.places.resize(places);
-    if (!targets_reader->has_masks()) return;
-    const ImageSize size = output_size(options.augment);
-    const auto pixels =
-        static_cast<std::size_t>(size.height) * static_cast<std::size_t>(size.width);
-    divide_masks(slot, pixels);
+  std::size_t pixels_of_mask() const {
+    return targets_reader->has_masks() ? values_of_image(options) / 3 : 0;
   }
 
   void give_composer(Producer& producer) {

@@ -1,5 +1,5 @@
-"""Small data sets in the layouts of COCO, YOLO and Pascal VOC: images of 100 x 80 with a cat and a dog each, or with what a test
-gives."""
+"""Small data sets in the layouts of COCO, YOLO, Pascal VOC and Hugging Face: images of 100 x 80 with a cat and a dog each,
+or with what a test gives."""
 
 import json
 
@@ -75,6 +75,23 @@ def yolo(root, splits=("train", "val"), yaml=None, labels=None):
             text(root / f"labels/{split}/{split}-{n}.txt", yolo_text() if labels is None else labels)
     places = "".join(f"{split}: images/{split}\n" for split in splits)
     text(root / "data.yaml", yaml or f"path: .\n{places}names: [cat, dog]\n")
+
+
+def hf_row(name, objects=None, **more):
+    columns = {
+        "bbox": [[left, top, right - left, bottom - top] for _, (left, top, right, bottom) in BOXES],
+        "categories": [CLASSES[label] for label, _ in BOXES],
+    }
+    return json.dumps({"file_name": name, "objects": columns if objects is None else objects, **more}) + "\n"
+
+
+def hf(root, splits=("train", "validation"), **more):
+    """A folder for each split, with its metadata.jsonl."""
+    for i, split in enumerate(splits):
+        names = [f"{split}-{n}.jpg" for n in range(2)]
+        for n, name in enumerate(names):
+            image(root / split / name, 10 * i + n)
+        text(root / split / "metadata.jsonl", "".join(hf_row(name, **more) for name in names))
 
 
 def voc(root, sets=("train", "val"), content=None):

@@ -1,4 +1,4 @@
-"""Folders whose layout says where their annotations lie: COCO, YOLO with a data.yaml, Pascal VOC."""
+"""Folders whose layout says where their annotations lie: COCO, YOLO with a data.yaml, Pascal VOC, Hugging Face's metadata."""
 
 import json
 import re
@@ -45,7 +45,7 @@ def commands_in(message):
     return [shlex.split(command)[1:] for command in re.findall(r"packhorse pack .*? OUT(?: --[\w-]+ [^\s,;]+)+", message)]
 
 
-KINDS = {"coco": made.coco, "yolo": made.yolo, "voc": made.voc}
+KINDS = {"coco": made.coco, "yolo": made.yolo, "voc": made.voc, "hf": made.hf}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -54,7 +54,8 @@ def test_a_layout_that_is_clear_is_packed_with_its_objects(tmp_path, kind):
     result = pack(tmp_path / "source", tmp_path / "out")
     check_splits(result, tmp_path / "out")
     name = {"coco": "COCO's annotations: train: annotations/instances_train2017.json for train2017",
-            "yolo": "YOLO: 2 classes and 2 splits from ", "voc": "Pascal VOC: images in JPEGImages"}[kind]
+            "yolo": "YOLO: 2 classes and 2 splits from ", "voc": "Pascal VOC: images in JPEGImages",
+            "hf": "Hugging Face's metadata with objects: train/metadata.jsonl, validation/metadata.jsonl"}[kind]
     assert result.json["detected"].startswith(name)
     said = packhorse("pack", tmp_path / "source", tmp_path / "again", "--format=wds").out
     assert said.startswith(f"found {name}")
@@ -122,6 +123,20 @@ def test_coco_takes_instances_and_names_what_it_does_not_read(tmp_path):
     notes = "\n".join(result.json["notes"])
     assert "'images/test2017' is left out: no annotation file is about its images" in notes
     assert "not read: 'annotations/captions_train2017.json', 'annotations/person_keypoints_train2017.json'" in notes
+
+
+def test_coco_takes_the_captions_of_all_its_images(tmp_path):
+    made.coco(tmp_path / "source")
+    for split in ("train", "val"):
+        names = [f"{split}2017-{n}.jpg" for n in range(2)]
+        texts = [{"image_id": i, "caption": f"{text} of {split}"} for i in range(2) for text in ("A cat", "A dog")]
+        made.text(tmp_path / f"source/annotations/captions_{split}2017.json", made.coco_text(names, annotations=texts))
+    result = pack(tmp_path / "source", tmp_path / "out")
+    check_splits(result, tmp_path / "out")
+    assert "instances_val2017.json and captions for val2017" in result.json["detected"]
+    samples = objects.of_tar(tmp_path / "out/val/shard-000000.tar")
+    assert [sample["caption"] for sample in samples] == [b"A cat of val\nA dog of val"] * 2
+    packhorse("inspect", tmp_path / "out/train", "--against", tmp_path / "source")
 
 
 def test_coco_of_roboflow_and_of_one_file(tmp_path):
@@ -352,6 +367,107 @@ def test_a_damaged_annotation_is_counted_listed_and_decides_as_a_damaged_image_d
     assert "note: 1 rejected, 0 allowed: nothing would be published" in said
     allowed = pack(tmp_path / "source", tmp_path / "out", "--max-rejects=1", *options)
     assert allowed.code == DONE and allowed.json["rejected"] == 1
+
+
+# Hugging Face
+
+
+def test_metadata_in_the_source_names_images_with_their_folders(tmp_path):
+    for folder in ("a", "b"):  # one name in two folders
+        made.image(tmp_path / f"source/{folder}/1.jpg")
+    rows = made.hf_row("a/1.jpg") + made.hf_row("b/1.jpg", {"bbox": [], "categories": []}) + "\n"
+    made.text(tmp_path / "source/metadata.jsonl", rows)
+    result = pack(tmp_path / "source", tmp_path / "out")
+    assert result.code == DONE and result.json["packed"] == 2, result
+    assert sorted(boxes_in(tmp_path / "out")) == sorted([EXPECTED, ([], [])])
+
+
+def test_metadata_says_the_same_in_other_words(tmp_path):
+    """A list of objects, categories by number, an image without objects, sizes."""
+    (left, top, right, bottom) = made.BOXES[1][1]
+    one = {"bbox": [left, top, right - left, bottom - top], "category": 1, "area": 1000.5, "iscrowd": 0}
+    rows = made.hf_row("1.jpg", [one], width=100, height=80, note="seen") + made.hf_row("2.jpg", {}) + '{"file_name": "3.jpg"}\n'
+    made.images(tmp_path / "source", "1.jpg", "2.jpg", "3.jpg")
+    made.text(tmp_path / "source/metadata.jsonl", rows)
+    refused(tmp_path / "source", tmp_path / "no", "the categories of the objects are numbers")
+    made.text(tmp_path / "names.txt", "cat\ndog\n")
+    targets = [f"--targets=hf:{tmp_path}/source/metadata.jsonl", f"--target-classes={tmp_path}/names.txt"]
+    result = pack(tmp_path / "source", tmp_path / "out", *targets)
+    assert result.code == DONE and result.json["packed"] == 3, result
+    samples = objects.of_tar(tmp_path / "out/shard-000000.tar")
+    found = [objects.parse(sample["objects"]) for sample in samples]
+    assert sorted(len(columns["boxes"]) for columns in found) == [0, 0, 1]
+    (with_one,) = [(sample, columns) for sample, columns in zip(samples, found) if len(columns["boxes"])]
+    assert with_one[1]["boxes"].tolist() == [[left, top, right, bottom]] and with_one[1]["areas"].tolist() == [1000.5]
+    record = json.loads(with_one[0]["json"])
+    assert record["image"] == {"id": 1, "file_name": "1.jpg", "width": 100, "height": 80, "metadata": {"note": "seen"}}
+    assert record["annotations"] == [{"image_id": 1, "category_id": 1, "bbox": one["bbox"], "area": 1000.5, "iscrowd": 0}]
+    packhorse("unpack", tmp_path / "out", tmp_path / "coco", "--as=coco")
+    back = json.loads((tmp_path / "coco/annotations/instances.json").read_text())
+    assert [category["name"] for category in back["categories"]] == ["cat", "dog"] and len(back["images"]) == 3
+
+
+@pytest.mark.parametrize("change, words", [
+    ({"categories": ["cat", "cow"]}, 'no category has the id "cow"'),
+    ({"categories": ["cat"]}, "'category_id' not found"),
+    ({"bbox": [[10, 20, 20, 40]]}, "it has no box"),
+    ({"bbox": [[10, 20, 20, 40], [50, 8, 90, 40]]}, "is beyond the image of 100 x 80"),
+])
+def test_damaged_metadata_rejects_its_image(tmp_path, change, words):
+    made.hf(tmp_path / "source", splits=("train",))
+    file = tmp_path / "source/train/metadata.jsonl"
+    row = json.loads(file.read_text().splitlines()[0])
+    file.write_text(json.dumps(row | {"objects": row["objects"] | change}) + "\n" + made.hf_row("train-1.jpg"))
+    made.text(tmp_path / "names.txt", "cat\ndog\n")
+    targets = [f"--targets=hf:{file}", f"--target-classes={tmp_path}/names.txt"]
+    result = pack(tmp_path / "source", tmp_path / "out", *targets)
+    assert result.code == DAMAGE, result
+    (reject,) = result.json["rejects"]
+    assert reject["path"].endswith("train-0.jpg") and words in reject["reason"]
+
+
+@pytest.mark.parametrize("rows, words", [
+    ('{"file_name": 1, "objects": {}}\n', "line 1: "),
+    (made.hf_row("1.jpg") + "{\n", "line 2: "),
+    (made.hf_row("1.jpg") + '{"objects": {}}\n', "line 2: key 'file_name' not found"),
+    (made.hf_row("1.jpg") + '{"file_name": "2.jpg", "objects": {"bbox": 1}}\n', "line 2: "),
+    (made.hf_row("1.jpg", ["a"]), "line 1: "),
+])
+def test_metadata_that_is_none_is_refused_with_its_line(tmp_path, rows, words):
+    made.images(tmp_path / "source", "1.jpg", "2.jpg")
+    made.text(tmp_path / "m.jsonl", rows)
+    made.text(tmp_path / "names.txt", "cat\ndog\n")
+    targets = [f"--targets=hf:{tmp_path}/m.jsonl", f"--target-classes={tmp_path}/names.txt"]
+    refused(tmp_path / "source", tmp_path / "out", words, *targets)
+
+
+def test_a_column_of_labels_makes_classes_and_not_objects(tmp_path):
+    made.images(tmp_path / "source", "1.jpg", "2.jpg")
+    made.text(tmp_path / "source/metadata.jsonl", made.hf_row("1.jpg", label="x") + made.hf_row("2.jpg", label="y"))
+    result = pack(tmp_path / "source", tmp_path / "out")
+    assert result.code == DONE and "detected" not in result.json
+    assert "objects" not in objects.of_tar(tmp_path / "out/shard-000000.tar")[0]
+
+
+def test_real_photos_by_metadata_have_the_objects_of_coco(tmp_path):
+    bccd = photos("bccd/bccd")
+    source = json.loads((bccd / "annotations/instances_val.json").read_text())
+    names = {category["id"]: category["name"] for category in source["categories"]}
+    rows = ""
+    for image in source["images"]:
+        own = [one for one in source["annotations"] if one["image_id"] == image["id"]]
+        columns = {"bbox": [one["bbox"] for one in own], "category": [names[one["category_id"]] for one in own],
+                   "area": [one["area"] for one in own]}
+        rows += made.hf_row(image["file_name"], columns)
+    made.text(tmp_path / "metadata.jsonl", rows)
+    made.text(tmp_path / "names.txt", "".join(names[i] + "\n" for i in sorted(names)))
+    common = [bccd, "--format=wds", "--split-folders=val=images/val"]
+    packhorse("pack", common[0], tmp_path / "coco", *common[1:], f"--targets=coco:{bccd}/annotations/instances_val.json")
+    packhorse("pack", common[0], tmp_path / "hf", *common[1:], f"--targets=hf:{tmp_path}/metadata.jsonl", f"--target-classes={tmp_path}/names.txt")
+    for n in ("coco", "hf"):
+        packhorse("inspect", tmp_path / n / "val", "--verify=full")
+    coco, hf = boxes_in(tmp_path / "coco/val"), boxes_in(tmp_path / "hf/val")
+    assert len(coco) == 87 and coco == hf
 
 
 # --dry-run

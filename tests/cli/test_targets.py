@@ -260,6 +260,10 @@ def test_annotations_of_other_images_are_refused(tmp_path):
         (["--targets=coco:x", "--targets=val=yolo"], "two notations"),
         (["--targets=coco:x", "--targets=coco:y"], "two files for one split"),
         (["--targets=coco:missing.json"], "missing.json"),
+        (["--targets=coco:samples"], "names a folder, not a file"),
+        (["--targets=hf"], "hf without a file"),
+        (["--targets=hf:missing.jsonl"], "missing.jsonl"),
+        (["--targets=hf:README.md"], "line 1: "),
         (["--target-classes=samples/shapes/classes.txt"], ""),
     ],
 )

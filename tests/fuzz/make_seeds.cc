@@ -298,6 +298,11 @@ void add_annotations(const Seeds& seeds) {
   seeds.put("annotations", "data_yaml",
             "3path: .\ntrain: images/train\nval: [images/val, lists/*.txt]\nnc: 2\n"
             "names: {0: cat, 1: 'dog'}\nkpt_shape: [17, 3]\nflip_idx: [0, 2, 1]\n");
+  seeds.put("annotations", "metadata",
+            R"(4{"file_name":"a.jpg","objects":{"bbox":[[1,1,9,8]],"categories":["cat"]}})"
+            "\n"
+            R"({"file_name":"b.jpg","width":20,"height":10,"objects":[{"bbox":[1,1,9,8],)"
+            R"("category":1,"area":3}]})");
 }
 
 void add_sample_targets(const Seeds& seeds) {

@@ -531,3 +531,30 @@ def test_objects_need_their_classes_and_a_format_that_holds_them(tmp_path):
             writer.add(jpeg(0), "all", caption="a", fields={"caption": "b"})
         writer.add(jpeg(0), "all", caption="one")
     assert packhorse.Dataset(tmp_path / "out").read_field(0, "caption") == b"one"
+
+
+def test_flags_and_captions_are_delivered(tmp_path):
+    with packhorse.Writer(tmp_path / "out", format="wds", object_classes=["a"], shuffle=False) as writer:
+        said = {"crowd": [1, 0], "difficult": [0, 1], "truncated": [0, 1], "occluded": [1, 0]}
+        writer.add(jpeg(0), "all", boxes=[[0, 0, 9, 9], [1, 1, 5, 5]], box_labels=[0, 0], **said, caption="Zwei Körper")
+        writer.add(jpeg(1), "all", boxes=[])
+        with pytest.raises(packhorse.errors.UsageError, match="no text in UTF-8"):
+            writer.add(jpeg(1), "all", boxes=[], caption="a\0b")
+    assert packhorse.Dataset(tmp_path / "out").objects(0).flags.tolist() == [1 | 8, 2 | 4]
+    loader = packhorse.Loader(tmp_path / "out", 2, shuffle=False, augment=packhorse.DetectionAugment(size=(32, 32)), targets=True)
+    (batch,) = list(loader)
+    assert batch.targets.captions == ["Zwei Körper", ""]
+    with packhorse.Writer(tmp_path / "lmdb", format="lmdb") as writer:
+        with pytest.raises(packhorse.errors.UsageError, match="cannot hold extra fields"):
+            writer.add(jpeg(0), "all", caption="one")
+        writer.add(jpeg(0), "all")
+
+
+def test_unpacked_in_a_notation(bccd, tmp_path):
+    report = packhorse.unpack(bccd, tmp_path / "coco", as_="coco")
+    assert (report.samples, report.objects, report.unsaid) == (364, 4888, {})
+    told = json.loads((tmp_path / "coco/annotations/instances_test.json").read_text())
+    assert len(told["annotations"]) == 945
+    assert packhorse.unpack(bccd, tmp_path / "yolo", as_="yolo").unsaid
+    with pytest.raises(packhorse.errors.UsageError, match="nothing is unpacked as 'coca'"):
+        packhorse.unpack(bccd, tmp_path / "no", as_="coca")

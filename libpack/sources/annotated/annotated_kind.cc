@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::array kAnnotated = {kCocoSource, kYoloSource, kVocSource};
+constexpr std::array kAnnotated = {kCocoSource, kHfSource, kYoloSource, kVocSource};
 
 /// Whether the options leave open what the source is.
 bool says_nothing(const ListOptions& options) {

@@ -5,6 +5,7 @@
 
 #include "packhorse/sources/source.h"
 #include "sources/annotated/coco_folder.h"
+#include "sources/annotated/hf_folder.h"
 #include "sources/annotated/voc_folder.h"
 #include "sources/annotated/yolo_source.h"
 

@@ -17,21 +17,27 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kInstances = "instances", kJson = ".json";
+constexpr std::string_view kInstances = "instances", kCaptions = "captions", kJson = ".json";
 constexpr const char* kInFolder = "_annotations.coco.json";
 
 /// The images of one annotation file.
 struct Part {
-  std::string split;   ///< "" where the file is for all images
-  std::string folder;  ///< of the images, in the source
-  std::string file;    ///< of the annotations, in the source
+  std::string split;          ///< "" where the file is for all images
+  std::string folder;         ///< of the images, in the source
+  std::string file;           ///< of the annotations, in the source
+  std::string captions = {};  ///< of the same images, in the source; "": there are none
 };
 
 /// What of a source belongs to COCO.
 struct CocoLayout {
   std::vector<Part> parts;
   std::vector<std::string> without_folder;  ///< annotation files whose images were not found
-  std::vector<std::string> others;          ///< files of key points, captions, ...
+  std::vector<std::string> others;          ///< files of key points, ...
+
+  bool all_have_captions() const {
+    return std::none_of(parts.begin(), parts.end(),
+                        [](const Part& part) { return part.captions.empty(); });
+  }
 };
 
 std::string split_for(const std::string& name) {
@@ -47,6 +53,21 @@ std::optional<std::string> name_about(std::string_view file) {
   if (file.empty()) return "";
   return file.front() == '_' && file.size() > 1 ? std::optional(std::string(file.substr(1)))
                                                 : std::nullopt;
+}
+
+/// Gives the parts the files of captions that are named as theirs, where none lacks one.
+void find_captions(CocoLayout& found) {
+  for (Part& part : found.parts) {
+    const std::size_t name = part.file.find(kInstances);
+    if (name == std::string::npos) continue;
+    std::string captions = part.file;
+    captions.replace(name, kInstances.size(), kCaptions);
+    const auto there = std::find(found.others.begin(), found.others.end(), captions);
+    if (there != found.others.end()) part.captions = captions;
+  }
+  if (!found.all_have_captions()) return;
+  for (const Part& part : found.parts)
+    found.others.erase(std::find(found.others.begin(), found.others.end(), part.captions));
 }
 
 CocoLayout find_coco(const fs::path& root) {
@@ -75,6 +96,7 @@ CocoLayout find_coco(const fs::path& root) {
   }
   std::sort(found.parts.begin(), found.parts.end(),
             [](const Part& a, const Part& b) { return a.split < b.split; });
+  find_captions(found);
   return found;
 }
 
@@ -109,6 +131,11 @@ class CocoFolder final : public AnnotatedFolder {
                   "val=coco:FILE");
     if (targets_.files.contains("") && found_.parts.size() > 1)
       refuse("there are annotation files for splits, and one for all images");
+    if (found_.all_have_captions()) {
+      for (const Part& part : found_.parts)
+        targets_.extras.push_back(
+            {ExtraTarget::Kind::kCaption, (path / part.captions).native(), part.split});
+    }
     if (!found_.without_folder.empty())
       refuse("there are no images for " + naming::quoted(found_.without_folder));
     left_ = left_out(path, found_.parts);
@@ -134,8 +161,9 @@ class CocoFolder final : public AnnotatedFolder {
                               "such a file");
     std::vector<std::string> told;
     for (const Part& part : found_.parts)
-      told.push_back(fmt::format("{}{} for {}", part.split.empty() ? "" : part.split + ": ",
-                                 printable(part.file), printable(part.folder)));
+      told.push_back(fmt::format(
+          "{}{}{} for {}", part.split.empty() ? "" : part.split + ": ", printable(part.file),
+          found_.all_have_captions() ? " and captions" : "", printable(part.folder)));
     listing.detected = fmt::format("COCO's annotations: {}", fmt::join(told, ", "));
     return listing;
   }

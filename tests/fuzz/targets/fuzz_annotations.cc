@@ -1,8 +1,10 @@
-// Annotation files of COCO, YOLO (labels, and data.yaml) and Pascal VOC; the first byte says which.
+// Annotation files of COCO, YOLO (labels, and data.yaml), Pascal VOC and Hugging Face; the first
+// byte says which.
 #include <array>
 
 #include "annotations/coco_record.h"
 #include "annotations/data_yaml.h"
+#include "annotations/hf_metadata.h"
 #include "annotations/voc_file.h"
 #include "annotations/yolo_labels.h"
 #include "support/fuzz.h"
@@ -28,10 +30,7 @@ void look_at(ObjectBuilder& builder, MaskSize size) {
   }
 }
 
-void coco(Bytes input) {
-  static fuzz::MemoryFile file;
-  file.hold(input);
-  const CocoFile coco(file.path());
+void look_at(const CocoFile& coco) {
   for (const CocoFile::Image& image : coco.images()) {
     if (image.width > kLargest || image.height > kLargest) continue;
     ObjectBuilder builder(
@@ -39,6 +38,20 @@ void coco(Bytes input) {
     add_record_objects(coco_record(coco, image), coco, builder);
     look_at(builder, {image.height, image.width});
   }
+}
+
+void coco(Bytes input) {
+  static fuzz::MemoryFile file;
+  file.hold(input);
+  look_at(CocoFile(file.path()));
+}
+
+void metadata(Bytes input) {
+  static fuzz::MemoryFile file;
+  file.hold(input);
+  static_cast<void>(holds_hf_objects(file.path()));
+  look_at(CocoFile(file.path(), coco_of_hf_metadata(file.path(), {"cat", "dog"})));
+  fuzz::promise(!hf_class_names({file.path()}).empty(), "there are classes, or an error");
 }
 
 void yolo(Bytes input) {
@@ -72,6 +85,7 @@ void data_yaml(Bytes input) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
-  constexpr std::array kReaders = {coco, yolo, voc, data_yaml};
-  return fuzz::attempt(data + 1, size - 1, kReaders[data[0] % kReaders.size()]);
+  constexpr std::array kReaders = {coco, yolo, voc, data_yaml, metadata};
+  const auto reader = static_cast<std::uint8_t>(data[0] - '0') % kReaders.size();
+  return fuzz::attempt(data + 1, size - 1, kReaders[reader]);
 }

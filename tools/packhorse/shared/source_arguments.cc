@@ -62,7 +62,8 @@ void SourceArguments::setup(CLI::App& app, const std::string& source,
   app.add_option(
          "--targets", targets_,
          "Which objects are in the images: coco:FILE (val=coco:FILE: for that split alone), "
-         "yolo:data.yaml, or yolo or voc, told from each image's field txt or xml, or "
+         "hf:metadata.jsonl, yolo:data.yaml, or yolo or voc, told from each image's field txt or "
+         "xml, or "
          "coco-records:FILE, told from each image's field json and FILE's categories. What else is "
          "said of them: classes:TABLE[:COLUMN] for several classes each, caption:FIELD or "
          "caption:TABLE, mask:FIELD")
@@ -71,7 +72,7 @@ void SourceArguments::setup(CLI::App& app, const std::string& source,
       ->group(source);
   app.add_option(
          "--target-classes", target_classes_file_,
-         "File with one class of the objects per line, for yolo and voc, or else of the masks "
+         "File with one class of the objects per line, for hf, yolo and voc, or else of the masks "
          "or of several classes")
       ->group(source);
   app.add_option("--target-keypoints", targets.keypoints,

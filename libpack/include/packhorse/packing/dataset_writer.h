@@ -46,6 +46,8 @@ struct NewSample {
   /// same as not saying: then the sample is refused.
   const Objects* objects = nullptr;
   MaskSize masks = {};  ///< of the objects' run lengths
+  /// What it shows, in words: the field `caption`, which the reader delivers.
+  std::optional<std::string_view> caption = {};
 };
 
 /// What the objects in the samples are called: by their labels, and by the places of their key

@@ -46,12 +46,14 @@ struct TargetOptions {
     kCocoRecords,  ///< each sample's field "json", as packing from COCO makes it; files of COCO
                    ///< have the categories
     kYolo,         ///< each sample's field "txt"; a sample without it has no objects
-    kVoc           ///< each sample's field "xml"
+    kVoc,          ///< each sample's field "xml"
+    kHf            ///< Hugging Face's metadata.jsonl with objects, one for each split; samples get
+                   ///< records as of COCO
   };
   Notation notation = Notation::kNone;
-  /// Files of COCO by split; "": of all others. Of YOLO: its data.yaml, as "".
+  /// Files of COCO, or metadata, by split; "": of all others. Of YOLO: its data.yaml, as "".
   std::map<std::string, std::filesystem::path> files = {};
-  /// Of the objects, unless COCO's files name them; else of the masks, or of several classes.
+  /// Of the objects, unless files name them; else of the masks, or of several classes.
   std::vector<std::string> classes = {};
   /// Key points of an object in YOLO's lines, and numbers of each: 2 or 3.
   std::size_t keypoints = 0, keypoint_numbers = 3;
@@ -61,13 +63,15 @@ struct TargetOptions {
   bool empty() const { return notation == Notation::kNone && extras.empty(); }
   bool has_objects() const { return notation != Notation::kNone; }
   bool has(ExtraTarget::Kind kind) const;
-  /// Whether `files` are COCO's.
-  bool has_files() const {
-    return notation == Notation::kCoco || notation == Notation::kCocoRecords;
-  }
+  /// Whether files say which images have objects, and samples get records of that.
+  bool makes_records() const { return notation == Notation::kCoco || notation == Notation::kHf; }
+  /// Whether `files` name the categories of COCO's records.
+  bool has_files() const { return makes_records() || notation == Notation::kCocoRecords; }
   /// Whether `classes` are those of the objects.
-  bool names_object_classes() const { return has_objects() && !has_files() && !data_yaml(); }
-  /// "coco", "coco-records", "yolo" or "voc"; empty for none.
+  bool names_object_classes() const {
+    return notation == Notation::kHf || (has_objects() && !has_files() && !data_yaml());
+  }
+  /// "coco", "coco-records", "hf", "yolo" or "voc"; empty for none.
   std::string_view name() const;
   /// The field of a sample that says what its objects are.
   std::string_view field() const;
@@ -79,9 +83,9 @@ struct TargetOptions {
   /// YOLO's data.yaml, which names images, splits and classes itself; nothing where it is not
   /// given.
   std::optional<std::filesystem::path> data_yaml() const;
-  /// Parses "coco:FILE", "val=coco:FILE", "coco-records:FILE", "yolo", "yolo:FILE" and "voc", which
-  /// may be given several times for several splits; "classes:FILE:COLUMN", "caption:FIELD",
-  /// "caption:FILE" and "mask:FIELD". Throws Error(kUsage).
+  /// Parses "coco:FILE", "val=coco:FILE", "coco-records:FILE", "hf:FILE", "yolo", "yolo:FILE" and
+  /// "voc", which may be given several times for several splits; "classes:FILE:COLUMN",
+  /// "caption:FIELD", "caption:FILE" and "mask:FIELD". Throws Error(kUsage).
   void add(const std::string& text);
   /// Throws Error(kUsage) for options that contradict each other or lack something.
   void validate() const;

@@ -1,0 +1,160 @@
+#include "annotations/hf_metadata.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "packhorse/base/error.h"
+#include "packhorse/base/json.h"
+#include "packhorse/base/mapped_file.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kCategoryNames[] = {"categories", "category", "labels", "label"};
+
+[[noreturn]] void refuse(const fs::path& file, std::size_t line, const std::string& what) {
+  throw Error(ErrorKind::kUsage, fmt::format("line {}: {}", line, what), file,
+              "give metadata with a JSON object a line, each with \"file_name\" and \"objects\"");
+}
+
+/// Calls `visit` for each row until it returns false.
+void for_each_row(const fs::path& path,
+                  const std::function<bool(std::size_t line, ExactJson& row)>& visit) {
+  const MappedFile file(path);
+  std::string_view text = as_text(file.bytes());
+  for (std::size_t line = 1; !text.empty(); ++line) {
+    const std::string_view row = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(row.size() + 1, text.size()));
+    if (row.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    try {
+      ExactJson parsed = parse_json(row);
+      if (!visit(line, parsed)) return;
+    } catch (const ExactJson::exception& error) {
+      refuse(path, line, json_problem(error));
+    } catch (const Error& error) {
+      if (!error.path().empty()) throw;
+      refuse(path, line, error.what());
+    }
+  }
+}
+
+void name_category(ExactJson& object) {
+  for (const char* name : kCategoryNames) {
+    const auto found = object.find(name);
+    if (found == object.end()) continue;
+    object["category_id"] = std::move(*found);
+    object.erase(name);
+    return;
+  }
+}
+
+/// Takes the objects out of a row, one by one. Those that a list is too short for lack its member.
+std::vector<ExactJson> take_objects(ExactJson& row) {
+  std::vector<ExactJson> objects;
+  const auto found = row.find("objects");
+  if (found == row.end()) return objects;
+  if (found->is_array()) {
+    objects = std::move(found->get_ref<ExactJson::array_t&>());
+  } else if (!found->is_null()) {
+    for (auto& [name, list] : found->get_ref<ExactJson::object_t&>()) {
+      auto& values = list.get_ref<ExactJson::array_t&>();
+      if (objects.size() < values.size()) objects.resize(values.size(), ExactJson::object());
+      for (std::size_t i = 0; i < values.size(); ++i) objects[i][name] = std::move(values[i]);
+    }
+  }
+  row.erase("objects");
+  for (ExactJson& object : objects) {
+    static_cast<void>(object.get_ref<const ExactJson::object_t&>());
+    name_category(object);
+  }
+  return objects;
+}
+
+/// What COCO's file says of a row's image.
+ExactJson image_of(ExactJson row, std::size_t line) {
+  ExactJson image = {{"id", line}, {"file_name", row.at("file_name").get<std::string>()}};
+  row.erase("file_name");
+  for (const char* side : {"width", "height"}) {
+    if (!row.contains(side)) continue;
+    image[side] = row[side].get<std::uint32_t>();
+    row.erase(side);
+  }
+  if (!row.empty()) image["metadata"] = std::move(row);
+  return image;
+}
+
+std::string categories_of(const std::vector<std::string>& classes) {
+  ExactJson categories = ExactJson::array();
+  for (std::size_t i = 0; i < classes.size(); ++i)
+    categories.push_back({{"id", i}, {"name", classes[i]}});
+  return categories.dump();
+}
+
+void append(std::string& list, const ExactJson& element) {
+  list.append(list.empty() ? "" : ",").append(element.dump());
+}
+
+}  // namespace
+
+bool holds_hf_objects(const fs::path& file) {
+  bool objects = false;
+  try {
+    for_each_row(file, [&](std::size_t, ExactJson& row) {
+      objects = row.is_object() && row.contains("file_name") && row.contains("objects") &&
+                !row.contains("label");
+      return false;
+    });
+  } catch (const Error&) {
+  }
+  return objects;
+}
+
+std::vector<std::string> hf_class_names(const std::vector<fs::path>& files) {
+  std::set<std::string> names;
+  for (const fs::path& file : files) {
+    for_each_row(file, [&](std::size_t line, ExactJson& row) {
+      for (const ExactJson& object : take_objects(row)) {
+        const auto category = object.find("category_id");
+        if (category == object.end()) continue;
+        if (!category->is_string())
+          throw Error(ErrorKind::kUsage,
+                      fmt::format("line {}: the categories of the objects are numbers", line), file,
+                      "name them, a name a line: --targets hf:FILE --target-classes FILE");
+        names.insert(category->get<std::string>());
+      }
+      return true;
+    });
+  }
+  if (names.empty())
+    throw Error(ErrorKind::kUsage, "no object has a category",
+                files.empty() ? fs::path() : files.front(),
+                "give --targets hf:FILE --target-classes FILE, a name a line");
+  return {names.begin(), names.end()};
+}
+
+std::string coco_of_hf_metadata(const fs::path& file, const std::vector<std::string>& classes) {
+  std::string images, annotations;
+  for_each_row(file, [&](std::size_t line, ExactJson& row) {
+    for (ExactJson& object : take_objects(row)) {
+      object["image_id"] = line;
+      const auto category = object.find("category_id");
+      if (category != object.end() && category->is_string()) {
+        const auto found = std::find(classes.begin(), classes.end(), *category);
+        if (found != classes.end()) *category = found - classes.begin();
+      }
+      append(annotations, object);
+    }
+    append(images, image_of(std::move(row), line));
+    return true;
+  });
+  return fmt::format(R"({{"categories":{},"images":[{}],"annotations":[{}]}})",
+                     categories_of(classes), images, annotations);
+}
+
+}  // namespace packhorse

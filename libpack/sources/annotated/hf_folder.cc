@@ -1,0 +1,113 @@
+#include "sources/annotated/hf_folder.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "annotations/hf_metadata.h"
+#include "listing/names.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/printable.h"
+#include "sources/annotated/annotated_folder.h"
+#include "sources/layout/folder_roles.h"
+
+namespace packhorse::hf {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kMetadata = "metadata.jsonl";
+
+/// Folders of splits that are looked for by name: the source may hold too many to look into each.
+constexpr const char* kSplitFolders[] = {"train",      "training", "test", "testing",
+                                         "validation", "valid",    "val",  "dev"};
+
+struct HfLayout {
+  std::vector<std::string> folders;  ///< that hold metadata with objects; "": the source itself
+  std::vector<std::string> without;  ///< folders of splits that hold images and none
+};
+
+HfLayout find_hf(const fs::path& root) {
+  if (holds_hf_objects(root / kMetadata)) return {{""}, {}};
+  HfLayout found;
+  for (const char* const folder : kSplitFolders) {
+    if (holds_hf_objects(root / folder / kMetadata)) found.folders.emplace_back(folder);
+  }
+  if (found.folders.empty()) return found;
+  for (const std::string& folder : folders_in(root)) {
+    if (std::find(found.folders.begin(), found.folders.end(), folder) == found.folders.end() &&
+        holds_image_names(root / folder))
+      found.without.push_back(folder);
+  }
+  return found;
+}
+
+std::string split_for(const std::string& folder) {
+  const std::string split = split_named(folder);
+  return split.empty() ? folder : split;
+}
+
+class HfFolder final : public AnnotatedFolder {
+ public:
+  explicit HfFolder(const fs::path& path) : AnnotatedFolder(path), found_(find_hf(path)) {
+    targets_.notation = TargetOptions::Notation::kHf;
+    if (found_.folders.empty())
+      throw Error(ErrorKind::kUsage, "there is no metadata.jsonl with objects", path,
+                  "name the file: --targets hf:FILE; for one split alone: --targets val=hf:FILE");
+    for (const std::string& folder : found_.folders) {
+      const std::string split = folder.empty() ? "" : split_for(folder);
+      if (!targets_.files.emplace(split, path / folder / kMetadata).second)
+        refuse("two folders are for one split, " + split);
+    }
+    for (const std::string& folder : found_.without)
+      if (split_named(folder) != "test")
+        refuse("there is none for the images in '" + printable(folder) + "'");
+  }
+
+  Listing list(const ListOptions& options) override {
+    refuse_others(options);
+    ListOptions inside = options;
+    inside.labels.unlabelled = true;
+    if (!found_.folders.front().empty()) {
+      inside.split_folders.emplace();
+      for (const std::string& folder : found_.folders)
+        inside.split_folders->push_back({split_for(folder), folder});
+    }
+    std::vector<fs::path> files;
+    for (const auto& [split, file] : targets_.files) files.push_back(file);
+    targets_.classes = hf_class_names(files);
+    Listing listing = folder_->list(inside);
+    for (const std::string& folder : found_.without)
+      listing.notes.push_back("'" + printable(folder) +
+                              "' is left out: it has no metadata.jsonl with objects");
+    listing.detected = fmt::format("Hugging Face's metadata with objects: {}", told());
+    return listing;
+  }
+
+ private:
+  std::string told() const {
+    std::vector<std::string> places;
+    for (const std::string& folder : found_.folders)
+      places.push_back(printable(naming::join(folder, kMetadata)));
+    return fmt::format("{}", fmt::join(places, ", "));
+  }
+
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw Error(ErrorKind::kUsage, "the folder has a metadata.jsonl with objects, but " + what,
+                root(),
+                "say which files are meant: --targets SPLIT=hf:FILE with --split-folders; "
+                "--source-kind folder packs images alone");
+  }
+
+  HfLayout found_;
+};
+
+}  // namespace
+
+bool probe(const fs::path& path) { return !find_hf(path).folders.empty(); }
+
+std::unique_ptr<Source> open(const fs::path& path) { return std::make_unique<HfFolder>(path); }
+
+}  // namespace packhorse::hf

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "packhorse/sources/source.h"
+
+namespace packhorse {
+
+/// Folders of images with Hugging Face's `metadata.jsonl` that says which objects are in them: one
+/// in the folder of each split, or one for all. Where it has a column `label`, the images have
+/// classes: the folder is then read as any other.
+namespace hf {
+bool probe(const std::filesystem::path& path);
+std::unique_ptr<Source> open(const std::filesystem::path& path);
+}  // namespace hf
+
+inline constexpr SourceKind kHfSource = {
+    "hf", "a folder of images and a metadata.jsonl with objects (Hugging Face)", hf::probe,
+    hf::open};
+
+}  // namespace packhorse

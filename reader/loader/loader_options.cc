@@ -1,0 +1,66 @@
+#include "loader/order_options.h"
+#include "packhorse/base/error.h"
+#include "packhorse/reader/loader.h"
+
+namespace packhorse::reader {
+
+namespace {
+
+constexpr int kMaxWorkers = 1024;
+
+bool makes_of_several(const Augment& augment) {
+  const auto* detection = std::get_if<DetectionAugment>(&augment);
+  return detection != nullptr &&
+         (detection->mosaic.probability > 0 || detection->copy_paste.probability > 0 ||
+          detection->mixup.probability > 0);
+}
+
+}  // namespace
+
+OrderOptions order_options(const LoaderOptions& options, std::uint64_t epoch, std::uint64_t done) {
+  return {.kind = options.order,
+          .seed = options.seed,
+          .epoch = epoch,
+          .rank = options.rank,
+          .world = options.world,
+          .batch_size = options.batch_size,
+          .tail = options.tail,
+          .done = done};
+}
+
+void LoaderOptions::validate() const {
+  const auto require = [](bool holds, const char* what) {
+    if (!holds) throw Error(ErrorKind::kUsage, what);
+  };
+  require(batch_size >= 1 && batch_size <= 1 << 20, "the batch size must be within 1 and 1048576");
+  require(workers >= -1 && workers <= kMaxWorkers,
+          "workers must be -1 (as many as the process may use) or within 0 and 1024");
+  require(slots >= 2 && slots <= 1 << 16, "slots must be within 2 and 65536");
+  require(!allocator.allocate == !allocator.deallocate,
+          "a slot allocator needs both functions, allocate and deallocate");
+  require(run_bytes >= 1 && window_bytes >= run_bytes,
+          "a window must hold at least one run of samples, and a run at least one byte");
+  require(encoded_share >= 0 && encoded_share <= 1, "the encoded share must be within 0 and 1");
+  require(encoded_share == 0 || scaled_dct == ScaledDct::kOff,
+          "samples that are left encoded are decoded at full size");
+  require(encoded_share == 0 || format == PixelFormat{},
+          "samples that are left encoded stand among pixels of 8 bits, interleaved");
+  format.validate();
+  reader::validate(augment);
+  if (targets) targets->validate();
+  if (const auto* detection = std::get_if<DetectionAugment>(&augment)) {
+    require(encoded_share == 0 && scaled_dct == ScaledDct::kOff,
+            "a DetectionAugment leaves nothing encoded, and decodes at full size");
+    require(detection->copy_paste.probability == 0 ||
+                (targets && targets->masks == TargetRules::Masks::kRunLengths),
+            "Copy-Paste needs the objects' masks: targets with Masks::kRunLengths");
+  }
+  require(!close_mosaic_from || makes_of_several(augment),
+          "there is no Mosaic, Copy-Paste or Mixup to close");
+  reader::validate(pixels);
+  OrderOptions any = order_options(*this, 0, 0);
+  any.kind = OrderKind::kSequential;
+  static_cast<void>(Order(0, any));
+}
+
+}  // namespace packhorse::reader

@@ -45,7 +45,8 @@ void RemoteArguments::enable(const std::vector<std::string>& paths) const {
     return;
   }
   RemoteOptions options = options_;
-  if (!no_cache_) options.cache = cache_.empty() ? default_cache_directory() : cache_;
+  if (!no_cache_)
+    options.cache = cache_.empty() ? default_cache_directory() : std::filesystem::path(cache_);
   enable_remote(options);
 }
 

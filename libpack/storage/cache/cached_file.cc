@@ -81,6 +81,12 @@ CachedFile::~CachedFile() = default;
 std::uint64_t CachedFile::bytes() const { return state_->files.header.bytes; }
 std::size_t CachedFile::runs() const { return runs_of(bytes()); }
 ByteRange CachedFile::range_of(std::size_t run) const { return state_->range_of(run); }
+UniqueFd CachedFile::open_data() const {
+  UniqueFd fd(::fcntl(state_->files.data_fd.get(), F_DUPFD_CLOEXEC, 0));
+  if (!fd) throw_errno("open", state_->files.data.path);
+  return fd;
+}
+
 const MappedFile& CachedFile::data() const { return state_->data; }
 
 bool CachedFile::has(std::size_t run) const {

@@ -87,7 +87,7 @@ void CachedRuns::forget(ByteRange range) {
 
 double CachedRuns::share() const {
   std::size_t there = 0;
-  for (std::size_t run = 0; run < file_->runs(); ++run) there += file_->has(run) ? 1 : 0;
+  for (std::size_t run = 0; run < file_->runs(); ++run) there += file_->has(run) ? 1u : 0u;
   return file_->runs() == 0 ? 1 : static_cast<double>(there) / static_cast<double>(file_->runs());
 }
 

@@ -81,6 +81,9 @@ CachedFile::~CachedFile() = default;
 std::uint64_t CachedFile::bytes() const { return state_->files.header.bytes; }
 std::size_t CachedFile::runs() const { return runs_of(bytes()); }
 ByteRange CachedFile::range_of(std::size_t run) const { return state_->range_of(run); }
+UniqueFd CachedFile::open_data() const {
+  return open_again(state_->files.data_fd.get(), O_RDONLY, state_->files.data.path);
+}
 const MappedFile& CachedFile::data() const { return state_->data; }
 
 bool CachedFile::has(std::size_t run) const {

@@ -11,6 +11,7 @@
 #include "common/terminal.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
+#include "packhorse/storage/cache.h"
 #include "storage/cache/run_cache.h"
 
 namespace packhorse {

@@ -40,6 +40,12 @@ UniqueFd open_beneath(const Beneath& file, int flags) {
       [&] { return ::openat(file.directory, file.name.c_str(), flags | kCareful, kMine); }));
 }
 
+UniqueFd open_again(int fd, int flags, const fs::path& path) {
+  UniqueFd again = open_file("/proc/self/fd/" + std::to_string(fd), flags);
+  if (!again) throw_errno("open again", path);
+  return again;
+}
+
 bool is_own_file(int fd) {
   Status status{};
   return ::fstat(fd, &status) == 0 && is_own(status);

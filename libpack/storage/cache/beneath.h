@@ -22,6 +22,9 @@ struct Beneath {
 /// openat(2), which waits for no pipe, and makes files that only this user can read. When it fails,
 /// it returns nothing and leaves errno set.
 UniqueFd open_beneath(const Beneath& file, int flags);
+/// Another description of an open file, which may have lost its name. Throws Error(kIo); `path` is
+/// for messages.
+UniqueFd open_again(int fd, int flags, const std::filesystem::path& path);
 
 /// Whether an open file is regular, belongs to this user, and has one name.
 bool is_own_file(int fd);

@@ -82,11 +82,8 @@ std::uint64_t CachedFile::bytes() const { return state_->files.header.bytes; }
 std::size_t CachedFile::runs() const { return runs_of(bytes()); }
 ByteRange CachedFile::range_of(std::size_t run) const { return state_->range_of(run); }
 UniqueFd CachedFile::open_data() const {
-  UniqueFd fd(::fcntl(state_->files.data_fd.get(), F_DUPFD_CLOEXEC, 0));
-  if (!fd) throw_errno("open", state_->files.data.path);
-  return fd;
+  return open_again(state_->files.data_fd.get(), O_RDONLY, state_->files.data.path);
 }
-
 const MappedFile& CachedFile::data() const { return state_->data; }
 
 bool CachedFile::has(std::size_t run) const {

@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <memory>
-#include <string>
 #include <utility>
 
 #include "packhorse/base/error.h"
+#include "storage/cache/beneath.h"
 #include "storage/cache/byte_locks.h"
 #include "storage/cache/runs_header.h"
 
@@ -38,9 +38,7 @@ Claims::OfProcess* Claims::of_child(OfProcess* parent) {
   auto own = std::make_unique<OfProcess>();
   own->process = ::getpid();
   own->before = parent;
-  // By its name the file may be gone; this way it is the same one in any case.
-  own->fd = open_file("/proc/self/fd/" + std::to_string(parent->fd.get()), O_RDWR);
-  if (!own->fd) throw_errno("open again in a child process", path_);
+  own->fd = open_again(parent->fd.get(), O_RDWR, path_);
   wait_lock(own->fd.get(), kLease, LockKind::kShared, path_);
   OfProcess* expected = parent;
   if (!current_.compare_exchange_strong(expected, own.get())) return expected;

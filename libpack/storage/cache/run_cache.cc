@@ -6,6 +6,7 @@
 
 #include "packhorse/base/error.h"
 #include "packhorse/base/hash.h"
+#include "packhorse/storage/cache.h"
 #include "storage/cache/cached_file.h"
 
 namespace packhorse {

@@ -16,10 +16,9 @@
 /// Copies of parts of remote files on a local disk, shared by all processes of a node. A file is
 /// known by its SHA-256, so that the same bytes have one copy whatever they are called:
 ///
-///     DIR/packhorse-cache.json         what the directory is: version, and the bytes it may hold
-///                                      and holds
-///     DIR/ab/ab12....data              a sparse file of the whole size, with the runs that are
-///     there DIR/ab/ab12....runs              a header, and a byte for each run: 0 absent, 1 there
+///     DIR/packhorse-cache.json    what it is: version, and the bytes it may hold, and holds
+///     DIR/ab/ab12....data         sparse, of the whole size, with the runs that are there
+///     DIR/ab/ab12....runs         a header, and a byte for each run: 0 absent, 1 there
 ///
 /// A run is kRunBytes of the file; the last one is shorter. Whoever claims a run is its only writer
 /// in all processes, and the claim goes with its process (a lock of an open file description on the
@@ -44,7 +43,8 @@ class CachedFile {
   std::uint64_t bytes() const;
   std::size_t runs() const;
   ByteRange range_of(std::size_t run) const;
-  /// Opens the data file for reading once more: for files all of whose runs are there.
+  /// Opens the data file for reading once more: for files all of whose runs are there. What is
+  /// opened stays readable when the file is evicted.
   UniqueFd open_data() const;
   /// The whole file, mapped. Only runs that are there may be looked at.
   const MappedFile& data() const;
@@ -113,8 +113,5 @@ class RunCache {
   struct State;
   std::shared_ptr<State> state_;
 };
-
-/// $XDG_CACHE_HOME/packhorse, or ~/.cache/packhorse; empty when neither is known.
-std::filesystem::path default_cache_directory();
 
 }  // namespace packhorse

@@ -79,11 +79,12 @@ void write_runs(const ShardFiles& files) {
   sync_file(fd, path);
 }
 
+/// Replaces what is there: others may still read that (CachedFile::open_data()).
 void make_data(ShardFiles& files) {
-  files.data_fd = open_beneath(files.data, O_RDWR | O_CREAT);
-  if (!files.data_fd) refuse_unopened(files.data.path);
-  if (!is_own_file(files.data_fd.get())) refuse_foreign(files.data.path);
-  resize_file(files.data_fd.get(), 0, files.data.path);
+  if (is_own_file(files.data)) ::unlinkat(files.data.directory, files.data.name.c_str(), 0);
+  files.data_fd = open_beneath(files.data, O_RDWR | O_CREAT | O_EXCL);
+  if (!files.data_fd && errno == EEXIST) refuse_foreign(files.data.path);
+  if (!files.data_fd) throw_errno("create", files.data.path);
   resize_file(files.data_fd.get(), files.header.bytes, files.data.path);
 }
 

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "cache_place.h"
+#include "packhorse/storage/cache.h"
 
 namespace packhorse {
 
@@ -349,6 +350,21 @@ TEST_CASE("run cache: one that is there can be opened without a limit, one that 
   CHECK(place.cache().most() == place.most);
   CHECK(RunCache(place.path()).most() == place.most);
   CHECK(RunCache(place.path() / "").directory() == place.path());
+}
+
+TEST_CASE("run cache: data that was opened once more stays, whatever becomes of its file") {
+  const CachePlace place;
+  RunCache cache = place.cache();
+  const Remote remote(1);
+  keep(cache, remote);
+  const UniqueFd before = open(cache, remote)->open_data();
+  test::flip_byte(place.file(remote, ".runs"), 0);
+  CHECK_FALSE(open(cache, remote)->has(0));  // made anew
+  keep(cache, remote);
+  const UniqueFd after = open(cache, remote)->open_data();
+  CHECK(cache.clear() == kMebi);
+  CHECK(sha256_file(before.get(), "before") == remote.sha256);
+  CHECK(sha256_file(after.get(), "after") == remote.sha256);
 }
 
 TEST_CASE("run cache: what is open outlives the directory, and nothing more is stored") {

@@ -188,7 +188,8 @@ class S3:
         """key -> size of all below a prefix, asked for page by page."""
         found, token = {}, None
         while True:
-            query = [("list-type", "2"), ("max-keys", str(page)), ("prefix", prefix), *([("continuation-token", token)] if token else [])]
+            query = [("list-type", "2"), ("max-keys", str(page)), ("prefix", prefix)]
+            query += [("continuation-token", token)] if token else []
             document = xml.etree.ElementTree.fromstring(self.request("GET", bucket, query=query).body)
             for one in document.findall("{*}Contents"):
                 found[one.findtext("{*}Key")] = int(one.findtext("{*}Size"))

@@ -150,7 +150,8 @@ def study(options, work):
             places = Places(work, work, ARCHIVES, options.photos, options.packhorse)
             missing = put_forms(client, places, options.copies * PHOTOS, options.jobs, emptied(work / "forms"))
             shown = measured(work / "forms/webdataset") if (work / "forms/webdataset").exists() else None
-            texts.append(f"Epochs are of {options.copies * PHOTOS:,} photos" + (f", {shown.bytes / 1e6:,.0f} MB." if shown else "."))
+            megabytes = f", {shown.bytes / 1e6:,.0f} MB" if shown else ""
+            texts.append(f"Epochs are of {options.copies * PHOTOS:,} photos{megabytes}.")
         for delay in options.delays:
             with network.limited(server, delay, options.mbit * 125_000) as place:
                 texts.append(f"### {delay:g} ms")

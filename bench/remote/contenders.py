@@ -73,7 +73,8 @@ def curl(connections):
             lines += [f'url = "{task.url}"', f'range = "{begin}-{last}"', f'output = "{part}"', "fail", "silent", "next"]
         plan = task.out.parent / "curl.txt"
         plan.write_text("\n".join(lines[:-1]) + "\n")
-        return [program("curl"), "--parallel", "--parallel-immediate", "--parallel-max", str(connections), "--config", str(plan)]
+        parallel = ["--parallel", "--parallel-immediate", "--parallel-max", str(connections)]
+        return [program("curl"), *parallel, "--config", str(plan)]
 
     return command
 
@@ -110,7 +111,13 @@ def loader(name):
 
 LOADERS = {name: loader(name) for name in REMOTE_NAMES if name.endswith("torchvision.io")}
 # What each of them reads: a form of forms.py.
-FORM_OF = {"webdataset": "webdataset", "MDS": "mds", "LitData": "litdata", "s3torchconnector": "files", "packhorse": "packhorse"}
+FORM_OF = {
+    "webdataset": "webdataset",
+    "MDS": "mds",
+    "LitData": "litdata",
+    "s3torchconnector": "files",
+    "packhorse": "packhorse",
+}
 
 
 def readers():

@@ -66,7 +66,8 @@ class ByNamespace:
             tell("ip", "link", "set", self.theirs, "netns", self.namespace)
             tell("ip", "address", "add", f"{self.host}/30", "dev", self.ours)
             tell("ip", "link", "set", self.ours, "up")
-            for words in (f"address add {self.client}/30 dev {self.theirs}", f"link set {self.theirs} up", "link set lo up"):
+            address = f"address add {self.client}/30 dev {self.theirs}"
+            for words in (address, f"link set {self.theirs} up", "link set lo up"):
                 tell(*self.inside, "ip", *words.split())
             self.limit(1, 1_000_000)  # whether the kernel has netem
         except BaseException:

@@ -366,8 +366,12 @@ class EndlessBody(Fault):
 
     async def run(self, exchange):
         await exchange.refuse_body()
-        header = {"chunked": "Transfer-Encoding: chunked", "close": "Connection: close", "length": f"Content-Length: {1 << 60}"}
-        await exchange.client.send(f"HTTP/1.1 200 OK\r\n{header[self.framing]}\r\n\r\n".encode())
+        headers = {
+            "chunked": "Transfer-Encoding: chunked",
+            "close": "Connection: close",
+            "length": f"Content-Length: {1 << 60}",
+        }
+        await exchange.client.send(f"HTTP/1.1 200 OK\r\n{headers[self.framing]}\r\n\r\n".encode())
         piece = bytes(1 << 16)
         if self.framing == "chunked":
             piece = b"10000\r\n" + piece + b"\r\n"

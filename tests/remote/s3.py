@@ -112,8 +112,8 @@ class Signer:
 class S3:
     """One endpoint, as one user sees it: with no key, as everybody does. One thread at a time."""
 
-    def __init__(self, endpoint, access_key="", secret_key="", region="us-east-1", token=""):
-        self.host = urllib.parse.urlsplit(endpoint).netloc
+    def __init__(self, endpoint, access_key="", secret_key="", region="us-east-1", token="", timeout=60):
+        self.host, self.timeout = urllib.parse.urlsplit(endpoint).netloc, timeout
         self.signer = Signer(access_key, secret_key, region, token) if access_key else None
         self.connection = None
 
@@ -138,7 +138,7 @@ class S3:
         for again in (False, True):
             try:
                 if self.connection is None:
-                    self.connection = http.client.HTTPConnection(self.host, timeout=60, blocksize=BLOCK)
+                    self.connection = http.client.HTTPConnection(self.host, timeout=self.timeout, blocksize=BLOCK)
                 self.connection.request(method, target, body or None, headers)
                 told = self.connection.getresponse()
                 return Answer(told.status, told.getheaders(), told.read())
@@ -188,7 +188,8 @@ class S3:
         """key -> size of all below a prefix, asked for page by page."""
         found, token = {}, None
         while True:
-            query = [("list-type", "2"), ("max-keys", str(page)), ("prefix", prefix), *([("continuation-token", token)] if token else [])]
+            query = [("list-type", "2"), ("max-keys", str(page)), ("prefix", prefix)]
+            query += [("continuation-token", token)] if token else []
             document = xml.etree.ElementTree.fromstring(self.request("GET", bucket, query=query).body)
             for one in document.findall("{*}Contents"):
                 found[one.findtext("{*}Key")] = int(one.findtext("{*}Size"))

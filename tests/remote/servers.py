@@ -65,7 +65,8 @@ class Server:
 
     ports_needed = 1
     farewell = 5  # seconds it has to end by itself
-    plain_environment = ("AWS_", "RCLONE_", "S3_", "WEED_")  # what begins so is kept from it
+    kept_from_it = ("AWS_", "RCLONE_", "S3_", "WEED_")  # the variables that begin so
+    variables = {}
 
     def __init__(self, folder, host="127.0.0.1"):
         self.folder, self.host = Path(folder), host
@@ -127,10 +128,11 @@ class Server:
     def spawn(self):
         # setpriv, not preexec_fn: Python may have threads here, and their locks would be copied.
         command = [program("setpriv"), "--pdeathsig", "KILL", "--", *map(str, self.command())]
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(self.plain_environment)}
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(self.kept_from_it)}
+        environment |= {"HOME": str(self.folder), **self.variables}
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                command, cwd=self.folder, env=environment | {"HOME": str(self.folder)}, stdin=subprocess.DEVNULL,
+                command, cwd=self.folder, env=environment, stdin=subprocess.DEVNULL,
                 stdout=log, stderr=log, start_new_session=True)  # fmt: skip
 
     def wait_until_ready(self):
@@ -169,9 +171,9 @@ class S3Server(Server):
 
     access_key, secret_key, region = "test-access-key", "test/secret+key=1234567890", "us-east-1"
 
-    def client(self, endpoint=None):
+    def client(self, endpoint=None, timeout=60):
         """A client with all rights."""
-        return S3(endpoint or self.url, self.access_key, self.secret_key, self.region)
+        return S3(endpoint or self.url, self.access_key, self.secret_key, self.region, timeout=timeout)
 
     def everybody(self, endpoint=None):
         """A client without a key."""
@@ -197,6 +199,7 @@ class Seaweed(S3Server):
 
     ports_needed = 8
     farewell = 0  # it takes its time, to keep what nobody needs any more
+    variables = {"WEED_MASTER_VOLUME_GROWTH_COPY_1": "1"}  # files it makes for each bucket; by default seven
     buckets = ("private", "public")
     reader_key, reader_secret = "reader-access-key", "reader-secret-key"
 
@@ -236,7 +239,7 @@ class Seaweed(S3Server):
 
     def ready(self):
         """The buckets are there, and take what is put into them."""
-        client = self.client()
+        client = self.client(timeout=5)  # as it starts, some requests are never answered
         for bucket in self.buckets:
             client.make_bucket(bucket)
             client.put(bucket, "is-it-ready", b"yes")

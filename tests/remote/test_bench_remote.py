@@ -11,7 +11,8 @@ BENCH = servers.ROOT / "bench/remote"
 
 
 def bench(*options):
-    command = [sys.executable, BENCH, "--parts", "object", "--object-mib", "1", "--rounds", "2", "--mbit", "8000", *options]
+    small = ["--parts", "object", "--object-mib", "1", "--rounds", "2", "--mbit", "8000"]
+    command = [sys.executable, BENCH, *small, *options]
     return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=600, check=False)
 
 

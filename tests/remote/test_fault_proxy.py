@@ -4,9 +4,7 @@ server of Python's own; the clients are http.client and plain sockets."""
 import gzip
 import hashlib
 import http.client
-import http.server
 import json
-import re
 import socket
 import threading
 import time
@@ -16,85 +14,12 @@ from fault_plan import Plan, Request, Rule
 from fault_proxy import FaultProxy
 from faults import KINDS, from_json
 from http_wire import Head
-
-CONTENT = bytes(i * 7 % 256 for i in range(100_000))
-TAG = '"the-tag"'
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    """/file with ranges, /chunked, /to-the-end; takes what is PUT."""
-
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
-    def log_message(self, *_):
-        pass
-
-    def do_HEAD(self):
-        self.do_GET()
-
-    def do_GET(self):
-        if self.path == "/chunked":
-            self.send_response(200)
-            self.send_header("Transfer-Encoding", "chunked")
-            self.end_headers()
-            for begin in range(0, len(CONTENT), 30_000):
-                part = CONTENT[begin : begin + 30_000]
-                self.wfile.write(b"%x\r\n%b\r\n" % (len(part), part))
-            self.wfile.write(b"0\r\n\r\n")
-        elif self.path == "/to-the-end":
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(CONTENT)
-            self.close_connection = True
-        else:
-            self.send_file()
-
-    def send_file(self):
-        found = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
-        first, last = map(int, found.groups()) if found else (0, len(CONTENT) - 1)
-        last = min(last, len(CONTENT) - 1)
-        if first > last:
-            self.send_response(416)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-            return
-        self.send_response(206 if found else 200)
-        if found:
-            self.send_header("Content-Range", f"bytes {first}-{last}/{len(CONTENT)}")
-        self.send_header("Content-Length", str(last - first + 1))
-        self.send_header("ETag", TAG)
-        self.end_headers()
-        if self.command == "GET":
-            self.wfile.write(CONTENT[first : last + 1])
-
-    def do_PUT(self):
-        if "chunked" in self.headers.get("Transfer-Encoding", ""):
-            parts = []
-            while size := int(self.rfile.readline(), 16):
-                parts.append(self.rfile.read(size))
-                self.rfile.readline()
-            self.rfile.readline()
-            data = b"".join(parts)
-        else:
-            data = self.rfile.read(int(self.headers["Content-Length"]))
-        told = hashlib.sha256(data).hexdigest().encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(told)))
-        self.end_headers()
-        self.wfile.write(told)
-
+from origin import CONTENT, TAG, serving
 
 @pytest.fixture(scope="module", name="origin")
 def origin_fixture():
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    yield server.server_address
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving() as address:
+        yield address
 
 
 @pytest.fixture(name="proxy")
@@ -163,8 +88,8 @@ def test_bodies_of_requests_go_by(proxy):
 
 
 def test_a_client_that_waits_for_100_is_told(proxy):
-    request = b"PUT /new HTTP/1.1\r\nHost: test\r\nExpect: 100-continue\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc"
-    said, _ = talk(proxy, request)
+    head = b"PUT /new HTTP/1.1\r\nHost: test\r\nExpect: 100-continue\r\nContent-Length: 3\r\nConnection: close"
+    said, _ = talk(proxy, head + b"\r\n\r\nabc")
     assert said.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK")
 
 
@@ -360,7 +285,8 @@ def test_a_body_does_not_end(proxy, framing):
 def test_a_redirect_leads_to_itself(proxy):
     answer, _ = fault(proxy, "redirect").get("/file?x=1")
     assert answer.status == 302 and answer.headers["Location"] == f"{proxy.url}/file?x=1"
-    assert fault(proxy, "redirect", status=307, to="http://elsewhere/").get()[0].headers["Location"] == "http://elsewhere/"
+    answer, _ = fault(proxy, "redirect", status=307, to="http://elsewhere/").get()
+    assert answer.status == 307 and answer.headers["Location"] == "http://elsewhere/"
 
 
 @pytest.mark.parametrize("path", ["/file", "/chunked"])
@@ -439,7 +365,8 @@ def test_requests_ranges_and_bytes_are_counted_by_object(proxy):
     assert counters["objects"]["/chunked"]["bytes"] == len(CONTENT)
     assert (counters["requests"], counters["bytes"], counters["faults"]) == (4, 14 + len(CONTENT), {"cut": 1})
     assert counters["most_at_once"] == 1
-    assert proxy.events()[:2] == [("GET", "/file", "bytes=0-9", "cut", 206), ("GET", "/file", "bytes=0-9", "untouched", 206)]
+    asked = ("GET", "/file", "bytes=0-9")
+    assert proxy.events()[:2] == [(*asked, "cut", 206), (*asked, "untouched", 206)]
     proxy.reset()
     assert proxy.counters()["requests"] == 0
 

@@ -41,7 +41,8 @@ def test_a_signature_is_that_of_awss_example():
     """https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html, "GET Object"."""
     signer = Signer("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")
     when = datetime.datetime(2013, 5, 24, tzinfo=datetime.timezone.utc)
-    headers = signer.headers("GET", "examplebucket.s3.amazonaws.com", "/test.txt", headers={"range": "bytes=0-9"}, now=when)
+    ranged = {"range": "bytes=0-9"}
+    headers = signer.headers("GET", "examplebucket.s3.amazonaws.com", "/test.txt", headers=ranged, now=when)
     wanted = "f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41"
     assert headers["authorization"].endswith(f"Signature={wanted}")
 

@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds kMostPatience{60'000};
 
 /// libcurl's own place is that of the system it was built on, which need not be this one.
 std::string trusted_certificates() {
-  for (const char* name : {"CURL_CA_BUNDLE", "AWS_CA_BUNDLE", "SSL_CERT_FILE"}) {
+  for (const char* name : {"SSL_CERT_FILE", "CURL_CA_BUNDLE", "AWS_CA_BUNDLE"}) {
     const char* value = std::getenv(name);
     if (value != nullptr && *value != '\0') return value;
   }

@@ -364,6 +364,16 @@ TEST_CASE("http client: an owner's requests can be given up, others go on") {
   CHECK(client.counters(&owner).requests == 0);
 }
 
+TEST_CASE("http client: an owner may begin anew at once") {
+  ScriptedServer server([](const ServerRequest&) { return reply("200 OK", "fine"); });
+  HttpClient client(quick(0));
+  const int owner = 0;
+  for (int i = 0; i < 200; ++i) {
+    client.give_up(&owner);
+    CHECK(text_of(client.perform([&] { return get(server); }, usual, &owner)) == "fine");
+  }
+}
+
 TEST_CASE("http client: its end gives up what is under way, and what waits") {
   ScriptedServer server([](const ServerRequest&) { return ServerReply{"", Then::kStall}; });
   StorageOptions options = quick();

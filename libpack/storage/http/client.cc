@@ -283,14 +283,14 @@ HttpClient::Reactor::Verdict HttpClient::Reactor::judge(const Task& task, const 
 
 /// Ends a try, in the loop's thread.
 void HttpClient::Reactor::take(const TaskPtr& task, const Transfer& transfer, HttpOutcome outcome) {
-  const Verdict verdict = judge(*task, transfer, outcome);
-  outcome.error = verdict.error;
+  Verdict verdict = judge(*task, transfer, outcome);
+  outcome.error = std::move(verdict.error);
   outcome.may_repeat = verdict.repeat;
   learn(task, transfer, outcome);
-  const bool again = verdict.error && verdict.repeat && try_again(task, outcome);
+  const bool again = outcome.error && verdict.repeat && try_again(task, outcome);
   changed_.notify_all();
   if (again) return;
-  if (verdict.error && task->tries > 1) outcome.error = after_tries(verdict.error, task->tries);
+  if (outcome.error && task->tries > 1) outcome.error = after_tries(outcome.error, task->tries);
   finish(task, std::move(outcome));
 }
 

@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds kMostPatience{60'000};
 
 /// libcurl's own place is that of the system it was built on, which need not be this one.
 std::string trusted_certificates() {
-  for (const char* name : {"CURL_CA_BUNDLE", "AWS_CA_BUNDLE", "SSL_CERT_FILE"}) {
+  for (const char* name : {"SSL_CERT_FILE", "CURL_CA_BUNDLE", "AWS_CA_BUNDLE"}) {
     const char* value = std::getenv(name);
     if (value != nullptr && *value != '\0') return value;
   }
@@ -70,7 +70,7 @@ CurlLoop::~CurlLoop() {
 void CurlLoop::send(std::unique_ptr<Transfer> transfer) {
   {
     const std::lock_guard lock(mutex_);
-    inbox_.push_back(std::move(transfer));
+    inbox_.push_back({sent_++, std::move(transfer)});
   }
   curl_multi_wakeup(multi_.get());
 }
@@ -78,7 +78,7 @@ void CurlLoop::send(std::unique_ptr<Transfer> transfer) {
 void CurlLoop::give_up(const void* owner) {
   {
     const std::lock_guard lock(mutex_);
-    unwanted_.push_back(owner);
+    unwanted_.push_back({owner, sent_});
   }
   curl_multi_wakeup(multi_.get());
 }
@@ -97,8 +97,8 @@ void CurlLoop::run() {
 
 /// Begins what was sent, ends what is no longer wanted, and returns whether to go on.
 bool CurlLoop::take_orders() {
-  std::vector<std::unique_ptr<Transfer>> fresh;
-  std::vector<const void*> unwanted;
+  std::vector<Sent> fresh;
+  std::vector<Unwanted> unwanted;
   bool stopping = false;
   {
     const std::lock_guard lock(mutex_);
@@ -106,25 +106,27 @@ bool CurlLoop::take_orders() {
     unwanted.swap(unwanted_);
     stopping = stopping_;
   }
-  const auto is_unwanted = [&](const Transfer& transfer) {
-    return std::find(unwanted.begin(), unwanted.end(), transfer.owner()) != unwanted.end();
+  const auto is_unwanted = [&](const Sent& sent) {
+    return std::any_of(unwanted.begin(), unwanted.end(), [&](const Unwanted& one) {
+      return one.owner == sent.transfer->owner() && sent.number < one.before;
+    });
   };
   std::vector<CURL*> ended;
   for (const auto& [handle, active] : active_) {
-    if (is_unwanted(*active.transfer)) ended.push_back(handle);
+    if (is_unwanted(active.sent)) ended.push_back(handle);
   }
   for (CURL* handle : ended) take_off(handle)->end_by(given_up(), false);
-  for (std::unique_ptr<Transfer>& transfer : fresh) {
-    if (stopping || is_unwanted(*transfer)) {
-      transfer->end_by(given_up(), false);
+  for (Sent& sent : fresh) {
+    if (stopping || is_unwanted(sent)) {
+      sent.transfer->end_by(given_up(), false);
     } else {
-      begin(std::move(transfer));
+      begin(std::move(sent));
     }
   }
   return !stopping;
 }
 
-void CurlLoop::begin(std::unique_ptr<Transfer> transfer) {
+void CurlLoop::begin(Sent sent) {
   try {
     EasyHandle handle;
     if (idle_.empty()) {
@@ -134,18 +136,18 @@ void CurlLoop::begin(std::unique_ptr<Transfer> transfer) {
       handle = std::move(idle_.back());
       idle_.pop_back();
     }
-    transfer->begin(handle.get(), options_, certificates_);
+    sent.transfer->begin(handle.get(), options_, certificates_);
     CURL* key = handle.get();
     Active& active = active_[key];
-    active = {std::move(handle), std::move(transfer)};
+    active = {std::move(handle), std::move(sent)};
     const CURLMcode code = curl_multi_add_handle(multi_.get(), key);
     if (code == CURLM_OK) return;
-    transfer = std::move(active.transfer);
+    sent = std::move(active.sent);
     active_.erase(key);
     throw Error(ErrorKind::kIo,
                 std::string("libcurl takes no request: ") + curl_multi_strerror(code));
   } catch (...) {
-    transfer->end_by(std::current_exception(), false);
+    sent.transfer->end_by(std::current_exception(), false);
   }
 }
 
@@ -156,7 +158,7 @@ std::unique_ptr<Transfer> CurlLoop::take_off(CURL* handle) {
   active_.erase(found);
   curl_easy_reset(active.handle.get());  // keeps names looked up and TLS sessions
   idle_.push_back(std::move(active.handle));
-  return std::move(active.transfer);
+  return std::move(active.sent.transfer);
 }
 
 void CurlLoop::end_finished() {
@@ -172,7 +174,7 @@ void CurlLoop::end_stalled() {
   const auto now = Transfer::Clock::now();
   std::vector<CURL*> stalled;
   for (const auto& [handle, active] : active_) {
-    if (active.transfer->deadline() <= now) stalled.push_back(handle);
+    if (active.sent.transfer->deadline() <= now) stalled.push_back(handle);
   }
   for (CURL* handle : stalled) take_off(handle)->end_stalled();
 }
@@ -183,7 +185,8 @@ void CurlLoop::end_all() {
 
 int CurlLoop::patience_ms() const {
   auto until = Transfer::Clock::now() + kMostPatience;
-  for (const auto& [handle, active] : active_) until = std::min(until, active.transfer->deadline());
+  for (const auto& [handle, active] : active_)
+    until = std::min(until, active.sent.transfer->deadline());
   const auto left =
       std::chrono::ceil<std::chrono::milliseconds>(until - Transfer::Clock::now()).count();
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, kMostPatience.count()));

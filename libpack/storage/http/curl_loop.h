@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -25,18 +26,27 @@ class CurlLoop {
   CurlLoop& operator=(const CurlLoop&) = delete;
 
   void send(std::unique_ptr<Transfer> transfer);
-  /// Ends soon what an owner has sent, by Error(kInterrupted).
+  /// Ends soon what an owner has sent up to now, by Error(kInterrupted).
   void give_up(const void* owner);
   std::thread::id thread_id() const { return thread_.get_id(); }
 
  private:
+  struct Sent {
+    std::uint64_t number = 0;  ///< of those sent before
+    std::unique_ptr<Transfer> transfer;
+  };
   struct Active {
     EasyHandle handle;
-    std::unique_ptr<Transfer> transfer;
+    Sent sent;
+  };
+  /// An owner's transfers before a number. The next owner may have the same address.
+  struct Unwanted {
+    const void* owner;
+    std::uint64_t before;
   };
   void run();
   bool take_orders();
-  void begin(std::unique_ptr<Transfer> transfer);
+  void begin(Sent sent);
   void end_finished();
   void end_stalled();
   void end_all();
@@ -50,8 +60,9 @@ class CurlLoop {
   std::vector<EasyHandle> idle_;
   std::unordered_map<CURL*, Active> active_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Transfer>> inbox_;  ///< with what follows, under mutex_
-  std::vector<const void*> unwanted_;
+  std::vector<Sent> inbox_;  ///< with what follows, under mutex_
+  std::vector<Unwanted> unwanted_;
+  std::uint64_t sent_ = 0;
   bool stopping_ = false;
   std::thread thread_;
 };

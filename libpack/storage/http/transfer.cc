@@ -26,8 +26,10 @@ template <class Value>
 void set_option(CURL* handle, CURLoption option, Value value) {
   const CURLcode code = curl_easy_setopt(handle, option, value);
   if (code == CURLE_OK) return;
+  const curl_easyoption* known = curl_easy_option_by_id(option);
   throw Error(ErrorKind::kUnsupported,
-              std::string("libcurl refuses one of the options needed: ") + curl_easy_strerror(code),
+              fmt::format("libcurl refuses the option {}: {}", known ? known->name : "needed",
+                          curl_easy_strerror(code)),
               {}, "libcurl 7.85 or newer is needed, with HTTP/2 and TLS");
 }
 
@@ -182,7 +184,8 @@ void Transfer::set_limits(CURL* handle, const StorageOptions& options,
   set_option(handle, CURLOPT_NOSIGNAL, 1L);
   set_option(handle, CURLOPT_TCP_KEEPALIVE, 1L);
   set_option(handle, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect.count()));
-  set_option(handle, CURLOPT_BUFFERSIZE, kReadBuffer);
+  // Refused, which does no harm, by a handle that keeps the buffer of an HTTP/2 stream before.
+  curl_easy_setopt(handle, CURLOPT_BUFFERSIZE, kReadBuffer);
   set_option(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   set_option(handle, CURLOPT_ERRORBUFFER, reason_);
 }

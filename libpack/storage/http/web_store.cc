@@ -131,7 +131,8 @@ void WebStore::start(const RangeRead& read, std::function<void(std::exception_pt
       },
       accept(read.name,
              [read, url](const HttpResponse& answer) { return judge_range(read, answer, url); }),
-      [done = std::move(done)](const HttpOutcome& outcome) { done(outcome.error); }, source_.get());
+      [done = std::move(done)](HttpOutcome outcome) { done(std::move(outcome.error)); },
+      source_.get());
 }
 
 std::vector<ListedObject> WebStore::list(const std::string& prefix, std::size_t most) {

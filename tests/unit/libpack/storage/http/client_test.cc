@@ -24,8 +24,14 @@ namespace {
 StorageOptions quick(int retries = 3) {
   StorageOptions options;
   options.retries = retries;
+  return options;
+}
+
+/// For servers that stall. One that is only slow, on a busy machine, seems to; the retries are for
+/// that.
+StorageOptions impatient() {
+  StorageOptions options = quick(50);
   options.stall = milliseconds(300);
-  options.connect = milliseconds(2000);
   return options;
 }
 
@@ -175,11 +181,11 @@ TEST_CASE("http client: a stall is repeated, before the answer and within its bo
     if (request.number == 1) return {whole.substr(0, whole.size() - 2), Then::kStall};
     return {whole};
   });
-  HttpClient client(quick());
+  HttpClient client(impatient());
   std::array<std::byte, 5> into{};
   perform(client, get_into(server, into));
   CHECK(as_text(into) == "12345");
-  CHECK(server.count() == 3);
+  CHECK(server.count() >= 3);
 }
 
 TEST_CASE("http client: what stays as it is is given up, and says after how many tries") {
@@ -362,6 +368,16 @@ TEST_CASE("http client: an owner's requests can be given up, others go on") {
   CHECK(given_up == 5);
   CHECK(text_of(perform(client, get(server))) == "fine");
   CHECK(client.counters(&owner).requests == 0);
+}
+
+TEST_CASE("http client: an owner may begin anew at once") {
+  ScriptedServer server([](const ServerRequest&) { return reply("200 OK", "fine"); });
+  HttpClient client(quick(0));
+  const int owner = 0;
+  for (int i = 0; i < 200; ++i) {
+    client.give_up(&owner);
+    CHECK(text_of(client.perform([&] { return get(server); }, usual, &owner)) == "fine");
+  }
 }
 
 TEST_CASE("http client: its end gives up what is under way, and what waits") {

@@ -46,6 +46,12 @@ UniqueFd open_again(int fd, int flags, const fs::path& path) {
   return again;
 }
 
+FileIdentity identity_of(int fd) {
+  Status status{};
+  if (::fstat(fd, &status) != 0) return {};
+  return {status.st_dev, status.st_ino};
+}
+
 bool is_own_file(int fd) {
   Status status{};
   return ::fstat(fd, &status) == 0 && is_own(status);
@@ -57,9 +63,8 @@ bool is_own_file(const Beneath& file) {
 }
 
 bool leads_to(const Beneath& file, int fd) {
-  Status opened{}, named{};
-  return ::fstat(fd, &opened) == 0 && status_of(file, named) && opened.st_ino == named.st_ino &&
-         opened.st_dev == named.st_dev;
+  Status named{};
+  return status_of(file, named) && identity_of(fd) == FileIdentity{named.st_dev, named.st_ino};
 }
 
 void refuse_foreign(const fs::path& path) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -25,6 +27,14 @@ UniqueFd open_beneath(const Beneath& file, int flags);
 /// Another description of an open file, which may have lost its name. Throws Error(kIo); `path` is
 /// for messages.
 UniqueFd open_again(int fd, int flags, const std::filesystem::path& path);
+
+/// Which file an open one is, whatever its name.
+struct FileIdentity {
+  dev_t device = 0;
+  ino_t inode = 0;
+  bool operator==(const FileIdentity&) const = default;
+};
+FileIdentity identity_of(int fd);
 
 /// Whether an open file is regular, belongs to this user, and has one name.
 bool is_own_file(int fd);

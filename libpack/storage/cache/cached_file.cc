@@ -37,9 +37,13 @@ CachedFile::State::State(std::shared_ptr<CacheDirectory> in, ShardFiles opened)
     : cache(std::move(in)),
       lease_end{*cache},
       files(std::move(opened)),
+      data_file(identity_of(files.data_fd.get())),
       data(files.data_fd.get(), files.data.path),
       runs(files.runs_fd.get(), files.runs.path),
-      claims(std::move(files.runs_fd), files.runs.path) {}
+      claims(std::move(files.runs_fd), files.runs.path) {
+  files.folder.reset();
+  files.data_fd.reset();
+}
 
 CachedFile::State::~State() {
   try {
@@ -61,12 +65,22 @@ bool CachedFile::State::mark(std::size_t run, std::byte there) {
                              files.runs.path);
 }
 
+UniqueFd CachedFile::State::open_data(int flags) const {
+  const UniqueFd folder = open_folder(cache->fd(), cache->path(), files.header.sha256, false);
+  if (!folder) return {};
+  UniqueFd fd = open_beneath({folder.get(), files.data.name, files.data.path}, flags);
+  if (!fd && errno != ENOENT && errno != ELOOP) throw_errno("open", files.data.path);
+  return fd && identity_of(fd.get()) == data_file ? std::move(fd) : UniqueFd();
+}
+
 bool CachedFile::State::punch(std::size_t run) const {
+  const UniqueFd fd = open_data(O_RDWR);
+  if (!fd) return false;
   constexpr int kHow = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
   const auto begin = static_cast<off_t>(range_of(run).offset);
   // The whole run, even of the last: so that the block in which the file ends goes, too.
   return uninterrupted([&] {
-           return ::fallocate(files.data_fd.get(), kHow, begin, static_cast<off_t>(kRunBytes));
+           return ::fallocate(fd.get(), kHow, begin, static_cast<off_t>(kRunBytes));
          }) == 0;
 }
 
@@ -82,7 +96,10 @@ std::uint64_t CachedFile::bytes() const { return state_->files.header.bytes; }
 std::size_t CachedFile::runs() const { return runs_of(bytes()); }
 ByteRange CachedFile::range_of(std::size_t run) const { return state_->range_of(run); }
 UniqueFd CachedFile::open_data() const {
-  return open_again(state_->files.data_fd.get(), O_RDONLY, state_->files.data.path);
+  UniqueFd fd = state_->open_data(O_RDONLY);
+  if (fd) return fd;
+  throw Error(ErrorKind::kIo, "a file was removed from the cache while it was in use",
+              state_->files.data.path, "run the same command again");
 }
 const MappedFile& CachedFile::data() const { return state_->data; }
 
@@ -117,8 +134,9 @@ bool CachedFile::write(std::size_t run, Bytes bytes) {
         state_->files.data.path);
   }
   try {
-    const bool written = write_where_room_is(state_->files.data_fd.get(), range.offset, bytes,
-                                             state_->files.data.path);
+    const UniqueFd fd = state_->open_data(O_RDWR);
+    const bool written =
+        fd && write_where_room_is(fd.get(), range.offset, bytes, state_->files.data.path);
     // A system call is no fence by itself: for other processors, the data comes first.
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (written && state_->mark(run, std::byte{1})) {

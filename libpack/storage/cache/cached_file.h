@@ -21,13 +21,17 @@ struct CachedFile::State {
   bool punch(std::size_t run) const;
   /// Ends a claim whose space was reserved, and not used.
   void drop(std::size_t run);
+  /// Opens the data, which is not kept open: a dataset may have more shards than a process may have
+  /// descriptors. Nothing when it is no longer where it was.
+  UniqueFd open_data(int flags) const;
 
   std::shared_ptr<CacheDirectory> cache;
   struct LeaseEnd {
     CacheDirectory& cache;
     ~LeaseEnd() { cache.lease_ended(); }
   } lease_end;       ///< destroyed when everything below is closed
-  ShardFiles files;  ///< `runs_fd` went to the claims
+  ShardFiles files;  ///< only the names: the .runs file is open in the claims
+  FileIdentity data_file;
   MappedFile data;
   /// The .runs file. A private mapping that is never written shows what others write to the file,
   /// and MappedFile survives its being cut.

@@ -1,5 +1,7 @@
 #include "storage/cache/run_cache.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
@@ -108,11 +110,11 @@ std::vector<std::string> RunCache::verify(const std::stop_token& stop) {
   for (const FoundShard& shard : shards) {
     auto files = open_shard_if_there(directory.fd(), directory.path(), shard.header.sha256);
     if (!files) continue;
-    const int fd = files->data_fd.get();
     const fs::path path = files->data.path;
+    const UniqueFd fd = open_again(files->data_fd.get(), O_RDONLY, path);
     CachedFile file(std::make_unique<CachedFile::State>(state_->directory, std::move(*files)));
     if (!is_complete(file)) continue;
-    if (hash_of(fd, file.bytes(), path, stop) == shard.header.sha256) continue;
+    if (hash_of(fd.get(), file.bytes(), path, stop) == shard.header.sha256) continue;
     if (!is_complete(file)) continue;  // others have forgotten a run meanwhile
     for (std::size_t run = 0; run < file.runs(); ++run) file.forget(run);
     damaged.push_back(shard.header.sha256);

@@ -234,6 +234,23 @@ TEST_CASE("cache processes: a disk that is full ends the claim, and is no error"
   CHECK(cache.clear() == kRunBytes);  // nothing is left of the run that was cut
 }
 
+TEST_CASE("cache processes: an open file takes one descriptor") {
+  const CachePlace place;
+  Child child([&] {
+    RunCache cache = place.cache();
+    const rlimit limit{64, 64};
+    if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) return 1;
+    std::vector<std::shared_ptr<CachedFile>> files;
+    for (std::uint64_t number = 0; number < 40; ++number) {
+      const Remote remote(number, 5000);
+      files.push_back(open(cache, remote));
+      if (fetch(*files.back(), remote) != Claim::kMine) return 2;
+    }
+    return 0;
+  });
+  CHECK(child.wait() == 0);
+}
+
 TEST_CASE("cache processes: one that makes the cache may be killed at any time") {
   std::mt19937 random(7);
   for (int round = 0; round < 40; ++round) {

@@ -377,6 +377,7 @@ TEST_CASE("run cache: what is open outlives the directory, and nothing more is s
   fs::remove_all(place.path());
   CHECK(shows(*file, remote, 0));
   CHECK(file->claim(1) == Claim::kNoSpace);
+  CHECK(kind_of_error([&] { file->open_data(); }) == ErrorKind::kIo);
   file->forget(0);
   CHECK(cache.entries().empty());
   CHECK(cache.clear() == 0);

@@ -16,6 +16,7 @@ from faults import KINDS, from_json
 from http_wire import Head
 from origin import CONTENT, TAG, serving
 
+
 @pytest.fixture(scope="module", name="origin")
 def origin_fixture():
     with serving() as address:

@@ -316,6 +316,7 @@ RepairReport repair(const fs::path& dataset, const fs::path& from, const PackOpt
                     Progress* progress, std::stop_token stop) {
   Progress unseen;
   if (progress == nullptr) progress = &unseen;
+  refuse_url(dataset.native());
   refuse_url(from.native());
   if (!is_packed_dataset(dataset)) static_cast<void>(find_datasets(dataset));  // throws with advice
   return Repair(dataset, from, options, *progress, stop).run();

@@ -92,6 +92,10 @@ void prove_cold(const Dataset& dataset, const ColdPass& pass) {
 }
 
 void make_warm(const Dataset& dataset) {
+  std::vector<std::byte> scratch;
+  const bool elsewhere = dataset.files().empty();
+  for (std::size_t i = 0; elsewhere && i < dataset.size(); ++i)
+    static_cast<void>(dataset.view(i, scratch));
   for (const std::filesystem::path& path : dataset.files()) load_file(path);
 }
 
@@ -106,6 +110,10 @@ void load_afresh(const Dataset& dataset) {
 void make_cold(const Dataset& dataset) {
   dataset.release();
   std::vector<std::filesystem::path> files = dataset.files();
+  if (files.empty() && dataset.size() > 0)
+    throw Error(ErrorKind::kUsage, "a dataset that lies elsewhere cannot be made cold", {},
+                "leave out --cold; the first of several passes is cold where the cache is empty: "
+                "`packhorse cache clear`");
   Pages total;
   // Pages that an earlier pass prefetched and that are still on their way from the disk cannot be
   // dropped.

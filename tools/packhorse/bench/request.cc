@@ -41,6 +41,7 @@ const char* name_of(Work work) { return work == Work::kRead ? "read" : "decode";
 
 std::string place_of(const Section& section) {
   if (section.storage) return "simulated " + section.storage->name;
+  if (section.cache == CacheState::kAsIs) return "from afar";
   return section.cache == CacheState::kCold ? "cold" : "warm";
 }
 
@@ -63,8 +64,10 @@ std::vector<Section> sections_of(const Request& request) {
     if (std::find(request.works.begin(), request.works.end(), name_of(work)) == request.works.end())
       continue;
     if (request.cold) sections.push_back({work, CacheState::kCold});
-    if (request.warm || (!request.cold && request.storages.empty()))
+    const bool unsaid = !request.warm && !request.cold && request.storages.empty();
+    if (request.warm || (unsaid && !request.from_afar))
       sections.push_back({work, CacheState::kWarm});
+    if (unsaid && request.from_afar) sections.push_back({work, CacheState::kAsIs});
     for (const std::string& storage : request.storages)
       sections.push_back({work, CacheState::kWarm, reader::parse_storage(storage)});
   }

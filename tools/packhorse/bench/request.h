@@ -28,6 +28,8 @@ struct Request {
   ImageLimits limits = {};
   bool cold = false, warm = false, sweep = false, huge_pages = false, json = false, quiet = false;
   bool targets = false;  ///< read objects, too
+  /// Whether an input lies at a URL: its first pass fetches it, unless it is to be warm.
+  bool from_afar = false;
 };
 
 /// The work, and where the bytes come from; each section has a table of its own.
@@ -38,14 +40,15 @@ struct Section {
 };
 
 const char* name_of(reader::Work work);
-/// "warm", "cold" or "simulated nfs".
+/// "warm", "cold", "from afar" or "simulated nfs".
 std::string place_of(const Section& section);
 
 /// The names of the orders; orders_text() also says what each of them is.
 std::vector<std::string> order_names();
 std::string orders_text();
 
-/// For each work: cold, warm, then simulated storage, as asked; warm if nothing is asked. Throws
+/// For each work: cold, warm, then simulated storage, as asked; if nothing is asked, warm or, where
+/// an input lies at a URL, as it is. Throws
 /// Error(kUsage).
 std::vector<Section> sections_of(const Request& request);
 /// The numbers of workers to try as asked, each once; a sweep goes up to twice the CPUs, because

@@ -129,7 +129,7 @@ std::string doubts_text(const std::vector<const Run*>& runs) {
   for (const Run* run : runs) {
     const Measurement& pass = run->median_pass();
     const auto from_disk = static_cast<double>(pass.disk_bytes);
-    if (run->section.cache == CacheState::kCold || run->section.storage ||
+    if (run->section.cache != CacheState::kWarm || run->section.storage ||
         from_disk <= kWarmShare * static_cast<double>(pass.bytes))
       continue;
     text += fmt::format("not warm: {} of {} came from the disk\n",

@@ -1,0 +1,215 @@
+"""Packed datasets at URLs: the same samples as on the disk, through whatever stands between, each byte fetched once."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+
+import pytest
+from fault_plan import Plan, Rule
+from faults import (
+    ContentRange, Cut, EndlessBody, Flip, Garbage, Hangup, Length, OkForRange, OtherRange, Reset, Size, TooMany,
+    Unavailable, WholeForRange,
+)  # fmt: skip
+from PIL import Image
+from python_support import BIN, DAMAGE, DONE, USAGE, packhorse, run, tree
+
+PHOTOS, SIDE = 160, 256  # of noise, so that they have some 100 KB each: several runs in each of two shards
+
+
+@pytest.fixture(scope="module", name="local")
+def local_fixture(tmp_path_factory):
+    folder, out = tmp_path_factory.mktemp("photos"), tmp_path_factory.mktemp("packed") / "train"
+    for i in range(PHOTOS):
+        path = folder / f"class{i % 3}" / f"{i:03}.jpg"
+        path.parent.mkdir(exist_ok=True)
+        noise = random.Random(i).randbytes(SIDE * SIDE * 3)
+        Image.frombytes("RGB", (SIDE, SIDE), noise).save(path, quality=95)
+    packhorse("pack", folder, out, "--format=wds", "--shard-bytes=8MiB")
+    assert len(list(out.glob("*.tar"))) >= 2
+    return out
+
+
+@pytest.fixture(scope="module", name="unpacked")
+def unpacked_fixture(local, tmp_path_factory):
+    out = tmp_path_factory.mktemp("unpacked") / "out"
+    packhorse("unpack", local, out)
+    return tree(out)
+
+
+class Place:
+    """Where the dataset lies: a URL, options for it, and the process's environment."""
+
+    def __init__(self, url, environment=None, *options):
+        self.url, self.environment, self.options = url, environment or dict(os.environ), options
+
+    def run(self, *args, monkeypatch):
+        for name, value in self.environment.items():
+            monkeypatch.setenv(name, value)
+        return run(*args, *self.options)
+
+
+@pytest.fixture(name="web")
+def web_fixture(local, nginx):
+    """The dataset behind nginx, and what fault proxies are put in front of."""
+    place = nginx.root / "packed/train"
+    if not place.exists():
+        place.parent.mkdir(exist_ok=True)
+        subprocess.run(["cp", "-r", local, place], check=True)
+    return nginx
+
+
+@pytest.fixture(name="bucket")
+def bucket_fixture(local, seaweed):
+    if not seaweed.client().list("private", "packed/"):
+        seaweed.client().put_folder("private", local, "packed/train")
+    return seaweed
+
+
+def unpack(place, out, monkeypatch, *options):
+    result = place.run("unpack", place.url, out, *options, monkeypatch=monkeypatch)
+    assert result.code == DONE, result
+    return tree(out)
+
+
+# The same samples
+
+
+@pytest.mark.parametrize("how", ["cache", "memory"])
+@pytest.mark.parametrize("kind", ["web", "bucket"])
+def test_a_dataset_at_a_url_is_the_one_on_the_disk(request, kind, how, local, unpacked, tmp_path, monkeypatch):
+    server = request.getfixturevalue(kind)
+    s3 = kind == "bucket"
+    place = Place("s3://private/packed/train" if s3 else f"{server.url}/packed/train", server.environment() if s3 else None)
+    cache = [f"--cache={tmp_path}/cache"] if how == "cache" else ["--no-cache"]
+    for _ in range(2):
+        assert unpack(place, tmp_path / f"out{_}", monkeypatch, *cache) == unpacked
+    shown = place.run("inspect", place.url, "--list", "--json", *cache, monkeypatch=monkeypatch)
+    here = run("inspect", local, "--list", "--json")
+    assert shown.code == DONE and shown.out.replace(place.url, str(local)) == here.out
+    read = place.run("bench", place.url, "--work=read", "--repeats=1", "--min-seconds=0", "--json", *cache, monkeypatch=monkeypatch)
+    assert read.code == DONE and read.json["runs"][0]["images"] == PHOTOS, read
+    if how == "cache":
+        packhorse("cache", "verify", f"--cache={tmp_path}/cache")
+
+
+def test_splits_are_found_above_a_dataset(bucket, web, unpacked, tmp_path, monkeypatch):
+    for place in (Place("s3://private/packed", bucket.environment()), Place(f"{web.url}/packed")):
+        out = tmp_path / place.url[:2]
+        unpack(place, out, monkeypatch, "--no-cache")
+        assert tree(out / "train") == unpacked
+        result = place.run("inspect", place.url, "--no-cache", monkeypatch=monkeypatch)
+        assert result.code == DONE and f"{place.url}/train" in result.out
+
+
+# What is fetched
+
+
+def bytes_of(proxy, suffix):
+    return sum(found["bytes"] for name, found in proxy.counters()["objects"].items() if name.endswith(suffix))
+
+
+def test_each_byte_is_fetched_once_and_then_found_in_the_cache(web, local, unpacked, in_front_of, tmp_path, monkeypatch):
+    proxy = in_front_of(web)
+    place, cache = Place(f"{proxy.url}/packed/train"), f"--cache={tmp_path}/cache"
+    assert unpack(place, tmp_path / "a", monkeypatch, cache) == unpacked
+    stored = sum(path.stat().st_size for path in local.glob("*.tar"))
+    assert bytes_of(proxy, ".tar") == stored
+    proxy.reset()
+    assert unpack(place, tmp_path / "b", monkeypatch, cache) == unpacked
+    assert bytes_of(proxy, ".tar") == bytes_of(proxy, ".index") == 0
+
+
+def test_processes_share_a_cache(web, local, in_front_of, tmp_path):
+    proxy = in_front_of(web, delay_ms=5)
+    command = [BIN / "packhorse", "bench", f"{proxy.url}/packed/train", f"--cache={tmp_path}/cache", "--work=read", "--repeats=1", "--min-seconds=0"]
+    processes = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+    said = [process.communicate()[1] for process in processes]
+    assert [process.returncode for process in processes] == [0] * 4, said
+    assert bytes_of(proxy, ".tar") == sum(path.stat().st_size for path in local.glob("*.tar"))
+
+
+def test_a_process_killed_while_it_fetches_leaves_a_cache_that_is_right(web, unpacked, in_front_of, tmp_path, monkeypatch):
+    proxy = in_front_of(web, bytes_per_s=8 << 20)
+    place, cache = Place(f"{proxy.url}/packed/train"), f"--cache={tmp_path}/cache"
+    for killed in range(10):
+        process = subprocess.Popen([BIN / "packhorse", "bench", place.url, cache, "--work=read", "--repeats=1"], stdout=subprocess.DEVNULL)
+        time.sleep(0.02 * killed)  # whenever that is: the cache is right at any time
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert unpack(place, tmp_path / "out", monkeypatch, cache) == unpacked
+    packhorse("cache", "verify", cache)
+
+
+# Faults
+
+
+PASSING = [
+    Cut(1000), Reset(), Hangup(), Unavailable(retry_after=0), Unavailable(), TooMany(retry_after=0), Length(-7), Length(7),
+    ContentRange(1), OtherRange(), Flip(at=100), WholeForRange(), OkForRange(), Garbage(), Size(1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("how", ["cache", "memory"])
+@pytest.mark.parametrize("kind", ["web", "bucket"])
+def test_faults_that_pass_change_nothing(request, kind, how, unpacked, in_front_of, tmp_path, monkeypatch):
+    server = request.getfixturevalue(kind)
+    plan = Plan([Rule(PASSING, path="*.tar", chance=0.5, each=1), Rule([Unavailable(retry_after=0), Reset()], chance=0.3, each=1)], seed=11)
+    proxy = in_front_of(server, plan=plan)
+    s3 = kind == "bucket"
+    place = Place("s3://private/packed/train" if s3 else f"{proxy.url}/packed/train", server.environment(proxy.url) if s3 else None)
+    cache = f"--cache={tmp_path}/cache" if how == "cache" else "--no-cache"
+    result = place.run("unpack", place.url, tmp_path / "out", cache, monkeypatch=monkeypatch)
+    assert sum(proxy.counters()["faults"].values()) > 0
+    if result.code == DONE:
+        assert tree(tmp_path / "out") == unpacked
+    else:  # an answer that lies is an error, not repeated for ever
+        assert result.code in (DAMAGE, 1) and "packed/train/" in result.err and not (tmp_path / "out").exists(), result
+    if how == "cache":
+        packhorse("cache", "verify", cache)
+        assert unpack(place if s3 else Place(f"{server.url}/packed/train"), tmp_path / "again", monkeypatch, cache) == unpacked
+
+
+@pytest.mark.parametrize("fault", [Flip(at=5000), OtherRange(), EndlessBody(), Size(1)], ids=["flip", "range", "endless", "size"])
+def test_faults_that_stay_are_errors_and_nothing_wrong_is_kept(fault, web, unpacked, in_front_of, tmp_path, monkeypatch):
+    proxy = in_front_of(web, plan=Plan([Rule(fault, path="*.tar")]))
+    cache = f"--cache={tmp_path}/cache"
+    place = Place(f"{proxy.url}/packed/train")
+    result = place.run("unpack", place.url, tmp_path / "out", cache, monkeypatch=monkeypatch)
+    assert result.code in (DAMAGE, 1) and "shard-00000" in result.err and "next: " in result.err, result
+    assert not (tmp_path / "out").exists()
+    assert unpack(Place(f"{web.url}/packed/train"), tmp_path / "right", monkeypatch, cache) == unpacked
+
+
+def test_what_is_not_there_or_not_allowed_is_said_without_secrets(bucket, tmp_path, monkeypatch):
+    nothing = Place("s3://private/nothing", bucket.environment())
+    result = nothing.run("inspect", nothing.url, "--no-cache", monkeypatch=monkeypatch)
+    assert result.code != DONE and "there is no dataset.json below the URL" in result.err
+    wrong = Place("s3://private/packed/train", bucket.environment() | {"AWS_SECRET_ACCESS_KEY": "very-secret-but-wrong"})
+    result = wrong.run("inspect", wrong.url, "--no-cache", monkeypatch=monkeypatch)
+    assert result.code != DONE and "very-secret" not in result.err + result.out and "next: " in result.err, result
+    unsigned = Place("s3://private/packed/train", bucket.environment(), "--no-sign-request")
+    assert unsigned.run("inspect", unsigned.url, "--no-cache", monkeypatch=monkeypatch).code != DONE
+
+
+def test_what_cannot_be_done_from_afar_says_so(web, local, tmp_path):
+    url = f"{web.url}/packed/train"
+    for words, command in {
+        "cannot be verified as a whole": ["inspect", url, "--verify=full", "--no-cache"],
+        "only files can be read and written": ["repair", url, local],
+        "cannot be made cold": ["bench", url, "--cold", "--no-cache"],
+    }.items():
+        result = run(*command)
+        assert result.code != DONE and words in result.err and "next: " in result.err, result
+    assert run("bench", url, "--no-cache", "--repeats=1").out.startswith("decode, from afar, ")
+    assert run("bench", url, "--no-cache", "--repeats=1", "--warm").out.startswith("decode, warm, ")
+
+
+def test_options_for_urls_say_so_where_there_is_none(local, tmp_path):
+    for option in (f"--cache={tmp_path}/cache", "--no-cache", "--endpoint=http://localhost:1", "--no-sign-request"):
+        result = run("bench", local, option)
+        assert result.code == USAGE and "has no effect: nothing that is read lies at a URL" in result.err
+    assert not (tmp_path / "cache").exists()
+    assert json.loads(run("inspect", local, "--json").out)["samples"] == PHOTOS

@@ -34,8 +34,9 @@ fs::path checked(const fs::path& path) {
   if (is_packed_dataset(path)) return path;
   std::error_code code;
   if (open_remote(path))
-    throw Error(ErrorKind::kNotFound, "not a dataset: there is no dataset.json below the URL", path,
-                "give the URL of what `packhorse pack` wrote; of its splits one, such as URL/train");
+    throw Error(
+        ErrorKind::kNotFound, "not a dataset: there is no dataset.json below the URL", path,
+        "give the URL of what `packhorse pack` wrote; of its splits one, such as URL/train");
   if (!fs::exists(path, code))
     throw Error(ErrorKind::kNotFound, "the dataset does not exist", path, "check the path");
   if (path.native().ends_with(".partial") || fs::exists(path / "receipts", code)) {

@@ -297,7 +297,8 @@ VerifyReport verify(const fs::path& dataset, const VerifyOptions& options, Progr
     static_cast<void>(find_datasets(dataset));  // throws with the right advice
   const DatasetDirectory directory(dataset);
   if (directory.remote())
-    throw Error(ErrorKind::kUnsupported, "a dataset at a URL cannot be verified as a whole", dataset,
+    throw Error(ErrorKind::kUnsupported, "a dataset at a URL cannot be verified as a whole",
+                dataset,
                 "copy it to a disk; of what is read from the URL every sample is compared with its "
                 "hash in any case");
   const std::string text = directory.read_text(std::string(kManifestName));

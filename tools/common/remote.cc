@@ -34,7 +34,7 @@ void RemoteArguments::setup(CLI::App& app) {
       ->type_name("COMMAND");
 }
 
-void RemoteArguments::enable(const std::vector<std::string>& paths) const {
+bool RemoteArguments::enable(const std::vector<std::string>& paths) const {
   if (std::none_of(paths.begin(), paths.end(), is_url)) {
     for (const CLI::Option* option : declared_) {
       if (option->count() > 0)
@@ -42,12 +42,13 @@ void RemoteArguments::enable(const std::vector<std::string>& paths) const {
                     option->get_name() + " has no effect: nothing that is read lies at a URL", {},
                     "leave it out");
     }
-    return;
+    return false;
   }
   RemoteOptions options = options_;
   if (!no_cache_)
     options.cache = cache_.empty() ? default_cache_directory() : std::filesystem::path(cache_);
   enable_remote(options);
+  return true;
 }
 
 }  // namespace packhorse::program

@@ -13,9 +13,10 @@ class RemoteArguments {
  public:
   /// Declares the options.
   void setup(CLI::App& app);
-  /// Lets datasets at URLs be opened; `paths` are what the command was given to read. Throws
-  /// Error(kUsage) for options that change nothing, as none of the paths is a URL.
-  void enable(const std::vector<std::string>& paths) const;
+  /// Lets datasets at URLs be opened; `paths` are what the command was given to read. Returns
+  /// whether one of them is a URL. Throws Error(kUsage) for options that change nothing as none is,
+  /// or for one in a build without PACKHORSE_STORAGE.
+  bool enable(const std::vector<std::string>& paths) const;
 
  private:
   RemoteOptions options_ = {};

@@ -50,8 +50,7 @@ class CommandBench final : public program::Command {
                   {}, "leave them out, or give --work decode");
     }
     static_cast<void>(bench::size_of(request_.augment, request_.size));  // may throw
-    remote_.enable(request_.inputs);
-    request_.from_afar = std::ranges::any_of(request_.inputs, is_url);
+    request_.from_afar = remote_.enable(request_.inputs);
     if (request_.repeats < 1) throw Error(ErrorKind::kUsage, "--repeats must be at least 1");
     // The file is made first, so that one that cannot be written fails before the measurement.
     std::optional<AtomicFile> metrics;

@@ -9,7 +9,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Claim = CachedFile::Claim;
 
-constexpr std::chrono::milliseconds kLook{1000};  // then the claim is tried again: its owner may be dead
+constexpr std::chrono::milliseconds kLook{
+    1000};  // then the claim is tried again: its owner may be dead
 
 /// Calls `visit` for each run of a range until it returns false.
 template <class Visit>

@@ -19,7 +19,9 @@ class CachedRuns {
   /// Starts to fetch those that are absent. False when the cache has no room for one of them.
   bool prefetch(ByteRange range);
   void forget(ByteRange range);
-  Bytes at(ByteRange range) const { return file_->data().bytes().subspan(range.offset, range.length); }
+  Bytes at(ByteRange range) const {
+    return file_->data().bytes().subspan(range.offset, range.length);
+  }
   double share() const;
 
  private:

@@ -28,8 +28,8 @@ inline constexpr std::uint64_t kJoinedBytes = 4u << 20;
 /// A published dataset, opened for reading: manifest, class list, and every index and data file,
 /// mapped (mapped_file.h). A file stays readable if it is removed, or hidden by its permissions,
 /// while the dataset is open. A file that is cut gives an Error(kIo) with its name as soon as a
-/// sample beyond the cut is read. Files are opened as DatasetDirectory opens them. Of a dataset at a
-/// URL, indexes are copied, and of data files what is looked at. Thread-safe after construction.
+/// sample beyond the cut is read. Files are opened as DatasetDirectory opens them. Of a dataset at
+/// a URL, indexes are copied, and of data files what is looked at. Thread-safe after construction.
 class PackedDataset {
  public:
   /// Throws Error(kNotFound) when `path` is no dataset (a staging directory is not one),
@@ -103,7 +103,7 @@ class PackedDataset {
   [[noreturn]] void corrupt(Place at, const std::string& what) const;
   struct Shard {
     ShardIndex index;
-    MappedFile data;                            ///< unless it is remote
+    MappedFile data;  ///< unless it is remote
     std::unique_ptr<RemoteShard> remote = {};
   };
   void open_shards();

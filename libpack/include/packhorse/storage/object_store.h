@@ -30,7 +30,8 @@ struct StorageOptions {
   int retries = 8;
   std::chrono::milliseconds retry_time{120'000};
   /// s3: where buckets are, if not at AWS ("http://localhost:8333"), and the region they are in.
-  /// Empty: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, AWS_REGION and AWS_DEFAULT_REGION, or the profile.
+  /// Empty: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, AWS_REGION and AWS_DEFAULT_REGION, or the
+  /// profile.
   std::string endpoint = {}, region = {};
   /// s3: send requests without a signature, for public buckets.
   bool anonymous = false;
@@ -46,8 +47,8 @@ struct StorageOptions {
 struct StorageCounters {
   std::uint64_t requests = 0;  ///< sent, those repeated included
   std::uint64_t retries = 0;
-  std::uint64_t bytes = 0;  ///< of bodies received, of requests that failed, too
-  std::uint64_t failed = 0;  ///< given up
+  std::uint64_t bytes = 0;    ///< of bodies received, of requests that failed, too
+  std::uint64_t failed = 0;   ///< given up
   std::uint64_t wait_ns = 0;  ///< from first sending to the last byte, of all requests together
 };
 
@@ -63,10 +64,10 @@ struct ListedObject {
 
 /// A range of an object, and where its bytes go.
 struct RangeRead {
-  std::string name;        ///< below the store's place
-  ByteRange range;         ///< its length is that of `into`, and not 0
-  std::uint64_t of_bytes;  ///< the object's size; any other is an error
-  std::string tag = {};    ///< an ETag it must have; empty: any
+  std::string name;           ///< below the store's place
+  ByteRange range;            ///< its length is that of `into`, and not 0
+  std::uint64_t of_bytes;     ///< the object's size; any other is an error
+  std::string tag = {};       ///< an ETag it must have; empty: any
   std::span<std::byte> into;  ///< belongs to the store until `done` is called
 };
 

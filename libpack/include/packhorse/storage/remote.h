@@ -27,8 +27,8 @@ struct RemoteOptions {
 struct RemoteCounters {
   StorageCounters storage = {};
   std::uint64_t runs_fetched = 0;
-  std::uint64_t runs_found = 0;    ///< in the cache, when they were first needed
-  std::uint64_t damaged = 0;       ///< pieces that were not the right bytes, and were fetched again
+  std::uint64_t runs_found = 0;  ///< in the cache, when they were first needed
+  std::uint64_t damaged = 0;     ///< pieces that were not the right bytes, and were fetched again
   std::uint64_t waits = 0, wait_ns = 0;  ///< of threads that needed bytes that were not there
 };
 

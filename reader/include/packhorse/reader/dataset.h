@@ -31,9 +31,9 @@ class Dataset {
  public:
   virtual ~Dataset() = default;
 
-  /// Opens a packed dataset, which may lie at a URL (remote_files.h), or a class folder. For a source with splits, `split` picks one ("train"
-  /// when empty and there is one). A folder's splits and classes are those that packing it would
-  /// give. Throws Error(kNotFound | kCorrupt | kUsage).
+  /// Opens a packed dataset, which may lie at a URL (remote_files.h), or a class folder. For a
+  /// source with splits, `split` picks one ("train" when empty and there is one). A folder's splits
+  /// and classes are those that packing it would give. Throws Error(kNotFound | kCorrupt | kUsage).
   static std::shared_ptr<const Dataset> open(const std::filesystem::path& path,
                                              const std::string& split = "",
                                              OddClasses odd = OddClasses::kRefuse);

@@ -31,8 +31,8 @@ FILES = {
     "packhorse": help_files("packhorse", SUBCOMMANDS)
     | {"bin/packhorse"}
     | {f"share/doc/packhorse/{name}" for name in ("LICENSE", "README.md", "copyright")},
-    "libpackhorse-dev": {f"lib/libpackhorse_{name}.a" for name in ("core", "dataset", "jpeg", "pack", "reader")}
-    | {f"lib/pkgconfig/{name}.pc" for name in ("packhorse", "packhorse-core", "packhorse-reader")}
+    "libpackhorse-dev": {f"lib/libpackhorse_{name}.a" for name in ("core", "dataset", "jpeg", "pack", "reader", "storage")}
+    | {f"lib/pkgconfig/{name}.pc" for name in ("packhorse", "packhorse-core", "packhorse-reader", "packhorse-storage")}
     | {f"lib/cmake/packhorse/{name}.cmake" for name in ("CoreDependencies", "Dependencies", "packhorseConfig",
                                                        "packhorseConfigVersion", "packhorseCoreTargets",
                                                        "packhorseCoreTargets-TYPE", "packhorseTargets",

@@ -10,7 +10,7 @@ import objects_support as objects
 import pytest
 from objects_support import fields_of
 from PIL import Image
-from python_support import CARRIERS, DAMAGE, DONE, USAGE, packhorse, photos, run
+from python_support import CARRIERS, DAMAGE, DONE, ROOT, USAGE, packhorse, photos, run
 
 SPLITS = ["train", "val", "test"]
 CLASSES = ["RBC", "WBC", "Platelets"]
@@ -260,10 +260,10 @@ def test_annotations_of_other_images_are_refused(tmp_path):
         (["--targets=coco:x", "--targets=val=yolo"], "two notations"),
         (["--targets=coco:x", "--targets=coco:y"], "two files for one split"),
         (["--targets=coco:missing.json"], "missing.json"),
-        (["--targets=coco:samples"], "names a folder, not a file"),
+        ([f"--targets=coco:{ROOT}/samples"], "names a folder, not a file"),
         (["--targets=hf"], "hf without a file"),
         (["--targets=hf:missing.jsonl"], "missing.jsonl"),
-        (["--targets=hf:README.md"], "line 1: "),
+        ([f"--targets=hf:{ROOT}/README.md"], "line 1: "),
         (["--target-classes=samples/shapes/classes.txt"], ""),
     ],
 )

@@ -266,7 +266,7 @@ class FaultProxy:
         async def called():
             return function()
 
-        return asyncio.run_coroutine_threadsafe(called(), self.loop).result(30)
+        return asyncio.run_coroutine_threadsafe(called(), self.loop).result(120)
 
     @property
     def plan(self):

@@ -112,7 +112,7 @@ class Signer:
 class S3:
     """One endpoint, as one user sees it: with no key, as everybody does. One thread at a time."""
 
-    def __init__(self, endpoint, access_key="", secret_key="", region="us-east-1", token="", timeout=60):
+    def __init__(self, endpoint, access_key="", secret_key="", region="us-east-1", token="", timeout=120):
         self.host, self.timeout = urllib.parse.urlsplit(endpoint).netloc, timeout
         self.signer = Signer(access_key, secret_key, region, token) if access_key else None
         self.connection = None

@@ -26,7 +26,7 @@ from s3 import S3, Refused
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 STARTS = 3  # tries, where another program takes a port that was free
-PATIENCE = 60  # seconds until a server answers
+PATIENCE = 120  # seconds until a server answers
 LOG_SHOWN = 3000  # characters
 
 
@@ -97,7 +97,7 @@ class Server:
         return self.status("/") is not None
 
     def status(self, path):
-        connection = http.client.HTTPConnection(*self.address, timeout=5)
+        connection = http.client.HTTPConnection(*self.address, timeout=10)
         try:
             connection.request("GET", path)
             return connection.getresponse().status
@@ -171,7 +171,7 @@ class S3Server(Server):
 
     access_key, secret_key, region = "test-access-key", "test/secret+key=1234567890", "us-east-1"
 
-    def client(self, endpoint=None, timeout=60):
+    def client(self, endpoint=None, timeout=120):
         """A client with all rights."""
         return S3(endpoint or self.url, self.access_key, self.secret_key, self.region, timeout=timeout)
 
@@ -239,7 +239,7 @@ class Seaweed(S3Server):
 
     def ready(self):
         """The buckets are there, and take what is put into them."""
-        client = self.client(timeout=5)  # as it starts, some requests are never answered
+        client = self.client(timeout=10)  # as it starts, some requests are never answered
         for bucket in self.buckets:
             client.make_bucket(bucket)
             client.put(bucket, "is-it-ready", b"yes")
@@ -348,7 +348,7 @@ class Nginx(Server):
 
     def ready(self):
         trusting = ssl.create_default_context(cafile=self.certificate)
-        with socket.create_connection(("127.0.0.1", self.ports[1]), 5) as plain:
+        with socket.create_connection(("127.0.0.1", self.ports[1]), 10) as plain:
             trusting.wrap_socket(plain, server_hostname="localhost").close()
         return super().ready()
 

@@ -23,7 +23,7 @@ NAMES = ["plain.bin", "deep/er/file", "sp ace+plus=&.bin", "äö/猫.bin", "tild
 def got(url, headers=None, **more):
     """(status, headers, body), whatever the status."""
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, headers=headers or {}), timeout=20, **more) as answer:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers or {}), timeout=120, **more) as answer:
             return answer.status, answer.headers, answer.read()
     except urllib.error.HTTPError as error:
         return error.code, error.headers, error.read()
@@ -31,7 +31,7 @@ def got(url, headers=None, **more):
 
 def raw(server, path, headers):
     """The same without urllib, which follows redirects."""
-    connection = http.client.HTTPConnection(*server.address, timeout=20)
+    connection = http.client.HTTPConnection(*server.address, timeout=120)
     connection.request("GET", path, headers=headers)
     answer = connection.getresponse()
     return answer.status, answer.headers, answer.read()
@@ -205,7 +205,7 @@ def test_a_server_ends_with_a_session_that_is_killed(nginx, tmp_path):
         pid = int(session.stdout.readline())
         assert alive(pid)
         session.send_signal(signal.SIGKILL)
-    end = time.monotonic() + 20
+    end = time.monotonic() + 120
     while alive(pid) and time.monotonic() < end:
         time.sleep(0.02)
     assert not alive(pid)

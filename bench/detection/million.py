@@ -94,7 +94,8 @@ def make_boxes(path, images, boxes):
 
 
 def run(command):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+    package = os.environ | {"PYTHONPATH": str(built("packhorse").parents[1] / "python")}
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, env=package)
     if done.returncode != 0:
         sys.exit(f"million: {command[0]} failed:\n{done.stderr[-3000:]}")
     return done.stdout
@@ -102,7 +103,7 @@ def run(command):
 
 def pack(source, out, *options):
     """Seconds, and the peak of memory in bytes."""
-    command = [str(word) for word in (built("packhorse"), "pack", source, out, "--quiet", *options)]
+    command = [str(word) for word in (built("packhorse"), "pack", source, out, "--source-kind", "archive", "--quiet", *options)]
     begin = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     said = process.stderr.read()
@@ -152,7 +153,7 @@ def measured(options, work):
         [
             f"{options.images:,} images of {WIDTH} x {HEIGHT} pixels, {boxes:,} boxes; COCO's file has {mib(coco.stat().st_size)} MiB, "
             f"{coco.stat().st_size / boxes:.0f} bytes a box. {options.rounds} openings each. {cpu}. "
-            f"{machine.packhorse_versions(built('packhorse')).split(' (')[0]}.",
+            f"packhorse {machine.packhorse_versions(built('packhorse')).split(' (')[0]}.",
             f"The fields `objects` and `json` of the samples take {each} bytes a box.",
             table(["format", "packing, s", "its memory, MiB", "bytes a box in the shards and indexes"], packing),
             table(["opens, and finds the boxes of an image", "s", "memory, MiB"], opening),

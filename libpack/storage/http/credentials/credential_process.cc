@@ -1,32 +1,24 @@
-#include <fcntl.h>
-#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <filesystem>
 
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
 #include "packhorse/base/json.h"
 #include "packhorse/base/printable.h"
-#include "packhorse/base/process.h"
 #include "storage/http/credentials/answer.h"
 #include "storage/http/credentials/sources.h"
 #include "storage/http/credentials/text.h"
+#include "storage/http/program_output.h"
 
 namespace packhorse {
 
 namespace {
 
-using ProcessClock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kMostProcessTime{60};  // it may ask a server, or wait for a touch
 constexpr std::size_t kMostPrinted = 64u << 10;
-constexpr int kWaitMs = 20;
 constexpr const char* kPrinted = "what the profile's credential_process printed";
 
 [[noreturn]] void refuse_process(const std::string& program, const std::string& why) {
@@ -50,68 +42,6 @@ std::string program_path(const Surroundings& around, const std::string& name) {
   throw Error(ErrorKind::kUsage, "the program of the profile's credential_process is not in PATH",
               name, "install it, or write its whole path");
 }
-
-/// A program under way, and what it prints. Ended with everything it started when it is left.
-class PrintingProcess {
- public:
-  explicit PrintingProcess(const std::vector<std::string>& command)
-      : name_(command.front()), deadline_(ProcessClock::now() + kMostProcessTime) {
-    std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw_errno("make a pipe for", name_);
-    from_.reset(ends[0]);
-    const UniqueFd to(ends[1]), nothing = open_file("/dev/null", O_RDONLY);
-    if (!nothing) throw_errno("open", "/dev/null");
-    // It may say keys on its stderr, AWS warns: that goes nowhere.
-    pid_ = start_process(command, {.in = nothing.get(), .out = to.get(), .quiet = true},
-                         ProcessGroup::kOwn);
-  }
-  ~PrintingProcess() {
-    if (pid_ < 0) return;
-    ::kill(-pid_, SIGKILL);
-    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-    }
-  }
-  PrintingProcess(const PrintingProcess&) = delete;
-  PrintingProcess& operator=(const PrintingProcess&) = delete;
-
-  std::string output() {
-    std::string text;
-    std::array<char, 4096> buffer{};
-    while (true) {
-      pollfd one{from_.get(), POLLIN, 0};
-      check_time();
-      if (::poll(&one, 1, kWaitMs) <= 0) continue;
-      const ssize_t n = uninterrupted([&] { return ::read(one.fd, buffer.data(), buffer.size()); });
-      if (n < 0) throw_errno("read the output of", name_);
-      if (n == 0) return text;
-      text.append(buffer.data(), static_cast<std::size_t>(n));
-      if (text.size() > kMostPrinted) refuse_process(name_, "prints more than 64 KiB");
-    }
-  }
-
-  /// As waitpid(2) gives it.
-  int status() {
-    int how = 0;
-    while (true) {
-      const pid_t ended = uninterrupted([&] { return ::waitpid(pid_, &how, WNOHANG); });
-      if (ended != 0) pid_ = -1;
-      if (ended < 0) throw_errno("wait for", name_);
-      if (ended > 0) return how;
-      check_time();
-      ::poll(nullptr, 0, kWaitMs);
-    }
-  }
-
- private:
-  void check_time() const {
-    if (ProcessClock::now() > deadline_) refuse_process(name_, "took longer than a minute");
-  }
-
-  std::string name_;
-  ProcessClock::time_point deadline_;
-  UniqueFd from_;
-  pid_t pid_ = -1;
-};
 
 void check_version(const std::string& text) {
   const auto json = parse_json(text);  // has been read before
@@ -164,9 +94,12 @@ std::optional<Credentials> from_process(const Surroundings& around, const Profil
                     "that names no program",
                 {}, "write the program's path first");
   command.front() = program_path(around, with_home(around, command.front()));
-  PrintingProcess process(command);
-  const std::string text = process.output();
-  const int status = process.status();
+  // It may say keys on its stderr, AWS warns: that goes nowhere.
+  const auto output = output_of(command, kMostPrinted, kMostProcessTime, true);
+  if (!output) refuse_process(command.front(), "took longer than a minute");
+  if (!output->status) refuse_process(command.front(), "prints more than 64 KiB");
+  const std::string& text = output->text;
+  const int status = *output->status;
   if (WIFSIGNALED(status))
     refuse_process(command.front(), "was ended by signal " + std::to_string(WTERMSIG(status)));
   if (WEXITSTATUS(status) != 0)

@@ -36,14 +36,17 @@ void UniqueFd::reset(int fd) {
   fd_ = fd;
 }
 
+bool is_url(std::string_view text) {
+  const std::size_t colon = text.find("://");
+  if (colon == std::string_view::npos || colon < 2) return false;
+  const std::string_view scheme = text.substr(0, colon);
+  return std::all_of(scheme.begin(), scheme.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '+' || c == '-' || c == '.';
+  });
+}
+
 void refuse_url(std::string_view path) {
-  const std::size_t colon = path.find("://");
-  const auto is_scheme = [](std::string_view text) {
-    return text.size() > 1 && std::all_of(text.begin(), text.end(), [](unsigned char c) {
-             return std::isalnum(c) != 0 || c == '+' || c == '-' || c == '.';
-           });
-  };
-  if (colon == std::string_view::npos || !is_scheme(path.substr(0, colon))) return;
+  if (!is_url(path)) return;
   throw Error(ErrorKind::kUsage,
               "'" + std::string(path) + "' is a URL; only files can be read and written", {},
               "copy it to a disk, or mount it; if a folder really has this name, write ./" +

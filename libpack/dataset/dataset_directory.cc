@@ -125,12 +125,6 @@ UniqueFd DatasetDirectory::open(const std::string& name, std::uint64_t bytes,
   return remote_->open(name, bytes, sha256);
 }
 
-bool DatasetDirectory::has(const std::string& name) const {
-  if (remote_) return remote_->has(name);
-  struct stat status {};
-  return ::fstatat(directory_.get(), name.c_str(), &status, 0) == 0 && S_ISREG(status.st_mode);
-}
-
 std::string DatasetDirectory::read_text(const std::string& name) const {
   constexpr std::uint64_t kMost = std::uint64_t{256} << 20;  // some two million rejects
   if (remote_) {

@@ -187,10 +187,12 @@ ImageInfo PackedDataset::image(std::size_t sample) const {
 Bytes PackedDataset::view(std::size_t sample) const {
   const Place at = place(sample);
   const ShardIndex& shard = index(at.shard);
-  Bytes bytes = view_range(at, shard.range(at.row));
-  if (shards_[at.shard].remote && xxh3(bytes) != shard.hash(at.row)) [[unlikely]]
-    bytes = view_anew(at, shard.range(at.row));
-  check(at, bytes, shard.hash(at.row), "the image's bytes");
+  const ByteRange range = shard.range(at.row);
+  Bytes bytes = view_range(at, range);
+  if (xxh3(bytes) == shard.hash(at.row)) [[likely]]
+    return bytes;
+  bytes = view_anew(at, range);
+  if (xxh3(bytes) != shard.hash(at.row)) refuse_other_bytes(at, "the image's bytes");
   return bytes;
 }
 
@@ -222,18 +224,17 @@ bool PackedDataset::read_field(std::size_t sample, std::size_t field,
   const Place at = place(sample);
   const ShardIndex& shard = index(at.shard);
   if (!shard.has_field(at.row, field)) return false;
-  Bytes bytes = view_range(at, shard.field_range(at.row, field));
-  if (shards_[at.shard].remote && xxh3(bytes) != shard.field_hash(at.row, field)) [[unlikely]]
-    bytes = view_anew(at, shard.field_range(at.row, field));
-  out.assign(bytes.begin(), bytes.end());
-  check(at, out, shard.field_hash(at.row, field),
-        "the bytes of the field '" + fields()[field] + "'");
+  const ByteRange range = shard.field_range(at.row, field);
+  const auto is_right = [&](Bytes bytes) {
+    out.assign(bytes.begin(), bytes.end());
+    return xxh3(out) == shard.field_hash(at.row, field);
+  };
+  if (!is_right(view_range(at, range)) && !is_right(view_anew(at, range)))
+    refuse_other_bytes(at, "the bytes of the field '" + fields()[field] + "'");
   return true;
 }
 
-void PackedDataset::check(Place at, Bytes bytes, std::uint64_t hash, std::string_view what) const {
-  if (xxh3(bytes) == hash) [[likely]]
-    return;
+void PackedDataset::refuse_other_bytes(Place at, std::string_view what) const {
   check_whole(manifest_.shards[at.shard].first_sample + at.row);
   corrupt(at, std::string(what) + " are not the ones that were packed");
 }
@@ -249,8 +250,10 @@ Bytes PackedDataset::view_range(Place at, ByteRange range) const {
   return frame_content(at).subspan(range.offset - begin, range.length);
 }
 
-/// A copy of remote bytes that was damaged on a disk or on the way is fetched once more.
+/// For bytes that are not the right ones: a copy of remote bytes that was damaged on a disk or on
+/// the way is fetched once more.
 Bytes PackedDataset::view_anew(Place at, ByteRange range) const {
+  if (!shards_[at.shard].remote) return view_range(at, range);
   const bool compressed = index(at.shard).compressed();
   shards_[at.shard].remote->discard(compressed ? stored_range(at) : range);
   frame_cache().dataset = 0;
@@ -262,10 +265,12 @@ std::uint64_t PackedDataset::prefetch(std::span<const std::uint64_t> samples) co
   std::size_t shard = 0;
   ByteRange run;
   const auto ask = [&] {
-    if (run.length > 0 && shards_[shard].remote)
-      shards_[shard].remote->prefetch(run);
-    else if (run.length > 0)
+    if (run.length == 0) return;
+    if (const auto& remote = shards_[shard].remote) {
+      remote->prefetch(run);
+    } else {
       shards_[shard].data.will_need(run);
+    }
     asked += run.length;
   };
   for (const std::uint64_t sample : samples) {
@@ -286,10 +291,10 @@ std::uint64_t PackedDataset::prefetch(std::span<const std::uint64_t> samples) co
 }
 
 double PackedDataset::resident_share() const {
+  if (directory_.remote()) return remote_share();
   constexpr std::size_t kShards = 32, kPlaces = 8;
   std::size_t looked = 0, there = 0;
   const std::size_t shards = std::min(kShards, shards_.size());
-  if (directory_.remote()) return remote_share();
   for (std::size_t i = 0; i < shards; ++i) {
     const std::size_t shard = i * shards_.size() / shards;
     const UniqueFd fd = open_file(data_path(shard), O_RDONLY);

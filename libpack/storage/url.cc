@@ -9,6 +9,7 @@
 
 #include "base/ascii.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/dataset/dataset_directory.h"
 
@@ -155,15 +156,6 @@ void check_query(std::string_view text, std::string_view query) {
 }
 
 }  // namespace
-
-bool is_url(std::string_view text) {
-  const std::size_t colon = text.find("://");
-  return colon != std::string_view::npos && colon > 1 &&
-         std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(colon),
-                     [](unsigned char c) {
-                       return is_letter_or_digit(c) || c == '+' || c == '-' || c == '.';
-                     });
-}
 
 Url parse_url(std::string_view text) {
   if (text.size() > kMostUrlBytes)

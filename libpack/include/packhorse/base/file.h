@@ -38,6 +38,8 @@ class UniqueFd {
   int fd_ = -1;
 };
 
+/// Whether a text begins as a URL does ("scheme://"), of whatever scheme.
+bool is_url(std::string_view text);
 /// Throws Error(kUsage) for a URL ("s3://bucket/x"), as everything below does that opens or creates
 /// a file: nothing here reads or writes URLs, and as a path one would make local folders of that
 /// name.

@@ -51,8 +51,6 @@ class DatasetDirectory {
   /// file comes from afar.
   UniqueFd open(const std::string& name, std::uint64_t bytes, const std::string& sha256,
                 Links links = Links::kNone) const;
-  /// Whether there is a file of that name. Throws Error(kIo) where a storage cannot be asked.
-  bool has(const std::string& name) const;
   /// Where the files are elsewhere: who has them. Else nullptr.
   const std::shared_ptr<RemoteFiles>& remote() const { return remote_; }
   std::string read_text(const std::string& name) const;  ///< at most 256 MiB

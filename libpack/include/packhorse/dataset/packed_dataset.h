@@ -98,7 +98,7 @@ class PackedDataset {
   Bytes view_range(Place at, ByteRange range) const;
   Bytes view_anew(Place at, ByteRange range) const;
   double remote_share() const;
-  void check(Place at, Bytes bytes, std::uint64_t hash, std::string_view what) const;
+  [[noreturn]] void refuse_other_bytes(Place at, std::string_view what) const;
   Bytes frame_content(Place at) const;
   [[noreturn]] void corrupt(Place at, const std::string& what) const;
   struct Shard {

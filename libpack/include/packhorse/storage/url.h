@@ -19,9 +19,6 @@ struct Url {
   bool operator==(const Url&) const = default;
 };
 
-/// Whether a text begins as a URL does ("scheme://"), of whatever scheme.
-bool is_url(std::string_view text);
-
 /// Throws Error(kUsage) for a scheme other than those above, a user or password in it, a fragment,
 /// a query of s3, a host or bucket that cannot be, percent signs that encode nothing, control
 /// characters, parts "." or "..", and for more than 4 KiB. Messages never show the query.

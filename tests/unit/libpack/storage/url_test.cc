@@ -1,5 +1,6 @@
 #include "packhorse/storage/url.h"
 
+#include "packhorse/base/file.h"
 #include "support/support.h"
 
 namespace packhorse {

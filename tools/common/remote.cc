@@ -4,6 +4,7 @@
 
 #include "common/program.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
 #include "packhorse/storage/cache.h"
 
 namespace packhorse::program {

@@ -14,8 +14,8 @@ class RemoteArguments {
   /// Declares the options.
   void setup(CLI::App& app);
   /// Lets datasets at URLs be opened; `paths` are what the command was given to read. Returns
-  /// whether one of them is a URL. Throws Error(kUsage) for options that change nothing as none is,
-  /// or for one in a build without PACKHORSE_STORAGE.
+  /// whether one of them is a URL. Throws Error(kUsage) for options that change nothing, as none
+  /// is.
   bool enable(const std::vector<std::string>& paths) const;
 
  private:

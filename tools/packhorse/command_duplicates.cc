@@ -160,7 +160,7 @@ class CommandDuplicates final : public program::Command {
                   "leave out --identical, or the limits");
     }
     Compared compared;
-    for (const fs::path& path : request_.datasets()) compared.opened.emplace_back(path);
+    for (const fs::path& path : request_.datasets({other_})) compared.opened.emplace_back(path);
     compared.own = compared.opened.size();
     if (!other_.empty()) {
       for (const fs::path& path : find_datasets(other_)) compared.opened.emplace_back(path);

@@ -70,7 +70,7 @@ bool CachedRuns::fetch_ahead(std::size_t run) {
     }
   };
   try {
-    object_->start(file_->range_of(run), land);
+    if (!object_->start(file_->range_of(run), land)) file_->give_up(run);
   } catch (...) {
     file_->give_up(run);
     throw;

@@ -14,7 +14,7 @@ namespace packhorse {
 class Landing {
  public:
   Landing();
-  ~Landing();  ///< works off what it was given
+  ~Landing();  ///< works off what it was given; not in its own thread
   /// `work` must not throw. Thread-safe.
   void add(std::function<void()> work);
 

@@ -4,6 +4,18 @@
 
 namespace packhorse {
 
+bool MemoryBudget::begin(std::uint64_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  if (ahead_ > 0 && ahead_ + bytes > most_) return false;
+  ahead_ += bytes;
+  return true;
+}
+
+void MemoryBudget::end(std::uint64_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  ahead_ -= bytes;
+}
+
 void MemoryBudget::add(std::uint64_t bytes, std::function<void()> drop) {
   std::list<Held> leaving;
   {

@@ -103,10 +103,11 @@ void MemoryPieces::prefetch(ByteRange range) {
     if (find(range)) return;
     piece = add(range);
   }
+  const auto land = [self = shared_from_this(), piece](Buffer bytes) {
+    self->end(piece, std::move(bytes), nullptr);
+  };
   try {
-    object_->start(range, [self = shared_from_this(), piece](Buffer bytes) {
-      self->end(piece, std::move(bytes), nullptr);
-    });
+    if (!object_->start(range, land)) end(piece, nullptr, nullptr);
   } catch (...) {
     end(piece, nullptr, nullptr);
     throw;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "packhorse/storage/remote.h"
 #include "storage/cache/run_cache.h"
 #include "storage/dataset/stored_shard.h"
+#include "storage/http/client.h"
 
 namespace packhorse {
 
@@ -26,16 +28,20 @@ namespace {
 constexpr const char* kUsualSplits[] = {"train", "val", "test"};
 constexpr std::size_t kMostListed = 100'000;
 
+class RemoteDataset;
+
 /// What all remote datasets of the process share.
 struct Remote {
   RemoteOptions options;
   std::once_flag cache_once;
-  std::unique_ptr<RunCache> cache;  ///< made when a dataset is first opened
+  std::shared_ptr<RunCache> cache;  ///< made when a dataset is first opened
   std::shared_ptr<MemoryBudget> memory;
   std::shared_ptr<Landing> landing = std::make_shared<Landing>();
   std::shared_ptr<RemoteEvents> events = std::make_shared<RemoteEvents>();
   std::mutex mutex;
-  std::vector<std::shared_ptr<ObjectStore>> stores;  ///< that were opened, for their counters
+  /// By their URLs: a dataset is looked at several times until it is open, and each store has
+  /// credentials of its own.
+  std::map<std::string, std::shared_ptr<RemoteDataset>> opened;
 };
 
 std::shared_ptr<Remote>& remote() {
@@ -53,11 +59,13 @@ UniqueFd unnamed_file(Bytes bytes, const fs::path& shown) {
 
 class RemoteDataset final : public RemoteFiles {
  public:
-  RemoteDataset(std::shared_ptr<Remote> all, std::shared_ptr<ObjectStore> store)
-      : all_(std::move(all)), store_(std::move(store)) {}
+  RemoteDataset(RemoteParts parts, std::shared_ptr<RunCache> cache)
+      : parts_(std::move(parts)), cache_(std::move(cache)) {}
+
+  StorageCounters counters() const { return parts_.store->counters(); }
 
   bool has(const std::string& name) override try {
-    store_->info(name);
+    parts_.store->info(name);
     return true;
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kNotFound) return false;
@@ -65,19 +73,18 @@ class RemoteDataset final : public RemoteFiles {
   }
 
   std::string read_text(const std::string& name, std::uint64_t most) override {
-    const std::vector<std::byte> bytes = store_->read(name, most);
+    const std::vector<std::byte> bytes = parts_.store->read(name, most);
     return std::string(as_text(bytes));
   }
 
   UniqueFd open(const std::string& name, std::uint64_t bytes, const std::string& sha256) override {
     if (bytes == 0) return unnamed_file({}, shown(name));
-    const std::shared_ptr<CachedFile> cached =
-        all_->cache ? all_->cache->open(sha256, bytes) : nullptr;
+    const std::shared_ptr<CachedFile> cached = cache_ ? cache_->open(sha256, bytes) : nullptr;
     if (cached && is_whole(*cached)) {
       UniqueFd fd = cached->open_data();
       if (sha256_file(fd.get(), shown(name)) == sha256) return fd;
       for (std::size_t run = 0; run < cached->runs(); ++run) cached->forget(run);
-      ++all_->events->damaged;
+      ++parts_.events->damaged;
     }
     std::vector<std::byte> content = fetch_whole(name, bytes, sha256);
     if (cached && keep(*cached, content)) return cached->open_data();
@@ -86,18 +93,17 @@ class RemoteDataset final : public RemoteFiles {
 
   std::unique_ptr<RemoteShard> open_shard(const ShardRecord& record,
                                           const ShardIndex& index) override {
-    const RemoteParts parts = {store_, all_->memory, all_->landing, all_->events};
-    auto object = std::make_shared<ShardObject>(parts, record.file, record.bytes, index);
+    auto object = std::make_shared<ShardObject>(parts_, record.file, record.bytes, index);
     std::shared_ptr<CachedFile> cached;
-    if (all_->cache && record.bytes > 0) cached = all_->cache->open(record.sha256, record.bytes);
+    if (cache_ && record.bytes > 0) cached = cache_->open(record.sha256, record.bytes);
     return std::make_unique<StoredShard>(std::move(object), std::move(cached));
   }
 
   std::vector<std::string> splits() override {
-    if (store_->place().scheme != "s3") return usual_splits();
+    if (parts_.store->place().scheme != "s3") return usual_splits();
     std::set<std::string> found;
     const std::string end = "/" + std::string(kManifestName);
-    for (const ListedObject& object : store_->list("", kMostListed)) {
+    for (const ListedObject& object : parts_.store->list("", kMostListed)) {
       if (!object.name.ends_with(end)) continue;
       const std::string split = object.name.substr(0, object.name.size() - end.size());
       if (split.find('/') == std::string::npos) found.insert(split);
@@ -106,7 +112,9 @@ class RemoteDataset final : public RemoteFiles {
   }
 
  private:
-  fs::path shown(const std::string& name) const { return store_->place().below(name).shown(); }
+  fs::path shown(const std::string& name) const {
+    return parts_.store->place().below(name).shown();
+  }
 
   std::vector<std::string> usual_splits() {
     std::vector<std::string> found;
@@ -125,9 +133,9 @@ class RemoteDataset final : public RemoteFiles {
   std::vector<std::byte> fetch_whole(const std::string& name, std::uint64_t bytes,
                                      const std::string& hash) {
     for (int attempt = 0; attempt < 2; ++attempt) {
-      std::vector<std::byte> content = store_->read(name, bytes);
+      std::vector<std::byte> content = parts_.store->read(name, bytes);
       if (content.size() == bytes && sha256(content) == hash) return content;
-      ++all_->events->damaged;
+      ++parts_.events->damaged;
     }
     throw Error(ErrorKind::kCorrupt, "the file is not the one that the manifest names", shown(name),
                 "upload the dataset again; `packhorse inspect --verify full` checks a copy");
@@ -145,8 +153,8 @@ class RemoteDataset final : public RemoteFiles {
     return true;
   }
 
-  const std::shared_ptr<Remote> all_;
-  const std::shared_ptr<ObjectStore> store_;
+  const RemoteParts parts_;
+  const std::shared_ptr<RunCache> cache_;  ///< null: nothing is kept on the disk
 };
 
 std::shared_ptr<RemoteFiles> open_files(const std::string& url) {
@@ -154,14 +162,22 @@ std::shared_ptr<RemoteFiles> open_files(const std::string& url) {
   std::call_once(all->cache_once, [&] {
     const RemoteOptions& options = all->options;
     if (!options.cache.empty())
-      all->cache = std::make_unique<RunCache>(options.cache, options.cache_bytes);
+      all->cache = std::make_shared<RunCache>(options.cache, options.cache_bytes);
   });
-  std::shared_ptr<ObjectStore> store = open_store(parse_url(url), all->options.storage);
-  {
-    const std::scoped_lock lock(all->mutex);
-    all->stores.push_back(store);
+  const Url place = parse_url(url);
+  if (!place.query.empty())
+    throw Error(ErrorKind::kUsage,
+                "the URL of a dataset has a query, which may be a secret, and would be shown as a "
+                "part of its files' names",
+                place.shown(), "give the URL without it; --url-command signs each file's");
+  const std::scoped_lock lock(all->mutex);
+  std::shared_ptr<RemoteDataset>& files = all->opened[place.shown()];
+  if (!files) {
+    const auto store = open_store(place, all->options.storage);
+    files = std::make_shared<RemoteDataset>(
+        RemoteParts{store, all->memory, all->landing, all->events}, all->cache);
   }
-  return std::make_shared<RemoteDataset>(all, std::move(store));
+  return files;
 }
 
 }  // namespace
@@ -177,6 +193,8 @@ void RemoteOptions::validate() const {
 
 void enable_remote(const RemoteOptions& options) {
   options.validate();
+  // Before remote(): at exit clients, and the TLS that they use, go after what uses them.
+  static_cast<void>(shared_client(options.storage));
   const auto made = std::make_shared<Remote>();
   made->options = options;
   made->memory = std::make_shared<MemoryBudget>(options.memory_bytes);
@@ -195,8 +213,8 @@ RemoteCounters remote_counters() {
   counters.waits = events.waits;
   counters.wait_ns = events.wait_ns;
   const std::scoped_lock lock(all->mutex);
-  for (const auto& store : all->stores) {
-    const StorageCounters one = store->counters();
+  for (const auto& [url, files] : all->opened) {
+    const StorageCounters one = files->counters();
     counters.storage.requests += one.requests;
     counters.storage.retries += one.retries;
     counters.storage.bytes += one.bytes;

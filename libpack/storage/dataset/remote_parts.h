@@ -18,7 +18,8 @@ struct RemoteEvents {
 struct RemoteParts {
   std::shared_ptr<ObjectStore> store;
   std::shared_ptr<MemoryBudget> memory;
-  std::shared_ptr<Landing> landing;
+  /// Not held: what lands holds this, and a thread cannot end itself.
+  std::weak_ptr<Landing> landing;
   std::shared_ptr<RemoteEvents> events;
 };
 

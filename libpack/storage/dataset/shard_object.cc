@@ -31,15 +31,28 @@ bool ShardObject::fits(ByteRange range, const Buffer& buffer) {
   return false;
 }
 
-void ShardObject::start(ByteRange range, std::function<void(Buffer)> landed) {
+bool ShardObject::start(ByteRange range, std::function<void(Buffer)> landed) {
+  if (!parts_.memory->begin(range.length)) return false;
   const auto buffer = std::make_shared<std::vector<std::byte>>(range.length);
   const auto land = [self = shared_from_this(), range, buffer,
                      landed = std::move(landed)](const std::exception_ptr& error) {
-    self->parts_.landing->add([self, range, buffer, landed, error] {
+    const auto work = [self, range, buffer, landed, error] {
       landed(!error && self->fits(range, buffer) ? buffer : nullptr);
-    });
+      self->parts_.memory->end(range.length);
+    };
+    if (const auto landing = self->parts_.landing.lock()) {
+      landing->add(work);
+    } else {
+      work();  // everything is coming to its end
+    }
   };
-  parts_.store->start(range_read(range, buffer), land);
+  try {
+    parts_.store->start(range_read(range, buffer), land);
+  } catch (...) {
+    parts_.memory->end(range.length);
+    throw;
+  }
+  return true;
 }
 
 void ShardObject::close() {

@@ -25,10 +25,11 @@ class ShardObject : public std::enable_shared_from_this<ShardObject> {
   /// Waits for a range. It is fetched once more when its bytes are not the right ones, as they may
   /// have been damaged on the way. Throws what the store throws, and Error(kCorrupt).
   Buffer fetch(ByteRange range) const;
-  /// Starts to fetch a range. `landed` is called once, in the thread of the landing, with the
-  /// bytes, or with nullptr where that failed or they were not the right ones: whoever needs them
-  /// fetches them, and hears why not. It must not throw, and is called after close(), too.
-  void start(ByteRange range, std::function<void(Buffer)> landed);
+  /// Starts to fetch a range ahead. False when too much is on its way already. `landed` is called
+  /// once, in the thread of the landing, with the bytes, or with nullptr where that failed or they
+  /// were not the right ones: whoever needs them fetches them, and hears why not. It must not
+  /// throw, and is called after close(), too.
+  bool start(ByteRange range, std::function<void(Buffer)> landed);
   /// Ends looking at the index. Waits for what is being looked at.
   void close();
 

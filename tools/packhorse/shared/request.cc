@@ -17,9 +17,10 @@ void Request::setup_rest(CLI::App& app, const char* silences) {
   remote.setup(app);
 }
 
-std::vector<std::filesystem::path> Request::datasets() const {
+std::vector<std::filesystem::path> Request::datasets(std::vector<std::string> others) const {
   limits.validate();
-  remote.enable({path});
+  others.push_back(path);
+  remote.enable(others);
   return find_datasets(path);
 }
 

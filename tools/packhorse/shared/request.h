@@ -25,8 +25,9 @@ struct Request {
   /// output) and the limits; it comes second so that they stand below the subcommand's own options.
   void setup_dataset(CLI::App& app);
   void setup_rest(CLI::App& app, const char* silences);
-  /// The datasets at `path`, after checking the options. Throws Error(kUsage | kNotFound).
-  std::vector<std::filesystem::path> datasets() const;
+  /// The datasets at `path`, after checking the options. `others` are read, too. Throws
+  /// Error(kUsage | kNotFound).
+  std::vector<std::filesystem::path> datasets(std::vector<std::string> others = {}) const;
 };
 
 /// "{wds,lmdb}": the names of kinds, or of pointers to them, as CLI11 shows choices.

@@ -16,7 +16,8 @@ struct RemoteOptions {
   /// Where parts of files are kept (docs/remote.md); empty: in memory alone.
   std::filesystem::path cache = {};
   std::uint64_t cache_bytes = std::uint64_t{50} << 30;
-  /// What is kept in memory where there is no cache, or it is full.
+  /// What is kept in memory where there is no cache, or it is full; with or without one, as much
+  /// may be on its way ahead.
   std::uint64_t memory_bytes = std::uint64_t{256} << 20;
 
   /// Throws Error(kUsage).
@@ -32,8 +33,9 @@ struct RemoteCounters {
   std::uint64_t waits = 0, wait_ns = 0;  ///< of threads that needed bytes that were not there
 };
 
-/// From then on datasets at http, https and s3 URLs are opened with these options. Call it before
-/// other threads open datasets. Throws Error(kUsage).
+/// From then on datasets at http, https and s3 URLs are opened with these options; a URL with a
+/// query, which may be a secret, is refused. Call it once, before other threads open datasets, as
+/// a program does at its start. Throws Error(kUsage).
 void enable_remote(const RemoteOptions& options);
 RemoteCounters remote_counters();
 

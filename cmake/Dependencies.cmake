@@ -2,9 +2,7 @@
 # find_package(packhorse) need not know them. Nothing is downloaded.
 include("${CMAKE_CURRENT_LIST_DIR}/CoreDependencies.cmake")
 find_package(CLI11 REQUIRED)
-if(PACKHORSE_STORAGE OR NOT DEFINED PACKHORSE_STORAGE)  # not defined in programs that use the package
-  find_package(CURL 7.85 REQUIRED)
-endif()
+find_package(CURL 7.85 REQUIRED)
 find_package(TBB REQUIRED)
 find_package(LibArchive REQUIRED)
 find_package(ZLIB REQUIRED)

@@ -37,12 +37,9 @@ packhorse_install(packhorseCoreTargets dev TARGETS packhorse_dataset packhorse_j
 packhorse_pkg_config(packhorse-core "Reads packed datasets of JPEGs and pixels" LIBRARIES core ${_core_libraries}
                      REQUIRES ${_core_requires})
 if(TARGET packhorse_pack)
-  if(TARGET packhorse_storage)
-    set(_storage packhorse_storage)
-    packhorse_pkg_config(packhorse-storage "Reads ranges of objects over HTTP and from S3"
-                         LIBRARIES storage dataset REQUIRES ${_core_requires} libcurl pugixml)
-  endif()
-  packhorse_install(packhorseTargets dev TARGETS ${_storage} packhorse_pack packhorse_reader
+  packhorse_pkg_config(packhorse-storage "Reads ranges of objects over HTTP and from S3"
+                       LIBRARIES storage dataset REQUIRES ${_core_requires} libcurl pugixml)
+  packhorse_install(packhorseTargets dev TARGETS packhorse_storage packhorse_pack packhorse_reader
                     HEADERS libpack/include/ FILES cmake/Dependencies.cmake)
   set(_opencv -lopencv_imgproc -lopencv_core)
   set(_pack_requires ${_core_requires} libarchive zlib tbb lmdb hdf5 libpcre2-8 pugixml yaml-0.1)

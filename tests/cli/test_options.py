@@ -165,7 +165,6 @@ def test_a_url_is_refused_wherever_a_path_is_wanted(source, tmp_path, url):
         ("unpack", tmp_path / "packed", url),
         ("inspect", tmp_path / "packed", "--against", url),
         ("repair", tmp_path / "packed", url),
-        ("duplicates", tmp_path / "packed", url),
         ("inspect", tmp_path / "packed", "--report", url),
         ("inspect", tmp_path / "packed", "--show", "0", "-o", url),
         ("index", url),
@@ -186,7 +185,7 @@ def test_a_url_is_refused_wherever_a_path_is_wanted(source, tmp_path, url):
 
 @pytest.mark.parametrize("url", ["gs://bucket/x", "file:///x", "hdfs://x"])
 def test_a_dataset_at_a_url_of_another_scheme_is_refused(tmp_path, url):
-    for command in [("inspect", url), ("bench", url), ("unpack", url, "out")]:
+    for command in [("inspect", url), ("bench", url), ("unpack", url, "out"), ("duplicates", url)]:
         result = run(*command, cwd=tmp_path)
         assert result.code == USAGE and "a scheme that is not known here" in result.err and "s3://" in result.err, result
     assert list(tmp_path.iterdir()) == []

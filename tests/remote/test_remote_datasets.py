@@ -78,11 +78,14 @@ def unpack(place, out, monkeypatch, *options):
 
 
 @pytest.mark.parametrize("how", ["cache", "memory"])
-@pytest.mark.parametrize("kind", ["web", "bucket"])
+@pytest.mark.parametrize("kind", ["http", "https", "s3"])
 def test_a_dataset_at_a_url_is_the_one_on_the_disk(request, kind, how, local, unpacked, tmp_path, monkeypatch):
-    server = request.getfixturevalue(kind)
-    s3 = kind == "bucket"
-    place = Place("s3://private/packed/train" if s3 else f"{server.url}/packed/train", server.environment() if s3 else None)
+    server = request.getfixturevalue("bucket" if kind == "s3" else "web")
+    place = {
+        "http": lambda: Place(f"{server.url}/packed/train"),
+        "https": lambda: Place(f"{server.https}/packed/train", os.environ | {"SSL_CERT_FILE": str(server.certificate)}),
+        "s3": lambda: Place("s3://private/packed/train", server.environment()),
+    }[kind]()
     cache = [f"--cache={tmp_path}/cache"] if how == "cache" else ["--no-cache"]
     for _ in range(2):
         assert unpack(place, tmp_path / f"out{_}", monkeypatch, *cache) == unpacked
@@ -143,33 +146,53 @@ def test_a_process_killed_while_it_fetches_leaves_a_cache_that_is_right(web, unp
     packhorse("cache", "verify", cache)
 
 
+@pytest.mark.parametrize("how", ["cache", "memory"])
+def test_a_run_that_ends_while_more_is_on_its_way_ends_well(web, in_front_of, tmp_path, how):
+    proxy = in_front_of(web, delay_ms=20, bytes_per_s=4 << 20)
+    cache = f"--cache={tmp_path}/cache" if how == "cache" else "--no-cache"
+    for _ in range(3):
+        result = run("bench", f"{proxy.url}/packed/train", cache, "--batch-size=4", "--max-images=8", "--repeats=1", "--min-seconds=0")
+        assert result.code == DONE and result.err == "", result
+
+
 # Faults
 
-
-PASSING = [
-    Cut(1000), Reset(), Hangup(), Unavailable(retry_after=0), Unavailable(), TooMany(retry_after=0), Length(-7), Length(7),
-    ContentRange(1), OtherRange(), Flip(at=100), WholeForRange(), OkForRange(), Garbage(), Size(1),
+MENDED = [
+    Cut(1000), Reset(), Hangup(), Unavailable(retry_after=0), Unavailable(), TooMany(retry_after=0), OtherRange(), Flip(at=100),
 ]  # fmt: skip
+LIES = [Length(-7), Length(7), ContentRange(1), WholeForRange(), OkForRange(), Garbage(), Size(1)]
 
 
 @pytest.mark.parametrize("how", ["cache", "memory"])
 @pytest.mark.parametrize("kind", ["web", "bucket"])
 def test_faults_that_pass_change_nothing(request, kind, how, unpacked, in_front_of, tmp_path, monkeypatch):
     server = request.getfixturevalue(kind)
-    plan = Plan([Rule(PASSING, path="*.tar", chance=0.5, each=1), Rule([Unavailable(retry_after=0), Reset()], chance=0.3, each=1)], seed=11)
+    others = [Unavailable(retry_after=0), Reset()]
+    plan = Plan([Rule(MENDED, path="*.tar", chance=0.7, each=1), Rule(others, chance=0.5, each=1)], seed=11)
     proxy = in_front_of(server, plan=plan)
     s3 = kind == "bucket"
     place = Place("s3://private/packed/train" if s3 else f"{proxy.url}/packed/train", server.environment(proxy.url) if s3 else None)
     cache = f"--cache={tmp_path}/cache" if how == "cache" else "--no-cache"
-    result = place.run("unpack", place.url, tmp_path / "out", cache, monkeypatch=monkeypatch)
-    assert sum(proxy.counters()["faults"].values()) > 0
-    if result.code == DONE:
-        assert tree(tmp_path / "out") == unpacked
-    else:  # an answer that lies is an error, not repeated for ever
-        assert result.code in (DAMAGE, 1) and "packed/train/" in result.err and not (tmp_path / "out").exists(), result
+    assert unpack(place, tmp_path / "out", monkeypatch, cache) == unpacked
+    assert sum(proxy.counters()["faults"].values()) > 3
     if how == "cache":
         packhorse("cache", "verify", cache)
-        assert unpack(place if s3 else Place(f"{server.url}/packed/train"), tmp_path / "again", monkeypatch, cache) == unpacked
+
+
+@pytest.mark.parametrize("fault", LIES, ids=lambda fault: type(fault).__name__)
+def test_a_lie_is_an_error_and_nothing_wrong_is_kept(fault, web, unpacked, in_front_of, tmp_path, monkeypatch):
+    """Or mended, where it is told once: never a wrong byte."""
+    proxy = in_front_of(web, plan=Plan([Rule(fault, path="*.tar", times=1)]))
+    place, cache = Place(f"{proxy.url}/packed/train"), f"--cache={tmp_path}/cache"
+    result = place.run("unpack", place.url, tmp_path / "out", cache, monkeypatch=monkeypatch)
+    assert sum(proxy.counters()["faults"].values()) == 1
+    if result.code == DONE:
+        assert tree(tmp_path / "out") == unpacked
+    else:
+        assert result.code in (DAMAGE, 1) and "packed/train/shard-" in result.err and "next: " in result.err, result
+        assert not (tmp_path / "out").exists()
+    packhorse("cache", "verify", cache)
+    assert unpack(place, tmp_path / "again", monkeypatch, cache) == unpacked
 
 
 @pytest.mark.parametrize("fault", [Flip(at=5000), OtherRange(), EndlessBody(), Size(1)], ids=["flip", "range", "endless", "size"])
@@ -192,6 +215,20 @@ def test_what_is_not_there_or_not_allowed_is_said_without_secrets(bucket, tmp_pa
     assert result.code != DONE and "very-secret" not in result.err + result.out and "next: " in result.err, result
     unsigned = Place("s3://private/packed/train", bucket.environment(), "--no-sign-request")
     assert unsigned.run("inspect", unsigned.url, "--no-cache", monkeypatch=monkeypatch).code != DONE
+
+
+def test_statistics_and_duplicates_are_those_of_the_disk(web, local):
+    url = f"{web.url}/packed/train"
+    for command in (["stats"], ["duplicates"]):
+        there, here = run(*command, url, "--json", "--no-cache"), run(*command, local, "--json")
+        assert there.code == here.code == DONE and there.out.replace(url, str(local)) == here.out, there
+    both = run("duplicates", local, url, "--no-cache")
+    assert both.code == DONE and f"{PHOTOS} across datasets" in both.out, both
+
+
+def test_a_url_with_a_query_is_refused_and_not_shown(web):
+    result = run("inspect", f"{web.url}/packed/train?token=geheim", "--no-cache")
+    assert result.code == USAGE and "has a query" in result.err and "geheim" not in result.err + result.out, result
 
 
 def test_what_cannot_be_done_from_afar_says_so(web, local, tmp_path):

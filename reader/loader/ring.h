@@ -67,7 +67,8 @@ class Ring {
   bool complete_one(std::uint64_t step, std::int64_t batch_size);
   /// Ends the epoch with an error; only the first one counts.
   void fail(std::exception_ptr error);
-  bool over() const { return over_.load(std::memory_order_relaxed); }
+  /// Whoever sees that an epoch is on sees what was set before begin_epoch().
+  bool over() const { return over_.load(std::memory_order_acquire); }
 
   // For the consumer.
 

@@ -34,6 +34,7 @@ from .dataset import Dataset
 from .errors import Error
 from .loader import Batch, Loader, TargetBatch
 from .packing import export_index, index, inspect, pack, unpack, verify
+from .remote import configure_remote, remote_counters
 from .targets import TargetRules, Targets
 from .writer import Writer
 
@@ -62,11 +63,13 @@ __all__ = [
     "TargetRules",
     "Targets",
     "Writer",
+    "configure_remote",
     "errors",
     "export_index",
     "index",
     "inspect",
     "pack",
+    "remote_counters",
     "reports",
     "unpack",
     "verify",

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import _reader
+from . import _reader, remote
 from .augment import DetectionAugment
 from .errors import UnsupportedError, UsageError
 from .targets import Targets
@@ -23,7 +23,7 @@ class Dataset:
         dataset = packhorse.Dataset("packed/train", transform=transform)      # PIL images, as ImageFolder gives them
         loader = torch.utils.data.DataLoader(dataset, batch_size=256, shuffle=True, num_workers=8)
 
-    path        a packed dataset
+    path        a packed dataset, which may lie at a URL (configure_remote()); then it can't be used after fork()
     split       which of its splits ("train" where there is one)
     image       "pil" (RGB, by Pillow), "numpy" (uint8 [height, width, 3], by packhorse's decoder, upright),
                 "torch" (the same, uint8 [3, height, width]) or "bytes" (the file)
@@ -58,16 +58,23 @@ class Dataset:
         self._with_targets, self.transforms = targets, transforms
         if not targets and (masks or first_label or tv_tensors or transforms is not None):
             raise ValueError("masks, first_label, tv_tensors and transforms are about targets: give targets=True")
-        self._native = _reader.Dataset.open(self.path, split)
+        self._open()
         if targets:
             self.require_targets()
 
     def __getstate__(self) -> dict:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_native", "labels")}
+        state = {name: value for name, value in self.__dict__.items() if name not in ("_native", "labels")}
+        return state | {"_remote": remote.options()} if remote.is_url(self.path) else state
 
     def __setstate__(self, state: dict) -> None:
+        remote.adopt(state.pop("_remote", {}))
         self.__dict__.update(state)
+        self._open()
+
+    def _open(self) -> None:
+        remote.prepare(self.path, _reader)
         self._native = _reader.Dataset.open(self.path, self.split)
+        remote.guard(self)
 
     def __repr__(self) -> str:
         return f"packhorse.Dataset({self.path!r}, {len(self)} samples, {len(self.classes)} classes)"

@@ -92,8 +92,10 @@ class Loader:
                 torchvision's ToTensor() and Normalize(mean, std) make of the pixels; float16 is that, rounded
     channels_last
                 how images lie in memory, and the shape of numpy's: packhorse.Batch has the four cases
-    shuffle     all samples mixed (order="global"); False: in stored order
-    order       "global", "window" (large reads mixed within 256 MiB, for disks and network storage) or "sequential"
+    shuffle     all samples mixed (order="global"; of a dataset at a URL order="window-first", or "window" where no
+                cache holds it); False: in stored order
+    order       "global", "window" (large reads mixed within 256 MiB, for disks and network storage), "window-first"
+                (epoch 0 by windows, the others global) or "sequential"
     drop_last   leave out a last, short batch. Otherwise it is delivered, and with several ranks filled up with samples
                 of the epoch's start, so that all ranks have the same number of batches
     workers     threads; None: one for each CPU that this process may use; 0: batches are made by the caller's thread
@@ -160,7 +162,7 @@ class Loader:
             **_pixels.number_format(dtype, mean, std),
             workers=-1 if workers is None else workers,
             slots=slots,
-            order=order or ("global" if shuffle else "sequential"),
+            order=order or ("" if shuffle else "sequential"),
             tail="drop" if drop_last else "keep" if world_size == 1 else "pad",
             seed=seed,
             rank=rank,

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from . import remote
 from ._program import program
 from .errors import RejectedError, UnsupportedError, UsageError
 from .reports import ExportReport, InspectReport, PackReport, UnpackReport, VerifyReport
@@ -155,7 +156,7 @@ def verify(
 
 def inspect(dataset: Path) -> InspectReport:
     """Describes a dataset, or the splits in a directory, from their indexes, as `packhorse inspect` does."""
-    return InspectReport.of(json.loads(_native().inspect(os.fsencode(dataset))))
+    return InspectReport.of(json.loads(_native(dataset).inspect(os.fsencode(dataset))))
 
 
 def unpack(dataset: Path, out: Path, *, as_: str = "folder", progress: Progress | None = None) -> UnpackReport:
@@ -164,7 +165,7 @@ def unpack(dataset: Path, out: Path, *, as_: str = "folder", progress: Progress 
     as_    "coco", "yolo" or "voc": the images, and the objects in them in that notation; what it cannot say is counted
            in the report's `unsaid`
     """
-    return UnpackReport.of(json.loads(_native().unpack(os.fsencode(dataset), os.fsencode(out), as_, progress)))
+    return UnpackReport.of(json.loads(_native(dataset).unpack(os.fsencode(dataset), os.fsencode(out), as_, progress)))
 
 
 def index(
@@ -217,7 +218,8 @@ _SOURCE_OPTIONS = (
 _OWN = ("source", "out", "dataset", "shards", "named", "progress", "log")  # arguments, not options
 
 
-def _native():
+def _native(dataset: Path | None = None):
+    """The extension; where `dataset` is one at a URL, with what opens it."""
     try:
         from . import _pack  # noqa: PLC0415: reading needs none of it
     except ImportError as error:
@@ -225,6 +227,8 @@ def _native():
             f"this installation of packhorse cannot pack: {error}",
             advice="install a wheel of packhorse, or build the package with all its parts",
         ) from error
+    if isinstance(dataset, str):
+        remote.prepare(dataset, _pack)
     return _pack
 
 

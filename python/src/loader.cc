@@ -11,20 +11,12 @@
 namespace packhorse::python {
 
 using namespace nb::literals;
-using reader::Batch, reader::Dataset, reader::Loader, reader::LoaderOptions, reader::OrderKind,
-    reader::Tail;
+using reader::Batch, reader::Dataset, reader::Loader, reader::LoaderOptions, reader::Tail;
 
 namespace {
 
 /// How long Ctrl-C may take.
 constexpr std::chrono::milliseconds kBetweenSignals(50);
-
-OrderKind order_of(const std::string& name) {
-  if (name == "global") return OrderKind::kGlobal;
-  if (name == "window") return OrderKind::kWindow;
-  if (name == "sequential") return OrderKind::kSequential;
-  throw nb::value_error("order: global, window or sequential");
-}
 
 Tail tail_of(const std::string& name) {
   if (name == "drop") return Tail::kDrop;
@@ -234,7 +226,7 @@ void bind_loader(nb::module_& module) {
             options.close_mosaic_from = close_mosaic_from;
             options.workers = workers;
             options.slots = slots;
-            options.order = order_of(order);
+            options.order = order.empty() ? dataset->usual_order() : reader::parse_order(order);
             options.tail = tail_of(tail);
             options.seed = seed;
             options.rank = rank;

@@ -1,4 +1,5 @@
 #include "pack_bindings.h"
+#include "remote_opener.h"
 
 NB_MODULE(_pack, module) {
   nanobind::set_leak_warnings(false);  // what lives at the interpreter's exit is no leak
@@ -6,4 +7,5 @@ NB_MODULE(_pack, module) {
   packhorse::python::bind_pack(module);
   packhorse::python::bind_inspect(module);
   packhorse::python::bind_writer(module);
+  packhorse::python::bind_remote_opener(module);
 }

@@ -1,4 +1,5 @@
 #include "bindings.h"
+#include "remote_opener.h"
 
 NB_MODULE(_reader, module) {
   nanobind::set_leak_warnings(false);  // what lives at the interpreter's exit is no leak
@@ -8,4 +9,5 @@ NB_MODULE(_reader, module) {
   packhorse::python::bind_targets(module);
   packhorse::python::bind_dataset(module);
   packhorse::python::bind_loader(module);
+  packhorse::python::bind_remote_opener(module);
 }

@@ -1,5 +1,6 @@
 #include "dataset/dataset_kinds.h"
 #include "packhorse/dataset/packed_dataset.h"
+#include "packhorse/dataset/remote_files.h"
 
 namespace packhorse::reader {
 
@@ -33,6 +34,13 @@ class Packed final : public Dataset {
     return packed_.prefetch(samples);
   }
   double resident_share() const override { return packed_.resident_share(); }
+  OrderKind usual_order() const override {
+    const auto& remote = packed_.directory().remote();
+    if (!remote) return OrderKind::kGlobal;
+    std::uint64_t bytes = 0;
+    for (const ShardRecord& shard : packed_.manifest().shards) bytes += shard.bytes;
+    return remote->keeps(bytes) ? OrderKind::kWindowFirst : OrderKind::kWindow;
+  }
   void release() const override { packed_.release(); }
   std::string describe(std::size_t i) const override {
     const PackedDataset::Place place = packed_.place(i);

@@ -121,7 +121,7 @@ struct Loader::Impl {
       if (encoded_places > 0) ring.slot(slot).encoded.resize(places);
       if (targets_reader) give_places(ring.slot(slot), places, pixels_of_mask());
     }
-    if (options.order == OrderKind::kWindow)
+    if (options.order == OrderKind::kWindow || options.order == OrderKind::kWindowFirst)
       runs = std::make_shared<Runs>(*dataset, options.run_bytes);
     const int workers = options.workers < 0 ? available_cpus() : options.workers;
     const DecodeOptions decode_options{.apply_orientation = options.apply_orientation,

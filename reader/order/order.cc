@@ -1,8 +1,10 @@
 #include "packhorse/reader/order.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 
+#include "packhorse/base/choices.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse::reader {
@@ -11,6 +13,9 @@ namespace {
 
 /// Keeps an epoch's order independent of the order of packing, even for equal seeds.
 constexpr std::uint64_t kOrderSalt = 0x6f72646572;  // "order"
+
+constexpr std::array<std::string_view, 4> kNames = {"global", "window", "window-first",
+                                                    "sequential"};
 
 std::uint64_t epoch_key(const OrderOptions& options) {
   return mix64(mix64(options.seed ^ kOrderSalt) + options.epoch);
@@ -36,7 +41,8 @@ const OrderOptions& checked(const OrderOptions& options, std::uint64_t samples) 
     refuse("resuming after " + std::to_string(options.done) + " samples, but the dataset has " +
            std::to_string(samples));
   }
-  if (options.kind == OrderKind::kWindow && (!options.runs || options.runs->samples() != samples))
+  const bool windows = order_in(options.kind, options.epoch) == OrderKind::kWindow;
+  if (windows && (!options.runs || options.runs->samples() != samples))
     refuse("the window order needs the runs of the dataset");
   return options;
 }
@@ -47,6 +53,22 @@ std::uint64_t global_batch(const OrderOptions& options) {
 
 }  // namespace
 
+std::span<const std::string_view> order_names() { return kNames; }
+
+std::string_view name_of(OrderKind kind) { return kNames.at(static_cast<std::size_t>(kind)); }
+
+OrderKind parse_order(std::string_view name) {
+  const auto* const found = std::find(kNames.begin(), kNames.end(), name);
+  if (found != kNames.end()) return static_cast<OrderKind>(found - kNames.begin());
+  throw Error(ErrorKind::kUsage, "there is no order '" + std::string(name) + "'", {},
+              choice_advice(std::string(name), {kNames.begin(), kNames.end()}));
+}
+
+OrderKind order_in(OrderKind kind, std::uint64_t epoch) {
+  if (kind != OrderKind::kWindowFirst) return kind;
+  return epoch == 0 ? OrderKind::kWindow : OrderKind::kGlobal;
+}
+
 Order::Order(std::uint64_t samples, const OrderOptions& options)
     : options_(checked(options, samples)),
       samples_(samples),
@@ -54,7 +76,8 @@ Order::Order(std::uint64_t samples, const OrderOptions& options)
       permutation_(samples, epoch_key(options)) {
   const std::uint64_t rest = samples - options.done;
   const std::uint64_t global = global_batch(options);
-  if (options.kind == OrderKind::kWindow) {
+  options_.kind = order_in(options.kind, options.epoch);
+  if (options_.kind == OrderKind::kWindow) {
     windows_ =
         std::make_shared<WindowOrder>(options.runs, options.runs_per_window, epoch_key(options));
   }
@@ -87,6 +110,7 @@ std::uint64_t Order::sample(std::uint64_t step, std::int64_t place) const {
       return permutation_(at);
     case OrderKind::kWindow:
       return windows_->sample(at);
+    case OrderKind::kWindowFirst:  // never: order_in() has made it one of the others
     case OrderKind::kSequential:
       break;
   }

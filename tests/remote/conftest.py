@@ -1,9 +1,13 @@
 """The servers, each started once for the tests that use it, and a fault proxy for one test."""
 
+import random
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from PIL import Image
+from python_support import packhorse
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
@@ -55,3 +59,36 @@ def in_front_of_fixture():
     yield make
     for proxy in made:
         proxy.__exit__(None, None, None)
+
+
+PHOTOS, SIDE = 160, 256  # of noise, so that they have some 100 KB each: several runs in each of two shards
+
+
+@pytest.fixture(scope="session", name="local")
+def local_fixture(tmp_path_factory):
+    folder, out = tmp_path_factory.mktemp("photos"), tmp_path_factory.mktemp("packed") / "train"
+    for i in range(PHOTOS):
+        path = folder / f"class{i % 3}" / f"{i:03}.jpg"
+        path.parent.mkdir(exist_ok=True)
+        noise = random.Random(i).randbytes(SIDE * SIDE * 3)
+        Image.frombytes("RGB", (SIDE, SIDE), noise).save(path, quality=95)
+    packhorse("pack", folder, out, "--format=wds", "--shard-bytes=8MiB")
+    assert len(list(out.glob("*.tar"))) >= 2
+    return out
+
+
+@pytest.fixture(name="web")
+def web_fixture(local, nginx):
+    """The dataset behind nginx, and what fault proxies are put in front of."""
+    place = nginx.root / "packed/train"
+    if not place.exists():
+        place.parent.mkdir(exist_ok=True)
+        subprocess.run(["cp", "-r", local, place], check=True)
+    return nginx
+
+
+@pytest.fixture(name="bucket")
+def bucket_fixture(local, seaweed):
+    if not seaweed.client().list("private", "packed/"):
+        seaweed.client().put_folder("private", local, "packed/train")
+    return seaweed

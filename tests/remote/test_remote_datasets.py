@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 import signal
 import subprocess
 import time
@@ -13,23 +12,9 @@ from faults import (
     ContentRange, Cut, EndlessBody, Flip, Garbage, Hangup, Length, OkForRange, OtherRange, Reset, Size, TooMany,
     Unavailable, WholeForRange,
 )  # fmt: skip
-from PIL import Image
 from python_support import BIN, DAMAGE, DONE, USAGE, packhorse, run, tree
 
-PHOTOS, SIDE = 160, 256  # of noise, so that they have some 100 KB each: several runs in each of two shards
-
-
-@pytest.fixture(scope="module", name="local")
-def local_fixture(tmp_path_factory):
-    folder, out = tmp_path_factory.mktemp("photos"), tmp_path_factory.mktemp("packed") / "train"
-    for i in range(PHOTOS):
-        path = folder / f"class{i % 3}" / f"{i:03}.jpg"
-        path.parent.mkdir(exist_ok=True)
-        noise = random.Random(i).randbytes(SIDE * SIDE * 3)
-        Image.frombytes("RGB", (SIDE, SIDE), noise).save(path, quality=95)
-    packhorse("pack", folder, out, "--format=wds", "--shard-bytes=8MiB")
-    assert len(list(out.glob("*.tar"))) >= 2
-    return out
+PHOTOS = 160  # of the fixture `local`
 
 
 @pytest.fixture(scope="module", name="unpacked")
@@ -49,23 +34,6 @@ class Place:
         for name, value in self.environment.items():
             monkeypatch.setenv(name, value)
         return run(*args, *self.options)
-
-
-@pytest.fixture(name="web")
-def web_fixture(local, nginx):
-    """The dataset behind nginx, and what fault proxies are put in front of."""
-    place = nginx.root / "packed/train"
-    if not place.exists():
-        place.parent.mkdir(exist_ok=True)
-        subprocess.run(["cp", "-r", local, place], check=True)
-    return nginx
-
-
-@pytest.fixture(name="bucket")
-def bucket_fixture(local, seaweed):
-    if not seaweed.client().list("private", "packed/"):
-        seaweed.client().put_folder("private", local, "packed/train")
-    return seaweed
 
 
 def unpack(place, out, monkeypatch, *options):
@@ -224,6 +192,45 @@ def test_statistics_and_duplicates_are_those_of_the_disk(web, local):
         assert there.code == here.code == DONE and there.out.replace(url, str(local)) == here.out, there
     both = run("duplicates", local, url, "--no-cache")
     assert both.code == DONE and f"{PHOTOS} across datasets" in both.out, both
+
+
+def test_bench_says_what_was_fetched_and_reads_by_windows_first(web, tmp_path):
+    url, cache = f"{web.url}/packed/train", f"--cache={tmp_path}/cache"
+    options = ["--work=read", "--repeats=2", "--min-seconds=0", cache]
+    result = run("bench", url, *options, "--json", f"--metrics={tmp_path}/metrics")
+    assert result.code == DONE, result
+    (read,) = result.json["runs"]
+    first, second = read["remote"]
+    assert read["order"] == "window-first" and first["runs_fetched"] > 0 == second["runs_fetched"], read["remote"]
+    assert first["bytes"] >= read["bytes"] and second["bytes"] == 0 == first["retries"]
+    assert f"packhorse_remote_fetched_runs_total {first['runs_fetched']}\n" in (tmp_path / "metrics").read_text()
+    words = run("bench", url, *options).out
+    assert "window-first order" in words and "pass 1: 0 B in 0 requests, 0 repeated" in words, words
+    assert run("bench", url, "--work=read", "--no-cache", "--json").json["runs"][0]["order"] == "window"
+
+
+@pytest.mark.skipif(not (BIN / "packhorse-train").exists(), reason="built without the trainer")
+def test_training_from_a_url_is_training_from_the_disk(web, bucket, local, tmp_path, monkeypatch):
+    def train(data, name, *options):
+        command = [BIN / "packhorse-train", "fit", f"--data={data}", "--arch=smallnet", "--image-size=32", "--batch-size=32"]
+        command += ["--epochs=2", "--workers=1", "--device=cpu", f"--out={tmp_path}/{name}", "--json", "--quiet", *options]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)["loss"]
+
+    for name, value in bucket.environment().items():
+        monkeypatch.setenv(name, value)
+    cache = f"--cache={tmp_path}/cache"
+    expected = train(local, "here", "--order=window-first")
+    assert train(f"{web.url}/packed/train", "web", cache) == expected
+    assert train("s3://private/packed", "bucket", cache) == expected  # its split train
+    steps = next((tmp_path / "web/tensorboard").glob("*tfevents*")).read_bytes()
+    assert b"counters/packhorse_remote_requests_total" in steps
+    score = [BIN / "packhorse-train", "eval", f"--checkpoint={tmp_path}/web/last.pt", "--json", "--device=cpu"]
+    here, there = (subprocess.run([*score, f"--data={data}", *more], capture_output=True, text=True, check=False)
+                   for data, more in ((local, []), (f"{web.url}/packed/train", [cache])))  # fmt: skip
+    assert here.returncode == there.returncode == 0, there.stderr
+    assert json.loads(here.stdout)["loss"] == json.loads(there.stdout)["loss"]
 
 
 def test_a_url_with_a_query_is_refused_and_not_shown(web):

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "packhorse/reader/metrics.h"
 #include "packhorse/storage/remote.h"
 
 namespace packhorse::program {
@@ -24,5 +25,8 @@ class RemoteArguments {
   bool no_cache_ = false;
   std::vector<CLI::Option*> declared_;
 };
+
+/// What came from afar so far, for Prometheus and TensorBoard. Thread-safe.
+std::vector<reader::MetricFamily> remote_metrics();
 
 }  // namespace packhorse::program

@@ -85,8 +85,7 @@ class CommandBench final : public program::Command {
                    program::storages_text() + " (may be given several times)");
     app.add_option("--split", request_.split, "Split to read, for inputs with several");
     app.add_option("--order", request_.order, bench::orders_text())
-        ->check(program::one_of(bench::order_names()))
-        ->capture_default_str();
+        ->check(program::one_of({reader::order_names().begin(), reader::order_names().end()}));
     app.add_flag_callback(
            "--sequential", [this] { request_.order = "sequential"; },
            "The same as --order sequential")

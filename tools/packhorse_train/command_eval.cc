@@ -2,6 +2,7 @@
 
 #include "commands.h"
 #include "common/image_limits.h"
+#include "common/remote.h"
 #include "common/terminal.h"
 #include "packhorse/trainer/train/evaluate.h"
 #include "recipe_options.h"
@@ -20,10 +21,13 @@ class CommandEval final : public program::Command {
                                      ".safetensors file, or a .pth file of torch.save()");
     what->require_option(1);
     for (CLI::Option* option : recipe_.add_network_options(app)) option->needs(weights);
-    app.add_option("--data", options_.data, "Packed dataset or class folder")->required();
+    app.add_option("--data", options_.data,
+                   "Packed dataset, which may lie at a URL, or class folder")
+        ->required();
     app.add_option("--split", options_.split, "Split of --data to score (val, or test)");
     run_.add_options(app);
     program::add_image_limits(app, options_.limits, "Image limits");
+    remote_.setup(app);
     app.add_flag("--json", json_, "Print one JSON object");
     app.footer(
         "Example:\n"
@@ -36,6 +40,7 @@ class CommandEval final : public program::Command {
     options_.device = pick_device(run_.device);
     options_.workers = run_.workers;
     options_.recipe = recipe_.choices();
+    remote_.enable({options_.data.string()});
     const EvaluateResult result = evaluate(options_, stop);
     const Scores& scores = result.scores;
     if (json_) {
@@ -62,6 +67,7 @@ class CommandEval final : public program::Command {
 
   EvaluateOptions options_;
   RecipeOptions recipe_;
+  program::RemoteArguments remote_;
   RunOptions run_;
   bool json_ = false;
 };

@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "common/checks.h"
 #include "common/image_limits.h"
+#include "common/remote.h"
 #include "common/terminal.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/trainer/train/fit.h"
@@ -31,8 +32,10 @@ std::string rate_text(double images_per_s) {
 class CommandFit final : public program::Command {
  public:
   void setup(CLI::App& app) override {
-    app.add_option("--data", options_.data,
-                   "Packed dataset or class folder; with splits, its train split")
+    app.add_option(
+           "--data", options_.data,
+           "Packed dataset, which may lie at a URL, or class folder; with splits, its train "
+           "split")
         ->required();
     app.add_option("--val", options_.val,
                    "Dataset to score after each epoch; default: the val or test split of --data");
@@ -72,6 +75,7 @@ class CommandFit final : public program::Command {
                    "ends the run")
         ->capture_default_str();
     program::add_image_limits(app, options_.limits, "Image limits");
+    remote_.setup(app);
     app.add_option("--slots", options_.slots,
                    "Batches in memory; `packhorse-train sweep` finds how many are worthwhile")
         ->check(program::in_range(2, 1024))
@@ -111,6 +115,8 @@ class CommandFit final : public program::Command {
     options_.workers = run_.workers;
     options_.init_head = new_head_ ? Head::kMayDiffer : Head::kMustFit;
     options_.watch = watch_.options();
+    if (remote_.enable({options_.data.string(), options_.val.string()}))
+      options_.watch.more = program::remote_metrics;
     options_.gpu_decode = gpu_decode_ == "on"     ? FitOptions::GpuDecode::kOn
                           : gpu_decode_ == "auto" ? FitOptions::GpuDecode::kAuto
                                                   : FitOptions::GpuDecode::kOff;
@@ -221,6 +227,7 @@ class CommandFit final : public program::Command {
 
   FitOptions options_;
   RecipeOptions recipe_;
+  program::RemoteArguments remote_;
   RunOptions run_;
   WatchCommandOptions watch_;
   std::string max_bad_ = "0", gpu_decode_ = "off";

@@ -63,9 +63,12 @@ void RecipeOptions::add_model_options(CLI::App& app) {
                  "Smallest part of an image that rrc crops, as a share of its area (0.08)");
   app.add_option("--seed", choices_.seed,
                  "Seed of the order, the crops and the initial parameters (0)");
-  app.add_option("--order", order_,
-                 "global: any sample may come next (default); window: large reads, mixed within "
-                 "256 MiB, for disks and network storage; sequential: as stored")
+  app.add_option(
+         "--order", order_,
+         "global: any sample may come next; window: large reads, mixed within 256 MiB, for "
+         "disks and network storage; window-first: the first epoch by windows, the others "
+         "global; sequential: as stored (default: global; for data at URLs window-first, or "
+         "window where no cache holds it)")
       ->check(member_of(names_of<reader::OrderKind>()));
   app.add_option("--amp", amp_,
                  "bf16: compute in bfloat16 where that is safe; fp16: in float16, with loss "

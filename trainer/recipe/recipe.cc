@@ -19,7 +19,6 @@ constexpr std::array<std::string_view, 4> kAugmentNames = {"rrc", "pad-crop", "f
 constexpr std::array<std::string_view, 3> kAmpNames = {"off", "bf16", "fp16"};
 constexpr std::array<std::string_view, 2> kNonFiniteNames = {"stop", "skip"};
 constexpr std::array<std::string_view, 3> kOptimizerNames = {"sgd", "adamw", "lars"};
-constexpr std::array<std::string_view, 3> kOrderNames = {"global", "window", "sequential"};
 
 /// Calls visit(name, member of Recipe, member of RecipeChoices) for each setting.
 template <class Visit>
@@ -95,7 +94,7 @@ std::span<const std::string_view> names_of<OptimizerKind>() {
 }
 template <>
 std::span<const std::string_view> names_of<reader::OrderKind>() {
-  return kOrderNames;
+  return reader::order_names();
 }
 
 std::size_t find_name(std::string_view what, std::string_view name,

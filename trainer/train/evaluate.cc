@@ -6,7 +6,9 @@
 #include <algorithm>
 
 #include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
 #include "packhorse/base/printable.h"
+#include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/reader/loader.h"
 #include "packhorse/trainer/checkpoint/checkpoint.h"
 #include "packhorse/trainer/input/prefetcher.h"
@@ -14,10 +16,19 @@
 
 namespace packhorse::trainer {
 
+namespace {
+
+bool has_split(const std::filesystem::path& data, const char* name) {
+  if (is_url(data.native())) return is_packed_dataset(data / name);
+  return std::filesystem::is_directory(data / name);
+}
+
+}  // namespace
+
 std::string find_val_split(const std::filesystem::path& data) {
-  if (!std::filesystem::is_directory(data / "train")) return "";
+  if (!has_split(data, "train")) return "";
   for (const char* name : {"val", "valid", "validation", "test"}) {
-    if (std::filesystem::is_directory(data / name)) return name;
+    if (has_split(data, name)) return name;
   }
   return "";
 }

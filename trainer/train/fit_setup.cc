@@ -12,11 +12,13 @@
 namespace packhorse::trainer {
 namespace {
 
-Recipe new_recipe(const FitOptions& options, std::uint64_t samples, const Processes& processes) {
-  const Recipe base = default_recipe(find_arch(options.recipe.arch.value_or("resnet18")));
+Recipe new_recipe(const FitOptions& options, const reader::Dataset& train,
+                  const Processes& processes) {
+  Recipe base = default_recipe(find_arch(options.recipe.arch.value_or("resnet18")));
+  base.order = train.usual_order();
   Recipe recipe = resolve(options.recipe, base);
   const std::int64_t parts = processes.size() * recipe.accumulate;
-  const auto all = static_cast<std::int64_t>(samples);
+  const auto all = static_cast<std::int64_t>(train.size());
   if (recipe.batch_size > all && !options.recipe.batch_size) {
     RecipeChoices choices = options.recipe;
     choices.batch_size = std::max<std::int64_t>(1, all / parts) * parts;
@@ -25,7 +27,7 @@ Recipe new_recipe(const FitOptions& options, std::uint64_t samples, const Proces
   if (recipe.batch_size > all) {
     throw Error(ErrorKind::kUsage,
                 fmt::format("there are only {} images to train on, fewer than one batch of {}",
-                            samples, recipe.batch_size),
+                            train.size(), recipe.batch_size),
                 options.data, "use a smaller --batch-size");
   }
   part_size(recipe, processes);
@@ -96,7 +98,7 @@ Beginning begin_run(const FitOptions& options, const reader::Dataset& train,
                     const Processes& processes, const CheckpointStore& store) {
   if (options.resume) return resume_run(options, train, processes, store);
   Beginning beginning;
-  beginning.state.recipe = new_recipe(options, train.size(), processes);
+  beginning.state.recipe = new_recipe(options, train, processes);
   beginning.state.classes = class_texts(train);
   beginning.state.train_samples = train.size();
   if (options.out.empty() || !processes.first()) return beginning;

@@ -48,6 +48,13 @@ Advice when_reading_is_slow(const LoadFacts& facts, const Picture& picture) {
         seen + fmt::format(", {:.0f} kB per image: pack with --image resize or roi instead of raw",
                            picture.image_bytes / 1e3)};
   }
+  if (facts.from_afar) {
+    return {
+        Remedy::kStorage,
+        seen +
+            ", from afar: what the cache has is read from the disk (--cache, --cache-size), and "
+            "without it long pieces come fastest (--order window)"};
+  }
   return {Remedy::kStorage,
           seen + ": put the shards on faster storage, or read longer pieces (--order window)"};
 }

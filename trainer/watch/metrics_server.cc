@@ -106,6 +106,11 @@ class MetricsServer::Metrics {
       std::ranges::move(reader::loader_metrics(std::span(&loader, 1)),
                         std::back_inserter(families));
     }
+    if (!more_) return families;
+    for (MetricFamily& family : more_()) {
+      for (reader::MetricSample& sample : family.samples) sample.labels = labels_;
+      families.push_back(std::move(family));
+    }
     return families;
   }
 
@@ -120,6 +125,7 @@ class MetricsServer::Metrics {
   std::optional<ScoreMetrics> scores_;
   std::function<reader::LoaderCounters()> source_;
   std::shared_ptr<const Nvml> gpu_;
+  std::function<std::vector<MetricFamily>()> more_;
 
  private:
   mutable std::mutex mutex_;
@@ -160,6 +166,10 @@ void MetricsServer::set_loader(std::function<reader::LoaderCounters()> source) {
 
 void MetricsServer::set_gpu(std::shared_ptr<const Nvml> gpu) {
   metrics_->change([&](Metrics& all) { all.gpu_ = std::move(gpu); });
+}
+
+void MetricsServer::set_more(std::function<std::vector<MetricFamily>()> more) {
+  metrics_->change([&](Metrics& all) { all.more_ = std::move(more); });
 }
 
 }  // namespace packhorse::trainer

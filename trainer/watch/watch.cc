@@ -42,7 +42,8 @@ std::filesystem::path of_rank(const std::filesystem::path& path, const WatchedRu
 }  // namespace
 
 struct Watch::Impl {
-  Impl(const WatchOptions& options, WatchedRun watched) : run(std::move(watched)) {
+  Impl(const WatchOptions& options, WatchedRun watched)
+      : run(std::move(watched)), more(options.more) {
     const bool files = options.files && !run.out.empty() && run.rank == 0;
     if (files) log.emplace(run.out / "steps.jsonl", run.resumed_step);
     if (files) events.emplace(run.out / "tensorboard", run.resumed_step + 1);
@@ -56,6 +57,7 @@ struct Watch::Impl {
                    reader::MetricLabels{{"rank", std::to_string(run.rank)}});
     tell(fmt::format("metrics are at http://{}:{}/metrics", options.metrics_address,
                      server->port()));
+    server->set_more(more);
     if (!run.device.is_cuda()) return;
     if (std::shared_ptr<const Nvml> gpu = Nvml::open(pci_bus_id(run.device))) {
       server->set_gpu(gpu);
@@ -87,11 +89,21 @@ struct Watch::Impl {
     tell(advice->sentence);
   }
 
+  /// Writes the program's own counters for TensorBoard, by their names.
+  void add_more(std::int64_t step) {
+    if (!more) return;
+    for (const reader::MetricFamily& family : more()) {
+      for (const reader::MetricSample& sample : family.samples)
+        events->scalar("counters/" + sample.name, step, sample.value);
+    }
+  }
+
   void tell_of_trace(bool written) const {
     if (written) tell("the trace is written; open it at https://ui.perfetto.dev");
   }
 
   WatchedRun run;
+  std::function<std::vector<reader::MetricFamily>()> more;
   std::optional<StepLog> log;
   std::optional<EventFile> events;
   std::optional<MetricsServer> server;
@@ -124,6 +136,7 @@ std::shared_ptr<void> Watch::loader(const reader::Loader& loader, const reader::
                 .cpus = std::max(1, available_cpus() / impl.run.local_world),
                 .one_file_a_sample = dataset.one_file_a_sample(),
                 .image_mode = dataset.image_mode(),
+                .from_afar = dataset.usual_order() != reader::OrderKind::kGlobal,
                 .gpu_decode_offered = impl.run.device.is_cuda() && !impl.run.gpu_decode};
   if (impl.server) impl.server->set_loader([&loader] { return loader.counters(); });
   return {static_cast<void*>(nullptr), [&impl](void*) {
@@ -151,6 +164,7 @@ void Watch::on_step(const StepReport& report) {
     impl.events->scalar("device/memory_gib", metrics.step,
                         static_cast<double>(metrics.device_memory_bytes) / (1 << 30));
   }
+  impl.add_more(metrics.step);
   impl.events->flush();
 }
 

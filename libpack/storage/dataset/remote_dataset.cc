@@ -59,8 +59,8 @@ UniqueFd unnamed_file(Bytes bytes, const fs::path& shown) {
 
 class RemoteDataset final : public RemoteFiles {
  public:
-  RemoteDataset(RemoteParts parts, std::shared_ptr<RunCache> cache)
-      : parts_(std::move(parts)), cache_(std::move(cache)) {}
+  RemoteDataset(RemoteParts parts, std::shared_ptr<RunCache> cache, std::uint64_t cache_bytes)
+      : parts_(std::move(parts)), cache_(std::move(cache)), cache_bytes_(cache_bytes) {}
 
   StorageCounters counters() const { return parts_.store->counters(); }
 
@@ -80,7 +80,7 @@ class RemoteDataset final : public RemoteFiles {
   UniqueFd open(const std::string& name, std::uint64_t bytes, const std::string& sha256) override {
     if (bytes == 0) return unnamed_file({}, shown(name));
     const std::shared_ptr<CachedFile> cached = cache_ ? cache_->open(sha256, bytes) : nullptr;
-    if (cached && is_whole(*cached)) {
+    if (cached && runs_in(*cached) == cached->runs()) {
       UniqueFd fd = cached->open_data();
       if (sha256_file(fd.get(), shown(name)) == sha256) return fd;
       for (std::size_t run = 0; run < cached->runs(); ++run) cached->forget(run);
@@ -96,8 +96,11 @@ class RemoteDataset final : public RemoteFiles {
     auto object = std::make_shared<ShardObject>(parts_, record.file, record.bytes, index);
     std::shared_ptr<CachedFile> cached;
     if (cache_ && record.bytes > 0) cached = cache_->open(record.sha256, record.bytes);
+    if (cached) parts_.events->runs_found += runs_in(*cached);
     return std::make_unique<StoredShard>(std::move(object), std::move(cached));
   }
+
+  bool keeps(std::uint64_t bytes) const override { return cache_ && bytes <= cache_bytes_; }
 
   std::vector<std::string> splits() override {
     if (parts_.store->place().scheme != "s3") return usual_splits();
@@ -124,10 +127,10 @@ class RemoteDataset final : public RemoteFiles {
     return found;
   }
 
-  static bool is_whole(const CachedFile& file) {
-    for (std::size_t run = 0; run < file.runs(); ++run)
-      if (!file.has(run)) return false;
-    return true;
+  static std::size_t runs_in(const CachedFile& file) {
+    std::size_t there = 0;
+    for (std::size_t run = 0; run < file.runs(); ++run) there += file.has(run) ? 1u : 0u;
+    return there;
   }
 
   std::vector<std::byte> fetch_whole(const std::string& name, std::uint64_t bytes,
@@ -155,6 +158,7 @@ class RemoteDataset final : public RemoteFiles {
 
   const RemoteParts parts_;
   const std::shared_ptr<RunCache> cache_;  ///< null: nothing is kept on the disk
+  const std::uint64_t cache_bytes_;
 };
 
 std::shared_ptr<RemoteFiles> open_files(const std::string& url) {
@@ -174,8 +178,9 @@ std::shared_ptr<RemoteFiles> open_files(const std::string& url) {
   std::shared_ptr<RemoteDataset>& files = all->opened[place.shown()];
   if (!files) {
     const auto store = open_store(place, all->options.storage);
-    files = std::make_shared<RemoteDataset>(
-        RemoteParts{store, all->memory, all->landing, all->events}, all->cache);
+    files =
+        std::make_shared<RemoteDataset>(RemoteParts{store, all->memory, all->landing, all->events},
+                                        all->cache, all->options.cache_bytes);
   }
   return files;
 }
@@ -200,6 +205,20 @@ void enable_remote(const RemoteOptions& options) {
   made->memory = std::make_shared<MemoryBudget>(options.memory_bytes);
   remote() = made;
   set_remote_opener(open_files);
+}
+
+RemoteCounters operator-(const RemoteCounters& now, const RemoteCounters& before) {
+  const StorageCounters &a = now.storage, &b = before.storage;
+  return {.storage = {.requests = a.requests - b.requests,
+                      .retries = a.retries - b.retries,
+                      .bytes = a.bytes - b.bytes,
+                      .failed = a.failed - b.failed,
+                      .wait_ns = a.wait_ns - b.wait_ns},
+          .runs_fetched = now.runs_fetched - before.runs_fetched,
+          .runs_found = now.runs_found - before.runs_found,
+          .damaged = now.damaged - before.damaged,
+          .waits = now.waits - before.waits,
+          .wait_ns = now.wait_ns - before.wait_ns};
 }
 
 RemoteCounters remote_counters() {

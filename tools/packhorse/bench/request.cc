@@ -9,31 +9,14 @@
 namespace packhorse::bench {
 
 using reader::CacheState;
-using reader::LoaderOptions;
 using reader::Work;
 
 namespace {
 
-struct Order {
-  const char* name;
-  const char* summary;
-  void (*choose)(LoaderOptions&);
-};
-
-/// Everything there is to know about an order: a new one is one more line here.
-constexpr std::array kOrders = {
-    Order{"global", "all samples shuffled",
-          [](LoaderOptions& options) { options.order = reader::OrderKind::kGlobal; }},
-    Order{"window", "large pieces in random order, mixed within a window",
-          [](LoaderOptions& options) { options.order = reader::OrderKind::kWindow; }},
-    Order{"sequential", "in stored order",
-          [](LoaderOptions& options) { options.order = reader::OrderKind::kSequential; }},
-};
-
-void choose_order(const std::string& name, LoaderOptions& options) {
-  for (const Order& order : kOrders)
-    if (order.name == name) order.choose(options);
-}
+/// In the order of reader::order_names().
+constexpr std::array<const char*, 4> kOrders = {
+    "all samples shuffled", "large pieces in random order, mixed within a window",
+    "the first pass by windows, the others global", "in stored order"};
 
 }  // namespace
 
@@ -45,17 +28,11 @@ std::string place_of(const Section& section) {
   return section.cache == CacheState::kCold ? "cold" : "warm";
 }
 
-std::vector<std::string> order_names() {
-  std::vector<std::string> names;
-  for (const Order& order : kOrders) names.emplace_back(order.name);
-  return names;
-}
-
 std::string orders_text() {
   std::string text;
-  for (const Order& order : kOrders)
-    text += (text.empty() ? "" : "; ") + std::string(order.name) + ": " + order.summary;
-  return text;
+  for (std::size_t i = 0; i < kOrders.size(); ++i)
+    text += std::string(reader::order_names()[i]) + ": " + kOrders[i] + "; ";
+  return text + "default: global, and window-first or window for datasets at URLs";
 }
 
 std::vector<Section> sections_of(const Request& request) {
@@ -88,8 +65,8 @@ std::vector<int> workers_of(const Request& request) {
   return once;
 }
 
-reader::MeasureOptions options_of(const Request& request, const Section& section, int workers,
-                                  int repeat) {
+reader::MeasureOptions options_of(const Request& request, const Section& section,
+                                  reader::OrderKind order, int workers, int repeat) {
   const bool cold = section.cache == CacheState::kCold;
   reader::MeasureOptions options;
   options.work = section.work;
@@ -107,7 +84,7 @@ reader::MeasureOptions options_of(const Request& request, const Section& section
   options.loader.tail = reader::Tail::kKeep;
   options.loader.bad_samples = reader::BadSampleOptions::parse(request.max_bad);
   if (request.huge_pages) options.loader.allocator = reader::huge_page_allocator();
-  choose_order(request.order, options.loader);
+  options.loader.order = reader::order_in(order, static_cast<std::uint64_t>(repeat));
   return options;
 }
 

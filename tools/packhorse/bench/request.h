@@ -18,7 +18,8 @@ struct Request {
   std::vector<std::string> works = {"decode"};
   std::vector<std::string> storages;  ///< to simulate
   std::vector<int> workers;           ///< empty: as many as this process may use
-  std::string order = "global", split, metrics, max_bad = "0";
+  std::string order;                  ///< empty: each input's usual one
+  std::string split, metrics, max_bad = "0";
   std::string augment = "crop";  ///< one of augment_names()
   std::string size;              ///< of the output; empty: the augmentation's usual one
   std::int64_t batch_size = 64;
@@ -43,8 +44,7 @@ const char* name_of(reader::Work work);
 /// "warm", "cold", "from afar" or "simulated nfs".
 std::string place_of(const Section& section);
 
-/// The names of the orders; orders_text() also says what each of them is.
-std::vector<std::string> order_names();
+/// Says what each of the orders is.
 std::string orders_text();
 
 /// For each work: cold, warm, then simulated storage, as asked; if nothing is asked, warm or, where
@@ -55,7 +55,7 @@ std::vector<Section> sections_of(const Request& request);
 /// reads from a disk scale that far.
 std::vector<int> workers_of(const Request& request);
 /// How pass `repeat` of a run is measured; each repeat has another seed.
-reader::MeasureOptions options_of(const Request& request, const Section& section, int workers,
-                                  int repeat);
+reader::MeasureOptions options_of(const Request& request, const Section& section,
+                                  reader::OrderKind order, int workers, int repeat);
 
 }  // namespace packhorse::bench

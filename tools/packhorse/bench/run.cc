@@ -58,9 +58,18 @@ std::vector<Run> planned(const Request& request, const Section& section, OpenInp
   std::vector<Run> runs;
   for (const std::string& input : request.inputs) {
     const auto dataset = inputs.open(input);
+    const reader::OrderKind order =
+        request.order.empty() ? dataset->usual_order() : reader::parse_order(request.order);
     for (const int workers : workers_of(request)) {
-      runs.push_back(
-          {input, dataset->format(), dataset->image_mode(), dataset->size(), section, workers, {}});
+      runs.push_back({input,
+                      dataset->format(),
+                      dataset->image_mode(),
+                      dataset->size(),
+                      section,
+                      order,
+                      workers,
+                      {},
+                      {}});
     }
   }
   return runs;
@@ -84,9 +93,12 @@ std::vector<Run> measure_section(const Request& request, const Section& section,
           fmt::format("{}, {}: repeat {} of {}: {}, {}", name_of(section.work), place_of(section),
                       repeat + 1, request.repeats, program::one_line(run.input, 40),
                       program::count_text(static_cast<std::uint64_t>(run.workers), "worker")));
-      reader::MeasureOptions options = options_of(request, section, run.workers, repeat);
+      reader::MeasureOptions options = options_of(request, section, run.order, run.workers, repeat);
       options.stop = stop;
-      run.passes.push_back(measure_pass(inputs.open(run.input), section, options));
+      const auto dataset = inputs.open(run.input);
+      const RemoteCounters before = remote_counters();
+      run.passes.push_back(measure_pass(dataset, section, options));
+      if (request.from_afar) run.remote.push_back(remote_counters() - before);
     }
   }
   return runs;
@@ -136,12 +148,12 @@ reader::Spread Run::rate() const {
 }
 
 const Measurement& Run::median_pass() const {
-  std::vector<const Measurement*> order;
-  for (const Measurement& pass : passes) order.push_back(&pass);
-  std::sort(order.begin(), order.end(), [](const Measurement* a, const Measurement* b) {
+  std::vector<const Measurement*> by_rate;
+  for (const Measurement& pass : passes) by_rate.push_back(&pass);
+  std::sort(by_rate.begin(), by_rate.end(), [](const Measurement* a, const Measurement* b) {
     return a->images_per_s() < b->images_per_s();
   });
-  return *order[order.size() / 2];
+  return *by_rate[by_rate.size() / 2];
 }
 
 Stages stages_of(const Run& run) {

@@ -6,6 +6,7 @@
 
 #include "bench/request.h"
 #include "packhorse/reader/knee.h"
+#include "packhorse/storage/remote.h"
 
 namespace packhorse::bench {
 
@@ -14,8 +15,10 @@ struct Run {
   std::string input, format, image;  ///< as typed; the dataset's format and --image mode
   std::uint64_t samples = 0;         ///< samples in the dataset
   Section section;
+  reader::OrderKind order = reader::OrderKind::kGlobal;
   int workers = 0;
   std::vector<reader::Measurement> passes;
+  std::vector<RemoteCounters> remote;  ///< what each pass fetched, where an input lies at a URL
 
   reader::Spread rate() const;  ///< images a second
   /// The pass with the median rate, for figures that belong together.

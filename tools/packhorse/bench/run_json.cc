@@ -1,7 +1,11 @@
 #include "bench/run_json.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "bench/augments.h"
 #include "common/machine.h"
+#include "common/remote.h"
 #include "common/storage.h"
 #include "common/terminal.h"
 #include "packhorse/base/printable.h"
@@ -34,6 +38,16 @@ Json stages_json(const Run& run) {
           {"share", each([&](double s) { return over(s, stages.total()); })}};
 }
 
+Json remote_json(const RemoteCounters& pass) {
+  return {{"requests", pass.storage.requests},
+          {"retries", pass.storage.retries},
+          {"bytes", pass.storage.bytes},
+          {"runs_fetched", pass.runs_fetched},
+          {"runs_cached", pass.runs_found},
+          {"damaged", pass.damaged},
+          {"wait_s", static_cast<double>(pass.wait_ns) * 1e-9}};
+}
+
 Json run_json(const Request& request, const Run& run) {
   const reader::Spread rate = run.rate();
   const Measurement& pass = run.median_pass();
@@ -43,7 +57,7 @@ Json run_json(const Request& request, const Run& run) {
       {"image", run.image},
       {"work", name_of(run.section.work)},
       {"cache", place_of(run.section)},
-      {"order", request.order},
+      {"order", reader::name_of(run.order)},
       {"workers", run.workers},
       {"batch_size", request.batch_size},
       {"images", pass.images},
@@ -68,6 +82,7 @@ Json run_json(const Request& request, const Run& run) {
     json["size"] = {{"height", size.height}, {"width", size.width}};
   }
   if (request.targets) json["objects"] = pass.objects;
+  for (const RemoteCounters& fetched : run.remote) json["remote"].push_back(remote_json(fetched));
   if (run.section.cache == reader::CacheState::kCold)
     json["names_dropped"] = reader::can_drop_names();
   if (run.section.storage) json["storage"] = program::delays_json(*run.section.storage);
@@ -105,11 +120,13 @@ std::string metrics_text(const Request& request, const std::vector<Run>& runs) {
                         {"format", run.format},
                         {"work", name_of(run.section.work)},
                         {"cache", place_of(run.section)},
-                        {"order", request.order},
+                        {"order", std::string(reader::name_of(run.order))},
                         {"workers", std::to_string(run.workers)}},
                        run.median_pass().counters});
   }
-  return reader::prometheus_text(reader::loader_metrics(loaders));
+  std::vector<reader::MetricFamily> families = reader::loader_metrics(loaders);
+  if (request.from_afar) std::ranges::move(program::remote_metrics(), std::back_inserter(families));
+  return reader::prometheus_text(families);
 }
 
 }  // namespace packhorse::bench

@@ -56,10 +56,16 @@ std::string augment_text(const Request& request, const std::vector<const Run*>& 
   return text + "\n";
 }
 
+std::string order_text(const std::vector<const Run*>& runs) {
+  const bool alike =
+      std::ranges::all_of(runs, [&](const Run* run) { return run->order == runs.front()->order; });
+  return alike ? std::string(reader::name_of(runs.front()->order)) + " order" : "usual orders";
+}
+
 std::string title_text(const Request& request, const std::vector<const Run*>& runs) {
   const std::uint64_t size = runs.front()->samples;
   std::string text =
-      fmt::format("{}, {} order, {}, {}\n", section_name(runs.front()->section), request.order,
+      fmt::format("{}, {}, {}, {}\n", section_name(runs.front()->section), order_text(runs),
                   program::count_text(
                       request.max_images > 0 ? std::min(request.max_images, size) : size, "image"),
                   program::count_text(static_cast<std::uint64_t>(request.repeats), "repeat"));
@@ -139,15 +145,31 @@ std::string doubts_text(const std::vector<const Run*>& runs) {
 }
 
 /// Says what windows cost in randomness. The other orders are fully random or not random at all.
-std::string shuffle_text(const Request& request, const std::vector<const Run*>& runs) {
-  if (request.order != "window") return {};
+std::string shuffle_text(const std::vector<const Run*>& runs) {
   std::string text;
   for (const Run* run : runs) {
-    const reader::ShuffleQuality& shuffle = run->median_pass().shuffle;
+    if (reader::order_in(run->order, 0) != reader::OrderKind::kWindow) continue;
+    const reader::ShuffleQuality& shuffle = run->passes.front().shuffle;
     text += fmt::format(
         "mixing of {}: stored neighbours meet in a batch {:.1f} times as often as in a global "
         "shuffle, a batch has {:.0f} % of its classes\n",
         program::one_line(run->input, 60), shuffle.neighbours, 100 * shuffle.classes);
+  }
+  return text;
+}
+
+/// Says what each pass fetched. What another run fetched before is in the cache.
+std::string remote_text(const std::vector<const Run*>& runs) {
+  std::string text;
+  for (const Run* run : runs) {
+    for (std::size_t pass = 0; pass < run->remote.size(); ++pass) {
+      const RemoteCounters& fetched = run->remote[pass];
+      text += fmt::format("fetched for {}, pass {}: {} in {}, {} repeated\n",
+                          program::one_line(run->input, 60), pass + 1,
+                          program::bytes_text(fetched.storage.bytes),
+                          program::count_text(fetched.storage.requests, "request"),
+                          with_commas(fetched.storage.retries));
+    }
   }
   return text;
 }
@@ -200,8 +222,8 @@ std::string report_text(const Request& request, const std::vector<Run>& runs) {
   for (const Section& section : sections_of(request)) {
     const std::vector<const Run*> shown = runs_in(runs, section);
     text += (text.empty() ? "" : "\n") + title_text(request, shown) + rates_text(shown) + "\n" +
-            stages_text(shown) + doubts_text(shown) + bad_text(shown) +
-            shuffle_text(request, shown);
+            stages_text(shown) + doubts_text(shown) + bad_text(shown) + shuffle_text(shown) +
+            remote_text(shown);
   }
   return text + knees_text(runs) + overview_text(request, runs);
 }

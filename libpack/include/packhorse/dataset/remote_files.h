@@ -51,6 +51,8 @@ class RemoteFiles {
   /// outlive the shard.
   virtual std::unique_ptr<RemoteShard> open_shard(const ShardRecord& record,
                                                   const ShardIndex& index) = 0;
+  /// Whether so many bytes stay near once they have come: there is a cache that may hold them.
+  virtual bool keeps(std::uint64_t bytes) const = 0;
   /// Names of the places directly below that hold a dataset: splits.
   virtual std::vector<std::string> splits() = 0;
 };

@@ -28,10 +28,13 @@ struct RemoteOptions {
 struct RemoteCounters {
   StorageCounters storage = {};
   std::uint64_t runs_fetched = 0;
-  std::uint64_t runs_found = 0;  ///< in the cache, when they were first needed
+  std::uint64_t runs_found = 0;  ///< in the cache already, when their file was opened
   std::uint64_t damaged = 0;     ///< pieces that were not the right bytes, and were fetched again
   std::uint64_t waits = 0, wait_ns = 0;  ///< of threads that needed bytes that were not there
 };
+
+/// What has come since `before`.
+RemoteCounters operator-(const RemoteCounters& now, const RemoteCounters& before);
 
 /// From then on datasets at http, https and s3 URLs are opened with these options; a URL with a
 /// query, which may be a secret, is refused. Call it once, before other threads open datasets, as

@@ -12,6 +12,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/dataset/manifest.h"
 #include "packhorse/image/image_info.h"
+#include "packhorse/reader/order_kind.h"
 
 namespace packhorse::reader {
 
@@ -77,6 +78,9 @@ class Dataset {
   /// Approximate share of the data that is in memory already: 0 to 1. Also 1 where prefetch() would
   /// not help.
   virtual double resident_share() const { return 1; }
+  /// The order that suits where the data lies, when nobody asks for another. It depends on what
+  /// was asked for, not on what has been read: the same in all processes with the same options.
+  virtual OrderKind usual_order() const { return OrderKind::kGlobal; }
   /// Gives up mapped memory, so that the kernel is free to drop the files from its cache.
   virtual void release() const {}
 

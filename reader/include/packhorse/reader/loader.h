@@ -70,11 +70,11 @@ struct LoaderOptions {
   double encoded_share = 0;
   bool decode = true;  ///< false: read (and check) only; images stay zero. For measuring storage.
   OrderKind order = OrderKind::kGlobal;
-  /// kWindow: stored bytes that are mixed with each other, in contiguous runs of `run_bytes`.
+  /// Windows: stored bytes that are mixed with each other, in contiguous runs of `run_bytes`.
   std::uint64_t window_bytes = 256u << 20;
   std::uint64_t run_bytes = 4u << 20;
   /// How far ahead of the workers samples that are not in memory are requested from the storage
-  /// (kWindow: at least a window). Nothing is prefetched when this is 0 or there are no workers.
+  /// (windows: at least one). Nothing is prefetched when this is 0 or there are no workers.
   std::uint64_t prefetch_bytes = 32u << 20;
   BadSampleOptions bad_samples = {};
   std::uint64_t seed = 0;

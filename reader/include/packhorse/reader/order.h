@@ -5,15 +5,10 @@
 #include <optional>
 
 #include "packhorse/base/permutation.h"
+#include "packhorse/reader/order_kind.h"
 #include "packhorse/reader/runs.h"
 
 namespace packhorse::reader {
-
-enum class OrderKind {
-  kGlobal,  ///< every sample may come anywhere: for storage that is good at random reads
-  kWindow,  ///< large pieces in random order, mixed within a window (WindowOrder): for the others
-  kSequential,  ///< in stored order
-};
 
 enum class Tail {
   kDrop,  ///< the last, incomplete global batch is left out
@@ -23,7 +18,7 @@ enum class Tail {
 
 struct OrderOptions {
   OrderKind kind = OrderKind::kGlobal;
-  std::shared_ptr<const Runs> runs = {};  ///< for kWindow: the dataset's runs
+  std::shared_ptr<const Runs> runs = {};  ///< for windows: the dataset's runs
   std::size_t runs_per_window = 16;
   std::uint64_t seed = 0;
   std::uint64_t epoch = 0;
@@ -35,7 +30,7 @@ struct OrderOptions {
 };
 
 /// The samples of one epoch for one rank, in order, without storing them. The epoch's global order
-/// is a keyed permutation of all samples (kWindow: of runs, and of the samples in each window) and
+/// is a keyed permutation of all samples (windows: of runs, and of the samples in each window) and
 /// does not depend on `world`. Global batch g takes the next world * batch_size samples of it, and
 /// rank r the places r, r + world, ... of those. So a run can continue at another world size from
 /// `done` samples with exactly the samples not seen yet, and every rank makes the same number of
@@ -56,7 +51,7 @@ class Order {
   /// The rank's samples as one sequence: ticket t < size() is place t % batch_size of step t /
   /// batch_size.
   std::uint64_t sample(std::uint64_t ticket) const;
-  /// For kWindow: the first ticket after those that share the window of `ticket`. Nothing for the
+  /// For windows: the first ticket after those that share the window of `ticket`. Nothing for the
   /// other orders, where no tickets are better fetched together than others.
   std::optional<std::uint64_t> window_end(std::uint64_t ticket) const;
   /// Global samples delivered after `step` whole steps, including `done`.

@@ -35,6 +35,32 @@ Samples samples_of_world(std::uint64_t n, OrderOptions options) {
 
 }  // namespace
 
+TEST_CASE("order: names lead to kinds and back, and others are refused") {
+  for (const OrderKind kind :
+       {OrderKind::kGlobal, OrderKind::kWindow, OrderKind::kWindowFirst, OrderKind::kSequential})
+    CHECK(parse_order(name_of(kind)) == kind);
+  CHECK_THROWS_WITH_AS(parse_order("windows"), "there is no order 'windows'", Error);
+}
+
+TEST_CASE("order: window-first is by windows in epoch 0 and global in the others") {
+  const auto dataset = make_dataset(200);
+  OrderOptions options{
+      .runs = std::make_shared<Runs>(*dataset, 5'000), .runs_per_window = 2, .seed = 3};
+  for (const std::uint64_t epoch : {0u, 1u, 7u}) {
+    options.epoch = epoch;
+    options.kind = epoch == 0 ? OrderKind::kWindow : OrderKind::kGlobal;
+    const Samples expected = samples_of(Order(200, options));
+    options.kind = OrderKind::kWindowFirst;
+    const Order order(200, options);
+    CHECK(samples_of(order) == expected);
+    CHECK(order.window_end(0).has_value() == (epoch == 0));
+  }
+  options.runs = nullptr;
+  static_cast<void>(Order(200, options));  // no windows in epoch 7
+  options.epoch = 0;
+  CHECK_THROWS_AS(Order(200, options), Error);
+}
+
 TEST_CASE("order: every sample comes exactly once an epoch at any world size") {
   for (const OrderKind kind : {OrderKind::kGlobal, OrderKind::kSequential}) {
     for (std::int64_t world : {1, 2, 3, 8}) {

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "packhorse/reader/metrics.h"
 #include "packhorse/trainer/watch/nvml.h"
@@ -38,6 +39,8 @@ class MetricsServer {
   /// any more.
   void set_loader(std::function<reader::LoaderCounters()> source);
   void set_gpu(std::shared_ptr<const Nvml> gpu);
+  /// Asked for more metrics at each scrape; must be thread-safe.
+  void set_more(std::function<std::vector<reader::MetricFamily>()> more);
 
  private:
   class Metrics;

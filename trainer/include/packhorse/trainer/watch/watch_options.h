@@ -1,9 +1,12 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "packhorse/reader/metrics.h"
 #include "packhorse/trainer/watch/trace.h"
 
 namespace packhorse::trainer {
@@ -16,6 +19,9 @@ struct WatchOptions {
   std::string metrics_address = "127.0.0.1";
   std::filesystem::path trace = {};  ///< a file; empty: no trace
   StepSpan trace_steps = {};
+  /// Counters of the program around the run, to be served and written with the run's own; without
+  /// labels. Called from several threads.
+  std::function<std::vector<reader::MetricFamily>()> more = {};
 };
 
 }  // namespace packhorse::trainer

@@ -1,0 +1,131 @@
+"""Datasets at http, https and s3 URLs: how storage is spoken to, and what is kept of it. docs/remote.md."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from .errors import UnsupportedError, UsageError
+
+_options: dict[str, Any] = {}
+_opener: Any = None  # of packhorse._remote, once it is needed
+
+
+def configure_remote(
+    *,
+    cache: str | os.PathLike | None = None,
+    cache_size: int = 50 << 30,
+    memory: int = 256 << 20,
+    endpoint: str = "",
+    region: str = "",
+    sign: bool = True,
+    url_command: Sequence[str] = (),
+) -> None:
+    """Says how the datasets at URLs that are opened from now on are read. Without it they are read by the defaults
+    here. Call it before threads open any.
+
+    cache       directory that keeps what was fetched, for all processes of this machine; None: $XDG_CACHE_HOME/packhorse
+                or ~/.cache/packhorse; "": keep it in memory alone
+    cache_size  bytes that the cache may hold; what was used least recently goes first
+    memory      bytes that are kept in memory without a cache, and that may be on their way ahead
+    endpoint    s3: where the storage is, if not at AWS
+    region      s3: of the bucket
+    sign        s3: False signs no requests, for public buckets
+    url_command command that prints a signed URL for the name of a file, its last argument
+    """
+    global _opener  # noqa: PLW0603
+    try:
+        from . import _remote  # noqa: PLC0415: it loads libcurl, which local datasets need not
+    except ImportError as error:
+        raise UnsupportedError(
+            f"this installation of packhorse reads nothing at URLs: {error}",
+            advice="install a wheel of packhorse, or build the package with all its parts",
+        ) from error
+
+    options = {
+        "cache": None if cache is None else os.fspath(cache),
+        "cache_bytes": cache_size,
+        "memory_bytes": memory,
+        "endpoint": endpoint,
+        "region": region,
+        "sign": sign,
+        "url_command": list(url_command),
+    }
+    _opener = _remote.enable(**options)
+    _options.clear()
+    _options.update(
+        cache=options["cache"], cache_size=cache_size, memory=memory, endpoint=endpoint, region=region, sign=sign,
+        url_command=options["url_command"],
+    )  # fmt: skip
+
+
+def remote_counters() -> dict[str, int | float]:
+    """What came from afar so far, in this process: requests, retries, received_bytes, runs (of 4 MiB) fetched and found
+    in the cache, damaged pieces, waits of threads and their time. Empty where no URL was opened."""
+    if _opener is None:
+        return {}
+    from . import _remote  # noqa: PLC0415
+
+    return _remote.counters()
+
+
+def is_url(path: str) -> bool:
+    return "://" in path
+
+
+def prepare(path: str, module) -> None:
+    """Lets `module` open `path`, if that is a URL."""
+    if not is_url(path):
+        return
+    if _opener is None:
+        configure_remote()
+    module.set_remote_opener(_opener)
+
+
+def options() -> dict[str, Any]:
+    """The arguments of the last configure_remote(), to be pickled."""
+    return dict(_options)
+
+
+def adopt(given: dict[str, Any]) -> None:
+    """Takes the options of the process that pickled a dataset, unless there are any here."""
+    if given and _opener is None:
+        configure_remote(**given)
+
+
+class _BeforeFork:
+    """Stands for a dataset in a forked child: the threads that fetch are not there."""
+
+    def __init__(self, path: str):
+        self.path = path
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise UsageError(
+            "this dataset at a URL was opened before a fork, and the threads that fetch are not in this process",
+            self.path,
+            'start workers in another way: DataLoader(multiprocessing_context="spawn"), or read through packhorse.Loader',
+        )
+
+    def __len__(self) -> NoReturn:
+        return self.__getattr__("__len__")
+
+
+_open: weakref.WeakSet = weakref.WeakSet()  # datasets at URLs
+_kept: list = []  # what cannot be destroyed without its threads
+
+
+def guard(dataset) -> None:
+    """Makes a dataset at a URL an error in children of this process."""
+    if is_url(dataset.path):
+        _open.add(dataset)
+
+
+def _in_child() -> None:
+    for dataset in list(_open):
+        _kept.append(dataset._native)
+        dataset._native = _BeforeFork(dataset.path)
+
+
+os.register_at_fork(after_in_child=_in_child)

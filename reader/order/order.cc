@@ -1,10 +1,8 @@
 #include "packhorse/reader/order.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
 
-#include "packhorse/base/choices.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse::reader {
@@ -13,9 +11,6 @@ namespace {
 
 /// Keeps an epoch's order independent of the order of packing, even for equal seeds.
 constexpr std::uint64_t kOrderSalt = 0x6f72646572;  // "order"
-
-constexpr std::array<std::string_view, 4> kNames = {"global", "window", "window-first",
-                                                    "sequential"};
 
 std::uint64_t epoch_key(const OrderOptions& options) {
   return mix64(mix64(options.seed ^ kOrderSalt) + options.epoch);
@@ -52,22 +47,6 @@ std::uint64_t global_batch(const OrderOptions& options) {
 }
 
 }  // namespace
-
-std::span<const std::string_view> order_names() { return kNames; }
-
-std::string_view name_of(OrderKind kind) { return kNames.at(static_cast<std::size_t>(kind)); }
-
-OrderKind parse_order(std::string_view name) {
-  const auto* const found = std::find(kNames.begin(), kNames.end(), name);
-  if (found != kNames.end()) return static_cast<OrderKind>(found - kNames.begin());
-  throw Error(ErrorKind::kUsage, "there is no order '" + std::string(name) + "'", {},
-              choice_advice(std::string(name), {kNames.begin(), kNames.end()}));
-}
-
-OrderKind order_in(OrderKind kind, std::uint64_t epoch) {
-  if (kind != OrderKind::kWindowFirst) return kind;
-  return epoch == 0 ? OrderKind::kWindow : OrderKind::kGlobal;
-}
 
 Order::Order(std::uint64_t samples, const OrderOptions& options)
     : options_(checked(options, samples)),

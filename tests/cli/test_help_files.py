@@ -101,7 +101,7 @@ def test_bash_completes_subcommands_options_choices_and_files(share):
     assert offers("pack", "--log", "") is None and offers("pack", "in") is None
     assert "help-files" not in offers("")
     if TRAIN.exists():
-        assert bash_offers(share, "packhorse-train", ["packhorse-train", "fit", "--order", "w"]) == ["window"]
+        assert bash_offers(share, "packhorse-train", ["packhorse-train", "fit", "--order", "w"]) == ["window", "window-first"]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.name)

@@ -203,7 +203,9 @@ def test_bench_says_what_was_fetched_and_reads_by_windows_first(web, tmp_path):
     first, second = read["remote"]
     assert read["order"] == "window-first" and first["runs_fetched"] > 0 == second["runs_fetched"], read["remote"]
     assert first["bytes"] >= read["bytes"] and second["bytes"] == 0 == first["retries"]
-    assert f"packhorse_remote_fetched_runs_total {first['runs_fetched']}\n" in (tmp_path / "metrics").read_text()
+    metrics = (tmp_path / "metrics").read_text()
+    assert f"packhorse_remote_fetched_runs_total {first['runs_fetched']}\n" in metrics
+    assert metrics.count("# TYPE packhorse_remote_") == 10  # those of docs/trainer-watch.md
     words = run("bench", url, *options).out
     assert "window-first order" in words and "pass 1: 0 B in 0 requests, 0 repeated" in words, words
     assert run("bench", url, "--work=read", "--no-cache", "--json").json["runs"][0]["order"] == "window"

@@ -234,17 +234,23 @@ class Loader:
 
     def state_dict(self) -> dict:
         """Where the iteration is: after the batches delivered so far; after the last one, at the start of the next
-        epoch. A few numbers, valid at any other world size. For torchdata's and Lightning's checkpoints, too."""
+        epoch. Some numbers and the order's name, valid at any other world size. For torchdata's and Lightning's
+        checkpoints, too."""
         epoch, done = self._epoch, self._done
         if self._pass is not None and self._pass.left > 0:
             epoch, done = self._pass.epoch, self._pass.done
-        return {"seed": self.seed, "epoch": epoch, "done": done}
+        return {"seed": self.seed, "epoch": epoch, "done": done, "order": self._native.order}
 
     def load_state_dict(self, state: dict) -> None:
         """The next iteration goes on where `state` was taken. len() remains that of a whole epoch."""
         if state["seed"] != self.seed:
             raise ValueError(f"the state is of seed {state['seed']}, this loader has seed {self.seed}")
         epoch, done = state["epoch"], state["done"]
+        if done > 0 and (order := state.get("order", self._native.order)) != self._native.order:
+            raise ValueError(
+                f"the state is from the middle of an epoch in the order {order!r}, and this loader has "
+                f"{self._native.order!r}: give order={order!r}"
+            )
         if done > 0 and self._native.steps(done) == 0:  # less than a batch of that epoch is left, and dropped
             epoch, done = epoch + 1, 0
         self._epoch, self._done, self._pass = epoch, done, None

@@ -44,21 +44,25 @@ def configure_remote(
             advice="install a wheel of packhorse, or build the package with all its parts",
         ) from error
 
-    options = {
-        "cache": None if cache is None else os.fspath(cache),
-        "cache_bytes": cache_size,
-        "memory_bytes": memory,
-        "endpoint": endpoint,
-        "region": region,
-        "sign": sign,
-        "url_command": list(url_command),
-    }
-    _opener = _remote.enable(**options)
-    _options.clear()
+    cache = None if cache is None else os.fspath(cache)
+    _opener = _remote.enable(
+        cache=cache,
+        cache_bytes=cache_size,
+        memory_bytes=memory,
+        endpoint=endpoint,
+        region=region,
+        sign=sign,
+        url_command=list(url_command),
+    )
     _options.update(
-        cache=options["cache"], cache_size=cache_size, memory=memory, endpoint=endpoint, region=region, sign=sign,
-        url_command=options["url_command"],
-    )  # fmt: skip
+        cache=cache,
+        cache_size=cache_size,
+        memory=memory,
+        endpoint=endpoint,
+        region=region,
+        sign=sign,
+        url_command=list(url_command),
+    )
 
 
 def remote_counters() -> dict[str, int | float]:

@@ -78,6 +78,7 @@ class ProcessLoader {
       : size_(reader::output_size(options.augment)),
         format_(options.format),
         has_targets_(options.targets.has_value()),
+        order_(reader::name_of(options.order)),
         keypoints_(keypoints_of(*dataset)),
         loader_(std::make_unique<Loader>(std::move(dataset), std::move(options))) {}
 
@@ -113,6 +114,8 @@ class ProcessLoader {
     return std::tuple_cat(std::move(made),
                           std::make_tuple(target_arrays(batch->take_targets(), keypoints_)));
   }
+
+  const std::string& order() const { return order_; }
 
   bool is_ready() const { return here().wait(std::chrono::nanoseconds(0)); }
 
@@ -151,6 +154,7 @@ class ProcessLoader {
   const reader::ImageSize size_;
   const reader::PixelFormat format_;
   const bool has_targets_;
+  const std::string order_;
   const std::size_t keypoints_;
   std::unique_ptr<Loader> loader_;
 };
@@ -246,6 +250,7 @@ void bind_loader(nb::module_& module) {
       .def("next", &ProcessLoader::next, "The next batch, or None at the end of the epoch")
       .def("steps", &ProcessLoader::steps, "done"_a = 0)
       .def("is_ready", &ProcessLoader::is_ready, "Whether next() would not wait")
+      .def_prop_ro("order", &ProcessLoader::order, "Its name: the usual one where none was given")
       .def("done", [](const ProcessLoader& self) { return self.here().state().done; })
       .def("counters", &counters)
       .def("bad_samples", &bad_samples);

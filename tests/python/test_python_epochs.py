@@ -102,7 +102,7 @@ def test_a_state_is_where_the_cpp_loader_goes_on(cifar):
     for _ in range(33):
         next(batches)
     state = reader.state_dict()
-    assert state == {"seed": 9, "epoch": EPOCH, "done": 6_600}
+    assert state == {"seed": 9, "epoch": EPOCH, "done": 6_600, "order": "global"}
     rest = read_by_cpp(cifar, state["epoch"], done=state["done"], **known)
     assert [digest(batch) for batch in batches] == rest and len(rest) == 217
     resumed = packhorse.Loader(cifar, 200, augment=packhorse.PadCrop(32, 4), seed=9)

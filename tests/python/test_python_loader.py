@@ -110,7 +110,7 @@ def test_a_run_goes_on_where_its_state_was_taken_at_another_world_size_too(packe
     batches = iter(reader)
     before = [next(batches) for _ in range(3)]
     state = pickle.loads(pickle.dumps(reader.state_dict()))
-    assert state == {"seed": 3, "epoch": 0, "done": 48}
+    assert state == {"seed": 3, "epoch": 0, "done": 48, "order": "global"}
     rest, following = content(batches), content(reader)
 
     resumed = loader(packed, 16)
@@ -129,9 +129,9 @@ def test_a_run_goes_on_where_its_state_was_taken_at_another_world_size_too(packe
 
 def test_the_state_after_an_epoch_is_the_start_of_the_next(packed):
     reader = loader(packed)
-    assert reader.state_dict() == {"seed": 3, "epoch": 0, "done": 0}
+    assert reader.state_dict() == {"seed": 3, "epoch": 0, "done": 0, "order": "global"}
     list(reader)
-    assert reader.state_dict() == {"seed": 3, "epoch": 1, "done": 0}
+    assert reader.state_dict() == {"seed": 3, "epoch": 1, "done": 0, "order": "global"}
     with pytest.raises(ValueError, match="seed"):
         loader(packed, seed=4).load_state_dict(reader.state_dict())
 
@@ -141,10 +141,10 @@ def test_an_epoch_begins_with_its_first_batch_and_ends_with_its_last(packed):
     first, second = content(reader), content(reader)
     reader = loader(packed)
     dropped = [iter(reader) for _ in range(3)]
-    assert reader.epoch == 0 and reader.state_dict() == {"seed": 3, "epoch": 0, "done": 0}
+    assert reader.epoch == 0 and reader.state_dict() == {"seed": 3, "epoch": 0, "done": 0, "order": "global"}
     batches = iter(reader)
     assert content(next(batches) for _ in range(4)) == first
-    assert reader.state_dict() == {"seed": 3, "epoch": 1, "done": 0}  # as programs that count batches leave it
+    assert reader.state_dict() == {"seed": 3, "epoch": 1, "done": 0, "order": "global"}  # as programs that count batches leave it
     assert content(dropped[0]) == second and list(batches) == []
 
 

@@ -73,6 +73,32 @@ def test_the_usual_order_is_by_windows_first(web, local):
         assert first == [window[0], order[1]] and window[0] != order[0]
 
 
+def test_a_state_from_the_middle_of_an_epoch_goes_on_in_its_order_alone(web, local):
+    code = """
+        import json, sys
+        import packhorse
+        packhorse.configure_remote(cache="")
+        url, local = sys.argv[1:]
+        def loader(path, **how):
+            return packhorse.Loader(path, batch_size=16, size=32, seed=5, **how)
+        begun = loader(url)
+        batches = iter(begun)
+        seen = [next(batches).samples.tolist() for _ in range(3)]
+        state = begun.state_dict()
+        try:
+            loader(local).load_state_dict(state)
+            said = "nothing"
+        except ValueError as error:
+            said = str(error)
+        other = loader(local, order=state["order"])
+        other.load_state_dict(state)
+        rest = [batch.samples.tolist() for batch in other]
+        print(json.dumps([state["order"], said, sorted(sum(seen + rest, [])) == list(range(160))]))
+    """
+    order, said, whole = python(code, f"{web.url}/packed/train", local)
+    assert order == "window" and "give order='window'" in said and whole
+
+
 WORKERS = """
 import json, multiprocessing, os, sys
 import packhorse
@@ -125,7 +151,7 @@ def test_unpack_and_inspect_take_urls_and_errors_are_exceptions(web, local, tmp_
             said = "nothing"
         except packhorse.errors.NotFoundError as error:
             said = str(error)
-        print(json.dumps([len(packhorse.Dataset(url)), said]))
+        print(json.dumps([packhorse.inspect(url).samples, said]))
     """
     samples, said = python(code, f"{web.url}/packed/train", f"{web.url}/packed/nothing", tmp_path / "out")
     packhorse("unpack", local, tmp_path / "here")

@@ -72,6 +72,22 @@ TEST_CASE("advice: each picture of the counters has its remedy, said in one sent
   }
 }
 
+TEST_CASE("advice: slow reading from afar speaks of the cache, and not of other disks") {
+  LoadFacts facts{.seconds = 100, .data_wait_share = 0.5, .workers = 2, .cpus = 2};
+  facts.image_mode = "original";
+  facts.counters.samples = 1000;
+  facts.counters.bytes = 100'000'000;
+  facts.counters.read_ns = 180 * kSecond;
+  for (const bool afar : {false, true}) {
+    facts.from_afar = afar;
+    const auto advice = advise(facts);
+    REQUIRE(advice);
+    CHECK(advice->remedy == Remedy::kStorage);
+    CHECK((advice->sentence.find("--cache-size") != std::string::npos) == afar);
+    CHECK((advice->sentence.find("faster storage") != std::string::npos) == !afar);
+  }
+}
+
 TEST_CASE("advice: nothing read is nothing to advise on") {
   CHECK_FALSE(advise({.seconds = 10, .data_wait_share = 1}));
 }

@@ -7,7 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from common.environment import LOAD, PEERS_PYTHON, TEST_SERVERS, version_of
+from common.environment import LOAD, PEERS_PYTHON, TEST_SERVERS, built, version_of
 from common.loaders import REMOTE_NAMES
 
 sys.path.insert(1, str(TEST_SERVERS))
@@ -41,14 +41,10 @@ class Task:
         return f"s3://{self.bucket}/{self.key}"
 
 
-def packhorse_fetch(task):
-    """THE HOOK: our command that brings `task.s3` (or `task.url`) into `task.out`, as a list of words."""
-    raise Unavailable("packhorse has no command that reads an object yet")
-
-
-def packhorse_epoch(task, jobs):
-    """THE HOOK: our command that reads an epoch of the dataset below `task.s3`, printing what load.py prints."""
-    raise Unavailable("packhorse reads no remote dataset yet")
+def packhorse(task):
+    """The dataset whose only shard is the object, with the proof that it is the right one."""
+    dataset = task.s3.rpartition("/")[0]
+    return [str(built("packhorse")), "copy", dataset, str(task.out / "copy"), "--no-sign-request", "--quiet"]
 
 
 def program(name):
@@ -90,7 +86,7 @@ def fetchers(connections):
         "curl, 1 connection": curl(1),
         f"curl, {connections} connections": curl(connections),
         f"s5cmd, {connections} connections": s5cmd,
-        "packhorse": packhorse_fetch,
+        "packhorse copy": packhorse,
     }
 
 
@@ -109,25 +105,33 @@ def loader(name):
     return command
 
 
-LOADERS = {name: loader(name) for name in REMOTE_NAMES if name.endswith("torchvision.io")}
+LOADERS = {name: loader(name) for name in REMOTE_NAMES if not name.endswith("PIL")}
+LOCAL = "packhorse.Loader, local disk"
 # What each of them reads: a form of forms.py.
 FORM_OF = {
     "webdataset": "webdataset",
     "MDS": "mds",
     "LitData": "litdata",
     "s3torchconnector": "files",
-    "packhorse": "packhorse",
+    "packhorse.Loader": "packhorse",
 }
 
 
-def readers():
-    return {**LOADERS, "packhorse": packhorse_epoch}
+def readers(dataset):
+    """name -> a command for a task and a number of processes. `dataset`: ours on the disk, for comparison."""
+    here = loader("packhorse.Loader")
+
+    def local(task, jobs):
+        return [str(dataset) if word == task.s3 else word for word in here(task, jobs)]
+
+    return {**LOADERS, LOCAL: local}
 
 
 def digest(folder):
-    """The SHA-256 of all files of a folder, one behind the other."""
+    """The SHA-256 of all files of a folder, one behind the other; of a dataset, of its shards."""
     found = hashlib.sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    for path in [path for path in files if path.suffix == ".tar"] or files:
         with open(path, "rb") as file:
             while data := file.read(1 << 20):
                 found.update(data)

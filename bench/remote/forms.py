@@ -5,22 +5,27 @@ import subprocess
 
 from common import measure
 from common.data import photos
-from common.environment import PACK_PEERS, PEERS_PYTHON
+from common.environment import PACK_PEERS, PEERS_PYTHON, ROOT
 from common.measure import Failed
 
 BUCKET = "public"
-OBJECT = "object.bin"
+SET = "object"  # a dataset with one shard
+OBJECT = f"{SET}/shard-000000.tar"
+PICTURE = 4 << 20  # bytes
 SHARD_BYTES = 16 << 20  # there are several, though the dataset is small
 
 
-def put_object(client, size, folder):
-    """An object of random bytes; returns the file that has them, too."""
-    path = folder / OBJECT
-    with open(path, "wb") as file:
-        for begin in range(0, size, 1 << 20):
-            file.write(os.urandom(min(1 << 20, size - begin)))
-    client.put(BUCKET, OBJECT, path)
-    return path
+def put_object(client, size, packhorse, folder):
+    """A dataset with one shard of about `size` bytes, most of them random; returns the shard's path."""
+    source, out = folder / "source/pictures", folder / SET
+    source.mkdir(parents=True)
+    head = next((ROOT / "samples/shapes").rglob("*.jpg")).read_bytes()
+    for number in range(max(1, size // PICTURE)):
+        (source / f"{number:06}.jpg").write_bytes(head + os.urandom(min(size, PICTURE)))
+    options = ["--format", "wds", "--shard-bytes", "none", "--allow-odd-classes", "--quiet"]
+    subprocess.run([packhorse, "pack", folder / "source", out, *options], check=True)
+    client.put_folder(BUCKET, out, SET)
+    return folder / OBJECT
 
 
 def peer_packed(name):

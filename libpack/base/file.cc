@@ -191,6 +191,13 @@ void write_plain_file(const fs::path& path, Bytes bytes) {
   if (::close(fd.release()) != 0 && errno != EINTR) throw_errno("write to", path);
 }
 
+UniqueFd unnamed_file(Bytes bytes, const fs::path& shown) {
+  UniqueFd fd(::memfd_create("packhorse", MFD_CLOEXEC));
+  if (!fd) throw_errno("hold in memory", shown);
+  write_exactly(fd.get(), 0, bytes, shown);
+  return fd;
+}
+
 void copy_over(const fs::path& from, const fs::path& to) {
   std::error_code code;
   do {

@@ -125,6 +125,20 @@ UniqueFd DatasetDirectory::open(const std::string& name, std::uint64_t bytes,
   return remote_->open(name, bytes, sha256);
 }
 
+std::uint64_t DatasetDirectory::size(const std::string& name, Links links) const {
+  if (!remote_) return file_size(open(name, links).get(), path_ / name);
+  refuse_outer(name);
+  return remote_->size(name);
+}
+
+UniqueFd DatasetDirectory::open_as_is(const std::string& name, std::uint64_t most,
+                                      Links links) const {
+  if (!remote_) return open(name, links);
+  refuse_outer(name);
+  const std::string content = remote_->read_text(name, most);
+  return unnamed_file(as_bytes(content), path_ / name);
+}
+
 std::string DatasetDirectory::read_text(const std::string& name) const {
   constexpr std::uint64_t kMost = std::uint64_t{256} << 20;  // some two million rejects
   if (remote_) {

@@ -57,6 +57,10 @@ void check_targets(const Source& source, const PackOptions& options, Listing& li
   if (placed && changes) refuse_cutting(options);
 }
 
+fs::path staging_of(const fs::path& out, const PackOptions& options) {
+  return options.staging.empty() ? staging_path(out) : options.staging;
+}
+
 /// Lists the source, selects samples and plans the shards.
 PackJob prepare(const fs::path& source_path, const fs::path& out, const PackOptions& options,
                 Progress& progress, const std::stop_token& stop) {
@@ -64,9 +68,15 @@ PackJob prepare(const fs::path& source_path, const fs::path& out, const PackOpti
   job.options = options;
   job.source = open_source(source_path, options.source_kind, options.list);
   refuse_pixels(*job.source, options);
-  if (!options.dry_run) check_target(source_path, out, options.overwrite);
+  if (is_url(out.native()) && !options.dry_run) {
+    job.target = std::make_shared<RemoteTarget>(out);
+    job.target->refuse_dataset(staging_of(out, options), options.overwrite);
+  } else if (!options.dry_run) {
+    check_target(source_path, out, options.overwrite);
+  }
   ListOptions list = options.list;
-  if (list.scratch.empty() && !options.dry_run) list.scratch = fs::absolute(out).parent_path();
+  if (list.scratch.empty() && !options.dry_run)
+    list.scratch = fs::absolute(staging_of(out, options)).parent_path();
   job.listing = list_source(*job.source, list);
   check_targets(*job.source, options, job.listing);
   if (!list.allow_odd_classes && !job.listing.doubts.empty())
@@ -98,7 +108,9 @@ std::string name_of_job(const PackJob& job) {
 PackReport pack(const fs::path& source, const fs::path& out, const PackOptions& options,
                 Progress* progress, std::stop_token stop) {
   options.validate();
-  refuse_url(out.native());
+  if (!options.staging.empty() && !is_url(out.native()))
+    throw Error(ErrorKind::kUsage, "a staging directory is chosen for datasets at URLs only", out,
+                "leave it out: it lies beside the dataset");
   const auto begin = std::chrono::steady_clock::now();
   Progress unseen;
   if (progress == nullptr) progress = &unseen;
@@ -120,8 +132,10 @@ PackReport pack(const fs::path& source, const fs::path& out, const PackOptions& 
           preview_targets(*job.source, job.listing, job.splits, options.jobs, options.limits, stop);
     return finished();
   }
-  Staging staging(out, options.task ? Staging::Hold::kShared : Staging::Hold::kAlone,
-                  name_of_job(job));
+  const std::string name = name_of_job(job);
+  Staging staging(out, options.task ? Staging::Hold::kShared : Staging::Hold::kAlone, name,
+                  options.staging);
+  if (job.target && (options.task || options.finish)) job.target->join(name);
   report = run_job(job, out, staging, *progress, stop);
   return finished();
 }

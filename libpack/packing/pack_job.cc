@@ -56,6 +56,10 @@ std::vector<ShardJob> shard_jobs(const PackJob& job, const Staging& staging, std
     make_directories(staging.receipts(name));
     jobs.push_back({*job.source, job.listing, split.listing, split.plan, job.options, job.keep_keys,
                     staging.data(name), staging.receipts(name), tokens, read_ahead});
+    if (!job.target) continue;
+    jobs.back().is_stored = [&name, target = job.target.get()](const ShardRecord& record) {
+      return target->holds(name, {record.file, record.bytes, record.sha256});
+    };
   }
   return jobs;
 }
@@ -100,8 +104,15 @@ void pack_shards(PackJob& job, const Staging& staging, Progress& progress,
   ReadAhead read_ahead(*job.source);
   const std::vector<ShardJob> shards = shard_jobs(job, staging, tokens, &read_ahead);
   for_each_shard(jobs, todo, [&](std::size_t split, std::size_t shard) {
-    job.splits[split].outcomes[shard] = pack_shard(shards[split], shard, progress, stop);
+    const ShardJob& one = shards[split];
+    ShardOutcome& outcome = job.splits[split].outcomes[shard];
+    outcome = pack_shard(one, shard, progress, stop);
+    if (!job.target) return;
+    const fs::path receipt = one.receipts / receipt_name_of(shard);
+    job.target->add(one.split.split, one.data, outcome.record,
+                    job.options.task ? receipt : fs::path(), stop);
   });
+  if (job.target) job.target->finish();
 }
 
 /// Collects the shards that tasks have packed.
@@ -113,6 +124,10 @@ void collect_shards(PackJob& job, const Staging& staging, Progress& progress,
       todo.emplace_back(s, shard);
   }
   const std::vector<ShardJob> shards = shard_jobs(job, staging, 1, nullptr);
+  if (job.target) {
+    for (const SplitWork& split : job.splits)
+      job.target->bring(staging, split.listing.split, split.plan.shards(), job.options.jobs);
+  }
   std::mutex mutex;
   std::vector<std::pair<std::size_t, std::size_t>> missing;
   for_each_shard(job.options.jobs > 0 ? job.options.jobs : available_cpus(), todo,
@@ -175,6 +190,17 @@ std::string advice_about(const std::vector<Reject>& rejects) {
 void write_rejects(PackReport& report, const Staging& staging) {
   report.rejects_file = staging.root() / kRejectsName;
   write_file(report.rejects_file, as_bytes(rejects_text(report.rejects)));
+}
+
+/// What the disk must hold of a dataset of `estimate` bytes: of one at a URL, some shards.
+std::uint64_t needed_here(const PackJob& job, std::uint64_t estimate) {
+  if (!job.target) return estimate;
+  std::size_t shards = 0;
+  for (const SplitWork& split : job.splits) shards += split.plan.shards();
+  const auto jobs =
+      static_cast<std::size_t>(job.options.jobs > 0 ? job.options.jobs : available_cpus());
+  const std::size_t here = jobs + RemoteTarget::kMostHere;
+  return shards <= here ? estimate : estimate / shards * here;
 }
 
 /// How many samples the shards hold that are to be packed here.
@@ -271,7 +297,7 @@ PackReport run_job(PackJob& job, const fs::path& out, Staging& staging, Progress
   if (options.finish) {
     collect_shards(job, staging, progress, stop);
   } else {
-    if (options.check_space) check_space(report.estimate, staging.root());
+    if (options.check_space) check_space(needed_here(job, report.estimate), staging.root());
     pack_shards(job, staging, progress, stop);
   }
   account(report, job);
@@ -279,7 +305,7 @@ PackReport run_job(PackJob& job, const fs::path& out, Staging& staging, Progress
   if (report.accounting.packed > 0 &&
       report.accounting.rejected <= options.max_rejects.allowed(report.accounting.seen)) {
     publish_splits(job.splits, job.listing, options, out, image_mode(*job.source, options), staging,
-                   stop, report);
+                   job.target.get(), stop, report);
   } else if (report.accounting.packed == 0) {
     staging.discard();
   } else {

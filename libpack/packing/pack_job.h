@@ -9,6 +9,7 @@
 
 #include "packhorse/packing/pack.h"
 #include "packing/publish.h"
+#include "packing/remote_target.h"
 #include "packing/staging.h"
 
 namespace packhorse {
@@ -21,6 +22,7 @@ struct PackJob {
   Selection selection;
   bool keep_keys = false;  ///< samples keep the keys and the order of their source
   std::vector<SplitWork> splits;
+  std::shared_ptr<RemoteTarget> target;  ///< of a dataset at a URL
 };
 
 /// An image mode and its settings, as the manifest names them.

@@ -35,12 +35,12 @@ ShardRecord record_of(const ShardJob& job, std::size_t shard) {
   const Format& format = find_format(job.options.format);
   ShardRecord record;
   record.file = stem_of(shard) + std::string(suffix_of(format, job.options.zstd_level));
-  record.index = stem_of(shard) + std::string(kIndexSuffix);
+  record.index = index_name_of(shard);
   return record;
 }
 
 fs::path receipt_of(const ShardJob& job, std::size_t shard) {
-  return job.receipts / (stem_of(shard) + ".json");
+  return job.receipts / receipt_name_of(shard);
 }
 
 /// Some consecutive inputs of the plan on their way through the pipeline. Reused, so that buffers
@@ -267,7 +267,7 @@ ShardOutcome earlier(const ShardJob& job, std::size_t shard, const std::string& 
                      Progress& progress) {
   ShardOutcome outcome;
   outcome.record = record_of(job, shard);
-  outcome.kept = read_receipt(receipt_of(job, shard), inputs, job.data, outcome);
+  outcome.kept = read_receipt(receipt_of(job, shard), inputs, job.data, job.is_stored, outcome);
   if (!outcome.kept) return outcome;
   progress.samples += outcome.record.samples + outcome.rejects.size();
   progress.rejected += outcome.rejects.size();
@@ -276,6 +276,9 @@ ShardOutcome earlier(const ShardJob& job, std::size_t shard, const std::string& 
 }
 
 }  // namespace
+
+std::string index_name_of(std::size_t shard) { return stem_of(shard) + std::string(kIndexSuffix); }
+std::string receipt_name_of(std::size_t shard) { return stem_of(shard) + ".json"; }
 
 ShardOutcome pack_shard(const ShardJob& job, std::size_t shard, Progress& progress,
                         const std::stop_token& stop) {

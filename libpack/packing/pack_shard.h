@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <stop_token>
@@ -28,7 +29,14 @@ struct ShardJob {
   std::filesystem::path receipts;  ///< directory for notes about finished shards
   std::size_t tokens;              ///< batches in memory at a time
   ReadAhead* read_ahead;           ///< may be null
+  /// Whether the data file of a finished shard that is not here is where it will stay. Empty: none
+  /// is.
+  std::function<bool(const ShardRecord&)> is_stored = {};
 };
+
+/// The names of the files about shard number `shard`, beside its data file.
+std::string index_name_of(std::size_t shard);
+std::string receipt_name_of(std::size_t shard);
 
 /// A finished shard. `record.samples == 0`: all its inputs were rejected, and no file was written.
 struct ShardOutcome {

@@ -125,6 +125,8 @@ void seal(PackReport& report, const Staging& staging, const std::vector<CardPart
     const fs::path data = staging.data(split.split);
     write_file(data / kSumsName, as_bytes(split.manifest.sums()));
     write_file(data / kManifestName, as_bytes(split.manifest.serialise()));
+    for (const ShardRecord& shard : split.manifest.shards)  // at a URL they are not here any more
+      report.bytes_out += fs::exists(data / shard.file) ? 0 : shard.bytes;
     for (const fs::directory_entry& entry : entries_below(data)) {
       if (entry.is_regular_file()) report.bytes_out += entry.file_size();
     }
@@ -136,12 +138,23 @@ void seal(PackReport& report, const Staging& staging, const std::vector<CardPart
     report.bytes_out += fs::file_size(root / kCardName);
 }
 
+void publish_afar(RemoteTarget& target, const std::vector<SplitWork>& splits,
+                  const Staging& staging, const std::stop_token& stop, const PackReport& report) {
+  std::vector<RemoteTarget::Part> parts;
+  for (const PackedSplit& split : report.splits) parts.push_back({split.split, split.manifest});
+  target.publish(staging, parts, stop);
+  std::vector<std::pair<std::string, std::size_t>> shards;
+  for (const SplitWork& split : splits)
+    shards.emplace_back(split.listing.split, split.plan.shards());
+  target.clear(shards);
+}
+
 }  // namespace
 
 void publish_splits(const std::vector<SplitWork>& splits, const Listing& listing,
                     const PackOptions& options, const fs::path& out,
                     const std::pair<std::string, std::string>& image, Staging& staging,
-                    const std::stop_token& stop, PackReport& report) {
+                    RemoteTarget* target, const std::stop_token& stop, PackReport& report) {
   remove_stale(splits, staging);
   std::vector<CardPart> parts;
   for (const SplitWork& split : splits) {
@@ -155,7 +168,12 @@ void publish_splits(const std::vector<SplitWork>& splits, const Listing& listing
   seal(report, staging, parts);
   report.id = joint_id(report.splits);
   if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
-  staging.publish(options.overwrite);
+  if (target != nullptr) {
+    publish_afar(*target, splits, staging, stop, report);
+    staging.remove_behind(out);
+  } else {
+    staging.publish(options.overwrite);
+  }
   report.published = true;
 }
 

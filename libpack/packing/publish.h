@@ -5,6 +5,7 @@
 #include "packhorse/packing/pack.h"
 #include "packhorse/packing/plan.h"
 #include "packing/pack_shard.h"
+#include "packing/remote_target.h"
 #include "packing/staging.h"
 
 namespace packhorse {
@@ -27,9 +28,10 @@ std::string rejects_text(const std::vector<Reject>& rejects);
 /// Turns the finished shards in the staging directory into datasets, publishes them, and completes
 /// `report`. `image`: the mode and settings the images were made with. Throws Error(kInterrupted)
 /// if a stop was requested before the one rename that publishes.
+/// `target`: of a dataset at a URL, where all shards are then; else nullptr.
 void publish_splits(const std::vector<SplitWork>& splits, const Listing& listing,
                     const PackOptions& options, const std::filesystem::path& out,
                     const std::pair<std::string, std::string>& image, Staging& staging,
-                    const std::stop_token& stop, PackReport& report);
+                    RemoteTarget* target, const std::stop_token& stop, PackReport& report);
 
 }  // namespace packhorse

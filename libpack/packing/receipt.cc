@@ -17,12 +17,14 @@ using Json = OrderedExactJson;
 /// A receipt lists each reject, and a shard of small files may consist of nothing else.
 constexpr JsonLimits kReceiptLimits{.bytes = std::size_t{1} << 30};
 
-bool unchanged(const ShardRecord& record, const fs::path& data) {
+bool unchanged(const ShardRecord& record, const fs::path& data,
+               const std::function<bool(const ShardRecord&)>& is_stored) {
+  if (!fs::exists(data / record.index) || sha256_file(data / record.index) != record.index_sha256)
+    return false;
+  const fs::path file = data / record.file;
+  if (!fs::exists(file)) return is_stored && is_stored(record);
   std::error_code code;
-  return fs::file_size(data / record.file, code) == record.bytes && !code &&
-         fs::exists(data / record.index) &&
-         sha256_file(data / record.index) == record.index_sha256 &&
-         sha256_file(data / record.file) == record.sha256;
+  return fs::file_size(file, code) == record.bytes && !code && sha256_file(file) == record.sha256;
 }
 
 }  // namespace
@@ -47,6 +49,7 @@ void write_receipt(const fs::path& receipt, const std::string& inputs, const Sha
 }
 
 bool read_receipt(const fs::path& receipt, const std::string& inputs, const fs::path& data,
+                  const std::function<bool(const ShardRecord&)>& is_stored,
                   ShardOutcome& outcome) try {
   if (!fs::exists(receipt)) return false;
   const Json json = parse_json<Json>(read_text(receipt), kReceiptLimits);
@@ -65,7 +68,7 @@ bool read_receipt(const fs::path& receipt, const std::string& inputs, const fs::
   json.at("notes").get_to(outcome.notes);
   for (const Json& reject : json.at("rejects"))
     outcome.rejects.push_back({reject.at(0), reject.at(1)});
-  return record.samples == 0 || unchanged(record, data);
+  return record.samples == 0 || unchanged(record, data, is_stored);
 } catch (const Json::exception&) {
   return false;
 } catch (const Error& error) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 
 #include "packing/pack_shard.h"
@@ -18,9 +19,11 @@ void write_receipt(const std::filesystem::path& receipt, const std::string& inpu
                    const ShardOutcome& outcome, bool may_change);
 
 /// Fills `outcome`, whose record names the files in `data`, and returns true if this version made
-/// the shard from the same inputs and its files exist with the same SHA-256. If another version
+/// the shard from the same inputs and its files exist with the same SHA-256; of a data file that is
+/// not there, `is_stored`, unless it is empty, says whether it is elsewhere. If another version
 /// made it, fills only `outcome.other_version`. A damaged receipt counts as none.
 bool read_receipt(const std::filesystem::path& receipt, const std::string& inputs,
-                  const std::filesystem::path& data, ShardOutcome& outcome);
+                  const std::filesystem::path& data,
+                  const std::function<bool(const ShardRecord&)>& is_stored, ShardOutcome& outcome);
 
 }  // namespace packhorse

@@ -37,11 +37,12 @@ fs::path staging_path(const fs::path& out) {
   fs::path name = out;
   while (!name.has_filename() && name.has_parent_path() && name != name.parent_path())
     name = name.parent_path();
+  if (is_url(name.native())) name = name.filename();
   return fs::path(name.native() + ".partial");
 }
 
-Staging::Staging(const fs::path& out, Hold hold, const std::string& job)
-    : out_(out), root_(staging_path(out)), lock_(root_, hold) {
+Staging::Staging(const fs::path& out, Hold hold, const std::string& job, const fs::path& root)
+    : out_(out), root_(root.empty() ? staging_path(out) : root), lock_(root_, hold) {
   try {
     begin(hold, job);
   } catch (...) {

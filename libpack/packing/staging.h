@@ -23,7 +23,9 @@ class Staging {
   /// first a line with the command, then everything that must be the same for all tasks. Throws
   /// Error(kExists) as StagingLock does, when a different command has begun there, and, with a
   /// shared hold, when the tasks there belong to another job.
-  Staging(const std::filesystem::path& out, Hold hold, const std::string& job);
+  /// `root`: the directory, where it is not the one beside `out`.
+  Staging(const std::filesystem::path& out, Hold hold, const std::string& job,
+          const std::filesystem::path& root = {});
 
   const std::filesystem::path& root() const { return root_; }
   std::filesystem::path data(const std::string& split) const;

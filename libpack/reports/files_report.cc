@@ -15,6 +15,13 @@ ReportJson to_json(const UnpackReport& report) {
   return json;
 }
 
+ReportJson to_json(const CopyReport& report) {
+  return {{"samples", report.samples},
+          {"files", report.files},
+          {"bytes", report.bytes},
+          {"kept", report.kept}};
+}
+
 std::string_view name_of(CardOutcome outcome) {
   switch (outcome) {
     case CardOutcome::kWritten:

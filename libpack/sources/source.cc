@@ -16,6 +16,7 @@
 #include "sources/folder/source_folder.h"
 #include "sources/list/list_file.h"
 #include "sources/list/source_list.h"
+#include "sources/objects/source_objects.h"
 #include "sources/packed/source_packed.h"
 #include "sources/unread_files.h"
 #include "sources/webdataset/shard_names.h"
@@ -123,8 +124,12 @@ Listing list_with_own_targets(Source& source, const ListOptions& options) {
 
 std::unique_ptr<Source> open_source(const fs::path& path, std::string_view named,
                                     const ListOptions& options) {
-  refuse_url(path.native());
-  if (const auto data = options.targets.data_yaml()) {
+  const auto data = options.targets.data_yaml();
+  if (is_url(path.native()) && data)
+    throw Error(ErrorKind::kUnsupported, "a data.yaml of YOLO names files on a disk", path,
+                "copy the source to a disk, or mount it");
+  if (is_url(path.native())) return objects::open(path, named);
+  if (data) {
     if (!named.empty() && named != kYoloSource.name)
       throw Error(ErrorKind::kUsage,
                   "a data.yaml of YOLO says which files are read, whatever the kind of source",

@@ -19,6 +19,11 @@ void check_option(bool right, const char* what) {
   if (!right) throw Error(ErrorKind::kUsage, std::string("storage: ") + what);
 }
 
+[[noreturn]] void refuse_changes(const Url& url) {
+  throw Error(ErrorKind::kUnsupported, "this storage can only be read", url.shown(),
+              "use an s3 URL, or a local folder");
+}
+
 bool is_duration(std::chrono::milliseconds time) { return time.count() > 0 && time <= kLongest; }
 
 }  // namespace
@@ -42,6 +47,12 @@ void ObjectStore::read_range(const RangeRead& read) {
   start(read, [ended](std::exception_ptr failure) { ended->set_value(std::move(failure)); });
   if (const std::exception_ptr failure = error.get()) std::rethrow_exception(failure);
 }
+
+bool ObjectStore::write(const ObjectWrite& write, const std::stop_token&) {
+  refuse_changes(place().below(write.name));
+}
+
+void ObjectStore::remove(const std::string& name) { refuse_changes(place().below(name)); }
 
 std::shared_ptr<ObjectStore> open_store(const Url& place, const StorageOptions& options) {
   options.validate();

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/parallel.h"
+#include "dataset/copied_file.h"
 #include "formats/exported_files.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/hash.h"
@@ -171,10 +172,14 @@ class Repair {
     for (const fs::path& root : {from_, from_ / manifest_.split}) {
       if (!is_packed_dataset(root)) continue;
       const DatasetDirectory other(root);
-      if (!other.holds(file.file, file.bytes, file.sha256)) continue;
       const fs::path target = staging.data("") / file.file;
       make_directories(target.parent_path());
-      copy_over(root / file.file, target);
+      if (other.remote()) {
+        if (!fetch(other, file, target)) continue;
+      } else {
+        if (!other.holds(file.file, file.bytes, file.sha256)) continue;
+        copy_over(root / file.file, target);
+      }
       if (!fits(target, file)) return false;
       report_.copied.push_back(file.file);
       return true;
@@ -182,9 +187,24 @@ class Repair {
     return false;
   }
 
+  /// Copies a file from a dataset at a URL. False when it is not there, or is of another size.
+  bool fetch(const DatasetDirectory& other, const FileRecord& file, const fs::path& target) const {
+    try {
+      if (other.size(file.file) != file.bytes) return false;
+      copy_from_afar(other, file.file, file.bytes, target, stop_);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kNotFound) throw;
+      return false;
+    }
+    return true;
+  }
+
   void rebuild(const std::vector<FileRecord>& files, const Staging& staging) {
     std::vector<FileRecord> exported, others;
     for (const FileRecord& file : files) (is_exported(file) ? exported : others).push_back(file);
+    if (!others.empty() && is_url(from_.native()))
+      throw Error(ErrorKind::kNotFound, "the copy has no sound file of this name",
+                  from_ / others.front().file, "repair from another copy, or from the source");
     if (!others.empty()) rebuild_from_source(others, staging);
     if (!exported.empty()) export_again(staging);
     for (const FileRecord& file : files) {
@@ -317,7 +337,6 @@ RepairReport repair(const fs::path& dataset, const fs::path& from, const PackOpt
   Progress unseen;
   if (progress == nullptr) progress = &unseen;
   refuse_url(dataset.native());
-  refuse_url(from.native());
   if (!is_packed_dataset(dataset)) static_cast<void>(find_datasets(dataset));  // throws with advice
   return Repair(dataset, from, options, *progress, stop).run();
 }

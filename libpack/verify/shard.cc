@@ -42,15 +42,41 @@ Extent extent_of(const ShardIndex& index, std::size_t first, std::size_t rows) {
   return extent;
 }
 
+/// The finding that a file is not there. Rethrows what says nothing about the dataset. Call it
+/// where `error` was caught.
+Finding missing(const DatasetDirectory& dataset, const std::string& file, const Error& error) {
+  if (dataset.remote() && error.kind() != ErrorKind::kNotFound &&
+      error.kind() != ErrorKind::kCorrupt)
+    throw;
+  return {FindingKind::kMissing,
+          file,
+          -1,
+          {},
+          0,
+          0,
+          std::string("the file is not there, or cannot be read: ") + error.what()};
+}
+
+Finding wrong_size(const std::string& file, std::uint64_t size, std::uint64_t expected) {
+  return {FindingKind::kSize,
+          file,
+          -1,
+          {},
+          0,
+          0,
+          "it has " + std::to_string(size) + " bytes, not " + std::to_string(expected)};
+}
+
 }  // namespace
 
 ShardCheck::ShardCheck(const DatasetDirectory& dataset, const Manifest& manifest,
-                       const ShardRecord& record, const VerifyOptions& options, Meter& meter,
-                       const std::stop_token& stop)
+                       const ShardRecord& record, const VerifyOptions& options, ShardCopies* copies,
+                       Meter& meter, const std::stop_token& stop)
     : dataset_(dataset),
       manifest_(manifest),
       record_(record),
       options_(options),
+      copies_(copies),
       meter_(meter),
       stop_(stop) {}
 
@@ -64,14 +90,17 @@ void ShardCheck::open() {
 /// Checks the data file's presence and size; for a file cut short, the finding counts the images
 /// lost.
 bool ShardCheck::check_size() {
-  const std::size_t before = files_.size();
-  const UniqueFd fd = verify_file(dataset_, record_.file, record_.bytes, "", files_,
-                                  DatasetDirectory::links_of(manifest_));
-  if (!fd) return false;
-  data_bytes_ = file_size(fd.get(), data_path());
-  if (files_.size() == before) return true;
+  std::uint64_t size = 0;
+  try {
+    size = dataset_.size(record_.file, DatasetDirectory::links_of(manifest_));
+  } catch (const Error& error) {
+    files_.push_back(missing(dataset_, record_.file, error));
+    return false;
+  }
+  if (size <= record_.bytes || !dataset_.remote()) data_bytes_ = size;
+  if (size == record_.bytes) return true;
+  files_.push_back(wrong_size(record_.file, size, record_.bytes));
   Finding& finding = files_.back();
-  const std::uint64_t size = *data_bytes_;
   if (size >= record_.bytes || !index_) return false;
   const auto is_cut = [&](std::size_t row) {
     return (index_->compressed() ? index_->frame(row).stored : index_->range(row)).end() > size;
@@ -104,21 +133,37 @@ void ShardCheck::open_index() {
     return refuse(error.what());
   }
   if (auto why = index_->why_not_of(record_, manifest_)) refuse(std::move(*why));
+  if (!copies_ || !index_) return;
+  std::vector<std::byte> content(record_.index_bytes);
+  read_exactly(fd.get(), 0, content, dataset_.path() / record_.index);
+  copies_->put(record_.index, content);
+}
+
+bool ShardCheck::check_data() {
+  const ShardIndex* const index = index_ ? &*index_ : nullptr;
+  const auto look = [&] {
+    return check_bytes(open_data().get(), data_path(), record_.bytes, index, meter_.progress(),
+                       stop_);
+  };
+  ShardBytes found = look();
+  if (copies_ && found.sha256 != record_.sha256) {
+    copies_->copy_again(record_.file, record_.bytes);
+    found = look();
+  }
+  add_damage(found.damage);
+  const bool whole = found.sha256 == record_.sha256;
+  if (!whole && found.damage.empty()) {
+    add(FindingKind::kHash,
+        index_ ? "SHA-256 differs; every image is intact, so the damage is between them"
+               : "SHA-256 differs");
+  }
+  return whole && found.damage.empty();
 }
 
 void ShardCheck::bytes() {
   bool intact = false;
   if (data_there_) try {
-      const ShardBytes found = check_bytes(open_data().get(), data_path(), record_.bytes,
-                                           index_ ? &*index_ : nullptr, meter_.progress(), stop_);
-      add_damage(found.damage);
-      const bool whole = found.sha256 == record_.sha256;
-      if (!whole && found.damage.empty()) {
-        add(FindingKind::kHash,
-            index_ ? "SHA-256 differs; every image is intact, so the damage is between them"
-                   : "SHA-256 differs");
-      }
-      intact = whole && found.damage.empty();
+      intact = check_data();
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kCorrupt) throw;
       add(FindingKind::kIndex, error.what());
@@ -162,14 +207,16 @@ void ShardCheck::decode(std::size_t first, std::size_t rows) {
 }
 
 WalkTask ShardCheck::task(WalkTask::Kind kind) const {
-  return {kind, manifest_.format, data_path(),
-          index_ ? dataset_.path() / record_.index : fs::path(),
-          manifest_.adopted ? dataset_.path() : fs::path()};
+  return {kind, manifest_.format, root() / record_.file,
+          index_ ? root() / record_.index : fs::path(), manifest_.adopted ? root() : fs::path()};
 }
+
+const fs::path& ShardCheck::root() const { return copies_ ? copies_->root() : dataset_.path(); }
 
 fs::path ShardCheck::data_path() const { return dataset_.path() / record_.file; }
 
 UniqueFd ShardCheck::open_data() const {
+  if (copies_) return open_for_reading(root() / record_.file);
   return dataset_.open(record_.file, DatasetDirectory::links_of(manifest_));
 }
 
@@ -293,26 +340,26 @@ std::vector<Finding> ShardCheck::findings() {
 }
 
 UniqueFd verify_file(const DatasetDirectory& dataset, const std::string& file, std::uint64_t bytes,
-                     const std::string& sum, std::vector<Finding>& findings,
-                     DatasetDirectory::Links links) {
-  const auto add = [&](FindingKind kind, std::string detail) {
-    findings.push_back({kind, file, -1, {}, 0, 0, std::move(detail)});
-  };
-  UniqueFd fd;
-  try {
-    fd = dataset.open(file, links);
-  } catch (const Error& error) {
-    add(FindingKind::kMissing,
-        std::string("the file is not there, or cannot be read: ") + error.what());
-    return fd;
-  }
+                     const std::string& sum, std::vector<Finding>& findings) {
   const fs::path path = dataset.path() / file;
-  const std::uint64_t size = file_size(fd.get(), path);
+  UniqueFd fd;
+  std::uint64_t size = 0;
+  bool same = false;
+  // What comes from afar may have been damaged on the way, so it gets a second chance.
+  for (int attempt = 0; attempt < (dataset.remote() ? 2 : 1) && !same; ++attempt) {
+    try {
+      fd = dataset.open_as_is(file, bytes);
+    } catch (const Error& error) {
+      findings.push_back(missing(dataset, file, error));
+      return {};
+    }
+    size = file_size(fd.get(), path);
+    same = size == bytes && sha256_file(fd.get(), path) == sum;
+  }
   if (size != bytes) {
-    add(FindingKind::kSize,
-        "it has " + std::to_string(size) + " bytes, not " + std::to_string(bytes));
-  } else if (!sum.empty() && sha256_file(fd.get(), path) != sum) {
-    add(FindingKind::kHash, "SHA-256 differs");
+    findings.push_back(wrong_size(file, size, bytes));
+  } else if (!same) {
+    findings.push_back({FindingKind::kHash, file, -1, {}, 0, 0, "SHA-256 differs"});
   }
   return fd;
 }

@@ -11,6 +11,7 @@
 #include "packhorse/dataset/shard_index.h"
 #include "packhorse/verify/verify.h"
 #include "verify/meter.h"
+#include "verify/shard_copies.h"
 #include "walkers/walker.h"
 
 namespace packhorse {
@@ -19,8 +20,11 @@ namespace packhorse {
 /// objects it refers to must outlive it.
 class ShardCheck {
  public:
+  /// `copies`: where data files are once start() of it has been called, if the dataset is at a URL
+  /// and more than sizes are checked; else nullptr.
   ShardCheck(const DatasetDirectory& dataset, const Manifest& manifest, const ShardRecord& record,
-             const VerifyOptions& options, Meter& meter, const std::stop_token& stop);
+             const VerifyOptions& options, ShardCopies* copies, Meter& meter,
+             const std::stop_token& stop);
 
   /// Checks presence, sizes, and everything about the index. Call it first, and alone.
   void open();
@@ -34,6 +38,8 @@ class ShardCheck {
 
   /// Whether the index can be used. Call it after open().
   bool has_index() const { return index_.has_value(); }
+  /// The bytes of the data file that there are to look at, if any. Call it after open().
+  std::optional<std::uint64_t> data_bytes() const { return data_bytes_; }
   /// The findings, in the order of the steps above. Call it last.
   std::vector<Finding> findings();
   bool walked() const { return walked_; }
@@ -43,11 +49,15 @@ class ShardCheck {
  private:
   bool check_size();
   void open_index();
+  /// Reads the data file from start to end. Whether every byte is as it was packed.
+  bool check_data();
   /// Walks in a process of its own if there are walkers, otherwise here. Counts the images that
   /// were decoded, and returns the row after the last one walked.
   std::size_t walk(const WalkTask& task);
   WalkTask task(WalkTask::Kind kind) const;
-  std::filesystem::path data_path() const;
+  std::filesystem::path data_path() const;  ///< for messages
+  /// Where the libraries that look into the shard find it, and its index.
+  const std::filesystem::path& root() const;
   /// Opens the file anew for each step, as there may be more shards than files that can be open.
   UniqueFd open_data() const;
   WalkBounds bounds(const WalkTask& task) const;
@@ -61,23 +71,25 @@ class ShardCheck {
   const Manifest& manifest_;
   const ShardRecord& record_;
   const VerifyOptions& options_;
+  ShardCopies* const copies_;
   Meter& meter_;
   const std::stop_token& stop_;
 
   std::optional<ShardIndex> index_;
-  std::optional<std::uint64_t> data_bytes_;  ///< its actual size; nothing when it does not exist
-  bool data_there_ = false;                  ///< it exists with the size it should have
-  std::mutex mutex_;                         ///< guards everything below
+  /// Its actual size; nothing when it does not exist, or is too large to be copied from a URL.
+  std::optional<std::uint64_t> data_bytes_;
+  bool data_there_ = false;  ///< it exists with the size it should have
+  std::mutex mutex_;         ///< guards everything below
   std::vector<Finding> files_, payload_, walk_;
   std::vector<bool> bytes_only_;  ///< by walk_: says nothing beyond what `payload_` may say
   bool walked_ = false, not_walked_ = false;
   std::uint64_t decoded_ = 0;
 };
 
-/// Opens a file of the dataset, which must have `bytes` bytes and, if `sum` is given, that SHA-256.
-/// Adds what is wrong; opens nothing when the file does not exist or lies outside the dataset.
+/// Opens a file of the dataset, which must have `bytes` bytes and the SHA-256 `sum`. Adds what is
+/// wrong; opens nothing when the file does not exist or lies outside the dataset. Throws what says
+/// nothing about the dataset: that the storage of a URL cannot be reached.
 UniqueFd verify_file(const DatasetDirectory& dataset, const std::string& file, std::uint64_t bytes,
-                     const std::string& sum, std::vector<Finding>& findings,
-                     DatasetDirectory::Links links = DatasetDirectory::Links::kNone);
+                     const std::string& sum, std::vector<Finding>& findings);
 
 }  // namespace packhorse

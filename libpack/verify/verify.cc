@@ -112,15 +112,19 @@ std::string words_of(const Share& share, const Manifest& manifest, const VerifyP
 /// Everything one call to verify() works on.
 class Check {
  public:
-  Check(const DatasetDirectory& dataset, const Manifest& manifest, const VerifyOptions& options,
-        Progress& progress, const std::stop_token& stop)
+  /// `text`: the manifest as it is stored.
+  Check(const DatasetDirectory& dataset, const std::string& text, const Manifest& manifest,
+        const VerifyOptions& options, Progress& progress, const std::stop_token& stop)
       : manifest_(manifest),
         options_(options),
         share_(share_of(manifest, options.part)),
+        stop_(stop),
         meter_(progress, passes()) {
+    if (dataset.remote() && options.level == VerifyLevel::kFull)
+      copies_ = std::make_unique<ShardCopies>(dataset, text);
     for (const ShardRecord& record : manifest.shards)
-      shards_.push_back(
-          std::make_unique<ShardCheck>(dataset, manifest, record, options_, meter_, stop));
+      shards_.push_back(std::make_unique<ShardCheck>(dataset, manifest, record, options_,
+                                                     copies_.get(), meter_, stop));
     choose();
     progress.total_samples += samples_;
   }
@@ -130,6 +134,7 @@ class Check {
     run_parallel(jobs, opened_.size(), [&](std::size_t i) { shards_[opened_[i].shard]->open(); });
     plan();
     arrange(static_cast<std::size_t>(jobs));
+    if (copies_) copy(static_cast<std::size_t>(jobs));
     run_parallel(jobs, steps_.size(), [&](std::size_t i) { run(steps_[i]); });
     collect(report);
   }
@@ -187,7 +192,33 @@ class Check {
                      [&](const Step& a, const Step& b) { return order(a) < order(b); });
   }
 
+  /// Begins to copy what the steps need. The shards of two groups suffice: those of one are walked
+  /// while the bytes of the next are checked.
+  void copy(std::size_t jobs) {
+    std::vector<ShardCopies::Wanted> wanted;
+    copy_of_.assign(shards_.size(), kNoCopy);
+    for (const Step& step : steps_) {
+      std::size_t& place = copy_of_[step.shard];
+      const std::optional<std::uint64_t> bytes = shards_[step.shard]->data_bytes();
+      if (!bytes) continue;
+      if (place == kNoCopy) {
+        place = wanted.size();
+        wanted.push_back({manifest_.shards[step.shard].file, *bytes, 0});
+      }
+      ++wanted[place].uses;
+    }
+    copies_->start(std::move(wanted), 2 * jobs, stop_);
+  }
+
   void run(const Step& step) {
+    const std::size_t copy = copies_ ? copy_of_[step.shard] : kNoCopy;
+    if (copy == kNoCopy) return look(step);
+    copies_->wait_for(copy);
+    look(step);
+    copies_->release(copy);
+  }
+
+  void look(const Step& step) {
     ShardCheck& shard = *shards_[step.shard];
     switch (step.kind) {
       case Step::Kind::kBytes:
@@ -225,7 +256,11 @@ class Check {
   const Manifest& manifest_;
   const VerifyOptions& options_;
   const Share share_;
+  const std::stop_token& stop_;
   Meter meter_;
+  std::unique_ptr<ShardCopies> copies_;  ///< of a dataset at a URL
+  static constexpr std::size_t kNoCopy = ~std::size_t{0};
+  std::vector<std::size_t> copy_of_;  ///< by shard: its place among the copies
   std::vector<std::unique_ptr<ShardCheck>> shards_;
   struct Opened {
     std::size_t shard = 0;
@@ -266,7 +301,7 @@ VerifyReport verify(const DatasetDirectory& dataset, const std::string& text,
     verify_file(dataset, file.file, file.bytes, file.sha256, report.findings);
   }
   report.files += 1 + manifest.files.size();
-  Check(dataset, manifest, options, progress, stop).run(report);
+  Check(dataset, text, manifest, options, progress, stop).run(report);
   if (manifest.adopted) name_writers(manifest, report.findings);
   report.bytes = progress.bytes - bytes_before;
   return report;
@@ -296,11 +331,6 @@ VerifyReport verify(const fs::path& dataset, const VerifyOptions& options, Progr
   if (!is_packed_dataset(dataset))
     static_cast<void>(find_datasets(dataset));  // throws with the right advice
   const DatasetDirectory directory(dataset);
-  if (directory.remote())
-    throw Error(ErrorKind::kUnsupported, "a dataset at a URL cannot be verified as a whole",
-                dataset,
-                "copy it to a disk; of what is read from the URL every sample is compared with its "
-                "hash in any case");
   const std::string text = directory.read_text(std::string(kManifestName));
   std::optional<VerifyReport> report;
   try {

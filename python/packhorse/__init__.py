@@ -33,7 +33,7 @@ from .augment import (
 from .dataset import Dataset
 from .errors import Error
 from .loader import Batch, Loader, TargetBatch
-from .packing import export_index, index, inspect, pack, unpack, verify
+from .packing import copy, export_index, index, inspect, pack, unpack, verify
 from .remote import configure_remote, remote_counters
 from .targets import TargetRules, Targets
 from .writer import Writer
@@ -64,6 +64,7 @@ __all__ = [
     "Targets",
     "Writer",
     "configure_remote",
+    "copy",
     "errors",
     "export_index",
     "index",

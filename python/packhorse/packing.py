@@ -11,7 +11,7 @@ from typing import Any
 from . import remote
 from ._program import program
 from .errors import RejectedError, UnsupportedError, UsageError
-from .reports import ExportReport, InspectReport, PackReport, UnpackReport, VerifyReport
+from .reports import CopyReport, ExportReport, InspectReport, PackReport, UnpackReport, VerifyReport
 
 Path = str | os.PathLike
 Progress = Callable[[int, int], object]
@@ -72,11 +72,13 @@ def pack(
     dry_run: bool = False,
     task: str | None = None,
     finish: bool = False,
+    staging: Path | None = None,
     log: Path | None = None,
     progress: Progress | None = None,
 ) -> PackReport:
     """Packs a source of images into the dataset `out`, as the command `packhorse pack` does, with the options of that
-    command (`packhorse pack --help`). `out` appears in one rename once it is complete.
+    command (`packhorse pack --help`). `out` appears in one rename once it is complete; it may be an s3 URL
+    (configure_remote()), where its dataset.json comes last.
 
         report = packhorse.pack("imagenet", "packed", format="wds", progress=lambda done, total: ...)
 
@@ -88,13 +90,14 @@ def pack(
                    "yolo", "voc"; what else is said of them: ["classes:tags.csv", "caption:txt", "mask:seg.png"]
     split_folders  which folders are splits: {"train": "Training"}; [] = none
     shard_bytes    an int, "512MiB", or 0 for one shard a split
+    staging        of a URL: the directory where shards wait to be stored; else in the working directory
     log            a file that gets a line of JSON for each reject, skip and duplicate
     progress       called with (done, total) samples in this thread; an exception of it stops the packing
 
     Too many rejects raise RejectedError, with the report in its attribute `report`. Ctrl-C, too, leaves the finished
     shards in OUT.partial, where the same call goes on."""
     given = _options(locals())
-    result = _native().pack(os.fsencode(source), os.fsencode(out), given, _bytes(log), progress)
+    result = _native(source, out).pack(os.fsencode(source), os.fsencode(out), given, _bytes(log), progress)
     return _packed(result, source, expected=not dry_run and task is None)
 
 
@@ -150,7 +153,7 @@ def verify(
         raise UsageError("subset and against exclude each other")
     given = _options(locals(), "level", "against")
     arguments = os.fsencode(dataset), level, _bytes(against), given, os.fsencode(program()), progress
-    text, problem, advice = _native().verify(*arguments)
+    text, problem, advice = _native(dataset).verify(*arguments)
     return VerifyReport.of(json.loads(text), problem=problem, advice=advice)
 
 
@@ -202,6 +205,17 @@ def index(
     return _packed(_native().index(*arguments), named[0], expected=True)
 
 
+def copy(
+    source: Path, target: Path, *, jobs: int = 0, staging: Path | None = None, progress: Progress | None = None
+) -> CopyReport:
+    """Copies a packed dataset, or a directory of splits, byte for byte between disks and URLs, as `packhorse copy` does:
+    each file is compared with the SHA-256 in the manifest, and `target` appears once all are there.
+
+        packhorse.copy("s3://bucket/packed/train", "/scratch/train")"""
+    arguments = os.fsencode(source), os.fsencode(target), jobs, _bytes(staging), progress
+    return CopyReport.of(json.loads(_native(source, target).copy(*arguments)))
+
+
 def export_index(
     dataset: Path, *, output: Path | None = None, dali_version: str = "1.2", jobs: int = 0
 ) -> ExportReport:
@@ -218,8 +232,8 @@ _SOURCE_OPTIONS = (
 _OWN = ("source", "out", "dataset", "shards", "named", "progress", "log")  # arguments, not options
 
 
-def _native(dataset: Path | None = None):
-    """The extension; where `dataset` is one at a URL, with what opens it."""
+def _native(*places: Path):
+    """The extension; where one of the `places` is a URL, with what opens it."""
     try:
         from . import _pack  # noqa: PLC0415: reading needs none of it
     except ImportError as error:
@@ -227,8 +241,9 @@ def _native(dataset: Path | None = None):
             f"this installation of packhorse cannot pack: {error}",
             advice="install a wheel of packhorse, or build the package with all its parts",
         ) from error
-    if isinstance(dataset, str):
-        remote.prepare(dataset, _pack)
+    for place in places:
+        if isinstance(place, str):
+            remote.prepare(place, _pack)
     return _pack
 
 
@@ -296,6 +311,7 @@ _FORMS: dict[str, Callable[[Any], Any]] = {
     "include": _strings,
     "exclude": _strings,
     "max_rejects": str,
+    "staging": os.fsencode,
 }
 
 

@@ -145,6 +145,16 @@ class InspectReport(_Report):
 
 
 @dataclass(frozen=True)
+class CopyReport(_Report):
+    """What was copied; `kept`: files that an interrupted copy had brought."""
+
+    samples: int
+    files: int
+    bytes: int
+    kept: int
+
+
+@dataclass(frozen=True)
 class UnpackReport(_Report):
     """What was written back; of a notation also the objects, and what it does not say with the number of each."""
 

@@ -90,6 +90,15 @@ std::string call_unpack(const nb::bytes& dataset, const nb::bytes& out, const st
   });
 }
 
+std::string call_copy(const nb::bytes& from, const nb::bytes& to, int jobs,
+                      const nb::bytes& staging, const nb::object& progress) {
+  const fs::path source = path_of(from), target = path_of(to);
+  const CopyOptions options{jobs, path_of(staging)};
+  return watched_call(progress, [&](Progress& done, const std::stop_token& stop) {
+    return json_text(to_json(copy_dataset(source, target, options, &done, stop)));
+  });
+}
+
 std::string call_export_index(const nb::bytes& dataset, const nb::bytes& out,
                               const std::string& dali_version, int jobs) {
   const fs::path from = path_of(dataset), to = path_of(out);
@@ -107,6 +116,8 @@ void bind_pack(nb::module_& module) {
              "Adopts shards made by others; returns what pack() does");
   module.def("unpack", &call_unpack, "dataset"_a, "out"_a, "as_"_a, "progress"_a.none(),
              "Writes a dataset back as a folder or in a notation of objects; its report as JSON");
+  module.def("copy", &call_copy, "from_"_a, "to"_a, "jobs"_a, "staging"_a, "progress"_a.none(),
+             "Copies a dataset, proved, between disks and URLs; its report as JSON");
   module.def("export_index", &call_export_index, "dataset"_a, "out"_a, "dali_version"_a, "jobs"_a,
              "Writes the indexes of other readers; its report as JSON");
 }

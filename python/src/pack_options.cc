@@ -141,6 +141,7 @@ PackOptions pack_options(const nb::dict& values) {
   if (given.has("max_rejects")) options.max_rejects = RejectLimit::parse(given.text("max_rejects"));
   given.take("jobs", options.jobs);
   given.take("overwrite", options.overwrite);
+  if (given.has("staging")) options.staging = given.path("staging");
   given.take("dry_run", options.dry_run);
   given.take("check_space", options.check_space);
   if (given.has("task")) options.task = TaskShare::parse(given.text("task"));

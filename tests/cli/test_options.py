@@ -157,14 +157,11 @@ def test_a_url_is_refused_wherever_a_path_is_wanted(source, tmp_path, url):
     here.mkdir()
     pack(source, tmp_path / "packed", "--format", "wds")
     commands = [
-        ("pack", source, url, "--format", "wds"),
-        ("pack", url, "out", "--format", "wds"),
         ("pack", source, "out", "--format", "wds", "--labels", url),
         ("pack", source, "out", "--format", "wds", "--classes", url),
         ("pack", source, "out", "--format", "wds", "--log", url),
         ("unpack", tmp_path / "packed", url),
-        ("inspect", tmp_path / "packed", "--against", url),
-        ("repair", tmp_path / "packed", url),
+        ("repair", url, tmp_path / "packed"),
         ("inspect", tmp_path / "packed", "--report", url),
         ("inspect", tmp_path / "packed", "--show", "0", "-o", url),
         ("index", url),
@@ -173,7 +170,6 @@ def test_a_url_is_refused_wherever_a_path_is_wanted(source, tmp_path, url):
         ("export-index", url),
         ("export-index", tmp_path / "packed", "-o", url),
         ("bench", source, "--metrics", url),
-        ("diff", tmp_path / "packed", url),
         ("cache", "list", "--cache", url),
     ]
     for command in commands:
@@ -185,7 +181,9 @@ def test_a_url_is_refused_wherever_a_path_is_wanted(source, tmp_path, url):
 
 @pytest.mark.parametrize("url", ["gs://bucket/x", "file:///x", "hdfs://x"])
 def test_a_dataset_at_a_url_of_another_scheme_is_refused(tmp_path, url):
-    for command in [("inspect", url), ("bench", url), ("unpack", url, "out"), ("duplicates", url)]:
+    commands = [("inspect", url), ("bench", url), ("unpack", url, "out"), ("duplicates", url), ("diff", url, "packed")]
+    commands += [("copy", url, "out"), ("pack", url, "out", "--format=wds"), ("pack", "source", url, "--format=wds")]
+    for command in commands:
         result = run(*command, cwd=tmp_path)
         assert result.code == USAGE and "a scheme that is not known here" in result.err and "s3://" in result.err, result
     assert list(tmp_path.iterdir()) == []

@@ -408,6 +408,28 @@ void add_storage_texts(const Seeds& seeds) {
       R"( "Expiration": "2013-05-24T12:00:00.5+02:00"})");
 }
 
+/// The first byte says which parser.
+void add_storage_answers(const Seeds& seeds) {
+  const auto put = [&](const char* name, int parser, std::string_view text) {
+    seeds.put("storage_answers", name, static_cast<char>(parser) + std::string(text));
+  };
+  const std::string xmlns = R"( xmlns="http://s3.amazonaws.com/doc/2006-03-01/">)";
+  put("fault", 0, "<Error><Code>SlowDown</Code><Message>Reduce &amp; wait</Message></Error>");
+  put("list", 1,
+      "<ListBucketResult" + xmlns + "<Contents><Key>p/a</Key><Size>12</Size></Contents>" +
+          "<IsTruncated>true</IsTruncated><NextContinuationToken>t=</NextContinuationToken>" +
+          "</ListBucketResult>");
+  put("range", 2, "bytes 0-99/1000");
+  put("seconds", 3, "120");
+  put("date", 3, "Fri, 24 May 2013 00:00:00 GMT");
+  put("begun", 4,
+      "<InitiateMultipartUploadResult" + xmlns +
+          "<UploadId>a/b+c=</UploadId></InitiateMultipartUploadResult>");
+  put("uploads", 5,
+      "<ListMultipartUploadsResult" + xmlns +
+          "<Upload><Key>p/a</Key><UploadId>one</UploadId></Upload></ListMultipartUploadsResult>");
+}
+
 void add_receipt(const Seeds& seeds, const fs::path& scratch) {
   ShardOutcome outcome;
   outcome.record = {"none", "none", 0, 0, 3, 4, "ab", "cd"};
@@ -444,6 +466,7 @@ void make_seeds(const fs::path& folder) {
   add_weights(seeds);
   add_texts(seeds);
   add_storage_texts(seeds);
+  add_storage_answers(seeds);
   add_receipt(seeds, scratch);
   add_cache(seeds);
   fs::remove_all(scratch);

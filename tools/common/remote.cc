@@ -60,9 +60,8 @@ std::vector<reader::MetricFamily> remote_metrics() {
 }
 
 void RemoteArguments::setup(CLI::App& app) {
-  constexpr const char* kGroup = "Datasets at URLs (https, s3)";
   const auto add = [&](CLI::Option* option) {
-    option->group(kGroup);
+    option->group(kRemoteGroup);
     declared_.push_back(option);
     return option;
   };
@@ -89,9 +88,8 @@ bool RemoteArguments::enable(const std::vector<std::string>& paths) const {
   if (std::none_of(paths.begin(), paths.end(), is_url)) {
     for (const CLI::Option* option : declared_) {
       if (option->count() > 0)
-        throw Error(ErrorKind::kUsage,
-                    option->get_name() + " has no effect: nothing that is read lies at a URL", {},
-                    "leave it out");
+        throw Error(ErrorKind::kUsage, option->get_name() + " has no effect: nothing lies at a URL",
+                    {}, "leave it out");
     }
     return false;
   }

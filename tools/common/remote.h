@@ -9,6 +9,8 @@
 
 namespace packhorse::program {
 
+inline constexpr const char* kRemoteGroup = "Datasets at URLs (https, s3)";
+
 /// Datasets at URLs on the command line: --cache and its size, and how storage is spoken to.
 class RemoteArguments {
  public:

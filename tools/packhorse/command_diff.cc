@@ -4,6 +4,7 @@
 #include <map>
 
 #include "commands.h"
+#include "common/remote.h"
 #include "common/terminal.h"
 #include "packhorse/analysis/diff.h"
 #include "packhorse/base/printable.h"
@@ -126,6 +127,7 @@ class CommandDiff final : public program::Command {
     app.add_option("--limit", limit_, "Print at most this many entries of each list; 0 = all")
         ->capture_default_str();
     app.add_flag("--json", json_, "Print one JSON object");
+    remote_.setup(app);
     app.footer(
         "Example:\n"
         "  packhorse diff packed-before packed-after\n\n"
@@ -137,6 +139,7 @@ class CommandDiff final : public program::Command {
   }
 
   int run(const std::stop_token&) override {
+    remote_.enable({a_, b_});
     bool equal = true;
     Json objects = Json::array();
     std::string text;
@@ -172,6 +175,7 @@ class CommandDiff final : public program::Command {
   std::string a_, b_;
   std::size_t limit_ = 20;
   bool json_ = false;
+  program::RemoteArguments remote_;
 };
 
 }  // namespace

@@ -65,7 +65,7 @@ class CommandInspect final : public program::Command {
           ErrorKind::kUsage, "image limits have no effect: no images are decoded", {},
           "add --verify full --decode, --against, --draw, --sheet or --report, or leave them out");
     }
-    const std::vector<fs::path> paths = request_.datasets();
+    const std::vector<fs::path> paths = request_.datasets(verify_.sources());
     if (verify_.wanted()) return prove(paths, stop);
     if (show_.wanted()) return show_.run(paths, stop);
     if (sheet_.wanted()) return sheet_.run(paths, stop);

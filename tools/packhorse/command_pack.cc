@@ -73,6 +73,13 @@ class CommandPack final : public program::Command {
     setup_images(app);
     setup_shards(app);
     setup_tasks(app);
+    app.add_option(
+           "--staging", options_.staging,
+           "Directory in which a dataset for a URL is built; it holds some shards at a time; "
+           "default: the URL's last part with .partial, in the working directory")
+        ->type_name("DIR")
+        ->group(program::kRemoteGroup);
+    remote_.setup(app);
     app.footer("Sources:" + described(all_sources()) + "\n\nFormats:" + described(all_formats()) +
                "\n\nImage modes:" + described(all_transforms()) +
                "\n\n"
@@ -98,7 +105,8 @@ class CommandPack final : public program::Command {
       report = pack(source_, out_, options_, &progress, stop);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kInterrupted) throw;
-      throw Error(ErrorKind::kInterrupted, "stopped; nothing was published", staging_path(out_),
+      throw Error(ErrorKind::kInterrupted, "stopped; nothing was published",
+                  options_.staging.empty() ? staging_path(out_) : options_.staging,
                   "run the same command again: finished shards are kept");
     }
     if (!log_file_.empty()) write_file(log_file_, as_bytes(pack_log_text(report)));
@@ -202,6 +210,7 @@ class CommandPack final : public program::Command {
   void read_options() {
     refuse_unused_settings();
     refuse_url(log_file_);  // refuse it now, not when all is packed
+    remote_.enable({source_, out_});
     options_.plan.shuffle = !no_shuffle_;
     options_.check_space = !no_space_check_;
     options_.reorder = seed_->count() > 0;
@@ -233,6 +242,7 @@ class CommandPack final : public program::Command {
   std::string max_rejects_ = "0";
   PackOptions options_;
   SourceArguments source_arguments_{options_};
+  program::RemoteArguments remote_;
   const CLI::App* app_ = nullptr;
   CLI::Option *dry_run_ = nullptr, *seed_ = nullptr;
   bool no_shuffle_ = false, no_space_check_ = false, json_ = false, quiet_ = false;

@@ -33,7 +33,8 @@ class CommandRepair final : public program::Command {
   }
 
   int run(const std::stop_token& stop) override {
-    const std::vector<fs::path> paths = request_.datasets();
+    refuse_url(request_.path);
+    const std::vector<fs::path> paths = request_.datasets({from_});
     source_arguments_.read();
     packed_.jobs = request_.jobs;
     packed_.limits = request_.limits;

@@ -33,6 +33,7 @@ constexpr packhorse::program::CommandKind kCommands[] = {
     {"export-index", "Write the indexes that other libraries' readers need beside tar shards",
      packhorse::make_export_index_command},
     {"unpack", "Write a packed dataset back as a folder of images", packhorse::make_unpack_command},
+    {"copy", "Copy a packed dataset, proved, between disks and URLs", packhorse::make_copy_command},
     {"cache", "List, verify and clear what is kept of remote datasets",
      packhorse::make_cache_command},
     {"bench", "Measure how fast datasets and folders are read", packhorse::make_bench_command}};

@@ -4,7 +4,7 @@ packages are imported when one is loaded, in the peers' own environment (bench/s
 import importlib
 
 from common.loaders.indexed import Folder, Hdf5, Lance, Lmdb
-from common.loaders.ours import Packhorse
+from common.loaders.ours import Packhorse, RemotePackhorse
 from common.loaders.pipelines import Dali, Datago, Ffcv, Spdl, TurboLoader
 from common.loaders.remote import RemoteFiles, RemoteLitData, RemoteMds, RemoteWebDataset
 from common.loaders.streams import LitData, Mds, WebDataset
@@ -35,13 +35,14 @@ REMOTE_STORES = {
     "LitData from S3": RemoteLitData,
     "s3torchconnector": RemoteFiles,
 }
-REMOTE_NAMES = tuple(f"{store} + {decoder}" for store in REMOTE_STORES for decoder in DECODERS)
+REMOTE_PIPELINES = {"packhorse.Loader from S3": RemotePackhorse}
+REMOTE_NAMES = (*REMOTE_PIPELINES, *(f"{store} + {decoder}" for store in REMOTE_STORES for decoder in DECODERS))
 
 
 def make(name, **options):
     """The loader `name`, with what it needs imported. Where that fails, so does this."""
     store, _, decoder = name.partition(" + ")
-    loader = (STORES | REMOTE_STORES)[store](decoder, **options) if decoder else PIPELINES[store](**options)
+    loader = (STORES | REMOTE_STORES)[store](decoder, **options) if decoder else (PIPELINES | REMOTE_PIPELINES)[store](**options)
     for module in loader.modules:
         importlib.import_module(module)
     return loader

@@ -1,5 +1,6 @@
 """packhorse from Python, as it was built for the Python of the peers' environment."""
 
+import os
 import sys
 
 from common.environment import built
@@ -29,3 +30,13 @@ class Packhorse(Loader):
 
     def epoch(self):
         return ((batch.images, batch.labels) for batch in self.loader)
+
+
+class RemotePackhorse(Packhorse):
+    """The same from object storage, with a cache that is empty at first."""
+
+    def open(self, source, jobs):
+        import packhorse
+
+        packhorse.configure_remote(cache=os.path.join(self.scratch, "cache"))
+        super().open(source, jobs)

@@ -105,6 +105,14 @@ class PackedSource final : public Source {
     if (facts.fields != 0) read_fields(part, facts.locator, out);
   }
 
+  bool prefetch(const SplitListing& split, std::size_t i) const override {
+    const PackedDataset& dataset = part_of(split).dataset;
+    if (!dataset.directory().remote()) return false;  // the kernel reads ahead
+    const std::uint64_t sample = split.entries.facts(i).locator;
+    dataset.prefetch({&sample, 1});
+    return true;
+  }
+
   bool ordered() const override { return true; }
 
   std::string key(const SplitListing& split, std::size_t i) const override {

@@ -10,11 +10,13 @@
 
 #include "packhorse/base/error.h"
 #include "packhorse/base/hash.h"
+#include "packhorse/base/mapped_file.h"
 #include "packhorse/dataset/manifest.h"
 #include "packhorse/dataset/remote_files.h"
 #include "packhorse/dataset/shard_index.h"
 #include "packhorse/storage/remote.h"
 #include "storage/cache/run_cache.h"
+#include "storage/dataset/object_copy.h"
 #include "storage/dataset/stored_shard.h"
 #include "storage/http/client.h"
 
@@ -49,14 +51,6 @@ std::shared_ptr<Remote>& remote() {
   return one;
 }
 
-/// A file without a name that holds these bytes.
-UniqueFd unnamed_file(Bytes bytes, const fs::path& shown) {
-  UniqueFd fd(::memfd_create("packhorse", MFD_CLOEXEC));
-  if (!fd) throw_errno("hold in memory", shown);
-  write_exactly(fd.get(), 0, bytes, shown);
-  return fd;
-}
-
 class RemoteDataset final : public RemoteFiles {
  public:
   RemoteDataset(RemoteParts parts, std::shared_ptr<RunCache> cache, std::uint64_t cache_bytes)
@@ -70,6 +64,13 @@ class RemoteDataset final : public RemoteFiles {
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kNotFound) return false;
     throw;
+  }
+
+  std::uint64_t size(const std::string& name) override { return parts_.store->info(name).bytes; }
+
+  void copy(const std::string& name, std::span<std::byte> into,
+            const std::function<void(Bytes)>& take, const std::stop_token& stop) override {
+    copy_object(*parts_.store, name, into, take, stop);
   }
 
   std::string read_text(const std::string& name, std::uint64_t most) override {
@@ -99,6 +100,35 @@ class RemoteDataset final : public RemoteFiles {
     if (cached) parts_.events->runs_found += runs_in(*cached);
     return std::make_unique<StoredShard>(std::move(object), std::move(cached));
   }
+
+  bool can_list() const override { return parts_.store->place().scheme == "s3"; }
+
+  std::vector<RemoteFile> list(std::size_t most) override {
+    std::vector<RemoteFile> files;
+    for (ListedObject& object : parts_.store->list("", most)) {
+      const auto stamp = static_cast<std::int64_t>(xxh3(as_bytes(object.tag)) | 1);
+      files.push_back({std::move(object.name), object.bytes, stamp});
+    }
+    return files;
+  }
+
+  bool can_store() const override { return parts_.store->can_write(); }
+
+  bool store(const std::string& name, const fs::path& from, const std::string& sha256,
+             const std::stop_token& stop) override {
+    const MappedFile file(from);
+    return parts_.store->write({name, file.bytes(), sha256}, stop);
+  }
+
+  bool holds(const std::string& name, std::uint64_t bytes, const std::string& sha256) override try {
+    const ObjectInfo info = parts_.store->info(name);
+    return info.bytes == bytes && info.sha256 == sha256;
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kNotFound) return false;
+    throw;
+  }
+
+  void remove(const std::string& name) override { parts_.store->remove(name); }
 
   bool keeps(std::uint64_t bytes) const override { return cache_ && bytes <= cache_bytes_; }
 

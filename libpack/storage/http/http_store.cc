@@ -38,6 +38,8 @@ class HttpRequests final : public WebRequests {
     return std::nullopt;
   }
 
+  std::optional<HttpRequest> make_change(const Change&) override { return std::nullopt; }
+
  private:
   const Url place_;
   std::optional<UrlCommand> command_;

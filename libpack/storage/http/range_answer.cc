@@ -140,7 +140,8 @@ Judgement judge_range(const RangeRead& read, const HttpResponse& response,
 std::optional<ObjectInfo> info_of_head(const HttpResponse& response) {
   const auto length = number_in(response.header("content-length"));
   if (response.status != 200 || !length) return std::nullopt;
-  return ObjectInfo{*length, std::string(response.header("etag").value_or(""))};
+  return ObjectInfo{*length, std::string(response.header("etag").value_or("")),
+                    std::string(response.header(kSha256Header).value_or(""))};
 }
 
 std::optional<ObjectInfo> info_of_first_byte(const HttpResponse& response) {

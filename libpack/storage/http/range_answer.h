@@ -21,6 +21,9 @@ struct ContentRange {
 /// Nothing for what is not exactly that, and for ranges that cannot be.
 std::optional<ContentRange> parse_content_range(std::string_view value);
 
+/// The header that bears the SHA-256 of an object that ObjectStore::write() stored.
+inline constexpr const char* kSha256Header = "x-amz-meta-sha256";
+
 struct Judgement {
   std::exception_ptr error;  ///< nullptr: the answer may be taken
   bool repeat = false;       ///< the fault may go by when the same is asked again

@@ -26,6 +26,7 @@ ListPage parse_list_page(Bytes xml, const std::string& prefix, const std::string
   for (const pugi::xml_node& node : root.children("Contents")) {
     ListedObject object;
     object.name = node.child("Key").text().get();
+    object.tag = node.child("ETag").text().get();
     const std::string_view size = node.child("Size").text().get();
     const auto [end, code] = std::from_chars(size.data(), size.data() + size.size(), object.bytes);
     if (size.empty() || code != std::errc() || end != size.data() + size.size())

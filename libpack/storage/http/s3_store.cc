@@ -11,7 +11,7 @@ namespace packhorse {
 
 namespace {
 
-/// SHA-256 of no bytes: the body of all requests here.
+/// SHA-256 of no bytes.
 constexpr const char* kEmptyPayload =
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 constexpr std::uint64_t kMostListBytes = 16u << 20;  // 1000 keys of 1 KiB, all of it escaped
@@ -60,9 +60,32 @@ class S3Requests final : public WebRequests {
     HttpRequest request;
     request.method = method;
     request.shown = url.shown();
-    ToSign to_sign;
+    ToSign to_sign = without_body();
     to_sign.path = bucket_.path + "/" + url.path;
     to_sign.headers = std::move(headers);
+    complete(request, std::move(to_sign));
+    return request;
+  }
+
+  bool can_change() const override { return true; }
+
+  std::optional<HttpRequest> make_change(const Change& change) override {
+    HttpRequest request;
+    request.method = change.method;
+    request.body = change.body;
+    request.most = kMostListBytes;
+    ToSign to_sign = without_body();
+    if (change.name.empty()) {
+      request.shown = place_.shown();
+      to_sign.path = bucket_.path.empty() ? "/" : bucket_.path;
+    } else {
+      const Url url = place_.below(change.name);
+      request.shown = url.shown();
+      to_sign.path = bucket_.path + "/" + url.path;
+    }
+    to_sign.query = change.query;
+    to_sign.headers = change.headers;
+    if (!change.body_sha256.empty()) to_sign.payload_hash = change.body_sha256;
     complete(request, std::move(to_sign));
     return request;
   }
@@ -78,7 +101,7 @@ class S3Requests final : public WebRequests {
     HttpRequest request;
     request.shown = place_.shown();
     request.most = kMostListBytes;
-    ToSign to_sign;
+    ToSign to_sign = without_body();
     to_sign.path = bucket_.path.empty() ? "/" : bucket_.path;
     to_sign.query = {{"list-type", "2"}, {"max-keys", "1000"}, {"prefix", prefix}};
     if (!token.empty()) to_sign.query.emplace_back("continuation-token", token);
@@ -87,11 +110,16 @@ class S3Requests final : public WebRequests {
   }
 
  private:
+  static ToSign without_body() {
+    ToSign to_sign;
+    to_sign.payload_hash = kEmptyPayload;
+    return to_sign;
+  }
+
   /// Fills in URL and headers.
   void complete(HttpRequest& request, ToSign to_sign) {
     to_sign.method = request.method;
     to_sign.host = bucket_.host;
-    to_sign.payload_hash = kEmptyPayload;
     const std::string query = canonical_query(to_sign.query);
     request.url = bucket_.scheme + "://" + bucket_.host + percent_encoded(to_sign.path, true) +
                   (query.empty() ? "" : "?" + query);

@@ -1,13 +1,27 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "packhorse/storage/object_store.h"
 #include "storage/http/client.h"
+#include "storage/http/range_answer.h"
 
 namespace packhorse {
+
+/// A request that changes what is stored, or asks about such changes.
+struct Change {
+  std::string method;
+  std::string name;  ///< of the object; empty: the request is about the whole bucket
+  std::vector<std::pair<std::string, std::string>> query = {};  ///< decoded
+  HttpHeaders headers = {};
+  Bytes body = {};               ///< lives until the answer is there
+  std::string body_sha256 = {};  ///< in hexadecimal digits; empty: of no bytes
+};
 
 /// How the objects of one place are asked for: what differs between kinds of storage that speak
 /// HTTP. Thread-safe.
@@ -26,7 +40,15 @@ class WebRequests {
   /// place, from `token` on ("": the first); nothing where there are no lists.
   virtual std::optional<HttpRequest> make_list(const std::string& prefix,
                                                const std::string& token) = 0;
+  virtual bool can_change() const { return false; }
+  /// A change, ready to be sent as make()'s are; nothing where nothing can be changed.
+  virtual std::optional<HttpRequest> make_change(const Change& change) = 0;
 };
+
+/// Has `judge` look at answers to a request about `name`, and a refused request repeated once with
+/// new credentials.
+HttpClient::Accept judged(std::shared_ptr<WebRequests> requests, std::string name,
+                          std::function<Judgement(const HttpResponse&)> judge);
 
 /// http and https: the place's URL with the name below its path, or what
 /// StorageOptions::url_command prints for the name, of whatever scheme the place is.

@@ -7,6 +7,7 @@
 
 #include "packhorse/base/error.h"
 #include "packhorse/dataset/dataset_directory.h"
+#include "storage/http/object_upload.h"
 #include "storage/http/s3_list.h"
 
 namespace packhorse {
@@ -47,19 +48,8 @@ WebStore::WebStore(Url place, std::shared_ptr<HttpClient> client,
 
 WebStore::~WebStore() { client_->give_up(source_.get()); }
 
-/// Judges answers, and has a request repeated once with new credentials.
 HttpClient::Accept WebStore::accept(const std::string& name, Judge judge) const {
-  return [source = source_, name, judge = std::move(judge), renewed = false](
-             const HttpResponse& response, bool* repeat) mutable {
-    const Judgement judgement = judge(response);
-    *repeat = judgement.repeat;
-    const bool refused = judgement.renew || response.status == 401 || response.status == 403;
-    if (judgement.error && refused && !renewed) {
-      renewed = true;
-      *repeat = source->requests->renew(name, judgement.renew) || judgement.repeat;
-    }
-    return judgement.error;
-  };
+  return judged({source_, source_->requests.get()}, name, std::move(judge));
 }
 
 ObjectInfo WebStore::info(const std::string& name) {
@@ -132,6 +122,40 @@ void WebStore::start(const RangeRead& read, std::function<void(std::exception_pt
       accept(read.name,
              [read, url](const HttpResponse& answer) { return judge_range(read, answer, url); }),
       [done = std::move(done)](HttpOutcome outcome) { done(std::move(outcome.error)); },
+      source_.get());
+}
+
+bool WebStore::write(const ObjectWrite& write, const std::stop_token& stop) {
+  const Url url = source_->place.below(write.name);
+  ObjectUpload upload(*client_, {source_, source_->requests.get()}, source_.get(), url, write);
+  const auto is_stored = [&]() -> bool {
+    try {
+      const ObjectInfo info = this->info(write.name);
+      return info.bytes == write.content.size() && info.sha256 == write.sha256;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kNotFound) throw;
+      return false;
+    }
+  };
+  try {
+    if (!upload.run(stop)) return false;
+  } catch (const Error& error) {
+    // The answer to what completed it may be lost, and the storage then refuses to do it again.
+    if (error.kind() == ErrorKind::kInterrupted || !upload.may_be_complete() || !is_stored()) throw;
+  }
+  if (is_stored()) return true;
+  throw Error(ErrorKind::kCorrupt, "what was stored is not what was sent", url.shown(),
+              "remove it there, and try again; if it stays so, ask whoever runs the storage");
+}
+
+void WebStore::remove(const std::string& name) {
+  const std::string url = source_->shown(name);
+  client_->perform(
+      [&] { return change_of(*source_->requests, {.method = "DELETE", .name = name}, url); },
+      accept(name,
+             [&](const HttpResponse& answer) {
+               return answer.status == 404 ? Judgement{} : judge_answer(answer, url);
+             }),
       source_.get());
 }
 

@@ -24,6 +24,9 @@ class WebStore final : public ObjectStore {
   std::vector<std::byte> read(const std::string& name, std::uint64_t most) override;
   void start(const RangeRead& read, std::function<void(std::exception_ptr)> done) override;
   std::vector<ListedObject> list(const std::string& prefix, std::size_t most) override;
+  bool can_write() const override { return source_->requests->can_change(); }
+  bool write(const ObjectWrite& write, const std::stop_token& stop) override;
+  void remove(const std::string& name) override;
   StorageCounters counters() const override { return client_->counters(source_.get()); }
 
  private:

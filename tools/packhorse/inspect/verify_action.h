@@ -24,6 +24,10 @@ class VerifyAction {
   bool wanted() const { return !level_.empty() || !source_.empty(); }
   /// Throws Error(kUsage) for options that no requested check uses.
   void check() const;
+  /// What is read besides the dataset.
+  std::vector<std::string> sources() const {
+    return source_.empty() ? std::vector<std::string>() : std::vector<std::string>{source_};
+  }
   bool decodes() const { return decode_ || !source_.empty(); }
   /// Prints what was found, and returns the exit code.
   int run(const std::vector<std::filesystem::path>& paths, const std::stop_token& stop);

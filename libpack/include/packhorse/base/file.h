@@ -143,6 +143,10 @@ void write_file(const std::filesystem::path& path, Bytes bytes);
 /// a whole.
 void write_plain_file(const std::filesystem::path& path, Bytes bytes);
 
+/// A file without a name, in memory, that holds these bytes. `shown` stands for it in messages.
+/// Throws Error(kIo).
+UniqueFd unnamed_file(Bytes bytes, const std::filesystem::path& shown);
+
 /// Copies a file to `to`, replacing what is there; unsynced.
 void copy_over(const std::filesystem::path& from, const std::filesystem::path& to);
 

@@ -51,6 +51,12 @@ class DatasetDirectory {
   /// file comes from afar.
   UniqueFd open(const std::string& name, std::uint64_t bytes, const std::string& sha256,
                 Links links = Links::kNone) const;
+  /// The size of a file. Throws as open() does.
+  std::uint64_t size(const std::string& name, Links links = Links::kNone) const;
+  /// open(), also of a file that is elsewhere: a copy of what is there, compared with nothing.
+  /// Throws Error(kCorrupt), too, when it would be of more than `most` bytes.
+  UniqueFd open_as_is(const std::string& name, std::uint64_t most,
+                      Links links = Links::kNone) const;
   /// Where the files are elsewhere: who has them. Else nullptr.
   const std::shared_ptr<RemoteFiles>& remote() const { return remote_; }
   std::string read_text(const std::string& name) const;  ///< at most 256 MiB

@@ -2,7 +2,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,7 +37,13 @@ class RemoteShard {
   virtual double resident_share() const = 0;
 };
 
-/// The files of a dataset. Thread-safe.
+struct RemoteFile {
+  std::string name;
+  std::uint64_t bytes = 0;
+  std::int64_t stamp = 0;  ///< differs when the file has changed
+};
+
+/// The files of a dataset, or of a source. Thread-safe.
 class RemoteFiles {
  public:
   virtual ~RemoteFiles() = default;
@@ -47,12 +56,36 @@ class RemoteFiles {
   /// Throws Error(kNotFound | kIo | kNoSpace | kCorrupt).
   virtual UniqueFd open(const std::string& name, std::uint64_t bytes,
                         const std::string& sha256) = 0;
+  /// The size of a file, as the storage says it. Throws Error(kNotFound | kIo).
+  virtual std::uint64_t size(const std::string& name) = 0;
+  /// Fills `into`, which is as large as the file, with the file as the storage has it now: past the
+  /// cache, and compared with nothing. `take` gets its pieces in their order, each when all before
+  /// it are there, in the calling thread. Throws Error(kNotFound | kIo | kCorrupt), and
+  /// Error(kInterrupted) when a stop is requested.
+  virtual void copy(const std::string& name, std::span<std::byte> into,
+                    const std::function<void(Bytes)>& take, const std::stop_token& stop) = 0;
   /// `index` says where samples lie, so that their bytes can be checked as they come; it must
   /// outlive the shard.
   virtual std::unique_ptr<RemoteShard> open_shard(const ShardRecord& record,
                                                   const ShardIndex& index) = 0;
   /// Whether so many bytes stay near once they have come: there is a cache that may hold them.
   virtual bool keeps(std::uint64_t bytes) const = 0;
+  /// Whether files can be stored, if who asks has the right to.
+  virtual bool can_store() const = 0;
+  /// Stores a copy of the local file `from`, whose SHA-256 is `sha256`: whole or not at all, and
+  /// never in the place of another; returns false when there is a file of this name. Throws
+  /// Error(kIo | kUnsupported | kCorrupt | kInterrupted).
+  virtual bool store(const std::string& name, const std::filesystem::path& from,
+                     const std::string& sha256, const std::stop_token& stop) = 0;
+  /// Whether there is a file that store() has stored with this size and SHA-256. Throws Error(kIo).
+  virtual bool holds(const std::string& name, std::uint64_t bytes, const std::string& sha256) = 0;
+  /// Removes a file, if it is there. Throws Error(kIo | kUnsupported).
+  virtual void remove(const std::string& name) = 0;
+  /// Whether list() can be called: web servers cannot say what they hold.
+  virtual bool can_list() const = 0;
+  /// All files, sorted by name; Error(kCorrupt) when there are more than `most`. Throws Error(kIo |
+  /// kUnsupported).
+  virtual std::vector<RemoteFile> list(std::size_t most) = 0;
   /// Names of the places directly below that hold a dataset: splits.
   virtual std::vector<std::string> splits() = 0;
 };

@@ -58,6 +58,8 @@ struct PackOptions {
   /// Packs only a share into the staging directory, beside other processes, and publishes nothing.
   std::optional<TaskShare> task = {};
   bool finish = false;  ///< packs nothing, but publishes what tasks have packed
+  /// Of a dataset at a URL: the directory in which it is built, instead of staging_path().
+  std::filesystem::path staging = {};
   void validate() const;
 };
 
@@ -99,6 +101,12 @@ struct PackReport {
 /// arguments keeps those whose inputs and bytes are unchanged. The bytes written depend only on the
 /// source and the options.
 ///
+/// `out` may be a URL, if the program can open URLs (packhorse/storage/remote.h) and the storage
+/// can be written to: finished shards go there at once, and dataset.json last, on the condition
+/// that there is none; of several splits, one after the other. Nothing there is ever replaced.
+/// Receipts and indexes stay in the staging directory until the end, and the next call goes on from
+/// them.
+///
 /// Several processes, on one machine or many, can pack one dataset: each with a `task` and all with
 /// the same other options, in any order, at any time, and again if they died. One more with
 /// `finish` then checks that every shard is there and publishes. The bytes are those of a single
@@ -114,7 +122,8 @@ PackReport pack(const std::filesystem::path& source, const std::filesystem::path
                 const PackOptions& options, Progress* progress = nullptr,
                 std::stop_token stop = {});
 
-/// The directory in which the dataset `out` is built.
+/// The directory in which the dataset `out` is built: beside it; of a dataset at a URL,
+/// `<its last part>.partial` in the working directory.
 std::filesystem::path staging_path(const std::filesystem::path& out);
 
 }  // namespace packhorse

@@ -5,6 +5,7 @@
 
 #include "packhorse/formats/dataset_card.h"
 #include "packhorse/formats/export_index.h"
+#include "packhorse/packing/copy.h"
 #include "packhorse/packing/unpack.h"
 #include "packhorse/reports/report_json.h"
 
@@ -12,6 +13,9 @@ namespace packhorse {
 
 /// What `packhorse unpack --json` prints.
 ReportJson to_json(const UnpackReport& report);
+
+/// What `packhorse copy --json` prints.
+ReportJson to_json(const CopyReport& report);
 
 /// What came of the other readers' indexes of one dataset, or of all splits in a directory.
 struct ExportReport {

@@ -103,8 +103,9 @@ Listing list_source(Source& source, const ListOptions& options);
 
 /// Opens `path` as what it turns out to be, or as the `kind` named; where several are possible, the
 /// `options` may tell: split folders are those of a folder, and a tar of images whose labels are
-/// given is an archive. Throws Error(kNotFound) when it does not exist, Error(kUnsupported) when no
-/// source can read it, Error(kUsage) for an unknown kind.
+/// given is an archive. At a URL, a packed dataset, an archive or, in a bucket, class folders.
+/// Throws Error(kNotFound) when it does not exist, Error(kUnsupported) when no source can read it,
+/// Error(kUsage) for an unknown kind.
 std::unique_ptr<Source> open_source(const std::filesystem::path& path, std::string_view kind = {},
                                     const ListOptions& options = {});
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,12 +55,14 @@ struct StorageCounters {
 
 struct ObjectInfo {
   std::uint64_t bytes = 0;
-  std::string tag;  ///< the ETag as it is sent; empty when there is none
+  std::string tag;          ///< the ETag as it is sent; empty when there is none
+  std::string sha256 = {};  ///< what write() kept beside it; empty when something else stored it
 };
 
 struct ListedObject {
   std::string name;  ///< below the store's place
   std::uint64_t bytes = 0;
+  std::string tag = {};  ///< as in ObjectInfo
 };
 
 /// A range of an object, and where its bytes go.
@@ -69,6 +72,13 @@ struct RangeRead {
   std::uint64_t of_bytes;     ///< the object's size; any other is an error
   std::string tag = {};       ///< an ETag it must have; empty: any
   std::span<std::byte> into;  ///< belongs to the store until `done` is called
+};
+
+/// An object to be stored.
+struct ObjectWrite {
+  std::string name;    ///< below the store's place
+  Bytes content;       ///< lives until the call returns
+  std::string sha256;  ///< of the content, in hexadecimal digits; kept beside the object
 };
 
 /// Objects below one URL. Thread-safe. Errors are Error(kNotFound) for what is not there, kIo for a
@@ -91,6 +101,15 @@ class ObjectStore {
   /// What lies below `prefix` ("" or "dir/"), sorted by name; objects of `most` at most, else
   /// Error(kCorrupt). Throws Error(kUnsupported) where the storage cannot list (http).
   virtual std::vector<ListedObject> list(const std::string& prefix, std::size_t most) = 0;
+  /// Whether objects can be stored, if who asks has the right to.
+  virtual bool can_write() const { return false; }
+  /// Stores an object, whole or not at all, and never in the place of another: returns false when
+  /// the storage has one of this name, whatever it holds. Large ones go in parts, several at a
+  /// time; parts that killed processes have left of the same object are removed then. Throws
+  /// Error(kUnsupported) where nothing can be stored (http), and Error(kInterrupted).
+  virtual bool write(const ObjectWrite& write, const std::stop_token& stop);
+  /// Removes an object, if there is one of this name. Throws as write() does.
+  virtual void remove(const std::string& name);
   virtual StorageCounters counters() const = 0;
 };
 

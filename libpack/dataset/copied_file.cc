@@ -1,0 +1,107 @@
+#include "dataset/copied_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <span>
+#include <vector>
+
+#include "base/stream_file.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/hash.h"
+#include "packhorse/dataset/remote_files.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::uint64_t kPiece = 1u << 20;
+
+/// A new file, written through a mapping. Its blocks are there already, so that a full disk is an
+/// error here and not a signal.
+class MappedOutput {
+ public:
+  MappedOutput(const fs::path& path, std::uint64_t bytes) : bytes_(bytes) {
+    const UniqueFd fd = open_file(path, O_RDWR | O_CREAT | O_TRUNC);
+    if (!fd) throw_errno("create", path);
+    const int code = ::posix_fallocate(fd.get(), 0, static_cast<off_t>(bytes));
+    errno = code;
+    if (code != 0) throw_errno("make room for", path);
+    at_ = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+    if (at_ == MAP_FAILED) throw_errno("map", path);
+  }
+  ~MappedOutput() { ::munmap(at_, bytes_); }
+  MappedOutput(const MappedOutput&) = delete;
+  MappedOutput& operator=(const MappedOutput&) = delete;
+  std::span<std::byte> bytes() const { return {static_cast<std::byte*>(at_), bytes_}; }
+
+ private:
+  const std::uint64_t bytes_;
+  void* at_ = nullptr;
+};
+
+/// Copies a file of a dataset on a disk; returns its SHA-256.
+std::string copy_here(const DatasetDirectory& dataset, const FileRecord& file,
+                      DatasetDirectory::Links links, const fs::path& to,
+                      const std::stop_token& stop) {
+  const fs::path path = dataset.path() / file.file;
+  const UniqueFd fd = dataset.open(file.file, links);
+  if (file_size(fd.get(), path) != file.bytes) return {};
+  StreamFile out(to);
+  std::vector<std::byte> piece(std::min(kPiece, file.bytes));
+  for (std::uint64_t at = 0; at < file.bytes; at += piece.size()) {
+    if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
+    piece.resize(std::min(kPiece, file.bytes - at));
+    read_exactly(fd.get(), at, piece, path);
+    out.write(piece);
+  }
+  return out.commit();
+}
+
+}  // namespace
+
+void copy_from_afar(const DatasetDirectory& dataset, const std::string& name, std::uint64_t bytes,
+                    const fs::path& to, const std::stop_token& stop, std::string* sum) {
+  Sha256 hash;
+  if (bytes == 0) {
+    write_plain_file(to, {});
+  } else {
+    const MappedOutput output(to, bytes);
+    const auto take = [&](Bytes piece) {
+      if (sum != nullptr) hash.update(piece);
+    };
+    dataset.remote()->copy(name, output.bytes(), take, stop);
+  }
+  if (sum != nullptr) *sum = hash.finish();
+}
+
+void copy_checked(const DatasetDirectory& dataset, const FileRecord& file,
+                  DatasetDirectory::Links links, const fs::path& to, Progress& progress,
+                  const std::stop_token& stop) {
+  for (int attempt = 0; attempt < (dataset.remote() ? 2 : 1); ++attempt) {
+    std::string sum;
+    if (!dataset.remote()) {
+      sum = copy_here(dataset, file, links, to, stop);
+    } else if (dataset.size(file.file) == file.bytes) {
+      copy_from_afar(dataset, file.file, file.bytes, to, stop, &sum);
+    }
+    if (sum == file.sha256) {
+      progress.bytes += file.bytes;
+      return;
+    }
+  }
+  refuse_copied(dataset, file.file);
+}
+
+void refuse_copied(const DatasetDirectory& dataset, const std::string& file) {
+  throw Error(ErrorKind::kCorrupt, "the file is not the one that the manifest names",
+              dataset.path() / file,
+              "`packhorse inspect --verify full` says what is wrong, `packhorse repair` mends it");
+}
+
+}  // namespace packhorse

@@ -1,0 +1,215 @@
+#include "packhorse/packing/copy.h"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/parallel.h"
+#include "dataset/copied_file.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/hash.h"
+#include "packhorse/base/resources.h"
+#include "packhorse/dataset/dataset_directory.h"
+#include "packhorse/dataset/packed_dataset.h"
+#include "packhorse/formats/dataset_card.h"
+#include "packing/remote_target.h"
+#include "packing/staging.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kLeastAtOnce = 4;  // where the network is what takes the time
+
+/// A dataset that is copied.
+struct Part {
+  explicit Part(const fs::path& path, std::string name)
+      : split(std::move(name)),
+        directory(path),
+        text(directory.read_text(std::string(kManifestName))),
+        manifest(Manifest::parse(text, path / kManifestName)),
+        sums(directory.read_text(std::string(kSumsName))) {}
+
+  std::string split;
+  DatasetDirectory directory;
+  std::string text;  ///< of dataset.json
+  Manifest manifest;
+  std::string sums;  ///< SHA256SUMS
+};
+
+struct File {
+  const Part* part = nullptr;
+  FileRecord record;
+  std::uint64_t samples = 0;  ///< of a shard
+};
+
+std::vector<File> files_of(const std::vector<std::unique_ptr<Part>>& parts) {
+  std::vector<File> files;
+  for (const auto& part : parts) {
+    for (const ShardRecord& shard : part->manifest.shards) {
+      files.push_back({part.get(), {shard.file, shard.bytes, shard.sha256}, shard.samples});
+      files.push_back({part.get(), {shard.index, shard.index_bytes, shard.index_sha256}, 0});
+    }
+    for (const FileRecord& file : part->manifest.files) files.push_back({part.get(), file, 0});
+  }
+  return files;
+}
+
+class Copy {
+ public:
+  Copy(const fs::path& from, const fs::path& to, const CopyOptions& options, Progress& progress,
+       const std::stop_token& stop)
+      : from_(from), to_(to), options_(options), progress_(progress), stop_(stop) {
+    const std::vector<fs::path> paths = find_datasets(from);
+    const bool splits = paths.front() != from;
+    for (const fs::path& path : paths)
+      parts_.push_back(std::make_unique<Part>(path, splits ? path.filename().string() : ""));
+    files_ = files_of(parts_);
+    for (const File& file : files_) progress_.total_samples += file.samples;
+    if (splits) card_ = find_card();
+  }
+
+  CopyReport run() {
+    is_url(to_.native()) ? to_url() : to_disk();
+    report_.files = files_.size() + 2 * parts_.size() + (card_ ? 1 : 0);
+    for (const File& file : files_) {
+      report_.bytes += file.record.bytes;
+      report_.samples += file.samples;
+    }
+    for (const auto& part : parts_) report_.bytes += part->text.size() + part->sums.size();
+    report_.kept = kept_;
+    return report_;
+  }
+
+ private:
+  /// The card lies beside the splits; no manifest names it.
+  std::optional<std::string> find_card() const {
+    const DatasetDirectory above(from_);
+    try {
+      return above.read_text(std::string(kCardName));
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kNotFound) throw;
+      return std::nullopt;
+    }
+  }
+
+  template <class Work>
+  void for_each_file(const Work& work) {
+    const int jobs = options_.jobs > 0 ? options_.jobs : std::max(kLeastAtOnce, available_cpus());
+    run_parallel(jobs, files_.size(), [&](std::size_t i) {
+      if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
+      work(files_[i]);
+      progress_.samples += files_[i].samples;
+    });
+  }
+
+  /// Brings a file to `path`, unless it is there.
+  void bring(const File& file, const fs::path& path) {
+    const FileRecord& record = file.record;
+    if (fs::exists(path) && fs::file_size(path) == record.bytes &&
+        sha256_file(path) == record.sha256) {
+      ++kept_;
+      progress_.bytes += record.bytes;
+      return;
+    }
+    make_directories(path.parent_path());
+    const auto links = DatasetDirectory::links_of(file.part->manifest);
+    copy_checked(file.part->directory, record, links, path, progress_, stop_);
+  }
+
+  void to_disk() {
+    if (fs::exists(fs::symlink_status(to_))) {
+      Staging::clear_leftover(to_);
+      throw Error(ErrorKind::kExists, "the target already exists", to_,
+                  "choose another target, or remove it first");
+    }
+    Staging staging(to_, Staging::Hold::kAlone, "copy\n");
+    for_each_file(
+        [&](const File& file) { bring(file, staging.data(file.part->split) / file.record.file); });
+    std::vector<fs::path> keep;  // what is there may be from a copy of another dataset
+    for (const File& file : files_)
+      keep.push_back(staging.data(file.part->split) / file.record.file);
+    for (const fs::path& path : std::vector(keep)) {
+      for (fs::path above = path.parent_path(); above != staging.data("").parent_path();
+           above = above.parent_path())
+        keep.push_back(above);
+    }
+    Staging::remove_others(staging.data(""), keep);
+    for (const auto& part : parts_) {
+      const fs::path data = staging.data(part->split);
+      write_file(data / kSumsName, as_bytes(part->sums));
+      write_file(data / kManifestName, as_bytes(part->text));
+    }
+    if (card_) write_file(staging.data("") / kCardName, as_bytes(*card_));
+    staging.publish(false);
+  }
+
+  void to_url() {
+    RemoteTarget target(to_);
+    for (const auto& part : parts_) target.refuse_other(part->split, part->text);
+    const bool from_url = parts_.front()->directory.remote() != nullptr;
+    std::optional<Staging> staging;
+    if (from_url) staging.emplace(to_, Staging::Hold::kAlone, "copy\n", options_.staging);
+    for_each_file([&](const File& file) {
+      const FileRecord& record = file.record;
+      if (target.holds(file.part->split, record)) {
+        ++kept_;
+        return;
+      }
+      fs::path path = file.part->directory.path() / record.file;
+      if (staging) {
+        path = staging->data(file.part->split) / record.file;
+        bring(file, path);
+      } else {
+        refuse_damaged(file);
+      }
+      target.store(file.part->split, record, path, stop_);
+      progress_.bytes += record.bytes;
+      if (staging) fs::remove(path);
+    });
+    for (const auto& part : parts_) target.store_text(part->split, kSumsName, part->sums, stop_);
+    if (card_) target.store_text("", kCardName, *card_, stop_);
+    for (const auto& part : parts_)
+      target.store_text(part->split, kManifestName, part->text, stop_);
+    if (staging) staging->remove_behind(to_);
+  }
+
+  static void refuse_damaged(const File& file) {
+    const FileRecord& record = file.record;
+    const DatasetDirectory& directory = file.part->directory;
+    const auto links = DatasetDirectory::links_of(file.part->manifest);
+    if (!directory.holds(record.file, record.bytes, record.sha256, links))
+      refuse_copied(directory, record.file);
+  }
+
+  const fs::path& from_;
+  const fs::path& to_;
+  const CopyOptions& options_;
+  Progress& progress_;
+  const std::stop_token& stop_;
+  std::vector<std::unique_ptr<Part>> parts_;
+  std::vector<File> files_;
+  std::optional<std::string> card_;
+  std::atomic<std::uint64_t> kept_{0};
+  CopyReport report_;
+};
+
+}  // namespace
+
+CopyReport copy_dataset(const fs::path& from, const fs::path& to, const CopyOptions& options,
+                        Progress* progress, std::stop_token stop) {
+  Progress unseen;
+  if (progress == nullptr) progress = &unseen;
+  if (!options.staging.empty() && !(is_url(to.native()) && is_url(from.native())))
+    throw Error(ErrorKind::kUsage, "a staging directory serves from one URL to another only", to,
+                "leave it out");
+  return Copy(from, to, options, *progress, stop).run();
+}
+
+}  // namespace packhorse

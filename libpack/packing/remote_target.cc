@@ -1,0 +1,228 @@
+#include "packing/remote_target.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/parallel.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/hash.h"
+#include "packhorse/dataset/shard_index.h"
+#include "packhorse/formats/dataset_card.h"
+#include "packing/pack_shard.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kUploadThreads = 2;
+constexpr int kRequests = 16;
+constexpr std::uint64_t kMostReceipt = std::uint64_t{1} << 30;  ///< bytes; see receipt.cc
+constexpr std::uint64_t kMostJob = 1u << 20;
+constexpr std::uint64_t kMostManifest = 256u << 20;
+
+std::string below(const std::string& split, const std::string& file) {
+  return split.empty() ? file : split + "/" + file;
+}
+
+std::string receipt_name(const std::string& split, const fs::path& receipt) {
+  return "receipts/" + below(split, receipt.filename());
+}
+
+/// A text as a file that has a path in this process.
+class Memory {
+ public:
+  explicit Memory(const std::string& text) : file_(unnamed_file(as_bytes(text), "a small file")) {}
+  fs::path path() const { return fmt::format("/proc/self/fd/{}", file_.get()); }
+
+ private:
+  UniqueFd file_;
+};
+
+/// A small file, or nothing where there is none.
+std::optional<std::string> text_at(RemoteFiles& files, const std::string& name,
+                                   std::uint64_t most) try {
+  return files.read_text(name, most);
+} catch (const Error& error) {
+  if (error.kind() != ErrorKind::kNotFound) throw;
+  return std::nullopt;
+}
+
+}  // namespace
+
+RemoteTarget::RemoteTarget(const fs::path& out) : out_(out), files_(open_remote(out)) {
+  if (!files_->can_store())
+    throw Error(ErrorKind::kUnsupported, "web servers cannot be written to", out,
+                "give an s3 URL, or a local folder");
+}
+
+void RemoteTarget::refuse_dataset(const fs::path& staging, bool overwrite) const {
+  if (overwrite)
+    throw Error(ErrorKind::kUsage, "what lies at a URL is never replaced", out_,
+                "choose another place, or remove the dataset there first");
+  if (fs::exists(staging)) return;  // its dataset.json may be from the end of that run
+  if (!files_->has(std::string(kManifestName)) && files_->splits().empty()) return;
+  throw Error(ErrorKind::kExists, "the target already exists", out_,
+              "choose another place, or remove the dataset there first");
+}
+
+void RemoteTarget::refuse_other(const std::string& split, const std::string& manifest) const {
+  const std::string name = below(split, std::string(kManifestName));
+  const auto there = text_at(*files_, name, kMostManifest);
+  if (!there || *there == manifest) return;
+  throw Error(ErrorKind::kExists, "there is another dataset already", out_ / name,
+              "choose another place, or remove the dataset there first");
+}
+
+RemoteTarget::~RemoteTarget() {
+  {
+    const std::scoped_lock lock(mutex_);
+    ending_ = true;
+    waiting_.clear();
+  }
+  changed_.notify_all();
+}
+
+void RemoteTarget::join(const std::string& job) {
+  beside_ = open_remote(out_.native() + ".partial");
+  if (beside_->store("job", Memory(job).path(), sha256(as_bytes(job)), {})) return;
+  if (beside_->read_text("job", kMostJob) == job) return;
+  throw Error(ErrorKind::kExists,
+              "tasks with other options, or of another version, have worked here",
+              out_.native() + ".partial",
+              "run every task with the same command apart from --task; to start over, remove what "
+              "lies there, and the shards in the dataset's place, while no task is running");
+}
+
+void RemoteTarget::bring(const Staging& staging, const std::string& split, std::size_t shards,
+                         int jobs) const {
+  const fs::path receipts = staging.receipts(split), data = staging.data(split);
+  make_directories(receipts);
+  make_directories(data);
+  run_parallel(std::max(jobs, kRequests), shards, [&](std::size_t shard) {
+    const fs::path receipt = receipts / receipt_name_of(shard);
+    if (fs::exists(receipt)) return;
+    const auto text = text_at(*beside_, receipt_name(split, receipt), kMostReceipt);
+    if (!text) return;
+    const std::string index = index_name_of(shard);
+    const auto content = text_at(*files_, below(split, index), kMostReceipt);
+    if (content) write_file(data / index, as_bytes(*content));
+    write_file(receipt, as_bytes(*text));
+  });
+}
+
+bool RemoteTarget::holds(const std::string& split, const FileRecord& file) const {
+  return files_->holds(below(split, file.file), file.bytes, file.sha256);
+}
+
+void RemoteTarget::store_text(const std::string& split, std::string_view name,
+                              const std::string& text, const std::stop_token& stop) const {
+  const FileRecord record{std::string(name), text.size(), sha256(as_bytes(text))};
+  store(split, record, Memory(text).path(), stop);
+}
+
+void RemoteTarget::store(const std::string& split, const FileRecord& file, const fs::path& path,
+                         const std::stop_token& stop) const {
+  const std::string name = below(split, file.file);
+  if (files_->store(name, path, file.sha256, stop)) return;
+  if (files_->holds(name, file.bytes, file.sha256)) return;  // an earlier run has stored it
+  throw Error(ErrorKind::kExists, "there is another file of this name, which is not replaced",
+              out_ / name,
+              "remove it there if nothing needs it, or choose another place; `packhorse inspect` "
+              "says whether it belongs to a dataset");
+}
+
+void RemoteTarget::store_receipt(const Upload& upload) const {
+  const std::string name = receipt_name(upload.split, upload.receipt);
+  const std::string sum = sha256_file(upload.receipt);
+  while (!beside_->store(name, upload.receipt, sum, upload.stop)) {
+    if (beside_->holds(name, fs::file_size(upload.receipt), sum)) return;
+    beside_->remove(name);  // of another version, or of a source that has changed since
+  }
+}
+
+void RemoteTarget::store(const Upload& upload) const {
+  const ShardRecord& record = upload.record;
+  if (record.samples > 0) {
+    const fs::path data = upload.data / record.file;
+    store(upload.split, {record.index, record.index_bytes, record.index_sha256},
+          upload.data / record.index, upload.stop);
+    if (fs::exists(data)) {  // else it is there from an earlier run
+      store(upload.split, {record.file, record.bytes, record.sha256}, data, upload.stop);
+      fs::remove(data);
+    }
+  }
+  if (!upload.receipt.empty()) store_receipt(upload);
+}
+
+void RemoteTarget::run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return ending_ || !waiting_.empty(); });
+    if (waiting_.empty()) return;
+    const Upload upload = std::move(waiting_.front());
+    waiting_.pop_front();
+    ++under_way_;
+    lock.unlock();
+    std::exception_ptr error;
+    try {
+      store(upload);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    lock.lock();
+    --under_way_;
+    if (error && !error_) error_ = error;
+    if (error) waiting_.clear();
+    changed_.notify_all();
+  }
+}
+
+void RemoteTarget::add(const std::string& split, const fs::path& data, const ShardRecord& record,
+                       const fs::path& receipt, const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (threads_.size() < kUploadThreads) threads_.emplace_back([this] { run(); });
+  changed_.wait(lock, [this] { return error_ || waiting_.size() + under_way_ < kMostHere; });
+  if (error_) std::rethrow_exception(error_);
+  waiting_.push_back({split, data, record, receipt, stop});
+  changed_.notify_all();
+}
+
+void RemoteTarget::finish() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return waiting_.empty() && under_way_ == 0; });
+  if (error_) std::rethrow_exception(error_);
+}
+
+void RemoteTarget::publish(const Staging& staging, const std::vector<Part>& parts,
+                           const std::stop_token& stop) {
+  for (const Part& part : parts) {
+    const fs::path data = staging.data(part.split);
+    for (const FileRecord& file : part.manifest.files)
+      store(part.split, file, data / file.file, stop);
+    store_text(part.split, kSumsName, part.manifest.sums(), stop);
+  }
+  const fs::path card = staging.data("") / kCardName;
+  if (fs::exists(card)) store_text("", kCardName, read_text(card), stop);
+  for (const Part& part : parts)
+    store_text(part.split, kManifestName, part.manifest.serialise(), stop);
+}
+
+void RemoteTarget::clear(const std::vector<std::pair<std::string, std::size_t>>& shards) {
+  // Tasks may have begun what one run completes.
+  if (!beside_) beside_ = open_remote(out_.native() + ".partial");
+  if (!beside_->has("job")) return;
+  for (const auto& [split, count] : shards) {
+    run_parallel(kRequests, count, [&, &name = split](std::size_t shard) {
+      beside_->remove(receipt_name(name, receipt_name_of(shard)));
+    });
+  }
+  beside_->remove("job");
+}
+
+}  // namespace packhorse

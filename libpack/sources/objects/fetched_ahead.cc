@@ -1,0 +1,55 @@
+#include "sources/objects/fetched_ahead.h"
+
+#include <chrono>
+#include <utility>
+
+namespace packhorse {
+
+namespace {
+
+constexpr std::chrono::milliseconds kMoment{500};
+
+}  // namespace
+
+void FetchedAhead::fetch(std::uint64_t number, std::uint64_t bytes,
+                         const std::function<std::string()>& get) {
+  {
+    std::unique_lock lock(mutex_);
+    const auto has_room = [&] { return bytes_ + bytes <= most_; };
+    if (files_.contains(number) || !changed_.wait_for(lock, kMoment, has_room)) return;
+    if (!files_.try_emplace(number).second) return;
+    bytes_ += bytes;
+  }
+  std::string content;
+  bool came = false;
+  try {
+    content = get();
+    came = content.size() == bytes;
+  } catch (...) {  // NOLINT(bugprone-empty-catch): see above
+  }
+  const std::scoped_lock lock(mutex_);
+  if (came) {
+    files_[number] = {std::move(content), true};
+  } else {
+    files_.erase(number);
+    bytes_ -= bytes;
+  }
+  changed_.notify_all();
+}
+
+bool FetchedAhead::take(std::uint64_t number, std::string& out) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] {
+    const auto found = files_.find(number);
+    return found == files_.end() || found->second.there;
+  });
+  const auto found = files_.find(number);
+  if (found == files_.end()) return false;
+  out = std::move(found->second.content);
+  files_.erase(found);
+  bytes_ -= out.size();
+  changed_.notify_all();
+  return true;
+}
+
+}  // namespace packhorse

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+namespace packhorse {
+
+/// Small files that were fetched before they are needed, each to be taken once. Holds a bounded
+/// number of bytes. Thread-safe.
+class FetchedAhead {
+ public:
+  explicit FetchedAhead(std::uint64_t most) : most_(most) {}
+
+  /// Fetches file `number`, of `bytes` bytes, and keeps it. Waits a moment while there is no room;
+  /// then, and when fetching fails, nothing is kept: whoever needs the file fetches it, and hears
+  /// why not.
+  void fetch(std::uint64_t number, std::uint64_t bytes, const std::function<std::string()>& get);
+  /// Moves a file out, waiting while it is on its way. False when it is not here.
+  bool take(std::uint64_t number, std::string& out);
+
+ private:
+  struct File {
+    std::string content;
+    bool there = false;
+  };
+  const std::uint64_t most_;
+  std::mutex mutex_;  ///< guards everything below
+  std::condition_variable changed_;
+  std::unordered_map<std::uint64_t, File> files_;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace packhorse

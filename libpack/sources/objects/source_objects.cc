@@ -1,0 +1,206 @@
+#include "sources/objects/source_objects.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "archive/archive_scan.h"
+#include "labels/given_labels.h"
+#include "listing/field_names.h"
+#include "listing/listed_file.h"
+#include "listing/names.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/dataset/manifest.h"
+#include "packhorse/dataset/remote_files.h"
+#include "sources/archive/archive_layout.h"
+#include "sources/archive/source_archive.h"
+#include "sources/layout/attach_fields.h"
+#include "sources/layout/class_doubts.h"
+#include "sources/objects/fetched_ahead.h"
+#include "sources/objects/fetched_archive.h"
+#include "sources/packed/source_packed.h"
+
+namespace packhorse::objects {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kMostObjects = 1'000'000'000;
+constexpr std::uint64_t kMostAhead = 256u << 20;
+constexpr std::string_view kKind = "folder";  ///< by this name it can be asked for, too
+
+/// Class folders of objects. What an object is, its name alone tells: looking into each would be a
+/// request for each.
+class ObjectsSource final : public Source {
+ public:
+  ObjectsSource(fs::path url, std::shared_ptr<RemoteFiles> files)
+      : url_(std::move(url)), files_(std::move(files)) {}
+
+  Listing list(const ListOptions& options) override {
+    const FieldSet fields(options.fields, url_);
+    ArchiveContents contents = sort_out(fields);
+    const Layout layout = find_layout(contents.tree, options, fields, url_);
+    Listing listing = lay_out(contents, layout, options, url_);
+    attach_fields(listing, layout, fields, std::move(contents.field_files), url_,
+                  [this](const EntryTable::Facts& facts, const FoundFields& found) {
+                    for (const auto& [f, file] : found)
+                      fields_of_[facts.locator].push_back({f, file->locator});
+                  });
+    give_labels(layout.given_labels(options, url_), listing);
+    naming::refuse_empty(listing, url_,
+                         "packhorse expects class folders: s3://BUCKET/SOURCE/<class>/<image>");
+    doubt_classes(listing, options, layout);
+    listing.fields = wanted_fields(fields.names(), fields.names_of(fields_in(listing)), url_);
+    return listing;
+  }
+
+  void read(const SplitListing& split, std::size_t i, Input& out) const override {
+    const EntryTable::Facts facts = split.entries.facts(i);
+    out.image = {};
+    out.fields = 0;
+    read(facts.locator, out.bytes);
+    if (facts.fields == 0) return;
+    for (const Field& field : fields_of_.at(facts.locator)) {
+      if (out.extras.size() <= out.fields) out.extras.emplace_back();
+      Input::Extra& extra = out.extras[out.fields++];
+      extra.field = field.number;
+      read(field.object, extra.bytes);
+    }
+  }
+
+  bool prefetch(const SplitListing& split, std::size_t i) const override {
+    const EntryTable::Facts facts = split.entries.facts(i);
+    fetch_ahead(facts.locator);
+    if (facts.fields != 0)
+      for (const Field& field : fields_of_.at(facts.locator)) fetch_ahead(field.object);
+    return true;
+  }
+
+  bool folders_are_classes() const override { return true; }
+
+ private:
+  struct Field {
+    std::size_t number;    ///< the field's
+    std::uint64_t object;  ///< place in objects_
+  };
+
+  /// Lists the objects, and decides about every one, as for the members of an archive.
+  ArchiveContents sort_out(const FieldSet& fields) {
+    objects_ = files_->list(kMostObjects);
+    ArchiveContents contents;
+    std::set<std::string, std::less<>> passed_over;
+    std::map<std::string, std::uint64_t, std::less<>> companions;  // that lie beside images
+    for (std::uint64_t at = 0; at < objects_.size(); ++at) {
+      const RemoteFile& object = objects_[at];
+      const std::optional<std::string> path = naming::clean_path(object.name);
+      if (!path) {
+        contents.outside.push_back({object.name, "its name is no path"});
+      } else if (const std::string_view over = naming::passed_over_in(*path); !over.empty()) {
+        contents.tree.add_other(over);
+        passed_over.emplace(over);
+      } else if (fields.may_be_elsewhere(*path)) {
+        contents.tree.add_other(*path);
+        contents.field_files.push_back({*path, object.bytes, object.stamp, at});
+      } else if (fields.may_be_beside(*path)) {
+        contents.tree.add_other(*path);
+        companions.emplace(*path, at);
+      } else if (naming::has_any_image_name(*path)) {
+        contents.tree.add_image(*path);
+        const auto [directory, name] = naming::directory_and_name(*path);
+        contents.images.add(directory, name,
+                            {.size = object.bytes, .stamp = object.stamp, .locator = at});
+      } else {
+        contents.tree.add_other(*path);
+        contents.others.push_back({*path, naming::kNotAnImage, {}});
+      }
+    }
+    for (const std::string& path : passed_over)
+      contents.others.push_back({path, naming::passed_over(naming::last_name(path)), {}});
+    attach_companions(contents, fields, companions);
+    return contents;
+  }
+
+  /// Gives images the fields that lie beside them; what is beside none is skipped.
+  void attach_companions(ArchiveContents& contents, const FieldSet& fields,
+                         const std::map<std::string, std::uint64_t, std::less<>>& companions) {
+    if (companions.empty()) return;
+    EntryTable images;
+    std::set<std::string_view> taken;
+    for (std::size_t i = 0; i < contents.images.size(); ++i) {
+      EntryTable::Facts facts = contents.images.facts(i);
+      const std::string path = contents.images.path_of(i);
+      for (std::size_t f = 0; f < fields.size(); ++f) {
+        if (fields[f].place) continue;
+        const auto found = companions.find(field_file(path, fields[f].name));
+        if (found == companions.end()) continue;
+        taken.insert(found->first);
+        const RemoteFile& object = objects_[found->second];
+        facts.fields |= std::uint32_t{1} << f;
+        facts.field_bytes += static_cast<std::uint32_t>(object.bytes);
+        facts.stamp = mix_stamp(mix_stamp(facts.stamp, static_cast<std::uint64_t>(object.stamp)),
+                                object.bytes);
+        fields_of_[facts.locator].push_back({f, found->second});
+      }
+      const auto [directory, name] = naming::directory_and_name(path);
+      images.add(directory, name, facts);
+    }
+    contents.images = std::move(images);
+    for (const auto& [path, object] : companions) {
+      if (!taken.contains(path)) contents.others.push_back({path, naming::kFieldAlone, {}});
+    }
+  }
+
+  std::string get(std::uint64_t object) const {
+    return files_->read_text(objects_[object].name, objects_[object].bytes);
+  }
+
+  void fetch_ahead(std::uint64_t object) const {
+    ahead_.fetch(object, objects_[object].bytes, [&] { return get(object); });
+  }
+
+  void read(std::uint64_t object, std::vector<std::byte>& out) const {
+    std::string content;
+    if (!ahead_.take(object, content)) content = get(object);
+    const RemoteFile& listed = objects_[object];
+    if (content.size() != listed.bytes)
+      throw Error(ErrorKind::kIo, "the object has changed since it was listed", url_ / listed.name);
+    const Bytes bytes = as_bytes(content);
+    out.assign(bytes.begin(), bytes.end());
+  }
+
+  const fs::path url_;
+  const std::shared_ptr<RemoteFiles> files_;
+  std::vector<RemoteFile> objects_;
+  std::unordered_map<std::uint64_t, std::vector<Field>> fields_of_;  ///< by an image's locator
+  mutable FetchedAhead ahead_{kMostAhead};
+};
+
+}  // namespace
+
+std::unique_ptr<Source> open(const fs::path& url, std::string_view named) {
+  const std::shared_ptr<RemoteFiles> files = open_remote(url);
+  const bool archive = has_archive_name(url.native());
+  if (named.empty() ? archive : named == kArchiveSource.name)
+    return std::make_unique<FetchedArchive>(url);
+  if (named == kPackedSource.name) return kPackedSource.open(url);
+  if (!named.empty() && named != kKind) {
+    throw Error(ErrorKind::kUnsupported,
+                "packed datasets, archives and class folders are read from URLs, not sources of "
+                "the kind " +
+                    std::string(named),
+                url, "copy it to a disk, or mount it");
+  }
+  const bool packed = files->has(std::string(kManifestName)) || !files->splits().empty();
+  if (named.empty() && packed) return kPackedSource.open(url);
+  if (!files->can_list())
+    throw Error(ErrorKind::kUnsupported, "web servers cannot list what they hold", url,
+                "give an s3 URL, an archive, or a packed dataset");
+  return std::make_unique<ObjectsSource>(url, files);
+}
+
+}  // namespace packhorse::objects

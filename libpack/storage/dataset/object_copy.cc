@@ -1,0 +1,106 @@
+#include "storage/dataset/object_copy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "packhorse/base/error.h"
+#include "storage/under_way.h"
+
+namespace packhorse {
+
+namespace {
+
+constexpr std::size_t kRangeBytes = 4u << 20;
+constexpr std::size_t kMostUnderWay = 16;
+
+/// What requests that end need, also after the copy.
+struct Arrivals {
+  explicit Arrivals(std::size_t ranges) : there(ranges) {}
+  UnderWay under_way;
+  std::vector<std::atomic<bool>> there;  ///< by range
+};
+
+class ObjectCopy {
+ public:
+  ObjectCopy(ObjectStore& store, const std::string& name, ObjectInfo info,
+             std::span<std::byte> into)
+      : store_(store),
+        name_(name),
+        info_(std::move(info)),
+        into_(into),
+        ranges_((into.size() + kRangeBytes - 1) / kRangeBytes),
+        arrivals_(std::make_shared<Arrivals>(ranges_)) {}
+
+  void run(const std::function<void(Bytes)>& take, const std::stop_token& stop) {
+    UnderWay& under_way = arrivals_->under_way;
+    for (std::size_t range = 0; range < ranges_; ++range) {
+      if (stop.stop_requested() || !under_way.wait_for(kMostUnderWay - 1)) break;
+      start(range);
+      take_arrived(take);
+    }
+    for (std::size_t left = kMostUnderWay; left-- > 0 && under_way.wait_for(left);)
+      take_arrived(take);
+    under_way.finish();  // whatever ended it, requests write into `into_` until they are over
+    if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
+    take_arrived(take);
+  }
+
+ private:
+  std::span<std::byte> piece(std::size_t range) const {
+    const std::size_t begin = range * kRangeBytes;
+    return into_.subspan(begin, std::min(kRangeBytes, into_.size() - begin));
+  }
+
+  void start(std::size_t range) {
+    RangeRead read;
+    read.name = name_;
+    read.into = piece(range);
+    read.range = {range * kRangeBytes, read.into.size()};
+    read.of_bytes = info_.bytes;
+    read.tag = info_.tag;
+    arrivals_->under_way.begin();
+    try {
+      store_.start(read, [arrivals = arrivals_, range](std::exception_ptr error) {
+        arrivals->there[range] = error == nullptr;
+        arrivals->under_way.end(std::move(error));
+      });
+    } catch (...) {
+      arrivals_->under_way.end(std::current_exception());
+    }
+  }
+
+  void take_arrived(const std::function<void(Bytes)>& take) {
+    for (; taken_ < ranges_ && arrivals_->there[taken_]; ++taken_)
+      if (take) take(piece(taken_));
+  }
+
+  ObjectStore& store_;
+  const std::string& name_;
+  const ObjectInfo info_;
+  const std::span<std::byte> into_;
+  const std::size_t ranges_;
+  const std::shared_ptr<Arrivals> arrivals_;
+  std::size_t taken_ = 0;
+};
+
+}  // namespace
+
+void copy_object(ObjectStore& store, const std::string& name, std::span<std::byte> into,
+                 const std::function<void(Bytes)>& take, const std::stop_token& stop) {
+  ObjectInfo info = store.info(name);
+  if (info.bytes != into.size()) {
+    throw Error(
+        ErrorKind::kCorrupt,
+        fmt::format("the object had {} bytes before, and has {} now", into.size(), info.bytes),
+        store.place().below(name).shown(), "try again when nobody writes there");
+  }
+  ObjectCopy(store, name, std::move(info), into).run(take, stop);
+}
+
+}  // namespace packhorse

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "packhorse/storage/object_store.h"
+#include "storage/http/client.h"
+#include "storage/http/web_requests.h"
+
+namespace packhorse {
+
+class UnderWay;
+
+/// A change, or Error(kUnsupported) where nothing can be changed.
+HttpRequest change_of(WebRequests& requests, const Change& change, const std::string& shown);
+
+/// Stores one object, in one request or in parts, on the condition that there is none of its name.
+/// Every body is sent with its SHA-256, which the storage compares.
+class ObjectUpload {
+ public:
+  /// `owner` as for HttpClient::start(). `write` must outlive it.
+  ObjectUpload(HttpClient& client, std::shared_ptr<WebRequests> requests, const void* owner,
+               const Url& url, const ObjectWrite& write);
+
+  /// False when there is an object of this name. Throws as ObjectStore::write() does; what was sent
+  /// in parts is removed then.
+  bool run(const std::stop_token& stop);
+  /// After an error: whether what completes the upload has been sent.
+  bool may_be_complete() const { return completing_; }
+
+ private:
+  using Judge = std::function<Judgement(const HttpResponse&)>;
+  HttpResponse send(const Change& change, const Judge& judge);
+  Judgement judge(const HttpResponse& answer) const;
+  /// The same, but 412 is an answer, too: there is an object of this name.
+  Judgement judge_condition(const HttpResponse& answer) const;
+  bool put_whole();
+  bool put_parts(const std::stop_token& stop);
+  void clear_leftovers();
+  void send_parts(const std::string& id, const std::stop_token& stop);
+  void start_part(const std::string& id, std::size_t part,
+                  const std::shared_ptr<UnderWay>& under_way);
+  bool complete(const std::string& id);
+  void abort(const std::string& id) noexcept;
+
+  HttpClient& client_;
+  const std::shared_ptr<WebRequests> requests_;
+  const void* const owner_;
+  const std::string key_, shown_;
+  const ObjectWrite& write_;
+  std::vector<std::string> tags_;  ///< of the parts, by their numbers
+  bool completing_ = false;
+};
+
+}  // namespace packhorse

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "packhorse/base/bytes.h"
+
+/// The texts of S3's uploads in parts
+/// (https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpuoverview.html).
+namespace packhorse {
+
+/// The size of the parts of an object of `bytes` bytes: at least 8 MiB, and 10,000 parts at most.
+std::uint64_t part_bytes(std::uint64_t bytes);
+
+/// The name of an upload that has begun. Throws Error(kCorrupt) for what is no such answer.
+std::string parse_upload_id(Bytes xml, const std::string& shown);
+
+/// The names of uploads of the object `key` that have begun and not ended. None for what is no such
+/// list, as it only serves to clear up.
+std::vector<std::string> parse_uploads(Bytes xml, const std::string& key);
+
+/// What completes an upload: the tags of its parts, in their order, as the storage gave them.
+std::string completion_text(std::span<const std::string> tags);
+
+}  // namespace packhorse

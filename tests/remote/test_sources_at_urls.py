@@ -1,0 +1,165 @@
+"""Sources at URLs: what lies in a bucket or on a web server packs into the bytes of the same files on the disk."""
+
+import json
+import shutil
+import subprocess
+import time
+
+import pytest
+from fault_plan import Plan, Rule
+from faults import Cut, Hangup, Reset, Unavailable
+from python_support import FAILED, PACKHORSE, make_source, packhorse, photo, photos, put, refused, run, tree
+from test_pack_to_bucket import BUCKET, place_fixture  # noqa: F401: `place` is a fixture
+
+OPTIONS = ["--format=wds", "--shard-samples=20"]
+NO_CACHE = "--no-cache"
+
+
+@pytest.fixture(scope="module", name="source")
+def source_fixture(tmp_path_factory):
+    """Splits, fields beside images and elsewhere, and what is no sample."""
+    folder = make_source(tmp_path_factory.mktemp("sources") / "source/train", 50).parent
+    make_source(folder / "val", 12)
+    for image in folder.rglob("*.jpg"):
+        put(image.with_suffix(".json"), json.dumps({"of": image.name}))
+        put(folder / "masks" / image.relative_to(folder).with_suffix(".png"), photo(1))
+    put(folder / "train/class-0/.hidden.jpg")
+    put(folder / "train/class-1/readme.txt", "no image")
+    put(folder / "__MACOSX/train/class-0/x.jpg")
+    put(folder / "train/class-2/ü & + %.jpg")
+    return folder
+
+
+@pytest.fixture(name="stored")
+def stored_fixture(place, source):
+    place.client.put_folder(BUCKET, source, f"{place.prefix}/source")
+    return place.url.replace("/packed", "/source")
+
+
+def both(url, source, tmp_path, *options):
+    """Packs from there and from here: the same report and the same bytes."""
+    here = run("pack", source, tmp_path / "here", *OPTIONS, *options, "--json")
+    there = run("pack", url, tmp_path / "there", *OPTIONS, *options, "--json", NO_CACHE)
+    assert there.code == here.code, (there, here)
+    if here.code == 0:
+        assert tree(tmp_path / "there") == tree(tmp_path / "here")
+        ours, theirs = here.json, there.json
+        for report in (ours, theirs):
+            for name in ("seconds", "splits", "out"):
+                report.pop(name, None)
+        assert json.loads(json.dumps(theirs).replace(str(tmp_path / "there"), "OUT")) == json.loads(
+            json.dumps(ours).replace(str(tmp_path / "here"), "OUT"))  # fmt: skip
+    return there
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--fields=json"],
+        ["--fields=none", "--field-from=mask.png=masks/{split}/{class}/{stem}.png"],
+        ["--image=raw", "--size=32"],
+        ["--split-folders=train", "--limit=20"],
+    ],
+    ids=" ".join,
+)
+def test_class_folders_in_a_bucket(options, stored, source, tmp_path):
+    assert both(stored, source, tmp_path, *options).code == 0
+    assert not list(tmp_path.glob("*.partial"))
+
+
+def test_real_photos_in_a_bucket(place, tmp_path):
+    source = tmp_path / "source"
+    for folder in sorted(photos("cifar10/test").iterdir()):
+        for path in sorted(folder.iterdir())[:20]:
+            put(source / folder.name / path.name, path.read_bytes())
+    place.client.put_folder(BUCKET, source, f"{place.prefix}/cifar")
+    assert both(place.url.replace("/packed", "/cifar"), source, tmp_path).json["packed"] == 200
+
+
+def test_labels_of_a_file_on_the_disk(place, tmp_path):
+    source = tmp_path / "flat"
+    lines = [f"{i:03}.jpg,{'cat' if i % 2 else 'dog'}" for i in range(30) if put(source / f"{i:03}.jpg", photo(i))]
+    labels = put(tmp_path / "labels.csv", "path,label\n" + "\n".join(lines) + "\n")
+    place.client.put_folder(BUCKET, source, f"{place.prefix}/flat")
+    both(place.url.replace("/packed", "/flat"), source, tmp_path, f"--labels={labels}")
+
+
+def test_a_dry_run_says_what_it_says_of_the_disk(stored, source, tmp_path):
+    here = packhorse("pack", source, tmp_path / "out", *OPTIONS, "--dry-run").out
+    there = packhorse("pack", stored, tmp_path / "out", *OPTIONS, "--dry-run", NO_CACHE).out
+    assert there == here.replace(str(source), stored)
+
+
+@pytest.mark.parametrize("kind", ["https", "s3"])
+def test_an_archive(kind, source, place, nginx, tmp_path, monkeypatch):
+    archive = shutil.make_archive(tmp_path / "photos", "tar", source)
+    if kind == "s3":
+        place.client.put(BUCKET, f"{place.prefix}/photos.tar", tmp_path / "photos.tar")
+        url = place.url.replace("/packed", "/photos.tar")
+    else:
+        monkeypatch.setenv("SSL_CERT_FILE", str(nginx.certificate))
+        shutil.copy(archive, nginx.root / f"{place.prefix}.tar")
+        url = f"{nginx.https}/{place.prefix}.tar"
+    both(url, archive, tmp_path)
+    assert not list(tmp_path.glob("packhorse-archive-*"))
+
+
+def test_from_one_bucket_into_another(stored, source, place, tmp_path):
+    packhorse("pack", source, tmp_path / "here", *OPTIONS)
+    packhorse("pack", stored, place.url, *OPTIONS, NO_CACHE)
+    assert place.files() == {name: sum for name, sum in tree(tmp_path / "here").items() if sum is not None}
+
+
+def test_faults_on_the_way_change_nothing(stored, source, tmp_path, in_front_of, seaweed, monkeypatch):
+    faults = [Unavailable(retry_after=0), Reset(), Hangup(), Cut(10)]
+    proxy = in_front_of(seaweed, plan=Plan([Rule(faults, chance=0.5, each=1)], seed=3))
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", proxy.url)
+    both(stored, source, tmp_path)
+    assert sum(proxy.counters()["faults"].values()) > 10
+
+
+def test_an_object_that_cannot_be_had_is_a_reject_that_is_named(stored, source, tmp_path, in_front_of, seaweed, monkeypatch):
+    proxy = in_front_of(seaweed, plan=Plan([Rule(Unavailable(retry_after=0), path="*class-1/000014.jpg")]))
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", proxy.url)
+    result = run("pack", stored, tmp_path / "out", *OPTIONS, NO_CACHE)
+    assert result.code != 0 and "000014.jpg" in result.err and not (tmp_path / "out").exists(), result
+
+
+def test_killed_and_run_again_it_keeps_what_was_finished(stored, source, place, tmp_path, in_front_of, seaweed, monkeypatch):
+    packhorse("pack", source, tmp_path / "here", *OPTIONS)
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", in_front_of(seaweed, delay_ms=5).url)
+    command = ["pack", stored, tmp_path / "out", *OPTIONS, "--jobs=1", NO_CACHE]
+    process = subprocess.Popen([PACKHORSE, *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not list((tmp_path / "out.partial/receipts").rglob("*.json")) and process.poll() is None:
+        time.sleep(0.005)
+    process.kill()
+    process.wait()
+    if not (tmp_path / "out").exists():
+        report = packhorse(*command, "--json").json
+        assert report["shards_kept"] >= 1
+    assert tree(tmp_path / "out") == tree(tmp_path / "here")
+
+
+def test_what_has_changed_is_packed_again(stored, source, place, tmp_path):
+    """A receipt names what its shard was made of: another object of the same size is another one."""
+    key = f"{place.prefix}/source/train/class-0/000000.jpg"
+    command = ["pack", stored, tmp_path / "out", *OPTIONS, NO_CACHE]
+    packhorse(*command, "--task=0/1")
+    changed = bytearray(place.client.get(BUCKET, key))
+    changed[-1] ^= 1
+    place.client.put(BUCKET, key, bytes(changed))
+    report = packhorse(*command, "--json").json
+    assert 0 < report["shards_kept"] < report["shards"]
+
+
+def test_what_cannot_be_read_says_so(nginx, stored, tmp_path):
+    result = refused("pack", f"{nginx.url}/photos", tmp_path / "out", "--format=wds", NO_CACHE)
+    assert "web servers cannot list what they hold" in result.err, result
+    result = refused("pack", f"{nginx.url}/none.tar", tmp_path / "out", "--format=wds", NO_CACHE)
+    assert "there is no such object" in result.err and "none.tar" in result.err, result
+    result = refused("pack", stored, tmp_path / "out", "--format=wds", "--source-kind=list", NO_CACHE, code=FAILED)
+    assert "not sources of the kind list" in result.err, result
+    result = refused("pack", stored + "/nothing", tmp_path / "out", "--format=wds", NO_CACHE)
+    assert "next: " in result.err, result
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,62 @@
+#include "storage/http/s3_upload.h"
+
+#include <array>
+
+#include "support/support.h"
+
+namespace packhorse {
+
+namespace {
+
+constexpr std::uint64_t kMiB = 1u << 20;
+const std::string kNamespace = " xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">";
+
+std::string begun(const std::string& inside) {
+  const std::string xml =
+      "<InitiateMultipartUploadResult" + kNamespace + inside + "</InitiateMultipartUploadResult>";
+  return parse_upload_id(as_bytes(xml), "s3://b/k");
+}
+
+}  // namespace
+
+TEST_CASE("s3 upload: parts are large enough, and not too many") {
+  CHECK(part_bytes(1) == 8 * kMiB);
+  CHECK(part_bytes(80'000 * kMiB - 1) == 8 * kMiB);
+  for (const std::uint64_t bytes : {80'000 * kMiB, 80'001 * kMiB, 5'000'000 * kMiB}) {
+    const std::uint64_t part = part_bytes(bytes);
+    CHECK((bytes + part - 1) / part <= 10'000);
+    CHECK(part % kMiB == 0);
+  }
+}
+
+TEST_CASE("s3 upload: an upload that has begun has a name") {
+  CHECK(begun("<Bucket>b</Bucket><UploadId>a/b+c=&amp;</UploadId>") == "a/b+c=&");
+  CHECK(test::kind_of_error([] { begun("<UploadId></UploadId>"); }) == ErrorKind::kCorrupt);
+  CHECK(test::kind_of_error([] { begun("<UploadId>" + std::string(5000, 'x') + "</UploadId>"); }) ==
+        ErrorKind::kCorrupt);
+  CHECK(test::kind_of_error([] { parse_upload_id(as_bytes("no xml"), "s3://b/k"); }) ==
+        ErrorKind::kCorrupt);
+}
+
+TEST_CASE("s3 upload: only uploads of the object itself are named") {
+  const auto upload = [](const std::string& key, const std::string& id) {
+    return "<Upload><Key>" + key + "</Key><UploadId>" + id + "</UploadId></Upload>";
+  };
+  const std::string xml = "<ListMultipartUploadsResult" + kNamespace + upload("k", "one") +
+                          upload("k2", "other") + upload("k", "two") + upload("k", "") +
+                          "</ListMultipartUploadsResult>";
+  CHECK(parse_uploads(as_bytes(xml), "k") == std::vector<std::string>{"one", "two"});
+  CHECK(parse_uploads(as_bytes("<Error/>"), "k").empty());
+  CHECK(parse_uploads(as_bytes("no xml"), "k").empty());
+}
+
+TEST_CASE("s3 upload: tags are put into XML as text") {
+  const std::array<std::string, 2> tags = {"\"one\"", "a<b&c"};
+  const std::string text = completion_text(tags);
+  CHECK(text.find("<Part><PartNumber>1</PartNumber><ETag>\"one\"</ETag></Part>") !=
+        std::string::npos);
+  CHECK(text.find("<Part><PartNumber>2</PartNumber><ETag>a&lt;b&amp;c</ETag></Part>") !=
+        std::string::npos);
+}
+
+}  // namespace packhorse

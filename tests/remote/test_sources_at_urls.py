@@ -57,7 +57,7 @@ def both(url, source, tmp_path, *options):
     [
         [],
         ["--fields=json"],
-        ["--fields=none", "--field-from=mask.png=masks/{split}/{class}/{stem}.png"],
+        ["--fields=none", "--field-from=mask.png=masks/{split}/{class}/{stem}.png", "--max-rejects=1"],
         ["--image=raw", "--size=32"],
         ["--split-folders=train", "--limit=20"],
     ],

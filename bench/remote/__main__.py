@@ -21,17 +21,18 @@ from pathlib import Path
 sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
 
 from common import machine, measure  # noqa: E402
-from common.data import CannotMake, Places, measured  # noqa: E402
+from common.data import CannotMake, Places, measured, photos  # noqa: E402
 from common.environment import ARCHIVES, ROOT, built  # noqa: E402
 from common.markdown import parser, show, spread_text, table  # noqa: E402
 
-from contenders import BASELINES, FORM_OF, Task, Unavailable, digest, emptied, fetchers, readers  # noqa: E402
+from contenders import BASELINES, FORM_OF, TO_DISK, Task, Unavailable, digest, emptied, fetchers, packers, readers  # noqa: E402
 from forms import BUCKET, OBJECT, SET, put_forms, put_object  # noqa: E402
 from network import best  # noqa: E402
 
 import servers  # noqa: E402
 
 PHOTOS = 60  # of the archive
+PARTS = ["object", "packing", "epochs"]
 
 
 class Part:
@@ -105,14 +106,31 @@ def epoch_rounds(options, server, place, work, missing):
     return part
 
 
+def pack_rounds(options, server, place, work, source):
+    """Photos are packed in every way, round by round, each time to a new place."""
+    contenders = chosen(packers(options.packhorse, source.path), options)
+    part = Part(contenders)
+    for number in range(options.rounds):
+        for name, make in contenders.items():
+            out = emptied(work / "out")
+            key = f"packed-{os.path.basename(place.endpoint)}-{number}-{list(contenders).index(name)}"
+            task = Task(place.endpoint, "private", key, 0, out, options.connections)
+
+            def take(cost, _):
+                return {"mb_per_s": source.bytes / cost.seconds / 1e6, "cpu_s_per_gb": cost.cpu_seconds / source.bytes * 1e9}
+
+            part.run(name, lambda make=make, task=task: make(task), place, server.environment(place.endpoint), work, take)
+    return part
+
+
 def of(runs, field):
     return [run[field] for run in runs]
 
 
-def object_table(part):
-    """Beside the fastest of the others, round by round."""
+def rate_table(part, bases):
+    """Beside the fastest of those whose names begin so, round by round."""
     known = {name: statistics.median(of(runs, "mb_per_s")) for name, runs in part.runs.items() if runs}
-    others = [name for name in known if name.startswith(BASELINES)]
+    others = [name for name in known if name.startswith(bases)]
     base = max(others, key=known.get) if others else None
     rows = []
     for name in known:
@@ -149,8 +167,10 @@ def study(options, work):
         if "object" in options.parts:
             shard = put_object(client, size, options.packhorse, emptied(work / "object"))
             size, wanted = shard.stat().st_size, digest(work / "object" / SET)
+        places = Places(work, work, ARCHIVES, options.photos, options.packhorse)
+        if "packing" in options.parts:
+            source = photos(places, options.copies * PHOTOS)
         if "epochs" in options.parts:
-            places = Places(work, work, ARCHIVES, options.photos, options.packhorse)
             missing = put_forms(client, places, options.copies * PHOTOS, options.jobs, emptied(work / "forms"))
             shown = measured(work / "forms/webdataset") if (work / "forms/webdataset").exists() else None
             megabytes = f", {shown.bytes / 1e6:,.0f} MB" if shown else ""
@@ -160,7 +180,10 @@ def study(options, work):
                 texts.append(f"### {delay:g} ms")
                 if "object" in options.parts:
                     part = fetch_rounds(options, server, place, work, size, wanted)
-                    texts += [f"An object of {options.object_mib:,} MiB:", object_table(part), part.notes()]
+                    texts += [f"An object of {options.object_mib:,} MiB:", rate_table(part, BASELINES), part.notes()]
+                if "packing" in options.parts:
+                    part = pack_rounds(options, server, place, work, source)
+                    texts += [f"Packing {source.files:,} photos, {source.bytes / 1e6:,.0f} MB:", rate_table(part, (TO_DISK,)), part.notes()]
                 if "epochs" in options.parts:
                     part = epoch_rounds(options, server, place, work, missing)
                     texts += ["Two epochs, with nothing cached before the first:", epoch_table(part), part.notes()]
@@ -178,7 +201,7 @@ def parse():
     arguments.add_argument("--copies", type=int, default=20, help="of each photo")
     arguments.add_argument("--connections", type=int, default=16)
     arguments.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
-    arguments.add_argument("--parts", nargs="+", choices=["object", "epochs"], default=["object", "epochs"])
+    arguments.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     arguments.add_argument("--only", default="", metavar="NAMES", help="these contenders only, separated by ';'")
     arguments.add_argument("--photos", type=Path, metavar="DIR", help="JPEG files to use instead of imagenet200.tar")
     arguments.add_argument("--packhorse", type=Path, default=built("packhorse"), metavar="FILE")

@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import os
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ sys.path.insert(1, str(TEST_SERVERS))
 import servers  # noqa: E402
 
 PART = 4 << 20  # bytes of a range
+SHARD_BYTES = 16 << 20  # there are several, though the dataset is small
 
 
 class Unavailable(Exception):
@@ -91,6 +93,27 @@ def fetchers(connections):
 
 
 BASELINES = ("curl", "s5cmd")
+TO_DISK = "to the disk"
+
+
+def packers(packhorse, source):
+    """name -> a command for a task, whose key is where the dataset goes."""
+
+    def pack(*words):
+        return [str(packhorse), "pack", str(source), *map(str, words), "--format", "wds", "--shard-bytes", str(SHARD_BYTES), "--quiet"]
+
+    def to_disk(task):
+        return pack(task.out / "packed")
+
+    def then_s5cmd(task):
+        copy = [program("s5cmd"), "--endpoint-url", task.endpoint, "cp", "--concurrency", str(task.connections),
+                f"{task.out}/packed/", f"{task.s3}/"]  # fmt: skip
+        return ["sh", "-ec", f"{shlex.join(to_disk(task))} && {shlex.join(copy)}"]
+
+    def to_bucket(task):
+        return pack(task.s3, "--staging", task.out / "staging", "--no-cache")
+
+    return {TO_DISK: to_disk, "to the disk, then s5cmd to the bucket": then_s5cmd, "straight to the bucket": to_bucket}
 
 
 def loader(name):

@@ -8,11 +8,12 @@ from common.data import photos
 from common.environment import PACK_PEERS, PEERS_PYTHON, ROOT
 from common.measure import Failed
 
+from contenders import SHARD_BYTES
+
 BUCKET = "public"
 SET = "object"  # a dataset with one shard
 OBJECT = f"{SET}/shard-000000.tar"
 PICTURE = 4 << 20  # bytes
-SHARD_BYTES = 16 << 20  # there are several, though the dataset is small
 
 
 def put_object(client, size, packhorse, folder):

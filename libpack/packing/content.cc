@@ -6,6 +6,7 @@
 #include "base/parallel.h"
 #include "base/xxh3.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
 #include "packhorse/base/resources.h"
 
 namespace packhorse {
@@ -53,7 +54,9 @@ void Contents::hash_one(ContentPlace place) {
     const XXH128_hash_t hash = XXH3_128bits(input.bytes.data(), input.bytes.size());
     split.hashes[place.entry] = {hash.low64, hash.high64 | 1};  // {0, 0} marks "no hash"
     progress_.bytes += input.bytes.size();
-  } catch (const Error&) {  // it stays without a hash
+  } catch (const Error& error) {
+    // It stays without a hash, as it cannot be read later either; a network may be there again.
+    if (is_url(error.path().native())) throw;
   }
   ++progress_.samples;
 }

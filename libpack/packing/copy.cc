@@ -34,7 +34,13 @@ struct Part {
         directory(path),
         text(directory.read_text(std::string(kManifestName))),
         manifest(Manifest::parse(text, path / kManifestName)),
-        sums(directory.read_text(std::string(kSumsName))) {}
+        sums(manifest.sums()) {
+    if (directory.read_text(std::string(kSumsName)) != sums &&
+        directory.read_text(std::string(kSumsName)) != sums)  // perhaps damaged on the way
+      refuse_copied(directory, std::string(kSumsName));
+    const std::string line = sha256(as_bytes(text)) + "  " + std::string(kManifestName) + "\n";
+    if (sums.find(line) == std::string::npos) refuse_copied(directory, std::string(kManifestName));
+  }
 
   std::string split;
   DatasetDirectory directory;
@@ -61,6 +67,8 @@ std::vector<File> files_of(const std::vector<std::unique_ptr<Part>>& parts) {
   return files;
 }
 
+bool is_web(const fs::path& place) { return place.native().starts_with("http"); }
+
 class Copy {
  public:
   Copy(const fs::path& from, const fs::path& to, const CopyOptions& options, Progress& progress,
@@ -72,6 +80,10 @@ class Copy {
       parts_.push_back(std::make_unique<Part>(path, splits ? path.filename().string() : ""));
     files_ = files_of(parts_);
     for (const File& file : files_) progress_.total_samples += file.samples;
+    if (splits && is_web(from))
+      report_.notes.push_back(
+          "a web server cannot say which splits it has: train, val and test "
+          "were looked for");
     if (splits) card_ = find_card();
   }
 
@@ -130,16 +142,14 @@ class Copy {
                   "choose another target, or remove it first");
     }
     Staging staging(to_, Staging::Hold::kAlone, "copy\n");
-    for_each_file(
-        [&](const File& file) { bring(file, staging.data(file.part->split) / file.record.file); });
+    for_each_file([&](const File& file) {
+      const fs::path path = staging.data(file.part->split) / file.record.file;
+      bring(file, path);
+      sync_path(path);
+    });
     std::vector<fs::path> keep;  // what is there may be from a copy of another dataset
     for (const File& file : files_)
       keep.push_back(staging.data(file.part->split) / file.record.file);
-    for (const fs::path& path : std::vector(keep)) {
-      for (fs::path above = path.parent_path(); above != staging.data("").parent_path();
-           above = above.parent_path())
-        keep.push_back(above);
-    }
     Staging::remove_others(staging.data(""), keep);
     for (const auto& part : parts_) {
       const fs::path data = staging.data(part->split);
@@ -170,8 +180,11 @@ class Copy {
         refuse_damaged(file);
       }
       target.store(file.part->split, record, path, stop_);
-      progress_.bytes += record.bytes;
-      if (staging) fs::remove(path);
+      if (staging) {
+        fs::remove(path);
+      } else {
+        progress_.bytes += record.bytes;
+      }
     });
     for (const auto& part : parts_) target.store_text(part->split, kSumsName, part->sums, stop_);
     if (card_) target.store_text("", kCardName, *card_, stop_);

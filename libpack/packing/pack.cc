@@ -57,6 +57,12 @@ void check_targets(const Source& source, const PackOptions& options, Listing& li
   if (placed && changes) refuse_cutting(options);
 }
 
+/// Ends a target's threads, which work in the staging directory, before its lock is let go.
+struct TargetEnd {
+  std::shared_ptr<RemoteTarget>& target;
+  ~TargetEnd() { target.reset(); }
+};
+
 fs::path staging_of(const fs::path& out, const PackOptions& options) {
   return options.staging.empty() ? staging_path(out) : options.staging;
 }
@@ -75,6 +81,7 @@ PackJob prepare(const fs::path& source_path, const fs::path& out, const PackOpti
     check_target(source_path, out, options.overwrite);
   }
   ListOptions list = options.list;
+  list.stop = stop;
   if (list.scratch.empty() && !options.dry_run)
     list.scratch = fs::absolute(staging_of(out, options)).parent_path();
   job.listing = list_source(*job.source, list);
@@ -135,6 +142,7 @@ PackReport pack(const fs::path& source, const fs::path& out, const PackOptions& 
   const std::string name = name_of_job(job);
   Staging staging(out, options.task ? Staging::Hold::kShared : Staging::Hold::kAlone, name,
                   options.staging);
+  const TargetEnd target_end{job.target};
   if (job.target && (options.task || options.finish)) job.target->join(name);
   report = run_job(job, out, staging, *progress, stop);
   return finished();

@@ -107,12 +107,23 @@ void pack_shards(PackJob& job, const Staging& staging, Progress& progress,
     const ShardJob& one = shards[split];
     ShardOutcome& outcome = job.splits[split].outcomes[shard];
     outcome = pack_shard(one, shard, progress, stop);
-    if (!job.target) return;
+    // What may change is not stored before it is published: nothing there can be replaced.
+    if (!job.target || outcome.may_change) return;
     const fs::path receipt = one.receipts / receipt_name_of(shard);
     job.target->add(one.split.split, one.data, outcome.record,
                     job.options.task ? receipt : fs::path(), stop);
   });
   if (job.target) job.target->finish();
+}
+
+/// Stores what pack_shards() has left here.
+void store_rest(const PackJob& job, const Staging& staging, const std::stop_token& stop) {
+  for (const SplitWork& split : job.splits) {
+    const std::string& name = split.listing.split;
+    for (const ShardOutcome& outcome : split.outcomes)
+      if (outcome.may_change) job.target->add(name, staging.data(name), outcome.record, {}, stop);
+  }
+  job.target->finish();
 }
 
 /// Collects the shards that tasks have packed.
@@ -126,7 +137,7 @@ void collect_shards(PackJob& job, const Staging& staging, Progress& progress,
   const std::vector<ShardJob> shards = shard_jobs(job, staging, 1, nullptr);
   if (job.target) {
     for (const SplitWork& split : job.splits)
-      job.target->bring(staging, split.listing.split, split.plan.shards(), job.options.jobs);
+      job.target->bring_all(staging, split.listing.split, split.plan.shards());
   }
   std::mutex mutex;
   std::vector<std::pair<std::size_t, std::size_t>> missing;
@@ -134,13 +145,22 @@ void collect_shards(PackJob& job, const Staging& staging, Progress& progress,
                  [&](std::size_t split, std::size_t shard) {
                    if (stop.stop_requested())
                      throw Error(ErrorKind::kInterrupted, "stopped on request");
-                   if (auto kept = kept_shard(shards[split], shard, progress)) {
-                     job.splits[split].outcomes[shard] = std::move(*kept);
+                   const ShardJob& one = shards[split];
+                   auto kept = kept_shard(one, shard, progress);
+                   // What lies here may be from before another machine packed it again.
+                   if (!kept && job.target && job.target->bring(staging, one.split.split, shard))
+                     kept = kept_shard(one, shard, progress);
+                   if (kept) {
+                     ShardOutcome& outcome = job.splits[split].outcomes[shard];
+                     outcome = std::move(*kept);
+                     if (job.target)
+                       job.target->add(one.split.split, one.data, outcome.record, {}, stop);
                    } else {
                      const std::scoped_lock lock(mutex);
                      missing.emplace_back(split, shard);
                    }
                  });
+  if (job.target) job.target->finish();
   if (missing.empty()) return;
   std::sort(missing.begin(), missing.end());
   std::string names;
@@ -196,7 +216,9 @@ void write_rejects(PackReport& report, const Staging& staging) {
 std::uint64_t needed_here(const PackJob& job, std::uint64_t estimate) {
   if (!job.target) return estimate;
   std::size_t shards = 0;
-  for (const SplitWork& split : job.splits) shards += split.plan.shards();
+  for (const SplitWork& split : job.splits)
+    for (std::size_t shard = 0; shard < split.plan.shards(); ++shard)
+      shards += is_mine(job.options, shard) ? 1u : 0u;
   const auto jobs =
       static_cast<std::size_t>(job.options.jobs > 0 ? job.options.jobs : available_cpus());
   const std::size_t here = jobs + RemoteTarget::kMostHere;
@@ -304,6 +326,7 @@ PackReport run_job(PackJob& job, const fs::path& out, Staging& staging, Progress
   if (options.task) return report;
   if (report.accounting.packed > 0 &&
       report.accounting.rejected <= options.max_rejects.allowed(report.accounting.seen)) {
+    if (job.target) store_rest(job, staging, stop);
     publish_splits(job.splits, job.listing, options, out, image_mode(*job.source, options), staging,
                    job.target.get(), stop, report);
   } else if (report.accounting.packed == 0) {

@@ -69,7 +69,7 @@ class ShardPacker {
     run_pipeline();
     if (writer_) close();
     if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, kInterrupted);
-    write_receipt(receipt, inputs, outcome_, may_change_);
+    write_receipt(receipt, inputs, outcome_);
     return std::move(outcome_);
   }
 
@@ -192,7 +192,7 @@ class ShardPacker {
     ++progress_.samples;
     if (!item.reason.empty()) {
       ++progress_.rejected;
-      may_change_ = may_change_ || item.may_change;
+      outcome_.may_change = outcome_.may_change || item.may_change;
       outcome_.rejects.push_back({printable(item.entry.path), std::move(item.reason)});
       return;
     }
@@ -233,7 +233,6 @@ class ShardPacker {
   std::unique_ptr<ShardWriter> writer_;
   ShardIndexWriter index_;
   ShardOutcome outcome_;
-  bool may_change_ = false;
 };
 
 /// Names everything the shard's bytes depend on except the version of packhorse.

@@ -139,10 +139,12 @@ void seal(PackReport& report, const Staging& staging, const std::vector<CardPart
 }
 
 void publish_afar(RemoteTarget& target, const std::vector<SplitWork>& splits,
-                  const Staging& staging, const std::stop_token& stop, const PackReport& report) {
+                  const std::filesystem::path& out, Staging& staging, const std::stop_token& stop,
+                  const PackReport& report) {
   std::vector<RemoteTarget::Part> parts;
   for (const PackedSplit& split : report.splits) parts.push_back({split.split, split.manifest});
   target.publish(staging, parts, stop);
+  staging.remove_behind(out);
   std::vector<std::pair<std::string, std::size_t>> shards;
   for (const SplitWork& split : splits)
     shards.emplace_back(split.listing.split, split.plan.shards());
@@ -169,8 +171,7 @@ void publish_splits(const std::vector<SplitWork>& splits, const Listing& listing
   report.id = joint_id(report.splits);
   if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
   if (target != nullptr) {
-    publish_afar(*target, splits, staging, stop, report);
-    staging.remove_behind(out);
+    publish_afar(*target, splits, out, staging, stop, report);
   } else {
     staging.publish(options.overwrite);
   }

@@ -29,8 +29,8 @@ bool unchanged(const ShardRecord& record, const fs::path& data,
 
 }  // namespace
 
-void write_receipt(const fs::path& receipt, const std::string& inputs, const ShardOutcome& outcome,
-                   bool may_change) {
+void write_receipt(const fs::path& receipt, const std::string& inputs,
+                   const ShardOutcome& outcome) {
   Json rejects = Json::array();
   for (const Reject& reject : outcome.rejects) rejects.push_back({reject.path, reject.reason});
   const ShardRecord& record = outcome.record;
@@ -42,7 +42,7 @@ void write_receipt(const fs::path& receipt, const std::string& inputs, const Sha
                      {"sha256", record.sha256},
                      {"index_sha256", record.index_sha256},
                      {"bytes_in", outcome.bytes_in},
-                     {"may_change", may_change},
+                     {"may_change", outcome.may_change},
                      {"notes", outcome.notes},
                      {"rejects", rejects}};
   write_file(receipt, as_bytes(json.dump(1, ' ', false, Json::error_handler_t::replace)));

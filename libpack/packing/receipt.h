@@ -13,10 +13,9 @@
 namespace packhorse {
 
 /// `inputs`: names everything the shard's bytes depend on except the version of packhorse, which
-/// the receipt records as well. `may_change`: something was rejected because of the file system, so
-/// that another try may end differently.
+/// the receipt records as well.
 void write_receipt(const std::filesystem::path& receipt, const std::string& inputs,
-                   const ShardOutcome& outcome, bool may_change);
+                   const ShardOutcome& outcome);
 
 /// Fills `outcome`, whose record names the files in `data`, and returns true if this version made
 /// the shard from the same inputs and its files exist with the same SHA-256; of a data file that is

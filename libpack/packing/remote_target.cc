@@ -88,8 +88,18 @@ RemoteTarget::~RemoteTarget() {
   changed_.notify_all();
 }
 
+std::shared_ptr<RemoteFiles> RemoteTarget::open_beside() const {
+  std::string url = out_.native();
+  while (url.ends_with('/')) url.pop_back();
+  const std::size_t host = url.find("://") + 3;
+  return url.find('/', host) == std::string::npos ? nullptr : open_remote(url + ".partial");
+}
+
 void RemoteTarget::join(const std::string& job) {
-  beside_ = open_remote(out_.native() + ".partial");
+  beside_ = open_beside();
+  if (!beside_)
+    throw Error(ErrorKind::kUsage, "tasks need a place beside the dataset, and this is a bucket",
+                out_, "give a place in the bucket");
   if (beside_->store("job", Memory(job).path(), sha256(as_bytes(job)), {})) return;
   if (beside_->read_text("job", kMostJob) == job) return;
   throw Error(ErrorKind::kExists,
@@ -99,20 +109,24 @@ void RemoteTarget::join(const std::string& job) {
               "lies there, and the shards in the dataset's place, while no task is running");
 }
 
-void RemoteTarget::bring(const Staging& staging, const std::string& split, std::size_t shards,
-                         int jobs) const {
-  const fs::path receipts = staging.receipts(split), data = staging.data(split);
-  make_directories(receipts);
-  make_directories(data);
-  run_parallel(std::max(jobs, kRequests), shards, [&](std::size_t shard) {
-    const fs::path receipt = receipts / receipt_name_of(shard);
-    if (fs::exists(receipt)) return;
-    const auto text = text_at(*beside_, receipt_name(split, receipt), kMostReceipt);
-    if (!text) return;
-    const std::string index = index_name_of(shard);
-    const auto content = text_at(*files_, below(split, index), kMostReceipt);
-    if (content) write_file(data / index, as_bytes(*content));
-    write_file(receipt, as_bytes(*text));
+bool RemoteTarget::bring(const Staging& staging, const std::string& split,
+                         std::size_t shard) const {
+  const fs::path receipt = staging.receipts(split) / receipt_name_of(shard);
+  const auto text = text_at(*beside_, receipt_name(split, receipt), kMostReceipt);
+  if (!text) return false;
+  const std::string index = index_name_of(shard);
+  const auto content = text_at(*files_, below(split, index), kMostReceipt);
+  if (content) write_file(staging.data(split) / index, as_bytes(*content));
+  write_file(receipt, as_bytes(*text));
+  return true;
+}
+
+void RemoteTarget::bring_all(const Staging& staging, const std::string& split,
+                             std::size_t shards) const {
+  make_directories(staging.receipts(split));
+  make_directories(staging.data(split));
+  run_parallel(kRequests, shards, [&](std::size_t shard) {
+    if (!fs::exists(staging.receipts(split) / receipt_name_of(shard))) bring(staging, split, shard);
   });
 }
 
@@ -152,9 +166,13 @@ void RemoteTarget::store(const Upload& upload) const {
     const fs::path data = upload.data / record.file;
     store(upload.split, {record.index, record.index_bytes, record.index_sha256},
           upload.data / record.index, upload.stop);
-    if (fs::exists(data)) {  // else it is there from an earlier run
-      store(upload.split, {record.file, record.bytes, record.sha256}, data, upload.stop);
+    const FileRecord file = {record.file, record.bytes, record.sha256};
+    if (fs::exists(data)) {
+      store(upload.split, file, data, upload.stop);
       fs::remove(data);
+    } else if (!holds(upload.split, file)) {
+      throw Error(ErrorKind::kNotFound, "a finished shard is neither here nor there",
+                  out_ / below(upload.split, record.file), "run the same command again");
     }
   }
   if (!upload.receipt.empty()) store_receipt(upload);
@@ -214,15 +232,24 @@ void RemoteTarget::publish(const Staging& staging, const std::vector<Part>& part
 }
 
 void RemoteTarget::clear(const std::vector<std::pair<std::string, std::size_t>>& shards) {
-  // Tasks may have begun what one run completes.
-  if (!beside_) beside_ = open_remote(out_.native() + ".partial");
-  if (!beside_->has("job")) return;
-  for (const auto& [split, count] : shards) {
-    run_parallel(kRequests, count, [&, &name = split](std::size_t shard) {
-      beside_->remove(receipt_name(name, receipt_name_of(shard)));
-    });
+  const bool joined = beside_ != nullptr;
+  try {
+    // Tasks may have begun what one run completes.
+    if (!joined) beside_ = open_beside();
+    if (!beside_ || !beside_->has("job")) return;
+    for (const auto& [split, count] : shards) {
+      run_parallel(kRequests, count, [&, &name = split](std::size_t shard) {
+        beside_->remove(receipt_name(name, receipt_name_of(shard)));
+      });
+    }
+    beside_->remove("job");
+  } catch (const Error& error) {
+    if (!joined) return;  // whoever may write the dataset need not be allowed to look beside it
+    throw Error(error.kind(),
+                out_.native() + " is complete and in place, but what the tasks left beside it " +
+                    "cannot be removed: " + error.what(),
+                out_.native() + ".partial", "remove it by hand");
   }
-  beside_->remove("job");
 }
 
 }  // namespace packhorse

@@ -43,11 +43,14 @@ class RemoteTarget {
   /// Throws Error(kExists) when there is a dataset.json with another text.
   void refuse_other(const std::string& split, const std::string& manifest) const;
 
-  /// Says which job the tasks work at. Throws Error(kExists) when it is another one.
+  /// Says which job the tasks work at. Throws Error(kExists) when it is another one, and
+  /// Error(kUsage) where there is no place beside the dataset.
   void join(const std::string& job);
-  /// Brings receipts and indexes of shards that other machines have packed into the staging
-  /// directory: those of `shards` shards of a split.
-  void bring(const Staging& staging, const std::string& split, std::size_t shards, int jobs) const;
+  /// Brings the receipt and the index of a shard that another machine has packed into the staging
+  /// directory. False when there is no receipt.
+  bool bring(const Staging& staging, const std::string& split, std::size_t shard) const;
+  /// Those of all shards of a split that have no receipt here.
+  void bring_all(const Staging& staging, const std::string& split, std::size_t shards) const;
 
   /// Whether a file is there, stored by packhorse.
   bool holds(const std::string& split, const FileRecord& file) const;
@@ -73,7 +76,8 @@ class RemoteTarget {
   };
   void publish(const Staging& staging, const std::vector<Part>& parts, const std::stop_token& stop);
 
-  /// Removes what lies beside, for so many shards of each split.
+  /// Removes what tasks have left beside, for so many shards of each split. An error says that the
+  /// dataset is complete; where no task was seen, there is none.
   void clear(const std::vector<std::pair<std::string, std::size_t>>& shards);
 
   /// The shards that may lie in the staging directory at once, beside those being packed.
@@ -90,10 +94,12 @@ class RemoteTarget {
   void run();
   void store(const Upload& upload) const;
   void store_receipt(const Upload& upload) const;
+  /// Opens OUT.partial; nothing for a whole bucket, beside which others' lie.
+  std::shared_ptr<RemoteFiles> open_beside() const;
 
   const std::filesystem::path out_;
   const std::shared_ptr<RemoteFiles> files_;
-  std::shared_ptr<RemoteFiles> beside_;  ///< OUT.partial, of tasks
+  std::shared_ptr<RemoteFiles> beside_;  ///< OUT.partial, of tasks; see join()
   std::mutex mutex_;                     ///< guards everything below
   std::condition_variable changed_;
   std::deque<Upload> waiting_;

@@ -19,7 +19,8 @@ ReportJson to_json(const CopyReport& report) {
   return {{"samples", report.samples},
           {"files", report.files},
           {"bytes", report.bytes},
-          {"kept", report.kept}};
+          {"kept", report.kept},
+          {"notes", report.notes}};
 }
 
 std::string_view name_of(CardOutcome outcome) {

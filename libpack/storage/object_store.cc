@@ -48,6 +48,11 @@ void ObjectStore::read_range(const RangeRead& read) {
   if (const std::exception_ptr failure = error.get()) std::rethrow_exception(failure);
 }
 
+std::vector<std::string> ObjectStore::folders(std::size_t) {
+  throw Error(ErrorKind::kUnsupported, "this storage cannot list what it holds", place().shown(),
+              "name the objects, or use an s3 URL");
+}
+
 bool ObjectStore::write(const ObjectWrite& write, const std::stop_token&) {
   refuse_changes(place().below(write.name));
 }

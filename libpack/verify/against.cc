@@ -31,8 +31,13 @@ constexpr std::size_t kWindow = 64 * kBatch;
 /// Reads path -> reason from rejects.jsonl. A damaged file is left for verify() to find.
 std::map<std::string, std::string> rejects_of(const PackedDataset& dataset) {
   std::map<std::string, std::string> rejects;
+  const auto& files = dataset.manifest().files;
+  const auto is_named = [](const FileRecord& file) { return file.file == kRejectsName; };
   std::error_code code;
-  if (!fs::exists(fs::symlink_status(dataset.path() / kRejectsName, code))) return rejects;
+  const bool there = dataset.directory().remote()
+                         ? std::any_of(files.begin(), files.end(), is_named)
+                         : fs::exists(fs::symlink_status(dataset.path() / kRejectsName, code));
+  if (!there) return rejects;
   const std::string text = dataset.directory().read_text(std::string(kRejectsName));
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());

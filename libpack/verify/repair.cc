@@ -187,13 +187,12 @@ class Repair {
     return false;
   }
 
-  /// Copies a file from a dataset at a URL. False when it is not there, or is of another size.
+  /// Copies a file from a dataset at a URL. False when it is not there, or is another one.
   bool fetch(const DatasetDirectory& other, const FileRecord& file, const fs::path& target) const {
     try {
-      if (other.size(file.file) != file.bytes) return false;
-      copy_from_afar(other, file.file, file.bytes, target, stop_);
+      copy_checked(other, file, kNone, target, progress_, stop_);
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::kNotFound) throw;
+      if (error.kind() != ErrorKind::kNotFound && error.kind() != ErrorKind::kCorrupt) throw;
       return false;
     }
     return true;

@@ -139,31 +139,19 @@ void ShardCheck::open_index() {
   copies_->put(record_.index, content);
 }
 
-bool ShardCheck::check_data() {
-  const ShardIndex* const index = index_ ? &*index_ : nullptr;
-  const auto look = [&] {
-    return check_bytes(open_data().get(), data_path(), record_.bytes, index, meter_.progress(),
-                       stop_);
-  };
-  ShardBytes found = look();
-  if (copies_ && found.sha256 != record_.sha256) {
-    copies_->copy_again(record_.file, record_.bytes);
-    found = look();
-  }
-  add_damage(found.damage);
-  const bool whole = found.sha256 == record_.sha256;
-  if (!whole && found.damage.empty()) {
-    add(FindingKind::kHash,
-        index_ ? "SHA-256 differs; every image is intact, so the damage is between them"
-               : "SHA-256 differs");
-  }
-  return whole && found.damage.empty();
-}
-
 void ShardCheck::bytes() {
   bool intact = false;
   if (data_there_) try {
-      intact = check_data();
+      const ShardBytes found = check_bytes(open_data().get(), data_path(), record_.bytes,
+                                           index_ ? &*index_ : nullptr, meter_.progress(), stop_);
+      add_damage(found.damage);
+      const bool whole = found.sha256 == record_.sha256;
+      if (!whole && found.damage.empty()) {
+        add(FindingKind::kHash,
+            index_ ? "SHA-256 differs; every image is intact, so the damage is between them"
+                   : "SHA-256 differs");
+      }
+      intact = whole && found.damage.empty();
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kCorrupt) throw;
       add(FindingKind::kIndex, error.what());

@@ -49,8 +49,6 @@ class ShardCheck {
  private:
   bool check_size();
   void open_index();
-  /// Reads the data file from start to end. Whether every byte is as it was packed.
-  bool check_data();
   /// Walks in a process of its own if there are walkers, otherwise here. Counts the images that
   /// were decoded, and returns the row after the last one walked.
   std::size_t walk(const WalkTask& task);

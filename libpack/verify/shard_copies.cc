@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "dataset/copied_file.h"
@@ -45,20 +44,25 @@ void ShardCopies::put(const std::string& name, Bytes content) const {
   write_plain_file(root_ / name, content);
 }
 
-void ShardCopies::copy_again(const std::string& file, std::uint64_t bytes) const {
-  make_directories((root_ / file).parent_path());
-  copy_from_afar(dataset_, file, bytes, root_ / file, over_.get_token());
+void ShardCopies::copy(const Wanted& wanted) const {
+  const fs::path to = root_ / wanted.file;
+  make_directories(to.parent_path());
+  for (int attempt = 0; attempt < (wanted.sha256.empty() ? 1 : 2); ++attempt) {
+    std::string sum;
+    copy_from_afar(dataset_, wanted.file, wanted.bytes, to, over_.get_token(), &sum);
+    if (sum == wanted.sha256) return;
+  }
 }
 
 void ShardCopies::start(std::vector<Wanted> wanted, std::size_t most, const std::stop_token& stop) {
-  for (Wanted& one : wanted) copies_.push_back({std::move(one), State::kToCome, nullptr});
+  for (Wanted& one : wanted) copies_.push_back({std::move(one)});
   most_ = most;
   given_.emplace(stop, [this] { over_.request_stop(); });
   thread_ = std::jthread([this] { copy_all(); });
 }
 
 void ShardCopies::copy_all() {
-  for (Copy& copy : copies_) {
+  for (Copy& one : copies_) {
     {
       std::unique_lock lock(mutex_);
       if (!changed_.wait(lock, over_.get_token(), [&] { return there_ < most_; })) return;
@@ -66,13 +70,13 @@ void ShardCopies::copy_all() {
     }
     std::exception_ptr error;
     try {
-      copy_again(copy.wanted.file, copy.wanted.bytes);
+      copy(one.wanted);
     } catch (...) {
       error = std::current_exception();
     }
     const std::scoped_lock lock(mutex_);
-    copy.error = error;
-    copy.state = error ? State::kFailed : State::kThere;
+    one.there = error == nullptr;
+    error_ = error;
     changed_.notify_all();
     if (error) return;  // nothing is verified behind an error
   }
@@ -80,15 +84,10 @@ void ShardCopies::copy_all() {
 
 void ShardCopies::wait_for(std::size_t i) {
   std::unique_lock lock(mutex_);
-  const auto is_decided = [&] {
-    if (copies_[i].state != State::kToCome) return true;
-    return std::any_of(copies_.begin(), copies_.end(),
-                       [](const Copy& copy) { return copy.state == State::kFailed; });
-  };
-  if (!changed_.wait(lock, over_.get_token(), is_decided))
-    throw Error(ErrorKind::kInterrupted, "stopped on request");
-  for (const Copy& copy : copies_)
-    if (copy.error && copies_[i].state != State::kThere) std::rethrow_exception(copy.error);
+  changed_.wait(lock, over_.get_token(), [&] { return copies_[i].there || error_; });
+  if (copies_[i].there) return;
+  if (error_) std::rethrow_exception(error_);
+  throw Error(ErrorKind::kInterrupted, "stopped on request");
 }
 
 void ShardCopies::release(std::size_t i) {
@@ -97,7 +96,6 @@ void ShardCopies::release(std::size_t i) {
   if (--copy.wanted.uses > 0) return;
   std::error_code code;  // what cannot be removed goes with the directory
   fs::remove(root_ / copy.wanted.file, code);
-  copy.state = State::kGone;
   --there_;
   changed_.notify_all();
 }

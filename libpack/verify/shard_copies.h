@@ -27,6 +27,9 @@ class ShardCopies {
   struct Wanted {
     std::string file;
     std::uint64_t bytes = 0;
+    /// What it should have: a copy that has another is made once more, as it may have been damaged
+    /// on the way. What stays damaged is for the checks to find. Empty: no copy can have it.
+    std::string sha256 = {};
     std::size_t uses = 0;
   };
 
@@ -47,17 +50,14 @@ class ShardCopies {
   void wait_for(std::size_t i);
   /// Ends one use of file number `i`; the last one removes it.
   void release(std::size_t i);
-  /// Copies a file that is there once more, as it may have been damaged on the way.
-  void copy_again(const std::string& file, std::uint64_t bytes) const;
 
  private:
-  enum class State { kToCome, kThere, kFailed, kGone };
   struct Copy {
     Wanted wanted;
-    State state = State::kToCome;
-    std::exception_ptr error;
+    bool there = false;
   };
   void copy_all();
+  void copy(const Wanted& wanted) const;
 
   const DatasetDirectory& dataset_;
   std::filesystem::path root_;
@@ -68,7 +68,8 @@ class ShardCopies {
   std::condition_variable_any changed_;
   std::vector<Copy> copies_;
   std::size_t there_ = 0;
-  std::jthread thread_;  ///< the last member: it uses the others
+  std::exception_ptr error_;  ///< nothing is copied after it
+  std::jthread thread_;       ///< the last member: it uses the others
 };
 
 }  // namespace packhorse

@@ -62,8 +62,8 @@ void verify_manifest(const DatasetDirectory& dataset, const std::string& text,
 /// Whether a reader would still find the dataset that was verified.
 bool is_still(const DatasetDirectory& dataset, const std::string& manifest) try {
   return dataset.still_there() && dataset.read_text(std::string(kManifestName)) == manifest;
-} catch (const Error&) {
-  return false;
+} catch (const Error& error) {
+  return dataset.remote() && error.kind() != ErrorKind::kNotFound;  // unreachable says nothing
 }
 
 /// A unit of work for one thread.
@@ -203,7 +203,8 @@ class Check {
       if (!bytes) continue;
       if (place == kNoCopy) {
         place = wanted.size();
-        wanted.push_back({manifest_.shards[step.shard].file, *bytes, 0});
+        const ShardRecord& record = manifest_.shards[step.shard];
+        wanted.push_back({record.file, *bytes, *bytes == record.bytes ? record.sha256 : "", 0});
       }
       ++wanted[place].uses;
     }

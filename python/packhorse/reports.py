@@ -152,6 +152,7 @@ class CopyReport(_Report):
     files: int
     bytes: int
     kept: int
+    notes: list[str]
 
 
 @dataclass(frozen=True)

@@ -175,6 +175,43 @@ def test_machines_pack_one_dataset_together(source, place, expected, tmp_path):
     assert place.files("packed.partial") == {}
 
 
+def test_what_a_task_could_not_store_is_stored_at_the_finish(source, place, expected, tmp_path, in_front_of, seaweed, monkeypatch):
+    """Its receipt says that a shard is finished, but it lies on that machine alone."""
+    command = ["pack", source, place.url, *OPTIONS, "--no-cache"]
+    plan = Plan([Rule(Unavailable(retry_after=0), path="*.tar")])
+    with monkeypatch.context() as patch:
+        through(place, in_front_of(seaweed, plan=plan), patch)
+        refused(*command, "--task=0/2", f"--staging={tmp_path}/a")
+    assert list((tmp_path / "a").rglob("*.tar")) and not any(name.endswith(b".tar") for name in place.files())
+    packhorse(*command, "--task=1/2", f"--staging={tmp_path}/b")
+    result = refused(*command, "--finish", f"--staging={tmp_path}/b")
+    assert "shards are not packed yet" in result.err and b"dataset.json" not in place.files(), result
+    packhorse(*command, "--finish", f"--staging={tmp_path}/a")
+    assert place.files() == expected and place.files("packed.partial") == {}
+
+
+def test_a_shard_packed_again_elsewhere_counts_at_the_finish(source, place, expected, tmp_path):
+    command = ["pack", source, place.url, *OPTIONS, "--no-cache"]
+    packhorse(*command, "--task=0/1", f"--staging={tmp_path}/a")
+    receipt = next((tmp_path / "a/receipts").rglob("*.json"))
+    receipt.write_text(receipt.read_text().replace('"inputs": "', '"inputs": "old'))
+    packhorse(*command, "--finish", f"--staging={tmp_path}/a")
+    assert place.files() == expected
+
+
+def test_a_slash_at_the_end_changes_nothing(source, place, expected, tmp_path):
+    packhorse("pack", source, f"{place.url}/", *OPTIONS, "--no-cache", "--task=0/1", f"--staging={tmp_path}/a")
+    assert place.files("packed.partial") != {}
+    packhorse("pack", source, place.url, *OPTIONS, "--no-cache", "--finish", f"--staging={tmp_path}/b")
+    assert place.files() == expected and place.files("packed.partial") == {}
+
+
+def test_tasks_need_a_place_in_the_bucket(source, place, tmp_path):
+    url = f"s3://{BUCKET}"
+    result = refused("pack", source, url, *OPTIONS, "--no-cache", "--task=0/2", f"--staging={tmp_path}/a", code=USAGE)
+    assert "tasks need a place beside the dataset" in result.err or "already exists" in result.err, result
+
+
 def test_a_missing_task_is_named(source, place, tmp_path):
     packhorse("pack", source, place.url, *OPTIONS, "--no-cache", "--task=0/3", f"--staging={tmp_path}/a")
     result = refused("pack", source, place.url, *OPTIONS, "--no-cache", "--finish", f"--staging={tmp_path}/b")
@@ -220,17 +257,19 @@ PACKAGE = BIN.parent / "python"
 
 
 @pytest.mark.skipif(not (PACKAGE / "packhorse/_remote.pyi").exists(), reason="the Python package is not built")
-def test_python_packs_and_verifies_there(source, place, expected):
+def test_python_packs_verifies_and_copies_there(source, place, expected, tmp_path):
     code = """
         import json, sys
         import packhorse
-        source, url = sys.argv[1:]
+        source, url, out = sys.argv[1:]
         packhorse.configure_remote(cache="")
         report = packhorse.pack(source, url, format="wds", shard_samples=20)
         verified = packhorse.verify(url)
-        print(json.dumps([report.published, verified.ok, verified.samples]))
+        copied = packhorse.copy(url, out)
+        print(json.dumps([report.published, verified.ok, verified.samples, copied.samples, copied.kept]))
     """
     env = os.environ | {"PYTHONPATH": str(PACKAGE)}
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code), source, place.url], capture_output=True, text=True, env=env, check=False)
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code), source, place.url, tmp_path / "copy"], capture_output=True, text=True, env=env, check=False)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == [True, True, 60] and place.files() == expected
+    assert json.loads(done.stdout) == [True, True, 60, 60, 0]
+    assert place.files() == expected == tree(tmp_path / "copy")

@@ -6,8 +6,8 @@ import shutil
 
 import pytest
 from fault_plan import Plan, Rule
-from faults import Cut, Flip, Unavailable
-from python_support import DAMAGE, DONE, FAILED, FORMATS, copy_tree, flip_byte, make_source, packhorse, refused, run, tree, truncate
+from faults import Cut, Flip, TimeSkewed, Unavailable
+from python_support import DAMAGE, DONE, FAILED, FORMATS, copy_tree, flip_byte, make_source, packhorse, put, refused, run, tree, truncate
 
 NO_CACHE = "--no-cache"
 
@@ -114,6 +114,13 @@ def test_a_storage_that_fails_is_an_error_and_no_finding(packed, nginx, serve, i
     assert "shard-000003.tar" in result.err and "next: " in result.err, result
 
 
+def test_a_storage_that_goes_away_is_not_taken_for_a_dataset_replaced(packed, nginx, serve, in_front_of):
+    url, _ = serve(packed / "wds")
+    proxy = in_front_of(nginx, plan=Plan([Rule(TimeSkewed(), skip=12)]))
+    result = refused("inspect", url.replace(nginx.url, proxy.url), "--verify=full", NO_CACHE, code=FAILED)
+    assert "clock" in result.err and "replaced" not in result.err, result
+
+
 def test_only_a_few_shards_are_on_the_disk_at_once(packed, serve, scratch, monkeypatch):
     """With one job, two groups of one shard: a directory of temporary files that holds two is enough."""
     url, place = serve(packed / "wds")
@@ -126,6 +133,11 @@ def test_only_a_few_shards_are_on_the_disk_at_once(packed, serve, scratch, monke
 def test_a_dataset_is_compared_with_its_source(packed, serve):
     url, place = serve(packed / "hdf5")
     assert both(url, place, "--against", packed / "source").code == DONE
+    put(packed / "with-rejects/a/1.jpg", b"no image")
+    for name in "ab":
+        put(packed / f"with-rejects/{name}/2.jpg")
+    assert run("pack", packed / "with-rejects", packed / "rejects", "--format=wds", "--max-rejects=1").code == DONE
+    assert both(*serve(packed / "rejects"), "--against", packed / "with-rejects").code == DONE
     other = copy_tree(packed / "source", place.parent / "other-source")
     try:
         next(other.rglob("*.jpg")).unlink()

@@ -7,7 +7,7 @@ import time
 
 import pytest
 from fault_plan import Plan, Rule
-from faults import Cut, Hangup, Reset, Unavailable
+from faults import Cut, Etag, Hangup, Reset, Unavailable
 from python_support import FAILED, PACKHORSE, make_source, packhorse, photo, photos, put, refused, run, tree
 from test_pack_to_bucket import BUCKET, place_fixture  # noqa: F401: `place` is a fixture
 
@@ -119,11 +119,56 @@ def test_faults_on_the_way_change_nothing(stored, source, tmp_path, in_front_of,
     assert sum(proxy.counters()["faults"].values()) > 10
 
 
-def test_an_object_that_cannot_be_had_is_a_reject_that_is_named(stored, source, tmp_path, in_front_of, seaweed, monkeypatch):
-    proxy = in_front_of(seaweed, plan=Plan([Rule(Unavailable(retry_after=0), path="*class-1/000014.jpg")]))
+def test_an_object_that_cannot_be_had_now_can_be_had_later(stored, source, place, tmp_path, in_front_of, seaweed, monkeypatch):
+    """Into a bucket, where a shard without it could not be replaced."""
+    packhorse("pack", source, tmp_path / "here", *OPTIONS)
+    command = ["pack", stored, place.url, *OPTIONS, NO_CACHE]
+    with monkeypatch.context() as patch:
+        proxy = in_front_of(seaweed, plan=Plan([Rule(Unavailable(retry_after=0), path="*class-1/000014.jpg")]))
+        patch.setenv("AWS_ENDPOINT_URL_S3", proxy.url)
+        result = run(*command)
+        assert result.code != 0 and "000014.jpg" in result.err, result
+    assert b"dataset.json" not in place.files()
+    packhorse(*command)
+    assert place.files() == {name: sum for name, sum in tree(tmp_path / "here").items() if sum is not None}
+
+
+def test_an_object_that_changes_is_no_sample(stored, tmp_path, in_front_of, seaweed, monkeypatch):
+    proxy = in_front_of(seaweed, plan=Plan([Rule(Etag(), path="*class-1/000014.jpg")]))
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", proxy.url)
     result = run("pack", stored, tmp_path / "out", *OPTIONS, NO_CACHE)
-    assert result.code != 0 and "000014.jpg" in result.err and not (tmp_path / "out").exists(), result
+    assert result.code != 0 and "000014.jpg" in result.err and "not the one that it was at first" in result.err, result
+
+
+def test_names_that_are_no_paths_are_rejects(place, tmp_path):
+    for key in ("cat/1.jpg", "cat//2.jpg", "dog/4.jpg"):
+        place.client.put(BUCKET, f"{place.prefix}/odd/{key}", photo(len(key)))
+    listed = place.client.list(BUCKET, f"{place.prefix}/odd/")
+    result = run("pack", place.url.replace("/packed", "/odd"), tmp_path / "out", "--format=wds", "--json", NO_CACHE)
+    assert result.json["seen"] == len(listed)  # a storage may clean names itself
+    assert result.json["rejected"] == sum("//" in key for key in listed)
+
+
+def test_many_classes_are_not_looked_into_for_splits(place, tmp_path):
+    source = tmp_path / "source"
+    for i in range(120):
+        put(source / f"class{i:03}" / "a.jpg", photo(i % 40))
+    place.client.put_folder(BUCKET, source, f"{place.prefix}/many")
+    assert both(place.url.replace("/packed", "/many"), source, tmp_path).json["packed"] == 120
+
+
+def test_an_archive_is_packed_by_tasks(source, place, nginx, tmp_path):
+    shutil.make_archive(nginx.root / place.prefix, "tar", source)
+    url = f"{nginx.url}/{place.prefix}.tar"
+    packhorse("pack", url, tmp_path / "new/dir/alone", *OPTIONS, NO_CACHE)
+    for task in ("--task=0/2", "--task=1/2", "--finish"):
+        packhorse("pack", url, tmp_path / "tasks", *OPTIONS, NO_CACHE, task)
+    assert tree(tmp_path / "tasks") == tree(tmp_path / "new/dir/alone")
+
+
+def test_an_archive_with_a_name_that_is_encoded(source, place, nginx, tmp_path):
+    archive = shutil.make_archive(nginx.root / f"{place.prefix} ü", "tar", source)
+    both(f"{nginx.url}/{place.prefix}%20%C3%BC.tar", archive, tmp_path)
 
 
 def test_killed_and_run_again_it_keeps_what_was_finished(stored, source, place, tmp_path, in_front_of, seaweed, monkeypatch):

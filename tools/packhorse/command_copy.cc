@@ -57,6 +57,7 @@ class CommandCopy final : public program::Command {
                  report.kept == 0 ? ""
                                   : fmt::format("; {} of them were there from an earlier run",
                                                 program::with_commas(report.kept)));
+      for (const std::string& note : report.notes) fmt::print("note: {}\n", note);
     }
     return program::kDone;
   }

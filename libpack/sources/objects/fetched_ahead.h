@@ -3,10 +3,12 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace packhorse {
 
@@ -16,9 +18,9 @@ class FetchedAhead {
  public:
   explicit FetchedAhead(std::uint64_t most) : most_(most) {}
 
-  /// Fetches file `number`, of `bytes` bytes, and keeps it. Waits a moment while there is no room;
-  /// then, and when fetching fails, nothing is kept: whoever needs the file fetches it, and hears
-  /// why not.
+  /// Fetches file `number`, of `bytes` bytes, and keeps it, unless whoever needs it was here
+  /// before, or there is no room. When fetching fails, nothing is kept: whoever needs the file
+  /// fetches it, and hears why not.
   void fetch(std::uint64_t number, std::uint64_t bytes, const std::function<std::string()>& get);
   /// Moves a file out, waiting while it is on its way. False when it is not here.
   bool take(std::uint64_t number, std::string& out);
@@ -28,10 +30,14 @@ class FetchedAhead {
     std::string content;
     bool there = false;
   };
+  void make_room(std::uint64_t bytes);
+
   const std::uint64_t most_;
   std::mutex mutex_;  ///< guards everything below
-  std::condition_variable changed_;
+  std::condition_variable arrived_;
   std::unordered_map<std::uint64_t, File> files_;
+  std::deque<std::uint64_t> order_;           ///< in which they came; some are taken
+  std::unordered_set<std::uint64_t> passed_;  ///< those not here when they were needed
   std::uint64_t bytes_ = 0;
 };
 

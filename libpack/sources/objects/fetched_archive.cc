@@ -1,10 +1,15 @@
 #include "sources/objects/fetched_archive.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+
+#include <charconv>
 
 #include "dataset/copied_file.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
+#include "packhorse/dataset/remote_files.h"
 #include "sources/archive/source_archive.h"
 
 namespace packhorse {
@@ -17,9 +22,32 @@ fs::path make_folder(const fs::path& scratch) {
   const char* const given = ::getenv("TMPDIR");
   const fs::path place =
       !scratch.empty() ? scratch : (given != nullptr && *given != '\0' ? given : "/tmp");
+  make_directories(place);
   std::string name = (place / "packhorse-archive-XXXXXX").native();
   if (::mkdtemp(name.data()) == nullptr) throw_errno("create a directory", name);
   return name;
+}
+
+/// A part of a URL as its characters are meant; what encodes nothing stays as it is.
+std::string decoded(const std::string& part) {
+  std::string text;
+  for (std::size_t at = 0; at < part.size(); ++at) {
+    unsigned value = 0;
+    const char* const begin = part.data() + at + 1;
+    const bool code = part[at] == '%' && at + 2 < part.size() &&
+                      std::from_chars(begin, begin + 2, value, 16).ptr == begin + 2;
+    text += code ? static_cast<char>(value) : part[at];
+    at += code ? 2 : 0;
+  }
+  return text;
+}
+
+/// Gives the copy a time that differs when the archive has changed, as the source's stamps are made
+/// of it.
+void set_time(const fs::path& copy, std::int64_t stamp) {
+  const timespec time = {static_cast<time_t>(stamp & 0x7FFFFFFF), (stamp >> 31) & 0x1FFFFFFF};
+  const timespec both[] = {time, time};
+  if (::utimensat(AT_FDCWD, copy.c_str(), both, 0) != 0) throw_errno("date", copy);
 }
 
 }  // namespace
@@ -36,9 +64,10 @@ FetchedArchive::~FetchedArchive() {
 Listing FetchedArchive::list(const ListOptions& options) {
   folder_ = make_folder(options.scratch);
   const DatasetDirectory above(url_.parent_path());
-  const std::string name = url_.filename();
+  const std::string name = decoded(url_.filename().native());
   const fs::path copy = folder_ / name;
-  copy_from_afar(above, name, above.size(name), copy, {});
+  copy_from_afar(above, name, above.size(name), copy, options.stop);
+  set_time(copy, above.remote()->stamp(name));
   archive_ = archive_file::open(copy);
   return archive_->list(options);
 }

@@ -14,6 +14,7 @@
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
+#include "packhorse/dataset/dataset_directory.h"
 #include "packhorse/dataset/manifest.h"
 #include "packhorse/dataset/remote_files.h"
 #include "sources/archive/archive_layout.h"
@@ -98,7 +99,7 @@ class ObjectsSource final : public Source {
     for (std::uint64_t at = 0; at < objects_.size(); ++at) {
       const RemoteFile& object = objects_[at];
       const std::optional<std::string> path = naming::clean_path(object.name);
-      if (!path) {
+      if (!path || !is_inner_name(object.name)) {
         contents.outside.push_back({object.name, "its name is no path"});
       } else if (const std::string_view over = naming::passed_over_in(*path); !over.empty()) {
         contents.tree.add_other(over);
@@ -155,9 +156,7 @@ class ObjectsSource final : public Source {
     }
   }
 
-  std::string get(std::uint64_t object) const {
-    return files_->read_text(objects_[object].name, objects_[object].bytes);
-  }
+  std::string get(std::uint64_t object) const { return files_->read(objects_[object]); }
 
   void fetch_ahead(std::uint64_t object) const {
     ahead_.fetch(object, objects_[object].bytes, [&] { return get(object); });
@@ -166,9 +165,6 @@ class ObjectsSource final : public Source {
   void read(std::uint64_t object, std::vector<std::byte>& out) const {
     std::string content;
     if (!ahead_.take(object, content)) content = get(object);
-    const RemoteFile& listed = objects_[object];
-    if (content.size() != listed.bytes)
-      throw Error(ErrorKind::kIo, "the object has changed since it was listed", url_ / listed.name);
     const Bytes bytes = as_bytes(content);
     out.assign(bytes.begin(), bytes.end());
   }
@@ -195,8 +191,10 @@ std::unique_ptr<Source> open(const fs::path& url, std::string_view named) {
                     std::string(named),
                 url, "copy it to a disk, or mount it");
   }
-  const bool packed = files->has(std::string(kManifestName)) || !files->splits().empty();
-  if (named.empty() && packed) return kPackedSource.open(url);
+  const auto is_packed = [&] {
+    return files->has(std::string(kManifestName)) || !files->splits().empty();
+  };
+  if (named.empty() && is_packed()) return kPackedSource.open(url);
   if (!files->can_list())
     throw Error(ErrorKind::kUnsupported, "web servers cannot list what they hold", url,
                 "give an s3 URL, an archive, or a packed dataset");

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
-#include <set>
 #include <utility>
 
+#include "base/parallel.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/hash.h"
 #include "packhorse/base/mapped_file.h"
@@ -28,7 +28,9 @@ namespace {
 
 /// Splits are looked for by name where a storage cannot list what it has.
 constexpr const char* kUsualSplits[] = {"train", "val", "test"};
-constexpr std::size_t kMostListed = 100'000;
+constexpr std::size_t kMostFolders = 1'000'000;
+constexpr std::size_t kMostSplits = 100;
+constexpr int kSplitsAtOnce = 16;
 
 class RemoteDataset;
 
@@ -51,6 +53,10 @@ std::shared_ptr<Remote>& remote() {
   return one;
 }
 
+std::int64_t stamp_of(const std::string& tag) {
+  return static_cast<std::int64_t>(xxh3(as_bytes(tag)) >> 1 | 1);
+}
+
 class RemoteDataset final : public RemoteFiles {
  public:
   RemoteDataset(RemoteParts parts, std::shared_ptr<RunCache> cache, std::uint64_t cache_bytes)
@@ -67,6 +73,9 @@ class RemoteDataset final : public RemoteFiles {
   }
 
   std::uint64_t size(const std::string& name) override { return parts_.store->info(name).bytes; }
+  std::int64_t stamp(const std::string& name) override {
+    return stamp_of(parts_.store->info(name).tag);
+  }
 
   void copy(const std::string& name, std::span<std::byte> into,
             const std::function<void(Bytes)>& take, const std::stop_token& stop) override {
@@ -106,10 +115,21 @@ class RemoteDataset final : public RemoteFiles {
   std::vector<RemoteFile> list(std::size_t most) override {
     std::vector<RemoteFile> files;
     for (ListedObject& object : parts_.store->list("", most)) {
-      const auto stamp = static_cast<std::int64_t>(xxh3(as_bytes(object.tag)) | 1);
-      files.push_back({std::move(object.name), object.bytes, stamp});
+      const std::int64_t stamp = stamp_of(object.tag);
+      files.push_back({std::move(object.name), object.bytes, stamp, std::move(object.tag)});
     }
     return files;
+  }
+
+  std::string read(const RemoteFile& file) override {
+    std::string content(file.bytes, '\0');
+    if (file.bytes == 0) return content;
+    parts_.store->read_range({file.name,
+                              {0, file.bytes},
+                              file.bytes,
+                              file.tag,
+                              std::as_writable_bytes(std::span(content))});
+    return content;
   }
 
   bool can_store() const override { return parts_.store->can_write(); }
@@ -134,14 +154,16 @@ class RemoteDataset final : public RemoteFiles {
 
   std::vector<std::string> splits() override {
     if (parts_.store->place().scheme != "s3") return usual_splits();
-    std::set<std::string> found;
-    const std::string end = "/" + std::string(kManifestName);
-    for (const ListedObject& object : parts_.store->list("", kMostListed)) {
-      if (!object.name.ends_with(end)) continue;
-      const std::string split = object.name.substr(0, object.name.size() - end.size());
-      if (split.find('/') == std::string::npos) found.insert(split);
-    }
-    return {found.begin(), found.end()};
+    const std::vector<std::string> folders = parts_.store->folders(kMostFolders);
+    if (folders.size() > kMostSplits) return {};  // class folders, say
+    std::vector<char> is_split(folders.size());
+    run_parallel(kSplitsAtOnce, folders.size(), [&](std::size_t i) {
+      is_split[i] = has(folders[i] + "/" + std::string(kManifestName)) ? 1 : 0;
+    });
+    std::vector<std::string> found;
+    for (std::size_t i = 0; i < folders.size(); ++i)
+      if (is_split[i] != 0) found.push_back(folders[i]);
+    return found;
   }
 
  private:

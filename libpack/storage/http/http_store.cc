@@ -34,7 +34,7 @@ class HttpRequests final : public WebRequests {
     return command_.has_value();
   }
 
-  std::optional<HttpRequest> make_list(const std::string&, const std::string&) override {
+  std::optional<HttpRequest> make_list(const std::string&, const std::string&, bool) override {
     return std::nullopt;
   }
 

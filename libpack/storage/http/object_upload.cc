@@ -56,6 +56,7 @@ Judgement ObjectUpload::judge_condition(const HttpResponse& answer) const {
 }
 
 bool ObjectUpload::put_whole() {
+  refuse_changed(sha256(write_.content));
   completing_ = true;
   const HttpResponse answer =
       send({.method = "PUT",
@@ -84,6 +85,7 @@ bool ObjectUpload::put_parts(const std::stop_token& stop) {
     abort(id);
     throw;
   }
+  if (!is_new) abort(id);
   clear_leftovers();
   return is_new;
 }
@@ -101,15 +103,13 @@ void ObjectUpload::clear_leftovers() {
   }
 }
 
-void ObjectUpload::start_part(const std::string& id, std::size_t part,
+void ObjectUpload::start_part(const std::string& id, std::size_t part, Bytes body,
                               const std::shared_ptr<UnderWay>& under_way) {
-  const std::uint64_t size = part_bytes(write_.content.size());
-  const std::uint64_t begin = part * size;
   Change change;
   change.method = "PUT";
   change.name = write_.name;
   change.query = {{"partNumber", fmt::format("{}", part + 1)}, {"uploadId", id}};
-  change.body = write_.content.subspan(begin, std::min(size, write_.content.size() - begin));
+  change.body = body;
   change.body_sha256 = sha256(change.body);
   client_.start([requests = requests_, shown = shown_,
                  change] { return change_of(*requests, change, shown); },
@@ -134,17 +134,29 @@ void ObjectUpload::send_parts(const std::string& id, const std::stop_token& stop
   const std::size_t parts = (write_.content.size() + size - 1) / size;
   tags_.assign(parts, "");
   const auto under_way = std::make_shared<UnderWay>();
+  Sha256 whole;
   for (std::size_t part = 0; part < parts; ++part) {
     if (stop.stop_requested() || !under_way->wait_for(kPartsUnderWay - 1)) break;
     under_way->begin();
     try {
-      start_part(id, part, under_way);
+      const Bytes body = write_.content.subspan(
+          part * size, std::min<std::uint64_t>(size, write_.content.size() - part * size));
+      whole.update(body);
+      start_part(id, part, body, under_way);
     } catch (...) {
       under_way->end(std::current_exception());
     }
   }
   under_way->finish();
   if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
+  refuse_changed(whole.finish());
+}
+
+/// The sum goes with the object, so it must be that of what was sent.
+void ObjectUpload::refuse_changed(const std::string& sum) const {
+  if (sum == write_.sha256) return;
+  throw Error(ErrorKind::kCorrupt, "the file has changed while it was sent", shown_,
+              "check the disk that it comes from, and run the same command again");
 }
 
 bool ObjectUpload::complete(const std::string& id) {

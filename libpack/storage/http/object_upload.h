@@ -40,8 +40,9 @@ class ObjectUpload {
   bool put_parts(const std::stop_token& stop);
   void clear_leftovers();
   void send_parts(const std::string& id, const std::stop_token& stop);
-  void start_part(const std::string& id, std::size_t part,
+  void start_part(const std::string& id, std::size_t part, Bytes body,
                   const std::shared_ptr<UnderWay>& under_way);
+  void refuse_changed(const std::string& sum) const;
   bool complete(const std::string& id);
   void abort(const std::string& id) noexcept;
 

@@ -22,9 +22,10 @@ constexpr std::array kMeanings = {
     S3FaultMeaning{"NoSuchKey", ErrorKind::kNotFound, "there is no such object", "check the name"},
     S3FaultMeaning{"NoSuchBucket", ErrorKind::kNotFound, "there is no such bucket",
                    "check the bucket's name, and the endpoint (AWS_ENDPOINT_URL_S3)"},
-    S3FaultMeaning{"AccessDenied", ErrorKind::kIo, "access is denied",
-                   "the credentials need s3:GetObject and s3:ListBucket; public buckets may want "
-                   "requests without a signature"},
+    S3FaultMeaning{
+        "AccessDenied", ErrorKind::kIo, "access is denied",
+        "the credentials need s3:GetObject and s3:ListBucket, and s3:PutObject to write; "
+        "public buckets may want requests without a signature"},
     S3FaultMeaning{"InvalidAccessKeyId", ErrorKind::kIo, "the access key is not known there",
                    "check the credentials (AWS_ACCESS_KEY_ID, AWS_PROFILE), and the endpoint"},
     S3FaultMeaning{"SignatureDoesNotMatch", ErrorKind::kIo, "the signature is wrong",

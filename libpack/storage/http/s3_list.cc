@@ -34,6 +34,12 @@ ListPage parse_list_page(Bytes xml, const std::string& prefix, const std::string
     if (!object.name.starts_with(prefix)) refuse_page("has objects not asked for", shown);
     if (!object.name.ends_with('/')) page.objects.push_back(std::move(object));
   }
+  for (const pugi::xml_node& node : root.children("CommonPrefixes")) {
+    std::string folder = node.child("Prefix").text().get();
+    if (!folder.starts_with(prefix) || !folder.ends_with('/'))
+      refuse_page("has folders not asked for", shown);
+    page.folders.push_back(std::move(folder));
+  }
   if (std::string_view(root.child("IsTruncated").text().get()) == "true") {
     page.next = root.child("NextContinuationToken").text().get();
     if (page.next.empty()) refuse_page("is cut", shown);

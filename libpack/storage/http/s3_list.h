@@ -10,6 +10,7 @@ namespace packhorse {
 /// A page of ListObjectsV2.
 struct ListPage {
   std::vector<ListedObject> objects;  ///< by their whole keys
+  std::vector<std::string> folders;   ///< what keys have in common up to a slash, with it
   std::string next;                   ///< the token of the next page; empty: this is the last
 };
 

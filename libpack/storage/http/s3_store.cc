@@ -96,14 +96,15 @@ class S3Requests final : public WebRequests {
     return true;
   }
 
-  std::optional<HttpRequest> make_list(const std::string& prefix,
-                                       const std::string& token) override {
+  std::optional<HttpRequest> make_list(const std::string& prefix, const std::string& token,
+                                       bool folders) override {
     HttpRequest request;
     request.shown = place_.shown();
     request.most = kMostListBytes;
     ToSign to_sign = without_body();
     to_sign.path = bucket_.path.empty() ? "/" : bucket_.path;
     to_sign.query = {{"list-type", "2"}, {"max-keys", "1000"}, {"prefix", prefix}};
+    if (folders) to_sign.query.emplace_back("delimiter", "/");
     if (!token.empty()) to_sign.query.emplace_back("continuation-token", token);
     complete(request, std::move(to_sign));
     return request;
@@ -125,6 +126,8 @@ class S3Requests final : public WebRequests {
                   (query.empty() ? "" : "?" + query);
     if (!chain_) {
       request.headers = std::move(to_sign.headers);
+      if (!request.body.empty())
+        request.headers.emplace_back("x-amz-content-sha256", to_sign.payload_hash);
       return;
     }
     request.headers =

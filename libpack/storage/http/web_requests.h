@@ -37,9 +37,10 @@ class WebRequests {
   /// next make() for this object will bear something new. Does not wait.
   virtual bool renew(const std::string& name, bool expired) = 0;
   /// A request for a page of the list of names that begin with `prefix`, all of them below the
-  /// place, from `token` on ("": the first); nothing where there are no lists.
-  virtual std::optional<HttpRequest> make_list(const std::string& prefix,
-                                               const std::string& token) = 0;
+  /// place, from `token` on ("": the first); with `folders`, the names behind a slash are joined.
+  /// Nothing where there are no lists.
+  virtual std::optional<HttpRequest> make_list(const std::string& prefix, const std::string& token,
+                                               bool folders) = 0;
   virtual bool can_change() const { return false; }
   /// A change, ready to be sent as make()'s are; nothing where nothing can be changed.
   virtual std::optional<HttpRequest> make_change(const Change& change) = 0;

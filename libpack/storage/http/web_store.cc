@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "packhorse/base/error.h"
@@ -125,18 +127,23 @@ void WebStore::start(const RangeRead& read, std::function<void(std::exception_pt
       source_.get());
 }
 
+std::optional<ObjectInfo> WebStore::is_there(const std::string& name) try {
+  return info(name);
+} catch (const Error& error) {
+  if (error.kind() != ErrorKind::kNotFound) throw;
+  return std::nullopt;
+}
+
 bool WebStore::write(const ObjectWrite& write, const std::stop_token& stop) {
   const Url url = source_->place.below(write.name);
+  if (!can_write()) return ObjectStore::write(write, stop);  // throws
   ObjectUpload upload(*client_, {source_, source_->requests.get()}, source_.get(), url, write);
-  const auto is_stored = [&]() -> bool {
-    try {
-      const ObjectInfo info = this->info(write.name);
-      return info.bytes == write.content.size() && info.sha256 == write.sha256;
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::kNotFound) throw;
-      return false;
-    }
+  const auto is_stored = [&] {
+    const std::optional<ObjectInfo> info = is_there(write.name);
+    return info && info->bytes == write.content.size() && info->sha256 == write.sha256;
   };
+  // Not every storage keeps the condition, and what will be refused need not be sent.
+  if (is_there(write.name)) return false;
   try {
     if (!upload.run(stop)) return false;
   } catch (const Error& error) {
@@ -159,14 +166,12 @@ void WebStore::remove(const std::string& name) {
       source_.get());
 }
 
-std::vector<ListedObject> WebStore::list(const std::string& prefix, std::size_t most) {
+void WebStore::list_pages(const std::string& begin, bool folders, std::size_t most,
+                          const std::function<std::size_t(ListPage)>& take) {
   const Url& place = source_->place;
-  const std::string above = place.path.empty() ? "" : place.path + "/";
-  const std::string begin = above + prefix;
   const auto refuse = [&](const std::string& what) {
     throw Error(ErrorKind::kCorrupt, what, place.shown(), "check the place, and what lies there");
   };
-  std::vector<ListedObject> objects;
   std::string token;
   // Some storages send pages with few names, or none; none may do so for ever.
   const std::size_t most_pages = 64 + most / 10;
@@ -174,31 +179,53 @@ std::vector<ListedObject> WebStore::list(const std::string& prefix, std::size_t 
     if (pages == most_pages) refuse("the storage's list of objects does not end");
     const HttpResponse response = client_->perform(
         [&] {
-          std::optional<HttpRequest> request = source_->requests->make_list(begin, token);
+          std::optional<HttpRequest> request = source_->requests->make_list(begin, token, folders);
           if (request) return *std::move(request);
           throw Error(ErrorKind::kUnsupported, "web servers cannot list what they hold",
                       place.shown(), "name the objects, or use an s3 URL");
         },
-        accept(prefix,
-               [&](const HttpResponse& answer) { return judge_answer(answer, place.shown()); }),
+        accept("", [&](const HttpResponse& answer) { return judge_answer(answer, place.shown()); }),
         source_.get());
     ListPage page = parse_list_page(response.body, begin, place.shown());
     if (page.next == token && !token.empty())
       refuse("the storage's list of objects turns in a circle");
-    token = std::move(page.next);
-    for (ListedObject& object : page.objects) {
-      object.name.erase(0, above.size());
-      if (is_inner_name(object.name)) objects.push_back(std::move(object));
-    }
-    if (objects.size() > most)
-      refuse(fmt::format("there are more than {} objects below '{}'", most, prefix));
+    token = page.next;
+    if (take(std::move(page)) > most) refuse(fmt::format("there are more than {} objects", most));
   }
+}
+
+std::string WebStore::above() const {
+  return source_->place.path.empty() ? "" : source_->place.path + "/";
+}
+
+std::vector<ListedObject> WebStore::list(const std::string& prefix, std::size_t most) {
+  std::vector<ListedObject> objects;
+  list_pages(above() + prefix, false, most, [&](ListPage page) {
+    for (ListedObject& object : page.objects) {
+      object.name.erase(0, above().size());
+      objects.push_back(std::move(object));
+    }
+    return objects.size();
+  });
   std::sort(objects.begin(), objects.end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });
   const auto same = [](const auto& a, const auto& b) { return a.name == b.name; };
   if (std::adjacent_find(objects.begin(), objects.end(), same) != objects.end())
-    refuse("the storage lists an object twice");
+    throw Error(ErrorKind::kCorrupt, "the storage lists an object twice", source_->place.shown(),
+                "check the place, and what lies there");
   return objects;
+}
+
+std::vector<std::string> WebStore::folders(std::size_t most) {
+  std::set<std::string> found;
+  list_pages(above(), true, most, [&](ListPage page) {
+    for (const std::string& folder : page.folders) {
+      std::string name = folder.substr(above().size(), folder.size() - above().size() - 1);
+      if (is_inner_name(name)) found.insert(std::move(name));
+    }
+    return found.size();
+  });
+  return {found.begin(), found.end()};
 }
 
 }  // namespace packhorse

@@ -1,12 +1,15 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "packhorse/storage/object_store.h"
 #include "storage/http/client.h"
 #include "storage/http/range_answer.h"
+#include "storage/http/s3_list.h"
 #include "storage/http/web_requests.h"
 
 namespace packhorse {
@@ -24,6 +27,7 @@ class WebStore final : public ObjectStore {
   std::vector<std::byte> read(const std::string& name, std::uint64_t most) override;
   void start(const RangeRead& read, std::function<void(std::exception_ptr)> done) override;
   std::vector<ListedObject> list(const std::string& prefix, std::size_t most) override;
+  std::vector<std::string> folders(std::size_t most) override;
   bool can_write() const override { return source_->requests->can_change(); }
   bool write(const ObjectWrite& write, const std::stop_token& stop) override;
   void remove(const std::string& name) override;
@@ -39,6 +43,13 @@ class WebStore final : public ObjectStore {
   using Judge = std::function<Judgement(const HttpResponse&)>;
   HttpClient::Accept accept(const std::string& name, Judge judge) const;
   ObjectInfo info_by_first_byte(const std::string& name);
+  /// What there is of this name, if there is anything.
+  std::optional<ObjectInfo> is_there(const std::string& name);
+  /// What all keys of the place begin with.
+  std::string above() const;
+  /// Hands out pages of the list of what begins with `begin`; `take` returns what has come so far.
+  void list_pages(const std::string& begin, bool folders, std::size_t most,
+                  const std::function<std::size_t(ListPage)>& take);
 
   const std::shared_ptr<const Source> source_;
   const std::shared_ptr<HttpClient> client_;

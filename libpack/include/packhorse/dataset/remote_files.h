@@ -41,6 +41,7 @@ struct RemoteFile {
   std::string name;
   std::uint64_t bytes = 0;
   std::int64_t stamp = 0;  ///< differs when the file has changed
+  std::string tag = {};    ///< for read()
 };
 
 /// The files of a dataset, or of a source. Thread-safe.
@@ -58,6 +59,11 @@ class RemoteFiles {
                         const std::string& sha256) = 0;
   /// The size of a file, as the storage says it. Throws Error(kNotFound | kIo).
   virtual std::uint64_t size(const std::string& name) = 0;
+  /// RemoteFile::stamp of a file. Throws as size() does.
+  virtual std::int64_t stamp(const std::string& name) = 0;
+  /// A whole file as it was listed. Throws Error(kCorrupt) when it is another one now, and
+  /// Error(kNotFound | kIo).
+  virtual std::string read(const RemoteFile& file) = 0;
   /// Fills `into`, which is as large as the file, with the file as the storage has it now: past the
   /// cache, and compared with nothing. `take` gets its pieces in their order, each when all before
   /// it are there, in the calling thread. Throws Error(kNotFound | kIo | kCorrupt), and

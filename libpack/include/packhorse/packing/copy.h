@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <stop_token>
+#include <string>
+#include <vector>
 
 #include "packhorse/base/progress.h"
 
@@ -19,6 +21,7 @@ struct CopyReport {
   std::uint64_t files = 0, bytes = 0;  ///< of the dataset, or of all splits
   std::uint64_t kept = 0;              ///< files that an interrupted copy had brought
   std::uint64_t samples = 0;
+  std::vector<std::string> notes = {};  ///< what the user should know, in words
 };
 
 /// Copies a packed dataset, or a directory of splits, byte for byte, between disks and URLs: to a

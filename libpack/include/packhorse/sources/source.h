@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +50,7 @@ struct ListOptions {
   /// Where a source may put large unnamed scratch files; empty: the system's directory for
   /// temporary files.
   std::filesystem::path scratch = {};
+  std::stop_token stop = {};  ///< ends what takes long: an archive that comes from a URL
 };
 
 /// Any thread may call any member of one source.

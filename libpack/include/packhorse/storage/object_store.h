@@ -98,9 +98,13 @@ class ObjectStore {
   virtual void start(const RangeRead& read, std::function<void(std::exception_ptr)> done) = 0;
   /// The same, waiting for it.
   void read_range(const RangeRead& read);
-  /// What lies below `prefix` ("" or "dir/"), sorted by name; objects of `most` at most, else
-  /// Error(kCorrupt). Throws Error(kUnsupported) where the storage cannot list (http).
+  /// What lies below `prefix` ("" or "dir/"), sorted by name, which may be any text: keys are no
+  /// paths, and those that are none (is_inner_name()) cannot be read. Objects of `most` at most,
+  /// else Error(kCorrupt). Throws Error(kUnsupported) where the storage cannot list (http).
   virtual std::vector<ListedObject> list(const std::string& prefix, std::size_t most) = 0;
+  /// Names of the folders directly in the place: what keys have before a slash. As list()
+  /// otherwise.
+  virtual std::vector<std::string> folders(std::size_t most);
   /// Whether objects can be stored, if who asks has the right to.
   virtual bool can_write() const { return false; }
   /// Stores an object, whole or not at all, and never in the place of another: returns false when

@@ -323,13 +323,28 @@ TEST_CASE("s3 store: lists of several pages, sorted, by names below the place") 
   });
   const auto store = open_store(parse_url("s3://bucket/p"), anonymous_at(server));
   const std::vector<ListedObject> objects = store->list("x/", 10);
-  REQUIRE(objects.size() == 2);
-  CHECK(objects[0].name == "x/a");
-  CHECK(objects[1].name == "x/b");
-  CHECK(objects[1].bytes == 7);
+  REQUIRE(objects.size() == 3);
+  CHECK(objects[0].name == "x/../c");  // a key is any text
+  CHECK(objects[1].name == "x/a");
+  CHECK(objects[2].name == "x/b");
+  CHECK(objects[2].bytes == 7);
   CHECK(server.requests().at(0).target == "/bucket?list-type=2&max-keys=1000&prefix=p%2Fx%2F");
   CHECK(server.requests().at(1).target ==
         "/bucket?continuation-token=t%2F1&list-type=2&max-keys=1000&prefix=p%2Fx%2F");
+}
+
+TEST_CASE("s3 store: the folders directly below, and no others") {
+  ScriptedServer server([](const ServerRequest&) {
+    const auto folder = [](const std::string& prefix) {
+      return "<CommonPrefixes><Prefix>" + prefix + "</Prefix></CommonPrefixes>";
+    };
+    return list_reply(object_xml("p/file") + folder("p/b/") + folder("p/a b/") + folder("p//"));
+  });
+  const auto store = open_store(parse_url("s3://bucket/p"), anonymous_at(server));
+  CHECK(store->folders(10) == std::vector<std::string>{"a b", "b"});
+  CHECK(server.requests().at(0).target ==
+        "/bucket?delimiter=%2F&list-type=2&max-keys=1000&prefix=p%2F");
+  CHECK(test::kind_of_error([&] { store->folders(1); }) == ErrorKind::kCorrupt);
 }
 
 TEST_CASE("s3 store: lists that are too long, turn in a circle, or name an object twice") {

@@ -1,0 +1,85 @@
+#include "sources/objects/fetched_ahead.h"
+
+#include <atomic>
+#include <stdexcept>
+#include <thread>
+
+#include "support/support.h"
+
+namespace packhorse {
+
+TEST_CASE("fetched ahead: a file is taken once") {
+  FetchedAhead ahead(100);
+  std::string out = "before";
+  ahead.fetch(1, 3, [] { return std::string("abc"); });
+  CHECK(ahead.take(1, out));
+  CHECK(out == "abc");
+  CHECK(!ahead.take(1, out));
+}
+
+TEST_CASE("fetched ahead: what fails or has another size is not kept") {
+  FetchedAhead ahead(100);
+  std::string out;
+  ahead.fetch(1, 3, []() -> std::string { throw std::runtime_error("no"); });
+  ahead.fetch(2, 3, [] { return std::string("abcd"); });
+  CHECK(!ahead.take(1, out));
+  CHECK(!ahead.take(2, out));
+  ahead.fetch(3, 100, [] { return std::string(100, 'x'); });  // there is room for all of it again
+  CHECK(ahead.take(3, out));
+}
+
+TEST_CASE("fetched ahead: what has waited longest makes room") {
+  FetchedAhead ahead(10);
+  std::string out;
+  for (std::uint64_t number = 1; number <= 3; ++number)
+    ahead.fetch(number, 4, [&] { return std::string(4, static_cast<char>('a' + number)); });
+  CHECK(!ahead.take(1, out));
+  CHECK(ahead.take(2, out));
+  CHECK(ahead.take(3, out));
+  CHECK(out == "dddd");
+}
+
+TEST_CASE("fetched ahead: what is larger than all of it is not fetched") {
+  FetchedAhead ahead(10);
+  bool asked = false;
+  ahead.fetch(1, 11, [&] {
+    asked = true;
+    return std::string(11, 'x');
+  });
+  CHECK(!asked);
+}
+
+TEST_CASE("fetched ahead: what was needed before is not fetched any more, once") {
+  FetchedAhead ahead(10);
+  std::string out;
+  int asked = 0;
+  const auto get = [&] {
+    ++asked;
+    return std::string("abc");
+  };
+  CHECK(!ahead.take(1, out));
+  ahead.fetch(1, 3, get);
+  CHECK(asked == 0);
+  ahead.fetch(1, 3, get);
+  CHECK(asked == 1);
+  CHECK(ahead.take(1, out));
+}
+
+TEST_CASE("fetched ahead: whoever needs a file waits while it is on its way") {
+  FetchedAhead ahead(100);
+  std::atomic<bool> asked{false}, go{false};
+  std::jthread fetching([&] {
+    ahead.fetch(7, 3, [&] {
+      asked = true;
+      while (!go) std::this_thread::yield();
+      return std::string("abc");
+    });
+  });
+  while (!asked) std::this_thread::yield();
+  std::jthread letting([&] { go = true; });
+  std::string out;
+  CHECK(ahead.take(7, out));
+  CHECK(out == "abc");
+}
+
+}  // namespace packhorse

@@ -46,6 +46,15 @@ void Contents::hash_all(Which which) {
   progress_.total_samples = progress_.samples = progress_.bytes = 0;
 }
 
+namespace {
+
+/// Whether what could not be read now can perhaps be read later: a network may be there again.
+bool may_pass(const Error& error) {
+  return error.kind() == ErrorKind::kIo && is_url(error.path().native());
+}
+
+}  // namespace
+
 void Contents::hash_one(ContentPlace place) {
   Split& split = splits_[place.split];
   thread_local Input input;
@@ -55,9 +64,9 @@ void Contents::hash_one(ContentPlace place) {
     split.hashes[place.entry] = {hash.low64, hash.high64 | 1};  // {0, 0} marks "no hash"
     progress_.bytes += input.bytes.size();
   } catch (const Error& error) {
-    // It stays without a hash, as it cannot be read later either; a network may be there again.
-    if (is_url(error.path().native())) throw;
-  }
+    if (may_pass(error)) throw;
+  }  // it stays without a hash, as it cannot be read later either
+
   ++progress_.samples;
 }
 
@@ -72,7 +81,8 @@ bool Contents::same_bytes(ContentPlace a, ContentPlace b) const {
   try {
     source_.read(splits_[a.split].listing, a.entry, first);
     source_.read(splits_[b.split].listing, b.entry, second);
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (may_pass(error)) throw;
     return false;
   }
   return first.bytes == second.bytes;

@@ -67,7 +67,9 @@ std::vector<File> files_of(const std::vector<std::unique_ptr<Part>>& parts) {
   return files;
 }
 
-bool is_web(const fs::path& place) { return place.native().starts_with("http"); }
+bool is_web(const fs::path& place) {
+  return is_url(place.native()) && place.native().starts_with("http");
+}
 
 class Copy {
  public:

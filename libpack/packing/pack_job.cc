@@ -18,6 +18,7 @@
 #include "packhorse/base/version.h"
 #include "packhorse/dataset/class_list.h"
 #include "packing/pack_shard.h"
+#include "packing/receipt.h"
 #include "packing/space.h"
 
 namespace packhorse {
@@ -109,9 +110,11 @@ void pack_shards(PackJob& job, const Staging& staging, Progress& progress,
     outcome = pack_shard(one, shard, progress, stop);
     // What may change is not stored before it is published: nothing there can be replaced.
     if (!job.target || outcome.may_change) return;
-    const fs::path receipt = one.receipts / receipt_name_of(shard);
-    job.target->add(one.split.split, one.data, outcome.record,
-                    job.options.task ? receipt : fs::path(), stop);
+    const fs::path receipt = job.options.task ? one.receipts / receipt_name_of(shard) : fs::path();
+    const bool here = fs::exists(data_path_of(one, shard));
+    if (here || !receipt.empty())  // else it is there
+      job.target->add(one.split.split, one.data, here ? outcome.record : ShardRecord(), receipt,
+                      stop);
   });
   if (job.target) job.target->finish();
 }
@@ -120,8 +123,12 @@ void pack_shards(PackJob& job, const Staging& staging, Progress& progress,
 void store_rest(const PackJob& job, const Staging& staging, const std::stop_token& stop) {
   for (const SplitWork& split : job.splits) {
     const std::string& name = split.listing.split;
-    for (const ShardOutcome& outcome : split.outcomes)
-      if (outcome.may_change) job.target->add(name, staging.data(name), outcome.record, {}, stop);
+    for (std::size_t shard = 0; shard < split.outcomes.size(); ++shard) {
+      const ShardOutcome& outcome = split.outcomes[shard];
+      if (!outcome.may_change) continue;
+      settle_receipt(staging.receipts(name) / receipt_name_of(shard));
+      job.target->add(name, staging.data(name), outcome.record, {}, stop);
+    }
   }
   job.target->finish();
 }
@@ -148,12 +155,14 @@ void collect_shards(PackJob& job, const Staging& staging, Progress& progress,
                    const ShardJob& one = shards[split];
                    auto kept = kept_shard(one, shard, progress);
                    // What lies here may be from before another machine packed it again.
-                   if (!kept && job.target && job.target->bring(staging, one.split.split, shard))
+                   if (!kept && job.target &&
+                       job.target->bring(staging, one.split.split, shard, data_path_of(one, shard)))
                      kept = kept_shard(one, shard, progress);
                    if (kept) {
                      ShardOutcome& outcome = job.splits[split].outcomes[shard];
                      outcome = std::move(*kept);
-                     if (job.target)
+                     // What is not here is there, or it would not be kept.
+                     if (job.target && fs::exists(data_path_of(one, shard)))
                        job.target->add(one.split.split, one.data, outcome.record, {}, stop);
                    } else {
                      const std::scoped_lock lock(mutex);
@@ -186,6 +195,15 @@ std::map<std::string, std::size_t> other_versions(const PackJob& job) {
       if (!outcome.other_version.empty()) ++shards[outcome.other_version];
     }
   }
+  return shards;
+}
+
+/// How many shards a task has packed and not stored at the URL.
+std::size_t held_back(const PackJob& job) {
+  std::size_t shards = 0;
+  if (!job.target || !job.options.task) return shards;
+  for (const SplitWork& split : job.splits)
+    for (const ShardOutcome& outcome : split.outcomes) shards += outcome.may_change ? 1u : 0u;
   return shards;
 }
 
@@ -303,6 +321,12 @@ void account(PackReport& report, const PackJob& job) {
     report.notes.push_back(fmt::format("{} finished shard{} of packhorse {} {} made again by {}",
                                        shards, shards == 1 ? "" : "s", made_by,
                                        shards == 1 ? "was" : "were", version()));
+  }
+  if (const std::size_t held = held_back(job); held > 0) {
+    report.notes.push_back(
+        fmt::format("{} shard{} not stored, as samples in them could not be "
+                    "read: run this task again",
+                    held, held == 1 ? " was" : "s were"));
   }
   report.advice = advice_about(report.rejects);
   report.accounting.seen = job.listing.seen();

@@ -278,6 +278,9 @@ ShardOutcome earlier(const ShardJob& job, std::size_t shard, const std::string& 
 
 std::string index_name_of(std::size_t shard) { return stem_of(shard) + std::string(kIndexSuffix); }
 std::string receipt_name_of(std::size_t shard) { return stem_of(shard) + ".json"; }
+fs::path data_path_of(const ShardJob& job, std::size_t shard) {
+  return job.data / record_of(job, shard).file;
+}
 
 ShardOutcome pack_shard(const ShardJob& job, std::size_t shard, Progress& progress,
                         const std::stop_token& stop) {

@@ -37,6 +37,8 @@ struct ShardJob {
 /// The names of the files about shard number `shard`, beside its data file.
 std::string index_name_of(std::size_t shard);
 std::string receipt_name_of(std::size_t shard);
+/// Where the data file of shard number `shard` is made.
+std::filesystem::path data_path_of(const ShardJob& job, std::size_t shard);
 
 /// A finished shard. `record.samples == 0`: all its inputs were rejected, and no file was written.
 struct ShardOutcome {

@@ -48,6 +48,12 @@ void write_receipt(const fs::path& receipt, const std::string& inputs,
   write_file(receipt, as_bytes(json.dump(1, ' ', false, Json::error_handler_t::replace)));
 }
 
+void settle_receipt(const fs::path& receipt) {
+  Json json = parse_json<Json>(read_text(receipt), kReceiptLimits);
+  json["may_change"] = false;
+  write_file(receipt, as_bytes(json.dump(1, ' ', false, Json::error_handler_t::replace)));
+}
+
 bool read_receipt(const fs::path& receipt, const std::string& inputs, const fs::path& data,
                   const std::function<bool(const ShardRecord&)>& is_stored,
                   ShardOutcome& outcome) try {

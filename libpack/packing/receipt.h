@@ -17,6 +17,10 @@ namespace packhorse {
 void write_receipt(const std::filesystem::path& receipt, const std::string& inputs,
                    const ShardOutcome& outcome);
 
+/// Has the next run keep a shard although something in it was rejected that another try might not
+/// reject: it is published so.
+void settle_receipt(const std::filesystem::path& receipt);
+
 /// Fills `outcome`, whose record names the files in `data`, and returns true if this version made
 /// the shard from the same inputs and its files exist with the same SHA-256; of a data file that is
 /// not there, `is_stored`, unless it is empty, says whether it is elsewhere. If another version

@@ -109,13 +109,14 @@ void RemoteTarget::join(const std::string& job) {
               "lies there, and the shards in the dataset's place, while no task is running");
 }
 
-bool RemoteTarget::bring(const Staging& staging, const std::string& split,
-                         std::size_t shard) const {
+bool RemoteTarget::bring(const Staging& staging, const std::string& split, std::size_t shard,
+                         const fs::path& stale) const {
   const fs::path receipt = staging.receipts(split) / receipt_name_of(shard);
   const auto text = text_at(*beside_, receipt_name(split, receipt), kMostReceipt);
   if (!text) return false;
   const std::string index = index_name_of(shard);
   const auto content = text_at(*files_, below(split, index), kMostReceipt);
+  if (!stale.empty()) fs::remove(stale);
   if (content) write_file(staging.data(split) / index, as_bytes(*content));
   write_file(receipt, as_bytes(*text));
   return true;
@@ -126,7 +127,8 @@ void RemoteTarget::bring_all(const Staging& staging, const std::string& split,
   make_directories(staging.receipts(split));
   make_directories(staging.data(split));
   run_parallel(kRequests, shards, [&](std::size_t shard) {
-    if (!fs::exists(staging.receipts(split) / receipt_name_of(shard))) bring(staging, split, shard);
+    if (!fs::exists(staging.receipts(split) / receipt_name_of(shard)))
+      bring(staging, split, shard, {});
   });
 }
 

@@ -47,8 +47,10 @@ class RemoteTarget {
   /// Error(kUsage) where there is no place beside the dataset.
   void join(const std::string& job);
   /// Brings the receipt and the index of a shard that another machine has packed into the staging
-  /// directory. False when there is no receipt.
-  bool bring(const Staging& staging, const std::string& split, std::size_t shard) const;
+  /// directory, in the place of what lies there, and removes `stale`, the data file of that. False
+  /// when there is no receipt.
+  bool bring(const Staging& staging, const std::string& split, std::size_t shard,
+             const std::filesystem::path& stale) const;
   /// Those of all shards of a split that have no receipt here.
   void bring_all(const Staging& staging, const std::string& split, std::size_t shards) const;
 

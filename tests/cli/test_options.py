@@ -1,7 +1,7 @@
 """Options that would change nothing, invalid values, and URLs are usage errors, before anything is done."""
 
 import pytest
-from python_support import DONE, TRAIN, USAGE, make_source, pack, run, train
+from python_support import DONE, SHAPES, TRAIN, USAGE, make_source, pack, run, train
 
 USES = {
     "original": set(),
@@ -182,7 +182,7 @@ def test_a_url_is_refused_wherever_a_path_is_wanted(source, tmp_path, url):
 @pytest.mark.parametrize("url", ["gs://bucket/x", "file:///x", "hdfs://x"])
 def test_a_dataset_at_a_url_of_another_scheme_is_refused(tmp_path, url):
     commands = [("inspect", url), ("bench", url), ("unpack", url, "out"), ("duplicates", url), ("diff", url, "packed")]
-    commands += [("copy", url, "out"), ("pack", url, "out", "--format=wds"), ("pack", "source", url, "--format=wds")]
+    commands += [("copy", url, "out"), ("pack", url, "out", "--format=wds"), ("pack", SHAPES, url, "--format=wds")]
     for command in commands:
         result = run(*command, cwd=tmp_path)
         assert result.code == USAGE and "a scheme that is not known here" in result.err and "s3://" in result.err, result

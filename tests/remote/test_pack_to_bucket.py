@@ -190,6 +190,19 @@ def test_what_a_task_could_not_store_is_stored_at_the_finish(source, place, expe
     assert place.files() == expected and place.files("packed.partial") == {}
 
 
+def test_what_lies_unstored_on_one_machine_gives_way_to_what_another_stored(source, place, expected, tmp_path, in_front_of, seaweed, monkeypatch):
+    command = ["pack", source, place.url, *OPTIONS, "--no-cache"]
+    with monkeypatch.context() as patch:
+        through(place, in_front_of(seaweed, plan=Plan([Rule(Unavailable(retry_after=0), path="*.tar")])), patch)
+        refused(*command, "--task=0/2", f"--staging={tmp_path}/a")
+    for path in (tmp_path / "a").rglob("*.tar"):
+        path.write_bytes(b"of another time")
+    for task in ("--task=0/2", "--task=1/2"):
+        packhorse(*command, task, f"--staging={tmp_path}/b")
+    packhorse(*command, "--finish", f"--staging={tmp_path}/a")
+    assert place.files() == expected
+
+
 def test_a_shard_packed_again_elsewhere_counts_at_the_finish(source, place, expected, tmp_path):
     command = ["pack", source, place.url, *OPTIONS, "--no-cache"]
     packhorse(*command, "--task=0/1", f"--staging={tmp_path}/a")

@@ -133,6 +133,18 @@ def test_an_object_that_cannot_be_had_now_can_be_had_later(stored, source, place
     assert place.files() == {name: sum for name, sum in tree(tmp_path / "here").items() if sum is not None}
 
 
+def test_rejects_that_were_allowed_stay_when_publishing_goes_on(stored, place, in_front_of, seaweed, monkeypatch):
+    command = ["pack", stored, place.url, *OPTIONS, NO_CACHE, "--max-rejects=1", "--json"]
+    with monkeypatch.context() as patch:
+        lost = [Rule(Unavailable(retry_after=0), path="*class-1/000014.jpg"), Rule(Unavailable(retry_after=0), path="*dataset.json", method="PUT")]
+        patch.setenv("AWS_ENDPOINT_URL_S3", in_front_of(seaweed, plan=Plan(lost)).url)
+        refused_at = run(*command)
+        assert refused_at.code == FAILED and "dataset.json" in refused_at.err, refused_at
+    result = run(*command)
+    assert result.code == 0 and result.json["rejected"] == 1 and "000014.jpg" in result.err, result
+    assert run("inspect", place.url, "--verify=full", NO_CACHE).code == 0
+
+
 def test_an_object_that_changes_is_no_sample(stored, tmp_path, in_front_of, seaweed, monkeypatch):
     proxy = in_front_of(seaweed, plan=Plan([Rule(Etag(), path="*class-1/000014.jpg")]))
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", proxy.url)

@@ -1,29 +1,30 @@
 #include "sources/objects/fetched_ahead.h"
 
+#include <chrono>
 #include <utility>
 
 namespace packhorse {
 
-/// Under the mutex: drops what has waited longest until there is room, as nobody may take it: its
-/// reader may have been here before.
-void FetchedAhead::make_room(std::uint64_t bytes) {
-  while (bytes_ + bytes > most_ && !order_.empty()) {
-    const auto found = files_.find(order_.front());
-    order_.pop_front();
-    if (found == files_.end() || !found->second.there) continue;  // taken meanwhile
-    bytes_ -= found->second.content.size();
-    files_.erase(found);
-  }
-}
+namespace {
+
+constexpr std::chrono::milliseconds kMoment{500};
+
+}  // namespace
 
 void FetchedAhead::fetch(std::uint64_t number, std::uint64_t bytes,
                          const std::function<std::string()>& get) {
   {
-    const std::scoped_lock lock(mutex_);
+    std::unique_lock lock(mutex_);
+    in_use_ = true;
     if (passed_.erase(number) > 0 || files_.contains(number)) return;
-    make_room(bytes);
-    if (bytes_ + bytes > most_) return;  // all of it is on its way
-    files_.try_emplace(number);
+    const auto has_room = [&] { return bytes_ + bytes <= most_; };
+    // Where nothing was taken for a moment, it is not waited for again until something is.
+    if (!has_room() && stuck_) return;
+    if (!changed_.wait_for(lock, kMoment, has_room)) {
+      stuck_ = true;
+      return;
+    }
+    if (!files_.try_emplace(number).second) return;
     bytes_ += bytes;
   }
   std::string content;
@@ -36,28 +37,29 @@ void FetchedAhead::fetch(std::uint64_t number, std::uint64_t bytes,
   const std::scoped_lock lock(mutex_);
   if (came) {
     files_[number] = {std::move(content), true};
-    order_.push_back(number);
   } else {
     files_.erase(number);
     bytes_ -= bytes;
   }
-  arrived_.notify_all();
+  changed_.notify_all();
 }
 
 bool FetchedAhead::take(std::uint64_t number, std::string& out) {
   std::unique_lock lock(mutex_);
-  arrived_.wait(lock, [&] {
+  changed_.wait(lock, [&] {
     const auto found = files_.find(number);
     return found == files_.end() || found->second.there;
   });
   const auto found = files_.find(number);
   if (found == files_.end()) {
-    passed_.insert(number);
+    if (in_use_) passed_.insert(number);
     return false;
   }
   out = std::move(found->second.content);
   files_.erase(found);
   bytes_ -= out.size();
+  stuck_ = false;
+  changed_.notify_all();
   return true;
 }
 

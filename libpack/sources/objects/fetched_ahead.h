@@ -3,7 +3,6 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -19,8 +18,8 @@ class FetchedAhead {
   explicit FetchedAhead(std::uint64_t most) : most_(most) {}
 
   /// Fetches file `number`, of `bytes` bytes, and keeps it, unless whoever needs it was here
-  /// before, or there is no room. When fetching fails, nothing is kept: whoever needs the file
-  /// fetches it, and hears why not.
+  /// before, or there is no room, also after a moment. When fetching fails, nothing is kept:
+  /// whoever needs the file fetches it, and hears why not.
   void fetch(std::uint64_t number, std::uint64_t bytes, const std::function<std::string()>& get);
   /// Moves a file out, waiting while it is on its way. False when it is not here.
   bool take(std::uint64_t number, std::string& out);
@@ -30,14 +29,13 @@ class FetchedAhead {
     std::string content;
     bool there = false;
   };
-  void make_room(std::uint64_t bytes);
-
   const std::uint64_t most_;
   std::mutex mutex_;  ///< guards everything below
-  std::condition_variable arrived_;
+  std::condition_variable changed_;
   std::unordered_map<std::uint64_t, File> files_;
-  std::deque<std::uint64_t> order_;           ///< in which they came; some are taken
   std::unordered_set<std::uint64_t> passed_;  ///< those not here when they were needed
+  bool in_use_ = false;  ///< something was fetched: before that, nobody is late
+  bool stuck_ = false;   ///< there is no room, and nothing was taken for a moment
   std::uint64_t bytes_ = 0;
 };
 

@@ -9,7 +9,7 @@
 #include "dataset/copied_file.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
-#include "packhorse/dataset/remote_files.h"
+#include "packhorse/base/hash.h"
 #include "sources/archive/source_archive.h"
 
 namespace packhorse {
@@ -44,8 +44,9 @@ std::string decoded(const std::string& part) {
 
 /// Gives the copy a time that differs when the archive has changed, as the source's stamps are made
 /// of it.
-void set_time(const fs::path& copy, std::int64_t stamp) {
-  const timespec time = {static_cast<time_t>(stamp & 0x7FFFFFFF), (stamp >> 31) & 0x1FFFFFFF};
+void set_time(const fs::path& copy, std::uint64_t stamp) {
+  const timespec time = {static_cast<time_t>(stamp & 0x7FFFFFFF),
+                         static_cast<long>(stamp >> 31 & 0x1FFFFFFF)};
   const timespec both[] = {time, time};
   if (::utimensat(AT_FDCWD, copy.c_str(), both, 0) != 0) throw_errno("date", copy);
 }
@@ -66,8 +67,9 @@ Listing FetchedArchive::list(const ListOptions& options) {
   const DatasetDirectory above(url_.parent_path());
   const std::string name = decoded(url_.filename().native());
   const fs::path copy = folder_ / name;
-  copy_from_afar(above, name, above.size(name), copy, options.stop);
-  set_time(copy, above.remote()->stamp(name));
+  std::string sum;
+  copy_from_afar(above, name, above.size(name), copy, options.stop, &sum);
+  set_time(copy, xxh3(as_bytes(sum)));
   archive_ = archive_file::open(copy);
   return archive_->list(options);
 }

@@ -73,9 +73,6 @@ class RemoteDataset final : public RemoteFiles {
   }
 
   std::uint64_t size(const std::string& name) override { return parts_.store->info(name).bytes; }
-  std::int64_t stamp(const std::string& name) override {
-    return stamp_of(parts_.store->info(name).tag);
-  }
 
   void copy(const std::string& name, std::span<std::byte> into,
             const std::function<void(Bytes)>& take, const std::stop_token& stop) override {

@@ -27,6 +27,8 @@ ListPage parse_list_page(Bytes xml, const std::string& prefix, const std::string
     ListedObject object;
     object.name = node.child("Key").text().get();
     object.tag = node.child("ETag").text().get();
+    if (!object.tag.empty() && object.tag.find('"') == std::string::npos)
+      object.tag = '"' + object.tag + '"';  // as headers have it
     const std::string_view size = node.child("Size").text().get();
     const auto [end, code] = std::from_chars(size.data(), size.data() + size.size(), object.bytes);
     if (size.empty() || code != std::errc() || end != size.data() + size.size())

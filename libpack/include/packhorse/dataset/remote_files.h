@@ -59,8 +59,6 @@ class RemoteFiles {
                         const std::string& sha256) = 0;
   /// The size of a file, as the storage says it. Throws Error(kNotFound | kIo).
   virtual std::uint64_t size(const std::string& name) = 0;
-  /// RemoteFile::stamp of a file. Throws as size() does.
-  virtual std::int64_t stamp(const std::string& name) = 0;
   /// A whole file as it was listed. Throws Error(kCorrupt) when it is another one now, and
   /// Error(kNotFound | kIo).
   virtual std::string read(const RemoteFile& file) = 0;

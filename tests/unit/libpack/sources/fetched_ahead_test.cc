@@ -28,15 +28,19 @@ TEST_CASE("fetched ahead: what fails or has another size is not kept") {
   CHECK(ahead.take(3, out));
 }
 
-TEST_CASE("fetched ahead: what has waited longest makes room") {
+TEST_CASE("fetched ahead: nothing is fetched beyond the limit, and nobody waits for ever") {
   FetchedAhead ahead(10);
   std::string out;
-  for (std::uint64_t number = 1; number <= 3; ++number)
-    ahead.fetch(number, 4, [&] { return std::string(4, static_cast<char>('a' + number)); });
-  CHECK(!ahead.take(1, out));
-  CHECK(ahead.take(2, out));
-  CHECK(ahead.take(3, out));
-  CHECK(out == "dddd");
+  int asked = 0;
+  const auto get = [&] {
+    ++asked;
+    return std::string(8, 'x');
+  };
+  for (std::uint64_t number = 1; number <= 100; ++number) ahead.fetch(number, 8, get);
+  CHECK(asked == 1);
+  CHECK(ahead.take(1, out));
+  ahead.fetch(101, 8, get);
+  CHECK(asked == 2);
 }
 
 TEST_CASE("fetched ahead: what is larger than all of it is not fetched") {
@@ -57,6 +61,11 @@ TEST_CASE("fetched ahead: what was needed before is not fetched any more, once")
     ++asked;
     return std::string("abc");
   };
+  CHECK(!ahead.take(1, out));  // before anything is fetched ahead, nobody is late
+  ahead.fetch(1, 3, get);
+  CHECK(ahead.take(1, out));
+  CHECK(asked == 1);
+  asked = 0;
   CHECK(!ahead.take(1, out));
   ahead.fetch(1, 3, get);
   CHECK(asked == 0);

@@ -437,7 +437,7 @@ void add_receipt(const Seeds& seeds, const fs::path& scratch) {
   outcome.notes = {{"kept", 1}};
   outcome.rejects = {{"a.jpg", "empty"}};
   const fs::path file = scratch / "receipt";
-  write_receipt(file, "inputs", outcome, false);
+  write_receipt(file, "inputs", outcome);
   seeds.put("receipt", "good", read_text(file));
 }
 

@@ -10,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     file.hold(input);
     ShardOutcome outcome;
     outcome.record.file = outcome.record.index = "none";
-    static_cast<void>(read_receipt(file.path(), "inputs", "/nowhere", outcome));
+    static_cast<void>(read_receipt(file.path(), "inputs", "/nowhere", {}, outcome));
     for (const Reject& reject : outcome.rejects) fuzz::touch(reject.reason);
   });
 }

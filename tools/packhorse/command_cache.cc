@@ -90,8 +90,7 @@ class CommandCache final : public program::Command {
 
  private:
   fs::path chosen_directory() const {
-    const fs::path directory =
-        directory_.empty() ? default_cache_directory() : fs::path(directory_);
+    fs::path directory = directory_.empty() ? default_cache_directory() : fs::path(directory_);
     if (!directory.empty()) return directory;
     throw Error(ErrorKind::kUsage, "neither XDG_CACHE_HOME nor HOME says where the cache is", {},
                 "give its directory: --cache DIR");

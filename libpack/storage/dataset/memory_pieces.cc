@@ -29,7 +29,7 @@ MemoryPieces::PiecePtr MemoryPieces::find(ByteRange range) const {
 
 /// Under the mutex.
 MemoryPieces::PiecePtr MemoryPieces::add(ByteRange range) {
-  const auto piece = std::make_shared<Piece>(Piece{range});
+  auto piece = std::make_shared<Piece>(Piece{range});
   pieces_.emplace(range.offset, piece);
   longest_ = std::max(longest_, range.length);
   return piece;

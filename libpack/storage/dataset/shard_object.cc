@@ -11,7 +11,7 @@ RangeRead ShardObject::range_read(ByteRange range, const Buffer& buffer) const {
 }
 
 Buffer ShardObject::fetch(ByteRange range) const {
-  const auto buffer = std::make_shared<std::vector<std::byte>>(range.length);
+  auto buffer = std::make_shared<std::vector<std::byte>>(range.length);
   for (int attempt = 0; attempt < 2; ++attempt) {
     parts_.store->read_range(range_read(range, buffer));
     if (check_.fits(range, *buffer)) return buffer;

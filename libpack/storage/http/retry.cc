@@ -34,7 +34,7 @@ std::optional<milliseconds> parse_retry_after(std::string_view value,
     if (value.find(',') == std::string_view::npos) return std::nullopt;
     const std::time_t date = curl_getdate(std::string(value).c_str(), nullptr);
     if (date < 0) return std::nullopt;
-    constexpr std::time_t kDay = 24 * 3600;
+    constexpr std::time_t kDay = 24L * 3600;
     wait = std::chrono::seconds(
         std::clamp<std::time_t>(date - std::chrono::system_clock::to_time_t(now), 0, kDay));
   }

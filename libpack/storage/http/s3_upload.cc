@@ -54,7 +54,7 @@ std::string completion_text(std::span<const std::string> tags) {
   root.append_attribute("xmlns") = "http://s3.amazonaws.com/doc/2006-03-01/";
   for (std::size_t i = 0; i < tags.size(); ++i) {
     pugi::xml_node part = root.append_child("Part");
-    part.append_child("PartNumber").text() = static_cast<unsigned long long>(i + 1);
+    part.append_child("PartNumber").text() = static_cast<unsigned>(i + 1);
     part.append_child("ETag").text() = tags[i].c_str();
   }
   std::ostringstream text;

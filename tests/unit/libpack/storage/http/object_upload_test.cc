@@ -26,7 +26,7 @@ class Bucket {
       : fault_(std::move(fault)), server_([this](const ServerRequest& request) {
           if (fault_)
             if (auto answer = fault_(request, false)) return *answer;
-          const ServerReply right = answer(request);
+          ServerReply right = answer(request);
           if (fault_)
             if (auto answer = fault_(request, true)) return *answer;
           return right;
@@ -102,7 +102,7 @@ class Bucket {
     }
     std::string content;
     for (const auto& [number, part] : uploads[id]) content += part;
-    const ServerReply answer = store_object(request, content, upload_sums_[id]);
+    ServerReply answer = store_object(request, content, upload_sums_[id]);
     if (objects[kPath] == content) uploads.erase(id);
     return answer;
   }

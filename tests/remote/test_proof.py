@@ -3,11 +3,12 @@ of the same files on the disk."""
 
 import json
 import shutil
+import subprocess
 
 import pytest
 from fault_plan import Plan, Rule
 from faults import Cut, Flip, TimeSkewed, Unavailable
-from python_support import DAMAGE, DONE, FAILED, FORMATS, copy_tree, flip_byte, make_source, packhorse, put, refused, run, tree, truncate
+from python_support import DAMAGE, DONE, FAILED, FORMATS, PACKHORSE, copy_tree, flip_byte, make_source, packhorse, put, refused, run, tree, truncate
 
 NO_CACHE = "--no-cache"
 
@@ -121,10 +122,21 @@ def test_a_storage_that_goes_away_is_not_taken_for_a_dataset_replaced(packed, ng
     assert "clock" in result.err and "replaced" not in result.err, result
 
 
-def test_only_a_few_shards_are_on_the_disk_at_once(packed, serve, scratch, monkeypatch):
-    """With one job, two groups of one shard: a directory of temporary files that holds two is enough."""
+def test_only_two_shards_for_each_job_are_on_the_disk_at_once(packed, serve, scratch):
+    """A directory of temporary files that holds two and a half of the four shards is enough for one job."""
     url, place = serve(packed / "wds")
-    assert run("inspect", url, "--verify=full", "--jobs=1", NO_CACHE).code == DONE
+    sizes = [path.stat().st_size for path in place.glob("*.tar")]
+    assert len(sizes) == 4
+    script = f'mount -t tmpfs -o size={sum(sizes) * 5 // 8} tmpfs "$TMPDIR" && exec "$@"'
+    if subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", "true"], check=False, capture_output=True).returncode != 0:
+        pytest.skip("cannot mount a small disk")
+    command = [PACKHORSE, "inspect", url, "--verify=full", "--jobs=1", NO_CACHE]
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", *command], capture_output=True, text=True, check=False)
+    assert done.returncode == DONE, done
+
+
+def test_a_place_for_copies_that_is_not_there_is_named(packed, serve, scratch, monkeypatch):
+    url, _ = serve(packed / "wds")
     monkeypatch.setenv("TMPDIR", str(scratch / "none"))
     result = refused("inspect", url, "--verify=full", NO_CACHE, code=FAILED)
     assert "scratch/none" in result.err, result

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -327,6 +328,22 @@ void make_directories(const fs::path& path) {
     if (!removed) break;
   }
   throw_code(code, "create the directory", path);
+}
+
+ScratchDirectory::ScratchDirectory(const std::string& what, const fs::path& place) {
+  const char* const given = ::getenv("TMPDIR");
+  const fs::path system = given != nullptr && *given != '\0' ? given : "/tmp";
+  std::string name =
+      ((place.empty() ? system : place) / ("packhorse-" + what + "-XXXXXX")).native();
+  if (::mkdtemp(name.data()) == nullptr) throw_errno("create a directory", name);
+  path_ = name;
+}
+
+ScratchDirectory::~ScratchDirectory() {
+  try {
+    remove_tree(path_);
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): its name shows what it is
+  }
 }
 
 }  // namespace packhorse

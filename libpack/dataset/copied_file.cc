@@ -65,19 +65,17 @@ std::string copy_here(const DatasetDirectory& dataset, const FileRecord& file,
 
 }  // namespace
 
-void copy_from_afar(const DatasetDirectory& dataset, const std::string& name, std::uint64_t bytes,
-                    const fs::path& to, const std::stop_token& stop, std::string* sum) {
+std::string copy_from_afar(const DatasetDirectory& dataset, const std::string& name,
+                           std::uint64_t bytes, const fs::path& to, const std::stop_token& stop) {
   Sha256 hash;
   if (bytes == 0) {
     write_plain_file(to, {});
   } else {
     const MappedOutput output(to, bytes);
-    const auto take = [&](Bytes piece) {
-      if (sum != nullptr) hash.update(piece);
-    };
-    dataset.remote()->copy(name, output.bytes(), take, stop);
+    dataset.remote()->copy(
+        name, output.bytes(), [&](Bytes piece) { hash.update(piece); }, stop);
   }
-  if (sum != nullptr) *sum = hash.finish();
+  return hash.finish();
 }
 
 void copy_checked(const DatasetDirectory& dataset, const FileRecord& file,
@@ -88,7 +86,7 @@ void copy_checked(const DatasetDirectory& dataset, const FileRecord& file,
     if (!dataset.remote()) {
       sum = copy_here(dataset, file, links, to, stop);
     } else if (dataset.size(file.file) == file.bytes) {
-      copy_from_afar(dataset, file.file, file.bytes, to, stop, &sum);
+      sum = copy_from_afar(dataset, file.file, file.bytes, to, stop);
     }
     if (sum == file.sha256) {
       progress.bytes += file.bytes;

@@ -10,11 +10,11 @@
 
 namespace packhorse {
 
-/// Copies a file of a dataset at a URL into the new file `to`, as it is there. With `sum`, sets it
-/// to the SHA-256 of what came. Throws as RemoteFiles::copy() does, and Error(kNoSpace).
-void copy_from_afar(const DatasetDirectory& dataset, const std::string& name, std::uint64_t bytes,
-                    const std::filesystem::path& to, const std::stop_token& stop,
-                    std::string* sum = nullptr);
+/// Copies a file of a dataset at a URL into the new file `to`, as it is there, and returns
+/// the SHA-256 of what came. Throws as RemoteFiles::copy() does, and Error(kNoSpace).
+std::string copy_from_afar(const DatasetDirectory& dataset, const std::string& name,
+                           std::uint64_t bytes, const std::filesystem::path& to,
+                           const std::stop_token& stop);
 
 /// Copies a file of a dataset, wherever that is, into the new file `to`; counts its bytes. It must
 /// be the one in the manifest: else Error(kCorrupt), after a second try where it comes from a URL.

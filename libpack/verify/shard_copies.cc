@@ -1,55 +1,36 @@
 #include "verify/shard_copies.h"
 
-#include <stdlib.h>
-
 #include <utility>
 
 #include "dataset/copied_file.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/file.h"
 #include "packhorse/dataset/manifest.h"
 
 namespace packhorse {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-fs::path make_temporary_directory() {
-  const char* const given = ::getenv("TMPDIR");
-  const fs::path place = given != nullptr && *given != '\0' ? given : "/tmp";
-  std::string name = (place / "packhorse-verify-XXXXXX").native();
-  if (::mkdtemp(name.data()) == nullptr) throw_errno("create a directory", name);
-  return name;
-}
-
-}  // namespace
-
 ShardCopies::ShardCopies(const DatasetDirectory& dataset, const std::string& manifest)
-    : dataset_(dataset), root_(make_temporary_directory()) {
+    : dataset_(dataset), directory_("verify") {
   put(std::string(kManifestName), as_bytes(manifest));
 }
 
 ShardCopies::~ShardCopies() {
   over_.request_stop();
   thread_ = {};  // waits for it
-  try {
-    remove_tree(root_);
-  } catch (const Error&) {  // the system removes what lies there in its time
-  }
 }
 
 void ShardCopies::put(const std::string& name, Bytes content) const {
-  make_directories((root_ / name).parent_path());
-  write_plain_file(root_ / name, content);
+  make_directories((root() / name).parent_path());
+  write_plain_file(root() / name, content);
 }
 
 void ShardCopies::copy(const Wanted& wanted) const {
-  const fs::path to = root_ / wanted.file;
+  const fs::path to = root() / wanted.file;
   make_directories(to.parent_path());
   for (int attempt = 0; attempt < (wanted.sha256.empty() ? 1 : 2); ++attempt) {
-    std::string sum;
-    copy_from_afar(dataset_, wanted.file, wanted.bytes, to, over_.get_token(), &sum);
+    const std::string sum =
+        copy_from_afar(dataset_, wanted.file, wanted.bytes, to, over_.get_token());
     if (sum == wanted.sha256) return;
   }
 }
@@ -95,7 +76,7 @@ void ShardCopies::release(std::size_t i) {
   Copy& copy = copies_[i];
   if (--copy.wanted.uses > 0) return;
   std::error_code code;  // what cannot be removed goes with the directory
-  fs::remove(root_ / copy.wanted.file, code);
+  fs::remove(root() / copy.wanted.file, code);
   --there_;
   changed_.notify_all();
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "packhorse/base/bytes.h"
+#include "packhorse/base/file.h"
 #include "packhorse/dataset/dataset_directory.h"
 
 namespace packhorse {
@@ -40,7 +41,7 @@ class ShardCopies {
   ShardCopies(const ShardCopies&) = delete;
   ShardCopies& operator=(const ShardCopies&) = delete;
 
-  const std::filesystem::path& root() const { return root_; }
+  const std::filesystem::path& root() const { return directory_.path(); }
   /// Puts a small file of the dataset beside the others.
   void put(const std::string& name, Bytes content) const;
   /// Begins to copy files, at most `most` of them there at once. Call it once.
@@ -60,7 +61,7 @@ class ShardCopies {
   void copy(const Wanted& wanted) const;
 
   const DatasetDirectory& dataset_;
-  std::filesystem::path root_;
+  const ScratchDirectory directory_;
   std::size_t most_ = 1;
   std::stop_source over_;  ///< the caller asked to stop, or this ends
   std::optional<std::stop_callback<std::function<void()>>> given_;

@@ -1,7 +1,6 @@
 #include "sources/objects/fetched_archive.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include <charconv>
@@ -17,16 +16,6 @@ namespace packhorse {
 namespace fs = std::filesystem;
 
 namespace {
-
-fs::path make_folder(const fs::path& scratch) {
-  const char* const given = ::getenv("TMPDIR");
-  const fs::path place =
-      !scratch.empty() ? scratch : (given != nullptr && *given != '\0' ? given : "/tmp");
-  make_directories(place);
-  std::string name = (place / "packhorse-archive-XXXXXX").native();
-  if (::mkdtemp(name.data()) == nullptr) throw_errno("create a directory", name);
-  return name;
-}
 
 /// A part of a URL as its characters are meant; what encodes nothing stays as it is.
 std::string decoded(const std::string& part) {
@@ -53,22 +42,13 @@ void set_time(const fs::path& copy, std::uint64_t stamp) {
 
 }  // namespace
 
-FetchedArchive::~FetchedArchive() {
-  archive_.reset();
-  if (folder_.empty()) return;
-  try {
-    remove_tree(folder_);
-  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): a name in it shows what it is
-  }
-}
-
 Listing FetchedArchive::list(const ListOptions& options) {
-  folder_ = make_folder(options.scratch);
+  if (!options.scratch.empty()) make_directories(options.scratch);
+  folder_.emplace("archive", options.scratch);
   const DatasetDirectory above(url_.parent_path());
   const std::string name = decoded(url_.filename().native());
-  const fs::path copy = folder_ / name;
-  std::string sum;
-  copy_from_afar(above, name, above.size(name), copy, options.stop, &sum);
+  const fs::path copy = folder_->path() / name;
+  const std::string sum = copy_from_afar(above, name, above.size(name), copy, options.stop);
   set_time(copy, xxh3(as_bytes(sum)));
   archive_ = archive_file::open(copy);
   return archive_->list(options);

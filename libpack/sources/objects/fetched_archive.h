@@ -2,9 +2,11 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "packhorse/base/file.h"
 #include "packhorse/sources/source.h"
 
 namespace packhorse {
@@ -13,9 +15,6 @@ namespace packhorse {
 class FetchedArchive final : public Source {
  public:
   explicit FetchedArchive(std::filesystem::path url) : url_(std::move(url)) {}
-  ~FetchedArchive() override;
-  FetchedArchive(const FetchedArchive&) = delete;
-  FetchedArchive& operator=(const FetchedArchive&) = delete;
 
   Listing list(const ListOptions& options) override;
   void read(const SplitListing& split, std::size_t i, Input& out) const override {
@@ -28,7 +27,7 @@ class FetchedArchive final : public Source {
 
  private:
   const std::filesystem::path url_;
-  std::filesystem::path folder_;  ///< holds the copy
+  std::optional<ScratchDirectory> folder_;  ///< holds the copy; goes after what reads it
   std::unique_ptr<Source> archive_;
 };
 

@@ -19,6 +19,7 @@
 #include "packhorse/dataset/remote_files.h"
 #include "sources/archive/archive_layout.h"
 #include "sources/archive/source_archive.h"
+#include "sources/folder/source_folder.h"
 #include "sources/layout/attach_fields.h"
 #include "sources/layout/class_doubts.h"
 #include "sources/objects/fetched_ahead.h"
@@ -33,7 +34,6 @@ namespace {
 
 constexpr std::size_t kMostObjects = 1'000'000'000;
 constexpr std::uint64_t kMostAhead = 256u << 20;
-constexpr std::string_view kKind = "folder";  ///< by this name it can be asked for, too
 
 /// Class folders of objects. What an object is, its name alone tells: looking into each would be a
 /// request for each.
@@ -184,7 +184,7 @@ std::unique_ptr<Source> open(const fs::path& url, std::string_view named) {
   if (named.empty() ? archive : named == kArchiveSource.name)
     return std::make_unique<FetchedArchive>(url);
   if (named == kPackedSource.name) return kPackedSource.open(url);
-  if (!named.empty() && named != kKind) {
+  if (!named.empty() && named != kFolderSource.name) {
     throw Error(ErrorKind::kUnsupported,
                 "packed datasets, archives and class folders are read from URLs, not sources of "
                 "the kind " +

@@ -176,6 +176,21 @@ std::vector<std::filesystem::directory_entry> entries_below(const std::filesyste
 /// rm -rf. Throws Error(kIo).
 void remove_tree(const std::filesystem::path& path);
 
+/// A new directory below `place`, or below the system's for temporary files where that is empty.
+/// Removed with all that is in it when it is destroyed; what cannot be removed stays.
+class ScratchDirectory {
+ public:
+  /// `what` becomes a part of its name. Throws Error(kIo | kNoSpace | kNotFound).
+  explicit ScratchDirectory(const std::string& what, const std::filesystem::path& place = {});
+  ~ScratchDirectory();
+  ScratchDirectory(const ScratchDirectory&) = delete;
+  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
 /// mkdir -p, even while others remove what it makes. Throws Error(kIo | kNoSpace | kNotFound).
 void make_directories(const std::filesystem::path& path);
 

@@ -25,8 +25,10 @@ from common.data import CannotMake, Places, measured, photos  # noqa: E402
 from common.environment import ARCHIVES, ROOT, built  # noqa: E402
 from common.markdown import parser, show, spread_text, table  # noqa: E402
 
-from contenders import BASELINES, FORM_OF, TO_DISK, Task, Unavailable, digest, emptied, fetchers, packers, readers  # noqa: E402
-from forms import BUCKET, OBJECT, SET, put_forms, put_object  # noqa: E402
+from contenders import (  # noqa: E402
+    FORM_OF, OURS, TO_DISK, UPLOAD, Task, Unavailable, digest, emptied, fetchers, packers, readers,
+)  # fmt: skip
+from forms import BUCKET, put_forms, put_object  # noqa: E402
 from network import best  # noqa: E402
 
 import servers  # noqa: E402
@@ -65,14 +67,14 @@ def chosen(contenders, options):
     return {name: make for name, make in contenders.items() if not names or name in names}
 
 
-def fetch_rounds(options, server, place, work, size, wanted):
+def fetch_rounds(options, server, place, work, stored):
     """Every program brings the object, round by round."""
     contenders = chosen(fetchers(options.connections), options)
-    part = Part(contenders)
+    part, size, wanted = Part(contenders), stored.size, stored.sum
     for _ in range(options.rounds):
         for name, make in contenders.items():
             out = emptied(work / "out")
-            task = Task(place.endpoint, BUCKET, OBJECT, size, out, options.connections)
+            task = Task(place.endpoint, BUCKET, stored.key, size, out, options.connections)
 
             def take(cost, _, out=out):
                 if digest(out) != wanted:
@@ -108,7 +110,7 @@ def epoch_rounds(options, server, place, work, missing):
 
 def pack_rounds(options, server, place, work, source):
     """Photos are packed in every way, round by round, each time to a new place."""
-    contenders = chosen(packers(options.packhorse, source.path), options)
+    contenders = chosen(packers(options.packhorse, source.path, work / "packed"), options)
     part = Part(contenders)
     for number in range(options.rounds):
         for name, make in contenders.items():
@@ -123,15 +125,19 @@ def pack_rounds(options, server, place, work, source):
     return part
 
 
+def fetchers_but_ours(options):
+    return [name for name in fetchers(options.connections) if name != OURS]
+
+
 def of(runs, field):
     return [run[field] for run in runs]
 
 
-def rate_table(part, bases):
-    """Beside the fastest of those whose names begin so, round by round."""
+def rate_table(part, bases, which=max):
+    """Beside the fastest (or with min the slowest) of `bases`, round by round."""
     known = {name: statistics.median(of(runs, "mb_per_s")) for name, runs in part.runs.items() if runs}
-    others = [name for name in known if name.startswith(bases)]
-    base = max(others, key=known.get) if others else None
+    others = [name for name in bases if name in known]
+    base = which(others, key=known.get) if others else None
     rows = []
     for name in known:
         rates, baseline = of(part.runs[name], "mb_per_s"), of(part.runs[base], "mb_per_s") if base else []
@@ -163,13 +169,12 @@ def conditions(options, network):
 def study(options, work):
     with best(options.shaping) as network, servers.Seaweed(work / "storage", network.host) as server:
         client, texts = server.client(), [conditions(options, network)]
-        size = options.object_mib << 20
+        objects = []
         if "object" in options.parts:
-            shard = put_object(client, size, options.packhorse, emptied(work / "object"))
-            size, wanted = shard.stat().st_size, digest(work / "object" / SET)
+            objects = [put_object(client, mib << 20, options.packhorse, work) for mib in options.object_mib]
         places = Places(work, work, ARCHIVES, options.photos, options.packhorse)
         if "packing" in options.parts:
-            source = photos(places, options.copies * PHOTOS)
+            source = photos(places, options.pack_copies * PHOTOS)
         if "epochs" in options.parts:
             missing = put_forms(client, places, options.copies * PHOTOS, options.jobs, emptied(work / "forms"))
             shown = measured(work / "forms/webdataset") if (work / "forms/webdataset").exists() else None
@@ -178,12 +183,12 @@ def study(options, work):
         for delay in options.delays:
             with network.limited(server, delay, options.mbit * 125_000) as place:
                 texts.append(f"### {delay:g} ms")
-                if "object" in options.parts:
-                    part = fetch_rounds(options, server, place, work, size, wanted)
-                    texts += [f"An object of {options.object_mib:,} MiB:", rate_table(part, BASELINES), part.notes()]
+                for stored in objects:
+                    part = fetch_rounds(options, server, place, work, stored)
+                    texts += [f"An object of {stored.size >> 20:,} MiB:", rate_table(part, fetchers_but_ours(options)), part.notes()]
                 if "packing" in options.parts:
                     part = pack_rounds(options, server, place, work, source)
-                    texts += [f"Packing {source.files:,} photos, {source.bytes / 1e6:,.0f} MB:", rate_table(part, (TO_DISK,)), part.notes()]
+                    texts += [f"Packing {source.files:,} photos, {source.bytes / 1e6:,.0f} MB:", rate_table(part, (TO_DISK, UPLOAD), min), part.notes()]
                 if "epochs" in options.parts:
                     part = epoch_rounds(options, server, place, work, missing)
                     texts += ["Two epochs, with nothing cached before the first:", epoch_table(part), part.notes()]
@@ -197,8 +202,10 @@ def parse():
     arguments.add_argument("--mbit", type=int, default=2000, help="a second, of all answers together (default 2000)")
     arguments.add_argument("--shaping", choices=["auto", "netem", "proxy"], default="auto")
     arguments.add_argument("--rounds", type=int, default=5)
-    arguments.add_argument("--object-mib", type=int, default=256)
+    arguments.add_argument("--object-mib", type=lambda text: [int(one) for one in text.split(",")], default=[256, 1024],
+                           metavar="MIB,MIB")  # fmt: skip
     arguments.add_argument("--copies", type=int, default=20, help="of each photo")
+    arguments.add_argument("--pack-copies", type=int, default=100, help="of each photo, for packing")
     arguments.add_argument("--connections", type=int, default=16)
     arguments.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     arguments.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)

@@ -5,6 +5,7 @@ import hashlib
 import os
 import shlex
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import servers  # noqa: E402
 
 PART = 4 << 20  # bytes of a range
 SHARD_BYTES = 16 << 20  # there are several, though the dataset is small
+PACKED_SHARD_BYTES = 64 << 20  # of what is packed to the bucket
 
 
 class Unavailable(Exception):
@@ -41,6 +43,9 @@ class Task:
     @property
     def s3(self):
         return f"s3://{self.bucket}/{self.key}"
+
+
+OURS = "packhorse copy"
 
 
 def packhorse(task):
@@ -88,32 +93,45 @@ def fetchers(connections):
         "curl, 1 connection": curl(1),
         f"curl, {connections} connections": curl(connections),
         f"s5cmd, {connections} connections": s5cmd,
-        "packhorse copy": packhorse,
+        OURS: packhorse,
     }
 
 
-BASELINES = ("curl", "s5cmd")
 TO_DISK = "to the disk"
+UPLOAD = "s5cmd to the bucket, of what is packed already"
 
 
-def packers(packhorse, source):
-    """name -> a command for a task, whose key is where the dataset goes."""
+def packers(packhorse, source, packed):
+    """name -> a command for a task, whose key is where the dataset goes. `packed`: the dataset that comes of it."""
 
     def pack(*words):
-        return [str(packhorse), "pack", str(source), *map(str, words), "--format", "wds", "--shard-bytes", str(SHARD_BYTES), "--quiet"]
+        shards = ["--shard-bytes", PACKED_SHARD_BYTES]
+        return [*map(str, [packhorse, "pack", source, *words, "--format", "wds", *shards, "--quiet"])]
 
     def to_disk(task):
         return pack(task.out / "packed")
 
+    def sent(task, folder):
+        return [program("s5cmd"), "--endpoint-url", task.endpoint, "cp", "--concurrency", str(task.connections),
+                f"{folder}/", f"{task.s3}/"]  # fmt: skip
+
+    def upload(task):
+        if not packed.exists():
+            subprocess.run(pack(packed), check=True)
+        return sent(task, packed)
+
     def then_s5cmd(task):
-        copy = [program("s5cmd"), "--endpoint-url", task.endpoint, "cp", "--concurrency", str(task.connections),
-                f"{task.out}/packed/", f"{task.s3}/"]  # fmt: skip
-        return ["sh", "-ec", f"{shlex.join(to_disk(task))} && {shlex.join(copy)}"]
+        return ["sh", "-ec", f"{shlex.join(to_disk(task))} && {shlex.join(sent(task, task.out / 'packed'))}"]
 
     def to_bucket(task):
         return pack(task.s3, "--staging", task.out / "staging", "--no-cache")
 
-    return {TO_DISK: to_disk, "to the disk, then s5cmd to the bucket": then_s5cmd, "straight to the bucket": to_bucket}
+    return {
+        TO_DISK: to_disk,
+        UPLOAD: upload,
+        "to the disk, then s5cmd to the bucket": then_s5cmd,
+        "straight to the bucket": to_bucket,
+    }
 
 
 def loader(name):

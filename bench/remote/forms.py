@@ -1,5 +1,6 @@
-"""The object and the datasets that are read, put into the bucket that is open to everybody."""
+"""The objects and the datasets that are read, put into the bucket that is open to everybody."""
 
+import dataclasses
 import os
 import subprocess
 
@@ -8,25 +9,33 @@ from common.data import photos
 from common.environment import PACK_PEERS, PEERS_PYTHON, ROOT
 from common.measure import Failed
 
-from contenders import SHARD_BYTES
+from contenders import SHARD_BYTES, digest, emptied
 
 BUCKET = "public"
-SET = "object"  # a dataset with one shard
-OBJECT = f"{SET}/shard-000000.tar"
 PICTURE = 4 << 20  # bytes
 
 
-def put_object(client, size, packhorse, folder):
-    """A dataset with one shard of about `size` bytes, most of them random; returns the shard's path."""
-    source, out = folder / "source/pictures", folder / SET
+@dataclasses.dataclass(frozen=True)
+class Stored:
+    """The only shard of a dataset."""
+
+    key: str
+    size: int
+    sum: str
+
+
+def put_object(client, size, packhorse, work):
+    """A dataset with one shard of about `size` bytes, most of them random."""
+    folder, name = emptied(work / "object"), f"object-{size}"
+    source, out = folder / "source/pictures", folder / name
     source.mkdir(parents=True)
     head = next((ROOT / "samples/shapes").rglob("*.jpg")).read_bytes()
     for number in range(max(1, size // PICTURE)):
         (source / f"{number:06}.jpg").write_bytes(head + os.urandom(min(size, PICTURE)))
     options = ["--format", "wds", "--shard-bytes", "none", "--allow-odd-classes", "--quiet"]
     subprocess.run([packhorse, "pack", folder / "source", out, *options], check=True)
-    client.put_folder(BUCKET, out, SET)
-    return folder / OBJECT
+    client.put_folder(BUCKET, out, name)
+    return Stored(f"{name}/shard-000000.tar", (out / "shard-000000.tar").stat().st_size, digest(out))
 
 
 def peer_packed(name):

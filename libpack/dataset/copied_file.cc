@@ -63,6 +63,17 @@ std::string copy_here(const DatasetDirectory& dataset, const FileRecord& file,
   return out.commit();
 }
 
+/// Nothing when what is there has another size, or changed meanwhile.
+std::string copy_if_as_large(const DatasetDirectory& dataset, const FileRecord& file,
+                             const fs::path& to, const std::stop_token& stop) try {
+  // Copying any other file asks for its size as well.
+  if (file.bytes == 0 && dataset.size(file.file) != 0) return {};
+  return copy_from_afar(dataset, file.file, file.bytes, to, stop);
+} catch (const Error& error) {
+  if (error.kind() != ErrorKind::kCorrupt) throw;
+  return {};
+}
+
 }  // namespace
 
 std::string copy_from_afar(const DatasetDirectory& dataset, const std::string& name,
@@ -82,12 +93,8 @@ void copy_checked(const DatasetDirectory& dataset, const FileRecord& file,
                   DatasetDirectory::Links links, const fs::path& to, Progress& progress,
                   const std::stop_token& stop) {
   for (int attempt = 0; attempt < (dataset.remote() ? 2 : 1); ++attempt) {
-    std::string sum;
-    if (!dataset.remote()) {
-      sum = copy_here(dataset, file, links, to, stop);
-    } else if (dataset.size(file.file) == file.bytes) {
-      sum = copy_from_afar(dataset, file.file, file.bytes, to, stop);
-    }
+    const std::string sum = dataset.remote() ? copy_if_as_large(dataset, file, to, stop)
+                                             : copy_here(dataset, file, links, to, stop);
     if (sum == file.sha256) {
       progress.bytes += file.bytes;
       return;

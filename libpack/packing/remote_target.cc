@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kUploadThreads = 2;
+constexpr std::size_t kUploadThreads = 4;
 constexpr int kRequests = 16;
 constexpr std::uint64_t kMostReceipt = std::uint64_t{1} << 30;  ///< bytes; see receipt.cc
 constexpr std::uint64_t kMostJob = 1u << 20;
@@ -166,16 +166,18 @@ void RemoteTarget::store(const Upload& upload) const {
   const ShardRecord& record = upload.record;
   if (record.samples > 0) {
     const fs::path data = upload.data / record.file;
-    store(upload.split, {record.index, record.index_bytes, record.index_sha256},
-          upload.data / record.index, upload.stop);
     const FileRecord file = {record.file, record.bytes, record.sha256};
-    if (fs::exists(data)) {
-      store(upload.split, file, data, upload.stop);
-      fs::remove(data);
-    } else if (!holds(upload.split, file)) {
+    const FileRecord index = {record.index, record.index_bytes, record.index_sha256};
+    const bool here = fs::exists(data);
+    if (!here && !holds(upload.split, file)) {
       throw Error(ErrorKind::kNotFound, "a finished shard is neither here nor there",
                   out_ / below(upload.split, record.file), "run the same command again");
     }
+    run_parallel(2, here ? 2 : 1, [&](std::size_t i) {
+      const FileRecord& one = i == 0 ? index : file;
+      store(upload.split, one, upload.data / one.file, upload.stop);
+    });
+    if (here) fs::remove(data);
   }
   if (!upload.receipt.empty()) store_receipt(upload);
 }
@@ -223,9 +225,11 @@ void RemoteTarget::publish(const Staging& staging, const std::vector<Part>& part
                            const std::stop_token& stop) {
   for (const Part& part : parts) {
     const fs::path data = staging.data(part.split);
-    for (const FileRecord& file : part.manifest.files)
-      store(part.split, file, data / file.file, stop);
-    store_text(part.split, kSumsName, part.manifest.sums(), stop);
+    const std::vector<FileRecord>& files = part.manifest.files;
+    run_parallel(kRequests, files.size() + 1, [&](std::size_t i) {
+      if (i < files.size()) return store(part.split, files[i], data / files[i].file, stop);
+      store_text(part.split, kSumsName, part.manifest.sums(), stop);
+    });
   }
   const fs::path card = staging.data("") / kCardName;
   if (fs::exists(card)) store_text("", kCardName, read_text(card), stop);

@@ -83,7 +83,7 @@ class RemoteTarget {
   void clear(const std::vector<std::pair<std::string, std::size_t>>& shards);
 
   /// The shards that may lie in the staging directory at once, beside those being packed.
-  static constexpr std::size_t kMostHere = 4;
+  static constexpr std::size_t kMostHere = 6;
 
  private:
   struct Upload {

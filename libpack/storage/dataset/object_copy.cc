@@ -16,7 +16,7 @@ namespace packhorse {
 
 namespace {
 
-constexpr std::size_t kRangeBytes = 4u << 20;
+constexpr std::size_t kRangeBytes = 8u << 20;
 constexpr std::size_t kMostUnderWay = 16;
 
 /// What requests that end need, also after the copy.

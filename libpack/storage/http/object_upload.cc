@@ -36,7 +36,7 @@ ObjectUpload::ObjectUpload(HttpClient& client, std::shared_ptr<WebRequests> requ
 
 bool ObjectUpload::run(const std::stop_token& stop) {
   if (stop.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
-  return write_.content.size() <= part_bytes(write_.content.size()) ? put_whole() : put_parts(stop);
+  return in_parts() ? put_parts(stop) : put_whole();
 }
 
 HttpResponse ObjectUpload::send(const Change& change, const Judge& judge) {
@@ -69,7 +69,6 @@ bool ObjectUpload::put_whole() {
 }
 
 bool ObjectUpload::put_parts(const std::stop_token& stop) {
-  clear_leftovers();
   const auto plain = [this](const HttpResponse& response) { return judge(response); };
   const HttpResponse begun = send({.method = "POST",
                                    .name = write_.name,
@@ -86,12 +85,13 @@ bool ObjectUpload::put_parts(const std::stop_token& stop) {
     throw;
   }
   if (!is_new) abort(id);
-  clear_leftovers();
   return is_new;
 }
 
-/// Removes parts that cost money, and that nobody sees: of uploads that were killed, or whose begin
-/// was sent twice. A storage that does not say which there are keeps them.
+bool ObjectUpload::in_parts() const {
+  return write_.content.size() > part_bytes(write_.content.size());
+}
+
 void ObjectUpload::clear_leftovers() {
   try {
     const HttpResponse answer =

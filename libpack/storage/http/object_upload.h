@@ -27,6 +27,11 @@ class ObjectUpload {
   /// False when there is an object of this name. Throws as ObjectStore::write() does; what was sent
   /// in parts is removed then.
   bool run(const std::stop_token& stop);
+  bool in_parts() const;
+  /// Removes parts that cost money, and that nobody sees: of uploads of this object that were
+  /// killed, or whose begin was sent twice. A storage that does not say which there are keeps them.
+  /// Call it before and after run(); whoever sends the same object at this time has to begin anew.
+  void clear_leftovers();
   /// After an error: whether what completes the upload has been sent.
   bool may_be_complete() const { return completing_; }
 
@@ -38,7 +43,6 @@ class ObjectUpload {
   Judgement judge_condition(const HttpResponse& answer) const;
   bool put_whole();
   bool put_parts(const std::stop_token& stop);
-  void clear_leftovers();
   void send_parts(const std::string& id, const std::stop_token& stop);
   void start_part(const std::string& id, std::size_t part, Bytes body,
                   const std::shared_ptr<UnderWay>& under_way);

@@ -98,7 +98,7 @@ class CopyLoop final : public Loop {
     std::vector<std::byte> out{};
     void operator()(std::uint64_t, std::uint64_t sample, std::uint64_t) {
       const PackedDataset::Place at = dataset->place(sample);
-      const ByteRange range = dataset->index(at.shard).range(at.row);
+      const ByteRange range = dataset->index(at.shard)->range(at.row);
       if (out.size() < range.length) out.resize(range.length);  // never smaller: that would clear
       std::memcpy(out.data(), (*shards)[at.shard].bytes().data() + range.offset, range.length);
     }
@@ -108,7 +108,7 @@ class CopyLoop final : public Loop {
     const PackedDataset dataset(std::filesystem::path(input_) / split_);
     std::vector<MappedFile> shards;
     for (std::size_t shard = 0; shard < dataset.shards(); ++shard) {
-      if (dataset.index(shard).compressed())
+      if (dataset.index(shard)->compressed())
         throw Error(ErrorKind::kUnsupported, "compressed shards have no ranges to copy", input_);
       shards.emplace_back(dataset.data_path(shard));
     }

@@ -98,7 +98,8 @@ class Search {
     all.reserve(size_);
     for (const PackedDataset* dataset : datasets_) {
       for (std::size_t shard = 0; shard < dataset->shards(); ++shard) {
-        const ShardIndex& index = dataset->index(shard);
+        const auto held = dataset->index(shard);
+        const ShardIndex& index = *held;
         for (std::size_t row = 0; row < index.size(); ++row) {
           all.push_back(
               {index.hash(row), index.range(row).length, static_cast<std::uint32_t>(all.size())});
@@ -179,7 +180,7 @@ class Search {
   std::string_view class_of(const At& place) const {
     const PackedDataset& dataset = *datasets_[place.dataset];
     const PackedDataset::Place in = dataset.place(place.sample);
-    const auto label = static_cast<std::size_t>(dataset.index(in.shard).label(in.row));
+    const auto label = static_cast<std::size_t>(dataset.index(in.shard)->label(in.row));
     return label < dataset.classes().size() ? dataset.classes()[label] : std::string_view();
   }
 

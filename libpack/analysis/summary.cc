@@ -103,7 +103,8 @@ Summary summarise(const PackedDataset& dataset) {
   summary.field_samples.resize(dataset.fields().size());
   summary.classes = balance_of(dataset.manifest().class_samples);
   for (std::size_t shard = 0; shard < dataset.shards(); ++shard) {
-    const ShardIndex& index = dataset.index(shard);
+    const auto held = dataset.index(shard);
+    const ShardIndex& index = *held;
     for (std::size_t row = 0; row < index.size(); ++row) {
       add_image(index.image(row), summary, counts);
       summary.bytes.add(index.range(row).length);

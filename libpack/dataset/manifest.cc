@@ -1,6 +1,7 @@
 #include "packhorse/dataset/manifest.h"
 
-#include <set>
+#include <algorithm>
+#include <utility>
 
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
@@ -86,6 +87,39 @@ Json to_json(const Manifest& m) {
   return json;
 }
 
+/// Takes the shards out of a manifest while it is parsed, so that they are never all there as JSON,
+/// which takes ten times as much room.
+class ShardsTaken {
+ public:
+  /// For parse_json().
+  bool keep(int depth, Json::parse_event_t event, Json& value) {
+    using Event = Json::parse_event_t;
+    if (event == Event::key && depth == 1) inside_ = value == "shards";
+    if (!inside_ || event != Event::object_end || depth != 2) return true;
+    text_ += (text_.empty() ? "" : ",") + value.dump();
+    records.push_back({value.at("file"), value.at("index"), value.at("samples"),
+                       value.at("first_sample"), value.at("bytes"), value.at("index_bytes"),
+                       value.at("sha256"), value.at("index_sha256")});
+    return false;
+  }
+  /// The canonical text of what the id stands for: everything but itself and the version.
+  std::string content_of(const Json& json) const {
+    std::string text;
+    for (const auto& [name, value] : json.items()) {
+      if (name == "packhorse" || name == "id") continue;
+      text += (text.empty() ? "{" : ",") + Json(name).dump() + ":";
+      text += name == "shards" && value.is_array() ? "[" + text_ + "]" : value.dump();
+    }
+    return text + "}";
+  }
+
+  std::vector<ShardRecord> records;
+
+ private:
+  std::string text_;  ///< the members of the array
+  bool inside_ = false;
+};
+
 Manifest from_json(const Json& json) {
   Manifest m;
   json.at("packhorse").get_to(m.version);
@@ -122,10 +156,6 @@ Manifest from_json(const Json& json) {
   for (const auto& [rule, count] : accounting.at("skipped_by_rule").items()) {
     m.skipped_by_rule[rule] = count.get<std::uint64_t>();
   }
-  for (const Json& s : json.at("shards")) {
-    m.shards.push_back({s.at("file"), s.at("index"), s.at("samples"), s.at("first_sample"),
-                        s.at("bytes"), s.at("index_bytes"), s.at("sha256"), s.at("index_sha256")});
-  }
   for (const Json& f : json.at("files"))
     m.files.push_back({f.at("file"), f.at("bytes"), f.at("sha256")});
   return m;
@@ -147,12 +177,12 @@ Manifest Manifest::parse(std::string_view text, const std::filesystem::path& pat
     return Error(ErrorKind::kCorrupt, "damaged manifest: " + what, path, kAdvice);
   };
   try {
-    const Json json = parse_json<Json>(text, kLimits);
+    ShardsTaken taken;
+    const Json json = parse_json<Json>(text, kLimits, [&](int depth, auto event, Json& value) {
+      return taken.keep(depth, event, value);
+    });
     if (!json.is_object()) throw damaged("it is not a JSON object");
-    Json content = json;
-    content.erase("packhorse");
-    content.erase("id");
-    if (sha256(as_bytes(content.dump())) != json.at("id")) {
+    if (sha256(as_bytes(taken.content_of(json))) != json.at("id")) {
       throw damaged("its id does not match its content");
     }
     const int version = json.at("manifest_version");
@@ -161,13 +191,16 @@ Manifest Manifest::parse(std::string_view text, const std::filesystem::path& pat
                   "the dataset was written by a later version of packhorse", path,
                   "use that version or a later one");
     }
+    if (!json.at("shards").is_array() || !json.at("shards").empty())
+      throw damaged("its list of shards is none");
     Manifest manifest = from_json(json);
-    std::set<std::string_view> names;
-    for (const std::string_view name : names_in(manifest)) {
-      if (!is_inner_name(name)) throw damaged("it names a file outside the dataset's directory");
-      if (!names.insert(name).second)
-        throw damaged("it names the file '" + printable(name) + "' twice");
-    }
+    manifest.shards = std::move(taken.records);
+    std::vector<std::string_view> names = names_in(manifest);
+    if (!std::ranges::all_of(names, is_inner_name))
+      throw damaged("it names a file outside the dataset's directory");
+    std::ranges::sort(names);
+    if (const auto twice = std::ranges::adjacent_find(names); twice != names.end())
+      throw damaged("it names the file '" + printable(*twice) + "' twice");
     std::uint64_t samples = 0;
     for (const ShardRecord& shard : manifest.shards) {
       if (shard.first_sample != samples) throw damaged("its counts do not add up");

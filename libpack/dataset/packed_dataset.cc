@@ -8,6 +8,7 @@
 
 #include "base/parallel.h"
 #include "base/zstd_frame.h"
+#include "dataset/shard_pool.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/hash.h"
@@ -65,6 +66,18 @@ struct FrameCache {
   std::vector<std::byte> content;
 };
 
+/// What keeps the bytes of a thread's last view in place, where shards may be closed.
+struct ViewedShard {
+  std::uint64_t dataset = 0;  ///< its serial number
+  std::size_t number = 0;
+  std::shared_ptr<const OpenShard> shard = {};
+};
+
+ViewedShard& viewed_shard() {
+  thread_local ViewedShard viewed;
+  return viewed;
+}
+
 FrameCache& frame_cache() {
   thread_local FrameCache cache;
   return cache;
@@ -81,9 +94,8 @@ bool is_packed_dataset(const fs::path& path) {
 std::vector<fs::path> find_datasets(const fs::path& path) {
   std::vector<fs::path> found;
   if (const auto remote = open_remote(path)) {
-    if (!remote->has(std::string(kManifestName))) {
-      for (const std::string& split : remote->splits()) found.push_back(path / split);
-    }
+    if (remote->has(std::string(kManifestName))) return {path};
+    for (const std::string& split : remote->splits()) found.push_back(path / split);
     if (found.empty()) found.push_back(checked(path));
     return found;
   }
@@ -109,51 +121,75 @@ std::vector<std::string> classes_of(const DatasetDirectory& dataset, const Manif
 }
 
 ShardIndex open_index(const DatasetDirectory& dataset, const ShardRecord& record,
-                      const Manifest& manifest) {
+                      const Manifest& manifest, IndexCheck check) {
   const fs::path path = dataset.path() / record.index;
   const UniqueFd fd = dataset.open(record.index, record.index_bytes, record.index_sha256);
-  ShardIndex index(fd.get(), path);
+  ShardIndex index(fd.get(), path, check);
   if (const auto why = index.why_not_of(record, manifest))
     throw Error(ErrorKind::kCorrupt, *why, path, kVerifyAdvice);
+  index.expect_labels_below(static_cast<std::int64_t>(manifest.class_samples.size()));
   return index;
 }
 
 PackedDataset::PackedDataset(const fs::path& path)
     : directory_(checked(path)), manifest_(Manifest::load(directory_)), serial_(next_serial++) {
   classes_ = classes_of(directory_, manifest_);
-  open_shards();
-}
-
-/// Indexes are hashed as a whole, and those from afar waited for: several at a time.
-void PackedDataset::open_shards() {
-  const std::size_t count = manifest_.shards.size();
-  const int jobs = directory_.remote() ? kOpenedFromAfar : std::min(available_cpus(), kMostOpened);
-  std::vector<std::optional<ShardIndex>> indexes(count);
-  run_parallel(jobs, count, [&](std::size_t i) {
-    indexes[i].emplace(open_index(directory_, manifest_.shards[i], manifest_));
-  });
-  shards_.reserve(count);  // remote shards look at the indexes in it
-  for (std::size_t i = 0; i < count; ++i) {
-    const ShardRecord& record = manifest_.shards[i];
-    Shard& shard = shards_.emplace_back(Shard{std::move(*indexes[i]), {}, {}});
-    if (directory_.remote()) {
-      shard.remote = directory_.remote()->open_shard(record, shard.index);
-    } else {
-      open_local(shard, record);
-    }
+  std::uint64_t index_bytes = 0;
+  for (const ShardRecord& record : manifest_.shards) {
+    first_samples_.push_back(record.first_sample);
+    index_bytes += record.index_bytes;
   }
+  const bool remote = directory_.remote() != nullptr;
+  pool_ = std::make_unique<ShardPool>(shards(), remote);
+  at_once_ = shards() <= kShardsAtOnce && index_bytes <= kIndexBytesAtOnce;
+  if (!at_once_ || !pool_->keeps_all()) return;
+  // Indexes are hashed as a whole, and those from afar waited for: several at a time.
+  const int jobs = remote ? kOpenedFromAfar : std::min(available_cpus(), kMostOpened);
+  run_parallel(jobs, shards(), [&](std::size_t i) { static_cast<void>(shard(i)); });
 }
 
-void PackedDataset::open_local(Shard& shard, const ShardRecord& record) const {
-  const fs::path data = path() / record.file;
+PackedDataset::PackedDataset(PackedDataset&&) noexcept = default;
+PackedDataset& PackedDataset::operator=(PackedDataset&&) noexcept = default;
+PackedDataset::~PackedDataset() = default;
+
+PackedDataset::ShardPtr PackedDataset::shard(std::size_t number) const {
+  if (!pool_->keeps_all()) {
+    // The very one that was viewed, as it knows whether its file was truncated.
+    const ViewedShard& viewed = viewed_shard();
+    if (viewed.dataset == serial_ && viewed.number == number) return viewed.shard;
+  }
+  return pool_->get(number, [&] { return open_shard(number); });
+}
+
+PackedDataset::ShardPtr PackedDataset::open_shard(std::size_t number) const {
+  const ShardRecord& record = manifest_.shards[number];
+  const auto& remote = directory_.remote();
+  // What comes from afar has been read as a whole anyway.
+  const IndexCheck check = at_once_ || remote ? IndexCheck::kAll : IndexCheck::kAsUsed;
+  auto opened = std::make_shared<OpenShard>(open_index(directory_, record, manifest_, check));
+  if (remote) {
+    opened->remote = remote->open_shard(record, opened->index);
+  } else {
+    opened->data = map_data(record);
+  }
+  return opened;
+}
+
+MappedFile PackedDataset::map_data(const ShardRecord& record) const {
+  const fs::path path = this->path() / record.file;
   const UniqueFd fd = directory_.open(record.file, DatasetDirectory::links_of(manifest_));
-  shard.data = MappedFile(fd.get(), data);
-  const std::uint64_t size = shard.data.bytes().size();
-  if (size == record.bytes) return;
+  MappedFile data(fd.get(), path);
+  const std::uint64_t size = data.bytes().size();
+  if (size == record.bytes) return data;
   throw Error(
       ErrorKind::kCorrupt,
-      "the shard has " + std::to_string(size) + " bytes, not " + std::to_string(record.bytes), data,
+      "the shard has " + std::to_string(size) + " bytes, not " + std::to_string(record.bytes), path,
       kVerifyAdvice);
+}
+
+std::shared_ptr<const ShardIndex> PackedDataset::index(std::size_t shard) const {
+  const ShardPtr open = this->shard(shard);
+  return {open, &open->index};
 }
 
 fs::path PackedDataset::data_path(std::size_t shard) const {
@@ -161,18 +197,16 @@ fs::path PackedDataset::data_path(std::size_t shard) const {
 }
 
 PackedDataset::Place PackedDataset::place(std::size_t sample) const {
-  const auto after = std::upper_bound(
-      manifest_.shards.begin(), manifest_.shards.end(), sample,
-      [](std::size_t value, const ShardRecord& record) { return value < record.first_sample; });
-  const auto shard = static_cast<std::size_t>(after - manifest_.shards.begin()) - 1;
-  return {shard, sample - manifest_.shards[shard].first_sample};
+  const auto after = std::upper_bound(first_samples_.begin(), first_samples_.end(), sample);
+  const auto shard = static_cast<std::size_t>(after - first_samples_.begin()) - 1;
+  return {shard, sample - first_samples_[shard]};
 }
 
 std::size_t PackedDataset::find(std::string_view key) const {
-  for (std::size_t shard = 0; shard < shards_.size(); ++shard) {
-    const ShardIndex& index = shards_[shard].index;
-    for (std::size_t row = 0; row < index.size(); ++row) {
-      if (index.key(row) == key) return manifest_.shards[shard].first_sample + row;
+  for (std::size_t shard = 0; shard < shards(); ++shard) {
+    const auto index = this->index(shard);
+    for (std::size_t row = 0; row < index->size(); ++row) {
+      if (index->key(row) == key) return first_samples_[shard] + row;
     }
   }
   throw Error(ErrorKind::kNotFound, "there is no sample with the key '" + std::string(key) + "'",
@@ -181,36 +215,39 @@ std::size_t PackedDataset::find(std::string_view key) const {
 
 ImageInfo PackedDataset::image(std::size_t sample) const {
   const Place at = place(sample);
-  return index(at.shard).image(at.row);
+  return shard(at.shard)->index.image(at.row);
 }
 
 Bytes PackedDataset::view(std::size_t sample) const {
   const Place at = place(sample);
-  const ShardIndex& shard = index(at.shard);
-  const ByteRange range = shard.range(at.row);
-  Bytes bytes = view_range(at, range);
-  if (xxh3(bytes) == shard.hash(at.row)) [[likely]]
+  const ShardPtr shard = this->shard(at.shard);
+  if (!pool_->keeps_all()) viewed_shard() = {serial_, at.shard, shard};
+  const ByteRange range = shard->index.range(at.row);
+  const std::uint64_t hash = shard->index.hash(at.row);
+  Bytes bytes = view_range(*shard, at, range);
+  if (xxh3(bytes) == hash) [[likely]]
     return bytes;
-  bytes = view_anew(at, range);
-  if (xxh3(bytes) != shard.hash(at.row)) refuse_other_bytes(at, "the image's bytes");
+  bytes = view_anew(*shard, at, range);
+  if (xxh3(bytes) != hash) refuse_other_bytes(at, "the image's bytes");
   return bytes;
 }
 
 std::string PackedDataset::name_at(Place at) const {
-  const std::string_view key = index(at.shard).key(at.row);
+  const ShardPtr shard = this->shard(at.shard);
+  const std::string_view key = shard->index.key(at.row);
   if (!key.empty()) return std::string(key);
-  return "number " + std::to_string(manifest_.shards[at.shard].first_sample + at.row);
+  return "number " + std::to_string(first_samples_[at.shard] + at.row);
 }
 
 void PackedDataset::check_whole(std::size_t sample) const {
-  const Shard& shard = shards_[place(sample).shard];
-  if (!shard.data.truncated() && !shard.index.truncated()) [[likely]]
+  const Place at = place(sample);
+  const ShardPtr shard = this->shard(at.shard);
+  if (!shard->data.truncated() && !shard->index.truncated()) [[likely]]
     return;
-  const fs::path file = shard.data.truncated()
-                            ? data_path(place(sample).shard)
-                            : path() / manifest_.shards[place(sample).shard].index;
+  const fs::path file =
+      shard->data.truncated() ? data_path(at.shard) : path() / manifest_.shards[at.shard].index;
   throw Error(ErrorKind::kIo, "the file was truncated while it was open, or its disk is failing",
-              file, kVerifyAdvice, name_at(place(sample)));
+              file, kVerifyAdvice, name_at(at));
 }
 
 void PackedDataset::read(std::size_t sample, std::vector<std::byte>& out) const {
@@ -222,68 +259,67 @@ void PackedDataset::read(std::size_t sample, std::vector<std::byte>& out) const 
 bool PackedDataset::read_field(std::size_t sample, std::size_t field,
                                std::vector<std::byte>& out) const {
   const Place at = place(sample);
-  const ShardIndex& shard = index(at.shard);
-  if (!shard.has_field(at.row, field)) return false;
-  const ByteRange range = shard.field_range(at.row, field);
+  const ShardPtr shard = this->shard(at.shard);
+  const ShardIndex& index = shard->index;
+  if (!index.has_field(at.row, field)) return false;
+  const ByteRange range = index.field_range(at.row, field);
   const auto is_right = [&](Bytes bytes) {
     out.assign(bytes.begin(), bytes.end());
-    return xxh3(out) == shard.field_hash(at.row, field);
+    return xxh3(out) == index.field_hash(at.row, field);
   };
-  if (!is_right(view_range(at, range)) && !is_right(view_anew(at, range)))
+  if (!is_right(view_range(*shard, at, range)) && !is_right(view_anew(*shard, at, range)))
     refuse_other_bytes(at, "the bytes of the field '" + fields()[field] + "'");
   return true;
 }
 
 void PackedDataset::refuse_other_bytes(Place at, std::string_view what) const {
-  check_whole(manifest_.shards[at.shard].first_sample + at.row);
+  check_whole(first_samples_[at.shard] + at.row);
   corrupt(at, std::string(what) + " are not the ones that were packed");
 }
 
-ByteRange PackedDataset::stored_range(Place at) const {
-  const ShardIndex& shard = index(at.shard);
-  return shard.compressed() ? shard.frame(at.row).stored : shard.range(at.row);
-}
-
-Bytes PackedDataset::view_range(Place at, ByteRange range) const {
-  if (!index(at.shard).compressed()) return stored(at, range);
-  const std::uint64_t begin = index(at.shard).frame(at.row).content.offset;
-  return frame_content(at).subspan(range.offset - begin, range.length);
+Bytes PackedDataset::view_range(const OpenShard& shard, Place at, ByteRange range) const {
+  if (!shard.index.compressed()) return shard.stored(range);
+  const std::uint64_t begin = shard.index.frame(at.row).content.offset;
+  return frame_content(shard, at).subspan(range.offset - begin, range.length);
 }
 
 /// For bytes that are not the right ones: a copy of remote bytes that was damaged on a disk or on
 /// the way is fetched once more.
-Bytes PackedDataset::view_anew(Place at, ByteRange range) const {
-  if (!shards_[at.shard].remote) return view_range(at, range);
-  const bool compressed = index(at.shard).compressed();
-  shards_[at.shard].remote->discard(compressed ? stored_range(at) : range);
+Bytes PackedDataset::view_anew(const OpenShard& shard, Place at, ByteRange range) const {
+  if (!shard.remote) return view_range(shard, at, range);
+  shard.remote->discard(shard.index.compressed() ? shard.stored_range(at.row) : range);
   frame_cache().dataset = 0;
-  return view_range(at, range);
+  return view_range(shard, at, range);
 }
 
 std::uint64_t PackedDataset::prefetch(std::span<const std::uint64_t> samples) const {
   std::uint64_t asked = 0;
-  std::size_t shard = 0;
+  std::size_t number = 0;
+  ShardPtr shard;
   ByteRange run;
   const auto ask = [&] {
     if (run.length == 0) return;
-    if (const auto& remote = shards_[shard].remote) {
-      remote->prefetch(run);
+    if (shard->remote) {
+      shard->remote->prefetch(run);
     } else {
-      shards_[shard].data.will_need(run);
+      shard->data.will_need(run);
     }
     asked += run.length;
   };
   for (const std::uint64_t sample : samples) {
     const Place at = place(sample);
-    const ByteRange range = stored_range(at);
-    const bool joins = run.length > 0 && run.length < kJoinedBytes && at.shard == shard &&
+    const bool same = shard && at.shard == number;
+    const ShardPtr next = same ? shard : this->shard(at.shard);
+    const ByteRange range = next->stored_range(at.row);
+    const bool joins = same && run.length > 0 && run.length < kJoinedBytes &&
                        range.offset >= run.offset && range.offset <= run.end() + kJoinedGap;
     if (joins) {
       run.length = std::max(run.end(), range.end()) - run.offset;
       continue;
     }
     ask();
-    shard = at.shard;
+    number = at.shard;
+    shard = next;
     run = range;
   }
   ask();
@@ -294,13 +330,13 @@ double PackedDataset::resident_share() const {
   if (directory_.remote()) return remote_share();
   constexpr std::size_t kShards = 32, kPlaces = 8;
   std::size_t looked = 0, there = 0;
-  const std::size_t shards = std::min(kShards, shards_.size());
-  for (std::size_t i = 0; i < shards; ++i) {
-    const std::size_t shard = i * shards_.size() / shards;
+  const std::size_t some = std::min(kShards, shards());
+  for (std::size_t i = 0; i < some; ++i) {
+    const std::size_t shard = i * shards() / some;
     const UniqueFd fd = open_file(data_path(shard), O_RDONLY);
     if (!fd) continue;                                   // removed meanwhile: tells nothing
     ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_RANDOM);  // no read-ahead, which would distort this
-    const std::uint64_t bytes = shards_[shard].data.bytes().size();
+    const std::uint64_t bytes = manifest_.shards[shard].bytes;
     for (std::size_t k = 0; k < kPlaces; ++k, ++looked) {
       std::byte byte{};
       const iovec place{&byte, 1};
@@ -311,36 +347,39 @@ double PackedDataset::resident_share() const {
   return looked == 0 ? 0 : static_cast<double>(there) / static_cast<double>(looked);
 }
 
+/// Shards that have not been opened count as not there.
 double PackedDataset::remote_share() const {
   double bytes = 0, there = 0;
-  for (std::size_t i = 0; i < shards_.size(); ++i) {
-    const auto size = static_cast<double>(manifest_.shards[i].bytes);
-    bytes += size;
-    there += size * shards_[i].remote->resident_share();
-  }
+  for (const ShardRecord& record : manifest_.shards) bytes += static_cast<double>(record.bytes);
+  pool_->for_each_open([&](std::size_t i, const OpenShard& shard) {
+    there += static_cast<double>(manifest_.shards[i].bytes) * shard.remote->resident_share();
+  });
   return bytes == 0 ? 1 : there / bytes;
 }
 
 void PackedDataset::release() const {
-  for (const Shard& shard : shards_) shard.data.release();
+  pool_->for_each_open([](std::size_t, const OpenShard& shard) {
+    if (shard.remote) shard.remote->release();
+    shard.data.release();
+  });
 }
 
 /// A sample's frame, decompressed. Valid until this thread asks for another.
-Bytes PackedDataset::frame_content(Place at) const {
+Bytes PackedDataset::frame_content(const OpenShard& shard, Place at) const {
   FrameCache& cache = frame_cache();
   if (cache.dataset == serial_ && cache.shard == at.shard && cache.row == at.row)
     return cache.content;
   cache.dataset = 0;
-  const Frame frame = index(at.shard).frame(at.row);
+  const Frame frame = shard.index.frame(at.row);
   const auto decompress = [&] {
-    decompress_frame(stored(at, frame.stored), frame.content.length, cache.content);
+    decompress_frame(shard.stored(frame.stored), frame.content.length, cache.content);
   };
   try {
     decompress();
   } catch (const Error& error) {
-    check_whole(manifest_.shards[at.shard].first_sample + at.row);
-    if (!shards_[at.shard].remote) corrupt(at, error.what());
-    shards_[at.shard].remote->discard(frame.stored);
+    check_whole(first_samples_[at.shard] + at.row);
+    if (!shard.remote) corrupt(at, error.what());
+    shard.remote->discard(frame.stored);
     decompress();
   }
   cache.dataset = serial_;

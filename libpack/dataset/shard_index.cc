@@ -8,6 +8,7 @@
 
 #include "base/xxh3.h"
 #include "base/zstd_frame.h"
+#include "dataset/index_rows.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/dataset/manifest.h"
@@ -58,6 +59,7 @@ enum SectionId : std::uint32_t {
   kFieldRanges = 11,
   kFieldHashes = 12,
   kFrames = 13,
+  kBlockSums = 14,
   kSectionIds,
 };
 
@@ -69,12 +71,21 @@ struct ImageRow {
 };
 static_assert(sizeof(ImageRow) == 12);
 
+constexpr const char* kForeignLabel = "the index has a label beyond the dataset's classes";
+
 template <class T>
 std::string_view raw(const std::vector<T>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
-/// XXH3 of a file, with the checksum in its header counted as zero.
+/// Larger indexes have a checksum for each block of rows.
+constexpr std::size_t kMostWithoutSums = 8 * kBlockRows;
+
+std::uint64_t blocks_of(std::uint64_t rows) {
+  return rows / kBlockRows + (rows % kBlockRows == 0 ? 0 : 1);
+}
+
+/// XXH3 of a file, or of its beginning, with the checksum in its header counted as zero.
 class Checksum {
  public:
   explicit Checksum(Bytes header) {
@@ -195,6 +206,8 @@ void ShardIndexWriter::write(std::uint64_t data_bytes,
                                    {kFieldHashes, 0, raw(field_hashes_)}});
   }
   if (compressed_) columns.push_back({kFrames, kRequired, raw(frames_)});
+  std::vector<std::uint64_t> sums = block_sums();
+  if (!sums.empty()) columns.push_back({kBlockSums, 0, raw(sums)});
 
   const auto aligned = [](std::size_t size) {
     return (size + kAlignment - 1) / kAlignment * kAlignment;
@@ -212,6 +225,14 @@ void ShardIndexWriter::write(std::uint64_t data_bytes,
   header.samples = size();
   header.data_bytes = data_bytes;
   header.file_bytes = end;
+
+  if (!sums.empty()) {
+    Checksum head(std::as_bytes(std::span(&header, 1)));
+    for (const std::string_view part : {raw(table), raw(field_ends), std::string_view(field_names),
+                                        raw(sums).substr(sizeof(std::uint64_t))})
+      head.add(as_bytes(part));
+    sums.front() = head.finish();
+  }
 
   // Runs twice: for the checksum, which goes into the header, and for the file.
   const auto rest = [&](const auto& piece) {
@@ -231,6 +252,27 @@ void ShardIndexWriter::write(std::uint64_t data_bytes,
   rest(out);
 }
 
+/// The checksums of the blocks, behind room for that of all that comes before the rows; nothing for
+/// a small index.
+std::vector<std::uint64_t> ShardIndexWriter::block_sums() const {
+  if (size() <= kMostWithoutSums) return {};
+  const std::size_t fields = fields_.size();
+  IndexRows rows;
+  rows.add(as_bytes(raw(ranges_)), sizeof(ByteRange));
+  rows.add(as_bytes(raw(hashes_)), sizeof(std::uint64_t));
+  rows.add(as_bytes(raw(labels_)), sizeof(std::int64_t));
+  rows.add(images_, sizeof(ImageRow));
+  rows.add_text(key_ends_, keys_);
+  rows.add_text(path_ends_, paths_);
+  rows.add(as_bytes(raw(field_ranges_)), fields * sizeof(ByteRange));
+  rows.add(as_bytes(raw(field_hashes_)), fields * sizeof(std::uint64_t));
+  if (compressed_) rows.add(as_bytes(raw(frames_)), sizeof(Frame));
+  std::vector<std::uint64_t> sums{0};
+  for (std::size_t first = 0; first < size(); first += kBlockRows)
+    sums.push_back(rows.sum(first, std::min(first + kBlockRows, size())));
+  return sums;
+}
+
 std::string ShardIndexWriter::serialise(std::uint64_t data_bytes) const {
   std::string file;
   write(data_bytes, [&](Bytes piece) { file += as_text(piece); });
@@ -241,6 +283,7 @@ std::string ShardIndexWriter::serialise(std::uint64_t data_bytes) const {
 struct ShardIndex::Sections {
   std::filesystem::path path;
   std::array<std::optional<Bytes>, kSectionIds> found;
+  bool of_later_version = false;  ///< or damaged: call refuse_later_version() when it is not
 
   Sections(Bytes file, const Header& header, std::filesystem::path name) : path(std::move(name)) {
     if (header.header_bytes != sizeof header ||
@@ -257,11 +300,15 @@ struct ShardIndex::Sections {
       if (section.id > 0 && section.id < kSectionIds) {
         found[section.id] = file.subspan(section.offset, section.length);
       } else if ((section.flags & kRequired) != 0) {
-        throw Error(ErrorKind::kUnsupported,
-                    "the index has a section that this version does not know", path,
-                    "use a later version of packhorse");
+        of_later_version = true;
       }
     }
+  }
+
+  void refuse_later_version() const {
+    if (!of_later_version) return;
+    throw Error(ErrorKind::kUnsupported, "the index has a section that this version does not know",
+                path, "use a later version of packhorse");
   }
 
   Bytes bytes(SectionId id) const {
@@ -288,7 +335,8 @@ struct ShardIndex::Sections {
 ShardIndex::ShardIndex(const std::filesystem::path& path)
     : ShardIndex(open_for_reading(path).get(), path) {}
 
-ShardIndex::ShardIndex(int fd, const std::filesystem::path& path) : file_(fd, path) {
+ShardIndex::ShardIndex(int fd, const std::filesystem::path& path, IndexCheck check)
+    : file_(fd, path), path_(path) {
   const Bytes file = file_.bytes();
   Header header{};
   if (file.size() < sizeof header) corrupt(path, "it is too short");
@@ -297,18 +345,22 @@ ShardIndex::ShardIndex(int fd, const std::filesystem::path& path) : file_(fd, pa
     corrupt(path, "it does not start like an index");
   if (header.file_bytes != file.size())
     corrupt(path, "its length differs from the one in its header");
-  if (header.checksum != checksum_of(fd, file.size(), path))
-    corrupt(path, "its checksum does not match");
-  // The checksum shows that a writer wrote these bytes; the bounds below check that it wrote them
-  // right.
   samples_ = header.samples;
   data_bytes_ = header.data_bytes;
   const Sections sections(file, header, path);
+  const bool as_used = check == IndexCheck::kAsUsed && sections.found[kBlockSums];
+  if (as_used) {
+    read_sums(sections);
+  } else if (header.checksum != checksum_of(fd, file.size(), path)) {
+    corrupt(path, "its checksum does not match");
+  }
+  // Checksums show that a writer wrote these bytes; the bounds below check that it wrote them
+  // right.
+  sections.refuse_later_version();
   read_columns(sections);
   read_fields(sections);
-  check_ranges(path);
-  check_images(path);
-  check_labels(path);
+  if (as_used) return;
+  check_rows(0, samples_);
   file_.release();
 }
 
@@ -318,9 +370,9 @@ void ShardIndex::read_columns(const Sections& sections) {
   labels_ = sections.column<std::int64_t>(kLabels, samples_);
   images_ = std::as_bytes(sections.column<ImageRow>(kImages, samples_));
   keys_ = as_text(sections.bytes(kKeys));
-  key_ends_ = sections.ends(kKeyEnds, samples_, keys_);
+  key_ends_ = sections.column<std::uint64_t>(kKeyEnds, samples_);
   paths_ = as_text(sections.bytes(kPaths));
-  path_ends_ = sections.ends(kPathEnds, samples_, paths_);
+  path_ends_ = sections.column<std::uint64_t>(kPathEnds, samples_);
   compressed_ = sections.found[kFrames].has_value();
   if (compressed_) frames_ = sections.column<Frame>(kFrames, samples_);
 }
@@ -337,57 +389,110 @@ void ShardIndex::read_fields(const Sections& sections) {
   field_hashes_ = sections.column<std::uint64_t>(kFieldHashes, samples_ * count);
 }
 
+/// The checksums of blocks, after that of all that is not in a block has been compared.
+void ShardIndex::read_sums(const Sections& sections) {
+  sums_ = sections.column<std::uint64_t>(kBlockSums, 1 + blocks_of(samples_));
+  Header header{};
+  const Bytes file = file_.bytes();
+  std::memcpy(&header, file.data(), sizeof header);
+  Checksum head(file.first(sizeof header));
+  head.add(file.subspan(sizeof header, header.sections * sizeof(Section)));
+  for (const SectionId id : {kFieldEnds, kFieldNames})
+    if (sections.found[id]) head.add(*sections.found[id]);
+  head.add(std::as_bytes(sums_.subspan(1)));
+  if (head.finish() != sums_.front()) corrupt(path_, "its checksum does not match");
+  sums_ = sums_.subspan(1);
+  blocks_ = std::make_unique<std::atomic<bool>[]>(sums_.size());
+}
+
+IndexRows ShardIndex::rows() const {
+  IndexRows rows;
+  rows.add(std::as_bytes(ranges_), sizeof(ByteRange));
+  rows.add(std::as_bytes(hashes_), sizeof(std::uint64_t));
+  rows.add(std::as_bytes(labels_), sizeof(std::int64_t));
+  rows.add(images_, sizeof(ImageRow));
+  rows.add_text(key_ends_, keys_);
+  rows.add_text(path_ends_, paths_);
+  rows.add(std::as_bytes(field_ranges_), fields_.size() * sizeof(ByteRange));
+  rows.add(std::as_bytes(field_hashes_), fields_.size() * sizeof(std::uint64_t));
+  if (compressed_) rows.add(std::as_bytes(frames_), sizeof(Frame));
+  return rows;
+}
+
+void ShardIndex::check_block_of(std::size_t row) const {
+  const std::size_t block = row / kBlockRows;
+  if (blocks_[block].load(std::memory_order_acquire)) [[likely]]
+    return;
+  const std::size_t first = block * kBlockRows, behind = std::min(first + kBlockRows, samples_);
+  const IndexRows all = rows();
+  const bool right = all.in_order(first, behind) && all.sum(first, behind) == sums_[block];
+  if (file_.truncated())
+    throw Error(ErrorKind::kIo, "the index was truncated while it was open, or its disk is failing",
+                path_, "restore the file from a copy, or pack again");
+  if (!right) corrupt(path_, "the checksum of some rows does not match");
+  check_rows(first, behind);
+  blocks_[block].store(true, std::memory_order_release);
+}
+
+void ShardIndex::check_rows(std::size_t first, std::size_t behind) const {
+  if (!rows().in_order(first, behind)) corrupt(path_, "a text column is out of order");
+  check_ranges(first, behind);
+  check_images(first, behind);
+  check_labels(first, behind);
+}
+
 /// Checks that every range lies where it should: a frame in the data file, a sample's bytes in its
 /// frame.
-void ShardIndex::check_ranges(const std::filesystem::path& path) const {
+void ShardIndex::check_ranges(std::size_t first, std::size_t behind) const {
   const auto inside = [](const ByteRange& inner, const ByteRange& outer) {
     return inner.offset >= outer.offset && inner.length <= outer.length &&
            inner.offset - outer.offset <= outer.length - inner.length;
   };
   const ByteRange file{0, data_bytes_};
-  for (std::size_t i = 0; i < samples_; ++i) {
+  for (std::size_t i = first; i < behind; ++i) {
     const ByteRange within = compressed_ ? frames_[i].content : file;
     if (compressed_) {
       const auto& [stored, content] = frames_[i];
       if (!inside(stored, file) || content.offset > ~content.length ||
           !frame_may_hold(stored.length, content.length)) {
-        corrupt(path, "a frame lies outside the data file, or is larger than a frame can be");
+        corrupt(path_, "a frame lies outside the data file, or is larger than a frame can be");
       }
     }
     bool fits = inside(ranges_[i], within);
     for (std::size_t field = 0; field < fields_.size(); ++field) {
-      const ByteRange range = field_range(i, field);
+      const ByteRange range = field_ranges_[i * fields_.size() + field];
       fits = fits && (range == kAbsent || inside(range, within));
     }
-    if (!fits) corrupt(path, "a sample lies outside the data file");
+    if (!fits) corrupt(path_, "a sample lies outside the data file");
   }
 }
 
 /// Checks what the bytes of an image do not tell, or tell only when they are decoded.
-void ShardIndex::check_images(const std::filesystem::path& path) const {
+void ShardIndex::check_images(std::size_t first, std::size_t behind) const {
   constexpr std::uint32_t kLongestSide = std::numeric_limits<std::int32_t>::max();
-  for (std::size_t i = 0; i < samples_; ++i) {
-    const ImageInfo info = image(i);
+  for (std::size_t i = first; i < behind; ++i) {
+    const ImageInfo info = stored_image(i);
     if (info.kind < ImageKind::kJpeg || info.kind > ImageKind::kRaw)
-      corrupt(path, "an image has an unknown kind");
+      corrupt(path_, "an image has an unknown kind");
     if (info.width == 0 || info.height == 0 || info.width > kLongestSide ||
         info.height > kLongestSide) {
-      corrupt(path, "an image has an impossible size");
+      corrupt(path_, "an image has an impossible size");
     }
     if (info.kind == ImageKind::kRaw && (pixel_bytes(info) != ranges_[i].length ||
                                          (info.components != 1 && info.components != 3))) {
-      corrupt(path, "the number of raw pixels does not match their size");
+      corrupt(path_, "the number of raw pixels does not match their size");
     }
   }
 }
 
-void ShardIndex::check_labels(const std::filesystem::path& path) {
-  std::int64_t lowest = 0;
-  for (const std::int64_t label : labels_) {
+void ShardIndex::check_labels(std::size_t first, std::size_t behind) const {
+  std::int64_t lowest = 0, highest = -1;
+  for (const std::int64_t label : labels_.subspan(first, behind - first)) {
     lowest = std::min(lowest, label);
-    highest_label_ = std::max(highest_label_, label);
+    highest = std::max(highest, label);
   }
-  if (lowest < 0) corrupt(path, "a label is negative");
+  if (lowest < 0) corrupt(path_, "a label is negative");
+  if (highest >= label_limit_) corrupt(path_, kForeignLabel);
 }
 
 std::optional<std::string> ShardIndex::why_not_of(const ShardRecord& record,
@@ -396,12 +501,13 @@ std::optional<std::string> ShardIndex::why_not_of(const ShardRecord& record,
       compressed() == manifest.compress.empty()) {
     return "the index does not match the manifest";
   }
-  if (highest_label_ >= static_cast<std::int64_t>(manifest.class_samples.size()))
-    return "the index has a label beyond the dataset's classes";
+  const auto classes = static_cast<std::int64_t>(manifest.class_samples.size());
+  if (!blocks_ && !labels_.empty() && *std::ranges::max_element(labels_) >= classes)
+    return kForeignLabel;
   return std::nullopt;
 }
 
-ImageInfo ShardIndex::image(std::size_t i) const {
+ImageInfo ShardIndex::stored_image(std::size_t i) const {
   ImageRow row{};
   std::memcpy(&row, images_.data() + i * sizeof row, sizeof row);
   return {static_cast<ImageKind>(row.kind),

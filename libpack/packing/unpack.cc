@@ -47,7 +47,8 @@ class ShardUnpacker {
       : dataset_(dataset), out_(out), progress_(progress), files_(progress, bytes) {}
 
   void run(std::size_t shard, const std::stop_token& stop) {
-    const ShardIndex& index = dataset_.index(shard);
+    const auto held = dataset_.index(shard);
+    const ShardIndex& index = *held;
     const std::uint64_t first = dataset_.manifest().shards[shard].first_sample;
     std::vector<std::byte> field_bytes;
     for (std::size_t row = 0; row < index.size(); ++row) {

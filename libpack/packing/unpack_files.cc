@@ -15,7 +15,8 @@ bool leaves_folder(const fs::path& path) {
 }
 
 fs::path unpacked_path(const PackedDataset& dataset, std::size_t shard, std::size_t row) {
-  const ShardIndex& index = dataset.index(shard);
+  const auto held = dataset.index(shard);
+  const ShardIndex& index = *held;
   const std::string key(index.key(row));
   fs::path path(index.path(row));
   if (path.empty()) {

@@ -34,7 +34,8 @@ class NotedSource {
     text_ = place_of(target_.text);
     told_by_text_ = target_.text == "json" && text_ != kNoField;
     for (std::size_t shard = 0; told_by_text_ && shard < dataset_.shards(); ++shard) {
-      const ShardIndex& index = dataset_.index(shard);
+      const auto held = dataset_.index(shard);
+      const ShardIndex& index = *held;
       for (std::size_t row = 0; row < index.size(); ++row)
         told_by_text_ = told_by_text_ && index.has_field(row, text_) &&
                         index.image(row).kind != ImageKind::kRaw;
@@ -73,8 +74,8 @@ class NotedSource {
       if (field == field_ || field == text_) continue;
       std::uint64_t count = 0;
       for (std::size_t shard = 0; shard < dataset_.shards(); ++shard) {
-        for (std::size_t row = 0; row < dataset_.index(shard).size(); ++row)
-          if (dataset_.index(shard).has_field(row, field)) ++count;
+        for (std::size_t row = 0; row < dataset_.index(shard)->size(); ++row)
+          if (dataset_.index(shard)->has_field(row, field)) ++count;
       }
       if (count > 0) unsaid["fields '" + dataset_.fields()[field] + "'"] += count;
     }
@@ -121,10 +122,10 @@ class NotationUnpacker {
   void for_each_sample(std::size_t shard, Unsaid& unsaid, const Use& use) {
     const PackedDataset& dataset = source_.dataset();
     std::vector<std::byte> text_buffer, objects_buffer;
-    for (std::size_t row = 0; row < dataset.index(shard).size(); ++row) {
+    for (std::size_t row = 0; row < dataset.index(shard)->size(); ++row) {
       if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
       const std::uint64_t number = dataset.manifest().shards[shard].first_sample + row;
-      const std::string key(dataset.index(shard).key(row));
+      const std::string key(dataset.index(shard)->key(row));
       const fs::path path = unpacked_path(dataset, shard, row);
       try {
         const std::string_view text = source_.text(number, text_buffer);

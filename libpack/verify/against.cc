@@ -65,7 +65,7 @@ class SamplesByPath {
 
   std::string path(std::size_t sample) const {
     const PackedDataset::Place at = dataset_.place(sample);
-    return printable(dataset_.index(at.shard).path(at.row));
+    return printable(dataset_.index(at.shard)->path(at.row));
   }
 
   std::optional<std::size_t> find(std::string_view wanted) const {
@@ -160,7 +160,8 @@ class Comparison {
     seen_[*sample] = 1;
     if (!item.reason.empty()) return no_longer_packed(*sample, path, item.reason);
     const PackedDataset::Place at = dataset_.place(*sample);
-    const ShardIndex& index = dataset_.index(at.shard);
+    const auto held = dataset_.index(at.shard);
+    const ShardIndex& index = *held;
     if (item.hash != index.hash(at.row)) {
       add(FindingKind::kChanged, sample, path, "the source has a different image");
     } else if (item.image != index.image(at.row)) {
@@ -256,7 +257,8 @@ class Comparison {
     Finding finding{kind, {}, -1, {}, 0, 0, std::move(detail), printable(prefix_) + path};
     if (sample) {
       const PackedDataset::Place at = dataset_.place(*sample);
-      const ShardIndex& index = dataset_.index(at.shard);
+      const auto held = dataset_.index(at.shard);
+      const ShardIndex& index = *held;
       const ByteRange range = index.compressed() ? index.frame(at.row).stored : index.range(at.row);
       finding.shard = prefix_ + dataset_.manifest().shards[at.shard].file;
       finding.sample = static_cast<std::int64_t>(*sample);

@@ -89,6 +89,16 @@ const std::vector<TargetRecord>& Dataset::targets() const {
   return kNone;
 }
 
+std::uint64_t Dataset::stored_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const fs::path& file : files()) {
+    std::error_code code;
+    bytes += fs::file_size(file, code);
+    if (code) throw Error(ErrorKind::kIo, "cannot tell its size: " + code.message(), file);
+  }
+  return bytes;
+}
+
 Error error_at(const Dataset& dataset, std::size_t i, const Error& error) {
   return {error.kind(), dataset.describe(i) + ": " + error.what(), error.path(), error.advice(),
           error.key()};

@@ -14,11 +14,11 @@ class Packed final : public Dataset {
   const std::vector<std::string>& classes() const override { return packed_.classes(); }
   std::int64_t label(std::size_t i) const override {
     const PackedDataset::Place place = packed_.place(i);
-    return packed_.index(place.shard).label(place.row);
+    return packed_.index(place.shard)->label(place.row);
   }
   std::uint64_t bytes(std::size_t i) const override {
     const PackedDataset::Place place = packed_.place(i);
-    return packed_.index(place.shard).range(place.row).length;
+    return packed_.index(place.shard)->range(place.row).length;
   }
   ImageInfo image(std::size_t i) const override { return packed_.image(i); }
   void read(std::size_t i, std::vector<std::byte>& out) const override { packed_.read(i, out); }
@@ -35,11 +35,9 @@ class Packed final : public Dataset {
   }
   double resident_share() const override { return packed_.resident_share(); }
   OrderKind usual_order() const override {
-    const auto& remote = packed_.directory().remote();
-    if (!remote) return OrderKind::kGlobal;
-    std::uint64_t bytes = 0;
-    for (const ShardRecord& shard : packed_.manifest().shards) bytes += shard.bytes;
-    return remote->keeps(bytes) ? OrderKind::kWindowFirst : OrderKind::kWindow;
+    if (!from_afar()) return OrderKind::kGlobal;
+    const bool kept = packed_.directory().remote()->keeps(stored_bytes());
+    return kept ? OrderKind::kWindowFirst : OrderKind::kWindow;
   }
   void release() const override { packed_.release(); }
   std::string describe(std::size_t i) const override {
@@ -48,10 +46,23 @@ class Packed final : public Dataset {
   }
   std::vector<std::filesystem::path> files() const override {
     std::vector<std::filesystem::path> files;
-    if (packed_.directory().remote()) return files;
+    if (from_afar()) return files;
     for (std::size_t shard = 0; shard < packed_.shards(); ++shard)
       files.push_back(packed_.data_path(shard));
     return files;
+  }
+  std::vector<Extent> extents() const override {
+    std::vector<Extent> extents;
+    if (!packed_.opens_as_needed()) return extents;
+    for (const ShardRecord& shard : packed_.manifest().shards)
+      extents.push_back({shard.samples, shard.bytes});
+    return extents;
+  }
+  bool from_afar() const override { return packed_.directory().remote() != nullptr; }
+  std::uint64_t stored_bytes() const override {
+    std::uint64_t bytes = 0;
+    for (const ShardRecord& shard : packed_.manifest().shards) bytes += shard.bytes;
+    return bytes;
   }
   std::string format() const override { return packed_.manifest().format; }
   std::string image_mode() const override { return packed_.manifest().image; }

@@ -7,6 +7,16 @@
 namespace packhorse::reader {
 
 Runs::Runs(const Dataset& dataset, std::uint64_t run_bytes) : begins_{0} {
+  const std::vector<Dataset::Extent> files = dataset.extents();
+  for (const Dataset::Extent& file : files) {
+    const std::uint64_t begin = begins_.back();
+    const std::uint64_t runs = std::min(file.samples, file.bytes / run_bytes + 1);
+    // 128 bits: the product may need more than 64.
+    for (std::uint64_t run = 1; run <= runs; ++run)
+      begins_.push_back(
+          begin + static_cast<std::uint64_t>(static_cast<__uint128_t>(file.samples) * run / runs));
+  }
+  if (!files.empty()) return;
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < dataset.size(); ++i) {
     bytes += dataset.bytes(i);

@@ -119,7 +119,8 @@ class Bench {
     const std::size_t shard = shard_of(file);
     const ShardRecord& record = whole_.manifest().shards[shard];
     if (record.file != file) return std::nullopt;
-    const ShardIndex& index = whole_.index(shard);
+    const auto held = whole_.index(shard);
+    const ShardIndex& index = *held;
     const auto holds = [&](ByteRange range) { return at >= range.offset && at < range.end(); };
     for (std::size_t row = 0; row < index.size(); ++row) {
       bool hit = holds(index.compressed() ? index.frame(row).stored : index.range(row));
@@ -155,7 +156,7 @@ class Bench {
       std::vector<std::byte> bytes;
       for (std::size_t i = record.first_sample; i < record.first_sample + record.samples; ++i) {
         for (std::size_t piece = 0; piece <= fields; ++piece) try {
-            if (piece > 0 && !whole_.index(shard).has_field(i - record.first_sample, piece - 1))
+            if (piece > 0 && !whole_.index(shard)->has_field(i - record.first_sample, piece - 1))
               continue;
             const std::size_t place = at++;
             if (piece == 0) {
@@ -175,7 +176,8 @@ class Bench {
   }
 
   std::size_t payloads(std::size_t shard) const {
-    const ShardIndex& index = whole_.index(shard);
+    const auto held = whole_.index(shard);
+    const ShardIndex& index = *held;
     std::size_t count = index.size();
     for (std::size_t row = 0; row < index.size(); ++row) {
       for (std::size_t f = 0; f < index.fields().size(); ++f)

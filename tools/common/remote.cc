@@ -59,19 +59,22 @@ std::vector<reader::MetricFamily> remote_metrics() {
   return families;
 }
 
-void RemoteArguments::setup(CLI::App& app) {
+void RemoteArguments::setup(CLI::App& app, Cache cache) {
   const auto add = [&](CLI::Option* option) {
     option->group(kRemoteGroup);
     declared_.push_back(option);
     return option;
   };
-  add(app.add_option("--cache", cache_,
-                     "Directory that keeps what was fetched, for all processes of this machine; "
-                     "default: $XDG_CACHE_HOME/packhorse or ~/.cache/packhorse"))
-      ->type_name("DIR");
-  add(add_size(app, "--cache-size", options_.cache_bytes,
-               "What the cache may hold, e.g. 200GB; what was used least recently goes first"));
-  add(app.add_flag("--no-cache", no_cache_, "Keep what was fetched in memory alone"));
+  no_cache_ = cache == Cache::kNever;
+  if (cache == Cache::kOffered) {
+    add(app.add_option("--cache", cache_,
+                       "Directory that keeps what was fetched, for all processes of this machine; "
+                       "default: $XDG_CACHE_HOME/packhorse or ~/.cache/packhorse"))
+        ->type_name("DIR");
+    add(add_size(app, "--cache-size", options_.cache_bytes,
+                 "What the cache may hold, e.g. 200GB; what was used least recently goes first"));
+    add(app.add_flag("--no-cache", no_cache_, "Keep what was fetched in memory alone"));
+  }
   add(app.add_option("--endpoint", options_.storage.endpoint,
                      "s3: where the storage is, if not at AWS, e.g. http://localhost:8333"))
       ->type_name("URL");

@@ -14,8 +14,12 @@ inline constexpr const char* kRemoteGroup = "Datasets at URLs (https, s3)";
 /// Datasets at URLs on the command line: --cache and its size, and how storage is spoken to.
 class RemoteArguments {
  public:
+  enum class Cache : std::uint8_t {
+    kOffered,  ///< and used, unless --no-cache is given
+    kNever,    ///< for what must come from afar each time
+  };
   /// Declares the options.
-  void setup(CLI::App& app);
+  void setup(CLI::App& app, Cache cache = Cache::kOffered);
   /// Lets datasets at URLs be opened; `paths` are what the command was given to read. Returns
   /// whether one of them is a URL. Throws Error(kUsage) for options that change nothing, as none
   /// is.

@@ -29,13 +29,14 @@ struct Compared {
 
 struct ComparedSample {
   const PackedDataset& dataset;
+  std::shared_ptr<const ShardIndex> held;
   const ShardIndex& index;
   std::size_t row;
   ComparedSample(const Compared& compared, const DuplicateSet::Member& member)
       : ComparedSample(*compared.datasets[member.dataset],
                        compared.datasets[member.dataset]->place(member.sample)) {}
   ComparedSample(const PackedDataset& from, PackedDataset::Place at)
-      : dataset(from), index(from.index(at.shard)), row(at.row) {}
+      : dataset(from), held(from.index(at.shard)), index(*held), row(at.row) {}
   std::string class_name() const {
     const auto label = static_cast<std::size_t>(index.label(row));
     return label < dataset.classes().size() ? dataset.classes()[label] : "?";

@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "common/checks.h"
 #include "common/image_limits.h"
+#include "common/remote.h"
 #include "common/storage.h"
 #include "common/terminal.h"
 #include "measure_options.h"
@@ -52,15 +53,18 @@ class CommandMeasure final : public program::Command {
     app.add_flag("--gpu-decode", options_.gpu_decode, "Decode JPEGs on the GPU");
     app.add_flag("--json", json_, "Print one JSON object: see docs/measuring.md");
     app.add_option("--save", save_, "Also write the JSON object to this file, for scripts/plot");
+    remote_.setup(app, program::RemoteArguments::Cache::kNever);
     program::add_quiet(app, quiet_, program::kProgress);
     app.footer(
         "Examples:\n"
         "  packhorse-train measure --folder photos --packed packed/wds --packed packed/lmdb "
         "--cold\n"
+        "  packhorse-train measure --folder photos --packed packed/wds --packed s3://bucket/wds\n"
         "  packhorse-train measure --folder photos --pack-all --storage hdd --storage nfs --save "
         "report.json\n"
         "  scripts/plot report.json --out report.html\n\n"
-        "Warm is always measured. Repeats are interleaved; read, read+decode and training are "
+        "Warm is always measured, and what lies at a URL from there. Repeats are interleaved; "
+        "read, read+decode and training are "
         "separate passes.");
   }
 
@@ -77,6 +81,10 @@ class CommandMeasure final : public program::Command {
     for (const std::string& text : storages_)
       options_.storages.push_back(reader::parse_storage(text));
     options_.validate();
+    std::vector<std::string> paths;
+    for (const std::filesystem::path& path : options_.packed) paths.push_back(path.string());
+    if (remote_.enable(paths))
+      options_.remote_bytes = [] { return remote_counters().storage.bytes; };
     std::optional<AtomicFile> saved;  // opened now: no measurement is lost to a misspelt folder
     if (!save_.empty()) saved.emplace(save_);
     const program::StatusLine status(quiet_);
@@ -99,7 +107,8 @@ class CommandMeasure final : public program::Command {
     app.add_option("--folder", options_.folder, "Folder of images, as it was before packing")
         ->required();
     app.add_option("--packed", options_.packed,
-                   "Packed datasets of that folder (may be given several times)");
+                   "Packed datasets of that folder, which may lie at URLs (may be given several "
+                   "times)");
     auto* all =
         app.add_flag("--pack-all", pack_all_,
                      "First pack the folder into every format and image mode, and report the cost");
@@ -153,6 +162,7 @@ class CommandMeasure final : public program::Command {
   RecipeOptions recipe_;
   RunOptions run_;
   PassOptions passes_;
+  program::RemoteArguments remote_;
   PackAllOptions all_;
   std::vector<std::string> storages_;
   std::optional<int> side_;

@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "common/checks.h"
 #include "common/image_limits.h"
+#include "common/remote.h"
 #include "common/storage.h"
 #include "common/terminal.h"
 #include "measure_options.h"
@@ -18,7 +19,8 @@ namespace {
 class CommandSweep final : public program::Command {
  public:
   void setup(CLI::App& app) override {
-    app.add_option("--data", options_.data, "Packed dataset or folder")->required();
+    app.add_option("--data", options_.data, "Packed dataset, which may lie at a URL, or folder")
+        ->required();
     app.add_option("--split", options_.measure.split, "Split to use (train)");
     recipe_.add_model_options(app);
     app.add_option("--device", device_, "auto: a GPU if there is one")
@@ -40,6 +42,7 @@ class CommandSweep final : public program::Command {
                               "each pass (as root: the whole page cache), and prove it");
     app.add_option("--storage", storage_, program::storages_text())->excludes(cold);
     app.add_flag("--json", json_, "Print one JSON object: see docs/measuring.md");
+    remote_.setup(app, program::RemoteArguments::Cache::kNever);
     program::add_quiet(app, quiet_, program::kProgress);
     app.footer("Example:\n  packhorse-train sweep --data packed/wds --storage nfs");
   }
@@ -49,6 +52,8 @@ class CommandSweep final : public program::Command {
     options_.measure.recipe = recipe_.choices();
     options_.measure.device = pick_device(device_);
     passes_.put_into(options_.measure);
+    if (remote_.enable({options_.data.string()}))
+      options_.measure.remote_bytes = [] { return remote_counters().storage.bytes; };
     if (cold_) options_.condition = Condition::cold();
     if (!storage_.empty())
       options_.condition = {Condition::Kind::kSimulated, reader::parse_storage(storage_)};
@@ -64,6 +69,7 @@ class CommandSweep final : public program::Command {
   SweepOptions options_;
   RecipeOptions recipe_;
   PassOptions passes_;
+  program::RemoteArguments remote_;
   std::string device_ = "auto", storage_;
   bool cold_ = false, json_ = false, quiet_ = false;
 };

@@ -128,7 +128,7 @@ Json run_json(const SpeedReport& report, const MeasuredRun& run) {
                {"read", pass_json(run.read)},
                {"decode", pass_json(run.decode)},
                {"training", training_json(run.training)}};
-  const MeasuredRun& folder = report.run(run.condition, 0);
+  const MeasuredRun& folder = report.folder_run(run.condition);
   if (!folder.training.empty()) {
     json["speedup"] = {{"read", compare(run.read, folder.read).ratio},
                        {"decode", compare(run.decode, folder.decode).ratio},
@@ -175,7 +175,7 @@ std::string command_line() {
 }  // namespace
 
 Json to_json(const Condition& condition) {
-  static constexpr std::array kKinds = {"warm", "cold", "simulated"};
+  static constexpr std::array kKinds = {"warm", "cold", "simulated", "remote"};
   Json json = {{"name", condition.name()},
                {"kind", kKinds[static_cast<std::size_t>(condition.kind)]}};
   if (condition.kind == Condition::Kind::kCold) json["names_dropped"] = condition.names_dropped;
@@ -228,6 +228,7 @@ Json measurement_json(const SpeedReport& report, const MeasureOptions& options,
       json["runs"].push_back(run_json(report, run));
       continue;
     }
+    if (!run.applies) continue;
     json["not_measured"].push_back({{"input", report.inputs[run.input].name},
                                     {"condition", report.conditions[run.condition].name()},
                                     {"reason", run.not_measured}});

@@ -45,6 +45,8 @@ std::string condition_text(const Condition& condition) {
       return std::string("cold: dropped from the page cache before each pass, ") +
              (condition.names_dropped ? "with names and inodes"
                                       : "except for names and inodes, which only root can drop");
+    case Condition::Kind::kRemote:
+      return "remote: from a URL, with nothing kept";
     case Condition::Kind::kSimulated:
       break;
     case Condition::Kind::kWarm:
@@ -59,9 +61,10 @@ std::string condition_text(const Condition& condition) {
 Table speed_table(const SpeedReport& report, std::size_t condition) {
   Table rows = {{"images/s", "read ", "read+decode ", "training ", "waiting", "vs folder: read",
                  "read+decode", "training"}};
-  const MeasuredRun& folder = report.run(condition, 0);
+  const MeasuredRun& folder = report.folder_run(condition);
   for (std::size_t input = 0; input < report.inputs.size(); ++input) {
     const MeasuredRun& run = report.run(condition, input);
+    if (!run.applies) continue;
     const std::string& name = report.inputs[input].name;
     if (run.training.empty()) {
       rows.push_back({name, "not measured"});
@@ -151,7 +154,11 @@ std::string measurement_text(const SpeedReport& report, const MeasureOptions& op
         "have different pixels\n";
   }
   for (std::size_t at = 0; at < report.conditions.size(); ++at) {
-    text += "\n" + printable_text(condition_text(report.conditions[at])) + "\n";
+    text += "\n" + printable_text(condition_text(report.conditions[at]));
+    if (report.conditions[at].kind == Condition::Kind::kRemote)
+      text += fmt::format(", in {} order; the folder that it is compared with is in the page cache",
+                          name_of(report.remote_order));
+    text += "\n";
     text += program::table_text(speed_table(report, at));
     const Table details = detail_table(report, at);
     if (details.size() > 1) text += "\n" + program::table_text(details);

@@ -14,6 +14,16 @@ const Pass& median_pass(const std::vector<Pass>& passes) {
   return *order[order.size() / 2];
 }
 
+/// The passes of a run's input in the page cache; none where it was not measured there.
+const std::vector<Pass>& warm_passes(const SpeedReport& report, const MeasuredRun& run) {
+  const MeasuredInput& input = report.inputs[run.input];
+  const auto here = std::ranges::find_if(report.inputs, [&](const MeasuredInput& other) {
+    return !other.from_afar && other.format == input.format && other.image_mode == input.image_mode;
+  });
+  if (!input.from_afar || here == report.inputs.end()) return report.run(0, run.input).training;
+  return report.run(0, static_cast<std::size_t>(here - report.inputs.begin())).training;
+}
+
 }  // namespace
 
 Attribution attribute(const SpeedReport& report, const MeasuredRun& run) {
@@ -29,9 +39,11 @@ Attribution attribute(const SpeedReport& report, const MeasuredRun& run) {
   const Pass& alone = median_pass(report.device_limit);
   parts.device_s = epoch(alone.seconds, alone);
   parts.sharing_s = epoch(pass.compute_s, pass) - parts.device_s;
-  const Pass& warm = median_pass(report.run(0, run.input).training);
   const double wait = epoch(pass.wait_s, pass);
-  parts.preparation_s = std::min(wait, epoch(warm.wait_s, warm));
+  if (const std::vector<Pass>& warm = warm_passes(report, run); !warm.empty()) {
+    const Pass& typical = median_pass(warm);
+    parts.preparation_s = std::min(wait, epoch(typical.wait_s, typical));
+  }
   parts.fetch_s = wait - parts.preparation_s;
   parts.other_s = parts.epoch_s - epoch(pass.compute_s, pass) - wait;
   return parts;

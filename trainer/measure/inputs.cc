@@ -34,17 +34,12 @@ std::string file_system_of(const fs::path& path) {
   return fmt::format("0x{:x}", info.f_type);
 }
 
-std::uint64_t bytes_of(const reader::Dataset& dataset) {
-  std::uint64_t bytes = 0;
-  for (const fs::path& file : dataset.files()) bytes += fs::file_size(file);
-  return bytes;
-}
-
 }  // namespace
 
 std::string input_name(const reader::Dataset& dataset) {
   if (dataset.one_file_a_sample()) return dataset.format();
-  return fmt::format("{} {}", dataset.format(), dataset.image_mode());
+  return fmt::format("{} {}{}", dataset.format(), dataset.image_mode(),
+                     dataset.from_afar() ? " at a URL" : "");
 }
 
 MeasuredInput describe_input(const fs::path& path, const reader::Dataset& dataset) {
@@ -54,8 +49,10 @@ MeasuredInput describe_input(const fs::path& path, const reader::Dataset& datase
           .format = dataset.format(),
           .image_mode = dataset.image_mode(),
           .samples = dataset.size(),
-          .bytes = bytes_of(dataset),
-          .file_system = file_system_of(path)};
+          .bytes = dataset.stored_bytes(),
+          .file_system = dataset.from_afar() ? path.string().substr(0, path.string().find(':'))
+                                             : file_system_of(path),
+          .from_afar = dataset.from_afar()};
 }
 
 Recipe recipe_for(const MeasureOptions& options) {

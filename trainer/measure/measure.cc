@@ -27,15 +27,21 @@ class Measuring {
     if (options_.cold) report_.conditions.push_back(Condition::cold());
     for (const reader::StorageModel& storage : options_.storages)
       report_.conditions.push_back({Condition::Kind::kSimulated, storage});
+    if (std::ranges::any_of(report_.inputs, &MeasuredInput::from_afar))
+      report_.conditions.push_back({.kind = Condition::Kind::kRemote});
     for (std::size_t condition = 0; condition < report_.conditions.size(); ++condition) {
+      const bool remote = report_.conditions[condition].kind == Condition::Kind::kRemote;
       for (std::size_t input = 0; input < datasets_.size(); ++input)
-        report_.runs.push_back({.input = input, .condition = condition});
+        report_.runs.push_back({.input = input,
+                                .condition = condition,
+                                .applies = report_.inputs[input].from_afar == remote});
     }
     const auto classes = static_cast<std::int64_t>(datasets_.front()->classes().size());
     for (int repeat = 0; repeat < options_.repeats; ++repeat) {
       note(repeat, "what the device can take");
       report_.device_limit.push_back(passes_.synthetic(classes));
       for (MeasuredRun& run : report_.runs) {
+        if (!run.applies) continue;
         note(repeat, fmt::format("{}, {}", report_.inputs[run.input].name,
                                  report_.conditions[run.condition].name()));
         if (run.not_measured.empty()) make_passes(run);
@@ -68,11 +74,13 @@ class Measuring {
           path, "pack the folder given with --folder, and measure that");
     }
     datasets_.push_back(dataset);
+    if (dataset->from_afar()) report_.remote_order = passes_.order(*dataset);
     MeasuredInput input = describe_input(path, *dataset);
     input.name = input_name(*dataset);
     const auto alike = std::count_if(
         report_.inputs.begin(), report_.inputs.end(), [&](const MeasuredInput& before) {
-          return before.format == input.format && before.image_mode == input.image_mode;
+          return before.format == input.format && before.image_mode == input.image_mode &&
+                 before.from_afar == input.from_afar;
         });
     if (alike > 0) input.name += fmt::format(" {}", alike + 1);
     report_.inputs.push_back(input);
@@ -107,8 +115,17 @@ Condition Condition::cold() {
 }
 
 std::string Condition::name() const {
-  if (kind == Kind::kSimulated) return storage.name;
-  return kind == Kind::kCold ? "cold" : "warm";
+  switch (kind) {
+    case Kind::kWarm:
+      return "warm";
+    case Kind::kCold:
+      return "cold";
+    case Kind::kRemote:
+      return "remote";
+    case Kind::kSimulated:
+      break;
+  }
+  return storage.name;
 }
 
 void MeasureOptions::validate() const {

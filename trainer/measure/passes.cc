@@ -24,9 +24,9 @@ double seconds_since(Clock::time_point begin) {
 /// A dataset under a condition, which the constructor establishes.
 class Place {
  public:
-  /// Unless the condition is cold, the files must be in the page cache already.
-  Place(DatasetPtr dataset, const Condition& condition)
-      : condition_(condition), dataset_(std::move(dataset)) {
+  /// For warm and simulated conditions, the files must be in the page cache already.
+  Place(DatasetPtr dataset, const Condition& condition, const MeasureOptions& options)
+      : condition_(condition), options_(options), dataset_(std::move(dataset)) {
     if (condition.kind == Condition::Kind::kSimulated) {
       storage_ = std::make_shared<reader::SimulatedStorage>(condition.storage);
       dataset_ = reader::on_simulated_storage(dataset_, storage_);
@@ -39,10 +39,14 @@ class Place {
   /// Restores the condition, so that another epoch is like the first.
   void forget() {
     if (condition_.kind == Condition::Kind::kCold) reader::make_cold(*dataset_);
-    if (condition_.kind == Condition::Kind::kSimulated) dataset_->release();
+    if (condition_.kind == Condition::Kind::kSimulated ||
+        condition_.kind == Condition::Kind::kRemote)
+      dataset_->release();
   }
 
   std::uint64_t disk_bytes() const {
+    if (condition_.kind == Condition::Kind::kRemote)
+      return options_.remote_bytes ? options_.remote_bytes() : 0;
     return storage_ ? storage_->bytes() : reader::process_usage().disk_bytes;
   }
 
@@ -52,6 +56,7 @@ class Place {
 
  private:
   const Condition& condition_;
+  const MeasureOptions& options_;
   DatasetPtr dataset_;
   std::shared_ptr<reader::SimulatedStorage> storage_;
 };
@@ -142,6 +147,7 @@ void Passes::check_stop() const {
 }
 
 void Passes::bring(const DatasetPtr& dataset, const Condition& condition) {
+  if (condition.kind == Condition::Kind::kRemote) return;
   if (condition.kind == Condition::Kind::kCold) {
     warm_ = nullptr;
     afresh_.erase(dataset);
@@ -155,14 +161,19 @@ void Passes::bring(const DatasetPtr& dataset, const Condition& condition) {
   warm_ = dataset;
 }
 
-reader::LoaderOptions Passes::loader_options() const {
+reader::OrderKind Passes::order(const reader::Dataset& dataset) const {
+  const bool suits = options_.recipe.order || !dataset.from_afar();
+  return suits ? recipe_.order : dataset.usual_order();
+}
+
+reader::LoaderOptions Passes::loader_options(const reader::Dataset& dataset) const {
   reader::LoaderOptions loader;
   loader.batch_size = recipe_.batch_size;
   loader.workers = options_.workers;
   loader.slots = options_.slots;
   loader.augment = train_augment(recipe_);
   loader.seed = recipe_.seed;
-  loader.order = recipe_.order;
+  loader.order = order(dataset);
   loader.limits = options_.limits;
   return loader;
 }
@@ -170,12 +181,12 @@ reader::LoaderOptions Passes::loader_options() const {
 Pass Passes::load(const DatasetPtr& dataset, const Condition& condition, reader::Work work) {
   check_stop();
   bring(dataset, condition);
-  Place place(dataset, condition);
+  Place place(dataset, condition, options_);
   reader::MeasureOptions options;
   options.work = work;
   options.cache = condition.kind == Condition::Kind::kCold ? reader::CacheState::kCold
                                                            : reader::CacheState::kAsIs;
-  options.loader = loader_options();
+  options.loader = loader_options(*dataset);
   options.max_seconds = options_.max_seconds;
   options.min_first_batches = kBursts;
   options.warmup_batches = static_cast<std::size_t>(options_.warmup_steps);
@@ -201,8 +212,8 @@ Pass Passes::train(const DatasetPtr& dataset, const Condition& condition) {
   check_stop();
   Training training(options_, recipe_, static_cast<std::int64_t>(dataset->classes().size()));
   bring(dataset, condition);
-  Place place(dataset, condition);
-  reader::LoaderOptions options = loader_options();
+  Place place(dataset, condition, options_);
+  reader::LoaderOptions options = loader_options(*dataset);
   options.allocator = slot_allocator(options_.device);
   options.encoded_share = options_.gpu_decode ? 1 : 0;
 

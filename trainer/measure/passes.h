@@ -21,14 +21,16 @@ class Passes {
   Pass train(const std::shared_ptr<const reader::Dataset>& dataset, const Condition& condition);
   /// Measures steps on a batch that is on the device already.
   Pass synthetic(std::int64_t classes);
+  /// The recipe's order, or from afar, unless one was asked for, the one that suits it.
+  reader::OrderKind order(const reader::Dataset& dataset) const;
   /// Number of reader threads of the last loader.
   int workers() const { return workers_; }
 
  private:
   void check_stop() const;
-  reader::LoaderOptions loader_options() const;
-  /// Brings the dataset's files into the page cache, unless the condition is cold. Call it before
-  /// each pass.
+  reader::LoaderOptions loader_options(const reader::Dataset& dataset) const;
+  /// Brings the dataset's files into the page cache, if the condition wants them there. Call it
+  /// before each pass.
   void bring(const std::shared_ptr<const reader::Dataset>& dataset, const Condition& condition);
 
   const MeasureOptions& options_;

@@ -53,6 +53,12 @@ SweepReport sweep(const SweepOptions& options, const std::function<void(const st
   report.recipe = recipe_for(options.measure, *dataset);
   report.device = device_text(options.measure);
   report.condition = options.condition;
+  if (dataset->from_afar()) {
+    if (options.condition.kind != Condition::Kind::kWarm)
+      throw Error(ErrorKind::kUsage, "what lies at a URL is neither cold nor simulated",
+                  options.data, "leave out --cold and --storage, or sweep a copy on the disk");
+    report.condition = {.kind = Condition::Kind::kRemote};
+  }
   report.cpus = available_cpus();
   report.memory_available = available_memory();
 
@@ -89,7 +95,7 @@ SweepReport sweep(const SweepOptions& options, const std::function<void(const st
       }
       measure.workers = setting.workers;
       measure.slots = setting.slots;
-      setting.passes.push_back(passes.train(dataset, options.condition));
+      setting.passes.push_back(passes.train(dataset, report.condition));
       setting.memory_bytes = std::max(setting.memory_bytes, anonymous_memory());
     }
   }

@@ -57,6 +57,7 @@ std::string place_text(const SpeedReport& report, std::size_t condition) {
   if (at.kind == Condition::Kind::kCold)
     return fmt::format("from the disk ({})", report.inputs[0].file_system);
   if (at.kind == Condition::Kind::kSimulated) return "from simulated " + at.storage.name;
+  if (at.kind == Condition::Kind::kRemote) return "from afar";
   return "from the page cache";
 }
 
@@ -86,7 +87,13 @@ class Verdict {
   explicit Verdict(const SpeedReport& report) : report_(report) {}
 
   std::vector<std::string> sentences() {
-    for (std::size_t at = 0; at < report_.conditions.size(); ++at) judge(at);
+    for (std::size_t at = 0; at < report_.conditions.size(); ++at) {
+      if (report_.conditions[at].kind == Condition::Kind::kRemote) {
+        judge_remote(at);
+      } else {
+        judge(at);
+      }
+    }
     name_foreign_load();
     name_stray_reads();
     name_short_epochs();
@@ -123,6 +130,28 @@ class Verdict {
       if (!gain.empty()) text += "; " + gain;
     }
     sentences_.push_back(text + losses_text(condition) + ".");
+  }
+
+  /// Whether the network keeps the device busy, input by input.
+  void judge_remote(std::size_t condition) {
+    const double limit = images_per_s(report_.device_limit).median;
+    for (std::size_t input = 1; input < report_.inputs.size(); ++input) {
+      const MeasuredRun& run = report_.run(condition, input);
+      if (run.training.empty()) continue;
+      const double speed = images_per_s(run.training).median;
+      const Attribution parts = attribute(report_, run);
+      const double waiting = (parts.fetch_s + parts.preparation_s) / parts.epoch_s;
+      std::string text = fmt::format(
+          "From afar, with nothing kept: {} trains with {:.0f} images/s, {:.0f} % of what the "
+          "device "
+          "alone takes, and waits for data {:.1f} % of the time",
+          report_.inputs[input].name, speed, 100 * speed / limit, 100 * waiting);
+      if (parts.fetch_s >= kWorthwhile * parts.epoch_s)
+        text += ": a cache (--cache) spares the later epochs the network";
+      sentences_.push_back(
+          fmt::format("{}; the folder in the page cache makes {:.0f}.", text,
+                      images_per_s(report_.folder_run(condition).training).median));
+    }
   }
 
   /// Names the load of others on the CPUs, which may affect any of the figures.
@@ -278,7 +307,7 @@ std::vector<std::string> io_speedups(const SpeedReport& report) {
   std::vector<std::string> lines;
   const auto add = [&](std::size_t condition) {
     const std::string where = "I/O speedup " + place_text(report, condition);
-    const MeasuredRun& folder = report.run(condition, 0);
+    const MeasuredRun& folder = report.folder_run(condition);
     const MeasuredRun* const best = fastest(report, condition, SameWork::kYes);
     if (folder.training.empty()) {
       lines.push_back(where + ": not measured: " + folder.not_measured);
@@ -286,9 +315,10 @@ std::vector<std::string> io_speedups(const SpeedReport& report) {
       lines.push_back(where + ": not measured: nothing was packed as it is (--image original)");
     } else {
       lines.push_back(fmt::format(
-          "{}: training {}, read + decode {}, read {} ({} against the folder)", where,
+          "{}: training {}, read + decode {}, read {} ({} against the folder{})", where,
           speedup_text(best->training, folder.training), speedup_text(best->decode, folder.decode),
-          speedup_text(best->read, folder.read), report.inputs[best->input].name));
+          speedup_text(best->read, folder.read), report.inputs[best->input].name,
+          &folder == &report.run(condition, 0) ? "" : " in the page cache"));
     }
   };
   // The page cache is no storage: it comes last.

@@ -136,7 +136,7 @@ std::shared_ptr<void> Watch::loader(const reader::Loader& loader, const reader::
                 .cpus = std::max(1, available_cpus() / impl.run.local_world),
                 .one_file_a_sample = dataset.one_file_a_sample(),
                 .image_mode = dataset.image_mode(),
-                .from_afar = dataset.files().empty(),
+                .from_afar = dataset.from_afar(),
                 .gpu_decode_offered = impl.run.device.is_cuda() && !impl.run.gpu_decode};
   if (impl.server) impl.server->set_loader([&loader] { return loader.counters(); });
   return {static_cast<void*>(nullptr), [&impl](void*) {

@@ -26,7 +26,8 @@ bool keys_fit(const PackedDataset& dataset) {
   constexpr std::size_t kLongest = 64;
   std::string last;
   for (std::size_t shard = 0; shard < dataset.shards(); ++shard) {
-    const ShardIndex& index = dataset.index(shard);
+    const auto held = dataset.index(shard);
+    const ShardIndex& index = *held;
     for (std::size_t row = 0; row < index.size(); ++row) {
       const std::string key = std::string(index.key(row)) + '.';
       const bool plain = std::all_of(key.begin(), key.end() - 1, [](char c) {
@@ -99,7 +100,7 @@ class PackedSource final : public Source {
     const Part& part = part_of(split);
     const PackedDataset::Place place = part.dataset.place(facts.locator);
     part.dataset.read(facts.locator, out.bytes);
-    const ImageInfo image = part.dataset.index(place.shard).image(place.row);
+    const ImageInfo image = part.dataset.index(place.shard)->image(place.row);
     out.image = image.kind == ImageKind::kRaw ? image : ImageInfo{};
     out.fields = 0;
     if (facts.fields != 0) read_fields(part, facts.locator, out);
@@ -120,7 +121,7 @@ class PackedSource final : public Source {
     const std::uint64_t sample = split.entries.facts(i).locator;
     if (!part.own_keys) return key_of(sample);
     const PackedDataset::Place place = part.dataset.place(sample);
-    return std::string(part.dataset.index(place.shard).key(place.row));
+    return std::string(part.dataset.index(place.shard)->key(place.row));
   }
 
   std::string image_mode() const override { return manifest(parts_.front()).image; }
@@ -182,7 +183,8 @@ class PackedSource final : public Source {
 
   void list_shard(const Part& part, std::size_t shard, const std::vector<std::int64_t>& label_of,
                   EntryTable& out) const {
-    const ShardIndex& index = part.dataset.index(shard);
+    const auto held = part.dataset.index(shard);
+    const ShardIndex& index = *held;
     const std::uint64_t first = manifest(part).shards[shard].first_sample;
     for (std::size_t row = 0; row < index.size(); ++row) {
       EntryTable::Facts facts{
@@ -201,7 +203,8 @@ class PackedSource final : public Source {
   /// Adds to `facts` those of the wanted fields that the sample has.
   void list_fields(const Part& part, std::size_t shard, std::size_t row,
                    EntryTable::Facts& facts) const {
-    const ShardIndex& index = part.dataset.index(shard);
+    const auto held = part.dataset.index(shard);
+    const ShardIndex& index = *held;
     std::uint64_t bytes = 0, hash = 0;
     for (std::size_t f = 0; f < part.fields.size(); ++f) {
       if (part.fields[f] == kNotWanted || !index.has_field(row, f)) continue;

@@ -127,4 +127,9 @@ void MemoryPieces::forget(ByteRange range) {
   }
 }
 
+void MemoryPieces::clear() {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(pieces_, [](const auto& entry) { return entry.second->over; });
+}
+
 }  // namespace packhorse

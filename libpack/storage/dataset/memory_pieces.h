@@ -21,6 +21,8 @@ class MemoryPieces : public std::enable_shared_from_this<MemoryPieces> {
   void prefetch(ByteRange range);
   /// Drops the pieces that a range lies in.
   void forget(ByteRange range);
+  /// Drops all that are not on their way.
+  void clear();
 
  private:
   struct Piece {

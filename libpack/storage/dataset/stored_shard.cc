@@ -27,6 +27,8 @@ void StoredShard::discard(ByteRange range) {
   pieces_->forget(range);
 }
 
+void StoredShard::release() { pieces_->clear(); }
+
 double StoredShard::resident_share() const { return runs_ ? runs_->share() : 0; }
 
 }  // namespace packhorse

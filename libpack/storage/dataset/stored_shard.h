@@ -19,6 +19,7 @@ class StoredShard final : public RemoteShard {
   void prefetch(ByteRange range) override;
   void discard(ByteRange range) override;
   double resident_share() const override;
+  void release() override;
 
  private:
   const std::shared_ptr<ShardObject> object_;

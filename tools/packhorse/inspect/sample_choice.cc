@@ -41,7 +41,7 @@ std::vector<std::size_t> SampleChoice::choose(const PackedDataset& dataset) cons
     const std::vector<char> wanted = labels(dataset);
     std::erase_if(chosen, [&](std::size_t sample) {
       const PackedDataset::Place at = dataset.place(sample);
-      const auto label = static_cast<std::size_t>(dataset.index(at.shard).label(at.row));
+      const auto label = static_cast<std::size_t>(dataset.index(at.shard)->label(at.row));
       return label >= wanted.size() || wanted[label] == 0;
     });
   }

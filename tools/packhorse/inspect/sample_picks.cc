@@ -23,7 +23,7 @@ std::vector<ClassPicks> picks_by_class(const PackedDataset& dataset,
   std::vector<std::vector<std::size_t>> of_class(dataset.classes().size());
   for (const std::size_t sample : samples) {
     const PackedDataset::Place at = dataset.place(sample);
-    const auto label = static_cast<std::size_t>(dataset.index(at.shard).label(at.row));
+    const auto label = static_cast<std::size_t>(dataset.index(at.shard)->label(at.row));
     if (label < of_class.size()) of_class[label].push_back(sample);
   }
   std::vector<ClassPicks> picks;

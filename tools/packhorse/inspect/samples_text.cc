@@ -33,7 +33,8 @@ std::string class_name(const PackedDataset& dataset, std::int64_t label) {
 
 Json sample_json(const PackedDataset& dataset, std::size_t sample) {
   const PackedDataset::Place at = dataset.place(sample);
-  const ShardIndex& index = dataset.index(at.shard);
+  const auto held = dataset.index(at.shard);
+  const ShardIndex& index = *held;
   const ImageInfo image = index.image(at.row);
   Json json = {{"sample", sample},
                {"key", index.key(at.row)},
@@ -63,7 +64,8 @@ Json sample_json(const PackedDataset& dataset, std::size_t sample) {
 
 std::string sample_line(const PackedDataset& dataset, std::size_t sample) {
   const PackedDataset::Place at = dataset.place(sample);
-  const ShardIndex& index = dataset.index(at.shard);
+  const auto held = dataset.index(at.shard);
+  const ShardIndex& index = *held;
   const ImageInfo image = index.image(at.row);
   return fmt::format("{}\t{}\t{}\t{}\t{}\t{}x{}\t{}\t{}\n", sample, printable(index.key(at.row)),
                      index.label(at.row), printable(class_name(dataset, index.label(at.row))),

@@ -66,7 +66,7 @@ std::size_t ShowAction::find(const PackedDataset& dataset) const {
   if (show_.find_first_of("./") != std::string::npos) {
     for (std::size_t sample = 0; sample < dataset.size(); ++sample) {
       const PackedDataset::Place at = dataset.place(sample);
-      if (dataset.index(at.shard).path(at.row) == show_) return sample;
+      if (dataset.index(at.shard)->path(at.row) == show_) return sample;
     }
   }
   return dataset.find(show_);

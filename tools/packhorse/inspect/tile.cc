@@ -95,7 +95,8 @@ class TileMaker {
  private:
   Tile described(std::size_t sample) const {
     const PackedDataset::Place at = dataset_.place(sample);
-    const ShardIndex& index = dataset_.index(at.shard);
+    const auto held = dataset_.index(at.shard);
+    const ShardIndex& index = *held;
     Tile tile;
     tile.sample = sample;
     tile.key = index.key(at.row);

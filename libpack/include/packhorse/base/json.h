@@ -68,15 +68,17 @@ struct JsonLimits {
 
 /// Parses into any of nlohmann's types. Throws, without a path, Error(kCorrupt) for invalid JSON
 /// and Error(kUnsupported) for what is beyond the limits. Memory: at most some 30 times the text.
-template <class Json = ExactJson>
-Json parse_json(std::string_view text, const JsonLimits& limits = {}) {
+/// `keep(depth, event, value)` is asked as nlohmann's callbacks are: what it returns false for is
+/// left out.
+template <class Json, class Keep>
+Json parse_json(std::string_view text, const JsonLimits& limits, const Keep& keep) {
   const auto refuse = [](const char* what, std::size_t limit) {
     throw Error(ErrorKind::kUnsupported,
                 std::string("JSON ") + what + ", the limit is " + std::to_string(limit));
   };
   if (text.size() > limits.bytes) refuse("has too many bytes", limits.bytes);
   std::vector<std::size_t> open;  // members so far of each open object or array
-  const auto watch = [&](int, typename Json::parse_event_t event, Json&) {
+  const auto watch = [&](int depth, typename Json::parse_event_t event, Json& value) {
     using Event = typename Json::parse_event_t;
     if (event == Event::object_start || event == Event::array_start) {
       if (open.size() >= limits.depth) refuse("is nested too deep", limits.depth);
@@ -86,13 +88,20 @@ Json parse_json(std::string_view text, const JsonLimits& limits = {}) {
     } else if (event == Event::key && ++open.back() > limits.members) {
       refuse("has too many members in one object", limits.members);
     }
-    return true;
+    return keep(depth, event, value);
   };
   try {
     return Json::parse(text, watch);
   } catch (const typename Json::exception& error) {
     throw Error(ErrorKind::kCorrupt, "not valid JSON: " + json_problem(error));
   }
+}
+
+/// The same, with all that is in it.
+template <class Json = ExactJson>
+Json parse_json(std::string_view text, const JsonLimits& limits = {}) {
+  return parse_json<Json>(text, limits,
+                          [](int, typename Json::parse_event_t, Json&) { return true; });
 }
 
 }  // namespace packhorse

@@ -25,17 +25,37 @@ inline constexpr std::uint64_t kJoinedGap = 64u << 10;
 /// speed, and short enough not to hold up the next request.
 inline constexpr std::uint64_t kJoinedBytes = 4u << 20;
 
-/// A published dataset, opened for reading: manifest, class list, and every index and data file,
-/// mapped (mapped_file.h). A file stays readable if it is removed, or hidden by its permissions,
-/// while the dataset is open. A file that is cut gives an Error(kIo) with its name as soon as a
-/// sample beyond the cut is read. Files are opened as DatasetDirectory opens them. Of a dataset at
-/// a URL, indexes are copied, and of data files what is looked at. Thread-safe after construction.
+/// Datasets of more shards, or with more bytes of indexes, open a shard when it is first needed.
+inline constexpr std::size_t kShardsAtOnce = 1024;
+inline constexpr std::uint64_t kIndexBytesAtOnce = std::uint64_t{256} << 20;
+
+struct OpenShard;
+class ShardPool;
+
+/// A published dataset, opened for reading: manifest, class list, and the shards, each with its
+/// index and data file mapped (mapped_file.h).
+///
+/// A dataset of up to kShardsAtOnce shards with kIndexBytesAtOnce of indexes opens them all at
+/// once, which finds what is missing or damaged in them. A larger one opens a shard when it is
+/// first needed, and checks its index block by block (IndexCheck::kAsUsed): opening takes no longer
+/// for more samples, and errors come with the sample that needs the file. All datasets of a process
+/// keep at most half of the mappings that the kernel allows (vm.max_map_count), and of those at
+/// URLs half of the open files (RLIMIT_NOFILE); beyond, shards that have not been used for long are
+/// closed, and opened again when they are needed.
+///
+/// A file stays readable if it is removed, or hidden by its permissions, while its shard is open. A
+/// file that is cut gives an Error(kIo) with its name as soon as a sample beyond the cut is read.
+/// Files are opened as DatasetDirectory opens them. Of a dataset at a URL, indexes are copied, and
+/// of data files what is looked at. Thread-safe after construction.
 class PackedDataset {
  public:
   /// Throws Error(kNotFound) when `path` is no dataset (a staging directory is not one),
   /// Error(kCorrupt) when a piece is missing or does not fit the manifest. A path whose `train/` is
   /// a dataset is refused with advice to name the split.
   explicit PackedDataset(const std::filesystem::path& path);
+  PackedDataset(PackedDataset&&) noexcept;
+  PackedDataset& operator=(PackedDataset&&) noexcept;
+  ~PackedDataset();
 
   /// Where a sample lies: shard and place in it.
   struct Place {
@@ -48,8 +68,12 @@ class PackedDataset {
   const Manifest& manifest() const { return manifest_; }
   const std::vector<std::string>& classes() const { return classes_; }
   std::size_t size() const { return manifest_.samples; }
-  std::size_t shards() const { return shards_.size(); }
-  const ShardIndex& index(std::size_t shard) const { return shards_[shard].index; }
+  std::size_t shards() const { return manifest_.shards.size(); }
+  /// Whether it is one of those that open shards when they are first needed.
+  bool opens_as_needed() const { return !at_once_; }
+  /// The shard's index, opened if it is not open; what it hands out stays valid as long as it is
+  /// held. Throws Error(kCorrupt | kIo | kNotFound) in a dataset that opens shards as needed.
+  std::shared_ptr<const ShardIndex> index(std::size_t shard) const;
   std::filesystem::path data_path(std::size_t shard) const;
   Place place(std::size_t sample) const;
   /// The name of a sample in messages: its key, or "number 17" if the key is empty.
@@ -83,35 +107,28 @@ class PackedDataset {
   /// Estimates the share of the data that is in memory, 0 to 1, by looking at some hundred places;
   /// 0 where the file system does not say.
   double resident_share() const;
-  /// Gives all mapped pages back, so that the kernel is free to drop them.
+  /// Gives all mapped pages back, so that the kernel is free to drop them; of what lies at a URL,
+  /// all that memory alone has.
   void release() const;
 
  private:
-  /// Bytes of a shard that hold sample `row`, as they are stored.
-  ByteRange stored_range(Place at) const;
-  Bytes stored(Place at, ByteRange range) const {
-    const Shard& shard = shards_[at.shard];
-    if (shard.remote) [[unlikely]]
-      return shard.remote->view(range);
-    return shard.data.bytes().subspan(range.offset, range.length);
-  }
-  Bytes view_range(Place at, ByteRange range) const;
-  Bytes view_anew(Place at, ByteRange range) const;
+  using ShardPtr = std::shared_ptr<const OpenShard>;
+  /// A shard, opened if it is not.
+  ShardPtr shard(std::size_t number) const;
+  ShardPtr open_shard(std::size_t number) const;
+  Bytes view_range(const OpenShard& shard, Place at, ByteRange range) const;
+  Bytes view_anew(const OpenShard& shard, Place at, ByteRange range) const;
   double remote_share() const;
   [[noreturn]] void refuse_other_bytes(Place at, std::string_view what) const;
-  Bytes frame_content(Place at) const;
+  Bytes frame_content(const OpenShard& shard, Place at) const;
   [[noreturn]] void corrupt(Place at, const std::string& what) const;
-  struct Shard {
-    ShardIndex index;
-    MappedFile data;  ///< unless it is remote
-    std::unique_ptr<RemoteShard> remote = {};
-  };
-  void open_shards();
-  void open_local(Shard& shard, const ShardRecord& record) const;
+  MappedFile map_data(const ShardRecord& record) const;
   DatasetDirectory directory_;
   Manifest manifest_;
   std::vector<std::string> classes_;
-  std::vector<Shard> shards_;
+  std::vector<std::uint64_t> first_samples_;  ///< of the shards
+  bool at_once_ = true;                       ///< all shards are opened by the constructor
+  std::unique_ptr<ShardPool> pool_;
   std::uint64_t serial_;  ///< never used by another object of the process
 };
 
@@ -119,7 +136,7 @@ class PackedDataset {
 /// index. Both throw Error(kCorrupt) when the piece does not fit the manifest.
 std::vector<std::string> classes_of(const DatasetDirectory& dataset, const Manifest& manifest);
 ShardIndex open_index(const DatasetDirectory& dataset, const ShardRecord& record,
-                      const Manifest& manifest);
+                      const Manifest& manifest, IndexCheck check = IndexCheck::kAll);
 
 /// True when `path`, a directory or a URL, holds a dataset.json.
 bool is_packed_dataset(const std::filesystem::path& path);

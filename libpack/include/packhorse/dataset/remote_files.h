@@ -35,6 +35,8 @@ class RemoteShard {
   virtual void discard(ByteRange range) = 0;
   /// The share of the file that a view() need not wait for, 0 to 1.
   virtual double resident_share() const = 0;
+  /// Gives up what is kept in memory alone: the next view() of it fetches it again.
+  virtual void release() = 0;
 };
 
 struct RemoteFile {

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,12 +23,13 @@
 ///     +--------------------+ 64
 ///     | section table      |  {id u32, flags u32, offset u64, length u64} each
 ///     +--------------------+ aligned to 64
-///     | sections, columns  |  ranges, hashes, labels, images, keys, paths; fields; frames
+///     | sections, columns  |  ranges, hashes, labels, images, keys, paths; fields; frames; sums
 ///     +--------------------+ end of file
 ///
 /// A reader ignores sections it does not know, unless their flag says that it must not.
 namespace packhorse {
 
+class IndexRows;
 struct Manifest;
 struct ShardRecord;
 
@@ -65,6 +69,7 @@ class ShardIndexWriter {
 
  private:
   struct Column;
+  std::vector<std::uint64_t> block_sums() const;
   std::vector<ByteRange> ranges_;
   std::vector<std::uint64_t> hashes_;
   std::vector<std::int64_t> labels_;
@@ -78,51 +83,63 @@ class ShardIndexWriter {
   bool compressed_ = false;
 };
 
-/// A mapped index. Opening it checks the checksum of the whole file and every bound, so that no
-/// accessor can step outside afterwards. It also checks that each image is of a known kind and has
-/// pixels, that raw images have as many bytes as their size says, and that no label is negative.
+/// When the rows of an index are checked.
+enum class IndexCheck : std::uint8_t {
+  kAll,     ///< all of them when it is opened
+  kAsUsed,  ///< a block of some hundred rows when one of them is first asked for, where the file
+            ///< has checksums of blocks (those of small indexes have none, and are checked as a
+            ///< whole)
+};
+
+/// A mapped index. Before a row is handed out, its checksum and every bound are checked, so that no
+/// accessor can step outside. It is also checked that each image is of a known kind and has pixels,
+/// that raw images have as many bytes as their size says, and that no label is negative.
 /// why_not_of() says whether the index belongs to a dataset; only decoders can say whether an image
-/// is as the index describes it. Thread-safe; views live as long as the object. Memory: the file's
-/// pages that are looked at, which the kernel can drop again. If the file is cut while it is open,
-/// the lost part reads as zeros, and truncated() says so.
+/// is as the index describes it. With IndexCheck::kAsUsed, accessors of rows throw Error(kCorrupt |
+/// kIo) where the constructor would have. Thread-safe; views live as long as the object. Memory:
+/// the file's pages that are looked at, which the kernel can drop again. If the file is cut while
+/// it is open, the lost part reads as zeros, and truncated() says so.
 class ShardIndex {
  public:
   /// Throws Error(kNotFound | kCorrupt | kUnsupported).
   explicit ShardIndex(const std::filesystem::path& path);
   /// Maps an open file, which may be closed afterwards; `path` is for messages.
-  ShardIndex(int fd, const std::filesystem::path& path);
+  ShardIndex(int fd, const std::filesystem::path& path, IndexCheck check = IndexCheck::kAll);
 
+  /// From then on, a row with another label is refused when it is checked. Call it before rows are
+  /// asked for.
+  void expect_labels_below(std::int64_t classes) { label_limit_ = classes; }
   /// Why this cannot be the index of that shard of a dataset, in words; nothing when it can. Every
-  /// label is then one of the dataset's classes.
+  /// label of the rows that have been checked is then one of the dataset's classes.
   std::optional<std::string> why_not_of(const ShardRecord& record, const Manifest& manifest) const;
 
   std::size_t size() const { return samples_; }
   std::uint64_t data_bytes() const { return data_bytes_; }
   /// The image's range in the data file or, when that is compressed, in its decompressed content.
-  ByteRange range(std::size_t i) const { return ranges_[i]; }
-  std::uint64_t hash(std::size_t i) const { return hashes_[i]; }
-  std::int64_t label(std::size_t i) const { return labels_[i]; }
-  ImageInfo image(std::size_t i) const;
-  std::string_view key(std::size_t i) const { return text(key_ends_, keys_, i); }
-  std::string_view path(std::size_t i) const { return text(path_ends_, paths_, i); }
+  ByteRange range(std::size_t i) const { return ranges_[checked(i)]; }
+  std::uint64_t hash(std::size_t i) const { return hashes_[checked(i)]; }
+  std::int64_t label(std::size_t i) const { return labels_[checked(i)]; }
+  ImageInfo image(std::size_t i) const { return stored_image(checked(i)); }
+  std::string_view key(std::size_t i) const { return text(key_ends_, keys_, checked(i)); }
+  std::string_view path(std::size_t i) const { return text(path_ends_, paths_, checked(i)); }
 
   /// Names of the extra fields, sorted.
   const std::vector<std::string>& fields() const { return fields_; }
   /// Like range(), for a field by its place in fields(); kAbsent where the sample has none.
   ByteRange field_range(std::size_t i, std::size_t field) const {
-    return field_ranges_[i * fields_.size() + field];
+    return field_ranges_[checked(i) * fields_.size() + field];
   }
   bool has_field(std::size_t i, std::size_t field) const {
     return field_range(i, field).offset != kAbsent.offset;
   }
   std::uint64_t field_hash(std::size_t i, std::size_t field) const {
-    return field_hashes_[i * fields_.size() + field];
+    return field_hashes_[checked(i) * fields_.size() + field];
   }
 
   /// Whether samples lie in frames, which are read and decompressed as a whole.
   bool compressed() const { return compressed_; }
   /// The sample's frame; only when compressed. All ranges of the sample lie in its content.
-  Frame frame(std::size_t i) const { return frames_[i]; }
+  Frame frame(std::size_t i) const { return frames_[checked(i)]; }
 
   bool truncated() const { return file_.truncated(); }
 
@@ -130,15 +147,27 @@ class ShardIndex {
   struct Sections;
   void read_columns(const Sections& sections);
   void read_fields(const Sections& sections);
-  void check_ranges(const std::filesystem::path& path) const;
-  void check_images(const std::filesystem::path& path) const;
-  void check_labels(const std::filesystem::path& path);
+  void read_sums(const Sections& sections);
+  IndexRows rows() const;
+  void check_rows(std::size_t first, std::size_t behind) const;
+  void check_ranges(std::size_t first, std::size_t behind) const;
+  void check_images(std::size_t first, std::size_t behind) const;
+  void check_labels(std::size_t first, std::size_t behind) const;
+  void check_block_of(std::size_t row) const;
+  /// `i`, a row that is checked.
+  std::size_t checked(std::size_t i) const {
+    if (blocks_) [[unlikely]]
+      check_block_of(i);
+    return i;
+  }
+  ImageInfo stored_image(std::size_t i) const;
   static std::string_view text(std::span<const std::uint64_t> ends, std::string_view all,
                                std::size_t i) {
     const std::uint64_t begin = i == 0 ? 0 : ends[i - 1];
     return all.substr(begin, ends[i] - begin);
   }
   MappedFile file_;
+  std::filesystem::path path_;
   std::size_t samples_ = 0;
   std::uint64_t data_bytes_ = 0;
   std::span<const ByteRange> ranges_;
@@ -152,7 +181,10 @@ class ShardIndex {
   std::span<const std::uint64_t> field_hashes_;
   std::span<const Frame> frames_;
   bool compressed_ = false;
-  std::int64_t highest_label_ = -1;  ///< -1: it has no samples
+  std::int64_t label_limit_ = std::numeric_limits<std::int64_t>::max();
+  std::span<const std::uint64_t> sums_;  ///< of the blocks
+  /// Whether each block has been checked; null: all have.
+  std::unique_ptr<std::atomic<bool>[]> blocks_;
 };
 
 }  // namespace packhorse

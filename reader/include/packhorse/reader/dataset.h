@@ -81,7 +81,8 @@ class Dataset {
   /// The order that suits where the data lies, when nobody asks for another. It depends on what
   /// was asked for, not on what has been read: the same in all processes with the same options.
   virtual OrderKind usual_order() const { return OrderKind::kGlobal; }
-  /// Gives up mapped memory, so that the kernel is free to drop the files from its cache.
+  /// Gives up mapped memory, so that the kernel is free to drop the files from its cache; of a
+  /// dataset at a URL, what only memory has.
   virtual void release() const {}
 
   /// Names the sample for people: its key and shard, or its file path.
@@ -89,6 +90,18 @@ class Dataset {
   /// Files that read() reads from, for dropping them from the page cache or counting them; none of
   /// a dataset at a URL.
   virtual std::vector<std::filesystem::path> files() const = 0;
+  /// A file that samples lie in.
+  struct Extent {
+    std::uint64_t samples = 0;
+    std::uint64_t bytes = 0;  ///< of the file
+  };
+  /// All files, in the order of their samples, of a dataset so large that bytes() of each sample
+  /// would open too many of them; nothing for the others.
+  virtual std::vector<Extent> extents() const { return {}; }
+  /// Whether it lies at a URL.
+  virtual bool from_afar() const { return false; }
+  /// Bytes of all its files, wherever they lie. Throws Error(kIo).
+  virtual std::uint64_t stored_bytes() const;
   /// Whether each sample is a file of its own, as in a class folder, and not a piece of a shard.
   virtual bool one_file_a_sample() const { return false; }
   /// The name of a format, e.g. "wds", or "folder".

@@ -14,7 +14,8 @@ class Dataset;
 /// that a disk or a network reads a run at its full speed. Immutable; thread-safe.
 class Runs {
  public:
-  /// A run ends where a file ends, or with the sample that brings it to `run_bytes`.
+  /// A run ends where a file ends, or with the sample that brings it to `run_bytes`. In a dataset
+  /// with Dataset::extents(), a file is cut into as many runs of equal numbers of samples.
   Runs(const Dataset& dataset, std::uint64_t run_bytes);
 
   std::size_t size() const { return begins_.size() - 1; }

@@ -111,7 +111,8 @@ TEST_CASE("packed dataset: messages call a sample without a key by its number") 
   made("lmdb").write(directory / "out");
   const PackedDataset dataset(directory / "out");
   CHECK(dataset.name_at(dataset.place(5)) == "000000005");
-  const ShardIndex& index = dataset.index(1);
+  const auto held = dataset.index(1);
+  const ShardIndex& index = *held;
   ShardIndexWriter writer;
   for (std::size_t row = 0; row < index.size(); ++row)
     writer.add({index.range(row), index.hash(row) + 1, index.label(row), index.image(row), "", ""});
@@ -172,11 +173,11 @@ TEST_CASE("packed dataset: a damaged image or field is corrupt, with its shard a
     const auto damage = [&](ByteRange range) {
       flip_byte(dataset.data_path(1), range.offset + range.length / 2);
     };
-    damage(dataset.index(1).range(1));
+    damage(dataset.index(1)->range(1));
     CHECK(damaged_key([&] { image_of(dataset, 5); }) == "000000005");
     if (made.fields.empty()) continue;
     CHECK(field_of(dataset, 5, 1) == made.rows[5].fields[1]);
-    damage(dataset.index(1).field_range(1, 1));
+    damage(dataset.index(1)->field_range(1, 1));
     CHECK(damaged_key([&] { field_of(dataset, 5, 1); }) == "000000005");
     CHECK(field_of(dataset, 5, 0) == made.rows[5].fields[0]);
   }
@@ -187,7 +188,7 @@ TEST_CASE("packed dataset: any damage in a frame is corrupt, or does not matter"
   const MadeDataset original = made("wds", 3);
   original.write(directory / "out");
   const PackedDataset dataset(directory / "out");
-  const ByteRange frame = dataset.index(0).frame(2).stored;
+  const ByteRange frame = dataset.index(0)->frame(2).stored;
   int found = 0;  // flips found; a few bits do not affect the content
   for (std::uint64_t at = frame.offset; at < frame.end(); ++at) {
     flip_byte(dataset.data_path(0), at);

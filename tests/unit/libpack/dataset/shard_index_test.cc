@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <limits>
+#include <set>
 
 #include "packhorse/base/file.h"
 #include "packhorse/base/hash.h"
@@ -183,6 +184,87 @@ TEST_CASE("shard index: what no image and no label can be is corrupt, though the
         ImageInfo{ImageKind::kRaw, 0, 8, 1, 5, 2}}) {
     CHECK(corrupt_with([&](IndexEntry& e) { e.image = pixels; }));
   }
+}
+
+TEST_CASE("shard index: a large one is checked as it is used, block by block") {
+  const TemporaryDirectory directory;
+  constexpr std::size_t kRows = 2100, kBlock = 256;
+  const auto write = [&](std::int64_t label_of_300, bool compressed = false) {
+    std::vector<IndexEntry> entries;
+    for (std::size_t i = 0; i < kRows; ++i) {
+      IndexEntry entry = rows_with_fields()[i % 3];
+      entry.key = std::to_string(i);
+      entry.path = std::string(i % 7, 'p');
+      entry.label = i == 300 ? label_of_300 : static_cast<std::int64_t>(i % 5);
+      entries.push_back(entry);
+    }
+    return serialised(entries, compressed);
+  };
+  const auto as_used = [&](const std::string& file) {
+    put(directory / "index", file);
+    return ShardIndex(open_for_reading(directory / "index").get(), directory / "index",
+                      IndexCheck::kAsUsed);
+  };
+  for (const bool compressed : {false, true}) {
+    const std::string good = write(3, compressed);
+    const ShardIndex index = as_used(good);
+    const ShardIndex whole(directory / "index");
+    for (std::size_t i = kRows; i-- > 0;) {
+      CHECK(index.range(i) == whole.range(i));
+      CHECK(index.hash(i) == whole.hash(i));
+      CHECK(index.label(i) == whole.label(i));
+      CHECK(index.image(i) == whole.image(i));
+      CHECK(index.key(i) == whole.key(i));
+      CHECK(index.path(i) == whole.path(i));
+      for (const std::size_t field : {0u, 1u}) {
+        CHECK(index.field_range(i, field) == whole.field_range(i, field));
+        CHECK(index.field_hash(i, field) == whole.field_hash(i, field));
+      }
+    }
+    // A flipped byte is found in its block alone, or when the file is opened; as padding, never.
+    std::size_t at_once = 0, as_it_is_used = 0;
+    for (std::size_t at = 5; at < good.size(); at += 97) {
+      std::string damaged = good;
+      damaged[at] = static_cast<char>(damaged[at] ^ 4);
+      CAPTURE(at);
+      CHECK(is_corrupt(directory / "index", damaged));
+      std::set<std::size_t> bad_blocks;
+      try {
+        const ShardIndex some = as_used(damaged);
+        for (std::size_t i = 0; i < kRows; ++i) {
+          try {
+            const std::string_view key = some.key(i);
+            CHECK(key == whole.key(i));
+          } catch (const Error& error) {
+            CHECK(error.kind() == ErrorKind::kCorrupt);
+            bad_blocks.insert(i / kBlock);
+          }
+        }
+      } catch (const Error& error) {
+        CHECK(error.kind() == ErrorKind::kCorrupt);
+        ++at_once;
+      }
+      CHECK(bad_blocks.size() <= 2);  // where texts end concerns the block behind, too
+      if (!bad_blocks.empty()) ++as_it_is_used;
+    }
+    CHECK(at_once > 3);
+    CHECK(as_it_is_used > good.size() / 97 * 8 / 10);
+  }
+  ShardIndex foreign = as_used(write(5));
+  foreign.expect_labels_below(5);
+  CHECK(foreign.label(1) == 1);
+  CHECK(kind_of_error([&] { foreign.label(256); }) == ErrorKind::kCorrupt);
+}
+
+TEST_CASE("shard index: a small one, or an old one, is checked as a whole however it is opened") {
+  const TemporaryDirectory directory;
+  std::string damaged = serialised(rows());
+  damaged.back() = static_cast<char>(damaged.back() ^ 1);
+  put(directory / "index", damaged);
+  CHECK(kind_of_error([&] {
+          ShardIndex(open_for_reading(directory / "index").get(), directory / "index",
+                     IndexCheck::kAsUsed);
+        }) == ErrorKind::kCorrupt);
 }
 
 TEST_CASE("shard index: says why it is not the index of a shard") {

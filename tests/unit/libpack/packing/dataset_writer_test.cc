@@ -142,10 +142,10 @@ TEST_CASE("dataset writer: keys are kept, in their byte order, with fields and p
     std::vector<std::byte> bytes;
     for (std::size_t i = 0; i < dataset.size(); ++i) {
       const PackedDataset::Place at = dataset.place(i);
-      const std::string key(dataset.index(at.shard).key(at.row));
+      const std::string key(dataset.index(at.shard)->key(at.row));
       keys += key;
-      CHECK(dataset.index(at.shard).label(at.row) == key[0] % 2);
-      CHECK(dataset.index(at.shard).path(at.row) ==
+      CHECK(dataset.index(at.shard)->label(at.row) == key[0] % 2);
+      CHECK(dataset.index(at.shard)->path(at.row) ==
             std::to_string(key[0] % 2) + "/" + key + ".ppm");
       dataset.read(i, bytes);
       CHECK(as_text(bytes) == tiny_image(key[0]));
@@ -166,8 +166,8 @@ TEST_CASE("dataset writer: splits share the classes") {
   CHECK(kind_of_adding(writer, {.image = as_bytes(image), .label = std::string_view("a")}) ==
         ErrorKind::kUsage);
   REQUIRE(writer.finish().splits.size() == 2);
-  CHECK(PackedDataset(target.out / "train").index(0).label(0) == 1);
-  CHECK(PackedDataset(target.out / "val").index(0).label(0) == 0);
+  CHECK(PackedDataset(target.out / "train").index(0)->label(0) == 1);
+  CHECK(PackedDataset(target.out / "val").index(0)->label(0) == 0);
 }
 
 TEST_CASE("dataset writer: what cannot be is refused and changes nothing") {

@@ -19,11 +19,11 @@ TEST_CASE("pack: what is packed is read back, with its label and path") {
     std::vector<std::byte> bytes;
     for (std::size_t i = 0; i < dataset.size(); ++i) {
       const PackedDataset::Place at = dataset.place(i);
-      const std::string path(dataset.index(at.shard).path(at.row));
+      const std::string path(dataset.index(at.shard)->path(at.row));
       dataset.read(i, bytes);
       CHECK(as_text(bytes) == read_text(place.source / path));
-      CHECK("c" + std::to_string(dataset.index(at.shard).label(at.row)) == path.substr(0, 2));
-      CHECK(dataset.index(at.shard).key(at.row) == key_of(i));
+      CHECK("c" + std::to_string(dataset.index(at.shard)->label(at.row)) == path.substr(0, 2));
+      CHECK(dataset.index(at.shard)->key(at.row) == key_of(i));
     }
   }
 }

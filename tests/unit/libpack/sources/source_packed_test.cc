@@ -46,11 +46,11 @@ TEST_CASE("source packed: samples come in their stored order with key, path, lab
       source->read(split, i, input);
       const PackedDataset::Place at = dataset.place(i);
       const EntryTable::Entry entry = split.entries[i];
-      CHECK(entry.path == dataset.index(at.shard).path(at.row));
+      CHECK(entry.path == dataset.index(at.shard)->path(at.row));
       CHECK(as_text(input.bytes) == read_text(place.source / entry.path));
       CHECK(entry.size == input.bytes.size());
       CHECK(source->key(split, i) == key_of(i));
-      CHECK(entry.label == dataset.index(at.shard).label(at.row));
+      CHECK(entry.label == dataset.index(at.shard)->label(at.row));
       CHECK(input.image.kind == ImageKind::kUnknown);
       CHECK(input.fields == 0);
     }
@@ -62,7 +62,7 @@ TEST_CASE("source packed: the stamp is the image's hash, so that another image i
   place.pack();
   const PackedDataset dataset(place.out);
   const Listing listing = open_source(place.out)->list({});
-  CHECK(listing.splits[0].entries[3].stamp == static_cast<std::int64_t>(dataset.index(0).hash(3)));
+  CHECK(listing.splits[0].entries[3].stamp == static_cast<std::int64_t>(dataset.index(0)->hash(3)));
 }
 
 TEST_CASE("source packed: a class list gives the names other labels") {
@@ -124,7 +124,7 @@ TEST_CASE("source packed: a damaged image is an Error when it is read") {
   const PackedDataset dataset(place.out);
   const auto source = open_source(place.out);
   const Listing listing = source->list({});
-  test::flip_byte(dataset.data_path(0), dataset.index(0).range(1).offset);
+  test::flip_byte(dataset.data_path(0), dataset.index(0)->range(1).offset);
   Input input;
   CHECK(kind_of_error([&] { source->read(listing.splits[0], 1, input); }) == ErrorKind::kCorrupt);
   source->read(listing.splits[0], 0, input);

@@ -197,7 +197,7 @@ TEST_CASE("dataset: a changed byte of a packed image is an error with its key") 
   const TemporaryDirectory directory;
   write_classes(directory.path() / "source");
   pack_to(directory.path() / "source", directory.path() / "out", "wds");
-  const ByteRange range = PackedDataset(directory.path() / "out").index(0).range(4);
+  const ByteRange range = PackedDataset(directory.path() / "out").index(0)->range(4);
   const auto dataset = Dataset::open(directory.path() / "out");
   std::fstream file(dataset->files()[0], std::ios::in | std::ios::out | std::ios::binary);
   file.seekp(static_cast<std::streamoff>(range.offset + range.length / 2));

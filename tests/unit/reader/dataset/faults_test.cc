@@ -184,7 +184,7 @@ TEST_CASE("bad samples: flipped bytes of a packed dataset are replaced, never de
     const fs::path path = directory / format;
     write_dataset(path, format, 20);
     const PackedDataset packed(path);
-    const ByteRange range = packed.index(0).range(6);
+    const ByteRange range = packed.index(0)->range(6);
     std::fstream file(packed.data_path(0), std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(static_cast<std::streamoff>(range.offset + range.length / 2));
     file.put('\x55');

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <stdexcept>
 
 #include "packhorse/base/error.h"
 #include "packhorse/reader/order.h"
@@ -55,6 +56,20 @@ TEST_CASE("runs: end with their bytes, with a file and with the dataset") {
   }
   CHECK(ends == std::vector<std::uint64_t>{4, 8, 10, 14, 18, 20, 23});
   CHECK(Runs(EvenDataset(0, 1), 40).size() == 0);
+}
+
+TEST_CASE("runs: of a dataset of many files are cut by what is known of the files") {
+  struct ManyFiles final : MemoryDataset {
+    ManyFiles() : MemoryDataset(std::vector<File>(23, File(10))) {}
+    std::uint64_t bytes(std::size_t) const override { throw std::logic_error("opens a file"); }
+    std::vector<Extent> extents() const override { return {{10, 100}, {0, 7}, {11, 79}, {2, 900}}; }
+  };
+  const ManyFiles dataset;
+  const Runs runs(dataset, 40);
+  std::vector<std::uint64_t> ends;
+  for (std::size_t i = 0; i < runs.size(); ++i) ends.push_back(runs.end(i));
+  CHECK(ends == std::vector<std::uint64_t>{3, 6, 10, 15, 21, 22, 23});
+  CHECK(sorted(tickets_of(Order(23, windows_of(dataset, 40, 2)))) == up_to(23));
 }
 
 TEST_CASE("window order: every sample once, each epoch otherwise, whatever the window") {

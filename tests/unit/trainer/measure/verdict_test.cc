@@ -308,6 +308,34 @@ TEST_CASE("recommend: the knee, and whether it may lie beyond") {
   CHECK(recommend(report).still_rising);
 }
 
+TEST_CASE("remote: compared with the warm folder, and with the same dataset here") {
+  SpeedReport report = made_up({five(1, 0.5), five(1, 0.1)});
+  report.inputs.push_back(report.inputs[1]);
+  report.inputs[2].name = "wds at a URL";
+  report.inputs[2].from_afar = true;
+  report.conditions.push_back({.kind = Condition::Kind::kRemote});
+  report.runs = {{.input = 0, .condition = 0, .training = five(1, 0.5)},
+                 {.input = 1, .condition = 0, .training = five(1, 0.1)},
+                 {.input = 2, .condition = 0, .applies = false},
+                 {.input = 0, .condition = 1, .applies = false},
+                 {.input = 1, .condition = 1, .applies = false},
+                 {.input = 2, .condition = 1, .training = five(1, 0.25)}};
+  const Attribution parts = attribute(report, report.run(1, 2));
+  CHECK(parts.preparation_s == doctest::Approx(1));
+  CHECK(parts.fetch_s == doctest::Approx(1.5));
+  says(io_speedups(report).front(),
+       "I/O speedup from afar: training 1.20x, read + decode 0.00x (not told apart)");
+  const std::vector<std::string> sentences = verdict(report);
+  REQUIRE(sentences.size() > 1);
+  says(
+      sentences[1],
+      "From afar, with nothing kept: wds at a URL trains with 80 images/s, 80 % of what the device "
+      "alone takes, and waits for data 20.0 % of the time: a cache");
+  says(sentences[1], "the folder in the page cache makes 67.");
+  report.inputs[1].format = "lmdb";  // nothing here to compare it with
+  CHECK(attribute(report, report.run(1, 2)).preparation_s == 0);
+}
+
 TEST_CASE("recommend: advises what the figures tell would help, and nothing else") {
   struct Case {
     const char* what;

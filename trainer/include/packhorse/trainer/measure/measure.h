@@ -24,12 +24,13 @@ struct Condition {
     kWarm,       ///< the page cache
     kCold,       ///< the disk: see reader::make_cold(); proved after each pass
     kSimulated,  ///< the page cache, with the delays of `storage`
+    kRemote,     ///< a URL, and nothing of it is kept: of inputs that lie at one, and of no others
   };
   Kind kind = Kind::kWarm;
   reader::StorageModel storage = {};
   bool names_dropped = false;  ///< cold: file names and inodes, too
   static Condition cold();
-  /// "warm", "cold" or the storage's name.
+  /// "warm", "cold", "remote" or the storage's name.
   std::string name() const;
 };
 
@@ -46,6 +47,8 @@ struct MeasureOptions {
   int slots = 4;                                    ///< batches in memory
   bool cold = false;                                ///< also measure cold
   std::vector<reader::StorageModel> storages = {};  ///< also measure on each of these
+  /// Bytes that came from afar so far (remote_counters()); without it they are not counted.
+  std::function<std::uint64_t()> remote_bytes = {};
   int repeats = 5;
   /// Batches that come before those of a pass and are not timed: training steps, where it trains.
   std::int64_t warmup_steps = 5;
@@ -66,7 +69,7 @@ struct Pass {
   std::uint64_t warmup_images = 0;  ///< images before those, not timed
   double seconds = 0;
   std::uint64_t bytes = 0;  ///< stored, read by it
-  /// Bytes that the disk or the simulated storage delivered, warm-up included.
+  /// Bytes that the disk, the simulated storage or the network delivered, warm-up included.
   std::uint64_t disk_bytes = 0;
   double cpu_s = 0;                   ///< of the process
   reader::CpuLoad load = {};          ///< of other programs meanwhile
@@ -92,7 +95,8 @@ struct MeasuredInput {
   std::string format, image_mode;  ///< "folder", "wds", ...; "original", "roi", ...
   std::uint64_t samples = 0;
   std::uint64_t bytes = 0;  ///< of its files
-  std::string file_system;
+  std::string file_system;  ///< or the URL's scheme
+  bool from_afar = false;   ///< it lies at a URL
 };
 
 /// The passes over one input under one condition, one Pass per repeat; all empty where it could not
@@ -101,23 +105,30 @@ struct MeasuredRun {
   std::size_t input = 0, condition = 0;
   std::vector<Pass> read = {}, decode = {}, training = {};
   std::string not_measured = {};  ///< why
+  bool applies = true;            ///< the condition is one of the input's: kRemote, or another
 };
 
 struct SpeedReport {
   Recipe recipe;
   std::string device;
   int workers = 0;
-  std::vector<Condition> conditions;  ///< warm first
-  std::vector<MeasuredInput> inputs;  ///< the folder first
+  reader::OrderKind remote_order = {};  ///< of what lies at a URL; all else is in the recipe's
+  std::vector<Condition> conditions;    ///< warm first
+  std::vector<MeasuredInput> inputs;    ///< the folder first
   std::vector<Pass> device_limit;  ///< steps on made-up data that is on the device, a Pass a repeat
   std::vector<MeasuredRun> runs;   ///< by condition, then by input
   std::uint64_t device_memory_bytes = 0;  ///< peak on the GPU; 0 on the CPU
   const MeasuredRun& run(std::size_t condition, std::size_t input) const {
     return runs[condition * inputs.size() + input];
   }
+  /// What runs under a condition are compared with: the folder's, which is warm beside kRemote.
+  const MeasuredRun& folder_run(std::size_t condition) const {
+    return run(conditions[condition].kind == Condition::Kind::kRemote ? 0 : condition, 0);
+  }
 };
 
-/// Measures all inputs, warm and under each other condition asked for: reading only, reading and
+/// Measures all inputs, warm and under each other condition asked for, and those at URLs as kRemote
+/// (after enable_remote() without a cache, which would keep what came): reading only, reading and
 /// decoding, and training with a fresh model of the same seed. Repeats are interleaved (A B C A B C
 /// ...), so that a slow minute of the machine hits all inputs. An input that cannot be made cold is
 /// reported as not measured. `note` is told what is under way. Throws Error.
@@ -137,8 +148,9 @@ struct Attribution {
   double other_s = 0;
 };
 
-/// Compares the repeat with the median speed with those of the device limit and of the warm passes.
-/// Zeros for what was not measured.
+/// Compares the repeat with the median speed with those of the device limit and of the warm passes:
+/// for kRemote, those of an input of the same name that lies here; where there is none, all waiting
+/// counts as `fetch_s`. Zeros for what was not measured.
 Attribution attribute(const SpeedReport& report, const MeasuredRun& run);
 
 /// The speeds of some passes, one per repeat.

@@ -1,0 +1,32 @@
+#include "dataset/index_rows.h"
+
+#include <algorithm>
+
+#include "base/xxh3.h"
+
+namespace packhorse {
+
+bool IndexRows::in_order(std::size_t first, std::size_t behind) const {
+  return std::ranges::all_of(texts_, [&](const Texts& texts) {
+    const std::uint64_t begin = texts.begin(first), all = texts.all.size();
+    const std::span<const std::uint64_t> ends = texts.ends.subspan(first, behind - first);
+    if (ends.empty()) return behind < texts.ends.size() || begin == all;
+    const bool ends_right = behind < texts.ends.size() ? ends.back() <= all : ends.back() == all;
+    return begin <= ends.front() && std::ranges::is_sorted(ends) && ends_right;
+  });
+}
+
+std::uint64_t IndexRows::sum(std::size_t first, std::size_t behind) const {
+  XXH3_state_t state;
+  XXH3_64bits_reset(&state);
+  const auto add = [&](const void* bytes, std::size_t n) { XXH3_64bits_update(&state, bytes, n); };
+  for (const auto& [bytes, width] : columns_)
+    add(bytes.data() + first * width, (behind - first) * width);
+  for (const Texts& texts : texts_) {
+    const std::uint64_t begin = texts.begin(first);
+    add(texts.all.data() + begin, texts.begin(behind) - begin);
+  }
+  return XXH3_64bits_digest(&state);
+}
+
+}  // namespace packhorse

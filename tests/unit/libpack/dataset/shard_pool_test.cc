@@ -1,0 +1,141 @@
+#include "dataset/shard_pool.h"
+
+#include <fstream>
+#include <thread>
+
+#include "packhorse/base/error.h"
+#include "packhorse/dataset/packed_dataset.h"
+#include "support/made_dataset.h"
+#include "support/support.h"
+
+namespace packhorse {
+
+namespace {
+
+namespace fs = std::filesystem;
+using test::kind_of_error;
+using test::MadeDataset;
+using test::Row;
+using test::TemporaryDirectory;
+
+/// Claims all mappings that datasets may have, so that the next ones keep the fewest shards open.
+struct NoMappings {
+  ShardPool all{1u << 20, false};
+};
+
+constexpr std::size_t kSamples = 200, kInShard = 2;
+
+MadeDataset small_shards(std::size_t samples = kSamples) {
+  MadeDataset made{.shard_samples = kInShard};
+  for (std::size_t i = 0; i < samples; ++i)
+    made.rows.push_back(
+        {key_of(i), static_cast<std::int64_t>(i % 2), "image " + std::to_string(i)});
+  return made;
+}
+
+std::string content_of(const PackedDataset& dataset, std::size_t sample) {
+  std::vector<std::byte> bytes;
+  dataset.read(sample, bytes);
+  return std::string(as_text(bytes));
+}
+
+/// Mappings of the files of a dataset.
+std::size_t mapped_in(const fs::path& dataset) {
+  std::ifstream maps("/proc/self/maps");
+  std::size_t count = 0;
+  for (std::string line; std::getline(maps, line);)
+    count += line.find(dataset.string() + "/shard-") != std::string::npos;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("shard pool: beyond what may be mapped, shards are closed, and opened again") {
+  const TemporaryDirectory directory;
+  const MadeDataset made = small_shards();
+  made.write(directory / "out");
+  const NoMappings hog;
+  const PackedDataset dataset(directory / "out");
+  CHECK(mapped_in(directory / "out") == 0);  // not all fit, so none is opened before it is needed
+  for (int round = 0; round < 3; ++round) {
+    for (std::size_t i = 0; i < kSamples; ++i) {
+      const std::size_t sample = round == 1 ? (i * 77) % kSamples : i;
+      CHECK(content_of(dataset, sample) == made.rows[sample].bytes);
+    }
+    CHECK(mapped_in(directory / "out") <= 2 * 65 + 2);
+  }
+}
+
+TEST_CASE("shard pool: a view and an index stay while they are held, whatever is closed") {
+  const TemporaryDirectory directory;
+  const MadeDataset made = small_shards();
+  made.write(directory / "out");
+  const NoMappings hog;
+  const PackedDataset dataset(directory / "out");
+  const auto index = dataset.index(0);
+  const Bytes view = dataset.view(1);
+  for (std::size_t shard = 0; shard < dataset.shards(); ++shard)
+    CHECK(dataset.index(shard)->size() == kInShard);
+  CHECK(index->key(1) == "000000001");
+  CHECK(as_text(view) == "image 1");
+  dataset.check_whole(1);
+}
+
+TEST_CASE("shard pool: a file that is cut while it is viewed is named, though others were opened") {
+  const TemporaryDirectory directory;
+  MadeDataset made = small_shards();
+  made.rows[1].bytes = std::string(100'000, 'x');
+  made.write(directory / "out");
+  const NoMappings hog;
+  const PackedDataset dataset(directory / "out");
+  const Bytes view = dataset.view(1);
+  fs::resize_file(dataset.data_path(0), 2048);
+  CHECK(view[50'000] == std::byte{0});
+  for (std::size_t shard = 1; shard < dataset.shards(); ++shard) dataset.index(shard);
+  CHECK(kind_of_error([&] { dataset.check_whole(1); }) == ErrorKind::kIo);
+}
+
+TEST_CASE("shard pool: many threads read what is opened and closed under them") {
+  const TemporaryDirectory directory;
+  const MadeDataset made = small_shards();
+  made.write(directory / "out");
+  const NoMappings hog;
+  const PackedDataset dataset(directory / "out");
+  std::atomic<int> wrong{0};
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        for (std::size_t i = 0; i < 2000; ++i) {
+          const std::size_t sample = (i * 37 + t * 51) % kSamples;
+          if (content_of(dataset, sample) != made.rows[sample].bytes) ++wrong;
+          if (dataset.index(sample / kInShard)->label(sample % kInShard) != made.rows[sample].label)
+            ++wrong;
+        }
+      });
+    }
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("shard pool: a dataset of many shards is opened as it is needed, a small one at once") {
+  const TemporaryDirectory directory;
+  const std::size_t samples = (kShardsAtOnce + 1) * kInShard;
+  small_shards(samples).write(directory / "many");
+  const PackedDataset many(directory / "many");
+  CHECK(many.opens_as_needed());
+  CHECK(mapped_in(directory / "many") == 0);
+  CHECK(content_of(many, samples - 1) == "image " + std::to_string(samples - 1));
+  CHECK(mapped_in(directory / "many") == 2);
+  fs::remove(many.data_path(3));
+  CHECK(kind_of_error([&] { content_of(many, 3 * kInShard); }) == ErrorKind::kNotFound);
+  CHECK(PackedDataset(directory / "many").size() == samples);
+
+  small_shards(4).write(directory / "few");
+  const PackedDataset few(directory / "few");
+  CHECK_FALSE(few.opens_as_needed());
+  fs::remove(few.data_path(1));
+  CHECK(kind_of_error([&] { PackedDataset again(directory / "few"); }) == ErrorKind::kNotFound);
+}
+
+}  // namespace packhorse

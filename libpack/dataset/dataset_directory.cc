@@ -128,7 +128,7 @@ UniqueFd DatasetDirectory::open(const std::string& name, std::uint64_t bytes,
 std::uint64_t DatasetDirectory::size(const std::string& name, Links links) const {
   if (!remote_) return file_size(open(name, links).get(), path_ / name);
   refuse_outer(name);
-  return remote_->size(name);
+  return remote_->look(name).bytes;
 }
 
 UniqueFd DatasetDirectory::open_as_is(const std::string& name, std::uint64_t most,

@@ -1,12 +1,20 @@
 #include "packhorse/dataset/sample.h"
 
+#include <algorithm>
+
 namespace packhorse {
 
-std::string key_of(std::uint64_t position) {
-  std::string digits = std::to_string(position);
-  constexpr std::size_t kDigits = 9;
-  if (digits.size() < kDigits) digits.insert(0, kDigits - digits.size(), '0');
-  return digits;
+int key_digits(std::uint64_t samples) {
+  constexpr int kFewest = 9;
+  const std::uint64_t last = samples == 0 ? 0 : samples - 1;
+  return std::max(kFewest, static_cast<int>(std::to_string(last).size()));
+}
+
+std::string key_of(std::uint64_t position, int digits) {
+  std::string key = std::to_string(position);
+  const auto wanted = static_cast<std::size_t>(digits);
+  if (key.size() < wanted) key.insert(0, wanted - key.size(), '0');
+  return key;
 }
 
 }  // namespace packhorse

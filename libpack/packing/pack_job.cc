@@ -20,6 +20,7 @@
 #include "packing/pack_shard.h"
 #include "packing/receipt.h"
 #include "packing/space.h"
+#include "packing/task_note.h"
 
 namespace packhorse {
 
@@ -243,6 +244,17 @@ std::uint64_t needed_here(const PackJob& job, std::uint64_t estimate) {
   return shards <= here ? estimate : estimate / shards * here;
 }
 
+/// Says who packs which shards.
+LivingNote note_of(const PackJob& job, const Staging& staging) {
+  std::vector<std::string> splits;
+  std::vector<std::uint64_t> shards;
+  for (const SplitWork& split : job.splits) {
+    splits.push_back(split.listing.split);
+    shards.push_back(split.plan.shards());
+  }
+  return {staging.root(), job.options.task, std::move(splits), std::move(shards)};
+}
+
 /// How many samples the shards hold that are to be packed here.
 std::uint64_t samples_to_pack(const PackJob& job) {
   std::uint64_t samples = 0;
@@ -344,6 +356,7 @@ PackReport run_job(PackJob& job, const fs::path& out, Staging& staging, Progress
     collect_shards(job, staging, progress, stop);
   } else {
     if (options.check_space) check_space(needed_here(job, report.estimate), staging.root());
+    const LivingNote note = note_of(job, staging);
     pack_shards(job, staging, progress, stop);
   }
   account(report, job);

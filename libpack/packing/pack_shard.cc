@@ -218,7 +218,7 @@ class ShardPacker {
  public:
   static std::string key_of(const ShardJob& job, std::size_t position) {
     return job.keep_keys ? job.source.key(job.split, job.plan.entry(position))
-                         : packhorse::key_of(position);
+                         : packhorse::key_of(position, key_digits(job.plan.size()));
   }
 
  private:

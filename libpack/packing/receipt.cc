@@ -14,9 +14,6 @@ namespace {
 
 using Json = OrderedExactJson;
 
-/// A receipt lists each reject, and a shard of small files may consist of nothing else.
-constexpr JsonLimits kReceiptLimits{.bytes = std::size_t{1} << 30};
-
 bool unchanged(const ShardRecord& record, const fs::path& data,
                const std::function<bool(const ShardRecord&)>& is_stored) {
   if (!fs::exists(data / record.index) || sha256_file(data / record.index) != record.index_sha256)

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "packhorse/base/json.h"
 #include "packing/pack_shard.h"
 
 /// A receipt says what a finished shard in the staging directory was made from and what came of it,
@@ -11,6 +12,9 @@
 ///
 ///     OUT.partial/receipts/<split>/shard-000007.json
 namespace packhorse {
+
+/// A receipt lists each reject, and a shard of small files may consist of nothing else.
+inline constexpr JsonLimits kReceiptLimits{.bytes = std::size_t{1} << 30};
 
 /// `inputs`: names everything the shard's bytes depend on except the version of packhorse, which
 /// the receipt records as well.

@@ -13,6 +13,7 @@ namespace packhorse {
 ///     OUT.partial/job                     what is made here: "pack", SHA-256 of the options; ...
 ///     OUT.partial/data/...                becomes OUT in one rename
 ///     OUT.partial/receipts/<split>/...    one for each finished shard: what it was made from
+///     OUT.partial/tasks/...               who packs what (task_note.h)
 ///
 /// Nothing in it has a dataset.json before the very end, so no reader takes it for a dataset.
 class Staging {

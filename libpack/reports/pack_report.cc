@@ -151,4 +151,30 @@ std::string pack_log_text(const PackReport& report) {
   return text;
 }
 
+ReportJson to_json(const PackStatus& status) {
+  const auto known = [](const std::optional<double>& seconds) {
+    return seconds ? ReportJson(*seconds) : ReportJson();
+  };
+  ReportJson tasks = ReportJson::array();
+  for (const TaskStatus& task : status.tasks) {
+    tasks.push_back({{"task", task.task},
+                     {"state", name_of(task.state)},
+                     {"host", printable(task.host)},
+                     {"pid", task.pid},
+                     {"shards", task.shards},
+                     {"done", task.done},
+                     {"bytes", task.bytes},
+                     {"seconds_since_last_shard", known(task.last_s)},
+                     {"seconds_since_sign_of_life", known(task.sign_s)},
+                     {"seconds_left", known(task.left_s)}});
+  }
+  return {{"staging", status.staging.string()},
+          {"shards", status.shards},
+          {"done", status.done},
+          {"bytes", status.bytes},
+          {"seconds_left", known(status.left_s)},
+          {"clock_behind_seconds", status.clock_behind_s},
+          {"tasks", tasks}};
+}
+
 }  // namespace packhorse

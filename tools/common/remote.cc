@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <filesystem>
 
 #include "common/program.h"
 #include "packhorse/base/error.h"
@@ -18,6 +20,14 @@ struct RemoteMetric {
   const char* help;
   double (*value)(const RemoteCounters&);
 };
+
+/// A list file, which may name images by URLs.
+bool is_list(const std::string& path) {
+  std::string extension = std::filesystem::path(path).extension();
+  std::ranges::transform(extension, extension.begin(),
+                         [](unsigned char c) { return std::tolower(c); });
+  return extension == ".csv" || extension == ".tsv" || extension == ".jsonl";
+}
 
 constexpr double as_count(std::uint64_t value) { return static_cast<double>(value); }
 constexpr double as_seconds(std::uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
@@ -88,7 +98,8 @@ void RemoteArguments::setup(CLI::App& app, Cache cache) {
 }
 
 bool RemoteArguments::enable(const std::vector<std::string>& paths) const {
-  if (std::none_of(paths.begin(), paths.end(), is_url)) {
+  const bool lists = std::any_of(paths.begin(), paths.end(), is_list);
+  if (!lists && std::none_of(paths.begin(), paths.end(), is_url)) {
     for (const CLI::Option* option : declared_) {
       if (option->count() > 0)
         throw Error(ErrorKind::kUsage, option->get_name() + " has no effect: nothing lies at a URL",

@@ -21,8 +21,8 @@ class RemoteArguments {
   /// Declares the options.
   void setup(CLI::App& app, Cache cache = Cache::kOffered);
   /// Lets datasets at URLs be opened; `paths` are what the command was given to read. Returns
-  /// whether one of them is a URL. Throws Error(kUsage) for options that change nothing, as none
-  /// is.
+  /// whether one of them is a URL, or a list, which may have some. Throws Error(kUsage) for options
+  /// that change nothing, as none is.
   bool enable(const std::vector<std::string>& paths) const;
 
  private:

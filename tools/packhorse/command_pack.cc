@@ -11,6 +11,7 @@
 #include "packhorse/base/file.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/packing/pack.h"
+#include "packhorse/packing/pack_status.h"
 #include "packhorse/reports/pack_report.h"
 #include "packhorse/transforms/transform.h"
 #include "shared/pack_text.h"
@@ -41,12 +42,12 @@ class CommandPack final : public program::Command {
  public:
   void setup(CLI::App& app) override {
     app_ = &app;
-    app.add_option("source", source_, "What to pack (see below)")->required();
-    app.add_option("out", out_, "Dataset to write; it appears only once it is complete")
-        ->required();
-    app.add_option("-f,--format", options_.format, "Shard format (see below)")
-        ->type_name(choices_text(all_formats()))
-        ->required();
+    needed_ = {app.add_option("source", source_, "What to pack (see below)")->required(),
+               app.add_option("out", out_, "Dataset to write; it appears only once it is complete")
+                   ->required(),
+               app.add_option("-f,--format", options_.format, "Shard format (see below)")
+                   ->type_name(choices_text(all_formats()))
+                   ->required()};
     app.add_flag("--overwrite", options_.overwrite,
                  "Replace OUT, in one step, once the new one is complete");
     dry_run_ = app.add_flag(
@@ -97,6 +98,7 @@ class CommandPack final : public program::Command {
   }
 
   int run(const std::stop_token& stop) override {
+    if (!status_of_.empty()) return show_status();
     read_options();
     Progress progress;
     PackReport report;
@@ -195,6 +197,27 @@ class CommandPack final : public program::Command {
         ->excludes(task)
         ->excludes(dry_run_)
         ->group("Several machines");
+    const auto take = [this](const std::string& out) {
+      status_of_ = out;
+      for (CLI::Option* option : needed_) option->required(false);
+    };
+    status_ = app.add_option_function<std::string>(
+                     "--status", take,
+                     "Only say how far the packing of this OUT is, task by task, and which of them "
+                     "are slow or gone; alone, or with --json")
+                  ->type_name("OUT")
+                  ->group("Several machines");
+  }
+
+  int show_status() const {
+    for (const CLI::Option* option : app_->get_options()) {
+      if (option->count() > 0 && option != status_ && option->get_name() != "--json")
+        throw Error(ErrorKind::kUsage, "--status cannot be combined with " + option->get_name(), {},
+                    "give --status OUT alone, or with --json");
+    }
+    const PackStatus status = pack_status(status_of_);
+    fmt::print("{}", json_ ? json_text(to_json(status)) : to_words(status));
+    return program::kDone;
   }
 
   /// Refuses options that the image mode does not use, since they would silently change nothing.
@@ -238,13 +261,14 @@ class CommandPack final : public program::Command {
         kept);
   }
 
-  std::string source_, out_, log_file_, compress_, task_;
+  std::string source_, out_, log_file_, compress_, task_, status_of_;
   std::string max_rejects_ = "0";
   PackOptions options_;
   SourceArguments source_arguments_{options_};
   program::RemoteArguments remote_;
   const CLI::App* app_ = nullptr;
-  CLI::Option *dry_run_ = nullptr, *seed_ = nullptr;
+  CLI::Option *dry_run_ = nullptr, *seed_ = nullptr, *status_ = nullptr;
+  std::vector<CLI::Option*> needed_;  ///< unless only the status is asked for
   bool no_shuffle_ = false, no_space_check_ = false, json_ = false, quiet_ = false;
 };
 

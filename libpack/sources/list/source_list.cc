@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "base/parallel.h"
 #include "labels/label_names.h"
@@ -22,6 +23,7 @@
 #include "packhorse/base/printable.h"
 #include "sources/layout/folder_options.h"
 #include "sources/list/list_file.h"
+#include "sources/list/listed_urls.h"
 
 namespace packhorse::list_file {
 
@@ -53,6 +55,10 @@ std::string_view without_time(std::string_view stored) {
 /// What must be known about all rows before the first can become an entry.
 struct Survey {
   Survey(const ListFile& list, const ListOptions& options, const fs::path& folder);
+  /// What a row's path means: a place as ListedPaths has it, of a URL, too. `problem` says why it
+  /// means nothing.
+  std::string place(const std::string& path, std::string& problem) const;
+  bool urls = false;  ///< the list is one of URLs
   LabelNames labels;
   ListedPaths paths;
   std::vector<std::string> splits;  ///< in order; just "" when there is no such column
@@ -64,9 +70,12 @@ Survey::Survey(const ListFile& list, const ListOptions& options, const fs::path&
   std::set<std::string> names;
   std::vector<std::uint64_t> hashes;
   ListRow row;
+  bool first = true;
   for (ListFile::Reader rows = list.rows(); rows.next(row);) {
     if (!row.problem.empty()) continue;
-    const std::string place = paths.place(row.path);
+    if (std::exchange(first, false)) urls = is_url(row.path);
+    const std::string place = this->place(row.path, row.problem);
+    if (!row.problem.empty()) continue;
     labels.add(row.label);
     paths.add(place);
     hashes.push_back(hash_of(row.split, place));
@@ -95,11 +104,20 @@ Survey::Survey(const ListFile& list, const ListOptions& options, const fs::path&
   }
 }
 
+std::string Survey::place(const std::string& path, std::string& problem) const {
+  if (is_url(path) != urls)
+    problem = urls ? "a path, though the list begins with a URL"
+                   : "a URL, though the list begins with a path";
+  if (!problem.empty()) return path;
+  return urls ? ListedUrls::path_of(path, problem) : paths.place(path);
+}
+
 /// A row on its way to becoming an entry or a reject. The texts of its fields stay in the file.
 struct Pending {
   std::string split, path, label, problem;  ///< path: what Survey::paths calls its place
-  std::uint64_t line = 0;
+  std::uint64_t line = 0, offset = 0;
   EntryTable::Facts facts;
+  RemoteFile object = {};  ///< in a list of URLs
 };
 
 class ListSource final : public Source {
@@ -114,9 +132,9 @@ class ListSource final : public Source {
     }
     list_.emplace(path_, options.fields);
     const fs::path folder = path_.has_parent_path() ? path_.parent_path() : fs::path(".");
-    Survey survey(*list_, options, folder);
-    base_.emplace(survey.paths.base());
-    paths_.emplace(survey.paths);
+    survey_.emplace(*list_, options, folder);
+    Survey& survey = *survey_;
+    if (!survey.urls) base_.emplace(survey.paths.base());
     Listing listing;
     listing.classes = survey.labels.classes();
     listing.fields = list_->fields();
@@ -134,25 +152,34 @@ class ListSource final : public Source {
     const EntryTable::Entry entry = split.entries[i];
     out.image = {};
     out.fields = 0;
-    base_->read(std::string(without_time(entry.path)), entry.size, out.bytes);
+    if (base_) {
+      base_->read(std::string(without_time(entry.path)), entry.size, out.bytes);
+    } else {
+      urls_.reader().read(entry.locator, out.bytes);
+    }
     if (entry.fields != 0) read_fields(entry, out);
   }
 
   bool prefetch(const SplitListing& split, std::size_t i) const override {
-    return base_->prefetch(std::string(without_time(split.entries.path_of(i))));
+    if (base_) return base_->prefetch(std::string(without_time(split.entries.path_of(i))));
+    urls_.reader().prefetch(split.entries.facts(i).locator);
+    return true;
   }
 
  private:
+  static constexpr int kLooksAtOnce = 32;  // at a storage
+
   bool read_block(ListFile::Reader& rows, std::vector<Pending>& block) const {
     block.clear();
     ListRow row;
     while (block.size() < kBlock && rows.next(row)) {
       Pending& pending = block.emplace_back();
       pending.line = row.line;
+      pending.offset = row.offset;
       pending.problem = std::move(row.problem);
       pending.label = std::move(row.label);
       pending.split = std::move(row.split);
-      pending.path = pending.problem.empty() ? paths_->place(row.path) : std::move(row.path);
+      pending.path = pending.problem.empty() ? survey_->place(row.path, pending.problem) : row.path;
       take_fields(row, pending);
     }
     return !block.empty();
@@ -176,16 +203,25 @@ class ListSource final : public Source {
     pending.facts.field_bytes = static_cast<std::uint32_t>(bytes);
   }
 
-  void look_up(std::vector<Pending>& block) const {
+  void look_up(std::vector<Pending>& block) {
+    if (!base_)
+      return run_parallel(kLooksAtOnce, block.size(), [&](std::size_t i) { ask(block[i]); });
     run_batches(listing_threads(), block.size(), 256, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) look_up(block[i]);
     });
   }
 
+  void ask(Pending& row) {
+    if (!row.problem.empty()) return;
+    row.object = urls_.look(row.path, row.problem);
+    row.facts.size = row.object.bytes;
+    row.facts.stamp = mix_stamp(row.object.stamp, static_cast<std::uint64_t>(row.facts.stamp));
+  }
+
   void look_up(Pending& row) const {
     if (!row.problem.empty()) return;
     struct stat status {};
-    if (::stat((base_->path() / paths_->stored(row.path)).c_str(), &status) != 0) {
+    if (::stat((base_->path() / survey_->paths.stored(row.path)).c_str(), &status) != 0) {
       row.problem = errno == ENOENT ? "the file is not there" : std::strerror(errno);
     } else if (!S_ISREG(status.st_mode)) {
       row.problem = naming::kNotRegular;
@@ -198,7 +234,7 @@ class ListSource final : public Source {
     if (row.facts.fields == 0) row.facts.locator = status.st_ino;
   }
 
-  void take_row(Pending& row, Survey& survey, Listing& listing) const {
+  void take_row(Pending& row, Survey& survey, Listing& listing) {
     const auto split = std::find(survey.splits.begin(), survey.splits.end(), row.split);
     // A row whose split has no valid name is a reject of the first split: it must be counted
     // somewhere.
@@ -224,16 +260,17 @@ class ListSource final : public Source {
     const std::string name =
         name_again(repeat == survey.repeats.end() ? 1 : ++repeat->second, stored);
     const auto [directory, last] = naming::directory_and_name(name);
+    if (!base_) row.facts.locator = urls_.add(row.path, std::move(row.object), row.offset);
     out.entries.add(directory, last, row.facts);
   }
 
   void read_fields(const EntryTable::Entry& entry, Input& out) const {
-    ListRow row = list_->row_at(entry.locator);
+    ListRow row = list_->row_at(base_ ? entry.locator : urls_.row_of(entry.locator));
     Pending now;
     take_fields(row, now);
     if (!row.problem.empty() || now.facts.fields != entry.fields ||
         now.facts.field_bytes != entry.field_bytes ||
-        paths_->stored(paths_->place(row.path)) != without_time(entry.path)) {
+        survey_->paths.stored(survey_->place(row.path, row.problem)) != without_time(entry.path)) {
       throw Error(ErrorKind::kIo, "the list has changed since it was read", path_);
     }
     for (std::size_t f = 0; f < row.fields.size(); ++f) {
@@ -247,9 +284,10 @@ class ListSource final : public Source {
   }
 
   fs::path path_;
-  std::optional<ListedFolder> base_;
+  std::optional<ListedFolder> base_;  ///< unless it is a list of URLs
+  ListedUrls urls_;
   std::optional<ListFile> list_;
-  std::optional<ListedPaths> paths_;
+  std::optional<Survey> survey_;
 };
 
 }  // namespace

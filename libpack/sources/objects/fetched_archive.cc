@@ -3,12 +3,11 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include <charconv>
-
 #include "dataset/copied_file.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/hash.h"
+#include "packhorse/dataset/url.h"
 #include "sources/archive/source_archive.h"
 
 namespace packhorse {
@@ -16,20 +15,6 @@ namespace packhorse {
 namespace fs = std::filesystem;
 
 namespace {
-
-/// A part of a URL as its characters are meant; what encodes nothing stays as it is.
-std::string decoded(const std::string& part) {
-  std::string text;
-  for (std::size_t at = 0; at < part.size(); ++at) {
-    unsigned value = 0;
-    const char* const begin = part.data() + at + 1;
-    const bool code = part[at] == '%' && at + 2 < part.size() &&
-                      std::from_chars(begin, begin + 2, value, 16).ptr == begin + 2;
-    text += code ? static_cast<char>(value) : part[at];
-    at += code ? 2 : 0;
-  }
-  return text;
-}
 
 /// Gives the copy a time that differs when the archive has changed, as the source's stamps are made
 /// of it.
@@ -46,7 +31,7 @@ Listing FetchedArchive::list(const ListOptions& options) {
   if (!options.scratch.empty()) make_directories(options.scratch);
   folder_.emplace("archive", options.scratch);
   const DatasetDirectory above(url_.parent_path());
-  const std::string name = decoded(url_.filename().native());
+  const std::string name = fs::path(parse_url(url_.native()).path).filename();
   const fs::path copy = folder_->path() / name;
   const std::string sum = copy_from_afar(above, name, above.size(name), copy, options.stop);
   set_time(copy, xxh3(as_bytes(sum)));

@@ -22,8 +22,8 @@
 #include "sources/folder/source_folder.h"
 #include "sources/layout/attach_fields.h"
 #include "sources/layout/class_doubts.h"
-#include "sources/objects/fetched_ahead.h"
 #include "sources/objects/fetched_archive.h"
+#include "sources/objects/object_reader.h"
 #include "sources/packed/source_packed.h"
 
 namespace packhorse::objects {
@@ -33,7 +33,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kMostObjects = 1'000'000'000;
-constexpr std::uint64_t kMostAhead = 256u << 20;
 
 /// Class folders of objects. What an object is, its name alone tells: looking into each would be a
 /// request for each.
@@ -64,21 +63,21 @@ class ObjectsSource final : public Source {
     const EntryTable::Facts facts = split.entries.facts(i);
     out.image = {};
     out.fields = 0;
-    read(facts.locator, out.bytes);
+    objects_.read(facts.locator, out.bytes);
     if (facts.fields == 0) return;
     for (const Field& field : fields_of_.at(facts.locator)) {
       if (out.extras.size() <= out.fields) out.extras.emplace_back();
       Input::Extra& extra = out.extras[out.fields++];
       extra.field = field.number;
-      read(field.object, extra.bytes);
+      objects_.read(field.object, extra.bytes);
     }
   }
 
   bool prefetch(const SplitListing& split, std::size_t i) const override {
     const EntryTable::Facts facts = split.entries.facts(i);
-    fetch_ahead(facts.locator);
+    objects_.prefetch(facts.locator);
     if (facts.fields != 0)
-      for (const Field& field : fields_of_.at(facts.locator)) fetch_ahead(field.object);
+      for (const Field& field : fields_of_.at(facts.locator)) objects_.prefetch(field.object);
     return true;
   }
 
@@ -87,16 +86,17 @@ class ObjectsSource final : public Source {
  private:
   struct Field {
     std::size_t number;    ///< the field's
-    std::uint64_t object;  ///< place in objects_
+    std::uint64_t object;  ///< number in objects_
   };
 
   /// Lists the objects, and decides about every one, as for the members of an archive.
   ArchiveContents sort_out(const FieldSet& fields) {
-    objects_ = files_->list(kMostObjects);
+    std::vector<RemoteFile> listed = files_->list(kMostObjects);
     ArchiveContents contents;
     std::set<std::string, std::less<>> passed_over;
     std::map<std::string, std::uint64_t, std::less<>> companions;  // that lie beside images
-    for (std::uint64_t at = 0; at < objects_.size(); ++at) {
+    for (RemoteFile& one : listed) {
+      const std::uint64_t at = objects_.add(*files_, std::move(one));
       const RemoteFile& object = objects_[at];
       const std::optional<std::string> path = naming::clean_path(object.name);
       if (!path || !is_inner_name(object.name)) {
@@ -156,24 +156,10 @@ class ObjectsSource final : public Source {
     }
   }
 
-  std::string get(std::uint64_t object) const { return files_->read(objects_[object]); }
-
-  void fetch_ahead(std::uint64_t object) const {
-    ahead_.fetch(object, objects_[object].bytes, [&] { return get(object); });
-  }
-
-  void read(std::uint64_t object, std::vector<std::byte>& out) const {
-    std::string content;
-    if (!ahead_.take(object, content)) content = get(object);
-    const Bytes bytes = as_bytes(content);
-    out.assign(bytes.begin(), bytes.end());
-  }
-
   const fs::path url_;
   const std::shared_ptr<RemoteFiles> files_;
-  std::vector<RemoteFile> objects_;
+  ObjectReader objects_;
   std::unordered_map<std::uint64_t, std::vector<Field>> fields_of_;  ///< by an image's locator
-  mutable FetchedAhead ahead_{kMostAhead};
 };
 
 }  // namespace

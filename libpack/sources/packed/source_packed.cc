@@ -119,7 +119,7 @@ class PackedSource final : public Source {
   std::string key(const SplitListing& split, std::size_t i) const override {
     const Part& part = part_of(split);
     const std::uint64_t sample = split.entries.facts(i).locator;
-    if (!part.own_keys) return key_of(sample);
+    if (!part.own_keys) return key_of(sample, key_digits(part.dataset.size()));
     const PackedDataset::Place place = part.dataset.place(sample);
     return std::string(part.dataset.index(place.shard)->key(place.row));
   }

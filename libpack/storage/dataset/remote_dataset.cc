@@ -72,7 +72,11 @@ class RemoteDataset final : public RemoteFiles {
     throw;
   }
 
-  std::uint64_t size(const std::string& name) override { return parts_.store->info(name).bytes; }
+  RemoteFile look(const std::string& name) override {
+    ObjectInfo info = parts_.store->info(name);
+    const std::int64_t stamp = stamp_of(info.tag);
+    return {name, info.bytes, stamp, std::move(info.tag)};
+  }
 
   void copy(const std::string& name, std::span<std::byte> into,
             const std::function<void(Bytes)>& take, const std::stop_token& stop) override {

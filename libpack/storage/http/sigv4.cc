@@ -11,7 +11,7 @@
 #include "base/ascii.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/hash.h"
-#include "packhorse/storage/url.h"
+#include "packhorse/dataset/url.h"
 
 namespace packhorse {
 

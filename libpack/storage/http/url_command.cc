@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "packhorse/base/error.h"
-#include "packhorse/storage/url.h"
+#include "packhorse/dataset/url.h"
 #include "storage/http/program_output.h"
 
 namespace packhorse {

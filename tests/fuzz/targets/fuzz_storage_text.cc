@@ -2,7 +2,7 @@
 // which.
 #include <array>
 
-#include "packhorse/storage/url.h"
+#include "packhorse/dataset/url.h"
 #include "storage/http/credentials.h"
 #include "storage/http/credentials/answer.h"
 #include "storage/http/credentials/sources.h"

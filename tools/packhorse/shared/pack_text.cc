@@ -117,4 +117,48 @@ void print_rejects(const PackReport& report) {
   }
 }
 
+std::string to_words(const PackStatus& status) {
+  const auto ago = [](const std::optional<double>& seconds) {
+    return seconds ? program::seconds_text(*seconds) + " ago" : std::string("-");
+  };
+  const double share = status.shards == 0
+                           ? 1
+                           : static_cast<double>(status.done) / static_cast<double>(status.shards);
+  std::string text =
+      fmt::format("{} of {} packed ({:.0f} %), {}", with_commas(status.done),
+                  count_text(status.shards, "shard"), 100 * share, bytes_text(status.bytes));
+  if (status.left_s) text += ", " + program::seconds_text(*status.left_s) + " left at this pace";
+  text += "\n";
+  std::vector<std::vector<std::string>> rows = {
+      {"task", "state", "process", "shards", "last shard", "sign of life", "left"}};
+  for (const TaskStatus& task : status.tasks) {
+    rows.push_back(
+        {task.task.empty() ? "all" : task.task, name_of(task.state),
+         task.host.empty() ? "-" : fmt::format("{} on {}", task.pid, printable(task.host)),
+         fmt::format("{} of {}", with_commas(task.done), with_commas(task.shards)),
+         ago(task.last_s), ago(task.sign_s),
+         task.left_s ? program::seconds_text(*task.left_s) : "-"});
+  }
+  text += program::table_text(rows);
+  const auto count = [&](TaskStatus::State state) {
+    return static_cast<std::uint64_t>(std::ranges::count(status.tasks, state, &TaskStatus::state));
+  };
+  using State = TaskStatus::State;
+  if (const auto lost = count(State::kSilent) + count(State::kStopped); lost > 0)
+    text += fmt::format(
+        "{} not running: run {} again with the same --task; finished shards are kept\n",
+        count_text(lost, "task") + (lost == 1 ? " is" : " are"), lost == 1 ? "it" : "them");
+  if (count(State::kSlow) > 0)
+    text +=
+        "slow: no shard in three times the usual time; its machine or its part of the source may "
+        "be the reason\n";
+  if (status.done == status.shards && !status.tasks.front().task.empty())
+    text += "all are packed: run the command once with --finish, without --task\n";
+  if (status.clock_behind_s > 0)
+    text += fmt::format(
+        "this machine's clock is {} behind that of the storage, by which times are given\n",
+        program::seconds_text(status.clock_behind_s));
+  return text;
+}
+
 }  // namespace packhorse

@@ -59,8 +59,8 @@ class RemoteFiles {
   /// Throws Error(kNotFound | kIo | kNoSpace | kCorrupt).
   virtual UniqueFd open(const std::string& name, std::uint64_t bytes,
                         const std::string& sha256) = 0;
-  /// The size of a file, as the storage says it. Throws Error(kNotFound | kIo).
-  virtual std::uint64_t size(const std::string& name) = 0;
+  /// What the storage says of a file. Throws Error(kNotFound | kIo).
+  virtual RemoteFile look(const std::string& name) = 0;
   /// A whole file as it was listed. Throws Error(kCorrupt) when it is another one now, and
   /// Error(kNotFound | kIo).
   virtual std::string read(const RemoteFile& file) = 0;

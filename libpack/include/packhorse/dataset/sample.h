@@ -24,9 +24,12 @@ struct Sample {
   std::span<const Field> fields = {};  ///< the fields it has, in the order of ShardSpec::fields
 };
 
-/// A sample's key is its place in the plan, in decimal, padded with zeros to at least nine digits,
-/// so that byte order is plan order. Rejected inputs leave gaps: a key never depends on what became
-/// of other inputs.
-std::string key_of(std::uint64_t position);
+/// The digits of the keys of so many samples: at least nine.
+int key_digits(std::uint64_t samples);
+
+/// A sample's key is its place in the plan, in decimal, padded with zeros to `digits`, so that byte
+/// order is plan order. Rejected inputs leave gaps: a key never depends on what became of other
+/// inputs.
+std::string key_of(std::uint64_t position, int digits = key_digits(0));
 
 }  // namespace packhorse

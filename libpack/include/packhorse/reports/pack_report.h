@@ -1,6 +1,7 @@
 #pragma once
 
 #include "packhorse/packing/pack.h"
+#include "packhorse/packing/pack_status.h"
 #include "packhorse/reports/report_json.h"
 
 namespace packhorse {
@@ -8,6 +9,8 @@ namespace packhorse {
 /// What `packhorse pack --json` and `packhorse index --json` print.
 ReportJson to_json(const PackReport& report);
 ReportJson to_json(const DuplicateGroup& group);
+/// What `packhorse pack --status --json` prints.
+ReportJson to_json(const PackStatus& status);
 
 /// One JSON object a line: {"event": "reject" | "skip" | "duplicate", ...}. What --log writes.
 std::string pack_log_text(const PackReport& report);

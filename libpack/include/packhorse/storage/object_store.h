@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "packhorse/base/bytes.h"
-#include "packhorse/storage/url.h"
+#include "packhorse/dataset/url.h"
 
 /// Storage that hands out ranges of objects by their names: web servers, and everything that speaks
 /// S3. Nothing it says is believed: lengths, ranges and tags are compared with what was asked for,

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "packhorse/base/error.h"
-#include "packhorse/storage/url.h"
+#include "packhorse/dataset/url.h"
 #include "storage/http/client.h"
 #include "storage/http/credentials/answer.h"
 #include "storage/http/credentials/sources.h"

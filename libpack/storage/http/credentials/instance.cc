@@ -2,7 +2,7 @@
 
 #include "base/ascii.h"
 #include "packhorse/base/error.h"
-#include "packhorse/storage/url.h"
+#include "packhorse/dataset/url.h"
 #include "storage/http/client.h"
 #include "storage/http/credentials/answer.h"
 #include "storage/http/credentials/place.h"

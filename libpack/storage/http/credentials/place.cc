@@ -6,7 +6,7 @@
 #include "base/ascii.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
-#include "packhorse/storage/url.h"
+#include "packhorse/dataset/url.h"
 #include "storage/http/credentials/text.h"
 
 namespace packhorse {

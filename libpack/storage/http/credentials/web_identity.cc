@@ -4,7 +4,7 @@
 
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
-#include "packhorse/storage/url.h"
+#include "packhorse/dataset/url.h"
 #include "storage/http/client.h"
 #include "storage/http/credentials/answer.h"
 #include "storage/http/credentials/place.h"

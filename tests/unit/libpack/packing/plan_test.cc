@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <stdexcept>
+#include <string>
 
 #include "support/support.h"
 
@@ -53,6 +55,32 @@ TEST_CASE("plan: every entry is in it once") {
     CHECK(plan.shard_begin(plan.shards()) == 1000);
     for (const std::size_t size : shard_sizes(plan)) CHECK(size > 0);
   }
+}
+
+TEST_CASE("plan: three billion samples, whose keys sort like their places") {
+  constexpr std::uint64_t kSamples = 3'000'000'000, kInShard = 27'273;
+  const auto never = [](std::size_t) -> std::uint64_t { throw std::logic_error("not needed"); };
+  const Plan plan(kSamples, never, {.shard_samples = kInShard});
+  CHECK(plan.size() == kSamples);
+  CHECK(plan.shards() == 109'999);
+  CHECK(plan.shard_begin(109'998) == std::uint64_t{109'998} * kInShard);
+  CHECK(plan.shard_begin(109'999) == kSamples);
+  std::set<std::size_t> entries;
+  std::string before;
+  const int digits = key_digits(kSamples);
+  for (std::uint64_t i = 0; i < 100'000; ++i) {
+    const std::uint64_t place = i * 29'999 + i % 7;
+    CHECK(plan.entry(place) < kSamples);
+    entries.insert(plan.entry(place));
+    const std::string key = key_of(place, digits);
+    CHECK(key.size() == 10);
+    CHECK(before < key);
+    before = key;
+  }
+  CHECK(entries.size() == 100'000);
+  CHECK(key_digits(0) == 9);
+  CHECK(key_digits(1'000'000'000) == 9);
+  CHECK(key_digits(1'000'000'001) == 10);
 }
 
 TEST_CASE("plan: without shuffling it is the listing's order") {

@@ -1,4 +1,4 @@
-#include "packhorse/storage/url.h"
+#include "packhorse/dataset/url.h"
 
 #include "packhorse/base/file.h"
 #include "support/support.h"

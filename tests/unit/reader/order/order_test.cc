@@ -129,6 +129,33 @@ TEST_CASE("order: what is in global batch g does not depend on the world size") 
   }
 }
 
+TEST_CASE("order: a billion samples and more, at any place, without the places before it") {
+  for (const std::uint64_t samples : {std::uint64_t{1'000'000'007}, std::uint64_t{1} << 41}) {
+    OrderOptions options{.seed = 3, .epoch = 9, .world = 1024, .batch_size = 32};
+    std::set<std::uint64_t> seen;
+    const std::uint64_t global = 1024 * 32, steps = samples / global;
+    for (const std::uint64_t step : {std::uint64_t{0}, steps / 2, steps - 1}) {
+      std::set<std::uint64_t> here;
+      for (std::int64_t rank = 0; rank < 1024; ++rank) {
+        options.rank = rank;
+        const Order order(samples, options);
+        CHECK(order.steps() == steps);
+        for (std::int64_t place = 0; place < 32; ++place) here.insert(order.sample(step, place));
+      }
+      CHECK(here.size() == global);
+      CHECK(*here.rbegin() < samples);
+      seen.insert(here.begin(), here.end());
+      // At another world size, from where the run was stopped, the same samples come.
+      OrderOptions other{.seed = 3, .epoch = 9, .batch_size = 32};
+      other.done = step * global;
+      const Order rest(samples, other);
+      for (std::uint64_t i = 0; i < 32; ++i) CHECK(here.contains(rest.sample(i)));
+      CHECK(rest.done_after(1) == step * global + 32);
+    }
+    CHECK(seen.size() == 3 * global);
+  }
+}
+
 TEST_CASE("order: resuming at another world size sees exactly the rest") {
   const std::uint64_t n = 2008, steps = 17;  // the rest is whole global batches at each size
   const OrderOptions before{.seed = 3, .epoch = 4, .world = 4, .batch_size = 6};

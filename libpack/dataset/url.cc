@@ -1,4 +1,4 @@
-#include "packhorse/storage/url.h"
+#include "packhorse/dataset/url.h"
 
 #include <arpa/inet.h>
 

@@ -1,0 +1,253 @@
+#include "packhorse/packing/pack_status.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <utility>
+
+#include "packhorse/base/error.h"
+#include "packhorse/base/file.h"
+#include "packhorse/base/json.h"
+#include "packhorse/packing/pack.h"
+#include "packing/receipt.h"
+#include "packing/task_note.h"
+
+namespace packhorse {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Json = OrderedExactJson;
+
+constexpr double kSilent = 60;    ///< seconds without a sign of life; ten are usual
+constexpr double kSlower = 3;     ///< times the usual time of a shard
+constexpr double kNoSlower = 60;  ///< seconds: shorter times are no reason to worry
+
+/// Seconds since 1970, by the clock of whoever stores the file.
+double time_of(const fs::path& path) {
+  const auto time = fs::last_write_time(path);
+  return std::chrono::duration<double>(std::chrono::file_clock::to_sys(time).time_since_epoch())
+      .count();
+}
+
+struct DoneShard {
+  std::uint64_t number = 0;  ///< in its split
+  std::uint64_t bytes = 0;
+  double time = 0;
+};
+
+std::uint64_t bytes_in(const fs::path& receipt) try {
+  return parse_json<Json>(read_text(receipt), kReceiptLimits).at("bytes");
+} catch (const Json::exception&) {
+  return 0;
+}
+
+/// The number of a shard, by the name of its receipt.
+std::optional<std::uint64_t> number_of(const fs::path& receipt) {
+  const std::string name = receipt.stem().string();
+  const char* const end = name.data() + name.size();
+  std::uint64_t number = 0;
+  const std::size_t dash = name.rfind('-');
+  if (receipt.extension() != ".json" || dash == std::string::npos) return std::nullopt;
+  const auto [behind, error] = std::from_chars(name.data() + dash + 1, end, number);
+  return error == std::errc{} && behind == end ? std::optional(number) : std::nullopt;
+}
+
+/// The finished shards of a split. A receipt that goes meanwhile is none.
+std::vector<DoneShard> done_in(const fs::path& receipts, std::uint64_t shards) {
+  std::vector<DoneShard> done;
+  std::error_code code;
+  if (!fs::is_directory(receipts, code)) return done;
+  for (const fs::directory_entry& entry : entries_in(receipts)) {
+    const fs::path& receipt = entry.path();
+    const std::optional<std::uint64_t> shard = number_of(receipt);
+    if (!shard || *shard >= shards) continue;
+    try {
+      done.push_back({*shard, bytes_in(receipt), time_of(receipt)});
+    } catch (const fs::filesystem_error&) {
+      continue;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kNotFound) throw;
+    }
+  }
+  return done;
+}
+
+struct Noted {
+  TaskNote note;
+  double sign = 0;
+};
+
+class Status {
+ public:
+  explicit Status(const fs::path& out) : staging_(staging_path(out)) {
+    read_notes();
+    now_ =
+        std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  }
+
+  PackStatus status() {
+    PackStatus status;
+    status.staging = staging_;
+    const TaskNote& any = notes_.front().note;
+    const std::uint64_t parts = count();
+    std::vector<std::vector<DoneShard>> of_task(parts);
+    std::vector<std::uint64_t> shards(parts);
+    double newest = now_;
+    for (std::size_t split = 0; split < any.splits.size(); ++split) {
+      for (std::uint64_t shard = 0; shard < std::min(parts, any.shards[split]); ++shard)
+        shards[shard] += (any.shards[split] - shard + parts - 1) / parts;
+      for (DoneShard& one : done_in(staging_ / "receipts" / any.splits[split], any.shards[split])) {
+        newest = std::max(newest, one.time);
+        of_task[one.number % parts].push_back(one);
+      }
+    }
+    for (const Noted& noted : notes_) newest = std::max(newest, noted.sign);
+    constexpr double kApart = 2;
+    if (newest > now_ + kApart) status.clock_behind_s = newest - now_;
+    now_ = newest;
+
+    for (std::uint64_t task = 0; task < parts; ++task)
+      status.tasks.push_back(task_status(task, shards[task], of_task[task]));
+    judge(status.tasks, of_task);
+    for (const TaskStatus& task : status.tasks) {
+      status.shards += task.shards;
+      status.done += task.done;
+      status.bytes += task.bytes;
+    }
+    status.left_s = left(status.tasks);
+    return status;
+  }
+
+ private:
+  void read_notes() {
+    const fs::path folder = staging_ / TaskNote::kFolder;
+    std::error_code code;
+    if (fs::is_directory(folder, code)) {
+      for (const fs::directory_entry& entry : entries_in(folder)) {
+        if (entry.path().extension() != ".json") continue;
+        if (auto note = TaskNote::read(entry.path()))
+          notes_.push_back({std::move(*note), time_of(entry.path())});
+      }
+    }
+    if (notes_.empty())
+      throw Error(
+          ErrorKind::kNotFound,
+          fs::exists(staging_, code) ? "nobody packs here, or the source is still being listed"
+                                     : "nobody packs there: there is no staging directory",
+          staging_, "give the OUT of a `packhorse pack` that is running or was interrupted");
+    // Of several kinds of runs, the last to be heard of counts.
+    std::ranges::sort(notes_, std::greater<>(), &Noted::sign);
+    const std::uint64_t parts = count();
+    std::erase_if(notes_, [&](const Noted& noted) { return parts_of(noted.note) != parts; });
+  }
+
+  static std::uint64_t parts_of(const TaskNote& note) {
+    return note.task.empty() ? 1 : TaskShare::parse(note.task).count;
+  }
+  std::uint64_t count() const { return parts_of(notes_.front().note); }
+
+  const Noted* note_of(std::uint64_t task) const {
+    const auto found = std::ranges::find_if(notes_, [&](const Noted& noted) {
+      return noted.note.task.empty() || TaskShare::parse(noted.note.task).index == task;
+    });
+    return found == notes_.end() ? nullptr : &*found;
+  }
+
+  TaskStatus task_status(std::uint64_t number, std::uint64_t shards,
+                         const std::vector<DoneShard>& done) const {
+    TaskStatus task;
+    if (!notes_.front().note.task.empty()) task.task = fmt::format("{}/{}", number, count());
+    task.shards = shards;
+    task.done = done.size();
+    for (const DoneShard& one : done) {
+      task.bytes += one.bytes;
+      task.last_s = std::min(task.last_s.value_or(now_ - one.time), now_ - one.time);
+    }
+    if (const Noted* noted = note_of(number)) {
+      task.host = noted->note.host;
+      task.pid = noted->note.pid;
+      task.sign_s = now_ - noted->sign;
+      task.state = noted->note.ended        ? TaskStatus::State::kStopped
+                   : *task.sign_s > kSilent ? TaskStatus::State::kSilent
+                                            : TaskStatus::State::kAtWork;
+    }
+    if (task.done == task.shards) task.state = TaskStatus::State::kDone;
+    return task;
+  }
+
+  /// The usual time between two shards of a task; nothing before there are two.
+  static std::optional<double> usual_pause(const std::vector<std::vector<DoneShard>>& of_task) {
+    std::vector<double> pauses;
+    for (std::vector<DoneShard> done : of_task) {
+      std::ranges::sort(done, {}, &DoneShard::time);
+      for (std::size_t i = 1; i < done.size(); ++i)
+        pauses.push_back(done[i].time - done[i - 1].time);
+    }
+    if (pauses.empty()) return std::nullopt;
+    const auto middle = pauses.begin() + static_cast<std::ptrdiff_t>(pauses.size() / 2);
+    std::ranges::nth_element(pauses, middle);
+    return *middle;
+  }
+
+  static void judge(std::vector<TaskStatus>& tasks,
+                    const std::vector<std::vector<DoneShard>>& of_task) {
+    const std::optional<double> usual = usual_pause(of_task);
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      TaskStatus& task = tasks[i];
+      if (task.state != TaskStatus::State::kAtWork) continue;
+      const std::optional<double> own = usual_pause({of_task[i]});
+      const std::optional<double> pace = own ? own : usual;
+      if (pace) task.left_s = *pace * static_cast<double>(task.shards - task.done);
+      if (usual && task.last_s && *task.last_s > std::max(kNoSlower, kSlower * *usual))
+        task.state = TaskStatus::State::kSlow;
+    }
+  }
+
+  static std::optional<double> left(const std::vector<TaskStatus>& tasks) {
+    double longest = 0;
+    for (const TaskStatus& task : tasks) {
+      if (task.state == TaskStatus::State::kDone) continue;
+      if (!task.left_s) return std::nullopt;
+      longest = std::max(longest, *task.left_s);
+    }
+    return longest;
+  }
+
+  const fs::path staging_;
+  double now_ = 0;            ///< by the clock of the storage, as far as files show it
+  std::vector<Noted> notes_;  ///< the newest first
+};
+
+}  // namespace
+
+const char* name_of(TaskStatus::State state) {
+  switch (state) {
+    case TaskStatus::State::kDone:
+      return "done";
+    case TaskStatus::State::kAtWork:
+      return "at work";
+    case TaskStatus::State::kSlow:
+      return "slow";
+    case TaskStatus::State::kStopped:
+      return "stopped";
+    case TaskStatus::State::kSilent:
+      return "silent";
+    case TaskStatus::State::kNobody:
+      break;
+  }
+  return "not begun";
+}
+
+PackStatus pack_status(const fs::path& out) {
+  if (is_url(out.native()))
+    throw Error(ErrorKind::kUnsupported,
+                "only tasks that share a staging directory on a disk can be asked", out,
+                "list OUT.partial/receipts at the URL: there is one for each finished shard");
+  return Status(out).status();
+}
+
+}  // namespace packhorse

@@ -1,0 +1,58 @@
+#include "sources/list/listed_urls.h"
+
+#include <utility>
+
+#include "packhorse/base/error.h"
+#include "packhorse/dataset/url.h"
+
+namespace packhorse {
+
+namespace {
+
+/// "/https/host" and "a/b.jpg" of "/https/host/a/b.jpg".
+std::pair<std::string, std::string> parts_of(const std::string& path) {
+  const std::size_t host = path.find('/', 1) + 1, name = path.find('/', host) + 1;
+  return {path.substr(0, name - 1), path.substr(name)};
+}
+
+}  // namespace
+
+std::string ListedUrls::path_of(const std::string& url, std::string& problem) try {
+  const Url parsed = parse_url(url);
+  if (!parsed.query.empty()) {
+    problem = "a URL with a query, which may be a secret, and would be stored";
+  } else if (parsed.path.empty()) {
+    problem = "a URL of a host, not of an image";
+  }
+  return "/" + parsed.scheme + "/" + parsed.host + "/" + parsed.path;
+} catch (const Error& error) {
+  if (error.kind() != ErrorKind::kUsage) throw;
+  problem = error.what();
+  return {};
+}
+
+RemoteFiles& ListedUrls::files_of(const std::string& path) {
+  const std::string host = parts_of(path).first;
+  const std::scoped_lock lock(mutex_);
+  std::shared_ptr<RemoteFiles>& files = hosts_[host];
+  if (!files) {
+    const std::size_t scheme_end = host.find('/', 1);
+    files = open_remote(host.substr(1, scheme_end - 1) + "://" + host.substr(scheme_end + 1));
+  }
+  return *files;
+}
+
+RemoteFile ListedUrls::look(const std::string& path, std::string& problem) try {
+  return files_of(path).look(parts_of(path).second);
+} catch (const Error& error) {
+  if (error.kind() != ErrorKind::kNotFound) throw;
+  problem = "there is nothing at this URL";
+  return {};
+}
+
+std::uint64_t ListedUrls::add(const std::string& path, RemoteFile object, std::uint64_t row) {
+  rows_.push_back(row);
+  return reader_.add(files_of(path), std::move(object));
+}
+
+}  // namespace packhorse

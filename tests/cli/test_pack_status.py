@@ -1,0 +1,146 @@
+"""`packhorse pack --status OUT`: how far many tasks are, which of them are slow, and which are gone."""
+
+import json
+import os
+import re
+import time
+
+import pytest
+from python_support import DONE, FAILED, SHAPES, USAGE, make_source, pack, packhorse, refused, run, staging, start
+
+OPTIONS = ("--format", "wds", "--shard-samples", "9")  # 120 pictures: 14 shards
+
+
+@pytest.fixture(scope="module", name="source", autouse=True)
+def source_fixture(tmp_path_factory):
+    source = make_source(tmp_path_factory.mktemp("status") / "source", 120)
+    share.source = source
+    return source
+
+
+@pytest.fixture(name="out")
+def out_fixture(tmp_path):
+    return tmp_path / "out"
+
+
+def asked(out):
+    result = run("pack", "--status", out, "--json")
+    assert result.code == DONE, result
+    return result.json
+
+
+def share(out, task):
+    pack(share.source, out, *OPTIONS, "--task", f"{task}/3")
+
+
+def aged(path, seconds):
+    """As if it had been written so long ago."""
+    then = time.time() - seconds
+    os.utime(path, (then, then))
+
+
+def note(out, task):
+    return staging(out) / f"tasks/{task}-of-3.json"
+
+
+def at_work(out, task):
+    """As while the process is running."""
+    text = json.loads(note(out, task).read_text())
+    note(out, task).write_text(json.dumps({**text, "ended": False}))
+
+
+def receipts(out, task):
+    return [path for path in sorted((staging(out) / "receipts").glob("shard-*.json")) if int(path.stem[6:]) % 3 == task]
+
+
+def test_shares_are_counted_and_who_has_begun_is_named(out):
+    share(out, 0)
+    share(out, 2)
+    before = os.stat(staging(out)).st_mtime_ns
+    found = asked(out)
+    assert (found["shards"], found["done"]) == (14, 9)
+    first, second, third = found["tasks"]
+    assert [task["task"] for task in found["tasks"]] == ["0/3", "1/3", "2/3"]
+    assert [task["state"] for task in found["tasks"]] == ["done", "not begun", "done"]
+    assert (first["shards"], second["shards"], third["shards"]) == (5, 5, 4)
+    assert first["done"] == 5 and first["bytes"] > 0 and first["host"] == os.uname().nodename and first["pid"] > 1
+    assert second["host"] == "" and second["done"] == 0 and second["seconds_since_last_shard"] is None
+    assert found["bytes"] == first["bytes"] + third["bytes"] and found["seconds_left"] is None
+    assert os.stat(staging(out)).st_mtime_ns == before, "it only looks"
+
+
+def test_what_a_task_is_doing_is_told_by_its_signs_of_life(out):
+    for task in (0, 1, 2):
+        share(out, task)
+    for task in (0, 1, 2):
+        receipts(out, task)[-1].unlink()  # one shard each is still to be packed
+    at_work(out, 1)
+    at_work(out, 2)
+    aged(note(out, 2), 100)
+    assert [task["state"] for task in asked(out)["tasks"]] == ["stopped", "at work", "silent"]
+    words = run("pack", "--status", out).out
+    assert "11 of 14 shards packed (79 %)" in words and "2 tasks are not running: run them again" in words
+
+
+def test_a_straggler_is_found_and_the_time_left_is_estimated(out):
+    for task in (0, 1, 2):
+        share(out, task)
+        at_work(out, task)
+        receipts(out, task)[-1].unlink()
+        for age, receipt in enumerate(reversed(receipts(out, task))):
+            aged(receipt, 100 * age + (900 if task == 1 else 10))
+    found = asked(out)
+    assert [task["state"] for task in found["tasks"]] == ["at work", "slow", "at work"]
+    assert found["seconds_left"] == pytest.approx(100, abs=1) and found["tasks"][0]["seconds_left"] == pytest.approx(100, abs=1)
+    words = run("pack", "--status", out).out
+    assert "slow: no shard in three times the usual time" in words and re.search(r"1 min [34]\d s left", words)
+
+
+def test_a_storage_whose_clock_is_ahead_is_named(out):
+    share(out, 0)
+    aged(receipts(out, 0)[0], -500)
+    found = asked(out)
+    assert found["clock_behind_seconds"] == pytest.approx(500, abs=5)
+    assert all(task["seconds_since_last_shard"] is None or task["seconds_since_last_shard"] >= 0 for task in found["tasks"])
+    assert re.search(r"clock is 8 min [12]\d s behind", run("pack", "--status", out).out)
+
+
+def test_a_killed_run_without_tasks_has_a_status_and_a_finished_one_has_none(out, tmp_path):
+    source = make_source(tmp_path / "source", 3000)
+    process = start("pack", source, out, "--format", "wds", "--shard-samples", "20", "--jobs", "1")
+    deadline = time.monotonic() + 60
+    while not list((staging(out) / "receipts").glob("*.json")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    (task,) = asked(out)["tasks"]
+    assert task["task"] == "" and task["state"] == "at work" and task["shards"] == 150
+    process.kill()
+    process.wait()
+    done = asked(out)["done"]
+    assert 0 < done < 150 and asked(out)["tasks"][0]["state"] == "at work", "a minute has not passed"
+    packhorse("pack", source, out, "--format", "wds", "--shard-samples", "20")
+    assert "nobody packs there" in refused("pack", "--status", out, code=FAILED).err
+
+
+def test_when_all_is_packed_it_says_what_comes_next(out):
+    for task in (0, 1, 2):
+        share(out, task)
+    assert "14 of 14 shards packed (100 %)" in run("pack", "--status", out).out
+    assert "run the command once with --finish" in run("pack", "--status", out).out
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{}", "[[[", '{"task": "7/1", "host": "h", "pid": 1, "splits": ["a"], "shards": [], "ended": true}'],
+)
+def test_a_note_that_cannot_be_read_is_none(out, text):
+    share(out, 0)
+    note(out, 1).write_text(text)
+    assert [task["state"] for task in asked(out)["tasks"]] == ["done", "not begun", "not begun"]
+
+
+def test_misuse_is_explained(out):
+    assert "no staging directory" in refused("pack", "--status", out, code=FAILED).err
+    assert "cannot be combined with --format" in refused("pack", "--status", out, "--format", "wds", code=USAGE).err
+    assert "cannot be combined with" in refused("pack", SHAPES, "--status", out, code=USAGE).err
+    assert "on a disk" in refused("pack", "--status", "s3://bucket/packed", code=FAILED).err
+    assert "OUT, --format are missing" in refused("pack", SHAPES, code=USAGE).err

@@ -122,6 +122,9 @@ def pack_rounds(options, server, place, work, source):
                 return {"mb_per_s": source.bytes / cost.seconds / 1e6, "cpu_s_per_gb": cost.cpu_seconds / source.bytes * 1e9}
 
             part.run(name, lambda make=make, task=task: make(task), place, server.environment(place.endpoint), work, take)
+            client = server.client()
+            for stored in client.list(task.bucket, f"{key}/"):  # the server has room for some
+                client.delete(task.bucket, stored)
     return part
 
 

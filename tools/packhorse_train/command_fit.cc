@@ -95,6 +95,11 @@ class CommandFit final : public program::Command {
                    "With several processes: seconds to wait for one of them before giving up")
         ->check(program::positive())
         ->capture_default_str();
+    app.add_option("--stopped-status", stopped_status_,
+                   "Exit status when SIGTERM has ended the run before it was done, e.g. 75 for a "
+                   "scheduler that starts it again until the status is 0")
+        ->check(program::in_range(0, 255))
+        ->capture_default_str();
     app.add_flag("--json", json_, "Print one JSON object at the end");
     program::add_quiet(app, quiet_, program::kProgressAndSummary);
     app.footer(
@@ -103,7 +108,7 @@ class CommandFit final : public program::Command {
         "On several GPUs (or CPUs), with one process each:\n"
         "  torchrun --nproc-per-node 8 --no-python packhorse-train fit ...\n\n"
         "A checkpoint opens in Python with torch.load(path, weights_only=True). Ctrl-C or SIGTERM "
-        "finishes the step and saves; after SIGTERM the exit status is 0.");
+        "finishes the step and saves; after SIGTERM the exit status is that of --stopped-status.");
   }
 
   int run(const std::stop_token& stop) override {
@@ -139,7 +144,8 @@ class CommandFit final : public program::Command {
     }
     // A scheduler that takes the machine back sends SIGTERM; everything is saved by then, so that
     // is not a failure.
-    return result.stopped && program::received_signal() == SIGINT ? 128 + SIGINT : program::kDone;
+    if (!result.stopped) return program::kDone;
+    return program::received_signal() == SIGINT ? 128 + SIGINT : stopped_status_;
   }
 
  private:
@@ -231,7 +237,7 @@ class CommandFit final : public program::Command {
   RunOptions run_;
   WatchCommandOptions watch_;
   std::string max_bad_ = "0", gpu_decode_ = "off";
-  int timeout_s_ = 300;
+  int timeout_s_ = 300, stopped_status_ = 0;
   bool new_head_ = false;
   bool json_ = false, quiet_ = false;
 };

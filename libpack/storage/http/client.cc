@@ -305,7 +305,7 @@ void HttpClient::Reactor::learn(const TaskPtr& task, const Transfer& transfer,
   if (says_too_many(outcome.response.status)) {
     cap_.refused(now);
   } else if (!outcome.error) {
-    cap_.finished(now, transfer.received(), now - transfer.began(), !ready_.empty());
+    cap_.finished(now, transfer.moved(), now - transfer.began(), !ready_.empty());
   }
 }
 

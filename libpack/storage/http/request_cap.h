@@ -27,8 +27,9 @@ class RequestCap {
   explicit RequestCap(int most);
   int value() const { return cap_; }
 
-  /// A request that went well: `bytes` of its body, how long it `took`, and whether the cap kept
-  /// others `waiting`. Small bodies, which tell nothing of throughput, do not count.
+  /// A request that went well: `bytes` of its body and the answer's, how long it `took`, and
+  /// whether the cap kept others `waiting`. Small bodies, which tell nothing of throughput, do not
+  /// count.
   void finished(Clock::time_point now, std::uint64_t bytes, Clock::duration took, bool waiting);
   /// The server answered that these are too many.
   void refused(Clock::time_point now);

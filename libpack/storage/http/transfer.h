@@ -21,7 +21,9 @@ class Transfer {
 
   const void* owner() const { return owner_; }
   bool collects() const { return request_.collect; }
-  std::uint64_t received() const { return received_; }  ///< bytes of the body
+  std::uint64_t received() const { return received_; }  ///< bytes of the answer's body
+  /// The same, and those of the request's.
+  std::uint64_t moved() const { return received_ + request_.body.size(); }
   Clock::time_point began() const { return began_; }
 
   /// Tells a fresh handle what to do; the handle must stay as it is until the end. `certificates`:

@@ -1,5 +1,6 @@
 #include "packhorse/base/mapped_file.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -75,7 +76,12 @@ struct Regions {
   using Action = struct sigaction;
   static constexpr std::size_t kMostOthers = 8;
 
-  Regions() : page(static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE))) { install(); }
+  Regions() : page(static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE))) {
+    install();
+    // A child of fork() maps files, too, and lacks the thread that may hold the mutex.
+    ::pthread_atfork([] { all().mutex.lock(); }, [] { all().mutex.unlock(); },
+                     [] { all().mutex.unlock(); });
+  }
 
   static void handle(int signal, siginfo_t* info, void* context) {
     all().on_bus_error(signal, info, context);

@@ -97,9 +97,13 @@ class ShardsTaken {
     if (event == Event::key && depth == 1) inside_ = value == "shards";
     if (!inside_ || event != Event::object_end || depth != 2) return true;
     text_ += (text_.empty() ? "" : ",") + value.dump();
-    records.push_back({value.at("file"), value.at("index"), value.at("samples"),
-                       value.at("first_sample"), value.at("bytes"), value.at("index_bytes"),
-                       value.at("sha256"), value.at("index_sha256")});
+    try {
+      records.push_back({value.at("file"), value.at("index"), value.at("samples"),
+                         value.at("first_sample"), value.at("bytes"), value.at("index_bytes"),
+                         value.at("sha256"), value.at("index_sha256")});
+    } catch (const Json::exception& error) {
+      if (problem.empty()) problem = json_problem(error);  // a later version may have others
+    }
     return false;
   }
   /// The canonical text of what the id stands for: everything but itself and the version.
@@ -114,6 +118,7 @@ class ShardsTaken {
   }
 
   std::vector<ShardRecord> records;
+  std::string problem;  ///< what the first shard that is none lacks
 
  private:
   std::string text_;  ///< the members of the array
@@ -191,6 +196,7 @@ Manifest Manifest::parse(std::string_view text, const std::filesystem::path& pat
                   "the dataset was written by a later version of packhorse", path,
                   "use that version or a later one");
     }
+    if (!taken.problem.empty()) throw damaged(taken.problem);
     if (!json.at("shards").is_array() || !json.at("shards").empty())
       throw damaged("its list of shards is none");
     Manifest manifest = from_json(json);

@@ -25,6 +25,8 @@ constexpr const char* kVerifyAdvice =
     "run `packhorse inspect --verify full` on the dataset; restore the file from a copy, or pack "
     "again";
 
+constexpr std::uint64_t kLeastRowBytes = 60;  // of an index: docs/formats/index.md
+
 constexpr int kMostOpened = 8, kOpenedFromAfar = 16;  // indexes at once
 
 constexpr const char* kWhatIsADataset =
@@ -138,11 +140,16 @@ PackedDataset::PackedDataset(const fs::path& path)
   for (const ShardRecord& record : manifest_.shards) {
     first_samples_.push_back(record.first_sample);
     index_bytes += record.index_bytes;
+    // Nothing is sized by a number of samples that no index of this size can hold.
+    if (record.samples > record.index_bytes / kLeastRowBytes)
+      throw Error(ErrorKind::kCorrupt, "damaged manifest: an index is too small for its samples",
+                  this->path() / kManifestName, "restore the file from a copy, or pack again");
   }
-  const bool remote = directory_.remote() != nullptr;
-  pool_ = std::make_unique<ShardPool>(shards(), remote);
+  const auto& remote = directory_.remote();
   at_once_ = shards() <= kShardsAtOnce && index_bytes <= kIndexBytesAtOnce;
-  if (!at_once_ || !pool_->keeps_all()) return;
+  const bool in_cache = remote && remote->keeps(0);
+  pool_ = std::make_unique<ShardPool>(shards(), at_once_ && !remote ? shards() : 0, in_cache);
+  if (!at_once_) return;
   // Indexes are hashed as a whole, and those from afar waited for: several at a time.
   const int jobs = remote ? kOpenedFromAfar : std::min(available_cpus(), kMostOpened);
   run_parallel(jobs, shards(), [&](std::size_t i) { static_cast<void>(shard(i)); });
@@ -152,20 +159,27 @@ PackedDataset::PackedDataset(PackedDataset&&) noexcept = default;
 PackedDataset& PackedDataset::operator=(PackedDataset&&) noexcept = default;
 PackedDataset::~PackedDataset() = default;
 
-PackedDataset::ShardPtr PackedDataset::shard(std::size_t number) const {
+PackedDataset::ShardPtr PackedDataset::open_already(std::size_t number) const {
   if (!pool_->keeps_all()) {
     // The very one that was viewed, as it knows whether its file was truncated.
     const ViewedShard& viewed = viewed_shard();
     if (viewed.dataset == serial_ && viewed.number == number) return viewed.shard;
   }
-  return pool_->get(number, [&] { return open_shard(number); });
+  return pool_->find(number);
+}
+
+PackedDataset::ShardPtr PackedDataset::shard(std::size_t number) const {
+  if (ShardPtr open = open_already(number)) [[likely]]
+    return open;
+  return pool_->keep(number, open_shard(number));
 }
 
 PackedDataset::ShardPtr PackedDataset::open_shard(std::size_t number) const {
   const ShardRecord& record = manifest_.shards[number];
   const auto& remote = directory_.remote();
   // What comes from afar has been read as a whole anyway.
-  const IndexCheck check = at_once_ || remote ? IndexCheck::kAll : IndexCheck::kAsUsed;
+  const IndexCheck check =
+      remote || (at_once_ && pool_->keeps_all()) ? IndexCheck::kAll : IndexCheck::kAsUsed;
   auto opened = std::make_shared<OpenShard>(open_index(directory_, record, manifest_, check));
   if (remote) {
     opened->remote = remote->open_shard(record, opened->index);
@@ -232,17 +246,22 @@ Bytes PackedDataset::view(std::size_t sample) const {
   return bytes;
 }
 
+/// Messages about a shard that cannot be opened need a name, too.
 std::string PackedDataset::name_at(Place at) const {
-  const ShardPtr shard = this->shard(at.shard);
-  const std::string_view key = shard->index.key(at.row);
-  if (!key.empty()) return std::string(key);
-  return "number " + std::to_string(first_samples_[at.shard] + at.row);
+  const std::string number = "number " + std::to_string(first_samples_[at.shard] + at.row);
+  try {
+    const ShardPtr shard = this->shard(at.shard);
+    const std::string_view key = shard->index.key(at.row);
+    return key.empty() ? number : std::string(key);
+  } catch (const Error&) {
+    return number;
+  }
 }
 
 void PackedDataset::check_whole(std::size_t sample) const {
   const Place at = place(sample);
-  const ShardPtr shard = this->shard(at.shard);
-  if (!shard->data.truncated() && !shard->index.truncated()) [[likely]]
+  const ShardPtr shard = open_already(at.shard);
+  if (!shard || (!shard->data.truncated() && !shard->index.truncated())) [[likely]]
     return;
   const fs::path file =
       shard->data.truncated() ? data_path(at.shard) : path() / manifest_.shards[at.shard].index;

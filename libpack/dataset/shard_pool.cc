@@ -1,9 +1,11 @@
 #include "dataset/shard_pool.h"
 
+#include <pthread.h>
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <fstream>
+#include <set>
 #include <utility>
 
 namespace packhorse {
@@ -58,16 +60,61 @@ Allowance& files() {
 
 }  // namespace
 
-ShardPool::ShardPool(std::size_t shards, bool remote)
+/// All pools, so that fork() finds none of their mutexes locked by a thread that the child lacks.
+struct Pools {
+  static Pools& all() {
+    static Pools pools;
+    return pools;
+  }
+
+  void add(ShardPool* pool) {
+    const std::scoped_lock lock(mutex);
+    pools.insert(pool);
+  }
+  void remove(ShardPool* pool) {
+    const std::scoped_lock lock(mutex);
+    pools.erase(pool);
+  }
+
+ private:
+  Pools() {
+    // Shards are closed under the mutexes here, and then take that of all mappings: it must be the
+    // last before fork(), so the first whose handlers are registered.
+    MappedFile::arm();
+    ::pthread_atfork([] { all().before_fork(); }, [] { all().after_fork(); },
+                     [] { all().after_fork(); });
+  }
+  void before_fork() {
+    mutex.lock();
+    for (ShardPool* pool : pools) {
+      pool->closing_.lock();
+      for (std::mutex& one : pool->mutexes_) one.lock();
+    }
+  }
+  void after_fork() {
+    for (ShardPool* pool : pools) {
+      for (std::mutex& one : pool->mutexes_) one.unlock();
+      pool->closing_.unlock();
+    }
+    mutex.unlock();
+  }
+
+  std::mutex mutex;
+  std::set<ShardPool*> pools;  ///< under the mutex
+};
+
+ShardPool::ShardPool(std::size_t shards, std::size_t always, bool files_too)
     : slots_(shards),
       claimed_mappings_(mappings().claim(shards * kMappingsOfShard)),
-      claimed_files_(remote ? files().claim(shards * kFilesOfShard) : 0) {
+      claimed_files_(files_too ? files().claim(shards * kFilesOfShard) : 0) {
   most_ = claimed_mappings_ / kMappingsOfShard;
-  if (remote) most_ = std::min(most_, claimed_files_ / kFilesOfShard);
-  most_ = std::max(most_, kFewestOpen);
+  if (files_too) most_ = std::min(most_, claimed_files_ / kFilesOfShard);
+  most_ = std::max({most_, kFewestOpen, always});
+  Pools::all().add(this);
 }
 
 ShardPool::~ShardPool() {
+  Pools::all().remove(this);
   mappings().give_back(claimed_mappings_);
   files().give_back(claimed_files_);
 }

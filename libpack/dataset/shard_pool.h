@@ -35,28 +35,30 @@ struct OpenShard {
 
 /// The open shards of a dataset: as many as the process may keep open (docs/design.md). Where that
 /// is all of them, a shard that is open costs one load to find, and none is ever closed. Otherwise
-/// those that have not been asked for in a while are closed to make room. Thread-safe.
+/// those that have not been asked for in a while are closed to make room. Thread-safe; a forked
+/// child can go on with it.
 class ShardPool {
  public:
   using ShardPtr = std::shared_ptr<const OpenShard>;
 
-  /// `remote`: shards keep files open.
-  ShardPool(std::size_t shards, bool remote);
+  /// `always`: so many may be open whatever others have claimed. `files`: shards keep files open.
+  ShardPool(std::size_t shards, std::size_t always, bool files);
   ~ShardPool();
   ShardPool(const ShardPool&) = delete;
   ShardPool& operator=(const ShardPool&) = delete;
 
   bool keeps_all() const { return most_ >= slots_.size(); }
   std::size_t most() const { return most_; }
-  /// Which stays open while it is held. `open` opens it when it is not; two threads may do so at
-  /// once, and one of the results is then dropped.
-  template <class Open>
-  ShardPtr get(std::size_t shard, const Open& open) {
+  /// A shard that is open, which stays so while it is held; else nothing.
+  ShardPtr find(std::size_t shard) {
     Slot& slot = slots_[shard];
     if (const OpenShard* stays = slot.stays.load(std::memory_order_acquire)) [[likely]]
       return {ShardPtr(), stays};  // counts nothing
-    if (ShardPtr found = find(slot)) return found;
-    return keep(slot, open());
+    return find(slot);
+  }
+  /// Keeps one that was opened, unless another thread has meanwhile; returns the one that is kept.
+  ShardPtr keep(std::size_t shard, ShardPtr opened) {
+    return keep(slots_[shard], std::move(opened));
   }
   /// Calls `visit(number, shard)` for those that are open.
   void for_each_open(const std::function<void(std::size_t, const OpenShard&)>& visit) const;
@@ -68,6 +70,7 @@ class ShardPool {
     bool asked_for = false;  ///< since the hand was here; under the slot's mutex
   };
 
+  friend struct Pools;
   std::mutex& mutex_of(const Slot& slot) const;
   ShardPtr find(Slot& slot);
   ShardPtr keep(Slot& slot, ShardPtr opened);

@@ -26,16 +26,8 @@ bool is_letter_or_digit(unsigned char c) { return c < 0x80 && std::isalnum(c) !=
 
 bool is_control(unsigned char c) { return c < 0x20 || c == 0x7f; }
 
-/// The URL as messages show it: without its query, and without all behind the scheme when there is
-/// an '@' in it, since what is before an '@' may be a password.
-std::string harmless(std::string_view text) {
-  const std::size_t rest = text.find("://") + 3;
-  if (text.find('@') != std::string_view::npos) return std::string(text.substr(0, rest)) + "...";
-  return printable(text.substr(0, std::min(text.find_first_of("?#"), kMostShownBytes)));
-}
-
 [[noreturn]] void refuse(std::string_view text, const std::string& why, const std::string& advice) {
-  throw Error(ErrorKind::kUsage, "the URL '" + harmless(text) + "' " + why, {}, advice);
+  throw Error(ErrorKind::kUsage, "the URL '" + harmless_url(text) + "' " + why, {}, advice);
 }
 
 std::optional<unsigned> hex_digit(char c) {
@@ -190,6 +182,12 @@ Url parse_url(std::string_view text) {
   url.query = rest.substr(std::min(query + 1, rest.size()));
   check_query(text, url.query);
   return url;
+}
+
+std::string harmless_url(std::string_view text) {
+  const std::size_t rest = text.find("://") + 3;
+  if (text.find('@') != std::string_view::npos) return std::string(text.substr(0, rest)) + "...";
+  return printable(text.substr(0, std::min(text.find_first_of("?#"), kMostShownBytes)));
 }
 
 std::string Url::shown() const {

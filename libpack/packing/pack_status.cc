@@ -10,6 +10,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/json.h"
+#include "packhorse/base/version.h"
 #include "packhorse/packing/pack.h"
 #include "packing/receipt.h"
 #include "packing/task_note.h"
@@ -39,10 +40,17 @@ struct DoneShard {
   double time = 0;
 };
 
-std::uint64_t bytes_in(const fs::path& receipt) try {
-  return parse_json<Json>(read_text(receipt), kReceiptLimits).at("bytes");
+/// The bytes of a finished shard; nothing for one that has to be packed again: it may change, or
+/// another version made it.
+std::optional<std::uint64_t> bytes_in(const fs::path& receipt) try {
+  const Json json = parse_json<Json>(read_text(receipt), kReceiptLimits);
+  if (json.at("may_change") || json.at("version") != version()) return std::nullopt;
+  return json.at("bytes").get<std::uint64_t>();
 } catch (const Json::exception&) {
-  return 0;
+  return std::nullopt;
+} catch (const Error& error) {
+  if (error.kind() != ErrorKind::kCorrupt && error.kind() != ErrorKind::kUnsupported) throw;
+  return std::nullopt;
 }
 
 /// The number of a shard, by the name of its receipt.
@@ -66,7 +74,7 @@ std::vector<DoneShard> done_in(const fs::path& receipts, std::uint64_t shards) {
     const std::optional<std::uint64_t> shard = number_of(receipt);
     if (!shard || *shard >= shards) continue;
     try {
-      done.push_back({*shard, bytes_in(receipt), time_of(receipt)});
+      if (const auto bytes = bytes_in(receipt)) done.push_back({*shard, *bytes, time_of(receipt)});
     } catch (const fs::filesystem_error&) {
       continue;
     } catch (const Error& error) {
@@ -179,7 +187,8 @@ class Status {
     return task;
   }
 
-  /// The usual time between two shards of a task; nothing before there are two.
+  /// The longest time between two shards of a task but the slowest tenth, as several that are
+  /// packed at once are done at once; nothing before there are two.
   static std::optional<double> usual_pause(const std::vector<std::vector<DoneShard>>& of_task) {
     std::vector<double> pauses;
     for (std::vector<DoneShard> done : of_task) {
@@ -188,9 +197,15 @@ class Status {
         pauses.push_back(done[i].time - done[i - 1].time);
     }
     if (pauses.empty()) return std::nullopt;
-    const auto middle = pauses.begin() + static_cast<std::ptrdiff_t>(pauses.size() / 2);
-    std::ranges::nth_element(pauses, middle);
-    return *middle;
+    std::ranges::sort(pauses);
+    return pauses[(pauses.size() - 1) * 9 / 10];
+  }
+
+  /// Seconds for a shard, over all that a task has done; nothing before there are two.
+  static std::optional<double> pace_of(const std::vector<DoneShard>& done) {
+    if (done.size() < 2) return std::nullopt;
+    const auto [first, last] = std::ranges::minmax_element(done, {}, &DoneShard::time);
+    return (last->time - first->time) / static_cast<double>(done.size() - 1);
   }
 
   static void judge(std::vector<TaskStatus>& tasks,
@@ -199,7 +214,7 @@ class Status {
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       TaskStatus& task = tasks[i];
       if (task.state != TaskStatus::State::kAtWork) continue;
-      const std::optional<double> own = usual_pause({of_task[i]});
+      const std::optional<double> own = pace_of(of_task[i]);
       const std::optional<double> pace = own ? own : usual;
       if (pace) task.left_s = *pace * static_cast<double>(task.shards - task.done);
       if (usual && task.last_s && *task.last_s > std::max(kNoSlower, kSlower * *usual))

@@ -153,7 +153,7 @@ def verify(
         raise UsageError("subset and against exclude each other")
     given = _options(locals(), "level", "against")
     arguments = os.fsencode(dataset), level, _bytes(against), given, os.fsencode(program()), progress
-    text, problem, advice = _native(dataset).verify(*arguments)
+    text, problem, advice = _native(dataset, against).verify(*arguments)
     return VerifyReport.of(json.loads(text), problem=problem, advice=advice)
 
 
@@ -232,7 +232,7 @@ _SOURCE_OPTIONS = (
 _OWN = ("source", "out", "dataset", "shards", "named", "progress", "log")  # arguments, not options
 
 
-def _native(*places: Path):
+def _native(*places: Path | None):
     """The extension; where one of the `places` is a URL, with what opens it."""
     try:
         from . import _pack  # noqa: PLC0415: reading needs none of it
@@ -242,8 +242,8 @@ def _native(*places: Path):
             advice="install a wheel of packhorse, or build the package with all its parts",
         ) from error
     for place in places:
-        if isinstance(place, str):
-            remote.prepare(place, _pack)
+        if place is not None:
+            remote.prepare(os.fsdecode(place), _pack)
     return _pack
 
 

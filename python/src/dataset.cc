@@ -67,6 +67,7 @@ nb::ndarray<nb::numpy, std::uint8_t> decode(const Dataset& dataset, std::int64_t
 
 std::int64_t label(const Dataset& dataset, std::int64_t index) {
   const std::size_t sample = checked_sample(dataset, index);
+  const nb::gil_scoped_release others_run;  // a shard may have to be opened
   const std::int64_t label = dataset.label(sample);
   dataset.check_whole(sample);
   return label;
@@ -75,8 +76,13 @@ std::int64_t label(const Dataset& dataset, std::int64_t index) {
 nb::ndarray<nb::numpy, std::int64_t> labels(const Dataset& dataset) {
   MappedFile::arm();
   std::vector<std::int64_t> all(dataset.size());
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = dataset.label(i);
-  for (std::size_t i = 0; i < all.size(); ++i) dataset.check_whole(i);
+  {
+    const nb::gil_scoped_release others_run;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      all[i] = dataset.label(i);
+      dataset.check_whole(i);
+    }
+  }
   const std::size_t size = all.size();
   return to_numpy(std::move(all), {size});
 }

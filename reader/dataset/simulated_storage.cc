@@ -123,6 +123,9 @@ class Delayed final : public Dataset {
     return dataset_->read_field(i, field, out);
   }
   void check_whole(std::size_t i) const override { dataset_->check_whole(i); }
+  std::vector<Extent> extents() const override { return dataset_->extents(); }
+  bool from_afar() const override { return dataset_->from_afar(); }
+  std::uint64_t stored_bytes() const override { return dataset_->stored_bytes(); }
   std::size_t file_of(std::size_t i) const override { return dataset_->file_of(i); }
 
   std::uint64_t prefetch(std::span<const std::uint64_t> samples) const override {

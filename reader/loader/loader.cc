@@ -56,7 +56,11 @@ std::exception_ptr current_error_at(const Dataset& dataset, std::uint64_t sample
   try {
     throw;
   } catch (const Error& error) {
-    return std::make_exception_ptr(error_at(dataset, sample, error));
+    try {
+      return std::make_exception_ptr(error_at(dataset, sample, error));
+    } catch (...) {  // it has no name, then
+      return std::make_exception_ptr(error);
+    }
   } catch (...) {
     return std::current_exception();
   }

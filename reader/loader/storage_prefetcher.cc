@@ -13,6 +13,9 @@ constexpr std::uint64_t kStride = 8;  // tickets between two looks at the progre
 
 /// The mean stored size of a sample, estimated from some of them.
 std::uint64_t mean_bytes(const Dataset& dataset) {
+  if (!dataset.extents().empty())
+    return std::max<std::uint64_t>(
+        1, dataset.stored_bytes() / std::max<std::size_t>(1, dataset.size()));
   constexpr std::size_t kLooks = 256;
   const std::size_t looks = std::min(kLooks, dataset.size());
   std::uint64_t bytes = 0;
@@ -65,8 +68,13 @@ bool Prefetcher::ask(std::uint64_t begin, std::uint64_t end, std::uint64_t ahead
     const std::uint64_t due = begin + at;
     if (due > ahead && !wait_for(due - ahead, stop)) return false;
     if (stop.stop_requested()) return false;
-    const std::size_t behind = piece_end(at, most);
-    bytes_ += dataset_.prefetch(std::span(samples_).subspan(at, behind - at));
+    std::size_t behind = at + 1;
+    try {
+      behind = piece_end(at, most);
+      bytes_ += dataset_.prefetch(std::span(samples_).subspan(at, behind - at));
+    } catch (const std::exception&) {
+      // Whoever needs the samples hears why they cannot be read.
+    }
     at = behind;
   }
   return true;

@@ -100,9 +100,6 @@ def test_the_pods_train_together_and_go_on_when_one_was_lost(tmp_path):
         time.sleep(0.05)
     pods[2].send_signal(signal.SIGKILL)
     assert all(one_pod.wait(120) != 0 for one_pod in pods)
-    codes = {one_pod.returncode for one_pod in pods}
-    (rule,) = [rule for rule in job["spec"]["podFailurePolicy"]["rules"] if rule["action"] == "FailJob"]
-    assert not codes & set(rule["onExitCodes"]["values"]), "it would end the job"
     again = begin()
     said = [one_pod.communicate(timeout=240)[1] for one_pod in again]
     assert [one_pod.returncode for one_pod in again] == [0] * 4, said

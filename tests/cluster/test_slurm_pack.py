@@ -51,6 +51,12 @@ def process_of(share, out, seconds=60):
     raise AssertionError(f"share {share} does not run")
 
 
+def has_pending(pid, number):
+    """Whether a signal waits for a process that is stopped."""
+    (bits,) = re.findall(r"^ShdPnd:\s*(\w+)", Path(f"/proc/{pid}/status").read_text(), re.M)
+    return int(bits, 16) >> (number - 1) & 1
+
+
 def test_an_array_of_eight_on_four_nodes_with_one_task_killed_and_one_requeued(slurm, tmp_path):
     source = photos("cifar10/train")
     out, options = tmp_path / "out", ("--format", "wds", "--shard-bytes", "1MiB", "--jobs", "1", "--no-space-check")
@@ -66,12 +72,13 @@ def test_an_array_of_eight_on_four_nodes_with_one_task_killed_and_one_requeued(s
 
 
 def test_a_task_whose_time_is_up_leaves_what_is_finished_and_goes_on(slurm, tmp_path):
-    source = make_source(tmp_path / "source", 400)
-    out, options = tmp_path / "out", ("--format", "wds", "--shard-samples", "20")
+    source = make_source(tmp_path / "source", 4000)
+    out, options = tmp_path / "out", ("--format", "wds", "--shard-samples", "20", "--jobs", "1")
     array, finish = submitted(slurm, 2, source, out, *options)
     pid = process_of("1/2", out)
     os.kill(pid, signal.SIGSTOP)
     slurm.run("scancel", "--batch", "--signal=TERM", f"{array}_1")  # as Slurm sends it before the time is up
+    slurm.wait_for(lambda: has_pending(pid, signal.SIGTERM), "the signal")
     os.kill(pid, signal.SIGCONT)
     slurm.wait_for_job(finish)
     assert slurm.job(f"{array}_1")["Restarts"] == "1"

@@ -81,9 +81,14 @@ def test_rows_that_cannot_be_are_rejected_by_their_line(photos, nginx, tmp_path)
                        (9, "a URL of a host"), (10, "password")]:  # fmt: skip
         assert said in found[f"line {line}"], found
     assert "SECRET" not in result.out + result.err
-    rows = [f"{names(photos)[0]},a", f"{base}/{names(photos)[1]},a"]
+    rows = [f"{base}//{names(photos)[0]},a", f"{base}/x/,a", f"{base}/a%2Fb.jpg,a", f"https://u:SECRET@h/x?key=SECRET,", f"{base}/{names(photos)[0]},a"]
+    result = run("pack", write(tmp_path / "odd.csv", rows), tmp_path / "odd", *OPTIONS, "--json", "--max-rejects=4")
+    assert result.code == DONE and len(result.json["rejects"]) == 4 and "SECRET" not in result.out + result.err, result
+    assert sum("an empty part, a slash at its end" in reject["reason"] for reject in result.json["rejects"]) == 3
+    rows = [f"{names(photos)[0]},a", f"{base}/{names(photos)[1]}?key=SECRET,a"]
     refused_rows = run("pack", write(photos / "mixed.csv", rows), tmp_path / "mixed", *OPTIONS, "--json")
     (photos / "mixed.csv").unlink()
+    assert "SECRET" not in refused_rows.out + refused_rows.err
     assert refused_rows.code == DAMAGE and "a URL, though the list begins with a path" in refused_rows.out
 
 
@@ -126,6 +131,6 @@ def test_python_packs_a_list_of_urls(photos, nginx, tmp_path):
     if not (package / "packhorse/_remote.pyi").exists():
         pytest.skip("the Python package is not built")
     listed = write(tmp_path / "urls.csv", [f"{nginx.url}/lists/a%20photo/{name},{name.split('/')[0]}" for name in names(photos)])
-    code = f"import packhorse; packhorse.pack({str(listed)!r}, {str(tmp_path / 'out')!r}, format='wds', shard_samples=20)"
+    code = f"import packhorse, pathlib; packhorse.pack(pathlib.Path({str(listed)!r}), {str(tmp_path / 'out')!r}, format='wds', shard_samples=20)"
     subprocess.run([sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": str(package)}, check=True)
     assert tree(tmp_path / "out") == of_paths(photos, tmp_path)

@@ -34,6 +34,7 @@ namespace packhorse::program {
 namespace {
 
 std::atomic<int> first_signal{0};
+std::atomic<bool> patient{false};  ///< a second SIGTERM changes nothing
 
 /// Turns SIGINT and SIGTERM into a stop request. Must exist before any other thread starts, so that
 /// all of them inherit the blocked signals and only this one sees them.
@@ -63,6 +64,7 @@ class SignalWatch {
       if (ending_) return;
       if (number == SIGUSR1) continue;
       const auto now = std::chrono::steady_clock::now();
+      if (first_signal != 0 && number == SIGTERM && first_signal == SIGTERM && patient) continue;
       if (first_signal != 0 && now - first_at > std::chrono::seconds(1)) _exit(128 + number);
       if (first_signal != 0) continue;
       first_signal = number;
@@ -209,6 +211,8 @@ void word_crashes() {
 }
 
 }  // namespace
+
+void be_patient() { patient = true; }
 
 int received_signal() { return first_signal; }
 

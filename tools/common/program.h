@@ -72,5 +72,8 @@ int run_program(const ProgramInfo& program, int argc, char** argv);
 
 /// The signal that requested the stop, or 0.
 int received_signal();
+/// From then on a second SIGTERM does not end the program at once, as schedulers send several while
+/// they wait; SIGINT still does.
+void be_patient();
 
 }  // namespace packhorse::program

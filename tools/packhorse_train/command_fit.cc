@@ -48,6 +48,9 @@ class CommandFit final : public program::Command {
         "Directory for last.pt, best.pt, log.jsonl and log.csv; without it nothing is saved");
     app.add_flag("--resume", options_.resume,
                  "Continue from last.pt in --out; options not given keep their values");
+    app.add_flag("--resume-if-there", resume_if_there_,
+                 "Continue from last.pt in --out if it is there (then --init-from does not count), "
+                 "and else start: for schedulers, which run the same command again");
     app.add_flag("--overwrite", options_.overwrite, "Start a new run even if --out holds one");
     app.add_option(
         "--init-from", options_.init_from,
@@ -112,6 +115,8 @@ class CommandFit final : public program::Command {
   }
 
   int run(const std::stop_token& stop) override {
+    if (stopped_status_ != 0) program::be_patient();
+    if (resume_if_there_) look_for_run();
     const std::optional<Launch> launch = find_launch();
     const Launch mine = launch.value_or(Launch{});
     use_available_cpus(mine.local_world);
@@ -149,6 +154,17 @@ class CommandFit final : public program::Command {
   }
 
  private:
+  void look_for_run() {
+    if (options_.resume || options_.overwrite || options_.out.empty())
+      throw Error(ErrorKind::kUsage,
+                  "--resume-if-there needs --out, and excludes --resume and --overwrite", {},
+                  "leave out the others, and give --out");
+    options_.resume = std::filesystem::exists(options_.out / "last.pt");
+    if (!options_.resume) return;
+    options_.init_from.clear();  // it was loaded when the run began
+    new_head_ = false;
+  }
+
   FitEvents events() const {
     FitEvents events;
     events.note = [](const std::string& note) {
@@ -238,7 +254,7 @@ class CommandFit final : public program::Command {
   WatchCommandOptions watch_;
   std::string max_bad_ = "0", gpu_decode_ = "off";
   int timeout_s_ = 300, stopped_status_ = 0;
-  bool new_head_ = false;
+  bool new_head_ = false, resume_if_there_ = false;
   bool json_ = false, quiet_ = false;
 };
 

@@ -19,6 +19,12 @@ std::pair<std::string, std::string> parts_of(const std::string& path) {
 
 std::string ListedUrls::path_of(const std::string& url, std::string& problem) try {
   const Url parsed = parse_url(url);
+  // parse_url() takes such slashes away, and what is decoded could not be told from them.
+  const std::string_view path =
+      std::string_view(url).substr(std::min(url.size(), url.find('/', url.find("://") + 3)));
+  if (path.find("//") != std::string_view::npos || path.ends_with('/') ||
+      path.find("%2f") != std::string_view::npos || path.find("%2F") != std::string_view::npos)
+    problem = "a URL with an empty part, a slash at its end, or one that is encoded";
   if (!parsed.query.empty()) {
     problem = "a URL with a query, which may be a secret, and would be stored";
   } else if (parsed.path.empty()) {

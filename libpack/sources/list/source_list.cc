@@ -21,6 +21,7 @@
 #include "packhorse/base/file.h"
 #include "packhorse/base/hash.h"
 #include "packhorse/base/printable.h"
+#include "packhorse/dataset/url.h"
 #include "sources/layout/folder_options.h"
 #include "sources/list/list_file.h"
 #include "sources/list/listed_urls.h"
@@ -105,10 +106,10 @@ Survey::Survey(const ListFile& list, const ListOptions& options, const fs::path&
 }
 
 std::string Survey::place(const std::string& path, std::string& problem) const {
-  if (is_url(path) != urls)
+  if (problem.empty() && is_url(path) != urls)
     problem = urls ? "a path, though the list begins with a URL"
                    : "a URL, though the list begins with a path";
-  if (!problem.empty()) return path;
+  if (!problem.empty()) return is_url(path) ? harmless_url(path) : path;
   return urls ? ListedUrls::path_of(path, problem) : paths.place(path);
 }
 
@@ -179,7 +180,7 @@ class ListSource final : public Source {
       pending.problem = std::move(row.problem);
       pending.label = std::move(row.label);
       pending.split = std::move(row.split);
-      pending.path = pending.problem.empty() ? survey_->place(row.path, pending.problem) : row.path;
+      pending.path = survey_->place(row.path, pending.problem);
       take_fields(row, pending);
     }
     return !block.empty();

@@ -38,10 +38,10 @@ class ShardPool;
 /// A dataset of up to kShardsAtOnce shards with kIndexBytesAtOnce of indexes opens them all at
 /// once, which finds what is missing or damaged in them. A larger one opens a shard when it is
 /// first needed, and checks its index block by block (IndexCheck::kAsUsed): opening takes no longer
-/// for more samples, and errors come with the sample that needs the file. All datasets of a process
-/// keep at most half of the mappings that the kernel allows (vm.max_map_count), and of those at
-/// URLs half of the open files (RLIMIT_NOFILE); beyond, shards that have not been used for long are
-/// closed, and opened again when they are needed.
+/// for more samples, and errors come with the sample that needs the file. Such datasets of a
+/// process keep at most half of the mappings that the kernel allows (vm.max_map_count) together,
+/// and those in a cache half of the open files (RLIMIT_NOFILE); beyond, shards that have not been
+/// used for long are closed, and opened again when they are needed.
 ///
 /// A file stays readable if it is removed, or hidden by its permissions, while its shard is open. A
 /// file that is cut gives an Error(kIo) with its name as soon as a sample beyond the cut is read.
@@ -113,6 +113,8 @@ class PackedDataset {
 
  private:
   using ShardPtr = std::shared_ptr<const OpenShard>;
+  /// A shard, if it is open.
+  ShardPtr open_already(std::size_t number) const;
   /// A shard, opened if it is not.
   ShardPtr shard(std::size_t number) const;
   ShardPtr open_shard(std::size_t number) const;

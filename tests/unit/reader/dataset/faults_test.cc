@@ -76,6 +76,52 @@ std::uint64_t resident_bytes() {
 
 }  // namespace
 
+TEST_CASE("faults: of many shards, a missing one or a damaged index is an error that is thrown") {
+  const TemporaryDirectory folder;
+  MadeDataset made{.format = "wds", .shard_samples = 1};
+  const File file = make_jpeg(make_picture(32, 32, 3, 1));
+  for (std::size_t i = 0; i <= kShardsAtOnce; ++i)
+    made.rows.push_back({key_of(i), 0, std::string(as_text(file))});
+  made.write(folder.path() / "many");
+  const auto fails = [&](const LoaderOptions& options) {
+    Loader loader(Dataset::open(folder.path() / "many"), options);
+    try {
+      epoch_of(loader);
+    } catch (const Error& error) {
+      return error.kind();
+    }
+    FAIL("no Error was thrown");
+    return ErrorKind::kUsage;
+  };
+  for (const int workers : {0, 2}) {
+    LoaderOptions options = replacing(workers);
+    options.order = workers == 0 ? OrderKind::kGlobal : OrderKind::kWindow;
+    const fs::path data = folder.path() / "many" / "shard-7.tar",
+                   index = folder.path() / "many/shard-9.index";
+    fs::rename(data, folder.path() / "away");
+    CHECK(fails(options) == ErrorKind::kNotFound);
+    fs::rename(folder.path() / "away", data);
+    const std::string right = read_text(index);
+    std::string damaged = right;
+    damaged[100] = static_cast<char>(damaged[100] ^ 1);
+    const auto put = [&](const std::string& text) {
+      std::ofstream(index, std::ios::binary) << text;
+    };
+    put(damaged);
+    {
+      // As for a damaged sample: another one comes in its place.
+      Loader loader(Dataset::open(folder.path() / "many"), options);
+      CHECK(epoch_of(loader).samples.size() == kShardsAtOnce + 1);
+      CHECK(loader.counters().bad_samples <= 1);
+      options.bad_samples = {};
+      CHECK(fails(options) == ErrorKind::kCorrupt);
+    }
+    put(right);
+    Loader loader(Dataset::open(folder.path() / "many"), replacing(workers));
+    CHECK(epoch_of(loader).samples.size() == kShardsAtOnce + 1);
+  }
+}
+
 TEST_CASE("bad samples: replaced ones are named, and the rest of the epoch is as ever") {
   const auto dataset = make_dataset(40);
   Loader healthy(dataset, replacing(0));

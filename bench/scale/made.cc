@@ -19,8 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint32_t kSide = 4;                    // of a grey picture
-constexpr std::uint64_t kImageBytes = kSide * kSide;  // all zero
+constexpr std::uint32_t kSide = 4;                                   // of a grey picture
+constexpr std::uint64_t kImageBytes = std::uint64_t{kSide} * kSide;  // all zero
 constexpr std::size_t kClasses = 1000;
 
 /// A dataset whose indexes are those of a packed one, and whose shards are holes: pictures of zeros

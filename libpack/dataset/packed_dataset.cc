@@ -248,7 +248,7 @@ Bytes PackedDataset::view(std::size_t sample) const {
 
 /// Messages about a shard that cannot be opened need a name, too.
 std::string PackedDataset::name_at(Place at) const {
-  const std::string number = "number " + std::to_string(first_samples_[at.shard] + at.row);
+  std::string number = "number " + std::to_string(first_samples_[at.shard] + at.row);
   try {
     const ShardPtr shard = this->shard(at.shard);
     const std::string_view key = shard->index.key(at.row);

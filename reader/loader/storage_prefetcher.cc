@@ -68,14 +68,7 @@ bool Prefetcher::ask(std::uint64_t begin, std::uint64_t end, std::uint64_t ahead
     const std::uint64_t due = begin + at;
     if (due > ahead && !wait_for(due - ahead, stop)) return false;
     if (stop.stop_requested()) return false;
-    std::size_t behind = at + 1;
-    try {
-      behind = piece_end(at, most);
-      bytes_ += dataset_.prefetch(std::span(samples_).subspan(at, behind - at));
-    } catch (const std::exception&) {
-      // Whoever needs the samples hears why they cannot be read.
-    }
-    at = behind;
+    at = ask_piece(at, most);
   }
   return true;
 }
@@ -90,6 +83,14 @@ std::size_t Prefetcher::piece_end(std::size_t at, std::size_t most) const {
     bytes += dataset_.bytes(samples_[end]);
   }
   return end;
+}
+
+std::size_t Prefetcher::ask_piece(std::size_t at, std::size_t most) try {
+  const std::size_t behind = piece_end(at, most);
+  bytes_ += dataset_.prefetch(std::span(samples_).subspan(at, behind - at));
+  return behind;
+} catch (const std::exception&) {
+  return at + 1;  // whoever needs the sample hears why it cannot be read
 }
 
 bool Prefetcher::wait_for(std::uint64_t ticket, const std::stop_token& stop) {

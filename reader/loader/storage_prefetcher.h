@@ -33,6 +33,8 @@ class Prefetcher {
   /// Requests tickets [begin, end) in stored order. Returns false when stopped.
   bool ask(std::uint64_t begin, std::uint64_t end, std::uint64_t ahead,
            const std::stop_token& stop);
+  /// Requests the piece of samples_ that begins at `at`; returns its end.
+  std::size_t ask_piece(std::size_t at, std::size_t most);
   /// The end of the piece of samples_ that begins at `at`: a run of a window, or less.
   std::size_t piece_end(std::size_t at, std::size_t most) const;
   bool wait_for(std::uint64_t ticket, const std::stop_token& stop);

@@ -79,7 +79,7 @@ class ShardPool {
   std::vector<Slot> slots_;
   std::size_t most_;  ///< that may be open
   const std::size_t claimed_mappings_, claimed_files_;
-  mutable std::array<std::mutex, 64> mutexes_;
+  mutable std::array<std::mutex, 16> mutexes_;
   std::atomic<std::size_t> open_{0};
   std::mutex closing_;
   std::size_t hand_ = 0;  ///< under closing_

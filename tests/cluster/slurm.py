@@ -60,7 +60,7 @@ PartitionName=urgent Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=9 PreemptM
 
 def free_ports(count):
     """The first of so many neighbouring ports that nobody uses."""
-    for first in range(20000 + os.getpid() % 1000 * 10, 32000, count):
+    for first in range(12000 + os.getpid() % 700 * 10, 20000, count):  # training takes ports from 20000 on
         made = []
         try:
             for port in range(first, first + count):

@@ -108,6 +108,8 @@ def condition_details(condition: dict[str, Any]) -> str:
     if condition["kind"] == "cold":
         names = "" if condition.get("names_dropped", True) else ", but names and inodes of files in memory"
         return "nothing in the page cache" + names
+    if condition["kind"] == "remote":
+        return "from a URL, with nothing kept"
     speed = "no limit of speed" if condition["mb_per_s"] is None else f"{number(condition['mb_per_s'])} MB/s"
     depth = "any number" if condition["depth"] is None else f"{condition['depth']:g}"
     times = f"{number(condition['open_ms'])} ms to open, {number(condition['access_ms'])} ms to access"

@@ -1,6 +1,6 @@
 """Datasets of very many samples: what opening, starting, reading at random and resuming cost beside their number.
 
-    python3 bench/scale                                     # prints Markdown; needs 30 GB of disk for a while
+    python3 bench/scale                                     # prints Markdown; needs 15 GB of disk for a while
     python3 bench/scale --write docs/measured/scale.md
     python3 bench/scale --sizes 10000:2 100000:11           # a quick try: SAMPLES:SHARDS
 

@@ -54,6 +54,12 @@ struct SpawnActions {
 
 }  // namespace
 
+std::string host_name() {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  return host.data();
+}
+
 void ignore_write_signals() {
   for (const int number : kIgnored) std::signal(number, SIG_IGN);
 }

@@ -30,4 +30,18 @@ std::uint64_t IndexRows::sum(std::size_t first, std::size_t behind) const {
   return XXH3_64bits_digest(&state);
 }
 
+IndexRows IndexColumns::rows() const {
+  IndexRows rows;
+  rows.add(std::as_bytes(ranges), sizeof(ByteRange));
+  rows.add(std::as_bytes(hashes), sizeof(std::uint64_t));
+  rows.add(std::as_bytes(labels), sizeof(std::int64_t));
+  rows.add(images, kImageRowBytes);
+  rows.add_text(key_ends, keys);
+  rows.add_text(path_ends, paths);
+  rows.add(std::as_bytes(field_ranges), fields * sizeof(ByteRange));
+  rows.add(std::as_bytes(field_hashes), fields * sizeof(std::uint64_t));
+  if (!frames.empty()) rows.add(std::as_bytes(frames), sizeof(Frame));
+  return rows;
+}
+
 }  // namespace packhorse

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "packhorse/base/bytes.h"
+#include "packhorse/dataset/shard_layout.h"
 
 namespace packhorse {
 
@@ -39,6 +40,24 @@ class IndexRows {
   };
   std::vector<Column> columns_;
   std::vector<Texts> texts_;
+};
+
+/// The columns of an index, as a writer has them and as they are stored.
+struct IndexColumns {
+  std::span<const ByteRange> ranges;
+  std::span<const std::uint64_t> hashes;
+  std::span<const std::int64_t> labels;
+  Bytes images;  ///< kImageRowBytes each
+  std::span<const std::uint64_t> key_ends, path_ends;
+  std::string_view keys, paths;
+  std::size_t fields = 0;  ///< of each row
+  std::span<const ByteRange> field_ranges;
+  std::span<const std::uint64_t> field_hashes;
+  std::span<const Frame> frames;  ///< empty unless the shard is compressed
+
+  static constexpr std::size_t kImageRowBytes = 12;
+  /// In the order in which a block's checksum takes them.
+  IndexRows rows() const;
 };
 
 }  // namespace packhorse

@@ -69,7 +69,7 @@ struct ImageRow {
   std::uint32_t width, height;
   std::uint8_t kind, components, bit_depth, orientation;
 };
-static_assert(sizeof(ImageRow) == 12);
+static_assert(sizeof(ImageRow) == IndexColumns::kImageRowBytes);
 
 constexpr const char* kForeignLabel = "the index has a label beyond the dataset's classes";
 
@@ -256,17 +256,19 @@ void ShardIndexWriter::write(std::uint64_t data_bytes,
 /// a small index.
 std::vector<std::uint64_t> ShardIndexWriter::block_sums() const {
   if (size() <= kMostWithoutSums) return {};
-  const std::size_t fields = fields_.size();
-  IndexRows rows;
-  rows.add(as_bytes(raw(ranges_)), sizeof(ByteRange));
-  rows.add(as_bytes(raw(hashes_)), sizeof(std::uint64_t));
-  rows.add(as_bytes(raw(labels_)), sizeof(std::int64_t));
-  rows.add(images_, sizeof(ImageRow));
-  rows.add_text(key_ends_, keys_);
-  rows.add_text(path_ends_, paths_);
-  rows.add(as_bytes(raw(field_ranges_)), fields * sizeof(ByteRange));
-  rows.add(as_bytes(raw(field_hashes_)), fields * sizeof(std::uint64_t));
-  if (compressed_) rows.add(as_bytes(raw(frames_)), sizeof(Frame));
+  const IndexRows rows = IndexColumns{.ranges = ranges_,
+                                      .hashes = hashes_,
+                                      .labels = labels_,
+                                      .images = images_,
+                                      .key_ends = key_ends_,
+                                      .path_ends = path_ends_,
+                                      .keys = keys_,
+                                      .paths = paths_,
+                                      .fields = fields_.size(),
+                                      .field_ranges = field_ranges_,
+                                      .field_hashes = field_hashes_,
+                                      .frames = frames_}
+                             .rows();
   std::vector<std::uint64_t> sums{0};
   for (std::size_t first = 0; first < size(); first += kBlockRows)
     sums.push_back(rows.sum(first, std::min(first + kBlockRows, size())));
@@ -360,6 +362,7 @@ ShardIndex::ShardIndex(int fd, const std::filesystem::path& path, IndexCheck che
   read_columns(sections);
   read_fields(sections);
   if (as_used) return;
+  if (!rows().in_order(0, samples_)) corrupt(path, "a text column is out of order");
   check_rows(0, samples_);
   file_.release();
 }
@@ -406,17 +409,19 @@ void ShardIndex::read_sums(const Sections& sections) {
 }
 
 IndexRows ShardIndex::rows() const {
-  IndexRows rows;
-  rows.add(std::as_bytes(ranges_), sizeof(ByteRange));
-  rows.add(std::as_bytes(hashes_), sizeof(std::uint64_t));
-  rows.add(std::as_bytes(labels_), sizeof(std::int64_t));
-  rows.add(images_, sizeof(ImageRow));
-  rows.add_text(key_ends_, keys_);
-  rows.add_text(path_ends_, paths_);
-  rows.add(std::as_bytes(field_ranges_), fields_.size() * sizeof(ByteRange));
-  rows.add(std::as_bytes(field_hashes_), fields_.size() * sizeof(std::uint64_t));
-  if (compressed_) rows.add(std::as_bytes(frames_), sizeof(Frame));
-  return rows;
+  return IndexColumns{.ranges = ranges_,
+                      .hashes = hashes_,
+                      .labels = labels_,
+                      .images = images_,
+                      .key_ends = key_ends_,
+                      .path_ends = path_ends_,
+                      .keys = keys_,
+                      .paths = paths_,
+                      .fields = fields_.size(),
+                      .field_ranges = field_ranges_,
+                      .field_hashes = field_hashes_,
+                      .frames = frames_}
+      .rows();
 }
 
 void ShardIndex::check_block_of(std::size_t row) const {
@@ -435,7 +440,6 @@ void ShardIndex::check_block_of(std::size_t row) const {
 }
 
 void ShardIndex::check_rows(std::size_t first, std::size_t behind) const {
-  if (!rows().in_order(first, behind)) corrupt(path_, "a text column is out of order");
   check_ranges(first, behind);
   check_images(first, behind);
   check_labels(first, behind);

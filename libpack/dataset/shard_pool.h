@@ -48,7 +48,6 @@ class ShardPool {
   ShardPool& operator=(const ShardPool&) = delete;
 
   bool keeps_all() const { return most_ >= slots_.size(); }
-  std::size_t most() const { return most_; }
   /// A shard that is open, which stays so while it is held; else nothing.
   ShardPtr find(std::size_t shard) {
     Slot& slot = slots_[shard];

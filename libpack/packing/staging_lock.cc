@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "packhorse/base/error.h"
+#include "packhorse/base/process.h"
 
 namespace packhorse {
 
@@ -23,9 +24,7 @@ constexpr std::string_view kSignature = "process ";
 constexpr int kMostTries = 10'000;  // a try is lost when another writer ends at that moment
 
 std::string this_process() {
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
-  return std::string(kSignature) + std::to_string(::getpid()) + " on " + host.data() + "\n";
+  return std::string(kSignature) + std::to_string(::getpid()) + " on " + host_name() + "\n";
 }
 
 /// The first line of the lock; empty when the lock is not signed.

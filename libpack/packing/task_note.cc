@@ -5,13 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <chrono>
 #include <utility>
 
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/json.h"
+#include "packhorse/base/process.h"
 
 namespace packhorse {
 
@@ -22,12 +22,6 @@ namespace {
 using Json = OrderedExactJson;
 
 constexpr std::chrono::seconds kRenewed{10};
-
-std::string host_name() {
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
-  return host.data();
-}
 
 }  // namespace
 

@@ -37,6 +37,12 @@ std::span<const SourceKind> all_sources() {
   return kSources;
 }
 
+bool may_name_urls(const fs::path& source) {
+  return std::ranges::any_of(all_sources(), [&](const SourceKind& kind) {
+    return kind.may_name_urls != nullptr && kind.may_name_urls(source);
+  });
+}
+
 namespace {
 
 /// The kind of source that the options imply; empty when they imply none.

@@ -243,7 +243,7 @@ def _native(*places: Path | None):
         ) from error
     for place in places:
         if place is not None:
-            remote.prepare(os.fsdecode(place), _pack)
+            remote.prepare(os.fsdecode(place), _pack, _pack.may_name_urls(os.fsencode(place)))
     return _pack
 
 

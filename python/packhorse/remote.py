@@ -79,14 +79,9 @@ def is_url(path: str) -> bool:
     return "://" in path
 
 
-def is_list(path: str) -> bool:
-    """A list file, which may name images by URLs."""
-    return path.lower().endswith((".csv", ".tsv", ".jsonl"))
-
-
-def prepare(path: str, module) -> None:
-    """Lets `module` open `path`, if that is a URL, or may name some."""
-    if not is_url(path) and not is_list(path):
+def prepare(path: str, module, anyway: bool = False) -> None:
+    """Lets `module` open `path`, if that is a URL, or `anyway`: it may name some."""
+    if not is_url(path) and not anyway:
         return
     if _opener is None:
         configure_remote()

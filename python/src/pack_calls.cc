@@ -110,6 +110,9 @@ std::string call_export_index(const nb::bytes& dataset, const nb::bytes& out,
 }  // namespace
 
 void bind_pack(nb::module_& module) {
+  module.def(
+      "may_name_urls", [](const nb::bytes& path) { return may_name_urls(path_of(path)); }, "path"_a,
+      "Whether listing this source may open URLs");
   module.def("pack", &call_pack, "source"_a, "out"_a, "given"_a, "log"_a, "progress"_a.none(),
              "Packs a source: its report as JSON, and how many rejects were allowed");
   module.def("index", &call_index, "shards"_a, "given"_a, "log"_a, "program"_a, "progress"_a.none(),

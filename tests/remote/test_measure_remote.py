@@ -1,7 +1,10 @@
 """packhorse-train measure and sweep at URLs: what streaming reaches, with nothing kept. No test asserts a speed."""
 
+import subprocess
+import sys
+
 import pytest
-from python_support import DONE, SHAPES, TRAIN, USAGE, pack, train
+from python_support import DONE, ROOT, SHAPES, TRAIN, USAGE, pack, train
 
 pytestmark = pytest.mark.skipif(not TRAIN.exists(), reason="packhorse-train is not part of this build")
 QUICK = ["--batch-size=24", "--device=cpu", "--repeats=2", "--max-seconds=0.1", "--steps=2", "--warmup-steps=1"]
@@ -28,7 +31,11 @@ def test_what_lies_at_a_url_is_measured_from_there_each_time(url, nginx):
         ("warm", "folder"), ("warm", "wds original"), ("open=1ms", "folder"), ("open=1ms", "wds original"),
         ("remote", "wds original at a URL"),
     ]  # fmt: skip
-    assert content["not_measured"] == [] and content["conditions"][-1] == {"name": "remote", "kind": "remote"}
+    assert {(gap["input"], gap["condition"], gap["reason"]) for gap in content["not_measured"]} == {
+        ("wds original at a URL", "warm", "it lies at a URL"), ("wds original at a URL", "open=1ms", "it lies at a URL"),
+        ("folder", "remote", "it lies here"), ("wds original", "remote", "it lies here"),
+    }  # fmt: skip
+    assert content["conditions"][-1] == {"name": "remote", "kind": "remote"}
     remote, folder = content["runs"][-1], content["runs"][0]
     for work in ["read", "decode", "training"]:
         image = there["bytes"] / there["samples"]
@@ -36,6 +43,19 @@ def test_what_lies_at_a_url_is_measured_from_there_each_time(url, nginx):
         assert min(fetched) > image / 4, "every pass fetches what it reads"  # the shard has padding, which is not read
         ratio = remote[work]["images_per_s"]["median"] / folder[work]["images_per_s"]["median"]
         assert remote["speedup"][work] == pytest.approx(ratio), "beside the folder in the page cache"
+
+
+def test_a_report_is_predicted_from_and_drawn(url, nginx, tmp_path):
+    assert measured(url, nginx.root / "shapes", "--save", tmp_path / "report.json").code == DONE
+    predicted = train("predict", tmp_path / "report.json", "--json")
+    assert predicted.code == DONE, predicted
+    assert [one["input"] for one in predicted.json["predictions"]] == ["folder", "wds original"]
+    assert predicted.json["not_predicted"] == ["wds original at a URL"]
+    assert {one["condition"] for one in predicted.json["check"]} == {"warm"}
+    assert "not predicted: wds original at a URL: it was not measured warm" in train("predict", tmp_path / "report.json").out
+    subprocess.run([sys.executable, ROOT / "scripts/plot", tmp_path / "report.json", "--out", tmp_path / "page.html"], check=True)
+    page = (tmp_path / "page.html").read_text()
+    assert "it lies at a URL" in page and "does not say why" not in page
 
 
 def test_people_are_told_whether_streaming_keeps_the_device_busy(url, nginx):

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <filesystem>
 
 #include "common/program.h"
 #include "packhorse/base/error.h"
@@ -20,14 +18,6 @@ struct RemoteMetric {
   const char* help;
   double (*value)(const RemoteCounters&);
 };
-
-/// A list file, which may name images by URLs.
-bool is_list(const std::string& path) {
-  std::string extension = std::filesystem::path(path).extension();
-  std::ranges::transform(extension, extension.begin(),
-                         [](unsigned char c) { return std::tolower(c); });
-  return extension == ".csv" || extension == ".tsv" || extension == ".jsonl";
-}
 
 constexpr double as_count(std::uint64_t value) { return static_cast<double>(value); }
 constexpr double as_seconds(std::uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
@@ -97,9 +87,9 @@ void RemoteArguments::setup(CLI::App& app, Cache cache) {
       ->type_name("COMMAND");
 }
 
-bool RemoteArguments::enable(const std::vector<std::string>& paths) const {
-  const bool lists = std::any_of(paths.begin(), paths.end(), is_list);
-  if (!lists && std::none_of(paths.begin(), paths.end(), is_url)) {
+bool RemoteArguments::enable(const std::vector<std::string>& paths, bool anyway) const {
+  const bool any = std::any_of(paths.begin(), paths.end(), is_url);
+  if (!any && !anyway) {
     for (const CLI::Option* option : declared_) {
       if (option->count() > 0)
         throw Error(ErrorKind::kUsage, option->get_name() + " has no effect: nothing lies at a URL",
@@ -111,7 +101,7 @@ bool RemoteArguments::enable(const std::vector<std::string>& paths) const {
   if (!no_cache_)
     options.cache = cache_.empty() ? default_cache_directory() : std::filesystem::path(cache_);
   enable_remote(options);
-  return true;
+  return any;
 }
 
 }  // namespace packhorse::program

@@ -21,9 +21,9 @@ class RemoteArguments {
   /// Declares the options.
   void setup(CLI::App& app, Cache cache = Cache::kOffered);
   /// Lets datasets at URLs be opened; `paths` are what the command was given to read. Returns
-  /// whether one of them is a URL, or a list, which may have some. Throws Error(kUsage) for options
-  /// that change nothing, as none is.
-  bool enable(const std::vector<std::string>& paths) const;
+  /// whether one of them is a URL. Throws Error(kUsage) for options that change nothing, as none
+  /// is, unless `anyway`: what is read may name URLs.
+  bool enable(const std::vector<std::string>& paths, bool anyway = false) const;
 
  private:
   RemoteOptions options_ = {};

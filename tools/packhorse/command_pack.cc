@@ -233,7 +233,7 @@ class CommandPack final : public program::Command {
   void read_options() {
     refuse_unused_settings();
     refuse_url(log_file_);  // refuse it now, not when all is packed
-    remote_.enable({source_, out_});
+    remote_.enable({source_, out_}, may_name_urls(source_));
     options_.plan.shuffle = !no_shuffle_;
     options_.check_space = !no_space_check_;
     options_.reorder = seed_->count() > 0;

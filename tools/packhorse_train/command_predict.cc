@@ -100,6 +100,7 @@ class CommandPredict final : public program::Command {
                                        {"device", bound(one.device)},
                                        {"latency", bound(one.latency)}}}});
     }
+    json["not_predicted"] = measured.not_warm();
     json["check"] = Json::array();
     for (const PastReport::Check& one : checks) {
       json["check"].push_back({{"input", one.input},
@@ -131,6 +132,8 @@ class CommandPredict final : public program::Command {
                       fmt::format("{:.2f}x", one.images_per_s / predictions[0].images_per_s)});
     }
     text += program::table_text(rows);
+    for (const std::string& name : measured.not_warm())
+      text += printable_text("not predicted: " + name + ": it was not measured warm\n");
     std::vector<double> errors;
     rows = {{"check on this machine", "condition", "work", "predicted", "measured", "error"}};
     for (const PastReport::Check& one : checks) {

@@ -54,9 +54,12 @@ PastReport::PastReport(const std::filesystem::path& path) try : path_(path) {
                 "this is not a measurement but " + json_.at("schema").get<std::string>(), path,
                 "make one with `packhorse-train measure --json`");
   }
-  for (const Json& input : json_.at("inputs")) inputs_.push_back(input.at("name"));
+  for (const Json& input : json_.at("inputs")) {
+    const std::string name = input.at("name");
+    (find_run(name, "warm") != nullptr ? inputs_ : not_warm_).push_back(name);
+  }
   if (inputs_.empty())
-    throw Error(ErrorKind::kCorrupt, "the measurement has no inputs", path,
+    throw Error(ErrorKind::kCorrupt, "the measurement has no inputs that were measured warm", path,
                 "make it again with `packhorse-train measure --json`");
   for (const std::string& input : inputs_) static_cast<void>(costs(input, {}));
   static_cast<void>(check());
@@ -107,9 +110,10 @@ Epoch PastReport::epoch(const std::string& name) const {
 std::vector<PastReport::Check> PastReport::check() const {
   std::vector<Check> checks;
   for (const Json& condition : json_.at("conditions")) {
-    if (condition.at("kind") == "cold") continue;  // the disk's figures are not known
+    const std::string kind = condition.at("kind");
+    if (kind != "warm" && kind != "simulated") continue;  // the storage's figures are not known
     Machine machine = this->machine();
-    if (condition.at("kind") == "simulated") machine.storage = storage_of(condition);
+    if (kind == "simulated") machine.storage = storage_of(condition);
     for (const Json& run : json_.at("runs")) {
       if (run.at("condition") != condition.at("name")) continue;
       const ImageCosts costs = this->costs(run.at("input"), machine.storage);
@@ -129,9 +133,14 @@ const Json& PastReport::input(const std::string& name) const {
                        [&](const Json& one) { return one.at("name") == name; });
 }
 
-const Json& PastReport::run(const std::string& input, const std::string& condition) const {
+const Json* PastReport::find_run(const std::string& input, const std::string& condition) const {
   for (const Json& run : json_.at("runs"))
-    if (run.at("input") == input && run.at("condition") == condition) return run;
+    if (run.at("input") == input && run.at("condition") == condition) return &run;
+  return nullptr;
+}
+
+const Json& PastReport::run(const std::string& input, const std::string& condition) const {
+  if (const Json* run = find_run(input, condition)) return *run;
   throw Error(ErrorKind::kUsage, "the measurement has no " + condition + " run of " + input, path_);
 }
 

@@ -17,8 +17,10 @@ class PastReport {
   /// missing.
   explicit PastReport(const std::filesystem::path& path);
 
-  /// The names of the inputs, the folder's first.
+  /// The names of the inputs that were measured warm, the folder's first.
   const std::vector<std::string>& inputs() const { return inputs_; }
+  /// Those of the others, of which nothing can be predicted: they lie at URLs.
+  const std::vector<std::string>& not_warm() const { return not_warm_; }
   /// The cost of an image of an input, taken from its warm run. The storage decides how many images
   /// are requested together; no storage means the page cache.
   ImageCosts costs(const std::string& input,
@@ -36,16 +38,17 @@ class PastReport {
     double error() const { return predicted / measured - 1; }
   };
   /// Predictions of decoding and training, for every input under every condition whose storage is
-  /// known; cold ones are not.
+  /// known: warm and simulated ones.
   std::vector<Check> check() const;
 
  private:
   const program::Json& input(const std::string& name) const;
+  const program::Json* find_run(const std::string& input, const std::string& condition) const;
   const program::Json& run(const std::string& input, const std::string& condition) const;
 
   std::filesystem::path path_;
   program::Json json_;
-  std::vector<std::string> inputs_;
+  std::vector<std::string> inputs_, not_warm_;
 };
 
 }  // namespace packhorse::trainer

@@ -228,7 +228,6 @@ Json measurement_json(const SpeedReport& report, const MeasureOptions& options,
       json["runs"].push_back(run_json(report, run));
       continue;
     }
-    if (!run.applies) continue;
     json["not_measured"].push_back({{"input", report.inputs[run.input].name},
                                     {"condition", report.conditions[run.condition].name()},
                                     {"reason", run.not_measured}});

@@ -163,7 +163,7 @@ std::string measurement_text(const SpeedReport& report, const MeasureOptions& op
     const Table details = detail_table(report, at);
     if (details.size() > 1) text += "\n" + program::table_text(details);
     for (const MeasuredRun& run : report.runs) {
-      if (run.condition != at || run.not_measured.empty()) continue;
+      if (run.condition != at || run.not_measured.empty() || !run.applies) continue;
       text += printable_text(fmt::format("not measured: {}: {}", report.inputs[run.input].name,
                                          run.not_measured)) +
               "\n";

@@ -32,9 +32,7 @@ class Measuring {
     for (std::size_t condition = 0; condition < report_.conditions.size(); ++condition) {
       const bool remote = report_.conditions[condition].kind == Condition::Kind::kRemote;
       for (std::size_t input = 0; input < datasets_.size(); ++input)
-        report_.runs.push_back({.input = input,
-                                .condition = condition,
-                                .applies = report_.inputs[input].from_afar == remote});
+        report_.runs.push_back(run_of(input, condition, remote));
     }
     const auto classes = static_cast<std::int64_t>(datasets_.front()->classes().size());
     for (int repeat = 0; repeat < options_.repeats; ++repeat) {
@@ -53,6 +51,14 @@ class Measuring {
   }
 
  private:
+  /// Nothing of it is measured where the condition is not one of the input's.
+  MeasuredRun run_of(std::size_t input, std::size_t condition, bool remote) const {
+    MeasuredRun run{.input = input, .condition = condition};
+    run.applies = report_.inputs[input].from_afar == remote;
+    if (!run.applies) run.not_measured = remote ? "it lies here" : "it lies at a URL";
+    return run;
+  }
+
   void note(int repeat, const std::string& what) const {
     if (note_) note_(fmt::format("repeat {} of {}: {}", repeat + 1, options_.repeats, what));
   }

@@ -298,6 +298,8 @@ bool probe(const fs::path& path) {
   return ListFile::has_list_name(path) && fs::is_regular_file(path, code);
 }
 
+bool may_name_urls(const fs::path& path) { return ListFile::has_list_name(path); }
+
 std::unique_ptr<Source> open(const fs::path& path) { return std::make_unique<ListSource>(path); }
 
 }  // namespace packhorse::list_file

@@ -8,10 +8,11 @@ namespace packhorse {
 namespace list_file {
 bool probe(const std::filesystem::path& path);
 std::unique_ptr<Source> open(const std::filesystem::path& path);
+bool may_name_urls(const std::filesystem::path& path);
 }  // namespace list_file
 
 inline constexpr SourceKind kListSource = {
     "list", "a .csv, .tsv or .jsonl list of path,label[,split][,field...]", list_file::probe,
-    list_file::open};
+    list_file::open, list_file::may_name_urls};
 
 }  // namespace packhorse

@@ -1,7 +1,10 @@
 #include "shared/request.h"
 
+#include <algorithm>
+
 #include "common/image_limits.h"
 #include "packhorse/dataset/packed_dataset.h"
+#include "packhorse/sources/source.h"
 
 namespace packhorse {
 
@@ -20,7 +23,7 @@ void Request::setup_rest(CLI::App& app, const char* silences) {
 std::vector<std::filesystem::path> Request::datasets(std::vector<std::string> others) const {
   limits.validate();
   others.push_back(path);
-  remote.enable(others);
+  remote.enable(others, std::ranges::any_of(others, may_name_urls));
   return find_datasets(path);
 }
 

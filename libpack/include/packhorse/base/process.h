@@ -8,6 +8,9 @@
 /// Starts other programs from processes that have threads and that block or ignore signals.
 namespace packhorse {
 
+/// The name of this machine, as gethostname(2) has it.
+std::string host_name();
+
 /// Makes writes that cannot be done fail, instead of ending the process by a signal: writes to a
 /// pipe that nobody reads (SIGPIPE), or beyond the limit on file sizes (SIGXFSZ). A program calls
 /// this at its start. Processes made by start_process() handle these signals as usual.

@@ -149,6 +149,7 @@ class ShardIndex {
   void read_fields(const Sections& sections);
   void read_sums(const Sections& sections);
   IndexRows rows() const;
+  /// Everything but the order of texts.
   void check_rows(std::size_t first, std::size_t behind) const;
   void check_ranges(std::size_t first, std::size_t behind) const;
   void check_images(std::size_t first, std::size_t behind) const;

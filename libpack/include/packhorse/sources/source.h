@@ -91,9 +91,14 @@ struct SourceKind {
   std::string_view summary;
   bool (*probe)(const std::filesystem::path&);
   std::unique_ptr<Source> (*open)(const std::filesystem::path&);
+  /// Whether a path may be one of a source that names its inputs by URLs; null: none is.
+  bool (*may_name_urls)(const std::filesystem::path&) = nullptr;
 };
 
 std::span<const SourceKind> all_sources();
+
+/// Whether listing `source` may open URLs, though it is none itself: see set_remote_opener().
+bool may_name_urls(const std::filesystem::path& source);
 
 /// Lists a source, and finds which objects are in its images where `options.targets` asks for that;
 /// without labels given, its images then need no classes. Throws as Source::list(), and as reading

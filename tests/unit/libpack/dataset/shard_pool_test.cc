@@ -36,6 +36,15 @@ MadeDataset small_shards(std::size_t samples = kSamples) {
   return made;
 }
 
+/// A dataset of more shards than may stay open.
+struct TooManyShards {
+  explicit TooManyShards(MadeDataset given = small_shards()) : made(std::move(given)) {}
+  TemporaryDirectory directory;
+  MadeDataset made;
+  NoMappings hog;
+  PackedDataset dataset{(made.write(directory / "out"), directory / "out")};
+};
+
 std::string content_of(const PackedDataset& dataset, std::size_t sample) {
   std::vector<std::byte> bytes;
   dataset.read(sample, bytes);
@@ -54,27 +63,23 @@ std::size_t mapped_in(const fs::path& dataset) {
 }  // namespace
 
 TEST_CASE("shard pool: beyond what may be mapped, shards are closed, and opened again") {
-  const TemporaryDirectory directory;
-  const MadeDataset made = small_shards();
-  made.write(directory / "out");
-  const NoMappings hog;
-  const PackedDataset dataset(directory / "out");
-  CHECK(mapped_in(directory / "out") == 0);  // not all fit, so none is opened before it is needed
+  const TooManyShards many;
+  const MadeDataset& made = many.made;
+  const PackedDataset& dataset = many.dataset;
+  CHECK(mapped_in(many.directory / "out") ==
+        0);  // not all fit, so none is opened before it is needed
   for (int round = 0; round < 3; ++round) {
     for (std::size_t i = 0; i < kSamples; ++i) {
       const std::size_t sample = round == 1 ? (i * 77) % kSamples : i;
       CHECK(content_of(dataset, sample) == made.rows[sample].bytes);
     }
-    CHECK(mapped_in(directory / "out") <= 2 * (64 + 1));
+    CHECK(mapped_in(many.directory / "out") <= 2 * (64 + 1));
   }
 }
 
 TEST_CASE("shard pool: a view and an index stay while they are held, whatever is closed") {
-  const TemporaryDirectory directory;
-  const MadeDataset made = small_shards();
-  made.write(directory / "out");
-  const NoMappings hog;
-  const PackedDataset dataset(directory / "out");
+  const TooManyShards many;
+  const PackedDataset& dataset = many.dataset;
   const auto index = dataset.index(0);
   const Bytes view = dataset.view(1);
   for (std::size_t shard = 0; shard < dataset.shards(); ++shard)
@@ -85,12 +90,10 @@ TEST_CASE("shard pool: a view and an index stay while they are held, whatever is
 }
 
 TEST_CASE("shard pool: a file that is cut while it is viewed is named, though others were opened") {
-  const TemporaryDirectory directory;
   MadeDataset made = small_shards();
   made.rows[1].bytes = std::string(100'000, 'x');
-  made.write(directory / "out");
-  const NoMappings hog;
-  const PackedDataset dataset(directory / "out");
+  const TooManyShards many(std::move(made));
+  const PackedDataset& dataset = many.dataset;
   const Bytes view = dataset.view(1);
   fs::resize_file(dataset.data_path(0), 2048);
   CHECK(view[50'000] == std::byte{0});
@@ -99,11 +102,9 @@ TEST_CASE("shard pool: a file that is cut while it is viewed is named, though ot
 }
 
 TEST_CASE("shard pool: a forked child goes on, whatever other threads were about to open") {
-  const TemporaryDirectory directory;
-  const MadeDataset made = small_shards();
-  made.write(directory / "out");
-  const NoMappings hog;
-  const PackedDataset dataset(directory / "out");
+  const TooManyShards many;
+  const MadeDataset& made = many.made;
+  const PackedDataset& dataset = many.dataset;
   std::atomic<bool> ending{false};
   std::vector<std::jthread> threads;
   for (std::size_t t = 0; t < 2; ++t) {
@@ -129,11 +130,9 @@ TEST_CASE("shard pool: a forked child goes on, whatever other threads were about
 }
 
 TEST_CASE("shard pool: many threads read what is opened and closed under them") {
-  const TemporaryDirectory directory;
-  const MadeDataset made = small_shards();
-  made.write(directory / "out");
-  const NoMappings hog;
-  const PackedDataset dataset(directory / "out");
+  const TooManyShards many;
+  const MadeDataset& made = many.made;
+  const PackedDataset& dataset = many.dataset;
   std::atomic<int> wrong{0};
   {
     std::vector<std::jthread> threads;

@@ -65,14 +65,15 @@ std::vector<Payloads::Field> Payloads::fields_of(const EntryTable::Facts& facts)
   return fields;
 }
 
-void Payloads::read(std::uint64_t locator, std::span<std::byte> out) const {
+void Payloads::read_part(std::uint64_t locator, std::uint64_t offset,
+                         std::span<std::byte> out) const {
   const Where& where = places_[locator];
-  if (where.file == kInSpool) return spool_.read(where.offset, out);
+  if (where.file == kInSpool) return spool_.read(where.offset + offset, out);
   const File& file = files_[where.file];
   UniqueFd own;
   if (!file.fd) own = open_for_reading(file.path);
   const int fd = own ? own.get() : file.fd.get();
-  read_exactly(fd, where.offset, out, file.path);
+  read_exactly(fd, where.offset + offset, out, file.path);
   if (stamp_of(fd, file.path) != file.stamp)
     throw Error(ErrorKind::kIo, "the archive changed since it was listed", file.path);
 }
@@ -80,7 +81,7 @@ void Payloads::read(std::uint64_t locator, std::span<std::byte> out) const {
 void Payloads::read(const EntryTable::Facts& facts, Input& out) const {
   out.image = {};
   out.bytes.resize(facts.size);
-  read(facts.locator, out.bytes);
+  read_part(facts.locator, 0, out.bytes);
   out.fields = 0;
   if (facts.fields == 0) return;
   for (const Field& field : fields_of(facts)) {
@@ -88,18 +89,23 @@ void Payloads::read(const EntryTable::Facts& facts, Input& out) const {
     Input::Extra& extra = out.extras[out.fields++];
     extra.field = field.number;
     extra.bytes.resize(field.bytes);
-    read(field.locator, extra.bytes);
+    read_part(field.locator, 0, extra.bytes);
   }
 }
 
 void Payloads::prefetch(const EntryTable::Facts& facts) const {
-  const Where& where = places_[facts.locator];
+  prefetch_part(facts.locator, 0, facts.size);
+}
+
+void Payloads::prefetch_part(std::uint64_t locator, std::uint64_t offset,
+                             std::uint64_t bytes) const {
+  const Where& where = places_[locator];
   const int fd = where.file == kInSpool ? spool_.fd() : files_[where.file].fd.get();
   if (fd < 0) return;
   // Does not first ask whether the bytes are in memory, as is done for files: there, opening each
   // file is what costs. For a warm archive (CIFAR-10, 50,000 images) these calls take too little
   // time to be measured.
-  ::posix_fadvise(fd, static_cast<off_t>(where.offset), static_cast<off_t>(facts.size),
+  ::posix_fadvise(fd, static_cast<off_t>(where.offset + offset), static_cast<off_t>(bytes),
                   POSIX_FADV_WILLNEED);
 }
 

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "archive/archive_scan.h"
@@ -51,6 +52,9 @@ class Payloads {
   /// Throws Error(kIo) when the archive has changed since add_file().
   void read(const EntryTable::Facts& facts, Input& out) const;
   void prefetch(const EntryTable::Facts& facts) const;
+  /// The same of bytes in the middle of what is at a locator.
+  void read_part(std::uint64_t locator, std::uint64_t offset, std::span<std::byte> out) const;
+  void prefetch_part(std::uint64_t locator, std::uint64_t offset, std::uint64_t bytes) const;
 
  private:
   struct File {
@@ -64,7 +68,6 @@ class Payloads {
     std::uint32_t first_field;
   };
   static constexpr std::uint32_t kInSpool = ~std::uint32_t{0};
-  void read(std::uint64_t locator, std::span<std::byte> out) const;
 
   Spool spool_;
   std::vector<File> files_;

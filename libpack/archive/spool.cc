@@ -1,12 +1,11 @@
 #include "archive/spool.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 
+#include "base/unnamed_file.h"
 #include "packhorse/base/error.h"
 
 namespace packhorse {
@@ -17,31 +16,12 @@ namespace {
 
 constexpr std::size_t kSpoolBuffer = 1u << 20;
 
-/// Opens a file by O_TMPFILE or, on file systems without it (NFS, some overlays), by a name that is
-/// removed at once.
-UniqueFd open_unnamed(const fs::path& directory) {
-  UniqueFd fd = open_file(directory, O_TMPFILE | O_RDWR, 0600);
-  if (fd || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return fd;
-  std::string name = (directory / "packhorse-XXXXXX").native();
-  UniqueFd named(uninterrupted([&] { return ::mkostemp(name.data(), O_CLOEXEC); }));
-  if (named) ::unlink(name.c_str());
-  return named;
-}
-
 }  // namespace
 
 Spool::Spool(fs::path directory) : directory_(std::move(directory)) {}
 
-void Spool::open() {
-  if (directory_.empty()) directory_ = fs::temp_directory_path();
-  while (!fs::exists(directory_) && directory_.has_relative_path())
-    directory_ = directory_.parent_path();
-  fd_ = open_unnamed(directory_);
-  if (!fd_) throw_errno("make a temporary file in", directory_);
-}
-
 std::uint64_t Spool::append(Bytes bytes) {
-  if (!fd_) open();
+  if (!fd_) fd_ = open_unnamed_file(directory_);
   const std::uint64_t at = size();
   while (!bytes.empty()) {
     const std::size_t n = std::min(bytes.size(), kSpoolBuffer - buffer_.size());

@@ -37,7 +37,6 @@ class Spool {
   int fd() const { return fd_.get(); }
 
  private:
-  void open();
   void flush();
 
   std::filesystem::path directory_;

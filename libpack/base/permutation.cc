@@ -22,12 +22,31 @@ std::uint64_t Permutation::encrypt(std::uint64_t x) const {
   return (left << half_bits_) | right;
 }
 
+std::uint64_t Permutation::decrypt(std::uint64_t x) const {
+  const std::uint64_t mask = (std::uint64_t{1} << half_bits_) - 1;
+  std::uint64_t left = x >> half_bits_;
+  std::uint64_t right = x & mask;
+  for (int round = kRounds; round-- > 0;) {
+    const std::uint64_t before = right ^ (mix64(left ^ keys_[round]) & mask);
+    right = left;
+    left = before;
+  }
+  return (left << half_bits_) | right;
+}
+
 std::uint64_t Permutation::operator()(std::uint64_t i) const {
   // The domain is less than four times the size, so this takes fewer than four rounds on average.
   do {
     i = encrypt(i);
   } while (i >= size_);
   return i;
+}
+
+std::uint64_t Permutation::inverse(std::uint64_t element) const {
+  do {
+    element = decrypt(element);
+  } while (element >= size_);
+  return element;
 }
 
 }  // namespace packhorse

@@ -17,7 +17,6 @@ namespace packhorse {
 
 namespace {
 
-constexpr std::uint64_t kMostImages = 999'999'999;  // keys of nine digits
 constexpr std::size_t kLongestKey = 64;
 
 /// What a sample's bytes in the spool begin with; the image and the fields follow in this order.
@@ -181,8 +180,6 @@ void AddedSamples::add(const NewSample& sample, ImageKind kind) {
   EntryTable::Facts facts{.size = sample.image.size(), .locator = size()};
   try {
     check_key(split, sample.key);
-    if (split.listing.entries.size() >= kMostImages)
-      refuse("a split holds at most 999,999,999 samples", "use several splits", sample.key);
     facts.label = labels_.number(sample.label);
   } catch (...) {
     if (first) splits_.erase(splits_.find(sample.split));

@@ -67,6 +67,16 @@ fs::path staging_of(const fs::path& out, const PackOptions& options) {
   return options.staging.empty() ? staging_path(out) : options.staging;
 }
 
+/// Says that the list did not fit into the memory.
+void note_file(std::uint64_t written, std::uint64_t memory, Listing& listing) {
+  if (written == 0) return;
+  constexpr double kMiB = 1 << 20;
+  listing.notes.push_back(
+      fmt::format("the list of samples takes more than the {:.0f} MiB of --memory: {:.0f} MiB were "
+                  "written to a temporary file, which takes time",
+                  static_cast<double>(memory) / kMiB, static_cast<double>(written) / kMiB));
+}
+
 /// Lists the source, selects samples and plans the shards.
 PackJob prepare(const fs::path& source_path, const fs::path& out, const PackOptions& options,
                 Progress& progress, const std::stop_token& stop) {
@@ -84,11 +94,13 @@ PackJob prepare(const fs::path& source_path, const fs::path& out, const PackOpti
   list.stop = stop;
   if (list.scratch.empty() && !options.dry_run)
     list.scratch = fs::absolute(staging_of(out, options)).parent_path();
+  if (!list.memory) list.memory = std::make_shared<EntryMemory>(options.memory, list.scratch);
   job.listing = list_source(*job.source, list);
   check_targets(*job.source, options, job.listing);
   if (!list.allow_odd_classes && !job.listing.doubts.empty())
     refuse(job.listing.doubts.front(), source_path);
   plan_job(job, progress, stop);
+  note_file(list.memory->written(), options.memory, job.listing);
   return job;
 }
 

@@ -19,7 +19,7 @@ std::string name_of_checks(const PackOptions& options);
 
 /// One input on its way into a shard. Reused for further inputs.
 struct PackItem {
-  std::size_t position = 0;  ///< in the plan; the caller sets it
+  std::size_t position = 0;  ///< among the shard's entries; the caller sets it
   EntryTable::Entry entry;
   std::string reason;       ///< why it is rejected; empty: it is not rejected
   bool may_change = false;  ///< rejected because of the file system, not of its bytes

@@ -297,8 +297,7 @@ void plan_job(PackJob& job, Progress& progress, const std::stop_token& stop) {
   if (select_options.jobs == 0) select_options.jobs = job.options.jobs;
   job.selection = select(*job.source, job.listing, select_options, progress, stop);
   job.splits.reserve(job.listing.splits.size());
-  for (const SplitListing& split : job.listing.splits)
-    job.splits.emplace_back(split, job.options.plan);
+  for (SplitListing& split : job.listing.splits) job.splits.emplace_back(split, job.options.plan);
 }
 
 void account(PackReport& report, const PackJob& job) {

@@ -39,6 +39,9 @@ void PackOptions::validate() const {
   select.validate();
   if (jobs < 0) throw Error(ErrorKind::kUsage, "jobs must not be negative");
   limits.validate();
+  if (memory < kLeastMemory)
+    throw Error(ErrorKind::kUsage, "the list of samples needs at least 16 MiB of memory", {},
+                "give --memory 16MiB or more");
   if (task && task->index >= task->count)
     throw Error(ErrorKind::kUsage, "--task I/N needs 0 <= I < N");
   if (task && finish)

@@ -43,6 +43,32 @@ fs::path receipt_of(const ShardJob& job, std::size_t shard) {
   return job.receipts / receipt_name_of(shard);
 }
 
+/// A shard's part of the plan.
+struct Share {
+  Share(const ShardJob& job, std::size_t shard)
+      : begin(job.plan.shard_begin(shard)), end(job.plan.shard_begin(shard + 1)) {
+    auto made = std::make_shared<SplitListing>();
+    made->split = job.split.split;
+    made->origin = job.split.origin;
+    made->target_head = job.split.target_head;
+    for (std::size_t p = begin; p < end; ++p)
+      made->entries.add_from(job.split.entries, job.plan.entry(p));
+    listing = std::move(made);
+  }
+  const EntryTable& entries() const { return listing->entries; }
+  std::size_t size() const { return end - begin; }
+
+  std::size_t begin, end;  ///< positions of the plan
+  /// The entries of these positions, in the order of the plan: those of the split may lie in a
+  /// file.
+  std::shared_ptr<const SplitListing> listing;
+};
+
+std::string key_at(const ShardJob& job, const Share& share, std::size_t i) {
+  return job.keep_keys ? job.source.key(*share.listing, i)
+                       : key_of(share.begin + i, key_digits(job.plan.size()));
+}
+
 /// Some consecutive inputs of the plan on their way through the pipeline. Reused, so that buffers
 /// are allocated only once.
 struct Batch {
@@ -53,14 +79,13 @@ struct Batch {
 
 class ShardPacker {
  public:
-  ShardPacker(const ShardJob& job, std::size_t shard, Progress& progress,
+  ShardPacker(const ShardJob& job, std::size_t shard, const Share& share, Progress& progress,
               const std::stop_token& stop)
       : job_(job),
+        share_(share),
         progress_(progress),
         stop_(stop),
-        begin_(job.plan.shard_begin(shard)),
-        end_(job.plan.shard_begin(shard + 1)),
-        preparer_(job.source, job.split, job.listing, job.options),
+        preparer_(job.source, *share.listing, job.listing, job.options),
         index_(job.listing.stored_fields()) {
     outcome_.record = record_of(job, shard);
   }
@@ -96,7 +121,7 @@ class ShardPacker {
     std::size_t next_batch = 0, written = next_;
     const auto first = tbb::make_filter<void, Batch*>(
         tbb::filter_mode::serial_in_order, [&](tbb::flow_control& control) -> Batch* {
-          if (next_ == end_ || stop_.stop_requested()) {
+          if (next_ == share_.size() || stop_.stop_requested()) {
             control.stop();
             return nullptr;
           }
@@ -124,20 +149,18 @@ class ShardPacker {
         [&] { tbb::parallel_pipeline(batches.size(), first & prepare & write); });
     if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, kInterrupted);
     // A failure elsewhere cancels this pipeline, too, and it then ends early without an error.
-    if (written != end_) throw Error(ErrorKind::kInterrupted, "another shard failed");
+    if (written != share_.size()) throw Error(ErrorKind::kInterrupted, "another shard failed");
   }
 
-  void prepare_item(PackItem& item) const {
-    preparer_.prepare(item, job_.plan.entry(item.position));
-  }
+  void prepare_item(PackItem& item) const { preparer_.prepare(item, item.position); }
 
   /// Takes the next inputs of the plan: up to kBatchBytes of them, or one large one.
   void fill(Batch& batch) {
     batch.used = 0;
     batch.large = false;
     std::uint64_t bytes = 0;
-    while (next_ < end_ && batch.used < kBatchItems && bytes < kBatchBytes) {
-      const std::uint64_t size = job_.split.entries.size_of(job_.plan.entry(next_));
+    while (next_ < share_.size() && batch.used < kBatchItems && bytes < kBatchBytes) {
+      const std::uint64_t size = share_.entries().size_of(next_);
       if (size > kLargeInput && batch.used > 0) return;
       if (job_.read_ahead != nullptr && next_ == window_) read_ahead();
       batch.items[batch.used++].position = next_++;
@@ -152,13 +175,13 @@ class ShardPacker {
     const auto announce = [&](std::size_t begin) {
       std::vector<std::size_t> entries;
       std::uint64_t bytes = 0;
-      for (std::size_t p = begin; p < end_ && entries.size() < kWindowItems && bytes < kWindowBytes;
-           ++p) {
-        entries.push_back(job_.plan.entry(p));
-        bytes += job_.split.entries.size_of(entries.back());
+      for (std::size_t i = begin;
+           i < share_.size() && entries.size() < kWindowItems && bytes < kWindowBytes; ++i) {
+        entries.push_back(i);
+        bytes += share_.entries().size_of(i);
       }
       const std::size_t end = begin + entries.size();
-      if (!entries.empty()) job_.read_ahead->want(job_.split, std::move(entries));
+      if (!entries.empty()) job_.read_ahead->want(share_.listing, std::move(entries));
       return end;
     };
     if (announced_ == 0) announced_ = announce(next_);
@@ -169,20 +192,17 @@ class ShardPacker {
   /// Reserves exactly enough: vectors that grow by doubling would end up taking twice the memory.
   void reserve_index() {
     std::size_t path_bytes = 0;
-    for (std::size_t p = begin_; p < end_; ++p)
-      path_bytes += job_.split.entries.path_length(job_.plan.entry(p));
-    index_.reserve(end_ - begin_, path_bytes);
+    for (std::size_t i = 0; i < share_.size(); ++i) path_bytes += share_.entries().path_length(i);
+    index_.reserve(share_.size(), path_bytes);
   }
 
   ShardSpec shard_spec() const {
     ShardSpec spec{job_.listing.classes, job_.listing.stored_fields(), job_.options.zstd_level,
-                   end_ - begin_};
+                   share_.size()};
     if (find_transform(job_.options.image).keeps && spec.fields.empty()) {
       spec.expected = [this](std::size_t i) {
-        const EntryTable& entries = job_.split.entries;
-        const std::size_t entry = job_.plan.entry(begin_ + i);
-        return ExpectedSample{key_of(job_, begin_ + i), entries.label_of(entry),
-                              entries.size_of(entry)};
+        const EntryTable::Facts facts = share_.entries().facts(i);
+        return ExpectedSample{key_at(job_, share_, i), facts.label, facts.size};
       };
     }
     return spec;
@@ -204,7 +224,7 @@ class ShardPacker {
     row.hash = item.hash;
     row.label = item.entry.label;
     row.image = item.image;
-    row.key = key_of(job_, item.position);
+    row.key = key_at(job_, share_, item.position);
     row.path = std::move(item.entry.path);
     row.field_hashes = item.field_hashes;
     writer_->add({row.key, row.label, row.image, item.stored, item.fields});
@@ -215,20 +235,13 @@ class ShardPacker {
     item.shrink();
   }
 
- public:
-  static std::string key_of(const ShardJob& job, std::size_t position) {
-    return job.keep_keys ? job.source.key(job.split, job.plan.entry(position))
-                         : packhorse::key_of(position, key_digits(job.plan.size()));
-  }
-
- private:
   const ShardJob& job_;
+  const Share& share_;
   Progress& progress_;
   const std::stop_token& stop_;
-  const std::size_t begin_, end_;
-  std::size_t next_ = begin_;
-  std::size_t window_ = next_;  ///< the position where the next window is announced
-  std::size_t announced_ = 0;   ///< all positions before this are announced
+  std::size_t next_ = 0;       ///< of the share, as all that follow
+  std::size_t window_ = 0;     ///< where the next window is announced
+  std::size_t announced_ = 0;  ///< everything before this is announced
   const ItemPreparer preparer_;
   std::unique_ptr<ShardWriter> writer_;
   ShardIndexWriter index_;
@@ -236,7 +249,7 @@ class ShardPacker {
 };
 
 /// Names everything the shard's bytes depend on except the version of packhorse.
-std::string fingerprint(const ShardJob& job, std::size_t shard) {
+std::string fingerprint(const ShardJob& job, const Share& share) {
   Sha256 hash;
   const auto add = [&](std::string_view text) {
     hash.update(as_bytes(text));
@@ -251,10 +264,10 @@ std::string fingerprint(const ShardJob& job, std::size_t shard) {
   if (job.listing.made_targets) add(job.listing.made_targets->fingerprint());
   if (job.listing.made_extras) add(job.listing.made_extras->fingerprint());
   for (const std::string& name : job.listing.classes) add(name);
-  for (std::size_t p = job.plan.shard_begin(shard); p < job.plan.shard_begin(shard + 1); ++p) {
-    const EntryTable::Entry entry = job.split.entries[job.plan.entry(p)];
+  for (std::size_t i = 0; i < share.size(); ++i) {
+    const EntryTable::Entry entry = share.entries()[i];
     add(entry.path);
-    add(fmt::format("{} {} {} {} {} {}", ShardPacker::key_of(job, p), entry.size, entry.stamp,
+    add(fmt::format("{} {} {} {} {} {}", key_at(job, share, i), entry.size, entry.stamp,
                     entry.label, entry.fields, entry.field_bytes));
   }
   return hash.finish();
@@ -276,6 +289,14 @@ ShardOutcome earlier(const ShardJob& job, std::size_t shard, const std::string& 
 
 }  // namespace
 
+Plan plan_for(SplitListing& split, PlanOptions options) {
+  if (options.shuffle && split.entries.in_file()) {
+    split.entries.permute(Permutation(split.entries.size(), options.seed));
+    options.shuffle = false;
+  }
+  return {split.entries, options};
+}
+
 std::string index_name_of(std::size_t shard) { return stem_of(shard) + std::string(kIndexSuffix); }
 std::string receipt_name_of(std::size_t shard) { return stem_of(shard) + ".json"; }
 fs::path data_path_of(const ShardJob& job, std::size_t shard) {
@@ -284,17 +305,19 @@ fs::path data_path_of(const ShardJob& job, std::size_t shard) {
 
 ShardOutcome pack_shard(const ShardJob& job, std::size_t shard, Progress& progress,
                         const std::stop_token& stop) {
-  const std::string inputs = fingerprint(job, shard);
+  const Share share(job, shard);
+  const std::string inputs = fingerprint(job, share);
   ShardOutcome before = earlier(job, shard, inputs, progress);
   if (before.kept) return before;
   fs::remove(receipt_of(job, shard));
-  ShardOutcome made = ShardPacker(job, shard, progress, stop).run(receipt_of(job, shard), inputs);
+  ShardOutcome made =
+      ShardPacker(job, shard, share, progress, stop).run(receipt_of(job, shard), inputs);
   made.other_version = std::move(before.other_version);
   return made;
 }
 
 std::optional<ShardOutcome> kept_shard(const ShardJob& job, std::size_t shard, Progress& progress) {
-  ShardOutcome before = earlier(job, shard, fingerprint(job, shard), progress);
+  ShardOutcome before = earlier(job, shard, fingerprint(job, Share(job, shard)), progress);
   return before.kept ? std::optional(std::move(before)) : std::nullopt;
 }
 

@@ -34,6 +34,10 @@ struct ShardJob {
   std::function<bool(const ShardRecord&)> is_stored = {};
 };
 
+/// The plan of a split. Brings entries that lie in a file into its order, in which they are then
+/// read; the plan is then one that leaves them so.
+Plan plan_for(SplitListing& split, PlanOptions options);
+
 /// The names of the files about shard number `shard`, beside its data file.
 std::string index_name_of(std::size_t shard);
 std::string receipt_name_of(std::size_t shard);
@@ -58,7 +62,7 @@ struct ShardOutcome {
 ///
 /// Memory: `tokens` batches, each of 1 MiB of inputs or a single input, with what the transform
 /// makes of them; inputs beyond 8 MiB are held one at a time; about 150 bytes a sample for the
-/// index.
+/// index, and 48 and its name for the shard's part of the list.
 ShardOutcome pack_shard(const ShardJob& job, std::size_t shard, Progress& progress,
                         const std::stop_token& stop);
 

@@ -12,8 +12,8 @@ namespace packhorse {
 
 /// One split on its way from listing to manifest.
 struct SplitWork {
-  SplitWork(const SplitListing& split, const PlanOptions& options)
-      : listing(split), plan(split.entries, options), outcomes(plan.shards()) {}
+  SplitWork(SplitListing& split, const PlanOptions& options)
+      : listing(split), plan(plan_for(split, options)), outcomes(plan.shards()) {}
   /// All rejects of the split, sorted by path.
   std::vector<Reject> rejects() const;
 

@@ -25,12 +25,13 @@ void ReadAhead::stop() {
   changed_.notify_all();
 }
 
-void ReadAhead::want(const SplitListing& split, std::vector<std::size_t> entries) {
+void ReadAhead::want(std::shared_ptr<const SplitListing> split, std::vector<std::size_t> entries) {
   auto window = std::make_shared<Window>();
-  window->split = &split;
+  window->split = std::move(split);
   window->entries = std::move(entries);
+  const EntryTable& table = window->split->entries;
   std::sort(window->entries.begin(), window->entries.end(), [&](std::size_t a, std::size_t b) {
-    return split.entries.facts(a).locator < split.entries.facts(b).locator;
+    return table.facts(a).locator < table.facts(b).locator;
   });
   const std::scoped_lock lock(mutex_);
   if (threads_.empty()) {

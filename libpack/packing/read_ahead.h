@@ -17,21 +17,20 @@ namespace packhorse {
 /// waits for it. Thread-safe.
 class ReadAhead {
  public:
-  /// `source` and every listing passed to want() must outlive this. Threads start with the first
-  /// want().
+  /// `source` must outlive this. Threads start with the first want().
   explicit ReadAhead(const Source& source) : source_(source) {}
   ~ReadAhead();
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
 
   /// Says that these entries will be read soon.
-  void want(const SplitListing& split, std::vector<std::size_t> entries);
+  void want(std::shared_ptr<const SplitListing> split, std::vector<std::size_t> entries);
   /// Asks for nothing more, but for what a thread has already begun.
   void stop();
 
  private:
   struct Window {
-    const SplitListing* split = nullptr;
+    std::shared_ptr<const SplitListing> split;
     std::vector<std::size_t> entries;  ///< sorted by locator
     std::size_t next = 0;
     bool tried = false;     ///< the first chunk is done, and not all of it was in memory

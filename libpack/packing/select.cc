@@ -123,6 +123,7 @@ std::vector<Work> split_by_content(Work whole, const Contents& contents,
     parts[s].split = kNames[s];
     parts[s].origin = whole.listing.origin;
     parts[s].target_head = whole.listing.target_head;
+    parts[s].entries = EntryTable(whole.listing.entries.memory());
   }
   for (std::size_t i = 0; i < whole.size(); ++i) {
     // An input that was left out or cannot be read has no hash: it counts in the first split.
@@ -185,7 +186,7 @@ SplitListing finish(Work work) {
                   [](Verdict verdict) { return verdict == Verdict::kKept; })) {
     return std::move(work.listing);
   }
-  EntryTable kept;
+  EntryTable kept(work.listing.entries.memory());
   for (std::size_t i = 0; i < work.size(); ++i) {
     if (work.kept(i)) {
       kept.add_from(work.listing.entries, i);
@@ -267,9 +268,15 @@ void SelectOptions::validate() const {
   if (jobs < 0) throw Error(ErrorKind::kUsage, "jobs must not be negative");
 }
 
+bool SelectOptions::empty() const {
+  return include.empty() && exclude.empty() && duplicates == Duplicates::kKeep && split.empty() &&
+         limit == 0 && samples_per_class == 0;
+}
+
 Selection select(const Source& source, Listing& listing, const SelectOptions& options,
                  Progress& progress, const std::stop_token& stop) {
   Selection selection;
+  if (options.empty()) return selection;
   if (!options.split.empty()) refuse_second_split(listing);
   const Present before(listing);
   std::vector<Work> works;

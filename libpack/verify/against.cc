@@ -86,7 +86,7 @@ class SamplesByPath {
 class Comparison {
  public:
   /// `prefix` precedes the names of files and inputs.
-  Comparison(const fs::path& path, std::string prefix, const Replay& replay, const fs::path& source,
+  Comparison(const fs::path& path, std::string prefix, Replay& replay, const fs::path& source,
              Progress& progress, const std::stop_token& stop)
       : dataset_(path),
         prefix_(std::move(prefix)),
@@ -147,7 +147,9 @@ class Comparison {
     std::vector<std::size_t> entries;
     for (std::size_t i = begin; i < std::min(split_.entries.size(), begin + kWindow); ++i)
       entries.push_back(i);
-    read_ahead.want(split_, std::move(entries));
+    // Not owned: the listing outlives the reading ahead.
+    read_ahead.want(std::shared_ptr<const SplitListing>(std::shared_ptr<void>(), &split_),
+                    std::move(entries));
   }
 
   void compare(const PackItem& item) {
@@ -329,7 +331,7 @@ AgainstReport compare_with_source(const std::vector<fs::path>& datasets, const f
     throw Error(ErrorKind::kUsage, "the splits were packed with different options", path,
                 "compare them one by one");
   }
-  const Replay again = replay(first.manifest(), first.classes(), source, options, *progress, stop);
+  Replay again = replay(first.manifest(), first.classes(), source, options, *progress, stop);
   std::vector<std::unique_ptr<Comparison>> comparisons;
   for (const fs::path& path : datasets) {
     const std::string prefix = datasets.size() > 1 ? path.filename().string() + "/" : "";

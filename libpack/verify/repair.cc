@@ -233,9 +233,9 @@ class Repair {
   }
 
   void rebuild_from_source(const std::vector<FileRecord>& files, const Staging& staging) {
-    const Replay again = replay(manifest_, sound_classes(), from_, given_, progress_, stop_);
-    const SplitListing& split = split_of(again, manifest_, from_);
-    const Plan plan(split.entries, again.options.plan);
+    Replay again = replay(manifest_, sound_classes(), from_, given_, progress_, stop_);
+    SplitListing& split = split_of(again, manifest_, from_);
+    const Plan plan = plan_for(split, again.options.plan);
     std::set<std::size_t> shards;
     for (const FileRecord& file : files) {
       if (file.file == kClassesName) {

@@ -120,15 +120,16 @@ Replay replay(const Manifest& manifest, const std::vector<std::string>& classes,
   replay.source = open_source(source, given.source_kind, given.list);
   refuse_lost_targets(manifest, *replay.source, given.list.targets);
   replay.options = options_of(manifest, *replay.source, given);
+  ListOptions& listed = replay.options.list;
+  if (!listed.memory) listed.memory = std::make_shared<EntryMemory>(given.memory, listed.scratch);
   replay.keep_keys = replay.source->ordered() && !manifest.shuffle;
   list(replay, classes, source);
   select(*replay.source, replay.listing, replay.options.select, progress, stop);
   return replay;
 }
 
-const SplitListing& split_of(const Replay& replay, const Manifest& manifest,
-                             const fs::path& source) {
-  const std::vector<SplitListing>& splits = replay.listing.splits;
+SplitListing& split_of(Replay& replay, const Manifest& manifest, const fs::path& source) {
+  std::vector<SplitListing>& splits = replay.listing.splits;
   const auto found = std::find_if(splits.begin(), splits.end(), [&](const SplitListing& split) {
     return split.split == manifest.split;
   });

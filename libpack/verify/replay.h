@@ -30,7 +30,7 @@ Replay replay(const Manifest& manifest, const std::vector<std::string>& classes,
 
 /// The split of the listing that a dataset was packed from. Throws Error(kUsage) when there is
 /// none.
-const SplitListing& split_of(const Replay& replay, const Manifest& manifest,
-                             const std::filesystem::path& source);
+SplitListing& split_of(Replay& replay, const Manifest& manifest,
+                       const std::filesystem::path& source);
 
 }  // namespace packhorse

@@ -68,6 +68,7 @@ def pack(
     max_decoded_bytes: int | str | None = None,
     decode: bool = False,
     jobs: int = 0,
+    memory: int | str | None = None,
     overwrite: bool = False,
     dry_run: bool = False,
     task: str | None = None,
@@ -90,6 +91,7 @@ def pack(
                    "yolo", "voc"; what else is said of them: ["classes:tags.csv", "caption:txt", "mask:seg.png"]
     split_folders  which folders are splits: {"train": "Training"}; [] = none
     shard_bytes    an int, "512MiB", or 0 for one shard a split
+    memory         what the list of samples may take, an int or "512MiB"; the rest goes to a temporary file
     staging        of a URL: the directory where shards wait to be stored; else in the working directory
     log            a file that gets a line of JSON for each reject, skip and duplicate
     progress       called with (done, total) samples in this thread; an exception of it stops the packing

@@ -140,6 +140,7 @@ PackOptions pack_options(const nb::dict& values) {
   take_source_options(given, options);
   if (given.has("max_rejects")) options.max_rejects = RejectLimit::parse(given.text("max_rejects"));
   given.take("jobs", options.jobs);
+  take_bytes(given, "memory", options.memory);
   given.take("overwrite", options.overwrite);
   if (given.has("staging")) options.staging = given.path("staging");
   given.take("dry_run", options.dry_run);

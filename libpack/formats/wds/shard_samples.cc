@@ -42,8 +42,11 @@ std::string_view key_in(std::string_view path) { return path.substr(path.find('/
 
 }  // namespace
 
-ShardSamples::ShardSamples(Payloads& payloads, const FieldChoice& choice, LabelFile* label_file)
-    : payloads_(payloads), choice_(choice), label_file_(label_file) {}
+ShardSamples::ShardSamples(Payloads& payloads, const FieldChoice& choice, LabelFile* label_file,
+                           const std::shared_ptr<EntryMemory>& memory)
+    : payloads_(payloads), choice_(choice), label_file_(label_file) {
+  found_.entries = EntryTable(memory);
+}
 
 void ShardSamples::add_shard(const fs::path& shard) {
   file_ = payloads_.add_file(shard);
@@ -239,6 +242,7 @@ Listing ShardSamples::finish(const std::vector<std::string>& classes, const fs::
   if (choice_.names) wanted_fields(*choice_.names, listing.fields, source);
   listing.classes = make_classes(classes, listing.notes);
   SplitListing& split = listing.splits.emplace_back();
+  split.entries = EntryTable(found_.entries.memory());
   split.rejects = std::move(found_.rejects);
   split.skips = std::move(found_.skips);
   for (std::size_t i = 0; i < found_.entries.size(); ++i) {

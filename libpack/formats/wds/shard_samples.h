@@ -22,7 +22,8 @@ namespace packhorse {
 class ShardSamples {
  public:
   /// With a file of labels, those in the shards are ignored. All arguments must outlive this.
-  ShardSamples(Payloads& payloads, const FieldChoice& choice, LabelFile* label_file = nullptr);
+  ShardSamples(Payloads& payloads, const FieldChoice& choice, LabelFile* label_file = nullptr,
+               const std::shared_ptr<EntryMemory>& memory = nullptr);
 
   void add_shard(const std::filesystem::path& shard);
   /// The listing, in stored order. Throws Error(kNotFound) for no sample at all.

@@ -121,6 +121,7 @@ class VocFolder final : public AnnotatedFolder {
       SplitListing split;
       split.split = name;
       split.origin = whole.origin;
+      split.entries = EntryTable(whole.entries.memory());
       std::vector<std::size_t> entries;
       bool any = false;
       for (const std::string& member : members) {

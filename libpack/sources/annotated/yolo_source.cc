@@ -48,7 +48,7 @@ class YoloSource final : public Source {
     if (data_.has_flip_idx)
       listing.notes.emplace_back("flip_idx is not packed: give it where images are flipped");
     for (const YoloPlaces& places : places_) {
-      SplitListing split = list_split(places);
+      SplitListing split = list_split(places, options.memory);
       if (split.entries.size() == 0 && split.rejects.empty())
         throw Error(ErrorKind::kUsage, "the split " + split.split + " has no images", file_,
                     "correct its path, or leave it out of the file");
@@ -106,16 +106,18 @@ class YoloSource final : public Source {
                 file_, "leave them out, or give --targets yolo instead of the file");
   }
 
-  SplitListing list_split(const YoloPlaces& places) const {
+  SplitListing list_split(const YoloPlaces& places,
+                          const std::shared_ptr<EntryMemory>& memory) const {
     SplitListing split;
     split.split = places.split;
+    split.entries = EntryTable(memory);
     const bool one_folder = places.folders.size() == 1 && places.lists.empty();
     if (one_folder) split.origin = places.folders.front();
     const FieldSet no_fields;
     const UniqueFd root = open_file(root_, O_RDONLY | O_DIRECTORY);
     if (!root) throw_errno("open", root_);
     for (const std::string& folder : places.folders) {
-      FolderListing found;
+      FolderListing found{.entries = EntryTable(memory)};
       const fs::path around = fs::canonical(root_ / folder).parent_path();
       FolderWalk walk(no_fields, split.origin, with_all_above(around), listing_threads(), found);
       walk.folder(root.get(), folder.empty() ? "." : folder, one_folder ? "" : folder, 0);

@@ -24,11 +24,14 @@ constexpr const char* kReplaced = "the archive holds a file of the same name fur
 class ContentsReader {
  public:
   ContentsReader(Payloads& payloads, std::uint32_t file, const fs::path& path,
-                 const FieldSet& fields)
+                 const FieldSet& fields, const std::shared_ptr<EntryMemory>& memory)
       : payloads_(payloads),
         file_(file),
         scan_(path, payloads.fd(file), payloads.spool()),
-        fields_(fields) {}
+        fields_(fields),
+        images_(memory) {
+    contents_.images = EntryTable(memory);
+  }
 
   ArchiveContents run() {
     while (scan_.next()) take(scan_.member());
@@ -183,7 +186,7 @@ class ContentsReader {
 
   /// Keeps the last of several files with one name, as tar does, and names the others as rejects.
   void drop_replaced() {
-    EntryTable kept;
+    EntryTable kept(images_.memory());
     for (std::size_t begin = 0, end = 0; begin < images_.size(); begin = end) {
       std::size_t last = begin;
       const std::string path = images_.path_of(begin);
@@ -246,8 +249,8 @@ class ContentsReader {
 }  // namespace
 
 ArchiveContents read_contents(Payloads& payloads, std::uint32_t file, const fs::path& path,
-                              const FieldSet& fields) {
-  return ContentsReader(payloads, file, path, fields).run();
+                              const FieldSet& fields, const std::shared_ptr<EntryMemory>& memory) {
+  return ContentsReader(payloads, file, path, fields, memory).run();
 }
 
 }  // namespace packhorse

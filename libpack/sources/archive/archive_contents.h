@@ -9,8 +9,9 @@ namespace packhorse {
 
 /// Goes through file `file` of `payloads` and the archives directly in it. Keeps images and
 /// whatever could be one of an image's `fields`, and decides about every other member. Sets the
-/// images' fields that lie beside them.
+/// images' fields that lie beside them. `memory`: for the images.
 ArchiveContents read_contents(Payloads& payloads, std::uint32_t file,
-                              const std::filesystem::path& path, const FieldSet& fields);
+                              const std::filesystem::path& path, const FieldSet& fields,
+                              const std::shared_ptr<EntryMemory>& memory = nullptr);
 
 }  // namespace packhorse

@@ -31,6 +31,7 @@ class Placement {
       SplitListing& split = listing_.splits.emplace_back();
       split.split = root.split;
       split.origin = root.folder;
+      split.entries = EntryTable(options_.memory);
     }
     for (std::size_t i = 0; i < contents_.images.size(); ++i) place_image(i);
     for (const ArchiveContents::Other& other : contents_.others) place_other(other);

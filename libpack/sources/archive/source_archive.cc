@@ -24,7 +24,7 @@ class ArchiveSource final : public PayloadSource {
     const FieldSet fields(options.fields, path_);
     payloads_.emplace(options.scratch);
     const std::uint32_t file = payloads_->add_file(path_);
-    ArchiveContents contents = read_contents(*payloads_, file, path_, fields);
+    ArchiveContents contents = read_contents(*payloads_, file, path_, fields, options.memory);
     const Layout layout = find_layout(contents.tree, options, fields, path_);
     Listing listing = lay_out(contents, layout, options, path_);
     attach_fields(listing, layout, fields, std::move(contents.field_files), path_,

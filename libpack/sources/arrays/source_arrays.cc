@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <map>
 #include <optional>
 
@@ -17,6 +16,7 @@
 #include "packhorse/codecs/png_encode.h"
 #include "packhorse/image/npy.h"
 #include "sources/arrays/array_files.h"
+#include "sources/arrays/array_labels.h"
 #include "sources/arrays/array_name.h"
 #include "sources/layout/folder_options.h"
 #include "sources/payload_source.h"
@@ -30,16 +30,16 @@ namespace {
 constexpr const char* kNames =
     "name images 'images' or 'x' and labels 'labels' or 'y', with the split: train_images, "
     "train_labels, ...";
-constexpr std::uint64_t kMostImages = 999'999'999;
 
 /// The images of one split, and their labels.
 struct ImageArray {
   std::string split;
   StoredArray labels;
+  std::uint64_t array = 0;  ///< locator of the array in the Payloads
   std::uint64_t count = 0;
   ImageInfo image;          ///< kRaw, of each
   bool planes = false;      ///< stored as [N, channels, height, width]
-  std::uint64_t first = 0;  ///< locator of the first image
+  std::uint64_t first = 0;  ///< locator of the first image: they are numbered through all splits
   std::int64_t stamp = 0;   ///< of the files
 };
 
@@ -53,30 +53,37 @@ class ArraysSource final : public PayloadSource {
     payloads_.emplace(options.scratch);
     Listing listing;
     find_images(open_arrays(files(), *payloads_), listing);
-    std::vector<std::vector<std::string>> texts;
+    std::vector<ArrayLabels> labels;
     LabelNames names(options.classes);
     for (const ImageArray& images : images_) {
-      texts.push_back(label_texts(images.labels));
-      for (const std::string& text : texts.back()) names.add(text);
+      labels.emplace_back(images.labels, *payloads_, path_);
+      labels.back().for_each([&](std::uint64_t, const std::string& text) { names.add(text); });
     }
     names.finish();
     listing.classes = names.classes();
     for (std::size_t i = 0; i < images_.size(); ++i)
-      listing.splits.push_back(list_split(images_[i], texts[i], names));
+      listing.splits.push_back(list_split(images_[i], labels[i], names, options.memory));
     naming::refuse_empty(listing, path_, kNames);
     return listing;
   }
 
   void read(const SplitListing& split, std::size_t i, Input& out) const override {
-    PayloadSource::read(split, i, out);
-    const std::uint64_t locator = split.entries.facts(i).locator;
-    const auto images = std::find_if(images_.begin(), images_.end(), [&](const ImageArray& array) {
-      return locator - array.first < array.count;
-    });
+    const EntryTable::Facts facts = split.entries.facts(i);
+    const ImageArray& images = array_of(facts);
     thread_local std::vector<std::byte> pixels;
-    pixels.swap(out.bytes);
-    if (images->planes) interleave(images->image, pixels);
-    encode_png(images->image, pixels, out.bytes);
+    pixels.resize(facts.size);
+    payloads_->read_part(images.array, (facts.locator - images.first) * facts.size, pixels);
+    if (images.planes) interleave(images.image, pixels);
+    encode_png(images.image, pixels, out.bytes);
+    out.image = {};
+    out.fields = 0;
+  }
+
+  bool prefetch(const SplitListing& split, std::size_t i) const override {
+    const EntryTable::Facts facts = split.entries.facts(i);
+    const ImageArray& images = array_of(facts);
+    payloads_->prefetch_part(images.array, (facts.locator - images.first) * facts.size, facts.size);
+    return true;
   }
 
  private:
@@ -159,7 +166,8 @@ class ArraysSource final : public PayloadSource {
              fmt::format("has {} values for {} images", made.labels.rows(), made.count),
              "make both arrays equally long");
     }
-    add_places(images[0], made);
+    made.array = payloads_->add(images[0].file, images[0].place);
+    made.first = images_.empty() ? 0 : images_.back().first + images_.back().count;
     images_.push_back(std::move(made));
   }
 
@@ -200,8 +208,6 @@ class ArraysSource final : public PayloadSource {
     constexpr std::uint64_t kLongest = 1'000'000;
     if (height == 0 || width == 0 || height > kLongest || width > kLongest)
       refuse(array, "has the shape of " + array.description(), "no image can have this size");
-    if (images.count > kMostImages)
-      refuse(array, "holds more than 999,999,999 images", "pack it in parts");
     images.image = {ImageKind::kRaw,
                     static_cast<std::uint8_t>(channels),
                     8,
@@ -211,61 +217,32 @@ class ArraysSource final : public PayloadSource {
     return images;
   }
 
-  void add_places(const StoredArray& array, ImageArray& images) {
-    images.first = payloads_->size();
-    const std::uint64_t size = pixel_bytes(images.image);
-    for (std::uint64_t i = 0; i < images.count; ++i)
-      payloads_->add(array.file, {array.place.offset + i * size, array.place.spooled});
+  const ImageArray& array_of(const EntryTable::Facts& facts) const {
+    return *std::find_if(images_.begin(), images_.end(), [&](const ImageArray& array) {
+      return facts.locator - array.first < array.count;
+    });
   }
 
-  SplitListing list_split(const ImageArray& images, const std::vector<std::string>& texts,
-                          const LabelNames& names) const {
+  static SplitListing list_split(const ImageArray& images, const ArrayLabels& labels,
+                                 const LabelNames& names,
+                                 const std::shared_ptr<EntryMemory>& memory) {
     SplitListing split;
     split.split = images.split;
+    split.entries = EntryTable(memory);
     const std::uint64_t size = pixel_bytes(images.image);
-    for (std::uint64_t i = 0; i < images.count; ++i) {
+    labels.for_each([&](std::uint64_t i, const std::string& text) {
       const std::string name = fmt::format("{:09}.png", i);
       std::string reason;
-      const std::optional<std::int64_t> label = names.label(texts[i], reason);
+      const std::optional<std::int64_t> label = names.label(text, reason);
       if (!label) {
         split.rejects.push_back({name, reason});
-        continue;
+        return;
       }
       split.entries.add(
           names.classes()[static_cast<std::size_t>(*label)], name,
           {.size = size, .stamp = images.stamp, .locator = images.first + i, .label = *label});
-    }
+    });
     return split;
-  }
-
-  std::vector<std::string> label_texts(const StoredArray& array) {
-    const std::uint64_t width = value_bytes(array.type);
-    const char kind = array.type.size() > 1 ? array.type[1] : ' ';
-    const bool integers = std::string_view("biu").find(kind) != std::string_view::npos;
-    if (!integers || width == 0 || width > 8) {
-      refuse(array, "holds values of type " + printable(array.type) + ", where labels are integers",
-             "convert it, e.g. y.astype('int64')");
-    }
-    if (array.bytes != array.rows() * width) {
-      refuse(array, "has the shape of " + array.description() + ": several values for each image",
-             "save one label for each: y.argmax(axis=1) where one of them is 1");
-    }
-    Input all;
-    payloads_->read({.size = array.bytes, .locator = payloads_->add(array.file, array.place)}, all);
-    std::vector<std::string> texts;
-    texts.reserve(array.rows());
-    for (std::uint64_t i = 0; i < array.rows(); ++i) {
-      std::uint64_t value = 0;
-      for (std::uint64_t b = 0; b < width; ++b) {
-        const std::uint64_t at = array.type[0] == '>' ? b : width - 1 - b;
-        value = value << 8 | std::to_integer<std::uint64_t>(all.bytes[i * width + at]);
-      }
-      const unsigned unused = static_cast<unsigned>(64 - 8 * width);
-      texts.push_back(kind == 'i'
-                          ? std::to_string(std::bit_cast<std::int64_t>(value << unused) >> unused)
-                          : std::to_string(value));
-    }
-    return texts;
   }
 
   /// [channels, height, width] -> [height, width, channels].

@@ -14,10 +14,10 @@ namespace packhorse {
 
 /// What was found in a folder and in the folders below it.
 struct FolderListing {
-  EntryTable entries;
-  std::vector<Reject> rejects;
-  std::vector<Skip> skips;
-  std::vector<FieldFile> field_files;  ///< that may be fields of images elsewhere
+  EntryTable entries = {};
+  std::vector<Reject> rejects = {};
+  std::vector<Skip> skips = {};
+  std::vector<FieldFile> field_files = {};  ///< that may be fields of images elsewhere
 };
 
 /// Walks a folder and the folders below it. One thread; other walks may run at the same time.

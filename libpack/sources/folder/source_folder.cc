@@ -99,7 +99,7 @@ class FolderSource final : public Source {
       if (one.archive) {
         take_archive(listing, *archive++, one);
       } else {
-        fill(listing, *root++, class_folders, field_files);
+        fill(listing, *root++, class_folders, field_files, options.memory);
       }
     }
     if (options.classes.empty()) doubt_same(class_folders, listing.doubts);
@@ -184,8 +184,9 @@ class FolderSource final : public Source {
     ListOptions inside;
     inside.classes = options.classes;
     inside.split_folders.emplace();
+    inside.memory = options.memory;
     if (root.given) inside.labels.files.emplace("", path);  // its folders mean nothing
-    const ArchiveContents contents = read_contents(*payloads_, file, path, fields_);
+    const ArchiveContents contents = read_contents(*payloads_, file, path, fields_, options.memory);
     Listing listing =
         lay_out(contents, find_layout(contents.tree, inside, fields_, path), inside, path);
     SplitListing& split = listing.splits.front();
@@ -274,20 +275,21 @@ class FolderSource final : public Source {
 
   /// Lists one root.
   void fill(Listing& listing, const Root& root, ClassFolders& class_folders,
-            std::vector<FieldFile>& field_files) const {
+            std::vector<FieldFile>& field_files, const std::shared_ptr<EntryMemory>& memory) const {
     const auto labels = naming::labels_of(listing.classes);
     SplitListing& out = listing.splits.emplace_back();
     out.split = root.split;
     out.origin = root.folder;
+    out.entries = EntryTable(memory);
     // Folders in the order of the paths below them, so that nothing is left to sort.
     std::vector<std::string> folders = root.open.items.folders();
     std::sort(folders.begin(), folders.end(),
               [](const std::string& a, const std::string& b) { return a + '/' < b + '/'; });
     InOrder parts(folders.size() + 1, out, field_files);
-    parts.put(0, top_files(root));
+    parts.put(0, top_files(root, memory));
     std::vector<std::optional<FolderId>> ids(folders.size());
     run_parallel(listing_threads(), folders.size(), [&](std::size_t i) {
-      FolderListing part;
+      FolderListing part{.entries = EntryTable(memory)};
       FolderWalk walk(fields_, root.folder, root.open.above, listing_threads(), part);
       const bool is_class = !root.given && !root.holds_fields(folders[i]);
       ids[i] = walk.folder(root.open.fd.get(), folders[i], folders[i],
@@ -302,8 +304,8 @@ class FolderSource final : public Source {
         class_folders.emplace(*ids[i], naming::join(root.folder, folders[i]));
   }
 
-  FolderListing top_files(const Root& root) const {
-    FolderListing part;
+  FolderListing top_files(const Root& root, const std::shared_ptr<EntryMemory>& memory) const {
+    FolderListing part{.entries = EntryTable(memory)};
     FolderWalk(fields_, root.folder, root.open.above, listing_threads(), part)
         .files(root.open.fd.get(), root.open.items, "", 0);
     if (root.given) return part;

@@ -139,7 +139,11 @@ class ListSource final : public Source {
     Listing listing;
     listing.classes = survey.labels.classes();
     listing.fields = list_->fields();
-    for (const std::string& split : survey.splits) listing.splits.emplace_back().split = split;
+    for (const std::string& name : survey.splits) {
+      SplitListing& split = listing.splits.emplace_back();
+      split.split = name;
+      split.entries = EntryTable(options.memory);
+    }
     std::vector<Pending> block;
     for (ListFile::Reader rows = list_->rows(); read_block(rows, block);) {
       look_up(block);

@@ -43,7 +43,7 @@ class ObjectsSource final : public Source {
 
   Listing list(const ListOptions& options) override {
     const FieldSet fields(options.fields, url_);
-    ArchiveContents contents = sort_out(fields);
+    ArchiveContents contents = sort_out(fields, options.memory);
     const Layout layout = find_layout(contents.tree, options, fields, url_);
     Listing listing = lay_out(contents, layout, options, url_);
     attach_fields(listing, layout, fields, std::move(contents.field_files), url_,
@@ -90,9 +90,10 @@ class ObjectsSource final : public Source {
   };
 
   /// Lists the objects, and decides about every one, as for the members of an archive.
-  ArchiveContents sort_out(const FieldSet& fields) {
+  ArchiveContents sort_out(const FieldSet& fields, const std::shared_ptr<EntryMemory>& memory) {
     std::vector<RemoteFile> listed = files_->list(kMostObjects);
     ArchiveContents contents;
+    contents.images = EntryTable(memory);
     std::set<std::string, std::less<>> passed_over;
     std::map<std::string, std::uint64_t, std::less<>> companions;  // that lie beside images
     for (RemoteFile& one : listed) {
@@ -130,7 +131,7 @@ class ObjectsSource final : public Source {
   void attach_companions(ArchiveContents& contents, const FieldSet& fields,
                          const std::map<std::string, std::uint64_t, std::less<>>& companions) {
     if (companions.empty()) return;
-    EntryTable images;
+    EntryTable images(contents.images.memory());
     std::set<std::string_view> taken;
     for (std::size_t i = 0; i < contents.images.size(); ++i) {
       EntryTable::Facts facts = contents.images.facts(i);

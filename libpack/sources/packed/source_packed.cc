@@ -87,6 +87,7 @@ class PackedSource final : public Source {
       for (const std::string& name : part.dataset.classes()) label_of.push_back(labels.at(name));
       SplitListing& split = listing.splits.emplace_back();
       split.split = split.origin = part.split;
+      split.entries = EntryTable(options.memory);
       for (const TargetRecord& target : manifest(part).targets) split.target_head = target.head;
       for (std::size_t shard = 0; shard < part.dataset.shards(); ++shard)
         list_shard(part, shard, label_of, split.entries);

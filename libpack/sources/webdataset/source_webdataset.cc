@@ -33,7 +33,7 @@ class WebDatasetSource final : public PayloadSource {
     const std::vector<std::string> classes = class_list(options, shards.front());
     std::optional<LabelFile> labels;
     if (!options.labels.empty()) labels.emplace(only_labels_file(options.labels, path_), classes);
-    ShardSamples samples(*payloads_, options.fields, labels ? &*labels : nullptr);
+    ShardSamples samples(*payloads_, options.fields, labels ? &*labels : nullptr, options.memory);
     for (const fs::path& shard : shards) samples.add_shard(shard);
     return samples.finish(classes, path_);
   }

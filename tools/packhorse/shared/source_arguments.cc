@@ -1,6 +1,7 @@
 #include "shared/source_arguments.h"
 
 #include "common/checks.h"
+#include "packhorse/base/byte_size.h"
 #include "packhorse/dataset/class_list.h"
 #include "packhorse/sources/source.h"
 #include "shared/request.h"
@@ -82,6 +83,16 @@ void SourceArguments::setup(CLI::App& app, const std::string& source,
   app.add_option("--keypoint-numbers", targets.keypoint_numbers,
                  "yolo: numbers of each key point: x y, or x y visibility")
       ->check(program::one_of({"2", "3"}))
+      ->group(source);
+  const auto take_memory = [this](const std::string& text) {
+    options_.memory = parse_byte_size(text);
+  };
+  app.add_option_function<std::string>(
+         "--memory", take_memory,
+         "What the list of the source's samples may take; the rest goes to a temporary file, which "
+         "is slower and changes nothing else")
+      ->type_name("SIZE")
+      ->default_str("1GiB")
       ->group(source);
   SelectOptions& select = options_.select;
   app.add_option("--include", select.include,

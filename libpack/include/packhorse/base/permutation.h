@@ -22,10 +22,13 @@ class Permutation {
   std::uint64_t size() const { return size_; }
   /// The element at place i; i < size().
   std::uint64_t operator()(std::uint64_t i) const;
+  /// The place of an element: inverse((*this)(i)) == i.
+  std::uint64_t inverse(std::uint64_t element) const;
 
  private:
   static constexpr int kRounds = 6;
   std::uint64_t encrypt(std::uint64_t x) const;
+  std::uint64_t decrypt(std::uint64_t x) const;
   std::uint64_t size_;
   std::uint64_t keys_[kRounds];
   int half_bits_;

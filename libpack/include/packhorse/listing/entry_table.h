@@ -1,17 +1,41 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "packhorse/base/permutation.h"
+#include "packhorse/listing/entry_blocks.h"
 
 namespace packhorse {
 
-/// The entries of one split in compact form: 58 bytes each plus the file name. Grows without ever
-/// holding them twice.
+/// The directories of paths, by number. Memory: their names and some 24 bytes each.
+class DirectoryNames {
+ public:
+  /// The directory's number; a new one is added.
+  std::uint32_t number_of(std::string_view directory);
+  std::string_view operator[](std::uint32_t number) const {
+    return std::string_view(names_).substr(places_[number].first, places_[number].second);
+  }
+  std::size_t size() const { return places_.size(); }
+
+ private:
+  void rehash();
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> places_;  ///< begin and length in names_
+  std::vector<std::uint32_t> slots_;  ///< places_ by name: a hash table, 0 = free, else 1 + i
+  std::string names_;
+  std::uint32_t last_ = 0;
+};
+
+/// The entries of one split in compact form: 48 bytes each plus the file name, and each directory
+/// once. Beyond the memory of an EntryMemory they lie in its file; everything is then as before,
+/// but accesses here and there are slow. Any thread may read; one thread may change while none
+/// reads. What changes the table throws as EntryBlocks::add(), what reads as EntryMemory::read().
 class EntryTable {
  public:
   /// All numbers of an entry.
@@ -27,62 +51,54 @@ class EntryTable {
     std::string path;  ///< relative to the split's root; bytes as the file system has them
   };
 
+  EntryTable() = default;  ///< everything stays in memory
+  /// As within `memory`; null: everything stays in memory.
+  explicit EntryTable(std::shared_ptr<EntryMemory> memory) : blocks_(std::move(memory)) {}
+
   void add(std::string_view directory, std::string_view name, const Facts& facts);
-  std::size_t size() const { return records_.size(); }
+  std::size_t size() const { return blocks_.size(); }
   Entry operator[](std::size_t i) const;
   Facts facts(std::size_t i) const;
-  std::uint64_t size_of(std::size_t i) const { return records_[i].size; }
-  std::int64_t label_of(std::size_t i) const { return records_[i].label; }
+  std::uint64_t size_of(std::size_t i) const { return facts(i).size; }
+  std::int64_t label_of(std::size_t i) const { return facts(i).label; }
   std::string path_of(std::size_t i) const;
   /// The directory that path_of() begins with, "" for none. The view is valid until an entry is
   /// added.
-  std::string_view directory_of(std::size_t i) const {
-    return name_of(directories_[records_[i].directory]);
-  }
+  std::string_view directory_of(std::size_t i) const;
   std::size_t path_length(std::size_t i) const;
-  /// Sorts by path, byte by byte, so that the order never depends on the file system.
+  /// Whether entries lie in a file.
+  bool in_file() const { return blocks_.in_file(); }
+  const std::shared_ptr<EntryMemory>& memory() const { return blocks_.memory(); }
+
+  /// Sorts by path, byte by byte, so that the order never depends on the file system. What is
+  /// equal keeps its order.
   void sort_by_path();
+  /// Sorts so that what was entry `order(i)` is entry i.
+  void permute(const Permutation& order);
   /// Adds entry `i` of another table, in any order of the `i`.
   void add_from(const EntryTable& other, std::size_t i);
   /// Adds all entries of another table.
   void append(EntryTable&& other);
   /// Renumbers the extra fields: what was field f becomes field `to[f]`.
   void renumber_fields(const std::vector<unsigned>& to);
-  /// Gives entry `i` the label `label_of(i)`, and drops the entry when that is none.
+  /// Gives entry `i` the label `label_of(i)`, and drops the entry when that is none. Entry `i` and
+  /// those after it may be read meanwhile.
   void relabel(const std::function<std::optional<std::int64_t>(std::size_t)>& label_of);
   /// Lets `keep` change the facts of each entry but its label, and drops those for which it is
-  /// false.
+  /// false. Entry `i` and those after it may be read meanwhile.
   void revise(const std::function<bool(std::size_t, Facts&)>& keep);
 
  private:
-  struct Record {
-    std::uint64_t size;
-    std::int64_t stamp;
-    std::uint64_t locator;
-    std::uint64_t name;  ///< where the name starts in names_
-    std::uint32_t directory;
-    std::int32_t label;
-    std::uint32_t name_length;
-    std::uint32_t field_bytes;
-    std::uint32_t fields;
-  };
-  struct Directory {
-    std::uint64_t name;  ///< where its name starts in names_
-    std::uint64_t length;
-  };
-  std::uint32_t directory_number(std::string_view directory);
-  void rehash();
-  bool path_less(const Record& a, const Record& b) const;
-  std::string_view name_of(const Record& record) const {
-    return std::string_view(names_).substr(record.name, record.name_length);
-  }
-  std::string_view name_of(const Directory& directory) const {
-    return std::string_view(names_).substr(directory.name, directory.length);
-  }
-  std::deque<Record> records_;  ///< in pieces: growing neither copies nor doubles it
-  std::vector<Directory> directories_;
-  std::vector<std::uint32_t> slots_;  ///< directories_ by name: a hash table, 0 = free, else 1 + i
-  std::string names_;
+  /// Replaces each record by what `change` makes of it, and drops those for which it is false.
+  template <class Change>
+  void rewrite(const Change& change);
+  bool path_less(const EntryBlock& block_a, const EntryRecord& a, const EntryBlock& block_b,
+                 const EntryRecord& b) const;
+  bool is_sorted() const;
+  class Runs;
+
+  EntryBlocks blocks_;
+  DirectoryNames directories_;
 };
 
 }  // namespace packhorse

@@ -52,6 +52,10 @@ struct PackOptions {
   /// rejected.
   bool decode = false;
   int jobs = 0;  ///< threads; 0 = as many as the process may use
+  /// What the list of samples may take, at least kLeastMemory; the rest of it goes to an unnamed
+  /// file beside the dataset. The bytes packed do not depend on it.
+  std::uint64_t memory = std::uint64_t{1} << 30;
+  static constexpr std::uint64_t kLeastMemory = 16u << 20;
   bool overwrite = false;
   bool dry_run = false;     ///< list and plan only; nothing is written
   bool check_space = true;  ///< refuse when the estimate does not fit on the disk

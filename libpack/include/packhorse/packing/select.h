@@ -36,6 +36,8 @@ struct SelectOptions {
   bool in_order = false;                ///< take the first samples instead
   int jobs = 0;                         ///< threads that read; 0 = as many as the process may use
 
+  /// Whether they leave everything as it is.
+  bool empty() const;
   /// Parses "90:10". Throws Error(kUsage).
   static std::vector<unsigned> parse_split(const std::string& text);
   void validate() const;

@@ -50,6 +50,8 @@ struct ListOptions {
   /// Where a source may put large unnamed scratch files; empty: the system's directory for
   /// temporary files.
   std::filesystem::path scratch = {};
+  /// What the entries may take; null: as much memory as they need.
+  std::shared_ptr<EntryMemory> memory = {};
   std::stop_token stop = {};  ///< ends what takes long: an archive that comes from a URL
 };
 

@@ -42,6 +42,19 @@ TEST_CASE("permutation: never changes, as packed datasets and training orders de
         Elements{36923, 10509, 42487, 32859, 52846, 58968, 19124, 9318});
 }
 
+TEST_CASE("permutation: its inverse leads back") {
+  for (const std::uint64_t size : {1u, 2u, 5u, 16u, 17u, 1000u, 65537u}) {
+    const Permutation permutation(size, size * 31);
+    for (std::uint64_t i = 0; i < size; ++i) REQUIRE(permutation.inverse(permutation(i)) == i);
+  }
+  const std::uint64_t large = 999'999'999'999;
+  const Permutation permutation(large, 3);
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    CHECK(permutation.inverse(permutation(large - 1 - i)) == large - 1 - i);
+    CHECK(permutation(permutation.inverse(i)) == i);
+  }
+}
+
 TEST_CASE("permutation: differs by key") {
   for (std::uint64_t key = 0; key < 20; ++key)
     CHECK(elements(1000, key) != elements(1000, key + 1));

@@ -1,5 +1,9 @@
 #include <algorithm>
+#include <atomic>
+#include <thread>
 
+#include "packhorse/base/error.h"
+#include "packhorse/base/permutation.h"
 #include "packhorse/sources/source.h"
 #include "support/support.h"
 
@@ -104,6 +108,154 @@ TEST_CASE("entry table: new labels, and entries without one dropped") {
   for (std::size_t i = 0; i < table.size(); ++i) {
     CHECK(table.size_of(i) == 3 * i);
     CHECK(table.label_of(i) == static_cast<std::int64_t>(3 * i % 7 + 100));
+  }
+}
+
+namespace {
+
+constexpr std::uint64_t kMany = 100'000;  // in 7 blocks
+
+/// Nothing in memory but the last block, all in memory, and something between.
+std::vector<std::shared_ptr<EntryMemory>> memories() {
+  std::vector<std::shared_ptr<EntryMemory>> all = {nullptr};
+  for (const std::uint64_t mib : {0u, 6u, 1000u})
+    all.push_back(std::make_shared<EntryMemory>(mib << 20, std::filesystem::path()));
+  return all;
+}
+
+EntryTable::Entry made(std::uint64_t i) {
+  const std::uint64_t mixed = mix64(i);
+  EntryTable::Entry entry;
+  entry.path = (i % 10 == 0 ? "" : "d" + std::to_string(mixed % 300) + "/") +
+               std::string(mixed % 13, 'x') + std::to_string(mixed % 1'000'003);
+  entry.size = mixed;
+  entry.stamp = static_cast<std::int64_t>(mixed) / 3;
+  entry.locator = i;
+  entry.label = static_cast<std::int64_t>(i % 1000);
+  entry.field_bytes = static_cast<std::uint32_t>(i);
+  entry.fields = static_cast<std::uint32_t>(i % 4);
+  return entry;
+}
+
+std::vector<EntryTable::Entry> made_list(std::uint64_t n) {
+  std::vector<EntryTable::Entry> list;
+  for (std::uint64_t i = 0; i < n; ++i) list.push_back(made(i));
+  return list;
+}
+
+EntryTable table_of(const std::vector<EntryTable::Entry>& list,
+                    const std::shared_ptr<EntryMemory>& memory) {
+  EntryTable table(memory);
+  for (const EntryTable::Entry& entry : list) {
+    const std::size_t slash = entry.path.find('/');
+    table.add(slash == std::string::npos ? "" : std::string_view(entry.path).substr(0, slash),
+              std::string_view(entry.path).substr(slash == std::string::npos ? 0 : slash + 1),
+              entry);
+  }
+  return table;
+}
+
+bool same(const EntryTable::Entry& a, const EntryTable::Entry& b) {
+  return a.path == b.path && a.size == b.size && a.stamp == b.stamp && a.locator == b.locator &&
+         a.label == b.label && a.field_bytes == b.field_bytes && a.fields == b.fields;
+}
+
+void check_holds(const EntryTable& table, const std::vector<EntryTable::Entry>& list) {
+  REQUIRE(table.size() == list.size());
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < list.size(); ++i) wrong += same(table[i], list[i]) ? 0u : 1u;
+  CHECK(wrong == 0);
+}
+
+}  // namespace
+
+TEST_CASE("entry table: beyond the memory, entries lie in a file, and all is as before") {
+  for (const std::shared_ptr<EntryMemory>& memory : memories()) {
+    CAPTURE(memory ? static_cast<std::int64_t>(memory->bytes()) : -1);
+    std::vector<EntryTable::Entry> list = made_list(kMany);
+    EntryTable table = table_of(list, memory);
+    CHECK(table.in_file() == (memory && memory->bytes() < 100u << 20));
+    check_holds(table, list);
+
+    const auto by_path = [](const EntryTable::Entry& a, const EntryTable::Entry& b) {
+      return a.path < b.path;
+    };
+    table.sort_by_path();
+    std::stable_sort(list.begin(), list.end(), by_path);
+    check_holds(table, list);
+
+    const Permutation order(list.size(), 7);
+    table.permute(order);
+    std::vector<EntryTable::Entry> permuted;
+    for (std::size_t i = 0; i < list.size(); ++i) permuted.push_back(list[order(i)]);
+    check_holds(table, permuted);
+
+    table.revise([&](std::size_t i, EntryTable::Facts& facts) {
+      facts.size = table.path_of(i).size();
+      return i % 5 != 0;
+    });
+    table.relabel([&](std::size_t i) -> std::optional<std::int64_t> {
+      if (table.facts(i).locator % 7 == 0) return std::nullopt;
+      return table.label_of(i) + 1;
+    });
+    table.renumber_fields({1, 0});
+    std::vector<EntryTable::Entry> left;
+    for (std::size_t i = 0; i < permuted.size(); ++i) {
+      if (i % 5 == 0 || permuted[i].locator % 7 == 0) continue;
+      EntryTable::Entry entry = permuted[i];
+      entry.size = entry.path.size();
+      ++entry.label;
+      entry.fields = entry.fields % 2 * 2 + entry.fields / 2;
+      left.push_back(entry);
+    }
+    check_holds(table, left);
+
+    EntryTable more = table_of(made_list(20'000), memory);
+    more.append(std::move(table));
+    list = made_list(20'000);
+    list.insert(list.end(), left.begin(), left.end());
+    check_holds(more, list);
+    const EntryTable copy = more;  // NOLINT(performance-unnecessary-copy-initialization)
+    more.add("z", "last", {});
+    check_holds(copy, list);
+  }
+}
+
+TEST_CASE("entry table: many threads read what lies in a file") {
+  const auto memory = std::make_shared<EntryMemory>(0, std::filesystem::path());
+  const std::vector<EntryTable::Entry> list = made_list(kMany);
+  const EntryTable table = table_of(list, memory);
+  std::atomic<std::size_t> wrong{0};
+  {
+    std::vector<std::jthread> threads;
+    for (std::uint64_t t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        for (std::uint64_t k = 0; k < 5000; ++k) {
+          const std::uint64_t i = mix64(k * 4 + t) % kMany;
+          wrong += same(table[i], list[i]) ? 0u : 1u;
+        }
+      });
+    }
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("entry table: the memory is given back, and the disk what is no longer held") {
+  const auto memory = std::make_shared<EntryMemory>(6u << 20, std::filesystem::path());
+  for (int time = 0; time < 5; ++time) {
+    EntryTable table = table_of(made_list(kMany / 2), memory);
+    CHECK(table.in_file() == false);  // what the last one took is free again
+  }
+  CHECK(memory->written() == 0);
+}
+
+TEST_CASE("entry table: says where its file cannot be made") {
+  const auto memory = std::make_shared<EntryMemory>(0, "/proc/self");
+  try {
+    table_of(made_list(kMany), memory);
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.path() == "/proc/self");
   }
 }
 

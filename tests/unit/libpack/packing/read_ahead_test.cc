@@ -33,10 +33,10 @@ class Asked final : public Source {
 };
 
 /// Entries whose locators are (i * 7) mod n, so that the storage's order is not the table's.
-SplitListing entries(std::size_t n) {
-  SplitListing split;
+std::shared_ptr<const SplitListing> entries(std::size_t n) {
+  auto split = std::make_shared<SplitListing>();
   for (std::size_t i = 0; i < n; ++i)
-    split.entries.add("c", std::to_string(i), {.locator = i * 7 % n});
+    split->entries.add("c", std::to_string(i), {.locator = i * 7 % n});
   return split;
 }
 
@@ -49,11 +49,11 @@ std::vector<std::size_t> all_of(const SplitListing& split) {
 }  // namespace
 
 TEST_CASE("read ahead: of slow storage everything is asked for, each once") {
-  const SplitListing split = entries(1000);
+  const auto split = entries(1000);
   const Asked source(true, 1000);
   {
     ReadAhead ahead(source);
-    ahead.want(split, all_of(split));
+    ahead.want(split, all_of(*split));
     source.done.wait();
   }
   std::sort(source.locators.begin(), source.locators.end());
@@ -62,12 +62,12 @@ TEST_CASE("read ahead: of slow storage everything is asked for, each once") {
 }
 
 TEST_CASE("read ahead: of fast storage a few are tried, in the order of the storage") {
-  const SplitListing split = entries(1000);
+  const auto split = entries(1000);
   const Asked source(false, 64);
   {
     ReadAhead ahead(source);
-    ahead.want(split, all_of(split));
-    ahead.want(split, all_of(split));
+    ahead.want(split, all_of(*split));
+    ahead.want(split, all_of(*split));
     source.done.wait();
   }
   REQUIRE(source.locators.size() == 64);
@@ -91,11 +91,11 @@ TEST_CASE("read ahead: once stopped, nothing is asked for but what was begun") {
     mutable std::atomic<std::size_t> asked{0};
     mutable std::atomic_flag begun, gate;
   };
-  const SplitListing split = entries(100'000);
+  const auto split = entries(100'000);
   const Gated source;
   {
     ReadAhead ahead(source);
-    ahead.want(split, all_of(split));
+    ahead.want(split, all_of(*split));
     source.begun.wait(false);
     ahead.stop();
     source.gate.test_and_set();
@@ -107,7 +107,7 @@ TEST_CASE("read ahead: once stopped, nothing is asked for but what was begun") {
 
 TEST_CASE("read ahead: ends when nothing was wanted") {
   const Asked source(true, 1);
-  const SplitListing split = entries(100);
+  const auto split = entries(100);
   ReadAhead ahead(source);
   ahead.want(split, {});
   ahead.stop();

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <filesystem>
+
+#include "packhorse/base/file.h"
+
+namespace packhorse {
+
+/// Opens a file without a name for reading and writing, which goes with its descriptor or with the
+/// process, however that ends. It lies in `directory`, or in the nearest one above it that exists,
+/// which `directory` then names; if empty, in the system's place for temporary files. Throws
+/// Error(kIo) with the directory.
+UniqueFd open_unnamed_file(std::filesystem::path& directory);
+
+}  // namespace packhorse

@@ -5,16 +5,13 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 
-#include "packhorse/base/error.h"
+#include "analysis/diff_matching.h"
+#include "analysis/diff_side.h"
 #include "packhorse/base/hash.h"
 #include "packhorse/base/json.h"
 #include "packhorse/dataset/class_list.h"
 #include "packhorse/dataset/manifest.h"
-#include "packhorse/dataset/packed_dataset.h"
-#include "packhorse/dataset/shard_index.h"
-#include "packhorse/sources/source.h"
 
 namespace packhorse {
 
@@ -24,151 +21,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::uint32_t kNone = ~std::uint32_t{0};
-
-/// A dataset without its shards.
-class Side {
- public:
-  explicit Side(const fs::path& path) {
-    if (!is_packed_dataset(path))
-      static_cast<void>(find_datasets(path));  // throws with the right advice
-    const DatasetDirectory directory(path);
-    manifest_ = Manifest::load(directory);
-    classes_ = classes_of(directory, manifest_);
-    for (const ShardRecord& record : manifest_.shards)
-      indexes_.push_back(open_index(directory, record, manifest_));
-  }
-
-  struct Row {
-    const ShardIndex& index;
-    std::size_t shard, row;
-  };
-  Row row(std::size_t sample) const {
-    const std::vector<ShardRecord>& shards = manifest_.shards;
-    const auto after = std::upper_bound(
-        shards.begin(), shards.end(), sample,
-        [](std::size_t value, const ShardRecord& record) { return value < record.first_sample; });
-    const auto shard = static_cast<std::size_t>(after - shards.begin()) - 1;
-    return {indexes_[shard], shard, sample - shards[shard].first_sample};
-  }
-  const Manifest& manifest() const { return manifest_; }
-  const std::vector<std::string>& classes() const { return classes_; }
-  std::uint32_t size() const { return static_cast<std::uint32_t>(manifest_.samples); }
-
-  std::string_view key(std::size_t sample) const {
-    const Row at = row(sample);
-    return at.index.key(at.row);
-  }
-  std::string_view path(std::size_t sample) const {
-    const Row at = row(sample);
-    return at.index.path(at.row);
-  }
-  std::pair<std::uint64_t, std::uint64_t> content(std::size_t sample) const {
-    const Row at = row(sample);
-    return {at.index.hash(at.row), at.index.range(at.row).length};
-  }
-  ImageInfo image(std::size_t sample) const {
-    const Row at = row(sample);
-    return at.index.image(at.row);
-  }
-  std::string_view class_name(std::size_t sample) const {
-    const Row at = row(sample);
-    const auto label = static_cast<std::size_t>(at.index.label(at.row));
-    return label < classes_.size() ? classes_[label] : std::string_view();
-  }
-
-  SampleRef ref(std::size_t sample) const {
-    const Row at = row(sample);
-    return {sample,
-            std::string(at.index.key(at.row)),
-            std::string(at.index.path(at.row)),
-            std::string(class_name(sample)),
-            manifest_.shards[at.shard].file,
-            at.row};
-  }
-
- private:
-  Manifest manifest_;
-  std::vector<std::string> classes_;
-  std::vector<ShardIndex> indexes_;
-};
-
-/// Maps each sample of A to its counterpart in B.
-class Matching {
- public:
-  Matching(const Side& a, const Side& b)
-      : a_(a), b_(b), to_b_(a.size(), kNone), taken_(b.size(), false) {
-    const auto has_path = [](const Side& side, std::uint32_t i) { return !side.path(i).empty(); };
-    const auto any = [](const Side&, std::uint32_t) { return true; };
-    const auto no_path = [](const Side& side, std::uint32_t i) { return side.path(i).empty(); };
-    match([](const Side& side, std::uint32_t i) { return side.path(i); }, has_path);
-    match([](const Side& side, std::uint32_t i) { return side.content(i); }, any);
-    match([](const Side& side, std::uint32_t i) { return side.key(i); }, no_path);
-  }
-
-  std::uint32_t of(std::uint32_t a) const { return to_b_[a]; }
-  bool taken(std::uint32_t b) const { return taken_[b]; }
-
- private:
-  /// Pairs the samples left over on both sides that have the same `name`, in order.
-  template <class Name, class Wanted>
-  void match(const Name& name, const Wanted& wanted) {
-    std::vector<std::uint32_t> left, right;
-    for (std::uint32_t i = 0; i < a_.size(); ++i) {
-      if (to_b_[i] == kNone && wanted(a_, i)) left.push_back(i);
-    }
-    for (std::uint32_t i = 0; i < b_.size(); ++i) {
-      if (!taken_[i] && wanted(b_, i)) right.push_back(i);
-    }
-    const auto sort = [&](const Side& side, std::vector<std::uint32_t>& items) {
-      std::stable_sort(items.begin(), items.end(), [&](std::uint32_t x, std::uint32_t y) {
-        return name(side, x) < name(side, y);
-      });
-    };
-    sort(a_, left);
-    sort(b_, right);
-    for (std::size_t l = 0, r = 0; l < left.size() && r < right.size();) {
-      const auto of_a = name(a_, left[l]), of_b = name(b_, right[r]);
-      if (of_a == of_b) {
-        to_b_[left[l]] = right[r];
-        taken_[right[r]] = true;
-        ++l, ++r;
-      } else {
-        ++(of_a < of_b ? l : r);
-      }
-    }
-  }
-
-  const Side& a_;
-  const Side& b_;
-  std::vector<std::uint32_t> to_b_;
-  std::vector<bool> taken_;
-};
-
-/// The fields a sample has, by name and content.
-std::vector<std::tuple<std::string_view, std::uint64_t, std::uint64_t>> fields_of(const Side& side,
-                                                                                  std::size_t i) {
-  const Side::Row at = side.row(i);
-  std::vector<std::tuple<std::string_view, std::uint64_t, std::uint64_t>> fields;
-  for (std::size_t field = 0; field < at.index.fields().size(); ++field) {
-    if (at.index.has_field(at.row, field)) {
-      fields.emplace_back(at.index.fields()[field], at.index.field_hash(at.row, field),
-                          at.index.field_range(at.row, field).length);
-    }
-  }
-  return fields;
-}
-
-SampleChange compare(const Side& a, std::uint32_t i, const Side& b, std::uint32_t j) {
+SampleChange compare(const DiffSide::Row& a, const DiffSide::Row& b) {
   SampleChange change;
-  change.bytes = a.content(i) != b.content(j);
-  change.fields = fields_of(a, i) != fields_of(b, j);
-  change.described = a.image(i) != b.image(j);
-  change.relabelled = a.class_name(i) != b.class_name(j);
-  change.renamed = a.path(i) != b.path(j);
-  change.rekeyed = a.key(i) != b.key(j);
-  const Side::Row at = a.row(i), bt = b.row(j);
-  change.moved = at.shard != bt.shard || at.row != bt.row;
+  change.bytes = a.content() != b.content();
+  change.fields = a.fields() != b.fields();
+  change.described = a.image() != b.image();
+  change.relabelled = a.class_name() != b.class_name();
+  change.renamed = a.path() != b.path();
+  change.rekeyed = a.key() != b.key();
+  change.moved = a.shard() != b.shard() || a.row() != b.row();
   return change;
 }
 
@@ -203,7 +64,7 @@ void add_members(Members& members, const std::string& prefix, const Json& object
 }
 
 /// Everything the id is made from, and the class list: where ids differ, a setting here differs.
-Members members_of(const Side& side) {
+Members members_of(const DiffSide& side) {
   const Manifest& manifest = side.manifest();
   constexpr JsonLimits kAny{.bytes = ~std::size_t{0}};  // it is our own text
   const Json json = parse_json<Json>(manifest.serialise(), kAny);
@@ -228,7 +89,7 @@ Members members_of(const Side& side) {
   return members;
 }
 
-std::vector<DatasetDiff::Setting> settings_of(const Side& a, const Side& b) {
+std::vector<DatasetDiff::Setting> settings_of(const DiffSide& a, const DiffSide& b) {
   const Members left = members_of(a), right = members_of(b);
   const auto text_in = [](const Members& members, const std::string& name) {
     const auto found = members.find(name);
@@ -257,39 +118,41 @@ void count(DatasetDiff::Counts& counts, const SampleChange& change) {
 
 }  // namespace
 
-DatasetDiff diff_datasets(const fs::path& a, const fs::path& b, std::optional<std::size_t> limit) {
-  const Side left(a), right(b);
+DatasetDiff diff_datasets(const fs::path& a, const fs::path& b, std::optional<std::size_t> limit,
+                          std::uint64_t memory) {
+  const DiffSide left(a), right(b);
   DatasetDiff diff;
   diff.id_a = left.manifest().id();
   diff.id_b = right.manifest().id();
-  if (left.manifest().samples >= kNone || right.manifest().samples >= kNone)
-    throw Error(ErrorKind::kUnsupported,
-                "datasets of more than 4 billion samples cannot be compared");
   diff.settings = settings_of(left, right);
-  const Matching matching(left, right);
+  DiffMatching matching(left, right, memory, {});
+  auto pairs = matching.pairs();
+  DiffMatching::Pair pair{};
+  bool more = pairs.next(pair);
   const std::size_t most = limit.value_or(~std::size_t{0});
   std::vector<SampleChange> moves;
-  for (std::uint32_t i = 0; i < left.size(); ++i) {
-    const std::uint32_t j = matching.of(i);
-    if (j == kNone) {
+  left.for_each([&](std::uint64_t i, const DiffSide::Row& row) {
+    if (!more || pair.a != i) {
       ++diff.counts.only_a;
-      if (diff.only_a.size() < most) diff.only_a.push_back(left.ref(i));
-      continue;
+      if (diff.only_a.size() < most) diff.only_a.push_back(row.ref());
+      return;
     }
-    SampleChange change = compare(left, i, right, j);
+    const DiffSide::Row other = right.row(pair.b);
+    more = pairs.next(pair);
+    SampleChange change = compare(row, other);
     count(diff.counts, change);
-    if (!change.content() && !change.rekeyed && !change.moved) continue;
+    if (!change.content() && !change.rekeyed && !change.moved) return;
     std::vector<SampleChange>& list = change.content() ? diff.changes : moves;
-    if (list.size() >= most) continue;
-    change.a = left.ref(i);
-    change.b = right.ref(j);
+    if (list.size() >= most) return;
+    change.a = row.ref();
+    change.b = other.ref();
     list.push_back(std::move(change));
-  }
-  for (std::uint32_t j = 0; j < right.size(); ++j) {
-    if (matching.taken(j)) continue;
+  });
+  right.for_each([&](std::uint64_t j, const DiffSide::Row& row) {
+    if (matching.is_paired_in_b(j)) return;
     ++diff.counts.only_b;
-    if (diff.only_b.size() < most) diff.only_b.push_back(right.ref(j));
-  }
+    if (diff.only_b.size() < most) diff.only_b.push_back(row.ref());
+  });
   const std::size_t room = std::min(moves.size(), most - std::min(most, diff.changes.size()));
   for (std::size_t i = 0; i < room; ++i) diff.changes.push_back(std::move(moves[i]));
   return diff;

@@ -4,9 +4,11 @@
 #include <bit>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 #include "analysis/perceptual_hash.h"
 #include "analysis/stored_pixels.h"
+#include "base/external_sort.h"
 #include "base/parallel.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/resources.h"
@@ -44,22 +46,30 @@ class Search {
       begins_.push_back(size_);
       size_ += dataset->size();
     }
-    if (size_ >= ~std::uint32_t{0})
+    if (size_ >= ~std::uint32_t{0} && !search.identical_only)
       throw Error(ErrorKind::kUnsupported,
-                  "more than 4 billion samples cannot be compared at once");
+                  "more than 4 billion samples cannot be compared to the eye at once", {},
+                  "compare their bytes alone, or split by split");
   }
 
   DuplicateReport run() {
     DuplicateReport report;
     report.samples = size_;
-    Sets sets(size_);
-    link_identical(sets);
-    if (!search_.identical_only) {
-      hash_all();
-      report.featureless =
-          static_cast<std::uint64_t>(std::count(has_hash_.begin(), has_hash_.end(), 0));
-      link_near(sets);
+    if (search_.identical_only) {
+      collect_identical(report);
+      return report;
     }
+    Sets sets(size_);
+    identical_to_.resize(size_);
+    std::iota(identical_to_.begin(), identical_to_.end(), std::uint32_t{0});
+    for_each_identical([&](std::uint64_t first, std::uint64_t item) {
+      identical_to_[item] = static_cast<std::uint32_t>(first);
+      sets.merge(static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(item));
+    });
+    hash_all();
+    report.featureless =
+        static_cast<std::uint64_t>(std::count(has_hash_.begin(), has_hash_.end(), 0));
+    link_near(sets);
     collect(sets, report);
     return report;
   }
@@ -87,45 +97,56 @@ class Search {
     return bytes;
   }
 
-  /// Links samples that are identical by the indexes and then byte by byte: 64 bits of hash alone
-  /// would be no proof.
-  void link_identical(Sets& sets) {
-    struct Content {
-      std::uint64_t hash, length;
-      std::uint32_t item;
-    };
-    std::vector<Content> all;
-    all.reserve(size_);
+  struct Content {
+    std::uint64_t hash, length, item;
+    auto operator<=>(const Content&) const = default;
+  };
+
+  /// Calls visit(first, item) for items that are identical to an earlier one, the first of them, by
+  /// the indexes and then byte by byte: 64 bits of hash alone would be no proof.
+  template <class Visit>
+  void for_each_identical(const Visit& visit) const {
+    ExternalSort<Content> all(search_.memory, {}, "the hashes of images");
     for (const PackedDataset* dataset : datasets_) {
       for (std::size_t shard = 0; shard < dataset->shards(); ++shard) {
         const auto held = dataset->index(shard);
-        const ShardIndex& index = *held;
-        for (std::size_t row = 0; row < index.size(); ++row) {
-          all.push_back(
-              {index.hash(row), index.range(row).length, static_cast<std::uint32_t>(all.size())});
-        }
+        for (std::size_t row = 0; row < held->size(); ++row)
+          all.add({held->hash(row), held->range(row).length, all.size()});
       }
     }
-    std::sort(all.begin(), all.end(), [](const Content& a, const Content& b) {
-      return std::tie(a.hash, a.length, a.item) < std::tie(b.hash, b.length, b.item);
-    });
-    identical_to_.resize(size_);
-    std::iota(identical_to_.begin(), identical_to_.end(), std::uint32_t{0});
-    for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
-      const Content& first = all[begin];
-      for (end = begin + 1;
-           end < all.size() && all[end].hash == first.hash && all[end].length == first.length;
-           ++end) {
+    Content first{}, one{};
+    std::vector<std::byte> bytes;  // of the first, once another may be like it
+    auto sorted = all.sorted();
+    for (bool more = sorted.next(first); more && sorted.next(one);) {
+      if (one.hash != first.hash || one.length != first.length) {
+        first = one;
+        bytes.clear();
+        continue;
       }
-      if (end - begin < 2) continue;
       check_stop();
-      const std::vector<std::byte> bytes = bytes_of(first.item);
-      for (std::size_t i = begin + 1; i < end; ++i) {
-        if (bytes_of(all[i].item) != bytes) continue;
-        identical_to_[all[i].item] = first.item;
-        sets.merge(first.item, all[i].item);
-      }
+      if (bytes.empty()) bytes = bytes_of(first.item);
+      if (bytes_of(one.item) == bytes) visit(first.item, one.item);
     }
+  }
+
+  /// Items of a set are visited one after the other.
+  void collect_identical(DuplicateReport& report) const {
+    std::uint64_t last = ~std::uint64_t{0};
+    for_each_identical([&](std::uint64_t first, std::uint64_t item) {
+      if (first != last) {
+        report.sets.emplace_back();
+        add_member(report.sets.back(), first, first);
+      }
+      last = first;
+      add_member(report.sets.back(), first, item);
+    });
+    std::sort(report.sets.begin(), report.sets.end(),
+              [](const DuplicateSet& a, const DuplicateSet& b) {
+                const auto place = [](const DuplicateSet& set) {
+                  return std::pair(set.members.front().dataset, set.members.front().sample);
+                };
+                return place(a) < place(b);
+              });
   }
 
   void hash_all() {
@@ -200,9 +221,9 @@ class Search {
     }
   }
 
-  void add_member(DuplicateSet& set, std::uint32_t first, std::uint32_t item) const {
+  void add_member(DuplicateSet& set, std::uint64_t first, std::uint64_t item) const {
     const At place = at(item), origin = at(first);
-    const bool identical = identical_to_[item] == identical_to_[first];
+    const bool identical = search_.identical_only || identical_to_[item] == identical_to_[first];
     const bool hashed = !hashes_.empty();
     set.members.push_back({place.dataset, place.sample,
                            hashed ? std::popcount(hashes_[item] ^ hashes_[first]) : 0, identical});

@@ -1,12 +1,7 @@
 #include "packhorse/listing/entry_memory.h"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "base/unnamed_file.h"
-#include "packhorse/base/error.h"
 #include "packhorse/listing/entry_blocks.h"
 
 namespace packhorse {
@@ -15,16 +10,18 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint64_t kLeastCache = 8u << 20;
+constexpr std::uint64_t kLeastCache = 4u << 20;
 
 }  // namespace
 
 EntryMemory::EntryMemory(std::uint64_t bytes, fs::path scratch)
-    : bytes_(bytes), directory_(std::move(scratch)) {}
+    : bytes_(bytes),
+      scratch_(std::move(scratch)),
+      file_(scratch_, "the list of samples", "let the list stay in memory: --memory") {}
 
 std::uint64_t EntryMemory::bytes_to_sort() const {
-  constexpr std::uint64_t kLeast = 2u << 20;
-  return std::max(bytes_ / 4, kLeast);
+  constexpr std::uint64_t kLeast = 1u << 20;
+  return std::max(bytes_ / 8, kLeast);
 }
 
 bool EntryMemory::take(std::uint64_t bytes) {
@@ -36,21 +33,7 @@ bool EntryMemory::take(std::uint64_t bytes) {
 }
 
 std::uint64_t EntryMemory::write(const EntryBlock& block) {
-  std::call_once(opened_, [this] { fd_ = open_unnamed_file(directory_); });
-  const std::uint64_t offset = end_.fetch_add(block.bytes());
-  const Bytes records = std::as_bytes(std::span(block.records));
-  try {
-    write_exactly(fd_.get(), offset, records, directory_);
-    write_exactly(fd_.get(), offset + records.size(), as_bytes(block.names), directory_);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::kNoSpace) throw;
-    throw Error(ErrorKind::kNoSpace,
-                fmt::format("no space left for the temporary file of the list of samples, after "
-                            "{:.1f} MiB",
-                            static_cast<double>(offset) / (1 << 20)),
-                directory_, "free some space there, or let the list stay in memory: --memory");
-  }
-  return offset;
+  return file_.append(std::as_bytes(std::span(block.records)), as_bytes(block.names));
 }
 
 std::shared_ptr<const EntryBlock> EntryMemory::read(const Place& place) const {
@@ -58,10 +41,8 @@ std::shared_ptr<const EntryBlock> EntryMemory::read(const Place& place) const {
   block->records.resize(place.records);
   block->names.resize(place.name_bytes);
   const std::span<std::byte> records = std::as_writable_bytes(std::span(block->records));
-  const fs::path name = directory_ / "(temporary file)";
-  read_exactly(fd_.get(), place.offset, records, name);
-  read_exactly(fd_.get(), place.offset + records.size(),
-               std::as_writable_bytes(std::span(block->names)), name);
+  file_.read(place.offset, records);
+  file_.read(place.offset + records.size(), std::as_writable_bytes(std::span(block->names)));
   return block;
 }
 
@@ -100,10 +81,7 @@ void EntryMemory::remove(const Place& place) {
       places_.erase(found);
     }
   }
-  // File systems that cannot do this keep the bytes until the file goes.
-  const std::uint64_t bytes = place.records * sizeof(EntryRecord) + place.name_bytes;
-  ::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-              static_cast<off_t>(place.offset), static_cast<off_t>(bytes));
+  file_.remove(place.offset, place.records * sizeof(EntryRecord) + place.name_bytes);
 }
 
 }  // namespace packhorse

@@ -1,7 +1,7 @@
 #include "packing/content.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <array>
 
 #include "base/parallel.h"
 #include "base/xxh3.h"
@@ -11,42 +11,9 @@
 
 namespace packhorse {
 
-void Contents::add(const SplitListing& split, const std::function<bool(std::size_t)>& wanted) {
-  const std::size_t n = split.entries.size();
-  Split& added = splits_.emplace_back(Split{split, std::vector<bool>(n), std::vector<Hash>(n)});
-  for (std::size_t i = 0; i < n; ++i) added.wanted[i] = wanted(i);
-}
-
-void Contents::hash_all(Which which) {
-  std::unordered_map<std::uint64_t, std::size_t> of_size;
-  const auto for_each_wanted = [&](const auto& visit) {
-    for (std::size_t s = 0; s < splits_.size(); ++s) {
-      for (std::size_t i = 0; i < splits_[s].wanted.size(); ++i) {
-        if (splits_[s].wanted[i]) visit(s, i);
-      }
-    }
-  };
-  if (which == Which::kEqualSizes) {
-    for_each_wanted(
-        [&](std::size_t s, std::size_t i) { ++of_size[splits_[s].listing.entries.size_of(i)]; });
-  }
-  std::vector<ContentPlace> todo;
-  for_each_wanted([&](std::size_t s, std::size_t i) {
-    if (which == Which::kAll || of_size[splits_[s].listing.entries.size_of(i)] > 1)
-      todo.push_back({s, i});
-  });
-  progress_.phase = "comparing contents";
-  progress_.total_samples = todo.size();
-  const int jobs = jobs_ > 0 ? jobs_ : available_cpus();
-  run_batches(jobs, todo.size(), 64, [&](std::size_t begin, std::size_t end) {
-    if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
-    for (std::size_t i = begin; i < end; ++i) hash_one(todo[i]);
-  });
-  progress_.phase = nullptr;
-  progress_.total_samples = progress_.samples = progress_.bytes = 0;
-}
-
 namespace {
+
+constexpr std::size_t kBatch = 64;
 
 /// Whether what could not be read now can perhaps be read later: a network may be there again.
 bool may_pass(const Error& error) {
@@ -55,25 +22,87 @@ bool may_pass(const Error& error) {
 
 }  // namespace
 
-void Contents::hash_one(ContentPlace place) {
-  Split& split = splits_[place.split];
-  thread_local Input input;
-  try {
-    source_.read(split.listing, place.entry, input);
-    const XXH128_hash_t hash = XXH3_128bits(input.bytes.data(), input.bytes.size());
-    split.hashes[place.entry] = {hash.low64, hash.high64 | 1};  // {0, 0} marks "no hash"
-    progress_.bytes += input.bytes.size();
-  } catch (const Error& error) {
-    if (may_pass(error)) throw;
-  }  // it stays without a hash, as it cannot be read later either
+Contents::Contents(const Source& source, int jobs, Use use, const EntryMemory* memory,
+                   Progress& progress, std::stop_token stop)
+    : source_(source),
+      jobs_(jobs > 0 ? jobs : available_cpus()),
+      use_(use),
+      memory_(memory != nullptr ? memory->bytes() / 8 : ~std::uint64_t{0}),
+      scratch_(memory != nullptr ? memory->scratch() : std::filesystem::path()),
+      progress_(progress),
+      stop_(std::move(stop)),
+      by_place_(sort<ByPlace>()),
+      by_hash_(sort<ByHash>()) {}
 
-  ++progress_.samples;
+void Contents::add(const SplitListing& split, const std::function<bool(std::size_t)>& wanted) {
+  const std::size_t n = split.entries.size();
+  Split& added = splits_.emplace_back(Split{split, std::vector<bool>(n)});
+  for (std::size_t i = 0; i < n; ++i) added.wanted[i] = wanted(i);
 }
 
-std::optional<std::uint64_t> Contents::hash(ContentPlace place) const {
-  const Hash& hash = splits_[place.split].hashes[place.entry];
-  if (hash == Hash{}) return std::nullopt;
-  return hash[0];
+/// Wants no longer what has a size of its own.
+void Contents::want_equal_sizes() {
+  ExternalSort<Size> sizes = sort<Size>();
+  for (std::size_t s = 0; s < splits_.size(); ++s) {
+    const Split& split = splits_[s];
+    for (std::size_t i = 0; i < split.wanted.size(); ++i)
+      if (split.wanted[i]) sizes.add({split.listing.entries.size_of(i), {s, i}});
+  }
+  auto sorted = sizes.sorted();
+  Size now{}, after{};
+  bool equals_before = false, more = sorted.next(now);
+  while (more) {
+    more = sorted.next(after);
+    const bool equals_after = more && after.bytes == now.bytes;
+    if (!equals_before && !equals_after) splits_[now.place.split].wanted[now.place.entry] = false;
+    equals_before = equals_after;
+    now = after;
+  }
+}
+
+void Contents::hash_all() {
+  if (!use_.each) want_equal_sizes();
+  std::uint64_t todo = 0;
+  for (const Split& split : splits_)
+    todo += static_cast<std::uint64_t>(std::count(split.wanted.begin(), split.wanted.end(), true));
+  progress_.phase = "comparing contents";
+  progress_.total_samples = todo;
+  for (std::size_t s = 0; s < splits_.size(); ++s) {
+    run_batches(jobs_, splits_[s].wanted.size(), kBatch, [&](std::size_t begin, std::size_t end) {
+      if (stop_.stop_requested()) throw Error(ErrorKind::kInterrupted, "stopped on request");
+      hash_batch(s, begin, end);
+    });
+  }
+  progress_.phase = nullptr;
+  progress_.total_samples = progress_.samples = progress_.bytes = 0;
+}
+
+void Contents::hash_batch(std::size_t split, std::size_t begin, std::size_t end) {
+  thread_local Input input;
+  std::array<ByHash, kBatch> found{};
+  std::size_t count = 0;
+  for (std::size_t i = begin; i < end; ++i) {
+    if (!splits_[split].wanted[i]) continue;
+    try {
+      source_.read(splits_[split].listing, i, input);
+      const XXH128_hash_t hash = XXH3_128bits(input.bytes.data(), input.bytes.size());
+      found.at(count++) = {hash.low64, hash.high64, {split, i}};
+      progress_.bytes += input.bytes.size();
+    } catch (const Error& error) {
+      if (may_pass(error)) throw;
+    }  // it stays without a hash, as it cannot be read later either
+    ++progress_.samples;
+  }
+  const std::scoped_lock lock(mutex_);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (use_.each) by_place_.add({found.at(i).place, found.at(i).low});
+    if (use_.identical) by_hash_.add(found.at(i));
+  }
+}
+
+void Contents::for_each(const std::function<void(ContentPlace, std::uint64_t)>& visit) {
+  ByPlace one{};
+  for (auto sorted = by_place_.sorted(); sorted.next(one);) visit(one.place, one.hash);
 }
 
 bool Contents::same_bytes(ContentPlace a, ContentPlace b) const {
@@ -88,22 +117,24 @@ bool Contents::same_bytes(ContentPlace a, ContentPlace b) const {
   return first.bytes == second.bytes;
 }
 
-std::vector<std::vector<ContentPlace>> Contents::identical() const {
-  std::vector<std::pair<Hash, ContentPlace>> all;
-  for (std::size_t s = 0; s < splits_.size(); ++s) {
-    for (std::size_t i = 0; i < splits_[s].hashes.size(); ++i) {
-      if (splits_[s].hashes[i] != Hash{}) all.push_back({splits_[s].hashes[i], {s, i}});
-    }
-  }
-  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+std::vector<std::vector<ContentPlace>> Contents::identical() {
   std::vector<std::vector<ContentPlace>> groups;
-  for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
-    std::vector<ContentPlace> group = {all[begin].second};
-    for (end = begin + 1; end < all.size() && all[end].first == all[begin].first; ++end) {
-      if (same_bytes(group.front(), all[end].second)) group.push_back(all[end].second);
+  std::vector<ContentPlace> group;
+  const auto close = [&] {
+    if (group.size() > 1) groups.push_back(group);
+    group.clear();
+  };
+  ByHash first{}, one{};
+  for (auto sorted = by_hash_.sorted(); sorted.next(one);) {
+    if (group.empty() || one.low != first.low || one.high != first.high) {
+      close();
+      first = one;
+      group.push_back(one.place);
+    } else if (same_bytes(first.place, one.place)) {
+      group.push_back(one.place);
     }
-    if (group.size() > 1) groups.push_back(std::move(group));
   }
+  close();
   return groups;
 }
 

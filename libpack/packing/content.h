@@ -1,12 +1,14 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <vector>
 
+#include "base/external_sort.h"
 #include "packhorse/base/progress.h"
 #include "packhorse/sources/source.h"
 
@@ -14,45 +16,78 @@ namespace packhorse {
 
 /// Entry `entry` of the split that was added as number `split`.
 struct ContentPlace {
-  std::size_t split;
-  std::size_t entry;
+  std::uint64_t split;
+  std::uint64_t entry;
+  auto operator<=>(const ContentPlace&) const = default;
 };
 
-/// Hashes of the inputs' bytes, taken before anything is planned. 16 bytes an input. An input that
-/// cannot be read has none; packing will say why.
+/// Hashes of the inputs' bytes, taken before anything is planned. An input that cannot be read has
+/// none; packing will say why. Memory: a bit an input, and a part of what EntryMemory says; the
+/// rest goes to temporary files.
 class Contents {
  public:
-  enum class Which { kAll, kEqualSizes };
+  /// What is done with the hashes.
+  struct Use {
+    bool identical = false;  ///< identical() is called
+    bool each = false;       ///< for_each() is
+  };
 
-  /// All arguments must outlive this.
-  Contents(const Source& source, int jobs, Progress& progress, std::stop_token stop)
-      : source_(source), jobs_(jobs), progress_(progress), stop_(std::move(stop)) {}
+  /// All arguments must outlive this. `memory` as ListOptions has it.
+  Contents(const Source& source, int jobs, Use use, const EntryMemory* memory, Progress& progress,
+           std::stop_token stop);
 
   /// Adds a split; `wanted` says which of its entries count.
   void add(const SplitListing& split, const std::function<bool(std::size_t)>& wanted);
-  /// Reads and hashes in parallel. kEqualSizes: only inputs that share their size with another,
-  /// since only these can have duplicates. Throws Error(kInterrupted).
-  void hash_all(Which which);
+  /// Reads and hashes in parallel; where only identical() is called, only inputs that share their
+  /// size with another, since only these can have duplicates. Throws Error(kInterrupted).
+  void hash_all();
 
-  std::optional<std::uint64_t> hash(ContentPlace place) const;
+  /// Calls visit(place, hash) for all inputs that have a hash, in order. Once.
+  void for_each(const std::function<void(ContentPlace, std::uint64_t)>& visit);
   /// Groups of two or more inputs with the same bytes, each compared byte by byte with the first.
-  std::vector<std::vector<ContentPlace>> identical() const;
+  /// Once.
+  std::vector<std::vector<ContentPlace>> identical();
 
  private:
-  using Hash = std::array<std::uint64_t, 2>;
   struct Split {
     const SplitListing& listing;
     std::vector<bool> wanted;
-    std::vector<Hash> hashes;  ///< {0, 0}: none
   };
-  void hash_one(ContentPlace place);
+  struct Size {
+    std::uint64_t bytes;
+    ContentPlace place;
+    auto operator<=>(const Size&) const = default;
+  };
+  struct ByPlace {
+    ContentPlace place;
+    std::uint64_t hash;
+    auto operator<=>(const ByPlace&) const = default;
+  };
+  struct ByHash {
+    std::uint64_t low, high;
+    ContentPlace place;
+    auto operator<=>(const ByHash&) const = default;
+  };
+
+  void want_equal_sizes();
+  void hash_batch(std::size_t split, std::size_t begin, std::size_t end);
   bool same_bytes(ContentPlace a, ContentPlace b) const;
+  template <class T>
+  ExternalSort<T> sort() const {
+    return ExternalSort<T>(memory_, scratch_, "the hashes of inputs");
+  }
 
   const Source& source_;
-  int jobs_;
+  const int jobs_;
+  const Use use_;
+  const std::uint64_t memory_;
+  const std::filesystem::path scratch_;
   Progress& progress_;
   std::stop_token stop_;
   std::vector<Split> splits_;
+  std::mutex mutex_;  ///< guards what follows, while there are threads
+  ExternalSort<ByPlace> by_place_;
+  ExternalSort<ByHash> by_hash_;
 };
 
 }  // namespace packhorse

@@ -87,7 +87,7 @@ DuplicateGroup describe(const std::vector<Work>& works, const std::vector<Conten
   return group;
 }
 
-std::vector<DuplicateGroup> find_duplicates(std::vector<Work>& works, const Contents& contents,
+std::vector<DuplicateGroup> find_duplicates(std::vector<Work>& works, Contents& contents,
                                             bool drop) {
   std::vector<DuplicateGroup> groups;
   for (std::vector<ContentPlace>& places : contents.identical()) {
@@ -114,7 +114,7 @@ std::size_t share_of(std::uint64_t hash, const std::vector<unsigned>& weights) {
   return share;
 }
 
-std::vector<Work> split_by_content(Work whole, const Contents& contents,
+std::vector<Work> split_by_content(Work whole, Contents& contents,
                                    const std::vector<unsigned>& weights) {
   static constexpr std::array<const char*, 3> kNames = {"train", "val", "test"};
   std::vector<SplitListing> parts(weights.size());
@@ -125,13 +125,18 @@ std::vector<Work> split_by_content(Work whole, const Contents& contents,
     parts[s].target_head = whole.listing.target_head;
     parts[s].entries = EntryTable(whole.listing.entries.memory());
   }
-  for (std::size_t i = 0; i < whole.size(); ++i) {
-    // An input that was left out or cannot be read has no hash: it counts in the first split.
-    const std::optional<std::uint64_t> hash = contents.hash({0, i});
-    const std::size_t share = whole.kept(i) && hash ? share_of(*hash, weights) : 0;
+  const auto put = [&](std::size_t i, std::size_t share) {
     parts[share].entries.add_from(whole.listing.entries, i);
     verdicts[share].push_back(whole.verdicts[i]);
-  }
+  };
+  // An input that was left out or cannot be read has no hash: it counts in the first split.
+  std::size_t next = 0;
+  contents.for_each([&](ContentPlace place, std::uint64_t hash) {
+    for (; next < place.entry; ++next) put(next, 0);
+    put(next, whole.kept(next) ? share_of(hash, weights) : 0);
+    ++next;
+  });
+  for (; next < whole.size(); ++next) put(next, 0);
   parts[0].rejects = std::move(whole.listing.rejects);
   parts[0].skips = std::move(whole.listing.skips);
   std::vector<Work> works;
@@ -284,11 +289,14 @@ Selection select(const Source& source, Listing& listing, const SelectOptions& op
   for (Work& work : works) apply_globs(work, options);
   const bool duplicates = options.duplicates != SelectOptions::Duplicates::kKeep;
   if (duplicates || !options.split.empty()) {
-    Contents contents(source, options.jobs, progress, stop);
+    const EntryMemory* memory =
+        works.empty() ? nullptr : works.front().listing.entries.memory().get();
+    Contents contents(source, options.jobs, {duplicates, !options.split.empty()}, memory, progress,
+                      stop);
     for (const Work& work : works) {
       contents.add(work.listing, [&](std::size_t i) { return work.kept(i); });
     }
-    contents.hash_all(options.split.empty() ? Contents::Which::kEqualSizes : Contents::Which::kAll);
+    contents.hash_all();
     if (duplicates) {
       selection.duplicates =
           find_duplicates(works, contents, options.duplicates == SelectOptions::Duplicates::kDrop);

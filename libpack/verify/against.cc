@@ -7,6 +7,7 @@
 #include <optional>
 #include <tuple>
 
+#include "base/numbers_by_hash.h"
 #include "base/parallel.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
@@ -53,14 +54,15 @@ std::map<std::string, std::string> rejects_of(const PackedDataset& dataset) {
 }
 
 /// The samples of a dataset by their source paths, as printable() writes them: rejects and skips
-/// are written that way, too, and different paths stay different. 16 bytes a sample.
+/// are written that way, too, and different paths stay different.
 class SamplesByPath {
  public:
-  explicit SamplesByPath(const PackedDataset& dataset) : dataset_(dataset) {
-    rows_.reserve(dataset.size());
+  SamplesByPath(const PackedDataset& dataset, const PackOptions& options)
+      : dataset_(dataset),
+        samples_(options.memory / 4, options.list.scratch, "the samples' paths") {
     for (std::size_t sample = 0; sample < dataset.size(); ++sample)
-      rows_.emplace_back(xxh3(as_bytes(path(sample))), sample);
-    std::sort(rows_.begin(), rows_.end());
+      samples_.add(xxh3(as_bytes(path(sample))), sample);
+    samples_.close();
   }
 
   std::string path(std::size_t sample) const {
@@ -69,17 +71,17 @@ class SamplesByPath {
   }
 
   std::optional<std::size_t> find(std::string_view wanted) const {
-    const std::uint64_t hash = xxh3(as_bytes(wanted));
-    for (auto row = std::lower_bound(rows_.begin(), rows_.end(), std::pair(hash, std::size_t{0}));
-         row != rows_.end() && row->first == hash; ++row) {
-      if (path(row->second) == wanted) return row->second;
-    }
-    return std::nullopt;
+    std::optional<std::size_t> found;
+    samples_.find(xxh3(as_bytes(wanted)), [&](std::uint64_t sample) {
+      if (path(sample) == wanted) found = sample;
+      return found.has_value();
+    });
+    return found;
   }
 
  private:
   const PackedDataset& dataset_;
-  std::vector<std::pair<std::uint64_t, std::size_t>> rows_;
+  NumbersByHash samples_;
 };
 
 /// Compares one dataset with the split of the source it was packed from.
@@ -94,7 +96,7 @@ class Comparison {
         split_(split_of(replay, dataset_.manifest(), source)),
         progress_(progress),
         stop_(stop),
-        samples_(dataset_),
+        samples_(dataset_, replay.options),
         seen_(dataset_.size()),
         rejects_(rejects_of(dataset_)),
         preparer_(*replay.source, split_, replay.listing, replay.options) {

@@ -2,13 +2,14 @@
 
 import io
 import os
+import shutil
 import struct
 import tarfile
 import zlib
 
 import numpy as np
 import pytest
-from python_support import FAILED, SHAPES, USAGE, flip_byte, pack, packhorse, put, refused, run
+from python_support import DAMAGE, FAILED, SHAPES, USAGE, flip_byte, pack, packhorse, put, refused, run
 
 COUNT = 170_000  # half of 16 MiB holds some 130,000 samples
 SMALL = ("--memory", "16MiB", "--no-space-check")
@@ -111,6 +112,16 @@ def test_a_folder(folder, tmp_path):
     packhorse("inspect", tmp_path / "little", "--against", folder, "--memory", "16MiB")
 
 
+def test_a_folder_divided_by_content(folder, tmp_path):
+    common = ("--format", "lmdb", "--shard-samples", "40000", "--split", "80:20", "--deduplicate", "report")
+    report = assert_same(folder, tmp_path, *common)
+    assert sum(len(group["members"]) for group in report["duplicates"]) > COUNT - 17
+    shutil.rmtree(tmp_path / "much")
+    shutil.rmtree(tmp_path / "little")
+    report = assert_same(folder, tmp_path, *common[:-1], "drop")
+    assert report["packed"] < 100
+
+
 def test_an_archive(folder, tmp_path):
     with tarfile.open(tmp_path / "source.tar", "w") as tar:
         for path in sorted(folder.rglob("*.png"), reverse=True):
@@ -154,6 +165,19 @@ def test_a_damaged_shard_is_packed_again_with_little_memory(arrays, tmp_path):
 def test_a_place_that_takes_no_file_is_named(arrays, tmp_path):
     result = run("pack", arrays, tmp_path / "out", "--format", "lmdb", "--dry-run", *SMALL, prefix=("env", "TMPDIR=/proc"))
     assert result.code == FAILED and "temporary file" in result.err and "/proc" in result.err, result
+
+
+def test_what_compares_datasets(arrays, tmp_path):
+    common = ("--format", "hdf5", "--shard-samples", "40000", "--no-space-check")
+    pack(arrays, tmp_path / "a", *common)
+    pack(arrays, tmp_path / "b", *common, "--seed", "1", "--exclude", "*77.png")
+    a, b = tmp_path / "a/train", tmp_path / "b/train"
+    much, little = run("diff", a, b), run("diff", a, b, "--memory", "1MiB")
+    assert much.code == little.code == DAMAGE and much.out == little.out
+    assert run("diff", a, b, "--json", "--memory", "1").json["counts"]["only_a"] == COUNT // 100
+    found = run("duplicates", a, b, "--identical", "--json").json
+    assert run("duplicates", a, b, "--identical", "--json", "--memory", "1MiB").json == found
+    assert len(found["groups"]) == COUNT - COUNT // 100
 
 
 @pytest.mark.parametrize("size", ["15MiB", "0", "much", "1.5"])

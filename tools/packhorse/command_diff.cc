@@ -7,6 +7,7 @@
 #include "common/remote.h"
 #include "common/terminal.h"
 #include "packhorse/analysis/diff.h"
+#include "packhorse/base/byte_size.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/dataset/packed_dataset.h"
 
@@ -127,6 +128,11 @@ class CommandDiff final : public program::Command {
     app.add_option("--limit", limit_, "Print at most this many entries of each list; 0 = all")
         ->capture_default_str();
     app.add_flag("--json", json_, "Print one JSON object");
+    app.add_option_function<std::string>(
+           "--memory", [this](const std::string& text) { memory_ = parse_byte_size(text); },
+           "What matching the samples may take; the rest goes to a temporary file")
+        ->type_name("SIZE")
+        ->default_str("1GiB");
     remote_.setup(app);
     app.footer(
         "Example:\n"
@@ -153,8 +159,9 @@ class CommandDiff final : public program::Command {
         json.update({{"equal", false}, {"only_in", side}});
         equal = false;
       } else {
-        const DatasetDiff diff = diff_datasets(
-            pair.a, pair.b, limit_ == 0 ? std::nullopt : std::optional<std::size_t>(limit_));
+        const DatasetDiff diff =
+            diff_datasets(pair.a, pair.b,
+                          limit_ == 0 ? std::nullopt : std::optional<std::size_t>(limit_), memory_);
         if (!pair.split.empty()) text += printable(pair.split) + ":\n";
         text += diff_text(diff);
         json.update(diff_json(diff));
@@ -173,6 +180,7 @@ class CommandDiff final : public program::Command {
 
  private:
   std::string a_, b_;
+  std::uint64_t memory_ = std::uint64_t{1} << 30;
   std::size_t limit_ = 20;
   bool json_ = false;
   program::RemoteArguments remote_;

@@ -7,6 +7,7 @@
 #include "common/image_limits.h"
 #include "common/terminal.h"
 #include "packhorse/analysis/duplicates.h"
+#include "packhorse/base/byte_size.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
 #include "shared/request.h"
@@ -146,6 +147,11 @@ class CommandDuplicates final : public program::Command {
             ->capture_default_str();
     app.add_flag("--identical", search_.identical_only, "Compare only bytes, without decoding")
         ->excludes(distance);
+    app.add_option_function<std::string>(
+           "--memory", [this](const std::string& text) { search_.memory = parse_byte_size(text); },
+           "What sorting by bytes may take; the rest goes to a temporary file")
+        ->type_name("SIZE")
+        ->default_str("1GiB");
     request_.setup_rest(app, program::kProgress);
     app_ = &app;
     app.footer(

@@ -58,10 +58,12 @@ struct DatasetDiff {
 /// Samples are the same when they have the same source path; of those left over, when they have the
 /// same bytes (XXH3 and length); of those still left over without a path, when they have the same
 /// key. Each list holds at most `limit` entries (nothing: all); counts always cover everything.
-/// Memory: about 40 bytes a sample beside the mapped indexes.
+/// Memory: a bit a sample, the lists, and up to `memory` for what is sorted; the rest goes to an
+/// unnamed file in the system's directory for temporary files.
 ///
 /// Throws Error(kNotFound) when either is not a dataset, Error(kCorrupt) when an index is damaged.
 DatasetDiff diff_datasets(const std::filesystem::path& a, const std::filesystem::path& b,
-                          std::optional<std::size_t> limit = {});
+                          std::optional<std::size_t> limit = {},
+                          std::uint64_t memory = std::uint64_t{1} << 30);
 
 }  // namespace packhorse

@@ -25,7 +25,10 @@ struct DuplicateSearch {
   int max_distance = 6;
   bool identical_only = false;  ///< compare bytes alone, by the indexes' hashes; decode nothing
   int jobs = 0;                 ///< threads; 0 = as many as the process may use
-  ImageLimits limits = {};      ///< an image beyond them counts as one that cannot be decoded
+  /// What sorting the hashes in the indexes may take; the rest goes to an unnamed file in the
+  /// system's directory for temporary files.
+  std::uint64_t memory = std::uint64_t{1} << 30;
+  ImageLimits limits = {};  ///< an image beyond them counts as one that cannot be decoded
 };
 
 /// Images that are identical or look alike, each linked in one of these ways to another of the set.
@@ -51,7 +54,8 @@ struct DuplicateReport {
 /// Compares all images of all datasets with each other. Identical images are found by length and
 /// XXH3 in the indexes and confirmed byte by byte; similar ones by their hashes
 /// (perceptual_hash.h). All pairs up to the distance are found: hashes that differ by up to 7 bits
-/// agree within one bit in one of their four bands of 16. Memory: about 60 bytes a sample. Throws
+/// agree within one bit in one of their four bands of 16. Memory: about 60 bytes a sample, and with
+/// `identical_only` just `memory` and the sets. Throws
 /// Error(kUsage) for a distance beyond kMostDistance, Error(kCorrupt | kUnsupported) naming shard
 /// and key for an image that is damaged or cannot be decoded, Error(kInterrupted).
 DuplicateReport find_duplicates(std::span<const PackedDataset* const> datasets,

@@ -26,7 +26,7 @@ struct EntryRecord {
 
 /// Consecutive records with their names.
 struct EntryBlock {
-  static constexpr std::size_t kRecords = std::size_t{1} << 14;
+  static constexpr std::size_t kRecords = std::size_t{1} << 12;
   std::vector<EntryRecord> records;
   std::string names;
   std::string_view name_of(const EntryRecord& record) const {

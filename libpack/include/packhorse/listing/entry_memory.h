@@ -6,10 +6,9 @@
 #include <list>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <unordered_map>
 
-#include "packhorse/base/file.h"
+#include "packhorse/base/scratch_file.h"
 
 namespace packhorse {
 
@@ -18,8 +17,9 @@ struct EntryBlock;
 /// The memory that the entries of listings may take together, and the unnamed file that those
 /// beyond it go to. Thread-safe.
 ///
-/// Of `bytes`, half is for entries that stay in memory, a quarter for what sorting holds at a time,
-/// and a sixteenth, but at least 8 MiB, for blocks that were read from the file.
+/// Of `bytes`, half is for entries that stay in memory, an eighth for those that sorting holds at a
+/// time, and a sixteenth, but at least 4 MiB, for blocks that were read from the file; the rest is
+/// left for what sorting needs besides.
 class EntryMemory {
  public:
   /// `scratch`: directory for the file, as ListOptions::scratch. The file is made when it is
@@ -27,10 +27,11 @@ class EntryMemory {
   EntryMemory(std::uint64_t bytes, std::filesystem::path scratch);
 
   std::uint64_t bytes() const { return bytes_; }
+  const std::filesystem::path& scratch() const { return scratch_; }
   /// How much sorting may hold at a time.
   std::uint64_t bytes_to_sort() const;
   /// How many bytes have been written to the file so far.
-  std::uint64_t written() const { return end_; }
+  std::uint64_t written() const { return file_.written(); }
 
   /// Takes `bytes` of the memory, if that much is left.
   bool take(std::uint64_t bytes);
@@ -57,10 +58,9 @@ class EntryMemory {
   void drop_oldest();
 
   const std::uint64_t bytes_;
-  std::atomic<std::uint64_t> taken_{0}, end_{0};
-  std::filesystem::path directory_;
-  std::once_flag opened_;
-  UniqueFd fd_;
+  const std::filesystem::path scratch_;
+  std::atomic<std::uint64_t> taken_{0};
+  ScratchFile file_;
   std::mutex mutex_;         ///< guards what follows
   std::list<Cached> cache_;  ///< the last one used first
   std::unordered_map<std::uint64_t, std::list<Cached>::iterator> places_;

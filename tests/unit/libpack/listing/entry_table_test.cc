@@ -113,7 +113,7 @@ TEST_CASE("entry table: new labels, and entries without one dropped") {
 
 namespace {
 
-constexpr std::uint64_t kMany = 100'000;  // in 7 blocks
+constexpr std::uint64_t kMany = 100'000;  // in 25 blocks
 
 /// Nothing in memory but the last block, all in memory, and something between.
 std::vector<std::shared_ptr<EntryMemory>> memories() {

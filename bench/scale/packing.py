@@ -36,7 +36,7 @@ SOURCES = [
 ]  # fmt: skip
 SIDE, CLASSES, SHARD, FOLDER = 4, 1000, 10_000, 10_000
 OFTEN = 10_000_000  # samples that are packed more than once
-CHUNK = 1_000_000
+CHUNK = 100_000  # rows at a time: the peak of a child begins with what its parent has
 
 
 def source(text):

@@ -85,13 +85,18 @@ class ExternalSort {
     std::vector<Run*> heap_;
   };
 
+  /// All records in order, where in_file() is false. Nothing can be added after this.
+  std::vector<T> in_memory() {
+    std::sort(records_.begin(), records_.end());
+    return std::move(records_);
+  }
+
   /// The records in order. Nothing can be added after this.
   Cursor sorted() {
     Cursor cursor;
     if (runs_.empty()) {
-      std::sort(records_.begin(), records_.end());
       auto run = std::make_unique<typename Cursor::Run>();
-      run->records = std::move(records_);
+      run->records = in_memory();
       run->left = run->records;
       cursor.runs_.push_back(std::move(run));
     } else {

@@ -16,22 +16,25 @@ NumbersByHash::NumbersByHash(std::uint64_t memory, std::filesystem::path scratch
       file_(std::move(scratch), holds, kAdvice) {}
 
 void NumbersByHash::close() {
-  const bool in_file = sort_->in_file();
   size_ = sort_->size();
+  if (!sort_->in_file()) {
+    items_ = sort_->in_memory();
+    sort_.reset();
+    return;
+  }
   auto sorted = sort_->sorted();
   sort_.reset();
+  std::vector<Item> page;
   Item item{};
   while (sorted.next(item)) {
-    if (in_file && items_.size() == kPage) {
-      file_.append(std::as_bytes(std::span(items_)));
-      items_.clear();
+    if (page.size() == kPage) {
+      file_.append(std::as_bytes(std::span(page)));
+      page.clear();
     }
-    if (in_file && items_.empty()) firsts_.push_back(item.hash);
-    items_.push_back(item);
+    if (page.empty()) firsts_.push_back(item.hash);
+    page.push_back(item);
   }
-  if (!in_file) return;
-  file_.append(std::as_bytes(std::span(items_)));
-  items_ = {};
+  file_.append(std::as_bytes(std::span(page)));
 }
 
 std::span<const NumbersByHash::Item> NumbersByHash::page(std::uint64_t number,

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "base/unnamed_file.h"
 #include "packhorse/base/error.h"
@@ -11,7 +12,10 @@ namespace packhorse {
 namespace fs = std::filesystem;
 
 ScratchFile::ScratchFile(fs::path directory, std::string holds, std::string advice)
-    : directory_(std::move(directory)), holds_(std::move(holds)), advice_(std::move(advice)) {}
+    : directory_(std::move(directory)),
+      holds_(std::move(holds)),
+      advice_(std::move(advice)),
+      process_(::getpid()) {}
 
 std::uint64_t ScratchFile::append(Bytes bytes, Bytes more) {
   std::call_once(opened_, [this] { fd_ = open_unnamed_file(directory_); });
@@ -34,6 +38,7 @@ void ScratchFile::read(std::uint64_t offset, std::span<std::byte> out) const {
 }
 
 void ScratchFile::remove(std::uint64_t offset, std::uint64_t bytes) {
+  if (::getpid() != process_) return;
   ::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
               static_cast<off_t>(bytes));
 }

@@ -45,6 +45,7 @@ class EntryBlocks::Full {
 };
 
 void EntryBlocks::add(EntryRecord record, std::string_view name) {
+  if (missing_ > 0) reopen_last();
   if (last_.records.size() == EntryBlock::kRecords) close_last();
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
   if (last_.names.size() + name.size() > kMost) {
@@ -62,6 +63,19 @@ void EntryBlocks::add(EntryRecord record, std::string_view name) {
 void EntryBlocks::close_last() {
   full_.push_back(std::make_shared<Full>(std::exchange(last_, {}), memory_));
   if (full_.back()->in_file()) ++blocks_in_file_;
+}
+
+void EntryBlocks::settle() {
+  if (last_.records.empty()) return;
+  missing_ = EntryBlock::kRecords - last_.records.size();
+  close_last();
+}
+
+void EntryBlocks::reopen_last() {
+  last_ = *block_once(full_.size() - 1);
+  if (full_.back()->in_file()) --blocks_in_file_;
+  full_.pop_back();
+  missing_ = 0;
 }
 
 EntryBlocks::Held EntryBlocks::block(std::size_t b) const {

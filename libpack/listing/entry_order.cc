@@ -1,5 +1,6 @@
 #include <algorithm>
-#include <limits>
+#include <cmath>
+#include <mutex>
 #include <numeric>
 
 #include "packhorse/listing/entry_table.h"
@@ -13,8 +14,18 @@ namespace {
 /// What is sorted at a time where nothing else is said.
 constexpr std::uint64_t kBytesAtOnce = 64u << 20;
 
-std::uint64_t bytes_at_once(const EntryBlocks& blocks) {
-  return blocks.memory() ? blocks.memory()->bytes_to_sort() : kBytesAtOnce;
+std::uint64_t bytes_of(const EntryBlocks& blocks) {
+  std::uint64_t bytes = 0;
+  for (std::size_t b = 0; b < blocks.blocks(); ++b) bytes += blocks.block_once(b)->bytes();
+  return bytes;
+}
+
+/// How much of `bytes` is sorted at once. Every part that this makes takes a block besides, so
+/// parts as large as all those blocks together take the least memory.
+std::uint64_t bytes_at_once(const EntryBlocks& blocks, std::uint64_t bytes) {
+  constexpr std::uint64_t kBlock = 256u << 10;
+  const auto least = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(bytes) * kBlock));
+  return std::max(blocks.memory() ? blocks.memory()->bytes_to_sort() : kBytesAtOnce, least);
 }
 
 }  // namespace
@@ -51,7 +62,7 @@ bool EntryTable::is_sorted() const {
 /// Sorted parts of a table, and how they become one.
 class EntryTable::Runs {
  public:
-  explicit Runs(const EntryTable& table) : table_(table) {}
+  Runs(const EntryTable& table, std::uint64_t at_once) : table_(table), at_once_(at_once) {}
 
   /// Sorts as many blocks as may be held at once into a run, and drops them from `from`. Returns
   /// the number of the first block left.
@@ -60,7 +71,7 @@ class EntryTable::Runs {
     std::vector<std::uint64_t> places;  // block and record: kRecords * block + record
     std::uint64_t bytes = 0;
     std::size_t end = first;
-    for (; end < from.blocks() && (bytes == 0 || bytes < bytes_at_once(from)); ++end) {
+    for (; end < from.blocks() && (bytes == 0 || bytes < at_once_); ++end) {
       blocks.push_back(from.block_once(end));
       const std::size_t begin = (end - first) * EntryBlock::kRecords;
       for (std::size_t i = 0; i < blocks.back()->records.size(); ++i) places.push_back(begin + i);
@@ -134,12 +145,18 @@ class EntryTable::Runs {
   };
 
   const EntryTable& table_;
+  const std::uint64_t at_once_;  ///< bytes
   std::vector<EntryBlocks> runs_;
 };
 
 void EntryTable::sort_by_path() {
   if (is_sorted()) return;
-  Runs runs(*this);
+  const std::uint64_t bytes = bytes_of(blocks_);
+  // One large sort at a time: together, the small ones of several threads take no more than it.
+  std::unique_lock<std::mutex> alone;
+  if (memory() && bytes > memory()->bytes_to_sort() / 16)
+    alone = std::unique_lock(memory()->sorting());
+  Runs runs(*this, bytes_at_once(blocks_, bytes));
   for (std::size_t b = 0, n = blocks_.blocks(); b < n;) b = runs.add(blocks_, b);
   blocks_ = runs.merged();
 }
@@ -147,9 +164,8 @@ void EntryTable::sort_by_path() {
 /// First distributes the entries over parts of the new order, each of which fits into memory, then
 /// orders each part.
 void EntryTable::permute(const Permutation& order) {
-  std::uint64_t bytes = 0;
-  for (std::size_t b = 0; b < blocks_.blocks(); ++b) bytes += blocks_.block_once(b)->bytes();
-  const std::uint64_t parts = bytes / bytes_at_once(blocks_) + 1;
+  const std::uint64_t bytes = bytes_of(blocks_);
+  const std::uint64_t parts = bytes / bytes_at_once(blocks_, bytes) + 1;
   const std::uint64_t share = (size() + parts - 1) / parts;  // entries of a part
   std::vector<EntryBlocks> distributed(parts, EntryBlocks(memory()));
   for (std::size_t b = 0, n = blocks_.blocks(); b < n; ++b) {

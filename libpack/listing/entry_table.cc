@@ -83,6 +83,7 @@ void EntryTable::add_from(const EntryTable& other, std::size_t i) {
 void EntryTable::append(EntryTable&& other) {
   if (size() == 0 && memory() == other.memory()) {
     *this = std::move(other);
+    other = EntryTable(memory());
     return;
   }
   std::vector<std::uint32_t> numbers;

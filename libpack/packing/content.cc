@@ -15,6 +15,16 @@ namespace {
 
 constexpr std::size_t kBatch = 64;
 
+/// Entries of a split, held in memory: what cannot be read of a list in a file is no fault of an
+/// input.
+SplitListing part_of(const SplitListing& split, std::size_t begin, std::size_t end) {
+  SplitListing part;
+  part.split = split.split;
+  part.origin = split.origin;
+  for (std::size_t i = begin; i < end; ++i) part.entries.add_from(split.entries, i);
+  return part;
+}
+
 /// Whether what could not be read now can perhaps be read later: a network may be there again.
 bool may_pass(const Error& error) {
   return error.kind() == ErrorKind::kIo && is_url(error.path().native());
@@ -79,12 +89,13 @@ void Contents::hash_all() {
 
 void Contents::hash_batch(std::size_t split, std::size_t begin, std::size_t end) {
   thread_local Input input;
+  const SplitListing part = part_of(splits_[split].listing, begin, end);
   std::array<ByHash, kBatch> found{};
   std::size_t count = 0;
   for (std::size_t i = begin; i < end; ++i) {
     if (!splits_[split].wanted[i]) continue;
     try {
-      source_.read(splits_[split].listing, i, input);
+      source_.read(part, i - begin, input);
       const XXH128_hash_t hash = XXH3_128bits(input.bytes.data(), input.bytes.size());
       found.at(count++) = {hash.low64, hash.high64, {split, i}};
       progress_.bytes += input.bytes.size();
@@ -107,9 +118,11 @@ void Contents::for_each(const std::function<void(ContentPlace, std::uint64_t)>& 
 
 bool Contents::same_bytes(ContentPlace a, ContentPlace b) const {
   Input first, second;
+  const SplitListing of_a = part_of(splits_[a.split].listing, a.entry, a.entry + 1);
+  const SplitListing of_b = part_of(splits_[b.split].listing, b.entry, b.entry + 1);
   try {
-    source_.read(splits_[a.split].listing, a.entry, first);
-    source_.read(splits_[b.split].listing, b.entry, second);
+    source_.read(of_a, 0, first);
+    source_.read(of_b, 0, second);
   } catch (const Error& error) {
     if (may_pass(error)) throw;
     return false;

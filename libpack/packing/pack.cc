@@ -8,6 +8,7 @@
 
 #include "annotations/extra_targets.h"
 #include "annotations/sample_targets.h"
+#include "base/mounts.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/hash.h"
@@ -157,6 +158,10 @@ PackReport pack(const fs::path& source, const fs::path& out, const PackOptions& 
   const TargetEnd target_end{job.target};
   if (job.target && (options.task || options.finish)) job.target->join(name);
   report = run_job(job, out, staging, *progress, stop);
+  if (const auto local = local_locks(staging.root()); local && (options.task || options.finish)) {
+    report.notes.push_back("other machines do not see the locks of this storage (" + *local +
+                           "): run --finish only once all tasks have ended");
+  }
   return finished();
 }
 

@@ -23,7 +23,7 @@ namespace {
 
 using Json = OrderedExactJson;
 
-constexpr double kSilent = 60;    ///< seconds without a sign of life; ten are usual
+constexpr double kSilent = std::chrono::duration<double>(TaskNote::kSilent).count();
 constexpr double kSlower = 3;     ///< times the usual time of a shard
 constexpr double kNoSlower = 60;  ///< seconds: shorter times are no reason to worry
 

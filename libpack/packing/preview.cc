@@ -44,7 +44,8 @@ PackPreview::Split split_of(const SplitWork& work, const std::vector<std::string
   if (entries.size() == 0) return split;
   std::vector<std::size_t> places = {0, entries.size() / 2, entries.size() - 1};
   places.erase(std::unique(places.begin(), places.end()), places.end());
-  for (const std::size_t i : places) split.examples.push_back(example_of(listing, i, fields));
+  for (const std::size_t i : places)
+    split.examples.push_back(example_of(listing, work.entry_of(i), fields));
   return split;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "packhorse/packing/pack.h"
@@ -13,11 +14,20 @@ namespace packhorse {
 /// One split on its way from listing to manifest.
 struct SplitWork {
   SplitWork(SplitListing& split, const PlanOptions& options)
-      : listing(split), plan(plan_for(split, options)), outcomes(plan.shards()) {}
+      : listing(split),
+        moved(split.entries.in_file() && options.shuffle
+                  ? std::optional(Permutation(split.entries.size(), options.seed))
+                  : std::nullopt),
+        plan(plan_for(split, options)),
+        outcomes(plan.shards()) {}
   /// All rejects of the split, sorted by path.
   std::vector<Reject> rejects() const;
 
+  /// Where what was listed as entry `i` lies now.
+  std::size_t entry_of(std::size_t i) const { return moved ? moved->inverse(i) : i; }
+
   const SplitListing& listing;
+  const std::optional<Permutation> moved;  ///< by plan_for()
   Plan plan;
   std::vector<ShardOutcome> outcomes;
 };

@@ -6,7 +6,9 @@
 #include <array>
 #include <charconv>
 #include <numeric>
+#include <queue>
 #include <set>
+#include <tuple>
 
 #include "base/xxh3.h"
 #include "listing/names.h"
@@ -65,24 +67,30 @@ void apply_globs(Work& work, const SelectOptions& options) {
   }
 }
 
-/// Ranks duplicates: "train" gives way, so evaluation images stay; then the first by path stays.
-bool stays_before(const std::vector<Work>& works, ContentPlace a, ContentPlace b) {
-  const auto rank = [&](ContentPlace place) {
-    return std::pair(works[place.split].listing.split == "train",
-                     works[place.split].full_path(place.entry));
-  };
-  return rank(a) < rank(b);
-}
+/// One of several identical inputs. Looked up once: it may lie in a file.
+struct Identical {
+  Identical(const Work& work, ContentPlace at)
+      : in_train(work.listing.split == "train"),
+        path(work.full_path(at.entry)),
+        label(work.listing.entries.label_of(at.entry)),
+        place(at) {}
+  /// "train" gives way, so evaluation images stay; then the first by path stays.
+  bool stays_before(const Identical& other) const {
+    return std::tie(in_train, path) < std::tie(other.in_train, other.path);
+  }
 
-DuplicateGroup describe(const std::vector<Work>& works, const std::vector<ContentPlace>& places) {
+  bool in_train;
+  std::string path;
+  std::int64_t label;
+  ContentPlace place;
+};
+
+DuplicateGroup describe(const std::vector<Identical>& found) {
   DuplicateGroup group;
-  for (const ContentPlace place : places) {
-    const Work& work = works[place.split];
-    group.members.push_back({printable(work.full_path(place.entry)),
-                             work.listing.entries.label_of(place.entry), false});
-    group.across_splits = group.across_splits || place.split != places.front().split;
-    group.across_classes =
-        group.across_classes || group.members.back().label != group.members.front().label;
+  for (const Identical& one : found) {
+    group.members.push_back({printable(one.path), one.label, false});
+    group.across_splits = group.across_splits || one.place.split != found.front().place.split;
+    group.across_classes = group.across_classes || one.label != found.front().label;
   }
   return group;
 }
@@ -90,12 +98,14 @@ DuplicateGroup describe(const std::vector<Work>& works, const std::vector<Conten
 std::vector<DuplicateGroup> find_duplicates(std::vector<Work>& works, Contents& contents,
                                             bool drop) {
   std::vector<DuplicateGroup> groups;
-  for (std::vector<ContentPlace>& places : contents.identical()) {
-    std::sort(places.begin(), places.end(),
-              [&](ContentPlace a, ContentPlace b) { return stays_before(works, a, b); });
-    groups.push_back(describe(works, places));
-    for (std::size_t i = 1; drop && i < places.size(); ++i) {
-      works[places[i].split].verdicts[places[i].entry] = Verdict::kDuplicate;
+  for (const std::vector<ContentPlace>& places : contents.identical()) {
+    std::vector<Identical> found;
+    for (const ContentPlace place : places) found.emplace_back(works[place.split], place);
+    std::sort(found.begin(), found.end(),
+              [](const Identical& a, const Identical& b) { return a.stays_before(b); });
+    groups.push_back(describe(found));
+    for (std::size_t i = 1; drop && i < found.size(); ++i) {
+      works[found[i].place.split].verdicts[found[i].place.entry] = Verdict::kDuplicate;
       groups.back().members[i].dropped = true;
     }
   }
@@ -147,41 +157,48 @@ std::vector<Work> split_by_content(Work whole, Contents& contents,
   return works;
 }
 
-/// Leaves out all but `n` of `entries`: keeps the first ones, or those that a hash of seed and path
-/// ranks first.
-void take(Work& work, std::vector<std::size_t>& entries, std::uint64_t n, Verdict verdict,
-          const SelectOptions& options) {
-  if (entries.size() <= n) return;
-  if (!options.in_order) {
-    std::vector<std::pair<std::uint64_t, std::size_t>> ranked;
-    ranked.reserve(entries.size());
-    for (const std::size_t i : entries) {
-      const std::string path = work.listing.entries.path_of(i);
-      ranked.emplace_back(XXH3_64bits_withSeed(path.data(), path.size(), options.seed), i);
+/// Leaves out all but `n` of the entries it is shown, in their order: keeps the first ones, or
+/// those that a hash of seed and path ranks first.
+class Taker {
+ public:
+  Taker(Work& work, std::uint64_t n, Verdict verdict, const SelectOptions& options)
+      : work_(&work), n_(n), verdict_(verdict), options_(&options) {}
+
+  void show(std::size_t i) {
+    if (options_->in_order) {
+      if (seen_++ >= n_) leave_out(i);
+      return;
     }
-    std::sort(ranked.begin(), ranked.end());
-    std::transform(ranked.begin(), ranked.end(), entries.begin(),
-                   [](const auto& ranked_entry) { return ranked_entry.second; });
+    const std::string path = work_->listing.entries.path_of(i);
+    kept_.emplace(XXH3_64bits_withSeed(path.data(), path.size(), options_->seed), i);
+    if (kept_.size() <= n_) return;
+    leave_out(kept_.top().second);
+    kept_.pop();
   }
-  for (std::size_t i = n; i < entries.size(); ++i) work.verdicts[entries[i]] = verdict;
-}
+
+ private:
+  void leave_out(std::size_t i) { work_->verdicts[i] = verdict_; }
+
+  Work* work_;
+  std::uint64_t n_, seen_ = 0;
+  Verdict verdict_;
+  const SelectOptions* options_;
+  std::priority_queue<std::pair<std::uint64_t, std::size_t>> kept_;  ///< the last of them on top
+};
 
 void apply_limits(Work& work, std::size_t classes, const SelectOptions& options) {
   if (options.samples_per_class > 0) {
-    std::vector<std::vector<std::size_t>> by_class(classes);
+    std::vector<Taker> of_class(classes,
+                                Taker(work, options.samples_per_class, Verdict::kClass, options));
     for (std::size_t i = 0; i < work.size(); ++i) {
-      if (!work.kept(i)) continue;
-      by_class.at(static_cast<std::size_t>(work.listing.entries.label_of(i))).push_back(i);
+      if (work.kept(i))
+        of_class.at(static_cast<std::size_t>(work.listing.entries.label_of(i))).show(i);
     }
-    for (std::vector<std::size_t>& entries : by_class)
-      take(work, entries, options.samples_per_class, Verdict::kClass, options);
   }
   if (options.limit > 0) {
-    std::vector<std::size_t> entries;
-    for (std::size_t i = 0; i < work.size(); ++i) {
-      if (work.kept(i)) entries.push_back(i);
-    }
-    take(work, entries, options.limit, Verdict::kLimit, options);
+    Taker all(work, options.limit, Verdict::kLimit, options);
+    for (std::size_t i = 0; i < work.size(); ++i)
+      if (work.kept(i)) all.show(i);
   }
 }
 

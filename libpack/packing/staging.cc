@@ -6,9 +6,11 @@
 #include <set>
 #include <utility>
 
+#include "base/mounts.h"
 #include "packhorse/base/error.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/packing/pack.h"
+#include "packing/task_note.h"
 
 namespace packhorse {
 
@@ -51,7 +53,23 @@ Staging::Staging(const fs::path& out, Hold hold, const std::string& job, const f
   }
 }
 
+/// Where locks hold on one machine alone, the notes of those at work must do.
+void Staging::refuse_others(Hold hold) const {
+  const std::optional<std::string> local = local_locks(root_);
+  if (!local) return;
+  const auto other = at_work_elsewhere(root_, hold == Hold::kShared);
+  if (!other) return;
+  throw Error(ErrorKind::kExists,
+              "another machine's process is writing to this target: process " +
+                  std::to_string(other->pid) + " on " + other->host +
+                  ", which has given a sign of life within the last minute",
+              root_,
+              "wait for it; if it has died, try again in a minute (the storage is " + *local +
+                  ", whose locks other machines do not see)");
+}
+
 void Staging::begin(Hold hold, const std::string& job) const {
+  refuse_others(hold);
   const fs::path file = root_ / "job";
   if (!fs::exists(file)) name_job(file, job);
   const std::string before = read_text(file);

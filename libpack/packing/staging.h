@@ -57,6 +57,7 @@ class Staging {
 
  private:
   void clear_unfinished() const;
+  void refuse_others(Hold hold) const;
   void begin(Hold hold, const std::string& job) const;
   std::filesystem::path out_, root_;
   StagingLock lock_;

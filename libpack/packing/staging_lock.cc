@@ -103,6 +103,11 @@ StagingLock::Found StagingLock::try_to_take(Hold hold) {
   const int how = hold == Hold::kShared ? LOCK_SH : LOCK_EX;
   if (uninterrupted([&] { return ::flock(fd_.get(), how | LOCK_NB); }) != 0) {
     if (errno == EWOULDBLOCK) return Found::kHeld;
+    if (errno == ENOSYS || errno == ENOLCK || errno == EOPNOTSUPP) {
+      throw Error(ErrorKind::kUnsupported, "this storage has no file locks (flock)", path_,
+                  "mount it with them (Lustre: the option flock), or write to other storage, such "
+                  "as this machine's own disk or s3://, and copy the dataset");
+    }
     throw_errno("lock", path_);
   }
   struct stat opened {

@@ -44,6 +44,26 @@ std::optional<TaskNote> TaskNote::read(const fs::path& file) try {
   return std::nullopt;
 }
 
+std::optional<TaskNote> at_work_elsewhere(const fs::path& staging, bool whole_runs) {
+  const fs::path folder = staging / TaskNote::kFolder;
+  std::error_code code;
+  if (!fs::is_directory(folder, code)) return std::nullopt;
+  // The storage's clock, not this machine's.
+  const fs::path now = temporary_name(folder / "now");
+  write_file(now, {});
+  const auto newest = fs::last_write_time(now);
+  fs::remove(now);
+  for (const fs::directory_entry& entry : entries_in(folder)) {
+    if (entry.path().extension() != ".json") continue;
+    const auto sign = fs::last_write_time(entry.path(), code);
+    if (code || newest - sign > TaskNote::kSilent) continue;
+    std::optional<TaskNote> note = TaskNote::read(entry.path());
+    if (note && !note->ended && note->host != host_name() && (!whole_runs || note->task.empty()))
+      return note;
+  }
+  return std::nullopt;
+}
+
 LivingNote::LivingNote(const fs::path& staging, const std::optional<TaskShare>& share,
                        std::vector<std::string> splits, std::vector<std::uint64_t> shards)
     : note_{.task = share ? fmt::format("{}/{}", share->index, share->count) : "",

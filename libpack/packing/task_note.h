@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <filesystem>
@@ -27,10 +28,16 @@ struct TaskNote {
   bool ended = false;                 ///< the process, in good order
 
   static constexpr const char* kFolder = "tasks";
+  static constexpr std::chrono::seconds kSilent{60};  ///< without a sign: ten are usual
   void write(const std::filesystem::path& file) const;
   /// Nothing where it cannot be read: it may be from another version.
   static std::optional<TaskNote> read(const std::filesystem::path& file);
 };
+
+/// Another machine's process that is at work in a staging directory, by its note: one that has not
+/// ended and has given a sign of life within the last minute, as the storage's clock has it.
+/// `whole_runs`: only one without a share.
+std::optional<TaskNote> at_work_elsewhere(const std::filesystem::path& staging, bool whole_runs);
 
 /// Writes a note, and renews it until it goes. A disk that does not take it is no reason to stop.
 class LivingNote {

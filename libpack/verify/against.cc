@@ -96,7 +96,6 @@ class Comparison {
         split_(split_of(replay, dataset_.manifest(), source)),
         progress_(progress),
         stop_(stop),
-        samples_(dataset_, replay.options),
         seen_(dataset_.size()),
         rejects_(rejects_of(dataset_)),
         preparer_(*replay.source, split_, replay.listing, replay.options) {
@@ -107,6 +106,7 @@ class Comparison {
   const SplitListing& split() const { return split_; }
 
   void run(AgainstReport& report) {
+    samples_.emplace(dataset_, replay_.options);
     const std::size_t n = split_.entries.size();
     const int jobs = replay_.options.jobs > 0 ? replay_.options.jobs : available_cpus();
     ReadAhead read_ahead(*replay_.source);
@@ -138,7 +138,8 @@ class Comparison {
  private:
   void refuse_without_paths() const {
     for (std::size_t sample = 0; sample < dataset_.size(); ++sample) {
-      if (!samples_.path(sample).empty()) continue;
+      const PackedDataset::Place at = dataset_.place(sample);
+      if (!dataset_.index(at.shard)->path(at.row).empty()) continue;
       throw Error(ErrorKind::kUnsupported,
                   "the dataset does not say which input its samples come from", dataset_.path(),
                   "it can be verified, but not compared with a source");
@@ -159,7 +160,7 @@ class Comparison {
     progress_.bytes += item.bytes_in();
     bytes_ += item.bytes_in();
     const std::string path = printable(item.entry.path);
-    const std::optional<std::size_t> sample = samples_.find(path);
+    const std::optional<std::size_t> sample = samples_->find(path);
     if (!sample) return not_there(path, item.reason);
     seen_[*sample] = 1;
     if (!item.reason.empty()) return no_longer_packed(*sample, path, item.reason);
@@ -190,7 +191,7 @@ class Comparison {
 
   /// Compares an input that the listing itself rejects. Its path may be a line of a list.
   void compare(const Reject& reject) {
-    const std::optional<std::size_t> sample = samples_.find(reject.path);
+    const std::optional<std::size_t> sample = samples_->find(reject.path);
     if (!sample) return not_there(reject.path, reject.reason);
     seen_[*sample] = 1;
     no_longer_packed(*sample, reject.path, reject.reason);
@@ -247,7 +248,7 @@ class Comparison {
     for (const Skip& skip : split_.skips) skipped.emplace(skip.path, skip.rule);
     for (std::size_t sample = 0; sample < seen_.size(); ++sample) {
       if (seen_[sample] != 0) continue;
-      const std::string path = samples_.path(sample);
+      const std::string path = samples_->path(sample);
       const auto skip = skipped.find(path);
       add(FindingKind::kExtra, sample, path,
           skip == skipped.end()
@@ -280,7 +281,7 @@ class Comparison {
   const SplitListing& split_;
   Progress& progress_;
   const std::stop_token& stop_;
-  const SamplesByPath samples_;
+  std::optional<SamplesByPath> samples_;  ///< while it runs
   std::vector<std::atomic<std::uint8_t>> seen_;
   const std::map<std::string, std::string> rejects_;
   const ItemPreparer preparer_;

@@ -162,6 +162,15 @@ def test_a_damaged_shard_is_packed_again_with_little_memory(arrays, tmp_path):
     assert shard.read_bytes() == before
 
 
+def test_a_dry_run_shows_the_same(arrays, tmp_path):
+    def shown(*options):
+        found = run("pack", arrays, tmp_path / "out", "--format", "lmdb", "--dry-run", "--json", *options).json
+        found.pop("seconds")
+        return found | {"notes": [note for note in found["notes"] if "--memory" not in note]}
+
+    assert shown() == shown("--memory", "16MiB")
+
+
 def test_a_place_that_takes_no_file_is_named(arrays, tmp_path):
     result = run("pack", arrays, tmp_path / "out", "--format", "lmdb", "--dry-run", *SMALL, prefix=("env", "TMPDIR=/proc"))
     assert result.code == FAILED and "temporary file" in result.err and "/proc" in result.err, result

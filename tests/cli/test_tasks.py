@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import time
 
@@ -13,6 +14,7 @@ from python_support import (
     SHAPES,
     USAGE,
     finish,
+    flip_byte,
     make_source,
     pack,
     packhorse,
@@ -26,6 +28,10 @@ from python_support import (
 def whole(tmp_path, source, *options):
     pack(source, tmp_path / "whole", *options)
     return tree(tmp_path / "whole")
+
+
+def all_of(out, number):
+    return list(staging(out).rglob(f"shard-{number:06}.*"))
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -106,6 +112,30 @@ def test_a_damaged_shard_is_noticed_by_the_finish(tmp_path):
     assert "1 of 2" in refused("pack", SHAPES / "val", out, *options, "--finish", code=FAILED).err
     pack(SHAPES / "val", out, *options, "--task", "0/1")
     packhorse("pack", SHAPES / "val", out, *options, "--finish")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_what_was_lost_after_a_refused_finish_is_packed_again_by_its_tasks_alone(tmp_path, form):
+    """Of 10 shards a data file is gone, an index damaged and a receipt gone: shards of two tasks of four."""
+    source = make_source(tmp_path / "source", 100)
+    options = ("--format", form, "--shard-samples", "10")
+    out = tmp_path / "out"
+    for task in (0, 1, 3):
+        pack(source, out, *options, "--task", f"{task}/4")
+    assert "number 2, 6" in refused("pack", source, out, *options, "--finish", code=FAILED).err
+    pack(source, out, *options, "--task", "2/4")
+
+    for lost in (*staging(out).rglob("shard-000001.[tlh]*"), *staging(out).rglob("shard-000003.json")):
+        shutil.rmtree(lost) if lost.is_dir() else lost.unlink()
+    flip_byte(next(staging(out).rglob("shard-000005.index")), 80)
+    kept = {path: (path.stat().st_ino, path.stat().st_mtime_ns) for n in (0, 2, 4, 6, 7, 8, 9) for path in all_of(out, n)}
+    assert "number 1, 3, 5" in refused("pack", source, out, *options, "--finish", code=FAILED).err
+    for task in (1, 3):
+        report = pack(source, out, *options, "--task", f"{task}/4")
+        assert report["shards_kept"] == report["shards"] - {1: 2, 3: 1}[task]
+    assert kept == {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in kept}
+    pack(source, out, *options, "--finish")
+    assert tree(out) == whole(tmp_path, source, *options)
 
 
 def test_rejects_of_tasks_are_judged_at_the_finish(tmp_path):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import fault_loop
 import pytest
-from python_support import FAILED, PACKHORSE, TRAIN
+from python_support import FAILED, PACKHORSE, SHAPES, TRAIN
 
 STRIDE = 400
 
@@ -61,6 +61,14 @@ def test_a_signal_at_any_opening_does_not_end_a_training(scratch):
     tally = fault_loop.loop(scratch, ["fit-overwrite", "open", "EINTR"])
     assert tally.violations == []
     assert met(tally, "done") > 10, tally.ended
+
+
+def test_storage_without_file_locks_is_refused_with_what_to_do(scratch):
+    first = fault_loop.Fault("flock", 1, "ENOLCK", always=True)
+    command = (PACKHORSE, "pack", SHAPES / "val", scratch / "out", "--format", "wds")
+    done = fault_loop.run(command, scratch, **first.environment())
+    assert done.returncode == FAILED and not (scratch / "out").exists()
+    assert b"this storage has no file locks (flock)" in done.stderr and b"option flock" in done.stderr, done.stderr
 
 
 def test_no_memory_before_the_program_begins_is_said(tmp_path):

@@ -48,14 +48,16 @@ class InOrder {
       : waiting_(n), out_(out), field_files_(field_files) {}
 
   void put(std::size_t i, FolderListing&& listing) {
+    listing.entries.settle();  // it may wait for long
     const std::scoped_lock lock(mutex_);
     waiting_[i] = std::make_unique<FolderListing>(std::move(listing));
-    for (; next_ < waiting_.size() && waiting_[next_]; waiting_[next_++].reset()) {
-      FolderListing& ready = *waiting_[next_];
-      out_.entries.append(std::move(ready.entries));
-      std::move(ready.rejects.begin(), ready.rejects.end(), std::back_inserter(out_.rejects));
-      std::move(ready.skips.begin(), ready.skips.end(), std::back_inserter(out_.skips));
-      std::move(ready.field_files.begin(), ready.field_files.end(),
+    while (next_ < waiting_.size() && waiting_[next_]) {
+      // Taken out first: what fails half way must not be met again by another thread.
+      const std::unique_ptr<FolderListing> ready = std::move(waiting_[next_++]);
+      out_.entries.append(std::move(ready->entries));
+      std::move(ready->rejects.begin(), ready->rejects.end(), std::back_inserter(out_.rejects));
+      std::move(ready->skips.begin(), ready->skips.end(), std::back_inserter(out_.skips));
+      std::move(ready->field_files.begin(), ready->field_files.end(),
                 std::back_inserter(field_files_));
     }
   }

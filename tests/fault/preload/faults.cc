@@ -4,9 +4,9 @@
 //     FAULT_ROOT   only files below this directory count
 //     FAULT_CALL   a group of calls below (kGroups), or "change": any of them that changes files
 //     FAULT_AT     the number of the call that fails, from 1
-//     FAULT_DO     EIO, ENOSPC, EINTR, EEXIST, ENOMEM; SHORT (half of it is written or read); KILL
-//                  (SIGKILL before the call), TORN (SIGKILL after half of it is written), SEGV
-//                  (SIGSEGV before the call, which the program may handle)
+//     FAULT_DO     EIO, ENOSPC, EINTR, EEXIST, ENOMEM, ENOLCK; SHORT (half of it is written or
+//                  read); KILL (SIGKILL before the call), TORN (SIGKILL after half of it is
+//                  written), SEGV (SIGSEGV before the call, which the program may handle)
 //     FAULT_ALWAYS 1: all that follow fail, too
 //     FAULT_COUNT  a file of kGroups 64-bit numbers that gets the calls counted
 //
@@ -107,9 +107,9 @@ void choose_fault(const char* what) {
   constexpr std::array kFaults = {
       Named{"EIO", Fault::kErrno, EIO},       Named{"ENOSPC", Fault::kErrno, ENOSPC},
       Named{"EINTR", Fault::kErrno, EINTR},   Named{"EEXIST", Fault::kErrno, EEXIST},
-      Named{"ENOMEM", Fault::kErrno, ENOMEM}, Named{"SHORT", Fault::kShort, 0},
-      Named{"KILL", Fault::kKill, 0},         Named{"TORN", Fault::kTorn, 0},
-      Named{"SEGV", Fault::kCrash, 0}};
+      Named{"ENOMEM", Fault::kErrno, ENOMEM}, Named{"ENOLCK", Fault::kErrno, ENOLCK},
+      Named{"SHORT", Fault::kShort, 0},       Named{"KILL", Fault::kKill, 0},
+      Named{"TORN", Fault::kTorn, 0},         Named{"SEGV", Fault::kCrash, 0}};
   for (const Named& named : kFaults) {
     if (strcmp(named.name, what) != 0) continue;
     state.fault = named.fault;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
@@ -34,6 +36,7 @@ class ScratchFile {
  private:
   std::filesystem::path directory_;
   const std::string holds_, advice_;
+  const pid_t process_;  ///< a forked child's copy gives nothing back
   std::once_flag opened_;
   UniqueFd fd_;
   std::atomic<std::uint64_t> end_{0};

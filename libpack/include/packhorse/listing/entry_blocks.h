@@ -46,7 +46,12 @@ class EntryBlocks {
   /// Sets `name` and `name_length` of the record. Throws Error(kUnsupported) for names of more than
   /// 4 GiB in one block; and as EntryMemory::write().
   void add(EntryRecord record, std::string_view name);
-  std::size_t size() const { return full_.size() * EntryBlock::kRecords + last_.records.size(); }
+  /// Counts the records that are not in a full block as part of the memory, too, or puts them into
+  /// the file.
+  void settle();
+  std::size_t size() const {
+    return full_.size() * EntryBlock::kRecords + last_.records.size() - missing_;
+  }
   std::size_t blocks() const { return full_.size() + (last_.records.empty() ? 0 : 1); }
   const std::shared_ptr<EntryMemory>& memory() const { return memory_; }
   /// Whether a block lies in the file.
@@ -76,10 +81,12 @@ class EntryBlocks {
   /// A full block, in memory or in the file.
   class Full;
   void close_last();
+  void reopen_last();
 
   std::shared_ptr<EntryMemory> memory_;
   std::vector<std::shared_ptr<const Full>> full_;
   EntryBlock last_;
+  std::size_t missing_ = 0;  ///< records by which the last of `full_` is short, once settled
   std::size_t blocks_in_file_ = 0;
 };
 

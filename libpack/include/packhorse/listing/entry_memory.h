@@ -30,6 +30,8 @@ class EntryMemory {
   const std::filesystem::path& scratch() const { return scratch_; }
   /// How much sorting may hold at a time.
   std::uint64_t bytes_to_sort() const;
+  /// Held by the one that sorts so much.
+  std::mutex& sorting() { return sorting_; }
   /// How many bytes have been written to the file so far.
   std::uint64_t written() const { return file_.written(); }
 
@@ -61,6 +63,7 @@ class EntryMemory {
   const std::filesystem::path scratch_;
   std::atomic<std::uint64_t> taken_{0};
   ScratchFile file_;
+  std::mutex sorting_;
   std::mutex mutex_;         ///< guards what follows
   std::list<Cached> cache_;  ///< the last one used first
   std::unordered_map<std::uint64_t, std::list<Cached>::iterator> places_;

@@ -66,6 +66,9 @@ class EntryTable {
   /// added.
   std::string_view directory_of(std::size_t i) const;
   std::size_t path_length(std::size_t i) const;
+  /// Counts the last entries, too, as part of the memory, or puts them into the file: for tables
+  /// that wait. Everything else does so for 4,096 entries at a time.
+  void settle() { blocks_.settle(); }
   /// Whether entries lie in a file.
   bool in_file() const { return blocks_.in_file(); }
   const std::shared_ptr<EntryMemory>& memory() const { return blocks_.memory(); }

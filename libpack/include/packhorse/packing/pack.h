@@ -52,8 +52,9 @@ struct PackOptions {
   /// rejected.
   bool decode = false;
   int jobs = 0;  ///< threads; 0 = as many as the process may use
-  /// What the list of samples may take, at least kLeastMemory; the rest of it goes to an unnamed
-  /// file beside the dataset. The bytes packed do not depend on it.
+  /// What the list of a source's samples may take, at least kLeastMemory; the rest of it goes to an
+  /// unnamed file beside the dataset. The bytes packed do not depend on it. A DatasetWriter has its
+  /// list in memory whatever this says.
   std::uint64_t memory = std::uint64_t{1} << 30;
   static constexpr std::uint64_t kLeastMemory = 16u << 20;
   bool overwrite = false;

@@ -221,6 +221,29 @@ TEST_CASE("entry table: beyond the memory, entries lie in a file, and all is as 
   }
 }
 
+TEST_CASE("entry table: settled tables count, and go on") {
+  for (const std::shared_ptr<EntryMemory>& memory : memories()) {
+    for (const std::uint64_t n : {0u, 1u, 4095u, 4096u, 4097u, 9000u}) {
+      CAPTURE(n);
+      std::vector<EntryTable::Entry> list = made_list(n);
+      EntryTable table = table_of(list, memory);
+      table.settle();
+      table.settle();
+      check_holds(table, list);
+      if (memory && memory->bytes() == 0) CHECK(table.in_file() == (n > 0));
+      EntryTable all(memory);
+      all.append(std::move(table));
+      check_holds(all, list);
+      for (std::uint64_t i = n; i < n + 5000; ++i) list.push_back(made(i));
+      for (std::uint64_t i = n; i < n + 5000; ++i) all.append(table_of({made(i)}, memory));
+      check_holds(all, list);
+      all.settle();
+      all.sort_by_path();
+      CHECK(all.size() == list.size());
+    }
+  }
+}
+
 TEST_CASE("entry table: many threads read what lies in a file") {
   const auto memory = std::make_shared<EntryMemory>(0, std::filesystem::path());
   const std::vector<EntryTable::Entry> list = made_list(kMany);

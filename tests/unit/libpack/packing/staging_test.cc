@@ -11,7 +11,9 @@
 #include <sstream>
 
 #include "pack_place.h"
+#include "packhorse/base/process.h"
 #include "packhorse/base/version.h"
+#include "packing/task_note.h"
 
 namespace packhorse {
 namespace {
@@ -444,6 +446,31 @@ TEST_CASE("pack: a dry run counts and writes nothing") {
   CHECK(report.accounting.balanced());
   CHECK(tree(place.directory.path()) == before);
   CHECK_FALSE(fs::exists(place.partial));
+}
+
+TEST_CASE("staging: who is at work on another machine is told by the notes") {
+  const test::TemporaryDirectory directory;
+  const fs::path folder = directory / TaskNote::kFolder;
+  CHECK_FALSE(at_work_elsewhere(directory.path(), false).has_value());
+  fs::create_directories(folder);
+  TaskNote note{.task = "3/8", .host = "elsewhere", .pid = 17, .splits = {""}, .shards = {8}};
+  note.write(folder / "3-of-8.json");
+  REQUIRE(at_work_elsewhere(directory.path(), false).has_value());
+  CHECK(at_work_elsewhere(directory.path(), false)->pid == 17);
+  CHECK_FALSE(at_work_elsewhere(directory.path(), true).has_value());  // it shares the work
+  note.task = "";
+  note.write(folder / "all.json");
+  CHECK(at_work_elsewhere(directory.path(), true).has_value());
+  note.ended = true;
+  note.write(folder / "all.json");
+  CHECK_FALSE(at_work_elsewhere(directory.path(), true).has_value());
+  const auto long_ago = fs::last_write_time(folder / "all.json") - 2 * TaskNote::kSilent;
+  fs::last_write_time(folder / "3-of-8.json", long_ago);
+  CHECK_FALSE(at_work_elsewhere(directory.path(), false).has_value());
+  note.ended = false;
+  note.host = host_name();
+  note.write(folder / "all.json");
+  CHECK_FALSE(at_work_elsewhere(directory.path(), false).has_value());  // its lock will do
 }
 
 }  // namespace packhorse

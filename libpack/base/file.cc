@@ -10,9 +10,11 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <future>
 #include <random>
+#include <thread>
 #include <utility>
 
 #include "packhorse/base/error.h"
@@ -326,6 +328,7 @@ void make_directories(const fs::path& path) {
         (code == std::errc::file_exists &&
          (fs::is_directory(path, look) || !fs::exists(fs::symlink_status(path, look))));
     if (!removed) break;
+    std::this_thread::sleep_for(std::chrono::microseconds(tries));  // two may work in step
   }
   throw_code(code, "create the directory", path);
 }

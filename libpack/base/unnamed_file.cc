@@ -1,9 +1,11 @@
 #include "base/unnamed_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 
 #include "packhorse/base/error.h"
@@ -26,6 +28,18 @@ UniqueFd open_unnamed_file(fs::path& directory) {
   }
   if (!fd) throw_errno("make a temporary file in", directory);
   return fd;
+}
+
+std::optional<fs::file_time_type> storage_time(fs::path directory) try {
+  const UniqueFd fd = open_unnamed_file(directory);
+  write_exactly(fd.get(), 0, as_bytes("now"), directory);
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) return std::nullopt;
+  using std::chrono::nanoseconds, std::chrono::seconds;
+  const auto since_1970 = seconds(status.st_mtim.tv_sec) + nanoseconds(status.st_mtim.tv_nsec);
+  return std::chrono::file_clock::from_sys(std::chrono::sys_time<nanoseconds>(since_1970));
+} catch (const Error&) {
+  return std::nullopt;
 }
 
 }  // namespace packhorse

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
 #include "packhorse/base/file.h"
 
@@ -11,5 +12,9 @@ namespace packhorse {
 /// which `directory` then names; if empty, in the system's place for temporary files. Throws
 /// Error(kIo) with the directory.
 UniqueFd open_unnamed_file(std::filesystem::path& directory);
+
+/// What time it is by the clock of whatever stores a directory, which may be another machine's:
+/// that of a file made there. Nothing where none can be made.
+std::optional<std::filesystem::file_time_type> storage_time(std::filesystem::path directory);
 
 }  // namespace packhorse

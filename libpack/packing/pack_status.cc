@@ -7,6 +7,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/unnamed_file.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/json.h"
@@ -28,11 +29,12 @@ constexpr double kSlower = 3;     ///< times the usual time of a shard
 constexpr double kNoSlower = 60;  ///< seconds: shorter times are no reason to worry
 
 /// Seconds since 1970, by the clock of whoever stores the file.
-double time_of(const fs::path& path) {
-  const auto time = fs::last_write_time(path);
+double seconds_of(fs::file_time_type time) {
   return std::chrono::duration<double>(std::chrono::file_clock::to_sys(time).time_since_epoch())
       .count();
 }
+
+double time_of(const fs::path& path) { return seconds_of(fs::last_write_time(path)); }
 
 struct DoneShard {
   std::uint64_t number = 0;  ///< in its split
@@ -93,8 +95,7 @@ class Status {
  public:
   explicit Status(const fs::path& out) : staging_(staging_path(out)) {
     read_notes();
-    now_ =
-        std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+    now_ = seconds_of(storage_time(staging_).value_or(fs::file_time_type::clock::now()));
   }
 
   PackStatus status() {

@@ -30,6 +30,7 @@ std::uint64_t estimate_bytes(const std::vector<SplitWork>& splits, const Listing
                              const PackOptions& options) {
   const TransformKind& transform = find_transform(options.image);
   const Format& format = find_format(options.format);
+  const std::uint64_t row = kIndexRow + kIndexField * listing.stored_fields().size();
   std::uint64_t total = 0;
   for (const SplitWork& split : splits) {
     for (std::size_t shard = 0; shard < split.plan.shards(); ++shard) {
@@ -39,9 +40,10 @@ std::uint64_t estimate_bytes(const std::vector<SplitWork>& splits, const Listing
            ++p) {
         const EntryTable::Facts facts = split.listing.entries.facts(split.plan.entry(p));
         const auto fields = static_cast<std::uint64_t>(std::popcount(facts.fields));
-        total += transform.estimate(options.transform, facts.size) + facts.field_bytes +
-                 format.sample_overhead + fields * format.field_overhead + kIndexRow +
-                 kIndexField * listing.stored_fields().size();
+        const std::uint64_t bytes = transform.estimate(options.transform, facts.size);
+        const bool small = bytes <= format.small_sample && fields == 0;
+        total += bytes + facts.field_bytes + fields * format.field_overhead + row +
+                 (small ? format.small_overhead : format.sample_overhead);
       }
     }
   }

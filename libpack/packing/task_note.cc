@@ -8,6 +8,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/unnamed_file.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/json.h"
@@ -48,15 +49,11 @@ std::optional<TaskNote> at_work_elsewhere(const fs::path& staging, bool whole_ru
   const fs::path folder = staging / TaskNote::kFolder;
   std::error_code code;
   if (!fs::is_directory(folder, code)) return std::nullopt;
-  // The storage's clock, not this machine's.
-  const fs::path now = temporary_name(folder / "now");
-  write_file(now, {});
-  const auto newest = fs::last_write_time(now);
-  fs::remove(now);
+  const auto now = storage_time(folder).value_or(fs::file_time_type::clock::now());
   for (const fs::directory_entry& entry : entries_in(folder)) {
     if (entry.path().extension() != ".json") continue;
     const auto sign = fs::last_write_time(entry.path(), code);
-    if (code || newest - sign > TaskNote::kSilent) continue;
+    if (code || now - sign > TaskNote::kSilent) continue;
     std::optional<TaskNote> note = TaskNote::read(entry.path());
     if (note && !note->ended && note->host != host_name() && (!whole_runs || note->task.empty()))
       return note;

@@ -96,6 +96,8 @@ const Format kDatumFormat = {
     .open_writer = open_datum_writer,
     .open_reader = open_datum_reader,
     .library_version = library_version,
+    .small_sample = 1000,  // several lie in a page
+    .small_overhead = 640,
 };
 
 }  // namespace packhorse::lmdb

@@ -200,6 +200,8 @@ const Format kMembersFormat = {
     .open_writer = open_members_writer,
     .open_reader = open_members_reader,
     .library_version = library_version,
+    .small_sample = 1000,  // several lie in a page
+    .small_overhead = 800,
 };
 
 }  // namespace packhorse::lmdb

@@ -112,7 +112,10 @@ struct Format {
   std::unique_ptr<ShardWriter> (*open_writer)(const std::filesystem::path& data_file,
                                               const ShardSpec& spec);
   std::unique_ptr<ShardReader> (*open_reader)(const std::filesystem::path& data_file);
-  std::string (*library_version)();                   ///< the library's version, for --version
+  std::string (*library_version)();  ///< the library's version, for --version
+  /// Samples of up to so many bytes, and without fields, take less beyond their own.
+  std::uint32_t small_sample = 0;
+  std::uint32_t small_overhead = 0;                   ///< that much, at most
   const ExportedIndexes* exported_indexes = nullptr;  ///< null: other people's readers need none
 };
 

@@ -331,4 +331,25 @@ TEST_CASE("pack: what is no Error in a source reaches the caller, and nothing is
   CHECK(fs::is_empty(directory.path()));
 }
 
+TEST_CASE(
+    "pack: the estimate of the space is enough, and not many times too much for small samples") {
+  for (const std::size_t bytes : {0u, 300u, 1000u, 1001u, 3000u}) {
+    const TemporaryDirectory directory;
+    for (int i = 0; i < 2000; ++i)
+      put(directory / ("in/c" + std::to_string(i % 2) + "/" + std::to_string(i) + ".pgm"),
+          tiny_image(i, bytes));
+    for (const Format* format : all_formats()) {
+      CAPTURE(format->name);
+      CAPTURE(bytes);
+      PackOptions options;
+      options.format = format->name;
+      options.plan.shard_samples = 1000;
+      const PackReport report =
+          pack(directory / "in", directory / std::string(format->name), options);
+      CHECK(report.estimate >= report.bytes_out);
+      if (bytes <= 1000) CHECK(report.estimate <= 8 * report.bytes_out);
+    }
+  }
+}
+
 }  // namespace packhorse

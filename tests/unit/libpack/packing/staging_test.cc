@@ -10,6 +10,7 @@
 #include <functional>
 #include <sstream>
 
+#include "base/unnamed_file.h"
 #include "pack_place.h"
 #include "packhorse/base/process.h"
 #include "packhorse/base/version.h"
@@ -446,6 +447,18 @@ TEST_CASE("pack: a dry run counts and writes nothing") {
   CHECK(report.accounting.balanced());
   CHECK(tree(place.directory.path()) == before);
   CHECK_FALSE(fs::exists(place.partial));
+}
+
+TEST_CASE("staging: the storage's time is that of its files") {
+  const test::TemporaryDirectory directory;
+  const auto before = storage_time(directory.path());
+  put(directory / "file", "x");
+  const auto after = storage_time(directory / "not there");  // the folder around it tells
+  REQUIRE((before && after));
+  CHECK(*before <= fs::last_write_time(directory / "file"));
+  CHECK(fs::last_write_time(directory / "file") <= *after);
+  CHECK(std::distance(fs::directory_iterator(directory.path()), {}) == 1);
+  CHECK_FALSE(storage_time("/proc/self").has_value());
 }
 
 TEST_CASE("staging: who is at work on another machine is told by the notes") {

@@ -412,9 +412,10 @@ struct Loader::Impl {
   std::unique_ptr<Prefetcher> prefetcher;
   std::uint64_t prefetched_before = 0;  ///< bytes, by the prefetchers of earlier epochs
   mutable std::mutex prefetch_mutex;    ///< guards the prefetcher and its total, for counters()
-  std::atomic<std::uint64_t> next_ticket{0};
+  // Every producer writes it for every sample, and reads what stands around it:
+  alignas(kCacheLine) std::atomic<std::uint64_t> next_ticket{0};
   // These belong to the consumer:
-  std::uint64_t next_step = 0;  ///< the step that next() returns next
+  alignas(kCacheLine) std::uint64_t next_step = 0;  ///< the step that next() returns next
   std::atomic<std::uint64_t> consumer_wait_ns{0}, batches{0}, ready_batches_sum{0};
 
   std::vector<std::unique_ptr<Producer>> producers;

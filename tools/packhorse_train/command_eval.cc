@@ -36,8 +36,7 @@ class CommandEval final : public program::Command {
   }
 
   int run(const std::stop_token& stop) override {
-    use_available_cpus();
-    options_.device = pick_device(run_.device);
+    options_.device = run_.apply();
     options_.workers = run_.workers;
     options_.recipe = recipe_.choices();
     remote_.enable({options_.data.string()});

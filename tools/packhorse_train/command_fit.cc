@@ -119,9 +119,8 @@ class CommandFit final : public program::Command {
     if (resume_if_there_) look_for_run();
     const std::optional<Launch> launch = find_launch();
     const Launch mine = launch.value_or(Launch{});
-    use_available_cpus(mine.local_world);
     options_.recipe = recipe_.choices();
-    options_.device = pick_device(run_.device, mine.local_rank);
+    options_.device = run_.apply(mine.local_rank, mine.local_world);
     options_.workers = run_.workers;
     options_.init_head = new_head_ ? Head::kMayDiffer : Head::kMustFit;
     options_.watch = watch_.options();

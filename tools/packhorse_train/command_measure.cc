@@ -69,13 +69,12 @@ class CommandMeasure final : public program::Command {
   }
 
   int run(const std::stop_token& stop) override {
-    use_available_cpus();
     if (options_.packed.empty() && !pack_all_) {
       throw Error(ErrorKind::kUsage, "there is nothing to compare the folder with", {},
                   "give datasets packed from it with --packed, or let --pack-all make them");
     }
     options_.recipe = recipe_.choices();
-    options_.device = pick_device(run_.device);
+    options_.device = run_.apply();
     options_.workers = run_.workers;
     passes_.put_into(options_);
     for (const std::string& text : storages_)

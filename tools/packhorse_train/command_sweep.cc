@@ -8,6 +8,7 @@
 #include "common/terminal.h"
 #include "measure_options.h"
 #include "packhorse/base/error.h"
+#include "packhorse/base/resources.h"
 #include "recipe_options.h"
 #include "report_json.h"
 #include "report_text.h"
@@ -48,7 +49,7 @@ class CommandSweep final : public program::Command {
   }
 
   int run(const std::stop_token& stop) override {
-    use_available_cpus();
+    set_compute_threads(available_cpus());
     options_.measure.recipe = recipe_.choices();
     options_.measure.device = pick_device(device_);
     passes_.put_into(options_.measure);

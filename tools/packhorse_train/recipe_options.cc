@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/checks.h"
+#include "packhorse/base/cpu_binding.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/resources.h"
 #include "packhorse/trainer/device/device.h"
@@ -145,10 +146,48 @@ void RunOptions::add_options(CLI::App& app) {
                  "Reader threads; -1: one for each CPU this process may use, 0: none, the training "
                  "thread reads")
       ->capture_default_str();
+  app.add_option("--bind", bind,
+                 "CPUs to run on: auto (near the GPU, else a share for each process), node:N (a "
+                 "NUMA node), cpus:LIST, e.g. cpus:0-7, or none")
+      ->capture_default_str();
 }
 
-void use_available_cpus(int local_processes) {
-  set_compute_threads(std::max(1, available_cpus() / local_processes));
+namespace {
+
+/// The nodes of the devices of all processes here, as far as this one can know.
+std::vector<std::optional<int>> device_nodes(const Device& mine, int local_rank, int processes) {
+  if (!mine.is_cuda()) return {};
+  std::vector<std::optional<int>> nodes;
+  for (int rank = 0; rank < processes; ++rank) {
+    // A launcher that shows each process its own GPU says nothing of the others'.
+    const bool known = rank == local_rank || mine.index == local_rank;
+    const Device device = rank == local_rank ? mine : Device{Device::Kind::kCuda, rank};
+    nodes.push_back(known ? node_of_device(pci_bus_id(device)) : std::nullopt);
+  }
+  return nodes;
+}
+
+}  // namespace
+
+Device RunOptions::apply(int local_rank, int local_processes) const {
+  const CpuBinding binding = CpuBinding::parse(bind);
+  const Device picked = pick_device(device, local_rank);
+  const LocalProcess process{local_rank, local_processes,
+                             binding.kind == CpuBinding::Kind::kAuto
+                                 ? device_nodes(picked, local_rank, local_processes)
+                                 : std::vector<std::optional<int>>()};
+  const std::vector<int> cpus = cpus_for(binding, numa_nodes(), process);
+  if (!cpus.empty()) {
+    bind_to(cpus);
+    fmt::print(stderr, "packhorse-train: note: bound to the CPUs {}\n", cpu_list_text(cpus));
+  } else if (binding.kind == CpuBinding::Kind::kAuto) {
+    fmt::print(stderr,
+               "packhorse-train: note: --bind auto binds nothing: one process, and no device whose "
+               "NUMA node is known\n");
+  }
+  const bool own = !cpus.empty() && binding.kind == CpuBinding::Kind::kAuto;
+  set_compute_threads(std::max(1, available_cpus() / (own ? 1 : local_processes)));
+  return picked;
 }
 
 }  // namespace packhorse::trainer

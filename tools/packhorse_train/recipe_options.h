@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "packhorse/trainer/device/device.h"
 #include "packhorse/trainer/recipe/recipe.h"
 
 namespace packhorse::trainer {
@@ -25,15 +26,16 @@ class RecipeOptions {
   std::optional<std::string> augment_, amp_, order_, optimizer_, non_finite_;
 };
 
-/// --device and --workers.
+/// --device, --workers and --bind.
 struct RunOptions {
   std::string device = "auto";
   int workers = -1;
+  std::string bind = "none";
   void add_options(CLI::App& app);
+  /// Picks the device of one of the processes on this machine, binds the process, and gives
+  /// LibTorch its share of the cores. Prints what it is bound to on stderr. Call it before any
+  /// thread starts.
+  Device apply(int local_rank = 0, int local_processes = 1) const;
 };
-
-/// Gives LibTorch the cores this process may use, or its share of them when several processes train
-/// on this machine.
-void use_available_cpus(int local_processes = 1);
 
 }  // namespace packhorse::trainer

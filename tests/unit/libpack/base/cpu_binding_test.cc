@@ -1,0 +1,114 @@
+#include "packhorse/base/cpu_binding.h"
+
+#include <fstream>
+#include <thread>
+
+#include "packhorse/base/error.h"
+#include "packhorse/base/resources.h"
+#include "support/support.h"
+
+namespace packhorse {
+
+namespace {
+
+using Cpus = std::vector<int>;
+
+/// Two sockets of four cores with two threads each, as Linux numbers them.
+const std::vector<NumaNode> kTwo = {{0, {0, 1, 2, 3, 8, 9, 10, 11}},
+                                    {1, {4, 5, 6, 7, 12, 13, 14, 15}}};
+
+Cpus chosen(const std::string& text, const LocalProcess& process = {}) {
+  return cpus_for(CpuBinding::parse(text), kTwo, process);
+}
+
+bool is_refused(const std::string& text) {
+  try {
+    static_cast<void>(chosen(text));
+  } catch (const Error& error) {
+    return error.kind() == ErrorKind::kUsage;
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("CPU binding: lists are read and written as the kernel does") {
+  CHECK(parse_cpu_list("0-3,8") == Cpus{0, 1, 2, 3, 8});
+  CHECK(cpu_list_text({0, 1, 2, 3, 8, 10, 11}) == "0-3,8,10-11");
+  for (const char* text : {"", "-1", "3-2", "1,1", "2,1", "0-", "0,", "a", "99999", "0 1"}) {
+    CAPTURE(text);
+    CHECK(is_refused(std::string("cpus:") + text));
+  }
+}
+
+TEST_CASE("CPU binding: what is asked for is given, or refused") {
+  CHECK(chosen("none").empty());
+  CHECK(chosen("node:1") == kTwo[1].cpus);
+  CHECK(chosen("cpus:3-5") == Cpus{3, 4, 5});
+  for (const char* text : {"node:2", "node:", "node:-1", "cpus:16", "cpus:0,99", "1", ""}) {
+    CAPTURE(text);
+    CHECK(is_refused(text));
+  }
+}
+
+TEST_CASE("CPU binding: processes are dealt out over the nodes") {
+  CHECK(chosen("auto").empty());  // alone, it may as well use all
+  CHECK(chosen("auto", {0, 2}) == kTwo[0].cpus);
+  CHECK(chosen("auto", {1, 2}) == kTwo[1].cpus);
+  CHECK(chosen("auto", {0, 4}) == Cpus{0, 1, 2, 3});
+  CHECK(chosen("auto", {1, 4}) == Cpus{8, 9, 10, 11});
+  CHECK(chosen("auto", {3, 4}) == Cpus{12, 13, 14, 15});
+  Cpus all;  // three processes: two on the first node
+  for (int i = 0; i < 3; ++i) {
+    const Cpus mine = chosen("auto", {i, 3});
+    all.insert(all.end(), mine.begin(), mine.end());
+  }
+  CHECK(all.size() == 16);
+  for (int i = 0; i < 40; ++i) CHECK(chosen("auto", {i, 40}).size() == 1);  // more than CPUs
+}
+
+TEST_CASE("CPU binding: a process is near its device") {
+  LocalProcess process{0, 4, {1, 1, 0, 1}};
+  CHECK(chosen("auto", process) == Cpus{4, 5});
+  process.number = 1;
+  CHECK(chosen("auto", process) == Cpus{6, 7, 12});
+  process.number = 2;
+  CHECK(chosen("auto", process) == kTwo[0].cpus);
+  CHECK(chosen("auto", {0, 1, {1}}) == kTwo[1].cpus);
+  CHECK(chosen("auto", {0, 1, {7}}) == kTwo[0].cpus);  // a node without CPUs that it may use
+  CHECK(chosen("auto", {0, 1, {std::nullopt}}).empty());
+}
+
+TEST_CASE("CPU binding: nodes are those of the kernel with CPUs of this process") {
+  const test::TemporaryDirectory directory;
+  const Cpus mine = [] {
+    Cpus cpus;
+    for (const NumaNode& node : numa_nodes("/nowhere"))
+      cpus.insert(cpus.end(), node.cpus.begin(), node.cpus.end());
+    return cpus;
+  }();
+  REQUIRE_FALSE(mine.empty());
+  test::put(directory / "node1/cpulist", std::to_string(mine.back()) + "\n");
+  test::put(directory / "node0/cpulist", "1000-1023\n");  // of others
+  test::put(directory / "node2/cpulist", "\n");           // memory alone
+  test::put(directory / "possible", "0-2\n");
+  CHECK(numa_nodes(directory.path()) == std::vector<NumaNode>{{1, {mine.back()}}});
+  test::put(directory / "0000:af:00.0/numa_node", "1\n");
+  test::put(directory / "0000:b0:00.0/numa_node", "-1\n");
+  CHECK(node_of_device("0000:AF:00.0", directory.path()) == 1);
+  CHECK_FALSE(node_of_device("0000:b0:00.0", directory.path()).has_value());
+  CHECK_FALSE(node_of_device("", directory.path()).has_value());
+}
+
+TEST_CASE("CPU binding: threads of a thread that is bound are bound, too") {
+  const Cpus all = numa_nodes("/nowhere").front().cpus;
+  int cpus = 0;
+  std::thread([&] {
+    bind_to({all.back()});
+    std::thread([&] { cpus = available_cpus(); }).join();
+  }).join();
+  CHECK(cpus == 1);
+  CHECK(numa_nodes("/nowhere").front().cpus == all);
+}
+
+}  // namespace packhorse

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "packhorse/base/bytes.h"
+
+/// How well detections agree with the objects that are in the pictures: COCO's average precision
+/// and recall, as pycocotools' COCOeval computes them for boxes.
+///
+///     DetectionScores scores(classes);
+///     for (...) scores.add(image, objects, detections);
+///     DetectionReport report = scores.report();
+///
+/// Sources: cocodataset.org, "Detection Evaluation"; pycocotools, cocoeval.py.
+namespace packhorse {
+
+/// A box by its corner, width and height, in pixels, as COCO writes them.
+struct PlainBox {
+  double x = 0, y = 0, width = 0, height = 0;
+  double area() const { return width * height; }
+};
+
+/// An object that is in a picture.
+struct TrueObject {
+  PlainBox box;
+  std::int64_t label = 0;
+  double area = 0;     ///< as the annotations say: of its outline, rather than of its box
+  bool crowd = false;  ///< stands for many objects: detections in it are neither right nor wrong
+};
+
+struct Detection {
+  PlainBox box;
+  std::int64_t label = 0;
+  double score = 0;
+};
+
+/// The share of a box that lies in another: of both together, or, in a crowd, of the first.
+double overlap(const PlainBox& detection, const PlainBox& object, bool crowd);
+
+/// Sizes of objects: all; areas up to 32 x 32 pixels; up to 96 x 96; larger ones.
+enum class ObjectSize : std::uint8_t { kAll, kSmall, kMedium, kLarge };
+inline constexpr std::size_t kObjectSizes = 4;
+/// The overlaps from which on a detection counts: 0.5, 0.55, ... 0.95.
+inline constexpr std::size_t kOverlaps = 10;
+/// The recalls at which precision is taken: 0, 0.01, ... 1.
+inline constexpr std::size_t kRecalls = 101;
+/// The detections of a picture and a class that count, the surest first: 1, 10, 100.
+inline constexpr std::array<std::size_t, 3> kMostDetections = {1, 10, 100};
+
+/// What is nothing is not defined: there is no object to be found.
+struct DetectionReport {
+  using Score = std::optional<double>;
+  struct OfClass {
+    std::uint64_t objects = 0;     ///< that count: no crowds
+    std::uint64_t detections = 0;  ///< among the 100 surest of their pictures
+    Score ap, ap50, recall;        ///< as below, of this class
+    /// Precision at overlap 0.5, at each of the recalls; empty where nothing is to be found.
+    std::vector<double> precision50;
+  };
+  std::uint64_t images = 0;
+  Score ap, ap50, ap75;                 ///< mean over classes; `ap` also over overlaps
+  Score ap_small, ap_medium, ap_large;  ///< by the objects' areas
+  Score recall1, recall10, recall100;   ///< mean over classes and overlaps, by detections
+  Score recall_small, recall_medium, recall_large;
+  std::vector<OfClass> classes;
+};
+
+/// Compares the detections of picture after picture, and holds 48 bytes for each. One thread.
+class DetectionScores {
+ public:
+  explicit DetectionScores(std::size_t classes);
+
+  /// `image` decides between equal scores: what comes from lower numbers goes first; of one
+  /// picture, what is given first. No number twice. Throws Error(kUsage) for a label that is no
+  /// class, and for a score that is no number.
+  void add(std::uint64_t image, std::span<const TrueObject> objects,
+           std::span<const Detection> detections);
+
+  /// Everything that was added, for merge() in another process of the same machine type.
+  std::vector<std::byte> serialise() const;
+  /// Throws Error(kCorrupt) for bytes that no serialise() of as many classes has made.
+  void merge(Bytes bytes);
+
+  DetectionReport report() const;
+
+ private:
+  struct Found {
+    double score = 0;
+    std::uint64_t image = 0;
+    std::uint16_t rank = 0;  ///< among the detections of the class in the picture
+    /// By size: bit t for the overlap t.
+    std::array<std::uint16_t, kObjectSizes> right = {}, ignored = {};
+  };
+  struct Class {
+    std::array<std::uint64_t, kObjectSizes> objects = {};
+    std::vector<Found> found = {};
+  };
+  void add_class(Class& to, std::uint64_t image, const std::vector<TrueObject>& objects,
+                 std::vector<Detection>& detections);
+
+  std::uint64_t images_ = 0;
+  std::vector<Class> classes_;
+};
+
+}  // namespace packhorse

@@ -1,6 +1,7 @@
 #include "packhorse/base/cpu_binding.h"
 
 #include <fstream>
+#include <future>
 #include <thread>
 
 #include "packhorse/base/error.h"
@@ -100,14 +101,23 @@ TEST_CASE("CPU binding: nodes are those of the kernel with CPUs of this process"
   CHECK_FALSE(node_of_device("", directory.path()).has_value());
 }
 
-TEST_CASE("CPU binding: threads of a thread that is bound are bound, too") {
+TEST_CASE("CPU binding: all threads of the process are bound, and those they start") {
   const Cpus all = numa_nodes("/nowhere").front().cpus;
-  int cpus = 0;
-  std::thread([&] {
-    bind_to({all.back()});
-    std::thread([&] { cpus = available_cpus(); }).join();
-  }).join();
-  CHECK(cpus == 1);
+  std::promise<void> bound;
+  int of_earlier = 0;
+  int of_later = 0;
+  std::thread earlier([&] {
+    bound.get_future().wait();
+    of_earlier = available_cpus();
+    std::thread([&] { of_later = available_cpus(); }).join();
+  });
+  bind_to({all.back()});
+  bound.set_value();
+  earlier.join();
+  CHECK(numa_nodes("/nowhere").front().cpus == Cpus{all.back()});
+  bind_to(all);
+  CHECK(of_earlier == 1);
+  CHECK(of_later == 1);
   CHECK(numa_nodes("/nowhere").front().cpus == all);
 }
 

@@ -1,5 +1,6 @@
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -12,6 +13,8 @@ namespace {
 
 /// Each tensor is a member of the header; a tensor's own members are flat, except the shape.
 constexpr JsonLimits kLimits{.bytes = 16u << 20, .depth = 4, .members = 100'000};
+
+constexpr std::uint64_t kMostOfEmpty = 1ULL << 40;
 
 at::ScalarType type_named(const std::string& name, const std::filesystem::path& path) {
   static const std::map<std::string, at::ScalarType> kTypes = {
@@ -29,13 +32,16 @@ at::Tensor read_tensor(const ExactJson& entry, Bytes data, const std::filesystem
   const auto end = entry.at("data_offsets").at(1).get<std::uint64_t>();
   const at::ScalarType type = type_named(entry.at("dtype").get<std::string>(), path);
   if (begin > end || end > data.size()) throw_bad_weights(path, "it is truncated");
+  const bool empty = std::count(shape.begin(), shape.end(), 0) > 0;
+  // Of an empty tensor the other sides are bounded, too, as strides are their products.
+  const std::uint64_t most = empty ? kMostOfEmpty : end - begin;
   std::uint64_t bytes = c10::elementSize(type);
   for (const std::int64_t side : shape) {
-    if (side < 0 || (side > 0 && bytes > (end - begin) / static_cast<std::uint64_t>(side))) {
+    if (side < 0 || (side > 0 && bytes > most / static_cast<std::uint64_t>(side)))
       throw_bad_weights(path, "a tensor in it has fewer bytes than its shape needs");
-    }
-    bytes *= static_cast<std::uint64_t>(side);
+    bytes *= static_cast<std::uint64_t>(std::max<std::int64_t>(side, 1));
   }
+  if (empty) bytes = 0;
   if (bytes != end - begin)
     throw_bad_weights(path, "a tensor in it has more bytes than its shape needs");
   auto tensor = at::empty(shape, type);

@@ -101,16 +101,20 @@ TEST_CASE("weights: safetensors files are read, and those that lie about sizes r
   const auto read = [&] { read_weights(path); };
   put_safetensors(path,
                   R"({"__metadata__":{"format":"pt"},)"
-                  R"("a":{"dtype":"F32","shape":[2,1],"data_offsets":[4,12]}})",
+                  R"("a":{"dtype":"F32","shape":[2,1],"data_offsets":[4,12]},)"
+                  R"("b":{"dtype":"F32","shape":[2,0,4],"data_offsets":[4,4]}})",
                   {7, 1, 2});
   const NamedTensors tensors = read_weights(path);
-  REQUIRE(tensors.size() == 1);
+  REQUIRE(tensors.size() == 2);
+  CHECK(tensors[1].second.sizes() == at::IntArrayRef{2, 0, 4});
   CHECK(tensors[0].first == "a");
   CHECK(tensors[0].second.equal(at::arange(1, 3, at::kFloat).reshape({2, 1})));
   for (const char* lie :
        {R"("shape":[3],"data_offsets":[4,12])", R"("shape":[1],"data_offsets":[4,12])",
         R"("shape":[2],"data_offsets":[8,16])", R"("shape":[2],"data_offsets":[12,4])",
-        R"("shape":[-2],"data_offsets":[4,12])",
+        R"("shape":[-2],"data_offsets":[4,12])", R"("shape":[0,-2],"data_offsets":[4,4])",
+        R"("shape":[0,2],"data_offsets":[4,12])",
+        R"("shape":[0,4611686018427387904,4611686018427387904],"data_offsets":[4,4])",
         R"("shape":[4611686018427387904,4],"data_offsets":[4,12])"}) {
     CAPTURE(lie);
     put_safetensors(path, std::string(R"({"a":{"dtype":"F32",)") + lie + "}}", {7, 1, 2});

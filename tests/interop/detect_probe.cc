@@ -1,0 +1,112 @@
+// The parts of a detector, for tests in Python that hold them against plain ones.
+//   detect_probe train NAME CLASSES WEIGHTS INPUT OUT: predictions in training mode, assignment,
+//       losses and gradients for INPUT's "images", "boxes" (centre and sides), "labels", "real"
+//   detect_probe eval NAME CLASSES WEIGHTS INPUT OUT: predictions in evaluation mode
+//   detect_probe loss INPUT OUT: the same as train, for INPUT's "predictions" of pictures
+//       of "sides" [2]: height and width
+//   detect_probe suppress THRESHOLD INPUT OUT: which of "corners", "scores", "labels" are kept
+//   detect_probe save NAME CLASSES OUT: a new network
+// OUT is a checkpoint.
+#include <ATen/Context.h>
+#include <ATen/core/grad_mode.h>
+
+#include <exception>
+#include <iostream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "packhorse/trainer/checkpoint/checkpoint.h"
+#include "packhorse/trainer/checkpoint/weights.h"
+#include "packhorse/trainer/models/detectors.h"
+#include "tasks/detect/boxes.h"
+#include "tasks/detect/yolox_loss.h"
+
+namespace {
+
+using namespace packhorse::trainer;  // NOLINT(google-build-using-namespace): a program about it
+
+using Tensors = std::map<std::string, at::Tensor>;
+
+Tensors read(const std::string& path) {
+  Tensors tensors;
+  for (const auto& [name, tensor] : read_weights(path)) tensors[name] = tensor;
+  return tensors;
+}
+
+void add_loss(const at::Tensor& predictions, const Tensors& in, const AnchorPoints& points,
+              NamedTensors& out) {
+  const TrueBoxes truth{in.at("boxes"), in.at("labels").to(at::kLong), in.at("real").to(at::kBool)};
+  const Assignment assignment = assign_simota(predictions, truth, points);
+  const YoloxLoss loss = yolox_loss(predictions, truth, points, true);
+  loss.total.backward();
+  out.insert(out.end(), {{"predictions", predictions.detach()},
+                         {"object", assignment.object},
+                         {"overlap", assignment.overlap},
+                         {"loss.box", loss.box.detach()},
+                         {"loss.object", loss.object.detach()},
+                         {"loss.classes", loss.classes.detach()},
+                         {"loss.offsets", loss.offsets.detach()},
+                         {"loss.total", loss.total.detach()}});
+}
+
+NamedTensors network(const std::vector<std::string>& args) {
+  const auto model = make_detector(args.at(1), std::stoll(args.at(2)));
+  NamedTensors out;
+  if (args[0] == "save") {
+    for (const auto& item : model->named_parameters()) out.emplace_back(item.key(), item.value());
+    for (const auto& item : model->named_buffers()) out.emplace_back(item.key(), item.value());
+    return out;
+  }
+  load_weights(*model, args.at(3));
+  const Tensors in = read(args.at(4));
+  const at::Tensor& images = in.at("images");
+  if (args[0] == "eval") {
+    model->eval();
+    const at::NoGradGuard no_grad;
+    return {{"predictions", model->forward(images)}};
+  }
+  model->train();
+  add_loss(model->forward(images), in, anchor_points(images.size(2), images.size(3), at::kCPU),
+           out);
+  for (const auto& item : model->named_parameters())
+    out.emplace_back("grad." + item.key(), item.value().grad());
+  return out;
+}
+
+NamedTensors loss_alone(const std::vector<std::string>& args) {
+  const Tensors in = read(args.at(1));
+  const at::Tensor predictions = in.at("predictions").clone().requires_grad_();
+  const auto side = [&](std::int64_t i) { return in.at("sides")[i].item<std::int64_t>(); };
+  NamedTensors out;
+  add_loss(predictions, in, anchor_points(side(0), side(1), at::kCPU), out);
+  out.emplace_back("grad", predictions.grad());
+  return out;
+}
+
+NamedTensors kept(const std::vector<std::string>& args) {
+  const Tensors in = read(args.at(2));
+  return {{"kept", suppress_overlaps(in.at("corners"), in.at("scores"),
+                                     in.at("labels").to(at::kLong), std::stod(args.at(1)))}};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const std::vector<std::string> args(argv + 1, argv + argc);
+    at::manual_seed(1);
+    Checkpoint result;
+    if (args.at(0) == "loss")
+      result.model = loss_alone(args);
+    else if (args[0] == "suppress")
+      result.model = kept(args);
+    else
+      result.model = network(args);
+    write_checkpoint(args.back(), result);
+    return 0;
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << '\n';
+    return 1;
+  }
+}

@@ -18,7 +18,7 @@
 
 #include "packhorse/trainer/checkpoint/checkpoint.h"
 #include "packhorse/trainer/checkpoint/weights.h"
-#include "packhorse/trainer/models/detectors.h"
+#include "packhorse/trainer/models/models.h"
 #include "tasks/detect/boxes.h"
 #include "tasks/detect/yolox_loss.h"
 
@@ -51,7 +51,7 @@ void add_loss(const at::Tensor& predictions, const Tensors& in, const AnchorPoin
 }
 
 NamedTensors network(const std::vector<std::string>& args) {
-  const auto model = make_detector(args.at(1), std::stoll(args.at(2)));
+  const auto model = make_model(args.at(1), std::stoll(args.at(2)));
   NamedTensors out;
   if (args[0] == "save") {
     for (const auto& item : model->named_parameters()) out.emplace_back(item.key(), item.value());

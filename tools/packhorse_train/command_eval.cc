@@ -4,12 +4,16 @@
 #include "common/image_limits.h"
 #include "common/remote.h"
 #include "common/terminal.h"
+#include "packhorse/analysis/detection_scores.h"
+#include "packhorse/base/printable.h"
 #include "packhorse/trainer/train/evaluate.h"
 #include "recipe_options.h"
 
 namespace packhorse::trainer {
 
 namespace {
+
+using program::Json;
 
 class CommandEval final : public program::Command {
  public:
@@ -43,18 +47,12 @@ class CommandEval final : public program::Command {
     const EvaluateResult result = evaluate(options_, stop);
     const Scores& scores = result.scores;
     if (json_) {
-      fmt::print("{}", json_text({{"checkpoint", path_json(options_.checkpoint)},
-                                  {"weights", path_json(options_.weights)},
-                                  {"data", options_.data.string()},
-                                  {"device", describe(options_.device)},
-                                  {"arch", result.state.recipe.arch},
-                                  {"images", scores.images},
-                                  {"top1", scores.top1},
-                                  {"top5", scores.top5},
-                                  {"loss", scores.loss}}));
+      fmt::print("{}", json_text(to_json(result)));
     } else {
-      fmt::print("top-1 {:.2f} %, top-5 {:.2f} %, loss {:.4f} on {}\n", scores.top1, scores.top5,
-                 scores.loss, program::count_text(scores.images, "image"));
+      const bool detects = scores.detection != nullptr;
+      fmt::print("{} on {}\n", to_text(scores, detects ? scores.values.size() : 3),
+                 program::count_text(scores.images, "image"));
+      if (detects) fmt::print("{}", class_table(*scores.detection, result.state.classes));
     }
     return program::kDone;
   }
@@ -62,6 +60,47 @@ class CommandEval final : public program::Command {
  private:
   static program::Json path_json(const std::filesystem::path& path) {
     return path.empty() ? program::Json() : program::Json(path.string());
+  }
+
+  Json to_json(const EvaluateResult& result) const {
+    const Scores& scores = result.scores;
+    Json json = {{"checkpoint", path_json(options_.checkpoint)},
+                 {"weights", path_json(options_.weights)},
+                 {"data", options_.data.string()},
+                 {"device", describe(options_.device)},
+                 {"task", name_of(result.state.recipe.task)},
+                 {"arch", result.state.recipe.arch},
+                 {"images", scores.images}};
+    for (const ScoreName& name : score_names(scores.task)) json[name.key] = scores.at(name.key);
+    if (scores.detection == nullptr) return json;
+    json["classes"] = Json::array();
+    for (std::size_t i = 0; i < result.state.classes.size(); ++i) {
+      const DetectionReport::OfClass& of = scores.detection->classes.at(i);
+      const auto number = [](const DetectionReport::Score& s) { return s ? Json(*s) : Json(); };
+      json["classes"].push_back({{"name", result.state.classes[i]},
+                                 {"objects", of.objects},
+                                 {"detections", of.detections},
+                                 {"ap", number(of.ap)},
+                                 {"ap50", number(of.ap50)},
+                                 {"recall", number(of.recall)},
+                                 {"precision50", of.precision50}});
+    }
+    return json;
+  }
+
+  static std::string class_table(const DetectionReport& report,
+                                 const std::vector<std::string>& classes) {
+    std::string text = fmt::format("{:>10} {:>10} {:>8} {:>8} {:>8}  class\n", "objects", "found",
+                                   "AP", "AP50", "recall");
+    const auto number = [](const DetectionReport::Score& score) {
+      return score ? fmt::format("{:.4f}", *score) : "-";
+    };
+    for (std::size_t i = 0; i < classes.size(); ++i) {
+      const DetectionReport::OfClass& of = report.classes.at(i);
+      text += fmt::format("{:>10} {:>10} {:>8} {:>8} {:>8}  {}\n", of.objects, of.detections,
+                          number(of.ap), number(of.ap50), number(of.recall), printable(classes[i]));
+    }
+    return text;
   }
 
   EvaluateOptions options_;

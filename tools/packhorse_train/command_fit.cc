@@ -175,10 +175,8 @@ class CommandFit final : public program::Command {
                  "{}epoch {}/{}: train loss {:.4f}{}, lr {:.4g}, {} img/s, {:.1f} % waiting for "
                  "data, {}\n",
                  program::stderr_is_terminal() ? "\r\x1b[K" : "", log.epoch, epochs, log.train_loss,
-                 log.top1 ? fmt::format(", val loss {:.4f}, top-1 {:.2f} %, top-5 {:.2f} %",
-                                        *log.val_loss, *log.top1, *log.top5)
-                          : "",
-                 log.lr, rate_text(log.images_per_s), 100 * log.data_wait_share,
+                 log.scores ? ", on the validation data: " + to_text(*log.scores) : "", log.lr,
+                 rate_text(log.images_per_s), 100 * log.data_wait_share,
                  program::seconds_text(log.seconds));
     };
     events.step = [last = Clock::now()](const StepReport& step) mutable {
@@ -203,25 +201,26 @@ class CommandFit final : public program::Command {
   }
 
   Json to_json(const FitResult& result) const {
-    const auto of_val = [&](auto field) { return result.val ? Json(field(*result.val)) : Json(); };
-    return {{"device", describe(options_.device)},
-            {"arch", result.recipe.arch},
-            {"parameters", result.parameters},
-            {"processes", result.processes},
-            {"epochs", result.epochs},
-            {"steps", result.steps},
-            {"skipped", result.skipped},
-            {"stopped", result.stopped},
-            {"batch_size", result.recipe.batch_size},
-            {"images_per_s", result.images_per_s},
-            {"data_wait_share", result.data_wait_share},
-            {"loss", result.loss},
-            {"val_loss", of_val([](const Scores& s) { return s.loss; })},
-            {"top1", of_val([](const Scores& s) { return s.top1; })},
-            {"top5", of_val([](const Scores& s) { return s.top5; })},
-            {"val_images", of_val([](const Scores& s) { return s.images; })},
-            {"checkpoint", result.checkpoint.empty() ? Json() : Json(result.checkpoint.string())},
-            {"seconds", result.seconds}};
+    Json json = {
+        {"device", describe(options_.device)},
+        {"task", name_of(result.recipe.task)},
+        {"arch", result.recipe.arch},
+        {"parameters", result.parameters},
+        {"processes", result.processes},
+        {"epochs", result.epochs},
+        {"steps", result.steps},
+        {"skipped", result.skipped},
+        {"stopped", result.stopped},
+        {"batch_size", result.recipe.batch_size},
+        {"images_per_s", result.images_per_s},
+        {"data_wait_share", result.data_wait_share},
+        {"loss", result.loss},
+        {"val_images", result.val ? Json(result.val->images) : Json()},
+        {"checkpoint", result.checkpoint.empty() ? Json() : Json(result.checkpoint.string())},
+        {"seconds", result.seconds}};
+    for (const ScoreName& name : score_names(result.recipe.task))
+      json[log_key(name)] = result.val ? Json(result.val->at(name.key)) : Json();
+    return json;
   }
 
   std::string to_words(const FitResult& result) const {
@@ -236,8 +235,7 @@ class CommandFit final : public program::Command {
         program::seconds_text(result.seconds), rate_text(result.images_per_s),
         100 * result.data_wait_share, result.loss);
     if (result.val) {
-      text += fmt::format("top-1 {:.2f} %, top-5 {:.2f} %, loss {:.4f} on {}\n", result.val->top1,
-                          result.val->top5, result.val->loss,
+      text += fmt::format("{} on {}\n", to_text(*result.val),
                           program::count_text(result.val->images, "image"));
     }
     if (!result.checkpoint.empty()) {

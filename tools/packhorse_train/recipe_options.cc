@@ -24,7 +24,8 @@ std::string arch_text(const Arch& arch) {
 }
 
 std::string archs_text() {
-  std::string text = "Network, with its settings (fit: resnet18, measure: smallnet):";
+  std::string text =
+      "Network, with its settings (fit: resnet18, measure: smallnet; to detect: yolox-s):";
   for (const Arch* arch : all_archs()) text += arch_text(*arch);
   return text + arch_text(script_arch());
 }
@@ -45,7 +46,11 @@ CLI::Validator member_of(std::span<const std::string_view> names) {
 }  // namespace
 
 std::vector<CLI::Option*> RecipeOptions::add_network_options(CLI::App& app) {
-  return {app.add_option("--arch", choices_.arch, archs_text())
+  return {app.add_option("--task", task_,
+                         "classify: one class an image; detect: boxes around objects (default: "
+                         "the network's)")
+              ->check(member_of(names_of<TaskKind>())),
+          app.add_option("--arch", choices_.arch, archs_text())
               ->check(program::known_to(
                   [](const std::string& name) { static_cast<void>(find_arch(name)); }, "NAME")),
           app.add_option("--image-size", choices_.image_size,
@@ -56,9 +61,11 @@ void RecipeOptions::add_model_options(CLI::App& app) {
   add_network_options(app);
   app.add_option("--batch-size", choices_.batch_size,
                  "Images per step, over all processes (default: the network's)");
-  app.add_option("--augment", augment_,
-                 "rrc: random resized crop and flip; pad-crop: resize, shift by up to an eighth, "
-                 "flip; flip: resize and flip; none: resize (default: the network's)")
+  app.add_option(
+         "--augment", augment_,
+         "rrc: random resized crop and flip; pad-crop: resize, shift by up to an eighth, "
+         "flip; flip: resize and flip; none: resize; affine, for objects: turn, scale, move, "
+         "shear, flip (default: the network's)")
       ->check(member_of(names_of<AugmentKind>()));
   app.add_option("--min-scale", choices_.min_scale,
                  "Smallest part of an image that rrc crops, as a share of its area (0.08)");
@@ -86,6 +93,17 @@ void RecipeOptions::add_schedule_options(CLI::App& app) {
   app.add_option("--erasing", choices_.erasing, "Probability of random erasing (0)");
   app.add_option("--mixup", choices_.mixup_alpha,
                  "Mixup: alpha of its Beta distribution; 0: off (0)");
+  app.add_option("--mosaic", choices_.mosaic,
+                 "For objects: probability that a sample is four images (default: the network's)");
+  app.add_option("--copy-paste", choices_.copy_paste,
+                 "For objects: probability that those of another sample are pasted in; needs "
+                 "masks (0)");
+  app.add_option("--close-mosaic", choices_.close_mosaic,
+                 "For objects: last epochs without mosaic, copied objects and mixup (a share of "
+                 "the epochs)");
+  app.add_option("--multi-scale", choices_.multi_scale,
+                 "For objects: resize batches randomly by up to this share (default: the "
+                 "network's)");
   app.add_option("--cutmix", choices_.cutmix_alpha,
                  "CutMix: alpha of its Beta distribution; with both, each batch draws one of them; "
                  "0: off (0)");
@@ -130,6 +148,7 @@ RecipeChoices RecipeOptions::choices() const {
     using Enum = typename std::decay_t<decltype(choice)>::value_type;
     if (name) choice = parse_name<Enum>(what, *name);
   };
+  put("task", task_, choices.task);
   put("augmentation", augment_, choices.augment);
   put("mixed precision", amp_, choices.amp);
   put("order", order_, choices.order);

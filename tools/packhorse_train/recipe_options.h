@@ -13,7 +13,7 @@ namespace packhorse::trainer {
 /// in choices().
 class RecipeOptions {
  public:
-  /// Adds --arch and --image-size.
+  /// Adds --task, --arch and --image-size.
   std::vector<CLI::Option*> add_network_options(CLI::App& app);
   /// Adds these and --batch-size, --augment, --min-scale, --seed, --order, --amp, --channels-last.
   void add_model_options(CLI::App& app);
@@ -23,7 +23,7 @@ class RecipeOptions {
 
  private:
   RecipeChoices choices_;
-  std::optional<std::string> augment_, amp_, order_, optimizer_, non_finite_;
+  std::optional<std::string> task_, augment_, amp_, order_, optimizer_, non_finite_;
 };
 
 /// --device, --workers and --bind.

@@ -117,12 +117,6 @@ class Misfits {
   std::vector<std::string> missing_, unexpected_, misshapen_;
 };
 
-/// "fc." of "fc.bias".
-std::string head_prefix(const Model& model) {
-  const auto names = model.named_parameters().keys();
-  return names.empty() ? "" : names.back().substr(0, names.back().rfind('.') + 1);
-}
-
 }  // namespace
 
 void throw_bad_weights(const std::filesystem::path& path, const std::string& why) {
@@ -158,7 +152,7 @@ std::vector<std::string> load_weights(Model& model, const std::filesystem::path&
   std::vector<std::string> kept;
   Misfits misfits;
   bool only_head = true;
-  const std::string last = head_prefix(model);
+  const std::string last = model.head();
   const auto match = [&](const std::string& name, const at::Tensor& tensor) {
     const auto found = weights.find(name);
     const bool of_head = name.starts_with(last);

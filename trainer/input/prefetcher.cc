@@ -27,6 +27,8 @@ class SlotPrefetcher final : public Prefetcher::Impl {
                     .labels = view_labels(*batch),
                     .size = batch->size(),
                     .after = loader_.state(),
+                    .samples = {batch->samples().begin(), batch->samples().end()},
+                    .targets = batch->take_targets(),
                     .lease = {}};
     out.lease = std::make_shared<reader::Batch>(std::move(*batch));
     return out;

@@ -161,7 +161,7 @@ class UploadPrefetcher final : public Prefetcher::Impl {
     return buffer;
   }
 
-  DeviceBatch copy(const reader::Batch& batch, Buffer& buffer, Lane& lane) {
+  DeviceBatch copy(reader::Batch& batch, Buffer& buffer, Lane& lane) {
     const Range range("copy");
     const c10::cuda::CUDAStreamGuard guard(lane.stream);
     const auto images = view_images(batch);
@@ -181,6 +181,8 @@ class UploadPrefetcher final : public Prefetcher::Impl {
                     .labels = buffer.labels.narrow(0, 0, batch.size()),
                     .size = batch.size(),
                     .after = loader_.state(),
+                    .samples = {batch.samples().begin(), batch.samples().end()},
+                    .targets = batch.take_targets(),
                     .lease = {}};
     const auto pinned = buffer.pinned_labels.narrow(0, 0, batch.size());
     pinned.copy_(labels);

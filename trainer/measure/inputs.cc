@@ -56,8 +56,10 @@ MeasuredInput describe_input(const fs::path& path, const reader::Dataset& datase
 }
 
 Recipe recipe_for(const MeasureOptions& options) {
-  return resolve(options.recipe,
-                 default_recipe(find_arch(options.recipe.arch.value_or("smallnet"))));
+  RecipeChoices usual = options.recipe;
+  if (!usual.arch && usual.task.value_or(TaskKind::kClassify) == TaskKind::kClassify)
+    usual.arch = "smallnet";
+  return resolve(usual, default_recipe(usual));
 }
 
 Recipe recipe_for(const MeasureOptions& options, const reader::Dataset& dataset) {

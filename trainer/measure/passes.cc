@@ -171,7 +171,7 @@ reader::LoaderOptions Passes::loader_options(const reader::Dataset& dataset) con
   loader.batch_size = recipe_.batch_size;
   loader.workers = options_.workers;
   loader.slots = options_.slots;
-  loader.augment = train_augment(recipe_);
+  make_task(recipe_)->read_for_training(loader);
   loader.seed = recipe_.seed;
   loader.order = order(dataset);
   loader.limits = options_.limits;
@@ -268,8 +268,7 @@ Pass Passes::synthetic(std::int64_t classes) {
                                            at::TensorOptions(device).dtype(at::kByte)),
                       labels = at::randint(classes, {recipe_.batch_size},
                                            at::TensorOptions(device).dtype(at::kLong))] {
-    return DeviceBatch{
-        .images = images, .labels = labels, .size = recipe_.batch_size, .after = {}, .lease = {}};
+    return DeviceBatch{.images = images, .labels = labels, .size = recipe_.batch_size};
   };
   const auto step = [&] {
     check_stop();

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,9 @@ namespace {
 
 constexpr std::string_view kScriptPrefix = "script:";
 
-constexpr std::array kArchs = {&kSmallNet, &kResNet18Cifar, &kResNet18,    &kResNet34,
-                               &kResNet50, &kResNet101,     &kMobileNetV2, &kVitS16};
+constexpr std::array kArchs = {&kSmallNet,  &kResNet18Cifar, &kResNet18,    &kResNet34,
+                               &kResNet50,  &kResNet101,     &kMobileNetV2, &kVitS16,
+                               &kYoloxNano, &kYoloxTiny,     &kYoloxS};
 
 }  // namespace
 
@@ -43,6 +45,7 @@ const Arch& find_arch(std::string_view name) {
 
 Recipe default_recipe(const Arch& arch) {
   Recipe recipe;
+  recipe.task = arch.task;
   recipe.arch = arch.name;
   recipe.image_size = arch.image_size;
   recipe.augment = arch.augment;
@@ -52,7 +55,23 @@ Recipe default_recipe(const Arch& arch) {
   recipe.lr = arch.lr;
   recipe.weight_decay = arch.weight_decay;
   recipe.warmup_epochs = arch.warmup_share * arch.epochs;
+  recipe.ema_decay = arch.ema_decay;
+  recipe.mosaic = arch.mosaic;
+  recipe.close_mosaic = std::round(arch.close_mosaic_share * arch.epochs);
+  recipe.multi_scale = arch.multi_scale;
   return recipe;
+}
+
+Recipe default_recipe(const RecipeChoices& choices) {
+  const TaskKind task = choices.task.value_or(TaskKind::kClassify);
+  const Arch& arch = choices.arch                ? find_arch(*choices.arch)
+                     : task == TaskKind::kDetect ? kYoloxS
+                                                 : kResNet18;
+  if (choices.task && arch.task != task)
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{} is made for another task: {}", arch.name, name_of(arch.task)), {},
+                fmt::format("leave out --task, or choose another --arch"));
+  return default_recipe(arch);
 }
 
 }  // namespace packhorse::trainer

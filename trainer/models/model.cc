@@ -13,6 +13,11 @@ std::shared_ptr<Model> make_model(std::string_view arch, std::int64_t classes, i
                      .file = script_file(arch)});
 }
 
+std::string Model::head() const {
+  const auto names = named_parameters().keys();
+  return names.empty() ? "" : names.back().substr(0, names.back().rfind('.') + 1);
+}
+
 std::int64_t count_parameters(const Model& model) {
   std::int64_t count = 0;
   for (const auto& parameter : model.parameters()) count += parameter.numel();

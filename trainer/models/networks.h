@@ -11,5 +11,6 @@ extern const Arch kResNet18Cifar;
 extern const Arch kMobileNetV2;
 extern const Arch kVitS16;
 extern const Arch kScript;
+extern const Arch kYoloxNano, kYoloxTiny, kYoloxS;
 
 }  // namespace packhorse::trainer

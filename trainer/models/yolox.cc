@@ -15,9 +15,8 @@
 #include "models/anchor_points.h"
 #include "models/batch_norm.h"
 #include "models/layers.h"
-#include "packhorse/base/choices.h"
-#include "packhorse/base/error.h"
-#include "packhorse/trainer/models/detectors.h"
+#include "models/networks.h"
+#include "packhorse/trainer/models/models.h"
 
 namespace packhorse::trainer {
 namespace {
@@ -322,30 +321,49 @@ class Yolox final : public Model {
     const at::Tensor raw = head_->forward(backbone_->forward(images)).to(at::kFloat);
     return decoded(raw, anchor_points(images.size(2), images.size(3), images.device()));
   }
+  std::string head() const override { return "head.cls_preds."; }
 
  private:
   std::shared_ptr<PathAggregation> backbone_;
   std::shared_ptr<DecoupledHead> head_;
 };
 
-struct Variant {
-  std::string_view name;
-  Scale scale;
-};
-constexpr std::array<Variant, 3> kVariants = {{{"yolox-nano", {0.33, 0.25, true}},
-                                               {"yolox-tiny", {0.33, 0.375, false}},
-                                               {"yolox-s", {0.33, 0.5, false}}}};
+constexpr Scale kNano = {0.33, 0.25, true}, kTiny = {0.33, 0.375, false},
+                kSmall = {0.33, 0.5, false};
+
+template <const Scale& kScale>
+std::shared_ptr<Model> make_yolox(const ModelSpec& spec) {
+  return std::make_shared<Yolox>(kScale, spec.classes);
+}
+
+constexpr Arch arch_of(std::string_view name, std::string_view summary,
+                       std::shared_ptr<Model> (*make)(const ModelSpec&), int image_size,
+                       double mosaic) {
+  return {.name = name,
+          .summary = summary,
+          .make = make,
+          .image_size = image_size,
+          .augment = AugmentKind::kAffine,
+          .epochs = 300,
+          .batch_size = 64,
+          .lr = 0.01,
+          .weight_decay = 5e-4,
+          .warmup_share = 5.0 / 300,
+          .task = TaskKind::kDetect,
+          .ema_decay = 0.9998,
+          .mosaic = mosaic,
+          .close_mosaic_share = 15.0 / 300,
+          .multi_scale = 0.25};
+}
 
 }  // namespace
 
-std::shared_ptr<Model> make_detector(std::string_view name, std::int64_t classes) {
-  std::vector<std::string> names;
-  for (const Variant& variant : kVariants) names.emplace_back(variant.name);
-  for (const Variant& variant : kVariants)
-    if (variant.name == name && classes > 0) return std::make_shared<Yolox>(variant.scale, classes);
-  if (classes < 1) throw Error(ErrorKind::kUsage, "a detector needs at least one class");
-  throw Error(ErrorKind::kUsage, "there is no detector '" + std::string(name) + "'", {},
-              choice_advice(name, names));
-}
+constinit const Arch kYoloxNano =
+    arch_of("yolox-nano", "YOLOX with depthwise convolutions, 0.9 M parameters", make_yolox<kNano>,
+            416, 0.5);
+constinit const Arch kYoloxTiny =
+    arch_of("yolox-tiny", "YOLOX, 5 M parameters", make_yolox<kTiny>, 416, 1);
+constinit const Arch kYoloxS =
+    arch_of("yolox-s", "YOLOX, 9 M parameters", make_yolox<kSmall>, 640, 1);
 
 }  // namespace packhorse::trainer

@@ -17,7 +17,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <numeric>
 #include <string_view>
 
 #include "device/lost_process.h"
@@ -155,6 +157,24 @@ void Processes::broadcast(const std::vector<at::Tensor>& tensors) const {
       impl_->group->broadcast(one)->wait();
     }
   });
+}
+
+std::vector<std::vector<std::byte>> Processes::gather(const std::vector<std::byte>& bytes) const {
+  if (!impl_) return {bytes};
+  const at::Tensor sizes = at::zeros({size()}, at::kLong);
+  sizes[rank()] = static_cast<std::int64_t>(bytes.size());
+  sum(sizes);
+  // Each fills its part of one tensor, which is zero elsewhere.
+  const at::Tensor all = at::zeros({sizes.sum().item<std::int64_t>()}, at::kByte);
+  auto* const data = reinterpret_cast<std::byte*>(all.mutable_data_ptr<std::uint8_t>());
+  const auto* const ends = sizes.const_data_ptr<std::int64_t>();
+  std::copy(bytes.begin(), bytes.end(),
+            data + std::accumulate(ends, ends + rank(), std::int64_t{0}));
+  if (all.numel() > 0) sum(all);
+  std::vector<std::vector<std::byte>> parts;
+  const std::byte* from = data;
+  for (int i = 0; i < size(); from += ends[i++]) parts.emplace_back(from, from + ends[i]);
+  return parts;
 }
 
 void Processes::check_same(const std::string& what, const std::string& text) const {

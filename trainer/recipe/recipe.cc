@@ -15,7 +15,9 @@
 namespace packhorse::trainer {
 namespace {
 
-constexpr std::array<std::string_view, 4> kAugmentNames = {"rrc", "pad-crop", "flip", "none"};
+constexpr std::array<std::string_view, 2> kTaskNames = {"classify", "detect"};
+constexpr std::array<std::string_view, 5> kAugmentNames = {"rrc", "pad-crop", "flip", "none",
+                                                           "affine"};
 constexpr std::array<std::string_view, 3> kAmpNames = {"off", "bf16", "fp16"};
 constexpr std::array<std::string_view, 2> kNonFiniteNames = {"stop", "skip"};
 constexpr std::array<std::string_view, 3> kOptimizerNames = {"sgd", "adamw", "lars"};
@@ -25,6 +27,7 @@ template <class Visit>
 void for_each_setting(const Visit& visit) {
   using R = Recipe;
   using C = RecipeChoices;
+  visit("task", &R::task, &C::task);
   visit("arch", &R::arch, &C::arch);
   visit("image_size", &R::image_size, &C::image_size);
   visit("augment", &R::augment, &C::augment);
@@ -33,6 +36,10 @@ void for_each_setting(const Visit& visit) {
   visit("erasing", &R::erasing, &C::erasing);
   visit("mixup_alpha", &R::mixup_alpha, &C::mixup_alpha);
   visit("cutmix_alpha", &R::cutmix_alpha, &C::cutmix_alpha);
+  visit("mosaic", &R::mosaic, &C::mosaic);
+  visit("copy_paste", &R::copy_paste, &C::copy_paste);
+  visit("close_mosaic", &R::close_mosaic, &C::close_mosaic);
+  visit("multi_scale", &R::multi_scale, &C::multi_scale);
   visit("epochs", &R::epochs, &C::epochs);
   visit("batch_size", &R::batch_size, &C::batch_size);
   visit("accumulate", &R::accumulate, &C::accumulate);
@@ -55,6 +62,10 @@ void for_each_setting(const Visit& visit) {
   visit("sync_bn", &R::sync_bn, &C::sync_bn);
 }
 
+/// Settings that checkpoints of version 0.1.0 do not have.
+constexpr std::array<std::string_view, 5> kLater = {"task", "mosaic", "copy_paste", "close_mosaic",
+                                                    "multi_scale"};
+
 void require(bool holds, const char* rule) {
   if (!holds) throw Error(ErrorKind::kUsage, rule);
 }
@@ -76,6 +87,10 @@ reader::PadCrop squeeze(const Recipe& recipe, int padding, double flip) {
 
 }  // namespace
 
+template <>
+std::span<const std::string_view> names_of<TaskKind>() {
+  return kTaskNames;
+}
 template <>
 std::span<const std::string_view> names_of<AugmentKind>() {
   return kAugmentNames;
@@ -110,6 +125,21 @@ std::size_t find_name(std::string_view what, std::string_view name,
 void Recipe::validate() const {
   require(image_size >= 8 && image_size <= 4096, "the image size must be 8 to 4096 pixels");
   require(min_scale > 0 && min_scale <= 1, "the smallest scale must be above 0 and at most 1");
+  const bool detects = task == TaskKind::kDetect;
+  require(detects ? augment != AugmentKind::kRandomResizedCrop && augment != AugmentKind::kPadCrop
+                  : augment != AugmentKind::kAffine,
+          detects ? "objects are found in whole pictures: the augmentation must be affine, flip or "
+                    "none"
+                  : "only finding objects (--task detect) has the augmentation affine");
+  require(detects || (mosaic == 0 && copy_paste == 0 && multi_scale == 0),
+          "only finding objects (--task detect) has a mosaic, copied objects or several scales");
+  require(!detects || (cutmix_alpha == 0 && label_smoothing == 0 && erasing == 0),
+          "finding objects has no CutMix, no label smoothing and no random erasing");
+  require(mosaic >= 0 && mosaic <= 1 && copy_paste >= 0 && copy_paste <= 1,
+          "the probabilities of a mosaic and of copied objects must be 0 to 1");
+  require(close_mosaic >= 0 && close_mosaic <= epochs,
+          "the epochs without a mosaic must be at least 0 and no more than the run");
+  require(multi_scale >= 0 && multi_scale <= 0.9, "the share of scales must be 0 to 0.9");
   require(epochs >= 1, "there must be at least one epoch");
   require(batch_size >= 1, "the batch size must be at least 1");
   require(accumulate >= 1, "a batch must be accumulated in at least 1 part");
@@ -140,6 +170,9 @@ Recipe resolve(const RecipeChoices& choices, const Recipe& base) {
   if (!choices.warmup_epochs && recipe.epochs != base.epochs) {
     recipe.warmup_epochs *= double(recipe.epochs) / base.epochs;
   }
+  if (!choices.close_mosaic && recipe.epochs != base.epochs) {
+    recipe.close_mosaic = std::round(recipe.close_mosaic * double(recipe.epochs) / base.epochs);
+  }
   Recipe scaled = recipe;
   if (recipe.optimizer != base.optimizer) {
     take_defaults_of(recipe.optimizer, scaled);
@@ -162,6 +195,7 @@ reader::Augment train_augment(const Recipe& recipe) {
     case AugmentKind::kFlip:
       return squeeze(recipe, 0, 0.5);
     case AugmentKind::kNone:
+    case AugmentKind::kAffine:
       break;
   }
   return squeeze(recipe, 0, 0);
@@ -209,6 +243,7 @@ void to_json(nlohmann::json& json, const Recipe& recipe) {
 
 void from_json(const nlohmann::json& json, Recipe& recipe) {
   for_each_setting([&](const char* name, auto field, auto) {
+    if (!json.contains(name) && std::count(kLater.begin(), kLater.end(), name) > 0) return;
     auto& value = recipe.*field;
     using T = std::decay_t<decltype(value)>;
     if constexpr (std::is_enum_v<T>) {

@@ -3,10 +3,8 @@
 #include <ATen/Context.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/isfinite.h>
-#include <ATen/ops/tensor.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 #include <fmt/format.h>
@@ -61,11 +59,6 @@ constexpr const char* kDivergedAdvice =
     "use a lower --lr, a longer --warmup-epochs or --clip-norm, and start anew or continue from an "
     "older checkpoint (--keep): the latest may be from after the step that went wrong";
 
-at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& labels, double smoothing,
-                         at::Reduction::Reduction reduction) {
-  return at::cross_entropy_loss(logits, labels, {}, reduction, -100, smoothing);
-}
-
 /// A float16 gradient that overflows at this scale would overflow at any.
 constexpr double kLeastScale = 1.0 / (1 << 24);
 
@@ -76,6 +69,7 @@ struct Engine::Impl {
       : recipe(recipe_),
         device(to_torch(options.device)),
         processes(options.processes != nullptr ? *options.processes : alone),
+        task(make_task(recipe)),
         model(prepare_model(recipe, classes, device)),
         optimizer(make_optimizer(named_parameters(*model), optimizer_options(recipe))),
         parallel(processes, named_parameters(*model), named_buffers(*model)),
@@ -120,6 +114,7 @@ struct Engine::Impl {
   Recipe recipe;
   at::Device device;
   const Processes& processes;
+  std::unique_ptr<const Task> task;
   std::shared_ptr<Model> model;
   std::unique_ptr<Optimizer> optimizer;
   DataParallel parallel;
@@ -133,32 +128,11 @@ struct Engine::Impl {
   std::int64_t skipped = 0;  ///< steps, at the last report
 };
 
-// Mixing is linear, so it can follow normalize() and run on the device.
 at::Tensor Engine::Impl::training_loss(const DeviceBatch& batch, const StepPlace& place) const {
   const Range range("forward");
-  auto x = input(batch);
-  const auto step = static_cast<std::uint64_t>(place.step * recipe.accumulate + place.part);
-  const auto size = static_cast<int>(batch.images.size(1));
-  const reader::MixPlan plan =
-      reader::plan_mix(mix_options(recipe), batch.size, size, recipe.seed, /*epoch=*/0, step);
-  at::Tensor partners;
-  if (plan.kind != reader::MixPlan::Kind::kNone) {
-    partners = at::tensor(plan.partners).to(device, /*non_blocking=*/true);
-  }
-  if (plan.kind == reader::MixPlan::Kind::kMixup) {
-    x = x.lerp(x.index_select(0, partners), 1 - plan.lambda);
-  } else if (plan.kind == reader::MixPlan::Kind::kCutMix) {
-    const auto box = x.narrow(2, plan.y, plan.h).narrow(3, plan.x, plan.w);
-    box.copy_(box.index_select(0, partners));
-  }
+  const at::Tensor x = input(batch);
   const Autocast precision = autocast();
-  const auto logits = model->forward(x);
-  const auto loss_of = [&](const at::Tensor& labels) {
-    return cross_entropy(logits, labels, recipe.label_smoothing, at::Reduction::Mean);
-  };
-  if (!partners.defined()) return loss_of(batch.labels);
-  return plan.lambda * loss_of(batch.labels) +
-         (1 - plan.lambda) * loss_of(batch.labels.index_select(0, partners));
+  return task->loss(*model, x, batch, place);
 }
 
 void Engine::Impl::work(const DeviceBatch& batch, const StepPlace& place) {
@@ -191,14 +165,12 @@ void Engine::Impl::update() {
 // A captured graph would replay changes between steps that are not in tensors as they were
 // captured.
 void Engine::Impl::require_graphable() const {
-  const auto mix = mix_options(recipe);
-  if (processes.group() == nullptr && recipe.accumulate == 1 && mix.mixup_alpha == 0 &&
-      mix.cutmix_alpha == 0) {
-    return;
-  }
-  throw Error(ErrorKind::kUsage,
-              "a CUDA graph needs a single process and --accumulate 1, without --mixup or --cutmix",
-              {}, "leave out --cuda-graph, or those options");
+  if (processes.group() == nullptr && recipe.accumulate == 1 && task->is_graphable()) return;
+  throw Error(
+      ErrorKind::kUsage,
+      "a CUDA graph needs a single process and --accumulate 1, without --mixup, --cutmix or "
+      "objects to find",
+      {}, "leave out --cuda-graph, or those options");
 }
 
 void Engine::Impl::hold(const DeviceBatch& batch) {
@@ -297,33 +269,20 @@ void Engine::share_statistics() try {
   rethrow_as_error();
 }
 
-ScoreSums Engine::evaluate(Prefetcher& batches, std::stop_token stop) try {
+void Engine::evaluate(Prefetcher& batches, Scorer& scorer, std::stop_token stop) try {
   const Range range("eval");
   const at::NoGradGuard no_grad;
   std::optional<Ema::Applied> averaged;
   if (impl_->ema) averaged.emplace(*impl_->ema);
   impl_->model->eval();
-  auto sums = at::zeros({3}, impl_->sums.options());  // loss, top-1 hits, top-5 hits
-  ScoreSums scores;
   while (auto batch = batches.next()) {
     if (stop.stop_requested()) break;
-    const auto logits = [&] {
+    const auto outputs = [&] {
       const Autocast precision = impl_->autocast();
       return impl_->model->forward(impl_->input(*batch)).to(at::kFloat);
     }();
-    const auto best = std::get<1>(logits.topk(std::min<std::int64_t>(5, logits.size(1)), 1));
-    const auto right = best.eq(batch->labels.unsqueeze(1));
-    sums[0].add_(
-        cross_entropy(logits, batch->labels, 0, at::Reduction::None).to(at::kDouble).sum());
-    sums[1].add_(right.select(1, 0).sum());
-    sums[2].add_(right.sum());
-    scores.images += static_cast<double>(batch->size);
+    scorer.add(outputs, *batch);
   }
-  const auto result = sums.cpu();
-  scores.loss = result[0].item<double>();
-  scores.top1 = result[1].item<double>();
-  scores.top5 = result[2].item<double>();
-  return scores;
 } catch (...) {
   rethrow_as_error();
 }

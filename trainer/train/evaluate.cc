@@ -1,6 +1,5 @@
 #include "packhorse/trainer/train/evaluate.h"
 
-#include <ATen/ops/tensor.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,16 +32,16 @@ std::string find_val_split(const std::filesystem::path& data) {
   return "";
 }
 
-std::vector<std::string> class_texts(const reader::Dataset& dataset) {
-  std::vector<std::string> texts = dataset.classes();
+std::vector<std::string> class_texts(const Task& task, const reader::Dataset& dataset) {
+  std::vector<std::string> texts = task.classes(dataset);
   for (std::string& text : texts)
     if (!is_utf8(text)) text = printable(text);
   return texts;
 }
 
-void check_classes(const std::vector<std::string>& classes, const reader::Dataset& dataset,
-                   const std::filesystem::path& path) {
-  const std::vector<std::string> here = class_texts(dataset);
+void check_classes(const std::vector<std::string>& classes, const Task& task,
+                   const reader::Dataset& dataset, const std::filesystem::path& path) {
+  const std::vector<std::string> here = class_texts(task, dataset);
   if (here == classes) return;
   const auto differ = std::mismatch(classes.begin(), classes.end(), here.begin(), here.end());
   const std::string first =
@@ -63,21 +62,18 @@ Scores score(Engine& engine, const Recipe& recipe, const ScoreOptions& how,
       std::max<std::int64_t>(1, recipe.batch_size / (processes.size() * recipe.accumulate));
   options.workers = how.workers;
   options.limits = how.limits;
-  options.augment = eval_augment(recipe);
+  const auto task = make_task(recipe);
+  task->read_for_scoring(options);
   options.order = reader::OrderKind::kSequential;
   options.seed = recipe.seed;
   options.allocator = slot_allocator(how.device);
   engine.share_statistics();
-  ScoreSums sums;
+  const auto scorer = task->scorer(dataset);
   const auto add = [&](std::uint64_t done) {
     reader::Loader loader(dataset, options);
     Prefetcher batches(loader, how.device);
     batches.start_epoch(0, done);
-    const ScoreSums part = engine.evaluate(batches, stop);
-    sums.images += part.images;
-    sums.top1 += part.top1;
-    sums.top5 += part.top5;
-    sums.loss += part.loss;
+    engine.evaluate(batches, *scorer, stop);
   };
   // Each process scores an equal share of whole batches; the first process scores the rest.
   const auto together = static_cast<std::uint64_t>(options.batch_size * processes.size());
@@ -95,14 +91,8 @@ Scores score(Engine& engine, const Recipe& recipe, const ScoreOptions& how,
   if (processes.any(stop.stop_requested())) {
     throw Error(ErrorKind::kInterrupted, "the evaluation was interrupted");
   }
-  const auto all = at::tensor({sums.images, sums.top1, sums.top5, sums.loss}, at::kDouble);
-  processes.sum(all);
-  const auto of_all = [&](int i) { return all[i].item<double>(); };
-  const double images = std::max(1.0, of_all(0));
-  return {.images = static_cast<std::uint64_t>(of_all(0)),
-          .top1 = 100 * of_all(1) / images,
-          .top5 = 100 * of_all(2) / images,
-          .loss = of_all(3) / images};
+  scorer->join(processes);
+  return scorer->scores();
 }
 
 EvaluateResult evaluate(const EvaluateOptions& options, std::stop_token stop) {
@@ -113,11 +103,10 @@ EvaluateResult evaluate(const EvaluateOptions& options, std::stop_token stop) {
   EvaluateResult result;
   if (checkpoint) {
     result.state = from_meta(checkpoint->meta, options.checkpoint);
-    check_classes(result.state.classes, *dataset, options.data);
+    check_classes(result.state.classes, *make_task(result.state.recipe), *dataset, options.data);
   } else {
-    result.state.recipe = resolve(
-        options.recipe, default_recipe(find_arch(options.recipe.arch.value_or("resnet18"))));
-    result.state.classes = class_texts(*dataset);
+    result.state.recipe = resolve(options.recipe, default_recipe(options.recipe));
+    result.state.classes = class_texts(*make_task(result.state.recipe), *dataset);
   }
   const Recipe& recipe = result.state.recipe;
   Engine engine(recipe, static_cast<std::int64_t>(result.state.classes.size()),

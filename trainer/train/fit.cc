@@ -66,8 +66,10 @@ class Run {
     val_ = open_val(options_);
     Beginning beginning = begin_run(options_, *train_, processes(), store_);
     state_ = std::move(beginning.state);
+    task_ = make_task(recipe());
     if (val_) {
-      check_classes(state_.classes, *val_, options_.val.empty() ? options_.data : options_.val);
+      check_classes(state_.classes, *task_, *val_,
+                    options_.val.empty() ? options_.data : options_.val);
     }
     processes().check_same("settings, data or a checkpoint", to_meta(state_).dump());
     engine_ = std::make_unique<Engine>(recipe(), static_cast<std::int64_t>(state_.classes.size()),
@@ -147,8 +149,7 @@ class Run {
     loader.batch_size = part_size(recipe(), processes());
     loader.workers = workers();
     loader.slots = options_.slots;
-    loader.augment = train_augment(recipe());
-    loader.pixels = pixel_augment(recipe());
+    task_->read_for_training(loader);
     loader.seed = recipe().seed;
     loader.order = recipe().order;
     loader.rank = processes().rank();
@@ -275,9 +276,7 @@ class Run {
             .step = state_.step,
             .lr = schedule_.at(state_.step - 1),
             .train_loss = share(state_.loss_sum, static_cast<double>(state_.loss_steps)),
-            .val_loss = {},
-            .top1 = {},
-            .top5 = {},
+            .scores = {},
             .seconds = state_.epoch_seconds,
             .images_per_s = share(static_cast<double>(state_.loss_steps * recipe().batch_size),
                                   state_.epoch_seconds),
@@ -295,18 +294,14 @@ class Run {
       save(false);
       return;
     }
-    if (scores_) {
-      log.val_loss = scores_->loss;
-      log.top1 = scores_->top1;
-      log.top5 = scores_->top5;
-    }
+    log.scores = scores_;
     ++state_.epoch;
     state_.done = 0;
     state_.loss_sum = state_.epoch_seconds = state_.epoch_wait_s = 0;
     state_.loss_steps = 0;
     state_.history.push_back(log);
-    const bool best = scores_ && scores_->top1 > state_.best_top1;
-    if (best) state_.best_top1 = scores_->top1;
+    const bool best = scores_ && scores_->best() > state_.best_score;
+    if (best) state_.best_score = scores_->best();
     save(best);
     write_logs();
     watch_->on_epoch(log);
@@ -334,8 +329,8 @@ class Run {
   // twice.
   void write_logs() {
     if (options_.out.empty() || !processes().first()) return;
-    write_file(options_.out / "log.jsonl", as_bytes(history_jsonl(state_.history)));
-    write_file(options_.out / "log.csv", as_bytes(history_csv(state_.history)));
+    write_file(options_.out / "log.jsonl", as_bytes(history_jsonl(state_.history, recipe().task)));
+    write_file(options_.out / "log.csv", as_bytes(history_csv(state_.history, recipe().task)));
   }
 
   FitResult make_result(Clock::time_point start) {
@@ -368,6 +363,7 @@ class Run {
   DatasetPtr train_, val_;
   RunState state_;
   Schedule schedule_;
+  std::unique_ptr<const Task> task_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Watch> watch_;
   std::int64_t steps_per_epoch_ = 0;

@@ -14,7 +14,7 @@ namespace {
 
 Recipe new_recipe(const FitOptions& options, const reader::Dataset& train,
                   const Processes& processes) {
-  Recipe base = default_recipe(find_arch(options.recipe.arch.value_or("resnet18")));
+  Recipe base = default_recipe(options.recipe);
   base.order = train.usual_order();
   Recipe recipe = resolve(options.recipe, base);
   const std::int64_t parts = processes.size() * recipe.accumulate;
@@ -42,6 +42,7 @@ void check_resumable(const RunState& state, const Recipe& recipe, const reader::
                 "leave that option out, or start a new run in another --out");
   };
   const Recipe& old = state.recipe;
+  if (recipe.task != old.task) refuse(fmt::format("another --task (it is {})", name_of(old.task)));
   if (recipe.arch != old.arch) refuse("another --arch (it is " + old.arch + ")");
   if (recipe.image_size != old.image_size) refuse("another --image-size");
   if (recipe.batch_size != old.batch_size) {
@@ -59,7 +60,7 @@ void check_resumable(const RunState& state, const Recipe& recipe, const reader::
     refuse(fmt::format("other data: it had {} images, {} has {}", state.train_samples,
                        options.data.string(), train.size()));
   }
-  check_classes(state.classes, train, options.data);
+  check_classes(state.classes, *make_task(old), train, options.data);
 }
 
 Beginning resume_run(const FitOptions& options, const reader::Dataset& train,
@@ -99,7 +100,7 @@ Beginning begin_run(const FitOptions& options, const reader::Dataset& train,
   if (options.resume) return resume_run(options, train, processes, store);
   Beginning beginning;
   beginning.state.recipe = new_recipe(options, train, processes);
-  beginning.state.classes = class_texts(train);
+  beginning.state.classes = class_texts(*make_task(beginning.state.recipe), train);
   beginning.state.train_samples = train.size();
   if (options.out.empty() || !processes.first()) return beginning;
   if (std::filesystem::exists(store.last()) && !options.overwrite) {

@@ -59,15 +59,6 @@ constexpr auto kOfSteps = std::to_array<Metric<StepMetrics>>({
      [](const StepMetrics& m) { return static_cast<double>(m.device_memory_allocated_bytes); }},
 });
 
-constexpr auto kOfScores = std::to_array<Metric<ScoreMetrics>>({
-    {"packhorse_train_val_loss", kGauge, "Loss on the validation data.",
-     [](const ScoreMetrics& m) { return m.loss; }},
-    {"packhorse_train_val_top1_percent", kGauge, "Top-1 accuracy, per cent.",
-     [](const ScoreMetrics& m) { return m.top1; }},
-    {"packhorse_train_val_top5_percent", kGauge, "Top-5 accuracy, per cent.",
-     [](const ScoreMetrics& m) { return m.top5; }},
-});
-
 constexpr auto kOfGpu = std::to_array<Metric<GpuUse>>({
     {"packhorse_gpu_utilization_ratio", kGauge,
      "Share of the last moments in which a kernel ran, 0 to 1 (NVML).",
@@ -87,6 +78,18 @@ void append(std::vector<MetricFamily>& families, const List& list, const Figures
   }
 }
 
+void append(std::vector<MetricFamily>& families, const Scores& scores,
+            const reader::MetricLabels& labels) {
+  const auto names = score_names(scores.task);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (!std::isfinite(scores.values.at(i))) continue;
+    const std::string name =
+        "packhorse_train_val_" + std::string(names[i].key) + (names[i].percent ? "_percent" : "");
+    families.push_back(
+        {name, kGauge, std::string(names[i].help), {{name, labels, scores.values[i]}}});
+  }
+}
+
 }  // namespace
 
 class MetricsServer::Metrics {
@@ -97,7 +100,7 @@ class MetricsServer::Metrics {
     const std::scoped_lock lock(mutex_);
     std::vector<MetricFamily> families;
     if (steps_) append(families, kOfSteps, *steps_, labels_);
-    if (scores_) append(families, kOfScores, *scores_, labels_);
+    if (scores_) append(families, scores_->scores, labels_);
     if (const auto use = gpu_ ? gpu_->read() : std::nullopt) {
       append(families, kOfGpu, *use, labels_);
     }

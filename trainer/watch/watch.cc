@@ -172,18 +172,12 @@ void Watch::on_epoch(const EpochLog& log) {
   Impl& impl = *impl_;
   impl.advise_on(log);
   if (impl.events) impl.events->scalar("epoch/train_loss", log.step, log.train_loss);
-  if (log.top1) {
-    const ScoreMetrics scores{.epoch = log.epoch,
-                              .step = log.step,
-                              .loss = log.val_loss.value_or(0),
-                              .top1 = *log.top1,
-                              .top5 = log.top5.value_or(0)};
-    if (impl.server) impl.server->set(scores);
-    if (impl.events) {
-      impl.events->scalar("val/loss", scores.step, scores.loss);
-      impl.events->scalar("val/top1", scores.step, scores.top1);
-      impl.events->scalar("val/top5", scores.step, scores.top5);
-    }
+  if (log.scores) {
+    if (impl.server) impl.server->set(ScoreMetrics{log.epoch, log.step, *log.scores});
+    const auto names = score_names(log.scores->task);
+    for (std::size_t i = 0; impl.events && i < names.size(); ++i)
+      if (std::isfinite(log.scores->values[i]))
+        impl.events->scalar("val/" + std::string(names[i].key), log.step, log.scores->values[i]);
   }
   if (impl.events) impl.events->flush();
 }

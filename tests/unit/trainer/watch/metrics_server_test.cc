@@ -33,7 +33,8 @@ TEST_CASE("metrics server: serves what it is told, labelled, at a port of its ow
   CHECK(contains(text, "\npackhorse_train_loss{rank=\"3\"} 2.5\n"));
   CHECK_FALSE(contains(text, "packhorse_train_val_loss"));
   CHECK_FALSE(contains(text, "packhorse_gpu"));
-  server.set(ScoreMetrics{.epoch = 1, .step = 20, .loss = 1, .top1 = 55.5, .top5 = 90});
+  server.set(
+      ScoreMetrics{.epoch = 1, .step = 20, .scores = {TaskKind::kClassify, 9, {55.5, 90, 1}}});
   server.set_gpu(std::make_shared<FixedGpu>());
   text = scrape(server.port());
   CHECK(contains(text, "\npackhorse_train_val_top1_percent{rank=\"3\"} 55.5\n"));

@@ -19,8 +19,10 @@ struct DeviceBatch {
   at::Tensor images;  ///< uint8 [B, S, S, 3]
   at::Tensor labels;  ///< int64 [B]
   std::int64_t size = 0;
-  reader::LoaderState after;    ///< where the run stands once this batch is done
-  std::shared_ptr<void> lease;  ///< gives the memory back
+  reader::LoaderState after = {};           ///< where the run stands once this batch is done
+  std::vector<std::uint64_t> samples = {};  ///< their numbers in the dataset
+  reader::BatchTargets targets = {};        ///< what the loader was asked for; on the CPU
+  std::shared_ptr<void> lease = {};         ///< gives the memory back
 };
 
 /// Brings a loader's batches to the device, ahead of the step that needs them.

@@ -26,6 +26,10 @@ struct Arch {
   double weight_decay;
   double warmup_share;  ///< of all epochs
   OptimizerKind optimizer = OptimizerKind::kSgd;
+  TaskKind task = TaskKind::kClassify;
+  double ema_decay = 0;
+  double mosaic = 0, close_mosaic_share = 0;  ///< to find objects; of all epochs
+  double multi_scale = 0;
 };
 
 /// All but script_arch(). A new network is a file in models/ and a name in this list.
@@ -40,5 +44,8 @@ const Arch& find_arch(std::string_view name);
 
 /// The settings a run of `arch` has when nothing else is asked for.
 Recipe default_recipe(const Arch& arch);
+/// Those of the arch that `choices` name; without an arch, of the one that a task has when nothing
+/// else is asked for. Throws Error(kUsage) also for an arch that is made for another task.
+Recipe default_recipe(const RecipeChoices& choices);
 
 }  // namespace packhorse::trainer

@@ -2,8 +2,8 @@
 
 namespace packhorse::trainer {
 
-/// Whether weights from a file must have the model's last layer, the one that gives the scores: the
-/// module whose parameters were registered last.
+/// Whether weights from a file must have the model's last layer, the one that gives the classes'
+/// scores: Model::head().
 enum class Head {
   kMustFit,
   kMayDiffer,  ///< if it is missing or has another shape, the model's stays

@@ -12,12 +12,21 @@ namespace packhorse::trainer {
 
 class Processes;
 
-/// A network from pictures to class scores. Parameters and buffers carry torchvision's names where
-/// torchvision has the network. One thread at a time.
+/// A network. Parameters and buffers carry torchvision's names where torchvision has the network,
+/// and else its authors'. One thread at a time.
 class Model : public torch::nn::Module {
  public:
-  /// float [B, 3, H, W] (channels_last is fastest) -> [B, classes]
+  /// float [B, 3, H, W] (channels_last is fastest). To classify: -> [B, classes], the classes'
+  /// scores.
+  ///
+  /// To find objects, with sides that are multiples of 32: -> float [B, A, 5 + classes]. For each
+  /// of the A = H W (1/8^2 + 1/16^2 + 1/32^2) places, the finest level first and row after row: a
+  /// box's centre x, y, width and height in pixels, then as logits whether there is an object, and
+  /// its classes.
   virtual at::Tensor forward(const at::Tensor& images) = 0;
+  /// What the names of the parameters begin with that belong to the classes: "fc.". By default,
+  /// those of the module whose parameters were registered last.
+  virtual std::string head() const;
 };
 
 /// The task that a network is made for.

@@ -62,6 +62,8 @@ class Processes {
   /// Copies the first process's tensors to all, in place. They must have the same shapes and memory
   /// order everywhere.
   void broadcast(const std::vector<at::Tensor>& tensors) const;
+  /// What each process gives, by rank, in all of them.
+  std::vector<std::vector<std::byte>> gather(const std::vector<std::byte>& bytes) const;
   /// Throws Error(kUsage) in every process but the first whose `text` differs from the first one's.
   /// `what` says what must agree.
   void check_same(const std::string& what, const std::string& text) const;

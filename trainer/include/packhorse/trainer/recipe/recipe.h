@@ -15,6 +15,12 @@
 /// Everything that shapes a training run's result, apart from the data.
 namespace packhorse::trainer {
 
+/// What a network is trained for.
+enum class TaskKind {
+  kClassify,  ///< one class a picture
+  kDetect,    ///< boxes around objects of classes
+};
+
 /// How a training picture is augmented. Evaluation uses the matching picture without randomness.
 enum class AugmentKind {
   kRandomResizedCrop,  ///< "rrc": torchvision's, with flip; evaluation: resize to 8/7 and centre
@@ -22,6 +28,9 @@ enum class AugmentKind {
   kPadCrop,  ///< "pad-crop": resize, pad by size / 8, random window, flip; evaluation: resize
   kFlip,     ///< "flip": resize and flip; evaluation: resize
   kNone,     ///< "none": resize
+             ///< To find objects, "flip" and "none" fit the whole picture in, as evaluation does.
+  kAffine,   ///< "affine", to find objects: fit in, turn by up to 10 degrees, scale by 0.5 to 1.5,
+             ///< move by up to a tenth, shear by up to 2 degrees, flip
 };
 
 enum class Amp {
@@ -36,7 +45,9 @@ enum class NonFinite {
   kSkip,  ///< the step is left out and counted
 };
 
-// names_of(): "rrc" ..., "off" ..., "stop" ..., "sgd" ..., "global" ...
+// names_of(): "classify" ..., "rrc" ..., "off" ..., "stop" ..., "sgd" ..., "global" ...
+template <>
+std::span<const std::string_view> names_of<TaskKind>();
 template <>
 std::span<const std::string_view> names_of<AugmentKind>();
 template <>
@@ -49,14 +60,19 @@ template <>
 std::span<const std::string_view> names_of<reader::OrderKind>();
 
 struct Recipe {
+  TaskKind task = TaskKind::kClassify;
   std::string arch = "resnet18";
   int image_size = 224;  ///< pixels, both sides
   AugmentKind augment = AugmentKind::kRandomResizedCrop;
   double min_scale = 0.08;  ///< of the picture's area, for rrc
   double color_jitter = 0;  ///< brightness, contrast, saturation; a quarter of it as hue
   double erasing = 0;       ///< probability of torchvision's RandomErasing
-  double mixup_alpha = 0;   ///< of Beta(alpha, alpha); 0: off
+  double mixup_alpha = 0;   ///< of Beta(alpha, alpha); 0: off; with objects: of each sample
   double cutmix_alpha = 0;  ///< the same for CutMix; with both, each batch draws one of them
+  double mosaic = 0;        ///< probability that a sample is four pictures; of objects, as below
+  double copy_paste = 0;    ///< probability that objects of another sample are pasted into it
+  double close_mosaic = 0;  ///< last epochs, without what makes a sample of several pictures
+  double multi_scale = 0;   ///< batches are resized by up to this share, either way
   int epochs = 90;
   std::int64_t batch_size = 256;  ///< of one step: over all processes and accumulated parts
   std::int64_t accumulate = 1;    ///< parts that a process takes its share of a batch in
@@ -85,10 +101,12 @@ struct Recipe {
 /// The settings somebody asked for; the rest comes from the arch's defaults or from the checkpoint
 /// resumed.
 struct RecipeChoices {
+  std::optional<TaskKind> task;
   std::optional<std::string> arch;
   std::optional<int> image_size;
   std::optional<AugmentKind> augment;
   std::optional<double> min_scale, color_jitter, erasing, mixup_alpha, cutmix_alpha;
+  std::optional<double> mosaic, copy_paste, close_mosaic, multi_scale;
   std::optional<int> epochs;
   std::optional<std::int64_t> batch_size, accumulate;
   std::optional<OptimizerKind> optimizer;
@@ -104,9 +122,10 @@ struct RecipeChoices {
 };
 
 /// Returns `base` with the choices put in. Settings that depend on a choice change with it unless
-/// they are chosen too: another number of epochs scales the warm-up in proportion, another
-/// optimiser brings its own learning rate (for a batch of 256) and weight decay, and another batch
-/// scales the learning rate linearly (Goyal et al. 2017). Throws Error(kUsage).
+/// they are chosen too: another number of epochs scales the warm-up and the epochs without a mosaic
+/// in proportion, another optimiser brings its own learning rate (for a batch of 256) and weight
+/// decay, and another batch scales the learning rate linearly (Goyal et al. 2017). Throws
+/// Error(kUsage).
 Recipe resolve(const RecipeChoices& choices, const Recipe& base);
 
 reader::Augment train_augment(const Recipe& recipe);

@@ -11,6 +11,7 @@
 #include "packhorse/trainer/device/device.h"
 #include "packhorse/trainer/models/head.h"
 #include "packhorse/trainer/recipe/recipe.h"
+#include "packhorse/trainer/tasks/task.h"
 
 namespace packhorse::trainer {
 
@@ -18,26 +19,6 @@ struct Checkpoint;
 struct DeviceBatch;
 class Prefetcher;
 class Processes;
-
-/// Result of an evaluation.
-struct Scores {
-  std::uint64_t images = 0;
-  double top1 = 0;  ///< per cent
-  double top5 = 0;  ///< per cent; with fewer than 5 classes, of all of them
-  double loss = 0;  ///< mean cross entropy, without label smoothing
-};
-
-/// The sums that an evaluation collects.
-struct ScoreSums {
-  double images = 0, top1 = 0, top5 = 0, loss = 0;
-};
-
-/// The position of a batch in the run.
-struct StepPlace {
-  std::int64_t step = 0;  ///< the optimiser's step, in the whole run
-  std::int64_t part = 0;  ///< index among the parts of the step; see Recipe::accumulate
-  double lr = 0;
-};
 
 /// Figures of the steps since the last report, over all processes.
 struct StepsReport {
@@ -50,7 +31,7 @@ struct EngineOptions {
   Device device;
   const Processes* processes = nullptr;  ///< must outlive the engine; nullptr: this one is alone
   /// Replays a step as one CUDA graph, with the same losses. Works only for one process, whole
-  /// batches (no accumulated parts) and unmixed ones.
+  /// batches (no accumulated parts) and a task that says so.
   bool cuda_graph = false;
 };
 
@@ -80,10 +61,10 @@ class Engine {
 
   /// Call before an evaluation: gives all processes the first one's running statistics.
   void share_statistics();
-  /// Evaluates the whole of a started epoch, in this process alone, in the precision that the
+  /// Gives `scorer` the whole of a started epoch, in this process alone, in the precision that the
   /// recipe trains in (Recipe::amp), with the averaged parameters where the recipe has an average.
   /// Ends early when `stop` is requested.
-  ScoreSums evaluate(Prefetcher& batches, std::stop_token stop = {});
+  void evaluate(Prefetcher& batches, Scorer& scorer, std::stop_token stop = {});
 
   std::int64_t parameters() const;
 

@@ -52,9 +52,9 @@ Scores score(Engine& engine, const Recipe& recipe, const ScoreOptions& how,
 
 /// The dataset's class names as checkpoints hold them, in UTF-8. Names that are not valid UTF-8 are
 /// written as printable() writes them.
-std::vector<std::string> class_texts(const reader::Dataset& dataset);
+std::vector<std::string> class_texts(const Task& task, const reader::Dataset& dataset);
 /// Throws Error(kUsage) unless the dataset's class_texts() are `classes`, in that order.
-void check_classes(const std::vector<std::string>& classes, const reader::Dataset& dataset,
-                   const std::filesystem::path& path);
+void check_classes(const std::vector<std::string>& classes, const Task& task,
+                   const reader::Dataset& dataset, const std::filesystem::path& path);
 
 }  // namespace packhorse::trainer

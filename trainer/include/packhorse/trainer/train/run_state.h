@@ -20,7 +20,7 @@ struct RunState {
   int epoch = 0;           ///< the running one, counted from 0
   std::uint64_t done = 0;  ///< samples of it done
   std::int64_t step = 0;   ///< steps done in the whole run
-  double best_top1 = -1;   ///< per cent; negative: none yet
+  double best_score = -1;  ///< Scores::best(); negative: none yet
   double loss_sum = 0;     ///< over the steps of the running epoch
   std::int64_t loss_steps = 0;
   double epoch_seconds = 0;  ///< of training in the running epoch
@@ -35,7 +35,7 @@ RunState from_meta(const nlohmann::json& meta, const std::filesystem::path& path
 RunState read_run_state(const std::filesystem::path& path);
 
 /// The history as text, one line per epoch.
-std::string history_jsonl(const std::vector<EpochLog>& history);
-std::string history_csv(const std::vector<EpochLog>& history);
+std::string history_jsonl(const std::vector<EpochLog>& history, TaskKind task);
+std::string history_csv(const std::vector<EpochLog>& history, TaskKind task);
 
 }  // namespace packhorse::trainer

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "packhorse/trainer/device/device.h"
+#include "packhorse/trainer/recipe/scores.h"
 
 /// What a run reports about its steps and epochs.
 namespace packhorse::trainer {
@@ -22,10 +23,10 @@ struct StepReport {
 struct EpochLog {
   int epoch = 0;  ///< counted from 1
   std::int64_t step = 0;
-  double lr = 0;          ///< of its last step
-  double train_loss = 0;  ///< mean over its steps
-  std::optional<double> val_loss, top1, top5;
-  double seconds = 0;  ///< of training, without evaluation
+  double lr = 0;                 ///< of its last step
+  double train_loss = 0;         ///< mean over its steps
+  std::optional<Scores> scores;  ///< on the validation data
+  double seconds = 0;            ///< of training, without evaluation
   double images_per_s = 0;
   double data_wait_share = 0;  ///< of `seconds`, 0..1
 };

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "packhorse/reader/loader.h"
+#include "packhorse/trainer/recipe/scores.h"
 
 namespace packhorse::trainer {
 
@@ -22,9 +23,9 @@ struct StepMetrics {
 
 /// Scores on the validation data after an epoch.
 struct ScoreMetrics {
-  int epoch = 0;                        ///< counted from 1
-  std::int64_t step = 0;                ///< steps done in the whole run
-  double loss = 0, top1 = 0, top5 = 0;  ///< top1, top5: per cent
+  int epoch = 0;          ///< counted from 1
+  std::int64_t step = 0;  ///< steps done in the whole run
+  Scores scores = {};
 };
 
 }  // namespace packhorse::trainer

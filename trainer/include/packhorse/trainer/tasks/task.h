@@ -1,0 +1,66 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "packhorse/reader/dataset.h"
+#include "packhorse/reader/loader.h"
+#include "packhorse/trainer/recipe/scores.h"
+
+namespace packhorse::trainer {
+
+struct DeviceBatch;
+class Model;
+class Processes;
+
+/// The position of a batch in the run.
+struct StepPlace {
+  std::int64_t step = 0;  ///< the optimiser's step, in the whole run
+  std::int64_t part = 0;  ///< index among the parts of the step; see Recipe::accumulate
+  double lr = 0;
+};
+
+/// Collects what a model says of the pictures of a dataset. One thread.
+class Scorer {
+ public:
+  virtual ~Scorer() = default;
+  /// `outputs`: float, on the batch's device, what the model gives in evaluation.
+  virtual void add(const at::Tensor& outputs, const DeviceBatch& batch) = 0;
+  /// Takes in what the other processes have; then all have the same.
+  virtual void join(const Processes& processes) = 0;
+  virtual Scores scores() const = 0;
+};
+
+/// What a network is trained for, as a recipe says: what is read of the samples, what the training
+/// lessens, how its results are scored. A new task is a folder beside this file and a name in
+/// make_task().
+class Task {
+ public:
+  virtual ~Task() = default;
+
+  /// The names of the classes that the model tells apart. Throws Error(kUsage) for a dataset that
+  /// lacks what the task needs.
+  virtual const std::vector<std::string>& classes(const reader::Dataset& dataset) const = 0;
+  /// Sets what is made of the samples to train on, and to score: the picture, and its targets.
+  virtual void read_for_training(reader::LoaderOptions& options) const = 0;
+  virtual void read_for_scoring(reader::LoaderOptions& options) const = 0;
+
+  /// A scalar, from the normalised `images`, float or half [B, 3, H, W], and what the batch says of
+  /// them. Depends on the recipe, the place and LibTorch's default generator alone. Called under
+  /// autocast where the recipe asks for it.
+  virtual at::Tensor loss(Model& model, const at::Tensor& images, const DeviceBatch& batch,
+                          const StepPlace& place) const = 0;
+  /// Whether a step does the same work for every batch, so that a CUDA graph can replay it.
+  virtual bool is_graphable() const = 0;
+
+  virtual std::unique_ptr<Scorer> scorer(std::shared_ptr<const reader::Dataset> dataset) const = 0;
+};
+
+/// recipe.task's. Throws Error(kUsage) for a recipe that makes no sense to it.
+std::unique_ptr<const Task> make_task(const Recipe& recipe);
+
+}  // namespace packhorse::trainer

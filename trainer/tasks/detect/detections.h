@@ -1,0 +1,30 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <vector>
+
+#include "packhorse/analysis/detection_scores.h"
+#include "packhorse/image/image_info.h"
+#include "packhorse/reader/geometry.h"
+
+namespace packhorse::trainer {
+
+/// Which of a detector's predictions are detections.
+struct DetectionRules {
+  double min_score = 0.001;  ///< whether there is an object, times whether it is of the class
+  double overlap = 0.65;     ///< with a surer one of the class, that a detection may have at most
+  std::int64_t candidates = 1000;  ///< the surest of a picture that are looked at
+  std::int64_t most = 300;         ///< of a picture
+};
+
+/// The detections in each picture, the surest first, in pixels of the network's input. `outputs`
+/// float [B, A, 5 + classes], as detectors give them. What is no finite number is no detection.
+std::vector<std::vector<Detection>> find_objects(const at::Tensor& outputs,
+                                                 const DetectionRules& rules = {});
+
+/// Brings a box in pixels of the network's input back into the upright picture of width x height
+/// that `placement` put there, and cuts it at the picture's edge.
+PlainBox in_picture(const PlainBox& box, const reader::Placement& placement, int width, int height);
+
+}  // namespace packhorse::trainer

@@ -25,6 +25,11 @@ double overlap_at(std::size_t t) {
   return t + 1 == kOverlaps ? 0.95 : static_cast<double>(t) * ((0.95 - 0.5) / 9) + 0.5;
 }
 
+bool is_finite(const PlainBox& box) {
+  return std::isfinite(box.x) && std::isfinite(box.y) && std::isfinite(box.width) &&
+         std::isfinite(box.height);
+}
+
 bool is_of(std::size_t size, double area) {
   return kSizes.at(size).first <= area && area <= kSizes.at(size).second;
 }
@@ -129,10 +134,14 @@ DetectionScores::DetectionScores(std::size_t classes) : classes_(classes) {}
 void DetectionScores::add(std::uint64_t image, std::span<const TrueObject> objects,
                           std::span<const Detection> detections) {
   std::map<std::int64_t, std::pair<std::vector<TrueObject>, std::vector<Detection>>> by_class;
-  for (const TrueObject& object : objects) by_class[object.label].first.push_back(object);
+  for (const TrueObject& object : objects) {
+    if (!is_finite(object.box) || !std::isfinite(object.area))
+      throw Error(ErrorKind::kUsage, "an object's box or area is not finite");
+    by_class[object.label].first.push_back(object);
+  }
   for (const Detection& detection : detections) {
-    if (!std::isfinite(detection.score))
-      throw Error(ErrorKind::kUsage, "a detection's score is no number");
+    if (!is_finite(detection.box) || !std::isfinite(detection.score))
+      throw Error(ErrorKind::kUsage, "a detection's box or score is not finite");
     by_class[detection.label].second.push_back(detection);
   }
   if (!by_class.empty() &&
@@ -214,6 +223,11 @@ void DetectionScores::merge(Bytes bytes) {
       found.rank = unpacker.take<std::uint16_t>();
       found.right = unpacker.take<std::array<std::uint16_t, kObjectSizes>>();
       found.ignored = unpacker.take<std::array<std::uint16_t, kObjectSizes>>();
+      const auto is_wrong = [](std::uint16_t bits) { return bits >> kOverlaps != 0; };
+      if (!std::isfinite(found.score) || found.rank >= kMostDetections.back() ||
+          std::any_of(found.right.begin(), found.right.end(), is_wrong) ||
+          std::any_of(found.ignored.begin(), found.ignored.end(), is_wrong))
+        Unpacker::refuse();
       one.found.push_back(found);
     }
   }
@@ -225,6 +239,20 @@ void DetectionScores::merge(Bytes bytes) {
     classes_[i].found.insert(classes_[i].found.end(), classes[i].found.begin(),
                              classes[i].found.end());
   }
+}
+
+Mistakes DetectionScores::mistakes() const {
+  Mistakes mistakes;
+  for (const Class& one : classes_) {
+    std::uint64_t hits = 0;
+    for (const Found& found : one.found) {
+      const bool counts = (found.ignored[0] & 1) == 0, right = (found.right[0] & 1) != 0;
+      if (counts && right) ++hits;
+      if (counts && !right) ++mistakes.false_alarms;
+    }
+    mistakes.missed += one.objects[0] - hits;
+  }
+  return mistakes;
 }
 
 DetectionReport DetectionScores::report() const {

@@ -30,16 +30,16 @@ UniqueFd open_unnamed_file(fs::path& directory) {
   return fd;
 }
 
-std::optional<fs::file_time_type> storage_time(fs::path directory) try {
+fs::file_time_type storage_time(fs::path directory) {
   const UniqueFd fd = open_unnamed_file(directory);
-  write_exactly(fd.get(), 0, as_bytes("now"), directory);
+  // What made the file stamped it, too; on a full disk that is all there is.
+  static_cast<void>(uninterrupted([&] { return ::pwrite(fd.get(), "now", 3, 0); }));
   struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) return std::nullopt;
+  if (::fstat(fd.get(), &status) != 0)
+    throw_errno("read the time of a temporary file in", directory);
   using std::chrono::nanoseconds, std::chrono::seconds;
   const auto since_1970 = seconds(status.st_mtim.tv_sec) + nanoseconds(status.st_mtim.tv_nsec);
   return std::chrono::file_clock::from_sys(std::chrono::sys_time<nanoseconds>(since_1970));
-} catch (const Error&) {
-  return std::nullopt;
 }
 
 }  // namespace packhorse

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 
 #include "packhorse/base/file.h"
 
@@ -13,8 +12,8 @@ namespace packhorse {
 /// Error(kIo) with the directory.
 UniqueFd open_unnamed_file(std::filesystem::path& directory);
 
-/// What time it is by the clock of whatever stores a directory, which may be another machine's:
-/// that of a file made there. Nothing where none can be made.
-std::optional<std::filesystem::file_time_type> storage_time(std::filesystem::path directory);
+/// What time it is by the clock that stamps the files of a directory, which may be another
+/// machine's: that of a file made there for a moment. Throws Error(kIo) where none can be made.
+std::filesystem::file_time_type storage_time(std::filesystem::path directory);
 
 }  // namespace packhorse

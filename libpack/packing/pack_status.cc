@@ -95,12 +95,18 @@ class Status {
  public:
   explicit Status(const fs::path& out) : staging_(staging_path(out)) {
     read_notes();
-    now_ = seconds_of(storage_time(staging_).value_or(fs::file_time_type::clock::now()));
+    try {
+      now_ = seconds_of(storage_time(staging_));
+    } catch (const Error&) {  // nothing may be written here
+      now_ = seconds_of(fs::file_time_type::clock::now());
+      own_clock_ = true;
+    }
   }
 
   PackStatus status() {
     PackStatus status;
     status.staging = staging_;
+    status.own_clock = own_clock_;
     const TaskNote& any = notes_.front().note;
     const std::uint64_t parts = count();
     std::vector<std::vector<DoneShard>> of_task(parts);
@@ -234,6 +240,7 @@ class Status {
   }
 
   const fs::path staging_;
+  bool own_clock_ = false;
   double now_ = 0;            ///< by the clock of the storage, as far as files show it
   std::vector<Noted> notes_;  ///< the newest first
 };

@@ -40,9 +40,10 @@ std::uint64_t estimate_bytes(const std::vector<SplitWork>& splits, const Listing
            ++p) {
         const EntryTable::Facts facts = split.listing.entries.facts(split.plan.entry(p));
         const auto fields = static_cast<std::uint64_t>(std::popcount(facts.fields));
+        const std::uint64_t text = split.listing.entries.path_length(split.plan.entry(p));
         const std::uint64_t bytes = transform.estimate(options.transform, facts.size);
-        const bool small = bytes <= format.small_sample && fields == 0;
-        total += bytes + facts.field_bytes + fields * format.field_overhead + row +
+        const bool small = format.small_sample > 0 && bytes <= format.small_sample && fields == 0;
+        total += bytes + facts.field_bytes + fields * format.field_overhead + row + text +
                  (small ? format.small_overhead : format.sample_overhead);
       }
     }

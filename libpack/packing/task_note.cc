@@ -49,7 +49,7 @@ std::optional<TaskNote> at_work_elsewhere(const fs::path& staging, bool whole_ru
   const fs::path folder = staging / TaskNote::kFolder;
   std::error_code code;
   if (!fs::is_directory(folder, code)) return std::nullopt;
-  const auto now = storage_time(folder).value_or(fs::file_time_type::clock::now());
+  const auto now = storage_time(folder);
   for (const fs::directory_entry& entry : entries_in(folder)) {
     if (entry.path().extension() != ".json") continue;
     const auto sign = fs::last_write_time(entry.path(), code);

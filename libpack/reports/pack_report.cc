@@ -174,6 +174,7 @@ ReportJson to_json(const PackStatus& status) {
           {"bytes", status.bytes},
           {"seconds_left", known(status.left_s)},
           {"clock_behind_seconds", status.clock_behind_s},
+          {"own_clock", status.own_clock},
           {"tasks", tasks}};
 }
 

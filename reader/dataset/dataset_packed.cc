@@ -44,6 +44,7 @@ class Packed final : public Dataset {
     const PackedDataset::Place place = packed_.place(i);
     return "sample " + packed_.name_at(place) + " in " + packed_.data_path(place.shard).string();
   }
+  std::string name(std::size_t i) const override { return packed_.name_at(packed_.place(i)); }
   std::vector<std::filesystem::path> files() const override {
     std::vector<std::filesystem::path> files;
     if (from_afar()) return files;

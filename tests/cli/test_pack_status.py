@@ -3,10 +3,11 @@
 import json
 import os
 import re
+import subprocess
 import time
 
 import pytest
-from python_support import DONE, FAILED, SHAPES, USAGE, make_source, pack, packhorse, refused, run, staging, start
+from python_support import DONE, FAILED, PACKHORSE, SHAPES, USAGE, make_source, pack, packhorse, refused, run, staging, start
 
 OPTIONS = ("--format", "wds", "--shard-samples", "9")  # 120 pictures: 14 shards
 
@@ -102,7 +103,20 @@ def test_a_storage_whose_clock_is_ahead_is_named(out):
     found = asked(out)
     assert found["clock_behind_seconds"] == pytest.approx(500, abs=5)
     assert all(task["seconds_since_last_shard"] is None or task["seconds_since_last_shard"] >= 0 for task in found["tasks"])
-    assert re.search(r"clock is 8 min [12]\d s behind", run("pack", "--status", out).out)
+    assert re.search(r"newest file is 8 min [12]\d s ahead", run("pack", "--status", out).out)
+
+
+def test_a_reader_without_the_right_to_write_is_told_whose_clock_counts(out):
+    share(out, 0)
+    assert not asked(out)["own_clock"]
+    for folder in [out.parent, staging(out)]:
+        folder.chmod(0o555)
+    # root may write anywhere, unless it has no capabilities
+    drop = ["setpriv", "--inh-caps=-all", "--bounding-set=-all"] if os.geteuid() == 0 else []
+    done = subprocess.run([*drop, PACKHORSE, "pack", "--status", out], capture_output=True, text=True, check=True)
+    for folder in [out.parent, staging(out)]:
+        folder.chmod(0o755)
+    assert "by this machine's clock" in done.stdout
 
 
 def test_a_killed_run_without_tasks_has_a_status_and_a_finished_one_has_none(out, tmp_path):

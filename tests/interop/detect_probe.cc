@@ -1,14 +1,18 @@
 // The parts of a detector, for tests in Python that hold them against plain ones.
 //   detect_probe train NAME CLASSES WEIGHTS INPUT OUT: predictions in training mode, assignment,
 //       losses and gradients for INPUT's "images", "boxes" (centre and sides), "labels", "real"
-//   detect_probe eval NAME CLASSES WEIGHTS INPUT OUT: predictions in evaluation mode
-//   detect_probe loss INPUT OUT: the same as train, for INPUT's "predictions" of pictures
+//   detect_probe eval NAME CLASSES WEIGHTS INPUT OUT: predictions in evaluation mode, and what is
+//       found: rows of picture, label, score and corners
+//   detect_probe loss NAME INPUT OUT: the same as train, for INPUT's "predictions" of pictures
 //       of "sides" [2]: height and width
 //   detect_probe suppress THRESHOLD INPUT OUT: which of "corners", "scores", "labels" are kept
 //   detect_probe save NAME CLASSES OUT: a new network
 // OUT is a checkpoint.
 #include <ATen/Context.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 
 #include <exception>
 #include <iostream>
@@ -20,6 +24,8 @@
 #include "packhorse/trainer/checkpoint/weights.h"
 #include "packhorse/trainer/models/models.h"
 #include "tasks/detect/boxes.h"
+#include "tasks/detect/family.h"
+#include "tasks/detect/fcos_loss.h"
 #include "tasks/detect/yolox_loss.h"
 
 namespace {
@@ -34,20 +40,61 @@ Tensors read(const std::string& path) {
   return tensors;
 }
 
-void add_loss(const at::Tensor& predictions, const Tensors& in, const AnchorPoints& points,
-              NamedTensors& out) {
-  const TrueBoxes truth{in.at("boxes"), in.at("labels").to(at::kLong), in.at("real").to(at::kBool)};
+TrueBoxes truth_in(const Tensors& in) {
+  return {in.at("boxes"), in.at("labels").to(at::kLong), in.at("real").to(at::kBool)};
+}
+
+void add_yolox_loss(const at::Tensor& predictions, const Tensors& in, const AnchorPoints& points,
+                    NamedTensors& out) {
+  const TrueBoxes truth = truth_in(in);
   const Assignment assignment = assign_simota(predictions, truth, points);
   const YoloxLoss loss = yolox_loss(predictions, truth, points, true);
   loss.total.backward();
-  out.insert(out.end(), {{"predictions", predictions.detach()},
-                         {"object", assignment.object},
+  out.insert(out.end(), {{"object", assignment.object},
                          {"overlap", assignment.overlap},
                          {"loss.box", loss.box.detach()},
                          {"loss.object", loss.object.detach()},
                          {"loss.classes", loss.classes.detach()},
                          {"loss.offsets", loss.offsets.detach()},
                          {"loss.total", loss.total.detach()}});
+}
+
+void add_fcos_loss(const at::Tensor& predictions, const Tensors& in, const FcosPoints& points,
+                   NamedTensors& out) {
+  const TrueBoxes truth = truth_in(in);
+  const FcosLoss loss = fcos_loss(predictions, truth, points);
+  loss.total.backward();
+  out.insert(out.end(), {{"object", assign_fcos(truth, points)},
+                         {"loss.box", loss.box.detach()},
+                         {"loss.centre", loss.centre.detach()},
+                         {"loss.classes", loss.classes.detach()},
+                         {"loss.total", loss.total.detach()}});
+}
+
+bool is_fcos(const std::string& name) { return name.starts_with("fcos"); }
+
+void add_loss(const std::string& name, const at::Tensor& predictions, std::int64_t height,
+              std::int64_t width, const Tensors& in, NamedTensors& out) {
+  out.emplace_back("predictions", predictions.detach());
+  if (is_fcos(name)) {
+    add_fcos_loss(predictions, in, fcos_points(height, width, at::kCPU), out);
+  } else {
+    add_yolox_loss(predictions, in, anchor_points(height, width, at::kCPU), out);
+  }
+}
+
+at::Tensor found_in(const std::string& name, const at::Tensor& predictions, std::int64_t height,
+                    std::int64_t width) {
+  Recipe recipe;
+  recipe.arch = name;
+  std::vector<at::Tensor> rows;
+  const auto found = find_objects(predictions, family_of(recipe).rules(height, width));
+  for (std::size_t i = 0; i < found.size(); ++i)
+    for (const auto& [box, label, score] : found[i])
+      rows.push_back(at::tensor(
+          {double(i), double(label), score, box.x, box.y, box.x + box.width, box.y + box.height},
+          at::kDouble));
+  return rows.empty() ? at::zeros({0, 7}) : at::stack(rows);
 }
 
 NamedTensors network(const std::vector<std::string>& args) {
@@ -61,25 +108,26 @@ NamedTensors network(const std::vector<std::string>& args) {
   load_weights(*model, args.at(3));
   const Tensors in = read(args.at(4));
   const at::Tensor& images = in.at("images");
+  const std::int64_t height = images.size(2), width = images.size(3);
   if (args[0] == "eval") {
     model->eval();
     const at::NoGradGuard no_grad;
-    return {{"predictions", model->forward(images)}};
+    const at::Tensor predictions = model->forward(images);
+    return {{"predictions", predictions}, {"found", found_in(args[1], predictions, height, width)}};
   }
   model->train();
-  add_loss(model->forward(images), in, anchor_points(images.size(2), images.size(3), at::kCPU),
-           out);
+  add_loss(args[1], model->forward(images), height, width, in, out);
   for (const auto& item : model->named_parameters())
     out.emplace_back("grad." + item.key(), item.value().grad());
   return out;
 }
 
 NamedTensors loss_alone(const std::vector<std::string>& args) {
-  const Tensors in = read(args.at(1));
+  const Tensors in = read(args.at(2));
   const at::Tensor predictions = in.at("predictions").clone().requires_grad_();
   const auto side = [&](std::int64_t i) { return in.at("sides")[i].item<std::int64_t>(); };
   NamedTensors out;
-  add_loss(predictions, in, anchor_points(side(0), side(1), at::kCPU), out);
+  add_loss(args[1], predictions, side(0), side(1), in, out);
   out.emplace_back("grad", predictions.grad());
   return out;
 }

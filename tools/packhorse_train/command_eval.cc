@@ -4,7 +4,9 @@
 #include "common/image_limits.h"
 #include "common/remote.h"
 #include "common/terminal.h"
+#include "detection_page.h"
 #include "packhorse/analysis/detection_scores.h"
+#include "packhorse/base/file.h"
 #include "packhorse/base/printable.h"
 #include "packhorse/trainer/train/evaluate.h"
 #include "recipe_options.h"
@@ -33,6 +35,9 @@ class CommandEval final : public program::Command {
     program::add_image_limits(app, options_.limits, "Image limits");
     remote_.setup(app);
     app.add_flag("--json", json_, "Print one JSON object");
+    app.add_option("--report", report_,
+                   "To find objects: write a page of HTML with the classes' curves and the worst "
+                   "pictures");
     app.footer(
         "Example:\n"
         "  packhorse-train eval --checkpoint run/best.pt --data packed/cifar10\n\n"
@@ -40,12 +45,17 @@ class CommandEval final : public program::Command {
   }
 
   int run(const std::stop_token& stop) override {
-    options_.device = run_.apply();
+    options_.device = run_.pick();
+    run_.bind_to_cpus(options_.device);
     options_.workers = run_.workers;
     options_.recipe = recipe_.choices();
     remote_.enable({options_.data.string()});
+    WorstPictures worst(kWorstShown);
+    if (!report_.empty())
+      options_.observer = [&](const SeenPicture& picture) { worst.add(picture); };
     const EvaluateResult result = evaluate(options_, stop);
     const Scores& scores = result.scores;
+    if (!report_.empty()) write_report(result, worst);
     if (json_) {
       fmt::print("{}", json_text(to_json(result)));
     } else {
@@ -58,6 +68,21 @@ class CommandEval final : public program::Command {
   }
 
  private:
+  static constexpr std::size_t kWorstShown = 12;
+
+  void write_report(const EvaluateResult& result, const WorstPictures& worst) const {
+    const std::filesystem::path& model =
+        options_.weights.empty() ? options_.checkpoint : options_.weights;
+    const std::string page =
+        detection_page({.title = model.string() + " on " + options_.data.string(),
+                        .scores = result.scores,
+                        .classes = result.state.classes,
+                        .dataset = *result.dataset,
+                        .worst = worst.pictures(),
+                        .limits = options_.limits});
+    write_file(report_, as_bytes(page));
+  }
+
   static program::Json path_json(const std::filesystem::path& path) {
     return path.empty() ? program::Json() : program::Json(path.string());
   }
@@ -108,6 +133,7 @@ class CommandEval final : public program::Command {
   program::RemoteArguments remote_;
   RunOptions run_;
   bool json_ = false;
+  std::filesystem::path report_;
 };
 
 }  // namespace

@@ -120,7 +120,7 @@ class CommandFit final : public program::Command {
     const std::optional<Launch> launch = find_launch();
     const Launch mine = launch.value_or(Launch{});
     options_.recipe = recipe_.choices();
-    options_.device = run_.apply(mine.local_rank, mine.local_world);
+    options_.device = run_.pick(mine.local_rank);
     options_.workers = run_.workers;
     options_.init_head = new_head_ ? Head::kMayDiffer : Head::kMustFit;
     options_.watch = watch_.options();
@@ -130,11 +130,12 @@ class CommandFit final : public program::Command {
                           : gpu_decode_ == "auto" ? FitOptions::GpuDecode::kAuto
                                                   : FitOptions::GpuDecode::kOff;
     options_.bad_samples = reader::BadSampleOptions::parse(max_bad_);
-    std::optional<Processes> processes;
-    if (launch) {
-      processes.emplace(*launch, options_.device, std::chrono::seconds(timeout_s_));
-      options_.processes = &*processes;
-    }
+    const auto timeout = std::chrono::seconds(timeout_s_);
+    const std::unique_ptr<Processes> processes =
+        launch ? std::make_unique<Processes>(*launch, options_.device, timeout)
+               : std::make_unique<Processes>();
+    run_.bind_to_cpus(options_.device, *processes);
+    if (launch) options_.processes = processes.get();
     const FitResult result = fit(options_, events(), stop);
     if (mine.rank == 0) {
       if (result.stopped) {

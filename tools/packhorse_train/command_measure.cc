@@ -74,7 +74,8 @@ class CommandMeasure final : public program::Command {
                   "give datasets packed from it with --packed, or let --pack-all make them");
     }
     options_.recipe = recipe_.choices();
-    options_.device = run_.apply();
+    options_.device = run_.pick();
+    run_.bind_to_cpus(options_.device);
     options_.workers = run_.workers;
     passes_.put_into(options_);
     for (const std::string& text : storages_)

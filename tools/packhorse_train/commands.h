@@ -5,6 +5,7 @@
 /// The subcommands of packhorse-train, each in its command_*.cc. main.cc lists them.
 namespace packhorse::trainer {
 
+std::unique_ptr<program::Command> make_detect_command();
 std::unique_ptr<program::Command> make_eval_command();
 std::unique_ptr<program::Command> make_fit_command();
 std::unique_ptr<program::Command> make_measure_command();

@@ -42,6 +42,7 @@ void start_over_with_settings(char** argv) {
 constexpr packhorse::program::CommandKind kCommands[] = {
     {"fit", "Train a network on a dataset, with checkpoints to resume from",
      packhorse::trainer::make_fit_command},
+    {"detect", "Find objects in pictures", packhorse::trainer::make_detect_command},
     {"eval", "Score a checkpoint on a dataset", packhorse::trainer::make_eval_command},
     {"measure", "Measure what packing gains: a folder compared with packed datasets of it",
      packhorse::trainer::make_measure_command},

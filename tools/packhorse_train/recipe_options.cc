@@ -171,42 +171,47 @@ void RunOptions::add_options(CLI::App& app) {
       ->capture_default_str();
 }
 
+Device RunOptions::pick(int local_rank) const {
+  static_cast<void>(CpuBinding::parse(bind));  // may throw, before the processes wait for another
+  return pick_device(device, local_rank);
+}
+
 namespace {
 
-/// The nodes of the devices of all processes here, as far as this one can know.
-std::vector<std::optional<int>> device_nodes(const Device& mine, int local_rank, int processes) {
-  if (!mine.is_cuda()) return {};
-  std::vector<std::optional<int>> nodes;
-  for (int rank = 0; rank < processes; ++rank) {
-    // A launcher that shows each process its own GPU says nothing of the others'.
-    const bool known = rank == local_rank || mine.index == local_rank;
-    const Device device = rank == local_rank ? mine : Device{Device::Kind::kCuda, rank};
-    nodes.push_back(known ? node_of_device(pci_bus_id(device)) : std::nullopt);
-  }
-  return nodes;
+/// This process among those of its machine.
+LocalProcess find_place(const Device& mine, const Processes& processes) {
+  const std::string place = ProcessPlace::here(node_of_device(pci_bus_id(mine))).serialise();
+  const auto* const bytes = reinterpret_cast<const std::byte*>(place.data());
+  std::vector<ProcessPlace> places;
+  for (const auto& part : processes.gather({bytes, bytes + place.size()}))
+    places.push_back(
+        ProcessPlace::parse({reinterpret_cast<const char*>(part.data()), part.size()}));
+  return LocalProcess::among(places, processes.rank());
 }
 
 }  // namespace
 
-Device RunOptions::apply(int local_rank, int local_processes) const {
+void RunOptions::bind_to_cpus(const Device& picked, const Processes& processes) const {
   const CpuBinding binding = CpuBinding::parse(bind);
-  const Device picked = pick_device(device, local_rank);
-  const LocalProcess process{local_rank, local_processes,
-                             binding.kind == CpuBinding::Kind::kAuto
-                                 ? device_nodes(picked, local_rank, local_processes)
-                                 : std::vector<std::optional<int>>()};
-  const std::vector<int> cpus = cpus_for(binding, numa_nodes(), process);
-  if (!cpus.empty()) {
-    bind_to(cpus);
-    fmt::print(stderr, "packhorse-train: note: bound to the CPUs {}\n", cpu_list_text(cpus));
-  } else if (binding.kind == CpuBinding::Kind::kAuto) {
-    fmt::print(stderr,
-               "packhorse-train: note: --bind auto binds nothing: one process, and no device whose "
-               "NUMA node is known\n");
+  const LocalProcess process = find_place(picked, processes);
+  const int before = available_cpus();
+  int share = before / (process.bound_before ? 1 : process.count);
+  if (binding.kind != CpuBinding::Kind::kNone) {
+    const std::vector<int> cpus = cpus_for(binding, numa_nodes(), process);
+    if (!cpus.empty()) {
+      bind_to(cpus);
+      fmt::print(stderr, "packhorse-train: note: bound to the CPUs {}\n", cpu_list_text(cpus));
+    } else {
+      fmt::print(stderr, "packhorse-train: note: --bind auto binds nothing: {}\n",
+                 process.bound_before
+                     ? "what started the processes has given them CPUs of their own"
+                     : "one process, and no device whose NUMA node is known");
+    }
+    // A quota of CPU time is one for all processes, so binding raises no share.
+    const bool shared = binding.kind != CpuBinding::Kind::kAuto;
+    share = std::min(share, available_cpus() / (shared ? process.count : 1));
   }
-  const bool own = !cpus.empty() && binding.kind == CpuBinding::Kind::kAuto;
-  set_compute_threads(std::max(1, available_cpus() / (own ? 1 : local_processes)));
-  return picked;
+  set_compute_threads(std::max(1, share));
 }
 
 }  // namespace packhorse::trainer

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "packhorse/trainer/device/device.h"
+#include "packhorse/trainer/parallel/processes.h"
 #include "packhorse/trainer/recipe/recipe.h"
 
 namespace packhorse::trainer {
@@ -32,10 +33,11 @@ struct RunOptions {
   int workers = -1;
   std::string bind = "none";
   void add_options(CLI::App& app);
-  /// Picks the device of one of the processes on this machine, binds the process, and gives
-  /// LibTorch its share of the cores. Prints what it is bound to on stderr. Call it before any
-  /// thread starts.
-  Device apply(int local_rank = 0, int local_processes = 1) const;
+  /// The device of one of the processes of this machine. Throws as pick_device().
+  Device pick(int local_rank = 0) const;
+  /// Binds this process as --bind says and gives LibTorch its share of the machine's cores. Prints
+  /// what it is bound to on stderr. All processes must call it, before they read or compute.
+  void bind_to_cpus(const Device& picked, const Processes& processes = {}) const;
 };
 
 }  // namespace packhorse::trainer

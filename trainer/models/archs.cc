@@ -19,7 +19,7 @@ constexpr std::string_view kScriptPrefix = "script:";
 
 constexpr std::array kArchs = {&kSmallNet,  &kResNet18Cifar, &kResNet18,    &kResNet34,
                                &kResNet50,  &kResNet101,     &kMobileNetV2, &kVitS16,
-                               &kYoloxNano, &kYoloxTiny,     &kYoloxS};
+                               &kYoloxNano, &kYoloxTiny,     &kYoloxS,      &kFcosResNet50};
 
 }  // namespace
 

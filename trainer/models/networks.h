@@ -12,5 +12,6 @@ extern const Arch kMobileNetV2;
 extern const Arch kVitS16;
 extern const Arch kScript;
 extern const Arch kYoloxNano, kYoloxTiny, kYoloxS;
+extern const Arch kFcosResNet50;
 
 }  // namespace packhorse::trainer

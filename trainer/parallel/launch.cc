@@ -48,16 +48,42 @@ class Environment {
   const Lookup& lookup_;
 };
 
+/// What a list such as "4(x2),3" (two nodes with 4 tasks, one with 3) says of a node.
+int tasks_on_node(const std::string& list, int node) {
+  const auto fail = [&] {
+    Environment::fail(fmt::format("SLURM_STEP_TASKS_PER_NODE is '{}'", list));
+  };
+  const char* at = list.data();
+  const char* const end = at + list.size();
+  const auto number = [&] {
+    int value = 0;
+    const auto [after, error] = std::from_chars(at, end, value);
+    if (error != std::errc{} || value < 1) fail();
+    at = after;
+    return value;
+  };
+  while (true) {
+    const int tasks = number();
+    int nodes = 1;
+    if (std::string_view(at, end).starts_with("(x")) {
+      at += 2;
+      nodes = number();
+      if (at == end || *at++ != ')') fail();
+    }
+    if (node < nodes) return tasks;
+    node -= nodes;
+    if (at == end || *at++ != ',') fail();
+  }
+}
+
 /// `srun` sets these variables for each of its tasks; an allocation's shell has no step.
 Launch of_slurm(const Environment& environment) {
   Launch launch;
   launch.rank = environment.number("SLURM_PROCID");
   launch.world = environment.number("SLURM_STEP_NUM_TASKS");
   launch.local_rank = environment.number("SLURM_LOCALID");
-  // The text is "4" or, over several nodes, "4(x2),3": the first number is the tasks of every node
-  // except the last.
   const std::string tasks = environment.text("SLURM_STEP_TASKS_PER_NODE", "1");
-  launch.local_world = std::max(launch.local_rank + 1, std::atoi(tasks.c_str()));
+  launch.local_world = tasks_on_node(tasks, environment.number("SLURM_NODEID", 0));
   launch.host =
       environment.text("MASTER_ADDR", environment.text("SLURM_LAUNCH_NODE_IPADDR", launch.host));
   launch.port = environment.port(20000 + environment.number("SLURM_JOB_ID", 0) % 20000);

@@ -68,7 +68,7 @@ Scores score(Engine& engine, const Recipe& recipe, const ScoreOptions& how,
   options.seed = recipe.seed;
   options.allocator = slot_allocator(how.device);
   engine.share_statistics();
-  const auto scorer = task->scorer(dataset);
+  const auto scorer = task->scorer(dataset, how.observer);
   const auto add = [&](std::uint64_t done) {
     reader::Loader loader(dataset, options);
     Prefetcher batches(loader, how.device);
@@ -109,6 +109,9 @@ EvaluateResult evaluate(const EvaluateOptions& options, std::stop_token stop) {
     result.state.classes = class_texts(*make_task(result.state.recipe), *dataset);
   }
   const Recipe& recipe = result.state.recipe;
+  if (options.observer && recipe.task != TaskKind::kDetect)
+    throw Error(ErrorKind::kUsage, "there is a report of pictures only where objects are found",
+                options.data, "leave out --report");
   Engine engine(recipe, static_cast<std::int64_t>(result.state.classes.size()),
                 {.device = options.device});
   if (checkpoint) {
@@ -116,8 +119,9 @@ EvaluateResult evaluate(const EvaluateOptions& options, std::stop_token stop) {
   } else {
     engine.init_from(options.weights, Head::kMustFit);
   }
-  result.scores = score(engine, recipe, {options.device, options.workers, options.limits}, dataset,
-                        Processes(), std::move(stop));
+  const ScoreOptions how{options.device, options.workers, options.limits, options.observer};
+  result.scores = score(engine, recipe, how, dataset, Processes(), std::move(stop));
+  result.dataset = dataset;
   return result;
 }
 

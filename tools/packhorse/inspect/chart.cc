@@ -6,12 +6,18 @@
 #include <array>
 #include <numeric>
 
+#include "drawing/html.h"
+
 namespace packhorse::inspect {
 
+using drawing::escaped;
 using program::bytes_text;
 using program::with_commas;
 
 namespace {
+
+constexpr int kRow = 22, kLabel = 170, kBar = 270, kChart = 620;  ///< user units of the SVG
+constexpr std::size_t kLabelColumns = 24;
 
 constexpr std::size_t kBars = 6;           ///< bars of a histogram, approximately
 constexpr std::size_t kClassesShown = 12;  ///< up to this many, all are shown
@@ -127,6 +133,35 @@ std::string chart_text(const std::vector<ChartRow>& rows, std::uint64_t total,
     text += "\n";
   }
   return text;
+}
+
+std::string svg_chart(const std::string& title, const std::vector<ChartRow>& rows,
+                      std::uint64_t total) {
+  if (rows.size() < 2) return {};
+  std::uint64_t most = 1;
+  for (const ChartRow& row : rows) most = std::max(most, row.count);
+  std::string svg = fmt::format(
+      "<figure><figcaption>{0}</figcaption>\n<svg viewBox=\"0 0 {1} {2}\" role=\"img\" "
+      "aria-label=\"{0}\">\n",
+      escaped(title), kChart, kRow * static_cast<int>(rows.size()));
+  int y = 0;
+  for (const ChartRow& row : rows) {
+    const int text_y = y + 15;
+    svg += fmt::format("<text x=\"{}\" y=\"{}\" class=\"label\">{}</text>", kLabel, text_y,
+                       escaped(program::one_line(row.label, kLabelColumns)));
+    if (row.count > 0) {
+      const double width =
+          std::max(1.0, kBar * static_cast<double>(row.count) / static_cast<double>(most));
+      svg += fmt::format(
+          "<rect x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\"/>"
+          "<text x=\"{:.1f}\" y=\"{}\">{} <tspan>({})</tspan></text>",
+          kLabel + 10, y + 3, width, kRow - 6, kLabel + 18 + width, text_y,
+          program::with_commas(row.count), escaped(share_text(row.count, total)));
+    }
+    svg += "\n";
+    y += kRow;
+  }
+  return svg + "</svg></figure>\n";
 }
 
 }  // namespace packhorse::inspect

@@ -34,4 +34,8 @@ std::string share_text(std::uint64_t count, std::uint64_t total);
 std::string chart_text(const std::vector<ChartRow>& rows, std::uint64_t total,
                        const program::Style& style);
 
+/// Draws bars as SVG, in colours of the page's style sheet. Empty for fewer than two rows.
+std::string svg_chart(const std::string& title, const std::vector<ChartRow>& rows,
+                      std::uint64_t total);
+
 }  // namespace packhorse::inspect

@@ -2,9 +2,12 @@
 
 #include <array>
 
-#include "inspect/palette.h"
+#include "drawing/palette.h"
 
 namespace packhorse::inspect {
+
+using drawing::class_colour;
+using drawing::Colour;
 
 namespace {
 

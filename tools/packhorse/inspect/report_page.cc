@@ -6,16 +6,25 @@
 #include <set>
 
 #include "common/terminal.h"
+#include "drawing/draw_objects.h"
+#include "drawing/encoded.h"
+#include "drawing/html.h"
+#include "drawing/palette.h"
 #include "inspect/chart.h"
-#include "inspect/draw_objects.h"
-#include "inspect/html.h"
 #include "inspect/objects_text.h"
-#include "inspect/palette.h"
 #include "inspect/summary_text.h"
 #include "packhorse/base/version.h"
 
 namespace packhorse::inspect {
 
+using drawing::Chroma;
+using drawing::class_colour;
+using drawing::encoded;
+using drawing::escaped;
+using drawing::hex_text;
+using drawing::jpeg_uri;
+using drawing::kMostDrawn;
+using drawing::style_sheet;
 using program::bytes_text;
 using program::count_text;
 using program::with_commas;

@@ -5,11 +5,20 @@
 #include <set>
 
 #include "common/terminal.h"
-#include "inspect/draw_objects.h"
-#include "inspect/drawn_text.h"
-#include "inspect/palette.h"
+#include "drawing/draw_objects.h"
+#include "drawing/drawn_text.h"
+#include "drawing/palette.h"
 
 namespace packhorse::inspect {
+
+using drawing::class_colour;
+using drawing::Colour;
+using drawing::drawable;
+using drawing::fitting;
+using drawing::kMostDrawn;
+using drawing::text_width;
+using drawing::wrapped;
+using drawing::write;
 
 namespace {
 

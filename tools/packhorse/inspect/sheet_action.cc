@@ -8,6 +8,7 @@
 
 #include "common/checks.h"
 #include "common/terminal.h"
+#include "drawing/encoded.h"
 #include "inspect/sample_picks.h"
 #include "inspect/sample_words.h"
 #include "inspect/samples_text.h"
@@ -18,6 +19,9 @@
 #include "packhorse/base/printable.h"
 
 namespace packhorse::inspect {
+
+using drawing::Chroma;
+using drawing::encoded;
 
 namespace {
 

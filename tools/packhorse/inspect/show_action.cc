@@ -7,7 +7,8 @@
 #include <cstdio>
 
 #include "common/terminal.h"
-#include "inspect/draw_objects.h"
+#include "drawing/draw_objects.h"
+#include "drawing/encoded.h"
 #include "inspect/sample_words.h"
 #include "inspect/samples_text.h"
 #include "inspect/tile.h"
@@ -17,6 +18,10 @@
 #include "packhorse/image/npy.h"
 
 namespace packhorse::inspect {
+
+using drawing::Chroma;
+using drawing::encoded;
+using drawing::kMostDrawn;
 
 void ShowAction::setup(CLI::App& app) {
   auto* show =

@@ -36,12 +36,4 @@ std::vector<Tile> make_tiles(const PackedDataset& dataset, std::span<const std::
 /// The picture of a sample at its full size. Throws Error(kCorrupt | kUnsupported | kIo).
 Tile make_picture(const PackedDataset& dataset, std::size_t sample, const ImageLimits& limits);
 
-/// Whether JPEGs keep the colour of each pixel, as thin lines need, or that of 2 x 2 pixels.
-enum class Chroma { kHalved, kFull };
-
-/// Encodes as JPEG, or as the file name extension says, with OpenCV's codecs. Throws Error(kUsage)
-/// when OpenCV does not write such pictures.
-std::vector<std::byte> encoded(const cv::Mat& picture, Chroma chroma,
-                               const std::string& extension = ".jpg");
-
 }  // namespace packhorse::inspect

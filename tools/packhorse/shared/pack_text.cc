@@ -156,8 +156,12 @@ std::string to_words(const PackStatus& status) {
     text += "all are packed: run the command once with --finish, without --task\n";
   if (status.clock_behind_s > 0)
     text += fmt::format(
-        "this machine's clock is {} behind that of the storage, by which times are given\n",
+        "the newest file is {} ahead of the clock here: clocks differ, and times by as much\n",
         program::seconds_text(status.clock_behind_s));
+  if (status.own_clock)
+    text +=
+        "times are by this machine's clock: no file could be made in the staging directory to ask "
+        "for the storage's\n";
   return text;
 }
 

@@ -76,7 +76,8 @@ class Classify final : public Task {
     const auto mix = mix_options(recipe_);
     return mix.mixup_alpha == 0 && mix.cutmix_alpha == 0;
   }
-  std::unique_ptr<Scorer> scorer(std::shared_ptr<const reader::Dataset>) const override {
+  std::unique_ptr<Scorer> scorer(std::shared_ptr<const reader::Dataset>,
+                                 PictureObserver) const override {
     return std::make_unique<ClassScorer>();
   }
 

@@ -8,16 +8,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "packhorse/base/error.h"
 #include "packhorse/base/permutation.h"
-#include "packhorse/reader/targets_reader.h"
 #include "packhorse/trainer/input/prefetcher.h"
 #include "packhorse/trainer/models/models.h"
-#include "packhorse/trainer/parallel/processes.h"
-#include "tasks/detect/detections.h"
-#include "tasks/detect/yolox_loss.h"
+#include "tasks/detect/family.h"
+#include "tasks/detect/object_scorer.h"
 
 namespace packhorse::trainer {
 
@@ -25,18 +22,6 @@ namespace {
 
 constexpr int kMultiple = 32;             // of the sides of a detector's input
 constexpr std::int64_t kScaleSteps = 10;  // that have the same scale
-
-const TargetRecord& objects_of(const reader::Dataset& dataset) {
-  for (const TargetRecord& target : dataset.targets())
-    if (target.kind == kObjectsTarget) return target;
-  throw Error(ErrorKind::kUsage, "the dataset says nothing of objects in its pictures", {},
-              "pack it with its annotations: packhorse pack --targets (docs/sources.md)");
-}
-
-/// How pictures are put into the network's input when nothing is left to chance.
-reader::DetectionAugment letterbox(const Recipe& recipe) {
-  return {.size = {recipe.image_size, recipe.image_size}};
-}
 
 /// The objects to be found in training: all but crowds.
 TrueBoxes true_boxes(const DeviceBatch& batch, const at::Device& device) {
@@ -74,72 +59,6 @@ TrueBoxes true_boxes(const DeviceBatch& batch, const at::Device& device) {
   };
   return {there(truth.boxes), there(truth.labels), there(truth.real)};
 }
-
-class ObjectScorer final : public Scorer {
- public:
-  ObjectScorer(const Recipe& recipe, std::shared_ptr<const reader::Dataset> dataset)
-      : augment_(letterbox(recipe)),
-        dataset_(std::move(dataset)),
-        reader_(*dataset_),
-        found_(objects_of(*dataset_).classes.size()) {}
-
-  void add(const at::Tensor& outputs, const DeviceBatch& batch) override {
-    std::vector<std::vector<Detection>> found = find_objects(outputs);
-    for (std::size_t i = 0; i < found.size(); ++i) add_picture(batch.samples.at(i), found[i]);
-  }
-
-  void join(const Processes& processes) override {
-    if (processes.size() == 1) return;
-    DetectionScores all(objects_of(*dataset_).classes.size());
-    for (const std::vector<std::byte>& part : processes.gather(found_.serialise())) all.merge(part);
-    found_ = std::move(all);
-  }
-
-  Scores scores() const override {
-    const auto whole = std::make_shared<const DetectionReport>(found_.report());
-    const DetectionReport& report = *whole;
-    const auto of = [](const DetectionReport::Score& score) {
-      return score.value_or(std::numeric_limits<double>::quiet_NaN());
-    };
-    return {.task = TaskKind::kDetect,
-            .images = report.images,
-            .values = {of(report.ap), of(report.ap50), of(report.ap75), of(report.ap_small),
-                       of(report.ap_medium), of(report.ap_large), of(report.recall1),
-                       of(report.recall10), of(report.recall100)},
-            .detection = whole};
-  }
-
- private:
-  void add_picture(std::uint64_t sample, std::vector<Detection>& found) {
-    ImageInfo info = dataset_->image(sample);
-    if (info.width == 0) info = decoder_.header(dataset_->view(sample, bytes_));
-    const bool swap = info.orientation >= 5;
-    const auto width = static_cast<int>(swap ? info.height : info.width);
-    const auto height = static_cast<int>(swap ? info.width : info.height);
-    const reader::PicturePlan plan =
-        reader::plan_picture(augment_, {0, 0, sample}, 0, width, height, {});
-    for (Detection& one : found) one.box = in_picture(one.box, plan.placement, width, height);
-    const Objects objects = reader::upright(reader_.read(sample, info, bytes_).objects, info);
-    std::vector<TrueObject> truth;
-    for (std::size_t i = 0; i < objects.size(); ++i) {
-      const Box& box = objects.boxes[i];
-      const PlainBox plain = {box.left, box.top, double(box.right) - double(box.left),
-                              double(box.bottom) - double(box.top)};
-      truth.push_back({.box = plain,
-                       .label = objects.labels[i],
-                       .area = objects.areas.empty() ? plain.area() : objects.areas[i],
-                       .crowd = (objects.flags[i] & kCrowd) != 0});
-    }
-    found_.add(sample, truth, found);
-  }
-
-  reader::DetectionAugment augment_;
-  std::shared_ptr<const reader::Dataset> dataset_;
-  reader::TargetsReader reader_;
-  reader::Decoder decoder_;
-  DetectionScores found_;
-  std::vector<std::byte> bytes_;
-};
 
 class Detect final : public Task {
  public:
@@ -184,15 +103,15 @@ class Detect final : public Task {
       x = at::upsample_bilinear2d(x, {size, size}, /*align_corners=*/false);
     }
     const at::Tensor predictions = model.forward(x);
-    const bool with_offsets = closes() && batch.after.epoch >= first_closed();
-    return yolox_loss(predictions, truth, anchor_points(size, size, x.device()), with_offsets)
-        .total;
+    const bool last_epochs = closes() && batch.after.epoch >= first_closed();
+    return family_of(recipe_).loss(predictions, truth, size, last_epochs);
   }
 
   bool is_graphable() const override { return false; }
 
-  std::unique_ptr<Scorer> scorer(std::shared_ptr<const reader::Dataset> dataset) const override {
-    return std::make_unique<ObjectScorer>(recipe_, std::move(dataset));
+  std::unique_ptr<Scorer> scorer(std::shared_ptr<const reader::Dataset> dataset,
+                                 PictureObserver observer) const override {
+    return make_object_scorer(recipe_, std::move(dataset), std::move(observer));
   }
 
  private:

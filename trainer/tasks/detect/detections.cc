@@ -18,16 +18,54 @@ at::Tensor corners_of(const at::Tensor& boxes) {
   return at::cat({middle - half, middle + half}, 1);
 }
 
+/// Predictions that may be detections: of each level the surest, by falling score.
+struct Candidates {
+  at::Tensor places, labels, scores;
+};
+
+/// `scores` [A, C]: of the places of a level.
+Candidates surest_of(const at::Tensor& scores, const DetectionRules& rules) {
+  const at::Tensor all = scores.reshape(-1);
+  const at::Tensor usable = (all >= rules.min_score).nonzero().squeeze(1);
+  const auto [sorted, order] = all.index_select(0, usable).topk(
+      std::min(rules.candidates, usable.size(0)), 0, true, /*sorted=*/true);
+  const at::Tensor chosen = usable.index_select(0, order);
+  return {chosen.floor_divide(scores.size(1)), chosen.remainder(scores.size(1)), sorted};
+}
+
+Candidates candidates_of(const at::Tensor& scores, const DetectionRules& rules) {
+  if (rules.levels.empty()) return surest_of(scores, rules);
+  std::vector<at::Tensor> places, labels, sorted;
+  std::int64_t first = 0;
+  for (const std::int64_t count : rules.levels) {
+    const Candidates of_level = surest_of(scores.narrow(0, first, count), rules);
+    places.push_back(of_level.places + first);
+    labels.push_back(of_level.labels);
+    sorted.push_back(of_level.scores);
+    first += count;
+  }
+  return {at::cat(places), at::cat(labels), at::cat(sorted)};
+}
+
+/// Boxes [N, 4] by their corners, cut at the edge of a frame.
+at::Tensor cut(const at::Tensor& corners, const reader::ImageSize& frame) {
+  const auto along = [&](std::int64_t axis, int side) {
+    return corners.slice(1, axis, {}, 2).clamp(0, side);
+  };
+  return at::stack({along(0, frame.width), along(1, frame.height)}, 2).flatten(1);
+}
+
+/// `scores` [A, C], `label_of` [A]: the one class of each place; undefined: those of the columns.
 std::vector<Detection> of_picture(const at::Tensor& boxes, const at::Tensor& scores,
-                                  const at::Tensor& labels, const DetectionRules& rules) {
-  const at::Tensor usable =
-      (scores >= rules.min_score).logical_and(boxes.isfinite().all(1)).nonzero().squeeze(1);
-  const at::Tensor surest = std::get<1>(scores.index_select(0, usable).topk(
-      std::min(rules.candidates, usable.size(0)), 0, true, /*sorted=*/true));
-  const at::Tensor chosen = usable.index_select(0, surest);
-  const at::Tensor corners = corners_of(boxes.index_select(0, chosen)).contiguous();
-  const at::Tensor of_chosen = scores.index_select(0, chosen).contiguous();
-  const at::Tensor label = labels.index_select(0, chosen).contiguous();
+                                  const at::Tensor& label_of, const DetectionRules& rules) {
+  const Candidates chosen =
+      candidates_of(scores * boxes.isfinite().all(1, /*keepdim=*/true), rules);
+  at::Tensor corners = corners_of(boxes.index_select(0, chosen.places));
+  if (rules.frame.width > 0) corners = cut(corners, rules.frame);
+  corners = corners.contiguous();
+  const at::Tensor of_chosen = chosen.scores.contiguous();
+  const at::Tensor label =
+      (label_of.defined() ? label_of.index_select(0, chosen.places) : chosen.labels).contiguous();
   const at::Tensor kept = suppress_overlaps(corners, of_chosen, label, rules.overlap);
   std::vector<Detection> found;
   for (std::int64_t k = 0; k < std::min(rules.most, kept.size(0)); ++k) {
@@ -45,12 +83,19 @@ std::vector<Detection> of_picture(const at::Tensor& boxes, const at::Tensor& sco
 
 std::vector<std::vector<Detection>> find_objects(const at::Tensor& outputs,
                                                  const DetectionRules& rules) {
-  const auto [of_class, label] = outputs.narrow(2, 5, outputs.size(2) - 5).max(2);
-  const at::Tensor scores = (of_class.sigmoid() * outputs.select(2, 4).sigmoid()).cpu();
-  const at::Tensor boxes = outputs.narrow(2, 0, 4).cpu(), labels = label.cpu();
+  at::Tensor of_class = outputs.narrow(2, 5, outputs.size(2) - 5), labels;
+  if (!rules.every_class) {
+    const auto [best, label] = of_class.max(2, /*keepdim=*/true);
+    of_class = best;
+    labels = label.squeeze(2).cpu();
+  }
+  at::Tensor scores = of_class.sigmoid() * outputs.narrow(2, 4, 1).sigmoid();
+  if (rules.root) scores = scores.sqrt();
+  scores = scores.cpu();
+  const at::Tensor boxes = outputs.narrow(2, 0, 4).cpu();
   std::vector<std::vector<Detection>> found;
   for (std::int64_t i = 0; i < outputs.size(0); ++i)
-    found.push_back(of_picture(boxes[i], scores[i], labels[i], rules));
+    found.push_back(of_picture(boxes[i], scores[i], labels.defined() ? labels[i] : labels, rules));
   return found;
 }
 

@@ -14,12 +14,18 @@ namespace packhorse::trainer {
 struct DetectionRules {
   double min_score = 0.001;  ///< whether there is an object, times whether it is of the class
   double overlap = 0.65;     ///< with a surer one of the class, that a detection may have at most
-  std::int64_t candidates = 1000;  ///< the surest of a picture that are looked at
-  std::int64_t most = 300;         ///< of a picture
+  std::int64_t candidates =
+      1000;                  ///< the surest of a picture, or of each level, that are looked at
+  std::int64_t most = 300;   ///< of a picture
+  bool every_class = false;  ///< a place may be of several classes, not of the likeliest alone
+  bool root = false;         ///< the score is the square root of that product
+  std::vector<std::int64_t> levels = {};  ///< how many places each has; empty: there are none
+  reader::ImageSize frame = {};           ///< boxes are cut at its edge first; 0 x 0: they are not
 };
 
-/// The detections in each picture, the surest first, in pixels of the network's input. `outputs`
-/// float [B, A, 5 + classes], as detectors give them. What is no finite number is no detection.
+/// The detections in each picture, the surest first (of equal ones, the earlier place), in pixels
+/// of the network's input. `outputs` float [B, A, 5 + classes], as detectors give them. What is no
+/// finite number is no detection.
 std::vector<std::vector<Detection>> find_objects(const at::Tensor& outputs,
                                                  const DetectionRules& rules = {});
 

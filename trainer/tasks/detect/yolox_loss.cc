@@ -1,14 +1,13 @@
 #include "tasks/detect/yolox_loss.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/binary_cross_entropy_with_logits.h>
 #include <ATen/ops/stack.h>
-#include <ATen/ops/where.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <vector>
 
 #include "tasks/detect/boxes.h"
+#include "tasks/detect/losses.h"
 
 namespace packhorse::trainer {
 
@@ -25,10 +24,6 @@ at::Tensor offsets_of(const at::Tensor& boxes, const AnchorPoints& points) {
   return at::stack(offsets, 2);
 }
 
-at::Tensor cross_entropies(const at::Tensor& logits, const at::Tensor& targets) {
-  return at::binary_cross_entropy_with_logits(logits, targets, {}, {}, at::Reduction::None);
-}
-
 }  // namespace
 
 YoloxLoss yolox_loss(const at::Tensor& predictions, const TrueBoxes& truth,
@@ -39,17 +34,7 @@ YoloxLoss yolox_loss(const at::Tensor& predictions, const TrueBoxes& truth,
   const at::Tensor count = found.sum().clamp_min(1).to(at::kFloat);
   const at::Tensor boxes = predictions.narrow(2, 0, 4);
   const at::Tensor class_logits = predictions.narrow(2, 5, predictions.size(2) - 5);
-
-  // Places without an object get their own box as target, so that they add nothing, and nothing
-  // that is not a number, to the gradient.
-  at::Tensor targets = boxes.detach(), labels = at::zeros_like(assignment.object);
-  if (truth.boxes.size(1) > 0) {
-    const at::Tensor rows = assignment.object.clamp_min(0);
-    targets =
-        at::where(there, truth.boxes.gather(1, rows.unsqueeze(2).expand({-1, -1, 4})), targets);
-    labels = truth.labels.gather(1, rows);
-  }
-  const at::Tensor ours = at::where(there, boxes, targets);
+  const auto [targets, labels, ours] = targets_of(assignment.object, truth, boxes);
 
   YoloxLoss loss;
   loss.box = ((1 - overlaps_of(ours, targets).square()) * found).sum() / count;

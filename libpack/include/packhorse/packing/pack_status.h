@@ -37,15 +37,18 @@ struct PackStatus {
   std::uint64_t shards = 0, done = 0, bytes = 0;
   std::vector<TaskStatus> tasks;  ///< by their numbers
   std::optional<double> left_s;   ///< until the last task is done; unknown where one will not be
-  /// How far this machine's clock lies behind that of the storage, which stamps the files; 0: not
-  /// by seconds.
+  /// How far the newest file lies ahead of the clock by which times are judged: clocks differ; 0:
+  /// not by seconds.
   double clock_behind_s = 0;
+  /// That clock is this machine's: in the staging directory no file could be made to ask its own.
+  bool own_clock = false;
 };
 
 const char* name_of(TaskStatus::State state);
 
-/// The dataset that is packed into `out`. Reads only. Throws Error(kNotFound) when nobody packs
-/// there, or has told of it yet; Error(kUnsupported) for a URL.
+/// The dataset that is packed into `out`. Makes a file without a name there, to ask what time it
+/// is. Throws Error(kNotFound) when nobody packs there, or has told of it yet; Error(kUnsupported)
+/// for a URL.
 PackStatus pack_status(const std::filesystem::path& out);
 
 }  // namespace packhorse

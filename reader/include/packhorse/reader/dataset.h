@@ -38,6 +38,9 @@ class Dataset {
   static std::shared_ptr<const Dataset> open(const std::filesystem::path& path,
                                              const std::string& split = "",
                                              OddClasses odd = OddClasses::kRefuse);
+  /// Images that lie in files of their own, in this order, without classes: all labels are 0.
+  /// Throws Error(kNotFound | kUsage) for what is no file.
+  static std::shared_ptr<const Dataset> of_files(std::vector<std::filesystem::path> files);
 
   virtual std::size_t size() const = 0;
   virtual const std::vector<std::string>& classes() const = 0;
@@ -87,6 +90,8 @@ class Dataset {
 
   /// Names the sample for people: its key and shard, or its file path.
   virtual std::string describe(std::size_t i) const = 0;
+  /// What the sample is called where it lies: its key, or its file's path.
+  virtual std::string name(std::size_t i) const { return describe(i); }
   /// Files that read() reads from, for dropping them from the page cache or counting them; none of
   /// a dataset at a URL.
   virtual std::vector<std::filesystem::path> files() const = 0;

@@ -50,7 +50,7 @@ TEST_CASE("dataset writer: writes what pack() makes of the same files, in every 
   for (const Format* format : all_formats()) {
     for (const bool shuffle : {true, false}) {
       CAPTURE(format->name);
-      Place place;
+      PackPlace place;
       place.options.format = format->name;
       place.options.plan.shuffle = shuffle;
       REQUIRE(place.pack().published);

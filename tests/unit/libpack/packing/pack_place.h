@@ -18,13 +18,13 @@ using test::tiny_image;
 using test::tree;
 
 /// A source of 3 classes of 10 images, and the place of its dataset of 8 shards.
-struct Place {
+struct PackPlace {
   TemporaryDirectory directory;
   fs::path source = directory / "source", out = directory / "out",
            partial = directory / "out.partial";
   PackOptions options;
 
-  Place() {
+  PackPlace() {
     make_folder(source, 3, 10);
     options.format = "wds";
     options.plan.shard_samples = 4;
@@ -49,7 +49,7 @@ inline fs::path first_file(const fs::path& root, const std::string& ending) {
 }
 
 /// The tree that an undisturbed pack of the same source gives.
-inline std::string fresh_tree(const Place& place) {
+inline std::string fresh_tree(const PackPlace& place) {
   const TemporaryDirectory directory;
   PackOptions options = place.options;
   options.overwrite = false;

@@ -11,7 +11,7 @@ namespace packhorse {
 TEST_CASE("pack: what is packed is read back, with its label and path") {
   for (const Format* format : all_formats()) {
     CAPTURE(format->name);
-    Place place;
+    PackPlace place;
     place.options.format = format->name;
     CHECK(place.pack().published);
     const PackedDataset dataset(place.out);
@@ -29,7 +29,7 @@ TEST_CASE("pack: what is packed is read back, with its label and path") {
 }
 
 TEST_CASE("pack: seen is packed + rejected + skipped, in the report and in the manifest") {
-  Place place;
+  PackPlace place;
   place.put_broken();
   put(place.source / "stray.jpg", tiny_image(1));
   put(place.source / "c0" / "notes.txt", "x");
@@ -51,7 +51,7 @@ TEST_CASE("pack: seen is packed + rejected + skipped, in the report and in the m
 TEST_CASE("pack: every format is whole when less comes than was expected") {
   for (const Format* format : all_formats()) {
     CAPTURE(format->name);
-    Place place;
+    PackPlace place;
     place.put_broken();
     place.allow(1);
     place.options.format = format->name;
@@ -63,7 +63,7 @@ TEST_CASE("pack: every format is whole when less comes than was expected") {
 }
 
 TEST_CASE("pack: the report's bytes are the files' bytes") {
-  const Place place;
+  const PackPlace place;
   const PackReport report = place.pack();
   std::uint64_t in = 0, out = 0;
   for (const auto& entry : fs::recursive_directory_iterator(place.source))
@@ -80,7 +80,7 @@ TEST_CASE("pack: the report's bytes are the files' bytes") {
 TEST_CASE("pack: any number of threads writes the same bytes") {
   for (const Format* format : all_formats()) {
     CAPTURE(format->name);
-    Place place;
+    PackPlace place;
     place.put_broken();
     place.allow(1);
     place.options.format = format->name;
@@ -97,7 +97,7 @@ TEST_CASE("pack: any number of threads writes the same bytes") {
 }
 
 TEST_CASE("pack: one large shard is the same for any number of threads") {
-  Place place;
+  PackPlace place;
   place.options.plan.shard_samples = 0;
   place.options.jobs = 7;
   CHECK(place.pack().shards == 1);
@@ -107,7 +107,7 @@ TEST_CASE("pack: one large shard is the same for any number of threads") {
 }
 
 TEST_CASE("pack: nothing is left beside the dataset") {
-  const Place place;
+  const PackPlace place;
   place.pack();
   CHECK(fs::exists(place.out / "dataset.json"));
   CHECK_FALSE(fs::exists(place.partial));
@@ -115,7 +115,7 @@ TEST_CASE("pack: nothing is left beside the dataset") {
 }
 
 TEST_CASE("pack: an overall limit of rejects by count is exact") {
-  Place place;
+  PackPlace place;
   place.put_broken("c0/x.jpg");
   place.put_broken("c1/x.jpg");
   place.allow(1);
@@ -125,7 +125,7 @@ TEST_CASE("pack: an overall limit of rejects by count is exact") {
 }
 
 TEST_CASE("pack: a limit in percent is of the inputs seen, and takes the place of the count") {
-  Place place;
+  PackPlace place;
   for (int i = 0; i < 2; ++i)
     place.put_broken("c0/x" + std::to_string(i) + ".jpg");  // 2 of 32: 6.25%
   place.allow(1000);
@@ -208,14 +208,14 @@ TEST_CASE("pack: class folders that are doubtful are refused, unless they are sa
 }
 
 TEST_CASE("pack: a URL is no target") {
-  const Place place;
+  const PackPlace place;
   CHECK(kind_of_error([&] { pack(place.source, "s3://bucket/x", place.options); }) ==
         ErrorKind::kUsage);
   CHECK_FALSE(fs::exists("s3:"));
 }
 
 TEST_CASE("pack: a given class list pins the labels") {
-  Place place;
+  PackPlace place;
   place.options.list.classes = {"new", "c2", "c1", "c0"};
   place.pack();
   const PackedDataset dataset(place.out);
@@ -224,7 +224,7 @@ TEST_CASE("pack: a given class list pins the labels") {
 }
 
 TEST_CASE("pack: a class name with a line break is refused before any work") {
-  Place place;
+  PackPlace place;
   put(place.source / "line\nbreak/1.pgm", tiny_image(1));
   CHECK(kind_of_error([&] { place.pack(); }) == ErrorKind::kUsage);
   CHECK_FALSE(fs::exists(place.partial));
@@ -237,14 +237,14 @@ TEST_CASE("pack: options that make no sense are refused") {
                         +[](PackOptions& options) { options.jobs = -1; },
                         +[](PackOptions& options) { options.limits.pixels = 0; }};
   for (const auto& change : changes) {
-    Place place;
+    PackPlace place;
     change(place.options);
     CHECK(kind_of_error([&] { place.pack(); }) == ErrorKind::kUsage);
   }
 }
 
 TEST_CASE("pack: a stop that was requested interrupts, and the next run goes on") {
-  const Place place;
+  const PackPlace place;
   std::stop_source stop;
   stop.request_stop();
   CHECK(kind_of_error([&] {
@@ -256,7 +256,7 @@ TEST_CASE("pack: a stop that was requested interrupts, and the next run goes on"
 }
 
 TEST_CASE("pack: progress ends at the totals") {
-  const Place place;
+  const PackPlace place;
   Progress progress;
   const PackReport report = pack(place.source, place.out, place.options, &progress);
   CHECK(progress.total_samples == 30);
@@ -270,7 +270,7 @@ TEST_CASE("pack: an unreadable file is a reject") {
     test::skipped("root may read everything");
     return;
   }
-  Place place;
+  PackPlace place;
   fs::permissions(place.source / "c0/0003.pgm", fs::perms::none);
   const PackReport report = place.pack();
   REQUIRE(report.rejects.size() == 1);

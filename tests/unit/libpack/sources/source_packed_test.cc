@@ -24,7 +24,7 @@ Names entries(const Source& source, const SplitListing& split) {
 TEST_CASE("source packed: samples come in their stored order with key, path, label and bytes") {
   for (const Format* format : all_formats()) {
     CAPTURE(format->name);
-    Place place;
+    PackPlace place;
     place.options.format = format->name;
     place.pack();
     const PackedDataset dataset(place.out);
@@ -58,7 +58,7 @@ TEST_CASE("source packed: samples come in their stored order with key, path, lab
 }
 
 TEST_CASE("source packed: the stamp is the image's hash, so that another image is noticed") {
-  Place place;
+  PackPlace place;
   place.pack();
   const PackedDataset dataset(place.out);
   const Listing listing = open_source(place.out)->list({});
@@ -66,7 +66,7 @@ TEST_CASE("source packed: the stamp is the image's hash, so that another image i
 }
 
 TEST_CASE("source packed: a class list gives the names other labels") {
-  Place place;
+  PackPlace place;
   place.pack();
   const Listing as_packed = open_source(place.out)->list({});
   ListOptions options;
@@ -119,7 +119,7 @@ TEST_CASE("source packed: splits with different class lists need one to be given
 }
 
 TEST_CASE("source packed: a damaged image is an Error when it is read") {
-  Place place;
+  PackPlace place;
   place.pack();
   const PackedDataset dataset(place.out);
   const auto source = open_source(place.out);
@@ -131,7 +131,7 @@ TEST_CASE("source packed: a damaged image is an Error when it is read") {
 }
 
 TEST_CASE("source packed: what it has not is refused by name") {
-  Place place;
+  PackPlace place;
   place.pack();
   ListOptions options;
   options.fields.names = {"json"};

@@ -62,6 +62,26 @@ TEST_CASE("launch: what srun says") {
   CHECK_FALSE(launch->served);
 }
 
+TEST_CASE("launch: nodes of srun may have different numbers of processes") {
+  const auto tasks_of = [](const char* list, const char* node) {
+    return launch_in({{"SLURM_PROCID", "9"},
+                      {"SLURM_STEP_NUM_TASKS", "11"},
+                      {"SLURM_STEP_ID", "0"},
+                      {"SLURM_LOCALID", "1"},
+                      {"SLURM_NODEID", node},
+                      {"SLURM_STEP_TASKS_PER_NODE", list}})
+        ->local_world;
+  };
+  CHECK(tasks_of("4(x2),3", "0") == 4);
+  CHECK(tasks_of("4(x2),3", "1") == 4);
+  CHECK(tasks_of("4(x2),3", "2") == 3);
+  CHECK(tasks_of("2,6,3", "1") == 6);
+  for (const char* wrong : {"", "4(x2),3,", "4(x", "4(x2", "0", "a", "4,3"}) {
+    CAPTURE(wrong);
+    CHECK(test::kind_of_error([&] { tasks_of(wrong, "3"); }) == ErrorKind::kUsage);
+  }
+}
+
 TEST_CASE("launch: half an environment is an error") {
   using Environment = std::map<std::string, std::string>;
   for (const Environment& environment :

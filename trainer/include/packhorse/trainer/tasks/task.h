@@ -3,10 +3,13 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "packhorse/analysis/detection_scores.h"
+#include "packhorse/image/image_info.h"
 #include "packhorse/reader/dataset.h"
 #include "packhorse/reader/loader.h"
 #include "packhorse/trainer/recipe/scores.h"
@@ -23,6 +26,16 @@ struct StepPlace {
   std::int64_t part = 0;  ///< index among the parts of the step; see Recipe::accumulate
   double lr = 0;
 };
+
+/// What a detector found in a picture, in pixels of the upright one.
+struct SeenPicture {
+  std::uint64_t sample = 0;                ///< of its dataset
+  ImageInfo info = {};                     ///< of the stored picture
+  int width = 0, height = 0;               ///< upright
+  std::vector<Detection> detections = {};  ///< the surest first
+  std::vector<TrueObject> objects = {};    ///< that are in it; none unless it is scored
+};
+using PictureObserver = std::function<void(const SeenPicture&)>;
 
 /// Collects what a model says of the pictures of a dataset. One thread.
 class Scorer {
@@ -57,7 +70,10 @@ class Task {
   /// Whether a step does the same work for every batch, so that a CUDA graph can replay it.
   virtual bool is_graphable() const = 0;
 
-  virtual std::unique_ptr<Scorer> scorer(std::shared_ptr<const reader::Dataset> dataset) const = 0;
+  /// `observer`, if any, is called for each picture that this process scores, where the task finds
+  /// objects.
+  virtual std::unique_ptr<Scorer> scorer(std::shared_ptr<const reader::Dataset> dataset,
+                                         PictureObserver observer = {}) const = 0;
 };
 
 /// recipe.task's. Throws Error(kUsage) for a recipe that makes no sense to it.

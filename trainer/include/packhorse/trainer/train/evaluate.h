@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <stop_token>
 #include <string>
 
@@ -20,12 +21,14 @@ struct EvaluateOptions {
   std::string split;  ///< empty: "val" or "test" where there are splits
   Device device;
   int workers = -1;
-  ImageLimits limits = {};  ///< of images that are decoded
+  ImageLimits limits = {};        ///< of images that are decoded
+  PictureObserver observer = {};  ///< see Task::scorer()
 };
 
 struct EvaluateResult {
   RunState state;  ///< from the checkpoint; for weights only the recipe and the classes
   Scores scores;
+  std::shared_ptr<const reader::Dataset> dataset;
 };
 
 /// Scores a checkpoint with the picture size and cropping it was trained for, which reproduces
@@ -42,6 +45,7 @@ struct ScoreOptions {
   Device device;
   int workers = -1;
   ImageLimits limits = {};
+  PictureObserver observer = {};  ///< see Task::scorer()
 };
 
 /// Scores `engine` on `dataset`: each process scores its share, and all get the scores of the

@@ -5,7 +5,7 @@
 #include <vector>
 
 /// Text in pictures, by OpenCV's font.
-namespace packhorse::inspect {
+namespace packhorse::drawing {
 
 /// How large letters are: 1 is about 22 pixels high.
 struct TextSize {
@@ -29,4 +29,4 @@ std::vector<std::string> wrapped(const std::string& text, int width, std::size_t
 void write(cv::Mat& picture, const std::string& text, cv::Point at, int width,
            const cv::Scalar& colour, TextSize size = {});
 
-}  // namespace packhorse::inspect
+}  // namespace packhorse::drawing

@@ -5,7 +5,7 @@
 #include "packhorse/targets/objects.h"
 #include "packhorse/targets/pixel_map.h"
 
-namespace packhorse::inspect {
+namespace packhorse::drawing {
 
 /// The pixels of a picture that belong to an object. Reuses its memory from object to object.
 class ObjectMask {
@@ -29,4 +29,4 @@ class ObjectMask {
   cv::Rect seen_;   ///< the part that may hold 255
 };
 
-}  // namespace packhorse::inspect
+}  // namespace packhorse::drawing

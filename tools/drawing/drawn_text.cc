@@ -1,8 +1,8 @@
-#include "inspect/drawn_text.h"
+#include "drawing/drawn_text.h"
 
 #include <opencv2/imgproc.hpp>
 
-namespace packhorse::inspect {
+namespace packhorse::drawing {
 
 namespace {
 
@@ -55,4 +55,4 @@ void write(cv::Mat& picture, const std::string& text, cv::Point at, int width,
               cv::LINE_AA);
 }
 
-}  // namespace packhorse::inspect
+}  // namespace packhorse::drawing

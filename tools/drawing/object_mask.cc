@@ -1,4 +1,4 @@
-#include "inspect/object_mask.h"
+#include "drawing/object_mask.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 #include "packhorse/targets/run_lengths.h"
 
-namespace packhorse::inspect {
+namespace packhorse::drawing {
 
 namespace {
 
@@ -122,4 +122,4 @@ void ObjectMask::outline(cv::Mat& picture, const cv::Scalar& colour, int line) {
   cv::drawContours(picture, contours, -1, colour, line);
 }
 
-}  // namespace packhorse::inspect
+}  // namespace packhorse::drawing

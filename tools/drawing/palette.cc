@@ -1,4 +1,4 @@
-#include "inspect/palette.h"
+#include "drawing/palette.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace packhorse::inspect {
+namespace packhorse::drawing {
 
 namespace {
 
@@ -51,4 +51,4 @@ std::string hex_text(Colour colour) {
   return fmt::format("#{:02x}{:02x}{:02x}", colour.red, colour.green, colour.blue);
 }
 
-}  // namespace packhorse::inspect
+}  // namespace packhorse::drawing

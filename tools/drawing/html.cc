@@ -1,21 +1,10 @@
-#include "inspect/html.h"
+#include "drawing/html.h"
 
-#include <fmt/format.h>
 #include <openssl/evp.h>
 
-#include <algorithm>
-
-#include "common/terminal.h"
 #include "packhorse/base/printable.h"
 
-namespace packhorse::inspect {
-
-namespace {
-
-constexpr int kRow = 22, kLabel = 170, kBar = 270, kChart = 620;  ///< user units of the SVG
-constexpr std::size_t kLabelColumns = 24;
-
-}  // namespace
+namespace packhorse::drawing {
 
 std::string escaped(std::string_view text) {
   std::string html;
@@ -41,35 +30,6 @@ std::string escaped(std::string_view text) {
     }
   }
   return html;
-}
-
-std::string svg_chart(const std::string& title, const std::vector<ChartRow>& rows,
-                      std::uint64_t total) {
-  if (rows.size() < 2) return {};
-  std::uint64_t most = 1;
-  for (const ChartRow& row : rows) most = std::max(most, row.count);
-  std::string svg = fmt::format(
-      "<figure><figcaption>{0}</figcaption>\n<svg viewBox=\"0 0 {1} {2}\" role=\"img\" "
-      "aria-label=\"{0}\">\n",
-      escaped(title), kChart, kRow * static_cast<int>(rows.size()));
-  int y = 0;
-  for (const ChartRow& row : rows) {
-    const int text_y = y + 15;
-    svg += fmt::format("<text x=\"{}\" y=\"{}\" class=\"label\">{}</text>", kLabel, text_y,
-                       escaped(program::one_line(row.label, kLabelColumns)));
-    if (row.count > 0) {
-      const double width =
-          std::max(1.0, kBar * static_cast<double>(row.count) / static_cast<double>(most));
-      svg += fmt::format(
-          "<rect x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\"/>"
-          "<text x=\"{:.1f}\" y=\"{}\">{} <tspan>({})</tspan></text>",
-          kLabel + 10, y + 3, width, kRow - 6, kLabel + 18 + width, text_y,
-          program::with_commas(row.count), escaped(share_text(row.count, total)));
-    }
-    svg += "\n";
-    y += kRow;
-  }
-  return svg + "</svg></figure>\n";
 }
 
 std::string jpeg_uri(Bytes jpeg) {
@@ -101,6 +61,9 @@ th { color: var(--pale); font-weight: normal; white-space: nowrap; }
 td.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .charts { display: flex; flex-wrap: wrap; gap: 1rem 2rem; }
 figure { margin: 0; flex: 1 1 26rem; max-width: 34rem; }
+.charts.small figure { flex: none; width: 17rem; }
+.pair { display: flex; flex-wrap: wrap; gap: .7rem; }
+.pair img { max-width: 100%; height: auto; }
 .charts figcaption { font-weight: 600; margin-bottom: .3rem; }
 svg { width: 100%; height: auto; display: block; font: 13px system-ui, sans-serif; }
 svg text { fill: var(--ink); } svg .label { text-anchor: end; } svg tspan { fill: var(--pale); }
@@ -119,4 +82,4 @@ summary { cursor: pointer; margin: .6rem 0; font-weight: 600; }
 )";
 }
 
-}  // namespace packhorse::inspect
+}  // namespace packhorse::drawing

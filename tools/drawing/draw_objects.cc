@@ -1,4 +1,4 @@
-#include "inspect/draw_objects.h"
+#include "drawing/draw_objects.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,11 +6,11 @@
 #include <opencv2/imgproc.hpp>
 #include <span>
 
-#include "inspect/drawn_text.h"
-#include "inspect/object_mask.h"
-#include "inspect/palette.h"
+#include "drawing/drawn_text.h"
+#include "drawing/object_mask.h"
+#include "drawing/palette.h"
 
-namespace packhorse::inspect {
+namespace packhorse::drawing {
 
 namespace {
 
@@ -97,10 +97,10 @@ class ObjectPainter {
   }
 
   /// Writes an object's name above its box, inside, or below, where no other name is.
-  void name(std::size_t i, const std::string& class_name) {
+  void name(std::size_t i, const std::string& full_name) {
     const cv::Rect box = pixels_of(objects_.boxes[i]);
     const int pad = 2 * line_;
-    const std::string text = fitting(drawable(class_name), picture_.cols / 2, letters_);
+    const std::string text = fitting(drawable(full_name), picture_.cols / 2, letters_);
     const cv::Size size(text_width(text, letters_) + 2 * pad,
                         static_cast<int>(std::ceil(22 * letters_.scale)) + 2 * pad);
     if (side_ < kNamedSide && (2 * size.width > box.width || 3 * size.height > box.height)) return;
@@ -149,7 +149,7 @@ class ObjectPainter {
 }  // namespace
 
 void draw_objects(cv::Mat& picture, const Objects& objects, const ImageInfo& image,
-                  const std::vector<std::string>& names) {
+                  const std::function<std::string(std::size_t)>& name_of) {
   const PixelMap map = map_to(picture, image);
   Objects placed = objects;
   placed.runs = placed.counts = {};  // as they are stored they can be asked pixel by pixel
@@ -164,8 +164,7 @@ void draw_objects(cv::Mat& picture, const Objects& objects, const ImageInfo& ima
   }
   for (const std::size_t i : order) painter.box(i);
   for (const std::size_t i : order) painter.keypoints(i);
-  for (const std::size_t i : order)
-    painter.name(i, names[static_cast<std::size_t>(objects.labels[i])]);
+  for (const std::size_t i : order) painter.name(i, name_of(i));
 }
 
-}  // namespace packhorse::inspect
+}  // namespace packhorse::drawing

@@ -5,7 +5,7 @@
 #include <string>
 
 /// Colours of classes, the same in every picture and page.
-namespace packhorse::inspect {
+namespace packhorse::drawing {
 
 struct Colour {
   std::uint8_t red = 0, green = 0, blue = 0;
@@ -21,4 +21,4 @@ Colour ink_on(Colour ground);
 
 std::string hex_text(Colour colour);  ///< "#rrggbb"
 
-}  // namespace packhorse::inspect
+}  // namespace packhorse::drawing

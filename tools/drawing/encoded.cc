@@ -1,0 +1,84 @@
+#include "drawing/encoded.h"
+
+// jpeglib.h needs size_t and FILE, and includes neither.
+// clang-format off
+#include <cstdio>
+#include <jpeglib.h>
+// clang-format on
+
+#include <strings.h>
+
+#include <csetjmp>
+#include <cstdlib>
+#include <memory>
+
+#include "packhorse/base/error.h"
+#include "packhorse/codecs/opencv_codecs.h"
+
+namespace packhorse::drawing {
+
+namespace {
+
+constexpr int kJpegQuality = 88;
+
+/// By libjpeg, as OpenCV's own codecs would: these are 140 libraries that may not be installed.
+std::vector<std::byte> encoded_jpeg(const cv::Mat& picture, Chroma chroma) {
+  jpeg_error_mgr errors{};
+  jpeg_compress_struct jpeg{};
+  jpeg.err = jpeg_std_error(&errors);
+  std::jmp_buf jump{};
+  jpeg.client_data = &jump;
+  errors.error_exit = [](j_common_ptr failed) {
+    std::longjmp(*static_cast<std::jmp_buf*>(failed->client_data), 1);  // NOLINT(cert-err52-cpp)
+  };
+  unsigned char* memory = nullptr;
+  unsigned long size = 0;
+  // Nothing with a destructor is made below, where libjpeg may jump out.
+  if (setjmp(jump) != 0) {  // NOLINT(cert-err52-cpp): libjpeg's only way
+    char message[JMSG_LENGTH_MAX] = {};
+    errors.format_message(reinterpret_cast<j_common_ptr>(&jpeg), message);
+    jpeg_destroy_compress(&jpeg);
+    std::free(memory);
+    throw Error(ErrorKind::kUsage, std::string("the picture cannot be a JPEG: ") + message, {},
+                "ask for fewer or smaller samples");
+  }
+  jpeg_create_compress(&jpeg);
+  jpeg_mem_dest(&jpeg, &memory, &size);
+  jpeg.image_width = static_cast<JDIMENSION>(picture.cols);
+  jpeg.image_height = static_cast<JDIMENSION>(picture.rows);
+  jpeg.input_components = 3;
+  jpeg.in_color_space = JCS_EXT_BGR;
+  jpeg_set_defaults(&jpeg);
+  jpeg_set_quality(&jpeg, kJpegQuality, TRUE);
+  if (chroma == Chroma::kFull)
+    jpeg.comp_info[0].h_samp_factor = jpeg.comp_info[0].v_samp_factor = 1;
+  jpeg_start_compress(&jpeg, TRUE);
+  while (jpeg.next_scanline < jpeg.image_height) {
+    auto* row = const_cast<JSAMPLE*>(picture.ptr(static_cast<int>(jpeg.next_scanline)));
+    jpeg_write_scanlines(&jpeg, &row, 1);
+  }
+  jpeg_finish_compress(&jpeg);
+  jpeg_destroy_compress(&jpeg);
+  const std::unique_ptr<unsigned char, decltype(&std::free)> owned(memory, &std::free);
+  const auto* const begin = reinterpret_cast<const std::byte*>(memory);
+  return {begin, begin + size};
+}
+
+}  // namespace
+
+std::vector<std::byte> encoded(const cv::Mat& picture, Chroma chroma,
+                               const std::string& extension) {
+  for (const char* const jpeg : {".jpg", ".jpeg", ".jpe"})
+    if (::strcasecmp(extension.c_str(), jpeg) == 0) return encoded_jpeg(picture, chroma);
+  std::vector<std::uint8_t> bytes;
+  try {
+    opencv_codecs::encode(extension, picture, bytes, {});
+  } catch (const cv::Exception&) {
+    throw Error(ErrorKind::kUsage, "'" + extension + "' is not a supported picture format", {},
+                "give a file name that ends in .jpg or .png");
+  }
+  const auto* const begin = reinterpret_cast<const std::byte*>(bytes.data());
+  return {begin, begin + bytes.size()};
+}
+
+}  // namespace packhorse::drawing

@@ -1,0 +1,150 @@
+#include <fmt/format.h>
+
+#include "commands.h"
+#include "common/image_limits.h"
+#include "common/remote.h"
+#include "common/terminal.h"
+#include "detect_outputs.h"
+#include "packhorse/base/error.h"
+#include "packhorse/base/printable.h"
+#include "packhorse/dataset/class_list.h"
+#include "packhorse/dataset/packed_dataset.h"
+#include "packhorse/dataset/url.h"
+#include "packhorse/trainer/train/detect.h"
+#include "packhorse/trainer/train/evaluate.h"
+#include "recipe_options.h"
+
+namespace packhorse::trainer {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+class CommandDetect final : public program::Command {
+ public:
+  void setup(CLI::App& app) override {
+    app.add_option("inputs", inputs_,
+                   "Image files, folders of images, or packed datasets, which may lie at URLs")
+        ->required();
+    auto* model = app.add_option_group("model", "One of these");
+    model->add_option("--checkpoint", options_.checkpoint, "A last.pt or best.pt written by fit");
+    auto* weights = model->add_option("--weights", options_.weights,
+                                      "Weights of --arch alone: a .safetensors file, or a .pth "
+                                      "file of torch.save()");
+    model->require_option(1);
+    for (CLI::Option* option : recipe_.add_network_options(app)) option->needs(weights);
+    auto* names = app.add_option("--classes", classes_,
+                                 "With --weights: a file with the names of the classes, one a "
+                                 "line, in the order of the network's outputs")
+                      ->needs(weights);
+    weights->needs(names);
+    app.add_option("--split", split_, "Split of a dataset or folder (val, or test)");
+    add_rules(app);
+    add_outputs(app);
+    run_.add_options(app);
+    program::add_image_limits(app, options_.limits, "Image limits");
+    remote_.setup(app);
+    app.footer(
+        "Examples:\n"
+        "  packhorse-train detect photo.jpg --checkpoint run/best.pt --pictures found\n"
+        "  packhorse-train detect packed/coco --split val --checkpoint run/best.pt --min-score "
+        "0.001 --coco results.json\n\n"
+        "Folders may be laid out in any way: what their names say of classes does not matter.");
+  }
+
+  int run(const std::stop_token& stop) override {
+    if (!classes_.empty()) options_.classes = read_class_list(classes_);
+    options_.recipe = recipe_.choices();
+    options_.device = run_.pick();
+    run_.bind_to_cpus(options_.device);
+    options_.workers = run_.workers;
+    output_.limits = options_.limits;
+    std::vector<std::string> places;
+    for (const fs::path& input : inputs_) places.push_back(input.string());
+    remote_.enable(places);
+    const std::vector<DetectInput> inputs = open_inputs();
+    ObjectDetector detector(options_);
+    DetectOutputs outputs(output_, detector.classes(), inputs);
+    for (const DetectInput& input : inputs) {
+      outputs.begin(input);
+      detector.run(
+          input.dataset, [&](const SeenPicture& picture) { outputs.add(picture); }, stop);
+    }
+    outputs.finish();
+    return program::kDone;
+  }
+
+ private:
+  void add_rules(CLI::App& app) {
+    app.add_option("--min-score", options_.min_score,
+                   "The least score of a detection that is told: use 0.001 for average precision")
+        ->check(CLI::Range(0.0, 1.0))
+        ->capture_default_str();
+    app.add_option("--max-overlap", options_.overlap,
+                   "The most that a detection may overlap a surer one of the same class")
+        ->check(CLI::Range(0.0, 1.0))
+        ->capture_default_str();
+    app.add_option("--most", options_.most, "The most detections of a picture: the surest")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    app.add_option("--batch-size", options_.batch_size, "Pictures at once")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+  }
+
+  void add_outputs(CLI::App& app) {
+    app.add_flag("--json", output_.json, "Print one JSON object a line for each picture");
+    auto* coco = app.add_option("--coco", output_.coco,
+                                "Write the detections to this file as COCO's results, which "
+                                "pycocotools reads");
+    app.add_option("--annotations", output_.annotations,
+                   "With --coco: take the ids of images and categories from this COCO file, by "
+                   "their names (default: those that the dataset keeps, or numbers)")
+        ->needs(coco);
+    app.add_option("--pictures", output_.pictures,
+                   "Write the pictures with boxes to this folder, which must not exist");
+  }
+
+  /// Files that follow one another are one input.
+  std::vector<DetectInput> open_inputs() const {
+    std::vector<DetectInput> inputs;
+    std::vector<fs::path> files;
+    const auto open_files = [&] {
+      if (!files.empty()) inputs.push_back({"", reader::Dataset::of_files(std::move(files))});
+      files.clear();
+    };
+    for (const fs::path& path : inputs_) {
+      if (!is_url(path.native()) && !fs::is_directory(path)) {
+        files.push_back(path);
+        continue;
+      }
+      open_files();
+      inputs.push_back({path, reader::Dataset::open(path, split_of(path), kAnyLabels)});
+    }
+    open_files();
+    return inputs;
+  }
+
+  std::string split_of(const fs::path& path) const {
+    return split_.empty() ? find_val_split(path) : split_;
+  }
+
+  static constexpr auto kAnyLabels = reader::OddClasses::kTake;
+
+  std::vector<fs::path> inputs_;
+  DetectorOptions options_;
+  RecipeOptions recipe_;
+  fs::path classes_;
+  std::string split_;
+  DetectOutputOptions output_;
+  program::RemoteArguments remote_;
+  RunOptions run_;
+};
+
+}  // namespace
+
+std::unique_ptr<program::Command> make_detect_command() {
+  return std::make_unique<CommandDetect>();
+}
+
+}  // namespace packhorse::trainer

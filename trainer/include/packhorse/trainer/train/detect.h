@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "packhorse/image/image_info.h"
+#include "packhorse/reader/dataset.h"
+#include "packhorse/trainer/device/device.h"
+#include "packhorse/trainer/recipe/recipe.h"
+#include "packhorse/trainer/tasks/task.h"
+
+namespace packhorse::trainer {
+
+struct DetectorOptions {
+  std::filesystem::path checkpoint;
+  std::filesystem::path weights;     ///< instead of a checkpoint: as load_weights() takes them
+  RecipeChoices recipe;              ///< for weights; a checkpoint brings its own
+  std::vector<std::string> classes;  ///< for weights: the names, in the order of their outputs
+  Device device;
+  int workers = -1;
+  std::int64_t batch_size = 8;  ///< pictures at once
+  ImageLimits limits = {};      ///< of images that are decoded
+  double min_score = 0.25;      ///< of detections that are told
+  double overlap = 0.65;        ///< with a surer one of the same class, at most
+  std::int64_t most = 300;      ///< of a picture, the surest
+};
+
+/// A trained detector, to be used on any pictures.
+///
+///     ObjectDetector detector({.checkpoint = "run/best.pt"});
+///     detector.run(reader::Dataset::of_files({"a.jpg"}), [](const SeenPicture& picture) { ... });
+///
+/// One thread at a time.
+class ObjectDetector {
+ public:
+  /// Throws Error(kUsage) for a network that finds no objects, and what reading weights throws.
+  explicit ObjectDetector(DetectorOptions options);
+  ~ObjectDetector();
+  ObjectDetector(const ObjectDetector&) = delete;
+  ObjectDetector& operator=(const ObjectDetector&) = delete;
+
+  const std::vector<std::string>& classes() const;  ///< by label, in UTF-8
+  const Recipe& recipe() const;
+
+  /// Calls `observer` for each picture of `dataset`, in its order. What the dataset says of its
+  /// samples is not asked for. Throws Error(kInterrupted) when `stop` is requested, and what
+  /// reading and decoding throw.
+  void run(const std::shared_ptr<const reader::Dataset>& dataset, const PictureObserver& observer,
+           const std::stop_token& stop = {});
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace packhorse::trainer

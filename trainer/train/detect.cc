@@ -1,0 +1,88 @@
+#include "packhorse/trainer/train/detect.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "packhorse/base/error.h"
+#include "packhorse/reader/loader.h"
+#include "packhorse/trainer/checkpoint/checkpoint.h"
+#include "packhorse/trainer/input/prefetcher.h"
+#include "packhorse/trainer/models/archs.h"
+#include "packhorse/trainer/train/engine.h"
+#include "packhorse/trainer/train/run_state.h"
+#include "tasks/detect/family.h"
+#include "tasks/detect/object_scorer.h"
+
+namespace packhorse::trainer {
+
+struct ObjectDetector::Impl {
+  DetectorOptions options;
+  RunState state;
+  std::unique_ptr<const Task> task;
+  std::optional<Engine> engine;
+};
+
+ObjectDetector::ObjectDetector(DetectorOptions given) : impl_(std::make_unique<Impl>()) {
+  impl_->options = std::move(given);
+  const DetectorOptions& options = impl_->options;
+  std::optional<Checkpoint> checkpoint;
+  if (options.weights.empty()) {
+    checkpoint = read_checkpoint(options.checkpoint);
+    impl_->state = from_meta(checkpoint->meta, options.checkpoint);
+  } else {
+    RecipeChoices choices = options.recipe;
+    if (!choices.task) choices.task = TaskKind::kDetect;
+    impl_->state.recipe = resolve(choices, default_recipe(choices));
+    impl_->state.classes = options.classes;
+  }
+  const Recipe& recipe = impl_->state.recipe;
+  if (recipe.task != TaskKind::kDetect)
+    throw Error(ErrorKind::kUsage,
+                "the network is not one that finds objects, but for the task " +
+                    std::string(name_of(recipe.task)),
+                options.weights.empty() ? options.checkpoint : options.weights,
+                "give what `packhorse-train fit --task detect` has made");
+  impl_->task = make_task(recipe);
+  impl_->engine.emplace(recipe, static_cast<std::int64_t>(classes().size()),
+                        EngineOptions{.device = options.device});
+  if (checkpoint) {
+    impl_->engine->load_model(*checkpoint, options.checkpoint);
+  } else {
+    impl_->engine->init_from(options.weights, Head::kMustFit);
+  }
+}
+
+ObjectDetector::~ObjectDetector() = default;
+
+const std::vector<std::string>& ObjectDetector::classes() const { return impl_->state.classes; }
+const Recipe& ObjectDetector::recipe() const { return impl_->state.recipe; }
+
+void ObjectDetector::run(const std::shared_ptr<const reader::Dataset>& dataset,
+                         const PictureObserver& observer, const std::stop_token& stop) {
+  if (dataset->size() == 0) return;
+  const DetectorOptions& options = impl_->options;
+  reader::LoaderOptions loading;
+  loading.batch_size =
+      std::min<std::int64_t>(options.batch_size, static_cast<std::int64_t>(dataset->size()));
+  loading.workers = options.workers;
+  loading.limits = options.limits;
+  loading.order = reader::OrderKind::kSequential;
+  loading.tail = reader::Tail::kKeep;
+  loading.allocator = slot_allocator(options.device);
+  impl_->task->read_for_scoring(loading);
+
+  const int side = recipe().image_size;
+  DetectionRules rules = family_of(recipe()).rules(side, side);
+  rules.min_score = options.min_score;
+  rules.overlap = options.overlap;
+  rules.most = options.most;
+  const auto teller = make_object_teller(recipe(), rules, dataset, observer);
+  reader::Loader loader(dataset, loading);
+  Prefetcher batches(loader, options.device);
+  batches.start_epoch(0, 0);
+  impl_->engine->evaluate(batches, *teller, stop);
+  if (stop.stop_requested())
+    throw Error(ErrorKind::kInterrupted, "finding objects was interrupted");
+}
+
+}  // namespace packhorse::trainer

@@ -1,6 +1,7 @@
 """packhorse-train finds objects: fit and eval --task detect on drawn boxes, crowds, empty images, and misused."""
 
 import json
+import tarfile
 
 import numpy as np
 import pytest
@@ -70,20 +71,177 @@ def logged(out):
     return [{name: row[name] for name in ["epoch", "train_loss", "ap", "ap50", "recall100"]} for row in rows]
 
 
-def test_a_few_images_are_learnt_by_heart(packed, tmp_path):
-    report = fit(packed, tmp_path / "run", *PLAIN, "--epochs", "90", "--optimizer", "adamw", "--lr", "0.002", "--ema-decay", "0.9")
+@pytest.fixture(scope="module", name="learnt")
+def learnt_fixture(packed, tmp_path_factory):
+    """A network that has seen these images until it knows them, and what fit said last."""
+    run = tmp_path_factory.mktemp("learnt") / "run"
+    report = fit(packed, run, *PLAIN, "--epochs", "110", "--optimizer", "adamw", "--lr", "0.004", "--weight-decay", "0",
+                 "--ema-decay", "0.9")  # fmt: skip
+    return run, report
+
+
+def test_a_few_images_are_learnt_by_heart(packed, learnt):
+    run, report = learnt
     assert report["ap50"] > 0.99 and report["ap"] > 0.7
-    scores = train("eval", "--checkpoint", tmp_path / "run/last.pt", "--data", packed, "--json").json
+    scores = train("eval", "--checkpoint", run / "last.pt", "--data", packed, "--json").json
     assert scores["task"] == "detect" and scores["images"] == 16
     assert scores["ap"] == pytest.approx(report["ap"], abs=1e-9)
     found = {of["name"]: of for of in scores["classes"]}
     assert found["red"]["ap50"] > 0.99 and len(found["red"]["precision50"]) == 101
     assert found["green"]["objects"] == 0 and found["green"]["ap"] is None  # of which there is nothing to be found
-    text = train("eval", "--checkpoint", tmp_path / "run/last.pt", "--data", packed)
+    text = train("eval", "--checkpoint", run / "last.pt", "--data", packed)
     assert "AP50" in text.out and " red\n" in text.out
     # Two processes score it alike: each a share, of which the first has the rest.
-    again = together(packed, tmp_path / "run", *PLAIN, "--resume")
+    again = together(packed, run, *PLAIN, "--resume")
     assert again["ap"] == pytest.approx(report["ap"], abs=1e-9)
+
+
+def test_a_report_shows_curves_and_the_worst_pictures(packed, learnt, tmp_path):
+    run, _ = learnt
+    done = train("eval", "--checkpoint", run / "last.pt", "--data", packed, "--report", tmp_path / "good.html")
+    assert done.code == DONE, done
+    page = (tmp_path / "good.html").read_text()
+    assert page.count("<polyline") == 2 and "green" in page  # no curve of what is never there
+    assert "No picture has a mistake" in page or "data:image/jpeg" in page
+    fit(packed, tmp_path / "new", *PLAIN, "--epochs", "1")  # knows nothing yet
+    done = train("eval", "--checkpoint", tmp_path / "new/last.pt", "--data", packed, "--report", tmp_path / "bad.html")
+    page = (tmp_path / "bad.html").read_text()
+    assert done.code == DONE and page.count("data:image/jpeg") == 24  # of the 12 worst: what is there, what was found
+    assert "2 missed" in page
+
+
+def test_a_classifier_has_no_such_report(tmp_path):
+    pack(SHAPES, tmp_path / "wds", "--format", "wds")
+    fit(tmp_path / "wds", tmp_path / "run", *QUICK, "--arch", "smallnet", "--epochs", "1")
+    done = train("eval", "--checkpoint", tmp_path / "run/last.pt", "--data", tmp_path / "wds", "--report", tmp_path / "r")
+    assert done.code == USAGE and "leave out --report" in done.err and not (tmp_path / "r").exists()
+    done = train("detect", SHAPES, "--checkpoint", tmp_path / "run/last.pt")
+    assert done.code == USAGE and "classify" in done.err
+
+
+def detect(*args):
+    done = train("detect", *args, "--device", "cpu", "--workers", "1")
+    assert done.code == DONE, done
+    return done
+
+
+def lines(done):
+    return [json.loads(line) for line in done.out.splitlines()]
+
+
+def by_number(found, packed=None):
+    """By the images' ids: those that the dataset keeps, or those in the names of files."""
+    if packed is None:
+        return {int(one["image"].split("/")[-1].split(".")[0]): one for one in found}
+    with tarfile.open(next((packed / "val").glob("*.tar"))) as tar:
+        records = {name[:-5]: json.load(tar.extractfile(name)) for name in tar.getnames() if name.endswith(".json")}
+    return {records[one["image"]]["image"]["id"]: one for one in found}
+
+
+def test_objects_are_found_in_a_dataset(packed, learnt):
+    run, _ = learnt
+    found = lines(detect(packed, "--checkpoint", run / "last.pt", "--json"))
+    assert [one["sample"] for one in found] == list(range(16))
+    found = by_number(found, packed)
+    assert found[1]["objects"] == []
+    truth = json.loads((packed.parent / "source/annotations/instances_val.json").read_text())
+    for image in truth["images"]:
+        one = found[image["id"]]
+        assert (one["width"], one["height"]) == (image["width"], image["height"])
+        wanted = [a for a in truth["annotations"] if a["image_id"] == image["id"] and not a["iscrowd"]]
+        if image["id"] == 2:
+            continue  # crowds alone: anything may be found there, or nothing
+        for annotation in wanted:
+            x, y, w, h = annotation["bbox"]
+            near = [o for o in one["objects"] if o["label"] == annotation["category_id"] - 1
+                    and np.allclose(o["box"], [x, y, w, h], atol=6)]  # fmt: skip
+            assert near and near[0]["score"] > 0.25 and near[0]["class"] in {"red", "blue"}
+
+
+def test_folders_files_and_pictures(packed, learnt, tmp_path):
+    """The same images as files: the same is found, drawn where it is, and told in words."""
+    run, _ = learnt
+    folder = packed.parent / "source/val"
+    in_dataset = by_number(lines(detect(packed, "--checkpoint", run / "last.pt", "--json")), packed)
+    in_folder = by_number(lines(detect(folder, "--checkpoint", run / "last.pt", "--json")))
+    assert sorted(in_folder) == list(range(1, 17))
+    for number, one in in_folder.items():
+        for ours, theirs in zip(one["objects"], in_dataset[number]["objects"], strict=True):
+            assert ours["box"] == pytest.approx(theirs["box"], abs=0.01)  # another batch, other sums
+            assert (ours["label"], ours["score"]) == (theirs["label"], pytest.approx(theirs["score"], abs=1e-4))
+    assert in_folder[5]["image"].endswith("val/005.png") and in_folder[5]["dataset"] == str(folder)
+    files = [folder / "003.png", folder / "001.png"]
+    done = detect(*files, "--checkpoint", run / "last.pt", "--pictures", tmp_path / "out")
+    assert done.out.splitlines()[1] == f"{files[1]}: nothing" and "2 pictures" in done.err
+    assert done.out.startswith(f"{files[0]}: ")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["000000_003.jpg", "000001_001.jpg"]
+    drawn, plain = (np.asarray(Image.open(p).convert("RGB"), int) for p in [tmp_path / "out/000000_003.jpg", files[0]])
+    assert drawn.shape == plain.shape
+    changed = np.argwhere(np.abs(drawn - plain).max(2) > 60)
+    (x, y, w, h) = in_dataset[3]["objects"][0]["box"]
+    assert changed[:, 0].min() == pytest.approx(y, abs=2) or len(in_dataset[3]["objects"]) > 1
+    again = train("detect", files[0], "--checkpoint", run / "last.pt", "--pictures", tmp_path / "out")
+    assert again.code == USAGE and "exists" in again.err
+
+
+def test_coco_results_have_the_ap_of_eval(packed, learnt, tmp_path):
+    """pycocotools reads them beside the annotations, whose ids they have, and computes what eval says."""
+    coco = pytest.importorskip("pycocotools.coco")
+    cocoeval = pytest.importorskip("pycocotools.cocoeval")
+    run, _ = learnt
+    annotations = packed.parent / "source/annotations/instances_val.json"
+    scores = train("eval", "--checkpoint", run / "last.pt", "--data", packed, "--json").json
+    rules = ["--checkpoint", run / "last.pt", "--min-score", "0.001"]
+    for number, (inputs, options) in enumerate([(packed, []), (packed.parent / "source/val", []),
+                                                (packed.parent / "source/val", ["--annotations", annotations])]):  # fmt: skip
+        results = tmp_path / f"{number}.json"
+        done = detect(inputs, *rules, "--coco", results, *options)
+        assert ("as the dataset keeps them" in done.err) == (number == 0)
+        assert ("numbers in their names" in done.err) == (number == 1)
+        truth = coco.COCO(annotations)
+        evaluation = cocoeval.COCOeval(truth, truth.loadRes(str(results)), "bbox")
+        evaluation.evaluate()
+        evaluation.accumulate()
+        evaluation.summarize()
+        for place, key in enumerate(["ap", "ap50", "ap75"]):
+            assert evaluation.stats[place] == pytest.approx(scores[key], abs=1e-6)
+
+
+def test_ids_that_do_not_fit_are_refused(packed, learnt, tmp_path):
+    run, _ = learnt
+    model = ["--checkpoint", run / "last.pt", "--device", "cpu", "--workers", "1"]
+    folder = packed.parent / "source/val"
+    done = train("detect", packed, folder, *model, "--coco", tmp_path / "r.json")
+    assert done.code == USAGE and "mixed up" in done.err
+    other = tmp_path / "other.json"
+    content = json.loads((packed.parent / "source/annotations/instances_val.json").read_text())
+    other.write_text(json.dumps(content | {"categories": content["categories"][:2], "annotations": []}))
+    done = train("detect", folder, *model, "--coco", tmp_path / "r.json", "--annotations", other)
+    assert done.code == USAGE and "no category 'green'" in done.err
+    other.write_text(json.dumps(content | {"images": content["images"][:3], "annotations": []}))
+    done = train("detect", folder, *model, "--coco", tmp_path / "r.json", "--annotations", other)
+    assert done.code == USAGE and "004.png" in done.err
+    assert not (tmp_path / "r.json").exists()
+
+
+def test_weights_find_objects_with_names(packed, learnt, tmp_path):
+    run, _ = learnt
+    (tmp_path / "names").write_text("red\nblue\ngreen\n")
+    weights = ["--weights", run / "last.pt", "--arch", "yolox-nano", "--image-size", SIDE]
+    found = lines(detect(packed, *weights, "--classes", tmp_path / "names", "--json"))
+    assert len(found) == 16
+    done = train("detect", packed, *weights)
+    assert done.code == USAGE and "--classes" in done.err
+
+
+def test_what_is_no_picture_is_named(learnt, tmp_path):
+    run, _ = learnt
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0 and nothing more")
+    for path, says in [("broken.jpg", "broken.jpg"), ("missing.jpg", "does not exist"),
+                       ("empty", "no images in the folder")]:  # fmt: skip
+        done = train("detect", tmp_path / path, "--checkpoint", run / "last.pt", "--device", "cpu")
+        assert done.code != DONE and says in done.err, done
 
 
 def test_a_resumed_run_has_the_same_curve(packed, tmp_path):

@@ -1,15 +1,18 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "commands.h"
 #include "common/image_limits.h"
 #include "common/remote.h"
 #include "common/terminal.h"
 #include "detect_outputs.h"
 #include "packhorse/base/error.h"
-#include "packhorse/base/printable.h"
+#include "packhorse/base/file.h"
 #include "packhorse/dataset/class_list.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/dataset/url.h"
+#include "packhorse/listing/find_images.h"
 #include "packhorse/trainer/train/detect.h"
 #include "packhorse/trainer/train/evaluate.h"
 #include "recipe_options.h"
@@ -49,7 +52,7 @@ class CommandDetect final : public program::Command {
         "  packhorse-train detect photo.jpg --checkpoint run/best.pt --pictures found\n"
         "  packhorse-train detect packed/coco --split val --checkpoint run/best.pt --min-score "
         "0.001 --coco results.json\n\n"
-        "Folders may be laid out in any way: what their names say of classes does not matter.");
+        "All images in a folder and below it are looked at, whatever its layout.");
   }
 
   int run(const std::stop_token& stop) override {
@@ -109,27 +112,39 @@ class CommandDetect final : public program::Command {
   std::vector<DetectInput> open_inputs() const {
     std::vector<DetectInput> inputs;
     std::vector<fs::path> files;
-    const auto open_files = [&] {
-      if (!files.empty()) inputs.push_back({"", reader::Dataset::of_files(std::move(files))});
-      files.clear();
+    const auto add_files = [&](const fs::path& path, std::vector<fs::path>& found) {
+      if (!found.empty()) inputs.push_back({path, reader::Dataset::of_files(std::move(found))});
+      found.clear();
     };
     for (const fs::path& path : inputs_) {
       if (!is_url(path.native()) && !fs::is_directory(path)) {
         files.push_back(path);
         continue;
       }
-      open_files();
-      inputs.push_back({path, reader::Dataset::open(path, split_of(path), kAnyLabels)});
+      add_files("", files);
+      if (is_url(path.native()) || holds_shards(path)) {
+        inputs.push_back({path, reader::Dataset::open(path, split_of(path))});
+        continue;
+      }
+      std::vector<fs::path> images = find_images(split_.empty() ? path : path / split_);
+      add_files(path, images);
     }
-    open_files();
+    add_files("", files);
     return inputs;
+  }
+
+  /// Whether a folder is a packed dataset, or has splits that are.
+  static bool holds_shards(const fs::path& path) {
+    const std::vector<fs::directory_entry> entries = entries_in(path);
+    return is_packed_dataset(path) ||
+           std::any_of(entries.begin(), entries.end(), [](const fs::directory_entry& entry) {
+             return is_packed_dataset(entry.path());
+           });
   }
 
   std::string split_of(const fs::path& path) const {
     return split_.empty() ? find_val_split(path) : split_;
   }
-
-  static constexpr auto kAnyLabels = reader::OddClasses::kTake;
 
   std::vector<fs::path> inputs_;
   DetectorOptions options_;

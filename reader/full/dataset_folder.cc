@@ -8,16 +8,29 @@ namespace fs = std::filesystem;
 
 namespace {
 
+/// The kind of source whose annotations lie in a file for all images; "folder" where none do.
+std::string_view kind_of(const fs::path& path) {
+  for (const std::string_view kind : {"coco", "hf"})
+    for (const SourceKind& known : all_sources())
+      if (known.name == kind && known.probe(path)) return kind;
+  return "folder";
+}
+
 class Folder final : public Dataset {
  public:
   Folder(const fs::path& path, const std::string& split, OddClasses odd)
-      : source_(open_source(path, "folder")), root_(path) {
-    Listing listing = source_->list({});
-    if (odd == OddClasses::kRefuse) refuse_wrong_labels(listing, path);
+      : source_(open_source(path, kind_of(path))), root_(path) {
+    Listing listing = list_source(*source_, {});
+    if (listing.made_targets) {
+      keep_objects(listing);
+    } else if (odd == OddClasses::kRefuse) {
+      refuse_wrong_labels(listing, path);
+    }
     std::vector<std::string> names;
     for (const SplitListing& found : listing.splits) names.push_back(found.split);
     split_ = std::move(listing.splits[choose_split(names, split, path)]);
     classes_ = std::move(listing.classes);
+    listing_.made_targets = std::move(listing.made_targets);
     if (!split_.origin.empty()) root_ /= split_.origin;
     if (split_.entries.size() == 0) {
       throw Error(ErrorKind::kNotFound, "there are no images in the folder", root_,
@@ -35,6 +48,12 @@ class Folder final : public Dataset {
     source_->read(split_, i, input);
     input.bytes.swap(out);
   }
+  const std::vector<std::string>& fields() const override { return fields_; }
+  const std::vector<TargetRecord>& targets() const override { return targets_; }
+  bool read_field(std::size_t i, std::size_t, std::vector<std::byte>& out) const override {
+    out = annotated_objects(*source_, listing_, split_, i);
+    return true;
+  }
   std::string describe(std::size_t i) const override { return path(i).string(); }
   std::vector<fs::path> files() const override {
     std::vector<fs::path> files;
@@ -47,6 +66,13 @@ class Folder final : public Dataset {
   std::string image_mode() const override { return "original"; }
 
  private:
+  /// Of all that annotations say, folders have the objects alone.
+  void keep_objects(const Listing& listing) {
+    for (const TargetRecord& target : listing.targets)
+      if (target.kind == kObjectsTarget) targets_.push_back(target);
+    for (const TargetRecord& target : targets_) fields_.push_back(target.name);
+  }
+
   /// Refuses as `packhorse pack` does. A single class has no wrong label, nor has an empty folder.
   static void refuse_wrong_labels(const Listing& listing, const fs::path& path) {
     using Kind = Doubt::Kind;
@@ -65,7 +91,9 @@ class Folder final : public Dataset {
 
   std::unique_ptr<Source> source_;
   fs::path root_;
-  std::vector<std::string> classes_;
+  std::vector<std::string> classes_, fields_;
+  std::vector<TargetRecord> targets_;
+  Listing listing_;  ///< what says the objects, and nothing else
   SplitListing split_;
 };
 
@@ -80,6 +108,15 @@ std::shared_ptr<const Dataset> open_folder(const fs::path& path, const std::stri
         "give that dataset");
   }
   return std::make_shared<Folder>(path, split, odd);
+}
+
+std::vector<std::string> annotated_splits(const fs::path& path) {
+  const std::string_view kind = kind_of(path);
+  std::vector<std::string> names;
+  if (kind == "folder") return names;
+  for (const SplitListing& found : list_source(*open_source(path, kind), {}).splits)
+    names.push_back(found.split);
+  return names;
 }
 
 }  // namespace packhorse::reader

@@ -7,6 +7,7 @@ namespace packhorse::trainer {
 
 std::unique_ptr<program::Command> make_detect_command();
 std::unique_ptr<program::Command> make_eval_command();
+std::unique_ptr<program::Command> make_export_command();
 std::unique_ptr<program::Command> make_fit_command();
 std::unique_ptr<program::Command> make_measure_command();
 std::unique_ptr<program::Command> make_predict_command();

@@ -44,6 +44,8 @@ constexpr packhorse::program::CommandKind kCommands[] = {
      packhorse::trainer::make_fit_command},
     {"detect", "Find objects in pictures", packhorse::trainer::make_detect_command},
     {"eval", "Score a checkpoint on a dataset", packhorse::trainer::make_eval_command},
+    {"export", "Write a checkpoint's network as a TorchScript module",
+     packhorse::trainer::make_export_command},
     {"measure", "Measure what packing gains: a folder compared with packed datasets of it",
      packhorse::trainer::make_measure_command},
     {"sweep", "Find how many reader threads and batches in memory training needs",

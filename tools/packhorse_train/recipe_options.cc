@@ -47,8 +47,8 @@ CLI::Validator member_of(std::span<const std::string_view> names) {
 
 std::vector<CLI::Option*> RecipeOptions::add_network_options(CLI::App& app) {
   return {app.add_option("--task", task_,
-                         "classify: one class an image; detect: boxes around objects (default: "
-                         "the network's)")
+                         "classify: one class an image; multilabel: any number of them; detect: "
+                         "boxes around objects (default: the network's)")
               ->check(member_of(names_of<TaskKind>())),
           app.add_option("--arch", choices_.arch, archs_text())
               ->check(program::known_to(

@@ -57,7 +57,7 @@ MeasuredInput describe_input(const fs::path& path, const reader::Dataset& datase
 
 Recipe recipe_for(const MeasureOptions& options) {
   RecipeChoices usual = options.recipe;
-  if (!usual.arch && usual.task.value_or(TaskKind::kClassify) == TaskKind::kClassify)
+  if (!usual.arch && usual.task.value_or(TaskKind::kClassify) != TaskKind::kDetect)
     usual.arch = "smallnet";
   return resolve(usual, default_recipe(usual));
 }

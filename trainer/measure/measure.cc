@@ -7,6 +7,7 @@
 #include "measure/passes.h"
 #include "packhorse/base/error.h"
 #include "packhorse/trainer/measure/inputs.h"
+#include "packhorse/trainer/tasks/task.h"
 
 namespace packhorse::trainer {
 namespace {
@@ -34,7 +35,7 @@ class Measuring {
       for (std::size_t input = 0; input < datasets_.size(); ++input)
         report_.runs.push_back(run_of(input, condition, remote));
     }
-    const auto classes = static_cast<std::int64_t>(datasets_.front()->classes().size());
+    const auto classes = passes_.classes(*datasets_.front());
     for (int repeat = 0; repeat < options_.repeats; ++repeat) {
       note(repeat, "what the device can take");
       report_.device_limit.push_back(passes_.synthetic(classes));
@@ -72,7 +73,9 @@ class Measuring {
   void add_input(const fs::path& path) {
     const DatasetPtr dataset = reader::Dataset::open(path, options_.split);
     if (dataset->size() == 0) throw Error(ErrorKind::kUsage, "there is nothing to measure", path);
-    if (!datasets_.empty() && (dataset->classes() != datasets_.front()->classes() ||
+    const auto task = make_task(recipe_for(options_));
+    const std::vector<std::string>& classes = task->classes(*dataset);
+    if (!datasets_.empty() && (classes != task->classes(*datasets_.front()) ||
                                dataset->size() != datasets_.front()->size())) {
       throw Error(
           ErrorKind::kUsage,

@@ -141,6 +141,10 @@ class Training {
 Passes::Passes(const MeasureOptions& options, const Recipe& recipe, std::stop_token stop)
     : options_(options), recipe_(recipe), stop_(std::move(stop)) {}
 
+std::int64_t Passes::classes(const reader::Dataset& dataset) const {
+  return static_cast<std::int64_t>(make_task(recipe_)->classes(dataset).size());
+}
+
 void Passes::check_stop() const {
   if (!stop_.stop_requested()) return;
   throw Error(ErrorKind::kInterrupted, "the measurement was interrupted");
@@ -210,7 +214,7 @@ Pass Passes::load(const DatasetPtr& dataset, const Condition& condition, reader:
 
 Pass Passes::train(const DatasetPtr& dataset, const Condition& condition) {
   check_stop();
-  Training training(options_, recipe_, static_cast<std::int64_t>(dataset->classes().size()));
+  Training training(options_, recipe_, classes(*dataset));
   bring(dataset, condition);
   Place place(dataset, condition, options_);
   reader::LoaderOptions options = loader_options(*dataset);
@@ -268,7 +272,9 @@ Pass Passes::synthetic(std::int64_t classes) {
                                            at::TensorOptions(device).dtype(at::kByte)),
                       labels = at::randint(classes, {recipe_.batch_size},
                                            at::TensorOptions(device).dtype(at::kLong))] {
-    return DeviceBatch{.images = images, .labels = labels, .size = recipe_.batch_size};
+    DeviceBatch made{.images = images, .labels = labels, .size = recipe_.batch_size};
+    make_task(recipe_)->add_made_targets(made, classes);
+    return made;
   };
   const auto step = [&] {
     check_stop();

@@ -19,6 +19,9 @@ class Passes {
   Pass load(const std::shared_ptr<const reader::Dataset>& dataset, const Condition& condition,
             reader::Work work);
   Pass train(const std::shared_ptr<const reader::Dataset>& dataset, const Condition& condition);
+  /// How many classes the task tells apart in a dataset. Throws Error(kUsage) when it lacks what
+  /// the task needs.
+  std::int64_t classes(const reader::Dataset& dataset) const;
   /// Measures steps on a batch that is on the device already.
   Pass synthetic(std::int64_t classes);
   /// The recipe's order, or from afar, unless one was asked for, the one that suits it.

@@ -83,9 +83,9 @@ SweepReport sweep(const SweepOptions& options, const std::function<void(const st
     throw Error(ErrorKind::kUsage, "no setting fits into memory: " + report.left_out.front(), {},
                 "use a smaller --batch-size or --image-size");
   }
-  const auto classes = static_cast<std::int64_t>(dataset->classes().size());
   MeasureOptions measure = options.measure;
   Passes passes(measure, report.recipe, stop);  // remembers that the data is warm already
+  const std::int64_t classes = passes.classes(*dataset);
   for (int repeat = 0; repeat < measure.repeats; ++repeat) {
     report.device_limit.push_back(passes.synthetic(classes));
     for (SweepSetting& setting : report.settings) {

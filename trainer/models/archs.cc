@@ -67,11 +67,14 @@ Recipe default_recipe(const RecipeChoices& choices) {
   const Arch& arch = choices.arch                ? find_arch(*choices.arch)
                      : task == TaskKind::kDetect ? kYoloxS
                                                  : kResNet18;
-  if (choices.task && arch.task != task)
+  const TaskKind fits = task == TaskKind::kMultiLabel ? TaskKind::kClassify : task;
+  if (choices.task && arch.task != fits)
     throw Error(ErrorKind::kUsage,
                 fmt::format("{} is made for another task: {}", arch.name, name_of(arch.task)), {},
                 fmt::format("leave out --task, or choose another --arch"));
-  return default_recipe(arch);
+  Recipe recipe = default_recipe(arch);
+  if (choices.task) recipe.task = task;
+  return recipe;
 }
 
 }  // namespace packhorse::trainer

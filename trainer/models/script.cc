@@ -44,6 +44,8 @@ class ScriptModel : public Model {
     return scores.toTensor();
   }
 
+  bool is_script() const override { return true; }
+
   void train(bool on = true) override {
     Model::train(on);
     module_.train(on);

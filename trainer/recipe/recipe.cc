@@ -15,7 +15,7 @@
 namespace packhorse::trainer {
 namespace {
 
-constexpr std::array<std::string_view, 2> kTaskNames = {"classify", "detect"};
+constexpr std::array<std::string_view, 3> kTaskNames = {"classify", "detect", "multilabel"};
 constexpr std::array<std::string_view, 5> kAugmentNames = {"rrc", "pad-crop", "flip", "none",
                                                            "affine"};
 constexpr std::array<std::string_view, 3> kAmpNames = {"off", "bf16", "fp16"};

@@ -30,10 +30,17 @@ constexpr auto kOfDetect = std::to_array<ScoreName>({
     {"recall100", "AR100", "Average recall with a hundred detections an image and class, 0 to 1."},
 });
 
+constexpr auto kOfMultiLabel = std::to_array<ScoreName>({
+    {"map", "mAP", "Mean over classes of the average precision (scikit-learn's), 0 to 1."},
+    {"f1", "F1", "F1 of all classes together, of scores from 0.5, 0 to 1."},
+    {"loss", "loss", "Mean binary cross entropy, without label smoothing."},
+});
+
 }  // namespace
 
 std::span<const ScoreName> score_names(TaskKind task) {
   if (task == TaskKind::kDetect) return kOfDetect;
+  if (task == TaskKind::kMultiLabel) return kOfMultiLabel;
   return kOfClassify;
 }
 

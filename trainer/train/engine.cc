@@ -14,6 +14,7 @@
 
 #include "checkpoint/state_dict.h"
 #include "device/step_graph.h"
+#include "models/traced.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/permutation.h"
 #include "packhorse/trainer/checkpoint/checkpoint.h"
@@ -194,6 +195,16 @@ Engine::Engine(const Recipe& recipe, std::int64_t classes, const EngineOptions& 
 }
 
 Engine::~Engine() = default;
+
+const Normalization& Engine::normalization() const { return impl_->normalization; }
+
+std::string Engine::traced(const std::string& text) {
+  std::optional<Ema::Applied> averaged;
+  if (impl_->ema) averaged.emplace(*impl_->ema);
+  const std::int64_t side = impl_->recipe.image_size;
+  const at::Tensor example = at::zeros({1, 3, side, side}, at::TensorOptions(impl_->device));
+  return trainer::traced(*impl_->model, example, text);
+}
 
 std::int64_t Engine::parameters() const { return count_parameters(*impl_->model); }
 

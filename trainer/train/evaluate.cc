@@ -25,10 +25,16 @@ bool has_split(const std::filesystem::path& data, const char* name) {
 }  // namespace
 
 std::string find_val_split(const std::filesystem::path& data) {
-  if (!has_split(data, "train")) return "";
-  for (const char* name : {"val", "valid", "validation", "test"}) {
-    if (has_split(data, name)) return name;
-  }
+  std::vector<std::string> splits;
+  if (!is_url(data.native()) && std::filesystem::is_directory(data))
+    splits = reader::annotated_splits(data);
+  const auto has = [&](const char* name) {
+    if (splits.empty()) return has_split(data, name);
+    return std::find(splits.begin(), splits.end(), name) != splits.end();
+  };
+  if (!has("train")) return "";
+  for (const char* name : {"val", "valid", "validation", "test"})
+    if (has(name)) return name;
   return "";
 }
 

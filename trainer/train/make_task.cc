@@ -1,11 +1,13 @@
 #include "packhorse/trainer/tasks/task.h"
 #include "tasks/classify/classify.h"
 #include "tasks/detect/detect.h"
+#include "tasks/multilabel/multilabel.h"
 
 namespace packhorse::trainer {
 
 std::unique_ptr<const Task> make_task(const Recipe& recipe) {
   if (recipe.task == TaskKind::kDetect) return make_detect(recipe);
+  if (recipe.task == TaskKind::kMultiLabel) return make_multilabel(recipe);
   return make_classify(recipe);
 }
 

@@ -2,7 +2,6 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cross_entropy_loss.h>
-#include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include "packhorse/trainer/input/prefetcher.h"
 #include "packhorse/trainer/models/models.h"
 #include "packhorse/trainer/parallel/processes.h"
+#include "tasks/mixing.h"
 
 namespace packhorse::trainer {
 
@@ -76,6 +76,7 @@ class Classify final : public Task {
     const auto mix = mix_options(recipe_);
     return mix.mixup_alpha == 0 && mix.cutmix_alpha == 0;
   }
+  void add_made_targets(DeviceBatch&, std::int64_t) const override {}
   std::unique_ptr<Scorer> scorer(std::shared_ptr<const reader::Dataset>,
                                  PictureObserver) const override {
     return std::make_unique<ClassScorer>();
@@ -88,27 +89,14 @@ class Classify final : public Task {
 // Mixing is linear, so it can follow normalize() and run on the device.
 at::Tensor Classify::loss(Model& model, const at::Tensor& images, const DeviceBatch& batch,
                           const StepPlace& place) const {
-  at::Tensor x = images;
-  const auto step = static_cast<std::uint64_t>(place.step * recipe_.accumulate + place.part);
-  const auto size = static_cast<int>(x.size(2));
-  const reader::MixPlan plan =
-      reader::plan_mix(mix_options(recipe_), batch.size, size, recipe_.seed, /*epoch=*/0, step);
-  at::Tensor partners;
-  if (plan.kind != reader::MixPlan::Kind::kNone)
-    partners = at::tensor(plan.partners).to(x.device(), /*non_blocking=*/true);
-  if (plan.kind == reader::MixPlan::Kind::kMixup) {
-    x = x.lerp(x.index_select(0, partners), 1 - plan.lambda);
-  } else if (plan.kind == reader::MixPlan::Kind::kCutMix) {
-    const auto box = x.narrow(2, plan.y, plan.h).narrow(3, plan.x, plan.w);
-    box.copy_(box.index_select(0, partners));
-  }
-  const auto logits = model.forward(x);
+  const MixedImages mixed = mix_images(recipe_, images, place);
+  const auto logits = model.forward(mixed.images);
   const auto loss_of = [&](const at::Tensor& labels) {
     return cross_entropy(logits, labels, recipe_.label_smoothing, at::Reduction::Mean);
   };
-  if (!partners.defined()) return loss_of(batch.labels);
-  return plan.lambda * loss_of(batch.labels) +
-         (1 - plan.lambda) * loss_of(batch.labels.index_select(0, partners));
+  if (!mixed.partners.defined()) return loss_of(batch.labels);
+  return mixed.lambda * loss_of(batch.labels) +
+         (1 - mixed.lambda) * loss_of(batch.labels.index_select(0, mixed.partners));
 }
 
 }  // namespace

@@ -107,6 +107,13 @@ bool may_name_urls(const std::filesystem::path& source);
 /// the annotations does.
 Listing list_source(Source& source, const ListOptions& options);
 
+/// The objects in an entry's image, encoded as a shard has them (kObjectsField), where a file says
+/// those of all images, as COCO's and Hugging Face's do; `listing` is list_source()'s. No image is
+/// read unless the file does not say its size. Throws Error(kCorrupt) that says what cannot be
+/// right, and what Source::read() throws. Any thread.
+std::vector<std::byte> annotated_objects(const Source& source, const Listing& listing,
+                                         const SplitListing& split, std::size_t entry);
+
 /// Throws Error(kUsage) with the doubt.
 [[noreturn]] void refuse(const Doubt& doubt, const std::filesystem::path& source);
 

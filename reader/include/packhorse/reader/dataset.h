@@ -34,7 +34,8 @@ class Dataset {
 
   /// Opens a packed dataset, which may lie at a URL (remote_files.h), or a class folder. For a
   /// source with splits, `split` picks one ("train" when empty and there is one). A folder's splits
-  /// and classes are those that packing it would give. Throws Error(kNotFound | kCorrupt | kUsage).
+  /// and classes are those that packing it would give, and so are its objects where a file says
+  /// those of all images, as COCO's does. Throws Error(kNotFound | kCorrupt | kUsage).
   static std::shared_ptr<const Dataset> open(const std::filesystem::path& path,
                                              const std::string& split = "",
                                              OddClasses odd = OddClasses::kRefuse);
@@ -114,6 +115,10 @@ class Dataset {
   /// The `--image` mode, "original" for folders.
   virtual std::string image_mode() const = 0;
 };
+
+/// The splits of a folder with a file that says which objects are in its images (COCO's layout, or
+/// Hugging Face's); none for any other path. Only in packhorse::reader. Throws as Dataset::open().
+std::vector<std::string> annotated_splits(const std::filesystem::path& path);
 
 /// `error`, which concerns sample i, with its name.
 Error error_at(const Dataset& dataset, std::size_t i, const Error& error);

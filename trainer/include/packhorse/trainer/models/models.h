@@ -27,6 +27,8 @@ class Model : public torch::nn::Module {
   /// What the names of the parameters begin with that belong to the classes: "fc.". By default,
   /// those of the module whose parameters were registered last.
   virtual std::string head() const;
+  /// Whether it is a TorchScript module.
+  virtual bool is_script() const { return false; }
 };
 
 /// The task that a network is made for.

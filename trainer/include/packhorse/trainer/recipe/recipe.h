@@ -17,8 +17,9 @@ namespace packhorse::trainer {
 
 /// What a network is trained for.
 enum class TaskKind {
-  kClassify,  ///< one class a picture
-  kDetect,    ///< boxes around objects of classes
+  kClassify,    ///< one class a picture
+  kDetect,      ///< boxes around objects of classes
+  kMultiLabel,  ///< "multilabel": any number of classes a picture
 };
 
 /// How a training picture is augmented. Evaluation uses the matching picture without randomness.

@@ -72,6 +72,10 @@ class Task {
 
   /// `observer`, if any, is called for each picture that this process scores, where the task finds
   /// objects.
+  /// Gives a batch of made images what training on them needs beside a label: as much as usual, of
+  /// `classes` classes.
+  virtual void add_made_targets(DeviceBatch& batch, std::int64_t classes) const = 0;
+
   virtual std::unique_ptr<Scorer> scorer(std::shared_ptr<const reader::Dataset> dataset,
                                          PictureObserver observer = {}) const = 0;
 };

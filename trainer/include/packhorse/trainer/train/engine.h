@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "packhorse/trainer/device/device.h"
+#include "packhorse/trainer/input/normalize.h"
 #include "packhorse/trainer/models/head.h"
 #include "packhorse/trainer/recipe/recipe.h"
 #include "packhorse/trainer/tasks/task.h"
@@ -67,6 +68,10 @@ class Engine {
   void evaluate(Prefetcher& batches, Scorer& scorer, std::stop_token stop = {});
 
   std::int64_t parameters() const;
+  const Normalization& normalization() const;
+  /// A TorchScript module of the network, the averaged one where there is one: see export_script().
+  /// `text` goes along.
+  std::string traced(const std::string& text);
 
   /// Copies model, optimiser, average and scaler to the CPU's memory; `meta` is stored with them.
   /// Throws Error(kUnsupported) when a number in them is not finite.

@@ -15,7 +15,7 @@ NAMES = ["packhorse", "libpackhorse-dev", *(["packhorse-train"] if TRAIN.exists(
 SUBCOMMANDS = [
     "bench", "cache", "copy", "diff", "duplicates", "export-index", "index", "inspect", "pack", "repair", "stats", "unpack"
 ]  # fmt: skip
-TRAINS = ["eval", "fit", "measure", "predict", "sweep"]
+TRAINS = ["detect", "eval", "export", "fit", "measure", "predict", "sweep"]
 
 
 def help_files(program, subcommands):

@@ -53,7 +53,7 @@ bool holds_image_names(const fs::path& folder) {
 }
 
 std::string shell_word(const std::string& word) {
-  const std::string text = printable(word);
+  std::string text = printable(word);
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%{}";
   if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;

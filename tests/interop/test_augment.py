@@ -18,6 +18,12 @@ DRAWS = 10_000
 KS_LIMIT = 1.95 * (2 / DRAWS) ** 0.5
 
 
+@pytest.fixture(autouse=True)
+def seed():
+    """Torchvision draws the same in every run, as the reader does."""
+    torch.manual_seed(1)
+
+
 def probe(command, stdin=b"", **options):
     done = subprocess.run([BIN / "reader_probe", command, json.dumps(options)], input=stdin, capture_output=True)
     assert done.returncode == 0, done.stderr

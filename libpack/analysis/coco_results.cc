@@ -36,17 +36,7 @@ CocoIds::CocoIds(std::size_t classes) {
 
 CocoIds CocoIds::of_head(std::string_view head, std::size_t classes) {
   CocoIds ids(0);
-  try {
-    check_json(head);
-    for (CocoCategory& category : read_coco_categories(json_member(head, "categories")))
-      ids.classes_.push_back(std::move(category.id));
-  } catch (const Error& error) {
-    throw Error(ErrorKind::kCorrupt,
-                std::string("what the manifest keeps of COCO's file is damaged: ") + error.what());
-  }
-  if (ids.classes_.size() != classes)
-    throw Error(ErrorKind::kCorrupt,
-                "what the manifest keeps of COCO's file has other categories than the dataset");
+  ids.classes_ = kept_category_ids(head, classes);
   return ids;
 }
 
@@ -80,8 +70,7 @@ std::optional<std::string> CocoIds::of_image(const std::string& file_name) const
 
 std::string CocoIds::of_record(std::string_view text) {
   check_json(text);
-  const std::string_view image = text.starts_with('{') ? json_member(text, "image") : text;
-  const std::string_view id = image.starts_with('{') ? json_member(image, "id") : "";
+  const std::string_view id = json_member(json_member(text, "image"), "id");
   if (id.empty()) throw Error(ErrorKind::kCorrupt, "what it keeps of COCO's file says no image id");
   return std::string(id);
 }

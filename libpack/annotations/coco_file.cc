@@ -103,8 +103,7 @@ void CocoFile::read_annotations(std::string_view array) {
   std::size_t number = 0, astray = 0;
   for_each_element(array, [&](std::string_view json) {
     ++number;
-    const std::string_view id =
-        is_object(json) ? json_member(json, "image_id") : std::string_view();
+    const std::string_view id = json_member(json, "image_id");
     const auto image = image_of_id_.find(std::string(id));
     if (image == image_of_id_.end() || json.size() > JsonLimits{}.bytes) {
       if (++astray <= kMostProblems)

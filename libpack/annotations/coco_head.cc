@@ -26,10 +26,9 @@ bool by_id(const CocoCategory& a, const CocoCategory& b) {
 }
 
 CocoCategory read_category(std::string_view json) {
-  const bool object = json.starts_with('{');
-  const std::string_view id = object ? json_member(json, "id") : std::string_view();
-  const std::string_view name = id.empty() ? id : json_member(json, "name");
-  if (!name.starts_with('"')) refuse_categories("a category has no id or no name");
+  const std::string_view id = json_member(json, "id");
+  const std::string_view name = json_member(json, "name");
+  if (id.empty() || !name.starts_with('"')) refuse_categories("a category has no id or no name");
   CocoCategory category{std::string(id), json_characters(name), {}};
   const std::string_view keypoints = json_member(json, "keypoints");
   if (!keypoints.starts_with('[')) return category;
@@ -51,6 +50,7 @@ std::optional<std::string> repeated(std::vector<std::string> values) {
 
 std::string_view json_member(std::string_view object, std::string_view name) {
   std::string_view found;
+  if (!object.starts_with('{')) return found;
   for_each_member(object, [&](std::string_view quoted, std::string_view value) {
     if (quoted.substr(1, quoted.size() - 2) == name) found = value;
     return found.empty();
@@ -59,6 +59,7 @@ std::string_view json_member(std::string_view object, std::string_view name) {
 }
 
 std::vector<CocoCategory> read_coco_categories(std::string_view array) {
+  if (!array.starts_with('[')) refuse_categories("there is no list of categories");
   std::vector<CocoCategory> categories;
   for_each_element(array,
                    [&](std::string_view json) { categories.push_back(read_category(json)); });
@@ -73,6 +74,22 @@ std::vector<CocoCategory> read_coco_categories(std::string_view array) {
     refuse_categories("two categories are called " + *name);
   std::stable_sort(categories.begin(), categories.end(), by_id);
   return categories;
+}
+
+std::vector<std::string> kept_category_ids(std::string_view head, std::size_t classes) {
+  std::vector<std::string> ids;
+  try {
+    check_json(head);
+    for (CocoCategory& category : read_coco_categories(json_member(head, "categories")))
+      ids.push_back(std::move(category.id));
+    if (ids.size() != classes)
+      throw Error(ErrorKind::kCorrupt, "it has other categories than the dataset");
+  } catch (const Error& error) {
+    throw Error(ErrorKind::kCorrupt,
+                std::string("what the manifest keeps of COCO's file is damaged: ") + error.what(),
+                {}, "do not trust this dataset");
+  }
+  return ids;
 }
 
 std::string coco_head(std::string_view file) {

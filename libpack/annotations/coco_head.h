@@ -14,9 +14,13 @@ struct CocoCategory {
 };
 
 /// The "categories" of a valid file by ascending id, so that a label is a place among them. Throws
-/// Error(kUsage), without a path, for one without an id or a name, and for an id or a name that is
-/// there twice.
+/// Error(kUsage), without a path, for no list, for a category without an id or a name, and for an
+/// id or a name that is there twice.
 std::vector<CocoCategory> read_coco_categories(std::string_view array);
+
+/// The ids of the categories of a head that a manifest keeps, by label. Throws Error(kCorrupt),
+/// without a path, where it is damaged, or has other than `classes` categories.
+std::vector<std::string> kept_category_ids(std::string_view head, std::size_t classes);
 
 /// The most bytes of a head that a manifest keeps.
 inline constexpr std::size_t kMostHeadBytes = std::size_t{4} << 20;
@@ -24,7 +28,8 @@ inline constexpr std::size_t kMostHeadBytes = std::size_t{4} << 20;
 /// What a valid file says besides images and annotations, as an object of those members.
 std::string coco_head(std::string_view file);
 
-/// The member of an object by its name, as it is written; empty where there is none.
+/// The member of a valid object by its name, as it is written; empty where there is none, or no
+/// object.
 std::string_view json_member(std::string_view object, std::string_view name);
 
 }  // namespace packhorse

@@ -107,20 +107,7 @@ CocoWriter::CocoWriter(const NotedDataset& dataset)
     : dataset_(dataset), file_(file_of(dataset)), annotations_(file_of(dataset) += ".annotations") {
   std::string head = dataset.target.head;
   if (head.empty()) head = made_categories(dataset.target);
-  try {
-    check_json(head);
-    if (!head.starts_with('{')) throw Error(ErrorKind::kCorrupt, "it is no object");
-    const std::string_view categories = json_member(head, "categories");
-    if (!categories.starts_with('[')) throw Error(ErrorKind::kCorrupt, "it has no categories");
-    for (CocoCategory& category : read_coco_categories(categories))
-      category_ids_.push_back(std::move(category.id));
-    if (category_ids_.size() != dataset.target.classes.size())
-      throw Error(ErrorKind::kCorrupt, "it has other categories than the dataset");
-  } catch (const Error& error) {
-    throw Error(ErrorKind::kCorrupt,
-                std::string("what the manifest keeps of COCO's file is damaged: ") + error.what(),
-                {}, "do not trust this dataset");
-  }
+  category_ids_ = kept_category_ids(head, dataset.target.classes.size());
   begin(head);
 }
 

@@ -8,18 +8,34 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The kind of source whose annotations lie in a file for all images; "folder" where none do.
-std::string_view kind_of(const fs::path& path) {
-  for (const std::string_view kind : {"coco", "hf"})
-    for (const SourceKind& known : all_sources())
-      if (known.name == kind && known.probe(path)) return kind;
-  return "folder";
+/// The kind of source whose annotations lie in a file for all images; empty where none do.
+std::string_view annotated_kind(const fs::path& path) {
+  for (const SourceKind& kind : all_sources())
+    if (kind.has_annotation_file && kind.probe(path)) return kind.name;
+  return {};
+}
+
+std::unique_ptr<Source> open_folder_source(const fs::path& path) {
+  const std::string_view kind = annotated_kind(path);
+  return open_source(path, kind.empty() ? "folder" : kind);
+}
+
+/// As `packhorse pack` does when nothing may be rejected: an image without annotations, or
+/// annotations without their image, are a mistake somewhere.
+void refuse_rejects(const SplitListing& split, const fs::path& path) {
+  if (split.rejects.empty()) return;
+  const Reject& first = split.rejects.front();
+  throw Error(ErrorKind::kUsage,
+              std::to_string(split.rejects.size()) +
+                  " of its images and annotations do not go together; the first: " + first.path +
+                  ": " + first.reason,
+              path, "mend the folder, or pack it with --max-rejects and use the packed dataset");
 }
 
 class Folder final : public Dataset {
  public:
   Folder(const fs::path& path, const std::string& split, OddClasses odd)
-      : source_(open_source(path, kind_of(path))), root_(path) {
+      : source_(open_folder_source(path)), root_(path) {
     Listing listing = list_source(*source_, {});
     if (listing.made_targets) {
       keep_objects(listing);
@@ -31,6 +47,7 @@ class Folder final : public Dataset {
     split_ = std::move(listing.splits[choose_split(names, split, path)]);
     classes_ = std::move(listing.classes);
     listing_.made_targets = std::move(listing.made_targets);
+    if (listing_.made_targets) refuse_rejects(split_, path);
     if (!split_.origin.empty()) root_ /= split_.origin;
     if (split_.entries.size() == 0) {
       throw Error(ErrorKind::kNotFound, "there are no images in the folder", root_,
@@ -111,9 +128,9 @@ std::shared_ptr<const Dataset> open_folder(const fs::path& path, const std::stri
 }
 
 std::vector<std::string> annotated_splits(const fs::path& path) {
-  const std::string_view kind = kind_of(path);
+  const std::string_view kind = annotated_kind(path);
   std::vector<std::string> names;
-  if (kind == "folder") return names;
+  if (kind.empty()) return names;
   for (const SplitListing& found : list_source(*open_source(path, kind), {}).splits)
     names.push_back(found.split);
   return names;

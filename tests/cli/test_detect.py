@@ -1,13 +1,14 @@
 """packhorse-train finds objects: fit and eval --task detect on drawn boxes, crowds, empty images, and misused."""
 
 import json
+import shutil
 import tarfile
 
 import numpy as np
 import pytest
 from boxes_support import NANO, PLAIN, QUICK, SIDE, draw
 from PIL import Image
-from python_support import DONE, SHAPES, TRAIN, USAGE, pack, train
+from python_support import DONE, SHAPES, TRAIN, USAGE, pack, packhorse, train
 from test_train_processes import results, start
 
 pytestmark = pytest.mark.skipif(not TRAIN.exists(), reason="packhorse-train is not part of this build")
@@ -92,17 +93,33 @@ def test_a_classifier_has_no_such_report(tmp_path):
     assert done.code == USAGE and "classify" in done.err
 
 
-def test_a_folder_with_annotations_is_read_as_it_is(packed, learnt):
+def test_a_folder_with_annotations_is_read_as_it_is(packed, learnt, tmp_path):
     """The same scores from COCO's layout as from shards, and a comparison of both in speed."""
     run, report = learnt
     source = packed.parent / "source"
     scores = train("eval", "--checkpoint", run / "last.pt", "--data", source, "--json")
     assert scores.code == DONE, scores
     assert scores.json["images"] == 16 and scores.json["ap"] == pytest.approx(report["ap"], abs=1e-3)
-    measured = train("measure", "--folder", source, "--packed", packed, *NANO, "--repeats", "1", "--steps", "2",
-                     "--warmup-steps", "1", "--max-seconds", "0.1", "--json")  # fmt: skip
+    bench = packhorse("bench", source, "--targets", "--augment", "letterbox", "--size", str(SIDE), "--json", "--repeats", "1")
+    assert bench.json["runs"][0]["objects"] > 0
+    short = ["--repeats", "1", "--steps", "2", "--warmup-steps", "1", "--max-seconds", "0.1"]
+    measured = train("measure", "--folder", source, "--packed", packed, *NANO, *short, "--json", "--save", tmp_path / "m.json")
     assert measured.code == DONE, measured
     assert [one["format"] for one in measured.json["inputs"]] == ["folder", "wds"]
+    predicted = train("predict", tmp_path / "m.json", "--cpus", "64", "--devices", "4", "--device-rate", "100")
+    assert predicted.code == DONE, predicted
+
+
+def test_a_folder_whose_images_and_annotations_do_not_go_together_is_refused(packed, tmp_path):
+    """Not trained on in silence with what is left."""
+    shutil.copytree(packed.parent / "source", tmp_path / "source")
+    shutil.copy(tmp_path / "source/train/001.png", tmp_path / "source/train/unknown.png")
+    done = train("fit", "--data", tmp_path / "source", "--out", tmp_path / "run", *PLAIN)
+    assert done.code == USAGE and "unknown.png" in done.err, done
+    (tmp_path / "source/train/unknown.png").unlink()
+    (tmp_path / "source/train/003.png").unlink()
+    done = train("fit", "--data", tmp_path / "source", "--out", tmp_path / "run", *PLAIN)
+    assert done.code == USAGE and "003.png" in done.err, done
 
 
 def detect(*args):
@@ -164,10 +181,16 @@ def test_folders_files_and_pictures(packed, learnt, tmp_path):
     drawn, plain = (np.asarray(Image.open(p).convert("RGB"), int) for p in [tmp_path / "out/000000_003.jpg", files[0]])
     assert drawn.shape == plain.shape
     changed = np.argwhere(np.abs(drawn - plain).max(2) > 60)
-    (x, y, w, h) = in_dataset[3]["objects"][0]["box"]
-    assert changed[:, 0].min() == pytest.approx(y, abs=2) or len(in_dataset[3]["objects"]) > 1
+    for one in in_dataset[3]["objects"]:
+        x, y, w, h = one["box"]
+        for row, column in [(y, x + w / 2), (y + h, x + w / 2), (y + h / 2, x), (y + h / 2, x + w)]:  # the middles of its sides
+            assert np.abs(changed - [row, column]).max(1).min() < 4, one
+    middle = np.abs(changed - [y + h / 2, x + w / 2]).max(1).min()
+    assert middle > 4  # and not all over the picture
     again = train("detect", files[0], "--checkpoint", run / "last.pt", "--pictures", tmp_path / "out")
     assert again.code == USAGE and "exists" in again.err
+    again = train("detect", files[0], "--checkpoint", run / "last.pt", "--split", "val")
+    assert again.code == USAGE and "no splits" in again.err
 
 
 def test_coco_results_have_the_ap_of_eval(packed, learnt, tmp_path):

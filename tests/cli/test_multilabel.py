@@ -77,6 +77,19 @@ def test_data_with_one_class_a_picture_are_refused(tmp_path):
     assert done.code == USAGE and "--targets classes:FILE" in done.err
 
 
+def test_scores_that_are_no_targets_are_refused(packed, tmp_path):
+    """A table may have any numbers; as targets they lie between 0 and 1."""
+    source = packed.parent / "source/train"
+    for most, code in [(0.9, DONE), (2.5, USAGE)]:
+        table = tmp_path / f"{most}.csv"
+        rows = [["file", *COLORS], *([path.name, most, 0.25, 0] for path in sorted(source.iterdir()))]
+        with open(table, "w", newline="") as file:
+            csv.writer(file).writerows(rows)
+        pack(source, tmp_path / f"{most}", "--format", "wds", f"--targets=classes:{table}:*")
+        done = train("fit", "--data", tmp_path / f"{most}", "--out", tmp_path / f"run{most}", *RUN, "--epochs", "1")
+        assert done.code == code and (code == DONE or "0 to 1" in done.err), done
+
+
 def test_speed_is_measured(packed):
     done = train("sweep", "--data", packed, "--json", *RUN[:6], "--repeats", "1", "--steps", "1", "--workers", "1",
                  "--slots", "2")  # fmt: skip

@@ -22,6 +22,7 @@
 
 #include "packhorse/trainer/checkpoint/checkpoint.h"
 #include "packhorse/trainer/checkpoint/weights.h"
+#include "packhorse/trainer/models/archs.h"
 #include "packhorse/trainer/models/models.h"
 #include "tasks/detect/boxes.h"
 #include "tasks/detect/family.h"
@@ -71,7 +72,7 @@ void add_fcos_loss(const at::Tensor& predictions, const Tensors& in, const FcosP
                          {"loss.total", loss.total.detach()}});
 }
 
-bool is_fcos(const std::string& name) { return name.starts_with("fcos"); }
+bool is_fcos(const std::string& name) { return find_arch(name).detector == DetectorKind::kFcos; }
 
 void add_loss(const std::string& name, const at::Tensor& predictions, std::int64_t height,
               std::int64_t width, const Tensors& in, NamedTensors& out) {

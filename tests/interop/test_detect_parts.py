@@ -145,7 +145,7 @@ def test_assignment_of_crowded_and_empty_pictures(counts, seed, tmp_path):
     truth = made_truth(counts, seed)
     predictions = near_predictions(truth, seed + 50).requires_grad_()
     given = {"predictions": predictions.detach(), "sides": torch.tensor([HEIGHT, WIDTH])} | padded(truth)
-    got = probe("loss", "yolox", save(tmp_path / "in.safetensors", given), tmp_path / "out.pt")
+    got = probe("loss", "yolox-nano", save(tmp_path / "in.safetensors", given), tmp_path / "out.pt")
     parts, assigned = plain.losses(predictions, truth, plain.places_of(HEIGHT, WIDTH))
     assert_same_losses(got, parts, assigned)
     parts["total"].backward()
@@ -163,7 +163,7 @@ def test_extreme_predictions_give_numbers(tmp_path):
     predictions[:, ::5, 4:] = 200
     predictions[:, 1::5, 4:] = -200
     given = {"predictions": predictions, "sides": torch.tensor([HEIGHT, WIDTH])} | padded(truth)
-    got = probe("loss", "yolox", save(tmp_path / "in.safetensors", given), tmp_path / "out.pt")
+    got = probe("loss", "yolox-nano", save(tmp_path / "in.safetensors", given), tmp_path / "out.pt")
     for name in ["loss.total", "grad"]:
         assert torch.isfinite(got[name]).all(), name
 

@@ -111,7 +111,7 @@ def test_pictures_without_objects_and_extremes_give_numbers(tmp_path):
     sides = torch.tensor([128, 128])
     for of_truth in [truth, made_truth([4, 1])]:
         given = {"predictions": predictions, "sides": sides} | padded(of_truth)
-        got = probe("loss", "fcos", save(tmp_path / "in.safetensors", given), tmp_path / "out.pt")
+        got = probe("loss", "fcos-resnet50", save(tmp_path / "in.safetensors", given), tmp_path / "out.pt")
         for name in ["loss.total", "grad"]:
             assert torch.isfinite(got[name]).all(), name
 

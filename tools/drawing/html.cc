@@ -2,47 +2,14 @@
 
 #include <openssl/evp.h>
 
+#include "drawing/palette.h"
 #include "packhorse/base/printable.h"
 
 namespace packhorse::drawing {
 
-std::string escaped(std::string_view text) {
-  std::string html;
-  for (const char c : printable_text(text)) {
-    switch (c) {
-      case '&':
-        html += "&amp;";
-        break;
-      case '<':
-        html += "&lt;";
-        break;
-      case '>':
-        html += "&gt;";
-        break;
-      case '"':
-        html += "&quot;";
-        break;
-      case '\'':
-        html += "&#39;";
-        break;
-      default:
-        html += c;
-    }
-  }
-  return html;
-}
+namespace {
 
-std::string jpeg_uri(Bytes jpeg) {
-  std::string text(4 * ((jpeg.size() + 2) / 3) + 1, '\0');
-  const int length = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
-                                     reinterpret_cast<const unsigned char*>(jpeg.data()),
-                                     static_cast<int>(jpeg.size()));
-  text.resize(static_cast<std::size_t>(length));
-  return "data:image/jpeg;base64," + text;
-}
-
-std::string_view style_sheet() {
-  return R"(
+constexpr std::string_view kStyleSheet = R"(
 :root { color-scheme: light dark; --paper: #fff; --mat: #f2f3f5; --ink: #1c1e21; --pale: #5f6570;
   --line: #d9dce1; --bar: #2f7fb8; --good: #1a7f37; --bad: #b3261e; }
 @media (prefers-color-scheme: dark) { :root { --paper: #16181b; --mat: #212428; --ink: #e6e7e9;
@@ -80,6 +47,59 @@ summary { cursor: pointer; margin: .6rem 0; font-weight: 600; }
 .tiles .damaged { border: 2px solid var(--bad); color: var(--bad); box-sizing: border-box; }
 .tiles figcaption { color: var(--pale); font-size: 12px; overflow-wrap: anywhere; }
 )";
+
+}  // namespace
+
+std::string escaped(std::string_view text) {
+  std::string html;
+  for (const char c : printable_text(text)) {
+    switch (c) {
+      case '&':
+        html += "&amp;";
+        break;
+      case '<':
+        html += "&lt;";
+        break;
+      case '>':
+        html += "&gt;";
+        break;
+      case '"':
+        html += "&quot;";
+        break;
+      case '\'':
+        html += "&#39;";
+        break;
+      default:
+        html += c;
+    }
+  }
+  return html;
+}
+
+std::string jpeg_uri(Bytes jpeg) {
+  std::string text(4 * ((jpeg.size() + 2) / 3) + 1, '\0');
+  const int length = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                                     reinterpret_cast<const unsigned char*>(jpeg.data()),
+                                     static_cast<int>(jpeg.size()));
+  text.resize(static_cast<std::size_t>(length));
+  return "data:image/jpeg;base64," + text;
+}
+
+std::string number_cell(const std::string& text) {
+  return "<td class=\"number\">" + text + "</td>";
+}
+
+std::string swatch(std::size_t label) {
+  return "<i class=\"swatch\" style=\"background:" + hex_text(class_colour(label)) + "\"></i>";
+}
+
+std::string html_page(const std::string& title, const std::string& note, const std::string& body) {
+  const std::string heading = escaped(title);
+  return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
+         heading + "</title>\n<style>" + std::string(kStyleSheet) +
+         "</style>\n</head>\n<body>\n<h1>" + heading + "</h1>\n<p class=\"note\">" + escaped(note) +
+         "</p>\n" + body + "</body>\n</html>\n";
 }
 
 }  // namespace packhorse::drawing

@@ -80,13 +80,14 @@ class CommandDetect final : public program::Command {
  private:
   void add_rules(CLI::App& app) {
     app.add_option("--min-score", options_.min_score,
-                   "The least score of a detection that is told: use 0.001 for average precision")
+                   "The least score of a detection that is told; eval counts from 0.001, with FCOS "
+                   "from 0.2")
         ->check(CLI::Range(0.0, 1.0))
         ->capture_default_str();
     app.add_option("--max-overlap", options_.overlap,
-                   "The most that a detection may overlap a surer one of the same class")
-        ->check(CLI::Range(0.0, 1.0))
-        ->capture_default_str();
+                   "The most that a detection may overlap a surer one of the same class (default: "
+                   "the network's)")
+        ->check(CLI::Range(0.0, 1.0));
     app.add_option("--most", options_.most, "The most detections of a picture: the surest")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
@@ -118,6 +119,8 @@ class CommandDetect final : public program::Command {
     };
     for (const fs::path& path : inputs_) {
       if (!is_url(path.native()) && !fs::is_directory(path)) {
+        if (!split_.empty())
+          throw Error(ErrorKind::kUsage, "a single image has no splits", path, "leave out --split");
         files.push_back(path);
         continue;
       }

@@ -16,7 +16,7 @@ class CommandExport final : public program::Command {
   void setup(CLI::App& app) override {
     app.add_option("--checkpoint", checkpoint_, "A last.pt or best.pt written by fit")->required();
     app.add_option("-o,--output", output_, "File to write")->required();
-    run_.add_options(app);
+    run_.add_device(app);
     app.footer(
         "Example:\n"
         "  packhorse-train export --checkpoint run/best.pt -o model.pt\n"

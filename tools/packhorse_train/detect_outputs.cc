@@ -117,9 +117,12 @@ std::string DetectOutputs::image_id(const SeenPicture& picture) {
                   options_.annotations, "give the annotations of these images");
     return *id;
   }
-  if (record_field_ && input_.dataset->read_field(picture.sample, *record_field_, bytes_)) {
+  if (record_field_) {
     try {
-      return CocoIds::of_record(as_text(bytes_));
+      if (input_.dataset->read_field(picture.sample, *record_field_, bytes_))
+        return CocoIds::of_record(as_text(bytes_));
+      throw Error(ErrorKind::kCorrupt, "it lacks what the others keep of COCO's file", {},
+                  "give --annotations with the ids of all images");
     } catch (const Error& error) {
       throw error_at(*input_.dataset, picture.sample, error);
     }

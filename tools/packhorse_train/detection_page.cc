@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <opencv2/imgproc.hpp>
 
 #include "common/terminal.h"
@@ -15,6 +16,8 @@
 namespace packhorse::trainer {
 
 using drawing::escaped;
+using drawing::number_cell;
+using drawing::swatch;
 using program::count_text;
 using program::with_commas;
 
@@ -24,17 +27,8 @@ constexpr int kPictureSide = 480;        // pixels
 constexpr int kWide = 220, kHigh = 150;  // user units of a curve's frame
 constexpr int kLeft = 30, kBottom = 24;  // room for its numbers
 
-std::string number_cell(const std::string& text) {
-  return "<td class=\"number\">" + text + "</td>";
-}
-
 std::string score_text(const DetectionReport::Score& score) {
   return score ? fmt::format("{:.4f}", *score) : "-";
-}
-
-std::string swatch(std::size_t label) {
-  return "<i class=\"swatch\" style=\"background:" +
-         drawing::hex_text(drawing::class_colour(label)) + "\"></i>";
 }
 
 std::string scores_part(const Scores& scores) {
@@ -42,7 +36,7 @@ std::string scores_part(const Scores& scores) {
   for (const ScoreName& name : score_names(scores.task)) {
     const double value = scores.at(name.key);
     html += fmt::format("<tr><th>{}</th>{}</tr>\n", escaped(name.title),
-                        number_cell(value == value ? fmt::format("{:.4f}", value) : "-"));
+                        number_cell(std::isfinite(value) ? fmt::format("{:.4f}", value) : "-"));
   }
   return html + "</table>\n";
 }
@@ -149,15 +143,9 @@ void WorstPictures::add(const SeenPicture& picture) {
 }
 
 std::string detection_page(const DetectionPage& page) {
-  return fmt::format(
-             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-             "<title>{0}</title>\n<style>{1}</style>\n</head>\n<body>\n<h1>{0}</h1>\n"
-             "<p class=\"note\">{2}; packhorse-train {3}</p>\n",
-             escaped(page.title), drawing::style_sheet(), count_text(page.scores.images, "image"),
-             version()) +
-         scores_part(page.scores) + classes_part(page) + curves_part(page) + worst_part(page) +
-         "</body>\n</html>\n";
+  return drawing::html_page(
+      page.title, count_text(page.scores.images, "image") + "; packhorse-train " + version(),
+      scores_part(page.scores) + classes_part(page) + curves_part(page) + worst_part(page));
 }
 
 }  // namespace packhorse::trainer

@@ -157,10 +157,14 @@ RecipeChoices RecipeOptions::choices() const {
   return choices;
 }
 
-void RunOptions::add_options(CLI::App& app) {
+void RunOptions::add_device(CLI::App& app) {
   app.add_option("--device", device, "auto: a GPU if there is one")
       ->check(program::one_of({"auto", "cpu", "cuda"}))
       ->capture_default_str();
+}
+
+void RunOptions::add_options(CLI::App& app) {
+  add_device(app);
   app.add_option("--workers", workers,
                  "Reader threads; -1: one for each CPU this process may use, 0: none, the training "
                  "thread reads")

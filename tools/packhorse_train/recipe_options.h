@@ -33,6 +33,7 @@ struct RunOptions {
   int workers = -1;
   std::string bind = "none";
   void add_options(CLI::App& app);
+  void add_device(CLI::App& app);
   /// The device of one of the processes of this machine. Throws as pick_device().
   Device pick(int local_rank = 0) const;
   /// Binds this process as --bind says and gives LibTorch its share of the machine's cores. Prints

@@ -240,6 +240,7 @@ constinit const Arch kFcosResNet50 = {
     .lr = 0.01,
     .weight_decay = 1e-4,
     .warmup_share = 0.5 / 26,
-    .task = TaskKind::kDetect};
+    .task = TaskKind::kDetect,
+    .detector = DetectorKind::kFcos};
 
 }  // namespace packhorse::trainer

@@ -74,9 +74,9 @@ void ObjectDetector::run(const std::shared_ptr<const reader::Dataset>& dataset,
   const int side = recipe().image_size;
   DetectionRules rules = family_of(recipe()).rules(side, side);
   rules.min_score = options.min_score;
-  rules.overlap = options.overlap;
+  rules.overlap = options.overlap.value_or(rules.overlap);
   rules.most = options.most;
-  const auto teller = make_object_teller(recipe(), rules, dataset, observer);
+  const auto teller = make_object_teller(recipe(), rules, dataset, {observer, options.limits});
   reader::Loader loader(dataset, loading);
   Prefetcher batches(loader, options.device);
   batches.start_epoch(0, 0);

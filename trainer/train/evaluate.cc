@@ -74,7 +74,7 @@ Scores score(Engine& engine, const Recipe& recipe, const ScoreOptions& how,
   options.seed = recipe.seed;
   options.allocator = slot_allocator(how.device);
   engine.share_statistics();
-  const auto scorer = task->scorer(dataset, how.observer);
+  const auto scorer = task->scorer(dataset, {how.observer, how.limits});
   const auto add = [&](std::uint64_t done) {
     reader::Loader loader(dataset, options);
     Prefetcher batches(loader, how.device);

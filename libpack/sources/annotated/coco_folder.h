@@ -14,6 +14,10 @@ std::unique_ptr<Source> open(const std::filesystem::path& path);
 }  // namespace coco
 
 inline constexpr SourceKind kCocoSource = {
-    "coco", "a folder of images and COCO's annotations/instances_*.json", coco::probe, coco::open};
+    .name = "coco",
+    .summary = "a folder of images and COCO's annotations/instances_*.json",
+    .probe = coco::probe,
+    .open = coco::open,
+    .has_annotation_file = true};
 
 }  // namespace packhorse

@@ -13,7 +13,10 @@ std::unique_ptr<Source> open(const std::filesystem::path& path);
 }  // namespace hf
 
 inline constexpr SourceKind kHfSource = {
-    "hf", "a folder of images and a metadata.jsonl with objects (Hugging Face)", hf::probe,
-    hf::open};
+    .name = "hf",
+    .summary = "a folder of images and a metadata.jsonl with objects (Hugging Face)",
+    .probe = hf::probe,
+    .open = hf::open,
+    .has_annotation_file = true};
 
 }  // namespace packhorse

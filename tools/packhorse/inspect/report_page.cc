@@ -9,7 +9,6 @@
 #include "drawing/draw_objects.h"
 #include "drawing/encoded.h"
 #include "drawing/html.h"
-#include "drawing/palette.h"
 #include "inspect/chart.h"
 #include "inspect/objects_text.h"
 #include "inspect/summary_text.h"
@@ -18,13 +17,12 @@
 namespace packhorse::inspect {
 
 using drawing::Chroma;
-using drawing::class_colour;
 using drawing::encoded;
 using drawing::escaped;
-using drawing::hex_text;
 using drawing::jpeg_uri;
 using drawing::kMostDrawn;
-using drawing::style_sheet;
+using drawing::number_cell;
+using drawing::swatch;
 using program::bytes_text;
 using program::count_text;
 using program::with_commas;
@@ -33,20 +31,11 @@ namespace {
 
 constexpr std::size_t kFindingsShown = 1000;
 
-std::string number_cell(const std::string& text) {
-  return "<td class=\"number\">" + text + "</td>";
-}
-
 std::string cell(std::string_view text) { return "<td>" + escaped(text) + "</td>"; }
 
 std::string with_capital(std::string text) {
   text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
   return text;
-}
-
-/// A square in the colour that a class of objects has in the pictures.
-std::string swatch(std::size_t label) {
-  return "<i class=\"swatch\" style=\"background:" + hex_text(class_colour(label)) + "\"></i>";
 }
 
 std::string finding_row(const Finding& finding) {
@@ -213,16 +202,11 @@ std::string section_part(const ReportSection& section, const std::string& headin
 
 std::string report_page(const std::string& title, const std::vector<ReportSection>& sections,
                         const VerifyReport* verification) {
-  std::string html = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<title>{0}</title>\n<style>{1}</style>\n</head>\n<body>\n<h1>{0}</h1>\n"
-      "<p class=\"note\">Report of packhorse {2}</p>\n",
-      escaped(title), style_sheet(), version());
+  std::string html;
   if (verification != nullptr) html += findings_part(*verification);
   for (const ReportSection& section : sections)
     html += section_part(section, sections.size() == 1 ? "Summary" : section.path);
-  return html + "</body>\n</html>\n";
+  return drawing::html_page(title, "Report of packhorse " + version(), html);
 }
 
 }  // namespace packhorse::inspect

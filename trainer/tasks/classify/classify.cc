@@ -78,7 +78,7 @@ class Classify final : public Task {
   }
   void add_made_targets(DeviceBatch&, std::int64_t) const override {}
   std::unique_ptr<Scorer> scorer(std::shared_ptr<const reader::Dataset>,
-                                 PictureObserver) const override {
+                                 ScorerOptions) const override {
     return std::make_unique<ClassScorer>();
   }
 

@@ -125,8 +125,8 @@ class Detect final : public Task {
   }
 
   std::unique_ptr<Scorer> scorer(std::shared_ptr<const reader::Dataset> dataset,
-                                 PictureObserver observer) const override {
-    return make_object_scorer(recipe_, std::move(dataset), std::move(observer));
+                                 ScorerOptions options) const override {
+    return make_object_scorer(recipe_, std::move(dataset), std::move(options));
   }
 
  private:

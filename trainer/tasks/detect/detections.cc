@@ -2,6 +2,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/stack.h>
+#include <ATen/ops/where.h>
 
 #include <algorithm>
 #include <cmath>
@@ -58,8 +59,8 @@ at::Tensor cut(const at::Tensor& corners, const reader::ImageSize& frame) {
 /// `scores` [A, C], `label_of` [A]: the one class of each place; undefined: those of the columns.
 std::vector<Detection> of_picture(const at::Tensor& boxes, const at::Tensor& scores,
                                   const at::Tensor& label_of, const DetectionRules& rules) {
-  const Candidates chosen =
-      candidates_of(scores * boxes.isfinite().all(1, /*keepdim=*/true), rules);
+  const at::Tensor finite = boxes.isfinite().all(1, /*keepdim=*/true);
+  const Candidates chosen = candidates_of(at::where(finite, scores, -1.0), rules);
   at::Tensor corners = corners_of(boxes.index_select(0, chosen.places));
   if (rules.frame.width > 0) corners = cut(corners, rules.frame);
   corners = corners.contiguous();

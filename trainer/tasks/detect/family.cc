@@ -2,6 +2,7 @@
 
 #include "models/anchor_points.h"
 #include "models/fcos_points.h"
+#include "packhorse/trainer/models/archs.h"
 #include "tasks/detect/fcos_loss.h"
 #include "tasks/detect/yolox_loss.h"
 
@@ -40,7 +41,7 @@ constexpr DetectorFamily kFcos = {
 }  // namespace
 
 const DetectorFamily& family_of(const Recipe& recipe) {
-  return recipe.arch.starts_with("fcos") ? kFcos : kYolox;
+  return find_arch(recipe.arch).detector == DetectorKind::kFcos ? kFcos : kYolox;
 }
 
 }  // namespace packhorse::trainer

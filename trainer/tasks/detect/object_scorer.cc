@@ -17,8 +17,11 @@ namespace {
 class PictureFinder {
  public:
   PictureFinder(const Recipe& recipe, const DetectionRules& rules,
-                std::shared_ptr<const reader::Dataset> dataset)
-      : augment_(letterbox(recipe)), rules_(rules), dataset_(std::move(dataset)) {}
+                std::shared_ptr<const reader::Dataset> dataset, const ImageLimits& limits)
+      : augment_(letterbox(recipe)),
+        rules_(rules),
+        dataset_(std::move(dataset)),
+        decoder_({.limits = limits}) {}
 
   const reader::Dataset& dataset() const { return *dataset_; }
 
@@ -58,11 +61,11 @@ class PictureFinder {
 class ObjectScorer final : public Scorer {
  public:
   ObjectScorer(const Recipe& recipe, std::shared_ptr<const reader::Dataset> dataset,
-               PictureObserver observer)
+               ScorerOptions options)
       : finder_(recipe, family_of(recipe).rules(recipe.image_size, recipe.image_size),
-                std::move(dataset)),
+                std::move(dataset), options.limits),
         reader_(finder_.dataset()),
-        observer_(std::move(observer)),
+        observer_(std::move(options.observer)),
         classes_(objects_of(finder_.dataset()).classes.size()),
         found_(classes_) {}
 
@@ -149,15 +152,16 @@ reader::DetectionAugment letterbox(const Recipe& recipe) {
 
 std::unique_ptr<Scorer> make_object_scorer(const Recipe& recipe,
                                            std::shared_ptr<const reader::Dataset> dataset,
-                                           PictureObserver observer) {
-  return std::make_unique<ObjectScorer>(recipe, std::move(dataset), std::move(observer));
+                                           ScorerOptions options) {
+  return std::make_unique<ObjectScorer>(recipe, std::move(dataset), std::move(options));
 }
 
 std::unique_ptr<Scorer> make_object_teller(const Recipe& recipe, const DetectionRules& rules,
                                            std::shared_ptr<const reader::Dataset> dataset,
-                                           PictureObserver observer) {
-  return std::make_unique<ObjectTeller>(PictureFinder(recipe, rules, std::move(dataset)),
-                                        std::move(observer));
+                                           ScorerOptions options) {
+  return std::make_unique<ObjectTeller>(
+      PictureFinder(recipe, rules, std::move(dataset), options.limits),
+      std::move(options.observer));
 }
 
 }  // namespace packhorse::trainer

@@ -18,10 +18,10 @@ const TargetRecord& objects_of(const reader::Dataset& dataset);
 /// Compares what a detector finds with the objects of the dataset.
 std::unique_ptr<Scorer> make_object_scorer(const Recipe& recipe,
                                            std::shared_ptr<const reader::Dataset> dataset,
-                                           PictureObserver observer);
+                                           ScorerOptions options);
 /// Tells the observer what a detector finds in pictures of which nothing is known; has no scores.
 std::unique_ptr<Scorer> make_object_teller(const Recipe& recipe, const DetectionRules& rules,
                                            std::shared_ptr<const reader::Dataset> dataset,
-                                           PictureObserver observer);
+                                           ScorerOptions options);
 
 }  // namespace packhorse::trainer

@@ -30,16 +30,25 @@ const std::vector<std::string>& classes_of(const reader::Dataset& dataset) {
               "(docs/sources.md)");
 }
 
-/// float [B, C]: the score of each class, 1 where none is said; on the CPU.
+/// float [B, C]: the score of each class, 1 where none is said; on the CPU. Throws Error(kUsage)
+/// for scores that only some samples have, or that are no targets.
 at::Tensor wanted_of(const DeviceBatch& batch, std::int64_t classes) {
   const reader::BatchTargets& targets = batch.targets;
+  const ClassSet& all = targets.classes;
+  const bool scored = !all.scores.empty();
+  if ((scored && all.scores.size() != all.labels.size()) ||
+      std::any_of(all.scores.begin(), all.scores.end(),
+                  [](float score) { return !(score >= 0 && score <= 1); }))
+    throw Error(
+        ErrorKind::kUsage,
+        "the scores of the pictures' classes are not 0 to 1, or only some pictures have them", {},
+        "pack the pictures with a table whose numbers are all 0 to 1");
   at::Tensor wanted = at::zeros({batch.size, classes});
   auto* const rows = wanted.mutable_data_ptr<float>();
   for (std::int64_t sample = 0; sample < batch.size; ++sample) {
     const auto at = static_cast<std::size_t>(sample);
     for (std::size_t i = targets.class_offsets.at(at); i < targets.class_offsets.at(at + 1); ++i) {
-      const ClassSet& all = targets.classes;
-      rows[sample * classes + all.labels[i]] = all.scores.empty() ? 1.0F : all.scores[i];
+      rows[sample * classes + all.labels[i]] = scored ? all.scores[i] : 1.0F;
     }
   }
   return wanted;
@@ -126,7 +135,7 @@ class MultiLabel final : public Task {
   }
 
   std::unique_ptr<Scorer> scorer(std::shared_ptr<const reader::Dataset> dataset,
-                                 PictureObserver) const override {
+                                 ScorerOptions) const override {
     return std::make_unique<LabelScorer>(classes_of(*dataset).size());
   }
 

@@ -95,6 +95,8 @@ struct SourceKind {
   std::unique_ptr<Source> (*open)(const std::filesystem::path&);
   /// Whether a path may be one of a source that names its inputs by URLs; null: none is.
   bool (*may_name_urls)(const std::filesystem::path&) = nullptr;
+  /// Whether one file says the objects of all images, so that annotated_objects() can tell them.
+  bool has_annotation_file = false;
 };
 
 std::span<const SourceKind> all_sources();

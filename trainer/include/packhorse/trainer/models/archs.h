@@ -13,6 +13,9 @@ namespace packhorse::trainer {
 class Model;
 struct ModelSpec;
 
+/// What a detector's predictions mean, and so which losses it is trained with.
+enum class DetectorKind : std::uint8_t { kYolox, kFcos };
+
 /// A network that --arch can name, and the training settings that suit it.
 struct Arch {
   std::string_view name;
@@ -30,6 +33,7 @@ struct Arch {
   double ema_decay = 0;
   double mosaic = 0, close_mosaic_share = 0;  ///< to find objects; of all epochs
   double multi_scale = 0;
+  DetectorKind detector = DetectorKind::kYolox;  ///< where the task is to find objects
 };
 
 /// All but script_arch(). A new network is a file in models/ and a name in this list.

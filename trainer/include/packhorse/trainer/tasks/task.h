@@ -37,6 +37,11 @@ struct SeenPicture {
 };
 using PictureObserver = std::function<void(const SeenPicture&)>;
 
+struct ScorerOptions {
+  PictureObserver observer = {};  ///< called for each picture, where the task finds objects
+  ImageLimits limits = {};        ///< of images whose headers are read
+};
+
 /// Collects what a model says of the pictures of a dataset. One thread.
 class Scorer {
  public:
@@ -70,14 +75,12 @@ class Task {
   /// Whether a step does the same work for every batch, so that a CUDA graph can replay it.
   virtual bool is_graphable() const = 0;
 
-  /// `observer`, if any, is called for each picture that this process scores, where the task finds
-  /// objects.
   /// Gives a batch of made images what training on them needs beside a label: as much as usual, of
   /// `classes` classes.
   virtual void add_made_targets(DeviceBatch& batch, std::int64_t classes) const = 0;
 
   virtual std::unique_ptr<Scorer> scorer(std::shared_ptr<const reader::Dataset> dataset,
-                                         PictureObserver observer = {}) const = 0;
+                                         ScorerOptions options = {}) const = 0;
 };
 
 /// recipe.task's. Throws Error(kUsage) for a recipe that makes no sense to it.

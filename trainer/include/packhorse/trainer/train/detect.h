@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -22,11 +23,11 @@ struct DetectorOptions {
   std::vector<std::string> classes;  ///< for weights: the names, in the order of their outputs
   Device device;
   int workers = -1;
-  std::int64_t batch_size = 8;  ///< pictures at once
-  ImageLimits limits = {};      ///< of images that are decoded
-  double min_score = 0.25;      ///< of detections that are told
-  double overlap = 0.65;        ///< with a surer one of the same class, at most
-  std::int64_t most = 300;      ///< of a picture, the surest
+  std::int64_t batch_size = 8;         ///< pictures at once
+  ImageLimits limits = {};             ///< of images that are decoded
+  double min_score = 0.25;             ///< of detections that are told
+  std::optional<double> overlap = {};  ///< with a surer one of the class, at most; the network's
+  std::int64_t most = 300;             ///< of a picture, the surest
 };
 
 /// A trained detector, to be used on any pictures.

@@ -22,7 +22,7 @@ struct EvaluateOptions {
   Device device;
   int workers = -1;
   ImageLimits limits = {};        ///< of images that are decoded
-  PictureObserver observer = {};  ///< see Task::scorer()
+  PictureObserver observer = {};  ///< see ScorerOptions
 };
 
 struct EvaluateResult {
@@ -45,7 +45,7 @@ struct ScoreOptions {
   Device device;
   int workers = -1;
   ImageLimits limits = {};
-  PictureObserver observer = {};  ///< see Task::scorer()
+  PictureObserver observer = {};  ///< see ScorerOptions
 };
 
 /// Scores `engine` on `dataset`: each process scores its share, and all get the scores of the

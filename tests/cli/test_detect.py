@@ -243,6 +243,30 @@ def test_weights_find_objects_with_names(packed, learnt, tmp_path):
     assert done.code == USAGE and "--classes" in done.err
 
 
+def as_yolox_authors(weights):
+    """The same network for BGR from 0 to 255. YOLOX's first layer takes four pixels at once, each with its channels."""
+    torch = pytest.importorskip("torch")
+    stem = "backbone.backbone.stem.conv"
+    mean, deviation = (255 * torch.tensor(x).view(1, 1, 3, 1, 1) for x in ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]))
+    kernel = weights[f"{stem}.conv.weight"].unflatten(1, (4, 3)) / deviation
+    shift = (kernel * mean).sum((1, 2, 3, 4))
+    return weights | {f"{stem}.conv.weight": kernel.flip(2).flatten(1, 2), f"{stem}.bn.running_mean": weights[f"{stem}.bn.running_mean"] + shift}
+
+
+def test_weights_for_bytes_in_another_order(packed, learnt, tmp_path):
+    torch = pytest.importorskip("torch")
+    run, _ = learnt
+    torch.save({"model": as_yolox_authors(torch.load(run / "last.pt", weights_only=True)["model"])}, tmp_path / "w.pth")
+    about = ["--arch", "yolox-nano", "--image-size", SIDE, "--data", packed, "--json"]
+    given = [[run / "last.pt"], [tmp_path / "w.pth", "--bgr-weights"], [tmp_path / "w.pth"]]
+    ours, converted, taken_as_ours = (train("eval", "--weights", *one, *about).json["ap"] for one in given)
+    assert converted == pytest.approx(ours, abs=1e-3) and taken_as_ours < 0.5 < ours
+    done = train("eval", "--checkpoint", run / "last.pt", "--data", packed, "--bgr-weights")
+    assert done.code == USAGE and "--weights" in done.err, done
+    begin_with = ["--init-from", tmp_path / "w.pth", "--bgr-weights"]
+    assert fit(packed, tmp_path / "run", *PLAIN, "--epochs", "1", "--lr", "1e-9", *begin_with)["ap50"] > 0.9
+
+
 def test_what_is_no_picture_is_named(learnt, tmp_path):
     run, _ = learnt
     (tmp_path / "empty").mkdir()

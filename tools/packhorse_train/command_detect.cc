@@ -29,13 +29,7 @@ class CommandDetect final : public program::Command {
     app.add_option("inputs", inputs_,
                    "Image files, folders of images, or packed datasets, which may lie at URLs")
         ->required();
-    auto* model = app.add_option_group("model", "One of these");
-    model->add_option("--checkpoint", options_.checkpoint, "A last.pt or best.pt written by fit");
-    auto* weights = model->add_option("--weights", options_.weights,
-                                      "Weights of --arch alone: a .safetensors file, or a .pth "
-                                      "file of torch.save()");
-    model->require_option(1);
-    for (CLI::Option* option : recipe_.add_network_options(app)) option->needs(weights);
+    auto* weights = model_.add_options(app);
     auto* names = app.add_option("--classes", classes_,
                                  "With --weights: a file with the names of the classes, one a "
                                  "line, in the order of the network's outputs")
@@ -57,7 +51,7 @@ class CommandDetect final : public program::Command {
 
   int run(const std::stop_token& stop) override {
     if (!classes_.empty()) options_.classes = read_class_list(classes_);
-    options_.recipe = recipe_.choices();
+    options_.model = model_.file();
     options_.device = run_.pick();
     run_.bind_to_cpus(options_.device);
     options_.workers = run_.workers;
@@ -151,7 +145,7 @@ class CommandDetect final : public program::Command {
 
   std::vector<fs::path> inputs_;
   DetectorOptions options_;
-  RecipeOptions recipe_;
+  ModelOptions model_;
   fs::path classes_;
   std::string split_;
   DetectOutputOptions output_;

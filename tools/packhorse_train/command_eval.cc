@@ -20,13 +20,7 @@ using program::Json;
 class CommandEval final : public program::Command {
  public:
   void setup(CLI::App& app) override {
-    auto* what = app.add_option_group("what", "One of these");
-    what->add_option("--checkpoint", options_.checkpoint, "A last.pt or best.pt written by fit");
-    auto* weights = what->add_option("--weights", options_.weights,
-                                     "Weights of --arch alone, without a checkpoint: a "
-                                     ".safetensors file, or a .pth file of torch.save()");
-    what->require_option(1);
-    for (CLI::Option* option : recipe_.add_network_options(app)) option->needs(weights);
+    model_.add_options(app);
     app.add_option("--data", options_.data,
                    "Packed dataset, which may lie at a URL, or class folder")
         ->required();
@@ -48,7 +42,7 @@ class CommandEval final : public program::Command {
     options_.device = run_.pick();
     run_.bind_to_cpus(options_.device);
     options_.workers = run_.workers;
-    options_.recipe = recipe_.choices();
+    options_.model = model_.file();
     remote_.enable({options_.data.string()});
     WorstPictures worst(kWorstShown);
     if (!report_.empty())
@@ -71,10 +65,8 @@ class CommandEval final : public program::Command {
   static constexpr std::size_t kWorstShown = 12;
 
   void write_report(const EvaluateResult& result, const WorstPictures& worst) const {
-    const std::filesystem::path& model =
-        options_.weights.empty() ? options_.checkpoint : options_.weights;
     const std::string page =
-        detection_page({.title = model.string() + " on " + options_.data.string(),
+        detection_page({.title = options_.model.path().string() + " on " + options_.data.string(),
                         .scores = result.scores,
                         .classes = result.state.classes,
                         .dataset = *result.dataset,
@@ -89,8 +81,8 @@ class CommandEval final : public program::Command {
 
   Json to_json(const EvaluateResult& result) const {
     const Scores& scores = result.scores;
-    Json json = {{"checkpoint", path_json(options_.checkpoint)},
-                 {"weights", path_json(options_.weights)},
+    Json json = {{"checkpoint", path_json(options_.model.checkpoint)},
+                 {"weights", path_json(options_.model.weights)},
                  {"data", options_.data.string()},
                  {"device", describe(options_.device)},
                  {"task", name_of(result.state.recipe.task)},
@@ -129,7 +121,7 @@ class CommandEval final : public program::Command {
   }
 
   EvaluateOptions options_;
-  RecipeOptions recipe_;
+  ModelOptions model_;
   program::RemoteArguments remote_;
   RunOptions run_;
   bool json_ = false;

@@ -52,9 +52,10 @@ class CommandFit final : public program::Command {
                  "Continue from last.pt in --out if it is there (then --init-from does not count), "
                  "and else start: for schedulers, which run the same command again");
     app.add_flag("--overwrite", options_.overwrite, "Start a new run even if --out holds one");
-    app.add_option(
+    auto* weights = app.add_option(
         "--init-from", options_.init_from,
         "Initial weights: a .safetensors file, a .pth file of torch.save(), or a checkpoint");
+    add_weight_pixels(app, weights, options_.init_use.pixels);
     app.add_flag("--new-head", new_head_,
                  "With --init-from: take all weights except the last layer, e.g. for another "
                  "number of classes");
@@ -122,7 +123,7 @@ class CommandFit final : public program::Command {
     options_.recipe = recipe_.choices();
     options_.device = run_.pick(mine.local_rank);
     options_.workers = run_.workers;
-    options_.init_head = new_head_ ? Head::kMayDiffer : Head::kMustFit;
+    options_.init_use.head = new_head_ ? Head::kMayDiffer : Head::kMustFit;
     options_.watch = watch_.options();
     if (remote_.enable({options_.data.string(), options_.val.string()}))
       options_.watch.more = program::remote_metrics;

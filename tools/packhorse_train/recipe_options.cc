@@ -57,6 +57,32 @@ std::vector<CLI::Option*> RecipeOptions::add_network_options(CLI::App& app) {
                          "Side of the network's input, in pixels (default: the network's)")};
 }
 
+void add_weight_pixels(CLI::App& app, CLI::Option* weights, PixelKind& pixels) {
+  app.add_flag_callback(
+         "--bgr-weights", [&pixels] { pixels = PixelKind::kBgr255; },
+         "With " + weights->get_name() +
+             ": they take pixels as BGR from 0 to 255, as those that YOLOX's authors publish")
+      ->needs(weights);
+}
+
+CLI::Option* ModelOptions::add_options(CLI::App& app) {
+  auto* model = app.add_option_group("model", "One of these");
+  model->add_option("--checkpoint", file_.checkpoint, "A last.pt or best.pt written by fit");
+  auto* weights = model->add_option("--weights", file_.weights,
+                                    "Weights of --arch alone, without a checkpoint: a "
+                                    ".safetensors file, or a .pth file of torch.save()");
+  model->require_option(1);
+  for (CLI::Option* option : recipe_.add_network_options(app)) option->needs(weights);
+  add_weight_pixels(app, weights, file_.pixels);
+  return weights;
+}
+
+ModelFile ModelOptions::file() const {
+  ModelFile file = file_;
+  file.recipe = recipe_.choices();
+  return file;
+}
+
 void RecipeOptions::add_model_options(CLI::App& app) {
   add_network_options(app);
   app.add_option("--batch-size", choices_.batch_size,

@@ -7,6 +7,7 @@
 #include "packhorse/trainer/device/device.h"
 #include "packhorse/trainer/parallel/processes.h"
 #include "packhorse/trainer/recipe/recipe.h"
+#include "packhorse/trainer/train/model_file.h"
 
 namespace packhorse::trainer {
 
@@ -25,6 +26,21 @@ class RecipeOptions {
  private:
   RecipeChoices choices_;
   std::optional<std::string> task_, augment_, amp_, order_, optimizer_, non_finite_;
+};
+
+/// --bgr-weights, which needs the option of the weights.
+void add_weight_pixels(CLI::App& app, CLI::Option* weights, PixelKind& pixels);
+
+/// --checkpoint, or --weights and what network they are of.
+class ModelOptions {
+ public:
+  /// Returns --weights.
+  CLI::Option* add_options(CLI::App& app);
+  ModelFile file() const;
+
+ private:
+  ModelFile file_;
+  RecipeOptions recipe_;
 };
 
 /// --device, --workers and --bind.

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "checkpoint/weight_files.h"
+#include "checkpoint/weight_pixels.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/trainer/checkpoint/checkpoint.h"
@@ -145,9 +146,11 @@ NamedTensors read_weights(const std::filesystem::path& path) {
   return tensors;
 }
 
-std::vector<std::string> load_weights(Model& model, const std::filesystem::path& path, Head head) {
+std::vector<std::string> load_weights(Model& model, const std::filesystem::path& path,
+                                      const WeightsUse& use) {
   std::map<std::string, at::Tensor> weights;
   for (auto& [name, tensor] : read_weights(path)) weights.emplace(name, tensor);
+  if (use.pixels == PixelKind::kBgr255) take_normalized_pixels(weights, model.stem(), path);
   std::vector<std::pair<at::Tensor, at::Tensor>> pairs;  // to, from
   std::vector<std::string> kept;
   Misfits misfits;
@@ -158,7 +161,7 @@ std::vector<std::string> load_weights(Model& model, const std::filesystem::path&
     const bool of_head = name.starts_with(last);
     if (found != weights.end() && found->second.sizes() == tensor.sizes()) {
       pairs.emplace_back(tensor.detach(), found->second);
-    } else if ((of_head && head == Head::kMayDiffer) ||
+    } else if ((of_head && use.head == Head::kMayDiffer) ||
                (found == weights.end() && name.ends_with(kNotTracked))) {
       kept.push_back(name);
     } else {
@@ -171,7 +174,7 @@ std::vector<std::string> load_weights(Model& model, const std::filesystem::path&
   for (const auto& item : model.named_parameters()) match(item.key(), item.value());
   for (const auto& item : model.named_buffers()) match(item.key(), item.value());
   for (const auto& [name, tensor] : weights) {
-    if (head == Head::kMayDiffer && name.starts_with(last)) continue;
+    if (use.head == Head::kMayDiffer && name.starts_with(last)) continue;
     misfits.unexpected(name);
     only_head = only_head && name.starts_with(last);
   }

@@ -322,6 +322,7 @@ class Yolox final : public Model {
     return decoded(raw, anchor_points(images.size(2), images.size(3), images.device()));
   }
   std::string head() const override { return "head.cls_preds."; }
+  std::string stem() const override { return "backbone.backbone.stem.conv"; }
 
  private:
   std::shared_ptr<PathAggregation> backbone_;

@@ -5,13 +5,11 @@
 
 #include "packhorse/base/error.h"
 #include "packhorse/reader/loader.h"
-#include "packhorse/trainer/checkpoint/checkpoint.h"
 #include "packhorse/trainer/input/prefetcher.h"
-#include "packhorse/trainer/models/archs.h"
 #include "packhorse/trainer/train/engine.h"
-#include "packhorse/trainer/train/run_state.h"
 #include "tasks/detect/family.h"
 #include "tasks/detect/object_scorer.h"
+#include "train/saved_model.h"
 
 namespace packhorse::trainer {
 
@@ -25,31 +23,21 @@ struct ObjectDetector::Impl {
 ObjectDetector::ObjectDetector(DetectorOptions given) : impl_(std::make_unique<Impl>()) {
   impl_->options = std::move(given);
   const DetectorOptions& options = impl_->options;
-  std::optional<Checkpoint> checkpoint;
-  if (options.weights.empty()) {
-    checkpoint = read_checkpoint(options.checkpoint);
-    impl_->state = from_meta(checkpoint->meta, options.checkpoint);
-  } else {
-    RecipeChoices choices = options.recipe;
-    if (!choices.task) choices.task = TaskKind::kDetect;
-    impl_->state.recipe = resolve(choices, default_recipe(choices));
-    impl_->state.classes = options.classes;
-  }
+  ModelFile file = options.model;
+  if (!file.recipe.task) file.recipe.task = TaskKind::kDetect;
+  const SavedModel model(std::move(file));
+  impl_->state = model.state();
+  if (!model.is_checkpoint()) impl_->state.classes = options.classes;
   const Recipe& recipe = impl_->state.recipe;
   if (recipe.task != TaskKind::kDetect)
     throw Error(ErrorKind::kUsage,
                 "the network is not one that finds objects, but for the task " +
                     std::string(name_of(recipe.task)),
-                options.weights.empty() ? options.checkpoint : options.weights,
-                "give what `packhorse-train fit --task detect` has made");
+                options.model.path(), "give what `packhorse-train fit --task detect` has made");
   impl_->task = make_task(recipe);
   impl_->engine.emplace(recipe, static_cast<std::int64_t>(classes().size()),
                         EngineOptions{.device = options.device});
-  if (checkpoint) {
-    impl_->engine->load_model(*checkpoint, options.checkpoint);
-  } else {
-    impl_->engine->init_from(options.weights, Head::kMustFit);
-  }
+  model.load_into(*impl_->engine);
 }
 
 ObjectDetector::~ObjectDetector() = default;

@@ -18,7 +18,6 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/permutation.h"
 #include "packhorse/trainer/checkpoint/checkpoint.h"
-#include "packhorse/trainer/checkpoint/weights.h"
 #include "packhorse/trainer/device/autocast.h"
 #include "packhorse/trainer/device/ranges.h"
 #include "packhorse/trainer/input/normalize.h"
@@ -208,8 +207,9 @@ std::string Engine::traced(const std::string& text) {
 
 std::int64_t Engine::parameters() const { return count_parameters(*impl_->model); }
 
-std::vector<std::string> Engine::init_from(const std::filesystem::path& path, Head head) try {
-  auto kept = load_weights(*impl_->model, path, head);
+std::vector<std::string> Engine::init_from(const std::filesystem::path& path,
+                                           const WeightsUse& use) try {
+  auto kept = load_weights(*impl_->model, path, use);
   if (impl_->ema) copy_into(impl_->ema->average(), named_state(*impl_->model), path);
   return kept;
 } catch (...) {

@@ -9,9 +9,8 @@
 #include "packhorse/base/printable.h"
 #include "packhorse/dataset/packed_dataset.h"
 #include "packhorse/reader/loader.h"
-#include "packhorse/trainer/checkpoint/checkpoint.h"
 #include "packhorse/trainer/input/prefetcher.h"
-#include "packhorse/trainer/models/archs.h"
+#include "train/saved_model.h"
 
 namespace packhorse::trainer {
 
@@ -102,29 +101,23 @@ Scores score(Engine& engine, const Recipe& recipe, const ScoreOptions& how,
 }
 
 EvaluateResult evaluate(const EvaluateOptions& options, std::stop_token stop) {
-  std::optional<Checkpoint> checkpoint;
-  if (options.weights.empty()) checkpoint = read_checkpoint(options.checkpoint);
+  const SavedModel model(options.model);
   const std::string split = options.split.empty() ? find_val_split(options.data) : options.split;
   const auto dataset = reader::Dataset::open(options.data, split);
   EvaluateResult result;
-  if (checkpoint) {
-    result.state = from_meta(checkpoint->meta, options.checkpoint);
-    check_classes(result.state.classes, *make_task(result.state.recipe), *dataset, options.data);
-  } else {
-    result.state.recipe = resolve(options.recipe, default_recipe(options.recipe));
-    result.state.classes = class_texts(*make_task(result.state.recipe), *dataset);
-  }
+  result.state = model.state();
   const Recipe& recipe = result.state.recipe;
+  if (model.is_checkpoint()) {
+    check_classes(result.state.classes, *make_task(recipe), *dataset, options.data);
+  } else {
+    result.state.classes = class_texts(*make_task(recipe), *dataset);
+  }
   if (options.observer && recipe.task != TaskKind::kDetect)
     throw Error(ErrorKind::kUsage, "there is a report of pictures only where objects are found",
                 options.data, "leave out --report");
   Engine engine(recipe, static_cast<std::int64_t>(result.state.classes.size()),
                 {.device = options.device});
-  if (checkpoint) {
-    engine.load_model(*checkpoint, options.checkpoint);
-  } else {
-    engine.init_from(options.weights, Head::kMustFit);
-  }
+  model.load_into(engine);
   const ScoreOptions how{options.device, options.workers, options.limits, options.observer};
   result.scores = score(engine, recipe, how, dataset, Processes(), std::move(stop));
   result.dataset = dataset;

@@ -120,8 +120,8 @@ class Run {
   }
 
   void init_from() {
-    const auto kept = engine_->init_from(options_.init_from, options_.init_head);
-    if (options_.init_head == Head::kMayDiffer && !kept.empty()) {
+    const auto kept = engine_->init_from(options_.init_from, options_.init_use);
+    if (options_.init_use.head == Head::kMayDiffer && !kept.empty()) {
       note(fmt::format("not from {}, but new: {}", options_.init_from.string(),
                        fmt::join(kept, ", ")));
     }

@@ -1,12 +1,19 @@
 #include "packhorse/trainer/checkpoint/weights.h"
 
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/allclose.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/conv2d.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/rand.h>
 
 #include <cstring>
 
 #include "packhorse/base/file.h"
 #include "packhorse/trainer/checkpoint/checkpoint.h"
+#include "packhorse/trainer/input/normalize.h"
 #include "support/support.h"
 
 using namespace packhorse;
@@ -69,7 +76,7 @@ TEST_CASE("weights: a head of other classes stays new when told to, and is refus
   CHECK(message.find("'fc.bias' (1000, not 4)") != std::string::npos);
   CHECK(message.find("--new-head") != std::string::npos);
   CHECK(model->named_parameters()["features.0.weight"].equal(before));  // nothing was changed
-  const auto kept = load_weights(*model, directory / "w.pt", Head::kMayDiffer);
+  const auto kept = load_weights(*model, directory / "w.pt", {Head::kMayDiffer});
   CHECK(kept == std::vector<std::string>{"fc.weight", "fc.bias"});
   CHECK_FALSE(model->named_parameters()["features.0.weight"].equal(before));
 }
@@ -93,6 +100,50 @@ TEST_CASE("weights: norms without num_batches_tracked are taken, as PyTorch take
   std::erase_if(state, [](const auto& item) { return item.first.ends_with("batches_tracked"); });
   write_weights(directory / "w.pt", state);
   CHECK(load_weights(*model, directory / "w.pt").size() == 6);
+}
+
+TEST_CASE("weights: those for BGR from 0 to 255 are converted, of networks that have such") {
+  const test::TemporaryDirectory directory;
+  at::manual_seed(2);
+  const auto given = make_model("yolox-nano", 2);
+  const std::string conv = given->stem() + ".conv.weight",
+                    mean = given->stem() + ".bn.running_mean";
+  given->named_buffers()[mean].uniform_(-1, 1);
+  write_weights(directory / "w.pt", state_of(*given));
+  const auto model = make_model("yolox-nano", 2);
+  load_weights(*model, directory / "w.pt", {.pixels = PixelKind::kBgr255});
+
+  const at::Tensor rgb = at::rand({1, 3, 8, 8});
+  const auto stacked = [](const at::Tensor& x) {
+    return at::cat({x, x * 0.5, x * 0.25, x * 2}, 1);
+  };
+  const auto of_stem = [&](Model& of, const at::Tensor& pixels) {
+    return at::conv2d(pixels, of.named_parameters()[conv].detach()) -
+           of.named_buffers()[mean].view({1, -1, 1, 1});
+  };
+  at::Tensor normalised = at::empty({1, 12, 8, 8});
+  const at::Tensor all = stacked(rgb);
+  const Normalization numbers;
+  for (int channel = 0; channel < 12; ++channel) {
+    const auto c = static_cast<std::size_t>(channel % 3);
+    normalised.select(1, channel)
+        .copy_((all.select(1, channel) - numbers.mean.at(c)) / numbers.stddev.at(c));
+  }
+  const at::Tensor bgr255 = stacked(rgb.flip({1}) * 255);
+  const at::Tensor wanted = of_stem(*given, bgr255), found = of_stem(*model, normalised);
+  CHECK(at::allclose(found, wanted, 1e-4, 1e-3));
+  CHECK_FALSE(at::allclose(of_stem(*given, normalised), wanted, 1e-4, 1e-3));
+
+  write_weights(directory / "s.pt", state_of(*make_model("smallnet", 4)));
+  const auto other = make_model("smallnet", 4);
+  const auto load_other = [&] {
+    load_weights(*other, directory / "s.pt", {.pixels = PixelKind::kBgr255});
+  };
+  CHECK(message_of(load_other).find("leave out --bgr-weights") != std::string::npos);
+  const auto load_misfit = [&] {
+    load_weights(*model, directory / "s.pt", {.pixels = PixelKind::kBgr255});
+  };
+  CHECK(message_of(load_misfit).find("only weights of YOLOX") != std::string::npos);
 }
 
 TEST_CASE("weights: safetensors files are read, and those that lie about sizes refused") {

@@ -99,7 +99,7 @@ TEST_CASE("fit: class names that are no UTF-8 are written printably, and are the
   options.resume = true;
   fit(options);
   EvaluateOptions scored;
-  scored.checkpoint = toy.directory / "out/last.pt";
+  scored.model.checkpoint = toy.directory / "out/last.pt";
   scored.data = toy.directory / "data";
   CHECK(evaluate(scored).scores.images == 15);
 }
@@ -108,7 +108,7 @@ TEST_CASE("fit: evaluating the checkpoint repeats its figures exactly") {
   const Toy toy;
   const FitResult result = fit(toy.options("run"));
   EvaluateOptions options;
-  options.checkpoint = result.checkpoint;
+  options.model.checkpoint = result.checkpoint;
   options.data = toy.directory / "data";
   const EvaluateResult again = evaluate(options);
   CHECK(again.scores.at("top1") == result.val->at("top1"));
@@ -334,7 +334,7 @@ TEST_CASE("fit: every optimiser learns, and resumes exactly with all that shapes
     fit(parts);
     CHECK(same_tensors(toy.directory / "whole/last.pt", toy.directory / "parts/last.pt"));
     EvaluateOptions again;
-    again.checkpoint = toy.directory / "whole/last.pt";
+    again.model.checkpoint = toy.directory / "whole/last.pt";
     again.data = toy.directory / "data";
     CHECK(evaluate(again).scores.at("loss") == result.val->at("loss"));
   }

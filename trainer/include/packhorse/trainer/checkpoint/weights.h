@@ -1,17 +1,18 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "packhorse/trainer/device/named_tensors.h"
-#include "packhorse/trainer/models/head.h"
 #include "packhorse/trainer/models/models.h"
 
 /// Loads weights that were saved elsewhere, by PyTorch, torchvision or timm.
 ///
 ///     auto model = make_model("resnet50", 10);
-///     load_weights(*model, "resnet50.pth", Head::kMayDiffer);   // all but fc, which has 1000 rows
+///     load_weights(*model, "resnet50.pth", {Head::kMayDiffer});   // all but fc, with its 1000
+///     rows
 namespace packhorse::trainer {
 
 /// The parameters and buffers in a file, on the CPU, as they were saved:
@@ -26,11 +27,31 @@ namespace packhorse::trainer {
 /// Error(kNotFound), or Error(kCorrupt | kUnsupported) naming the file.
 NamedTensors read_weights(const std::filesystem::path& path);
 
+/// Whether weights from a file must have the model's last layer, the one that gives the classes'
+/// scores: Model::head().
+enum class Head : std::uint8_t {
+  kMustFit,
+  kMayDiffer,  ///< if it is missing or has another shape, the model's stays
+};
+
+/// What pixels weights were trained with.
+enum class PixelKind : std::uint8_t {
+  kNormalized,  ///< ours and torchvision's: see Normalization
+  kBgr255,      ///< BGR from 0 to 255: weights of YOLOX's authors
+};
+
+/// How weights become those of a model.
+struct WeightsUse {
+  Head head = Head::kMustFit;
+  PixelKind pixels = PixelKind::kNormalized;  ///< others are converted, see docs/trainer-models.md
+};
+
 /// Copies the tensors of `path` into the model's parameters and buffers of the same name,
 /// converting their type. Norms may lack num_batches_tracked, as in old files. Returns the names
 /// that kept the values they had. Throws Error(kUsage) naming tensors that are missing, unexpected
-/// or of another shape, and then changes nothing; also throws what read_weights() throws.
+/// or of another shape, or for pixels that the model's weights never take, and then changes
+/// nothing; also throws what read_weights() throws.
 std::vector<std::string> load_weights(Model& model, const std::filesystem::path& path,
-                                      Head head = Head::kMustFit);
+                                      const WeightsUse& use = {});
 
 }  // namespace packhorse::trainer

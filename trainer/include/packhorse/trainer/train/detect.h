@@ -13,13 +13,12 @@
 #include "packhorse/trainer/device/device.h"
 #include "packhorse/trainer/recipe/recipe.h"
 #include "packhorse/trainer/tasks/task.h"
+#include "packhorse/trainer/train/model_file.h"
 
 namespace packhorse::trainer {
 
 struct DetectorOptions {
-  std::filesystem::path checkpoint;
-  std::filesystem::path weights;     ///< instead of a checkpoint: as load_weights() takes them
-  RecipeChoices recipe;              ///< for weights; a checkpoint brings its own
+  ModelFile model;
   std::vector<std::string> classes;  ///< for weights: the names, in the order of their outputs
   Device device;
   int workers = -1;
@@ -32,7 +31,7 @@ struct DetectorOptions {
 
 /// A trained detector, to be used on any pictures.
 ///
-///     ObjectDetector detector({.checkpoint = "run/best.pt"});
+///     ObjectDetector detector({.model = {.checkpoint = "run/best.pt"}});
 ///     detector.run(reader::Dataset::of_files({"a.jpg"}), [](const SeenPicture& picture) { ... });
 ///
 /// One thread at a time.

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "packhorse/trainer/checkpoint/weights.h"
 #include "packhorse/trainer/device/device.h"
 #include "packhorse/trainer/input/normalize.h"
-#include "packhorse/trainer/models/head.h"
 #include "packhorse/trainer/recipe/recipe.h"
 #include "packhorse/trainer/tasks/task.h"
 
@@ -50,7 +50,7 @@ class Engine {
 
   /// Starts from weights saved elsewhere, see load_weights(). Returns the names of tensors that
   /// keep their values.
-  std::vector<std::string> init_from(const std::filesystem::path& path, Head head);
+  std::vector<std::string> init_from(const std::filesystem::path& path, const WeightsUse& use);
 
   /// Runs forward and backward, and after the last part of a step also one step of the optimiser.
   /// On a GPU it returns when all of that is queued.

@@ -9,14 +9,13 @@
 #include "packhorse/reader/dataset.h"
 #include "packhorse/trainer/parallel/processes.h"
 #include "packhorse/trainer/train/engine.h"
+#include "packhorse/trainer/train/model_file.h"
 #include "packhorse/trainer/train/run_state.h"
 
 namespace packhorse::trainer {
 
 struct EvaluateOptions {
-  std::filesystem::path checkpoint;
-  std::filesystem::path weights;  ///< instead of a checkpoint: as load_weights() takes them
-  RecipeChoices recipe;           ///< for weights; a checkpoint brings its own
+  ModelFile model;
   std::filesystem::path data;
   std::string split;  ///< empty: "val" or "test" where there are splits
   Device device;

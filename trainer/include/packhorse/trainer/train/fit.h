@@ -34,7 +34,7 @@ struct FitOptions {
   bool autotune = false;                      ///< measure how many workers pay, instead
   std::filesystem::path out;                  ///< for checkpoints and logs; empty: none are written
   std::filesystem::path init_from;            ///< weights to start with; empty: random ones
-  Head init_head = Head::kMustFit;            ///< whether their last layer must fit
+  WeightsUse init_use = {};                   ///< whether their last layer must fit, and so on
   bool resume = false;                        ///< go on from out/last.pt
   bool overwrite = false;                     ///< start anew although out/last.pt is there
   std::int64_t checkpoint_every = 0;          ///< steps; 0 = after each epoch

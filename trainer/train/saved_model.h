@@ -1,0 +1,29 @@
+#pragma once
+
+#include <optional>
+
+#include "packhorse/trainer/checkpoint/checkpoint.h"
+#include "packhorse/trainer/train/engine.h"
+#include "packhorse/trainer/train/model_file.h"
+#include "packhorse/trainer/train/run_state.h"
+
+namespace packhorse::trainer {
+
+/// What is in a ModelFile, before it is known for how many classes.
+class SavedModel {
+ public:
+  /// Throws what read_checkpoint() does, and Error(kUsage) for a recipe that makes no sense.
+  explicit SavedModel(ModelFile file);
+
+  bool is_checkpoint() const { return checkpoint_.has_value(); }
+  /// Of weights only the recipe.
+  const RunState& state() const { return state_; }
+  void load_into(Engine& engine) const;
+
+ private:
+  ModelFile file_;
+  std::optional<Checkpoint> checkpoint_;
+  RunState state_;
+};
+
+}  // namespace packhorse::trainer

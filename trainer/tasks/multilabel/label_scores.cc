@@ -1,16 +1,23 @@
 #include "tasks/multilabel/label_scores.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "packhorse/base/error.h"
 
 namespace packhorse::trainer {
 
+namespace {
+
+constexpr float kNotSaid = -1;  // what is not a number is less sure than all that are
+
+}  // namespace
+
 void LabelScores::add(std::span<const float> scores, std::span<const std::uint8_t> truth) {
   if (scores.size() != classes_ || truth.size() != classes_)
     throw Error(ErrorKind::kUsage, "these are no scores of as many classes");
-  scores_.insert(scores_.end(), scores.begin(), scores.end());
+  for (const float score : scores) scores_.push_back(std::isnan(score) ? kNotSaid : score);
   truth_.insert(truth_.end(), truth.begin(), truth.end());
 }
 

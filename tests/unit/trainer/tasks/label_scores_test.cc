@@ -1,6 +1,7 @@
 #include "tasks/multilabel/label_scores.h"
 
 #include <array>
+#include <limits>
 
 #include "packhorse/base/error.h"
 #include "support/support.h"
@@ -34,6 +35,15 @@ TEST_CASE("label scores: average precision") {
       {{{0.5F, 0}, {1, 0}}, {{0.5F, 0}, {0, 0}}, {{0.5F, 0}, {0, 0}}, {{0.5F, 0}, {1, 0}}});
   CHECK(equal.average_precision(0).value() == doctest::Approx(0.5));
   CHECK(scores_of({{{0.9F, 0}, {1, 0}}}).average_precision(0).value() == 1);
+}
+
+TEST_CASE("label scores: what is not a number is less sure than all that are") {
+  const float none = std::numeric_limits<float>::quiet_NaN();
+  const LabelScores scores =
+      scores_of({{{none, none}, {1, 1}}, {{0, 1}, {0, 0}}, {{none, 0}, {0, 1}}});
+  CHECK(scores.average_precision(0).value() == doctest::Approx(1.0 / 3));
+  CHECK(scores.average_precision(1).value() == doctest::Approx(0.5 / 2 + 2.0 / 3 / 2));
+  CHECK(scores.f1().value() == 0);
 }
 
 TEST_CASE("label scores: a class that no picture has is not defined") {

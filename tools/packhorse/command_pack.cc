@@ -160,12 +160,14 @@ class CommandPack final : public program::Command {
     const auto take_bytes = [this](const std::string& text) {
       options_.plan.shard_bytes = text == "none" ? 0 : parse_byte_size(text);
     };
-    auto* bytes = app.add_option_function<std::string>(
-                         "--shard-bytes", take_bytes,
-                         "Target size of a shard, e.g. 1GiB; none: one shard for each split")
-                      ->type_name("SIZE")
-                      ->default_str("256MiB")
-                      ->group("Shards");
+    auto* bytes =
+        app.add_option_function<std::string>(
+               "--shard-bytes", take_bytes,
+               "Target size of a shard, counting the source's bytes, e.g. 1GiB; none: one "
+               "shard for each split")
+            ->type_name("SIZE")
+            ->default_str("256MiB")
+            ->group("Shards");
     app.add_option("--shard-samples", options_.plan.shard_samples,
                    "Put exactly this many images in each shard instead")
         ->check(program::positive())

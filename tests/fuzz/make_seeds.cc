@@ -303,6 +303,9 @@ void add_annotations(const Seeds& seeds) {
             "\n"
             R"({"file_name":"b.jpg","width":20,"height":10,"objects":[{"bbox":[1,1,9,8],)"
             R"("category":1,"area":3}]})");
+  seeds.put("annotations", "kept_head",
+            R"(5{"info":{},"categories":[{"id":5,"name":"cat"},{"id":"x","name":"dog"}]})");
+  seeds.put("annotations", "kept_record", R"(6{"image":{"id":12},"annotations":[{"id":1}]})");
 }
 
 void add_sample_targets(const Seeds& seeds) {

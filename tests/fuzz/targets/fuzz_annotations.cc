@@ -1,5 +1,5 @@
-// Annotation files of COCO, YOLO (labels, and data.yaml), Pascal VOC and Hugging Face; the first
-// byte says which.
+// Annotation files of COCO, YOLO (labels, and data.yaml), Pascal VOC and Hugging Face, and what
+// datasets keep of COCO's; the first byte says which.
 #include <array>
 
 #include "annotations/coco_record.h"
@@ -7,6 +7,7 @@
 #include "annotations/hf_metadata.h"
 #include "annotations/voc_file.h"
 #include "annotations/yolo_labels.h"
+#include "packhorse/analysis/coco_results.h"
 #include "support/fuzz.h"
 
 using namespace packhorse;
@@ -81,11 +82,17 @@ void data_yaml(Bytes input) {
   }
 }
 
+void kept_head(Bytes input) { fuzz::touch(CocoIds::of_head(as_text(input), 2).of_class(1)); }
+
+void kept_record(Bytes input) {
+  fuzz::promise(!CocoIds::of_record(as_text(input)).empty(), "an image has an id, or an error");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
-  constexpr std::array kReaders = {coco, yolo, voc, data_yaml, metadata};
+  constexpr std::array kReaders = {coco, yolo, voc, data_yaml, metadata, kept_head, kept_record};
   const auto reader = static_cast<std::uint8_t>(data[0] - '0') % kReaders.size();
   return fuzz::attempt(data + 1, size - 1, kReaders[reader]);
 }

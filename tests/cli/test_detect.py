@@ -288,6 +288,19 @@ def test_a_resumed_run_has_the_same_curve(packed, tmp_path):
     assert (tmp_path / "whole/log.csv").read_text().startswith("epoch,step,lr,train_loss,ap,ap50,")
 
 
+def test_objects_are_copied_and_pasted(packed, tmp_path):
+    """Where there are outlines of them."""
+    (tmp_path / "source/annotations").mkdir(parents=True)
+    content = draw(tmp_path / "source/train", 8, 1)
+    for one in content["annotations"]:
+        x, y, w, h = one["bbox"]
+        one["segmentation"] = [[x, y, x + w, y, x + w, y + h, x, y + h]]
+    (tmp_path / "source/annotations/instances_train.json").write_text(json.dumps(content))
+    pack(tmp_path / "source", tmp_path / "wds", "--format", "wds", "--source-kind", "coco")
+    done = fit(tmp_path / "wds", tmp_path / "run", *NANO, "--epochs", "1", "--copy-paste", "1")
+    assert done["steps"] == 1 and done["loss"] > 0
+
+
 def test_two_processes_train(packed, tmp_path):
     done = together(packed, tmp_path / "run", *PLAIN, "--epochs", "2")
     assert done["steps"] == 4 and done["loss"] > 0

@@ -51,13 +51,14 @@ DetectOutputs::DetectOutputs(const DetectOutputOptions& options,
                              const std::vector<std::string>& classes,
                              const std::vector<DetectInput>& inputs)
     : options_(options), classes_(classes), decoder_({.limits = options.limits}) {
-  if (!options_.pictures.empty()) {
-    if (fs::exists(fs::symlink_status(options_.pictures)))
-      throw Error(ErrorKind::kUsage, "the folder for pictures exists", options_.pictures,
-                  "name another, or remove it");
-    make_directories(options_.pictures);
-  }
-  if (options_.coco.empty()) return;
+  if (!options_.pictures.empty() && fs::exists(fs::symlink_status(options_.pictures)))
+    throw Error(ErrorKind::kUsage, "the folder for pictures exists", options_.pictures,
+                "name another, or remove it");
+  if (!options_.coco.empty()) begin_results(inputs);
+  if (!options_.pictures.empty()) make_directories(options_.pictures);
+}
+
+void DetectOutputs::begin_results(const std::vector<DetectInput>& inputs) {
   if (inputs.size() > 1 && options_.annotations.empty())
     throw Error(ErrorKind::kUsage, "the ids of images of several inputs would be mixed up", {},
                 "give one input, or --annotations");
@@ -146,7 +147,7 @@ void DetectOutputs::print(const SeenPicture& picture) const {
                                  {"score", one.score},
                                  {"box", {box.x, box.y, box.width, box.height}}});
     }
-    fmt::print("{}\n", json.dump());
+    fmt::print("{}\n", printable_json(json.dump(-1, ' ', false, Json::error_handler_t::replace)));
     return;
   }
   std::map<std::int64_t, std::uint64_t> counts;

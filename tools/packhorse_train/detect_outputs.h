@@ -44,6 +44,7 @@ class DetectOutputs {
  private:
   void print(const SeenPicture& picture) const;
   void write_picture(const SeenPicture& picture);
+  void begin_results(const std::vector<DetectInput>& inputs);
   CocoIds choose_ids();
   bool has_numeric_names() const;
   std::string image_id(const SeenPicture& picture);

@@ -346,9 +346,10 @@ void Engine::load(const Checkpoint& checkpoint, const std::filesystem::path& pat
 
 void Engine::load_model(const Checkpoint& checkpoint, const std::filesystem::path& path) try {
   load_normalization(checkpoint, path, impl_->normalization);
-  const bool averaged = impl_->ema && !checkpoint.ema.empty();
+  if (impl_->ema && checkpoint.ema.empty())
+    throw Error(ErrorKind::kCorrupt, "the checkpoint lacks the averaged parameters", path);
   copy_into(named_state(*impl_->model), checkpoint.model, path);
-  if (averaged) copy_into(impl_->ema->average(), checkpoint.ema, path);
+  if (impl_->ema) copy_into(impl_->ema->average(), checkpoint.ema, path);
 } catch (...) {
   rethrow_as_error();
 }

@@ -74,9 +74,22 @@ json to_meta(const RunState& state) {
           {"history", history}};
 }
 
+namespace {
+
+void check_recipe(const Recipe& recipe, const std::filesystem::path& path) try {
+  recipe.validate();
+} catch (const Error& error) {
+  throw Error(ErrorKind::kCorrupt,
+              std::string("the checkpoint's recipe makes no sense: ") + error.what(), path,
+              "use another checkpoint");
+}
+
+}  // namespace
+
 RunState from_meta(const json& meta, const std::filesystem::path& path) try {
   RunState state;
   meta.at("recipe").get_to(state.recipe);
+  check_recipe(state.recipe, path);
   meta.at("classes").get_to(state.classes);
   meta.at("train_samples").get_to(state.train_samples);
   meta.at("epoch").get_to(state.epoch);

@@ -87,7 +87,9 @@ class Detect final : public Task {
     if (several && closes()) options.close_mosaic_from = first_closed();
     options.augment = augment;
     options.pixels = pixel_augment(recipe_);
-    options.targets = reader::TargetRules{};
+    using Masks = reader::TargetRules::Masks;
+    options.targets = reader::TargetRules{.masks = recipe_.copy_paste > 0 ? Masks::kRunLengths
+                                                                          : Masks::kAsStored};
   }
 
   void read_for_scoring(reader::LoaderOptions& options) const override {

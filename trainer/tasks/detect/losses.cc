@@ -2,6 +2,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/binary_cross_entropy_with_logits.h>
+#include <ATen/ops/ones_like.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros_like.h>
 
@@ -9,7 +10,8 @@ namespace packhorse::trainer {
 
 Targets targets_of(const at::Tensor& object, const TrueBoxes& truth, const at::Tensor& boxes) {
   const at::Tensor there = (object >= 0).unsqueeze(2);
-  at::Tensor targets = boxes.detach(), labels = at::zeros_like(object);
+  // Boxes of places without an object may be of any size, even infinite: they do not count.
+  at::Tensor targets = at::ones_like(boxes), labels = at::zeros_like(object);
   if (truth.boxes.size(1) > 0) {
     const at::Tensor rows = object.clamp_min(0);
     targets =

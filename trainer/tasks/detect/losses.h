@@ -7,8 +7,8 @@
 /// What the losses of detectors have in common.
 namespace packhorse::trainer {
 
-/// What each place is to find, [B, A, ...]. Places without an object get their own box as target,
-/// so that they add nothing, and nothing that is not a number, to the gradient.
+/// What each place is to find, [B, A, ...]. Places without an object have one box on both sides,
+/// whatever is predicted, so that they add nothing, and nothing that is not a number.
 struct Targets {
   at::Tensor boxes;   ///< float [B, A, 4]
   at::Tensor labels;  ///< int64 [B, A]; 0 without an object

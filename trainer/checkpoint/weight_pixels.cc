@@ -24,11 +24,11 @@ void take_normalized_pixels(std::map<std::string, at::Tensor>& weights, const st
   const bool found = !stem.empty() && conv != weights.end() && mean != weights.end();
   if (!found || conv->second.dim() != 4 || conv->second.size(1) % 3 != 0 ||
       mean->second.sizes() != conv->second.sizes().slice(0, 1))
-    throw Error(ErrorKind::kUsage, "only weights of YOLOX take BGR from 0 to 255", path,
+    throw Error(ErrorKind::kUsage, "no weights of this network take BGR from 0 to 255", path,
                 "leave out --bgr-weights");
   const Normalization normalization;
   const at::IntArrayRef shape = conv->second.sizes();
-  // [C, places, BGR, rows x columns]: YOLOX takes four places at once, each with its channels.
+  // [C, places, BGR, rows x columns]: a network may take several places at once.
   const at::Tensor given =
       conv->second.to(at::kDouble).reshape({shape[0], shape[1] / 3, 3, shape[2] * shape[3]});
   const at::Tensor rgb = given.flip({2});

@@ -52,6 +52,14 @@ EpochLog to_epoch_log(const json& value, TaskKind task) {
   return log;
 }
 
+void check_recipe(const Recipe& recipe, const std::filesystem::path& path) try {
+  recipe.validate();
+} catch (const Error& error) {
+  throw Error(ErrorKind::kCorrupt,
+              std::string("the checkpoint's recipe makes no sense: ") + error.what(), path,
+              "use another checkpoint");
+}
+
 }  // namespace
 
 json to_meta(const RunState& state) {
@@ -73,18 +81,6 @@ json to_meta(const RunState& state) {
           {"epoch_wait_s", state.epoch_wait_s},
           {"history", history}};
 }
-
-namespace {
-
-void check_recipe(const Recipe& recipe, const std::filesystem::path& path) try {
-  recipe.validate();
-} catch (const Error& error) {
-  throw Error(ErrorKind::kCorrupt,
-              std::string("the checkpoint's recipe makes no sense: ") + error.what(), path,
-              "use another checkpoint");
-}
-
-}  // namespace
 
 RunState from_meta(const json& meta, const std::filesystem::path& path) try {
   RunState state;

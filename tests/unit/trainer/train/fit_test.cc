@@ -117,6 +117,27 @@ TEST_CASE("fit: evaluating the checkpoint repeats its figures exactly") {
   CHECK(again.state.classes == std::vector<std::string>{"blue", "green", "red"});
 }
 
+TEST_CASE(
+    "fit: checkpoints with a recipe that makes no sense, or without an average, are refused") {
+  const Toy toy;
+  FitOptions options = toy.options("run");
+  options.recipe.epochs = 1;
+  options.recipe.ema_decay = 0.9;
+  Checkpoint checkpoint = read_checkpoint(fit(options).checkpoint);
+  const auto refused = [&](const Checkpoint& changed) {
+    write_checkpoint(toy.directory / "changed.pt", changed);
+    EvaluateOptions scored;
+    scored.model.checkpoint = toy.directory / "changed.pt";
+    scored.data = toy.directory / "data";
+    return test::kind_of_error([&] { evaluate(scored); }) == ErrorKind::kCorrupt;
+  };
+  Checkpoint senseless = checkpoint;
+  senseless.meta["recipe"]["accumulate"] = 0;
+  CHECK(refused(senseless));
+  checkpoint.ema.clear();
+  CHECK(refused(checkpoint));
+}
+
 TEST_CASE("fit: a run resumed in the middle of an epoch ends with the same parameters") {
   const Toy toy;
   int workers = 0;

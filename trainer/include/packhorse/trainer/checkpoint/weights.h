@@ -43,7 +43,7 @@ enum class PixelKind : std::uint8_t {
 /// How weights become those of a model.
 struct WeightsUse {
   Head head = Head::kMustFit;
-  PixelKind pixels = PixelKind::kNormalized;  ///< others are converted, see docs/trainer-models.md
+  PixelKind pixels = PixelKind::kNormalized;  ///< others are converted, see docs/detection.md
 };
 
 /// Copies the tensors of `path` into the model's parameters and buffers of the same name,

@@ -8,6 +8,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/rand.h>
+#include <ATen/ops/rand_like.h>
 
 #include <cstring>
 
@@ -108,7 +109,8 @@ TEST_CASE("weights: those for BGR from 0 to 255 are converted, of networks that 
   const auto given = make_model("yolox-nano", 2);
   const std::string conv = given->stem() + ".conv.weight",
                     mean = given->stem() + ".bn.running_mean";
-  given->named_buffers()[mean].uniform_(-1, 1);
+  at::Tensor& middle = given->named_buffers()[mean];
+  middle.copy_(at::rand_like(middle) * 2 - 1);
   write_weights(directory / "w.pt", state_of(*given));
   const auto model = make_model("yolox-nano", 2);
   load_weights(*model, directory / "w.pt", {.pixels = PixelKind::kBgr255});

@@ -41,9 +41,13 @@ struct Match {
 
 /// Each detection, the surest first, takes the object that it overlaps most of those that are left.
 /// One that counts goes before one that does not; crowds may be taken again and again.
-Match match(const std::vector<std::vector<double>>& overlaps, std::size_t detections,
-            const std::vector<TrueObject>& objects, const std::vector<std::size_t>& order,
-            const std::vector<bool>& uncounted, double least) {
+Match match(const std::vector<std::vector<double>>& overlaps,
+            const std::vector<TrueObject>& objects, const std::vector<bool>& uncounted,
+            double least) {
+  const std::size_t detections = overlaps.size();
+  std::vector<std::size_t> order(objects.size());  // those that count first
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_partition(order.begin(), order.end(), [&](std::size_t o) { return !uncounted[o]; });
   Match result{std::vector<bool>(detections), std::vector<bool>(detections)};
   std::vector<bool> taken(objects.size());
   for (std::size_t d = 0; d < detections; ++d) {
@@ -62,6 +66,48 @@ Match match(const std::vector<std::vector<double>>& overlaps, std::size_t detect
     result.ignored[d] = uncounted[*chosen];
   }
   return result;
+}
+
+/// What is in a picture and what is found there, of one class; the surest detection first.
+struct OneClass {
+  std::vector<TrueObject> objects;
+  std::vector<Detection> detections;
+
+  /// Of each detection with each object.
+  std::vector<std::vector<double>> overlaps() const {
+    std::vector<std::vector<double>> overlaps(detections.size());
+    for (std::size_t d = 0; d < detections.size(); ++d)
+      for (const TrueObject& object : objects)
+        overlaps[d].push_back(overlap(detections[d].box, object.box, object.crowd));
+    return overlaps;
+  }
+  /// Which of the objects do not count at a size.
+  std::vector<bool> uncounted(std::size_t size) const {
+    std::vector<bool> uncounted;
+    for (const TrueObject& object : objects)
+      uncounted.push_back(object.crowd || !is_of(size, object.area));
+    return uncounted;
+  }
+};
+
+/// Throws Error(kUsage) for what is not finite.
+std::map<std::int64_t, OneClass> by_class(std::span<const TrueObject> objects,
+                                          std::span<const Detection> detections) {
+  std::map<std::int64_t, OneClass> classes;
+  for (const TrueObject& object : objects) {
+    if (!is_finite(object.box) || !std::isfinite(object.area))
+      throw Error(ErrorKind::kUsage, "an object's box or area is not finite");
+    classes[object.label].objects.push_back(object);
+  }
+  for (const Detection& detection : detections) {
+    if (!is_finite(detection.box) || !std::isfinite(detection.score))
+      throw Error(ErrorKind::kUsage, "a detection's box or score is not finite");
+    classes[detection.label].detections.push_back(detection);
+  }
+  for (auto& [label, one] : classes)
+    std::stable_sort(one.detections.begin(), one.detections.end(),
+                     [](const Detection& a, const Detection& b) { return a.score > b.score; });
+  return classes;
 }
 
 /// Precision at the recalls, and the recall that is reached.
@@ -133,60 +179,52 @@ DetectionScores::DetectionScores(std::size_t classes) : classes_(classes) {}
 
 void DetectionScores::add(std::uint64_t image, std::span<const TrueObject> objects,
                           std::span<const Detection> detections) {
-  std::map<std::int64_t, std::pair<std::vector<TrueObject>, std::vector<Detection>>> by_class;
-  for (const TrueObject& object : objects) {
-    if (!is_finite(object.box) || !std::isfinite(object.area))
-      throw Error(ErrorKind::kUsage, "an object's box or area is not finite");
-    by_class[object.label].first.push_back(object);
-  }
-  for (const Detection& detection : detections) {
-    if (!is_finite(detection.box) || !std::isfinite(detection.score))
-      throw Error(ErrorKind::kUsage, "a detection's box or score is not finite");
-    by_class[detection.label].second.push_back(detection);
-  }
-  if (!by_class.empty() &&
-      (by_class.begin()->first < 0 ||
-       static_cast<std::uint64_t>(by_class.rbegin()->first) >= classes_.size()))
+  std::map<std::int64_t, OneClass> classes = by_class(objects, detections);
+  if (!classes.empty() && (classes.begin()->first < 0 ||
+                           static_cast<std::uint64_t>(classes.rbegin()->first) >= classes_.size()))
     throw Error(ErrorKind::kUsage, "a label is that of no class");
-  for (auto& [label, both] : by_class)
-    add_class(classes_[static_cast<std::size_t>(label)], image, both.first, both.second);
-  ++images_;
-}
-
-void DetectionScores::add_class(Class& to, std::uint64_t image,
-                                const std::vector<TrueObject>& objects,
-                                std::vector<Detection>& detections) {
-  std::stable_sort(detections.begin(), detections.end(),
-                   [](const Detection& a, const Detection& b) { return a.score > b.score; });
-  if (detections.size() > kMostDetections.back()) detections.resize(kMostDetections.back());
-  std::vector<std::vector<double>> overlaps(detections.size());
-  for (std::size_t d = 0; d < detections.size(); ++d)
-    for (const TrueObject& object : objects)
-      overlaps[d].push_back(overlap(detections[d].box, object.box, object.crowd));
-  const std::size_t first = to.found.size();
-  for (std::size_t d = 0; d < detections.size(); ++d)
-    to.found.push_back({detections[d].score, image, static_cast<std::uint16_t>(d)});
-  for (std::size_t size = 0; size < kObjectSizes; ++size) {
-    std::vector<bool> uncounted;
-    for (const TrueObject& object : objects)
-      uncounted.push_back(object.crowd || !is_of(size, object.area));
-    std::vector<std::size_t> order(objects.size());  // those that count first
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_partition(order.begin(), order.end(), [&](std::size_t o) { return !uncounted[o]; });
-    to.objects[size] +=
-        static_cast<std::uint64_t>(std::count(uncounted.begin(), uncounted.end(), false));
-    for (std::size_t t = 0; t < kOverlaps; ++t) {
-      const Match result =
-          match(overlaps, detections.size(), objects, order, uncounted, overlap_at(t));
-      for (std::size_t d = 0; d < detections.size(); ++d) {
-        Found& found = to.found[first + d];
-        const auto bit = static_cast<std::uint16_t>(1u << t);
-        const bool other_size = !result.right[d] && !is_of(size, detections[d].box.area());
-        if (result.right[d]) found.right[size] |= bit;
-        if (result.ignored[d] || other_size) found.ignored[size] |= bit;
+  for (auto& [label, one] : classes) {
+    Class& to = classes_[static_cast<std::size_t>(label)];
+    if (one.detections.size() > kMostDetections.back())
+      one.detections.resize(kMostDetections.back());
+    const std::size_t first = to.found.size();
+    for (std::size_t d = 0; d < one.detections.size(); ++d)
+      to.found.push_back({one.detections[d].score, image, static_cast<std::uint16_t>(d)});
+    const std::vector<std::vector<double>> overlaps = one.overlaps();
+    for (std::size_t size = 0; size < kObjectSizes; ++size) {
+      const std::vector<bool> uncounted = one.uncounted(size);
+      to.objects[size] +=
+          static_cast<std::uint64_t>(std::count(uncounted.begin(), uncounted.end(), false));
+      for (std::size_t t = 0; t < kOverlaps; ++t) {
+        const Match result = match(overlaps, one.objects, uncounted, overlap_at(t));
+        for (std::size_t d = 0; d < one.detections.size(); ++d) {
+          Found& found = to.found[first + d];
+          const auto bit = static_cast<std::uint16_t>(1u << t);
+          const bool other_size = !result.right[d] && !is_of(size, one.detections[d].box.area());
+          if (result.right[d]) found.right[size] |= bit;
+          if (result.ignored[d] || other_size) found.ignored[size] |= bit;
+        }
       }
     }
   }
+  ++images_;
+}
+
+Mistakes mistakes_of(std::span<const TrueObject> objects, std::span<const Detection> detections) {
+  constexpr auto kAll = static_cast<std::size_t>(ObjectSize::kAll);
+  Mistakes mistakes;
+  for (const auto& [label, one] : by_class(objects, detections)) {
+    const std::vector<bool> uncounted = one.uncounted(kAll);
+    const Match result = match(one.overlaps(), one.objects, uncounted, overlap_at(0));
+    std::uint64_t hits = 0;
+    for (std::size_t d = 0; d < one.detections.size(); ++d) {
+      if (!result.right[d]) ++mistakes.false_alarms;
+      if (result.right[d] && !result.ignored[d]) ++hits;
+    }
+    const auto counted = std::count(uncounted.begin(), uncounted.end(), false);
+    mistakes.missed += static_cast<std::uint64_t>(counted) - hits;
+  }
+  return mistakes;
 }
 
 std::vector<std::byte> DetectionScores::serialise() const {
@@ -239,20 +277,6 @@ void DetectionScores::merge(Bytes bytes) {
     classes_[i].found.insert(classes_[i].found.end(), classes[i].found.begin(),
                              classes[i].found.end());
   }
-}
-
-Mistakes DetectionScores::mistakes() const {
-  Mistakes mistakes;
-  for (const Class& one : classes_) {
-    std::uint64_t hits = 0;
-    for (const Found& found : one.found) {
-      const bool counts = (found.ignored[0] & 1) == 0, right = (found.right[0] & 1) != 0;
-      if (counts && right) ++hits;
-      if (counts && !right) ++mistakes.false_alarms;
-    }
-    mistakes.missed += one.objects[0] - hits;
-  }
-  return mistakes;
 }
 
 DetectionReport DetectionScores::report() const {

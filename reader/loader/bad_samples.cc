@@ -13,10 +13,10 @@ constexpr std::uint64_t kReplacementSalt = 0x7265706c616365;  // "replace"
 
 }  // namespace
 
-BadSampleOptions BadSampleOptions::parse(const std::string& text) {
+BadSampleOptions BadSampleOptions::parse(const std::string& text, BadSamplePolicy otherwise) {
   const RejectLimit limit = RejectLimit::parse(text);
   const bool none = limit.percent ? *limit.percent <= 0 : limit.count == 0;
-  return {none ? BadSamplePolicy::kFail : BadSamplePolicy::kReplace, limit};
+  return {none ? BadSamplePolicy::kFail : otherwise, limit};
 }
 
 std::uint64_t BadSampleLog::replacement(std::uint64_t epoch, std::uint64_t sample,

@@ -1,5 +1,6 @@
 #include "packhorse/reader/loader.h"
 
+#include <algorithm>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -253,14 +254,15 @@ struct Loader::Impl {
     }
     const std::uint64_t sample = order->sample(step, place);
     if (!fill(producer, slot, static_cast<std::size_t>(place), sample) &&
-        !replace(producer, slot, static_cast<std::size_t>(place), sample)) {
+        !do_without(producer, slot, static_cast<std::size_t>(place), sample)) {
       return false;
     }
     if (ring.complete_one(step, order->batch_size(step))) batch_make.add(ns_since(slot.begun));
     return true;
   }
 
-  /// Returns false when the sample failed; unless it was replaced, the epoch has ended.
+  /// Returns false when the sample failed; where nothing can be done without it, the epoch has
+  /// ended.
   bool fill(Producer& producer, Ring::Slot& slot, std::size_t place, std::uint64_t sample) try {
     slot.samples[place] = sample;
     if (producer.composer) {
@@ -272,8 +274,9 @@ struct Loader::Impl {
     return true;
   } catch (const Error& error) {
     producer.error = current_error_at(*dataset, sample);
-    const bool replaceable = bad.replaces() && is_about_sample(error) && is_whole(producer, sample);
-    if (!replaceable) ring.fail(producer.error);
+    const bool dispensable = bad.policy() != BadSamplePolicy::kFail && is_about_sample(error) &&
+                             is_whole(producer, sample);
+    if (!dispensable) ring.fail(producer.error);
     return false;
   } catch (const EpochFailed&) {
     return false;
@@ -339,7 +342,8 @@ struct Loader::Impl {
   /// Throws EpochFailed where that is impossible.
   void replace_beside(Producer& producer, std::uint64_t& failed, int attempt, const Error& error) {
     producer.error = current_error_at(*dataset, failed);
-    if (!bad.replaces() || !is_about_sample(error) || !is_whole(producer, failed)) {
+    if (bad.policy() != BadSamplePolicy::kReplace || !is_about_sample(error) ||
+        !is_whole(producer, failed)) {
       ring.fail(producer.error);
       throw EpochFailed();
     }
@@ -380,8 +384,27 @@ struct Loader::Impl {
     return false;
   }
 
-  /// Puts another sample in the place of `sample`, which failed. Returns false when the epoch has
-  /// ended.
+  /// Does what is wanted about `sample`, which failed. Returns false when the epoch has ended.
+  bool do_without(Producer& producer, Ring::Slot& slot, std::size_t place, std::uint64_t sample) {
+    if (bad.policy() == BadSamplePolicy::kReplace) return replace(producer, slot, place, sample);
+    return bad.policy() == BadSamplePolicy::kLeaveOut && leave_out(producer, slot, place, sample);
+  }
+
+  bool leave_out(Producer& producer, Ring::Slot& slot, std::size_t place, std::uint64_t sample) {
+    if (ring.over()) return false;
+    if (!bad.add({epoch, sample, kLeftOut, words_of(producer.error)})) {
+      ring.fail(too_many(producer.error));
+      return false;
+    }
+    slot.samples[place] = kLeftOut;
+    slot.labels[place] = -1;
+    std::fill_n(slot.images.get() + place * image_bytes, image_bytes, std::uint8_t{0});
+    if (!slot.encoded.empty()) slot.encoded[place] = {};
+    if (targets_reader) clear(slot.places[place], targets_reader->ignored());
+    return true;
+  }
+
+  /// Puts another sample in the place of `sample`. Returns false when the epoch has ended.
   bool replace(Producer& producer, Ring::Slot& slot, std::size_t place, std::uint64_t sample) {
     std::uint64_t failed = sample;
     for (int attempt = 0; !ring.over(); ++attempt) {

@@ -46,7 +46,7 @@ constexpr auto kMetrics = std::to_array<Metric>({
     {"ready_batches_total", "counter",
      "Batches that were ready at each request, summed: over batches_total, the mean queue depth.",
      [](const Counters& c) { return as_count(c.ready_batches_sum); }},
-    {"bad_samples_total", "counter", "Damaged samples that were replaced.",
+    {"bad_samples_total", "counter", "Damaged samples that were replaced or left out.",
      [](const Counters& c) { return as_count(c.bad_samples); }},
     {"prefetched_bytes_total", "counter", "Stored bytes the storage was asked for ahead.",
      [](const Counters& c) { return as_count(c.prefetched_bytes); }},

@@ -1,6 +1,7 @@
 """packhorse-train finds objects: fit and eval --task detect on drawn boxes, crowds, empty images, and misused."""
 
 import json
+import os
 import shutil
 import tarfile
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 from boxes_support import NANO, PLAIN, QUICK, SIDE, draw
 from PIL import Image
-from python_support import DONE, SHAPES, TRAIN, USAGE, pack, packhorse, train
+from python_support import DAMAGE, DONE, SHAPES, TRAIN, USAGE, pack, packhorse, train
 from test_train_processes import results, start
 
 pytestmark = pytest.mark.skipif(not TRAIN.exists(), reason="packhorse-train is not part of this build")
@@ -63,6 +64,8 @@ def test_a_few_images_are_learnt_by_heart(packed, learnt):
     found = {of["name"]: of for of in scores["classes"]}
     assert found["red"]["ap50"] > 0.99 and len(found["red"]["precision50"]) == 101
     assert found["green"]["objects"] == 0 and found["green"]["ap"] is None  # of which there is nothing to be found
+    few = train("eval", "--checkpoint", run / "last.pt", "--data", packed, "--json", "--batch-size", "3").json
+    assert few["images"] == 16 and few["ap"] == pytest.approx(report["ap"], abs=1e-3)  # other sums
     text = train("eval", "--checkpoint", run / "last.pt", "--data", packed)
     assert "AP50" in text.out and " red\n" in text.out
     # Two processes score it alike: each a share, of which the first has the rest.
@@ -277,6 +280,66 @@ def test_what_is_no_picture_is_named(learnt, tmp_path):
         assert done.code != DONE and says in done.err, done
 
 
+def test_damaged_pictures_are_named_and_left_out(packed, learnt, tmp_path):
+    """Where --max-bad allows for them; the others are told as if they were alone."""
+    run, _ = learnt
+    good = [packed.parent / "source/val" / f"{number:03}.png" for number in [3, 4, 5]]
+    bad = tmp_path / "cut.png"
+    bad.write_bytes(good[0].read_bytes()[:-200])
+    model = ["--checkpoint", run / "last.pt", "--json", "--device", "cpu", "--workers", "1"]
+    files = [good[0], bad, *good[1:]]
+    done = train("detect", *files, *model)
+    assert done.code == DAMAGE and "cut.png" in done.err, done
+    done = train("detect", *files, *model, "--max-bad", "1", "--batch-size", "3")
+    assert done.code == DONE and "note: left out: " in done.err and "cut.png" in done.err, done
+    assert "3 pictures; 1 damaged picture left out" in done.err
+    assert [one["sample"] for one in lines(done)] == [0, 2, 3]
+    for ours, alone in zip(lines(done), lines(train("detect", *good, *model)), strict=True):
+        assert len(ours["objects"]) == len(alone["objects"]) > 0
+        assert all(a["box"] == pytest.approx(b["box"], abs=0.01) for a, b in zip(ours["objects"], alone["objects"], strict=True))
+    done = train("detect", bad, *model, "--max-bad", "1", "--coco", tmp_path / "none.json")
+    assert (done.code, done.out) == (DONE, "") and "0 pictures; 1 damaged picture left out" in done.err, done
+    assert json.loads((tmp_path / "none.json").read_text()) == []
+    done = train("detect", *files, bad, *model, "--max-bad", "1")
+    assert done.code == DAMAGE and "too many bad samples" in done.err, done
+    done = train("detect", good[0], tmp_path / "missing.png", *model, "--max-bad", "9")
+    assert done.code != DONE and "missing.png" in done.err, done
+
+
+def test_every_place_may_be_told_and_lies_in_its_picture(packed, learnt):
+    run, _ = learnt
+    rules = ["--checkpoint", run / "last.pt", "--min-score", "0", "--max-overlap", "1", "--json"]
+    places = sum((SIDE // stride) ** 2 for stride in [8, 16, 32])
+    found = lines(detect(packed, *rules, "--most", "100000"))
+    counts = [len(one["objects"]) for one in found]
+    assert places / 2 < max(counts) <= places
+    for one in found:
+        for x, y, w, h in (told["box"] for told in one["objects"]):
+            assert w > 0 and h > 0 and x >= 0 and y >= 0
+            assert x + w <= one["width"] + 1e-3 and y + h <= one["height"] + 1e-3
+    assert max(len(one["objects"]) for one in lines(detect(packed, *rules, "--most", "3"))) == 3
+
+
+def test_names_that_are_no_utf8_are_told(packed, learnt, tmp_path):
+    run, _ = learnt
+    name = os.fsencode(tmp_path) + b"/caf\xe9.png"
+    with open(name, "wb") as file:
+        file.write((packed.parent / "source/val/003.png").read_bytes())
+    found = lines(detect(os.fsdecode(name), "--checkpoint", run / "last.pt", "--json"))
+    assert found[0]["image"].endswith("caf\\xe9.png") and found[0]["objects"]
+    (tmp_path / "names").write_bytes(b"r\xe9d\nblue\ngreen\n")
+    weights = ["--weights", run / "last.pt", "--arch", "yolox-nano", "--image-size", SIDE, "--classes", tmp_path / "names"]
+    found = lines(detect(packed, *weights, "--json"))
+    assert {told["class"] for one in found for told in one["objects"]} == {"r\\xe9d", "blue"}
+
+
+def test_the_folder_of_pictures_is_made_last(packed, learnt, tmp_path):
+    run, _ = learnt
+    done = train("detect", packed, packed, "--checkpoint", run / "last.pt", "--coco", tmp_path / "r.json", "--pictures",
+                 tmp_path / "out")  # fmt: skip
+    assert done.code == USAGE and not (tmp_path / "out").exists(), done
+
+
 def test_a_resumed_run_has_the_same_curve(packed, tmp_path):
     options = [*NANO, "--epochs", "4", "--augment", "affine", "--mosaic", "1", "--close-mosaic", "2", "--mixup", "8",
                "--multi-scale", "0.4", "--lr", "0.002"]  # fmt: skip
@@ -327,6 +390,9 @@ def refused(*args):
         (["--augment", "rrc"], "whole pictures"),
         (["--cutmix", "1"], "CutMix"),
         (["--cuda-graph"], "CUDA graph"),
+        (["--min-scale", "0.5"], "only the augmentation rrc"),
+        (["--copy-paste", "0.5"], "no object to copy: none of the first 16 samples"),
+        (["--arch", "fcos-resnet50", "--close-mosaic", "1"], "leave out --close-mosaic"),
     ],
 )
 def test_settings_that_do_not_suit_are_refused(options, says, packed):
@@ -339,5 +405,6 @@ def test_data_without_objects_are_refused(tmp_path):
         assert "says nothing of objects" in refused("--data", data, "--task", "detect")
 
 
-def test_a_classifier_has_no_mosaic(packed):
-    assert "--task detect" in refused("--data", packed, "--mosaic", "1")
+@pytest.mark.parametrize("option", ["--mosaic", "--copy-paste", "--close-mosaic"])
+def test_a_classifier_has_no_mosaic(option, packed):
+    assert "--task detect" in refused("--data", packed, option, "1")

@@ -5,7 +5,7 @@
 //       found: rows of picture, label, score and corners
 //   detect_probe loss NAME INPUT OUT: the same as train, for INPUT's "predictions" of pictures
 //       of "sides" [2]: height and width
-//   detect_probe suppress THRESHOLD INPUT OUT: which of "corners", "scores", "labels" are kept
+//   detect_probe suppress THRESHOLD MOST INPUT OUT: which of "corners", "scores", "labels" are kept
 //   detect_probe save NAME CLASSES OUT: a new network
 // OUT is a checkpoint.
 #include <ATen/Context.h>
@@ -42,7 +42,12 @@ Tensors read(const std::string& path) {
 }
 
 TrueBoxes truth_in(const Tensors& in) {
-  return {in.at("boxes"), in.at("labels").to(at::kLong), in.at("real").to(at::kBool)};
+  const at::Tensor counts = in.at("real").sum(1).to(at::kLong).contiguous();
+  const auto* const count = counts.const_data_ptr<std::int64_t>();
+  return {in.at("boxes"),
+          in.at("labels").to(at::kLong),
+          in.at("real").to(at::kBool),
+          {count, count + counts.numel()}};
 }
 
 void add_yolox_loss(const at::Tensor& predictions, const Tensors& in, const AnchorPoints& points,
@@ -134,9 +139,10 @@ NamedTensors loss_alone(const std::vector<std::string>& args) {
 }
 
 NamedTensors kept(const std::vector<std::string>& args) {
-  const Tensors in = read(args.at(2));
-  return {{"kept", suppress_overlaps(in.at("corners"), in.at("scores"),
-                                     in.at("labels").to(at::kLong), std::stod(args.at(1)))}};
+  const Tensors in = read(args.at(3));
+  return {
+      {"kept", suppress_overlaps(in.at("corners"), in.at("scores"), in.at("labels").to(at::kLong),
+                                 std::stod(args.at(1)), std::stoll(args.at(2)))}};
 }
 
 }  // namespace

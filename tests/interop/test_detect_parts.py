@@ -177,7 +177,9 @@ def test_suppression(threshold, tmp_path):
     scores = torch.randperm(900, generator=random).float() / 900
     labels = torch.randint(0, 6, (900,), generator=random)
     given = {"corners": corners, "scores": scores, "labels": labels}
-    got = probe("suppress", threshold, save(tmp_path / "in.safetensors", given), tmp_path / "out.pt")["kept"]
+    file = save(tmp_path / "in.safetensors", given)
+    got = probe("suppress", threshold, 900, file, tmp_path / "out.pt")["kept"]
+    assert probe("suppress", threshold, 50, file, tmp_path / "50.pt")["kept"].tolist() == got[:50].tolist()
     theirs = [torchvision.ops.nms(corners[labels == c], scores[labels == c], threshold) for c in range(6)]
     for c, kept in enumerate(theirs):
         mine = torch.nonzero(labels == c).flatten()
@@ -187,4 +189,4 @@ def test_suppression(threshold, tmp_path):
 
 def test_suppression_of_nothing(tmp_path):
     given = {"corners": torch.zeros(0, 4), "scores": torch.zeros(0), "labels": torch.zeros(0, dtype=torch.int64)}
-    assert probe("suppress", 0.5, save(tmp_path / "in.safetensors", given), tmp_path / "out.pt")["kept"].numel() == 0
+    assert probe("suppress", 0.5, 10, save(tmp_path / "in.safetensors", given), tmp_path / "out.pt")["kept"].numel() == 0

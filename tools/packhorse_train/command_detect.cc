@@ -38,6 +38,10 @@ class CommandDetect final : public program::Command {
     app.add_option("--split", split_, "Split of a dataset or folder (val, or test)");
     add_rules(app);
     add_outputs(app);
+    app.add_option("--max-bad", max_bad_,
+                   "Damaged images of each input to name and leave out, e.g. 10 or 0.1%; one more "
+                   "ends the run")
+        ->capture_default_str();
     run_.add_options(app);
     program::add_image_limits(app, options_.limits, "Image limits");
     remote_.setup(app);
@@ -55,6 +59,8 @@ class CommandDetect final : public program::Command {
     options_.device = run_.pick();
     run_.bind_to_cpus(options_.device);
     options_.workers = run_.workers;
+    options_.bad_samples =
+        reader::BadSampleOptions::parse(max_bad_, reader::BadSamplePolicy::kLeaveOut);
     output_.limits = options_.limits;
     std::vector<std::string> places;
     for (const fs::path& input : inputs_) places.push_back(input.string());
@@ -64,8 +70,8 @@ class CommandDetect final : public program::Command {
     DetectOutputs outputs(output_, detector.classes(), inputs);
     for (const DetectInput& input : inputs) {
       outputs.begin(input);
-      detector.run(
-          input.dataset, [&](const SeenPicture& picture) { outputs.add(picture); }, stop);
+      outputs.end(detector.run(
+          input.dataset, [&](const SeenPicture& picture) { outputs.add(picture); }, stop));
     }
     outputs.finish();
     return program::kDone;
@@ -148,6 +154,7 @@ class CommandDetect final : public program::Command {
   ModelOptions model_;
   fs::path classes_;
   std::string split_;
+  std::string max_bad_ = "0";
   DetectOutputOptions output_;
   program::RemoteArguments remote_;
   RunOptions run_;

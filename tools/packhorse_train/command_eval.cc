@@ -25,6 +25,9 @@ class CommandEval final : public program::Command {
                    "Packed dataset, which may lie at a URL, or class folder")
         ->required();
     app.add_option("--split", options_.split, "Split of --data to score (val, or test)");
+    app.add_option("--batch-size", options_.batch_size,
+                   "Pictures at once (default: as many as in training)")
+        ->check(CLI::PositiveNumber);
     run_.add_options(app);
     program::add_image_limits(app, options_.limits, "Image limits");
     remote_.setup(app);

@@ -98,7 +98,10 @@ bool DetectOutputs::has_numeric_names() const {
   return true;
 }
 
-void DetectOutputs::begin(const DetectInput& input) { input_ = input; }
+void DetectOutputs::begin(const DetectInput& input) {
+  input_ = input;
+  pictures_before_ = pictures_;
+}
 
 void DetectOutputs::add(const SeenPicture& picture) {
   print(picture);
@@ -106,6 +109,16 @@ void DetectOutputs::add(const SeenPicture& picture) {
   if (!options_.pictures.empty()) write_picture(picture);
   ++pictures_;
   objects_ += picture.detections.size();
+}
+
+void DetectOutputs::end(const std::vector<reader::BadSample>& bad) {
+  for (const reader::BadSample& one : bad)
+    fmt::print(stderr, "packhorse-train: note: left out: {}\n", printable_text(one.what));
+  const std::uint64_t left_out = input_.dataset->size() - (pictures_ - pictures_before_);
+  if (left_out > bad.size())
+    fmt::print(stderr, "packhorse-train: note: left out: {} more\n",
+               program::with_commas(left_out - bad.size()));
+  left_out_ += left_out;
 }
 
 std::string DetectOutputs::image_id(const SeenPicture& picture) {
@@ -169,8 +182,11 @@ void DetectOutputs::write_picture(const SeenPicture& picture) {
 
 void DetectOutputs::finish() {
   if (results_) results_->finish();
-  fmt::print(stderr, "packhorse-train: {} in {}\n", program::count_text(objects_, "object"),
-             program::count_text(pictures_, "picture"));
+  fmt::print(stderr, "packhorse-train: {} in {}{}\n", program::count_text(objects_, "object"),
+             program::count_text(pictures_, "picture"),
+             left_out_ == 0
+                 ? ""
+                 : fmt::format("; {} left out", program::count_text(left_out_, "damaged picture")));
 }
 
 }  // namespace packhorse::trainer

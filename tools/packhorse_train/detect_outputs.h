@@ -39,6 +39,8 @@ class DetectOutputs {
   /// The following pictures are of `input`.
   void begin(const DetectInput& input);
   void add(const SeenPicture& picture);
+  /// The input has ended; `bad` are pictures of it that were left out, the others were added.
+  void end(const std::vector<reader::BadSample>& bad);
   void finish();
 
  private:
@@ -58,7 +60,8 @@ class DetectOutputs {
   std::optional<std::size_t> record_field_;
   reader::Decoder decoder_;
   std::vector<std::byte> bytes_;
-  std::uint64_t pictures_ = 0, objects_ = 0;
+  std::uint64_t pictures_ = 0, objects_ = 0, left_out_ = 0;
+  std::uint64_t pictures_before_ = 0;  ///< of earlier inputs
 };
 
 }  // namespace packhorse::trainer

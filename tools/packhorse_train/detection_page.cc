@@ -128,12 +128,7 @@ std::string worst_part(const DetectionPage& page) {
 void WorstPictures::add(const SeenPicture& picture) {
   SeenPicture sure = picture;
   std::erase_if(sure.detections, [](const Detection& one) { return one.score < kSure; });
-  std::int64_t most = 0;
-  for (const TrueObject& one : sure.objects) most = std::max(most, one.label);
-  for (const Detection& one : sure.detections) most = std::max(most, one.label);
-  DetectionScores scores(static_cast<std::size_t>(most) + 1);
-  scores.add(picture.sample, sure.objects, sure.detections);
-  const Mistakes mistakes = scores.mistakes();
+  const Mistakes mistakes = mistakes_of(sure.objects, sure.detections);
   if (mistakes.count() == 0) return;
   const auto place = std::upper_bound(
       pictures_.begin(), pictures_.end(), mistakes.count(),

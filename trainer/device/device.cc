@@ -127,16 +127,16 @@ void rethrow_as_error(const std::string& doing) {
     throw;
   } catch (const c10::OutOfMemoryError&) {
     throw Error(ErrorKind::kUnsupported, "the GPU's memory is full" + at, {},
-                "split each batch into more parts (--accumulate), or use --amp bf16, or a smaller "
-                "--batch-size or --image-size");
+                "use a smaller --batch-size; fit can also split each batch into more parts "
+                "(--accumulate), or use --amp bf16 or a smaller --image-size");
   } catch (const c10::Error& error) {
     const std::string what = error.what_without_backtrace();
     const std::string first_line = what.substr(0, what.find('\n'));
     if (tells_of_lost_process(what)) throw_lost_process(what);
     if (what.find("DefaultCPUAllocator") != std::string::npos) {
       throw Error(ErrorKind::kUnsupported, "memory is full" + at + ": " + first_line, {},
-                  "split each batch into more parts (--accumulate), or use a smaller --batch-size "
-                  "or --image-size");
+                  "use a smaller --batch-size; fit can also split each batch into more parts "
+                  "(--accumulate), or use a smaller --image-size");
     }
     throw Error(ErrorKind::kUnsupported, "LibTorch failed: " + first_line);
   } catch (const Error&) {

@@ -7,6 +7,7 @@
 #include "packhorse/reader/loader.h"
 #include "packhorse/trainer/input/prefetcher.h"
 #include "packhorse/trainer/train/engine.h"
+#include "packhorse/trainer/train/evaluate.h"
 #include "tasks/detect/family.h"
 #include "tasks/detect/object_scorer.h"
 #include "train/saved_model.h"
@@ -27,7 +28,7 @@ ObjectDetector::ObjectDetector(DetectorOptions given) : impl_(std::make_unique<I
   if (!file.recipe.task) file.recipe.task = TaskKind::kDetect;
   const SavedModel model(std::move(file));
   impl_->state = model.state();
-  if (!model.is_checkpoint()) impl_->state.classes = options.classes;
+  if (!model.is_checkpoint()) impl_->state.classes = as_utf8(options.classes);
   const Recipe& recipe = impl_->state.recipe;
   if (recipe.task != TaskKind::kDetect)
     throw Error(ErrorKind::kUsage,
@@ -45,9 +46,10 @@ ObjectDetector::~ObjectDetector() = default;
 const std::vector<std::string>& ObjectDetector::classes() const { return impl_->state.classes; }
 const Recipe& ObjectDetector::recipe() const { return impl_->state.recipe; }
 
-void ObjectDetector::run(const std::shared_ptr<const reader::Dataset>& dataset,
-                         const PictureObserver& observer, const std::stop_token& stop) {
-  if (dataset->size() == 0) return;
+std::vector<reader::BadSample> ObjectDetector::run(
+    const std::shared_ptr<const reader::Dataset>& dataset, const PictureObserver& observer,
+    const std::stop_token& stop) {
+  if (dataset->size() == 0) return {};
   const DetectorOptions& options = impl_->options;
   reader::LoaderOptions loading;
   loading.batch_size =
@@ -56,6 +58,9 @@ void ObjectDetector::run(const std::shared_ptr<const reader::Dataset>& dataset,
   loading.limits = options.limits;
   loading.order = reader::OrderKind::kSequential;
   loading.tail = reader::Tail::kKeep;
+  loading.bad_samples = options.bad_samples;
+  if (loading.bad_samples.policy == reader::BadSamplePolicy::kReplace)
+    loading.bad_samples.policy = reader::BadSamplePolicy::kLeaveOut;
   loading.allocator = slot_allocator(options.device);
   impl_->task->read_for_scoring(loading);
 
@@ -64,6 +69,7 @@ void ObjectDetector::run(const std::shared_ptr<const reader::Dataset>& dataset,
   rules.min_score = options.min_score;
   rules.overlap = options.overlap.value_or(rules.overlap);
   rules.most = options.most;
+  rules.candidates = std::max(rules.candidates, rules.most);
   const auto teller = make_object_teller(recipe(), rules, dataset, {observer, options.limits});
   reader::Loader loader(dataset, loading);
   Prefetcher batches(loader, options.device);
@@ -71,6 +77,7 @@ void ObjectDetector::run(const std::shared_ptr<const reader::Dataset>& dataset,
   impl_->engine->evaluate(batches, *teller, stop);
   if (stop.stop_requested())
     throw Error(ErrorKind::kInterrupted, "finding objects was interrupted");
+  return loader.bad_samples();
 }
 
 }  // namespace packhorse::trainer

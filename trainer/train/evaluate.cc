@@ -37,11 +37,14 @@ std::string find_val_split(const std::filesystem::path& data) {
   return "";
 }
 
+std::vector<std::string> as_utf8(std::vector<std::string> names) {
+  for (std::string& name : names)
+    if (!is_utf8(name)) name = printable(name);
+  return names;
+}
+
 std::vector<std::string> class_texts(const Task& task, const reader::Dataset& dataset) {
-  std::vector<std::string> texts = task.classes(dataset);
-  for (std::string& text : texts)
-    if (!is_utf8(text)) text = printable(text);
-  return texts;
+  return as_utf8(task.classes(dataset));
 }
 
 void check_classes(const std::vector<std::string>& classes, const Task& task,
@@ -63,8 +66,8 @@ Scores score(Engine& engine, const Recipe& recipe, const ScoreOptions& how,
              const std::shared_ptr<const reader::Dataset>& dataset, const Processes& processes,
              std::stop_token stop) {
   reader::LoaderOptions options;
-  options.batch_size =
-      std::max<std::int64_t>(1, recipe.batch_size / (processes.size() * recipe.accumulate));
+  options.batch_size = how.batch_size.value_or(
+      std::max<std::int64_t>(1, recipe.batch_size / (processes.size() * recipe.accumulate)));
   options.workers = how.workers;
   options.limits = how.limits;
   const auto task = make_task(recipe);
@@ -118,7 +121,8 @@ EvaluateResult evaluate(const EvaluateOptions& options, std::stop_token stop) {
   Engine engine(recipe, static_cast<std::int64_t>(result.state.classes.size()),
                 {.device = options.device});
   model.load_into(engine);
-  const ScoreOptions how{options.device, options.workers, options.limits, options.observer};
+  const ScoreOptions how{options.device, options.workers, options.batch_size, options.limits,
+                         options.observer};
   result.scores = score(engine, recipe, how, dataset, Processes(), std::move(stop));
   result.dataset = dataset;
   return result;

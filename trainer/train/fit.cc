@@ -67,6 +67,7 @@ class Run {
     Beginning beginning = begin_run(options_, *train_, processes(), store_);
     state_ = std::move(beginning.state);
     task_ = make_task(recipe());
+    task_->check_training(*train_);
     if (val_) {
       check_classes(state_.classes, *task_, *val_,
                     options_.val.empty() ? options_.data : options_.val);
@@ -310,8 +311,9 @@ class Run {
 
   void score_now() {
     if (!val_) return;
-    scores_ = score(*engine_, recipe(), {options_.device, workers(), options_.limits}, val_,
-                    processes(), stop_);
+    scores_ = score(*engine_, recipe(),
+                    {.device = options_.device, .workers = workers(), .limits = options_.limits},
+                    val_, processes(), stop_);
   }
 
   void save(bool best) {

@@ -25,7 +25,7 @@ at::Tensor overlaps_of(const at::Tensor& a, const at::Tensor& b) {
 }
 
 at::Tensor suppress_overlaps(const at::Tensor& corners, const at::Tensor& scores,
-                             const at::Tensor& labels, double threshold) {
+                             const at::Tensor& labels, double threshold, std::int64_t most) {
   const auto order = std::get<1>(scores.sort(/*stable=*/true, 0, /*descending=*/true)).contiguous();
   const auto box_data = corners.to(at::kFloat).contiguous();
   const auto label_data = labels.contiguous();
@@ -45,6 +45,7 @@ at::Tensor suppress_overlaps(const at::Tensor& corners, const at::Tensor& scores
   std::unordered_map<std::int64_t, std::vector<std::int64_t>> kept_of;
   std::vector<std::int64_t> kept;
   for (std::int64_t place = 0; place < order.size(0); ++place) {
+    if (static_cast<std::int64_t>(kept.size()) >= most) break;
     const std::int64_t i = order.const_data_ptr<std::int64_t>()[place];
     std::vector<std::int64_t>& rivals = kept_of[label[i]];
     if (std::any_of(rivals.begin(), rivals.end(),

@@ -11,6 +11,7 @@
 
 #include "packhorse/base/error.h"
 #include "packhorse/base/permutation.h"
+#include "packhorse/targets/objects.h"
 #include "packhorse/trainer/input/prefetcher.h"
 #include "packhorse/trainer/models/models.h"
 #include "tasks/detect/family.h"
@@ -23,6 +24,7 @@ namespace {
 constexpr int kMultiple = 32;             // of the sides of a detector's input
 constexpr int kMadeObjects = 7;           // of a picture: COCO's mean
 constexpr std::int64_t kScaleSteps = 10;  // that have the same scale
+constexpr std::size_t kMostAsked = 1000;  // samples that are asked for a mask
 
 /// The objects to be found in training: all but crowds.
 TrueBoxes true_boxes(const DeviceBatch& batch, const at::Device& device) {
@@ -39,7 +41,10 @@ TrueBoxes true_boxes(const DeviceBatch& batch, const at::Device& device) {
   const auto height = static_cast<std::int64_t>(most);
   TrueBoxes truth{at::full({batch.size, height, 4}, 1.0, at::kFloat),
                   at::zeros({batch.size, height}, at::kLong),
-                  at::zeros({batch.size, height}, at::kBool)};
+                  at::zeros({batch.size, height}, at::kBool),
+                  {}};
+  for (const std::vector<std::size_t>& of_sample : rows)
+    truth.counts.push_back(static_cast<std::int64_t>(of_sample.size()));
   auto* const boxes = truth.boxes.mutable_data_ptr<float>();
   auto* const labels = truth.labels.mutable_data_ptr<std::int64_t>();
   auto* const real = truth.real.mutable_data_ptr<bool>();
@@ -58,7 +63,25 @@ TrueBoxes true_boxes(const DeviceBatch& batch, const at::Device& device) {
   const auto there = [&](const at::Tensor& tensor) {
     return tensor.to(device, /*non_blocking=*/true);
   };
-  return {there(truth.boxes), there(truth.labels), there(truth.real)};
+  return {there(truth.boxes), there(truth.labels), there(truth.real), std::move(truth.counts)};
+}
+
+/// Whether an object has an outline or a mask, in the first samples of a dataset.
+bool has_masks(const reader::Dataset& dataset) {
+  const std::vector<std::string>& fields = dataset.fields();
+  const auto field = static_cast<std::size_t>(
+      std::find(fields.begin(), fields.end(), objects_of(dataset).name) - fields.begin());
+  std::vector<std::byte> bytes;
+  for (std::size_t i = 0; i < std::min(dataset.size(), kMostAsked); ++i) {
+    try {
+      if (!dataset.read_field(i, field, bytes)) continue;
+      const ObjectColumns columns = packhorse::find_objects(bytes);
+      if (!columns.polygons.empty() || !columns.runs.empty()) return true;
+    } catch (const Error& error) {
+      throw error_at(dataset, i, error);
+    }
+  }
+  return false;
 }
 
 class Detect final : public Task {
@@ -72,6 +95,15 @@ class Detect final : public Task {
 
   const std::vector<std::string>& classes(const reader::Dataset& dataset) const override {
     return objects_of(dataset).classes;
+  }
+
+  void check_training(const reader::Dataset& dataset) const override {
+    if (recipe_.copy_paste == 0 || has_masks(dataset)) return;
+    throw Error(ErrorKind::kUsage,
+                fmt::format("there is no object to copy: none of the first {} samples has an "
+                            "outline or a mask",
+                            std::min(dataset.size(), kMostAsked)),
+                {}, "leave out --copy-paste, or pack annotations with outlines");
   }
 
   void read_for_training(reader::LoaderOptions& options) const override {

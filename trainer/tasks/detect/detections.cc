@@ -67,9 +67,9 @@ std::vector<Detection> of_picture(const at::Tensor& boxes, const at::Tensor& sco
   const at::Tensor of_chosen = chosen.scores.contiguous();
   const at::Tensor label =
       (label_of.defined() ? label_of.index_select(0, chosen.places) : chosen.labels).contiguous();
-  const at::Tensor kept = suppress_overlaps(corners, of_chosen, label, rules.overlap);
+  const at::Tensor kept = suppress_overlaps(corners, of_chosen, label, rules.overlap, rules.most);
   std::vector<Detection> found;
-  for (std::int64_t k = 0; k < std::min(rules.most, kept.size(0)); ++k) {
+  for (std::int64_t k = 0; k < kept.size(0); ++k) {
     const std::int64_t i = kept.const_data_ptr<std::int64_t>()[k];
     const float* const at = corners.const_data_ptr<float>() + 4 * i;
     found.push_back(

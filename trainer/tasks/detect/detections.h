@@ -2,6 +2,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "packhorse/analysis/detection_scores.h"
@@ -14,8 +16,8 @@ namespace packhorse::trainer {
 struct DetectionRules {
   double min_score = 0.001;  ///< whether there is an object, times whether it is of the class
   double overlap = 0.65;     ///< with a surer one of the class, that a detection may have at most
-  std::int64_t candidates =
-      1000;                  ///< the surest of a picture, or of each level, that are looked at
+  /// The surest of a picture, or of each level, that are looked at. YOLOX looks at all.
+  std::int64_t candidates = std::numeric_limits<std::int64_t>::max();
   std::int64_t most = 300;   ///< of a picture
   bool every_class = false;  ///< a place may be of several classes, not of the likeliest alone
   bool root = false;         ///< the score is the square root of that product

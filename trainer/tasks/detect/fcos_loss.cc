@@ -2,12 +2,15 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/minimum.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros_like.h>
+
+#include <vector>
 
 #include "tasks/detect/losses.h"
 
@@ -60,10 +63,7 @@ at::Tensor nearness(const at::Tensor& targets, const FcosPoints& points, const a
   return at::where(found, squared, 0.25).sqrt();
 }
 
-}  // namespace
-
-at::Tensor assign_fcos(const TrueBoxes& truth, const FcosPoints& points) {
-  const at::NoGradGuard no_grad;
+at::Tensor assign_fcos_part(const TrueBoxes& truth, const FcosPoints& points) {
   const std::int64_t pictures = truth.boxes.size(0), places = points.x.size(0);
   if (truth.boxes.size(1) == 0) return at::full({pictures, places}, -1, truth.labels.options());
   const at::Tensor boxes = truth.boxes.unsqueeze(1);  // [B, 1, G, 4]
@@ -79,6 +79,16 @@ at::Tensor assign_fcos(const TrueBoxes& truth, const FcosPoints& points) {
                           (farthest < points.most.unsqueeze(1)) & truth.real.unsqueeze(1);
   const auto [smallness, row] = (fits * (kLarger - box.area())).max(2);
   return at::where(smallness < 1e-5, -1, row);
+}
+
+}  // namespace
+
+at::Tensor assign_fcos(const TrueBoxes& truth, const FcosPoints& points, std::int64_t most_pairs) {
+  const at::NoGradGuard no_grad;
+  std::vector<at::Tensor> objects;
+  for (const TrueBoxes& part : parts_of(truth, points.x.size(0), most_pairs))
+    objects.push_back(assign_fcos_part(part, points));
+  return at::cat(objects);
 }
 
 FcosLoss fcos_loss(const at::Tensor& predictions, const TrueBoxes& truth,

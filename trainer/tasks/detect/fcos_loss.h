@@ -9,8 +9,9 @@ namespace packhorse::trainer {
 
 /// The row of TrueBoxes that each place is to find, int64 [B, A]; -1: none. A place finds the
 /// smallest of the objects that it lies in, whose middle is less than 1.5 cells away and whose
-/// farthest edge is within the reach of its level.
-at::Tensor assign_fcos(const TrueBoxes& truth, const FcosPoints& points);
+/// farthest edge is within the reach of its level. `most_pairs` as parts_of() takes it.
+at::Tensor assign_fcos(const TrueBoxes& truth, const FcosPoints& points,
+                       std::int64_t most_pairs = kMostPairs);
 
 /// What training FCOS lessens; each a scalar, over the number of places with an object, at least
 /// one.

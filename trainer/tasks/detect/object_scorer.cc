@@ -29,11 +29,14 @@ class PictureFinder {
     std::vector<std::vector<Detection>> found = find_objects(outputs, rules_);
     std::vector<SeenPicture> pictures;
     for (std::size_t i = 0; i < found.size(); ++i) {
+      if (batch.samples.at(i) == reader::kLeftOut) continue;
       SeenPicture picture = described(batch.samples.at(i));
       const reader::PicturePlan plan = reader::plan_picture(augment_, {0, 0, picture.sample}, 0,
                                                             picture.width, picture.height, {});
       for (Detection& one : found[i])
         one.box = in_picture(one.box, plan.placement, picture.width, picture.height);
+      // Those in the border around it are in no picture.
+      std::erase_if(found[i], [](const Detection& one) { return one.box.area() <= 0; });
       picture.detections = std::move(found[i]);
       pictures.push_back(std::move(picture));
     }
@@ -43,12 +46,20 @@ class PictureFinder {
  private:
   SeenPicture described(std::uint64_t sample) {
     ImageInfo info = dataset_->image(sample);
-    if (info.width == 0) info = decoder_.header(dataset_->view(sample, bytes_));
+    if (info.width == 0) info = header_of(sample);
     const bool swap = info.orientation >= 5;
     return {.sample = sample,
             .info = info,
             .width = static_cast<int>(swap ? info.height : info.width),
             .height = static_cast<int>(swap ? info.width : info.height)};
+  }
+
+  ImageInfo header_of(std::uint64_t sample) {
+    try {
+      return decoder_.header(dataset_->view(sample, bytes_));
+    } catch (const Error& error) {
+      throw error_at(*dataset_, sample, error);
+    }
   }
 
   reader::DetectionAugment augment_;
@@ -71,8 +82,12 @@ class ObjectScorer final : public Scorer {
 
   void add(const at::Tensor& outputs, const DeviceBatch& batch) override {
     for (SeenPicture& picture : finder_.find(outputs, batch)) {
-      add_truth(picture);
-      found_.add(picture.sample, picture.objects, picture.detections);
+      try {
+        add_truth(picture);
+        found_.add(picture.sample, picture.objects, picture.detections);
+      } catch (const Error& error) {
+        throw error_at(finder_.dataset(), picture.sample, error);
+      }
       if (observer_) observer_(picture);
     }
   }

@@ -3,6 +3,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/max.h>
 #include <ATen/ops/min.h>
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "tasks/detect/boxes.h"
 
@@ -47,11 +49,8 @@ at::Tensor class_costs(const at::Tensor& predictions, const TrueBoxes& truth) {
   return (no.sum(2, /*keepdim=*/true) + swap.gather(2, classes)).transpose(1, 2);
 }
 
-}  // namespace
-
-Assignment assign_simota(const at::Tensor& predictions, const TrueBoxes& truth,
-                         const AnchorPoints& points) {
-  const at::NoGradGuard no_grad;
+Assignment assign_simota_part(const at::Tensor& predictions, const TrueBoxes& truth,
+                              const AnchorPoints& points) {
   const at::Tensor boxes = predictions.narrow(2, 0, 4);
   if (truth.boxes.size(1) == 0) {
     const auto shape = {predictions.size(0), predictions.size(1)};
@@ -84,6 +83,23 @@ Assignment assign_simota(const at::Tensor& predictions, const TrueBoxes& truth,
   const at::Tensor found = matches.any(1);
   const at::Tensor object = matches.to(at::kByte).argmax(1);
   return {at::where(found, object, -1), (overlaps * matches).sum(1)};
+}
+
+}  // namespace
+
+Assignment assign_simota(const at::Tensor& predictions, const TrueBoxes& truth,
+                         const AnchorPoints& points, std::int64_t most_pairs) {
+  const at::NoGradGuard no_grad;
+  std::vector<at::Tensor> objects, overlaps;
+  std::int64_t first = 0;
+  for (const TrueBoxes& part : parts_of(truth, predictions.size(1), most_pairs)) {
+    const auto pictures = static_cast<std::int64_t>(part.counts.size());
+    Assignment assigned = assign_simota_part(predictions.narrow(0, first, pictures), part, points);
+    objects.push_back(std::move(assigned.object));
+    overlaps.push_back(std::move(assigned.overlap));
+    first += pictures;
+  }
+  return {at::cat(objects), at::cat(overlaps)};
 }
 
 }  // namespace packhorse::trainer

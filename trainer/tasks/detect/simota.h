@@ -18,8 +18,8 @@ struct Assignment {
 /// several objects want goes to the one that it costs least. Places are those less than 1.5 cells
 /// from the middle of any object. All on the predictions' device, without waiting for it.
 ///
-/// `predictions` [B, A, 5 + classes] as detectors give them.
+/// `predictions` [B, A, 5 + classes] as detectors give them; `most_pairs` as parts_of() takes it.
 Assignment assign_simota(const at::Tensor& predictions, const TrueBoxes& truth,
-                         const AnchorPoints& points);
+                         const AnchorPoints& points, std::int64_t most_pairs = kMostPairs);
 
 }  // namespace packhorse::trainer

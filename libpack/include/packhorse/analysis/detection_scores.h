@@ -75,6 +75,12 @@ struct Mistakes {
   std::uint64_t count() const { return missed + false_alarms; }
 };
 
+/// Of one picture, at an overlap of 0.5. All objects and detections count, however many and however
+/// unsure: give those alone that are taken for objects. Crowds are neither missed nor are
+/// detections in them false. Throws Error(kUsage) for a score, box or
+/// area that is not finite.
+Mistakes mistakes_of(std::span<const TrueObject> objects, std::span<const Detection> detections);
+
 /// Compares the detections of picture after picture, and holds 40 bytes for each. One thread.
 class DetectionScores {
  public:
@@ -92,9 +98,6 @@ class DetectionScores {
   void merge(Bytes bytes);
 
   DetectionReport report() const;
-  /// At an overlap of 0.5. Every detection counts, however unsure: give those alone that are taken
-  /// for objects. Crowds are neither missed nor are detections in them false.
-  Mistakes mistakes() const;
 
  private:
   struct Found {
@@ -108,8 +111,6 @@ class DetectionScores {
     std::array<std::uint64_t, kObjectSizes> objects = {};
     std::vector<Found> found = {};
   };
-  void add_class(Class& to, std::uint64_t image, const std::vector<TrueObject>& objects,
-                 std::vector<Detection>& detections);
 
   std::uint64_t images_ = 0;
   std::vector<Class> classes_;

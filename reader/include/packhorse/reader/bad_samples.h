@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -13,21 +14,26 @@ namespace packhorse::reader {
 enum class BadSamplePolicy {
   kFail,     ///< the epoch ends with its error
   kReplace,  ///< another sample of the dataset takes its place in the batch
+  kLeaveOut  ///< its place in the batch stays black, and its number there is kLeftOut
 };
+
+/// Where a batch says which sample is at a place: none.
+inline constexpr std::uint64_t kLeftOut = std::numeric_limits<std::uint64_t>::max();
 
 struct BadSampleOptions {
   BadSamplePolicy policy = BadSamplePolicy::kFail;
-  /// kReplace: an epoch with more bad samples fails. A percentage is of the dataset's samples.
+  /// Unless kFail: an epoch with more bad samples fails. A percentage is of the dataset's samples.
   RejectLimit limit = {100, {}};
-  /// "0": fail. "12" or "0.5%": replace up to that many. Throws Error(kUsage).
-  static BadSampleOptions parse(const std::string& text);
+  /// "0": fail. "12" or "0.5%": do that with up to so many. Throws Error(kUsage).
+  static BadSampleOptions parse(const std::string& text,
+                                BadSamplePolicy otherwise = BadSamplePolicy::kReplace);
 };
 
-/// A sample that was replaced.
+/// A sample that was replaced, or left out.
 struct BadSample {
   std::uint64_t epoch = 0;
   std::uint64_t sample = 0;  ///< of the dataset
-  std::uint64_t by = 0;      ///< the sample in its place
+  std::uint64_t by = 0;      ///< the sample in its place; kLeftOut: none
   std::string what;          ///< the error, with key and file
 };
 
@@ -40,7 +46,7 @@ class BadSampleLog {
   BadSampleLog(const BadSampleOptions& options, std::uint64_t samples, std::uint64_t seed)
       : options_(options), samples_(samples), seed_(seed) {}
 
-  bool replaces() const { return options_.policy == BadSamplePolicy::kReplace; }
+  BadSamplePolicy policy() const { return options_.policy; }
   std::uint64_t replacement(std::uint64_t epoch, std::uint64_t sample, int attempt) const;
   /// Adds one. Returns false when that was one too many in its epoch.
   bool add(BadSample bad);

@@ -103,7 +103,7 @@ struct LoaderCounters {
   std::uint64_t consumer_wait_ns = 0;  ///< next() waiting for a batch
   std::uint64_t batches = 0;
   std::uint64_t ready_batches_sum = 0;  ///< ready batches found at each next(), summed: queue depth
-  std::uint64_t bad_samples = 0;        ///< samples that were replaced
+  std::uint64_t bad_samples = 0;        ///< samples that were replaced or left out
   std::uint64_t prefetched_bytes = 0;   ///< asked for ahead; 0 where all was in memory
   Latencies batch_wait;                 ///< next() waiting, batch by batch
   Latencies batch_make;                 ///< from a batch's first sample begun to its last complete
@@ -129,8 +129,9 @@ class Batch {
   std::span<T> images_as() const {
     return {reinterpret_cast<T*>(images_.data()), images_.size() / sizeof(T)};
   }
-  std::span<const std::int64_t> labels() const { return labels_; }     ///< [size]
-  std::span<const std::uint64_t> samples() const { return samples_; }  ///< dataset sample numbers
+  std::span<const std::int64_t> labels() const { return labels_; }  ///< [size]
+  /// Dataset sample numbers; kLeftOut where BadSamplePolicy::kLeaveOut left a place black.
+  std::span<const std::uint64_t> samples() const { return samples_; }
   /// The objects in the images, where LoaderOptions::targets asks for them, otherwise none.
   const BatchTargets& targets() const { return *targets_; }
   /// Takes them out of the slot, without a copy: targets() is empty then.
@@ -165,8 +166,9 @@ class Batch {
 /// that the ticket belongs to. So batches come in order, all threads work on the batch that is
 /// needed next, and the ring of slots bounds memory. An error in a worker ends the epoch: next()
 /// throws it, with the sample named, as soon as it has happened, and again until start_epoch().
-/// Samples that are damaged or cannot be decoded can be replaced instead; files that are missing,
-/// truncated or unreadable never are.
+/// Samples that are damaged or cannot be decoded can be replaced or left out instead; files that
+/// are missing, truncated or unreadable never are, nor what is bad beside a sample that is made of
+/// several, left out.
 ///
 /// One thread, the consumer, calls everything except counters() and bad_samples(), which are
 /// thread-safe, as is giving batches back. The destructor stops and joins; batches still leased
@@ -199,7 +201,7 @@ class Loader {
   LoaderCounters counters() const;
   /// How well the current epoch is mixed, estimated from some of its batches.
   ShuffleQuality shuffle_quality() const;
-  /// The samples that were replaced, in no order; the first BadSampleLog::kMostNamed of them.
+  /// The samples that were replaced or left out, in no order; the first BadSampleLog::kMostNamed.
   std::vector<BadSample> bad_samples() const;
   int workers() const;
 

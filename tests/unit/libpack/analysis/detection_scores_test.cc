@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "packhorse/base/error.h"
 #include "support/support.h"
@@ -53,6 +55,33 @@ TEST_CASE("detection scores: what is no number or no class is refused") {
   CHECK(refuses(kObject, {{0, 0, 1, 1}, 2, 0.5}));
   CHECK(refuses({{0, 0, 1, 1}, -1, 1}, kDetection));
   CHECK(scores.report().images == 0);
+}
+
+TEST_CASE("detection scores: the mistakes of a picture, however many objects are in it") {
+  const auto counts = [](const std::vector<TrueObject>& objects,
+                         const std::vector<Detection>& detections) {
+    const Mistakes mistakes = mistakes_of(objects, detections);
+    return std::pair(mistakes.missed, mistakes.false_alarms);
+  };
+  using Counts = std::pair<std::uint64_t, std::uint64_t>;
+  CHECK(counts({}, {}) == Counts{0, 0});
+  CHECK(counts({kObject}, {kDetection}) == Counts{0, 0});
+  CHECK(counts({kObject}, {kDetection, kDetection}) == Counts{0, 1});
+  CHECK(counts({kObject, {{0, 0, 5, 5}, 0, 25}}, {{{11, 10, 20, 20}, 0, 0.5}}) == Counts{2, 1});
+  TrueObject crowd = kObject;
+  crowd.crowd = true;
+  CHECK(counts({crowd}, {kDetection, kDetection}) == Counts{0, 0});
+  CHECK(counts({crowd}, {}) == Counts{0, 0});
+
+  std::vector<TrueObject> objects;
+  std::vector<Detection> detections;
+  for (int i = 0; i < 150; ++i) {
+    objects.push_back({{30.0 * i, 0, 20, 20}, 3, 400});
+    detections.push_back({{30.0 * i, 0, 20, 20}, 3, 0.5});
+  }
+  CHECK(counts(objects, detections) == Counts{0, 0});
+  detections.resize(120);
+  CHECK(counts(objects, detections) == Counts{30, 0});
 }
 
 TEST_CASE("detection scores: parts are merged, and bytes that are none are refused") {

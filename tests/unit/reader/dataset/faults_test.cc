@@ -206,11 +206,48 @@ TEST_CASE("bad samples: a dataset of nothing else ends, and the default policy i
   CHECK(failing.bad_samples().empty());
 }
 
+TEST_CASE("bad samples: left out, their places stay black and say so") {
+  for (const int workers : {0, 3}) {
+    CAPTURE(workers);
+    const auto dataset = make_dataset(12);
+    LoaderOptions options = replacing(workers);
+    options.order = OrderKind::kSequential;
+    options.tail = Tail::kKeep;
+    Loader whole(dataset, options);
+    const Epoch clean = epoch_of(whole);
+    for (const std::size_t bad : {3u, 11u}) dataset->contents()[bad] = File(50);
+    options.bad_samples = {BadSamplePolicy::kLeaveOut, {2, {}}};
+    Loader loader(dataset, options);
+    const Epoch found = epoch_of(loader);
+    CHECK(found.sizes == clean.sizes);
+    constexpr std::size_t kBytes = 24 * 24 * 3;
+    for (std::size_t i = 0; i < 12; ++i) {
+      CAPTURE(i);
+      const bool bad = i == 3 || i == 11;
+      CHECK(found.samples[i] == (bad ? kLeftOut : i));
+      const auto pixels = std::span(found.pixels).subspan(i * kBytes, kBytes);
+      const auto before = std::span(clean.pixels).subspan(i * kBytes, kBytes);
+      CHECK(std::all_of(pixels.begin(), pixels.end(), [](int value) { return value == 0; }) == bad);
+      CHECK(std::equal(pixels.begin(), pixels.end(), before.begin()) == !bad);
+    }
+    const std::vector<BadSample> named = loader.bad_samples();
+    REQUIRE(named.size() == 2);
+    CHECK(named[0].sample + named[1].sample == 14);
+    CHECK(named[0].by == kLeftOut);
+    CHECK(loader.counters().bad_samples == 2);
+    dataset->contents()[0] = File(50);
+    CHECK(kind_of_error([&] { epoch_of(loader, 1); }) == ErrorKind::kCorrupt);
+  }
+}
+
 TEST_CASE("bad samples: the policy in words") {
   CHECK(BadSampleOptions::parse("0").policy == BadSamplePolicy::kFail);
   CHECK(BadSampleOptions::parse("0%").policy == BadSamplePolicy::kFail);
   CHECK(BadSampleOptions::parse("12").policy == BadSamplePolicy::kReplace);
   CHECK(BadSampleOptions::parse("12").limit.allowed(1000) == 12);
+  const BadSamplePolicy other = BadSamplePolicy::kLeaveOut;
+  CHECK(BadSampleOptions::parse("12", other).policy == other);
+  CHECK(BadSampleOptions::parse("0", other).policy == BadSamplePolicy::kFail);
   CHECK(BadSampleOptions::parse("0.5%").limit.allowed(1000) == 5);
   CHECK(kind_of_error([] { BadSampleOptions::parse("some"); }) == ErrorKind::kUsage);
 }

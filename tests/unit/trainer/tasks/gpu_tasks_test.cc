@@ -37,9 +37,10 @@ TrueBoxes some_boxes() {
   const at::Tensor middles = at::rand({kPictures, 5, 2}) * 100 + 14,
                    sides = at::rand({kPictures, 5, 2}) * 60 + 8;
   TrueBoxes truth{at::cat({middles, sides}, 2), at::randint(kClasses, {kPictures, 5}, at::kLong),
-                  at::ones({kPictures, 5}, at::kBool)};
+                  at::ones({kPictures, 5}, at::kBool), std::vector<std::int64_t>(kPictures, 5)};
   truth.real.select(0, kPictures - 1).fill_(false);
   truth.boxes.select(0, kPictures - 1).fill_(1);
+  truth.counts.back() = 0;
   return truth;
 }
 
@@ -64,7 +65,8 @@ Outcome outcome_on(const at::Device& device, const Recipe& recipe, const at::Ten
                    const TrueBoxes& truth) {
   const at::Tensor there = predictions.to(device).detach().requires_grad_();
   const DetectorFamily& family = family_of(recipe);
-  const TrueBoxes moved{truth.boxes.to(device), truth.labels.to(device), truth.real.to(device)};
+  const TrueBoxes moved{truth.boxes.to(device), truth.labels.to(device), truth.real.to(device),
+                        truth.counts};
   const at::Tensor loss = family.loss(there, moved, kSide, /*last_epochs=*/true);
   loss.backward();
   return {loss.item<double>(), there.grad().cpu(),

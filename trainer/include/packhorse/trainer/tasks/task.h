@@ -63,6 +63,8 @@ class Task {
   /// The names of the classes that the model tells apart. Throws Error(kUsage) for a dataset that
   /// lacks what the task needs.
   virtual const std::vector<std::string>& classes(const reader::Dataset& dataset) const = 0;
+  /// Throws Error(kUsage) where the recipe asks for what the data to train on does not have.
+  virtual void check_training(const reader::Dataset&) const {}
   /// Sets what is made of the samples to train on, and to score: the picture, and its targets.
   virtual void read_for_training(reader::LoaderOptions& options) const = 0;
   virtual void read_for_scoring(reader::LoaderOptions& options) const = 0;

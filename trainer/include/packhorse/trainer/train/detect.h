@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "packhorse/image/image_info.h"
+#include "packhorse/reader/bad_samples.h"
 #include "packhorse/reader/dataset.h"
 #include "packhorse/trainer/device/device.h"
 #include "packhorse/trainer/recipe/recipe.h"
@@ -27,6 +28,8 @@ struct DetectorOptions {
   double min_score = 0.25;             ///< of detections that are told
   std::optional<double> overlap = {};  ///< with a surer one of the class, at most; the network's
   std::int64_t most = 300;             ///< of a picture, the surest
+  /// What to do with damaged pictures; kReplace is kLeaveOut here. The limit is that of one run().
+  reader::BadSampleOptions bad_samples = {};
 };
 
 /// A trained detector, to be used on any pictures.
@@ -47,10 +50,12 @@ class ObjectDetector {
   const Recipe& recipe() const;
 
   /// Calls `observer` for each picture of `dataset`, in its order. What the dataset says of its
-  /// samples is not asked for. Throws Error(kInterrupted) when `stop` is requested, and what
-  /// reading and decoding throw.
-  void run(const std::shared_ptr<const reader::Dataset>& dataset, const PictureObserver& observer,
-           const std::stop_token& stop = {});
+  /// samples is not asked for. Returns the pictures that were left out, by their numbers, in no
+  /// order, and the first BadSampleLog::kMostNamed of them. Throws Error(kInterrupted) when `stop`
+  /// is requested, and what reading and decoding throw.
+  std::vector<reader::BadSample> run(const std::shared_ptr<const reader::Dataset>& dataset,
+                                     const PictureObserver& observer,
+                                     const std::stop_token& stop = {});
 
  private:
   struct Impl;

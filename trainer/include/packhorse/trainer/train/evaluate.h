@@ -20,8 +20,9 @@ struct EvaluateOptions {
   std::string split;  ///< empty: "val" or "test" where there are splits
   Device device;
   int workers = -1;
-  ImageLimits limits = {};        ///< of images that are decoded
-  PictureObserver observer = {};  ///< see ScorerOptions
+  std::optional<std::int64_t> batch_size = {};  ///< pictures at once; none: as many as in training
+  ImageLimits limits = {};                      ///< of images that are decoded
+  PictureObserver observer = {};                ///< see ScorerOptions
 };
 
 struct EvaluateResult {
@@ -43,6 +44,7 @@ std::string find_val_split(const std::filesystem::path& data);
 struct ScoreOptions {
   Device device;
   int workers = -1;
+  std::optional<std::int64_t> batch_size = {};  ///< pictures at once; none: as many as in training
   ImageLimits limits = {};
   PictureObserver observer = {};  ///< see ScorerOptions
 };
@@ -53,8 +55,10 @@ Scores score(Engine& engine, const Recipe& recipe, const ScoreOptions& how,
              const std::shared_ptr<const reader::Dataset>& dataset, const Processes& processes,
              std::stop_token stop);
 
-/// The dataset's class names as checkpoints hold them, in UTF-8. Names that are not valid UTF-8 are
-/// written as printable() writes them.
+/// Class names as checkpoints hold them, in UTF-8: those that are not are written as printable()
+/// writes them.
+std::vector<std::string> as_utf8(std::vector<std::string> names);
+/// The dataset's class names, as_utf8().
 std::vector<std::string> class_texts(const Task& task, const reader::Dataset& dataset);
 /// Throws Error(kUsage) unless the dataset's class_texts() are `classes`, in that order.
 void check_classes(const std::vector<std::string>& classes, const Task& task,

@@ -131,8 +131,8 @@ std::vector<std::string> annotated_splits(const fs::path& path) {
   const std::string_view kind = annotated_kind(path);
   std::vector<std::string> names;
   if (kind.empty()) return names;
-  for (const SplitListing& found : list_source(*open_source(path, kind), {}).splits)
-    names.push_back(found.split);
+  const TargetOptions targets = open_source(path, kind)->own_targets();
+  for (const auto& [split, file] : targets.files) names.push_back(split);
   return names;
 }
 

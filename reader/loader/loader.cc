@@ -22,7 +22,6 @@ namespace packhorse::reader {
 
 namespace {
 
-constexpr std::size_t kCacheLine = 64;
 constexpr double kInMemory = 0.99;  // with this share in memory, prefetching only costs time
 
 using Clock = std::chrono::steady_clock;

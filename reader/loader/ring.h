@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -14,6 +15,10 @@
 #include "packhorse/reader/loader.h"
 
 namespace packhorse::reader {
+
+/// What many threads write for every sample lies in lines of its own, away from what all of them
+/// read: a line that one processor writes leaves the caches of the others.
+inline constexpr std::size_t kCacheLine = 64;
 
 /// The loader's slots, and the only place where its threads wait. Step s of an epoch is built in
 /// slot s % slots. A slot goes round: open for its step -> filled by the producers, sample by
@@ -35,11 +40,12 @@ class Ring {
    private:
     friend class Ring;
     std::atomic<std::uint64_t> open{kNone};  ///< the step that may be written now
-    std::atomic<std::int64_t> filled{0};     ///< samples of that step that are complete
     // Under the ring's mutex:
     bool ready = false;
     bool leased = false;
     std::uint64_t next = kNone;  ///< the step it will be opened for when it comes back
+    /// The samples of the open step that are complete. Nothing else is in its line.
+    alignas(kCacheLine) std::atomic<std::int64_t> filled{0};
   };
 
   Ring(int slots, std::int64_t batch_size, std::size_t slot_bytes, const SlotAllocator& allocator);

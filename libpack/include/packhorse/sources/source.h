@@ -80,8 +80,8 @@ class Source {
   virtual std::string image_settings() const { return {}; }
   /// The targets that its samples come with.
   virtual std::vector<TargetRecord> targets() const { return {}; }
-  /// What says which objects are in its images, where the source has found that itself; complete
-  /// only after list().
+  /// What says which objects are in its images, where the source has found that itself. Complete
+  /// only after list(), but which splits there are files for is known before.
   virtual TargetOptions own_targets() const { return {}; }
   /// Whether the folders that images lie in are their classes, unless labels are given.
   virtual bool folders_are_classes() const { return false; }

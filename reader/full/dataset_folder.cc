@@ -131,7 +131,12 @@ std::vector<std::string> annotated_splits(const fs::path& path) {
   const std::string_view kind = annotated_kind(path);
   std::vector<std::string> names;
   if (kind.empty()) return names;
-  const TargetOptions targets = open_source(path, kind)->own_targets();
+  const std::unique_ptr<Source> source = open_source(path, kind);
+  const TargetOptions targets = source->own_targets();
+  if (targets.files.contains("")) {  // one file for all images: their folders say the splits
+    for (const SplitListing& found : list_source(*source, {}).splits) names.push_back(found.split);
+    return names;
+  }
   for (const auto& [split, file] : targets.files) names.push_back(split);
   return names;
 }

@@ -131,7 +131,7 @@ void Recipe::validate() const {
           detects ? "objects are found in whole pictures: the augmentation must be affine, flip or "
                     "none"
                   : "only finding objects (--task detect) has the augmentation affine");
-  require(detects || (mosaic == 0 && copy_paste == 0 && close_mosaic == 0 && multi_scale == 0),
+  require(detects || (mosaic == 0 && copy_paste == 0 && multi_scale == 0),
           "only finding objects (--task detect) has a mosaic, copied objects or several scales");
   require(!detects || (cutmix_alpha == 0 && label_smoothing == 0 && erasing == 0),
           "finding objects has no CutMix, no label smoothing and no random erasing");
@@ -185,6 +185,8 @@ Recipe resolve(const RecipeChoices& choices, const Recipe& base) {
   recipe.validate();
   require(!choices.min_scale || recipe.augment == AugmentKind::kRandomResizedCrop,
           "only the augmentation rrc has a smallest scale (--min-scale)");
+  require(recipe.task == TaskKind::kDetect || choices.close_mosaic.value_or(0) == 0,
+          "only finding objects (--task detect) has a mosaic to close (--close-mosaic)");
   return recipe;
 }
 

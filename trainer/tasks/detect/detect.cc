@@ -103,7 +103,7 @@ class Detect final : public Task {
                 fmt::format("there is no object to copy: none of the first {} samples has an "
                             "outline or a mask",
                             std::min(dataset.size(), kMostAsked)),
-                {}, "leave out --copy-paste, or pack annotations with outlines");
+                {}, "use --copy-paste 0, or pack annotations with outlines");
   }
 
   void read_for_training(reader::LoaderOptions& options) const override {

@@ -15,12 +15,12 @@ struct TrueBoxes {
   std::vector<std::int64_t> counts;  ///< B: how many rows of each picture are real
 };
 
-/// Pairs of a place and an object that are looked at together: tensors of 64 MiB.
+/// Pairs of a place and an object that are looked at together: 64 MiB for each number of a pair.
 constexpr std::int64_t kMostPairs = std::int64_t{1} << 24;
 
 /// The same, in parts of consecutive pictures that have at most `most_pairs` rows times `places`,
-/// or of a single picture: what is worked out for each place and object then fits into memory,
-/// whatever a batch holds. No more rows than a part needs.
+/// or of a single picture: what is worked out for each place and object then fits into memory
+/// unless one picture's alone does not. No more rows than a part needs.
 std::vector<TrueBoxes> parts_of(const TrueBoxes& truth, std::int64_t places,
                                 std::int64_t most_pairs = kMostPairs);
 

@@ -14,7 +14,7 @@ namespace packhorse::reader {
 enum class BadSamplePolicy {
   kFail,     ///< the epoch ends with its error
   kReplace,  ///< another sample of the dataset takes its place in the batch
-  kLeaveOut  ///< its place in the batch stays black, and its number there is kLeftOut
+  kLeaveOut  ///< its place in the batch is zeros, and its number there is kLeftOut
 };
 
 /// Where a batch says which sample is at a place: none.

@@ -130,7 +130,7 @@ class Batch {
     return {reinterpret_cast<T*>(images_.data()), images_.size() / sizeof(T)};
   }
   std::span<const std::int64_t> labels() const { return labels_; }  ///< [size]
-  /// Dataset sample numbers; kLeftOut where BadSamplePolicy::kLeaveOut left a place black.
+  /// Dataset sample numbers; kLeftOut where BadSamplePolicy::kLeaveOut left zeros.
   std::span<const std::uint64_t> samples() const { return samples_; }
   /// The objects in the images, where LoaderOptions::targets asks for them, otherwise none.
   const BatchTargets& targets() const { return *targets_; }

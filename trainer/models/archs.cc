@@ -73,12 +73,6 @@ Recipe default_recipe(const RecipeChoices& choices) {
                 fmt::format("{} is made for another task: {}", arch.name, name_of(arch.task)), {},
                 fmt::format("leave out --task, or choose another --arch"));
   Recipe recipe = default_recipe(arch);
-  const bool mixes = choices.mosaic.value_or(recipe.mosaic) > 0 ||
-                     choices.copy_paste.value_or(recipe.copy_paste) > 0 ||
-                     choices.mixup_alpha.value_or(recipe.mixup_alpha) > 0;
-  if (arch.detector != DetectorKind::kYolox && !mixes && choices.close_mosaic.value_or(0) > 0)
-    throw Error(ErrorKind::kUsage, "no epoch has a mosaic, copied objects or mixup", {},
-                "leave out --close-mosaic, or use --mosaic, --copy-paste or --mixup");
   if (choices.task) recipe.task = task;
   return recipe;
 }

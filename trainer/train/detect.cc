@@ -77,7 +77,10 @@ std::vector<reader::BadSample> ObjectDetector::run(
   impl_->engine->evaluate(batches, *teller, stop);
   if (stop.stop_requested())
     throw Error(ErrorKind::kInterrupted, "finding objects was interrupted");
-  return loader.bad_samples();
+  std::vector<reader::BadSample> bad = loader.bad_samples();
+  std::sort(bad.begin(), bad.end(),
+            [](const auto& a, const auto& b) { return a.sample < b.sample; });
+  return bad;
 }
 
 }  // namespace packhorse::trainer

@@ -62,6 +62,9 @@ class Run {
         events_(processes().first() ? events : FitEvents{}),
         stop_(std::move(stop)),
         store_({.directory = options.out, .keep = options.keep, .after_save = options.after_save}) {
+    if (options_.bad_samples.policy == reader::BadSamplePolicy::kLeaveOut)
+      throw Error(ErrorKind::kUsage, "nothing can be learnt from samples that are left out", {},
+                  "replace them: BadSamplePolicy::kReplace");
     train_ = reader::Dataset::open(options_.data, options_.split);
     val_ = open_val(options_);
     Beginning beginning = begin_run(options_, *train_, processes(), store_);

@@ -66,22 +66,27 @@ TrueBoxes true_boxes(const DeviceBatch& batch, const at::Device& device) {
   return {there(truth.boxes), there(truth.labels), there(truth.real), std::move(truth.counts)};
 }
 
-/// Whether an object has an outline or a mask, in the first samples of a dataset.
-bool has_masks(const reader::Dataset& dataset) {
+/// False where no object has an outline or a mask, of samples from all over a dataset. Damaged ones
+/// say nothing: what becomes of them is for the reader to decide.
+bool may_have_masks(const reader::Dataset& dataset) {
   const std::vector<std::string>& fields = dataset.fields();
   const auto field = static_cast<std::size_t>(
       std::find(fields.begin(), fields.end(), objects_of(dataset).name) - fields.begin());
   std::vector<std::byte> bytes;
-  for (std::size_t i = 0; i < std::min(dataset.size(), kMostAsked); ++i) {
+  const std::size_t asked = std::min(dataset.size(), kMostAsked);
+  std::size_t damaged = 0;
+  for (std::size_t i = 0; i < asked; ++i) {
+    const std::size_t sample = i * dataset.size() / asked;
     try {
-      if (!dataset.read_field(i, field, bytes)) continue;
+      if (!dataset.read_field(sample, field, bytes)) continue;
       const ObjectColumns columns = packhorse::find_objects(bytes);
       if (!columns.polygons.empty() || !columns.runs.empty()) return true;
     } catch (const Error& error) {
-      throw error_at(dataset, i, error);
+      if (error.kind() != ErrorKind::kCorrupt) throw error_at(dataset, sample, error);
+      ++damaged;
     }
   }
-  return false;
+  return damaged == asked;
 }
 
 class Detect final : public Task {
@@ -98,10 +103,13 @@ class Detect final : public Task {
   }
 
   void check_training(const reader::Dataset& dataset) const override {
-    if (recipe_.copy_paste == 0 || has_masks(dataset)) return;
+    if (closes() && !mixes() && !family_of(recipe_).last_epochs_differ)
+      throw Error(ErrorKind::kUsage, "no epoch has a mosaic, copied objects or mixup to close", {},
+                  "use --close-mosaic 0, or --mosaic, --copy-paste or --mixup");
+    if (recipe_.copy_paste == 0 || may_have_masks(dataset)) return;
     throw Error(ErrorKind::kUsage,
-                fmt::format("there is no object to copy: none of the first {} samples has an "
-                            "outline or a mask",
+                fmt::format("there is no object to copy: none of {} samples has an outline or a "
+                            "mask",
                             std::min(dataset.size(), kMostAsked)),
                 {}, "use --copy-paste 0, or pack annotations with outlines");
   }
@@ -115,8 +123,7 @@ class Detect final : public Task {
     augment.mosaic.probability = recipe_.mosaic;
     augment.copy_paste.probability = recipe_.copy_paste;
     if (recipe_.mixup_alpha > 0) augment.mixup = {.probability = 1, .alpha = recipe_.mixup_alpha};
-    const bool several = recipe_.mosaic > 0 || recipe_.copy_paste > 0 || recipe_.mixup_alpha > 0;
-    if (several && closes()) options.close_mosaic_from = first_closed();
+    if (mixes() && closes()) options.close_mosaic_from = first_closed();
     options.augment = augment;
     options.pixels = pixel_augment(recipe_);
     using Masks = reader::TargetRules::Masks;
@@ -165,6 +172,10 @@ class Detect final : public Task {
 
  private:
   bool closes() const { return recipe_.close_mosaic > 0; }
+  /// Whether a sample may be made of several pictures.
+  bool mixes() const {
+    return recipe_.mosaic > 0 || recipe_.copy_paste > 0 || recipe_.mixup_alpha > 0;
+  }
   /// The first epoch without a mosaic.
   std::uint64_t first_closed() const {
     return static_cast<std::uint64_t>(recipe_.epochs - std::llround(recipe_.close_mosaic));

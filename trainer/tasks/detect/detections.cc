@@ -56,12 +56,23 @@ at::Tensor cut(const at::Tensor& corners, const reader::ImageSize& frame) {
   return at::stack({along(0, frame.width), along(1, frame.height)}, 2).flatten(1);
 }
 
+/// bool [A]: the box by its corners has an area in `place`.
+at::Tensor reaches(const at::Tensor& corners, const reader::Rect& place) {
+  const auto along = [&](std::int64_t axis, double least, double most) {
+    return corners.select(1, axis + 2).clamp_max(most) > corners.select(1, axis).clamp_min(least);
+  };
+  return along(0, place.left, place.right) & along(1, place.top, place.bottom);
+}
+
 /// `scores` [A, C], `label_of` [A]: the one class of each place; undefined: those of the columns.
 std::vector<Detection> of_picture(const at::Tensor& boxes, const at::Tensor& scores,
-                                  const at::Tensor& label_of, const DetectionRules& rules) {
-  const at::Tensor finite = boxes.isfinite().all(1, /*keepdim=*/true);
-  const Candidates chosen = candidates_of(at::where(finite, scores, -1.0), rules);
-  at::Tensor corners = corners_of(boxes.index_select(0, chosen.places));
+                                  const at::Tensor& label_of, const DetectionRules& rules,
+                                  const reader::Rect* place) {
+  const at::Tensor all_corners = corners_of(boxes);
+  at::Tensor usable = boxes.isfinite().all(1);
+  if (place) usable = usable & reaches(all_corners, *place);
+  const Candidates chosen = candidates_of(at::where(usable.unsqueeze(1), scores, -1.0), rules);
+  at::Tensor corners = all_corners.index_select(0, chosen.places);
   if (rules.frame.width > 0) corners = cut(corners, rules.frame);
   corners = corners.contiguous();
   const at::Tensor of_chosen = chosen.scores.contiguous();
@@ -83,7 +94,8 @@ std::vector<Detection> of_picture(const at::Tensor& boxes, const at::Tensor& sco
 }  // namespace
 
 std::vector<std::vector<Detection>> find_objects(const at::Tensor& outputs,
-                                                 const DetectionRules& rules) {
+                                                 const DetectionRules& rules,
+                                                 std::span<const reader::Rect> places) {
   at::Tensor of_class = outputs.narrow(2, 5, outputs.size(2) - 5), labels;
   if (!rules.every_class) {
     const auto [best, label] = of_class.max(2, /*keepdim=*/true);
@@ -96,7 +108,8 @@ std::vector<std::vector<Detection>> find_objects(const at::Tensor& outputs,
   const at::Tensor boxes = outputs.narrow(2, 0, 4).cpu();
   std::vector<std::vector<Detection>> found;
   for (std::int64_t i = 0; i < outputs.size(0); ++i)
-    found.push_back(of_picture(boxes[i], scores[i], labels.defined() ? labels[i] : labels, rules));
+    found.push_back(of_picture(boxes[i], scores[i], labels.defined() ? labels[i] : labels, rules,
+                               places.empty() ? nullptr : &places[static_cast<std::size_t>(i)]));
   return found;
 }
 

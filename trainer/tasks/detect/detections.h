@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "packhorse/analysis/detection_scores.h"
@@ -28,8 +29,12 @@ struct DetectionRules {
 /// The detections in each picture, the surest first (of equal ones, the earlier place), in pixels
 /// of the network's input. `outputs` float [B, A, 5 + classes], as detectors give them. What is no
 /// finite number is no detection.
+///
+/// `places`: where each picture lies in the input; boxes that do not reach into it are none. Empty:
+/// all are looked at.
 std::vector<std::vector<Detection>> find_objects(const at::Tensor& outputs,
-                                                 const DetectionRules& rules = {});
+                                                 const DetectionRules& rules = {},
+                                                 std::span<const reader::Rect> places = {});
 
 /// Brings a box in pixels of the network's input back into the upright picture of width x height
 /// that `placement` put there, and cuts it at the picture's edge.

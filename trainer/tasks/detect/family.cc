@@ -18,6 +18,7 @@ constexpr DetectorFamily kYolox = {
           const AnchorPoints points = anchor_points(side, side, predictions.device());
           return yolox_loss(predictions, truth, points, last_epochs).total;
         },
+    .last_epochs_differ = true,
     .rules = [](std::int64_t, std::int64_t) { return DetectionRules{}; }};
 
 /// Tian et al. 2019, with torchvision's thresholds.
@@ -26,6 +27,7 @@ constexpr DetectorFamily kFcos = {
         [](const at::Tensor& predictions, const TrueBoxes& truth, std::int64_t side, bool) {
           return fcos_loss(predictions, truth, fcos_points(side, side, predictions.device())).total;
         },
+    .last_epochs_differ = false,
     .rules =
         [](std::int64_t height, std::int64_t width) {
           return DetectionRules{.min_score = 0.2,

@@ -12,6 +12,7 @@ struct DetectorFamily {
   /// without a mosaic.
   at::Tensor (*loss)(const at::Tensor& predictions, const TrueBoxes& truth, std::int64_t side,
                      bool last_epochs);
+  bool last_epochs_differ;  ///< in their loss
   /// Which predictions for pictures of that size are detections when a dataset is scored.
   DetectionRules (*rules)(std::int64_t height, std::int64_t width);
 };

@@ -26,19 +26,27 @@ class PictureFinder {
   const reader::Dataset& dataset() const { return *dataset_; }
 
   std::vector<SeenPicture> find(const at::Tensor& outputs, const DeviceBatch& batch) {
-    std::vector<std::vector<Detection>> found = find_objects(outputs, rules_);
+    const std::size_t size = batch.samples.size();
+    std::vector<SeenPicture> all(size);
+    std::vector<reader::Placement> placements(size);
+    std::vector<reader::Rect> places(size);  // empty for what was left out
+    for (std::size_t i = 0; i < size; ++i) {
+      if (batch.samples[i] == reader::kLeftOut) continue;
+      all[i] = described(batch.samples[i]);
+      const int width = all[i].width, height = all[i].height;
+      placements[i] =
+          reader::plan_picture(augment_, {0, 0, all[i].sample}, 0, width, height, {}).placement;
+      places[i] = around(placements[i].matrix(),
+                         {0, 0, static_cast<double>(width), static_cast<double>(height)});
+    }
+    std::vector<std::vector<Detection>> found = find_objects(outputs, rules_, places);
     std::vector<SeenPicture> pictures;
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      if (batch.samples.at(i) == reader::kLeftOut) continue;
-      SeenPicture picture = described(batch.samples.at(i));
-      const reader::PicturePlan plan = reader::plan_picture(augment_, {0, 0, picture.sample}, 0,
-                                                            picture.width, picture.height, {});
+    for (std::size_t i = 0; i < size; ++i) {
+      if (batch.samples[i] == reader::kLeftOut) continue;
       for (Detection& one : found[i])
-        one.box = in_picture(one.box, plan.placement, picture.width, picture.height);
-      // Those in the border around it are in no picture.
-      std::erase_if(found[i], [](const Detection& one) { return one.box.area() <= 0; });
-      picture.detections = std::move(found[i]);
-      pictures.push_back(std::move(picture));
+        one.box = in_picture(one.box, placements[i], all[i].width, all[i].height);
+      all[i].detections = std::move(found[i]);
+      pictures.push_back(std::move(all[i]));
     }
     return pictures;
   }

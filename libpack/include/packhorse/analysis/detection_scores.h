@@ -77,8 +77,7 @@ struct Mistakes {
 
 /// Of one picture, at an overlap of 0.5. All objects and detections count, however many and however
 /// unsure: give those alone that are taken for objects. Crowds are neither missed nor are
-/// detections in them false. Throws Error(kUsage) for a score, box or
-/// area that is not finite.
+/// detections in them false. Throws Error(kUsage) for a score, box or area that is not finite.
 Mistakes mistakes_of(std::span<const TrueObject> objects, std::span<const Detection> detections);
 
 /// Compares the detections of picture after picture, and holds 40 bytes for each. One thread.

@@ -50,8 +50,8 @@ class ObjectDetector {
   const Recipe& recipe() const;
 
   /// Calls `observer` for each picture of `dataset`, in its order. What the dataset says of its
-  /// samples is not asked for. Returns the pictures that were left out, by their numbers, in no
-  /// order, and the first BadSampleLog::kMostNamed of them. Throws Error(kInterrupted) when `stop`
+  /// samples is not asked for. Returns the pictures that were left out, by their numbers: no
+  /// more than BadSampleLog::kMostNamed. Throws Error(kInterrupted) when `stop`
   /// is requested, and what reading and decoding throw.
   std::vector<reader::BadSample> run(const std::shared_ptr<const reader::Dataset>& dataset,
                                      const PictureObserver& observer,

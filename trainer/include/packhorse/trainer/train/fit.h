@@ -29,7 +29,7 @@ struct FitOptions {
   GpuDecode gpu_decode = GpuDecode::kOff;  ///< on: all JPEGs; auto: the share that is fastest
   int workers = -1;                        ///< of the reader; -1 = as many as the process may use
   int slots = 4;                           ///< batches in memory, see LoaderOptions
-  reader::BadSampleOptions bad_samples = {};  ///< replaced ones are told by FitEvents::note
+  reader::BadSampleOptions bad_samples = {};  ///< not kLeaveOut; told by FitEvents::note
   ImageLimits limits = {};                    ///< images beyond are bad samples
   bool autotune = false;                      ///< measure how many workers pay, instead
   std::filesystem::path out;                  ///< for checkpoints and logs; empty: none are written

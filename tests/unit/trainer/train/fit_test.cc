@@ -104,6 +104,12 @@ TEST_CASE("fit: class names that are no UTF-8 are written printably, and are the
   CHECK(evaluate(scored).scores.images == 15);
 }
 
+TEST_CASE("fit: nothing is learnt from samples that are left out") {
+  FitOptions options;
+  options.bad_samples.policy = reader::BadSamplePolicy::kLeaveOut;
+  CHECK(test::kind_of_error([&] { fit(options); }) == ErrorKind::kUsage);
+}
+
 TEST_CASE("fit: evaluating the checkpoint repeats its figures exactly") {
   const Toy toy;
   const FitResult result = fit(toy.options("run"));

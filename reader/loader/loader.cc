@@ -6,15 +6,15 @@
 #include <utility>
 #include <vector>
 
-#include "loader/composer.h"
+#include "loader/counting.h"
 #include "loader/order_options.h"
 #include "loader/ring.h"
+#include "loader/sample_maker.h"
 #include "loader/slot_targets.h"
 #include "loader/storage_prefetcher.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/mapped_file.h"
 #include "packhorse/base/resources.h"
-#include "packhorse/reader/decode.h"
 #include "packhorse/reader/targets_reader.h"
 #include "pixel_format/pixel_writer.h"
 
@@ -26,30 +26,15 @@ constexpr double kInMemory = 0.99;  // with this share in memory, prefetching on
 
 using Clock = std::chrono::steady_clock;
 
-std::uint64_t ns_between(Clock::time_point begin, Clock::time_point end) {
-  return static_cast<std::uint64_t>((end - begin) / std::chrono::nanoseconds(1));
-}
-
-std::uint64_t ns_since(Clock::time_point begin) { return ns_between(begin, Clock::now()); }
-
 /// One producer's tools and counters. It has its own cache lines because counters are written for
 /// every sample.
 struct alignas(kCacheLine) Producer {
-  explicit Producer(const DecodeOptions& options) : decoder(options) {}
-  Decoder decoder;
-  std::vector<std::byte> bytes;
-  std::vector<std::uint8_t> pixels;  ///< a decoded sample, where the batch holds other numbers
-  std::optional<Composer> composer;  ///< for a DetectionAugment
-  PlacedTargets none;                ///< for a DetectionAugment without targets
-  std::vector<std::byte> field;
+  Producer(const SampleMaker::Shared& shared, SampleMaker::ReplaceBeside replace_beside)
+      : maker(shared, std::move(replace_beside)) {}
+  SampleMaker maker;
   std::exception_ptr error;  ///< the error of the sample that failed last
-  std::atomic<std::uint64_t> samples{0}, bytes_read{0}, read_ns{0}, decode_ns{0}, wait_ns{0};
+  std::atomic<std::uint64_t> samples{0}, wait_ns{0};
 };
-
-/// Only the owner writes, so no read-modify-write is needed.
-void add(std::atomic<std::uint64_t>& counter, std::uint64_t value) {
-  counter.store(counter.load(std::memory_order_relaxed) + value, std::memory_order_relaxed);
-}
 
 /// The exception being handled, as an error that names the sample.
 std::exception_ptr current_error_at(const Dataset& dataset, std::uint64_t sample) {
@@ -89,15 +74,6 @@ std::exception_ptr too_many(const std::exception_ptr& last) {
             "run `packhorse inspect --verify full --decode` on the dataset, or allow more"));
 }
 
-std::size_t values_of_image(const LoaderOptions& options) {
-  const ImageSize size = output_size(options.augment);
-  return static_cast<std::size_t>(size.height) * static_cast<std::size_t>(size.width) * 3;
-}
-
-std::size_t bytes_of_image(const LoaderOptions& options) {
-  return values_of_image(options) * size_of(options.format.type);
-}
-
 const LoaderOptions& checked(const LoaderOptions& options) {
   options.validate();
   return options;
@@ -113,8 +89,6 @@ struct Loader::Impl {
         writer(options.format),
         ring(options.slots, options.batch_size,
              static_cast<std::size_t>(options.batch_size) * image_bytes, options.allocator),
-        encoded_places(static_cast<std::size_t>(options.encoded_share *
-                                                static_cast<double>(options.batch_size))),
         bad(options.bad_samples, dataset->size(), options.seed) {
     if (options.targets) {
       targets_reader.emplace(*dataset);
@@ -122,22 +96,15 @@ struct Loader::Impl {
     }
     for (std::uint64_t slot = 0; slot < static_cast<std::uint64_t>(options.slots); ++slot) {
       const auto places = static_cast<std::size_t>(options.batch_size);
-      if (encoded_places > 0) ring.slot(slot).encoded.resize(places);
+      if (places_left_encoded(options) > 0) ring.slot(slot).encoded.resize(places);
       if (targets_reader) give_places(ring.slot(slot), places, pixels_of_mask());
     }
     if (options.order == OrderKind::kWindow || options.order == OrderKind::kWindowFirst)
       runs = std::make_shared<Runs>(*dataset, options.run_bytes);
     const int workers = options.workers < 0 ? available_cpus() : options.workers;
-    const DecodeOptions decode_options{.apply_orientation = options.apply_orientation,
-                                       .scaled_dct = options.scaled_dct,
-                                       .pixels = options.pixels,
-                                       .limits = options.limits};
-    for (int i = 0; i < std::max(workers, 1); ++i) {
-      producers.push_back(std::make_unique<Producer>(decode_options));
-      if (!writer.is_as_decoded()) producers.back()->pixels.resize(values_of_image(options));
-      if (std::holds_alternative<DetectionAugment>(options.augment))
-        give_composer(*producers.back());
-    }
+    const SampleMaker::Shared shared{*dataset, options, writer,
+                                     targets_reader ? &*targets_reader : nullptr};
+    for (int i = 0; i < std::max(workers, 1); ++i) add_producer(shared);
     for (int i = 0; i < workers; ++i) {
       Producer& producer = *producers[static_cast<std::size_t>(i)];
       threads.emplace_back(
@@ -156,19 +123,12 @@ struct Loader::Impl {
     return targets_reader->has_masks() ? values_of_image(options) / 3 : 0;
   }
 
-  void give_composer(Producer& producer) {
-    producer.composer.emplace(
-        *dataset, options, targets_reader ? &*targets_reader : nullptr, producer.decoder,
-        [this, &producer](Stage stage, Clock::time_point begin, Clock::time_point end,
-                          std::uint64_t bytes) { stage_end(producer, stage, begin, end, bytes); });
-  }
-
-  /// Counts a stage of the work on a sample.
-  void stage_end(Producer& producer, Stage stage, Clock::time_point begin, Clock::time_point end,
-                 std::uint64_t bytes) const {
-    add(stage == Stage::kRead ? producer.read_ns : producer.decode_ns, ns_between(begin, end));
-    add(producer.bytes_read, bytes);
-    if (options.observer) options.observer(stage, begin, end);
+  void add_producer(const SampleMaker::Shared& shared) {
+    const std::size_t number = producers.size();
+    producers.push_back(std::make_unique<Producer>(
+        shared, [this, number](std::uint64_t failed, int attempt, const Error& error) {
+          return replace_beside(*producers[number], failed, attempt, error);
+        }));
   }
 
   ~Impl() {
@@ -263,12 +223,7 @@ struct Loader::Impl {
   /// Returns false when the sample failed; where nothing can be done without it, the epoch has
   /// ended.
   bool fill(Producer& producer, Ring::Slot& slot, std::size_t place, std::uint64_t sample) try {
-    slot.samples[place] = sample;
-    if (producer.composer) {
-      compose(producer, slot, place, sample);
-    } else {
-      read_and_make(producer, slot, place, sample);
-    }
+    producer.maker.make(slot, place, sample, epoch);
     add(producer.samples, 1);
     return true;
   } catch (const Error& error) {
@@ -284,62 +239,10 @@ struct Loader::Impl {
     return false;
   }
 
-  void read_and_make(Producer& producer, Ring::Slot& slot, std::size_t place,
-                     std::uint64_t sample) {
-    const Clock::time_point begin = Clock::now();
-    const Bytes bytes = dataset->view(sample, producer.bytes);
-    const Clock::time_point read = Clock::now();
-    stage_end(producer, Stage::kRead, begin, read, bytes.size());
-    slot.labels[place] = dataset->label(sample);  // its index may be truncated, too: checked below
-    if (!options.decode) return;
-    make(producer, slot, place, sample, bytes);
-    if (targets_reader) place_targets(producer, slot.places[place], sample, bytes);
-    dataset->check_whole(sample);
-    stage_end(producer, Stage::kDecode, read, Clock::now(), 0);
-  }
-
-  /// Puts what a sample has where its crop was put.
-  void place_targets(Producer& producer, PlacedTargets& to, std::uint64_t sample,
-                     Bytes bytes) const {
-    clear(to, targets_reader->ignored());
-    const ImageInfo info = producer.decoder.header(bytes, dataset->image(sample));
-    const StoredTargets stored = targets_reader->read(sample, info, producer.field);
-    const bool swap = info.orientation >= 5;
-    const CropPlan crop =
-        plan_crop(options.augment, static_cast<int>(swap ? info.height : info.width),
-                  static_cast<int>(swap ? info.width : info.height),
-                  SampleRandom(options.seed, epoch, sample));
-    const ImageSize size = output_size(options.augment);
-    add_targets(stored, info, {.placement = placement_of(crop, size.width)}, size, *options.targets,
-                to);
-  }
-
-  /// Draws a sample of one picture or several. Another takes the place of a bad one beside it.
-  void compose(Producer& producer, Ring::Slot& slot, std::size_t place, std::uint64_t sample) {
-    const std::span out(slot.images.get() + place * image_bytes, image_bytes);
-    const std::span pixels = writer.is_as_decoded() ? out : std::span(producer.pixels);
-    PlacedTargets& targets = targets_reader ? slot.places[place] : producer.none;
-    slot.labels[place] = dataset->label(sample);
-    Composer& composer = *producer.composer;
-    const bool alone = options.close_mosaic_from && epoch >= *options.close_mosaic_from;
-    Composer::Parts parts =
-        composer.choose(SampleRandom(options.seed, epoch, sample), sample, alone);
-    for (int attempt = 0;; ++attempt) {
-      try {
-        composer.draw(parts, pixels, targets);
-        break;
-      } catch (const Error& error) {
-        std::uint64_t& failed = composer.current();
-        if (&failed == &parts.base.samples.front()) throw;
-        replace_beside(producer, failed, attempt, error);
-      }
-    }
-    if (options.decode && !writer.is_as_decoded()) writer.write(pixels, out);
-  }
-
-  /// Puts another sample in the place of `failed`, which was to be seen beside the sample itself.
-  /// Throws EpochFailed where that is impossible.
-  void replace_beside(Producer& producer, std::uint64_t& failed, int attempt, const Error& error) {
+  /// The sample in the place of `failed`, which was to be seen beside the sample itself. Throws
+  /// EpochFailed where that is impossible.
+  std::uint64_t replace_beside(Producer& producer, std::uint64_t failed, int attempt,
+                               const Error& error) {
     producer.error = current_error_at(*dataset, failed);
     if (bad.policy() != BadSamplePolicy::kReplace || !is_about_sample(error) ||
         !is_whole(producer, failed)) {
@@ -352,26 +255,7 @@ struct Loader::Impl {
       throw EpochFailed();
     }
     if (ring.over()) throw EpochFailed();
-    failed = by;
-  }
-
-  void make(Producer& producer, Ring::Slot& slot, std::size_t place, std::uint64_t sample,
-            Bytes bytes) {
-    const SampleRandom random(options.seed, epoch, sample);
-    const std::span out(slot.images.get() + place * image_bytes, image_bytes);
-    const ImageInfo known = dataset->image(sample);
-    if (!slot.encoded.empty()) {
-      slot.encoded[place] = {};
-      if (place < encoded_places) {
-        slot.encoded[place] =
-            producer.decoder.leave_encoded(bytes, options.augment, random, out, known);
-        if (slot.encoded[place].bytes > 0) return;
-      }
-    }
-    if (writer.is_as_decoded())
-      return producer.decoder.decode(bytes, options.augment, random, out, known);
-    producer.decoder.decode(bytes, options.augment, random, producer.pixels, known);
-    writer.write(producer.pixels, out);
+    return by;
   }
 
   /// A sample may look damaged because its file was truncated: that is the error then.
@@ -395,11 +279,7 @@ struct Loader::Impl {
       ring.fail(too_many(producer.error));
       return false;
     }
-    slot.samples[place] = kLeftOut;
-    slot.labels[place] = -1;
-    std::fill_n(slot.images.get() + place * image_bytes, image_bytes, std::uint8_t{0});
-    if (!slot.encoded.empty()) slot.encoded[place] = {};
-    if (targets_reader) clear(slot.places[place], targets_reader->ignored());
+    producer.maker.leave_out(slot, place);
     return true;
   }
 
@@ -423,7 +303,6 @@ struct Loader::Impl {
   std::size_t image_bytes;
   PixelWriter writer;
   Ring ring;
-  std::size_t encoded_places;  ///< places of a batch that are left encoded where possible
   BadSampleLog bad;
   std::optional<TargetsReader> targets_reader;  ///< where targets are read
   std::shared_ptr<const Runs> runs;             ///< for windows
@@ -511,9 +390,7 @@ LoaderCounters Loader::counters() const {
   LoaderCounters total;
   for (const std::unique_ptr<Producer>& producer : impl_->producers) {
     total.samples += producer->samples;
-    total.bytes += producer->bytes_read;
-    total.read_ns += producer->read_ns;
-    total.decode_ns += producer->decode_ns;
+    producer->maker.add_to(total);
     total.slot_wait_ns += producer->wait_ns;
   }
   total.consumer_wait_ns = impl_->consumer_wait_ns;

@@ -1,0 +1,146 @@
+#include "loader/sample_maker.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "loader/counting.h"
+
+namespace packhorse::reader {
+
+std::size_t values_of_image(const LoaderOptions& options) {
+  const ImageSize size = output_size(options.augment);
+  return static_cast<std::size_t>(size.height) * static_cast<std::size_t>(size.width) * 3;
+}
+
+std::size_t bytes_of_image(const LoaderOptions& options) {
+  return values_of_image(options) * size_of(options.format.type);
+}
+
+std::size_t places_left_encoded(const LoaderOptions& options) {
+  return static_cast<std::size_t>(options.encoded_share * static_cast<double>(options.batch_size));
+}
+
+SampleMaker::SampleMaker(const Shared& shared, ReplaceBeside replace_beside)
+    : dataset_(shared.dataset),
+      options_(shared.options),
+      writer_(shared.writer),
+      targets_(shared.targets),
+      replace_beside_(std::move(replace_beside)),
+      image_bytes_(bytes_of_image(options_)),
+      encoded_places_(places_left_encoded(options_)),
+      decoder_({.apply_orientation = options_.apply_orientation,
+                .scaled_dct = options_.scaled_dct,
+                .pixels = options_.pixels,
+                .limits = options_.limits}) {
+  if (!writer_.is_as_decoded()) pixels_.resize(values_of_image(options_));
+  if (!std::holds_alternative<DetectionAugment>(options_.augment)) return;
+  composer_.emplace(dataset_, options_, targets_, decoder_,
+                    [this](Stage stage, Clock::time_point begin, Clock::time_point end,
+                           std::uint64_t bytes) { stage_end(stage, begin, end, bytes); });
+}
+
+void SampleMaker::make(Ring::Slot& slot, std::size_t place, std::uint64_t sample,
+                       std::uint64_t epoch) {
+  slot.samples[place] = sample;
+  if (composer_) {
+    compose(slot, place, sample, epoch);
+  } else {
+    read_and_make(slot, place, sample, SampleRandom(options_.seed, epoch, sample));
+  }
+}
+
+void SampleMaker::leave_out(Ring::Slot& slot, std::size_t place) const {
+  slot.samples[place] = kLeftOut;
+  slot.labels[place] = -1;
+  std::ranges::fill(pixels_of(slot, place), std::uint8_t{0});
+  if (!slot.encoded.empty()) slot.encoded[place] = {};
+  if (targets_ != nullptr) clear(slot.places[place], targets_->ignored());
+}
+
+void SampleMaker::add_to(LoaderCounters& total) const {
+  total.bytes += bytes_read_;
+  total.read_ns += read_ns_;
+  total.decode_ns += decode_ns_;
+}
+
+void SampleMaker::read_and_make(Ring::Slot& slot, std::size_t place, std::uint64_t sample,
+                                SampleRandom random) {
+  const Clock::time_point begin = Clock::now();
+  const Bytes bytes = dataset_.view(sample, bytes_);
+  const Clock::time_point read = Clock::now();
+  stage_end(Stage::kRead, begin, read, bytes.size());
+  slot.labels[place] = dataset_.label(sample);  // its index may be truncated, too: checked below
+  if (!options_.decode) return;
+  make_pixels(slot, place, sample, random, bytes);
+  if (targets_ != nullptr) place_targets(slot.places[place], sample, random, bytes);
+  dataset_.check_whole(sample);
+  stage_end(Stage::kDecode, read, Clock::now(), 0);
+}
+
+void SampleMaker::make_pixels(Ring::Slot& slot, std::size_t place, std::uint64_t sample,
+                              SampleRandom random, Bytes bytes) {
+  const std::span out = pixels_of(slot, place);
+  const ImageInfo known = dataset_.image(sample);
+  if (!slot.encoded.empty()) {
+    slot.encoded[place] = {};
+    if (place < encoded_places_) {
+      slot.encoded[place] = decoder_.leave_encoded(bytes, options_.augment, random, out, known);
+      if (slot.encoded[place].bytes > 0) return;
+    }
+  }
+  if (writer_.is_as_decoded()) return decoder_.decode(bytes, options_.augment, random, out, known);
+  decoder_.decode(bytes, options_.augment, random, pixels_, known);
+  writer_.write(pixels_, out);
+}
+
+void SampleMaker::place_targets(PlacedTargets& to, std::uint64_t sample, SampleRandom random,
+                                Bytes bytes) {
+  clear(to, targets_->ignored());
+  const ImageInfo info = decoder_.header(bytes, dataset_.image(sample));
+  const StoredTargets stored = targets_->read(sample, info, field_);
+  const bool swap = info.orientation >= 5;
+  const CropPlan crop =
+      plan_crop(options_.augment, static_cast<int>(swap ? info.height : info.width),
+                static_cast<int>(swap ? info.width : info.height), random);
+  const ImageSize size = output_size(options_.augment);
+  add_targets(stored, info, {.placement = placement_of(crop, size.width)}, size, *options_.targets,
+              to);
+}
+
+/// Draws a sample of one picture or several. Another takes the place of a bad one beside it.
+void SampleMaker::compose(Ring::Slot& slot, std::size_t place, std::uint64_t sample,
+                          std::uint64_t epoch) {
+  const std::span out = pixels_of(slot, place);
+  const std::span pixels = writer_.is_as_decoded() ? out : std::span(pixels_);
+  PlacedTargets& targets = targets_ != nullptr ? slot.places[place] : none_;
+  slot.labels[place] = dataset_.label(sample);
+  const bool alone = options_.close_mosaic_from && epoch >= *options_.close_mosaic_from;
+  Composer::Parts parts =
+      composer_->choose(SampleRandom(options_.seed, epoch, sample), sample, alone);
+  for (int attempt = 0;; ++attempt) {
+    try {
+      composer_->draw(parts, pixels, targets);
+      break;
+    } catch (const Error& error) {
+      std::uint64_t& failed = composer_->current();
+      if (&failed == &parts.base.samples.front()) throw;
+      failed = replace_beside_(failed, attempt, error);
+    }
+  }
+  if (options_.decode && !writer_.is_as_decoded()) writer_.write(pixels, out);
+}
+
+std::span<std::uint8_t> SampleMaker::pixels_of(Ring::Slot& slot, std::size_t place) const {
+  return {slot.images.get() + place * image_bytes_, image_bytes_};
+}
+
+/// Counts a stage of the work on a sample.
+void SampleMaker::stage_end(Stage stage, Clock::time_point begin, Clock::time_point end,
+                            std::uint64_t bytes) {
+  add(stage == Stage::kRead ? read_ns_ : decode_ns_, ns_between(begin, end));
+  add(bytes_read_, bytes);
+  if (options_.observer) options_.observer(stage, begin, end);
+}
+
+}  // namespace packhorse::reader

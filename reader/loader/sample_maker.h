@@ -1,0 +1,82 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "loader/composer.h"
+#include "loader/ring.h"
+#include "packhorse/base/error.h"
+#include "packhorse/reader/decode.h"
+#include "packhorse/reader/loader.h"
+#include "packhorse/reader/targets_reader.h"
+#include "pixel_format/pixel_writer.h"
+
+namespace packhorse::reader {
+
+/// The values, and the bytes, that an image takes in a batch.
+std::size_t values_of_image(const LoaderOptions& options);
+std::size_t bytes_of_image(const LoaderOptions& options);
+/// How many places of a batch are left encoded where possible: the first ones.
+std::size_t places_left_encoded(const LoaderOptions& options);
+
+/// Makes samples in their places of a slot: reads, decodes, and puts their targets where the crop
+/// was put. What is done about one that fails is the loader's business. One thread makes samples;
+/// any may ask for the counters.
+class SampleMaker {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// What all makers of a loader work with. It outlives them, and does not change.
+  struct Shared {
+    const Dataset& dataset;
+    const LoaderOptions& options;
+    const PixelWriter& writer;
+    const TargetsReader* targets;  ///< null where none are read
+  };
+  /// Says which sample takes the place of `failed`, which was to be seen beside the sample itself
+  /// and failed after `attempt` others; or throws.
+  using ReplaceBeside =
+      std::function<std::uint64_t(std::uint64_t failed, int attempt, const Error&)>;
+
+  SampleMaker(const Shared& shared, ReplaceBeside replace_beside);
+  SampleMaker(const SampleMaker&) = delete;
+  SampleMaker& operator=(const SampleMaker&) = delete;
+
+  /// Throws what reading and decoding throw, and what replace_beside() throws.
+  void make(Ring::Slot& slot, std::size_t place, std::uint64_t sample, std::uint64_t epoch);
+  /// Leaves a place without a sample, for BadSamplePolicy::kLeaveOut.
+  void leave_out(Ring::Slot& slot, std::size_t place) const;
+  /// Adds its bytes and the time it took to read and to decode.
+  void add_to(LoaderCounters& total) const;
+
+ private:
+  void read_and_make(Ring::Slot& slot, std::size_t place, std::uint64_t sample,
+                     SampleRandom random);
+  void make_pixels(Ring::Slot& slot, std::size_t place, std::uint64_t sample, SampleRandom random,
+                   Bytes bytes);
+  void place_targets(PlacedTargets& to, std::uint64_t sample, SampleRandom random, Bytes bytes);
+  void compose(Ring::Slot& slot, std::size_t place, std::uint64_t sample, std::uint64_t epoch);
+  std::span<std::uint8_t> pixels_of(Ring::Slot& slot, std::size_t place) const;
+  void stage_end(Stage stage, Clock::time_point begin, Clock::time_point end, std::uint64_t bytes);
+
+  const Dataset& dataset_;
+  const LoaderOptions& options_;
+  const PixelWriter& writer_;
+  const TargetsReader* targets_;
+  ReplaceBeside replace_beside_;
+  std::size_t image_bytes_, encoded_places_;
+  Decoder decoder_;
+  std::optional<Composer> composer_;  ///< for a DetectionAugment
+  std::vector<std::byte> bytes_, field_;
+  std::vector<std::uint8_t> pixels_;  ///< a decoded sample, where the batch holds other numbers
+  PlacedTargets none_;                ///< for a DetectionAugment without targets
+  std::atomic<std::uint64_t> bytes_read_{0}, read_ns_{0}, decode_ns_{0};
+};
+
+}  // namespace packhorse::reader

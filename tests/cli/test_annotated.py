@@ -1,13 +1,16 @@
 """Folders whose layout says where their annotations lie: COCO, YOLO with a data.yaml, Pascal VOC, Hugging Face's metadata."""
 
 import json
+import os
 import re
 import shlex
+import tempfile
+from pathlib import Path
 
 import annotated_support as made
 import objects_support as objects
 import pytest
-from python_support import DAMAGE, DONE, USAGE, packhorse, photos, run
+from python_support import DAMAGE, DONE, FAILED, USAGE, packhorse, photos, run, run_unprivileged
 
 
 def pack(source, out, *options):
@@ -307,6 +310,30 @@ def test_voc_with_an_image_in_two_splits_is_refused(tmp_path):
 
 
 # What is damaged, in each notation
+
+
+@pytest.mark.parametrize(
+    "kind, closed",
+    [
+        (made.voc, "ImageSets"),
+        (made.voc, "ImageSets/Main"),
+        (made.voc, "Annotations"),
+        (made.coco, "annotations"),
+        (made.yolo, "."),
+        (made.hf, "train"),
+    ],
+)
+def test_a_folder_of_the_layout_that_cannot_be_read_ends_the_run(kind, closed):
+    with tempfile.TemporaryDirectory() as scratch:
+        os.chmod(scratch, 0o777)
+        source = Path(scratch) / "source"
+        kind(source)
+        mode = (source / closed).stat().st_mode
+        (source / closed).chmod(0)
+        result = run_unprivileged("pack", source, f"{scratch}/out", "--format", "wds", cwd=scratch)
+        (source / closed).chmod(mode)
+        assert result.code == FAILED and "Permission denied" in result.err, result
+        assert str((source / closed).resolve()) in result.err and os.listdir(scratch) == ["source"]
 
 
 def damaged(kind, root, what):

@@ -1,7 +1,8 @@
 #include "sources/annotated/annotated_folder.h"
 
-#include <algorithm>
+#include <set>
 
+#include "base/directory_look.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
@@ -14,16 +15,19 @@ namespace fs = std::filesystem;
 namespace {
 
 std::vector<std::string> names_in(const fs::path& folder, bool folders) {
-  std::vector<std::string> names;
+  std::set<std::string> names;
   std::error_code code;
-  for (const auto& item : fs::directory_iterator(folder, code)) {
-    const std::string name = item.path().filename().native();
+  const fs::file_status status = fs::status(folder, code);
+  if (status.type() == fs::file_type::none) throw_code(code, "list", folder);
+  if (!fs::is_directory(status)) return {};
+  look_in(folder, [&](const fs::directory_entry& entry) {
+    const std::string name = entry.path().filename().native();
     if (naming::passed_over(name) == nullptr &&
-        (folders ? item.is_directory(code) : item.is_regular_file(code)))
-      names.push_back(name);
-  }
-  std::sort(names.begin(), names.end());
-  return names;
+        (folders ? entry.is_directory(code) : entry.is_regular_file(code)))
+      names.insert(name);
+    return true;
+  });
+  return {names.begin(), names.end()};
 }
 
 }  // namespace
@@ -46,10 +50,12 @@ std::vector<std::string> files_in(const fs::path& folder) { return names_in(fold
 std::vector<std::string> folders_in(const fs::path& folder) { return names_in(folder, true); }
 
 bool holds_image_names(const fs::path& folder) {
-  std::error_code code;
-  for (const auto& item : fs::directory_iterator(folder, code))
-    if (naming::has_image_name(item.path().filename().native())) return true;
-  return false;
+  bool found = false;
+  look_in(folder, [&](const fs::directory_entry& entry) {
+    found = naming::has_image_name(entry.path().filename().native());
+    return !found;
+  });
+  return found;
 }
 
 std::string shell_word(const std::string& word) {

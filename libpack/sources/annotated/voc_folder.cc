@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "annotations/voc_file.h"
+#include "base/directory_look.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
@@ -207,10 +208,12 @@ class VocFolder final : public AnnotatedFolder {
 bool probe(const fs::path& path) {
   const fs::path folder = voc_in(path);
   if (!is_voc(folder)) return false;
-  std::error_code code;
-  for (const auto& item : fs::directory_iterator(folder / kXml, code))
-    if (item.path().extension() == ".xml") return true;
-  return false;
+  bool found = false;
+  look_in(folder / kXml, [&](const fs::directory_entry& entry) {
+    found = entry.path().extension() == ".xml";
+    return !found;
+  });
+  return found;
 }
 
 std::unique_ptr<Source> open(const fs::path& path) { return std::make_unique<VocFolder>(path); }

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/ascii.h"
+#include "base/directory_look.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
@@ -289,10 +290,12 @@ bool probe(const fs::path& path) {
   if (is_yaml(path)) return true;
   if (!is_yaml(yaml_in(path))) return false;
   if (has_images_and_labels(path)) return true;
-  std::error_code code;
-  for (const auto& item : fs::directory_iterator(path, code))
-    if (has_images_and_labels(item.path())) return true;
-  return false;
+  bool found = false;
+  look_in(path, [&](const fs::directory_entry& entry) {
+    found = has_images_and_labels(entry.path());
+    return !found;
+  });
+  return found;
 }
 
 std::unique_ptr<Source> open(const fs::path& path) {

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,23 @@ def run_unprivileged(*args, cwd):
     except PermissionError:
         pytest.skip("another user cannot run the program from here")
     return Result(done.returncode, done.stdout, done.stderr)
+
+
+def pack_closed(make, closed, *options):
+    """Packs to wds, as JSON, the source that make(root) makes, for a user who may not look into `closed` in it."""
+    with tempfile.TemporaryDirectory() as scratch:
+        os.chmod(scratch, 0o777)
+        source = Path(scratch) / "source"
+        make(source)
+        mode = (source / closed).stat().st_mode
+        (source / closed).chmod(0)
+        options = ("--format", "wds", "--json", *options)
+        try:
+            result = run_unprivileged("pack", source, f"{scratch}/out", *options, cwd=scratch)
+        finally:
+            (source / closed).chmod(mode)
+        assert not (Path(scratch) / "out").exists() or result.code == DONE
+        return result
 
 
 def train(*args, cwd=None):

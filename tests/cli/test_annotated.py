@@ -1,16 +1,13 @@
 """Folders whose layout says where their annotations lie: COCO, YOLO with a data.yaml, Pascal VOC, Hugging Face's metadata."""
 
 import json
-import os
 import re
 import shlex
-import tempfile
-from pathlib import Path
 
 import annotated_support as made
 import objects_support as objects
 import pytest
-from python_support import DAMAGE, DONE, FAILED, USAGE, packhorse, photos, run, run_unprivileged
+from python_support import DAMAGE, DONE, FAILED, USAGE, pack_closed, packhorse, photos, rejects_of, run
 
 
 def pack(source, out, *options):
@@ -271,6 +268,36 @@ def test_lines_of_a_list_that_name_no_image_are_rejects(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(
+    "closed, reasons",
+    [
+        ("labels/train/b", {"train-1.jpg": "its labels, labels/train/b/train-1.txt: Permission denied"}),
+        ("labels/val", {f"val-{i}.jpg": f"its labels, labels/val/val-{i}.txt: Permission denied" for i in range(2)}),
+        ("images/val", {"images/val": "unreadable folder: Permission denied"}),
+    ],
+)
+def test_labels_that_cannot_be_reached_are_not_taken_for_none(closed, reasons):
+    def make(root):
+        made.yolo(root)
+        for kind, ending in (("images", "jpg"), ("labels", "txt")):
+            (root / kind / "train/b").mkdir()
+            (root / kind / f"train/train-1.{ending}").rename(root / kind / f"train/b/train-1.{ending}")
+
+    result = pack_closed(make, closed)
+    assert result.code == DAMAGE, result
+    assert {path.rsplit("/", 1)[-1] if path.endswith("jpg") else closed: why for path, why in rejects_of(result.json).items()} == reasons
+
+
+def test_a_link_to_labels_that_are_not_there_is_not_taken_for_none(tmp_path):
+    made.yolo(tmp_path / "source")
+    labels = tmp_path / "source/labels/train/train-0.txt"
+    labels.unlink()
+    labels.symlink_to("gone.txt")
+    result = pack(tmp_path / "source", tmp_path / "out")
+    assert result.code == DAMAGE, result
+    assert list(rejects_of(result.json).values()) == ["its labels, labels/train/train-0.txt: No such file or directory"]
+
+
 # Pascal VOC
 
 
@@ -324,16 +351,9 @@ def test_voc_with_an_image_in_two_splits_is_refused(tmp_path):
     ],
 )
 def test_a_folder_of_the_layout_that_cannot_be_read_ends_the_run(kind, closed):
-    with tempfile.TemporaryDirectory() as scratch:
-        os.chmod(scratch, 0o777)
-        source = Path(scratch) / "source"
-        kind(source)
-        mode = (source / closed).stat().st_mode
-        (source / closed).chmod(0)
-        result = run_unprivileged("pack", source, f"{scratch}/out", "--format", "wds", cwd=scratch)
-        (source / closed).chmod(mode)
-        assert result.code == FAILED and "Permission denied" in result.err, result
-        assert str((source / closed).resolve()) in result.err and os.listdir(scratch) == ["source"]
+    result = pack_closed(kind, closed)
+    assert result.code == FAILED and "Permission denied" in result.err, result
+    assert f"/source/{closed}".removesuffix("/.") in result.err, result
 
 
 def damaged(kind, root, what):

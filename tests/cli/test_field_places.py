@@ -5,7 +5,7 @@ import shutil
 import tarfile
 
 import pytest
-from python_support import CARRIERS, DAMAGE, DONE, USAGE, pack, photo, put, run, tree
+from python_support import CARRIERS, DAMAGE, DONE, USAGE, pack, pack_closed, photo, put, rejects_of, run, tree
 
 WDS = ("--format", "wds")
 
@@ -83,6 +83,21 @@ def test_an_image_without_an_optional_field_is_packed_and_counted(tmp_path):
     assert "note: without the field mask.png: 1 of 3 images; for 'images/2.jpg' it would be 'masks/2.png'" in result.out
     assert "skipped 1: a field without its image" in result.out
     assert len([path for path in members(tmp_path / "out") if path.endswith(".mask.png")]) == 2
+
+
+@pytest.mark.parametrize("option", ["--field-from", "--optional-field-from"])
+def test_a_folder_of_fields_that_cannot_be_listed_rejects_its_images(option):
+    def make(root):
+        for name in ("a/1", "a/2", "b/3"):
+            (root / "images" / name).parent.mkdir(parents=True, exist_ok=True)
+            image(root / f"images/{name}.jpg", 1)
+            put(root / f"masks/{name}.png", "mask")
+
+    result = pack_closed(make, "masks/b", option, "mask.png=masks")
+    assert result.code == DAMAGE, result
+    assert rejects_of(result.json) == {
+        "images/b/3.jpg": "its field mask.png: unreadable folder 'masks/b': Permission denied"
+    }
 
 
 def test_a_field_that_no_image_has_names_the_path_it_looked_for(tmp_path):

@@ -53,7 +53,8 @@ class YoloSource final : public Source {
       if (split.entries.size() == 0 && split.rejects.empty())
         throw Error(ErrorKind::kUsage, "the split " + split.split + " has no images", file_,
                     "correct its path, or leave it out of the file");
-      if (attach_labels(split)) {
+      // Rejects alone are no reason to leave a split out.
+      if (split.entries.size() == 0 || attach_labels(split)) {
         listing.splits.push_back(std::move(split));
         continue;
       }
@@ -186,7 +187,7 @@ class YoloSource final : public Source {
     return path_inside(root, beside ? root / naming::directory_of(list) : root, std::string(line));
   }
 
-  /// Finds the labels of each image. Returns whether any image has some.
+  /// Finds the labels of each image. Returns whether any image has some, be they readable or not.
   bool attach_labels(SplitListing& split) {
     const UniqueFd root = open_file(root_, O_RDONLY | O_DIRECTORY);
     bool any = false;
@@ -195,17 +196,20 @@ class YoloSource final : public Source {
       const std::string image = naming::join(split.origin, split.entries.path_of(i));
       const std::string path = yolo_labels_path(image);
       struct stat status = {};
-      if (::fstatat(root.get(), path.c_str(), &status, 0) != 0) {
+      const int error = ::fstatat(root.get(), path.c_str(), &status, 0) != 0 ? errno : 0;
+      if (is_absent(error, root.get(), path)) {
         if (number++ == 0 && missing_.empty())
           missing_ = "for " + printable(image) + " they would be " + printable(path);
         return true;
       }
-      if (!S_ISREG(status.st_mode) || status.st_size > std::int64_t{1} << 31) {
-        split.rejects.push_back(
-            {printable(split.entries.path_of(i)), "its labels are no file that can be read"});
+      any = true;
+      if (error != 0 || !S_ISREG(status.st_mode) || status.st_size > std::int64_t{1} << 31) {
+        split.rejects.push_back({printable(split.entries.path_of(i)),
+                                 error == 0 ? "its labels are no file that can be read"
+                                            : fmt::format("its labels, {}: {}", printable(path),
+                                                          std::strerror(error))});
         return false;
       }
-      any = true;
       facts.fields = 1;
       facts.field_bytes = static_cast<std::uint32_t>(status.st_size);
       facts.stamp = mix_stamp(mix_stamp(facts.stamp, static_cast<std::uint64_t>(stamp_of(status))),
@@ -213,6 +217,14 @@ class YoloSource final : public Source {
       return true;
     });
     return any;
+  }
+
+  /// Whether an image has no labels. Where they cannot be reached, or are a link that leads
+  /// nowhere, it may well have some.
+  static bool is_absent(int error, int root, const std::string& path) {
+    struct stat link = {};
+    return (error == ENOENT || error == ENOTDIR) &&
+           ::fstatat(root, path.c_str(), &link, AT_SYMLINK_NOFOLLOW) != 0;
   }
 
   /// A test split may have no labels; any other must.

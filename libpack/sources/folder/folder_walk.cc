@@ -74,14 +74,16 @@ void FolderWalk::outside(int fd, FolderItems& items, const std::string& path, st
       if (!left_alone(below) && !take_field_file(items, i, below)) skip(rule);
     } else if (!left_alone(below)) {
       const UniqueFd folder = open_at(fd, items.c_name(i), O_RDONLY | O_DIRECTORY);
-      const std::optional<FolderId> id = folder_id(folder.get());
+      const std::optional<FolderId> id = folder ? folder_id(folder.get()) : std::nullopt;
       if (!id) {
+        out_.unreadable.emplace(below, std::strerror(errno));
         skip(rule);
       } else if (!above_.insert(*id).second) {
         skip(naming::kLoop);
       } else {
         FolderItems inside(folder.get(), above_, threads_);
         outside(folder.get(), inside, below, rule, left_alone);
+        if (inside.error() != 0) out_.unreadable.emplace(below, std::strerror(inside.error()));
         above_.erase(*id);
       }
     }

@@ -18,6 +18,7 @@ struct FolderListing {
   std::vector<Reject> rejects = {};
   std::vector<Skip> skips = {};
   std::vector<FieldFile> field_files = {};  ///< that may be fields of images elsewhere
+  UnreadableFolders unreadable = {};        ///< outside
 };
 
 /// Walks a folder and the folders below it. One thread; other walks may run at the same time.
@@ -41,7 +42,8 @@ class FolderWalk {
   /// Takes only the files of a folder, all of which have been looked at.
   void files(int fd, const FolderItems& items, const std::string& path, std::int64_t label);
   /// Skips everything in a folder, which must be one of those above, by `rule`, except the folders
-  /// and files for which `left_alone` is true, and files that may be fields.
+  /// and files for which `left_alone` is true, and files that may be fields. A folder that cannot
+  /// be listed is skipped, and noted as unreadable.
   void outside(int fd, FolderItems& items, const std::string& path, std::string_view rule,
                const std::function<bool(const std::string&)>& left_alone);
 

@@ -105,8 +105,9 @@ class FolderSource final : public Source {
       }
     }
     if (options.classes.empty()) doubt_same(class_folders, listing.doubts);
-    if (around) listing.skips = skips_outside(*around, field_files);
-    attach_fields(listing, layout_, fields_, std::move(field_files), root_, mix_stamps);
+    UnreadableFolders unreadable;
+    if (around) listing.skips = skips_outside(*around, field_files, unreadable);
+    attach_fields(listing, layout_, fields_, std::move(field_files), root_, mix_stamps, unreadable);
     give_labels(layout_.given_labels(options, root_), listing);
     refuse_empty(listing);
     doubt_classes(listing, options, layout_);
@@ -249,13 +250,15 @@ class FolderSource final : public Source {
     return naming::class_names(options.classes, found, root_);
   }
 
-  std::vector<Skip> skips_outside(OpenFolder& source, std::vector<FieldFile>& field_files) const {
+  std::vector<Skip> skips_outside(OpenFolder& source, std::vector<FieldFile>& field_files,
+                                  UnreadableFolders& unreadable) const {
     FolderListing outside;
     FolderWalk(fields_, "", source.above, listing_threads(), outside)
         .outside(source.fd.get(), source.items, "", layout_.rule_outside(),
                  [&](const std::string& folder) { return layout_.is_root(folder); });
     std::move(outside.field_files.begin(), outside.field_files.end(),
               std::back_inserter(field_files));
+    unreadable = std::move(outside.unreadable);
     return std::move(outside.skips);
   }
 

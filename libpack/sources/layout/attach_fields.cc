@@ -32,12 +32,14 @@ class Attaching {
   using Take = std::function<void(EntryTable::Facts&, const FoundFields&)>;
 
   Attaching(Listing& listing, const Layout& layout, const FieldSet& fields,
-            std::vector<FieldFile> files, const fs::path& source)
+            std::vector<FieldFile> files, const fs::path& source,
+            const UnreadableFolders& unreadable)
       : listing_(listing),
         layout_(layout),
         fields_(fields),
         files_(std::move(files)),
         source_(source),
+        unreadable_(unreadable),
         seen_(fields.size()) {
     std::stable_sort(files_.begin(), files_.end(),
                      [](const FieldFile& a, const FieldFile& b) { return a.path < b.path; });
@@ -147,6 +149,11 @@ class Attaching {
         refuse_shared(fields_[f].name, image, *file);
         continue;
       }
+      const std::string closed = path ? unreadable_around(*path) : std::string();
+      if (!closed.empty()) {
+        verdict.problem = "its field " + fields_[f].name + ": " + closed;
+        continue;
+      }
       if (seen_[f].missing++ == 0) seen_[f].image = image, seen_[f].file = path.value_or("");
       if (fields_[f].required)
         verdict.problem =
@@ -154,6 +161,17 @@ class Attaching {
             (path ? "there is no " + shown(*path) : "its name does not fit the pattern");
     }
     return verdict;
+  }
+
+  /// The unreadable folder around a file, and why it is; "" when there is none.
+  std::string unreadable_around(const std::string& path) const {
+    for (std::size_t at = path.find('/'); !unreadable_.empty() && at != std::string::npos;
+         at = path.find('/', at + 1)) {
+      const auto folder = unreadable_.find(std::string_view(path).substr(0, at));
+      if (folder != unreadable_.end())
+        return "unreadable folder " + shown(folder->first) + ": " + folder->second;
+    }
+    return {};
   }
 
   std::vector<FieldFile>::const_iterator first_from(const std::string& path) const {
@@ -225,6 +243,7 @@ class Attaching {
   std::vector<FieldFile> files_;      ///< by path
   std::vector<std::uint64_t> users_;  ///< of each file, the hash of its image's name; 0 = none
   const fs::path& source_;
+  const UnreadableFolders& unreadable_;
   std::vector<Seen> seen_;            ///< of each field
   std::string directory_;             ///< that folders_ is about
   std::vector<std::string> folders_;  ///< of each field, folder_of_field()
@@ -234,9 +253,10 @@ class Attaching {
 
 void attach_fields(Listing& listing, const Layout& layout, const FieldSet& fields,
                    std::vector<FieldFile> files, const fs::path& source,
-                   const std::function<void(EntryTable::Facts&, const FoundFields&)>& take) {
+                   const std::function<void(EntryTable::Facts&, const FoundFields&)>& take,
+                   const UnreadableFolders& unreadable) {
   if (!fields.any_elsewhere()) return;
-  Attaching(listing, layout, fields, std::move(files), source).run(take);
+  Attaching(listing, layout, fields, std::move(files), source, unreadable).run(take);
 }
 
 std::uint32_t fields_in(const Listing& listing) {

@@ -76,21 +76,24 @@ def run_unprivileged(*args, cwd):
     return Result(done.returncode, done.stdout, done.stderr)
 
 
-def pack_closed(make, closed, *options):
-    """Packs to wds, as JSON, the source that make(root) makes, for a user who may not look into `closed` in it."""
+def run_closed(make, closed, *args):
+    """Runs beside `source`, which make(root) makes, for a user who may not look into `closed` in it."""
     with tempfile.TemporaryDirectory() as scratch:
         os.chmod(scratch, 0o777)
         source = Path(scratch) / "source"
         make(source)
         mode = (source / closed).stat().st_mode
         (source / closed).chmod(0)
-        options = ("--format", "wds", "--json", *options)
         try:
-            result = run_unprivileged("pack", source, f"{scratch}/out", *options, cwd=scratch)
+            result = run_unprivileged(*args, cwd=scratch)
         finally:
             (source / closed).chmod(mode)
-        assert not (Path(scratch) / "out").exists() or result.code == DONE
+        assert result.code == DONE or not (Path(scratch) / "out").exists(), result
         return result
+
+
+def pack_closed(make, closed, *options):
+    return run_closed(make, closed, "pack", "source", "out", "--format", "wds", "--json", *options)
 
 
 def train(*args, cwd=None):

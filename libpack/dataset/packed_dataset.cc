@@ -59,6 +59,19 @@ fs::path checked(const fs::path& path) {
               splits.empty() ? kWhatIsADataset : "give one of its splits: " + splits);
 }
 
+/// Whether an entry of a directory is a dataset. What cannot be reached may be one, and must not be
+/// taken for absent: all else would be done without that split.
+bool is_split(const fs::path& path) {
+  std::error_code code;
+  const fs::file_status status = fs::status(path / kManifestName, code);
+  const std::string name = path.filename();
+  const bool of_the_system = name.starts_with('.') || name == "lost+found";  // closed on any volume
+  if (status.type() == fs::file_type::none && !of_the_system &&
+      code != std::errc::too_many_symbolic_link_levels)
+    throw_code(code, "tell whether this is a split of the dataset", path);
+  return fs::is_regular_file(status);
+}
+
 std::atomic<std::uint64_t> next_serial{1};
 
 /// The frame a thread decompressed last, and its buffers.
@@ -105,7 +118,7 @@ std::vector<fs::path> find_datasets(const fs::path& path) {
   if (!is_packed_dataset(path) && !path.native().ends_with(".partial") &&
       fs::is_directory(path, code)) {
     for (const fs::directory_entry& entry : entries_in(path)) {
-      if (is_packed_dataset(entry.path())) found.push_back(entry.path());
+      if (is_split(entry.path())) found.push_back(entry.path());
     }
     std::sort(found.begin(), found.end());
   }

@@ -197,7 +197,8 @@ void check_target(const fs::path& source, const fs::path& out, bool overwrite) {
   }
   try {
     static_cast<void>(find_datasets(out));
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kNotFound) throw;
     throw Error(ErrorKind::kExists,
                 "the target exists and is not a packed dataset, so it is not replaced", out,
                 "choose another target, or remove it by hand");

@@ -6,6 +6,7 @@ import pytest
 from python_support import (
     BROKEN,
     DAMAGE,
+    DONE,
     FAILED,
     FORMATS,
     SHAPES,
@@ -18,6 +19,7 @@ from python_support import (
     packhorse,
     refused,
     run,
+    run_closed,
 )
 
 
@@ -190,3 +192,32 @@ def test_the_list_of_rejects_is_part_of_what_is_verified(tmp_path):
         file.write(b"x")
     result = run("inspect", tmp_path / "out", "--verify", "quick")
     assert result.code == DAMAGE and "damage: rejects.jsonl: size" in result.out
+
+
+COMMANDS_ON_ALL_SPLITS = [
+    ("inspect", "source"),
+    ("inspect", "source", "--verify", "full"),
+    ("unpack", "source", "out"),
+    ("pack", "source", "out", "--format", "lmdb"),
+    ("stats", "source"),
+    ("diff", "source", "source"),
+    ("duplicates", "source"),
+    ("bench", "source", "--repeats", "1"),
+]
+
+
+@pytest.mark.parametrize("args", COMMANDS_ON_ALL_SPLITS, ids=" ".join)
+def test_a_split_that_cannot_be_looked_into_ends_the_run(args):
+    result = run_closed(lambda root: pack(SHAPES, root, "--format", "wds"), "val", *args)
+    assert result.code == FAILED and result.out == "", result
+    assert "cannot tell whether this is a split of the dataset: Permission denied" in result.err
+    assert "where: source/val" in result.err
+
+
+def test_what_the_system_closes_on_a_volume_is_no_split():
+    def make(root):
+        pack(SHAPES, root, "--format", "wds")
+        (root / "lost+found").mkdir()
+
+    result = run_closed(make, "lost+found", "inspect", "source", "--verify", "full")
+    assert result.code == DONE and "156 samples" in result.out, result

@@ -144,7 +144,8 @@ ShardIndex open_index(const DatasetDirectory& dataset, const ShardRecord& record
 bool is_packed_dataset(const std::filesystem::path& path);
 
 /// The datasets at `path`: itself, or its direct sub-directories that are datasets (splits), in
-/// name order. Throws Error(kNotFound) when there is none.
+/// name order. Throws Error(kNotFound) when there is none, Error(kIo) where a sub-directory cannot
+/// be looked into.
 std::vector<std::filesystem::path> find_datasets(const std::filesystem::path& path);
 
 }  // namespace packhorse

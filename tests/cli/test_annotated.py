@@ -268,15 +268,8 @@ def test_lines_of_a_list_that_name_no_image_are_rejects(tmp_path):
     ]
 
 
-@pytest.mark.parametrize(
-    "closed, reasons",
-    [
-        ("labels/train/b", {"train-1.jpg": "its labels, labels/train/b/train-1.txt: Permission denied"}),
-        ("labels/val", {f"val-{i}.jpg": f"its labels, labels/val/val-{i}.txt: Permission denied" for i in range(2)}),
-        ("images/val", {"images/val": "unreadable folder: Permission denied"}),
-    ],
-)
-def test_labels_that_cannot_be_reached_are_not_taken_for_none(closed, reasons):
+@pytest.mark.parametrize("closed", ["labels/train/b", "labels/val"])
+def test_labels_that_cannot_be_listed_end_the_run(closed):
     def make(root):
         made.yolo(root)
         for kind, ending in (("images", "jpg"), ("labels", "txt")):
@@ -284,8 +277,34 @@ def test_labels_that_cannot_be_reached_are_not_taken_for_none(closed, reasons):
             (root / kind / f"train/train-1.{ending}").rename(root / kind / f"train/b/train-1.{ending}")
 
     result = pack_closed(make, closed)
+    assert result.code == FAILED and "cannot list: Permission denied" in result.err, result
+    assert f"source/{closed}" in result.err
+
+
+def test_a_split_whose_images_cannot_be_listed_is_a_reject():
+    result = pack_closed(made.yolo, "images/val")
     assert result.code == DAMAGE, result
-    assert {path.rsplit("/", 1)[-1] if path.endswith("jpg") else closed: why for path, why in rejects_of(result.json).items()} == reasons
+    assert rejects_of(result.json) == {"images/val/": "unreadable folder: Permission denied"}
+
+
+def test_label_files_of_no_image_are_skips(tmp_path):
+    made.yolo(tmp_path / "source")
+    for name in ("train/classes.txt", "train/train-0.txt.txt", "val/train-0.txt"):
+        made.text(tmp_path / "source/labels" / name, made.yolo_text())
+    result = pack(tmp_path / "source", tmp_path / "out")
+    assert (result.code, result.json["packed"], result.json["skipped"]) == (DONE, 4, 3), result
+    assert result.json["skipped_by_rule"] == {"labels of no image that is packed": 3}
+
+
+def test_labels_in_other_letter_case_are_not_taken_for_none(tmp_path):
+    made.yolo(tmp_path / "source")
+    labels = tmp_path / "source/labels/train/train-0.txt"
+    labels.rename(labels.with_suffix(".TXT"))
+    result = pack(tmp_path / "source", tmp_path / "out")
+    assert result.code == DAMAGE, result
+    assert list(rejects_of(result.json).values()) == [
+        "its labels would be labels/train/train-0.txt, and there is labels/train/train-0.TXT"
+    ]
 
 
 def test_a_link_to_labels_that_are_not_there_is_not_taken_for_none(tmp_path):

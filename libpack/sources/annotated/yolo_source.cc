@@ -16,6 +16,7 @@
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 #include "packhorse/base/printable.h"
+#include "sources/annotated/yolo_labels.h"
 #include "sources/annotated/yolo_places.h"
 #include "sources/folder/folder_walk.h"
 
@@ -31,7 +32,11 @@ constexpr std::uint64_t kMostListBytes = std::uint64_t{1} << 30;
 class YoloSource final : public Source {
  public:
   YoloSource(const fs::path& source, fs::path file)
-      : file_(std::move(file)), root_(source), folder_(source), data_(read_data_yaml(file_)) {
+      : file_(std::move(file)),
+        root_(source),
+        folder_(source),
+        data_(read_data_yaml(file_)),
+        labels_(source) {
     places_ = find_yolo_places(data_, file_, root_, notes_);
     targets_.notation = TargetOptions::Notation::kYolo;
     targets_.classes = data_.names;
@@ -54,7 +59,7 @@ class YoloSource final : public Source {
         throw Error(ErrorKind::kUsage, "the split " + split.split + " has no images", file_,
                     "correct its path, or leave it out of the file");
       // Rejects alone are no reason to leave a split out.
-      if (split.entries.size() == 0 || attach_labels(split)) {
+      if (split.entries.size() == 0 || labels_.attach(split)) {
         listing.splits.push_back(std::move(split));
         continue;
       }
@@ -62,6 +67,7 @@ class YoloSource final : public Source {
     }
     if (listing.splits.empty()) refuse_no_labels();
     refuse_twice(listing);
+    labels_.check_unused(listing);
     const auto count = [](std::size_t n, const char* one, const char* several) {
       return fmt::format("{} {}", n, n == 1 ? one : several);
     };
@@ -187,46 +193,6 @@ class YoloSource final : public Source {
     return path_inside(root, beside ? root / naming::directory_of(list) : root, std::string(line));
   }
 
-  /// Finds the labels of each image. Returns whether any image has some, be they readable or not.
-  bool attach_labels(SplitListing& split) {
-    const UniqueFd root = open_file(root_, O_RDONLY | O_DIRECTORY);
-    bool any = false;
-    std::uint64_t number = 0;
-    split.entries.revise([&](std::size_t i, EntryTable::Facts& facts) {
-      const std::string image = naming::join(split.origin, split.entries.path_of(i));
-      const std::string path = yolo_labels_path(image);
-      struct stat status = {};
-      const int error = ::fstatat(root.get(), path.c_str(), &status, 0) != 0 ? errno : 0;
-      if (is_absent(error, root.get(), path)) {
-        if (number++ == 0 && missing_.empty())
-          missing_ = "for " + printable(image) + " they would be " + printable(path);
-        return true;
-      }
-      any = true;
-      if (error != 0 || !S_ISREG(status.st_mode) || status.st_size > std::int64_t{1} << 31) {
-        split.rejects.push_back({printable(split.entries.path_of(i)),
-                                 error == 0 ? "its labels are no file that can be read"
-                                            : fmt::format("its labels, {}: {}", printable(path),
-                                                          std::strerror(error))});
-        return false;
-      }
-      facts.fields = 1;
-      facts.field_bytes = static_cast<std::uint32_t>(status.st_size);
-      facts.stamp = mix_stamp(mix_stamp(facts.stamp, static_cast<std::uint64_t>(stamp_of(status))),
-                              static_cast<std::uint64_t>(status.st_size));
-      return true;
-    });
-    return any;
-  }
-
-  /// Whether an image has no labels. Where they cannot be reached, or are a link that leads
-  /// nowhere, it may well have some.
-  static bool is_absent(int error, int root, const std::string& path) {
-    struct stat link = {};
-    return (error == ENOENT || error == ENOTDIR) &&
-           ::fstatat(root, path.c_str(), &link, AT_SYMLINK_NOFOLLOW) != 0;
-  }
-
   /// A test split may have no labels; any other must.
   void leave_out(SplitListing& split, Listing& listing) const {
     if (split.split != "test") refuse_no_labels();
@@ -237,7 +203,7 @@ class YoloSource final : public Source {
   }
 
   [[noreturn]] void refuse_no_labels() const {
-    throw Error(ErrorKind::kUsage, "none of the images has labels: " + missing_, file_,
+    throw Error(ErrorKind::kUsage, "none of the images has labels: " + labels_.missing(), file_,
                 "put the labels there, a .txt for each image that has objects");
   }
 
@@ -260,7 +226,7 @@ class YoloSource final : public Source {
   std::vector<YoloPlaces> places_;
   TargetOptions targets_;
   std::vector<std::string> notes_;
-  std::string missing_;  ///< the first image without labels, and where they would be
+  YoloLabels labels_;
 };
 
 bool is_yaml(const fs::path& path) {

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "packhorse/listing/listing.h"
+
+namespace packhorse {
+
+/// Which label files of YOLO belong to the images of a source, whose paths are those in it.
+class YoloLabels {
+ public:
+  explicit YoloLabels(std::filesystem::path root) : root_(std::move(root)) {}
+
+  /// Gives each image its labels as field 0; one whose labels cannot be reached becomes a reject.
+  /// Returns whether any image has some, be they readable or not. Throws Error(kIo).
+  bool attach(SplitListing& split);
+
+  /// To be called when all splits have theirs. Files of no image become skips; an image without
+  /// labels becomes a reject where a file has their name in other letter case. Throws
+  /// Error(kNotFound | kIo).
+  void check_unused(Listing& listing);
+
+  /// Says of the first image without labels where they would be; "" when there is none.
+  const std::string& missing() const { return missing_; }
+
+ private:
+  std::filesystem::path root_;
+  std::string missing_;
+  std::set<std::string, std::less<>> folders_, image_folders_;
+  std::vector<std::uint64_t> wanted_;  ///< hashes of the paths of all images' labels
+  std::vector<std::uint64_t> absent_;  ///< of those that are not there, in lower case
+};
+
+}  // namespace packhorse

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "annotations/coco_head.h"
 #include "annotations/coco_record.h"
@@ -144,6 +145,18 @@ const CocoFile::Image* SampleTargets::find(const Split& split, std::string_view 
   return look(split.by_last_name, naming::last_name(path));
 }
 
+/// The hash of a path's name when several images of the file have it, so that find() takes none.
+std::optional<std::uint64_t> SampleTargets::shared_name(const Split& split, std::string_view path) {
+  while (true) {
+    const std::uint64_t hash = hash_of(path);
+    const auto found = split.by_name.find(hash);
+    if (found != split.by_name.end() && found->second == kSeveral) return hash;
+    const std::size_t slash = path.find('/');
+    if (slash == std::string_view::npos) return std::nullopt;
+    path.remove_prefix(slash + 1);
+  }
+}
+
 std::string SampleTargets::head(const std::string& split) const {
   const Split* const own = split_of(split);
   if (own == nullptr)
@@ -168,12 +181,16 @@ void SampleTargets::attach(SplitListing& listing) const {
   const std::string file = printable(naming::last_name(split->file->path().native()));
   std::vector<bool> there(split->file->images().size());
   std::size_t known = 0;
+  std::set<std::uint64_t> shared;  // names that several images of the file have, and one here
   listing.entries.revise([&](std::size_t i, EntryTable::Facts&) {
     const std::string path = listing.entries.path_of(i);
     const CocoFile::Image* const image = find(*split, path);
     if (image == nullptr) {
+      const auto name = shared_name(*split, path);
+      if (name) shared.insert(*name);
+      const char* const which = name ? "several images" : "no image";
       listing.rejects.push_back(
-          {printable(path), "no annotations: " + file + " has no image of that name"});
+          {printable(path), fmt::format("no annotations: {} has {} of that name", file, which)});
       return false;
     }
     const auto number = static_cast<std::size_t>(image - split->file->images().data());
@@ -189,14 +206,17 @@ void SampleTargets::attach(SplitListing& listing) const {
   if (known == 0 && !listing.rejects.empty())
     throw Error(
         ErrorKind::kUsage,
-        fmt::format("the annotations name none of the images: they have '{}', the source '{}'",
+        fmt::format("the annotations name none of the images{}: they have '{}', the source '{}'",
+                    shared.empty() ? "" : " once",
                     there.empty() ? "" : printable(split->file->images().front().file_name),
                     listing.rejects.front().path),
-        split->file->path(), "give the annotations of these images");
+        split->file->path(),
+        shared.empty() ? "give the annotations of these images"
+                       : "give annotations with one entry an image");
   for (std::size_t i = 0; i < there.size(); ++i) {
-    if (!there[i])
-      listing.rejects.push_back(
-          {printable(split->file->images()[i].file_name), "not there, but in " + file});
+    const std::string& name = split->file->images()[i].file_name;
+    if (!there[i] && !shared.contains(hash_of(name)))
+      listing.rejects.push_back({printable(name), "not there, but in " + file});
   }
   for (const std::string& problem : split->file->problems())
     listing.rejects.push_back({file, problem});

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -58,6 +59,7 @@ class SampleTargets {
   void open_files();
   const Split* split_of(const std::string& name) const;
   static const CocoFile::Image* find(const Split& split, std::string_view path);
+  static std::optional<std::uint64_t> shared_name(const Split& split, std::string_view path);
   void attach(SplitListing& listing) const;
   /// Gives each split what its file says besides images and annotations.
   void keep_heads(Listing& listing) const;

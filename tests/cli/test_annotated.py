@@ -448,6 +448,19 @@ def test_metadata_in_the_source_names_images_with_their_folders(tmp_path):
     assert sorted(boxes_in(tmp_path / "out")) == sorted([EXPECTED, ([], [])])
 
 
+@pytest.mark.parametrize("repeated", [1, 2])
+def test_an_image_that_is_named_twice_gets_none_of_its_annotations(tmp_path, repeated):
+    made.hf(tmp_path / "source")
+    rows = tmp_path / "source/train/metadata.jsonl"
+    rows.write_text(rows.read_text() + "".join(rows.read_text().splitlines(keepends=True)[:repeated]))
+    result = pack(tmp_path / "source", tmp_path / "out")
+    if repeated == 1:
+        assert (result.code, result.json["rejected"]) == (DAMAGE, 1), result
+        assert list(rejects_of(result.json).values()) == ["no annotations: metadata.jsonl has several images of that name"]
+    else:
+        assert result.code == USAGE and "the annotations name none of the images once" in result.err, result
+
+
 def test_metadata_says_the_same_in_other_words(tmp_path):
     """A list of objects, categories by number, an image without objects, sizes."""
     (left, top, right, bottom) = made.BOXES[1][1]

@@ -99,7 +99,7 @@ class Attaching {
   std::string spelled(const FieldSet::Field& field) const {
     for (std::size_t at = 0; field.place && !directory_.empty() && at != std::string::npos;) {
       at = directory_.find('/', at + 1);
-      const std::string folder = directory_.substr(0, at);
+      std::string folder = directory_.substr(0, at);
       if (field.place->spells(folder)) return folder;
     }
     return {};

@@ -76,6 +76,15 @@ def run_unprivileged(*args, cwd):
     return Result(done.returncode, done.stdout, done.stderr)
 
 
+def run_on_small_disk(size, place, *args):
+    """Runs while a disk of `size` (as `mount -o size=` takes it) is mounted at `place`, which nobody else sees."""
+    mount = ["unshare", "--mount", "sh", "-c", f'mount -t tmpfs -o size={size} tmpfs "$0" && exec "$@"', place]
+    tried = subprocess.run([*mount, "true"], capture_output=True, text=True, check=False)
+    if tried.returncode != 0:
+        pytest.skip(f"cannot mount a small disk: {tried.stderr.strip()}")
+    return run(*args, prefix=mount)
+
+
 def run_closed(make, closed, *args):
     """Runs beside `source`, which make(root) makes, for a user who may not look into `closed` in it."""
     with tempfile.TemporaryDirectory() as scratch:

@@ -14,7 +14,7 @@ import xml.etree.ElementTree
 import pytest
 from fault_plan import Plan, Rule
 from faults import Cut, Hangup, Reset, TooMany, Unavailable
-from python_support import BIN, DONE, FAILED, PACKHORSE, SHAPES, USAGE, make_source, packhorse, refused, run, tree
+from python_support import BIN, DONE, FAILED, PACKHORSE, SHAPES, USAGE, make_source, packhorse, refused, run, run_on_small_disk, tree
 
 BUCKET = "private"
 
@@ -240,12 +240,9 @@ def test_the_disk_holds_some_shards_only(place, tmp_path):
         path.write_bytes(next(SHAPES.rglob("*.jpg")).read_bytes() + random.Random(i).randbytes(2_000_000))
     small = tmp_path / "small"
     small.mkdir()
-    script = 'mount -t tmpfs -o size=70m tmpfs "$0" && exec "$@"'
-    if subprocess.run(["unshare", "--mount", "sh", "-c", script, small, "true"], check=False, capture_output=True).returncode != 0:
-        pytest.skip("cannot mount a small disk")
-    command = [PACKHORSE, "pack", folder, place.url, "--format=wds", "--shard-samples=4", "--jobs=2", "--no-cache", f"--staging={small}/staging"]
-    done = subprocess.run(["unshare", "--mount", "sh", "-c", script, small, *command], capture_output=True, text=True, check=False)
-    assert done.returncode == DONE, done.stderr
+    options = ("--format=wds", "--shard-samples=4", "--jobs=2", "--no-cache", f"--staging={small}/staging")
+    result = run_on_small_disk("70m", small, "pack", folder, place.url, *options)
+    assert result.code == DONE, result
     assert sum(place.client.list(BUCKET, f"{place.prefix}/packed/").values()) > 90_000_000
 
 

@@ -3,12 +3,11 @@ of the same files on the disk."""
 
 import json
 import shutil
-import subprocess
 
 import pytest
 from fault_plan import Plan, Rule
 from faults import Cut, Flip, TimeSkewed, Unavailable
-from python_support import DAMAGE, DONE, FAILED, FORMATS, PACKHORSE, copy_tree, flip_byte, make_source, packhorse, put, refused, run, tree, truncate
+from python_support import DAMAGE, DONE, FAILED, FORMATS, copy_tree, flip_byte, make_source, packhorse, put, refused, run, run_on_small_disk, tree, truncate
 
 NO_CACHE = "--no-cache"
 
@@ -127,12 +126,8 @@ def test_only_two_shards_for_each_job_are_on_the_disk_at_once(packed, serve, scr
     url, place = serve(packed / "wds")
     sizes = [path.stat().st_size for path in place.glob("*.tar")]
     assert len(sizes) == 4
-    script = f'mount -t tmpfs -o size={sum(sizes) * 5 // 8} tmpfs "$TMPDIR" && exec "$@"'
-    if subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", "true"], check=False, capture_output=True).returncode != 0:
-        pytest.skip("cannot mount a small disk")
-    command = [PACKHORSE, "inspect", url, "--verify=full", "--jobs=1", NO_CACHE]
-    done = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", *command], capture_output=True, text=True, check=False)
-    assert done.returncode == DONE, done
+    result = run_on_small_disk(sum(sizes) * 5 // 8, scratch, "inspect", url, "--verify=full", "--jobs=1", NO_CACHE)
+    assert result.code == DONE, result
 
 
 def test_a_place_for_copies_that_is_not_there_is_named(packed, serve, scratch, monkeypatch):

@@ -35,7 +35,7 @@ class Disk:
             pytest.skip("no unshare here to mount a small disk with")
         if self.holder.stdout.readline() != "mounted\n":
             pytest.skip(f"cannot mount a small disk: {self.holder.communicate()[1].strip()}")
-        self.enter = ["nsenter", "--target", str(self.holder.pid), "--mount"]
+        self.enter = ["nsenter", "--target", str(self.holder.pid), "--mount", "--root"]  # of a chroot, too
         if as_root:
             self.enter += ["--user", "--preserve-credentials"]
         self.outside = os.path.join(f"/proc/{self.holder.pid}/root", str(path).lstrip("/"))

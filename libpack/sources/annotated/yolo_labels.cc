@@ -99,6 +99,8 @@ void YoloLabels::check_unused(Listing& listing) {
       if (holds(absent_, hash_of(lower))) misnamed.emplace(hash_of(lower), path);
     }
   }
+  wanted_ = {};
+  absent_ = {};
   if (misnamed.empty()) return;
   for (SplitListing& split : listing.splits) {
     split.entries.revise([&](std::size_t i, const EntryTable::Facts& facts) {

@@ -19,8 +19,8 @@ class YoloLabels {
   /// Returns whether any image has some, be they readable or not. Throws Error(kIo).
   bool attach(SplitListing& split);
 
-  /// To be called when all splits have theirs. Files of no image become skips; an image without
-  /// labels becomes a reject where a file has their name in other letter case. Throws
+  /// To be called once, when all splits have theirs. Files of no image become skips; an image
+  /// without labels becomes a reject where a file has their name in other letter case. Throws
   /// Error(kNotFound | kIo).
   void check_unused(Listing& listing);
 

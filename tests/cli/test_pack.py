@@ -26,6 +26,7 @@ from python_support import (
     paths,
     refused,
     run,
+    run_closed,
     run_unprivileged,
     staging,
     tree,
@@ -345,6 +346,15 @@ def test_a_target_in_a_read_only_folder_cannot_be_written():
             pytest.skip("another user cannot read the samples from here")
         assert result.code == FAILED and "Permission denied" in result.err and str(closed) in result.err
         assert "next: " in result.err and os.listdir(closed) == []
+
+
+def test_a_dataset_that_cannot_be_looked_into_is_not_called_another_thing():
+    args = ("pack", SHAPES, "source", "--format", "wds", "--overwrite")
+    result = run_closed(lambda root: pack(SHAPES, root, "--format", "wds"), "val", *args)
+    if str(SHAPES) in result.err:
+        pytest.skip("another user cannot read the samples from here")
+    assert result.code == FAILED and "cannot tell whether this is a split" in result.err, result
+    assert "where: source/val" in result.err and "not a packed dataset" not in result.err
 
 
 def test_a_target_inside_the_source_is_refused(tmp_path):

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/byte_order_mark.h"
 #include "base/json_slices.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/json.h"
@@ -85,7 +86,7 @@ std::vector<CocoCaption> captions_in(std::string_view text) {
 std::vector<CocoCaption> read_coco_captions(const std::filesystem::path& path) {
   const MappedFile file(path);
   try {
-    return captions_in(as_text(file.bytes()));
+    return captions_in(without_byte_order_mark(as_text(file.bytes())));
   } catch (const Error& error) {
     throw Error(ErrorKind::kUsage, std::string("not COCO's file of captions: ") + error.what(),
                 path);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "annotations/object_builder.h"
+#include "base/byte_order_mark.h"
 #include "packhorse/base/json.h"
 #include "packhorse/base/mapped_file.h"
 
@@ -62,7 +63,9 @@ class CocoFile {
   void read_images(std::string_view array);
   void read_categories(std::string_view array);
   void read_annotations(std::string_view array);
-  std::string_view text() const { return own_text_.empty() ? as_text(file_.bytes()) : own_text_; }
+  std::string_view text() const {
+    return own_text_.empty() ? without_byte_order_mark(as_text(file_.bytes())) : own_text_;
+  }
   std::string_view text_of(const Place& place) const {
     return text().substr(place.offset, place.length);
   }

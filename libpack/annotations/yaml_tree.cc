@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/byte_order_mark.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/printable.h"
 
@@ -24,6 +25,7 @@ constexpr std::size_t kMostYamlBytes = 1u << 20, kMostYamlLevels = 16, kMostYaml
 class YamlEvents {
  public:
   explicit YamlEvents(std::string_view text) {
+    text = without_byte_order_mark(text);  // the parser takes it for a document of its own
     if (yaml_parser_initialize(&parser_) == 0)
       throw Error(ErrorKind::kIo, "there is no memory to parse YAML");
     yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);

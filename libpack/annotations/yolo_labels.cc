@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/byte_order_mark.h"
+
 namespace packhorse {
 
 namespace {
@@ -96,6 +98,7 @@ void add_yolo_objects(std::string_view text, const AnnotationFrame& frame, YoloK
                       ObjectBuilder& builder) {
   const LineObject reader(frame, keypoints);
   std::vector<double> numbers;
+  text = without_byte_order_mark(text);
   for (std::size_t line = 1; !text.empty(); ++line) {
     const std::string_view row = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(row.size() + 1, text.size()));

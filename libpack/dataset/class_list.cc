@@ -2,13 +2,14 @@
 
 #include <set>
 
+#include "base/byte_order_mark.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 
 namespace packhorse {
 
 std::vector<std::string> read_class_list(const std::filesystem::path& path) {
-  return parse_class_list(read_text(path), path);
+  return parse_class_list(without_byte_order_mark(read_text(path)), path);
 }
 
 std::vector<std::string> parse_class_list(std::string_view text,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/byte_order_mark.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/file.h"
 
@@ -17,7 +18,8 @@ RowReader::RowReader(int fd, std::filesystem::path path, RowSyntax syntax, std::
       // No more than the file has: most lists are small, and are read again for single rows.
       read_bytes_(std::min(read_bytes, std::size_t{file_size(fd, path_)} + 1)),
       offset_(offset) {
-  if (offset == 0 && has(2) && buffer_.starts_with("\xef\xbb\xbf")) begin_ = 3;
+  if (offset == 0 && has(kByteOrderMark.size() - 1) && buffer_.starts_with(kByteOrderMark))
+    begin_ = kByteOrderMark.size();
 }
 
 bool RowReader::next(Row& row) {

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <set>
 
+#include "base/byte_order_mark.h"
 #include "listing/names.h"
 #include "packhorse/base/error.h"
 #include "packhorse/base/json.h"
@@ -39,7 +40,9 @@ ShardLabel checked(std::string_view text) {
 
 }  // namespace
 
-ShardLabel label_in_cls(std::string_view content) { return checked(content); }
+ShardLabel label_in_cls(std::string_view content) {
+  return checked(without_byte_order_mark(content));
+}
 
 std::optional<ShardLabel> label_in_json(std::string_view content) try {
   const auto json = parse_json(content);

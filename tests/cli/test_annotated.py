@@ -65,6 +65,15 @@ def test_a_layout_that_is_clear_is_packed_with_its_objects(tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_a_byte_order_mark_is_no_part_of_an_annotation(tmp_path, kind):
+    KINDS[kind](tmp_path / "source")
+    for file in (tmp_path / "source").rglob("*"):
+        if file.is_file() and file.suffix != ".jpg":
+            file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
+    check_splits(pack(tmp_path / "source", tmp_path / "out"), tmp_path / "out")
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_damaged_dataset_is_repaired_from_such_a_source(tmp_path, kind):
     KINDS[kind](tmp_path / "source")
     packhorse("pack", tmp_path / "source", tmp_path / "out", "--format=wds")
@@ -242,16 +251,32 @@ def test_key_points_and_images_without_labels(tmp_path):
     assert one["keypoints"].tolist() == [[50, 40, 2], [0, 0, 0]] and len(none["boxes"]) == 0
 
 
+WITH_TEST = "train: images/train\nval: images/val\ntest: images/test\nnames: [cat, dog]\n"
+
+
 def test_a_test_split_without_labels_is_left_out_and_any_other_is_refused(tmp_path):
-    yaml = "train: images/train\nval: images/val\ntest: images/test\nnames: [cat, dog]\n"
-    made.yolo(tmp_path / "source", yaml=yaml)
+    made.yolo(tmp_path / "source", yaml=WITH_TEST)
     made.image(tmp_path / "source/images/test/1.jpg", 77)
+    made.text(tmp_path / "source/images/test/about.txt", "photos")
     result = pack(tmp_path / "source", tmp_path / "out")
     check_splits(result, tmp_path / "out")
-    assert result.json["skipped_by_rule"] == {"in a split without labels": 1}
+    assert result.json["skipped_by_rule"] == {"in a split without labels": 1, "not an image, by name and first bytes": 1}
+    assert result.json["seen"] == 6
     for path in (tmp_path / "source/labels/val").iterdir():
         path.unlink()
     refused(tmp_path / "source", tmp_path / "no", "none of the images has labels: for images/val/val-0.jpg")
+
+
+def test_a_test_split_that_cannot_be_read_whole_is_not_taken_for_one_without_labels():
+    def make(root):
+        made.yolo(root, yaml=WITH_TEST)
+        made.image(root / "images/test/1.jpg", 77)
+        made.image(root / "images/test/b/2.jpg", 78)
+        made.text(root / "labels/test/b/2.txt", made.yolo_text())
+
+    result = pack_closed(make, "images/test/b")
+    assert result.code == USAGE, result
+    assert "1 of its inputs cannot be packed: images/test/b: unreadable folder: Permission denied" in result.err
 
 
 def test_lines_of_a_list_that_name_no_image_are_rejects(tmp_path):
@@ -296,6 +321,18 @@ def test_label_files_of_no_image_are_skips(tmp_path):
     assert result.json["skipped_by_rule"] == {"labels of no image that is packed": 3}
 
 
+def test_label_files_of_no_image_beside_listed_images_are_skips(tmp_path):
+    made.yolo(tmp_path / "source", yaml="train: list.txt\nnames: [cat, dog]\n")
+    made.text(tmp_path / "source/list.txt", "photos/0.jpg\nphotos/1.jpg\n")
+    for n in range(2):
+        made.image(tmp_path / f"source/photos/{n}.jpg", n)
+        made.text(tmp_path / f"source/photos/{n}.txt", made.yolo_text())
+    made.text(tmp_path / "source/photos/2.txt", made.yolo_text())
+    result = pack(tmp_path / "source", tmp_path / "out")
+    check_splits(result, tmp_path / "out", ["train"])
+    assert result.json["skipped_by_rule"] == {"labels of no image that is packed": 1}
+
+
 def test_labels_in_other_letter_case_are_not_taken_for_none(tmp_path):
     made.yolo(tmp_path / "source")
     labels = tmp_path / "source/labels/train/train-0.txt"
@@ -325,20 +362,57 @@ def test_voc_has_the_splits_of_its_lists_and_the_classes_of_its_files(tmp_path):
     made.text(tmp_path / "source/VOCdevkit/VOC2012/ImageSets/Main/trainval.txt", "train-0\ntrain-1\nval-0\nval-1\n")
     result = pack(tmp_path / "source", tmp_path / "out")
     check_splits(result, tmp_path / "out")
-    assert result.json["skipped_by_rule"]["in none of the lists in ImageSets/Main"] == 1
+    assert result.json["skipped_by_rule"]["in none of the lists of splits in ImageSets/Main"] == 1
     assert "the 2 classes of the objects are those of the annotations, sorted: 'cat', 'dog'" in "\n".join(result.json["notes"])
     (tmp_path / "names.txt").write_text("dog\ncat\n")
     pack(tmp_path / "source", tmp_path / "fixed", "--targets=voc", f"--target-classes={tmp_path}/names.txt")
     assert boxes_in(tmp_path / "fixed/train") == [(EXPECTED[0], [1, 0])] * 2
 
 
+@pytest.mark.parametrize(
+    "lists",
+    [
+        {"train": "Train.txt", "val": "VAL.TXT"},
+        {"train": "training.txt", "val": "validation.txt"},
+        {"train": "train2012.txt", "val": "valid.txt"},
+    ],
+)
+def test_voc_knows_lists_by_the_other_names_of_splits(tmp_path, lists):
+    made.voc(tmp_path / "source")
+    for split, name in lists.items():
+        (tmp_path / f"source/ImageSets/Main/{split}.txt").rename(tmp_path / f"source/ImageSets/Main/{name}")
+    result = pack(tmp_path / "source", tmp_path / "out")
+    check_splits(result, tmp_path / "out")
+    assert "not read" not in "\n".join(result.json["notes"])
+
+
+def test_voc_names_the_lists_that_it_does_not_read(tmp_path):
+    made.voc(tmp_path / "source")
+    lists = tmp_path / "source/ImageSets/Main"
+    made.text(lists / "train_1.txt", "train-0\n")
+    made.text(lists / "hard.txt", "train-1\n")
+    result = pack(tmp_path / "source", tmp_path / "out")
+    check_splits(result, tmp_path / "out")
+    assert "not read: 'hard.txt', 'train_1.txt' in ImageSets/Main, which are of no split" in result.json["notes"]
+    for name in ("train", "val", "train_1"):
+        (lists / f"{name}.txt").unlink()
+    result = pack(tmp_path / "source", tmp_path / "whole")
+    assert result.code == DONE and [split["split"] for split in result.json["splits"]] == [""]
+    assert "not read: 'hard.txt' in ImageSets/Main, which is of no split" in result.json["notes"]
+    made.text(lists / "train_1.txt", "train-0\n")
+    made.text(lists / "train_2.txt", "train-1\n")
+    refused(tmp_path / "source", tmp_path / "no", "two lists are for the split train: train_1.txt and train_2.txt")
+
+
 def test_voc_without_annotations_of_its_test_split(tmp_path):
     made.voc(tmp_path / "source", sets=("train", "val", "test"))
+    made.text(tmp_path / "source/ImageSets/Main/test.txt", "test-0\ntest-1\ngone\n")
     for n in range(2):
         (tmp_path / f"source/Annotations/test-{n}.xml").unlink()
     result = pack(tmp_path / "source", tmp_path / "out")
     check_splits(result, tmp_path / "out")
     assert result.json["skipped_by_rule"]["in a split without annotations"] == 2
+    assert result.json["skipped_by_rule"]["not there, but in the list of a split without annotations"] == 1
     (tmp_path / "source/Annotations/val-0.xml").unlink()
     made.text(tmp_path / "source/ImageSets/Main/train.txt", "train-0\ntrain-1\ngone\n")
     result = pack(tmp_path / "source", tmp_path / "no")

@@ -6,8 +6,11 @@
 #include <map>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "annotations/voc_file.h"
+#include "base/ascii.h"
+#include "base/byte_order_mark.h"
 #include "base/directory_look.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"
@@ -15,6 +18,7 @@
 #include "packhorse/base/file.h"
 #include "packhorse/base/printable.h"
 #include "sources/annotated/annotated_folder.h"
+#include "sources/layout/folder_roles.h"
 
 namespace packhorse::voc {
 
@@ -25,8 +29,10 @@ namespace {
 constexpr const char* kImages = "JPEGImages";
 constexpr const char* kXml = "Annotations";
 constexpr const char* kSets = "ImageSets/Main";
-constexpr const char* kInNoSet = "in none of the lists in ImageSets/Main";
+constexpr const char* kInNoSet = "in none of the lists of splits in ImageSets/Main";
 constexpr const char* kNoXml = "in a split without annotations";
+constexpr const char* kNotThere = "not there, but in the list of a split without annotations";
+constexpr const char* kBoth = "trainval";
 constexpr std::uintmax_t kMostSetBytes = std::uintmax_t{1} << 28;
 constexpr int kMostWrappers = 3;
 
@@ -50,6 +56,14 @@ std::string_view stem_of(std::string_view path) {
   return name.substr(0, name.rfind('.'));
 }
 
+/// Whether a list is about one class in a split: "cat_train".
+bool is_of_a_class(const std::string& list) {
+  const std::size_t end = list.rfind('_');
+  if (end == std::string::npos || end == 0) return false;
+  const std::string part = list.substr(end + 1);
+  return !split_named(part).empty() || lower_case(part) == kBoth;
+}
+
 /// The names in a list, a line each; further words are of other lists (1, -1).
 std::vector<std::string> names_of_set(const fs::path& file) {
   std::error_code code;
@@ -57,7 +71,7 @@ std::vector<std::string> names_of_set(const fs::path& file) {
     throw Error(ErrorKind::kUsage, "the list of a split is larger than 256 MiB", file,
                 "give the right file");
   const std::vector<std::byte> bytes = read_file(file);
-  std::string_view text = as_text(bytes);
+  std::string_view text = without_byte_order_mark(as_text(bytes));
   std::vector<std::string> names;
   while (!text.empty()) {
     std::string_view line = text.substr(0, text.find('\n'));
@@ -89,6 +103,10 @@ class VocFolder final : public AnnotatedFolder {
     Listing listing = folder_->list(inside);
     listing.notes.clear();  // they are about the folders and the missing files
     if (!sets_.empty()) divide(listing);
+    if (!others_.empty())
+      listing.notes.push_back(fmt::format("not read: {} in {}, which {} of no split",
+                                          naming::quoted(others_), kSets,
+                                          others_.size() == 1 ? "is" : "are"));
     targets_.classes = options.targets.classes;
     if (targets_.classes.empty()) find_classes(listing);
     listing.detected = fmt::format("Pascal VOC: images in {0}, annotations in {1}{2}", kImages,
@@ -98,16 +116,26 @@ class VocFolder final : public AnnotatedFolder {
 
  private:
   void read_sets() {
-    const std::vector<std::string> files = files_in(root() / kSets);
-    const auto there = [&](const char* name) {
-      return std::find(files.begin(), files.end(), std::string(name) + ".txt") != files.end();
-    };
-    const bool parts = there("train") || there("val");
-    for (const char* name : {"train", "val", "trainval", "test"}) {
-      // What is in trainval is in train or in val.
-      if (!there(name) || (parts && std::string_view(name) == "trainval")) continue;
-      sets_.emplace(name, names_of_set(root() / kSets / (std::string(name) + ".txt")));
+    for (const std::string& file : files_in(root() / kSets)) {
+      const fs::path name = file;
+      if (lower_case(name.extension().native()) != ".txt") continue;
+      const std::string list = name.stem().native();
+      const std::string split = lower_case(list) == kBoth ? kBoth : split_named(list);
+      if (split.empty() && !is_of_a_class(list)) others_.push_back(file);
+      if (split.empty()) continue;
+      const auto [set, fresh] = sets_.try_emplace(split, Set{file, {}});
+      if (fresh) continue;
+      const std::string own = split + ".txt";  // goes before "train_1.txt"
+      if (file != own && set->second.file != own)
+        throw Error(ErrorKind::kUsage,
+                    fmt::format("two lists are for the split {}: {} and {}", split,
+                                printable(set->second.file), printable(file)),
+                    root() / kSets, "leave one of them");
+      others_.push_back(file == own ? std::exchange(set->second.file, file) : file);
     }
+    // What is in trainval is in train or in val.
+    if (sets_.contains("train") || sets_.contains("val")) sets_.erase(kBoth);
+    for (auto& [split, set] : sets_) set.members = names_of_set(root() / kSets / set.file);
   }
 
   /// Makes a split of the images in each list.
@@ -118,18 +146,18 @@ class VocFolder final : public AnnotatedFolder {
       image_of.emplace(std::string(stem_of(whole.entries.path_of(i))), i);
     std::vector<bool> used(whole.entries.size());
     listing.splits.clear();
-    for (const auto& [name, members] : sets_) {
+    for (const auto& [name, set] : sets_) {
       SplitListing split;
       split.split = name;
       split.origin = whole.origin;
       split.entries = EntryTable(whole.entries.memory());
       std::vector<std::size_t> entries;
       bool any = false;
-      for (const std::string& member : members) {
+      for (const std::string& member : set.members) {
         const auto found = image_of.find(member);
         if (found == image_of.end()) {
-          split.rejects.push_back(
-              {printable(member), fmt::format("not there, but in {}/{}.txt", kSets, name)});
+          split.rejects.push_back({printable(member), fmt::format("not there, but in {}/{}", kSets,
+                                                                  printable(set.file))});
           continue;
         }
         if (used[found->second])
@@ -141,7 +169,7 @@ class VocFolder final : public AnnotatedFolder {
         any = any || whole.entries.facts(found->second).fields != 0;
       }
       if (!any && name == "test") {
-        leave_out(whole, entries, listing);
+        leave_out(whole, entries, split, listing);
         continue;
       }
       std::sort(entries.begin(), entries.end());
@@ -160,10 +188,11 @@ class VocFolder final : public AnnotatedFolder {
   }
 
   static void leave_out(const SplitListing& whole, const std::vector<std::size_t>& entries,
-                        Listing& listing) {
+                        const SplitListing& split, Listing& listing) {
     for (const std::size_t i : entries)
       listing.skips.push_back(
           {printable(naming::join(whole.origin, whole.entries.path_of(i))), kNoXml});
+    for (const Reject& member : split.rejects) listing.skips.push_back({member.path, kNotThere});
     listing.notes.push_back("the split test is left out: none of its images has annotations");
   }
 
@@ -200,7 +229,13 @@ class VocFolder final : public AnnotatedFolder {
                     naming::quoted(targets_.classes)));
   }
 
-  std::map<std::string, std::vector<std::string>> sets_;
+  /// The images of a split.
+  struct Set {
+    std::string file;  ///< in kSets
+    std::vector<std::string> members;
+  };
+  std::map<std::string, Set> sets_;  ///< by the split
+  std::vector<std::string> others_;  ///< lists that are of no split, and of no class
 };
 
 }  // namespace

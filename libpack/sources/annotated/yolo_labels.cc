@@ -32,8 +32,11 @@ bool holds(const std::vector<std::uint64_t>& sorted, std::uint64_t hash) {
   return std::binary_search(sorted.begin(), sorted.end(), hash);
 }
 
-void add(std::string_view folder, std::set<std::string, std::less<>>& folders) {
-  if (!folders.contains(folder)) folders.emplace(folder);
+/// Whether a folder is one of `others`, or lies in one of them.
+bool is_in(std::string_view folder, const std::vector<std::string>& others) {
+  return std::any_of(others.begin(), others.end(), [&](const std::string& other) {
+    return other.empty() || folder == other || folder.starts_with(other + '/');
+  });
 }
 
 std::string image_path(const SplitListing& split, std::size_t i) {
@@ -57,8 +60,8 @@ bool YoloLabels::attach(SplitListing& split) {
   split.entries.revise([&](std::size_t i, EntryTable::Facts& facts) {
     const std::string image = image_path(split, i);
     const std::string path = yolo_labels_path(image);
-    add(naming::directory_of(image), image_folders_);
-    add(naming::directory_of(path), folders_);
+    if (!folders_.contains(naming::directory_of(path)))
+      folders_.emplace(naming::directory_of(path));
     wanted_.push_back(hash_of(path));
     struct stat status = {};
     const int error = ::fstatat(root.get(), path.c_str(), &status, 0) != 0 ? errno : 0;
@@ -85,7 +88,7 @@ bool YoloLabels::attach(SplitListing& split) {
   return any;
 }
 
-void YoloLabels::check_unused(Listing& listing) {
+void YoloLabels::check_unused(Listing& listing, const std::vector<std::string>& walked) {
   std::sort(wanted_.begin(), wanted_.end());
   std::sort(absent_.begin(), absent_.end());
   std::map<std::uint64_t, std::string> misnamed;  // by the hash in lower case
@@ -94,8 +97,7 @@ void YoloLabels::check_unused(Listing& listing) {
       const std::string path = naming::join(folder, name);
       const std::string lower = lower_case(path);
       if (!lower.ends_with(".txt") || holds(wanted_, hash_of(path))) continue;
-      // Among images it is a skip already, as no image.
-      if (!image_folders_.contains(folder)) listing.skips.push_back({printable(path), kNoImage});
+      if (!is_in(folder, walked)) listing.skips.push_back({printable(path), kNoImage});
       if (holds(absent_, hash_of(lower))) misnamed.emplace(hash_of(lower), path);
     }
   }

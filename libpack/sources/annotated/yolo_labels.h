@@ -19,10 +19,10 @@ class YoloLabels {
   /// Returns whether any image has some, be they readable or not. Throws Error(kIo).
   bool attach(SplitListing& split);
 
-  /// To be called once, when all splits have theirs. Files of no image become skips; an image
-  /// without labels becomes a reject where a file has their name in other letter case. Throws
-  /// Error(kNotFound | kIo).
-  void check_unused(Listing& listing);
+  /// To be called once, when all splits have theirs. Files of no image become skips, but for those
+  /// in the folders `walked`, which are skips already, as no image. An image without labels becomes
+  /// a reject where a file has their name in other letter case. Throws Error(kNotFound | kIo).
+  void check_unused(Listing& listing, const std::vector<std::string>& walked);
 
   /// Says of the first image without labels where they would be; "" when there is none.
   const std::string& missing() const { return missing_; }
@@ -30,7 +30,7 @@ class YoloLabels {
  private:
   std::filesystem::path root_;
   std::string missing_;
-  std::set<std::string, std::less<>> folders_, image_folders_;
+  std::set<std::string, std::less<>> folders_;
   std::vector<std::uint64_t> wanted_;  ///< hashes of the paths of all images' labels
   std::vector<std::uint64_t> absent_;  ///< of those that are not there, in lower case
 };

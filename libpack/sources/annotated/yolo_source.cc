@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/ascii.h"
+#include "base/byte_order_mark.h"
 #include "base/directory_look.h"
 #include "listing/listed_file.h"
 #include "listing/names.h"
@@ -67,7 +68,7 @@ class YoloSource final : public Source {
     }
     if (listing.splits.empty()) refuse_no_labels();
     refuse_twice(listing);
-    labels_.check_unused(listing);
+    labels_.check_unused(listing, walked());
     const auto count = [](std::size_t n, const char* one, const char* several) {
       return fmt::format("{} {}", n, n == 1 ? one : several);
     };
@@ -149,7 +150,7 @@ class YoloSource final : public Source {
       throw Error(ErrorKind::kUsage, "the list of images is larger than 1 GiB", root_ / list,
                   "divide it");
     const std::vector<std::byte> bytes = read_file(root_ / list);
-    std::string_view text = as_text(bytes);
+    std::string_view text = without_byte_order_mark(as_text(bytes));
     for (std::size_t number = 1; !text.empty(); ++number) {
       std::string_view line = text.substr(0, text.find('\n'));
       text.remove_prefix(std::min(line.size() + 1, text.size()));
@@ -193,12 +194,32 @@ class YoloSource final : public Source {
     return path_inside(root, beside ? root / naming::directory_of(list) : root, std::string(line));
   }
 
+  /// The folders that were looked through for images.
+  std::vector<std::string> walked() const {
+    std::vector<std::string> folders;
+    for (const YoloPlaces& places : places_)
+      folders.insert(folders.end(), places.folders.begin(), places.folders.end());
+    return folders;
+  }
+
   /// A test split may have no labels; any other must.
   void leave_out(SplitListing& split, Listing& listing) const {
     if (split.split != "test") refuse_no_labels();
+    if (!split.rejects.empty()) {
+      const Reject& first = split.rejects.front();
+      throw Error(
+          ErrorKind::kUsage,
+          fmt::format("none of the images of the split test has labels, and {} of its inputs "
+                      "cannot be packed: {}: {}",
+                      split.rejects.size(), naming::join(printable(split.origin), first.path),
+                      first.reason),
+          file_, "mend that, or leave the split out of the file");
+    }
     for (std::size_t i = 0; i < split.entries.size(); ++i)
       listing.skips.push_back(
           {printable(naming::join(split.origin, split.entries.path_of(i))), kNoLabels});
+    for (const Skip& skip : split.skips)
+      listing.skips.push_back({naming::join(printable(split.origin), skip.path), skip.rule});
     listing.notes.push_back("the split test is left out: none of its images has labels");
   }
 

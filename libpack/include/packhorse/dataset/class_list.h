@@ -9,9 +9,10 @@
 /// that --classes names.
 namespace packhorse {
 
-/// Class names from a text file, one per line. Throws Error(kUsage) for an empty or repeated name.
+/// Class names from a text file, one per line, behind a byte order mark if it has one. Throws
+/// Error(kUsage) for an empty or repeated name.
 std::vector<std::string> read_class_list(const std::filesystem::path& path);
-/// The same from a file's text; `path` is for messages.
+/// The same from a text, whose first name begins where it does; `path` is for messages.
 std::vector<std::string> parse_class_list(std::string_view text, const std::filesystem::path& path);
 /// The text of such a file. Throws Error(kUsage) for a name with a line break in it.
 std::string class_list_text(const std::vector<std::string>& classes);

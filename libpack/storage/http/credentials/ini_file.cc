@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/ascii.h"
+#include "base/byte_order_mark.h"
 #include "packhorse/base/error.h"
 #include "storage/http/credentials.h"
 #include "storage/http/credentials/text.h"
@@ -113,10 +114,9 @@ class IniReader {
 }  // namespace
 
 IniFile parse_ini(std::string_view text) {
-  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (text.size() > kMostIniBytes)
     throw Error(ErrorKind::kUsage, "the file has more than 1 MiB", {}, "check whether it is it");
-  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  text = without_byte_order_mark(text);
   IniReader reader;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());

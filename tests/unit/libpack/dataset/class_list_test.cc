@@ -31,6 +31,16 @@ TEST_CASE("class list: Windows line ends are taken off") {
   CHECK(read("a\r\nb\r\n") == Names{"a", "b"});
 }
 
+TEST_CASE("class list: a byte order mark is no part of the first name") {
+  CHECK(read("\xef\xbb\xbf"
+             "a\nb\n") == Names{"a", "b"});
+  // A dataset's own text has none: its first class may be called so.
+  CHECK(parse_class_list("\xef\xbb\xbf"
+                         "a\n",
+                         {}) == Names{"\xef\xbb\xbf"
+                                      "a"});
+}
+
 TEST_CASE("class list: spaces belong to the name") { CHECK(read(" a b \n") == Names{" a b "}); }
 
 TEST_CASE("class list: an empty line, a name given twice and an empty file are refused") {

@@ -62,6 +62,13 @@ TEST_CASE("source webdataset: samples stand in stored order, shards in the order
   CHECK_FALSE(shards.source->ordered());
 }
 
+TEST_CASE("source webdataset: a byte order mark is no part of a label") {
+  const std::string mark = "\xef\xbb\xbf";
+  const Shards shards(Dataset{{{"a.jpg", "x"}, {"a.cls", mark + "cat\r\n"}},
+                              {{"b.jpg", "y"}, {"b.json", mark + R"({"label": "dog"})"}}});
+  CHECK(shards.listing.classes == Names{"cat", "dog"});
+}
+
 TEST_CASE("source webdataset: members beside image and label are fields, by name") {
   const Shards shards(
       Dataset{{{"a.txt", "t"}, {"a.jpg", "i"}, {"a.cls", "0"}, {"a.json", "{}"}},

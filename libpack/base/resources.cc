@@ -1,7 +1,5 @@
 #include "packhorse/base/resources.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -10,6 +8,8 @@
 #include <thread>
 
 #include "base/control_groups.h"
+#include "packhorse/base/cpu_binding.h"
+#include "packhorse/base/error.h"
 
 namespace packhorse {
 
@@ -22,12 +22,18 @@ std::string own_membership() {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+int cpus_by_affinity() {
+  try {
+    return static_cast<int>(allowed_cpus().size());
+  } catch (const Error&) {  // a sandbox may forbid the question
+    return static_cast<int>(std::thread::hardware_concurrency());
+  }
+}
+
 }  // namespace
 
 int available_cpus() {
-  int cpus = static_cast<int>(std::thread::hardware_concurrency());
-  cpu_set_t mask;
-  if (sched_getaffinity(0, sizeof mask, &mask) == 0) cpus = CPU_COUNT(&mask);
+  int cpus = cpus_by_affinity();
   if (const auto quota = cgroup_cpus(kMount, own_membership()))
     cpus = std::min(cpus, static_cast<int>(std::ceil(*quota)));
   return std::max(cpus, 1);

@@ -1,6 +1,5 @@
 #include "packhorse/reader/cpu_load.h"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,8 @@
 #include <sstream>
 #include <string>
 
+#include "packhorse/base/cpu_binding.h"
+#include "packhorse/base/error.h"
 #include "packhorse/reader/measure.h"
 
 namespace packhorse::reader {
@@ -21,15 +22,13 @@ std::string text_of(const char* path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// The CPUs that this process may run on.
+/// The CPUs that this process may run on; none where that is not known.
 std::vector<int> own_cpus() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::vector<int> cpus;
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
-  for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-    if (CPU_ISSET(cpu, &set)) cpus.push_back(static_cast<int>(cpu));
-  return cpus;
+  try {
+    return allowed_cpus();
+  } catch (const Error&) {
+    return {};
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 //   shaken
 #include <ATen/Context.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/rand_like.h>
 
 #include <cstdio>
 #include <exception>
@@ -37,7 +38,7 @@ void save(const Model& model, const std::string& path) {
   }
   for (const auto& item : model.named_buffers()) {
     auto buffer = item.value();
-    if (buffer.is_floating_point()) buffer.uniform_(0.5, 1.5);
+    if (buffer.is_floating_point()) buffer.copy_(at::rand_like(buffer) + 0.5);
     checkpoint.model.emplace_back(item.key(), buffer);
   }
   write_checkpoint(path, checkpoint);

@@ -19,6 +19,7 @@
 #include "packing/pack_item.h"
 #include "packing/read_ahead.h"
 #include "verify/replay.h"
+#include "verify/target_changes.h"
 
 namespace packhorse {
 
@@ -122,6 +123,7 @@ class Comparison {
     });
     for (const Reject& reject : split_.rejects) compare(reject);
     find_extra();
+    compare_targets();
     std::sort(findings_.begin(), findings_.end(), [](const Finding& a, const Finding& b) {
       return std::tie(a.path, a.kind, a.detail) < std::tie(b.path, b.kind, b.detail);
     });
@@ -255,6 +257,14 @@ class Comparison {
               ? "the dataset has it, the source does not"
               : "the dataset has it; in the source it is skipped: " + std::string(skip->second));
     }
+  }
+
+  void compare_targets() {
+    std::vector<TargetRecord> theirs = replay_.listing.targets;
+    for (TargetRecord& target : theirs)
+      if (target.kind == kObjectsTarget) target.head = split_.target_head;
+    for (TargetChange& change : target_changes(dataset_.manifest().targets, theirs))
+      add(change.kind, std::nullopt, std::string(kManifestName), std::move(change.detail));
   }
 
   void add(FindingKind kind, std::optional<std::size_t> sample, const std::string& path,

@@ -42,10 +42,12 @@ int level_of(const std::string& compress) {
   return level;
 }
 
-/// Throws when the dataset was packed with targets, and `given` lacks them.
+/// Throws when the dataset was packed with targets, and neither `given` nor the source has any.
 void refuse_lost_targets(const Manifest& manifest, const Source& source,
                          const TargetOptions& given) {
-  if (manifest.targets.empty() || !given.empty() || !source.own_targets().empty()) return;
+  if (manifest.targets.empty() || !given.empty() || !source.own_targets().empty() ||
+      !source.targets().empty())
+    return;
   throw Error(ErrorKind::kUsage,
               "the dataset was packed with --targets, which its manifest does not record", {},
               "give the same --targets as for `pack`");

@@ -64,6 +64,54 @@ def test_a_layout_that_is_clear_is_packed_with_its_objects(tmp_path, kind):
         packhorse("inspect", tmp_path / "out" / split, "--against", tmp_path / "source")
 
 
+def edited_coco(change):
+    def edit(source):
+        for file in (source / "annotations").iterdir():
+            content = json.loads(file.read_text())
+            change(content)
+            file.write_text(json.dumps(content))
+
+    return edit
+
+
+def edited_yaml(names):
+    def edit(source):
+        path = source / "data.yaml"
+        path.write_text(path.read_text().replace("names: [cat, dog]", f"names: [{names}]"))
+
+    return edit
+
+
+def swap_names(content):
+    first, second = content["categories"]
+    first["name"], second["name"] = second["name"], first["name"]
+
+
+SWAPPED = "relabelled: targets in the field 'objects': 2 of its classes have other names in the source: number 0 is 'cat' in the dataset, 'dog' there"
+
+
+@pytest.mark.parametrize(
+    "kind, edit, words",
+    [
+        ("coco", edited_coco(swap_names), SWAPPED),
+        ("coco", edited_coco(lambda content: content["categories"].append({"id": 3, "name": "cow"})), "changed: targets in the field 'objects': the dataset has 2 classes, the source 3"),
+        ("coco", edited_coco(lambda content: content.update(info={"version": "2"})), "changed: targets in the field 'objects': the source's annotation file says otherwise of what is neither image nor annotation (info, licenses, categories)"),
+        ("yolo", edited_yaml("dog, cat"), SWAPPED),
+        ("yolo", edited_yaml("cat, wolf"), "relabelled: targets in the field 'objects': 1 of its classes has another name in the source: number 1 is 'dog' in the dataset, 'wolf' there"),
+    ],
+)
+def test_a_source_that_names_the_labels_otherwise_does_not_match(tmp_path, kind, edit, words):
+    KINDS[kind](tmp_path / "source")
+    pack(tmp_path / "source", tmp_path / "out")
+    packhorse("pack", tmp_path / "out", tmp_path / "again", "--format=hdf5")
+    packhorse("inspect", tmp_path / "again/val", "--against", tmp_path / "out")
+    edit(tmp_path / "source")
+    for split in ("train", "val"):
+        result = run("inspect", tmp_path / "out" / split, "--against", tmp_path / "source")
+        assert result.code == DAMAGE and f"difference: dataset.json: {words}\n" in result.out, result
+        assert "1 finding in 2 inputs" in result.out
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_byte_order_mark_is_no_part_of_an_annotation(tmp_path, kind):
     KINDS[kind](tmp_path / "source")

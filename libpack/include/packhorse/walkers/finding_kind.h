@@ -20,7 +20,7 @@ enum class FindingKind : std::uint8_t {
   kMissing,      ///< "missing": a file, or a sample of the source
   kPayload,      ///< "payload": an image or a field has other bytes
   kRead,         ///< "read": the system cannot read a file
-  kRelabelled,   ///< "relabelled": the input has another class in the source
+  kRelabelled,   ///< "relabelled": the input, or a label, has another class in the source
   kSize,         ///< "size": a file has another size
   kStructure,    ///< "structure": the format's own library sees something else, fails or crashes
 };
